@@ -1,0 +1,37 @@
+# `make check` is what continuous integration runs, without the parts that need a browser.
+CARGO ?= cargo
+
+.PHONY: help check test sdk bench dist run clean
+
+help:
+	@echo "make check   formatting, lints, documentation"
+	@echo "make test    the Rust tests"
+	@echo "make sdk     the tests with a real push client and a browser (node 20, chromium)"
+	@echo "make bench   the benchmarks"
+	@echo "make dist    the static release binary and its archive in dist/"
+	@echo "make run     build and start a server on 127.0.0.1:8080"
+
+check:
+	$(CARGO) fmt --check
+	$(CARGO) clippy --all-targets -- -D warnings
+	RUSTDOCFLAGS="-D warnings" $(CARGO) doc --no-deps
+
+test:
+	$(CARGO) test
+
+sdk:
+	$(CARGO) build --bin tidings --example listen
+	cd tests/sdk && npm ci && npm test
+
+bench:
+	$(CARGO) bench
+
+dist:
+	./dist.sh
+
+run:
+	$(CARGO) run --release -- serve
+
+clean:
+	$(CARGO) clean
+	rm -rf dist

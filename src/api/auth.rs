@@ -1,0 +1,87 @@
+//! Who is calling, as types: a handler that takes one of these answers 401 without it.
+
+use std::net::IpAddr;
+
+use poem::{FromRequest, Request, RequestBody, http::header};
+use poem_openapi::{
+    SecurityScheme,
+    auth::{ApiKey, Bearer as BearerToken},
+};
+
+use crate::{
+    app::App,
+    domain::{
+        Caller,
+        sessions::{self, AccessClaims, Device},
+    },
+    error::{Error, Result},
+};
+
+/// `Authorization: Bearer <access token>`, issued by log-in.
+#[derive(SecurityScheme)]
+#[oai(ty = "bearer", bearer_format = "JWT", checker = "by_bearer")]
+pub struct Bearer(pub Caller);
+
+/// `X-Notification-Token: <notification token>`, issued by log-in beside the access token.
+#[derive(SecurityScheme)]
+#[oai(ty = "api_key", key_name = "X-Notification-Token", key_in = "header", checker = "by_notification_token")]
+pub struct NotificationToken(pub Caller);
+
+async fn by_bearer(req: &Request, bearer: BearerToken) -> poem::Result<Caller> {
+    Ok(authenticate(app(req), &bearer.token)?)
+}
+
+async fn by_notification_token(req: &Request, key: ApiKey) -> poem::Result<Caller> {
+    let app = app(req);
+    let known = app.db.read(|conn| sessions::find_by_notification_token(conn, &key.key))?;
+    let known = known.ok_or(Error::Unauthorized("The notification token is invalid"))?;
+    app.limits.session(known.session)?;
+    Ok(known)
+}
+
+fn authenticate(app: &App, token: &str) -> Result<Caller> {
+    const INVALID: Error = Error::Unauthorized("The access token is invalid or expired");
+    let claims: AccessClaims = app.site.keys.access.verify(token, Some(sessions::AUDIENCE)).map_err(|_| INVALID)?;
+    app.caller(claims.sid)?.filter(|caller| caller.user == claims.sub).ok_or(INVALID)
+}
+
+fn app(req: &Request) -> &App {
+    req.data().expect("the application is installed in routes()")
+}
+
+/// The caller of an operation that also works without one; a token that is sent must be good.
+pub struct MaybeBearer(pub Option<Caller>);
+
+impl<'a> FromRequest<'a> for MaybeBearer {
+    async fn from_request(req: &'a Request, _: &mut RequestBody) -> poem::Result<Self> {
+        match req.header(header::AUTHORIZATION) {
+            None => Ok(MaybeBearer(None)),
+            Some(value) => {
+                let token = value.split_once(' ').filter(|(scheme, _)| scheme.eq_ignore_ascii_case("bearer"));
+                let (_, token) = token.ok_or(Error::Unauthorized("A bearer token is required"))?;
+                Ok(MaybeBearer(Some(authenticate(app(req), token.trim())?)))
+            }
+        }
+    }
+}
+
+/// Where a request comes from. One without a session counts towards its address's rate.
+pub struct Visitor {
+    pub address: IpAddr,
+    pub device: Device,
+}
+
+impl<'a> FromRequest<'a> for Visitor {
+    async fn from_request(req: &'a Request, _: &mut RequestBody) -> poem::Result<Self> {
+        let address = address(req);
+        if req.header(header::AUTHORIZATION).is_none() {
+            app(req).limits.address(address)?;
+        }
+        let user_agent = req.header(header::USER_AGENT).unwrap_or_default().to_owned();
+        Ok(Visitor { address, device: Device { user_agent, address: address.to_string() } })
+    }
+}
+
+fn address(req: &Request) -> IpAddr {
+    req.remote_addr().as_socket_addr().map_or(IpAddr::from([0, 0, 0, 0]), |peer| peer.ip())
+}

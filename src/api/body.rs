@@ -1,0 +1,218 @@
+//! Request bodies: read with a limit, strict in their types, refused in the documented words.
+
+use std::{borrow::Cow, ops::Deref};
+
+use poem::{Request, RequestBody, error::ReadBodyError};
+use poem_openapi::{
+    ApiExtractor, ApiExtractorType, ExtractParamOptions,
+    payload::{Json, Payload},
+    registry::{MetaMediaType, MetaRequest, MetaSchema, MetaSchemaRef, Registry},
+    types::{ParseError, ParseFromJSON, ParseFromParameter, ParseResult, ToJSON, Type},
+};
+use serde_json::Value;
+
+use crate::error::Error;
+
+/// Bytes of a request body.
+const MAX: usize = 1 << 20;
+/// Nested arrays and objects.
+const DEPTH: usize = 64;
+
+/// A JSON body. None at all counts as `{}`, so that a body of optional fields may be left out.
+pub struct Body<T>(pub T);
+
+impl<T> Deref for Body<T> {
+    type Target = T;
+    fn deref(&self) -> &T {
+        &self.0
+    }
+}
+
+impl<'a, T: ParseFromJSON> ApiExtractor<'a> for Body<T> {
+    const TYPES: &'static [ApiExtractorType] = &[ApiExtractorType::RequestObject];
+    type ParamType = ();
+    type ParamRawType = ();
+
+    fn register(registry: &mut Registry) {
+        T::register(registry);
+    }
+
+    fn request_meta() -> Option<MetaRequest> {
+        let content = vec![MetaMediaType { content_type: Json::<T>::CONTENT_TYPE, schema: T::schema_ref() }];
+        Some(MetaRequest { description: None, content, required: true })
+    }
+
+    async fn from_request(req: &'a Request, body: &mut RequestBody, _: ExtractParamOptions<()>) -> poem::Result<Self> {
+        let bytes = match body.take()?.into_bytes_limit(MAX).await {
+            Ok(bytes) => bytes,
+            Err(ReadBodyError::PayloadTooLarge) => return Err(Error::TooLarge(MAX).into()),
+            Err(err) => return Err(Error::bad_request(format!("The request body could not be read: {err}")).into()),
+        };
+        let value = if bytes.is_empty() {
+            Value::Object(Default::default())
+        } else {
+            if !req.content_type().is_some_and(Json::<T>::check_content_type) {
+                return Err(Error::bad_request("The request body must be JSON, with the content type application/json").into());
+            }
+            if depth(&bytes) > DEPTH {
+                return Err(Error::bad_request(format!("The request body is nested deeper than {DEPTH}")).into());
+            }
+            serde_json::from_slice(&bytes).map_err(|err| Error::bad_request(format!("The request body is not JSON: {err}")))?
+        };
+        match T::parse_from_json(Some(value)) {
+            Ok(parsed) => Ok(Body(parsed)),
+            Err(err) => Err(Faulty(format!("The request body is faulty: {}", plain(err.message()))).into()),
+        }
+    }
+}
+
+/// JSON of another shape than the operation's: 400, but at log-in (its row says 422).
+#[derive(Debug, thiserror::Error)]
+#[error("{0}")]
+pub struct Faulty(pub String);
+
+impl From<Faulty> for poem::Error {
+    fn from(faulty: Faulty) -> Self {
+        poem::Error::new(faulty, poem::http::StatusCode::BAD_REQUEST)
+    }
+}
+
+/// poem-openapi names its own types; a reader wants the field's.
+fn plain(message: &str) -> String {
+    message.replace("Expected input type ", "expected ").replace("occurred while parsing", "in")
+}
+
+/// How deep brackets are nested at the most, outside strings.
+fn depth(json: &[u8]) -> usize {
+    let (mut depth, mut deepest, mut in_string, mut escaped) = (0_usize, 0, false, false);
+    for byte in json {
+        match byte {
+            _ if escaped => escaped = false,
+            b'\\' if in_string => escaped = true,
+            b'"' => in_string = !in_string,
+            b'[' | b'{' if !in_string => {
+                depth += 1;
+                deepest = deepest.max(depth);
+            }
+            b']' | b'}' if !in_string => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+    }
+    deepest
+}
+
+/// A JSON string, and nothing that could be turned into one: a number is a wrong type here.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Text(pub String);
+
+impl Deref for Text {
+    type Target = str;
+    fn deref(&self) -> &str {
+        &self.0
+    }
+}
+
+impl Type for Text {
+    const IS_REQUIRED: bool = true;
+    type RawValueType = String;
+    type RawElementValueType = String;
+
+    fn name() -> Cow<'static, str> {
+        "string".into()
+    }
+    fn schema_ref() -> MetaSchemaRef {
+        MetaSchemaRef::Inline(Box::new(MetaSchema::new("string")))
+    }
+    fn as_raw_value(&self) -> Option<&String> {
+        Some(&self.0)
+    }
+    fn raw_element_iter<'a>(&'a self) -> Box<dyn Iterator<Item = &'a String> + 'a> {
+        Box::new(std::iter::once(&self.0))
+    }
+}
+
+impl ParseFromJSON for Text {
+    fn parse_from_json(value: Option<Value>) -> ParseResult<Self> {
+        match value {
+            Some(Value::String(text)) => Ok(Text(text)),
+            other => Err(ParseError::expected_type(other.unwrap_or_default())),
+        }
+    }
+}
+
+impl ParseFromParameter for Text {
+    fn parse_from_parameter(value: &str) -> ParseResult<Self> {
+        Ok(Text(value.to_owned()))
+    }
+}
+
+impl ToJSON for Text {
+    fn to_json(&self) -> Option<Value> {
+        Some(Value::String(self.0.clone()))
+    }
+}
+
+/// A role as requests name it: an integer, a UUID or a name (decisions, section 4).
+#[derive(Clone, Debug)]
+pub struct RoleName(pub String);
+
+impl Type for RoleName {
+    const IS_REQUIRED: bool = true;
+    type RawValueType = String;
+    type RawElementValueType = String;
+
+    fn name() -> Cow<'static, str> {
+        "role".into()
+    }
+    fn schema_ref() -> MetaSchemaRef {
+        let one_of = ["string", "integer"].map(|name| MetaSchemaRef::Inline(Box::new(MetaSchema::new(name)))).into();
+        MetaSchemaRef::Inline(Box::new(MetaSchema { one_of, ..MetaSchema::ANY }))
+    }
+    fn as_raw_value(&self) -> Option<&String> {
+        Some(&self.0)
+    }
+    fn raw_element_iter<'a>(&'a self) -> Box<dyn Iterator<Item = &'a String> + 'a> {
+        Box::new(std::iter::once(&self.0))
+    }
+}
+
+impl ParseFromJSON for RoleName {
+    fn parse_from_json(value: Option<Value>) -> ParseResult<Self> {
+        match value {
+            Some(Value::String(text)) => Ok(RoleName(text)),
+            Some(Value::Number(number)) if number.is_i64() => Ok(RoleName(number.to_string())),
+            other => Err(ParseError::expected_type(other.unwrap_or_default())),
+        }
+    }
+}
+
+impl ToJSON for RoleName {
+    fn to_json(&self) -> Option<Value> {
+        Some(Value::String(self.0.clone()))
+    }
+}
+
+/// Gives a body type its example, checked against the type when the document is made.
+macro_rules! example {
+    ($body:ty, $($json:tt)+) => {
+        impl poem_openapi::types::Example for $body {
+            fn example() -> Self {
+                let value = serde_json::json!($($json)+);
+                poem_openapi::types::ParseFromJSON::parse_from_json(Some(value)).ok().expect("the example is of its type")
+            }
+        }
+    };
+}
+pub(crate) use example;
+
+#[cfg(test)]
+mod tests {
+    use super::depth;
+
+    #[test]
+    fn depth_counts_brackets_outside_strings() {
+        assert_eq!(depth(br#"{"a":[1,[2]],"b":"[[[\"[["}"#), 3);
+        assert_eq!(depth(b"1"), 0);
+        assert_eq!(depth(b"]]]["), 1);
+    }
+}

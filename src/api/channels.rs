@@ -1,0 +1,441 @@
+//! Channels, and who is in them.
+
+use poem::web::Data;
+use poem_openapi::{
+    Object, OpenApi,
+    param::{Path, Query},
+    payload::Json,
+};
+
+use super::{
+    Tag,
+    auth::Bearer,
+    body::{Body, Text, example},
+    envelope::{Created, Done, Gone, Success, created, done, ok},
+    messages::Message,
+};
+use crate::{
+    app::App,
+    domain::{
+        channel_members,
+        channels::{self, Described},
+        reading::Counts,
+    },
+    error::Result,
+    id::{ChannelId, OrganisationId, UserId},
+    site::Site,
+    time::Time,
+};
+
+pub struct Api;
+
+#[OpenApi]
+impl Api {
+    /// Make a channel
+    ///
+    /// The caller becomes its owner and a member; `userIds` become members. Needs `create:channels`.
+    #[oai(path = "/channels", method = "post", tag = "Tag::Channels")]
+    async fn create(&self, caller: Bearer, app: Data<&App>, body: Body<NewChannel>) -> Result<Created<NewlyMade>> {
+        let body = body.0;
+        let new = channels::New {
+            organisation: body.organisation_id,
+            name: body.name.0,
+            description: body.description.unwrap_or_default().0,
+            is_private: body.is_private.unwrap_or_default(),
+            username: body.username.or(body.also_username).map(|name| name.0).filter(|name| !name.is_empty()),
+            users: body.user_ids.unwrap_or_default(),
+        };
+        let made = app.db.write_sized(new.users.len() * 16 + 1024, move |tx| channels::create(tx, caller.0, new)).await?;
+        Ok(created("Channel created successfully", made.into()))
+    }
+
+    /// List the caller's channels
+    ///
+    /// The live ones of all organisations, each with its newest message.
+    #[oai(path = "/channels", method = "get", tag = "Tag::Channels")]
+    async fn list(&self, caller: Bearer, app: Data<&App>) -> Result<Json<ChannelList>> {
+        let listed = app.db.read(|conn| {
+            let own = channels::list_own(conn, caller.0)?.into_iter();
+            own.map(|access| channels::describe(conn, access)).collect::<Result<_>>()
+        })?;
+        Ok(Json(ChannelList::new(&app.site, listed)))
+    }
+
+    /// Read a channel
+    #[oai(path = "/channels/:channelId", method = "get", tag = "Tag::Channels")]
+    async fn get(
+        &self,
+        caller: Bearer,
+        app: Data<&App>,
+        #[oai(name = "channelId")] id: Path<ChannelId>,
+    ) -> Result<Success<Channel>> {
+        let found = app.db.read(|conn| {
+            let access = channels::find(conn, caller.0, *id)?.ok_or(channels::UNKNOWN)?;
+            channels::describe(conn, access)
+        })?;
+        Ok(ok("channel retrieved successfully", Channel::new(&app.site, found)))
+    }
+
+    /// Read a channel by its name
+    ///
+    /// The exact name, else the first match without regard to case, among the channels that the caller may know of.
+    #[oai(path = "/channels/name/:channelName", method = "get", tag = "Tag::Channels")]
+    async fn get_by_name(
+        &self,
+        caller: Bearer,
+        app: Data<&App>,
+        #[oai(name = "channelName")] name: Path<Text>,
+        /// Only in this organisation.
+        organisation_id: Query<Option<OrganisationId>>,
+    ) -> Result<Success<Channel>> {
+        let found = app.db.read(|conn| {
+            let access = channels::find_by_name(conn, caller.0, &name, *organisation_id)?.ok_or(channels::UNKNOWN)?;
+            channels::describe(conn, access)
+        })?;
+        Ok(ok("channel name retrieved successfully", Channel::new(&app.site, found)))
+    }
+
+    /// Change a channel
+    ///
+    /// Its owner, or who holds `manage:channels`. Fields that are left out stay as they are.
+    #[oai(path = "/channels/:channelId", method = "patch", tag = "Tag::Channels")]
+    async fn update(
+        &self,
+        caller: Bearer,
+        app: Data<&App>,
+        #[oai(name = "channelId")] id: Path<ChannelId>,
+        body: Body<EditChannel>,
+    ) -> Result<Success<NewlyMade>> {
+        let text = |field: Option<Text>| field.map(|text| text.0);
+        let EditChannel { name, description, topic, is_private } = body.0;
+        let edit = channels::Edit { name: text(name), description: text(description), topic: text(topic), is_private };
+        let edited = app.db.write_sized(4096, move |tx| channels::update(tx, caller.0, *id, edit)).await?;
+        Ok(ok("Channel updated successfully", edited.into()))
+    }
+
+    /// Delete a channel
+    ///
+    /// With its messages. Its owner, or who holds `manage:channels`; never the default channel.
+    #[oai(path = "/channels/:channelId", method = "delete", tag = "Tag::Channels")]
+    async fn delete(&self, caller: Bearer, app: Data<&App>, #[oai(name = "channelId")] id: Path<ChannelId>) -> Result<Gone> {
+        app.db.write(move |tx| channels::delete(tx, caller.0, *id)).await?;
+        Ok(Gone::NoContent)
+    }
+
+    /// Join a channel
+    ///
+    /// Under the account's username, or under one chosen for this channel.
+    #[oai(path = "/channels/:channelId/join", method = "post", tag = "Tag::Channels")]
+    async fn join(
+        &self,
+        caller: Bearer,
+        app: Data<&App>,
+        #[oai(name = "channelId")] id: Path<ChannelId>,
+        body: Body<JoinName>,
+    ) -> Result<Success<Membership>> {
+        let caller = caller.0;
+        let name = body.0.username.map(|name| name.0).filter(|name| !name.is_empty());
+        let (channel, at) = app.db.write(move |tx| channel_members::join(tx, caller, *id, name.as_deref())).await?;
+        Ok(ok("User joined channel successfully", Membership::new(channel, caller.user, at)))
+    }
+
+    /// Leave a channel
+    #[oai(path = "/channels/:channelId/leave", method = "post", tag = "Tag::Channels")]
+    async fn leave(
+        &self,
+        caller: Bearer,
+        app: Data<&App>,
+        #[oai(name = "channelId")] id: Path<ChannelId>,
+    ) -> Result<Success<Membership>> {
+        let caller = caller.0;
+        let (channel, at) = app.db.write(move |tx| channel_members::leave(tx, caller, *id)).await?;
+        Ok(ok("User left channel successfully", Membership::new(channel, caller.user, at)))
+    }
+
+    /// Change the caller's name in a channel
+    #[oai(path = "/channels/:channelId/username", method = "patch", tag = "Tag::Channels")]
+    async fn rename(
+        &self,
+        caller: Bearer,
+        app: Data<&App>,
+        #[oai(name = "channelId")] id: Path<ChannelId>,
+        body: Body<NewName>,
+    ) -> Result<Done> {
+        app.db.write(move |tx| channel_members::rename(tx, caller.0, *id, &body.username)).await?;
+        Ok(done("Username updated successfully"))
+    }
+
+    /// Whether a user is in a channel
+    #[oai(path = "/channels/:channelId/user-exist", method = "get", tag = "Tag::Channels")]
+    async fn user_exist(
+        &self,
+        caller: Bearer,
+        app: Data<&App>,
+        #[oai(name = "channelId")] id: Path<ChannelId>,
+        #[oai(name = "userId")] user: Query<Option<UserId>>,
+        /// Another name for `userId`.
+        user_id: Query<Option<UserId>>,
+    ) -> Result<Success<Exists>> {
+        let user = user
+            .or(*user_id)
+            .ok_or_else(|| crate::error::Error::bad_request("The query parameter userId is missing or invalid"))?;
+        let exists = app.db.read(|conn| {
+            channels::find(conn, caller.0, *id)?.ok_or(channels::UNKNOWN)?;
+            Ok(channel_members::name(conn, *id, user)?.is_some())
+        })?;
+        Ok(ok("User exists in channel", Exists { exists }))
+    }
+
+    /// Count a channel's members
+    #[oai(path = "/channels/:channelId/num-users", method = "get", tag = "Tag::Channels")]
+    async fn num_users(
+        &self,
+        caller: Bearer,
+        app: Data<&App>,
+        #[oai(name = "channelId")] id: Path<ChannelId>,
+    ) -> Result<Json<UserCount>> {
+        let access = app.db.read(|conn| channels::find(conn, caller.0, *id)?.ok_or(channels::UNKNOWN))?;
+        Ok(Json(UserCount { user_count: access.channel.user_count }))
+    }
+
+    /// List a channel's members
+    ///
+    /// In the order in which they joined.
+    #[oai(path = "/channels/:channelId/users", method = "get", tag = "Tag::Channels")]
+    async fn users(
+        &self,
+        caller: Bearer,
+        app: Data<&App>,
+        #[oai(name = "channelId")] id: Path<ChannelId>,
+    ) -> Result<Json<UserList>> {
+        let members = app.db.read(|conn| {
+            channels::find(conn, caller.0, *id)?.ok_or(channels::UNKNOWN)?;
+            channel_members::list(conn, *id)
+        })?;
+        let one = |member: channel_members::Member| ChannelMember {
+            user_id: member.user,
+            username: member.username,
+            joined_at: member.joined_at,
+        };
+        Ok(Json(UserList { users: members.into_iter().map(one).collect() }))
+    }
+}
+
+#[derive(Object)]
+#[oai(example)]
+struct NewChannel {
+    /// 1 to 80 characters; unique among the organisation's live channels.
+    name: Text,
+    description: Option<Text>,
+    /// Members of the organisation who become members of the channel.
+    #[oai(rename = "userIds")]
+    user_ids: Option<Vec<UserId>>,
+    organisation_id: OrganisationId,
+    /// The caller's name in the channel; the account's when left out.
+    username: Option<Text>,
+    #[oai(rename = "Username")]
+    also_username: Option<Text>,
+    /// Seen by its members only.
+    is_private: Option<bool>,
+}
+example!(NewChannel, { "name": "engines", "description": "All about engines", "userIds": [], "organisation_id": "01900000-0000-7000-8000-0000000000bb" });
+
+#[derive(Object)]
+#[oai(example)]
+struct EditChannel {
+    name: Option<Text>,
+    description: Option<Text>,
+    topic: Option<Text>,
+    is_private: Option<bool>,
+}
+example!(EditChannel, { "description": "All about analytical engines" });
+
+#[derive(Object)]
+#[oai(example)]
+struct JoinName {
+    /// The caller's name in the channel; the account's when left out.
+    username: Option<Text>,
+}
+example!(JoinName, { "username": "countess" });
+
+#[derive(Object)]
+#[oai(example)]
+struct NewName {
+    /// Unique in the channel.
+    username: Text,
+}
+example!(NewName, { "username": "countess" });
+
+/// A channel as its making and changing answer it.
+#[derive(Object)]
+struct NewlyMade {
+    id: ChannelId,
+    /// The same as `id`.
+    channels_id: ChannelId,
+    name: String,
+    description: String,
+    topic: String,
+    is_private: bool,
+    is_dm: bool,
+    organisation_id: OrganisationId,
+    owner_id: UserId,
+    created_by: UserId,
+    created_at: Time,
+    updated_at: Time,
+}
+
+impl From<channels::Channel> for NewlyMade {
+    fn from(channel: channels::Channel) -> Self {
+        NewlyMade {
+            id: channel.id,
+            channels_id: channel.id,
+            name: channel.name,
+            description: channel.description,
+            topic: channel.topic,
+            is_private: channel.is_private,
+            is_dm: channel.is_dm,
+            organisation_id: channel.organisation,
+            owner_id: channel.owner_id,
+            created_by: channel.created_by,
+            created_at: channel.created_at,
+            updated_at: channel.updated_at,
+        }
+    }
+}
+
+#[derive(Object)]
+pub struct ChannelList {
+    channels: Vec<Channel>,
+}
+
+impl ChannelList {
+    pub fn new(site: &Site, channels: Vec<Described>) -> Self {
+        ChannelList { channels: channels.into_iter().map(|channel| Channel::new(site, channel)).collect() }
+    }
+}
+
+#[derive(Object)]
+struct Channel {
+    channels_id: ChannelId,
+    name: String,
+    description: String,
+    topic: String,
+    organisation_id: OrganisationId,
+    owner_id: UserId,
+    is_private: bool,
+    archived: bool,
+    /// The members.
+    users: Vec<UserId>,
+    user_count: i64,
+    /// Posts and replies.
+    message_count: i64,
+    /// Where the channel's first webhook is fed, for who may manage its webhooks.
+    webhook_url: String,
+    created_at: Time,
+    updated_at: Time,
+    /// `0001-01-01T00:00:00Z`, as deleted channels are not shown.
+    deleted_at: Time,
+    /// The newest message, or none.
+    messages: Vec<Message>,
+}
+
+impl Channel {
+    fn new(site: &Site, Described { channel, users, newest, slug }: Described) -> Self {
+        Channel {
+            channels_id: channel.id,
+            name: channel.name,
+            description: channel.description,
+            topic: channel.topic,
+            organisation_id: channel.organisation,
+            owner_id: channel.owner_id,
+            is_private: channel.is_private,
+            archived: channel.archived_at.is_some(),
+            users,
+            user_count: channel.user_count,
+            message_count: channel.message_count,
+            webhook_url: slug.map_or_else(String::new, |slug| format!("{}/api/v1/webhooks/feed/{slug}", site.base_url)),
+            created_at: channel.created_at,
+            updated_at: channel.updated_at,
+            deleted_at: Time::NEVER,
+            messages: newest.into_iter().map(Message::from).collect(),
+        }
+    }
+}
+
+/// A channel of the caller's, with what is unread in it.
+#[derive(Object)]
+pub struct OwnChannel {
+    id: ChannelId,
+    name: String,
+    description: String,
+    is_private: bool,
+    /// Unread top-level posts.
+    thread_count: i64,
+    /// Unread mentions.
+    mention_count: i64,
+    created_at: Time,
+}
+
+impl OwnChannel {
+    pub fn new(unread: Counts, channel: channels::Channel) -> Self {
+        OwnChannel {
+            id: channel.id,
+            name: channel.name,
+            description: channel.description,
+            is_private: channel.is_private,
+            thread_count: unread.threads,
+            mention_count: unread.mentions,
+            created_at: channel.created_at,
+        }
+    }
+}
+
+/// The result of joining and leaving.
+#[derive(Object)]
+struct Membership {
+    name: String,
+    description: String,
+    #[oai(rename = "userId")]
+    user_id: UserId,
+    channel_id: ChannelId,
+    organisation_id: OrganisationId,
+    owner_id: UserId,
+    /// When the caller joined.
+    created_at: Time,
+}
+
+impl Membership {
+    fn new(channel: channels::Channel, user: UserId, joined_at: Time) -> Self {
+        Membership {
+            name: channel.name,
+            description: channel.description,
+            user_id: user,
+            channel_id: channel.id,
+            organisation_id: channel.organisation,
+            owner_id: channel.owner_id,
+            created_at: joined_at,
+        }
+    }
+}
+
+#[derive(Object)]
+struct Exists {
+    exists: bool,
+}
+
+#[derive(Object)]
+struct UserCount {
+    user_count: i64,
+}
+
+#[derive(Object)]
+struct UserList {
+    users: Vec<ChannelMember>,
+}
+
+#[derive(Object)]
+struct ChannelMember {
+    user_id: UserId,
+    username: String,
+    joined_at: Time,
+}

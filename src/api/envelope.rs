@@ -1,0 +1,305 @@
+//! The envelope of answers: success types for the handlers, and one body for every failure under `/api/v1`.
+
+use std::{collections::BTreeMap, panic::AssertUnwindSafe};
+
+use futures_util::FutureExt;
+use poem::{
+    Endpoint, IntoResponse, Request, Response,
+    error::{MethodNotAllowedError, NotFoundError},
+    http::{HeaderValue, Method, StatusCode, header},
+};
+use poem_openapi::{
+    ApiResponse, Object,
+    error::{AuthorizationError, ParseParamError, ParsePathError},
+    payload::Json,
+    registry::{MetaResponses, Registry},
+    types::{ParseFromJSON, ToJSON, Type},
+};
+
+use super::body::Faulty;
+use crate::{error::Error, id::SessionId};
+
+#[derive(Object)]
+pub struct Envelope<T: Type + ParseFromJSON + ToJSON> {
+    /// `success`
+    status: String,
+    /// The HTTP status.
+    status_code: u16,
+    /// What happened, for a person to read.
+    message: String,
+    data: T,
+}
+
+/// An envelope that documents no `data`.
+#[derive(Object)]
+pub struct Plain {
+    /// `success`
+    status: String,
+    /// The HTTP status.
+    status_code: u16,
+    /// What happened, for a person to read.
+    message: String,
+}
+
+#[derive(ApiResponse)]
+pub enum Success<T: Type + ParseFromJSON + ToJSON> {
+    /// Done.
+    #[oai(status = 200)]
+    Ok(Json<Envelope<T>>),
+}
+
+#[derive(ApiResponse)]
+pub enum Created<T: Type + ParseFromJSON + ToJSON> {
+    /// Made.
+    #[oai(status = 201)]
+    Created(Json<Envelope<T>>),
+}
+
+#[derive(ApiResponse)]
+pub enum Done {
+    /// Done.
+    #[oai(status = 200)]
+    Ok(Json<Plain>),
+}
+
+#[derive(ApiResponse)]
+pub enum Made {
+    /// Made.
+    #[oai(status = 201)]
+    Created(Json<Plain>),
+}
+
+#[derive(ApiResponse)]
+pub enum Gone {
+    /// Done; there is no body.
+    #[oai(status = 204)]
+    NoContent,
+}
+
+fn envelope<T: Type + ParseFromJSON + ToJSON>(status_code: u16, message: &str, data: T) -> Json<Envelope<T>> {
+    Json(Envelope { status: "success".into(), status_code, message: message.into(), data })
+}
+
+fn plain(status_code: u16, message: &str) -> Json<Plain> {
+    Json(Plain { status: "success".into(), status_code, message: message.into() })
+}
+
+pub fn ok<T: Type + ParseFromJSON + ToJSON>(message: &str, data: T) -> Success<T> {
+    Success::Ok(envelope(200, message, data))
+}
+
+pub fn created<T: Type + ParseFromJSON + ToJSON>(message: &str, data: T) -> Created<T> {
+    Created::Created(envelope(201, message, data))
+}
+
+pub fn done(message: &str) -> Done {
+    Done::Ok(plain(200, message))
+}
+
+pub fn made(message: &str) -> Made {
+    Made::Created(plain(201, message))
+}
+
+/// The body of every failure.
+#[derive(Object)]
+#[oai(rename = "Failure")]
+struct ErrorBody {
+    /// `error`
+    status: String,
+    /// The HTTP status.
+    status_code: u16,
+    /// What went wrong, for a person to read.
+    message: String,
+    /// The same as `message`.
+    #[oai(skip_serializing_if_is_none)]
+    error: Option<String>,
+    /// Instead of `error`, in user management and threads.
+    #[oai(skip_serializing_if_is_none)]
+    errors: Option<Vec<String>>,
+}
+
+/// Documents every failure in the OpenAPI document.
+#[derive(ApiResponse)]
+#[expect(dead_code, reason = "read by the derive")]
+enum Failure {
+    /// Invalid or missing input.
+    #[oai(status = 400)]
+    BadRequest(Json<ErrorBody>),
+    /// A token is missing or invalid, or credentials are wrong.
+    #[oai(status = 401)]
+    Unauthorized(Json<ErrorBody>),
+    /// The caller lacks the right.
+    #[oai(status = 403)]
+    Forbidden(Json<ErrorBody>),
+    /// There is no such record, or the caller may not know of it.
+    #[oai(status = 404)]
+    NotFound(Json<ErrorBody>),
+    /// The request body is larger than the limit.
+    #[oai(status = 413)]
+    TooLarge(Json<ErrorBody>),
+    /// The input can be read, and is refused.
+    #[oai(status = 422)]
+    Invalid(Json<ErrorBody>),
+    /// Too many requests; `Retry-After` says when to try again.
+    #[oai(status = 429)]
+    TooMany(Json<ErrorBody>),
+    /// A fault of the server.
+    #[oai(status = 500)]
+    Internal(Json<ErrorBody>),
+    /// Overload, or a write whose outcome is unknown; `Retry-After` says when to try again.
+    #[oai(status = 503)]
+    Unavailable(Json<ErrorBody>),
+}
+
+impl ApiResponse for Error {
+    fn meta() -> MetaResponses {
+        Failure::meta()
+    }
+    fn register(registry: &mut Registry) {
+        Failure::register(registry);
+    }
+}
+
+/// Paths of other clients, and what they stand for (decisions, section 0.6).
+const ALIASES: [(&str, &str); 2] = [("/centrifugo/", "/realtime/"), ("/auth/magick-link", "/auth/magic-link")];
+
+/// Wraps all of `/api/v1`: aliases in front, the envelope behind.
+pub struct Enveloped<E> {
+    inner: E,
+    /// Of each path template, for the `Allow` header.
+    methods: BTreeMap<String, Vec<String>>,
+}
+
+impl<E> Enveloped<E> {
+    /// `document`: the OpenAPI document, as JSON.
+    pub fn new(inner: E, document: &str) -> Self {
+        let document: serde_json::Value = serde_json::from_str(document).expect("the OpenAPI document is JSON");
+        let paths = document["paths"].as_object().into_iter().flatten();
+        let methods = paths.map(|(path, operations)| {
+            (path.clone(), operations.as_object().into_iter().flatten().map(|(method, _)| method.to_uppercase()).collect())
+        });
+        Enveloped { inner, methods: methods.collect() }
+    }
+
+    fn allow(&self, path: &str) -> String {
+        let fits = |template: &str| {
+            template.split('/').count() == path.split('/').count()
+                && template.split('/').zip(path.split('/')).all(|(template, part)| template.starts_with('{') || template == part)
+        };
+        let mut allowed: Vec<&str> = self
+            .methods
+            .iter()
+            .filter(|(template, _)| fits(template))
+            .flat_map(|(_, methods)| methods)
+            .map(String::as_str)
+            .collect();
+        allowed.sort_unstable();
+        allowed.dedup();
+        allowed.join(", ")
+    }
+}
+
+impl<E: Endpoint> Endpoint for Enveloped<E> {
+    type Output = Response;
+
+    async fn call(&self, mut req: Request) -> poem::Result<Response> {
+        rewrite(&mut req);
+        let path = req.uri().path().to_owned();
+        let is_head = req.method() == Method::HEAD;
+        let failed = match AssertUnwindSafe(self.inner.call(req)).catch_unwind().await {
+            Ok(Ok(response)) => return Ok(response.into_response()),
+            Ok(Err(err)) => err,
+            Err(_) => Error::internal("the handler panicked").into(),
+        };
+        let method_is_wrong = failed.is::<MethodNotAllowedError>() || (is_head && failed.is::<NotFoundError>());
+        let mut response = render(failed, lists_errors(&path));
+        if method_is_wrong && let Ok(allow) = HeaderValue::from_str(&self.allow(&path)) {
+            response.headers_mut().insert(header::ALLOW, allow);
+        }
+        Ok(response)
+    }
+}
+
+/// Takes a trailing slash off, and aliases to what they stand for.
+fn rewrite(req: &mut Request) {
+    let path = req.uri().path();
+    let mut wanted = if path.len() > 1 { path.trim_end_matches('/').to_owned() } else { path.to_owned() };
+    for (alias, real) in ALIASES {
+        if let Some(rest) = wanted.strip_prefix(alias) {
+            wanted = format!("{real}{rest}");
+        }
+    }
+    if wanted != path {
+        let query = req.uri().query().map(|query| format!("?{query}")).unwrap_or_default();
+        if let Ok(uri) = format!("{wanted}{query}").parse() {
+            *req.uri_mut() = uri;
+        }
+    }
+}
+
+/// User management and threads answer failures with `errors: [..]` (decisions, section 10).
+fn lists_errors(path: &str) -> bool {
+    let parts: Vec<&str> = path.split('/').skip(1).collect();
+    match parts.as_slice() {
+        ["threads", ..] => true,
+        ["organisations", _, "users" | "metrics" | "invites", ..] => true,
+        _ => false,
+    }
+}
+
+fn render(err: poem::Error, as_list: bool) -> Response {
+    let failure = translate(err);
+    let status = failure.status();
+    let request = SessionId::new(); // any fresh identifier
+    if let Error::Internal { .. } = failure {
+        tracing::error!(%request, err = failure.detail(), "request failed");
+    }
+    let message = failure.to_string();
+    let (error, errors) = if as_list { (None, Some(vec![message.clone()])) } else { (Some(message.clone()), None) };
+    let mut response = body(status, message, error, errors);
+    let headers = response.headers_mut();
+    match failure {
+        Error::TooMany(seconds) => _ = headers.insert(header::RETRY_AFTER, seconds.into()),
+        Error::Unavailable(_) => _ = headers.insert(header::RETRY_AFTER, 1.into()),
+        Error::Unauthorized(_) => _ = headers.insert(header::WWW_AUTHENTICATE, HeaderValue::from_static("Bearer")),
+        _ => {}
+    }
+    if status.is_server_error()
+        && let Ok(id) = HeaderValue::from_str(&request.to_string())
+    {
+        headers.insert("x-request-id", id);
+    }
+    response
+}
+
+fn body(status: StatusCode, message: String, error: Option<String>, errors: Option<Vec<String>>) -> Response {
+    let body = ErrorBody { status: "error".into(), status_code: status.as_u16(), message, error, errors };
+    Json(body).with_status(status).into_response()
+}
+
+/// The framework's failures in our words and statuses.
+fn translate(err: poem::Error) -> Error {
+    if err.is::<AuthorizationError>() {
+        return Error::Unauthorized("A bearer token is required");
+    }
+    if err.is::<NotFoundError>() {
+        return Error::NotFound("Route");
+    }
+    if err.is::<MethodNotAllowedError>() {
+        return Error::MethodNotAllowed;
+    }
+    if err.is::<ParsePathError>() {
+        return Error::bad_request("An identifier in the path is not a valid UUID");
+    }
+    if let Some(ParseParamError { name, .. }) = err.downcast_ref() {
+        return Error::bad_request(format!("The query parameter {name} is missing or invalid"));
+    }
+    if let Some(Faulty(reason)) = err.downcast_ref() {
+        return Error::bad_request(reason.clone());
+    }
+    match err.downcast::<Error>() {
+        Ok(ours) => ours,
+        Err(other) if other.status().is_client_error() => Error::bad_request(other.to_string()),
+        Err(other) => Error::internal(other.to_string()),
+    }
+}

@@ -1,0 +1,220 @@
+//! Messages of a channel, and reading them.
+
+use poem::web::Data;
+use poem_openapi::{
+    Object, OpenApi,
+    param::{Path, Query},
+    payload::Json,
+};
+
+use super::{
+    Tag,
+    auth::Bearer,
+    body::{Body, Text, example},
+    envelope::{Created, Success, created, ok},
+    page,
+};
+use crate::{
+    app::App,
+    domain::{
+        mentions,
+        messages::{self, Edit, New, Range},
+        reading,
+    },
+    error::Result,
+    id::{ChannelId, MessageId},
+    time::Time,
+};
+
+/// Messages on a page.
+const PAGE: u32 = 50;
+const LARGEST_PAGE: u32 = 200;
+
+pub struct Api;
+
+#[OpenApi]
+impl Api {
+    /// Post a message
+    ///
+    /// With a `thread_id` it is a reply. With an `id` of the client's making a repeated request is known for one: it
+    /// answers the first message and posts nothing. `@username` and `@channel` mention.
+    #[oai(path = "/channels/:channel_id/messages", method = "post", tag = "Tag::Messages")]
+    async fn create(
+        &self,
+        caller: Bearer,
+        app: Data<&App>,
+        channel_id: Path<ChannelId>,
+        body: Body<NewMessage>,
+    ) -> Result<Created<Message>> {
+        let NewMessage { content, thread_id, id } = body.0;
+        let new = New { content: content.0, thread: thread_id, id };
+        let posted = app.db.write_sized(new.content.len(), move |tx| messages::create(tx, caller.0, *channel_id, &new)).await?;
+        Ok(created("Message created successfully", posted.into()))
+    }
+
+    /// Edit a message
+    ///
+    /// Its author only. Without a `message_id` the caller's latest post in the channel, or their latest reply where a
+    /// `thread_id` is given.
+    #[oai(path = "/channels/:channel_id/messages", method = "put", tag = "Tag::Messages")]
+    async fn edit(
+        &self,
+        caller: Bearer,
+        app: Data<&App>,
+        channel_id: Path<ChannelId>,
+        body: Body<EditMessage>,
+    ) -> Result<Success<Message>> {
+        let EditMessage { content, message_id, thread_id } = body.0;
+        let edit = Edit { content: content.0, message: message_id, thread: thread_id };
+        let edited = app.db.write_sized(edit.content.len(), move |tx| messages::edit(tx, caller.0, *channel_id, &edit)).await?;
+        Ok(ok("Message updated successfully", edited.into()))
+    }
+
+    /// List a channel's messages
+    ///
+    /// Top-level posts, newest first, for members of the channel.
+    #[oai(path = "/channels/:channel_id/messages", method = "get", tag = "Tag::Messages")]
+    async fn list(
+        &self,
+        caller: Bearer,
+        app: Data<&App>,
+        channel_id: Path<ChannelId>,
+        /// Up to 200; default 50.
+        limit: Query<Option<u32>>,
+        /// Only messages older than this one.
+        before: Query<Option<MessageId>>,
+        /// Only messages newer than this one; the ones right after it.
+        after: Query<Option<MessageId>>,
+    ) -> Result<Json<MessageList>> {
+        let limit = page(None, *limit, PAGE, LARGEST_PAGE)?.size;
+        let range = Range { before: *before, after: *after, limit };
+        let listed = app.db.read(|conn| messages::list(conn, caller.0, *channel_id, &range))?;
+        Ok(Json(MessageList { messages: listed.into_iter().map(Message::from).collect() }))
+    }
+
+    /// Mark a channel as read
+    ///
+    /// Up to a message, or all of it. A mark only moves forward.
+    #[oai(path = "/channels/:channel_id/read", method = "put", tag = "Tag::Messages")]
+    async fn read(
+        &self,
+        caller: Bearer,
+        app: Data<&App>,
+        channel_id: Path<ChannelId>,
+        body: Body<ReadMark>,
+    ) -> Result<Success<Unread>> {
+        let (channel_id, last) = (*channel_id, body.last_message_id);
+        let left = app.db.write(move |tx| reading::mark(tx, caller.0, channel_id, last)).await?;
+        let left = Unread { channel_id, thread_count: left.threads, mention_count: left.mentions };
+        Ok(ok("Channel marked as read successfully", left))
+    }
+}
+
+#[derive(Object)]
+#[oai(example)]
+struct NewMessage {
+    /// 1 to 40,000 characters, not only white space.
+    content: Text,
+    /// The thread to reply to.
+    thread_id: Option<MessageId>,
+    /// A UUID of the client's making.
+    id: Option<MessageId>,
+}
+example!(NewMessage, { "content": "The engine has arrived, @grace" });
+
+#[derive(Object)]
+#[oai(example)]
+struct EditMessage {
+    /// 1 to 40,000 characters, not only white space.
+    content: Text,
+    message_id: Option<MessageId>,
+    thread_id: Option<MessageId>,
+}
+example!(EditMessage, { "content": "The engine has arrived at last" });
+
+#[derive(Object)]
+#[oai(example)]
+struct ReadMark {
+    /// The last message that was read; the channel's last when left out.
+    last_message_id: Option<MessageId>,
+}
+example!(ReadMark, { "last_message_id": "01900000-0000-7000-8000-0000000000cc" });
+
+/// What is left unread.
+#[derive(Object)]
+struct Unread {
+    channel_id: ChannelId,
+    /// Unread top-level posts.
+    thread_count: i64,
+    /// Unread mentions.
+    mention_count: i64,
+}
+
+#[derive(Object)]
+struct MessageList {
+    messages: Vec<Message>,
+}
+
+#[derive(Object)]
+pub struct Message {
+    id: MessageId,
+    content: String,
+    /// The same as `content`.
+    message: String,
+    channel_id: ChannelId,
+    /// Its own id, or that of the post that it replies to.
+    thread_id: MessageId,
+    /// Empty of a webhook's feed.
+    user_id: String,
+    username: String,
+    avatar_url: String,
+    mentions: Vec<Mention>,
+    /// Replies, of a top-level post.
+    message_count: i64,
+    edited: bool,
+    created_at: Time,
+    updated_at: Time,
+    /// `0001-01-01T00:00:00Z`, unless it was deleted and kept for its replies.
+    deleted_at: Time,
+}
+
+impl From<messages::Message> for Message {
+    fn from(message: messages::Message) -> Self {
+        Message {
+            id: message.id,
+            message: message.content.clone(),
+            content: message.content,
+            channel_id: message.channel,
+            thread_id: message.thread,
+            user_id: message.user.map_or_else(String::new, |user| user.to_string()),
+            username: message.username,
+            avatar_url: message.avatar_url,
+            mentions: message.mentions.into_iter().map(Mention::from).collect(),
+            message_count: message.reply_count,
+            edited: message.is_edited,
+            created_at: message.created_at,
+            updated_at: message.updated_at,
+            deleted_at: message.deleted_at.unwrap_or(Time::NEVER),
+        }
+    }
+}
+
+#[derive(Object)]
+pub struct Mention {
+    /// A user's, or the channel's.
+    id: uuid::Uuid,
+    /// `user` or `channel`.
+    #[oai(rename = "type")]
+    kind: String,
+    username: String,
+}
+
+impl From<mentions::Mention> for Mention {
+    fn from(mention: mentions::Mention) -> Self {
+        let kind = match mention.kind {
+            mentions::Kind::User => "user",
+            mentions::Kind::Channel => "channel",
+        };
+        Mention { id: mention.id, kind: kind.into(), username: mention.username }
+    }
+}

@@ -1,0 +1,124 @@
+//! The HTTP edge: routes, bodies, the words of answers. One file for each table of the specification.
+
+mod accounts;
+pub mod auth;
+mod body;
+mod channels;
+mod envelope;
+mod invitations;
+mod members;
+mod messages;
+mod organisations;
+mod threads;
+mod tokens;
+
+use poem::{
+    Endpoint, EndpointExt, IntoResponse, Request, Response, Route, get, handler,
+    http::{HeaderMap, HeaderValue, Method, StatusCode, header},
+    web::{Data, Json},
+};
+use poem_openapi::{OpenApiService, Tags};
+
+use self::envelope::Enveloped;
+use crate::{app::App, domain::members::Page, error::Result, push::socket, web};
+
+#[derive(Tags)]
+enum Tag {
+    /// Accounts, log-in, passwords
+    Accounts,
+    /// Organisations
+    Organisations,
+    /// Members of organisations
+    Members,
+    /// Invitations by e-mail
+    Invitations,
+    /// Channels and who is in them
+    Channels,
+    /// Posting, editing, listing and reading messages
+    Messages,
+    /// Top-level posts with their replies
+    Threads,
+    /// Tokens and the set-up of live push
+    Realtime,
+}
+
+type Api =
+    (accounts::Api, organisations::Api, members::Api, invitations::Api, channels::Api, messages::Api, threads::Api, tokens::Api);
+
+fn service() -> OpenApiService<Api, ()> {
+    let apis = (
+        accounts::Api,
+        organisations::Api,
+        members::Api,
+        invitations::Api,
+        channels::Api,
+        messages::Api,
+        threads::Api,
+        tokens::Api,
+    );
+    OpenApiService::new(apis, "Tidings", env!("CARGO_PKG_VERSION"))
+        .description(include_str!("description.md"))
+        .license(poem_openapi::LicenseObject::new("MIT OR Apache-2.0"))
+        .server("/api/v1")
+}
+
+/// The OpenAPI document, as JSON.
+pub fn document() -> String {
+    service().spec()
+}
+
+/// Everything that the server answers.
+pub fn routes(app: App) -> impl Endpoint {
+    let service = service();
+    let document = service.spec();
+    let docs = service.swagger_ui();
+    let openapi = service.spec_endpoint();
+    let api = Route::new().at("/openapi.json", openapi).nest("/", service);
+    Route::new()
+        .nest("/api/v1", Enveloped::new(api, &document))
+        .nest("/docs", docs)
+        .at("/health", get(health))
+        .at("/connection/websocket", get(socket::websocket))
+        .at("/centrifugo/connection/websocket", get(socket::websocket))
+        .nest("/", web::pages())
+        .around(cross_origin)
+        .data(app)
+}
+
+/// Whether the server reads and writes: `{"status": "ok", "version": …}`, or 503.
+#[handler]
+fn health(app: Data<&App>) -> Response {
+    let reads = app.db.read(|conn| Ok(conn.is_readonly("main")?)).is_ok();
+    let (status, word) =
+        if reads && app.db.is_writable() { (StatusCode::OK, "ok") } else { (StatusCode::SERVICE_UNAVAILABLE, "unavailable") };
+    Json(serde_json::json!({ "status": word, "version": env!("CARGO_PKG_VERSION") })).with_status(status).into_response()
+}
+
+/// Lets pages of the configured origins call the API (Fetch standard, CORS protocol).
+async fn cross_origin<E: Endpoint>(next: std::sync::Arc<E>, req: Request) -> poem::Result<Response> {
+    let app: &App = req.data().expect("the application is installed in routes()");
+    let origin = req.header(header::ORIGIN).filter(|origin| app.origins.names(origin)).map(str::to_owned);
+    let is_preflight = req.method() == Method::OPTIONS && req.headers().contains_key(header::ACCESS_CONTROL_REQUEST_METHOD);
+    let Some(origin) = origin else { return next.call(req).await.map(IntoResponse::into_response) };
+    let mut response = if is_preflight { StatusCode::NO_CONTENT.into_response() } else { next.get_response(req).await };
+    allow(response.headers_mut(), &origin);
+    Ok(response)
+}
+
+fn allow(headers: &mut HeaderMap, origin: &str) {
+    let Ok(origin) = HeaderValue::from_str(origin) else { return };
+    headers.insert(header::ACCESS_CONTROL_ALLOW_ORIGIN, origin);
+    headers.append(header::VARY, HeaderValue::from_static("origin"));
+    let fixed = [
+        (header::ACCESS_CONTROL_ALLOW_METHODS, "GET, POST, PUT, PATCH, DELETE"),
+        (header::ACCESS_CONTROL_ALLOW_HEADERS, "authorization, content-type, x-notification-token"),
+        (header::ACCESS_CONTROL_EXPOSE_HEADERS, "retry-after, x-request-id"),
+        (header::ACCESS_CONTROL_MAX_AGE, "600"),
+    ];
+    fixed.into_iter().for_each(|(name, value)| _ = headers.insert(name, HeaderValue::from_static(value)));
+}
+
+/// `page` and `page_size` (or `limit`) of a list, with its defaults.
+fn page(number: Option<u32>, size: Option<u32>, default: u32, largest: u32) -> Result<Page> {
+    Page::new(number.unwrap_or(1), size.unwrap_or(default), largest)
+}

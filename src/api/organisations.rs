@@ -1,0 +1,178 @@
+//! Organisations, and the lists of their channels.
+
+use poem::web::Data;
+use poem_openapi::{Object, OpenApi, param::Path, payload::Json};
+
+use super::{
+    Tag,
+    auth::Bearer,
+    body::{Body, Text, example},
+    channels::{ChannelList, OwnChannel},
+    envelope::{Created, Gone, Success, created, ok},
+};
+use crate::{
+    app::App,
+    domain::{channels, organisations, reading},
+    error::Result,
+    id::{OrganisationId, UserId},
+    time::Time,
+};
+
+pub struct Api;
+
+#[OpenApi]
+impl Api {
+    /// Make an organisation
+    ///
+    /// The caller becomes its owner and first member, and gets a channel `general`.
+    #[oai(path = "/organisations", method = "post", tag = "Tag::Organisations")]
+    async fn create(&self, caller: Bearer, app: Data<&App>, body: Body<EditOrganisation>) -> Result<Created<Organisation>> {
+        let made = app.db.write(move |tx| organisations::create(tx, caller.0, body.0.into())).await?;
+        Ok(created("Organization created successfully", made.into()))
+    }
+
+    /// Read an organisation
+    #[oai(path = "/organisations/:orgId", method = "get", tag = "Tag::Organisations")]
+    async fn get(
+        &self,
+        caller: Bearer,
+        app: Data<&App>,
+        #[oai(name = "orgId")] id: Path<OrganisationId>,
+    ) -> Result<Success<Organisation>> {
+        let found = app.db.read(|conn| organisations::get(conn, caller.0, *id))?;
+        Ok(ok("Organization retrieved successfully", found.into()))
+    }
+
+    /// Change an organisation
+    ///
+    /// Fields that are left out stay as they are; empty ones are cleared, but for the name. Needs `manage:organization`.
+    #[oai(path = "/organisations/:orgId", method = "put", tag = "Tag::Organisations")]
+    async fn update(
+        &self,
+        caller: Bearer,
+        app: Data<&App>,
+        #[oai(name = "orgId")] id: Path<OrganisationId>,
+        body: Body<EditOrganisation>,
+    ) -> Result<Success<Organisation>> {
+        let edited = app.db.write(move |tx| organisations::update(tx, caller.0, *id, body.0.into())).await?;
+        Ok(ok("Organization updated successfully", edited.into()))
+    }
+
+    /// Delete an organisation
+    ///
+    /// Its owner only. Nobody sees it afterwards.
+    #[oai(path = "/organisations/:orgId", method = "delete", tag = "Tag::Organisations")]
+    async fn delete(&self, caller: Bearer, app: Data<&App>, #[oai(name = "orgId")] id: Path<OrganisationId>) -> Result<Gone> {
+        app.db.write(move |tx| organisations::delete(tx, caller.0, *id)).await?;
+        Ok(Gone::NoContent)
+    }
+
+    /// List an organisation's channels
+    ///
+    /// Those that the caller may know of: all public ones, and the private ones that they are in.
+    #[oai(path = "/organisations/:organisationId/channels", method = "get", tag = "Tag::Organisations")]
+    async fn channels(
+        &self,
+        caller: Bearer,
+        app: Data<&App>,
+        #[oai(name = "organisationId")] id: Path<OrganisationId>,
+    ) -> Result<Json<ChannelList>> {
+        let listed = app.db.read(|conn| {
+            let seen = channels::list(conn, caller.0, *id)?.into_iter();
+            seen.map(|access| channels::describe(conn, access)).collect::<Result<_>>()
+        })?;
+        Ok(Json(ChannelList::new(&app.site, listed)))
+    }
+
+    /// List the caller's channels in an organisation
+    ///
+    /// With what is unread in each: top-level posts (`thread_count`) and mentions (`mention_count`).
+    #[oai(path = "/organisations/:org_id/user-channels", method = "get", tag = "Tag::Organisations")]
+    async fn user_channels(
+        &self,
+        caller: Bearer,
+        app: Data<&App>,
+        org_id: Path<OrganisationId>,
+    ) -> Result<Success<Vec<OwnChannel>>> {
+        let listed = app.db.read(|conn| {
+            let seen = channels::list(conn, caller.0, *org_id)?.into_iter().filter(|access| access.username.is_some());
+            seen.map(|access| Ok(OwnChannel::new(reading::counts(conn, access.channel.id, caller.0.user)?, access.channel)))
+                .collect()
+        })?;
+        Ok(ok("User channels fetched successfully", listed))
+    }
+}
+
+#[derive(Object)]
+#[oai(example)]
+struct EditOrganisation {
+    /// 1 to 255 characters; required to make one.
+    name: Option<Text>,
+    description: Option<Text>,
+    email: Option<Text>,
+    /// The kind of organisation; shown as `industry`.
+    #[oai(rename = "type")]
+    kind: Option<Text>,
+    location: Option<Text>,
+    country: Option<Text>,
+    logo_url: Option<Text>,
+}
+example!(EditOrganisation, { "name": "Analytical Engines", "description": "We compute", "email": "office@example.org", "type": "research", "location": "London", "country": "UK", "logo_url": "" });
+
+impl From<EditOrganisation> for organisations::Edit {
+    fn from(edit: EditOrganisation) -> Self {
+        let text = |field: Option<Text>| field.map(|text| text.0);
+        organisations::Edit {
+            name: text(edit.name),
+            description: text(edit.description),
+            email: text(edit.email),
+            industry: text(edit.kind),
+            location: text(edit.location),
+            country: text(edit.country),
+            logo_url: text(edit.logo_url),
+        }
+    }
+}
+
+#[derive(Object)]
+struct Organisation {
+    id: OrganisationId,
+    name: String,
+    description: String,
+    email: String,
+    country: String,
+    /// The request's `type`.
+    industry: String,
+    location: String,
+    logo_url: String,
+    owner_id: UserId,
+    /// Live channels, without direct messages.
+    channels_count: i64,
+    /// Posts and replies.
+    total_messages_count: i64,
+    /// The caller's role.
+    org_role: String,
+    created_at: Time,
+    updated_at: Time,
+}
+
+impl From<organisations::Organisation> for Organisation {
+    fn from(organisation: organisations::Organisation) -> Self {
+        Organisation {
+            id: organisation.id,
+            name: organisation.name,
+            description: organisation.description,
+            email: organisation.email,
+            country: organisation.country,
+            industry: organisation.industry,
+            location: organisation.location,
+            logo_url: organisation.logo_url,
+            owner_id: organisation.owner_id,
+            channels_count: organisation.channels_count,
+            total_messages_count: organisation.total_messages_count,
+            org_role: organisation.role,
+            created_at: organisation.created_at,
+            updated_at: organisation.updated_at,
+        }
+    }
+}

@@ -1,0 +1,183 @@
+//! Threads: top-level posts with their replies.
+
+use poem::web::Data;
+use poem_openapi::{
+    Object, OpenApi,
+    param::{Path, Query},
+};
+
+use super::{
+    Tag,
+    auth::Bearer,
+    envelope::{Success, ok},
+    messages::Mention,
+    page,
+};
+use crate::{
+    app::App,
+    domain::{messages, threads},
+    error::Result,
+    id::{ChannelId, MessageId, OrganisationId},
+    time::Time,
+};
+
+/// Threads on a page.
+const PAGE: u32 = 50;
+const LARGEST_PAGE: u32 = 200;
+/// Replies shown with each.
+const REPLIES: u32 = 5;
+const MOST_REPLIES: u32 = 200;
+
+pub struct Api;
+
+#[OpenApi]
+impl Api {
+    /// List the threads of an organisation
+    ///
+    /// Those of the caller's channels, latest activity first, each with its latest replies.
+    #[oai(path = "/threads/organisations/:orgId", method = "get", tag = "Tag::Threads")]
+    async fn list_all(
+        &self,
+        caller: Bearer,
+        app: Data<&App>,
+        #[oai(name = "orgId")] id: Path<OrganisationId>,
+        /// From 1; default 1.
+        page: Query<Option<u32>>,
+        /// Up to 200; default 50.
+        limit: Query<Option<u32>>,
+        /// Replies shown with each thread: up to 200; default 5.
+        messages: Query<Option<u32>>,
+    ) -> Result<Success<Vec<Thread>>> {
+        let page = self::page(*page, *limit, PAGE, LARGEST_PAGE)?;
+        let replies = messages.unwrap_or(REPLIES).min(MOST_REPLIES);
+        let listed = app.db.read(|conn| threads::list_all(conn, caller.0, *id, page, replies))?;
+        Ok(ok("Data retrieved successfully", listed.into_iter().map(Thread::from).collect()))
+    }
+
+    /// List the threads of a channel
+    ///
+    /// Latest activity first, each with its latest replies, for members of the channel.
+    #[oai(path = "/threads/channels/:channelId", method = "get", tag = "Tag::Threads")]
+    async fn list(
+        &self,
+        caller: Bearer,
+        app: Data<&App>,
+        #[oai(name = "channelId")] id: Path<ChannelId>,
+        /// From 1; default 1.
+        page: Query<Option<u32>>,
+        /// Up to 200; default 50.
+        limit: Query<Option<u32>>,
+        /// Replies shown with each thread: up to 200; default 5.
+        messages: Query<Option<u32>>,
+    ) -> Result<Success<Vec<Thread>>> {
+        let page = self::page(*page, *limit, PAGE, LARGEST_PAGE)?;
+        let replies = messages.unwrap_or(REPLIES).min(MOST_REPLIES);
+        let listed = app.db.read(|conn| threads::list(conn, caller.0, *id, page, replies))?;
+        Ok(ok("Data retrieved successfully", listed.into_iter().map(Thread::from).collect()))
+    }
+}
+
+#[derive(Object)]
+struct Thread {
+    thread_id: MessageId,
+    channels_id: ChannelId,
+    channel_name: String,
+    /// Of a webhook's feed.
+    event_name: String,
+    /// Of a webhook's feed.
+    action_type: String,
+    /// `success` or `error`.
+    status: String,
+    /// `pending` or `completed`.
+    current_status: String,
+    /// `thread` for what a webhook fed, `message` for what a member posted.
+    #[oai(rename = "type")]
+    kind: String,
+    user_id: String,
+    username: String,
+    full_name: String,
+    email: String,
+    avatar_url: String,
+    content: String,
+    /// The same as `content`.
+    message: String,
+    mentions: Vec<Mention>,
+    edited: bool,
+    /// The latest replies, oldest first.
+    messages: Vec<Reply>,
+    /// All replies.
+    message_count: i64,
+    /// `0001-01-01T00:00:00Z` when there is none.
+    last_reply: Time,
+    created_at: Time,
+    updated_at: Time,
+    deleted_at: Time,
+}
+
+impl From<threads::Thread> for Thread {
+    fn from(threads::Thread { root, channel_name, replies }: threads::Thread) -> Self {
+        Thread {
+            thread_id: root.id,
+            channels_id: root.channel,
+            channel_name,
+            event_name: root.event_name,
+            action_type: root.action_type,
+            status: root.status,
+            current_status: root.current_status,
+            kind: root.kind,
+            user_id: root.user.map_or_else(String::new, |user| user.to_string()),
+            username: root.username,
+            full_name: root.full_name,
+            email: root.email,
+            avatar_url: root.avatar_url,
+            message: root.content.clone(),
+            content: root.content,
+            mentions: root.mentions.into_iter().map(Mention::from).collect(),
+            edited: root.is_edited,
+            messages: replies.into_iter().map(Reply::from).collect(),
+            message_count: root.reply_count,
+            last_reply: root.last_reply_at.unwrap_or(Time::NEVER),
+            created_at: root.created_at,
+            updated_at: root.updated_at,
+            deleted_at: root.deleted_at.unwrap_or(Time::NEVER),
+        }
+    }
+}
+
+/// A message inside a thread.
+#[derive(Object)]
+struct Reply {
+    id: MessageId,
+    thread_id: MessageId,
+    channels_id: ChannelId,
+    content: String,
+    user_id: String,
+    username: String,
+    full_name: String,
+    email: String,
+    avatar_url: String,
+    mentions: Vec<Mention>,
+    edited: bool,
+    created_at: Time,
+    updated_at: Time,
+}
+
+impl From<messages::Message> for Reply {
+    fn from(message: messages::Message) -> Self {
+        Reply {
+            id: message.id,
+            thread_id: message.thread,
+            channels_id: message.channel,
+            content: message.content,
+            user_id: message.user.map_or_else(String::new, |user| user.to_string()),
+            username: message.username,
+            full_name: message.full_name,
+            email: message.email,
+            avatar_url: message.avatar_url,
+            mentions: message.mentions.into_iter().map(Mention::from).collect(),
+            edited: message.is_edited,
+            created_at: message.created_at,
+            updated_at: message.updated_at,
+        }
+    }
+}

@@ -1,0 +1,132 @@
+//! Tokens for the push endpoint, and what a client needs to form its channels' names.
+
+use std::time::Duration;
+
+use poem::web::Data;
+use poem_openapi::{Object, OpenApi};
+
+use super::{
+    Tag,
+    auth::{Bearer, NotificationToken},
+    body::{Body, Text, example},
+    envelope::{Success, ok},
+};
+use crate::{
+    app::App,
+    domain::{Caller, organisations, streams},
+    error::{Error, Result},
+    id::{ChannelId, OrganisationId},
+    push::commands::PushClaims,
+    time::Time,
+};
+
+const LIFETIME: Duration = Duration::from_secs(3600);
+
+pub struct Api;
+
+#[OpenApi]
+impl Api {
+    /// Get a connection token
+    ///
+    /// A JSON Web Token that opens `/connection/websocket`, for an hour.
+    #[oai(path = "/token/connection", method = "get", tag = "Tag::Realtime")]
+    async fn connection(&self, caller: Bearer, app: Data<&App>) -> Result<Success<Token>> {
+        connection_token(&app, caller.0)
+    }
+
+    /// Get a subscription token
+    ///
+    /// For a channel (`channel_id`), or for any name (`channel`): `<channel_id>`, `<thread_id>`, `<org_id>` or
+    /// `<org_id>/<user_id>`. 403 for what the caller may not hear.
+    #[oai(path = "/token/subscription", method = "post", tag = "Tag::Realtime")]
+    async fn subscription(&self, caller: Bearer, app: Data<&App>, body: Body<Subscription>) -> Result<Success<Token>> {
+        let name = match (&body.channel, body.channel_id) {
+            (Some(channel), _) => channel.to_string(),
+            (None, Some(id)) => id.to_string(),
+            (None, None) => return Err(Error::bad_request("channel_id or channel is required")),
+        };
+        subscription_token(&app, caller.0, name)
+    }
+
+    /// Get a connection token with the notification token
+    #[oai(path = "/realtime/connection", method = "get", tag = "Tag::Realtime")]
+    async fn realtime_connection(&self, caller: NotificationToken, app: Data<&App>) -> Result<Success<Token>> {
+        connection_token(&app, caller.0)
+    }
+
+    /// Get a subscription token with the notification token
+    #[oai(path = "/realtime/subscription", method = "post", tag = "Tag::Realtime")]
+    async fn realtime_subscription(
+        &self,
+        caller: NotificationToken,
+        app: Data<&App>,
+        body: Body<NamedSubscription>,
+    ) -> Result<Success<Token>> {
+        subscription_token(&app, caller.0, body.0.channel.0)
+    }
+
+    /// List the caller's organisations
+    #[oai(path = "/users/organisations", method = "get", tag = "Tag::Realtime")]
+    async fn organisations(&self, caller: Bearer, app: Data<&App>) -> Result<Success<Vec<OwnOrganisation>>> {
+        let own = app.db.read(|conn| organisations::list_own(conn, caller.0))?;
+        let one = |organisation: organisations::Organisation| OwnOrganisation {
+            id: organisation.id,
+            name: organisation.name,
+            logo_url: organisation.logo_url,
+            org_role: organisation.role,
+            channels_count: organisation.channels_count,
+        };
+        Ok(ok("Organisations retrieved successfully", own.into_iter().map(one).collect()))
+    }
+}
+
+fn connection_token(app: &App, caller: Caller) -> Result<Success<Token>> {
+    let claims = PushClaims { sub: caller.user, exp: expiry(), sid: Some(caller.session), channel: None };
+    Ok(ok("Connection token retrieved successfully", Token { token: app.site.keys.push.sign(&claims)? }))
+}
+
+fn subscription_token(app: &App, caller: Caller, channel: String) -> Result<Success<Token>> {
+    if streams::parse(&channel).is_none() {
+        return Err(Error::bad_request("channel must be <channel_id>, <thread_id>, <org_id> or <org_id>/<user_id>"));
+    }
+    let audible = app.db.read(|conn| streams::audible(conn, caller.user, &channel))?;
+    audible.ok_or(Error::Forbidden("You may not listen to this channel"))?;
+    let claims = PushClaims { sub: caller.user, exp: expiry(), sid: None, channel: Some(channel) };
+    Ok(ok("Subscription token generated successfully", Token { token: app.site.keys.push.sign(&claims)? }))
+}
+
+fn expiry() -> i64 {
+    (Time::now() + LIFETIME).unix_seconds()
+}
+
+#[derive(Object)]
+struct Token {
+    token: String,
+}
+
+#[derive(Object)]
+#[oai(example)]
+struct Subscription {
+    channel_id: Option<ChannelId>,
+    /// Any channel's name; taken rather than `channel_id`.
+    channel: Option<Text>,
+}
+example!(Subscription, { "channel_id": "01900000-0000-7000-8000-0000000000dd" });
+
+#[derive(Object)]
+#[oai(example)]
+struct NamedSubscription {
+    /// `<org_id>/<user_id>`, or any other channel's name.
+    channel: Text,
+}
+example!(NamedSubscription, { "channel": "01900000-0000-7000-8000-0000000000bb/01900000-0000-7000-8000-0000000000aa" });
+
+#[derive(Object)]
+struct OwnOrganisation {
+    id: OrganisationId,
+    name: String,
+    logo_url: String,
+    /// The caller's role.
+    org_role: String,
+    channels_count: i64,
+}

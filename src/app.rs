@@ -1,0 +1,255 @@
+//! What a handler holds, and the background loops.
+
+use std::{
+    collections::HashMap,
+    net::SocketAddr,
+    sync::{
+        Arc, Mutex, RwLock,
+        atomic::{AtomicU64, Ordering::Relaxed},
+    },
+    thread::JoinHandle,
+    time::Duration,
+};
+
+use poem::{Request, http::header};
+use tokio::sync::{Notify, Semaphore, mpsc, watch};
+
+use crate::{
+    config::{Settings, Switch},
+    db::{self, Db},
+    domain::{Caller, sessions},
+    error::{Error, Result},
+    event::Effect,
+    id::{SessionId, UserId},
+    limits::Limits,
+    mail::Mailer,
+    push::{hub::Hub, publisher::Publisher},
+    secret::{self, Keys},
+    site::Site,
+    time::Time,
+};
+
+const DAY: u64 = 24 * 3600;
+
+/// Cheap to clone.
+#[derive(Clone)]
+pub struct App(Arc<Inner>);
+
+pub struct Inner {
+    pub db: Db,
+    pub site: Arc<Site>,
+    pub hub: Arc<Hub>,
+    pub mailer: Mailer,
+    pub limits: Limits,
+    pub origins: Origins,
+    /// Woken when a mail was queued.
+    pub mail_due: Arc<Notify>,
+    sessions: Arc<SessionCache>,
+    /// As many password hashes at once as there are cores: a storm of log-ins must not starve the rest.
+    hashing: Semaphore,
+    seen: Mutex<HashMap<UserId, Time>>,
+    stopping: watch::Sender<bool>,
+    /// Each open socket holds a clone; taken when the server ends.
+    sockets: Mutex<Option<mpsc::Sender<()>>>,
+    publisher: Mutex<Option<JoinHandle<()>>>,
+    _lock: db::FolderLock,
+}
+
+impl std::ops::Deref for App {
+    type Target = Inner;
+    fn deref(&self) -> &Inner {
+        &self.0
+    }
+}
+
+impl App {
+    /// Opens the data folder, made when there is none, and starts the writer and the publisher.
+    pub fn open(settings: &Settings, listening: SocketAddr) -> Result<App> {
+        let base_url = settings.base_url(listening)?;
+        let web_url = settings.web_url(&base_url)?;
+        let mailer = Mailer::new(&settings.mail_url, &settings.mail_from)?;
+        db::make_folder(&settings.data_dir)?;
+        let lock = db::lock(&settings.data_dir)?;
+        let rate_limit = settings.rate_limit == Switch::On;
+        let site = Site {
+            keys: Keys::derive(&db::secret_key(&settings.data_dir)?),
+            base_url,
+            web_url,
+            registration: settings.registration,
+            require_verified_email: settings.require_verified_email,
+            session_lifetime: Duration::from_secs(u64::from(settings.session_days) * DAY),
+            invitation_lifetime: Duration::from_secs(7 * DAY),
+            verification_lifetime: Duration::from_secs(DAY),
+            event_retention: Duration::from_secs(u64::from(settings.event_retention_hours) * 3600),
+            rate_limit,
+        };
+        let (hub, sessions, mail_due) = (Arc::new(Hub::default()), Arc::new(SessionCache::default()), Arc::new(Notify::new()));
+        let (publisher, waiting) = Publisher::new();
+        let (cache, mails) = (sessions.clone(), mail_due.clone());
+        let after_commit = Box::new(move |effects: Vec<Effect>| {
+            cache.forget(&effects);
+            if effects.iter().any(|effect| matches!(effect, Effect::MailQueued | Effect::Foreign)) {
+                mails.notify_one();
+            }
+            publisher.send(effects);
+        });
+        let db = Db::open(&settings.data_dir, after_commit)?;
+        let publisher = waiting.start(&settings.data_dir, hub.clone())?;
+        let cores = std::thread::available_parallelism().map_or(2, usize::from);
+        Ok(App(Arc::new(Inner {
+            db,
+            site: Arc::new(site),
+            hub,
+            mailer,
+            limits: Limits::new(rate_limit),
+            origins: Origins(settings.allowed_origin.clone()),
+            mail_due,
+            sessions,
+            hashing: Semaphore::new(cores),
+            seen: Mutex::default(),
+            stopping: watch::Sender::new(false),
+            sockets: Mutex::default(),
+            publisher,
+            _lock: lock,
+        })))
+    }
+}
+
+impl Inner {
+    /// The caller of a live session; remembered until something about it changes.
+    pub fn caller(&self, session: SessionId) -> Result<Option<Caller>> {
+        let caller = self.sessions.find(session, || self.db.read(|conn| sessions::find(conn, session)))?;
+        if let Some(caller) = caller {
+            self.limits.session(session)?;
+            self.seen(caller.user);
+        }
+        Ok(caller)
+    }
+
+    /// Notes that a user was here; written once a minute.
+    pub fn seen(&self, user: UserId) {
+        self.seen.lock().expect("nothing panics while it holds this").insert(user, Time::now());
+    }
+
+    pub fn take_seen(&self) -> Vec<(UserId, Time)> {
+        self.seen.lock().expect("nothing panics while it holds this").drain().collect()
+    }
+
+    /// [`secret::hash_password`] off the runtime's threads.
+    pub async fn hash(&self, password: String) -> Result<String> {
+        self.hashing(move || secret::hash_password(&password)).await?
+    }
+
+    /// [`secret::verify_password`] off the runtime's threads.
+    pub async fn verify(&self, password: String, hash: String) -> Result<bool> {
+        self.hashing(move || secret::verify_password(&password, &hash)).await
+    }
+
+    async fn hashing<T: Send + 'static>(&self, f: impl FnOnce() -> T + Send + 'static) -> Result<T> {
+        let _permit = self.hashing.acquire().await.map_err(Error::internal)?;
+        tokio::task::spawn_blocking(f).await.map_err(Error::internal)
+    }
+
+    /// Becomes true when the server is to end.
+    pub fn stopping(&self) -> watch::Receiver<bool> {
+        self.stopping.subscribe()
+    }
+
+    pub fn stop(&self) {
+        self.stopping.send_replace(true);
+    }
+
+    /// A token of an open socket; none when the server is ending.
+    pub fn open_socket(&self) -> Option<mpsc::Sender<()>> {
+        if *self.stopping.borrow() {
+            return None;
+        }
+        self.sockets.lock().expect("nothing panics while it holds this").clone()
+    }
+
+    /// From here on sockets are counted: the receiver ends once the last one is closed.
+    pub fn count_sockets(&self) -> mpsc::Receiver<()> {
+        let (open, closed) = mpsc::channel(1);
+        *self.sockets.lock().expect("nothing panics while it holds this") = Some(open);
+        closed
+    }
+
+    /// No more sockets are opened.
+    pub fn close_sockets(&self) {
+        drop(self.sockets.lock().expect("nothing panics while it holds this").take());
+    }
+
+    /// Puts all queued writes on disk, pushes their events, and closes the database. Blocks.
+    pub fn close(&self) {
+        self.db.close(); // ends the writer, and with it the publisher's last sender
+        if let Some(publisher) = self.publisher.lock().expect("nothing panics while it holds this").take() {
+            _ = publisher.join();
+        }
+    }
+}
+
+/// Which pages may call the API and open sockets from elsewhere.
+pub struct Origins(Vec<String>);
+
+impl Origins {
+    /// Requests without an origin are no page's; the server's own pages have its host as theirs.
+    pub fn allow(&self, req: &Request) -> bool {
+        let Some(origin) = req.header(header::ORIGIN) else { return true };
+        let own = req
+            .header(header::HOST)
+            .is_some_and(|host| origin.split_once("://").is_some_and(|(_, o)| o.eq_ignore_ascii_case(host)));
+        own || self.names(origin)
+    }
+
+    /// Whether the setting names this origin.
+    pub fn names(&self, origin: &str) -> bool {
+        self.0.iter().any(|allowed| allowed == "*" || allowed.trim_end_matches('/').eq_ignore_ascii_case(origin))
+    }
+}
+
+/// Session to caller, bounded. A fill is dropped when anything was forgotten since its read began: a
+/// reader from before a logout must not put the session back.
+#[derive(Default)]
+struct SessionCache {
+    callers: RwLock<HashMap<SessionId, Caller>>,
+    generation: AtomicU64,
+}
+
+impl SessionCache {
+    const MOST: usize = 100_000;
+
+    fn find(&self, session: SessionId, read: impl FnOnce() -> Result<Option<Caller>>) -> Result<Option<Caller>> {
+        if let Some(caller) = self.callers.read().expect("nothing panics while it holds this").get(&session) {
+            return Ok(Some(*caller));
+        }
+        let generation = self.generation.load(Relaxed);
+        let caller = read()?;
+        if let Some(caller) = caller {
+            let mut callers = self.callers.write().expect("nothing panics while it holds this");
+            if callers.len() >= Self::MOST {
+                callers.clear();
+            }
+            if self.generation.load(Relaxed) == generation {
+                callers.insert(session, caller);
+            }
+        }
+        Ok(caller)
+    }
+
+    fn forget(&self, effects: &[Effect]) {
+        let stale = |effect: &Effect| matches!(effect, Effect::SessionEnded { .. } | Effect::AccountChanged(_) | Effect::Foreign);
+        if !effects.iter().any(stale) {
+            return;
+        }
+        let mut callers = self.callers.write().expect("nothing panics while it holds this");
+        self.generation.fetch_add(1, Relaxed);
+        for effect in effects {
+            match effect {
+                Effect::SessionEnded { session, .. } => _ = callers.remove(session),
+                Effect::AccountChanged(user) => callers.retain(|_, caller| caller.user != *user),
+                Effect::Foreign => callers.clear(),
+                _ => {}
+            }
+        }
+    }
+}

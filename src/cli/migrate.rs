@@ -1,0 +1,26 @@
+//! `tidings migrate …`
+
+use std::path::Path;
+
+use clap::Subcommand;
+
+use crate::{db, error::Result};
+
+#[derive(Subcommand)]
+pub enum Command {
+    /// Print the database's schema version and this binary's
+    Status,
+    /// Bring the database to this binary's schema version, after a snapshot beside it
+    Up,
+}
+
+pub fn run(folder: &Path, command: Command) -> Result<()> {
+    match command {
+        Command::Status => super::print(&format!("database {}, binary {}", db::version(folder)?, db::newest_version())),
+        Command::Up => {
+            db::make_folder(folder)?;
+            let (before, after) = db::migrate(folder)?;
+            super::print(&format!("database {before} -> {after}"))
+        }
+    }
+}

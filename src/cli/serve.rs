@@ -1,0 +1,65 @@
+//! `tidings serve`
+
+use tokio::{
+    net::TcpListener,
+    signal::unix::{SignalKind, signal},
+};
+use tracing_subscriber::EnvFilter;
+
+use crate::{
+    app::App,
+    config::Settings,
+    error::{Error, Result},
+};
+
+/// At the end of this, the process ends whatever is left: nothing that was answered is at risk.
+const END_WITHIN: std::time::Duration = std::time::Duration::from_secs(9);
+
+pub fn run(settings: Settings) -> Result<()> {
+    let filter = EnvFilter::try_new(&settings.log).map_err(|err| Error::bad_request(format!("--log {}: {err}", settings.log)))?;
+    tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr).with_ansi(false).init();
+    raise_file_limit();
+    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().map_err(Error::internal)?;
+    runtime.block_on(serve(settings))
+}
+
+async fn serve(settings: Settings) -> Result<()> {
+    // First: a taken port must leave nothing behind.
+    let listener = TcpListener::bind(settings.listen).await;
+    let listener = listener.map_err(|err| Error::bad_request(format!("can't listen on {}: {err}", settings.listen)))?;
+    let address = listener.local_addr().map_err(Error::internal)?;
+    let mut terminate = signal(SignalKind::terminate()).map_err(Error::internal)?;
+    let mut interrupt = signal(SignalKind::interrupt()).map_err(Error::internal)?;
+    let app = App::open(&settings, address)?;
+    announce(&settings, &app);
+    let shutdown = async move {
+        tokio::select! { _ = terminate.recv() => {}, _ = interrupt.recv() => {} }
+        tracing::info!("shutting down");
+        std::thread::spawn(|| {
+            std::thread::sleep(END_WITHIN);
+            tracing::warn!("what was left is cut off");
+            std::process::exit(0);
+        });
+    };
+    crate::run(app, listener, shutdown).await
+}
+
+fn announce(settings: &Settings, app: &App) {
+    let url = &app.site.base_url;
+    let socket = url.replacen("http", "ws", 1);
+    let folder = settings.data_dir.display();
+    println!("Tidings {} is running; its data is in {folder}", env!("CARGO_PKG_VERSION"));
+    println!("  API    {url}/api/v1");
+    println!("  Docs   {url}/docs");
+    println!("  Push   {socket}/connection/websocket");
+    println!("Make the first administrator with");
+    println!("  tidings user create --data-dir {folder} --email you@example.org --role superadmin");
+}
+
+/// Each socket is an open file; the soft limit is often 1,024.
+fn raise_file_limit() {
+    use rustix::process::{Resource, getrlimit, setrlimit};
+    let mut limit = getrlimit(Resource::Nofile);
+    limit.current = limit.maximum;
+    _ = setrlimit(Resource::Nofile, limit);
+}

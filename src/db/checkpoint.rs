@@ -1,0 +1,94 @@
+//! Moves committed pages from the WAL into the database, off the writer's thread, and watches the disk.
+
+use std::{
+    path::{Path, PathBuf},
+    sync::{
+        Arc,
+        atomic::{AtomicBool, AtomicU64, Ordering::Relaxed},
+        mpsc::{self, RecvTimeoutError, Sender},
+    },
+    time::Duration,
+};
+
+use rusqlite::{Connection, OpenFlags};
+
+use crate::error::{Error, Result};
+
+const EVERY: Duration = Duration::from_millis(100);
+/// Below this much free space, plus the WAL that must still be moved, writes are refused.
+const FLOOR: u64 = 64 << 20;
+
+/// What the writer and the checkpoint thread tell each other.
+#[derive(Default)]
+struct Shared {
+    /// There may be something to move.
+    dirty: AtomicBool,
+    /// Bytes of live frames in the WAL.
+    wal: AtomicU64,
+    full: AtomicBool,
+}
+
+pub struct Checkpoints {
+    shared: Arc<Shared>,
+    /// Dropped to end the thread.
+    _stop: Sender<()>,
+}
+
+impl Checkpoints {
+    pub fn start(path: &Path) -> Result<Checkpoints> {
+        let shared = Arc::new(Shared { dirty: AtomicBool::new(true), ..Default::default() });
+        let (stop, stopped) = mpsc::channel();
+        let conn = super::connect(path, OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX)?;
+        let (theirs, path) = (shared.clone(), path.to_owned());
+        let run = move || {
+            while let Err(RecvTimeoutError::Timeout) = stopped.recv_timeout(EVERY) {
+                tick(&conn, &theirs, &path);
+            }
+        };
+        std::thread::Builder::new().name("checkpoint".into()).spawn(run).map_err(Error::internal)?;
+        Ok(Checkpoints { shared, _stop: stop })
+    }
+
+    /// Bytes of live frames in the WAL when last looked at.
+    pub fn wal_bytes(&self) -> u64 {
+        self.shared.wal.load(Relaxed)
+    }
+
+    pub fn disk_is_full(&self) -> bool {
+        self.shared.full.load(Relaxed)
+    }
+
+    /// Tells the thread that a batch was committed.
+    pub fn wake(&self) {
+        self.shared.dirty.store(true, Relaxed);
+    }
+}
+
+fn tick(conn: &Connection, shared: &Shared, path: &PathBuf) {
+    if shared.dirty.swap(false, Relaxed) {
+        match checkpoint(conn, "passive") {
+            Ok((wal, moved_all)) => {
+                shared.wal.store(wal, Relaxed);
+                if !moved_all {
+                    shared.dirty.store(true, Relaxed); // a reader was in the way
+                }
+            }
+            Err(err) => tracing::error!(%err, "checkpoint failed"),
+        }
+    }
+    if let Ok(disk) = rustix::fs::statvfs(path) {
+        let free = disk.f_bavail * disk.f_frsize;
+        let full = free < FLOOR + shared.wal.load(Relaxed);
+        if full != shared.full.swap(full, Relaxed) {
+            tracing::warn!(free, full, "free disk space crossed the floor below which writes are refused");
+        }
+    }
+}
+
+/// Returns the bytes of live frames, and whether all of them were moved.
+pub(super) fn checkpoint(conn: &Connection, mode: &str) -> rusqlite::Result<(u64, bool)> {
+    conn.query_row(&format!("pragma wal_checkpoint({mode})"), [], |row| {
+        let (frames, moved): (i64, i64) = (row.get(1)?, row.get(2)?);
+        Ok((frames.max(0) as u64 * 4096, frames == moved))
+    })
+}

@@ -1,0 +1,198 @@
+//! SQLite: one writer thread, a pool of readers, WAL. Nothing else opens the file.
+//!
+//! A write is answered after its fsync. A read is one short transaction, and sees all that was answered.
+
+mod checkpoint;
+pub mod log;
+mod schema;
+mod tx;
+mod writer;
+
+use std::{
+    fs::{File, TryLockError},
+    path::{Path, PathBuf},
+    sync::Arc,
+    time::Duration,
+};
+
+use rusqlite::{Connection, OpenFlags};
+
+pub use self::{
+    schema::{Version, newest as newest_version},
+    tx::Tx,
+    writer::AfterCommit,
+};
+use crate::error::{Error, Result};
+
+const FILE: &str = "tidings.db";
+/// More than there are statements in `domain/`.
+const STATEMENT_CACHE: usize = 256;
+
+#[derive(Clone)]
+pub struct Db {
+    readers: r2d2::Pool<r2d2_sqlite::SqliteConnectionManager>,
+    writer: Arc<writer::Writer>,
+}
+
+impl Db {
+    /// Opens the database of a data folder, made when there is none, and starts its writer.
+    /// `after_commit` gets the effects of each committed batch, in order, on the writer's thread.
+    pub fn open(folder: &Path, after_commit: AfterCommit) -> Result<Db> {
+        let path = folder.join(FILE);
+        let mut conn = connect(&path, OpenFlags::default())?;
+        schema::migrate(&mut conn, &path)?;
+        let size = std::thread::available_parallelism().map_or(2, usize::from) as u32 + 2;
+        let manager = r2d2_sqlite::SqliteConnectionManager::file(&path)
+            .with_flags(OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX)
+            .with_init(|conn| prepare(conn).and_then(|()| conn.pragma_update(None, "query_only", true)));
+        let readers = r2d2::Pool::builder()
+            .max_size(size)
+            .min_idle(Some(1))
+            .test_on_check_out(false)
+            .connection_timeout(Duration::from_secs(1))
+            .build(manager)
+            .map_err(Error::internal)?;
+        let checkpoints = checkpoint::Checkpoints::start(&path)?;
+        let writer = Arc::new(writer::Writer::start(conn, checkpoints, after_commit)?);
+        Ok(Db { readers, writer })
+    }
+
+    /// Runs `f` in one short read transaction, on this thread: for reads by key, bounded in rows.
+    pub fn read<T>(&self, f: impl FnOnce(&Connection) -> Result<T>) -> Result<T> {
+        let conn = self.readers.get().map_err(|_| Error::Unavailable("the server is overloaded, try again"))?;
+        conn.prepare_cached("begin")?.execute([])?;
+        let result = f(&conn);
+        conn.prepare_cached("rollback")?.execute([])?;
+        result
+    }
+
+    /// Runs `f` on the writer's thread; returns once its transaction is on disk.
+    ///
+    /// `Err` undoes only what `f` did. `f` touches nothing but SQL and its `Tx`: it may run in one
+    /// transaction with others, and a caller who hangs up changes nothing. 503 when the queue is full.
+    pub async fn write<T: Send + 'static>(&self, f: impl FnOnce(&mut Tx) -> Result<T> + Send + 'static) -> Result<T> {
+        self.write_sized(size_of_val(&f), f).await
+    }
+
+    /// [`Db::write`] for a closure that owns `bytes` of text: the queue is bounded in bytes, too.
+    pub async fn write_sized<T: Send + 'static>(
+        &self,
+        bytes: usize,
+        f: impl FnOnce(&mut Tx) -> Result<T> + Send + 'static,
+    ) -> Result<T> {
+        self.writer.submit(bytes, f)?.await.unwrap_or(Err(writer::UNKNOWN))
+    }
+
+    /// Whether the writer takes work: false on a full disk.
+    pub fn is_writable(&self) -> bool {
+        self.writer.is_writable()
+    }
+
+    /// A read connection of its own, for a thread that reads all day.
+    pub fn reader(folder: &Path) -> Result<Connection> {
+        let conn = connect(&folder.join(FILE), OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX)?;
+        conn.pragma_update(None, "query_only", true)?;
+        Ok(conn)
+    }
+
+    /// Ends the writer after everything queued is on disk, and folds the WAL into the database.
+    pub fn close(&self) {
+        self.writer.close();
+    }
+}
+
+/// One write transaction of another process (a command beside a running server), or of no server at all.
+pub fn write_once<T>(folder: &Path, f: impl FnOnce(&mut Tx) -> Result<T>) -> Result<T> {
+    let path = folder.join(FILE);
+    let mut conn = connect(&path, OpenFlags::default())?;
+    schema::migrate(&mut conn, &path)?;
+    let transaction = conn.transaction_with_behavior(rusqlite::TransactionBehavior::Immediate)?;
+    let mut effects = Vec::new(); // the server notices by itself
+    let value = f(&mut Tx::new(&transaction, &mut effects))?;
+    transaction.commit()?;
+    Ok(value)
+}
+
+/// The schema version of the folder's database, without touching it.
+pub fn version(folder: &Path) -> Result<Version> {
+    schema::version(&folder.join(FILE))
+}
+
+/// Brings the database to the newest schema; returns the version before and after.
+pub fn migrate(folder: &Path) -> Result<(Version, Version)> {
+    let before = version(folder)?;
+    let path = folder.join(FILE);
+    schema::migrate(&mut connect(&path, OpenFlags::default())?, &path)?;
+    Ok((before, version(folder)?))
+}
+
+/// Makes the data folder (0700) where there is none.
+pub fn make_folder(folder: &Path) -> Result<()> {
+    use std::os::unix::fs::DirBuilderExt;
+    let made = std::fs::DirBuilder::new().recursive(true).mode(0o700).create(folder);
+    made.map_err(|err| Error::bad_request(format!("can't make the data folder {}: {err}", folder.display())))
+}
+
+/// The lock that a serving process holds on its data folder; released when dropped, or killed.
+pub struct FolderLock {
+    _file: File,
+}
+
+pub fn lock(folder: &Path) -> Result<FolderLock> {
+    let path = folder.join("tidings.lock");
+    let unusable = |err| Error::bad_request(format!("can't write to the data folder {}: {err}", folder.display()));
+    let file = File::options().create(true).truncate(false).write(true).open(path).map_err(unusable)?;
+    match file.try_lock() {
+        Ok(()) => Ok(FolderLock { _file: file }),
+        Err(TryLockError::WouldBlock) => {
+            Err(Error::bad_request(format!("another server is running on the data folder {}", folder.display())))
+        }
+        Err(TryLockError::Error(err)) => Err(unusable(err)),
+    }
+}
+
+/// The server's secret key, made on the first start (0600).
+pub fn secret_key(folder: &Path) -> Result<[u8; 32]> {
+    use base64::{Engine, prelude::BASE64_STANDARD};
+    use std::{io::Write, os::unix::fs::OpenOptionsExt};
+    let path: PathBuf = folder.join("secret.key");
+    let named = |err: &dyn std::fmt::Display| Error::bad_request(format!("the key file {}: {err}", path.display()));
+    match std::fs::read_to_string(&path) {
+        Ok(text) => {
+            let bytes = BASE64_STANDARD.decode(text.trim()).map_err(|err| named(&err))?;
+            bytes.try_into().map_err(|_| named(&"it must hold 32 bytes in base64"))
+        }
+        Err(err) if err.kind() == std::io::ErrorKind::NotFound => {
+            let key = crate::secret::random::<32>();
+            // Written whole under another name first, so that a kill leaves no half key.
+            let draft = folder.join(format!("secret.key.{}", std::process::id()));
+            let mut file =
+                File::options().create(true).truncate(true).write(true).mode(0o600).open(&draft).map_err(|err| named(&err))?;
+            file.write_all(BASE64_STANDARD.encode(key).as_bytes()).and_then(|()| file.sync_all()).map_err(|err| named(&err))?;
+            // A link fails where a rename would replace the key that another process made meanwhile.
+            let made = std::fs::hard_link(&draft, &path);
+            std::fs::remove_file(&draft).map_err(|err| named(&err))?;
+            match made {
+                Err(err) if err.kind() != std::io::ErrorKind::AlreadyExists => Err(named(&err)),
+                _ => secret_key(folder),
+            }
+        }
+        Err(err) => Err(named(&err)),
+    }
+}
+
+fn connect(path: &Path, flags: OpenFlags) -> Result<Connection> {
+    let unusable = |err| Error::bad_request(format!("can't open the database {}: {err}", path.display()));
+    let conn = Connection::open_with_flags(path, flags).map_err(unusable)?;
+    prepare(&conn).map_err(unusable)?;
+    Ok(conn)
+}
+
+fn prepare(conn: &Connection) -> rusqlite::Result<()> {
+    conn.busy_timeout(Duration::from_secs(5))?; // first: setting WAL may itself wait
+    conn.set_prepared_statement_cache_capacity(STATEMENT_CACHE);
+    conn.execute_batch(
+        "pragma journal_mode = wal; pragma synchronous = full; pragma foreign_keys = on;
+         pragma temp_store = memory; pragma wal_autocheckpoint = 0; pragma cache_size = -16000;",
+    )
+}

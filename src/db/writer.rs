@@ -1,0 +1,273 @@
+//! The one thread that writes, with group commit.
+//!
+//! It takes every job that is waiting into one IMMEDIATE transaction, each in a savepoint of its own,
+//! commits once (`synchronous=full`), hands the effects on in order, then answers. A lone write commits
+//! at once; batches form by themselves while the former one syncs.
+
+use std::{
+    panic::{AssertUnwindSafe, catch_unwind},
+    sync::Arc,
+    sync::{
+        Mutex,
+        atomic::{AtomicUsize, Ordering::Relaxed},
+        mpsc::{Receiver, RecvTimeoutError, SyncSender, TrySendError, sync_channel},
+    },
+    thread::JoinHandle,
+    time::{Duration, Instant},
+};
+
+use rusqlite::{Connection, ErrorCode};
+use tokio::sync::oneshot;
+
+use super::{
+    checkpoint::{Checkpoints, checkpoint},
+    log,
+    tx::Tx,
+};
+use crate::{
+    error::{Error, Result},
+    event::Effect,
+};
+
+/// Gets the effects of each committed batch.
+pub type AfterCommit = Box<dyn FnMut(Vec<Effect>) + Send>;
+
+const QUEUE_JOBS: usize = 4096;
+const QUEUE_BYTES: usize = 32 << 20;
+const BATCH_JOBS: usize = 64;
+const BATCH_TIME: Duration = Duration::from_millis(5);
+/// How often an idle writer looks whether another process wrote.
+const IDLE: Duration = Duration::from_secs(1);
+/// Live WAL frames above which the writer itself empties the WAL.
+const WAL_LIMIT: u64 = 64 << 20;
+
+const BUSY: Error = Error::Unavailable("the server is overloaded, try again");
+const FULL: Error = Error::Unavailable("the server's disk is full");
+pub(super) const UNKNOWN: Error = Error::Unavailable("the outcome of this write is unknown, try again");
+
+struct Job {
+    run: Box<dyn FnOnce(&mut Tx) -> Ran + Send>,
+    bytes: usize,
+}
+
+/// A job that ran: whether to keep what it did, and how to answer once the batch's fate is known.
+struct Ran {
+    keep: bool,
+    answer: Box<dyn FnOnce(Result<()>)>,
+}
+
+pub struct Writer {
+    /// Taken by `close`.
+    queue: Mutex<Option<SyncSender<Job>>>,
+    thread: Mutex<Option<JoinHandle<()>>>,
+    queued_bytes: Arc<AtomicUsize>,
+    checkpoints: Arc<Checkpoints>,
+}
+
+impl Writer {
+    pub fn start(conn: Connection, checkpoints: Checkpoints, after_commit: AfterCommit) -> Result<Writer> {
+        let (queue, jobs) = sync_channel(QUEUE_JOBS);
+        let queued_bytes = Arc::new(AtomicUsize::new(0));
+        let checkpoints = Arc::new(checkpoints);
+        let mut state = Thread {
+            last_seq: log::last_seq(&conn)?,
+            data_version: data_version(&conn)?,
+            next_truncate: WAL_LIMIT,
+            conn,
+            after_commit,
+            checkpoints: checkpoints.clone(),
+            queued_bytes: queued_bytes.clone(),
+        };
+        let run = move || {
+            // Effects that never reach the publisher would be pushes lost: better to start again from the log.
+            if catch_unwind(AssertUnwindSafe(|| state.run(jobs))).is_err() {
+                tracing::error!("the writer panicked");
+                std::process::abort();
+            }
+        };
+        let thread = std::thread::Builder::new().name("writer".into()).spawn(run).map_err(Error::internal)?;
+        Ok(Writer { queue: Mutex::new(Some(queue)), thread: Mutex::new(Some(thread)), queued_bytes, checkpoints })
+    }
+
+    /// Queues a job; the receiver gets its value after the commit, and is closed if the job never ran.
+    pub fn submit<T: Send + 'static>(
+        &self,
+        bytes: usize,
+        f: impl FnOnce(&mut Tx) -> Result<T> + Send + 'static,
+    ) -> Result<oneshot::Receiver<Result<T>>> {
+        if self.checkpoints.disk_is_full() {
+            return Err(FULL);
+        }
+        if self.queued_bytes.fetch_add(bytes, Relaxed) > QUEUE_BYTES {
+            self.queued_bytes.fetch_sub(bytes, Relaxed);
+            return Err(BUSY);
+        }
+        let (answer, receiver) = oneshot::channel();
+        let run = Box::new(move |tx: &mut Tx| {
+            let result =
+                catch_unwind(AssertUnwindSafe(|| f(tx))).unwrap_or_else(|_| Err(Error::internal("a write job panicked")));
+            Ran { keep: result.is_ok(), answer: Box::new(move |batch| _ = answer.send(batch.and(result))) }
+        });
+        let queue = self.queue.lock().expect("nothing panics while it holds this").clone();
+        match queue.map(|queue| queue.try_send(Job { run, bytes })) {
+            Some(Ok(())) => Ok(receiver),
+            Some(Err(TrySendError::Full(_) | TrySendError::Disconnected(_))) | None => {
+                self.queued_bytes.fetch_sub(bytes, Relaxed);
+                Err(BUSY)
+            }
+        }
+    }
+
+    pub fn is_writable(&self) -> bool {
+        !self.checkpoints.disk_is_full() && self.queue.lock().expect("nothing panics while it holds this").is_some()
+    }
+
+    /// Takes no more jobs, and waits until the queued ones are on disk.
+    pub fn close(&self) {
+        drop(self.queue.lock().expect("nothing panics while it holds this").take());
+        if let Some(thread) = self.thread.lock().expect("nothing panics while it holds this").take() {
+            _ = thread.join();
+        }
+    }
+}
+
+struct Thread {
+    conn: Connection,
+    after_commit: AfterCommit,
+    checkpoints: Arc<Checkpoints>,
+    queued_bytes: Arc<AtomicUsize>,
+    /// The last row of the event log that was handed to the publisher.
+    last_seq: i64,
+    /// Changes when another connection commits.
+    data_version: i64,
+    next_truncate: u64,
+}
+
+impl Thread {
+    fn run(&mut self, jobs: Receiver<Job>) {
+        loop {
+            match jobs.recv_timeout(IDLE) {
+                Ok(first) => self.batch(Some(first), &jobs),
+                Err(RecvTimeoutError::Timeout) => match data_version(&self.conn) {
+                    Ok(seen) if seen == self.data_version => {}
+                    _ => self.batch(None, &jobs),
+                },
+                Err(RecvTimeoutError::Disconnected) => break,
+            }
+            self.truncate_wal();
+        }
+        if let Err(err) = checkpoint(&self.conn, "truncate") {
+            tracing::warn!(%err, "the last checkpoint failed; the next start does it");
+        }
+    }
+
+    fn batch(&mut self, first: Option<Job>, jobs: &Receiver<Job>) {
+        let mut answers = Vec::new();
+        let result = self.transaction(first, jobs, &mut answers);
+        let outcome = match result {
+            Ok(effects) => {
+                self.checkpoints.wake();
+                if let Some(seq) =
+                    effects.iter().filter_map(|e| if let Effect::Publish(e) = e { Some(e.seq) } else { None }).max()
+                {
+                    self.last_seq = seq;
+                }
+                if !effects.is_empty() {
+                    (self.after_commit)(effects);
+                }
+                None
+            }
+            Err(err) => {
+                tracing::error!(%err, jobs = answers.len(), "a batch was lost");
+                if !self.conn.is_autocommit() {
+                    _ = self.conn.execute_batch("rollback");
+                }
+                // Whatever happened, look again at the log: a row that did get there is still to be pushed.
+                self.data_version = -1;
+                Some(err)
+            }
+        };
+        for answer in answers {
+            answer(if outcome.is_none() { Ok(()) } else { Err(UNKNOWN) });
+        }
+        if let Some(rusqlite::Error::SqliteFailure(err, _)) = outcome
+            && err.code == ErrorCode::SystemIoFailure
+        {
+            // After a failed fsync a row may or may not come back; only a restart settles it from the WAL.
+            tracing::error!("input/output error while committing: restarting settles what was written");
+            std::process::exit(74); // EX_IOERR
+        }
+    }
+
+    /// Runs waiting jobs in one transaction. Every job that was taken has its answer in `answers`.
+    fn transaction(
+        &mut self,
+        first: Option<Job>,
+        jobs: &Receiver<Job>,
+        answers: &mut Vec<Box<dyn FnOnce(Result<()>)>>,
+    ) -> rusqlite::Result<Vec<Effect>> {
+        let mut effects = Vec::new();
+        if let Err(err) = execute(&self.conn, "begin immediate") {
+            if let Some(job) = first {
+                self.queued_bytes.fetch_sub(job.bytes, Relaxed); // dropping it answers 503
+            }
+            return Err(err);
+        }
+        // Inside the transaction nobody else can write, so nothing comes between this look and our rows.
+        let version = data_version(&self.conn)?;
+        if version != self.data_version {
+            effects.push(Effect::Foreign);
+            effects.extend(log::since(&self.conn, self.last_seq)?.into_iter().map(Effect::Publish));
+        }
+        let started = Instant::now();
+        let mut next = first;
+        while let Some(job) = next.take() {
+            self.queued_bytes.fetch_sub(job.bytes, Relaxed);
+            execute(&self.conn, "savepoint job")?;
+            let mark = effects.len();
+            let Ran { keep, answer } = (job.run)(&mut Tx::new(&self.conn, &mut effects));
+            answers.push(answer);
+            if self.conn.is_autocommit() {
+                // The job (or a full disk) ended the transaction, and with it everything before it.
+                return Err(rusqlite::Error::SqliteFailure(rusqlite::ffi::Error::new(rusqlite::ffi::SQLITE_ABORT), None));
+            }
+            if !keep {
+                effects.truncate(mark);
+                execute(&self.conn, "rollback to job")?;
+            }
+            execute(&self.conn, "release job")?;
+            if answers.len() < BATCH_JOBS && started.elapsed() < BATCH_TIME {
+                next = jobs.try_recv().ok();
+            }
+        }
+        execute(&self.conn, "commit")?;
+        self.data_version = version;
+        Ok(effects)
+    }
+
+    fn truncate_wal(&mut self) {
+        let wal = self.checkpoints.wal_bytes();
+        if wal < self.next_truncate {
+            if wal < WAL_LIMIT {
+                self.next_truncate = WAL_LIMIT;
+            }
+            return;
+        }
+        // Short: with five seconds one long reader froze all writes for five seconds.
+        _ = self.conn.busy_timeout(Duration::from_millis(100));
+        self.next_truncate = match checkpoint(&self.conn, "truncate") {
+            Ok((_, true)) => WAL_LIMIT,
+            _ => wal + WAL_LIMIT,
+        };
+        _ = self.conn.busy_timeout(Duration::from_secs(5));
+        self.checkpoints.wake();
+    }
+}
+
+fn execute(conn: &Connection, sql: &str) -> rusqlite::Result<()> {
+    conn.prepare_cached(sql)?.execute([]).map(|_| ())
+}
+
+fn data_version(conn: &Connection) -> rusqlite::Result<i64> {
+    conn.prepare_cached("pragma data_version")?.query_row([], |row| row.get(0))
+}

@@ -1,0 +1,231 @@
+//! Accounts: making them, reading them, their passwords.
+
+use rusqlite::{Connection, OptionalExtension, Row};
+
+use crate::{
+    db::Tx,
+    domain::{self, Caller, PlatformRole, invitations, outbox, sessions},
+    error::{Error, OrConflict, Result},
+    event::Effect,
+    id::{OrganisationId, UserId},
+    mail, secret,
+    site::{Registration, Site},
+    time::Time,
+};
+
+#[derive(Clone, Debug)]
+pub struct User {
+    pub id: UserId,
+    pub email: String,
+    pub username: String,
+    pub password_hash: String,
+    pub first_name: String,
+    pub last_name: String,
+    pub phone: String,
+    pub avatar_url: String,
+    pub role: PlatformRole,
+    pub is_active: bool,
+    pub is_verified: bool,
+    pub is_onboarded: bool,
+    pub current_org: Option<OrganisationId>,
+    pub created_at: Time,
+    pub updated_at: Time,
+}
+
+impl User {
+    pub fn full_name(&self) -> String {
+        full_name(&self.first_name, &self.last_name)
+    }
+}
+
+pub fn full_name(first_name: &str, last_name: &str) -> String {
+    format!("{first_name} {last_name}").trim().to_owned()
+}
+
+/// An account to be made: checked, but for what only the database knows.
+#[derive(Debug)]
+pub struct New {
+    pub email: String,
+    pub username: Option<String>,
+    pub first_name: String,
+    pub last_name: String,
+    pub role: PlatformRole,
+}
+
+impl New {
+    /// The reason is one for a person to read. Names: at most 100 characters.
+    pub fn check(email: &str, username: Option<&str>, first_name: &str, last_name: &str) -> Result<New, String> {
+        Ok(New {
+            email: domain::email_address(email).ok_or("email is not a valid e-mail address")?,
+            username: username.filter(|name| !name.is_empty()).map(check_username).transpose()?,
+            first_name: domain::trimmed(first_name, "first_name", 100)?.to_owned(),
+            last_name: domain::trimmed(last_name, "last_name", 100)?.to_owned(),
+            role: PlatformRole::User,
+        })
+    }
+
+    /// 8 to 128 characters, not among the most common ones, not the address or the name.
+    pub fn check_password(&self, password: &str) -> Result<(), String> {
+        check_password(password, &self.email, self.username.as_deref().unwrap_or_default())
+    }
+}
+
+/// 1 to 64 ASCII letters, digits, `_ . -`, and none of the names that mention everybody.
+pub fn check_username(name: &str) -> Result<String, String> {
+    let allowed = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '.' | '-');
+    if name.is_empty() || name.len() > 64 || !name.chars().all(allowed) {
+        return Err("username must be 1 to 64 letters, digits, '_', '.' or '-'".into());
+    }
+    if is_reserved(name) {
+        return Err(format!("username {name} is reserved"));
+    }
+    Ok(name.to_owned())
+}
+
+fn is_reserved(name: &str) -> bool {
+    domain::mentions::EVERYBODY.iter().any(|reserved| name.eq_ignore_ascii_case(reserved))
+}
+
+pub fn check_password(password: &str, email: &str, username: &str) -> Result<(), String> {
+    let length = password.chars().count();
+    if !(8..=128).contains(&length) {
+        return Err("password must have 8 to 128 characters".into());
+    }
+    if password.eq_ignore_ascii_case(email) || password.eq_ignore_ascii_case(username) {
+        return Err("password must not be the e-mail address or the username".into());
+    }
+    if secret::is_common(password) {
+        return Err("password is one of the most common ones".into());
+    }
+    Ok(())
+}
+
+/// Makes an account for whoever asks, as far as the server's policy lets them, and mails a
+/// verification link. 403 when registration is not open to them, 422 when the address or the
+/// username is taken.
+pub fn register(tx: &mut Tx, site: &Site, new: &New, password_hash: &str) -> Result<UserId> {
+    let welcome = match site.registration {
+        Registration::Open => true,
+        Registration::Invited => invitations::is_invited(tx, &new.email)?,
+        Registration::Closed => false,
+    };
+    if !welcome {
+        return Err(Error::Forbidden("Registration is by invitation only"));
+    }
+    let user = create(tx, new, password_hash)?;
+    let token = sessions::one_time_token(tx, user, "email_verification", site.verification_lifetime)?;
+    outbox::queue(tx, site, mail::verification(site, &new.email, &token))?;
+    Ok(user)
+}
+
+/// Makes an account. 422 when the address or the username is taken.
+pub fn create(tx: &mut Tx, new: &New, password_hash: &str) -> Result<UserId> {
+    let username = match &new.username {
+        Some(name) => name.clone(),
+        None => free_username(tx, &new.email)?,
+    };
+    let (id, now) = (UserId::new(), Time::now());
+    let inserted = tx
+        .prepare_cached(
+            "insert into users (id, email, username, password_hash, first_name, last_name, role, created_at, updated_at)
+             values (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?8)",
+        )?
+        .execute((id, &new.email, &username, password_hash, &new.first_name, &new.last_name, new.role.as_str(), now));
+    match inserted.or_conflict(|| Error::invalid("username already exists")) {
+        Err(Error::Invalid(_)) if find_by_email(tx, &new.email)?.is_some() => Err(Error::invalid("email already exists")),
+        other => other.map(|_| id),
+    }
+}
+
+/// The address's local part with other characters dropped, made unique by a number.
+fn free_username(conn: &Connection, email: &str) -> Result<String> {
+    let local = email.split('@').next().unwrap_or_default();
+    let kept: String = local.chars().filter(|c| check_username(&c.to_string()).is_ok()).take(50).collect();
+    let base = if kept.is_empty() { "user" } else { &kept };
+    let mut taken = conn.prepare_cached("select 1 from users where username = ?1")?;
+    // A few small numbers, then large random ones: the thousandth `info@` must not cost a thousand look-ups.
+    let small = (1..=9).map(|n| if n == 1 { base.to_owned() } else { format!("{base}{n}") });
+    let large = std::iter::repeat_with(|| format!("{base}{}", u32::from_le_bytes(secret::random())));
+    for name in small.chain(large) {
+        if !is_reserved(&name) && !taken.exists([&name])? {
+            return Ok(name);
+        }
+    }
+    unreachable!("the candidates do not end")
+}
+
+const SELECT: &str = "select id, email, username, password_hash, first_name, last_name, phone, avatar_url, role, is_active,
+    is_verified, is_onboarded, current_org, created_at, updated_at from users";
+
+pub fn find(conn: &Connection, id: UserId) -> Result<Option<User>> {
+    Ok(conn.prepare_cached(&format!("{SELECT} where id = ?1"))?.query_row([id], from_row).optional()?)
+}
+
+/// By the address as [`domain::email_address`] gives it.
+pub fn find_by_email(conn: &Connection, email: &str) -> Result<Option<User>> {
+    Ok(conn.prepare_cached(&format!("{SELECT} where email = ?1"))?.query_row([email], from_row).optional()?)
+}
+
+/// Sets the password if it is still the one that `old_hash` was made from, ends all other sessions,
+/// and tells the user by mail. 401 when it changed meanwhile.
+pub fn change_password(tx: &mut Tx, site: &Site, caller: Caller, old_hash: &str, new_hash: &str) -> Result<()> {
+    let changed = tx
+        .prepare_cached("update users set password_hash = ?3, updated_at = ?4 where id = ?1 and password_hash = ?2")?
+        .execute((caller.user, old_hash, new_hash, Time::now()))?;
+    if changed == 0 {
+        return Err(Error::Unauthorized("The old password is incorrect"));
+    }
+    sessions::end_others(tx, caller.user, Some(caller.session))?;
+    let email: String = tx.query_row("select email from users where id = ?1", [caller.user], |row| row.get(0))?;
+    outbox::queue(tx, site, mail::password_changed(&email))
+}
+
+/// Replaces a hash by one of the same password with today's parameters.
+pub fn rehash(tx: &mut Tx, user: UserId, old_hash: &str, new_hash: &str) -> Result<()> {
+    tx.prepare_cached("update users set password_hash = ?3 where id = ?1 and password_hash = ?2")?
+        .execute((user, old_hash, new_hash))?;
+    Ok(())
+}
+
+/// The organisation that the account's clients open with: the last one made or joined.
+pub fn set_current_organisation(tx: &mut Tx, user: UserId, organisation: OrganisationId) -> Result<()> {
+    tx.prepare_cached("update users set current_org = ?2 where id = ?1")?.execute((user, organisation))?;
+    Ok(())
+}
+
+/// For the command line: an account with a role, verified, as its maker vouches for the address.
+pub fn create_by_administrator(tx: &mut Tx, new: &New, password_hash: &str) -> Result<UserId> {
+    let id = create(tx, new, password_hash)?;
+    tx.execute("update users set is_verified = 1 where id = ?1", [id])?;
+    tx.then(Effect::AccountChanged(id));
+    Ok(id)
+}
+
+/// Writes down who was seen, gathered in memory since the last time.
+pub fn seen(tx: &mut Tx, seen: &[(UserId, Time)]) -> Result<()> {
+    let mut update = tx.prepare_cached("update users set last_seen_at = ?2 where id = ?1")?;
+    for row in seen {
+        update.execute(*row)?;
+    }
+    Ok(())
+}
+
+fn from_row(row: &Row) -> rusqlite::Result<User> {
+    Ok(User {
+        id: row.get("id")?,
+        email: row.get("email")?,
+        username: row.get("username")?,
+        password_hash: row.get("password_hash")?,
+        first_name: row.get("first_name")?,
+        last_name: row.get("last_name")?,
+        phone: row.get("phone")?,
+        avatar_url: row.get("avatar_url")?,
+        role: row.get("role")?,
+        is_active: row.get("is_active")?,
+        is_verified: row.get("is_verified")?,
+        is_onboarded: row.get("is_onboarded")?,
+        current_org: row.get("current_org")?,
+        created_at: row.get("created_at")?,
+        updated_at: row.get("updated_at")?,
+    })
+}

@@ -1,0 +1,150 @@
+//! Who is in a channel, and under which name.
+
+use rusqlite::{Connection, OptionalExtension};
+
+use crate::{
+    db::{Tx, log},
+    domain::{Caller, accounts, channels, events},
+    error::{Error, OrConflict, Result},
+    event::{Audience, Effect, Stream},
+    id::{ChannelId, OrganisationId, UserId},
+    time::Time,
+};
+
+/// The user's name in the channel; none when they are not in it.
+pub fn name(conn: &Connection, channel: ChannelId, user: UserId) -> Result<Option<String>> {
+    Ok(conn
+        .prepare_cached("select username from channel_members where channel_id = ?1 and user_id = ?2")?
+        .query_row((channel, user), |row| row.get(0))
+        .optional()?)
+}
+
+pub fn ids(conn: &Connection, channel: ChannelId) -> Result<Vec<UserId>> {
+    Ok(conn
+        .prepare_cached("select user_id from channel_members where channel_id = ?1 order by created_at, user_id")?
+        .query_map([channel], |row| row.get(0))?
+        .collect::<rusqlite::Result<_>>()?)
+}
+
+pub struct Member {
+    pub user: UserId,
+    pub username: String,
+    pub joined_at: Time,
+}
+
+/// In the order in which they joined.
+pub fn list(conn: &Connection, channel: ChannelId) -> Result<Vec<Member>> {
+    Ok(conn
+        .prepare_cached(
+            "select user_id, username, created_at from channel_members where channel_id = ?1 order by created_at, user_id",
+        )?
+        .query_map([channel], |row| Ok(Member { user: row.get(0)?, username: row.get(1)?, joined_at: row.get(2)? }))?
+        .collect::<rusqlite::Result<_>>()?)
+}
+
+/// The caller joins a channel that they see. 422 when they are in it, or the name is taken there;
+/// 403 for hidden and archived ones.
+pub fn join(tx: &mut Tx, caller: Caller, id: ChannelId, username: Option<&str>) -> Result<(channels::Channel, Time)> {
+    let access = channels::find(tx, caller, id)?.ok_or(channels::HIDDEN)?;
+    access.require_no_dm()?;
+    access.require_live()?;
+    if access.username.is_some() {
+        return Err(Error::invalid("You are already a member of this channel"));
+    }
+    let user = accounts::find(tx, caller.user)?.ok_or(Error::Unauthorized("The account is gone"))?;
+    let joined_at = insert(tx, id, &user, username)?;
+    announce(tx, access.channel.organisation, id, "joined", caller.user)?;
+    Ok((access.channel, joined_at))
+}
+
+/// The caller leaves; the owner may, too. 422 when they are not in it.
+pub fn leave(tx: &mut Tx, caller: Caller, id: ChannelId) -> Result<(channels::Channel, Time)> {
+    let access = channels::find(tx, caller, id)?.ok_or(channels::HIDDEN)?;
+    access.require_no_dm()?;
+    if access.username.is_none() {
+        return Err(Error::invalid("You are not a member of this channel"));
+    }
+    let joined_at = tx
+        .prepare_cached("delete from channel_members where channel_id = ?1 and user_id = ?2 returning created_at")?
+        .query_row((id, caller.user), |row| row.get(0))?;
+    tx.prepare_cached("delete from mentions where channel_id = ?1 and user_id = ?2")?.execute((id, caller.user))?;
+    announce(tx, access.channel.organisation, id, "left", caller.user)?;
+    tx.then(Effect::RightsChanged(vec![caller.user]));
+    Ok((access.channel, joined_at))
+}
+
+/// Sets the caller's name in a channel that they are in; unique there.
+pub fn rename(tx: &mut Tx, caller: Caller, id: ChannelId, username: &str) -> Result<()> {
+    let access = channels::find(tx, caller, id)?.ok_or(channels::HIDDEN)?;
+    access.require_member()?;
+    let username = accounts::check_username(username).map_err(Error::Invalid)?;
+    tx.prepare_cached("update channel_members set username = ?3 where channel_id = ?1 and user_id = ?2")?
+        .execute((id, caller.user, username))
+        .or_conflict(taken)?;
+    Ok(())
+}
+
+/// Adds a new member of an organisation to its default channel.
+pub fn join_default(tx: &mut Tx, organisation: OrganisationId, user: &accounts::User) -> Result<()> {
+    let default: Option<ChannelId> = tx
+        .prepare_cached("select id from channels where organisation_id = ?1 and is_default and deleted_at is null")?
+        .query_row([organisation], |row| row.get(0))
+        .optional()?;
+    let Some(id) = default else { return Ok(()) };
+    insert(tx, id, user, None)?;
+    announce(tx, organisation, id, "joined", user.id)
+}
+
+/// Adds a member whose read mark stands at the end. An account's own name that somebody has here gets a
+/// number; a chosen one that is taken is 422. Returns the time of joining.
+pub fn insert(tx: &mut Tx, channel: ChannelId, user: &accounts::User, username: Option<&str>) -> Result<Time> {
+    let name = match username {
+        Some(chosen) => accounts::check_username(chosen).map_err(Error::Invalid)?,
+        None => free_name(tx, channel, &user.username)?,
+    };
+    let now = Time::now();
+    tx.prepare_cached(
+        "insert into channel_members (channel_id, user_id, username, joined_seq, read_n, read_thread_count, read_mention_count, created_at)
+         select id, ?2, ?3, ?4, last_n, thread_count, mention_count, ?5 from channels where id = ?1",
+    )?
+    .execute((channel, user.id, name, log::last_seq(tx)?, now))
+    .or_conflict(taken)?;
+    Ok(now)
+}
+
+fn taken() -> Error {
+    Error::invalid("This username is taken in the channel")
+}
+
+fn free_name(conn: &Connection, channel: ChannelId, base: &str) -> Result<String> {
+    let mut taken = conn.prepare_cached("select 1 from channel_members where channel_id = ?1 and username = ?2")?;
+    let mut name = base.to_owned();
+    for number in 2.. {
+        if !taken.exists((channel, &name))? {
+            break;
+        }
+        name = format!("{base}{number}");
+    }
+    Ok(name)
+}
+
+/// Tells the channel, and the person concerned on their own stream.
+fn announce(tx: &mut Tx, organisation: OrganisationId, channel: ChannelId, action: &str, user: UserId) -> Result<()> {
+    let body = channels::update_body(tx, channel, action, user)?;
+    for stream in [Stream::Channel(channel), Stream::Personal(organisation, user)] {
+        events::emit(
+            tx,
+            events::New {
+                stream,
+                audience: Audience::Subscribers,
+                kind: "channel_update",
+                section: events::CHANNELS_SECTION,
+                channel: Some(channel),
+                message: None,
+                actor: Some(user),
+                body: &body,
+            },
+        )?;
+    }
+    Ok(())
+}

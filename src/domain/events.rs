@@ -1,0 +1,92 @@
+//! The event log: every change that a client can see is a row, written with the change.
+
+use rusqlite::Connection;
+use serde::Serialize;
+use serde_json::json;
+
+use crate::{
+    db::Tx,
+    error::{Error, Result},
+    event::{Audience, Effect, Event, Stream},
+    id::{ChannelId, UserId},
+    time::Time,
+};
+
+/// A change to be logged and pushed.
+pub struct New<'a> {
+    pub stream: Stream,
+    pub audience: Audience,
+    /// `notification_type`; empty for a bare message object.
+    pub kind: &'static str,
+    pub section: &'static str,
+    pub channel: Option<ChannelId>,
+    /// The `n` of the message whose text the body carries.
+    pub message: Option<i64>,
+    pub actor: Option<UserId>,
+    pub body: &'a serde_json::Value,
+}
+
+/// Writes the row, remembers its seq as the stream's last, and has it pushed after the commit.
+pub fn emit(tx: &mut Tx, new: New) -> Result<i64> {
+    let stream = new.stream.to_string();
+    let body = serde_json::to_string(new.body).map_err(Error::internal)?;
+    tx.prepare_cached(
+        "insert into events (stream, audience, type, section, channel_id, message_n, actor_id, body, created_at)
+         values (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)",
+    )?
+    .execute((
+        &stream,
+        new.audience.as_str(),
+        new.kind,
+        new.section,
+        new.channel,
+        new.message,
+        new.actor,
+        &body,
+        Time::now(),
+    ))?;
+    let seq = tx.last_insert_rowid();
+    match new.stream {
+        Stream::Channel(id) => tx.prepare_cached("update channels set last_seq = ?2 where id = ?1")?.execute((id, seq))?,
+        Stream::Thread(id) => tx.prepare_cached("update messages set last_seq = ?2 where id = ?1")?.execute((id, seq))?,
+        Stream::Organisation(id) => {
+            tx.prepare_cached("update organisations set last_seq = ?2 where id = ?1")?.execute((id, seq))?
+        }
+        Stream::Personal(organisation, user) => tx
+            .prepare_cached("update organisation_members set last_seq = ?3 where organisation_id = ?1 and user_id = ?2")?
+            .execute((organisation, user, seq))?,
+    };
+    let event =
+        Event { seq, stream, audience: new.audience, kind: new.kind.into(), channel: new.channel, actor: new.actor, body };
+    tx.then(Effect::Publish(event));
+    Ok(seq)
+}
+
+/// The envelope of all publications but bare messages; `notification_id` is added from the row's seq.
+pub fn envelope(kind: &str, section: &str, data: impl Serialize) -> serde_json::Value {
+    json!({ "notification_type": kind, "section": section, "data": data })
+}
+
+/// The section of a publication that concerns a channel.
+pub const CHANNELS_SECTION: &str = "channels_section";
+/// The section of a publication that concerns a top-level post.
+pub const THREAD_SECTION: &str = "thread_message";
+/// The section of a publication that concerns a reply.
+pub const REPLY_SECTION: &str = "reply_message";
+
+/// The epoch of the log: offsets of different epochs cannot be compared.
+pub fn epoch(conn: &Connection) -> Result<String> {
+    Ok(conn.query_row("select value from meta where key = 'epoch'", [], |row| row.get(0))?)
+}
+
+/// Forgets up to `limit` rows older than `before`, and raises the floor with them. Returns how many.
+pub fn prune(tx: &mut Tx, before: Time, limit: u32) -> Result<usize> {
+    let oldest = "select seq from events order by seq limit ?2";
+    let floor: Option<i64> = tx
+        .prepare_cached(&format!("select max(seq) from events where seq in ({oldest}) and created_at < ?1"))?
+        .query_row((before, limit), |row| row.get(0))?;
+    let Some(floor) = floor else { return Ok(0) };
+    let gone = tx.prepare_cached("delete from events where seq <= ?1")?.execute([floor])?;
+    tx.prepare_cached("update meta set value = ?1 where key = 'events_floor'")?.execute([floor.to_string()])?;
+    Ok(gone)
+}

@@ -1,0 +1,172 @@
+//! Members of an organisation: who they are, and what they may do in it.
+
+use rusqlite::{Connection, OptionalExtension};
+use serde_json::json;
+
+use crate::{
+    db::{Tx, log},
+    domain::{
+        Caller, PlatformRole, accounts, channel_members, events,
+        roles::{self, Rights},
+    },
+    error::{Error, OrConflict, Result},
+    event::{Audience, Stream},
+    id::{OrganisationId, UserId},
+    time::Time,
+};
+
+/// A caller's membership in a live organisation; a deactivated one counts as none.
+#[derive(Clone, Debug)]
+pub struct Membership {
+    pub role_id: i64,
+    pub role: String,
+    pub rights: Rights,
+}
+
+impl Membership {
+    pub fn require(&self, right: Rights) -> Result<()> {
+        if self.rights.include(right) { Ok(()) } else { Err(Error::Forbidden("You do not have permission to do this")) }
+    }
+
+    pub fn is_guest(&self) -> bool {
+        self.role_id == roles::GUEST
+    }
+}
+
+pub fn find(conn: &Connection, organisation: OrganisationId, user: UserId) -> Result<Option<Membership>> {
+    Ok(conn
+        .prepare_cached(
+            "select r.id, r.name, r.rights from organisation_members m
+               join organisations o on o.id = m.organisation_id
+               join roles r on r.id = m.role_id
+             where m.organisation_id = ?1 and m.user_id = ?2 and m.status <> 'deactivated' and o.deleted_at is null",
+        )?
+        .query_row((organisation, user), |row| {
+            Ok(Membership { role_id: row.get(0)?, role: row.get(1)?, rights: Rights(row.get(2)?) })
+        })
+        .optional()?)
+}
+
+/// Makes the user a member with a role, adds them to the default channel, and tells the organisation.
+/// 400 when they are one already, in whatever status.
+pub fn join(tx: &mut Tx, organisation: OrganisationId, user: &accounts::User, role: &roles::Role) -> Result<()> {
+    let now = Time::now();
+    tx.prepare_cached(
+        "insert into organisation_members (organisation_id, user_id, role_id, joined_seq, created_at, updated_at)
+         values (?1, ?2, ?3, ?4, ?5, ?5)",
+    )?
+    .execute((organisation, user.id, role.id, log::last_seq(tx)?, now))
+    .or_conflict(|| Error::bad_request("The user is already a member of the organisation"))?;
+    accounts::set_current_organisation(tx, user.id, organisation)?;
+    let data = json!({
+        "action": "joined", "organisation_id": organisation, "user_id": user.id, "username": user.username,
+        "name": shown_name(user), "role": role.name, "status": "active",
+    });
+    let mut body = events::envelope("member_update", events::CHANNELS_SECTION, data);
+    body["modification_ids"] = json!({ "org_id": organisation, "user_id": user.id });
+    events::emit(
+        tx,
+        events::New {
+            stream: Stream::Organisation(organisation),
+            audience: Audience::Subscribers,
+            kind: "member_update",
+            section: events::CHANNELS_SECTION,
+            channel: None,
+            message: None,
+            actor: Some(user.id),
+            body: &body,
+        },
+    )?;
+    channel_members::join_default(tx, organisation, user)
+}
+
+/// A platform superadmin adds an account to any organisation; the role is named as in a request.
+/// 404 for an unknown organisation or account.
+pub fn add(tx: &mut Tx, caller: Caller, organisation: OrganisationId, user: UserId, role: Option<&str>) -> Result<()> {
+    if caller.role < PlatformRole::Superadmin {
+        // An outsider is told nothing; a member is told that this takes more.
+        find(tx, organisation, caller.user)?.ok_or(Error::NotFound("Organisation"))?;
+        return Err(Error::Forbidden("Only a superadmin adds users; invite them instead"));
+    }
+    let exists = tx.prepare_cached("select 1 from organisations where id = ?1 and deleted_at is null")?.exists([organisation])?;
+    if !exists {
+        return Err(Error::NotFound("Organisation"));
+    }
+    let account = accounts::find(tx, user)?.ok_or(Error::NotFound("User"))?;
+    let role =
+        roles::find(tx, organisation, role.unwrap_or("member"))?.ok_or_else(|| Error::bad_request("role_Id: no such role"))?;
+    join(tx, organisation, &account, &role)
+}
+
+/// A row of the list of members.
+pub struct Listed {
+    pub id: UserId,
+    pub email: String,
+    pub phone: String,
+    pub name: String,
+    pub role: String,
+    pub status: String,
+}
+
+/// All members whatever their status, newest first, and how many there are. 403 for outsiders.
+pub fn list(conn: &Connection, caller: Caller, organisation: OrganisationId, page: Page) -> Result<(Vec<Listed>, u32)> {
+    find(conn, organisation, caller.user)?.ok_or(Error::Forbidden("You are not a member of this organisation"))?;
+    let rows = conn
+        .prepare_cached(
+            "select u.id, u.email, u.phone, u.username, u.first_name, u.last_name, r.name as role, m.status
+               from organisation_members m join users u on u.id = m.user_id join roles r on r.id = m.role_id
+             where m.organisation_id = ?1 order by m.created_at desc, m.user_id limit ?2 offset ?3",
+        )?
+        .query_map((organisation, page.size, page.offset()), |row| {
+            let (email, username): (String, String) = (row.get("email")?, row.get("username")?);
+            let full_name = accounts::full_name(&row.get::<_, String>("first_name")?, &row.get::<_, String>("last_name")?);
+            Ok(Listed {
+                id: row.get("id")?,
+                name: first_of([&full_name, &username, local_part(&email)]).to_owned(),
+                email,
+                phone: row.get("phone")?,
+                role: row.get("role")?,
+                status: row.get("status")?,
+            })
+        })?
+        .collect::<rusqlite::Result<_>>()?;
+    let total = conn
+        .prepare_cached("select count(*) from organisation_members where organisation_id = ?1")?
+        .query_row([organisation], |row| row.get(0))?;
+    Ok((rows, total))
+}
+
+/// Full name, else username, else the address's local part.
+pub fn shown_name(user: &accounts::User) -> String {
+    first_of([&user.full_name(), &user.username, local_part(&user.email)]).to_owned()
+}
+
+fn first_of<const N: usize>(names: [&str; N]) -> &str {
+    names.into_iter().find(|name| !name.is_empty()).unwrap_or_default()
+}
+
+fn local_part(email: &str) -> &str {
+    email.split('@').next().unwrap_or_default()
+}
+
+/// A page of a list: numbered from 1.
+#[derive(Clone, Copy, Debug)]
+pub struct Page {
+    pub number: u32,
+    pub size: u32,
+}
+
+impl Page {
+    /// Sizes over the limit are cut; below 1 is 400.
+    pub fn new(number: u32, size: u32, largest: u32) -> Result<Page> {
+        if number < 1 || size < 1 {
+            return Err(Error::bad_request("page and page size start at 1"));
+        }
+        Ok(Page { number, size: size.min(largest) })
+    }
+
+    /// Rows before the page.
+    pub fn offset(self) -> i64 {
+        i64::from(self.number - 1) * i64::from(self.size)
+    }
+}

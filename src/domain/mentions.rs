@@ -1,0 +1,83 @@
+//! Whom a text mentions: `@username`, and `@channel` for all.
+
+use rusqlite::Connection;
+use serde::{Deserialize, Serialize};
+use uuid::Uuid;
+
+use crate::{
+    error::Result,
+    id::{ChannelId, UserId},
+};
+
+/// Names that mention every member of the channel; nobody can be called so.
+pub const EVERYBODY: [&str; 4] = ["channel", "here", "all", "everyone"];
+
+/// Mentions beyond this many different names are plain text.
+const MOST: usize = 100;
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Mention {
+    pub id: Uuid,
+    #[serde(rename = "type")]
+    pub kind: Kind,
+    pub username: String,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Kind {
+    User,
+    Channel,
+}
+
+/// The mentions in a text: members of the channel by their name in it, and the channel itself, once each.
+pub fn find(conn: &Connection, channel: ChannelId, content: &str) -> Result<Vec<Mention>> {
+    let mut found: Vec<Mention> = Vec::new();
+    for name in names(content).take(MOST) {
+        let mention = if EVERYBODY.iter().any(|everybody| name.eq_ignore_ascii_case(everybody)) {
+            Some(Mention { id: channel.0, kind: Kind::Channel, username: "channel".into() })
+        } else {
+            member(conn, channel, name)?
+        };
+        found.extend(mention.filter(|mention| !found.iter().any(|other| other.id == mention.id)));
+    }
+    Ok(found)
+}
+
+/// `@ada.` at the end of a sentence means ada, unless somebody is called `ada.`.
+fn member(conn: &Connection, channel: ChannelId, name: &str) -> Result<Option<Mention>> {
+    let mut find =
+        conn.prepare_cached("select user_id, username from channel_members where channel_id = ?1 and username = ?2")?;
+    for name in [name, name.trim_end_matches(['.', '-', '_'])] {
+        let mut rows = find.query((channel, name))?;
+        if let Some(row) = rows.next()? {
+            let user: UserId = row.get(0)?;
+            return Ok(Some(Mention { id: user.0, kind: Kind::User, username: row.get(1)? }));
+        }
+    }
+    Ok(None)
+}
+
+fn names(content: &str) -> impl Iterator<Item = &str> {
+    let is_name = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '.' | '-');
+    content.match_indices('@').filter_map(move |(at, _)| {
+        // The @ of an e-mail address mentions nobody.
+        if content[..at].chars().next_back().is_some_and(|c| c.is_alphanumeric()) {
+            return None;
+        }
+        let rest = &content[at + 1..];
+        let name = &rest[..rest.find(|c| !is_name(c)).unwrap_or(rest.len())];
+        (!name.is_empty() && name.len() <= 64).then_some(name)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::names;
+
+    #[test]
+    fn names_are_found_and_addresses_are_not() {
+        let found: Vec<_> = names("@ada, (@grace-h) mail x@y.example @ @é @last.").collect();
+        assert_eq!(found, ["ada", "grace-h", "last."]);
+    }
+}

@@ -1,0 +1,385 @@
+//! Messages: top-level posts, each a thread, and replies.
+
+use rusqlite::{Connection, OptionalExtension, Row};
+use serde_json::json;
+
+use crate::{
+    db::Tx,
+    domain::{
+        Caller, accounts, channels, events,
+        mentions::{self, Kind, Mention},
+        reading,
+        roles::Rights,
+    },
+    error::{Error, OrConflict, Result},
+    event::{Audience, Stream},
+    id::{ChannelId, MessageId, OrganisationId, UserId},
+    time::Time,
+};
+
+pub const CONTENT_MAX: usize = 40_000;
+
+#[derive(Clone, Debug)]
+pub struct Message {
+    /// Its place in the order of all messages.
+    pub n: i64,
+    pub id: MessageId,
+    pub channel: ChannelId,
+    /// Its own id, or its root's.
+    pub thread: MessageId,
+    pub is_reply: bool,
+    /// None of a webhook's feed.
+    pub user: Option<UserId>,
+    pub username: String,
+    pub full_name: String,
+    pub email: String,
+    pub avatar_url: String,
+    pub content: String,
+    pub mentions: Vec<Mention>,
+    pub kind: String,
+    pub event_name: String,
+    pub action_type: String,
+    pub status: String,
+    pub current_status: String,
+    pub reply_count: i64,
+    pub last_reply_at: Option<Time>,
+    pub created_at: Time,
+    pub updated_at: Time,
+    pub is_edited: bool,
+    pub deleted_at: Option<Time>,
+}
+
+impl Message {
+    /// The bare message object that is pushed (decisions, section 3).
+    fn publication(&self, organisation: OrganisationId) -> serde_json::Value {
+        json!({
+            "type": self.kind, "id": self.id, "thread_id": self.thread, "channel_id": self.channel, "channels_id": self.channel,
+            "org_id": organisation, "user_id": self.user.map_or_else(String::new, |user| user.to_string()),
+            "username": self.username, "full_name": self.full_name, "email": self.email, "avatar_url": self.avatar_url,
+            "message": self.content, "content": self.content, "event_name": self.event_name, "status": self.status,
+            "action_type": self.action_type, "mentions": self.mentions, "created_at": self.created_at, "updated_at": self.updated_at,
+        })
+    }
+
+    /// The message's own stream: the thread's for a reply, the channel's otherwise.
+    fn section(&self) -> &'static str {
+        if self.is_reply { events::REPLY_SECTION } else { events::THREAD_SECTION }
+    }
+}
+
+pub struct New {
+    pub content: String,
+    /// Makes it a reply to that thread.
+    pub thread: Option<MessageId>,
+    /// Made by the client, so that a repeated request is known for one.
+    pub id: Option<MessageId>,
+}
+
+/// Members of the channel with the right to post. The same `id` by the same author in the same channel
+/// and thread gives the first message again and changes nothing.
+pub fn create(tx: &mut Tx, caller: Caller, channel: ChannelId, new: &New) -> Result<Message> {
+    let access = channels::find(tx, caller, channel)?.ok_or(channels::HIDDEN)?;
+    access.require_member()?;
+    access.membership.require(Rights::POST_MESSAGES)?;
+    access.require_live()?;
+    check_content(&new.content)?;
+    let root = match new.thread {
+        None => None,
+        Some(thread) => Some(find_root(tx, channel, thread)?.ok_or(Error::NotFound("Thread"))?),
+    };
+    if let Some(id) = new.id
+        && let Some(first) = find(tx, id)?
+    {
+        let same = first.user == Some(caller.user) && first.channel == channel && first.is_reply == root.is_some();
+        let same = same && new.thread.is_none_or(|thread| thread == first.thread);
+        return if same { Ok(first) } else { Err(id_taken()) };
+    }
+    let id = match new.id {
+        Some(id) if names_another_stream(tx, id)? => return Err(id_taken()),
+        Some(id) => id,
+        None => MessageId::new(),
+    };
+    let mentions = mentions::find(tx, channel, &new.content)?;
+    let username = access.username.as_deref().unwrap_or_default();
+    let now = Time::now();
+    tx.prepare_cached(
+        "insert into messages (id, channel_id, root, user_id, username, content, mentions, created_at, updated_at)
+         values (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?8)",
+    )?
+    .execute((id, channel, root, caller.user, username, &new.content, to_json(&mentions)?, now))
+    .or_conflict(id_taken)?;
+    let n = tx.last_insert_rowid();
+    count(tx, channel, n, root, now, &mentions)?;
+    reading::mark_all(tx, caller.user, channel)?;
+    let message = find(tx, id)?.ok_or_else(|| Error::internal("the message was just written"))?;
+    announce(tx, &message, access.channel.organisation)?;
+    Ok(message)
+}
+
+fn id_taken() -> Error {
+    Error::invalid("This message id is taken")
+}
+
+/// A message's id names its thread's stream. One that is a channel's or an organisation's would let its
+/// author hear that stream.
+fn names_another_stream(conn: &Connection, id: MessageId) -> Result<bool> {
+    let sql =
+        "select 1 where exists (select 1 from channels where id = ?1) or exists (select 1 from organisations where id = ?1)";
+    Ok(conn.prepare_cached(sql)?.exists([id])?)
+}
+
+/// Not only white space, at most 40,000 characters.
+pub fn check_content(content: &str) -> Result<()> {
+    if content.trim().is_empty() {
+        return Err(Error::invalid("content must not be empty"));
+    }
+    if content.chars().count() > CONTENT_MAX {
+        return Err(Error::invalid(format!("content is longer than {CONTENT_MAX} characters")));
+    }
+    Ok(())
+}
+
+/// Keeps the counters of channel and thread, and the rows behind the counts of unread mentions.
+fn count(tx: &Tx, channel: ChannelId, n: i64, root: Option<i64>, now: Time, mentions: &[Mention]) -> Result<()> {
+    let everybody = mentions.iter().any(|mention| mention.kind == Kind::Channel);
+    match root {
+        None => {
+            tx.prepare_cached("update messages set active_n = n where n = ?1")?.execute([n])?;
+            tx.prepare_cached(
+                "update channels set message_count = message_count + 1, thread_count = thread_count + 1,
+                   mention_count = mention_count + ?3, last_n = ?2, last_thread = ?2 where id = ?1",
+            )?
+            .execute((channel, n, everybody))?;
+        }
+        Some(root) => {
+            tx.prepare_cached(
+                "update messages set active_n = ?2, reply_count = reply_count + 1, last_reply_at = ?3 where n = ?1",
+            )?
+            .execute((root, n, now))?;
+            tx.prepare_cached(
+                "update channels set message_count = message_count + 1, mention_count = mention_count + ?3, last_n = ?2 where id = ?1",
+            )?
+            .execute((channel, n, everybody))?;
+        }
+    }
+    if everybody {
+        tx.prepare_cached("insert into channel_mentions (channel_id, n) values (?1, ?2)")?.execute((channel, n))?;
+    }
+    for mention in mentions.iter().filter(|mention| mention.kind == Kind::User) {
+        tx.prepare_cached("insert into mentions (channel_id, user_id, n) values (?1, ?2, ?3)")?.execute((
+            channel,
+            UserId(mention.id),
+            n,
+        ))?;
+    }
+    Ok(())
+}
+
+fn announce(tx: &mut Tx, message: &Message, organisation: OrganisationId) -> Result<()> {
+    let object = message.publication(organisation);
+    let channel = Stream::Channel(message.channel);
+    let seq = if message.is_reply {
+        emit(tx, message, Stream::Thread(message.thread), Audience::Subscribers, "", &object)?;
+        let root = find(tx, message.thread)?.ok_or_else(|| Error::internal("a reply has a root"))?;
+        let total: i64 = tx
+            .prepare_cached("select thread_count from channels where id = ?1")?
+            .query_row([message.channel], |row| row.get(0))?;
+        let data = json!({ "thread_id": message.thread, "channels_id": message.channel, "last_reply": message.created_at });
+        let mut body = events::envelope("reply_count_change", message.section(), data);
+        body["modification_ids"] = modification_ids(message, organisation);
+        body["update_change"] = json!({ "thread_count": total, "message_count": root.reply_count });
+        emit(tx, message, channel, Audience::Both, "reply_count_change", &body)?
+    } else {
+        emit(tx, message, channel, Audience::Both, "", &object)?
+    };
+    tx.prepare_cached("update channels set message_seq = ?2 where id = ?1")?.execute((message.channel, seq))?;
+    let body = events::envelope("channel_mention", message.section(), object);
+    for mention in &message.mentions {
+        let user = UserId(mention.id);
+        if mention.kind == Kind::Channel {
+            emit(tx, message, channel, Audience::Members, "channel_mention", &body)?;
+        } else if Some(user) != message.user {
+            emit(tx, message, Stream::Personal(organisation, user), Audience::Subscribers, "channel_mention", &body)?;
+        }
+    }
+    Ok(())
+}
+
+/// Logs a publication that carries the message.
+fn emit(
+    tx: &mut Tx,
+    message: &Message,
+    stream: Stream,
+    audience: Audience,
+    kind: &'static str,
+    body: &serde_json::Value,
+) -> Result<i64> {
+    let new = events::New {
+        stream,
+        audience,
+        kind,
+        section: if kind.is_empty() { "" } else { message.section() },
+        channel: Some(message.channel),
+        message: Some(message.n),
+        actor: message.user,
+        body,
+    };
+    events::emit(tx, new)
+}
+
+fn modification_ids(message: &Message, organisation: OrganisationId) -> serde_json::Value {
+    json!({
+        "thread_id": message.thread, "message_id": message.id, "channel_id": message.channel,
+        "user_id": message.user, "org_id": organisation,
+    })
+}
+
+/// Which message an edit means.
+pub struct Edit {
+    pub content: String,
+    /// The caller's latest when absent.
+    pub message: Option<MessageId>,
+    /// Among the replies of that thread.
+    pub thread: Option<MessageId>,
+}
+
+/// The author only, still a member, in a channel that is not archived. Nobody is notified anew.
+pub fn edit(tx: &mut Tx, caller: Caller, channel: ChannelId, edit: &Edit) -> Result<Message> {
+    let access = channels::find(tx, caller, channel)?.ok_or(channels::HIDDEN)?;
+    access.require_member()?;
+    access.require_live()?;
+    let id = match edit.message {
+        Some(id) => id,
+        None => latest_own(tx, caller.user, channel, edit.thread)?.ok_or(UNKNOWN)?,
+    };
+    let message = find(tx, id)?.filter(|message| message.channel == channel && message.deleted_at.is_none()).ok_or(UNKNOWN)?;
+    if edit.thread.is_some_and(|thread| thread != message.thread) {
+        return Err(UNKNOWN);
+    }
+    if message.user != Some(caller.user) {
+        return Err(Error::Forbidden("Only its author edits a message"));
+    }
+    check_content(&edit.content)?;
+    let mentions = to_json(&mentions::find(tx, channel, &edit.content)?)?;
+    tx.prepare_cached("update messages set content = ?2, mentions = ?3, updated_at = ?4, edited_at = ?4 where n = ?1")?
+        .execute((message.n, &edit.content, mentions, Time::now()))?;
+    let message = find(tx, id)?.ok_or_else(|| Error::internal("the message was just written"))?;
+    let organisation = access.channel.organisation;
+    let mut body = events::envelope("updated", message.section(), message.publication(organisation));
+    body["modification_ids"] = modification_ids(&message, organisation);
+    let thread = message.is_reply.then_some(Stream::Thread(message.thread));
+    for stream in std::iter::once(Stream::Channel(channel)).chain(thread) {
+        emit(tx, &message, stream, Audience::Subscribers, "updated", &body)?;
+    }
+    Ok(message)
+}
+
+/// A message missing inside a channel that the caller sees.
+pub const UNKNOWN: Error = Error::NotFound("Message");
+
+fn latest_own(conn: &Connection, user: UserId, channel: ChannelId, thread: Option<MessageId>) -> Result<Option<MessageId>> {
+    let among = match thread {
+        None => "root is null and ?3 is null",
+        Some(_) => "root = (select n from messages where id = ?3 and root is null)",
+    };
+    let sql = format!(
+        "select id from messages indexed by messages_by_author
+         where channel_id = ?1 and user_id = ?2 and {among} and deleted_at is null order by n desc limit 1"
+    );
+    Ok(conn.prepare_cached(&sql)?.query_row((channel, user, thread), |row| row.get(0)).optional()?)
+}
+
+/// The `n` of a live top-level post of the channel.
+pub fn find_root(conn: &Connection, channel: ChannelId, thread: MessageId) -> Result<Option<i64>> {
+    Ok(conn
+        .prepare_cached("select n from messages where id = ?1 and channel_id = ?2 and root is null and deleted_at is null")?
+        .query_row((thread, channel), |row| row.get(0))
+        .optional()?)
+}
+
+/// Where a list begins and ends; messages are named by id and ordered by `n`.
+#[derive(Default)]
+pub struct Range {
+    pub before: Option<MessageId>,
+    pub after: Option<MessageId>,
+    pub limit: u32,
+}
+
+/// The channel's top-level posts, newest first; with `after` the ones that follow it. For members of the
+/// channel. A deleted one is listed while it has replies.
+pub fn list(conn: &Connection, caller: Caller, channel: ChannelId, range: &Range) -> Result<Vec<Message>> {
+    let access = channels::find(conn, caller, channel)?.ok_or(channels::UNKNOWN)?;
+    access.require_member()?;
+    let place = |id: Option<MessageId>, otherwise: i64| -> Result<i64> {
+        let Some(id) = id else { return Ok(otherwise) };
+        let n = conn
+            .prepare_cached("select n from messages where id = ?1 and channel_id = ?2")?
+            .query_row((id, channel), |row| row.get(0))
+            .optional()?;
+        n.ok_or(UNKNOWN)
+    };
+    let (before, after) = (place(range.before, i64::MAX)?, place(range.after, 0)?);
+    // The ones right after a message are its oldest successors, shown newest first like the rest.
+    let ascending = range.after.is_some() && range.before.is_none();
+    let order = if ascending { "asc" } else { "desc" };
+    let sql = format!(
+        "{SELECT} where m.channel_id = ?1 and m.root is null and m.n < ?2 and m.n > ?3 and (m.deleted_at is null or m.reply_count > 0)
+         order by m.n {order} limit ?4"
+    );
+    let mut messages: Vec<Message> = conn
+        .prepare_cached(&sql)?
+        .query_map((channel, before, after, range.limit), from_row)?
+        .collect::<rusqlite::Result<_>>()?;
+    if ascending {
+        messages.reverse();
+    }
+    Ok(messages)
+}
+
+/// The newest top-level post, for the list of channels.
+pub fn newest(conn: &Connection, channel: ChannelId) -> Result<Option<Message>> {
+    let sql = format!("{SELECT} where m.channel_id = ?1 and m.root is null and m.deleted_at is null order by m.n desc limit 1");
+    Ok(conn.prepare_cached(&sql)?.query_row([channel], from_row).optional()?)
+}
+
+pub fn find(conn: &Connection, id: MessageId) -> Result<Option<Message>> {
+    Ok(conn.prepare_cached(&format!("{SELECT} where m.id = ?1"))?.query_row([id], from_row).optional()?)
+}
+
+fn to_json(mentions: &[Mention]) -> Result<String> {
+    serde_json::to_string(mentions).map_err(Error::internal)
+}
+
+pub(super) const SELECT: &str = "select m.n, m.id, m.channel_id, m.root, coalesce(r.id, m.id) as thread_id, m.user_id, m.username,
+      coalesce(u.first_name, '') as first_name, coalesce(u.last_name, '') as last_name, coalesce(u.email, '') as email,
+      coalesce(u.avatar_url, m.avatar_url) as avatar_url, m.content, m.mentions, m.type, m.event_name, m.action_type, m.status,
+      m.current_status, m.reply_count, m.last_reply_at, m.created_at, m.updated_at, m.edited_at is not null as is_edited, m.deleted_at
+    from messages m left join users u on u.id = m.user_id left join messages r on r.n = m.root";
+
+pub(super) fn from_row(row: &Row) -> rusqlite::Result<Message> {
+    Ok(Message {
+        n: row.get("n")?,
+        id: row.get("id")?,
+        channel: row.get("channel_id")?,
+        thread: row.get("thread_id")?,
+        is_reply: row.get::<_, Option<i64>>("root")?.is_some(),
+        user: row.get("user_id")?,
+        username: row.get("username")?,
+        full_name: accounts::full_name(&row.get::<_, String>("first_name")?, &row.get::<_, String>("last_name")?),
+        email: row.get("email")?,
+        avatar_url: row.get("avatar_url")?,
+        content: row.get("content")?,
+        mentions: serde_json::from_str(&row.get::<_, String>("mentions")?).unwrap_or_default(),
+        kind: row.get("type")?,
+        event_name: row.get("event_name")?,
+        action_type: row.get("action_type")?,
+        status: row.get("status")?,
+        current_status: row.get("current_status")?,
+        reply_count: row.get("reply_count")?,
+        last_reply_at: row.get("last_reply_at")?,
+        created_at: row.get("created_at")?,
+        updated_at: row.get("updated_at")?,
+        is_edited: row.get("is_edited")?,
+        deleted_at: row.get("deleted_at")?,
+    })
+}

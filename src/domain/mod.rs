@@ -1,0 +1,72 @@
+//! The rules, with their SQL. Synchronous; knows neither HTTP nor the runtime.
+//!
+//! A function takes a connection (to read) or a [`crate::db::Tx`] (to write), the caller, and plain
+//! values. The caller's right is checked here, inside the transaction that acts on it.
+
+pub mod accounts;
+pub mod channel_members;
+pub mod channels;
+pub mod events;
+pub mod invitations;
+pub mod members;
+pub mod mentions;
+pub mod messages;
+pub mod organisations;
+pub mod outbox;
+pub mod reading;
+pub mod roles;
+pub mod sessions;
+pub mod streams;
+pub mod threads;
+
+use crate::id::{SessionId, UserId};
+
+/// What an account may do on the whole server.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum PlatformRole {
+    User,
+    Admin,
+    Superadmin,
+}
+
+impl PlatformRole {
+    pub fn as_str(self) -> &'static str {
+        match self {
+            PlatformRole::User => "user",
+            PlatformRole::Admin => "admin",
+            PlatformRole::Superadmin => "superadmin",
+        }
+    }
+}
+
+impl rusqlite::types::FromSql for PlatformRole {
+    fn column_result(value: rusqlite::types::ValueRef<'_>) -> rusqlite::types::FromSqlResult<Self> {
+        Ok(match value.as_str()? {
+            "superadmin" => PlatformRole::Superadmin,
+            "admin" => PlatformRole::Admin,
+            _ => PlatformRole::User,
+        })
+    }
+}
+
+/// Who is calling, as read with the session.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Caller {
+    pub user: UserId,
+    pub session: SessionId,
+    pub role: PlatformRole,
+}
+
+/// What `text` is without surrounding white space, if it has at most `max` characters.
+fn trimmed<'a>(text: &'a str, field: &str, max: usize) -> Result<&'a str, String> {
+    let text = text.trim();
+    if text.chars().count() > max { Err(format!("{field} is longer than {max} characters")) } else { Ok(text) }
+}
+
+/// The address in lower case, if it is one (RFC 5321, as far as mail servers follow it).
+pub fn email_address(text: &str) -> Option<String> {
+    let text = text.trim().to_lowercase();
+    let address: lettre::Address = text.parse().ok()?;
+    // 254: the longest path that fits RFC 5321's limits.
+    (text.len() <= 254 && !address.domain().is_empty()).then_some(text)
+}

@@ -1,0 +1,203 @@
+//! Organisations.
+
+use rusqlite::{Connection, OptionalExtension, Row};
+
+use crate::{
+    db::Tx,
+    domain::{
+        self, Caller, accounts, channels,
+        members::{self, Membership},
+        roles::{self, Rights},
+    },
+    error::{Error, Result},
+    event::Effect,
+    id::{OrganisationId, UserId},
+    time::Time,
+};
+
+#[derive(Clone, Debug)]
+pub struct Organisation {
+    pub id: OrganisationId,
+    pub name: String,
+    pub description: String,
+    pub email: String,
+    pub industry: String,
+    pub location: String,
+    pub country: String,
+    pub logo_url: String,
+    pub owner_id: UserId,
+    pub channels_count: i64,
+    pub total_messages_count: i64,
+    /// The caller's.
+    pub role: String,
+    pub created_at: Time,
+    pub updated_at: Time,
+}
+
+/// What a request says of an organisation; absent fields keep, empty ones clear.
+#[derive(Default)]
+pub struct Edit {
+    pub name: Option<String>,
+    pub description: Option<String>,
+    pub email: Option<String>,
+    pub industry: Option<String>,
+    pub location: Option<String>,
+    pub country: Option<String>,
+    pub logo_url: Option<String>,
+}
+
+impl Edit {
+    /// 400 for every fault: these rows know no 422.
+    fn check(self) -> Result<Edit> {
+        let text = |value: Option<String>, field, max| -> Result<Option<String>> {
+            value.map(|value| domain::trimmed(&value, field, max).map(str::to_owned)).transpose().map_err(Error::BadRequest)
+        };
+        let name = text(self.name, "name", 255)?;
+        if name.as_deref() == Some("") {
+            return Err(Error::bad_request("name must not be empty"));
+        }
+        let email = match text(self.email, "email", 254)? {
+            Some(email) if !email.is_empty() => {
+                Some(domain::email_address(&email).ok_or_else(|| Error::bad_request("email is not a valid e-mail address"))?)
+            }
+            other => other,
+        };
+        Ok(Edit {
+            name,
+            email,
+            description: text(self.description, "description", 2000)?,
+            industry: text(self.industry, "type", 255)?,
+            location: text(self.location, "location", 255)?,
+            country: text(self.country, "country", 255)?,
+            logo_url: text(self.logo_url, "logo_url", 2000)?,
+        })
+    }
+}
+
+/// Anybody with an account; they become its owner and first member, in the role `admin`, and in the
+/// default channel `general`.
+pub fn create(tx: &mut Tx, caller: Caller, new: Edit) -> Result<Organisation> {
+    let new = new.check()?;
+    let name = new.name.ok_or_else(|| Error::bad_request("name is required"))?;
+    let owner = accounts::find(tx, caller.user)?.ok_or(Error::Unauthorized("The account is gone"))?;
+    let (id, now) = (OrganisationId::new(), Time::now());
+    let or_empty = Option::unwrap_or_default;
+    tx.prepare_cached(
+        "insert into organisations (id, name, description, email, industry, location, country, logo_url, owner_id, created_at, updated_at)
+         values (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?10)",
+    )?
+    .execute(rusqlite::params![
+        id,
+        name,
+        or_empty(new.description),
+        or_empty(new.email),
+        or_empty(new.industry),
+        or_empty(new.location),
+        or_empty(new.country),
+        or_empty(new.logo_url),
+        caller.user,
+        now
+    ])?;
+    let admin = roles::find(tx, id, "admin")?.ok_or_else(|| Error::internal("the built-in roles are missing"))?;
+    channels::create_default(tx, id, &name, &owner)?;
+    members::join(tx, id, &owner, &admin)?;
+    get(tx, caller, id)
+}
+
+/// For members; 404 for everybody else.
+pub fn get(conn: &Connection, caller: Caller, id: OrganisationId) -> Result<Organisation> {
+    let membership = seen(conn, caller, id)?;
+    let found = conn
+        .prepare_cached(&format!("{SELECT} where o.id = ?1 and o.deleted_at is null"))?
+        .query_row([id], from_row)
+        .optional()?;
+    found.map(|organisation| Organisation { role: membership.role, ..organisation }).ok_or(UNKNOWN)
+}
+
+/// Needs `manage:organization`.
+pub fn update(tx: &mut Tx, caller: Caller, id: OrganisationId, edit: Edit) -> Result<Organisation> {
+    seen(tx, caller, id)?.require(Rights::MANAGE_ORGANIZATION)?;
+    let edit = edit.check()?;
+    tx.prepare_cached(
+        "update organisations set name = coalesce(?2, name), description = coalesce(?3, description), email = coalesce(?4, email),
+           industry = coalesce(?5, industry), location = coalesce(?6, location), country = coalesce(?7, country),
+           logo_url = coalesce(?8, logo_url), updated_at = ?9
+         where id = ?1",
+    )?
+    .execute((
+        id,
+        edit.name,
+        edit.description,
+        edit.email,
+        edit.industry,
+        edit.location,
+        edit.country,
+        edit.logo_url,
+        Time::now(),
+    ))?;
+    get(tx, caller, id)
+}
+
+/// The owner only. Nobody sees it afterwards, and its sockets' subscriptions end.
+pub fn delete(tx: &mut Tx, caller: Caller, id: OrganisationId) -> Result<()> {
+    seen(tx, caller, id)?;
+    let owned = tx.prepare_cached("update organisations set deleted_at = ?3 where id = ?1 and owner_id = ?2")?.execute((
+        id,
+        caller.user,
+        Time::now(),
+    ))?;
+    if owned == 0 {
+        return Err(Error::Forbidden("Only the owner deletes an organisation"));
+    }
+    tx.prepare_cached("update users set current_org = null where current_org = ?1")?.execute([id])?;
+    let members = tx
+        .prepare_cached("select user_id from organisation_members where organisation_id = ?1")?
+        .query_map([id], |row| row.get(0))?
+        .collect::<rusqlite::Result<_>>()?;
+    tx.then(Effect::RightsChanged(members));
+    Ok(())
+}
+
+/// Those that the caller is a member of, by name.
+pub fn list_own(conn: &Connection, caller: Caller) -> Result<Vec<Organisation>> {
+    let sql = format!(
+        "{SELECT} join organisation_members m on m.organisation_id = o.id and m.user_id = ?1
+         join roles r on r.id = m.role_id
+         where m.status <> 'deactivated' and o.deleted_at is null order by o.name collate nocase, o.id"
+    )
+    .replacen("'' as role", "r.name as role", 1);
+    Ok(conn.prepare_cached(&sql)?.query_map([caller.user], from_row)?.collect::<rusqlite::Result<_>>()?)
+}
+
+fn seen(conn: &Connection, caller: Caller, id: OrganisationId) -> Result<Membership> {
+    members::find(conn, id, caller.user)?.ok_or(UNKNOWN)
+}
+
+const UNKNOWN: Error = Error::NotFound("Organisation");
+
+const SELECT: &str = "select o.id, o.name, o.description, o.email, o.industry, o.location, o.country, o.logo_url, o.owner_id,
+      (select count(*) from channels c where c.organisation_id = o.id and c.deleted_at is null and c.archived_at is null and c.is_dm = 0)
+        as channels_count,
+      (select coalesce(sum(c.message_count), 0) from channels c where c.organisation_id = o.id and c.deleted_at is null)
+        as total_messages_count,
+      '' as role, o.created_at, o.updated_at
+    from organisations o";
+
+fn from_row(row: &Row) -> rusqlite::Result<Organisation> {
+    Ok(Organisation {
+        id: row.get("id")?,
+        name: row.get("name")?,
+        description: row.get("description")?,
+        email: row.get("email")?,
+        industry: row.get("industry")?,
+        location: row.get("location")?,
+        country: row.get("country")?,
+        logo_url: row.get("logo_url")?,
+        owner_id: row.get("owner_id")?,
+        channels_count: row.get("channels_count")?,
+        total_messages_count: row.get("total_messages_count")?,
+        role: row.get("role")?,
+        created_at: row.get("created_at")?,
+        updated_at: row.get("updated_at")?,
+    })
+}

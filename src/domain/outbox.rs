@@ -1,0 +1,117 @@
+//! The durable outbox: a mail is a row of the transaction that asks for it, and is sent later.
+//!
+//! Its text is encrypted under the server's key (it holds tokens) and erased once sent or given up.
+
+use std::time::Duration;
+
+use rusqlite::{Connection, OptionalExtension};
+
+use crate::{
+    db::Tx,
+    error::{Error, Result},
+    event::Effect,
+    id::MailId,
+    mail::Mail,
+    site::Site,
+    time::Time,
+};
+
+/// Mails that others can cause, for one recipient within an hour.
+const PER_HOUR: i64 = 5;
+/// How long one attempt may take before another process may try.
+const LEASE: Duration = Duration::from_secs(120);
+/// Between attempts; after the last the mail is given up.
+const BACKOFF: [Duration; 9] = [
+    Duration::from_secs(5),
+    Duration::from_secs(60),
+    Duration::from_secs(5 * 60),
+    Duration::from_secs(30 * 60),
+    Duration::from_secs(2 * 3600),
+    Duration::from_secs(5 * 3600),
+    Duration::from_secs(10 * 3600),
+    Duration::from_secs(14 * 3600),
+    Duration::from_secs(20 * 3600),
+];
+
+/// Queues a mail. One too many that somebody could have asked for is dropped without a word, lest the
+/// answer tell anything.
+pub fn queue(tx: &mut Tx, site: &Site, mail: Mail) -> Result<()> {
+    let now = Time::now();
+    if site.rate_limit && !mail.is_notice {
+        let recent: i64 = tx
+            .prepare_cached("select count(*) from mails where recipient = ?1 and created_at > ?2")?
+            .query_row((&mail.to, now - Duration::from_secs(3600)), |row| row.get(0))?;
+        if recent >= PER_HOUR {
+            tracing::info!("a mail was dropped: its recipient had {PER_HOUR} within an hour");
+            return Ok(());
+        }
+    }
+    let text = serde_json::to_string(&mail).map_err(Error::internal)?;
+    tx.prepare_cached("insert into mails (id, recipient, sealed, created_at, due_at) values (?1, ?2, ?3, ?4, ?4)")?.execute((
+        MailId::new(),
+        &mail.to,
+        site.keys.seal(&text),
+        now,
+    ))?;
+    tx.then(Effect::MailQueued);
+    Ok(())
+}
+
+/// A mail under lease.
+pub struct Claimed {
+    pub id: MailId,
+    pub attempts: u32,
+    pub mail: Mail,
+}
+
+/// Takes the mail that is due longest under a lease. One that this server's key does not open is given up.
+pub fn claim(tx: &mut Tx, site: &Site) -> Result<Option<Claimed>> {
+    let now = Time::now();
+    let due: Option<(MailId, u32, Vec<u8>)> = tx
+        .prepare_cached("select id, attempts, sealed from mails where due_at <= ?1 order by due_at limit 1")?
+        .query_row([now], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))
+        .optional()?;
+    let Some((id, attempts, sealed)) = due else { return Ok(None) };
+    let opened = site.keys.open(&sealed).and_then(|text| serde_json::from_str(&text).map_err(Error::internal));
+    match opened {
+        Ok(mail) => {
+            tx.prepare_cached("update mails set due_at = ?2, attempts = attempts + 1 where id = ?1")?
+                .execute((id, now + LEASE))?;
+            Ok(Some(Claimed { id, attempts: attempts + 1, mail }))
+        }
+        Err(err) => give_up(tx, id, &err.detail()).map(|()| None),
+    }
+}
+
+/// Records a mail as sent and erases it.
+pub fn sent(tx: &mut Tx, id: MailId) -> Result<()> {
+    tx.prepare_cached("update mails set sealed = null, due_at = null, sent_at = ?2, error = '' where id = ?1")?
+        .execute((id, Time::now()))?;
+    Ok(())
+}
+
+/// Records a failed attempt: again later, or given up and erased after the last.
+pub fn failed(tx: &mut Tx, id: MailId, attempts: u32, error: &str) -> Result<()> {
+    match BACKOFF.get(attempts as usize - 1) {
+        Some(wait) => {
+            tx.prepare_cached("update mails set due_at = ?2, error = ?3 where id = ?1")?.execute((
+                id,
+                Time::now() + *wait,
+                error,
+            ))?;
+            Ok(())
+        }
+        None => give_up(tx, id, error),
+    }
+}
+
+fn give_up(tx: &mut Tx, id: MailId, error: &str) -> Result<()> {
+    tracing::error!(%id, error, "a mail was given up");
+    tx.prepare_cached("update mails set sealed = null, due_at = null, error = ?2 where id = ?1")?.execute((id, error))?;
+    Ok(())
+}
+
+/// When the next mail is due.
+pub fn next_due(conn: &Connection) -> Result<Option<Time>> {
+    Ok(conn.prepare_cached("select min(due_at) from mails where due_at is not null")?.query_row([], |row| row.get(0))?)
+}

@@ -1,0 +1,165 @@
+//! What a member has read. Unread posts are the channel's counter minus the member's mark: no write for
+//! each member and message.
+
+use rusqlite::Connection;
+use serde_json::{Value, json};
+
+use crate::{
+    db::Tx,
+    domain::{Caller, channels, events},
+    error::{Error, Result},
+    event::{Audience, Stream},
+    id::{ChannelId, MessageId, OrganisationId, UserId},
+    time::Time,
+};
+
+/// A member's unread top-level posts and mentions in a channel.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Counts {
+    pub threads: i64,
+    pub mentions: i64,
+}
+
+/// SQL that gives `thread_count` and `mention_count` of `channel_members cm` in `channels c`.
+const COUNTS: &str = "c.thread_count - cm.read_thread_count as unread_threads,
+    c.mention_count - cm.read_mention_count
+      + (select count(*) from mentions x where x.channel_id = c.id and x.user_id = cm.user_id and x.n > cm.read_n) as unread_mentions";
+
+pub fn counts(conn: &Connection, channel: ChannelId, user: UserId) -> Result<Counts> {
+    let sql = format!(
+        "select {COUNTS} from channel_members cm join channels c on c.id = cm.channel_id where cm.channel_id = ?1 and cm.user_id = ?2"
+    );
+    Ok(conn.prepare_cached(&sql)?.query_row((channel, user), |row| Ok(Counts { threads: row.get(0)?, mentions: row.get(1)? }))?)
+}
+
+/// Reads the channel up to a message, or all of it. A mark only moves forward. Tells the reader's other
+/// devices. Members of the channel; 404 for a message that is not in it.
+pub fn mark(tx: &mut Tx, caller: Caller, channel: ChannelId, last: Option<MessageId>) -> Result<Counts> {
+    let access = channels::find(tx, caller, channel)?.ok_or(channels::UNKNOWN)?;
+    access.require_member()?;
+    match last {
+        None => mark_all(tx, caller.user, channel)?,
+        Some(last) => mark_up_to(tx, caller.user, channel, last)?,
+    }
+    let counts = counts(tx, channel, caller.user)?;
+    let notice = Notice::find(tx, channel)?;
+    let body = notice.body(counts);
+    events::emit(
+        tx,
+        events::New {
+            stream: Stream::Personal(access.channel.organisation, caller.user),
+            audience: Audience::Subscribers,
+            kind: UNREAD,
+            section: events::CHANNELS_SECTION,
+            channel: Some(channel),
+            message: None,
+            actor: Some(caller.user),
+            body: &body,
+        },
+    )?;
+    Ok(counts)
+}
+
+/// Posting marks read, too.
+pub fn mark_all(tx: &Tx, user: UserId, channel: ChannelId) -> Result<()> {
+    tx.prepare_cached(
+        "update channel_members set (read_n, read_thread_count, read_mention_count) =
+           (select last_n, thread_count, mention_count from channels where id = ?1)
+         where channel_id = ?1 and user_id = ?2",
+    )?
+    .execute((channel, user))?;
+    Ok(())
+}
+
+fn mark_up_to(tx: &Tx, user: UserId, channel: ChannelId, last: MessageId) -> Result<()> {
+    // What follows the mark is counted, not what precedes it: that is few rows.
+    let moved = tx
+        .prepare_cached(
+            "update channel_members set
+               read_n = max(read_n, m.n),
+               read_thread_count = case when m.n <= read_n then read_thread_count else
+                 c.thread_count - (select count(*) from messages later
+                   where later.channel_id = c.id and later.root is null and later.n > m.n and later.deleted_at is null) end,
+               read_mention_count = case when m.n <= read_n then read_mention_count else
+                 c.mention_count - (select count(*) from channel_mentions later where later.channel_id = c.id and later.n > m.n) end
+             from messages m, channels c
+             where channel_members.channel_id = ?1 and channel_members.user_id = ?2 and c.id = ?1 and m.channel_id = ?1 and m.id = ?3",
+        )?
+        .execute((channel, user, last))?;
+    if moved == 0 { Err(Error::NotFound("Message")) } else { Ok(()) }
+}
+
+/// `notification_type` of a channel's unread state.
+pub const UNREAD: &str = "unread_thread_change";
+
+/// The part of `unread_thread_change` that all members of a channel share.
+pub struct Notice {
+    pub organisation: OrganisationId,
+    data: Value,
+}
+
+impl Notice {
+    pub fn find(conn: &Connection, channel: ChannelId) -> Result<Notice> {
+        let notice = conn
+            .prepare_cached(
+                "select c.name, c.description, c.organisation_id, c.owner_id, c.topic, c.archived_at is not null, c.is_private,
+                   c.created_at, c.deleted_at, t.id
+                 from channels c left join messages t on t.n = c.last_thread where c.id = ?1",
+            )?
+            .query_row([channel], |row| {
+                let is_private: bool = row.get(6)?;
+                let organisation = row.get(2)?;
+                let data = json!({
+                    "name": row.get::<_, String>(0)?, "description": row.get::<_, String>(1)?, "channels_id": channel,
+                    "organisation_id": organisation, "owner_id": row.get::<_, UserId>(3)?,
+                    "topic": row.get::<_, String>(4)?, "archived": row.get::<_, bool>(5)?, "is_private": is_private,
+                    "access": if is_private { "private" } else { "public" }, "created_at": row.get::<_, Time>(7)?,
+                    "deleted_at": row.get::<_, Option<Time>>(8)?.unwrap_or(Time::NEVER),
+                    "last_thread_id": row.get::<_, Option<MessageId>>(9)?.map_or_else(String::new, |id| id.to_string()),
+                });
+                Ok(Notice { organisation, data })
+            })?;
+        Ok(notice)
+    }
+
+    /// The publication's body for one member.
+    pub fn body(&self, counts: Counts) -> Value {
+        let mut data = self.data.clone();
+        data["thread_count"] = counts.threads.into();
+        data["mention_count"] = counts.mentions.into();
+        events::envelope(UNREAD, events::CHANNELS_SECTION, data)
+    }
+
+    /// The same as text, made once for all members, with a place for the counts.
+    pub fn template(&self) -> Template {
+        let data = self.data.to_string();
+        let head = format!(
+            r#"{{"notification_type":"{UNREAD}","section":"{}","data":{}"#,
+            events::CHANNELS_SECTION,
+            data.trim_end_matches('}')
+        );
+        Template(head)
+    }
+}
+
+pub struct Template(String);
+
+impl Template {
+    pub fn body(&self, counts: Counts) -> String {
+        format!(r#"{},"thread_count":{},"mention_count":{}}}}}"#, self.0, counts.threads, counts.mentions)
+    }
+}
+
+/// The members of a channel who are entitled to hear of it, with their counts.
+pub fn members(conn: &Connection, channel: ChannelId) -> Result<Vec<(UserId, Counts)>> {
+    let sql = format!(
+        "select cm.user_id, {COUNTS} from channel_members cm
+           join channels c on c.id = cm.channel_id
+           join organisation_members m on m.organisation_id = c.organisation_id and m.user_id = cm.user_id
+         where cm.channel_id = ?1 and m.status <> 'deactivated'"
+    );
+    Ok(conn
+        .prepare_cached(&sql)?
+        .query_map([channel], |row| Ok((row.get(0)?, Counts { threads: row.get(1)?, mentions: row.get(2)? })))?
+        .collect::<rusqlite::Result<_>>()?)
+}

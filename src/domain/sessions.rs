@@ -1,0 +1,136 @@
+//! Sessions: what an access token stands for. A token never replaces the row.
+
+use std::time::Duration;
+
+use rusqlite::{Connection, OptionalExtension};
+use serde::{Deserialize, Serialize};
+
+use crate::{
+    db::Tx,
+    domain::{Caller, PlatformRole, accounts},
+    error::{Error, Result},
+    event::Effect,
+    id::{SessionId, UserId},
+    secret,
+    site::Site,
+    time::Time,
+};
+
+/// The claims of an access token (RFC 7519).
+#[derive(Serialize, Deserialize)]
+pub struct AccessClaims {
+    pub sub: UserId,
+    pub sid: SessionId,
+    pub iat: i64,
+    pub exp: i64,
+    pub aud: String,
+}
+
+/// `aud` of access tokens.
+pub const AUDIENCE: &str = "api";
+
+/// A new session, with the only sight of its tokens.
+pub struct Started {
+    pub user: accounts::User,
+    pub expires_at: Time,
+    pub access_token: String,
+    pub notification_token: String,
+}
+
+/// Where a session was begun, for the list of sessions.
+#[derive(Default, Clone)]
+pub struct Device {
+    pub user_agent: String,
+    pub address: String,
+}
+
+/// Begins a session of an account whose password was just verified against `password_hash`.
+/// 401 when it changed meanwhile, 403 when the account is disabled or must verify its address first.
+pub fn log_in(tx: &mut Tx, site: &Site, user: UserId, password_hash: &str, device: &Device) -> Result<Started> {
+    let user = accounts::find(tx, user)?.filter(|user| user.password_hash == password_hash);
+    let user = user.ok_or(Error::Unauthorized(WRONG_CREDENTIALS))?;
+    if !user.is_active {
+        return Err(Error::Forbidden("This account is disabled"));
+    }
+    if site.require_verified_email && !user.is_verified {
+        return Err(Error::Forbidden("Verify your e-mail address first"));
+    }
+    start(tx, site, user, device)
+}
+
+pub const WRONG_CREDENTIALS: &str = "Invalid email or password";
+
+/// Begins a session.
+pub fn start(tx: &mut Tx, site: &Site, user: accounts::User, device: &Device) -> Result<Started> {
+    let (id, now) = (SessionId::new(), Time::now());
+    let expires_at = now + site.session_lifetime;
+    let notification_token = secret::random_token();
+    let clipped = |text: &str| text.chars().take(200).collect::<String>();
+    tx.prepare_cached(
+        "insert into sessions (id, user_id, notification_hash, user_agent, address, created_at, expires_at)
+         values (?1, ?2, ?3, ?4, ?5, ?6, ?7)",
+    )?
+    .execute((
+        id,
+        user.id,
+        secret::sha256(&notification_token),
+        clipped(&device.user_agent),
+        clipped(&device.address),
+        now,
+        expires_at,
+    ))?;
+    let claims =
+        AccessClaims { sub: user.id, sid: id, iat: now.unix_seconds(), exp: expires_at.unix_seconds(), aud: AUDIENCE.into() };
+    Ok(Started { access_token: site.keys.access.sign(&claims)?, user, expires_at, notification_token })
+}
+
+/// The caller of a live session of an active account.
+pub fn find(conn: &Connection, session: SessionId) -> Result<Option<Caller>> {
+    one(conn, "s.id = ?1", session)
+}
+
+pub fn find_by_notification_token(conn: &Connection, token: &str) -> Result<Option<Caller>> {
+    one(conn, "s.notification_hash = ?1", secret::sha256(token))
+}
+
+fn one(conn: &Connection, by: &str, value: impl rusqlite::ToSql) -> Result<Option<Caller>> {
+    let sql = format!(
+        "select s.id, s.user_id, u.role from sessions s join users u on u.id = s.user_id
+         where {by} and s.ended_at is null and s.expires_at > ?2 and u.is_active"
+    );
+    let caller =
+        |row: &rusqlite::Row| Ok(Caller { session: row.get(0)?, user: row.get(1)?, role: row.get::<_, PlatformRole>(2)? });
+    Ok(conn.prepare_cached(&sql)?.query_row((value, Time::now()), caller).optional()?)
+}
+
+/// Ends the caller's session. Ending an ended one changes nothing.
+pub fn end(tx: &mut Tx, caller: Caller) -> Result<()> {
+    tx.prepare_cached("update sessions set ended_at = ?2 where id = ?1 and ended_at is null")?
+        .execute((caller.session, Time::now()))?;
+    tx.then(Effect::SessionEnded { user: caller.user, session: caller.session });
+    Ok(())
+}
+
+/// Ends all of the user's sessions but `keep`.
+pub fn end_others(tx: &mut Tx, user: UserId, keep: Option<SessionId>) -> Result<()> {
+    let ended: Vec<SessionId> = tx
+        .prepare_cached(
+            "update sessions set ended_at = ?3 where user_id = ?1 and id is not ?2 and ended_at is null returning id",
+        )?
+        .query_map((user, keep, Time::now()), |row| row.get(0))?
+        .collect::<rusqlite::Result<_>>()?;
+    ended.into_iter().for_each(|session| tx.then(Effect::SessionEnded { user, session }));
+    Ok(())
+}
+
+/// A token for a link in a mail; voids the former one for the same purpose.
+pub fn one_time_token(tx: &mut Tx, user: UserId, purpose: &str, lifetime: Duration) -> Result<String> {
+    let (token, now) = (secret::random_token(), Time::now());
+    tx.prepare_cached("update one_time_tokens set used_at = ?3 where user_id = ?1 and purpose = ?2 and used_at is null")?
+        .execute((user, purpose, now))?;
+    tx.prepare_cached(
+        "insert into one_time_tokens (hash, purpose, user_id, created_at, expires_at) values (?1, ?2, ?3, ?4, ?5)",
+    )?
+    .execute((secret::sha256(&token), purpose, user, now, now + lifetime))?;
+    Ok(token)
+}

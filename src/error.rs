@@ -1,0 +1,113 @@
+//! The one error type. Its status is a property of the variant; `api/envelope.rs` makes the body.
+
+use std::panic::Location;
+
+use poem::http::StatusCode;
+
+pub type Result<T, E = Error> = std::result::Result<T, E>;
+
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// 400: unreadable input, or refused input of an operation whose row has no 422.
+    #[error("{0}")]
+    BadRequest(String),
+    /// 401
+    #[error("{0}")]
+    Unauthorized(&'static str),
+    /// 403
+    #[error("{0}")]
+    Forbidden(&'static str),
+    /// 404: names the kind of record that is not there.
+    #[error("{0} not found")]
+    NotFound(&'static str),
+    /// 405
+    #[error("This method is not allowed here")]
+    MethodNotAllowed,
+    /// 422: readable input that is refused.
+    #[error("{0}")]
+    Invalid(String),
+    /// 413
+    #[error("The request body is larger than {0} bytes")]
+    TooLarge(usize),
+    /// 429, with the seconds after which to try again.
+    #[error("Too many requests, try again in {0} seconds")]
+    TooMany(u64),
+    /// 503: overload, or a write whose outcome is unknown.
+    #[error("{0}")]
+    Unavailable(&'static str),
+    /// 500: a fault of ours, with the line that met it. The client is told nothing of it.
+    #[error("internal server error")]
+    Internal { source: Box<dyn std::error::Error + Send + Sync>, at: &'static Location<'static> },
+}
+
+impl Error {
+    #[track_caller]
+    pub fn internal(source: impl Into<Box<dyn std::error::Error + Send + Sync>>) -> Self {
+        Error::Internal { source: source.into(), at: Location::caller() }
+    }
+
+    pub fn bad_request(message: impl Into<String>) -> Self {
+        Error::BadRequest(message.into())
+    }
+
+    pub fn invalid(message: impl Into<String>) -> Self {
+        Error::Invalid(message.into())
+    }
+
+    pub fn status(&self) -> StatusCode {
+        match self {
+            Error::BadRequest(_) => StatusCode::BAD_REQUEST,
+            Error::Unauthorized(_) => StatusCode::UNAUTHORIZED,
+            Error::Forbidden(_) => StatusCode::FORBIDDEN,
+            Error::NotFound(_) => StatusCode::NOT_FOUND,
+            Error::MethodNotAllowed => StatusCode::METHOD_NOT_ALLOWED,
+            Error::Invalid(_) => StatusCode::UNPROCESSABLE_ENTITY,
+            Error::TooLarge(_) => StatusCode::PAYLOAD_TOO_LARGE,
+            Error::TooMany(_) => StatusCode::TOO_MANY_REQUESTS,
+            Error::Unavailable(_) => StatusCode::SERVICE_UNAVAILABLE,
+            Error::Internal { .. } => StatusCode::INTERNAL_SERVER_ERROR,
+        }
+    }
+
+    /// The whole truth, for the log and the command line.
+    pub fn detail(&self) -> String {
+        match self {
+            Error::Internal { source, at } => format!("{source} (at {at})"),
+            other => other.to_string(),
+        }
+    }
+}
+
+impl From<rusqlite::Error> for Error {
+    #[track_caller] // so that the log names the line of the `?`
+    fn from(err: rusqlite::Error) -> Self {
+        Error::internal(err)
+    }
+}
+
+impl From<Error> for poem::Error {
+    fn from(err: Error) -> Self {
+        let status = err.status();
+        poem::Error::new(err, status)
+    }
+}
+
+/// Turns the violation of a UNIQUE constraint into the error that the caller should see:
+/// `insert(..).or_conflict(|| Error::invalid("email already exists"))?`.
+pub trait OrConflict<T> {
+    fn or_conflict(self, make: impl FnOnce() -> Error) -> Result<T>;
+}
+
+impl<T> OrConflict<T> for rusqlite::Result<T> {
+    #[track_caller]
+    fn or_conflict(self, make: impl FnOnce() -> Error) -> Result<T> {
+        use rusqlite::ffi::{SQLITE_CONSTRAINT_PRIMARYKEY, SQLITE_CONSTRAINT_UNIQUE};
+        match self {
+            Ok(value) => Ok(value),
+            Err(err) => match err.sqlite_error().map(|e| e.extended_code) {
+                Some(SQLITE_CONSTRAINT_UNIQUE | SQLITE_CONSTRAINT_PRIMARYKEY) => Err(make()),
+                _ => Err(err.into()),
+            },
+        }
+    }
+}

@@ -1,0 +1,103 @@
+//! What is done later: mails that are due, and housekeeping.
+
+use std::{sync::Arc, time::Duration};
+
+use tokio::{sync::Semaphore, task::JoinSet, time::timeout};
+
+use crate::{
+    app::App,
+    domain::{accounts, events, outbox},
+    error::{Error, Result},
+    time::Time,
+};
+
+/// Mails in flight at once.
+const MAILS: usize = 4;
+/// Shorter than the lease, so that a mail is never in two hands.
+const MAIL_WITHIN: Duration = Duration::from_secs(60);
+const MINUTE: Duration = Duration::from_secs(60);
+/// Rows deleted in one write, so that it does not hold up others.
+const SLICE: u32 = 200;
+
+/// Runs until the server stops.
+pub async fn run(app: App) {
+    let mut stopping = app.stopping();
+    tokio::select! {
+        () = async { tokio::join!(mails(&app), housekeeping(&app)); } => {}
+        _ = stopping.wait_for(|stopping| *stopping) => {}
+    }
+}
+
+/// Sends due mails; sleeps until the next is due or one is queued.
+async fn mails(app: &App) {
+    let slots = Arc::new(Semaphore::new(MAILS));
+    let mut sending = JoinSet::new();
+    loop {
+        let wait = match send_due(app, &slots, &mut sending).await {
+            Ok(wait) => wait,
+            Err(err) => {
+                tracing::error!(err = err.detail(), "the outbox could not be read");
+                MINUTE / 12
+            }
+        };
+        _ = timeout(wait, app.mail_due.notified()).await;
+        while sending.try_join_next().is_some() {}
+    }
+}
+
+/// Returns how long nothing is due.
+async fn send_due(app: &App, slots: &Arc<Semaphore>, sending: &mut JoinSet<()>) -> Result<Duration> {
+    while app.db.read(outbox::next_due)?.is_some_and(|due| due <= Time::now()) {
+        // Claimed only when it can be sent: a lease must not run while a mail waits for its turn.
+        let slot = slots.clone().acquire_owned().await.map_err(Error::internal)?;
+        let site = app.site.clone();
+        if let Some(claimed) = app.db.write(move |tx| outbox::claim(tx, &site)).await? {
+            let app = app.clone();
+            sending.spawn(async move {
+                send(&app, claimed).await;
+                drop(slot);
+            });
+        }
+    }
+    let next = app.db.read(outbox::next_due)?;
+    Ok(next.map_or(MINUTE, |due| due.since(Time::now())).clamp(Duration::from_millis(50), MINUTE))
+}
+
+async fn send(app: &App, claimed: outbox::Claimed) {
+    let outbox::Claimed { id, attempts, mail } = claimed;
+    let sent = timeout(MAIL_WITHIN, app.mailer.send(id, &mail)).await.unwrap_or_else(|_| Err(Error::internal("timed out")));
+    let recorded = match sent {
+        Ok(()) => app.db.write(move |tx| outbox::sent(tx, id)).await,
+        Err(err) => {
+            let reason = err.detail();
+            tracing::warn!(%id, attempts, reason, "a mail could not be sent");
+            app.db.write(move |tx| outbox::failed(tx, id, attempts, &reason)).await
+        }
+    };
+    if let Err(err) = recorded {
+        tracing::error!(%id, err = err.detail(), "a mail's outcome could not be recorded");
+    }
+}
+
+/// Once a minute: who was seen, old rows of the event log, what the limits remember.
+async fn housekeeping(app: &App) {
+    loop {
+        tokio::time::sleep(MINUTE).await;
+        app.limits.tidy();
+        if let Err(err) = tidy(app).await {
+            tracing::warn!(err = err.detail(), "housekeeping failed, next try in a minute");
+        }
+    }
+}
+
+/// Writes what is gathered in memory, and prunes the event log.
+pub async fn tidy(app: &App) -> Result<()> {
+    let seen = app.take_seen();
+    for slice in seen.chunks(SLICE as usize) {
+        let slice = slice.to_vec();
+        app.db.write(move |tx| accounts::seen(tx, &slice)).await?;
+    }
+    let before = Time::now() - app.site.event_retention;
+    while app.db.write(move |tx| events::prune(tx, before, SLICE)).await? == SLICE as usize {}
+    Ok(())
+}

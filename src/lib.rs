@@ -1,0 +1,120 @@
+//! Tidings: a team-messaging server in one binary.
+//!
+//! Two halves with the same file names: `api/<thing>.rs` is HTTP (routes, bodies, words),
+//! `domain/<thing>.rs` is the rules with their SQL. Between them stand [`db::Db::read`] and
+//! [`db::Db::write`]; after a commit its events go to [`push`].
+//!
+//! ```text
+//! main -> cli -> app -+-> api ------> domain -> db
+//!                     +-> push -----------^      |  (effects, after commit)
+//!                     +-> jobs -----------^      v
+//!                          |-> mail          push::publisher -> push::hub
+//! leaves used by all: id, time, event, error, config, secret, site, limits
+//! ```
+//!
+//! # Invariants
+//! `tests/api/architecture.rs` enforces the first four.
+//! 1. `domain/` never mentions poem, tokio, `crate::api` or `crate::app`.
+//! 2. `api/` contains no SQL and no rusqlite.
+//! 3. `push/hub.rs` and `push/protocol.rs` know neither HTTP nor SQL nor the domain.
+//! 4. Only `db` opens the database; only `config.rs` reads the environment; only `error.rs` and
+//!    `api/envelope.rs` build error bodies.
+//! 5. Nothing is published before its transaction has committed, and all is published in commit order.
+//! 6. A request that was answered 2xx is on disk (fsynced), whatever is killed afterwards.
+//! 7. Everything slow is a row written in the same transaction and done later by [`jobs`]; everything
+//!    pushed is a row of the event log. The two are never mixed.
+//! 8. A token never replaces the check of rights in the database.
+
+pub mod api;
+pub mod app;
+pub mod cli;
+pub mod config;
+pub mod db;
+pub mod domain;
+pub mod error;
+pub mod event;
+pub mod id;
+pub mod jobs;
+pub mod limits;
+pub mod mail;
+pub mod push;
+pub mod secret;
+pub mod site;
+pub mod time;
+pub mod web;
+
+use std::time::Duration;
+
+use poem::{
+    Server,
+    http::uri::Scheme,
+    listener::Acceptor,
+    web::{LocalAddr, RemoteAddr},
+};
+use tokio::{
+    net::{TcpListener, TcpStream},
+    time::timeout,
+};
+
+use crate::{
+    app::App,
+    error::{Error, Result},
+};
+
+/// For requests in flight to finish, once the server is to end.
+const REQUESTS_WITHIN: Duration = Duration::from_secs(5);
+/// For sockets to take their last frames and the close.
+const SOCKETS_WITHIN: Duration = Duration::from_secs(2);
+
+/// Serves on the listener until `shutdown` is ready, then ends within some ten seconds: requests finish,
+/// queued writes reach the disk, sockets are closed with 3001.
+pub async fn serve(
+    settings: config::Settings,
+    listener: TcpListener,
+    shutdown: impl Future<Output = ()> + Send + 'static,
+) -> Result<()> {
+    let address = listener.local_addr().map_err(Error::internal)?;
+    run(App::open(&settings, address)?, listener, shutdown).await
+}
+
+/// [`serve`] for an application that is open already.
+pub async fn run(app: App, listener: TcpListener, shutdown: impl Future<Output = ()> + Send + 'static) -> Result<()> {
+    let mut sockets = app.count_sockets();
+    let jobs = tokio::spawn(jobs::run(app.clone()));
+    let stop = {
+        let app = app.clone();
+        async move {
+            shutdown.await;
+            app.stop();
+        }
+    };
+    let served = Server::new_with_acceptor(NoDelay(listener))
+        .run_with_graceful_shutdown(api::routes(app.clone()), stop, Some(REQUESTS_WITHIN))
+        .await;
+    app.stop();
+    _ = jobs.await;
+    app.close_sockets();
+    _ = timeout(SOCKETS_WITHIN, sockets.recv()).await;
+    if let Err(err) = jobs::tidy(&app).await {
+        tracing::warn!(err = err.detail(), "the last housekeeping failed");
+    }
+    tokio::task::spawn_blocking(move || app.close()).await.map_err(Error::internal)?;
+    served.map_err(Error::internal)
+}
+
+/// Accepts connections that send at once: a frame or an answer is not held back for the next.
+struct NoDelay(TcpListener);
+
+impl Acceptor for NoDelay {
+    type Io = TcpStream;
+
+    fn local_addr(&self) -> Vec<LocalAddr> {
+        self.0.local_addr().map(|address| LocalAddr(address.into())).into_iter().collect()
+    }
+
+    async fn accept(&mut self) -> std::io::Result<(TcpStream, LocalAddr, RemoteAddr, Scheme)> {
+        let (stream, peer) = self.0.accept().await?;
+        stream.set_nodelay(true)?;
+        Ok((stream, LocalAddr(self.0.local_addr()?.into()), RemoteAddr(peer.into()), Scheme::HTTP))
+    }
+}

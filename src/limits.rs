@@ -1,0 +1,140 @@
+//! Rates (decisions, section 11): requests of a session and of an address, failed log-ins.
+
+use std::{
+    collections::HashMap,
+    net::IpAddr,
+    num::NonZeroU32,
+    sync::Mutex,
+    time::{Duration, Instant},
+};
+
+use governor::{DefaultKeyedRateLimiter, Quota, RateLimiter, clock::Clock};
+
+use crate::{
+    error::{Error, Result},
+    id::SessionId,
+    secret,
+};
+
+const SESSION_RATE: u32 = 60;
+const SESSION_BURST: u32 = 120;
+const ADDRESS_RATE: u32 = 20;
+const MINUTE: Duration = Duration::from_secs(60);
+/// Failed log-ins a minute, for one address and account together, and for one address.
+const FAILURES_BY_ACCOUNT: u32 = 10;
+const FAILURES_BY_ADDRESS: u32 = 60;
+
+/// None of them, when they are switched off.
+pub struct Limits(Option<Kept>);
+
+struct Kept {
+    sessions: DefaultKeyedRateLimiter<SessionId>,
+    addresses: DefaultKeyedRateLimiter<IpAddr>,
+    failures: Mutex<HashMap<[u8; 32], (Instant, u32)>>,
+}
+
+impl Limits {
+    pub fn new(on: bool) -> Limits {
+        let rate = |n| NonZeroU32::new(n).expect("rates are not zero");
+        Limits(on.then(|| Kept {
+            sessions: RateLimiter::keyed(Quota::per_second(rate(SESSION_RATE)).allow_burst(rate(SESSION_BURST))),
+            addresses: RateLimiter::keyed(Quota::per_second(rate(ADDRESS_RATE))),
+            failures: Mutex::default(),
+        }))
+    }
+
+    /// A request of a session. 429 when there are too many.
+    pub fn session(&self, session: SessionId) -> Result<()> {
+        self.0.as_ref().map_or(Ok(()), |kept| check(&kept.sessions, &session))
+    }
+
+    /// A request without a session.
+    pub fn address(&self, address: IpAddr) -> Result<()> {
+        self.0.as_ref().map_or(Ok(()), |kept| check(&kept.addresses, &network(address)))
+    }
+
+    /// Whether another log-in may be tried: 429 after too many failures. Never locks an account for others.
+    pub fn log_in(&self, address: IpAddr, email: &str) -> Result<()> {
+        let Some(kept) = &self.0 else { return Ok(()) };
+        let failures = kept.failures.lock().expect("nothing panics while it holds this");
+        for (key, most) in keys(address, email) {
+            if let Some((since, count)) = failures.get(&key)
+                && *count >= most
+                && since.elapsed() < MINUTE
+            {
+                return Err(Error::TooMany((MINUTE - since.elapsed()).as_secs() + 1));
+            }
+        }
+        Ok(())
+    }
+
+    pub fn log_in_failed(&self, address: IpAddr, email: &str) {
+        let Some(kept) = &self.0 else { return };
+        let mut failures = kept.failures.lock().expect("nothing panics while it holds this");
+        for (key, _) in keys(address, email) {
+            let entry = failures.entry(key).or_insert((Instant::now(), 0));
+            if entry.0.elapsed() >= MINUTE {
+                *entry = (Instant::now(), 0);
+            }
+            entry.1 += 1;
+        }
+    }
+
+    /// Forgets what no longer counts; called once a minute.
+    pub fn tidy(&self) {
+        let Some(kept) = &self.0 else { return };
+        kept.sessions.retain_recent();
+        kept.addresses.retain_recent();
+        kept.failures.lock().expect("nothing panics while it holds this").retain(|_, (since, _)| since.elapsed() < MINUTE);
+    }
+}
+
+fn check<K: std::hash::Hash + Eq + Clone>(limiter: &DefaultKeyedRateLimiter<K>, key: &K) -> Result<()> {
+    limiter.check_key(key).map_err(|not_until| {
+        let wait = not_until.wait_time_from(limiter.clock().now());
+        Error::TooMany(wait.as_secs() + 1)
+    })
+}
+
+fn keys(address: IpAddr, email: &str) -> [([u8; 32], u32); 2] {
+    let address = network(address);
+    [
+        (secret::sha256(&format!("{address} {}", email.trim().to_lowercase())), FAILURES_BY_ACCOUNT),
+        (secret::sha256(&address.to_string()), FAILURES_BY_ADDRESS),
+    ]
+}
+
+/// One subscriber has a /64 of IPv6 addresses at the least: they count as one.
+fn network(address: IpAddr) -> IpAddr {
+    match address.to_canonical() {
+        IpAddr::V6(v6) => IpAddr::V6((v6.to_bits() >> 64 << 64).into()),
+        v4 => v4,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ten_failures_are_taken_and_others_are_not_locked_out() {
+        let limits = Limits::new(true);
+        let (here, there): (IpAddr, IpAddr) = ("192.0.2.1".parse().unwrap(), "192.0.2.2".parse().unwrap());
+        for _ in 0..10 {
+            limits.log_in(here, "ada@x.example").unwrap();
+            limits.log_in_failed(here, "ada@x.example");
+        }
+        assert!(matches!(limits.log_in(here, "Ada@x.example"), Err(Error::TooMany(1..=61))));
+        limits.log_in(there, "ada@x.example").unwrap();
+        limits.log_in(here, "grace@x.example").unwrap();
+    }
+
+    #[test]
+    fn a_burst_is_taken_and_one_more_is_not() {
+        let limits = Limits::new(true);
+        let session = SessionId::new();
+        let taken = (0..SESSION_BURST + 20).filter(|_| limits.session(session).is_ok()).count();
+        assert!((SESSION_BURST as usize..SESSION_BURST as usize + 20).contains(&taken), "{taken}");
+        assert!(Limits::new(false).session(session).is_ok());
+    }
+}

@@ -1,0 +1,217 @@
+//! Secrets: the server's keys, random tokens, password hashes, signed tokens, sealed texts.
+//!
+//! Nothing here is ever logged. Comparisons of secrets go through look-ups by SHA-256 or through
+//! the libraries' constant-time functions.
+
+use std::{collections::HashSet, sync::LazyLock};
+
+use argon2::{
+    Argon2,
+    password_hash::{PasswordHasher, PasswordVerifier, phc::PasswordHash},
+};
+use base64::{Engine, prelude::BASE64_URL_SAFE_NO_PAD};
+use jsonwebtoken::{Algorithm, DecodingKey, EncodingKey, Header, Validation, errors::ErrorKind};
+use ring::{aead, digest, hmac, rand::SecureRandom};
+use serde::{Serialize, de::DeserializeOwned};
+
+use crate::error::{Error, Result};
+
+/// The keys of one server, each derived from the 32 bytes of its key file for one purpose.
+pub struct Keys {
+    /// Access tokens of the API.
+    pub access: JwtKey,
+    /// Connection and subscription tokens of the push endpoint.
+    pub push: JwtKey,
+    invitation: hmac::Key,
+    outbox: aead::LessSafeKey,
+}
+
+impl Keys {
+    pub fn derive(master: &[u8; 32]) -> Keys {
+        let master = hmac::Key::new(hmac::HMAC_SHA256, master);
+        let derive = |purpose: &str| hmac::sign(&master, purpose.as_bytes());
+        let sealing = aead::UnboundKey::new(&aead::AES_256_GCM, derive("outbox").as_ref()).expect("32 bytes are an AES-256 key");
+        Keys {
+            access: JwtKey::new(derive("access").as_ref()),
+            push: JwtKey::new(derive("push").as_ref()),
+            invitation: hmac::Key::new(hmac::HMAC_SHA256, derive("invitation").as_ref()),
+            outbox: aead::LessSafeKey::new(sealing),
+        }
+    }
+
+    /// The token of an invitation: it can be made again to be shown, and each resend voids the
+    /// former (decisions, section 5).
+    pub fn invitation_token(&self, id: crate::id::InvitationId, generation: i64) -> String {
+        let text = format!("invitation:{id}:{generation}");
+        BASE64_URL_SAFE_NO_PAD.encode(hmac::sign(&self.invitation, text.as_bytes()))
+    }
+
+    /// Encrypts a text for the database: a random nonce, the ciphertext, the tag.
+    pub fn seal(&self, text: &str) -> Vec<u8> {
+        let nonce: [u8; aead::NONCE_LEN] = random();
+        let mut sealed = text.as_bytes().to_vec();
+        self.outbox
+            .seal_in_place_append_tag(aead::Nonce::assume_unique_for_key(nonce), aead::Aad::empty(), &mut sealed)
+            .expect("a mail is shorter than AES-GCM's limit");
+        [nonce.as_slice(), &sealed].concat()
+    }
+
+    /// The reverse of [`Keys::seal`]; fails for what another key sealed.
+    pub fn open(&self, sealed: &[u8]) -> Result<String> {
+        let broken = || Error::internal("a sealed text does not open: was the key file replaced?");
+        let (nonce, text) = sealed.split_first_chunk::<{ aead::NONCE_LEN }>().ok_or_else(broken)?;
+        let mut text = text.to_vec();
+        let opened = self
+            .outbox
+            .open_in_place(aead::Nonce::assume_unique_for_key(*nonce), aead::Aad::empty(), &mut text)
+            .map_err(|_| broken())?;
+        String::from_utf8(opened.to_vec()).map_err(Error::internal)
+    }
+}
+
+/// Signs and verifies JSON Web Tokens with HS256 and nothing else (RFC 8725, section 3.1).
+pub struct JwtKey {
+    sign: EncodingKey,
+    verify: DecodingKey,
+}
+
+/// Why a token was refused.
+#[derive(Debug, PartialEq, Eq)]
+pub enum BadToken {
+    Expired,
+    Invalid,
+}
+
+impl JwtKey {
+    fn new(key: &[u8]) -> JwtKey {
+        JwtKey { sign: EncodingKey::from_secret(key), verify: DecodingKey::from_secret(key) }
+    }
+
+    pub fn sign(&self, claims: &impl Serialize) -> Result<String> {
+        jsonwebtoken::encode(&Header::new(Algorithm::HS256), claims, &self.sign).map_err(Error::internal)
+    }
+
+    /// Checks the signature, `exp`, and that `aud` is the given one, or absent where none is given.
+    pub fn verify<T: DeserializeOwned>(&self, token: &str, audience: Option<&str>) -> Result<T, BadToken> {
+        let mut rules = Validation::new(Algorithm::HS256);
+        rules.leeway = 0;
+        if let Some(audience) = audience {
+            rules.set_audience(&[audience]);
+            rules.set_required_spec_claims(&["exp", "aud"]);
+        }
+        match jsonwebtoken::decode::<T>(token, &self.verify, &rules) {
+            Ok(data) => Ok(data.claims),
+            Err(err) if matches!(err.kind(), ErrorKind::ExpiredSignature) => Err(BadToken::Expired),
+            Err(_) => Err(BadToken::Invalid),
+        }
+    }
+}
+
+/// `N` random bytes of the operating system.
+pub fn random<const N: usize>() -> [u8; N] {
+    let mut bytes = [0; N];
+    ring::rand::SystemRandom::new().fill(&mut bytes).expect("the operating system gives random bytes");
+    bytes
+}
+
+/// 256 random bits, base64url: 43 characters.
+pub fn random_token() -> String {
+    BASE64_URL_SAFE_NO_PAD.encode(random::<32>())
+}
+
+/// What is stored of a token.
+pub fn sha256(text: &str) -> [u8; 32] {
+    let mut hash = [0; 32];
+    hash.copy_from_slice(digest::digest(&digest::SHA256, text.as_bytes()).as_ref());
+    hash
+}
+
+/// argon2id, 19 MiB, two passes, one lane (OWASP's second choice): some 15 ms of one core.
+/// Call it on the blocking pool, through [`crate::app::App::hashing`].
+pub fn hash_password(password: &str) -> Result<String> {
+    Ok(Argon2::default().hash_password(password.as_bytes()).map_err(Error::internal)?.to_string())
+}
+
+/// Whether the password is the hash's. As slow for an empty hash (no password, unknown account)
+/// as for a wrong password, and then always false.
+pub fn verify_password(password: &str, hash: &str) -> bool {
+    static NOBODY: LazyLock<String> = LazyLock::new(|| hash_password(&random_token()).expect("hashing works"));
+    let parsed = PasswordHash::new(if hash.is_empty() { &NOBODY } else { hash });
+    parsed.is_ok_and(|parsed| Argon2::default().verify_password(password.as_bytes(), &parsed).is_ok())
+}
+
+/// Whether the hash was made with other parameters than today's.
+pub fn is_outdated(hash: &str) -> bool {
+    let params = Argon2::default();
+    let current = [("m", params.params().m_cost()), ("t", params.params().t_cost()), ("p", params.params().p_cost())];
+    match PasswordHash::new(hash) {
+        Ok(hash) => {
+            hash.algorithm.as_str() != "argon2id"
+                || current.iter().any(|(name, value)| hash.params.get_decimal(*name) != Some(*value))
+        }
+        Err(_) => true,
+    }
+}
+
+/// Whether it is one of the 3,000 most common passwords of eight characters or more.
+pub fn is_common(password: &str) -> bool {
+    static COMMON: LazyLock<HashSet<&str>> = LazyLock::new(|| include_str!("common_passwords.txt").lines().collect());
+    COMMON.contains(password.to_lowercase().as_str())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_sealed_text_opens_with_the_same_key_only() {
+        let keys = Keys::derive(&[1; 32]);
+        let sealed = keys.seal("hello");
+        assert_eq!(keys.open(&sealed).unwrap(), "hello");
+        assert!(Keys::derive(&[2; 32]).open(&sealed).is_err());
+        assert!(keys.open(&sealed[..8]).is_err());
+        let mut bent = sealed.clone();
+        bent[20] ^= 1;
+        assert!(keys.open(&bent).is_err());
+    }
+
+    #[test]
+    fn a_token_is_good_for_its_key_its_audience_and_its_time() {
+        #[derive(Serialize, serde::Deserialize)]
+        struct Claims {
+            exp: i64,
+            #[serde(skip_serializing_if = "Option::is_none")]
+            aud: Option<String>,
+        }
+        let keys = Keys::derive(&[1; 32]);
+        let later = crate::time::Time::now().unix_seconds() + 60;
+        let check = |token: &str, audience| keys.access.verify::<Claims>(token, audience).map(|_| ());
+
+        let api = keys.access.sign(&Claims { exp: later, aud: Some("api".into()) }).unwrap();
+        assert_eq!(check(&api, Some("api")), Ok(()));
+        assert_eq!(check(&api, Some("other")), Err(BadToken::Invalid));
+        assert_eq!(check(&api, None), Err(BadToken::Invalid));
+        assert!(keys.push.verify::<Claims>(&api, Some("api")).is_err());
+
+        let bare = keys.access.sign(&Claims { exp: later, aud: None }).unwrap();
+        assert_eq!(check(&bare, None), Ok(()));
+        assert_eq!(check(&bare, Some("api")), Err(BadToken::Invalid));
+
+        let old = keys.access.sign(&Claims { exp: later - 120, aud: Some("api".into()) }).unwrap();
+        assert_eq!(check(&old, Some("api")), Err(BadToken::Expired));
+        let unsigned =
+            format!("{}.{}.", BASE64_URL_SAFE_NO_PAD.encode(r#"{"alg":"none","typ":"JWT"}"#), api.split('.').nth(1).unwrap());
+        assert_eq!(check(&unsigned, Some("api")), Err(BadToken::Invalid));
+    }
+
+    #[test]
+    fn passwords_are_verified_and_outdated_hashes_found() {
+        let hash = hash_password("correct horse").unwrap();
+        assert!(verify_password("correct horse", &hash));
+        assert!(!verify_password("wrong horse", &hash));
+        assert!(!verify_password("", ""));
+        assert!(!is_outdated(&hash));
+        assert!(is_outdated(&hash.replace("m=19456", "m=4096")));
+        assert!(is_common("Password1") && !is_common("correct horse battery"));
+    }
+}

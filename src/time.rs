@@ -1,0 +1,128 @@
+//! Points in time: microseconds since 1970 in UTC, shown as RFC 3339 with six digits and `Z`.
+
+use std::{borrow::Cow, fmt, time::Duration};
+
+use poem_openapi::{
+    registry::{MetaSchema, MetaSchemaRef},
+    types::{ParseError, ParseFromJSON, ParseResult, ToJSON, Type},
+};
+use rusqlite::types::{FromSql, FromSqlResult, ToSql, ToSqlOutput, ValueRef};
+use serde_json::Value;
+
+/// What a time that never was is shown as (decisions, section 6).
+const NEVER: &str = "0001-01-01T00:00:00Z";
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Time(i64);
+
+impl Time {
+    /// Shown as `0001-01-01T00:00:00Z`: the field is documented as a string, but there is no such time.
+    pub const NEVER: Time = Time(i64::MIN);
+
+    pub fn now() -> Time {
+        Time(jiff::Timestamp::now().as_microsecond())
+    }
+
+    pub fn from_unix_seconds(seconds: i64) -> Time {
+        Time(seconds.saturating_mul(1_000_000))
+    }
+
+    pub fn unix_seconds(self) -> i64 {
+        self.0.div_euclid(1_000_000)
+    }
+
+    /// How long after `earlier` this is; zero when it is not.
+    pub fn since(self, earlier: Time) -> Duration {
+        Duration::from_micros(self.0.saturating_sub(earlier.0).try_into().unwrap_or(0))
+    }
+}
+
+impl std::ops::Add<Duration> for Time {
+    type Output = Time;
+    fn add(self, span: Duration) -> Time {
+        Time(self.0.saturating_add(i64::try_from(span.as_micros()).unwrap_or(i64::MAX)))
+    }
+}
+
+impl std::ops::Sub<Duration> for Time {
+    type Output = Time;
+    fn sub(self, span: Duration) -> Time {
+        Time(self.0.saturating_sub(i64::try_from(span.as_micros()).unwrap_or(i64::MAX)))
+    }
+}
+
+impl fmt::Display for Time {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match jiff::Timestamp::from_microsecond(self.0) {
+            Ok(timestamp) => write!(f, "{timestamp:.6}"),
+            Err(_) => f.write_str(NEVER),
+        }
+    }
+}
+
+impl serde::Serialize for Time {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
+    }
+}
+
+impl ToSql for Time {
+    fn to_sql(&self) -> rusqlite::Result<ToSqlOutput<'_>> {
+        Ok(self.0.into())
+    }
+}
+
+impl FromSql for Time {
+    fn column_result(value: ValueRef<'_>) -> FromSqlResult<Self> {
+        value.as_i64().map(Time)
+    }
+}
+
+impl Type for Time {
+    const IS_REQUIRED: bool = true;
+    type RawValueType = Self;
+    type RawElementValueType = Self;
+
+    fn name() -> Cow<'static, str> {
+        "string_date-time".into()
+    }
+    fn schema_ref() -> MetaSchemaRef {
+        MetaSchemaRef::Inline(Box::new(MetaSchema::new_with_format("string", "date-time")))
+    }
+    fn as_raw_value(&self) -> Option<&Self> {
+        Some(self)
+    }
+    fn raw_element_iter<'a>(&'a self) -> Box<dyn Iterator<Item = &'a Self> + 'a> {
+        Box::new(std::iter::once(self))
+    }
+}
+
+impl ToJSON for Time {
+    fn to_json(&self) -> Option<Value> {
+        Some(Value::String(self.to_string()))
+    }
+}
+
+/// Response objects share one derive with request objects, which asks for this.
+impl ParseFromJSON for Time {
+    fn parse_from_json(value: Option<Value>) -> ParseResult<Self> {
+        let text = match value {
+            Some(Value::String(text)) => text,
+            other => return Err(ParseError::expected_type(other.unwrap_or_default())),
+        };
+        let timestamp: jiff::Timestamp = text.parse().map_err(ParseError::custom)?;
+        Ok(Time(timestamp.as_microsecond()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn six_digits_and_z() {
+        assert_eq!(Time(0).to_string(), "1970-01-01T00:00:00.000000Z");
+        assert_eq!(Time(1_700_000_000_123_400).to_string(), "2023-11-14T22:13:20.123400Z");
+        assert_eq!(Time::NEVER.to_string(), "0001-01-01T00:00:00Z");
+    }
+}
