@@ -45,15 +45,22 @@ async fn serve(settings: Settings) -> Result<()> {
 }
 
 fn announce(settings: &Settings, app: &App) {
+    use std::io::Write;
     let url = &app.site.base_url;
     let socket = url.replacen("http", "ws", 1);
     let folder = settings.data_dir.display();
-    println!("Tidings {} is running; its data is in {folder}", env!("CARGO_PKG_VERSION"));
-    println!("  API    {url}/api/v1");
-    println!("  Docs   {url}/docs");
-    println!("  Push   {socket}/connection/websocket");
-    println!("Make the first administrator with");
-    println!("  tidings user create --data-dir {folder} --email you@example.org --role superadmin");
+    let text = format!(
+        "Tidings {} is running; its data is in {folder}
+  API    {url}/api/v1
+  Docs   {url}/docs
+  Push   {socket}/connection/websocket
+Make the first administrator with
+  tidings user create --data-dir {folder} --email you@example.org --role superadmin
+",
+        env!("CARGO_PKG_VERSION")
+    );
+    // Nobody may be reading, and the server runs all the same.
+    _ = std::io::stdout().write_all(text.as_bytes());
 }
 
 /// Each socket is an open file; the soft limit is often 1,024.
