@@ -240,11 +240,7 @@ fn rewrite(req: &mut Request) {
 /// User management and threads answer failures with `errors: [..]` (decisions, section 10).
 fn lists_errors(path: &str) -> bool {
     let parts: Vec<&str> = path.split('/').skip(1).collect();
-    match parts.as_slice() {
-        ["threads", ..] => true,
-        ["organisations", _, "users" | "metrics" | "invites", ..] => true,
-        _ => false,
-    }
+    matches!(parts.as_slice(), ["threads", ..] | ["organisations", _, "users" | "metrics" | "invites", ..])
 }
 
 fn render(err: poem::Error, as_list: bool) -> Response {

@@ -1,0 +1,206 @@
+//! The writer's promises, with the real thread and a real file.
+
+use std::{
+    path::Path,
+    sync::{Arc, Mutex, mpsc},
+};
+
+use tidings::{
+    db::{Db, Tx, write_once},
+    domain::events,
+    error::{Error, Result},
+    event::{Audience, Effect, Stream},
+    id::ChannelId,
+};
+
+struct Fixture {
+    db: Db,
+    folder: tempfile::TempDir,
+    effects: Arc<Mutex<Vec<Effect>>>,
+}
+
+impl Fixture {
+    fn new() -> Fixture {
+        let folder = tempfile::tempdir().unwrap();
+        let effects = Arc::new(Mutex::new(Vec::new()));
+        let gathered = effects.clone();
+        let db = Db::open(folder.path(), Box::new(move |batch| gathered.lock().unwrap().extend(batch))).unwrap();
+        Fixture { db, folder, effects }
+    }
+
+    /// The bodies of what was published.
+    fn published(&self) -> Vec<String> {
+        let effects = self.effects.lock().unwrap();
+        effects.iter().filter_map(|effect| if let Effect::Publish(event) = effect { Some(event.body.clone()) } else { None }).collect()
+    }
+
+    fn rows(&self) -> i64 {
+        self.db.read(|conn| Ok(conn.query_row("select count(*) from contacts", [], |row| row.get(0))?)).unwrap()
+    }
+
+    fn folder(&self) -> &Path {
+        self.folder.path()
+    }
+}
+
+fn insert(tx: &Tx, n: u8) -> Result<()> {
+    tx.execute("insert into contacts (id, name, email, message, created_at) values (?1, '', '', '', 0)", [[n; 16]])?;
+    Ok(())
+}
+
+fn emit(tx: &mut Tx, text: &str) -> Result<i64> {
+    let body = serde_json::json!(text);
+    let stream = Stream::Channel(ChannelId::new());
+    let (audience, kind, section) = (Audience::Subscribers, "test", "");
+    events::emit(tx, events::New { stream, audience, kind, section, channel: None, message: None, actor: None, body: &body })
+}
+
+/// Runs the jobs in one batch: the writer is held while they queue up.
+async fn in_one_batch(db: &Db, jobs: Vec<Box<dyn FnOnce(&mut Tx) -> Result<()> + Send>>) -> Vec<Result<()>> {
+    let (go, wait) = mpsc::channel();
+    let holder = db.write(move |_| {
+        wait.recv().map_err(Error::internal)?;
+        Ok(())
+    });
+    let mut waiting = Box::pin(holder);
+    assert!(futures_util::poll!(&mut waiting).is_pending());
+    let mut queued = Vec::new();
+    for job in jobs {
+        let mut job = Box::pin(db.write(job));
+        assert!(futures_util::poll!(&mut job).is_pending());
+        queued.push(job);
+    }
+    go.send(()).unwrap();
+    _ = waiting.await;
+    futures_util::future::join_all(queued).await
+}
+
+#[tokio::test]
+async fn a_failed_or_panicking_job_undoes_only_itself() {
+    let fixture = Fixture::new();
+    let results = in_one_batch(
+        &fixture.db,
+        vec![
+            Box::new(|tx| insert(tx, 1).and(emit(tx, "first").map(|_| ()))),
+            Box::new(|tx| insert(tx, 2).and(emit(tx, "refused").and(Err(Error::Forbidden("no"))))),
+            Box::new(|tx| {
+                insert(tx, 3)?;
+                emit(tx, "panicked")?;
+                panic!("on purpose")
+            }),
+            Box::new(|tx| insert(tx, 4).and(emit(tx, "last").map(|_| ()))),
+        ],
+    )
+    .await;
+    assert!(matches!(results[..], [Ok(()), Err(Error::Forbidden("no")), Err(Error::Internal { .. }), Ok(())]), "{results:?}");
+    assert_eq!(fixture.rows(), 2);
+    assert_eq!(fixture.published(), ["\"first\"", "\"last\""]);
+}
+
+#[tokio::test]
+async fn a_job_that_ends_the_transaction_takes_the_batch_with_it_and_no_later_job() {
+    let fixture = Fixture::new();
+    let results = in_one_batch(
+        &fixture.db,
+        vec![
+            Box::new(|tx| insert(tx, 1).and(emit(tx, "before").map(|_| ()))),
+            Box::new(|tx| Ok(tx.execute_batch("rollback")?)),
+            Box::new(|tx| insert(tx, 2).and(emit(tx, "after").map(|_| ()))),
+        ],
+    )
+    .await;
+    assert!(matches!(results[..], [Err(Error::Unavailable(_)), Err(Error::Unavailable(_)), Ok(())]), "{results:?}");
+    assert_eq!(fixture.rows(), 1);
+    assert_eq!(fixture.published(), ["\"after\""]);
+}
+
+/// A job that commits by itself leaves rows of unknown fate; they are pushed if they did get there.
+#[tokio::test]
+async fn a_row_that_got_there_all_the_same_is_published() {
+    let fixture = Fixture::new();
+    let results = in_one_batch(
+        &fixture.db,
+        vec![
+            Box::new(|tx| emit(tx, "before").map(|_| ())),
+            Box::new(|tx| Ok(tx.execute_batch("commit")?)),
+            Box::new(|tx| emit(tx, "after").map(|_| ())),
+        ],
+    )
+    .await;
+    assert!(matches!(results[..], [Err(Error::Unavailable(_)), Err(Error::Unavailable(_)), Ok(())]), "{results:?}");
+    assert_eq!(fixture.published(), ["\"before\"", "\"after\""]);
+}
+
+#[tokio::test]
+async fn a_caller_who_hangs_up_changes_nothing() {
+    let fixture = Fixture::new();
+    let mut hung_up = Box::pin(fixture.db.write(|tx| insert(tx, 1).and(emit(tx, "written"))));
+    assert!(futures_util::poll!(&mut hung_up).is_pending());
+    drop(hung_up);
+    fixture.db.write(|tx| insert(tx, 2)).await.unwrap();
+    assert_eq!(fixture.rows(), 2);
+    assert_eq!(fixture.published(), ["\"written\""]);
+}
+
+#[tokio::test]
+async fn what_another_process_wrote_is_published_once_and_in_order() {
+    let fixture = Fixture::new();
+    fixture.db.write(|tx| emit(tx, "ours")).await.unwrap();
+    write_once(fixture.folder(), |tx| emit(tx, "theirs")).unwrap();
+    fixture.db.write(|tx| emit(tx, "ours again")).await.unwrap();
+    fixture.db.write(|tx| emit(tx, "and again")).await.unwrap();
+    assert_eq!(fixture.published(), ["\"ours\"", "\"theirs\"", "\"ours again\"", "\"and again\""]);
+    let foreign = fixture.effects.lock().unwrap().iter().filter(|effect| matches!(effect, Effect::Foreign)).count();
+    assert_eq!(foreign, 1, "our own commits and checkpoints are not foreign");
+}
+
+#[tokio::test]
+async fn a_read_cannot_write_and_sees_one_state() {
+    let fixture = Fixture::new();
+    let refused = fixture.db.read(|conn| Ok(conn.execute("delete from contacts", [])?));
+    assert!(format!("{refused:?}").contains("readonly"), "{refused:?}");
+    let Err(Error::Internal { at, .. }) = refused else { panic!("{refused:?}") };
+    assert!(at.file().ends_with("writer.rs"), "the error names its line: {at}");
+    let db = fixture.db.clone();
+    let (first, second) = fixture
+        .db
+        .read(|conn| {
+            let count = || conn.query_row("select count(*) from contacts", [], |row| row.get::<_, i64>(0));
+            let first = count()?;
+            write_once(fixture.folder(), |tx| insert(tx, 1))?;
+            Ok((first, count()?))
+        })
+        .unwrap();
+    assert_eq!((first, second), (0, 0));
+    drop(db);
+    assert_eq!(fixture.rows(), 1, "the next read sees it");
+}
+
+#[tokio::test]
+async fn closing_puts_all_that_is_queued_on_disk() {
+    let fixture = Fixture::new();
+    let queued: Vec<_> = (1..=100).map(|n| fixture.db.write(move |tx| insert(tx, n))).collect();
+    let mut queued = Box::pin(futures_util::future::join_all(queued));
+    assert!(futures_util::poll!(&mut queued).is_pending());
+    let db = fixture.db.clone();
+    tokio::task::spawn_blocking(move || db.close()).await.unwrap();
+    assert!(queued.await.iter().all(Result::is_ok));
+    assert_eq!(fixture.rows(), 100);
+    assert!(matches!(fixture.db.write(|tx| insert(tx, 101)).await, Err(Error::Unavailable(_))));
+}
+
+#[tokio::test]
+async fn pruning_goes_in_slices_and_raises_the_floor() {
+    let fixture = Fixture::new();
+    for _ in 0..5 {
+        fixture.db.write(|tx| emit(tx, "x")).await.unwrap();
+    }
+    let later = tidings::time::Time::now() + std::time::Duration::from_secs(1);
+    assert_eq!(fixture.db.write(move |tx| events::prune(tx, later, 3)).await.unwrap(), 3);
+    assert_eq!(fixture.db.write(move |tx| events::prune(tx, later, 3)).await.unwrap(), 2);
+    assert_eq!(fixture.db.write(move |tx| events::prune(tx, later, 3)).await.unwrap(), 0);
+    let sql = "select cast(value as integer) from meta where key = 'events_floor'";
+    let floor: i64 = fixture.db.read(|conn| Ok(conn.query_row(sql, [], |row| row.get(0))?)).unwrap();
+    assert_eq!(floor, 5);
+    assert_eq!(fixture.db.write(|tx| emit(tx, "y")).await.unwrap(), 6, "a seq never comes back");
+}
