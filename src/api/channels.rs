@@ -35,7 +35,7 @@ impl Api {
     ///
     /// The caller becomes its owner and a member; `userIds` become members. Needs `create:channels`.
     #[oai(path = "/channels", method = "post", tag = "Tag::Channels")]
-    async fn create(&self, caller: Bearer, app: Data<&App>, body: Body<NewChannel>) -> Result<Created<NewlyMade>> {
+    async fn create(&self, caller: Bearer, app: Data<&App>, body: Body<NewChannel>) -> Result<Created<Channel>> {
         let body = body.0;
         let new = channels::New {
             organisation: body.organisation_id,
@@ -46,7 +46,7 @@ impl Api {
             users: body.user_ids.unwrap_or_default(),
         };
         let made = app.db.write_sized(new.users.len() * 16 + 1024, move |tx| channels::create(tx, caller.0, new)).await?;
-        Ok(created("Channel created successfully", made.into()))
+        Ok(created("Channel created successfully", Channel::new(&app.site, made)))
     }
 
     /// List the caller's channels
@@ -69,10 +69,7 @@ impl Api {
         app: Data<&App>,
         #[oai(name = "channelId")] id: Path<ChannelId>,
     ) -> Result<Success<Channel>> {
-        let found = app.db.read(|conn| {
-            let access = channels::find(conn, caller.0, *id)?.ok_or(channels::UNKNOWN)?;
-            channels::describe(conn, access)
-        })?;
+        let found = app.db.read(|conn| channels::get(conn, caller.0, *id))?;
         Ok(ok("channel retrieved successfully", Channel::new(&app.site, found)))
     }
 
@@ -105,12 +102,12 @@ impl Api {
         app: Data<&App>,
         #[oai(name = "channelId")] id: Path<ChannelId>,
         body: Body<EditChannel>,
-    ) -> Result<Success<NewlyMade>> {
+    ) -> Result<Success<Channel>> {
         let text = |field: Option<Text>| field.map(|text| text.0);
         let EditChannel { name, description, topic, is_private } = body.0;
         let edit = channels::Edit { name: text(name), description: text(description), topic: text(topic), is_private };
         let edited = app.db.write_sized(4096, move |tx| channels::update(tx, caller.0, *id, edit)).await?;
-        Ok(ok("Channel updated successfully", edited.into()))
+        Ok(ok("Channel updated successfully", Channel::new(&app.site, edited)))
     }
 
     /// Delete a channel
@@ -266,43 +263,6 @@ struct NewName {
 }
 example!(NewName, { "username": "countess" });
 
-/// A channel as its making and changing answer it.
-#[derive(Object)]
-struct NewlyMade {
-    id: ChannelId,
-    /// The same as `id`.
-    channels_id: ChannelId,
-    name: String,
-    description: String,
-    topic: String,
-    is_private: bool,
-    is_dm: bool,
-    organisation_id: OrganisationId,
-    owner_id: UserId,
-    created_by: UserId,
-    created_at: Time,
-    updated_at: Time,
-}
-
-impl From<channels::Channel> for NewlyMade {
-    fn from(channel: channels::Channel) -> Self {
-        NewlyMade {
-            id: channel.id,
-            channels_id: channel.id,
-            name: channel.name,
-            description: channel.description,
-            topic: channel.topic,
-            is_private: channel.is_private,
-            is_dm: channel.is_dm,
-            organisation_id: channel.organisation,
-            owner_id: channel.owner_id,
-            created_by: channel.created_by,
-            created_at: channel.created_at,
-            updated_at: channel.updated_at,
-        }
-    }
-}
-
 #[derive(Object)]
 pub struct ChannelList {
     channels: Vec<Channel>,
@@ -316,13 +276,17 @@ impl ChannelList {
 
 #[derive(Object)]
 struct Channel {
+    id: ChannelId,
+    /// The same as `id`.
     channels_id: ChannelId,
     name: String,
     description: String,
     topic: String,
     organisation_id: OrganisationId,
     owner_id: UserId,
+    created_by: UserId,
     is_private: bool,
+    is_dm: bool,
     archived: bool,
     /// The members.
     users: Vec<UserId>,
@@ -342,13 +306,16 @@ struct Channel {
 impl Channel {
     fn new(site: &Site, Described { channel, users, newest, slug }: Described) -> Self {
         Channel {
+            id: channel.id,
             channels_id: channel.id,
             name: channel.name,
             description: channel.description,
             topic: channel.topic,
             organisation_id: channel.organisation,
             owner_id: channel.owner_id,
+            created_by: channel.created_by,
             is_private: channel.is_private,
+            is_dm: channel.is_dm,
             archived: channel.archived_at.is_some(),
             users,
             user_count: channel.user_count,

@@ -48,6 +48,26 @@ pub enum Success<T: Type + ParseFromJSON + ToJSON> {
     Ok(Json<Envelope<T>>),
 }
 
+/// A page of a list.
+#[derive(Object)]
+pub struct Page<T: Type + ParseFromJSON + ToJSON, P: Type + ParseFromJSON + ToJSON> {
+    /// `success`
+    status: String,
+    /// The HTTP status.
+    status_code: u16,
+    /// What happened, for a person to read.
+    message: String,
+    data: T,
+    pagination: P,
+}
+
+#[derive(ApiResponse)]
+pub enum Paged<T: Type + ParseFromJSON + ToJSON, P: Type + ParseFromJSON + ToJSON> {
+    /// Done.
+    #[oai(status = 200)]
+    Ok(Json<Page<T, P>>),
+}
+
 #[derive(ApiResponse)]
 pub enum Created<T: Type + ParseFromJSON + ToJSON> {
     /// Made.
@@ -86,6 +106,14 @@ fn plain(status_code: u16, message: &str) -> Json<Plain> {
 
 pub fn ok<T: Type + ParseFromJSON + ToJSON>(message: &str, data: T) -> Success<T> {
     Success::Ok(envelope(200, message, data))
+}
+
+pub fn paged<T, P>(message: &str, data: T, pagination: P) -> Paged<T, P>
+where
+    T: Type + ParseFromJSON + ToJSON,
+    P: Type + ParseFromJSON + ToJSON,
+{
+    Paged::Ok(Json(Page { status: "success".into(), status_code: 200, message: message.into(), data, pagination }))
 }
 
 pub fn created<T: Type + ParseFromJSON + ToJSON>(message: &str, data: T) -> Created<T> {
@@ -212,7 +240,7 @@ impl<E: Endpoint> Endpoint for Enveloped<E> {
             Err(_) => Error::internal("the handler panicked").into(),
         };
         let method_is_wrong = failed.is::<MethodNotAllowedError>() || (is_head && failed.is::<NotFoundError>());
-        let mut response = render(failed, lists_errors(&path));
+        let mut response = failure(failed, &path);
         if method_is_wrong && let Ok(allow) = HeaderValue::from_str(&self.allow(&path)) {
             response.headers_mut().insert(header::ALLOW, allow);
         }
@@ -243,7 +271,9 @@ fn lists_errors(path: &str) -> bool {
     matches!(parts.as_slice(), ["threads", ..] | ["organisations", _, "users" | "metrics" | "invites", ..])
 }
 
-fn render(err: poem::Error, as_list: bool) -> Response {
+/// The answer to a failure below `/api/v1`; `path` is relative to that.
+pub fn failure(err: poem::Error, path: &str) -> Response {
+    let as_list = lists_errors(path);
     let failure = translate(err);
     let status = failure.status();
     let request = SessionId::new(); // any fresh identifier

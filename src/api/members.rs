@@ -2,16 +2,15 @@
 
 use poem::web::Data;
 use poem_openapi::{
-    ApiResponse, Object, OpenApi,
+    Object, OpenApi,
     param::{Path, Query},
-    payload::Json,
 };
 
 use super::{
     Tag,
     auth::Bearer,
     body::{Body, RoleName, example},
-    envelope::{Done, done},
+    envelope::{Done, Paged, done, paged},
     page,
 };
 use crate::{
@@ -60,21 +59,16 @@ impl Api {
         page_size: Query<Option<u32>>,
         /// Another name for `page_size`.
         limit: Query<Option<u32>>,
-    ) -> Result<Members> {
+    ) -> Result<Paged<Vec<Member>, Pagination>> {
         let page = self::page(*page, page_size.or(*limit), PAGE, LARGEST_PAGE)?;
         let (listed, total) = app.db.read(|conn| members::list(conn, caller.0, *org_id, page))?;
-        Ok(Members::Ok(Json(MemberPage {
-            status: "success".into(),
-            status_code: 200,
-            message: "Users retrieved successfully".into(),
-            data: listed.into_iter().map(Member::from).collect(),
-            pagination: Pagination {
-                current_page: page.number,
-                page_size: page.size,
-                total_items: total,
-                total_pages: total.div_ceil(page.size),
-            },
-        })))
+        let pagination = Pagination {
+            current_page: page.number,
+            page_size: page.size,
+            total_items: total,
+            total_pages: total.div_ceil(page.size),
+        };
+        Ok(paged("Users retrieved successfully", listed.into_iter().map(Member::from).collect(), pagination))
     }
 }
 
@@ -87,23 +81,6 @@ struct NewMember {
     role: Option<RoleName>,
 }
 example!(NewMember, { "user_id": "01900000-0000-7000-8000-0000000000aa", "role_Id": "01900000-0000-7000-8000-000000000004" });
-
-#[derive(ApiResponse)]
-enum Members {
-    /// Done.
-    #[oai(status = 200)]
-    Ok(Json<MemberPage>),
-}
-
-#[derive(Object)]
-struct MemberPage {
-    /// `success`
-    status: String,
-    status_code: u16,
-    message: String,
-    data: Vec<Member>,
-    pagination: Pagination,
-}
 
 #[derive(Object)]
 struct Member {

@@ -81,6 +81,7 @@ pub fn routes(app: App) -> impl Endpoint {
         .at("/connection/websocket", get(socket::websocket))
         .at("/centrifugo/connection/websocket", get(socket::websocket))
         .nest("/", web::pages())
+        .around(enveloped)
         .around(cross_origin)
         .data(app)
 }
@@ -92,6 +93,15 @@ fn health(app: Data<&App>) -> Response {
     let (status, word) =
         if reads && app.db.is_writable() { (StatusCode::OK, "ok") } else { (StatusCode::SERVICE_UNAVAILABLE, "unavailable") };
     Json(serde_json::json!({ "status": word, "version": env!("CARGO_PKG_VERSION") })).with_status(status).into_response()
+}
+
+/// A path that cannot even be routed (a broken percent-encoding) gets the envelope, too.
+async fn enveloped<E: Endpoint>(next: std::sync::Arc<E>, req: Request) -> poem::Result<Response> {
+    let path = req.uri().path().to_owned();
+    match (next.call(req).await, path.strip_prefix("/api/v1")) {
+        (Err(err), Some(path)) => Ok(envelope::failure(err, path)),
+        (result, _) => result.map(IntoResponse::into_response),
+    }
 }
 
 /// Lets pages of the configured origins call the API (Fetch standard, CORS protocol).

@@ -98,7 +98,7 @@ pub struct New {
 }
 
 /// Needs `create:channels`. The creator is owner and member; the named users become members.
-pub fn create(tx: &mut Tx, caller: Caller, new: New) -> Result<Channel> {
+pub fn create(tx: &mut Tx, caller: Caller, new: New) -> Result<Described> {
     let membership = members::find(tx, new.organisation, caller.user)?;
     let membership = membership.ok_or(Error::Forbidden("You are not a member of this organisation"))?;
     membership.require(Rights::CREATE_CHANNELS)?;
@@ -115,7 +115,7 @@ pub fn create(tx: &mut Tx, caller: Caller, new: New) -> Result<Channel> {
         }
     }
     announce(tx, id, "created", caller.user)?;
-    by_id(tx, id)
+    get(tx, caller, id)
 }
 
 /// The channel that every member is in; made with the organisation, joined with it.
@@ -162,7 +162,7 @@ pub struct Edit {
 }
 
 /// The owner of the channel, or `manage:channels`.
-pub fn update(tx: &mut Tx, caller: Caller, id: ChannelId, edit: Edit) -> Result<Channel> {
+pub fn update(tx: &mut Tx, caller: Caller, id: ChannelId, edit: Edit) -> Result<Described> {
     let access = find(tx, caller, id)?.ok_or(HIDDEN)?;
     access.require_manager()?;
     let name = edit.name.as_deref().map(check_name).transpose()?;
@@ -173,7 +173,7 @@ pub fn update(tx: &mut Tx, caller: Caller, id: ChannelId, edit: Edit) -> Result<
     let description = text(&edit.description, "description", DESCRIPTION_MAX)?;
     let topic = text(&edit.topic, "topic", TOPIC_MAX)?;
     if name.is_none() && description.is_none() && topic.is_none() && edit.is_private.is_none() {
-        return Ok(access.channel);
+        return describe(tx, access);
     }
     tx.prepare_cached(
         "update channels set name = coalesce(?2, name), description = coalesce(?3, description), topic = coalesce(?4, topic),
@@ -183,7 +183,7 @@ pub fn update(tx: &mut Tx, caller: Caller, id: ChannelId, edit: Edit) -> Result<
     .execute((id, name, description, topic, edit.is_private, Time::now()))
     .or_conflict(taken)?;
     announce(tx, id, "updated", caller.user)?;
-    by_id(tx, id)
+    get(tx, caller, id)
 }
 
 /// The owner of the channel, or `manage:channels`; never the default channel. Its messages go with it.
@@ -238,8 +238,9 @@ pub fn update_body(conn: &Connection, id: ChannelId, action: &str, user: UserId)
     Ok(body)
 }
 
-pub fn by_id(conn: &Connection, id: ChannelId) -> Result<Channel> {
-    Ok(conn.prepare_cached(&format!("{SELECT} where c.id = ?1"))?.query_row([id], from_row)?)
+/// 404 for whoever may not know of it.
+pub fn get(conn: &Connection, caller: Caller, id: ChannelId) -> Result<Described> {
+    describe(conn, find(conn, caller, id)?.ok_or(UNKNOWN)?)
 }
 
 /// The caller's live channels of all organisations.
