@@ -31,7 +31,10 @@ impl Fixture {
     /// The bodies of what was published.
     fn published(&self) -> Vec<String> {
         let effects = self.effects.lock().unwrap();
-        effects.iter().filter_map(|effect| if let Effect::Publish(event) = effect { Some(event.body.clone()) } else { None }).collect()
+        effects
+            .iter()
+            .filter_map(|effect| if let Effect::Publish(event) = effect { Some(event.body.clone()) } else { None })
+            .collect()
     }
 
     fn rows(&self) -> i64 {

@@ -1,0 +1,124 @@
+//! The dependency rules of src/lib.rs, checked on the text of the sources.
+
+use std::{
+    fs,
+    path::{Path, PathBuf},
+};
+
+const STATEMENTS: &[&str] = &["begin", "commit", "rollback", "savepoint"];
+
+#[test]
+fn the_domain_knows_neither_http_nor_the_runtime() {
+    forbid("src/domain", &["poem", "tokio", "crate::api", "crate::app"]);
+}
+
+#[test]
+fn the_api_contains_no_sql() {
+    forbid("src/api", &["rusqlite", "select ", "insert into", "delete from", "update set", " set "]);
+}
+
+#[test]
+fn the_hub_and_the_protocol_know_neither_http_nor_sql_nor_the_domain() {
+    for file in ["src/push/hub.rs", "src/push/protocol.rs"] {
+        forbid(file, &["poem", "rusqlite", "crate::domain", "crate::db", "crate::api", "crate::app"]);
+    }
+}
+
+#[test]
+fn only_db_opens_the_database() {
+    forbid_outside(&["src/db"], &["Connection::open", "SqliteConnectionManager"]);
+}
+
+#[test]
+fn only_config_reads_the_environment() {
+    forbid_outside(&["src/config.rs"], &["env::var", "env =", "env("]);
+}
+
+#[test]
+fn no_job_ends_the_transaction_that_it_shares() {
+    for (place, code) in code("src/domain") {
+        let code = code.to_lowercase();
+        let words: Vec<_> = code.split(|c: char| !c.is_alphanumeric() && c != '_').collect();
+        for statement in STATEMENTS {
+            assert!(!words.contains(statement), "{place}: {statement:?} does not belong here: {code}");
+        }
+    }
+    forbid("src", &["or rollback", "raise(rollback"]);
+    let schema = fs::read_to_string(root().join("schema.sql")).unwrap().to_lowercase();
+    assert!(!schema.contains("or rollback") && !schema.contains("raise(") && !schema.contains("on conflict rollback"));
+}
+
+#[test]
+fn bodies_are_built_by_the_envelope() {
+    forbid_outside(&["src/error.rs", "src/api/envelope.rs"], &["\"status_code\"", "status_code:"]);
+}
+
+#[test]
+fn no_test_sleeps_or_is_left_out() {
+    let banned = [concat!("time::", "sleep"), concat!("thread::", "sleep"), concat!("#[ig", "nore")];
+    forbid("tests/api", &banned);
+}
+
+/// The test of the tests: each rule finds what it looks for.
+#[test]
+fn a_comment_is_no_code_and_a_string_is() {
+    assert_eq!(uncommented("let a = 1; // begin"), "let a = 1; ");
+    assert_eq!(uncommented("/// select"), "");
+    assert_eq!(uncommented(r#"let url = "http://x"; // y"#), r#"let url = "http://x"; "#);
+    assert!(code("src/db").iter().any(|(_, code)| code.contains("Connection::open")));
+    assert!(code("src/config.rs").iter().any(|(_, code)| code.contains("env =")));
+    assert!(code("src/domain").iter().any(|(_, code)| code.contains("insert into")));
+}
+
+#[track_caller]
+fn forbid(path: &str, words: &[&str]) {
+    for (place, code) in code(path) {
+        let lower = code.to_lowercase();
+        for word in words {
+            assert!(!code.contains(word) && !lower.contains(word), "{place}: {word:?} does not belong here: {code}");
+        }
+    }
+}
+
+#[track_caller]
+fn forbid_outside(homes: &[&str], words: &[&str]) {
+    for (place, code) in code("src") {
+        if homes.iter().any(|home| place.starts_with(home)) {
+            continue;
+        }
+        for word in words {
+            assert!(!code.contains(word), "{place}: {word:?} belongs to {homes:?}: {code}");
+        }
+    }
+}
+
+fn root() -> &'static Path {
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+}
+
+/// Every line of code below a path with its place, `file:line`; comments are cut off.
+fn code(path: &str) -> Vec<(String, String)> {
+    let mut lines = Vec::new();
+    for file in files(&root().join(path)) {
+        let name = file.strip_prefix(root()).unwrap().display().to_string();
+        let text = fs::read_to_string(&file).unwrap();
+        lines.extend(text.lines().enumerate().map(|(n, line)| (format!("{name}:{}", n + 1), uncommented(line).to_owned())));
+    }
+    assert!(!lines.is_empty(), "{path} has no sources");
+    lines
+}
+
+fn files(path: &Path) -> Vec<PathBuf> {
+    if path.is_file() {
+        return vec![path.to_owned()];
+    }
+    let entries = fs::read_dir(path).unwrap_or_else(|err| panic!("{}: {err}", path.display()));
+    let below = entries.flat_map(|entry| files(&entry.unwrap().path()));
+    below.filter(|file| file.extension().is_some_and(|extension| extension == "rs")).collect()
+}
+
+/// The line up to its comment; `//` inside a string begins none.
+fn uncommented(line: &str) -> &str {
+    let comment = line.match_indices("//").find(|(at, _)| line[..*at].matches('"').count() % 2 == 0);
+    comment.map_or(line, |(at, _)| &line[..at])
+}

@@ -1,0 +1,171 @@
+//! Who is in a channel: joining, leaving, names, counts.
+
+use serde_json::{Value, json};
+
+use crate::{
+    harness::{Client, Reply, Server, blob, unknown_id},
+    shapes::{CHANNEL_MEMBER, JOINED, assert_shape},
+};
+
+async fn join(client: &Client, channel: &str) -> Reply {
+    client.call("POST", &format!("/channels/{channel}/join"), None).await
+}
+
+async fn leave(client: &Client, channel: &str) -> Reply {
+    client.call("POST", &format!("/channels/{channel}/leave"), None).await
+}
+
+async fn rename(client: &Client, channel: &str, name: &str) -> Reply {
+    client.patch(&format!("/channels/{channel}/username"), json!({ "username": name })).await
+}
+
+async fn count(client: &Client, channel: &str) -> Value {
+    client.get(&format!("/channels/{channel}/num-users")).await.expect(200)
+}
+
+#[tokio::test]
+async fn a_member_joins_a_public_channel_and_leaves_it() {
+    let server = Server::start().await;
+    let (ada, grace, organisation) = server.ada_and_grace().await;
+    let channel = ada.channel(&organisation, "news", &[]).await;
+    assert_eq!(count(&grace, &channel).await, json!({ "user_count": 1 }));
+
+    let joined = join(&grace, &channel).await.data(200, "User joined channel successfully");
+    assert_shape(&joined, JOINED);
+    assert_eq!([&joined["userId"], &joined["channel_id"], &joined["name"]], [&grace.user_id, &channel, "news"]);
+    assert_eq!([&joined["owner_id"], &joined["organisation_id"]], [&ada.user_id, &organisation]);
+    assert_eq!(count(&grace, &channel).await, json!({ "user_count": 2 }));
+    grace.say(&channel, "hello").await;
+
+    let left = leave(&grace, &channel).await.data(200, "User left channel successfully");
+    assert_shape(&left, JOINED);
+    assert_eq!(left["created_at"], joined["created_at"], "the membership's");
+    assert_eq!(count(&grace, &channel).await, json!({ "user_count": 1 }));
+    grace.post(&format!("/channels/{channel}/messages"), json!({ "content": "still here?" })).await.expect(403);
+    grace.get(&format!("/channels/{channel}/messages")).await.expect(403);
+    leave(&ada, &channel).await.expect(200);
+}
+
+#[tokio::test]
+async fn joining_fails_as_documented() {
+    let server = Server::start().await;
+    let (ada, grace, organisation) = server.ada_and_grace().await;
+    let (guest, outsider) = (server.member(&ada, &organisation, "guest", "guest").await, server.user("outsider").await);
+    let public = ada.channel(&organisation, "public", &[]).await;
+    let private = ada.private_channel(&organisation, "private", &[]).await;
+    let archived = ada.channel(&organisation, "archived", &[]).await;
+    server.sql(&format!("update channels set archived_at = created_at where id = {}", blob(&archived)));
+
+    let unknown = join(&ada, &unknown_id()).await.expect(403);
+    assert_eq!(unknown, join(&grace, &private).await.expect(403));
+    assert_eq!(unknown, join(&outsider, &public).await.expect(403));
+    join(&guest, &public).await.expect(403);
+    join(&grace, &archived).await.expect(403);
+    join(&grace, "no-uuid").await.expect(400);
+    join(&server.anonymous(), &public).await.expect(401);
+    join(&grace, &public).await.expect(200);
+    join(&grace, &public).await.expect(422);
+    join(&ada, &private).await.expect(422);
+}
+
+#[tokio::test]
+async fn one_joins_under_a_name_that_is_free() {
+    let server = Server::start().await;
+    let (ada, grace, organisation) = server.ada_and_grace().await;
+    let channel = ada.channel(&organisation, "news", &[]).await;
+    let path = format!("/channels/{channel}/join");
+    grace.post(&path, json!({ "username": "ADA" })).await.expect(422);
+    grace.post(&path, json!({ "username": 7 })).await.expect(400);
+    grace.call_text("POST", &path, "{").await.expect(400);
+    grace.post(&path, json!({ "username": "admiral" })).await.expect(200);
+    let users = ada.get(&format!("/channels/{channel}/users")).await.expect(200);
+    assert_eq!(users["users"][1]["username"], "admiral");
+}
+
+#[tokio::test]
+async fn leaving_fails_as_documented() {
+    let server = Server::start().await;
+    let (ada, grace, organisation) = server.ada_and_grace().await;
+    let outsider = server.user("outsider").await;
+    let public = ada.channel(&organisation, "public", &[]).await;
+    let private = ada.private_channel(&organisation, "private", &[]).await;
+    let unknown = leave(&ada, &unknown_id()).await.expect(403);
+    assert_eq!(unknown, leave(&grace, &private).await.expect(403));
+    assert_eq!(unknown, leave(&outsider, &public).await.expect(403));
+    leave(&grace, &public).await.expect(422);
+    leave(&grace, "no-uuid").await.expect(400);
+    leave(&server.anonymous(), &public).await.expect(401);
+}
+
+#[tokio::test]
+async fn a_member_changes_their_name_in_the_channel() {
+    let server = Server::start().await;
+    let (ada, grace, organisation) = server.ada_and_grace().await;
+    let channel = ada.channel(&organisation, "news", &[&grace]).await;
+    rename(&grace, &channel, "admiral").await.done(200, "Username updated successfully");
+    let posted = grace.post(&format!("/channels/{channel}/messages"), json!({ "content": "hello" })).await.expect(201);
+    assert_eq!(posted["data"]["username"], "admiral");
+    rename(&grace, &channel, "Ada").await.expect(422);
+    rename(&grace, &channel, "admiral").await.expect(200);
+
+    let path = format!("/channels/{channel}/username");
+    for body in [json!({}), json!({ "username": 7 }), json!({ "username": null })] {
+        grace.patch(&path, body).await.expect(400);
+    }
+    grace.call_text("PATCH", &path, "{").await.expect(400);
+    rename(&grace, "no-uuid", "x").await.expect(400);
+    rename(&server.anonymous(), &channel, "x").await.expect(401);
+    leave(&grace, &channel).await.expect(200);
+    rename(&grace, &channel, "x").await.expect(403);
+    let unknown = rename(&ada, &unknown_id(), "x").await.expect(403);
+    assert_eq!(unknown, rename(&server.user("outsider").await, &channel, "x").await.expect(403));
+}
+
+#[tokio::test]
+async fn every_member_of_the_organisation_sees_who_is_in_a_public_channel() {
+    let server = Server::start().await;
+    let (ada, grace, organisation) = server.ada_and_grace().await;
+    let guest = server.member(&ada, &organisation, "guest", "guest").await;
+    let channel = ada.channel(&organisation, "news", &[]).await;
+    let users = grace.get(&format!("/channels/{channel}/users")).await.expect(200);
+    assert_eq!(users.as_object().unwrap().len(), 1, "bare: {users}");
+    assert_shape(&users["users"][0], CHANNEL_MEMBER);
+    assert_eq!([&users["users"][0]["user_id"], &users["users"][0]["username"]], [&ada.user_id, "ada"]);
+    assert_eq!(count(&grace, &channel).await, json!({ "user_count": 1 }));
+    for detail in ["", "/users", "/num-users"] {
+        guest.get(&format!("/channels/{channel}{detail}")).await.expect(404);
+    }
+}
+
+#[tokio::test]
+async fn one_asks_whether_a_user_is_in_a_channel() {
+    let server = Server::start().await;
+    let (ada, grace, organisation) = server.ada_and_grace().await;
+    let channel = ada.channel(&organisation, "news", &[]).await;
+    let path = format!("/channels/{channel}/user-exist");
+    for parameter in ["userId", "user_id"] {
+        let exists = async |user: &str| {
+            let reply = grace.get(&format!("{path}?{parameter}={user}")).await.expect(200);
+            reply["data"]["exists"].as_bool().unwrap()
+        };
+        assert!(exists(&ada.user_id).await);
+        assert!(!exists(&grace.user_id).await);
+        assert!(!exists(&unknown_id()).await);
+    }
+    let known = grace.get(&format!("{path}?userId={}", ada.user_id)).await.data(200, "User exists in channel");
+    assert_eq!(known, json!({ "exists": true }));
+    grace.get(&path).await.expect(400);
+    grace.get(&format!("{path}?userId=no-uuid")).await.expect(400);
+}
+
+#[tokio::test]
+async fn two_of_the_same_name_get_different_names_in_a_channel() {
+    let server = Server::start().await;
+    let (ada, grace, organisation) = server.ada_and_grace().await;
+    let channel = ada.channel(&organisation, "news", &[]).await;
+    rename(&ada, &channel, "grace").await.expect(200);
+    join(&grace, &channel).await.expect(200);
+    let users = ada.get(&format!("/channels/{channel}/users")).await.expect(200)["users"].take();
+    assert_eq!(users[0]["username"], "grace");
+    assert_ne!(users[1]["username"], "grace");
+}

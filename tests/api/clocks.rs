@@ -1,0 +1,37 @@
+//! The protocol's own clocks: pings, pongs, and clients that never say who they are. They take as long
+//! as the protocol says, so all of them run at once.
+
+use std::time::Instant;
+
+use crate::{
+    harness::{Client, Server},
+    socket::Socket,
+};
+
+#[tokio::test]
+async fn pings_come_pongs_are_owed_and_silence_ends() {
+    let server = Server::start().await;
+    let ada = server.user("ada").await;
+    tokio::join!(an_extra_pong_is_a_bad_request(&ada), a_missing_pong_is_the_end(&ada), a_silent_client_is_stale(&ada));
+}
+
+/// The first ping comes within 25 s of the connect.
+async fn an_extra_pong_is_a_bad_request(client: &Client) {
+    let mut socket = Socket::connect(client).await;
+    socket.ping().await;
+    socket.send("{}").await;
+    socket.send("{}").await;
+    assert_eq!(socket.closed().await, 3501);
+}
+
+async fn a_missing_pong_is_the_end(client: &Client) {
+    let mut socket = Socket::connect(client).await;
+    socket.ping().await;
+    assert_eq!(socket.closed().await, 3012);
+}
+
+async fn a_silent_client_is_stale(client: &Client) {
+    let opened = Instant::now();
+    assert_eq!(Socket::open(client).await.closed().await, 3502);
+    assert!((9..15).contains(&opened.elapsed().as_secs()), "{:?}", opened.elapsed());
+}

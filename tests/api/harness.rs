@@ -1,0 +1,342 @@
+//! A server for each test: a temporary folder, a real database, the real application on a free port;
+//! and clients with an identity. Nothing of ours is mocked.
+
+use std::path::Path;
+
+use reqwest::{Method, header::HeaderMap};
+use serde_json::{Value, json};
+use tempfile::TempDir;
+use tidings::config::{Settings, Switch};
+use tokio::{net::TcpListener, sync::oneshot, task::JoinHandle};
+use uuid::Uuid;
+
+use crate::shapes::assert_failure;
+
+pub const PASSWORD: &str = "correct horse battery";
+
+pub struct Server {
+    /// `http://127.0.0.1:PORT`
+    pub origin: String,
+    folder: TempDir,
+    settings: Settings,
+    stop: oneshot::Sender<()>,
+    serving: JoinHandle<tidings::error::Result<()>>,
+}
+
+impl Server {
+    pub async fn start() -> Server {
+        Server::with(|_| {}).await
+    }
+
+    /// A server with other settings than the tests' usual ones.
+    pub async fn with(change: impl FnOnce(&mut Settings)) -> Server {
+        let folder = tempfile::tempdir().unwrap();
+        let mut settings = Settings::for_folder(folder.path());
+        settings.mail_url = format!("file://{}", folder.path().join("mail").display());
+        settings.rate_limit = Switch::Off;
+        change(&mut settings);
+        Server::serve(folder, settings, "127.0.0.1:0").await
+    }
+
+    async fn serve(folder: TempDir, settings: Settings, address: &str) -> Server {
+        let listener = TcpListener::bind(address).await.unwrap();
+        let origin = format!("http://{}", listener.local_addr().unwrap());
+        let (stop, stopped) = oneshot::channel();
+        let serving = tokio::spawn(tidings::serve(settings.clone(), listener, async {
+            stopped.await.ok();
+        }));
+        Server { origin, folder, settings, stop, serving }
+    }
+
+    /// Asks the server to end and waits until it has.
+    pub async fn stop(self) {
+        self.end().await;
+    }
+
+    /// Ends the server and starts another on the same folder and address.
+    pub async fn restart(self) -> Server {
+        let address = self.origin.trim_start_matches("http://").to_owned();
+        let (folder, settings) = self.end().await;
+        Server::serve(folder, settings, &address).await
+    }
+
+    async fn end(self) -> (TempDir, Settings) {
+        self.stop.send(()).unwrap();
+        self.serving.await.unwrap().unwrap();
+        (self.folder, self.settings)
+    }
+
+    pub fn folder(&self) -> &Path {
+        self.folder.path()
+    }
+
+    pub fn anonymous(&self) -> Client {
+        Client {
+            origin: self.origin.clone(),
+            http: reqwest::Client::new(),
+            token: None,
+            notification_token: String::new(),
+            user_id: String::new(),
+            email: String::new(),
+        }
+    }
+
+    /// Registers `name` (`name@example.org`) and logs in.
+    pub async fn user(&self, name: &str) -> Client {
+        self.register(name).await;
+        self.log_in(name, PASSWORD).await
+    }
+
+    pub async fn register(&self, name: &str) {
+        let body = json!({ "email": email(name), "password": PASSWORD, "username": name });
+        self.anonymous().post("/auth/register", body).await.expect(201);
+    }
+
+    pub async fn log_in(&self, name: &str, password: &str) -> Client {
+        let body = json!({ "email": email(name), "password": password });
+        let reply = self.anonymous().post("/auth/login", body).await;
+        self.anonymous().with_session(&reply.data(200, "Login successful"))
+    }
+
+    /// An account with a role on the whole server, as `tidings user create --role` makes it.
+    pub async fn superadmin(&self, name: &str) -> Client {
+        self.register(name).await;
+        self.sql(&format!("update users set role = 'superadmin' where username = '{name}'"));
+        self.log_in(name, PASSWORD).await
+    }
+
+    /// `owner` invites `name`, who accepts.
+    pub async fn member(&self, owner: &Client, organisation: &str, name: &str, role: &str) -> Client {
+        let member = self.user(name).await;
+        let token = owner.invite(organisation, &member.email, role).await;
+        member.post("/invite/verify", json!({ "token": token })).await.expect(200);
+        member
+    }
+
+    /// The usual scene: Ada owns an organisation, Grace is a member of it.
+    pub async fn ada_and_grace(&self) -> (Client, Client, String) {
+        let ada = self.user("ada").await;
+        let organisation = ada.organisation("Engines").await;
+        let grace = self.member(&ada, &organisation, "grace", "member").await;
+        (ada, grace, organisation)
+    }
+
+    /// Changes the database as another process would, for states that no endpoint makes (yet).
+    #[track_caller]
+    pub fn sql(&self, statement: &str) {
+        let database = rusqlite::Connection::open(self.folder().join("tidings.db")).unwrap();
+        database.busy_timeout(std::time::Duration::from_secs(5)).unwrap();
+        assert!(database.execute(statement, []).unwrap() > 0, "it changed nothing: {statement}");
+    }
+
+    /// Signs a token for the push endpoint with this server's own key.
+    pub fn push_token(&self, claims: &Value) -> String {
+        let key = tidings::db::secret_key(self.folder()).unwrap();
+        tidings::secret::Keys::derive(&key).push.sign(claims).unwrap()
+    }
+}
+
+pub fn email(name: &str) -> String {
+    format!("{name}@example.org")
+}
+
+/// An identifier that names nothing.
+pub fn unknown_id() -> String {
+    Uuid::now_v7().to_string()
+}
+
+/// A UUID as a literal of SQLite.
+pub fn blob(id: &str) -> String {
+    format!("x'{}'", id.replace('-', ""))
+}
+
+#[derive(Clone)]
+pub struct Client {
+    pub origin: String,
+    pub http: reqwest::Client,
+    pub token: Option<String>,
+    pub notification_token: String,
+    pub user_id: String,
+    pub email: String,
+}
+
+impl Client {
+    /// The same client with the session that a log-in answered.
+    pub fn with_session(self, data: &Value) -> Client {
+        Client {
+            token: Some(text(&data["access_token"])),
+            notification_token: text(&data["notification_token"]),
+            user_id: text(&data["user"]["id"]),
+            email: text(&data["user"]["email"]),
+            ..self
+        }
+    }
+
+    pub fn with_token(&self, token: &str) -> Client {
+        Client { token: Some(token.into()), ..self.clone() }
+    }
+
+    /// The name of the client's own stream in an organisation.
+    pub fn personal(&self, organisation: &str) -> String {
+        format!("{organisation}/{}", self.user_id)
+    }
+
+    pub async fn get(&self, path: &str) -> Reply {
+        self.call("GET", path, None).await
+    }
+    pub async fn post(&self, path: &str, body: Value) -> Reply {
+        self.call("POST", path, Some(body)).await
+    }
+    pub async fn put(&self, path: &str, body: Value) -> Reply {
+        self.call("PUT", path, Some(body)).await
+    }
+    pub async fn patch(&self, path: &str, body: Value) -> Reply {
+        self.call("PATCH", path, Some(body)).await
+    }
+    pub async fn delete(&self, path: &str) -> Reply {
+        self.call("DELETE", path, None).await
+    }
+
+    /// A call with a JSON body, or with none at all.
+    pub async fn call(&self, method: &str, path: &str, body: Option<Value>) -> Reply {
+        let mut request = self.request(method, &format!("/api/v1{path}"));
+        if let Some(body) = &body {
+            request = request.json(body);
+        }
+        let sent = body.map_or_else(String::new, |body| body.to_string());
+        Reply::of(request, &format!("{method} {path}"), &sent).await
+    }
+
+    /// A call whose body is this text, said to be JSON.
+    pub async fn call_text(&self, method: &str, path: &str, body: &str) -> Reply {
+        let request = self.request(method, &format!("/api/v1{path}")).header("content-type", "application/json");
+        Reply::of(request.body(body.to_owned()), &format!("{method} {path}"), body).await
+    }
+
+    /// A request to be finished by the caller; `path` is the whole one.
+    pub fn request(&self, method: &str, path: &str) -> reqwest::RequestBuilder {
+        let request = self.http.request(Method::from_bytes(method.as_bytes()).unwrap(), format!("{}{path}", self.origin));
+        match &self.token {
+            Some(token) => request.bearer_auth(token),
+            None => request,
+        }
+    }
+}
+
+/// Steps that many tests take, each through the API.
+impl Client {
+    pub async fn organisation(&self, name: &str) -> String {
+        text(&self.post("/organisations", json!({ "name": name })).await.expect(201)["data"]["id"])
+    }
+
+    /// Invites an address; gives the token of the mail.
+    pub async fn invite(&self, organisation: &str, email: &str, role: &str) -> String {
+        let body = json!({ "org_id": organisation, "emails": [email], "role": role });
+        let data = self.post("/invite", body).await.data(201, "Invitations created successfully");
+        assert_eq!(data["errors"], json!([]));
+        text(&data["invitations"][0]["invite_token"])
+    }
+
+    /// A public channel with these other members.
+    pub async fn channel(&self, organisation: &str, name: &str, others: &[&Client]) -> String {
+        self.channel_with(json!({ "organisation_id": organisation, "name": name, "userIds": ids(others) })).await
+    }
+
+    pub async fn private_channel(&self, organisation: &str, name: &str, others: &[&Client]) -> String {
+        let body = json!({ "organisation_id": organisation, "name": name, "userIds": ids(others), "is_private": true });
+        self.channel_with(body).await
+    }
+
+    async fn channel_with(&self, body: Value) -> String {
+        text(&self.post("/channels", body).await.expect(201)["data"]["id"])
+    }
+
+    /// The channel that the organisation began with.
+    pub async fn general(&self, organisation: &str) -> String {
+        let body = self.get(&format!("/organisations/{organisation}/channels")).await.expect(200);
+        let channels = body["channels"].as_array().unwrap();
+        text(&channels.iter().find(|channel| channel["name"] == "general").expect("a channel `general`")["channels_id"])
+    }
+
+    /// Posts a top-level message; gives its id.
+    pub async fn say(&self, channel: &str, content: &str) -> String {
+        let reply = self.post(&format!("/channels/{channel}/messages"), json!({ "content": content })).await;
+        text(&reply.expect(201)["data"]["id"])
+    }
+
+    /// Replies in a thread; gives the reply's id.
+    pub async fn reply(&self, channel: &str, thread: &str, content: &str) -> String {
+        let body = json!({ "content": content, "thread_id": thread });
+        text(&self.post(&format!("/channels/{channel}/messages"), body).await.expect(201)["data"]["id"])
+    }
+
+    pub async fn subscription_token(&self, channel: &str) -> String {
+        let reply = self.post("/token/subscription", json!({ "channel": channel })).await;
+        text(&reply.data(200, "Subscription token generated successfully")["token"])
+    }
+
+    pub async fn connection_token(&self) -> String {
+        text(&self.get("/token/connection").await.data(200, "Connection token retrieved successfully")["token"])
+    }
+}
+
+fn ids(clients: &[&Client]) -> Vec<String> {
+    clients.iter().map(|client| client.user_id.clone()).collect()
+}
+
+#[track_caller]
+pub fn text(value: &Value) -> String {
+    value.as_str().unwrap_or_else(|| panic!("not a string: {value}")).to_owned()
+}
+
+pub struct Reply {
+    pub status: u16,
+    pub headers: HeaderMap,
+    /// The JSON; a text that is none, as a string.
+    pub body: Value,
+    what: String,
+    sent: String,
+}
+
+impl Reply {
+    /// Sends the request; `what` and `sent` name it in a failure.
+    pub async fn of(request: reqwest::RequestBuilder, what: &str, sent: &str) -> Reply {
+        let response = request.send().await.unwrap_or_else(|err| panic!("{what}: {err:?}"));
+        let (status, headers) = (response.status().as_u16(), response.headers().clone());
+        let text = response.text().await.unwrap_or_else(|err| panic!("{what}: {err:?}"));
+        let body = serde_json::from_str(&text).unwrap_or(Value::String(text));
+        Reply { status, headers, body, what: what.into(), sent: sent.chars().take(300).collect() }
+    }
+
+    /// The body of an answer with this status. A failure must have the documented envelope.
+    #[track_caller]
+    pub fn expect(self, status: u16) -> Value {
+        let (what, sent) = (&self.what, &self.sent);
+        assert_eq!(self.status, status, "{what} {sent}\n{:#}", self.body);
+        if status >= 400 {
+            assert_failure(what, status, &self.body);
+        }
+        self.body
+    }
+
+    /// `data` of a success with this status and these words.
+    #[track_caller]
+    pub fn data(self, status: u16, message: &str) -> Value {
+        let what = self.what.clone();
+        let mut body = self.expect(status);
+        let (said, code) = (body["message"].take(), body["status_code"].take());
+        assert_eq!((body["status"].take(), code, said), (json!("success"), json!(status), json!(message)), "{what}");
+        assert!(body.get("data").is_some(), "{what}: no data");
+        body["data"].take()
+    }
+
+    /// A success that documents no data.
+    #[track_caller]
+    pub fn done(self, status: u16, message: &str) {
+        let what = self.what.clone();
+        let body = self.expect(status);
+        assert!(body["data"].is_null(), "{what}: {:#}", body["data"]);
+        assert_eq!(body["status"], "success", "{what}");
+        assert_eq!((&body["status_code"], &body["message"]), (&json!(status), &json!(message)), "{what}");
+    }
+}

@@ -1,0 +1,169 @@
+//! Limits, each at the limit and one past it (decisions, section 11).
+
+use serde_json::json;
+use tokio::{
+    io::{AsyncReadExt, AsyncWriteExt},
+    net::TcpStream,
+};
+
+use crate::{
+    harness::{Client, Server, unknown_id},
+    socket::Socket,
+};
+
+const MEBIBYTE: usize = 1 << 20;
+
+/// A good body of exactly so many bytes.
+fn body(bytes: usize) -> String {
+    padded(&json!({ "name": "Engines" }), bytes)
+}
+
+fn padded(value: &serde_json::Value, bytes: usize) -> String {
+    let text = value.to_string();
+    let spaces = " ".repeat(bytes - text.len());
+    text + &spaces
+}
+
+/// Sends the body in chunks, without saying how long it is; gives the answer's status and text.
+async fn chunked(client: &Client, body: &str) -> (u16, String) {
+    let host = client.origin.strip_prefix("http://").unwrap();
+    let token = client.token.as_deref().unwrap();
+    let mut stream = TcpStream::connect(host).await.unwrap();
+    let head = format!(
+        "POST /api/v1/organisations HTTP/1.1\r\nhost: {host}\r\nauthorization: Bearer {token}\r\n\
+         content-type: application/json\r\ntransfer-encoding: chunked\r\nconnection: close\r\n\r\n"
+    );
+    stream.write_all(head.as_bytes()).await.unwrap();
+    for chunk in body.as_bytes().chunks(60_000) {
+        stream.write_all(format!("{:x}\r\n", chunk.len()).as_bytes()).await.unwrap();
+        stream.write_all(chunk).await.unwrap();
+        stream.write_all(b"\r\n").await.unwrap();
+    }
+    stream.write_all(b"0\r\n\r\n").await.unwrap();
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer).await.unwrap();
+    (answer.split(' ').nth(1).unwrap().parse().unwrap(), answer)
+}
+
+#[tokio::test]
+async fn a_body_has_at_most_a_mebibyte() {
+    let server = Server::start().await;
+    let ada = server.user("ada").await;
+    ada.call_text("POST", "/organisations", &body(MEBIBYTE)).await.expect(201);
+    ada.call_text("POST", "/organisations", &body(MEBIBYTE + 1)).await.expect(413);
+    ada.call_text("POST", "/organisations", &body(3 * MEBIBYTE)).await.expect(413);
+    server.anonymous().call_text("POST", "/auth/register", &body(MEBIBYTE + 1)).await.expect(413);
+}
+
+#[tokio::test]
+async fn a_chunked_body_has_no_more() {
+    let server = Server::start().await;
+    let ada = server.user("ada").await;
+    let (status, answer) = chunked(&ada, &body(MEBIBYTE)).await;
+    assert_eq!(status, 201, "{answer}");
+    let (status, answer) = chunked(&ada, &body(MEBIBYTE + 1)).await;
+    assert_eq!(status, 413, "{answer}");
+    assert!(answer.contains("\"status_code\":413"), "the envelope: {answer}");
+}
+
+#[tokio::test]
+async fn json_nests_64_deep() {
+    let server = Server::start().await;
+    let ada = server.user("ada").await;
+    let nested = |depth: usize| format!("{{\"name\":\"Engines\",\"more\":{}{}}}", "[".repeat(depth - 1), "]".repeat(depth - 1));
+    ada.call_text("POST", "/organisations", &nested(64)).await.expect(201);
+    ada.call_text("POST", "/organisations", &nested(65)).await.expect(400);
+    ada.call_text("POST", "/organisations", &nested(100_000)).await.expect(400);
+    ada.call_text("POST", "/organisations", &"[".repeat(MEBIBYTE)).await.expect(400);
+    let in_text = format!("{{\"name\":\"Engines\",\"more\":\"\\\"{}\"}}", "[{".repeat(100));
+    ada.call_text("POST", "/organisations", &in_text).await.expect(201);
+}
+
+#[tokio::test]
+async fn a_frame_of_a_client_has_at_most_64_kibibytes() {
+    let server = Server::start().await;
+    let ada = server.user("ada").await;
+    let command = |bytes: usize| padded(&json!({ "id": 9, "unsubscribe": { "channel": unknown_id() } }), bytes);
+    let mut socket = Socket::connect(&ada).await;
+    socket.send(&command(64 << 10)).await;
+    assert_eq!(socket.reply(9).await["unsubscribe"], json!({}));
+    socket.send(&command((64 << 10) + 1)).await;
+    assert_eq!(socket.closed().await, 1009);
+}
+
+#[tokio::test]
+async fn a_socket_has_at_most_128_subscriptions() {
+    let server = Server::start().await;
+    let ada = server.user("ada").await;
+    let channel = ada.general(&ada.organisation("Engines").await).await;
+    let threads = futures_util::future::join_all((0..129).map(|_| ada.say(&channel, "hello"))).await;
+    let expiry = jiff::Timestamp::now().as_second() + 60;
+    let mut socket = Socket::connect(&ada).await;
+    for (number, thread) in threads.iter().enumerate() {
+        let token = server.push_token(&json!({ "sub": ada.user_id, "channel": thread, "exp": expiry }));
+        let reply = socket.command("subscribe", json!({ "channel": thread, "token": token })).await;
+        if number < 128 {
+            assert!(reply["subscribe"].is_object(), "{number}: {reply}");
+        } else {
+            assert_eq!(reply["error"], json!({ "code": 106, "message": "limit exceeded" }));
+        }
+    }
+    assert_eq!(socket.command("unsubscribe", json!({ "channel": threads[0] })).await["unsubscribe"], json!({}));
+    socket.subscribe(&threads[128]).await;
+}
+
+#[tokio::test]
+async fn a_user_has_at_most_100_sockets() {
+    let server = Server::start().await;
+    let (ada, grace) = (server.user("ada").await, server.user("grace").await);
+    let mut sockets = Vec::new();
+    for _ in 0..100 {
+        sockets.push(Socket::connect(&ada).await);
+    }
+    let mut one_more = Socket::open(&ada).await;
+    one_more.order("connect", json!({ "token": ada.connection_token().await })).await;
+    assert_eq!(one_more.closed().await, 3504);
+    Socket::connect(&grace).await;
+}
+
+#[tokio::test]
+async fn a_slow_reader_is_let_go_and_delays_nobody() {
+    let server = Server::start().await;
+    let (ada, grace, organisation) = server.ada_and_grace().await;
+    let channel = ada.general(&organisation).await;
+    let slow = Socket::listening(&grace, &[&channel]).await;
+    let mut quick = Socket::listening(&ada, &[&channel]).await;
+    let content = "x".repeat(40_000);
+    // More than the kernel's buffers hold and the server queues: some 80 kB each, as content and as message.
+    for _ in 0..200 {
+        ada.say(&channel, &content).await;
+        assert_eq!(quick.on(&channel).await["content"], content);
+    }
+    assert_eq!(slow.closed().await, 3008);
+}
+
+#[tokio::test]
+async fn requests_can_be_limited_in_rate() {
+    let server = Server::with(|settings| settings.rate_limit = tidings::config::Switch::On).await;
+    let ada = server.user("ada").await;
+    let replies = futures_util::future::join_all((0..200).map(|_| ada.get("/users/organisations"))).await;
+    let refused = replies.into_iter().find(|reply| reply.status == 429).expect("more than a burst of 120 is refused");
+    let wait: u64 = refused.headers["retry-after"].to_str().unwrap().parse().unwrap();
+    assert!((1..=60).contains(&wait), "{wait}");
+    refused.expect(429);
+}
+
+#[tokio::test]
+async fn failed_log_ins_are_limited_and_lock_nobody_out() {
+    let server = Server::with(|settings| settings.rate_limit = tidings::config::Switch::On).await;
+    server.register("ada").await;
+    let anonymous = server.anonymous();
+    let guess = |email: &str, password: &str| anonymous.post("/auth/login", json!({ "email": email, "password": password }));
+    for _ in 0..10 {
+        guess("ada@example.org", "wrong horse battery").await.expect(401);
+    }
+    let refused = guess("ada@example.org", "wrong horse battery").await;
+    assert!(refused.headers.contains_key("retry-after"));
+    refused.expect(429);
+    guess("other@example.org", "wrong horse battery").await.expect(401);
+}

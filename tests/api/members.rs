@@ -1,0 +1,151 @@
+//! Members of an organisation: adding, listing.
+
+use serde_json::{Value, json};
+
+use crate::{
+    harness::{Client, Server, blob, text, unknown_id},
+    shapes::{MEMBER, PAGINATION, assert_shape},
+};
+
+fn users(organisation: &str) -> String {
+    format!("/organisations/{organisation}/users")
+}
+
+async fn list(client: &Client, organisation: &str, query: &str) -> Value {
+    client.get(&format!("{}{query}", users(organisation))).await.expect(200)
+}
+
+fn emails(list: &Value) -> Vec<String> {
+    list["data"].as_array().unwrap().iter().map(|member| text(&member["email"])).collect()
+}
+
+#[tokio::test]
+async fn a_superadmin_adds_a_user() {
+    let server = Server::start().await;
+    let (ada, root, bob) = (server.user("ada").await, server.superadmin("root").await, server.user("bob").await);
+    let organisation = ada.organisation("Engines").await;
+    bob.get(&format!("/organisations/{organisation}")).await.expect(404);
+
+    let reply = root.post(&users(&organisation), json!({ "user_id": bob.user_id })).await.expect(200);
+    assert_eq!([&reply["status"], &reply["message"]], ["success", "User added successfully"]);
+
+    assert_eq!(bob.get(&format!("/organisations/{organisation}")).await.expect(200)["data"]["org_role"], "member");
+    bob.say(&ada.general(&organisation).await, "hello").await;
+}
+
+#[tokio::test]
+async fn a_role_is_named_by_number_uuid_or_word() {
+    let server = Server::start().await;
+    let (ada, root) = (server.user("ada").await, server.superadmin("root").await);
+    let organisation = ada.organisation("Engines").await;
+    let cases = [
+        ("a", json!(2), "manager"),
+        ("b", json!("guest"), "guest"),
+        ("c", json!("user"), "member"),
+        ("d", json!("administrator"), "admin"),
+        ("e", json!("01900000-0000-7000-8000-000000000003"), "project-lead"),
+    ];
+    for (name, role, expected) in cases {
+        let user = server.user(name).await;
+        root.post(&users(&organisation), json!({ "user_id": user.user_id, "role_Id": role })).await.expect(200);
+        assert_eq!(user.get("/users/organisations").await.expect(200)["data"][0]["org_role"], expected);
+    }
+    let user = server.user("f").await;
+    for role in [json!("king"), json!(99), json!(unknown_id()), json!(true), json!("")] {
+        root.post(&users(&organisation), json!({ "user_id": user.user_id, "role_Id": role })).await.expect(400);
+    }
+}
+
+#[tokio::test]
+async fn adding_fails_as_documented() {
+    let server = Server::start().await;
+    let (ada, grace, organisation) = server.ada_and_grace().await;
+    let (root, bob) = (server.superadmin("root").await, server.user("bob").await);
+    let body = json!({ "user_id": bob.user_id });
+    server.anonymous().post(&users(&organisation), body.clone()).await.expect(401);
+    for member in [&ada, &grace] {
+        member.post(&users(&organisation), body.clone()).await.expect(403);
+    }
+    let foreign = bob.post(&users(&organisation), body.clone()).await.expect(404);
+    assert_eq!(foreign, ada.post(&users(&unknown_id()), body.clone()).await.expect(404));
+    root.post(&users(&unknown_id()), body.clone()).await.expect(404);
+    root.post(&users(&organisation), json!({ "user_id": unknown_id() })).await.expect(404);
+    root.post(&users(&organisation), json!({ "user_id": grace.user_id })).await.expect(400);
+    root.post(&users("no-uuid"), body).await.expect(400);
+    for body in [json!({}), json!({ "user_id": "no-uuid" }), json!({ "user_id": 7 }), json!({ "user_id": null })] {
+        root.post(&users(&organisation), body).await.expect(400);
+    }
+    root.call_text("POST", &users(&organisation), "{").await.expect(400);
+    assert_eq!(emails(&list(&ada, &organisation, "").await).len(), 2);
+}
+
+#[tokio::test]
+async fn members_list_the_members_newest_first() {
+    let server = Server::start().await;
+    let (ada, grace, organisation) = server.ada_and_grace().await;
+    let guest = server.member(&ada, &organisation, "guest", "guest").await;
+    for member in [&ada, &grace, &guest] {
+        let list = list(member, &organisation, "").await;
+        assert_eq!(list["message"], "Users retrieved successfully");
+        assert_eq!(emails(&list), [&guest.email, &grace.email, &ada.email].map(String::as_str));
+        list["data"].as_array().unwrap().iter().for_each(|member| assert_shape(member, MEMBER));
+        assert_shape(&list["pagination"], PAGINATION);
+        let pagination = json!({ "current_page": 1, "page_size": 20, "total_items": 3, "total_pages": 1 });
+        assert_eq!(list["pagination"], pagination);
+    }
+    let list = list(&ada, &organisation, "").await;
+    let roles: Vec<_> = (0..3).map(|n| text(&list["data"][n]["role"])).collect();
+    assert_eq!(roles, ["guest", "member", "admin"]);
+    assert_eq!(list["data"][0]["id"], guest.user_id);
+}
+
+#[tokio::test]
+async fn a_name_is_the_full_one_or_the_username() {
+    let server = Server::start().await;
+    let (ada, _, organisation) = server.ada_and_grace().await;
+    assert_eq!(list(&ada, &organisation, "").await["data"][0]["name"], "grace");
+    server.sql("update users set first_name = 'Grace', last_name = 'Hopper' where username = 'grace'");
+    assert_eq!(list(&ada, &organisation, "").await["data"][0]["name"], "Grace Hopper");
+}
+
+#[tokio::test]
+async fn all_statuses_are_listed() {
+    let server = Server::start().await;
+    let (ada, grace, organisation) = server.ada_and_grace().await;
+    server.sql(&format!("update organisation_members set status = 'deactivated' where user_id = {}", blob(&grace.user_id)));
+    let list = list(&ada, &organisation, "").await;
+    assert_eq!([&list["data"][0]["status"], &list["data"][1]["status"]], ["deactivated", "active"]);
+    assert_eq!(list["pagination"]["total_items"], 2);
+}
+
+#[tokio::test]
+async fn the_list_comes_in_pages() {
+    let server = Server::start().await;
+    let (ada, grace, organisation) = server.ada_and_grace().await;
+    for query in ["?page=2&page_size=1", "?page=2&limit=1"] {
+        let page = list(&ada, &organisation, query).await;
+        assert_eq!(emails(&page), [ada.email.as_str()]);
+        let pagination = json!({ "current_page": 2, "page_size": 1, "total_items": 2, "total_pages": 2 });
+        assert_eq!(page["pagination"], pagination);
+    }
+    assert_eq!(emails(&list(&ada, &organisation, "?page_size=1").await), [grace.email.as_str()]);
+    let beyond = list(&ada, &organisation, "?page=9&page_size=1").await;
+    assert_eq!((emails(&beyond).len(), &beyond["pagination"]["total_items"]), (0, &json!(2)));
+    let cut = list(&ada, &organisation, "?page_size=1000000").await;
+    assert!(cut["pagination"]["page_size"].as_u64().unwrap() < 1_000_000, "{}", cut["pagination"]);
+    for query in ["?page=0", "?page_size=0", "?limit=0", "?page=x", "?page_size=-1", "?page=1.5", "?page=99999999999"] {
+        ada.get(&format!("{}{query}", users(&organisation))).await.expect(400);
+    }
+}
+
+#[tokio::test]
+async fn an_outsider_does_not_list_them() {
+    let server = Server::start().await;
+    let (ada, _, organisation) = server.ada_and_grace().await;
+    let outsider = server.user("outsider").await;
+    let foreign = outsider.get(&users(&organisation)).await.expect(403);
+    assert_eq!(foreign, ada.get(&users(&unknown_id())).await.expect(403));
+    ada.get(&users("no-uuid")).await.expect(400);
+    let refused = server.anonymous().get(&users(&organisation)).await.expect(401);
+    assert!(refused["errors"].is_array() && refused["error"].is_null(), "{refused}");
+}

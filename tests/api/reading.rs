@@ -1,0 +1,204 @@
+//! Unread posts and mentions: what is counted, and what marks it read.
+
+use std::sync::LazyLock;
+
+use proptest::{prelude::*, test_runner::TestRunner};
+use serde_json::{Value, json};
+
+use crate::harness::{Client, Reply, Server, unknown_id};
+
+/// `thread_count` and `mention_count` of a channel in the caller's list.
+async fn unread(client: &Client, organisation: &str, channel: &str) -> (u64, u64) {
+    let data = client.get(&format!("/organisations/{organisation}/user-channels")).await.expect(200)["data"].take();
+    let listed = data.as_array().unwrap().iter().find(|listed| listed["id"] == channel).expect("the caller is in the channel");
+    (listed["thread_count"].as_u64().unwrap(), listed["mention_count"].as_u64().unwrap())
+}
+
+async fn read(client: &Client, channel: &str, body: Value) -> Reply {
+    client.put(&format!("/channels/{channel}/read"), body).await
+}
+
+#[tokio::test]
+async fn posts_of_others_are_unread_until_the_channel_is_read() {
+    let server = Server::start().await;
+    let (ada, grace, organisation) = server.ada_and_grace().await;
+    let channel = ada.channel(&organisation, "news", &[&grace]).await;
+    assert_eq!(unread(&grace, &organisation, &channel).await, (0, 0));
+    let thread = ada.say(&channel, "one").await;
+    ada.say(&channel, "two").await;
+    ada.reply(&channel, &thread, "a reply is no thread").await;
+    assert_eq!(unread(&grace, &organisation, &channel).await, (2, 0));
+    assert_eq!(unread(&ada, &organisation, &channel).await, (0, 0), "one's own are read");
+    read(&grace, &channel, json!({})).await.expect(200);
+    assert_eq!(unread(&grace, &organisation, &channel).await, (0, 0));
+    ada.say(&channel, "three").await;
+    assert_eq!(unread(&grace, &organisation, &channel).await, (1, 0));
+    assert_eq!(unread(&grace, &organisation, &ada.general(&organisation).await).await, (0, 0), "each channel for itself");
+}
+
+#[tokio::test]
+async fn mentions_are_counted_in_posts_and_replies() {
+    let server = Server::start().await;
+    let (ada, grace, organisation) = server.ada_and_grace().await;
+    let bob = server.member(&ada, &organisation, "bob", "member").await;
+    let channel = ada.channel(&organisation, "news", &[&grace, &bob]).await;
+    let thread = ada.say(&channel, "hello @grace").await;
+    ada.reply(&channel, &thread, "and @Grace, again (@grace)").await;
+    ada.reply(&channel, &thread, "@channel: all of you").await;
+    ada.say(&channel, "mail me at x@grace.example, @gracexyz").await;
+    assert_eq!(unread(&grace, &organisation, &channel).await, (2, 3));
+    assert_eq!(unread(&bob, &organisation, &channel).await, (2, 1));
+    assert_eq!(unread(&ada, &organisation, &channel).await, (0, 0));
+    read(&grace, &channel, json!({})).await.expect(200);
+    assert_eq!(unread(&grace, &organisation, &channel).await, (0, 0));
+    assert_eq!(unread(&bob, &organisation, &channel).await, (2, 1));
+}
+
+#[tokio::test]
+async fn one_reads_up_to_a_message() {
+    let server = Server::start().await;
+    let (ada, grace, organisation) = server.ada_and_grace().await;
+    let channel = ada.channel(&organisation, "news", &[&grace]).await;
+    ada.say(&channel, "one @grace").await;
+    let two = ada.say(&channel, "two @channel").await;
+    let three = ada.say(&channel, "three @grace").await;
+    read(&grace, &channel, json!({ "last_message_id": two })).await.expect(200);
+    assert_eq!(unread(&grace, &organisation, &channel).await, (1, 1));
+    read(&grace, &channel, json!({ "last_message_id": three })).await.expect(200);
+    assert_eq!(unread(&grace, &organisation, &channel).await, (0, 0));
+}
+
+#[tokio::test]
+async fn whoever_joins_late_begins_with_nothing_unread() {
+    let server = Server::start().await;
+    let (ada, grace, organisation) = server.ada_and_grace().await;
+    let channel = ada.channel(&organisation, "news", &[]).await;
+    ada.say(&channel, "@channel before").await;
+    grace.call("POST", &format!("/channels/{channel}/join"), None).await.expect(200);
+    assert_eq!(unread(&grace, &organisation, &channel).await, (0, 0));
+    ada.say(&channel, "@grace after").await;
+    assert_eq!(unread(&grace, &organisation, &channel).await, (1, 1));
+}
+
+#[tokio::test]
+async fn reading_fails_as_documented() {
+    let server = Server::start().await;
+    let (ada, grace, organisation) = server.ada_and_grace().await;
+    let outsider = server.user("outsider").await;
+    let channel = ada.channel(&organisation, "news", &[&grace]).await;
+    let (public, private) =
+        (ada.channel(&organisation, "public", &[]).await, ada.private_channel(&organisation, "private", &[]).await);
+    let elsewhere = ada.say(&public, "elsewhere").await;
+    ada.say(&channel, "unread").await;
+    for id in [unknown_id(), elsewhere] {
+        read(&grace, &channel, json!({ "last_message_id": id })).await.expect(404);
+    }
+    for body in [json!({ "last_message_id": "no-uuid" }), json!({ "last_message_id": 7 })] {
+        read(&grace, &channel, body).await.expect(400);
+    }
+    read(&grace, "no-uuid", json!({})).await.expect(400);
+    read(&grace, &public, json!({})).await.expect(403);
+    let unknown = read(&ada, &unknown_id(), json!({})).await.expect(404);
+    assert_eq!(unknown, read(&grace, &private, json!({})).await.expect(404));
+    assert_eq!(unknown, read(&outsider, &channel, json!({})).await.expect(404));
+    read(&server.anonymous(), &channel, json!({})).await.expect(401);
+    assert_eq!(unread(&grace, &organisation, &channel).await, (1, 0), "nothing was marked");
+    grace.call("PUT", &format!("/channels/{channel}/read"), None).await.expect(200);
+    assert_eq!(unread(&grace, &organisation, &channel).await, (0, 0), "the body is optional");
+}
+
+/// What happens in a channel of Ada and Grace.
+#[derive(Clone, Copy, Debug)]
+enum Step {
+    Post { by_grace: bool, mention: Mention },
+    Reply { by_grace: bool, mention: Mention },
+    Read,
+    ReadUpTo(usize),
+}
+
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Mention {
+    None,
+    Grace,
+    All,
+}
+
+fn steps() -> impl Strategy<Value = Vec<Step>> {
+    let mention = prop_oneof![Just(Mention::None), Just(Mention::Grace), Just(Mention::All)];
+    let step = prop_oneof![
+        4 => (prop::bool::weighted(0.2), mention.clone()).prop_map(|(by_grace, mention)| Step::Post { by_grace, mention }),
+        3 => (prop::bool::weighted(0.2), mention).prop_map(|(by_grace, mention)| Step::Reply { by_grace, mention }),
+        1 => Just(Step::Read),
+        2 => (0..20usize).prop_map(Step::ReadUpTo),
+    ];
+    prop::collection::vec(step, 1..16)
+}
+
+/// A message as the model remembers it: is it top-level, and does it mention Grace?
+struct Posted {
+    id: String,
+    is_thread: bool,
+    mentions_grace: bool,
+}
+
+/// Grace's counts, message by message: slow and plainly right.
+fn model(posted: &[Posted], read: usize) -> (u64, u64) {
+    let later = &posted[read..];
+    let count = |rule: fn(&&Posted) -> bool| later.iter().filter(rule).count() as u64;
+    (count(|message| message.is_thread), count(|message| message.mentions_grace))
+}
+
+#[test]
+fn the_counters_agree_with_a_model() {
+    static RUNTIME: LazyLock<tokio::runtime::Runtime> = LazyLock::new(|| tokio::runtime::Runtime::new().unwrap());
+    let scene = RUNTIME.block_on(async {
+        let server = Server::start().await;
+        let (ada, grace, organisation) = server.ada_and_grace().await;
+        (server, ada, grace, organisation)
+    });
+    let config = ProptestConfig { cases: 24, failure_persistence: None, ..ProptestConfig::default() };
+    let result = TestRunner::new(config).run(&steps(), |steps| {
+        let (_, ada, grace, organisation) = &scene;
+        RUNTIME.block_on(play(ada, grace, organisation, &steps))
+    });
+    result.unwrap();
+}
+
+async fn play(ada: &Client, grace: &Client, organisation: &str, steps: &[Step]) -> Result<(), TestCaseError> {
+    let channel = ada.channel(organisation, &format!("news-{}", unknown_id()), &[grace]).await;
+    let (mut posted, mut marked): (Vec<Posted>, usize) = (Vec::new(), 0);
+    for step in steps {
+        match *step {
+            Step::Post { by_grace, mention } | Step::Reply { by_grace, mention } => {
+                let author = if by_grace { grace } else { ada };
+                let content = match mention {
+                    Mention::None => "hello",
+                    Mention::Grace => "hello @grace",
+                    Mention::All => "hello @channel",
+                };
+                let is_reply = matches!(step, Step::Reply { .. });
+                let root = posted.iter().find(|message| message.is_thread).filter(|_| is_reply).map(|root| root.id.clone());
+                let id = match &root {
+                    Some(root) => author.reply(&channel, root, content).await,
+                    None => author.say(&channel, content).await,
+                };
+                posted.push(Posted { id, is_thread: root.is_none(), mentions_grace: mention != Mention::None });
+                if by_grace {
+                    marked = posted.len(); // posting marks read
+                }
+            }
+            Step::Read => {
+                read(grace, &channel, json!({})).await.expect(200);
+                marked = posted.len();
+            }
+            Step::ReadUpTo(n) => {
+                if let Some(message) = posted.get(n) {
+                    read(grace, &channel, json!({ "last_message_id": message.id })).await.expect(200);
+                    marked = marked.max(n + 1); // a late device takes nothing back
+                }
+            }
+        }
+        prop_assert_eq!(unread(grace, organisation, &channel).await, model(&posted, marked), "after {:?}", step);
+    }
+    Ok(())
+}

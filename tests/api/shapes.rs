@@ -1,0 +1,118 @@
+//! The documented shape of every body: `field:type`, in the specification's words.
+
+use serde_json::Value;
+use uuid::Uuid;
+
+pub const ORGANISATION: &str = "id:uuid name:text description:text email:text country:text industry:text location:text
+    logo_url:text owner_id:uuid channels_count:int total_messages_count:int org_role:text created_at:time updated_at:time";
+pub const OWN_ORGANISATION: &str = "id:uuid name:text logo_url:text org_role:text channels_count:int";
+pub const MEMBER: &str = "id:uuid email:text phone_number:text name:text role:text status:text";
+pub const PAGINATION: &str = "current_page:int page_size:int total_items:int total_pages:int";
+pub const INVITATION: &str = "id:uuid email:text org_id:uuid status:text invite_token:text is_platform_user:bool
+    invitation_link:text sent_at:time expires_at:time";
+
+pub const SESSION: &str = "user:object access_token:text access_token_expires_in:seconds notification_token:text";
+pub const USER: &str = "id:uuid user_id:uuid email:text username:text first_name:text last_name:text fullname:text phone:text
+    avatar_url:text is_verified:bool is_onboarded:bool is_active:bool role:text current_org:uuid? created_at:seconds
+    updated_at:seconds expires_in:seconds";
+
+pub const NEW_CHANNEL: &str =
+    "id:uuid channels_id:uuid name:text description:text is_private:bool is_dm:bool organisation_id:uuid
+    created_by:uuid created_at:time updated_at:time";
+pub const CHANNEL: &str =
+    "channels_id:uuid name:text description:text organisation_id:uuid owner_id:uuid users:uuids created_at:time";
+/// As in the list of the caller's channels.
+pub const LISTED_CHANNEL: &str = "channels_id:uuid name:text description:text organisation_id:uuid owner_id:uuid users:uuids
+    created_at:time user_count:int message_count:int webhook_url:text deleted_at:never messages:array";
+pub const SHORT_CHANNEL: &str = "id:uuid name:text description:text created_at:time thread_count:int mention_count:int";
+pub const JOINED: &str =
+    "name:text description:text userId:uuid channel_id:uuid organisation_id:uuid owner_id:uuid created_at:time";
+pub const CHANNEL_MEMBER: &str = "user_id:uuid username:text joined_at:time";
+
+pub const NEW_MESSAGE: &str =
+    "id:uuid content:text channel_id:uuid created_at:time thread_id:uuid user_id:uuid username:text message:text";
+pub const EDITED_MESSAGE: &str = "id:uuid content:text channel_id:uuid updated_at:time";
+pub const LISTED_MESSAGE: &str = "id:uuid content:text created_at:time";
+pub const THREAD: &str =
+    "thread_id:uuid channels_id:uuid event_name:text username:text action_type:text status:text created_at:time
+    messages:array message_count:int last_reply:time avatar_url:text type:text content:text channel_name:text current_status:text
+    full_name:text email:text user_id:uuid edited:bool mentions:array message:text";
+pub const THREAD_MESSAGE: &str =
+    "id:uuid content:text channels_id:uuid user_id:uuid username:text created_at:time updated_at:time
+    thread_id:uuid mentions:array avatar_url:text";
+
+/// The bare message object that is pushed.
+pub const PUSHED_MESSAGE: &str = "type:text id:uuid thread_id:uuid channel_id:uuid channels_id:uuid org_id:uuid user_id:uuid
+    username:text full_name:text email:text avatar_url:text message:text content:text event_name:text status:text action_type:text
+    mentions:array created_at:time updated_at:time";
+/// The envelope of all other publications.
+pub const PUSHED: &str = "notification_type:text section:text data:object notification_id:uuid";
+pub const UNREAD: &str = "name:text description:text channels_id:uuid organisation_id:uuid owner_id:uuid topic:text archived:bool
+    is_private:bool access:text created_at:time deleted_at:never last_thread_id:text thread_count:int mention_count:int";
+pub const MODIFICATION_IDS: &str = "thread_id:uuid message_id:uuid channel_id:uuid user_id:uuid org_id:uuid";
+
+const NEVER: &str = "0001-01-01T00:00:00Z";
+
+/// Every field of the shape is there with its type; more fields are allowed.
+#[track_caller]
+pub fn assert_shape(value: &Value, shape: &str) {
+    for (field, kind) in shape.split_whitespace().map(|field| field.split_once(':').unwrap()) {
+        let found = value.get(field).unwrap_or_else(|| panic!("{field} is missing: {value:#}"));
+        assert!(is(found, kind), "{field} is not a {kind}: {found} in {value:#}");
+    }
+}
+
+fn is(value: &Value, kind: &str) -> bool {
+    if let Some(kind) = kind.strip_suffix('?') {
+        return value.is_null() || is(value, kind);
+    }
+    let text = |rule: fn(&str) -> bool| value.as_str().is_some_and(rule);
+    match kind {
+        "text" => value.is_string(),
+        "uuid" => text(is_uuid),
+        "uuids" => value.as_array().is_some_and(|ids| ids.iter().all(|id| is(id, "uuid"))),
+        "time" => text(is_time),
+        "never" => text(|text| text == NEVER),
+        "seconds" => text(|text| text.parse::<u64>().is_ok()),
+        "int" => value.is_u64(),
+        "bool" => value.is_boolean(),
+        "array" => value.is_array(),
+        "object" => value.is_object(),
+        other => panic!("no such type: {other}"),
+    }
+}
+
+fn is_uuid(text: &str) -> bool {
+    Uuid::parse_str(text).is_ok_and(|uuid| uuid.to_string() == text)
+}
+
+/// RFC 3339, UTC, `Z`, six digits; or the time that never was.
+fn is_time(text: &str) -> bool {
+    let six_digits = text.rsplit_once('.').is_some_and(|(_, fraction)| fraction.len() == 7 && fraction.ends_with('Z'));
+    text == NEVER || (six_digits && text.parse::<jiff::Timestamp>().is_ok())
+}
+
+/// The documented envelope of a failure; `what` is method and path.
+#[track_caller]
+pub fn assert_failure(what: &str, status: u16, body: &Value) {
+    let has = |field: &str| body.get(field).is_some();
+    assert_eq!(body["status"], "error", "{what}: {body:#}");
+    assert_eq!(body["status_code"], status, "{what}: {body:#}");
+    assert!(body["message"].as_str().is_some_and(|message| !message.is_empty()), "{what}: {body:#}");
+    if lists_errors(what) {
+        let errors = body["errors"].as_array().unwrap_or_else(|| panic!("{what}: no list of errors: {body:#}"));
+        assert!(!errors.is_empty() && errors.iter().all(Value::is_string) && !has("error"), "{what}: {body:#}");
+    } else {
+        assert!(body["error"].is_string() && !has("errors"), "{what}: {body:#}");
+    }
+}
+
+/// The groups whose failures carry `errors` (decisions, section 10).
+fn lists_errors(what: &str) -> bool {
+    let path = what.split_whitespace().nth(1).unwrap_or_default().split('?').next().unwrap_or_default();
+    match path.split('/').collect::<Vec<_>>()[..] {
+        ["", "threads", _, ..] => true,
+        ["", "organisations", _, group, ..] => ["users", "metrics", "invites"].contains(&group),
+        _ => false,
+    }
+}

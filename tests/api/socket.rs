@@ -1,0 +1,184 @@
+//! A client of the push endpoint: Centrifugo's protocol, version 2, in JSON.
+
+use std::{collections::VecDeque, time::Duration};
+
+use futures_util::{SinkExt, StreamExt};
+use serde_json::{Value, json};
+use tokio::net::TcpStream;
+use tokio_tungstenite::{
+    MaybeTlsStream, WebSocketStream,
+    tungstenite::{self, Message, client::IntoClientRequest},
+};
+
+use crate::harness::Client;
+
+/// The server's own clocks are all shorter: the longest is the ping's, 25 s.
+const LIMIT: Duration = Duration::from_secs(30);
+
+pub struct Socket {
+    stream: WebSocketStream<MaybeTlsStream<TcpStream>>,
+    client: Client,
+    /// Pushes that arrived while something else was awaited, in their order.
+    pushes: VecDeque<Value>,
+    /// Objects of the last frame that nobody has taken yet.
+    unread: VecDeque<Value>,
+    last_id: u64,
+}
+
+impl Socket {
+    /// Opens the socket and says nothing.
+    pub async fn open(client: &Client) -> Socket {
+        Socket::open_at(client, "/connection/websocket", None).await.unwrap()
+    }
+
+    pub async fn open_at(client: &Client, path: &str, origin: Option<&str>) -> Result<Socket, tungstenite::Error> {
+        let mut request = format!("{}{path}", client.origin.replacen("http", "ws", 1)).into_client_request()?;
+        if let Some(origin) = origin {
+            request.headers_mut().insert("origin", origin.parse().unwrap());
+        }
+        let (stream, _) = tokio_tungstenite::connect_async(request).await?;
+        Ok(Socket { stream, client: client.clone(), pushes: VecDeque::new(), unread: VecDeque::new(), last_id: 0 })
+    }
+
+    /// Opens the socket and connects as the client.
+    pub async fn connect(client: &Client) -> Socket {
+        let mut socket = Socket::open(client).await;
+        let token = client.connection_token().await;
+        let reply = socket.command("connect", json!({ "token": token })).await;
+        assert!(reply["connect"]["client"].is_string(), "{reply}");
+        socket
+    }
+
+    /// Connects and subscribes to these channels.
+    pub async fn listening(client: &Client, channels: &[&str]) -> Socket {
+        let mut socket = Socket::connect(client).await;
+        for channel in channels {
+            socket.subscribe(channel).await;
+        }
+        socket
+    }
+
+    /// Subscribes with a token from the API; gives the result.
+    pub async fn subscribe(&mut self, channel: &str) -> Value {
+        let token = self.client.subscription_token(channel).await;
+        let mut reply = self.command("subscribe", json!({ "channel": channel, "token": token })).await;
+        assert!(reply["subscribe"].is_object(), "{channel}: {reply}");
+        reply["subscribe"].take()
+    }
+
+    /// Sends a command and gives its reply, with `error` or the result under the command's name.
+    pub async fn command(&mut self, name: &str, request: Value) -> Value {
+        let id = self.order(name, request).await;
+        self.reply(id).await
+    }
+
+    /// Sends a command; gives its id.
+    pub async fn order(&mut self, name: &str, request: Value) -> u64 {
+        self.last_id += 1;
+        self.send(&json!({ "id": self.last_id, name: request }).to_string()).await;
+        self.last_id
+    }
+
+    pub async fn send(&mut self, text: &str) {
+        self.stream.send(Message::text(text)).await.unwrap();
+    }
+
+    pub async fn reply(&mut self, id: u64) -> Value {
+        loop {
+            let line = self.line().await;
+            if line["id"] == id {
+                return line;
+            }
+            self.keep(line);
+        }
+    }
+
+    /// The next publication on any channel: the channel's name and the data.
+    pub async fn next(&mut self) -> (String, Value) {
+        let mut push = self.push(|push| push["pub"].is_object()).await;
+        (push["channel"].as_str().expect("a push names its channel").to_owned(), push["pub"]["data"].take())
+    }
+
+    /// The data of the next publication on this channel; those on others wait for their turn.
+    pub async fn on(&mut self, channel: &str) -> Value {
+        self.push(|push| push["channel"] == channel && push["pub"].is_object()).await["pub"]["data"].take()
+    }
+
+    /// The code with which the server ends the subscription.
+    pub async fn unsubscribed(&mut self, channel: &str) -> u64 {
+        let push = self.push(|push| push["channel"] == channel && push["unsubscribe"].is_object()).await;
+        assert!(push["unsubscribe"]["reason"].is_string(), "{push}");
+        push["unsubscribe"]["code"].as_u64().unwrap()
+    }
+
+    /// The first push that fits, among those kept and those to come.
+    async fn push(&mut self, fits: impl Fn(&Value) -> bool) -> Value {
+        if let Some(at) = self.pushes.iter().position(&fits) {
+            return self.pushes.remove(at).unwrap();
+        }
+        loop {
+            let line = self.line().await;
+            if fits(&line["push"]) {
+                return line["push"].clone();
+            }
+            self.keep(line);
+        }
+    }
+
+    #[track_caller]
+    fn keep(&mut self, line: Value) {
+        assert!(line["push"].is_object(), "neither awaited nor a push: {line}");
+        self.pushes.push_back(line["push"].clone());
+    }
+
+    /// The next object that is not a ping; pings are answered.
+    pub async fn line(&mut self) -> Value {
+        loop {
+            let line = self.raw_line().await.unwrap_or_else(|close| panic!("closed: {close:?}"));
+            if line != json!({}) {
+                return line;
+            }
+            self.send("{}").await;
+        }
+    }
+
+    /// Waits for the server's ping, and leaves it unanswered.
+    pub async fn ping(&mut self) {
+        let line = self.raw_line().await;
+        assert_eq!(line, Ok(json!({})));
+    }
+
+    /// The next object, or how the server closed.
+    async fn raw_line(&mut self) -> Result<Value, Option<(u16, String)>> {
+        loop {
+            if let Some(line) = self.unread.pop_front() {
+                return Ok(line);
+            }
+            let frame = tokio::time::timeout(LIMIT, self.stream.next()).await.expect("nothing came within the time limit");
+            match frame {
+                Some(Ok(Message::Text(text))) => {
+                    let lines = text.trim_end_matches('\n').split('\n');
+                    self.unread.extend(
+                        lines.map(|line| serde_json::from_str::<Value>(line).unwrap_or_else(|_| panic!("not JSON: {line:?}"))),
+                    );
+                }
+                Some(Ok(Message::Close(frame))) => return Err(frame.map(|frame| (frame.code.into(), frame.reason.to_string()))),
+                Some(Ok(_)) => {}
+                Some(Err(err)) => panic!("the socket broke: {err}"),
+                None => return Err(None),
+            }
+        }
+    }
+
+    /// Waits for the server to close the socket; gives its code. What came before is dropped. A client
+    /// reconnects for ever unless the reason is a text that is no JSON.
+    pub async fn closed(mut self) -> u16 {
+        loop {
+            if let Err(close) = self.raw_line().await {
+                let (code, reason) = close.expect("a close frame with code and reason");
+                assert!(!reason.is_empty() && serde_json::from_str::<Value>(&reason).is_err(), "{code}: {reason:?}");
+                return code;
+            }
+        }
+    }
+}
