@@ -89,7 +89,12 @@ if [ -z "$binary" ]; then
 fi
 
 [ -f "$binary" ] || fail "no such file: $binary"
-version=$("$(absolute "$binary")" version 2>/dev/null) || fail "$binary does not run as tidings on this machine"
+[ -x "$binary" ] || fail "$binary is not executable; chmod +x it first"
+version=$("$(absolute "$binary")" version 2>/dev/null) || fail "$binary does not run on this machine"
+case $version in
+    "tidings "*) ;;
+    *) fail "$binary is not tidings" ;;
+esac
 
 bin_dir=$destdir$prefix/bin
 mkdir -p "$bin_dir" 2>/dev/null || fail "can't make the folder $bin_dir"

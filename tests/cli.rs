@@ -48,7 +48,8 @@ struct Server {
 impl Server {
     fn start(folder: &Path, settings: &[&str]) -> Server {
         let folder = folder.to_str().unwrap();
-        let mut command = tidings(&["serve", "--listen", "127.0.0.1:0", "--rate-limit", "off", "--log", "error", "--data-dir", folder]);
+        let mut command =
+            tidings(&["serve", "--listen", "127.0.0.1:0", "--rate-limit", "off", "--log", "error", "--data-dir", folder]);
         Server::spawn(command.args(settings))
     }
 
@@ -208,9 +209,11 @@ async fn an_account_made_beside_a_running_server_works_at_once() {
     let token = server.log_in("root@x.example").await.expect("the account is there");
     // A superadmin may add users: an unknown organisation is what is missing, not the right.
     let nowhere = "/organisations/01900000-0000-7000-8000-000000000000/users";
-    let (status, _) = server.call(Method::POST, nowhere, &token, json!({ "user_id": "01900000-0000-7000-8000-000000000000" })).await.unwrap();
+    let (status, _) =
+        server.call(Method::POST, nowhere, &token, json!({ "user_id": "01900000-0000-7000-8000-000000000000" })).await.unwrap();
     assert_eq!(status, 404);
-    let twice = ["user", "create", "--email", "root@x.example", "--password", PASSWORD, "--data-dir", folder.path().to_str().unwrap()];
+    let twice =
+        ["user", "create", "--email", "root@x.example", "--password", PASSWORD, "--data-dir", folder.path().to_str().unwrap()];
     refused(&run(&twice), "email already exists");
 }
 
@@ -246,7 +249,8 @@ async fn a_kill_loses_no_message_that_was_answered() {
     let mut posters = tokio::task::JoinSet::new();
     let (answered, mut answers) = tokio::sync::mpsc::unbounded_channel();
     for poster in 0..32 {
-        let (url, token, http, answered) = (format!("{}/api/v1{messages}", server.url), token.clone(), server.http.clone(), answered.clone());
+        let (url, token, http, answered) =
+            (format!("{}/api/v1{messages}", server.url), token.clone(), server.http.clone(), answered.clone());
         posters.spawn(async move {
             for n in 0.. {
                 let content = format!("{poster} {n}");

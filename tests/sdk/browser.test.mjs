@@ -1,0 +1,192 @@
+// The docs UI, the front page and examples/browser.html in headless Chromium, with no way out of this machine.
+import assert from 'node:assert/strict'
+import { mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { createServer } from 'node:http'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import test from 'node:test'
+import { pathToFileURL } from 'node:url'
+import { chromium } from 'playwright-core'
+import { person, root, start } from './lib/server.mjs'
+
+const timeout = 120_000
+const shots = join(root, 'tests/sdk/out')
+mkdirSync(shots, { recursive: true })
+
+/** A page that can reach 127.0.0.1 alone; `strays` lists every address that it asked for elsewhere. */
+async function open(t) {
+  const profile = mkdtempSync(join(tmpdir(), 'tidings-chromium-'))
+  t.after(() => rmSync(profile, { recursive: true, force: true, maxRetries: 5 }))
+  const context = await chromium.launchPersistentContext(profile, {
+    executablePath: process.env.CHROMIUM ?? '/usr/bin/chromium',
+    headless: true,
+    timeout: 60_000,
+    viewport: { width: 1280, height: 1000 },
+    args: [
+      '--no-sandbox', '--disable-gpu', '--disable-quic', '--no-first-run', '--disable-dev-shm-usage',
+      '--disable-background-networking', '--disable-component-update', '--disable-sync',
+      // The network is cut off below the page too: no name can be looked up, no proxy asked.
+      '--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1', '--no-proxy-server',
+    ],
+  })
+  t.after(() => context.close())
+  const strays = []
+  const local = url => ['data:', 'blob:', 'about:', 'file:'].includes(url.protocol) || url.hostname === '127.0.0.1'
+  context.on('request', request => { if (!local(new URL(request.url()))) strays.push(request.url()) })
+  await context.route(url => !local(url), route => route.abort())
+  const page = context.pages()[0] ?? await context.newPage()
+  page.setDefaultTimeout(20_000)
+  const errors = []
+  page.on('pageerror', error => errors.push(error.message))
+  page.on('websocket', socket => { if (!local(new URL(socket.url()))) strays.push(socket.url()) })
+  return { page, strays, errors }
+}
+
+/** Addresses that the loaded page refers to, made absolute. */
+const references = page => page.$$eval(
+  'script[src], link[href]:not([href^="data:"]), img[src], iframe[src], source[src], object[data]',
+  elements => elements.map(element => element.src || element.href || element.data),
+)
+
+test('the docs UI works without a network, and tries requests out', { timeout }, async t => {
+  const server = await start(t)
+  const { page, strays, errors } = await open(t)
+  await page.goto(`${server.url}/docs`)
+
+  // The operations are there.
+  const operation = path => page.locator('.opblock', { has: page.locator(`[data-path="/auth/${path}"], [data-path$="/auth/${path}"]`) }).first()
+  await operation('login').waitFor()
+  await page.screenshot({ path: join(shots, 'docs.png') })
+  const document = await (await fetch(`${server.url}/api/v1/openapi.json`)).json()
+  const operations = Object.values(document.paths).flatMap(path => Object.keys(path)).length
+  assert.ok(operations >= 30, `only ${operations} operations are documented`)
+  assert.equal(await page.locator('.opblock').count(), operations)
+
+  // "Try it out" reaches the running server.
+  const register = operation('register')
+  await register.locator('.opblock-summary').click()
+  await register.getByRole('button', { name: 'Try it out' }).click()
+  const body = { email: 'ada@example.org', password: 'quiet harbour at dawn', username: 'ada' }
+  await register.locator('textarea.body-param__text').fill(JSON.stringify(body))
+  const answered = page.waitForResponse(response => response.url() === `${server.url}/api/v1/auth/register`)
+  await register.getByRole('button', { name: 'Execute' }).click()
+  assert.equal((await answered).status(), 201)
+  const live = register.locator('.live-responses-table')
+  await live.getByText('User created successfully').waitFor()
+  assert.match(await live.locator('tbody .response-col_status').first().innerText(), /201/)
+  await register.scrollIntoViewIfNeeded()
+  await page.screenshot({ path: join(shots, 'docs-try-it-out.png'), fullPage: false })
+  const login = await server.call('POST', '/auth/login', { body: { email: body.email, password: body.password } })
+  assert.equal(login.data.user.username, 'ada')
+
+  // Authorised, a protected operation answers.
+  await page.getByRole('button', { name: 'Authorize' }).first().click()
+  const dialog = page.locator('.modal-ux')
+  const bearer = dialog.locator('.auth-container', { hasText: /bearer/i }).first()
+  await bearer.locator('input').first().fill(login.data.access_token)
+  await bearer.getByRole('button', { name: 'Apply credentials' }).or(bearer.getByRole('button', { name: 'Authorize' })).first().click()
+  await dialog.getByRole('button', { name: 'Close' }).first().click()
+  const own = page.locator('.opblock-get', { has: page.locator('[data-path$="/users/organisations"]') }).first()
+  await own.locator('.opblock-summary').click()
+  await own.getByRole('button', { name: 'Try it out' }).click()
+  const listed = page.waitForResponse(response => response.url() === `${server.url}/api/v1/users/organisations`)
+  await own.getByRole('button', { name: 'Execute' }).click()
+  assert.equal((await listed).status(), 200)
+
+  // Nothing was asked of, or refers to, another machine.
+  for (const address of await references(page)) assert.equal(new URL(address).origin, server.url, address)
+  const source = await (await fetch(`${server.url}/docs`)).text()
+  const tags = source.replace(/(<script\b[^>]*>)[\s\S]*?<\/script>/gi, '$1').match(/<(?:script|link|img|iframe)\b[^>]*>/gi) ?? []
+  for (const tag of tags) assert.doesNotMatch(tag, /(?:src|href)\s*=\s*["']?\s*(?:https?:)?\/\//i)
+  assert.deepEqual(strays, [])
+  assert.deepEqual(errors, [])
+  await server.stop()
+})
+
+test('the front page leads to the docs and the document', { timeout }, async t => {
+  const server = await start(t)
+  const { page, strays, errors } = await open(t)
+  await page.goto(`${server.url}/`)
+  await page.screenshot({ path: join(shots, 'front.png') })
+  const links = await page.$$eval('a[href]', elements => elements.map(element => element.href))
+  for (const wanted of ['/docs', '/api/v1/openapi.json']) {
+    assert.ok(links.includes(server.url + wanted), `no link to ${wanted} among ${links}`)
+    assert.equal((await page.request.get(server.url + wanted)).status(), 200)
+  }
+  for (const address of await references(page)) assert.equal(new URL(address).origin, server.url, address)
+  await page.locator('a[href$="/docs"]').first().click()
+  await page.locator('.opblock').first().waitFor()
+  assert.deepEqual(strays, [])
+  // The watch itself works: a request to another host would have been seen, and got nothing.
+  const elsewhere = 'http://cdn.example.org/library.js'
+  assert.equal(await page.evaluate(url => fetch(url, { mode: 'no-cors' }).then(() => 'fetched', () => 'cut off'), elsewhere), 'cut off')
+  assert.deepEqual(strays, [elsewhere])
+  assert.deepEqual(errors, [])
+  await server.stop()
+})
+
+const example = join(root, 'examples/browser.html')
+
+/** Serves it from another origin than the server's. */
+async function elsewhere(t) {
+  const html = readFileSync(example)
+  const other = createServer((request, response) => {
+    response.writeHead(request.url === '/' ? 200 : 404, { 'Content-Type': 'text/html; charset=utf-8' })
+    response.end(request.url === '/' ? html : '')
+  })
+  await new Promise((resolve, reject) => other.once('error', reject).listen(0, '127.0.0.1', resolve))
+  t.after(() => {
+    other.closeAllConnections()
+    other.close()
+  })
+  return `http://127.0.0.1:${other.address().port}/`
+}
+
+async function logIn(page, server, account) {
+  await page.getByLabel('Server').fill(server.url)
+  await page.getByLabel('E-mail').fill(account.email)
+  await page.getByLabel('Password').fill(account.password)
+  await page.getByRole('button', { name: 'Log in and listen' }).click()
+}
+
+for (const place of ['another origin', 'a file']) {
+  test(`examples/browser.html, opened from ${place}, prints what arrives`, { timeout }, async t => {
+    const server = await start(t, '--allowed-origin', '*')
+    const ada = await person(server, 'ada')
+    const organisation = (await server.call('POST', '/organisations', { bearer: ada.bearer, body: { name: 'Harbour' } })).data
+    const channel = (await server.call('POST', '/channels', {
+      bearer: ada.bearer,
+      body: { name: 'pilots', description: 'Who brings which ship in', organisation_id: organisation.id },
+    })).data
+    const { page, strays, errors } = await open(t)
+    await page.goto(place === 'a file' ? pathToFileURL(example).href : await elsewhere(t))
+    await logIn(page, server, ada)
+    // general, pilots and the personal one.
+    await page.getByText('listening to 3 of 3 channels').waitFor()
+    const content = 'The Fram arrives at six <b>sharp</b>'
+    await server.call('POST', `/channels/${channel.id}/messages`, { bearer: ada.bearer, body: { content } })
+    await page.getByText(`${ada.username}: ${content}`).waitFor()
+    assert.equal(await page.locator('#log li').count(), 1)
+    await page.screenshot({ path: join(shots, 'browser-example.png') })
+    await server.stop()
+    await page.getByText('closed: shutdown').waitFor()
+    assert.deepEqual(strays, [])
+    assert.deepEqual(errors, [])
+  })
+}
+
+test('without --allowed-origin, a page from elsewhere gets nothing', { timeout }, async t => {
+  const server = await start(t)
+  const ada = await person(server, 'ada')
+  const { page } = await open(t)
+  await page.goto(await elsewhere(t))
+  await logIn(page, server, ada)
+  await page.getByText('failed: ').waitFor()
+  const outcome = await page.evaluate(url => new Promise(resolve => {
+    const socket = new WebSocket(url)
+    socket.onopen = () => resolve('open')
+    socket.onerror = () => resolve('refused')
+  }), server.socketUrl)
+  assert.equal(outcome, 'refused')
+  await server.stop()
+})

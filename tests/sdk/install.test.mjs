@@ -1,0 +1,80 @@
+// install.sh, with a binary that is there: what it writes, and that a failure leaves nothing behind.
+import assert from 'node:assert/strict'
+import { spawnSync } from 'node:child_process'
+import { existsSync, readFileSync, readdirSync, statSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import test from 'node:test'
+import { binary, root, scratch } from './lib/server.mjs'
+
+const timeout = 60_000
+const run = (program, args, options = {}) => spawnSync(program, args, { encoding: 'utf8', timeout, ...options })
+const install = (args, options) => run('sh', [join(root, 'install.sh'), ...args], options)
+
+test('it puts the binary and the unit in place, twice', { timeout }, t => {
+  const prefix = join(scratch(t), 'prefix')
+  for (const time of ['first', 'second']) {
+    const done = install(['--prefix', prefix, '--binary', binary(), '--service'])
+    assert.equal(done.status, 0, `${time}: ${done.stderr}`)
+    assert.equal(done.stderr, '')
+  }
+  const installed = join(prefix, 'bin/tidings')
+  assert.equal(statSync(installed).mode & 0o777, 0o755)
+  assert.deepEqual(readdirSync(join(prefix, 'bin')), ['tidings'])
+  assert.match(run(installed, ['version']).stdout, /^tidings \d+\.\d+\.\d+/)
+
+  const units = join(prefix, 'lib/systemd/system')
+  assert.deepEqual(readdirSync(units), ['tidings.service'])
+  const unit = readFileSync(join(units, 'tidings.service'), 'utf8')
+  for (const line of [`ExecStart=${installed} serve`, 'Restart=always', 'StateDirectory=tidings', 'DynamicUser=yes', 'NoNewPrivileges=yes']) {
+    assert.ok(unit.split('\n').includes(line), line)
+  }
+  assert.match(unit, /^TimeoutStopSec=\d+$/m)
+})
+
+test('paths may be relative, have spaces, and lie below DESTDIR', { timeout }, t => {
+  const folder = scratch(t)
+  const done = install(['--prefix=a place', '--binary', binary()], { cwd: folder })
+  assert.equal(done.status, 0, done.stderr)
+  assert.ok(existsSync(join(folder, 'a place/bin/tidings')))
+
+  const staged = install(['--prefix', '/usr', '--service', '--unit-dir', '/etc/systemd/system', '--binary', binary()], {
+    env: { ...process.env, DESTDIR: join(folder, 'root') },
+  })
+  assert.equal(staged.status, 0, staged.stderr)
+  assert.ok(existsSync(join(folder, 'root/usr/bin/tidings')))
+  assert.match(readFileSync(join(folder, 'root/etc/systemd/system/tidings.service'), 'utf8'), /^ExecStart=\/usr\/bin\/tidings serve$/m)
+})
+
+test('wrong use is one clear line, and leaves nothing behind', { timeout }, t => {
+  const folder = scratch(t)
+  const text = join(folder, 'text')
+  writeFileSync(text, 'not a program')
+  const prefix = join(folder, 'prefix')
+  const cases = [
+    [['--bogus'], /unknown option: --bogus/],
+    [['--prefix'], /--prefix needs a value/],
+    [['--prefix', ''], /--prefix needs a value/],
+    [['--prefix', prefix, '--unit-dir', '/x', '--binary', binary()], /--unit-dir is only of use with --service/],
+    [['--prefix', prefix, '--binary', join(folder, 'none')], /no such file/],
+    [['--prefix', prefix, '--binary', text], /is not executable/],
+    [['--prefix', prefix, '--binary', '/bin/echo'], /is not tidings/],
+    [['--prefix', join(text, 'below'), '--binary', binary()], /can't make the folder/],
+    [['--prefix', join(folder, 'a b'), '--service', '--binary', binary()], /may hold only letters/],
+  ]
+  for (const [args, message] of cases) {
+    const done = install(args)
+    assert.notEqual(done.status, 0, args.join(' '))
+    assert.match(done.stderr, message)
+    assert.equal(done.stderr.trimEnd().split('\n').length, 1, done.stderr)
+  }
+  assert.deepEqual(readdirSync(folder), ['text'])
+  assert.equal(install(['--help']).status, 0)
+})
+
+test('the binary is static', { timeout, skip: process.platform !== 'linux' && 'only on Linux' }, t => {
+  const check = file => run('sh', [join(root, 'tests/static.sh'), file])
+  const done = check(binary())
+  assert.equal(done.status, 0, done.stderr)
+  // The check can fail: this program is not.
+  assert.notEqual(check(process.execPath).status, 0)
+})
