@@ -38,6 +38,8 @@ create table users (
     updated_at    integer not null
 ) strict, without rowid;
 
+create index users_by_current_org on users (current_org) where current_org is not null;
+
 -- Accounts of OpenID Connect issuers.
 create table identities (
     issuer  text not null,
@@ -57,6 +59,8 @@ create table sessions (
     ended_at           integer                                -- logged out or revoked
 ) strict, without rowid;
 create index sessions_by_user on sessions (user_id);
+create index sessions_by_end on sessions (expires_at);
+create index sessions_ended on sessions (ended_at) where ended_at is not null;
 
 -- Links in mails. At most one live token for each account and purpose.
 create table one_time_tokens (
@@ -67,6 +71,7 @@ create table one_time_tokens (
     expires_at integer not null,
     used_at    integer                                        -- used, or voided by a later one
 ) strict, without rowid;
+create index one_time_tokens_by_end on one_time_tokens (expires_at);
 create index one_time_tokens_by_user on one_time_tokens (user_id, purpose);
 
 
@@ -139,6 +144,7 @@ create table invitations (
 ) strict, without rowid;
 -- One open invitation for each address; an expired one is replaced.
 create unique index invitations_open on invitations (organisation_id, email) where accepted_at is null;
+create index invitations_by_email on invitations (email) where accepted_at is null;
 create index invitations_newest on invitations (organisation_id, created_at desc);
 
 
@@ -157,6 +163,7 @@ create table channels (
     owner_id        blob not null references users (id),
     created_by      blob not null references users (id),
     -- Counters, so that nothing counts over `messages`.
+    user_count      integer not null default 0,
     message_count   integer not null default 0,               -- posts and replies, not deleted
     thread_count    integer not null default 0,               -- top-level posts, not deleted
     mention_count   integer not null default 0,               -- live messages that mention @channel
@@ -172,6 +179,8 @@ create table channels (
 ) strict, without rowid;
 create unique index channels_live_name on channels (organisation_id, name)
     where deleted_at is null and archived_at is null and is_dm = 0;
+create unique index channels_default on channels (organisation_id) where is_default = 1 and deleted_at is null;
+create index channels_by_organisation on channels (organisation_id);
 create unique index channels_dm on channels (organisation_id, dm_key) where dm_key is not null;
 
 create table channel_members (
@@ -222,7 +231,7 @@ create table messages (
 create index messages_top on messages (channel_id, n) where root is null;
 create index messages_active on messages (channel_id, active_n) where root is null;
 create index messages_replies on messages (root, n) where root is not null;
-create index messages_by_author on messages (channel_id, user_id, n);
+create index messages_by_author on messages (channel_id, user_id, n) where root is null;
 create index messages_pinned on messages (channel_id, pinned_at) where pinned_at is not null;
 
 -- Who was mentioned by name, for the count of unread mentions.
@@ -285,6 +294,7 @@ create table mails (
     error       text not null default ''
 ) strict, without rowid;
 create index mails_due on mails (due_at) where due_at is not null;
+create index mails_done on mails (created_at) where due_at is null;
 create index mails_by_recipient on mails (recipient, created_at);
 
 

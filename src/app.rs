@@ -49,6 +49,8 @@ pub struct Inner {
     hashing: Semaphore,
     seen: Mutex<HashMap<UserId, Time>>,
     stopping: watch::Sender<bool>,
+    /// Later than `stopping`: once all that was answered has been pushed.
+    closing_sockets: watch::Sender<bool>,
     /// Each open socket holds a clone; taken when the server ends.
     sockets: Mutex<Option<mpsc::Sender<()>>>,
     publisher: Mutex<Option<JoinHandle<()>>>,
@@ -108,6 +110,7 @@ impl App {
             hashing: Semaphore::new(cores),
             seen: Mutex::default(),
             stopping: watch::Sender::new(false),
+            closing_sockets: watch::Sender::new(false),
             sockets: Mutex::default(),
             publisher,
             _lock: lock,
@@ -174,13 +177,19 @@ impl Inner {
         closed
     }
 
-    /// No more sockets are opened.
+    /// Becomes true when open sockets are to close.
+    pub fn closing_sockets(&self) -> watch::Receiver<bool> {
+        self.closing_sockets.subscribe()
+    }
+
+    /// Has all sockets closed.
     pub fn close_sockets(&self) {
+        self.closing_sockets.send_replace(true);
         drop(self.sockets.lock().expect("nothing panics while it holds this").take());
     }
 
-    /// Puts all queued writes on disk, pushes their events, and closes the database. Blocks.
-    pub fn close(&self) {
+    /// Puts all queued writes on disk, pushes their events, and takes no more. Blocks.
+    pub fn finish_writes(&self) {
         self.db.close(); // ends the writer, and with it the publisher's last sender
         if let Some(publisher) = self.publisher.lock().expect("nothing panics while it holds this").take() {
             _ = publisher.join();

@@ -48,7 +48,8 @@ impl rusqlite::types::FromSql for Audience {
         Ok(match value.as_str()? {
             "members" => Audience::Members,
             "both" => Audience::Both,
-            _ => Audience::Subscribers,
+            "subscribers" => Audience::Subscribers,
+            _ => return Err(rusqlite::types::FromSqlError::InvalidType),
         })
     }
 }

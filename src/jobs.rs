@@ -6,7 +6,8 @@ use tokio::{sync::Semaphore, task::JoinSet, time::timeout};
 
 use crate::{
     app::App,
-    domain::{accounts, events, outbox},
+    db::Tx,
+    domain::{accounts, events, outbox, sessions},
     error::{Error, Result},
     time::Time,
 };
@@ -16,24 +17,32 @@ const MAILS: usize = 4;
 /// Shorter than the lease, so that a mail is never in two hands.
 const MAIL_WITHIN: Duration = Duration::from_secs(60);
 const MINUTE: Duration = Duration::from_secs(60);
+/// Between tries of a write.
+const AGAIN: Duration = Duration::from_millis(200);
+/// For mails under way to be delivered, once the server is to end.
+const IN_FLIGHT_WITHIN: Duration = Duration::from_secs(2);
+/// How long sessions, tokens and mails are kept after their end, for whoever looks into what happened.
+const KEPT: Duration = Duration::from_secs(30 * 24 * 3600);
 /// Rows deleted in one write, so that it does not hold up others.
 const SLICE: u32 = 200;
 
 /// Runs until the server stops.
 pub async fn run(app: App) {
     let mut stopping = app.stopping();
+    let mut sending = JoinSet::new();
     tokio::select! {
-        () = async { tokio::join!(mails(&app), housekeeping(&app)); } => {}
+        () = async { tokio::join!(mails(&app, &mut sending), housekeeping(&app)); } => {}
         _ = stopping.wait_for(|stopping| *stopping) => {}
     }
+    // A mail cut off between its delivery and its record would be sent twice.
+    _ = timeout(IN_FLIGHT_WITHIN, sending.join_all()).await;
 }
 
 /// Sends due mails; sleeps until the next is due or one is queued.
-async fn mails(app: &App) {
+async fn mails(app: &App, sending: &mut JoinSet<()>) {
     let slots = Arc::new(Semaphore::new(MAILS));
-    let mut sending = JoinSet::new();
     loop {
-        let wait = match send_due(app, &slots, &mut sending).await {
+        let wait = match send_due(app, &slots, sending).await {
             Ok(wait) => wait,
             Err(err) => {
                 tracing::error!(err = err.detail(), "the outbox could not be read");
@@ -42,6 +51,16 @@ async fn mails(app: &App) {
         };
         _ = timeout(wait, app.mail_due.notified()).await;
         while sending.try_join_next().is_some() {}
+    }
+}
+
+/// A write that can wait for the queue to have room, and may be done twice.
+async fn write<T: Send + 'static>(app: &App, f: impl Fn(&mut Tx) -> Result<T> + Clone + Send + 'static) -> Result<T> {
+    loop {
+        match app.db.write(f.clone()).await {
+            Err(Error::Unavailable(_)) if !*app.stopping().borrow() => tokio::time::sleep(AGAIN).await,
+            other => return other,
+        }
     }
 }
 
@@ -67,11 +86,11 @@ async fn send(app: &App, claimed: outbox::Claimed) {
     let outbox::Claimed { id, attempts, mail } = claimed;
     let sent = timeout(MAIL_WITHIN, app.mailer.send(id, &mail)).await.unwrap_or_else(|_| Err(Error::internal("timed out")));
     let recorded = match sent {
-        Ok(()) => app.db.write(move |tx| outbox::sent(tx, id)).await,
+        Ok(()) => write(app, move |tx| outbox::sent(tx, id)).await,
         Err(err) => {
             let reason = err.detail();
             tracing::warn!(%id, attempts, reason, "a mail could not be sent");
-            app.db.write(move |tx| outbox::failed(tx, id, attempts, &reason)).await
+            write(app, move |tx| outbox::failed(tx, id, attempts, &reason)).await
         }
     };
     if let Err(err) = recorded {
@@ -90,14 +109,21 @@ async fn housekeeping(app: &App) {
     }
 }
 
-/// Writes what is gathered in memory, and prunes the event log.
+/// Writes what is gathered in memory, and deletes what is past its time.
 pub async fn tidy(app: &App) -> Result<()> {
     let seen = app.take_seen();
     for slice in seen.chunks(SLICE as usize) {
         let slice = slice.to_vec();
-        app.db.write(move |tx| accounts::seen(tx, &slice)).await?;
+        write(app, move |tx| accounts::seen(tx, &slice)).await?;
     }
-    let before = Time::now() - app.site.event_retention;
-    while app.db.write(move |tx| events::prune(tx, before, SLICE)).await? == SLICE as usize {}
+    let (now, events_before) = (Time::now(), Time::now() - app.site.event_retention);
+    in_slices(app, move |tx| events::prune(tx, events_before, SLICE)).await?;
+    in_slices(app, move |tx| sessions::prune(tx, now - KEPT, SLICE)).await?;
+    in_slices(app, move |tx| outbox::prune(tx, now - KEPT, SLICE)).await
+}
+
+/// Until a slice comes out short.
+async fn in_slices(app: &App, prune: impl Fn(&mut Tx) -> Result<usize> + Clone + Send + 'static) -> Result<()> {
+    while write(app, prune.clone()).await? >= SLICE as usize {}
     Ok(())
 }

@@ -93,12 +93,13 @@ pub async fn run(app: App, listener: TcpListener, shutdown: impl Future<Output =
         .await;
     app.stop();
     _ = jobs.await;
-    app.close_sockets();
-    _ = timeout(SOCKETS_WITHIN, sockets.recv()).await;
     if let Err(err) = jobs::tidy(&app).await {
         tracing::warn!(err = err.detail(), "the last housekeeping failed");
     }
-    tokio::task::spawn_blocking(move || app.close()).await.map_err(Error::internal)?;
+    let finishing = app.clone();
+    tokio::task::spawn_blocking(move || finishing.finish_writes()).await.map_err(Error::internal)?;
+    app.close_sockets(); // last, so that what was answered is pushed before
+    _ = timeout(SOCKETS_WITHIN, sockets.recv()).await;
     served.map_err(Error::internal)
 }
 
@@ -113,8 +114,15 @@ impl Acceptor for NoDelay {
     }
 
     async fn accept(&mut self) -> std::io::Result<(TcpStream, LocalAddr, RemoteAddr, Scheme)> {
-        let (stream, peer) = self.0.accept().await?;
-        stream.set_nodelay(true)?;
+        let (stream, peer) = match self.0.accept().await {
+            Ok(accepted) => accepted,
+            Err(err) => {
+                // Out of files, mostly: at once it would only fail again.
+                tokio::time::sleep(Duration::from_millis(100)).await;
+                return Err(err);
+            }
+        };
+        _ = stream.set_nodelay(true);
         Ok((stream, LocalAddr(self.0.local_addr()?.into()), RemoteAddr(peer.into()), Scheme::HTTP))
     }
 }

@@ -53,30 +53,31 @@ impl Limits {
         self.0.as_ref().map_or(Ok(()), |kept| check(&kept.addresses, &network(address)))
     }
 
-    /// Whether another log-in may be tried: 429 after too many failures. Never locks an account for others.
+    /// Counts an attempt to log in as failed until [`Limits::logged_in`] takes it back: attempts that run
+    /// at the same time count, too. 429 after too many; never locks an account for others.
     pub fn log_in(&self, address: IpAddr, email: &str) -> Result<()> {
         let Some(kept) = &self.0 else { return Ok(()) };
-        let failures = kept.failures.lock().expect("nothing panics while it holds this");
+        let mut failures = kept.failures.lock().expect("nothing panics while it holds this");
         for (key, most) in keys(address, email) {
-            if let Some((since, count)) = failures.get(&key)
-                && *count >= most
-                && since.elapsed() < MINUTE
-            {
+            let (since, count) = failures.entry(key).or_insert((Instant::now(), 0));
+            if since.elapsed() >= MINUTE {
+                (*since, *count) = (Instant::now(), 0);
+            }
+            if *count >= most {
                 return Err(Error::TooMany((MINUTE - since.elapsed()).as_secs() + 1));
             }
+        }
+        for (key, _) in keys(address, email) {
+            failures.entry(key).and_modify(|(_, count)| *count += 1);
         }
         Ok(())
     }
 
-    pub fn log_in_failed(&self, address: IpAddr, email: &str) {
+    pub fn logged_in(&self, address: IpAddr, email: &str) {
         let Some(kept) = &self.0 else { return };
         let mut failures = kept.failures.lock().expect("nothing panics while it holds this");
         for (key, _) in keys(address, email) {
-            let entry = failures.entry(key).or_insert((Instant::now(), 0));
-            if entry.0.elapsed() >= MINUTE {
-                *entry = (Instant::now(), 0);
-            }
-            entry.1 += 1;
+            failures.entry(key).and_modify(|(_, count)| *count = count.saturating_sub(1));
         }
     }
 
@@ -122,7 +123,10 @@ mod tests {
         let (here, there): (IpAddr, IpAddr) = ("192.0.2.1".parse().unwrap(), "192.0.2.2".parse().unwrap());
         for _ in 0..10 {
             limits.log_in(here, "ada@x.example").unwrap();
-            limits.log_in_failed(here, "ada@x.example");
+        }
+        for _ in 0..20 {
+            limits.log_in(there, "ada@x.example").unwrap();
+            limits.logged_in(there, "ada@x.example");
         }
         assert!(matches!(limits.log_in(here, "Ada@x.example"), Err(Error::TooMany(1..=61))));
         limits.log_in(there, "ada@x.example").unwrap();

@@ -7,6 +7,7 @@ use lettre::{
     message::{Mailbox, MultiPart, header},
 };
 use serde::{Deserialize, Serialize};
+use tokio::io::AsyncWriteExt;
 
 use crate::{
     error::{Error, Result},
@@ -160,7 +161,11 @@ impl Mailer {
                 let (draft, path) = (folder.join(format!(".{id}")), folder.join(format!("{id}.eml")));
                 let bytes = mail.message(id, &self.from)?.formatted();
                 // Named when whole: whoever watches the folder never reads half a mail.
-                tokio::fs::write(&draft, bytes).await.map_err(Error::internal)?;
+                let mut file = tokio::fs::OpenOptions::new();
+                let mut file =
+                    file.create(true).truncate(true).write(true).mode(0o600).open(&draft).await.map_err(Error::internal)?;
+                file.write_all(&bytes).await.map_err(Error::internal)?;
+                file.flush().await.map_err(Error::internal)?;
                 tokio::fs::rename(draft, path).await.map_err(Error::internal)
             }
             Transport::Smtp(smtp) => {
@@ -180,7 +185,8 @@ mod tests {
         let mail = invitation("a@b.example", "Evil\r\nBcc: c@d.example", "Ada", "http://x/");
         let from = "Tidings <tidings@localhost>".parse().unwrap();
         let text = String::from_utf8(mail.message(MailId::new(), &from).unwrap().formatted()).unwrap();
-        assert!(!text.lines().any(|line| line.starts_with("Bcc:")), "{text}");
+        let mut headers = text.lines().take_while(|line| !line.is_empty());
+        assert!(!headers.any(|line| line.starts_with("Bcc:")), "{text}");
     }
 
     #[test]

@@ -54,15 +54,17 @@ impl Api {
         let password = body.0.password.0;
         let right = app.verify(password.clone(), hash.clone()).await?;
         let Some(user) = user.filter(|_| right) else {
-            app.limits.log_in_failed(visitor.address, &email);
             return Err(Error::Unauthorized(sessions::WRONG_CREDENTIALS));
         };
+        app.limits.logged_in(visitor.address, &email);
         let site = app.site.clone();
         let logged = hash.clone();
         let started = app.db.write(move |tx| sessions::log_in(tx, &site, user.id, &logged, &visitor.device)).await?;
         if secret::is_outdated(&hash) {
-            let newer = app.hash(password).await?;
-            app.db.write(move |tx| accounts::rehash(tx, user.id, &hash, &newer)).await?;
+            // The log-in stands, whatever becomes of this.
+            if let Ok(newer) = app.hash(password).await {
+                _ = app.db.write(move |tx| accounts::rehash(tx, user.id, &hash, &newer)).await;
+            }
         }
         Ok(ok("Login successful", started.into()))
     }
@@ -93,9 +95,9 @@ impl Api {
         app.limits.log_in(visitor.address, &user.email)?;
         let PasswordChange { old_password: Text(old), new_password: Text(new) } = body.0;
         if !app.verify(old.clone(), user.password_hash.clone()).await? {
-            app.limits.log_in_failed(visitor.address, &user.email);
             return Err(WRONG);
         }
+        app.limits.logged_in(visitor.address, &user.email);
         accounts::check_password(&new, &user.email, &user.username).map_err(Error::Invalid)?;
         if new == old {
             return Err(Error::invalid("the new password is the old one"));

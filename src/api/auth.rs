@@ -28,21 +28,35 @@ pub struct Bearer(pub Caller);
 pub struct NotificationToken(pub Caller);
 
 async fn by_bearer(req: &Request, bearer: BearerToken) -> poem::Result<Caller> {
-    Ok(authenticate(app(req), &bearer.token)?)
+    Ok(authenticate(req, &bearer.token)?)
 }
 
 async fn by_notification_token(req: &Request, key: ApiKey) -> poem::Result<Caller> {
     let app = app(req);
     let known = app.db.read(|conn| sessions::find_by_notification_token(conn, &key.key))?;
-    let known = known.ok_or(Error::Unauthorized("The notification token is invalid"))?;
+    let Some(known) = known else {
+        app.limits.address(address(req))?;
+        return Err(Error::Unauthorized("The notification token is invalid").into());
+    };
     app.limits.session(known.session)?;
     Ok(known)
 }
 
-fn authenticate(app: &App, token: &str) -> Result<Caller> {
-    const INVALID: Error = Error::Unauthorized("The access token is invalid or expired");
-    let claims: AccessClaims = app.site.keys.access.verify(token, Some(sessions::AUDIENCE)).map_err(|_| INVALID)?;
-    app.caller(claims.sid)?.filter(|caller| caller.user == claims.sub).ok_or(INVALID)
+/// A refused token counts towards its address's rate.
+fn authenticate(req: &Request, token: &str) -> Result<Caller> {
+    let app = app(req);
+    let claims = app.site.keys.access.verify::<AccessClaims>(token, Some(sessions::AUDIENCE));
+    let caller = match claims {
+        Ok(claims) => app.caller(claims.sid)?.filter(|caller| caller.user == claims.sub),
+        Err(_) => None,
+    };
+    match caller {
+        Some(caller) => Ok(caller),
+        None => {
+            app.limits.address(address(req))?;
+            Err(Error::Unauthorized("The access token is invalid or expired"))
+        }
+    }
 }
 
 fn app(req: &Request) -> &App {
@@ -59,13 +73,13 @@ impl<'a> FromRequest<'a> for MaybeBearer {
             Some(value) => {
                 let token = value.split_once(' ').filter(|(scheme, _)| scheme.eq_ignore_ascii_case("bearer"));
                 let (_, token) = token.ok_or(Error::Unauthorized("A bearer token is required"))?;
-                Ok(MaybeBearer(Some(authenticate(app(req), token.trim())?)))
+                Ok(MaybeBearer(Some(authenticate(req, token.trim())?)))
             }
         }
     }
 }
 
-/// Where a request comes from. One without a session counts towards its address's rate.
+/// Where a request comes from, of an operation that needs no session: it counts towards the address's rate.
 pub struct Visitor {
     pub address: IpAddr,
     pub device: Device,
@@ -74,9 +88,7 @@ pub struct Visitor {
 impl<'a> FromRequest<'a> for Visitor {
     async fn from_request(req: &'a Request, _: &mut RequestBody) -> poem::Result<Self> {
         let address = address(req);
-        if req.header(header::AUTHORIZATION).is_none() {
-            app(req).limits.address(address)?;
-        }
+        app(req).limits.address(address)?;
         let user_agent = req.header(header::USER_AGENT).unwrap_or_default().to_owned();
         Ok(Visitor { address, device: Device { user_agent, address: address.to_string() } })
     }

@@ -1,6 +1,6 @@
 //! Request bodies: read with a limit, strict in their types, refused in the documented words.
 
-use std::{borrow::Cow, ops::Deref};
+use std::{borrow::Cow, ops::Deref, time::Duration};
 
 use poem::{Request, RequestBody, error::ReadBodyError};
 use poem_openapi::{
@@ -10,16 +10,20 @@ use poem_openapi::{
     types::{ParseError, ParseFromJSON, ParseFromParameter, ParseResult, ToJSON, Type},
 };
 use serde_json::Value;
+use tokio::time::timeout;
 
 use crate::error::Error;
 
 /// Bytes of a request body.
 const MAX: usize = 1 << 20;
+/// For all of it to arrive.
+const READ_WITHIN: Duration = Duration::from_secs(30);
 /// Nested arrays and objects.
 const DEPTH: usize = 64;
 
-/// A JSON body. None at all counts as `{}`, so that a body of optional fields may be left out.
-pub struct Body<T>(pub T);
+/// A JSON body, and its length in bytes. None at all counts as `{}`, so that a body of optional fields may
+/// be left out.
+pub struct Body<T>(pub T, pub usize);
 
 impl<T> Deref for Body<T> {
     type Target = T;
@@ -43,10 +47,11 @@ impl<'a, T: ParseFromJSON> ApiExtractor<'a> for Body<T> {
     }
 
     async fn from_request(req: &'a Request, body: &mut RequestBody, _: ExtractParamOptions<()>) -> poem::Result<Self> {
-        let bytes = match body.take()?.into_bytes_limit(MAX).await {
-            Ok(bytes) => bytes,
-            Err(ReadBodyError::PayloadTooLarge) => return Err(Error::TooLarge(MAX).into()),
-            Err(err) => return Err(Error::bad_request(format!("The request body could not be read: {err}")).into()),
+        let bytes = match timeout(READ_WITHIN, body.take()?.into_bytes_limit(MAX)).await {
+            Ok(Ok(bytes)) => bytes,
+            Ok(Err(ReadBodyError::PayloadTooLarge)) => return Err(Error::TooLarge(MAX).into()),
+            Err(_) => return Err(Error::bad_request("The request body did not arrive in time").into()),
+            Ok(Err(err)) => return Err(Error::bad_request(format!("The request body could not be read: {err}")).into()),
         };
         let value = if bytes.is_empty() {
             Value::Object(Default::default())
@@ -60,7 +65,7 @@ impl<'a, T: ParseFromJSON> ApiExtractor<'a> for Body<T> {
             serde_json::from_slice(&bytes).map_err(|err| Error::bad_request(format!("The request body is not JSON: {err}")))?
         };
         match T::parse_from_json(Some(value)) {
-            Ok(parsed) => Ok(Body(parsed)),
+            Ok(parsed) => Ok(Body(parsed, bytes.len())),
             Err(err) => Err(Faulty(format!("The request body is faulty: {}", plain(err.message()))).into()),
         }
     }

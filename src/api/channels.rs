@@ -36,7 +36,7 @@ impl Api {
     /// The caller becomes its owner and a member; `userIds` become members. Needs `create:channels`.
     #[oai(path = "/channels", method = "post", tag = "Tag::Channels")]
     async fn create(&self, caller: Bearer, app: Data<&App>, body: Body<NewChannel>) -> Result<Created<Channel>> {
-        let body = body.0;
+        let Body(body, bytes) = body;
         let new = channels::New {
             organisation: body.organisation_id,
             name: body.name.0,
@@ -45,7 +45,7 @@ impl Api {
             username: body.username.or(body.also_username).map(|name| name.0).filter(|name| !name.is_empty()),
             users: body.user_ids.unwrap_or_default(),
         };
-        let made = app.db.write_sized(new.users.len() * 16 + 1024, move |tx| channels::create(tx, caller.0, new)).await?;
+        let made = app.db.write_sized(bytes, move |tx| channels::create(tx, caller.0, new)).await?;
         Ok(created("Channel created successfully", Channel::new(&app.site, made)))
     }
 
@@ -106,7 +106,7 @@ impl Api {
         let text = |field: Option<Text>| field.map(|text| text.0);
         let EditChannel { name, description, topic, is_private } = body.0;
         let edit = channels::Edit { name: text(name), description: text(description), topic: text(topic), is_private };
-        let edited = app.db.write_sized(4096, move |tx| channels::update(tx, caller.0, *id, edit)).await?;
+        let edited = app.db.write_sized(body.1, move |tx| channels::update(tx, caller.0, *id, edit)).await?;
         Ok(ok("Channel updated successfully", Channel::new(&app.site, edited)))
     }
 
@@ -132,7 +132,7 @@ impl Api {
     ) -> Result<Success<Membership>> {
         let caller = caller.0;
         let name = body.0.username.map(|name| name.0).filter(|name| !name.is_empty());
-        let (channel, at) = app.db.write(move |tx| channel_members::join(tx, caller, *id, name.as_deref())).await?;
+        let (channel, at) = app.db.write_sized(body.1, move |tx| channel_members::join(tx, caller, *id, name.as_deref())).await?;
         Ok(ok("User joined channel successfully", Membership::new(channel, caller.user, at)))
     }
 
@@ -158,7 +158,7 @@ impl Api {
         #[oai(name = "channelId")] id: Path<ChannelId>,
         body: Body<NewName>,
     ) -> Result<Done> {
-        app.db.write(move |tx| channel_members::rename(tx, caller.0, *id, &body.username)).await?;
+        app.db.write_sized(body.1, move |tx| channel_members::rename(tx, caller.0, *id, &body.username)).await?;
         Ok(done("Username updated successfully"))
     }
 

@@ -6,7 +6,7 @@ use futures_util::FutureExt;
 use poem::{
     Endpoint, IntoResponse, Request, Response,
     error::{MethodNotAllowedError, NotFoundError},
-    http::{HeaderValue, Method, StatusCode, header},
+    http::{HeaderValue, StatusCode, header},
 };
 use poem_openapi::{
     ApiResponse, Object,
@@ -17,7 +17,7 @@ use poem_openapi::{
 };
 
 use super::body::Faulty;
-use crate::{error::Error, id::SessionId};
+use crate::error::Error;
 
 #[derive(Object)]
 pub struct Envelope<T: Type + ParseFromJSON + ToJSON> {
@@ -233,13 +233,12 @@ impl<E: Endpoint> Endpoint for Enveloped<E> {
     async fn call(&self, mut req: Request) -> poem::Result<Response> {
         rewrite(&mut req);
         let path = req.uri().path().to_owned();
-        let is_head = req.method() == Method::HEAD;
         let failed = match AssertUnwindSafe(self.inner.call(req)).catch_unwind().await {
             Ok(Ok(response)) => return Ok(response.into_response()),
             Ok(Err(err)) => err,
             Err(_) => Error::internal("the handler panicked").into(),
         };
-        let method_is_wrong = failed.is::<MethodNotAllowedError>() || (is_head && failed.is::<NotFoundError>());
+        let method_is_wrong = failed.is::<MethodNotAllowedError>();
         let mut response = failure(failed, &path);
         if method_is_wrong && let Ok(allow) = HeaderValue::from_str(&self.allow(&path)) {
             response.headers_mut().insert(header::ALLOW, allow);
@@ -276,7 +275,7 @@ pub fn failure(err: poem::Error, path: &str) -> Response {
     let as_list = lists_errors(path);
     let failure = translate(err);
     let status = failure.status();
-    let request = SessionId::new(); // any fresh identifier
+    let request = uuid::Uuid::now_v7();
     if let Error::Internal { .. } = failure {
         tracing::error!(%request, err = failure.detail(), "request failed");
     }

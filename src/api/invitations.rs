@@ -33,9 +33,8 @@ impl Api {
         let NewInvitations { org_id, emails, role } = body.0;
         let emails: Vec<String> = emails.into_iter().map(|email| email.0).collect();
         let role = role.map_or_else(|| "member".to_owned(), |role| role.0);
-        let bytes = emails.iter().map(String::len).sum();
         let (invitations, errors) =
-            app.db.write_sized(bytes, move |tx| invitations::create(tx, &site, caller.0, org_id, &emails, &role)).await?;
+            app.db.write_sized(body.1, move |tx| invitations::create(tx, &site, caller.0, org_id, &emails, &role)).await?;
         let invitations = invitations.into_iter().map(Invitation::from).collect();
         Ok(created("Invitations created successfully", Invitations { invitations, errors }))
     }
@@ -54,14 +53,16 @@ impl Api {
     ) -> Result<Success<LoggedIn>> {
         let (site, token) = (app.site.clone(), body.0.token.0);
         if let Some(caller) = caller.0 {
-            let started = app.db.write(move |tx| invitations::accept(tx, &site, caller, &token, &visitor.device)).await?;
+            let started =
+                app.db.write_sized(body.1, move |tx| invitations::accept(tx, &site, caller, &token, &visitor.device)).await?;
             return Ok(ok("User invited successfully", LoggedIn::from(started).with_password(String::new())));
         }
         // Before the costly hash: is there anything to accept?
         app.db.read(|conn| invitations::require_no_account(conn, &invitations::open(conn, &token)?))?;
         let password = secret::random_token();
         let hash = app.hash(password.clone()).await?;
-        let started = app.db.write(move |tx| invitations::accept_as_new(tx, &site, &token, &hash, &visitor.device)).await?;
+        let started =
+            app.db.write_sized(body.1, move |tx| invitations::accept_as_new(tx, &site, &token, &hash, &visitor.device)).await?;
         Ok(ok("User invited successfully", LoggedIn::from(started).with_password(password)))
     }
 }

@@ -56,9 +56,9 @@ impl Api {
         /// From 1; default 1.
         page: Query<Option<u32>>,
         /// Up to 200; default 20.
-        page_size: Query<Option<u32>>,
+        page_size: Query<Option<u64>>,
         /// Another name for `page_size`.
-        limit: Query<Option<u32>>,
+        limit: Query<Option<u64>>,
     ) -> Result<Paged<Vec<Member>, Pagination>> {
         let page = self::page(*page, page_size.or(*limit), PAGE, LARGEST_PAGE)?;
         let (listed, total) = app.db.read(|conn| members::list(conn, caller.0, *org_id, page))?;

@@ -12,7 +12,7 @@ use super::{
     auth::Bearer,
     body::{Body, Text, example},
     envelope::{Created, Success, created, ok},
-    page,
+    size,
 };
 use crate::{
     app::App,
@@ -48,7 +48,7 @@ impl Api {
     ) -> Result<Created<Message>> {
         let NewMessage { content, thread_id, id } = body.0;
         let new = New { content: content.0, thread: thread_id, id };
-        let posted = app.db.write_sized(new.content.len(), move |tx| messages::create(tx, caller.0, *channel_id, &new)).await?;
+        let posted = app.db.write_sized(body.1, move |tx| messages::create(tx, caller.0, *channel_id, &new)).await?;
         Ok(created("Message created successfully", posted.into()))
     }
 
@@ -66,7 +66,7 @@ impl Api {
     ) -> Result<Success<Message>> {
         let EditMessage { content, message_id, thread_id } = body.0;
         let edit = Edit { content: content.0, message: message_id, thread: thread_id };
-        let edited = app.db.write_sized(edit.content.len(), move |tx| messages::edit(tx, caller.0, *channel_id, &edit)).await?;
+        let edited = app.db.write_sized(body.1, move |tx| messages::edit(tx, caller.0, *channel_id, &edit)).await?;
         Ok(ok("Message updated successfully", edited.into()))
     }
 
@@ -80,13 +80,13 @@ impl Api {
         app: Data<&App>,
         channel_id: Path<ChannelId>,
         /// Up to 200; default 50.
-        limit: Query<Option<u32>>,
+        limit: Query<Option<u64>>,
         /// Only messages older than this one.
         before: Query<Option<MessageId>>,
         /// Only messages newer than this one; the ones right after it.
         after: Query<Option<MessageId>>,
     ) -> Result<Json<MessageList>> {
-        let limit = page(None, *limit, PAGE, LARGEST_PAGE)?.size;
+        let limit = size(*limit, PAGE, LARGEST_PAGE)?;
         let range = Range { before: *before, after: *after, limit };
         let listed = app.db.read(|conn| messages::list(conn, caller.0, *channel_id, &range))?;
         Ok(Json(MessageList { messages: listed.into_iter().map(Message::from).collect() }))

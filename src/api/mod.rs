@@ -20,7 +20,13 @@ use poem::{
 use poem_openapi::{OpenApiService, Tags};
 
 use self::envelope::Enveloped;
-use crate::{app::App, domain::members::Page, error::Result, push::socket, web};
+use crate::{
+    app::App,
+    domain::members::Page,
+    error::{Error, Result},
+    push::socket,
+    web,
+};
 
 #[derive(Tags)]
 enum Tag {
@@ -129,6 +135,15 @@ fn allow(headers: &mut HeaderMap, origin: &str) {
 }
 
 /// `page` and `page_size` (or `limit`) of a list, with its defaults.
-fn page(number: Option<u32>, size: Option<u32>, default: u32, largest: u32) -> Result<Page> {
-    Page::new(number.unwrap_or(1), size.unwrap_or(default), largest)
+fn page(number: Option<u32>, size: Option<u64>, default: u32, largest: u32) -> Result<Page> {
+    Page::new(number.unwrap_or(1), self::size(size, default, largest)?)
+}
+
+/// Over the limit it is cut; below 1 is 400.
+fn size(asked: Option<u64>, default: u32, largest: u32) -> Result<u32> {
+    match asked {
+        None => Ok(default),
+        Some(0) => Err(Error::bad_request("a page's size starts at 1")),
+        Some(asked) => Ok(asked.min(largest.into()) as u32),
+    }
 }

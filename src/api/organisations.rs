@@ -27,7 +27,7 @@ impl Api {
     /// The caller becomes its owner and first member, and gets a channel `general`.
     #[oai(path = "/organisations", method = "post", tag = "Tag::Organisations")]
     async fn create(&self, caller: Bearer, app: Data<&App>, body: Body<EditOrganisation>) -> Result<Created<Organisation>> {
-        let made = app.db.write(move |tx| organisations::create(tx, caller.0, body.0.into())).await?;
+        let made = app.db.write_sized(body.1, move |tx| organisations::create(tx, caller.0, body.0.into())).await?;
         Ok(created("Organization created successfully", made.into()))
     }
 
@@ -54,7 +54,7 @@ impl Api {
         #[oai(name = "orgId")] id: Path<OrganisationId>,
         body: Body<EditOrganisation>,
     ) -> Result<Success<Organisation>> {
-        let edited = app.db.write(move |tx| organisations::update(tx, caller.0, *id, body.0.into())).await?;
+        let edited = app.db.write_sized(body.1, move |tx| organisations::update(tx, caller.0, *id, body.0.into())).await?;
         Ok(ok("Organization updated successfully", edited.into()))
     }
 

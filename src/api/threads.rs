@@ -11,7 +11,7 @@ use super::{
     auth::Bearer,
     envelope::{Success, ok},
     messages::Mention,
-    page,
+    page, size,
 };
 use crate::{
     app::App,
@@ -44,12 +44,12 @@ impl Api {
         /// From 1; default 1.
         page: Query<Option<u32>>,
         /// Up to 200; default 50.
-        limit: Query<Option<u32>>,
+        limit: Query<Option<u64>>,
         /// Replies shown with each thread: up to 200; default 5.
-        messages: Query<Option<u32>>,
+        messages: Query<Option<u64>>,
     ) -> Result<Success<Vec<Thread>>> {
         let page = self::page(*page, *limit, PAGE, LARGEST_PAGE)?;
-        let replies = messages.unwrap_or(REPLIES).min(MOST_REPLIES);
+        let replies = size(*messages, REPLIES, MOST_REPLIES)?;
         let listed = app.db.read(|conn| threads::list_all(conn, caller.0, *id, page, replies))?;
         Ok(ok("Data retrieved successfully", listed.into_iter().map(Thread::from).collect()))
     }
@@ -66,12 +66,12 @@ impl Api {
         /// From 1; default 1.
         page: Query<Option<u32>>,
         /// Up to 200; default 50.
-        limit: Query<Option<u32>>,
+        limit: Query<Option<u64>>,
         /// Replies shown with each thread: up to 200; default 5.
-        messages: Query<Option<u32>>,
+        messages: Query<Option<u64>>,
     ) -> Result<Success<Vec<Thread>>> {
         let page = self::page(*page, *limit, PAGE, LARGEST_PAGE)?;
-        let replies = messages.unwrap_or(REPLIES).min(MOST_REPLIES);
+        let replies = size(*messages, REPLIES, MOST_REPLIES)?;
         let listed = app.db.read(|conn| threads::list(conn, caller.0, *id, page, replies))?;
         Ok(ok("Data retrieved successfully", listed.into_iter().map(Thread::from).collect()))
     }

@@ -54,6 +54,11 @@ impl Checkpoints {
         self.shared.wal.load(Relaxed)
     }
 
+    /// After a checkpoint by the writer itself.
+    pub fn note_wal(&self, bytes: u64) {
+        self.shared.wal.store(bytes, Relaxed);
+    }
+
     pub fn disk_is_full(&self) -> bool {
         self.shared.full.load(Relaxed)
     }
@@ -67,13 +72,19 @@ impl Checkpoints {
 fn tick(conn: &Connection, shared: &Shared, path: &PathBuf) {
     if shared.dirty.swap(false, Relaxed) {
         match checkpoint(conn, "passive") {
-            Ok((wal, moved_all)) => {
-                shared.wal.store(wal, Relaxed);
+            Ok(Checkpoint { wal, moved_all }) => {
+                if let Some(wal) = wal {
+                    shared.wal.store(wal, Relaxed);
+                }
                 if !moved_all {
-                    shared.dirty.store(true, Relaxed); // a reader was in the way
+                    shared.dirty.store(true, Relaxed); // a reader or a writer was in the way
                 }
             }
-            Err(err) => tracing::error!(%err, "checkpoint failed"),
+            Err(err) => {
+                tracing::error!(%err, "checkpoint failed");
+                exit_on_broken_disk(&err);
+                shared.dirty.store(true, Relaxed);
+            }
         }
     }
     if let Ok(disk) = rustix::fs::statvfs(path) {
@@ -85,10 +96,25 @@ fn tick(conn: &Connection, shared: &Shared, path: &PathBuf) {
     }
 }
 
-/// Returns the bytes of live frames, and whether all of them were moved.
-pub(super) fn checkpoint(conn: &Connection, mode: &str) -> rusqlite::Result<(u64, bool)> {
+/// What a checkpoint came to.
+pub(super) struct Checkpoint {
+    /// Bytes of the frames in the WAL; none when another checkpoint was running.
+    pub wal: Option<u64>,
+    pub moved_all: bool,
+}
+
+pub(super) fn checkpoint(conn: &Connection, mode: &str) -> rusqlite::Result<Checkpoint> {
     conn.query_row(&format!("pragma wal_checkpoint({mode})"), [], |row| {
-        let (frames, moved): (i64, i64) = (row.get(1)?, row.get(2)?);
-        Ok((frames.max(0) as u64 * 4096, frames == moved))
+        let (busy, frames, moved): (bool, i64, i64) = (row.get(0)?, row.get(1)?, row.get(2)?);
+        Ok(Checkpoint { wal: u64::try_from(frames).ok().map(|frames| frames * 4096), moved_all: !busy && frames == moved })
     })
+}
+
+/// After a failed fsync nobody knows what is on the disk; only a restart settles it, from the WAL.
+pub(super) fn exit_on_broken_disk(err: &rusqlite::Error) {
+    if err.sqlite_error_code() == Some(rusqlite::ErrorCode::SystemIoFailure) {
+        tracing::error!(%err, "input/output error on the database: a restart settles what was written");
+        std::thread::sleep(Duration::from_millis(200)); // the answers that say so leave first
+        std::process::exit(74); // EX_IOERR
+    }
 }

@@ -61,9 +61,8 @@ impl Db {
     pub fn read<T>(&self, f: impl FnOnce(&Connection) -> Result<T>) -> Result<T> {
         let conn = self.readers.get().map_err(|_| Error::Unavailable("the server is overloaded, try again"))?;
         conn.prepare_cached("begin")?.execute([])?;
-        let result = f(&conn);
-        conn.prepare_cached("rollback")?.execute([])?;
-        result
+        let read = Reading(&conn);
+        f(read.0)
     }
 
     /// Runs `f` on the writer's thread; returns once its transaction is on disk.
@@ -101,9 +100,24 @@ impl Db {
     }
 }
 
+/// Ends the transaction of a read, also when the read panics: the connection goes back to the pool.
+struct Reading<'a>(&'a Connection);
+
+impl Drop for Reading<'_> {
+    fn drop(&mut self) {
+        if let Err(err) = self.0.prepare_cached("rollback").and_then(|mut rollback| rollback.execute([])) {
+            tracing::error!(%err, "a read transaction did not end");
+        }
+    }
+}
+
 /// One write transaction of another process (a command beside a running server), or of no server at all.
 pub fn write_once<T>(folder: &Path, f: impl FnOnce(&mut Tx) -> Result<T>) -> Result<T> {
     let path = folder.join(FILE);
+    let have = version(folder)?;
+    if have != 0 && have < newest_version() {
+        return Err(Error::bad_request("the database has an older schema: start the server, or run `tidings migrate up`"));
+    }
     let mut conn = connect(&path, OpenFlags::default())?;
     schema::migrate(&mut conn, &path)?;
     let transaction = conn.transaction_with_behavior(rusqlite::TransactionBehavior::Immediate)?;
@@ -120,6 +134,7 @@ pub fn version(folder: &Path) -> Result<Version> {
 
 /// Brings the database to the newest schema; returns the version before and after.
 pub fn migrate(folder: &Path) -> Result<(Version, Version)> {
+    let _lock = lock(folder)?; // not under a running server
     let before = version(folder)?;
     let path = folder.join(FILE);
     schema::migrate(&mut connect(&path, OpenFlags::default())?, &path)?;
@@ -139,9 +154,10 @@ pub struct FolderLock {
 }
 
 pub fn lock(folder: &Path) -> Result<FolderLock> {
+    use std::os::unix::fs::OpenOptionsExt;
     let path = folder.join("tidings.lock");
     let unusable = |err| Error::bad_request(format!("can't write to the data folder {}: {err}", folder.display()));
-    let file = File::options().create(true).truncate(false).write(true).open(path).map_err(unusable)?;
+    let file = File::options().create(true).truncate(false).write(true).mode(0o600).open(path).map_err(unusable)?;
     match file.try_lock() {
         Ok(()) => Ok(FolderLock { _file: file }),
         Err(TryLockError::WouldBlock) => {
@@ -182,9 +198,13 @@ pub fn secret_key(folder: &Path) -> Result<[u8; 32]> {
 }
 
 fn connect(path: &Path, flags: OpenFlags) -> Result<Connection> {
-    let unusable = |err| Error::bad_request(format!("can't open the database {}: {err}", path.display()));
-    let conn = Connection::open_with_flags(path, flags).map_err(unusable)?;
-    prepare(&conn).map_err(unusable)?;
+    use std::os::unix::fs::OpenOptionsExt;
+    let unusable = |err: &dyn std::fmt::Display| Error::bad_request(format!("can't open the database {}: {err}", path.display()));
+    // SQLite would make it readable for all, and gives its WAL the same mode.
+    let made = File::options().create(true).truncate(false).write(true).mode(0o600).open(path);
+    made.map_err(|err| unusable(&err))?;
+    let conn = Connection::open_with_flags(path, flags).map_err(|err| unusable(&err))?;
+    prepare(&conn).map_err(|err| unusable(&err))?;
     Ok(conn)
 }
 

@@ -30,9 +30,14 @@ pub(super) fn migrate(conn: &mut Connection, path: &Path) -> Result<()> {
     }
     if have > 0 {
         let snapshot = path.with_extension(format!("before-version-{NEWEST}.db"));
+        _ = std::fs::remove_file(&snapshot); // of an attempt that failed
         conn.execute("vacuum into ?1", [snapshot.to_string_lossy()])?;
     }
-    Migrations::from_slice(STEPS).to_latest(conn).map_err(Error::internal)
+    match Migrations::from_slice(STEPS).to_latest(conn) {
+        // Another process made the same new database at the same moment.
+        Err(_) if user_version(conn)? == NEWEST => Ok(()),
+        other => other.map_err(Error::internal),
+    }
 }
 
 pub(super) fn version(path: &Path) -> Result<Version> {

@@ -16,11 +16,11 @@ use std::{
     time::{Duration, Instant},
 };
 
-use rusqlite::{Connection, ErrorCode};
+use rusqlite::Connection;
 use tokio::sync::oneshot;
 
 use super::{
-    checkpoint::{Checkpoints, checkpoint},
+    checkpoint::{Checkpoint, Checkpoints, checkpoint, exit_on_broken_disk},
     log,
     tx::Tx,
 };
@@ -47,7 +47,27 @@ pub(super) const UNKNOWN: Error = Error::Unavailable("the outcome of this write 
 
 struct Job {
     run: Box<dyn FnOnce(&mut Tx) -> Ran + Send>,
+    /// Given back when the job is taken, or dropped.
+    _bytes: Reserved,
+}
+
+/// A job's share of the queue's bytes.
+struct Reserved {
+    queued: Arc<AtomicUsize>,
     bytes: usize,
+}
+
+impl Reserved {
+    fn new(queued: &Arc<AtomicUsize>, bytes: usize) -> Option<Reserved> {
+        let reserved = Reserved { queued: queued.clone(), bytes };
+        (queued.fetch_add(bytes, Relaxed) <= QUEUE_BYTES).then_some(reserved)
+    }
+}
+
+impl Drop for Reserved {
+    fn drop(&mut self) {
+        self.queued.fetch_sub(self.bytes, Relaxed);
+    }
 }
 
 /// A job that ran: whether to keep what it did, and how to answer once the batch's fate is known.
@@ -70,13 +90,13 @@ impl Writer {
         let queued_bytes = Arc::new(AtomicUsize::new(0));
         let checkpoints = Arc::new(checkpoints);
         let mut state = Thread {
-            last_seq: log::last_seq(&conn)?,
+            // In this order: a commit of another process between the two is seen as foreign.
             data_version: data_version(&conn)?,
+            last_seq: log::last_seq(&conn)?,
             next_truncate: WAL_LIMIT,
             conn,
             after_commit,
             checkpoints: checkpoints.clone(),
-            queued_bytes: queued_bytes.clone(),
         };
         let run = move || {
             // Effects that never reach the publisher would be pushes lost: better to start again from the log.
@@ -98,10 +118,7 @@ impl Writer {
         if self.checkpoints.disk_is_full() {
             return Err(FULL);
         }
-        if self.queued_bytes.fetch_add(bytes, Relaxed) > QUEUE_BYTES {
-            self.queued_bytes.fetch_sub(bytes, Relaxed);
-            return Err(BUSY);
-        }
+        let reserved = Reserved::new(&self.queued_bytes, bytes).ok_or(BUSY)?;
         let (answer, receiver) = oneshot::channel();
         let run = Box::new(move |tx: &mut Tx| {
             let result =
@@ -109,12 +126,9 @@ impl Writer {
             Ran { keep: result.is_ok(), answer: Box::new(move |batch| _ = answer.send(batch.and(result))) }
         });
         let queue = self.queue.lock().expect("nothing panics while it holds this").clone();
-        match queue.map(|queue| queue.try_send(Job { run, bytes })) {
+        match queue.map(|queue| queue.try_send(Job { run, _bytes: reserved })) {
             Some(Ok(())) => Ok(receiver),
-            Some(Err(TrySendError::Full(_) | TrySendError::Disconnected(_))) | None => {
-                self.queued_bytes.fetch_sub(bytes, Relaxed);
-                Err(BUSY)
-            }
+            Some(Err(TrySendError::Full(_) | TrySendError::Disconnected(_))) | None => Err(BUSY),
         }
     }
 
@@ -135,7 +149,6 @@ struct Thread {
     conn: Connection,
     after_commit: AfterCommit,
     checkpoints: Arc<Checkpoints>,
-    queued_bytes: Arc<AtomicUsize>,
     /// The last row of the event log that was handed to the publisher.
     last_seq: i64,
     /// Changes when another connection commits.
@@ -156,8 +169,13 @@ impl Thread {
             }
             self.truncate_wal();
         }
-        if let Err(err) = checkpoint(&self.conn, "truncate") {
-            tracing::warn!(%err, "the last checkpoint failed; the next start does it");
+        // The checkpoint thread may be at it.
+        for _ in 0..10 {
+            match checkpoint(&self.conn, "truncate") {
+                Ok(Checkpoint { moved_all: true, .. }) => return,
+                Ok(_) => std::thread::sleep(Duration::from_millis(20)),
+                Err(err) => return tracing::warn!(%err, "the last checkpoint failed; the next start does it"),
+            }
         }
     }
 
@@ -190,16 +208,13 @@ impl Thread {
         for answer in answers {
             answer(if outcome.is_none() { Ok(()) } else { Err(UNKNOWN) });
         }
-        if let Some(rusqlite::Error::SqliteFailure(err, _)) = outcome
-            && err.code == ErrorCode::SystemIoFailure
-        {
-            // After a failed fsync a row may or may not come back; only a restart settles it from the WAL.
-            tracing::error!("input/output error while committing: restarting settles what was written");
-            std::process::exit(74); // EX_IOERR
+        if let Some(err) = outcome {
+            exit_on_broken_disk(&err);
         }
     }
 
-    /// Runs waiting jobs in one transaction. Every job that was taken has its answer in `answers`.
+    /// Runs waiting jobs in one transaction, with their answers in `answers`; a job dropped without one is
+    /// answered 503 all the same.
     fn transaction(
         &mut self,
         first: Option<Job>,
@@ -207,12 +222,7 @@ impl Thread {
         answers: &mut Vec<Box<dyn FnOnce(Result<()>)>>,
     ) -> rusqlite::Result<Vec<Effect>> {
         let mut effects = Vec::new();
-        if let Err(err) = execute(&self.conn, "begin immediate") {
-            if let Some(job) = first {
-                self.queued_bytes.fetch_sub(job.bytes, Relaxed); // dropping it answers 503
-            }
-            return Err(err);
-        }
+        execute(&self.conn, "begin immediate")?;
         // Inside the transaction nobody else can write, so nothing comes between this look and our rows.
         let version = data_version(&self.conn)?;
         if version != self.data_version {
@@ -222,7 +232,6 @@ impl Thread {
         let started = Instant::now();
         let mut next = first;
         while let Some(job) = next.take() {
-            self.queued_bytes.fetch_sub(job.bytes, Relaxed);
             execute(&self.conn, "savepoint job")?;
             let mark = effects.len();
             let Ran { keep, answer } = (job.run)(&mut Tx::new(&self.conn, &mut effects));
@@ -256,8 +265,15 @@ impl Thread {
         // Short: with five seconds one long reader froze all writes for five seconds.
         _ = self.conn.busy_timeout(Duration::from_millis(100));
         self.next_truncate = match checkpoint(&self.conn, "truncate") {
-            Ok((_, true)) => WAL_LIMIT,
-            _ => wal + WAL_LIMIT,
+            Ok(Checkpoint { wal: Some(left), moved_all: true }) => {
+                self.checkpoints.note_wal(left);
+                WAL_LIMIT
+            }
+            Ok(_) => wal + WAL_LIMIT,
+            Err(err) => {
+                exit_on_broken_disk(&err);
+                wal + WAL_LIMIT
+            }
         };
         _ = self.conn.busy_timeout(Duration::from_secs(5));
         self.checkpoints.wake();

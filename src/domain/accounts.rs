@@ -58,15 +58,17 @@ impl New {
         Ok(New {
             email: domain::email_address(email).ok_or("email is not a valid e-mail address")?,
             username: username.filter(|name| !name.is_empty()).map(check_username).transpose()?,
-            first_name: domain::trimmed(first_name, "first_name", 100)?.to_owned(),
-            last_name: domain::trimmed(last_name, "last_name", 100)?.to_owned(),
+            first_name: domain::one_line(first_name, "first_name", 100)?.to_owned(),
+            last_name: domain::one_line(last_name, "last_name", 100)?.to_owned(),
             role: PlatformRole::User,
         })
     }
 
     /// 8 to 128 characters, not among the most common ones, not the address or the name.
     pub fn check_password(&self, password: &str) -> Result<(), String> {
-        check_password(password, &self.email, self.username.as_deref().unwrap_or_default())
+        // The name that will be made from the address, where none is given.
+        let local = self.email.split('@').next().unwrap_or_default();
+        check_password(password, &self.email, self.username.as_deref().unwrap_or(local))
     }
 }
 
@@ -113,9 +115,14 @@ pub fn register(tx: &mut Tx, site: &Site, new: &New, password_hash: &str) -> Res
         return Err(Error::Forbidden("Registration is by invitation only"));
     }
     let user = create(tx, new, password_hash)?;
-    let token = sessions::one_time_token(tx, user, "email_verification", site.verification_lifetime)?;
-    outbox::queue(tx, site, mail::verification(site, &new.email, &token))?;
+    mail_verification(tx, site, user, &new.email)?;
     Ok(user)
+}
+
+/// Mails a link that proves the mailbox; voids the former one.
+pub fn mail_verification(tx: &mut Tx, site: &Site, user: UserId, email: &str) -> Result<()> {
+    let token = sessions::one_time_token(tx, user, "email_verification", site.verification_lifetime)?;
+    outbox::queue(tx, site, mail::verification(site, email, &token))
 }
 
 /// Makes an account. 422 when the address or the username is taken.
@@ -143,11 +150,17 @@ fn free_username(conn: &Connection, email: &str) -> Result<String> {
     let kept: String = local.chars().filter(|c| check_username(&c.to_string()).is_ok()).take(50).collect();
     let base = if kept.is_empty() { "user" } else { &kept };
     let mut taken = conn.prepare_cached("select 1 from users where username = ?1")?;
-    // A few small numbers, then large random ones: the thousandth `info@` must not cost a thousand look-ups.
-    let small = (1..=9).map(|n| if n == 1 { base.to_owned() } else { format!("{base}{n}") });
-    let large = std::iter::repeat_with(|| format!("{base}{}", u32::from_le_bytes(secret::random())));
-    for name in small.chain(large) {
-        if !is_reserved(&name) && !taken.exists([&name])? {
+    first_free(base, |name| Ok(is_reserved(name) || taken.exists([name])?))
+}
+
+/// The name, or the first of it with a number that is not taken.
+pub fn first_free(base: &str, mut taken: impl FnMut(&str) -> Result<bool>) -> Result<String> {
+    let short: String = base.chars().take(54).collect(); // with ten digits: 64
+    // A few small numbers, then large random ones: the thousandth `info` must not cost a thousand look-ups.
+    let small = (2..=9).map(|n| format!("{short}{n}"));
+    let large = std::iter::repeat_with(|| format!("{short}{}", u32::from_le_bytes(secret::random())));
+    for name in std::iter::once(base.to_owned()).chain(small).chain(large) {
+        if !taken(&name)? {
             return Ok(name);
         }
     }

@@ -67,6 +67,7 @@ pub fn leave(tx: &mut Tx, caller: Caller, id: ChannelId) -> Result<(channels::Ch
     let joined_at = tx
         .prepare_cached("delete from channel_members where channel_id = ?1 and user_id = ?2 returning created_at")?
         .query_row((id, caller.user), |row| row.get(0))?;
+    count(tx, id, -1)?;
     tx.prepare_cached("delete from mentions where channel_id = ?1 and user_id = ?2")?.execute((id, caller.user))?;
     announce(tx, access.channel.organisation, id, "left", caller.user)?;
     tx.then(Effect::RightsChanged(vec![caller.user]));
@@ -87,7 +88,7 @@ pub fn rename(tx: &mut Tx, caller: Caller, id: ChannelId, username: &str) -> Res
 /// Adds a new member of an organisation to its default channel.
 pub fn join_default(tx: &mut Tx, organisation: OrganisationId, user: &accounts::User) -> Result<()> {
     let default: Option<ChannelId> = tx
-        .prepare_cached("select id from channels where organisation_id = ?1 and is_default and deleted_at is null")?
+        .prepare_cached("select id from channels where organisation_id = ?1 and is_default = 1 and deleted_at is null")?
         .query_row([organisation], |row| row.get(0))
         .optional()?;
     let Some(id) = default else { return Ok(()) };
@@ -109,7 +110,14 @@ pub fn insert(tx: &mut Tx, channel: ChannelId, user: &accounts::User, username: 
     )?
     .execute((channel, user.id, name, log::last_seq(tx)?, now))
     .or_conflict(taken)?;
+    count(tx, channel, 1)?;
     Ok(now)
+}
+
+/// Keeps the channel's counter of members.
+fn count(tx: &Tx, channel: ChannelId, more: i64) -> Result<()> {
+    tx.prepare_cached("update channels set user_count = user_count + ?2 where id = ?1")?.execute((channel, more))?;
+    Ok(())
 }
 
 fn taken() -> Error {
@@ -118,14 +126,7 @@ fn taken() -> Error {
 
 fn free_name(conn: &Connection, channel: ChannelId, base: &str) -> Result<String> {
     let mut taken = conn.prepare_cached("select 1 from channel_members where channel_id = ?1 and username = ?2")?;
-    let mut name = base.to_owned();
-    for number in 2.. {
-        if !taken.exists((channel, &name))? {
-            break;
-        }
-        name = format!("{base}{number}");
-    }
-    Ok(name)
+    accounts::first_free(base, |name| Ok(taken.exists((channel, name))?))
 }
 
 /// Tells the channel, and the person concerned on their own stream.

@@ -1,5 +1,7 @@
 //! Channels: who sees them, making, changing and deleting them.
 
+use std::collections::BTreeSet;
+
 use rusqlite::{Connection, OptionalExtension, Row};
 use serde_json::json;
 
@@ -20,6 +22,8 @@ use crate::{
 const NAME_MAX: usize = 80;
 const DESCRIPTION_MAX: usize = 1000;
 const TOPIC_MAX: usize = 250;
+/// Users made members with a new channel.
+const USERS_MAX: usize = 1000;
 
 #[derive(Clone, Debug)]
 pub struct Channel {
@@ -80,9 +84,15 @@ pub const UNKNOWN: Error = Error::NotFound("Channel");
 /// direct messages of others, and to guests all that they are not in.
 pub fn find(conn: &Connection, caller: Caller, id: ChannelId) -> Result<Option<Access>> {
     let sql = format!("{SELECT} where c.id = ?1 and c.deleted_at is null");
-    let Some(channel) = conn.prepare_cached(&sql)?.query_row([id], from_row).optional()? else { return Ok(None) };
+    match conn.prepare_cached(&sql)?.query_row([id], from_row).optional()? {
+        Some(channel) => visible(conn, caller, channel),
+        None => Ok(None),
+    }
+}
+
+fn visible(conn: &Connection, caller: Caller, channel: Channel) -> Result<Option<Access>> {
     let Some(membership) = members::find(conn, channel.organisation, caller.user)? else { return Ok(None) };
-    let username = channel_members::name(conn, id, caller.user)?;
+    let username = channel_members::name(conn, channel.id, caller.user)?;
     let visible = username.is_some() || !(channel.is_private || channel.is_dm || membership.is_guest());
     Ok(visible.then_some(Access { channel, membership, username, user: caller.user }))
 }
@@ -105,14 +115,17 @@ pub fn create(tx: &mut Tx, caller: Caller, new: New) -> Result<Described> {
     let id = insert(tx, new.organisation, caller.user, &check_name(&new.name)?, &new.description, new.is_private, false)?;
     let creator = accounts::find(tx, caller.user)?.ok_or(Error::Unauthorized("The account is gone"))?;
     channel_members::insert(tx, id, &creator, new.username.as_deref())?;
-    for user in new.users {
+    // A set: the writer does this while all others wait.
+    let users: BTreeSet<UserId> = new.users.into_iter().filter(|user| *user != caller.user).collect();
+    if users.len() > USERS_MAX {
+        return Err(Error::invalid(format!("at most {USERS_MAX} users can be added at once")));
+    }
+    for user in users {
         if members::find(tx, new.organisation, user)?.is_none() {
             return Err(Error::invalid(format!("user {user} is not a member of the organisation")));
         }
         let account = accounts::find(tx, user)?.ok_or_else(|| Error::internal("a member has an account"))?;
-        if channel_members::name(tx, id, user)?.is_none() {
-            channel_members::insert(tx, id, &account, None)?;
-        }
+        channel_members::insert(tx, id, &account, None)?;
     }
     announce(tx, id, "created", caller.user)?;
     get(tx, caller, id)
@@ -149,7 +162,7 @@ fn taken() -> Error {
 
 /// 1 to 80 characters; 422 otherwise.
 fn check_name(name: &str) -> Result<String> {
-    let name = domain::trimmed(name, "name", NAME_MAX).map_err(Error::Invalid)?;
+    let name = domain::one_line(name, "name", NAME_MAX).map_err(Error::Invalid)?;
     if name.is_empty() { Err(Error::invalid("name must not be empty")) } else { Ok(name.to_owned()) }
 }
 
@@ -183,7 +196,9 @@ pub fn update(tx: &mut Tx, caller: Caller, id: ChannelId, edit: Edit) -> Result<
     .execute((id, name, description, topic, edit.is_private, Time::now()))
     .or_conflict(taken)?;
     announce(tx, id, "updated", caller.user)?;
-    get(tx, caller, id)
+    // Without looking at who may know of it: a manager can make a channel private that they are not in.
+    let channel = tx.prepare_cached(&format!("{SELECT} where c.id = ?1"))?.query_row([id], from_row)?;
+    describe(tx, Access { channel, ..access })
 }
 
 /// The owner of the channel, or `manage:channels`; never the default channel. Its messages go with it.
@@ -212,7 +227,7 @@ fn announce(tx: &mut Tx, id: ChannelId, action: &str, actor: UserId) -> Result<(
             section: events::CHANNELS_SECTION,
             channel: Some(id),
             message: None,
-            actor: Some(actor),
+            actor: None, // who did it has other devices
             body: &body,
         },
     )?;
@@ -249,7 +264,7 @@ pub fn list_own(conn: &Connection, caller: Caller) -> Result<Vec<Access>> {
         "{SELECT} join channel_members own on own.channel_id = c.id and own.user_id = ?1
          where c.deleted_at is null and c.archived_at is null and c.is_dm = 0 order by c.organisation_id, c.name collate nocase, c.id"
     );
-    visible(conn, caller, conn.prepare_cached(&sql)?.query_map([caller.user], from_row)?)
+    all_visible(conn, caller, conn.prepare_cached(&sql)?.query_map([caller.user], from_row)?)
 }
 
 /// An organisation's live channels that the caller may know of. 404 for outsiders.
@@ -259,7 +274,7 @@ pub fn list(conn: &Connection, caller: Caller, organisation: OrganisationId) -> 
         "{SELECT} where c.organisation_id = ?1 and c.deleted_at is null and c.archived_at is null and c.is_dm = 0
          order by c.name collate nocase, c.id"
     );
-    visible(conn, caller, conn.prepare_cached(&sql)?.query_map([organisation], from_row)?)
+    all_visible(conn, caller, conn.prepare_cached(&sql)?.query_map([organisation], from_row)?)
 }
 
 /// The channel of exactly that name, else the first match without regard to case, among those that the
@@ -277,15 +292,17 @@ pub fn find_by_name(
          order by c.name <> ?2, c.created_at, c.id"
     );
     let candidates = conn.prepare_cached(&sql)?.query_map((caller.user, name, organisation), from_row)?.collect::<Vec<_>>();
-    Ok(visible(conn, caller, candidates.into_iter())?.into_iter().next())
+    Ok(all_visible(conn, caller, candidates.into_iter())?.into_iter().next())
 }
 
-fn visible(conn: &Connection, caller: Caller, channels: impl Iterator<Item = rusqlite::Result<Channel>>) -> Result<Vec<Access>> {
-    let mut seen = Vec::new();
-    for channel in channels {
-        seen.extend(find(conn, caller, channel?.id)?);
-    }
-    Ok(seen)
+fn all_visible(
+    conn: &Connection,
+    caller: Caller,
+    channels: impl Iterator<Item = rusqlite::Result<Channel>>,
+) -> Result<Vec<Access>> {
+    channels
+        .filter_map(|channel| channel.map_err(Error::from).and_then(|channel| visible(conn, caller, channel)).transpose())
+        .collect()
 }
 
 /// A channel as lists show it.
@@ -310,8 +327,7 @@ pub fn describe(conn: &Connection, access: Access) -> Result<Described> {
 const SELECT: &str =
     "select c.id, c.organisation_id, c.name, c.description, c.topic, c.is_private, c.is_dm, c.is_default, c.owner_id,
       c.created_by, c.message_count, c.thread_count,
-      (select count(*) from channel_members cm where cm.channel_id = c.id) as user_count,
-      c.created_at, c.updated_at, c.archived_at
+      c.user_count, c.created_at, c.updated_at, c.archived_at
     from channels c";
 
 fn from_row(row: &Row) -> rusqlite::Result<Channel> {

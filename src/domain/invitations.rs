@@ -187,6 +187,7 @@ pub fn accept_as_new(
     require_no_account(tx, &open)?;
     let new = accounts::New::check(&open.email, None, "", "").map_err(Error::internal)?;
     let id = accounts::create(tx, &new, password_hash)?;
+    accounts::mail_verification(tx, site, id, &open.email)?;
     let user = accounts::find(tx, id)?.ok_or_else(|| Error::internal("the account was just made"))?;
     finish(tx, site, open, user, device)
 }

@@ -157,12 +157,8 @@ pub struct Page {
 }
 
 impl Page {
-    /// Sizes over the limit are cut; below 1 is 400.
-    pub fn new(number: u32, size: u32, largest: u32) -> Result<Page> {
-        if number < 1 || size < 1 {
-            return Err(Error::bad_request("page and page size start at 1"));
-        }
-        Ok(Page { number, size: size.min(largest) })
+    pub fn new(number: u32, size: u32) -> Result<Page> {
+        if number == 0 { Err(Error::bad_request("pages start at 1")) } else { Ok(Page { number, size }) }
     }
 
     /// Rows before the page.

@@ -1,5 +1,7 @@
 //! Whom a text mentions: `@username`, and `@channel` for all.
 
+use std::collections::HashSet;
+
 use rusqlite::Connection;
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
@@ -12,8 +14,8 @@ use crate::{
 /// Names that mention every member of the channel; nobody can be called so.
 pub const EVERYBODY: [&str; 4] = ["channel", "here", "all", "everyone"];
 
-/// Mentions beyond this many different names are plain text.
-const MOST: usize = 100;
+/// Different names beyond this many are plain text: each person named is a row of the event log.
+const MOST: usize = 20;
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Mention {
@@ -33,7 +35,8 @@ pub enum Kind {
 /// The mentions in a text: members of the channel by their name in it, and the channel itself, once each.
 pub fn find(conn: &Connection, channel: ChannelId, content: &str) -> Result<Vec<Mention>> {
     let mut found: Vec<Mention> = Vec::new();
-    for name in names(content).take(MOST) {
+    let mut known = HashSet::new();
+    for name in names(content).filter(|name| known.insert(name.to_ascii_lowercase())).take(MOST) {
         let mention = if EVERYBODY.iter().any(|everybody| name.eq_ignore_ascii_case(everybody)) {
             Some(Mention { id: channel.0, kind: Kind::Channel, username: "channel".into() })
         } else {

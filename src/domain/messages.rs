@@ -8,7 +8,7 @@ use crate::{
     domain::{
         Caller, accounts, channels, events,
         mentions::{self, Kind, Mention},
-        reading,
+        reading::{self, Counts},
         roles::Rights,
     },
     error::{Error, OrConflict, Result},
@@ -61,7 +61,7 @@ impl Message {
         })
     }
 
-    /// The message's own stream: the thread's for a reply, the channel's otherwise.
+    /// `section` of the publications that concern it.
     fn section(&self) -> &'static str {
         if self.is_reply { events::REPLY_SECTION } else { events::THREAD_SECTION }
     }
@@ -81,25 +81,27 @@ pub fn create(tx: &mut Tx, caller: Caller, channel: ChannelId, new: &New) -> Res
     let access = channels::find(tx, caller, channel)?.ok_or(channels::HIDDEN)?;
     access.require_member()?;
     access.membership.require(Rights::POST_MESSAGES)?;
+    // First of all: a repeat is answered like the first time, whatever became of channel and thread.
+    if let Some(id) = new.id
+        && let Some(first) = find(tx, id)?
+    {
+        let same = first.user == Some(caller.user) && first.channel == channel && first.is_reply == new.thread.is_some();
+        let same = same && new.thread.is_none_or(|thread| thread == first.thread);
+        return if same { Ok(first) } else { Err(id_taken()) };
+    }
     access.require_live()?;
-    check_content(&new.content)?;
     let root = match new.thread {
         None => None,
         Some(thread) => Some(find_root(tx, channel, thread)?.ok_or(Error::NotFound("Thread"))?),
     };
-    if let Some(id) = new.id
-        && let Some(first) = find(tx, id)?
-    {
-        let same = first.user == Some(caller.user) && first.channel == channel && first.is_reply == root.is_some();
-        let same = same && new.thread.is_none_or(|thread| thread == first.thread);
-        return if same { Ok(first) } else { Err(id_taken()) };
-    }
+    check_content(&new.content)?;
     let id = match new.id {
         Some(id) if names_another_stream(tx, id)? => return Err(id_taken()),
         Some(id) => id,
         None => MessageId::new(),
     };
     let mentions = mentions::find(tx, channel, &new.content)?;
+    let unread = reading::counts(tx, channel, caller.user)?;
     let username = access.username.as_deref().unwrap_or_default();
     let now = Time::now();
     tx.prepare_cached(
@@ -113,6 +115,9 @@ pub fn create(tx: &mut Tx, caller: Caller, channel: ChannelId, new: &New) -> Res
     reading::mark_all(tx, caller.user, channel)?;
     let message = find(tx, id)?.ok_or_else(|| Error::internal("the message was just written"))?;
     announce(tx, &message, access.channel.organisation)?;
+    if unread != Counts::default() {
+        reading::announce(tx, caller.user, channel, Counts::default())?;
+    }
     Ok(message)
 }
 
@@ -141,7 +146,7 @@ pub fn check_content(content: &str) -> Result<()> {
 
 /// Keeps the counters of channel and thread, and the rows behind the counts of unread mentions.
 fn count(tx: &Tx, channel: ChannelId, n: i64, root: Option<i64>, now: Time, mentions: &[Mention]) -> Result<()> {
-    let everybody = mentions.iter().any(|mention| mention.kind == Kind::Channel);
+    let everybody = mentions_everybody(mentions);
     match root {
         None => {
             tx.prepare_cached("update messages set active_n = n where n = ?1")?.execute([n])?;
@@ -165,7 +170,7 @@ fn count(tx: &Tx, channel: ChannelId, n: i64, root: Option<i64>, now: Time, ment
     if everybody {
         tx.prepare_cached("insert into channel_mentions (channel_id, n) values (?1, ?2)")?.execute((channel, n))?;
     }
-    for mention in mentions.iter().filter(|mention| mention.kind == Kind::User) {
+    for mention in mentions.iter().filter(|_| !everybody) {
         tx.prepare_cached("insert into mentions (channel_id, user_id, n) values (?1, ?2, ?3)")?.execute((
             channel,
             UserId(mention.id),
@@ -173,6 +178,10 @@ fn count(tx: &Tx, channel: ChannelId, n: i64, root: Option<i64>, now: Time, ment
         ))?;
     }
     Ok(())
+}
+
+fn mentions_everybody(mentions: &[Mention]) -> bool {
+    mentions.iter().any(|mention| mention.kind == Kind::Channel)
 }
 
 fn announce(tx: &mut Tx, message: &Message, organisation: OrganisationId) -> Result<()> {
@@ -194,13 +203,12 @@ fn announce(tx: &mut Tx, message: &Message, organisation: OrganisationId) -> Res
     };
     tx.prepare_cached("update channels set message_seq = ?2 where id = ?1")?.execute((message.channel, seq))?;
     let body = events::envelope("channel_mention", message.section(), object);
-    for mention in &message.mentions {
-        let user = UserId(mention.id);
-        if mention.kind == Kind::Channel {
-            emit(tx, message, channel, Audience::Members, "channel_mention", &body)?;
-        } else if Some(user) != message.user {
-            emit(tx, message, Stream::Personal(organisation, user), Audience::Subscribers, "channel_mention", &body)?;
-        }
+    if mentions_everybody(&message.mentions) {
+        emit(tx, message, channel, Audience::Members, "channel_mention", &body)?;
+        return Ok(()); // who is named besides has been told
+    }
+    for user in message.mentions.iter().map(|mention| UserId(mention.id)).filter(|user| Some(*user) != message.user) {
+        emit(tx, message, Stream::Personal(organisation, user), Audience::Subscribers, "channel_mention", &body)?;
     }
     Ok(())
 }
@@ -278,15 +286,17 @@ pub fn edit(tx: &mut Tx, caller: Caller, channel: ChannelId, edit: &Edit) -> Res
 pub const UNKNOWN: Error = Error::NotFound("Message");
 
 fn latest_own(conn: &Connection, user: UserId, channel: ChannelId, thread: Option<MessageId>) -> Result<Option<MessageId>> {
-    let among = match thread {
-        None => "root is null and ?3 is null",
-        Some(_) => "root = (select n from messages where id = ?3 and root is null)",
+    let sql = match thread {
+        None => {
+            "select id from messages where channel_id = ?1 and user_id = ?2 and root is null and ?3 is null and deleted_at is null
+             order by n desc limit 1"
+        }
+        Some(_) => {
+            "select id from messages where root = (select n from messages where id = ?3 and root is null)
+               and channel_id = ?1 and user_id = ?2 and deleted_at is null order by n desc limit 1"
+        }
     };
-    let sql = format!(
-        "select id from messages indexed by messages_by_author
-         where channel_id = ?1 and user_id = ?2 and {among} and deleted_at is null order by n desc limit 1"
-    );
-    Ok(conn.prepare_cached(&sql)?.query_row((channel, user, thread), |row| row.get(0)).optional()?)
+    Ok(conn.prepare_cached(sql)?.query_row((channel, user, thread), |row| row.get(0)).optional()?)
 }
 
 /// The `n` of a live top-level post of the channel.

@@ -44,7 +44,8 @@ impl rusqlite::types::FromSql for PlatformRole {
         Ok(match value.as_str()? {
             "superadmin" => PlatformRole::Superadmin,
             "admin" => PlatformRole::Admin,
-            _ => PlatformRole::User,
+            "user" => PlatformRole::User,
+            _ => return Err(rusqlite::types::FromSqlError::InvalidType),
         })
     }
 }
@@ -61,6 +62,12 @@ pub struct Caller {
 fn trimmed<'a>(text: &'a str, field: &str, max: usize) -> Result<&'a str, String> {
     let text = text.trim();
     if text.chars().count() > max { Err(format!("{field} is longer than {max} characters")) } else { Ok(text) }
+}
+
+/// [`trimmed`], for texts without line breaks and other control characters: they go into mails.
+fn one_line<'a>(text: &'a str, field: &str, max: usize) -> Result<&'a str, String> {
+    let text = trimmed(text, field, max)?;
+    if text.chars().any(char::is_control) { Err(format!("{field} must not contain control characters")) } else { Ok(text) }
 }
 
 /// The address in lower case, if it is one (RFC 5321, as far as mail servers follow it).

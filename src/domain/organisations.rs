@@ -35,7 +35,7 @@ pub struct Organisation {
 }
 
 /// What a request says of an organisation; absent fields keep, empty ones clear.
-#[derive(Default)]
+#[derive(Default, PartialEq, Eq)]
 pub struct Edit {
     pub name: Option<String>,
     pub description: Option<String>,
@@ -52,7 +52,11 @@ impl Edit {
         let text = |value: Option<String>, field, max| -> Result<Option<String>> {
             value.map(|value| domain::trimmed(&value, field, max).map(str::to_owned)).transpose().map_err(Error::BadRequest)
         };
-        let name = text(self.name, "name", 255)?;
+        let name = self
+            .name
+            .map(|name| domain::one_line(&name, "name", 255).map(str::to_owned))
+            .transpose()
+            .map_err(Error::BadRequest)?;
         if name.as_deref() == Some("") {
             return Err(Error::bad_request("name must not be empty"));
         }
@@ -106,18 +110,17 @@ pub fn create(tx: &mut Tx, caller: Caller, new: Edit) -> Result<Organisation> {
 
 /// For members; 404 for everybody else.
 pub fn get(conn: &Connection, caller: Caller, id: OrganisationId) -> Result<Organisation> {
-    let membership = seen(conn, caller, id)?;
-    let found = conn
-        .prepare_cached(&format!("{SELECT} where o.id = ?1 and o.deleted_at is null"))?
-        .query_row([id], from_row)
-        .optional()?;
-    found.map(|organisation| Organisation { role: membership.role, ..organisation }).ok_or(UNKNOWN)
+    let sql = format!("{SELECT} where o.id = ?1 and m.user_id = ?2 and m.status <> 'deactivated' and o.deleted_at is null");
+    conn.prepare_cached(&sql)?.query_row((id, caller.user), from_row).optional()?.ok_or(UNKNOWN)
 }
 
 /// Needs `manage:organization`.
 pub fn update(tx: &mut Tx, caller: Caller, id: OrganisationId, edit: Edit) -> Result<Organisation> {
     seen(tx, caller, id)?.require(Rights::MANAGE_ORGANIZATION)?;
     let edit = edit.check()?;
+    if edit == Edit::default() {
+        return get(tx, caller, id);
+    }
     tx.prepare_cached(
         "update organisations set name = coalesce(?2, name), description = coalesce(?3, description), email = coalesce(?4, email),
            industry = coalesce(?5, industry), location = coalesce(?6, location), country = coalesce(?7, country),
@@ -161,11 +164,8 @@ pub fn delete(tx: &mut Tx, caller: Caller, id: OrganisationId) -> Result<()> {
 /// Those that the caller is a member of, by name.
 pub fn list_own(conn: &Connection, caller: Caller) -> Result<Vec<Organisation>> {
     let sql = format!(
-        "{SELECT} join organisation_members m on m.organisation_id = o.id and m.user_id = ?1
-         join roles r on r.id = m.role_id
-         where m.status <> 'deactivated' and o.deleted_at is null order by o.name collate nocase, o.id"
-    )
-    .replacen("'' as role", "r.name as role", 1);
+        "{SELECT} where m.user_id = ?1 and m.status <> 'deactivated' and o.deleted_at is null order by o.name collate nocase, o.id"
+    );
     Ok(conn.prepare_cached(&sql)?.query_map([caller.user], from_row)?.collect::<rusqlite::Result<_>>()?)
 }
 
@@ -180,8 +180,8 @@ const SELECT: &str = "select o.id, o.name, o.description, o.email, o.industry, o
         as channels_count,
       (select coalesce(sum(c.message_count), 0) from channels c where c.organisation_id = o.id and c.deleted_at is null)
         as total_messages_count,
-      '' as role, o.created_at, o.updated_at
-    from organisations o";
+      r.name as role, o.created_at, o.updated_at
+    from organisation_members m join organisations o on o.id = m.organisation_id join roles r on r.id = m.role_id";
 
 fn from_row(row: &Row) -> rusqlite::Result<Organisation> {
     Ok(Organisation {

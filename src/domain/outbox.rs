@@ -111,6 +111,12 @@ fn give_up(tx: &mut Tx, id: MailId, error: &str) -> Result<()> {
     Ok(())
 }
 
+/// Deletes mails that were sent or given up and are older than the given time, up to `limit`.
+pub fn prune(tx: &mut Tx, before: Time, limit: u32) -> Result<usize> {
+    let sql = "delete from mails where id in (select id from mails where due_at is null and created_at < ?1 limit ?2)";
+    Ok(tx.prepare_cached(sql)?.execute((before, limit))?)
+}
+
 /// When the next mail is due.
 pub fn next_due(conn: &Connection) -> Result<Option<Time>> {
     Ok(conn.prepare_cached("select min(due_at) from mails where due_at is not null")?.query_row([], |row| row.get(0))?)

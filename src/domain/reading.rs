@@ -37,27 +37,36 @@ pub fn counts(conn: &Connection, channel: ChannelId, user: UserId) -> Result<Cou
 pub fn mark(tx: &mut Tx, caller: Caller, channel: ChannelId, last: Option<MessageId>) -> Result<Counts> {
     let access = channels::find(tx, caller, channel)?.ok_or(channels::UNKNOWN)?;
     access.require_member()?;
+    let before = counts(tx, channel, caller.user)?;
     match last {
         None => mark_all(tx, caller.user, channel)?,
         Some(last) => mark_up_to(tx, caller.user, channel, last)?,
     }
-    let counts = counts(tx, channel, caller.user)?;
+    let after = counts(tx, channel, caller.user)?;
+    if after != before {
+        announce(tx, caller.user, channel, after)?;
+    }
+    Ok(after)
+}
+
+/// Tells the reader's other devices.
+pub fn announce(tx: &mut Tx, user: UserId, channel: ChannelId, counts: Counts) -> Result<()> {
     let notice = Notice::find(tx, channel)?;
     let body = notice.body(counts);
     events::emit(
         tx,
         events::New {
-            stream: Stream::Personal(access.channel.organisation, caller.user),
+            stream: Stream::Personal(notice.organisation, user),
             audience: Audience::Subscribers,
             kind: UNREAD,
             section: events::CHANNELS_SECTION,
             channel: Some(channel),
             message: None,
-            actor: Some(caller.user),
+            actor: Some(user),
             body: &body,
         },
     )?;
-    Ok(counts)
+    Ok(())
 }
 
 /// Posting marks read, too.
@@ -72,18 +81,18 @@ pub fn mark_all(tx: &Tx, user: UserId, channel: ChannelId) -> Result<()> {
 }
 
 fn mark_up_to(tx: &Tx, user: UserId, channel: ChannelId, last: MessageId) -> Result<()> {
-    // What follows the mark is counted, not what precedes it: that is few rows.
+    // Only what the mark passes is counted: each message once for each member, however often they mark.
     let moved = tx
         .prepare_cached(
             "update channel_members set
-               read_n = max(read_n, m.n),
-               read_thread_count = case when m.n <= read_n then read_thread_count else
-                 c.thread_count - (select count(*) from messages later
-                   where later.channel_id = c.id and later.root is null and later.n > m.n and later.deleted_at is null) end,
-               read_mention_count = case when m.n <= read_n then read_mention_count else
-                 c.mention_count - (select count(*) from channel_mentions later where later.channel_id = c.id and later.n > m.n) end
-             from messages m, channels c
-             where channel_members.channel_id = ?1 and channel_members.user_id = ?2 and c.id = ?1 and m.channel_id = ?1 and m.id = ?3",
+               read_thread_count = read_thread_count + (select count(*) from messages passed
+                 where passed.channel_id = ?1 and passed.root is null and passed.n > read_n and passed.n <= m.n
+                   and passed.deleted_at is null),
+               read_mention_count = read_mention_count + (select count(*) from channel_mentions passed
+                 where passed.channel_id = ?1 and passed.n > read_n and passed.n <= m.n),
+               read_n = max(read_n, m.n)
+             from messages m
+             where channel_members.channel_id = ?1 and channel_members.user_id = ?2 and m.channel_id = ?1 and m.id = ?3",
         )?
         .execute((channel, user, last))?;
     if moved == 0 { Err(Error::NotFound("Message")) } else { Ok(()) }
@@ -136,7 +145,7 @@ impl Notice {
         let head = format!(
             r#"{{"notification_type":"{UNREAD}","section":"{}","data":{}"#,
             events::CHANNELS_SECTION,
-            data.trim_end_matches('}')
+            data.strip_suffix('}').unwrap_or(&data)
         );
         Template(head)
     }
@@ -152,10 +161,11 @@ impl Template {
 
 /// The members of a channel who are entitled to hear of it, with their counts.
 pub fn members(conn: &Connection, channel: ChannelId) -> Result<Vec<(UserId, Counts)>> {
+    // `cross join` keeps the order: from the channel's few members, not from all of the organisation.
     let sql = format!(
         "select cm.user_id, {COUNTS} from channel_members cm
-           join channels c on c.id = cm.channel_id
-           join organisation_members m on m.organisation_id = c.organisation_id and m.user_id = cm.user_id
+           cross join channels c on c.id = cm.channel_id
+           cross join organisation_members m on m.organisation_id = c.organisation_id and m.user_id = cm.user_id
          where cm.channel_id = ?1 and m.status <> 'deactivated'"
     );
     Ok(conn

@@ -34,8 +34,7 @@ pub struct Role {
     pub rights: Rights,
 }
 
-pub const ADMIN: i64 = 1;
-pub const MEMBER: i64 = 4;
+/// The built-in role that sees only the channels that it is in.
 pub const GUEST: i64 = 5;
 
 /// A role as a request names it: by integer, UUID or name, all as text.

@@ -123,6 +123,21 @@ pub fn end_others(tx: &mut Tx, user: UserId, keep: Option<SessionId>) -> Result<
     Ok(())
 }
 
+/// Deletes sessions and one-time tokens that ended before the given time, up to `limit` of each.
+pub fn prune(tx: &mut Tx, before: Time, limit: u32) -> Result<usize> {
+    let sessions = tx
+        .prepare_cached(
+            "delete from sessions where id in (select id from sessions where expires_at < ?1 or ended_at < ?1 limit ?2)",
+        )?
+        .execute((before, limit))?;
+    let tokens = tx
+        .prepare_cached(
+            "delete from one_time_tokens where hash in (select hash from one_time_tokens where expires_at < ?1 limit ?2)",
+        )?
+        .execute((before, limit))?;
+    Ok(sessions.max(tokens))
+}
+
 /// A token for a link in a mail; voids the former one for the same purpose.
 pub fn one_time_token(tx: &mut Tx, user: UserId, purpose: &str, lifetime: Duration) -> Result<String> {
     let (token, now) = (secret::random_token(), Time::now());

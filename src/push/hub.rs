@@ -17,7 +17,7 @@ use super::protocol::{self, Disconnect};
 use crate::id::{SessionId, UserId};
 
 const SHARDS: usize = 64;
-/// Unsent bytes of one connection.
+/// Unsent bytes of one connection, besides one more frame.
 const QUEUE_BYTES: usize = 1 << 20;
 const CONNECTIONS_PER_USER: usize = 100;
 pub const SUBSCRIPTIONS: usize = 128;
@@ -130,10 +130,12 @@ impl Queue {
         }
     }
 
-    /// Over the bound, the queue is dropped and the connection ends.
+    /// When more than the bound was waiting already, the queue is dropped and the connection ends: one
+    /// large frame to a client that reads is no sign of slowness.
     fn count(&mut self, frame: &Utf8Bytes) {
+        let waiting = self.bytes;
         self.bytes += frame.len();
-        if self.bytes > QUEUE_BYTES {
+        if waiting > QUEUE_BYTES {
             self.frames.clear();
             self.subscriptions.values_mut().for_each(|held| *held = Subscription::Buffering(Vec::new()));
             self.disconnect.get_or_insert(Disconnect::SLOW);

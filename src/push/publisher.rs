@@ -99,9 +99,18 @@ impl Thread {
                     ended.for_each(|connection| connection.disconnect(Disconnect::FORCED));
                     Ok(())
                 }
-                Effect::AccountChanged(user) => self.check(&self.hub.connections(user)),
-                Effect::RightsChanged(users) => users.into_iter().try_for_each(|user| self.check(&self.hub.connections(user))),
-                Effect::Foreign => self.check(&self.hub.all_connections()),
+                Effect::AccountChanged(user) => {
+                    self.check(&self.hub.connections(user));
+                    Ok(())
+                }
+                Effect::RightsChanged(users) => {
+                    users.into_iter().for_each(|user| self.check(&self.hub.connections(user)));
+                    Ok(())
+                }
+                Effect::Foreign => {
+                    self.check(&self.hub.all_connections());
+                    Ok(())
+                }
                 Effect::MailQueued => Ok(()),
             };
             if let Err(err) = result {
@@ -128,7 +137,9 @@ impl Thread {
             if self.hub.has_subscribers(&stream) {
                 // Of a message, members are told their channel's new state; all else they are told as it is.
                 let body = match event.kind.as_str() {
-                    "" | "reply_count_change" => self.with_notification_id(event.seq, &channel.notice.body(*counts)),
+                    "" | "reply_count_change" => {
+                        self.with_notification_id(event.seq, reading::UNREAD, &channel.notice.body(*counts))
+                    }
                     _ => self.with_id(event, &event.body),
                 };
                 self.hub.publish(&stream, event.seq, protocol::publication(&stream, event.seq, &body).into());
@@ -144,27 +155,34 @@ impl Thread {
 
     /// All but bare message objects carry a `notification_id`.
     fn with_id(&self, event: &Event, body: &str) -> String {
-        if event.kind.is_empty() { body.to_owned() } else { self.with_notification_id(event.seq, body) }
+        if event.kind.is_empty() { body.to_owned() } else { self.with_notification_id(event.seq, &event.kind, body) }
     }
 
-    /// Made from epoch and seq, so that it is the same whenever the event is shown.
-    fn with_notification_id(&self, seq: i64, body: &str) -> String {
-        let hash = secret::sha256(&format!("{}:{seq}", self.epoch));
+    /// Made from epoch, seq and kind, so that it is the same whenever the event is shown.
+    fn with_notification_id(&self, seq: i64, kind: &str, body: &str) -> String {
+        let hash = secret::sha256(&format!("{}:{seq}:{kind}", self.epoch));
         let id = uuid::Builder::from_random_bytes(*hash.first_chunk().expect("a hash has 32 bytes")).into_uuid();
         format!(r#"{},"notification_id":"{id}"}}"#, body.strip_suffix('}').unwrap_or(body))
     }
 
-    /// Ends what these connections may no longer have.
-    fn check(&self, connections: &[Arc<Connection>]) -> Result<()> {
+    /// Ends what these connections may no longer have; one that can't be checked must come back and be.
+    fn check(&self, connections: &[Arc<Connection>]) {
         for connection in connections {
-            if sessions::find(&self.conn, connection.session)?.is_none() {
-                connection.disconnect(Disconnect::FORCED);
-                continue;
+            if let Err(err) = self.check_one(connection) {
+                tracing::error!(err = err.detail(), "a connection's rights could not be checked");
+                connection.disconnect(Disconnect::INTERNAL);
             }
-            for channel in connection.channels() {
-                if streams::audible(&self.conn, connection.user, &channel)?.is_none() {
-                    self.hub.revoke(connection, &channel);
-                }
+        }
+    }
+
+    fn check_one(&self, connection: &Connection) -> Result<()> {
+        if sessions::find(&self.conn, connection.session)?.is_none() {
+            connection.disconnect(Disconnect::FORCED);
+            return Ok(());
+        }
+        for channel in connection.channels() {
+            if streams::audible(&self.conn, connection.user, &channel)?.is_none() {
+                self.hub.revoke(connection, &channel);
             }
         }
         Ok(())

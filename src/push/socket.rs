@@ -23,7 +23,7 @@ use super::{
     hub::Connection,
     protocol::{self, Disconnect},
 };
-use crate::app::App;
+use crate::{app::App, domain::sessions};
 
 const PING_EVERY: Duration = Duration::from_secs(25);
 const PONG_WITHIN: Duration = Duration::from_secs(8);
@@ -114,7 +114,7 @@ struct Socket {
 
 impl Socket {
     async fn run(&mut self) -> Result<(), End> {
-        let mut stopping = self.app.stopping();
+        let mut closing = self.app.closing_sockets();
         loop {
             let queued = async {
                 match &self.connection {
@@ -126,7 +126,7 @@ impl Socket {
                 message = self.stream.next() => self.received(message).await?,
                 () = queued => self.send_queued().await?,
                 () = sleep_until(self.timer) => self.timed_out().await?,
-                () = async { _ = stopping.wait_for(|stopping| *stopping).await } => {
+                () = async { _ = closing.wait_for(|closing| *closing).await } => {
                     self.send_queued().await?;
                     return Err(Disconnect::SHUTDOWN.into());
                 }
@@ -146,7 +146,12 @@ impl Socket {
             }
             Some(Ok(Message::Ping(_) | Message::Frame(_))) => Ok(()), // tungstenite answers pings
             Some(Err(WsError::Capacity(_))) => Err(End::TooBig),
-            Some(Ok(Message::Close(_)) | Err(_)) | None => Err(End::Gone),
+            Some(Ok(Message::Close(_))) => {
+                // Reading on sends the answer to the close, until the peer has it and hangs up.
+                _ = timeout(CLOSE_WITHIN, self.drain()).await;
+                Err(End::Gone)
+            }
+            Some(Err(_)) | None => Err(End::Gone),
         }
     }
 
@@ -186,8 +191,7 @@ impl Socket {
             Connected::No(reply) => {
                 self.send(Message::text(reply)).await?;
                 // The client acts on the error and closes; what else it sends is not looked at.
-                let closed = async { while let Some(Ok(_)) = self.stream.next().await {} };
-                _ = timeout(CLOSE_WITHIN, closed).await;
+                _ = timeout(CLOSE_WITHIN, self.drain()).await;
                 Err(End::Gone)
             }
         }
@@ -227,9 +231,16 @@ impl Socket {
         }
     }
 
+    /// Reads and drops what still comes, to the end.
+    async fn drain(&mut self) {
+        while let Some(Ok(_)) = self.stream.next().await {}
+    }
+
     async fn timed_out(&mut self) -> Result<(), End> {
-        if self.connection.is_none() {
-            return Err(Disconnect::STALE.into());
+        let Some(connection) = &self.connection else { return Err(Disconnect::STALE.into()) };
+        // A session that reaches its end sets nothing off: it is noticed here.
+        if self.app.db.read(|conn| sessions::find(conn, connection.session)).is_ok_and(|session| session.is_none()) {
+            return Err(Disconnect::FORCED.into());
         }
         if self.awaits_pong {
             return Err(Disconnect::NO_PONG.into());
@@ -243,10 +254,14 @@ impl Socket {
         self.send(Message::text(protocol::PING)).await
     }
 
-    async fn finish(mut self, end: Result<(), End>) {
+    fn forget(&self) {
         if let Some(connection) = &self.connection {
             self.app.hub.unregister(connection);
         }
+    }
+
+    async fn finish(mut self, end: Result<(), End>) {
+        self.forget();
         let frame = match end {
             Err(End::Close(why)) => CloseFrame { code: why.code.into(), reason: why.reason.into() },
             Err(End::TooBig) => CloseFrame { code: 1009.into(), reason: "message too big".into() },
@@ -254,9 +269,16 @@ impl Socket {
         };
         let closing = async {
             _ = self.stream.close(Some(frame)).await;
-            while let Some(Ok(_)) = self.stream.next().await {}
+            self.drain().await;
         };
         _ = timeout(CLOSE_WITHIN, closing).await;
+    }
+}
+
+impl Drop for Socket {
+    /// However the task ends.
+    fn drop(&mut self) {
+        self.forget();
     }
 }
 

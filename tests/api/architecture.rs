@@ -119,6 +119,6 @@ fn files(path: &Path) -> Vec<PathBuf> {
 
 /// The line up to its comment; `//` inside a string begins none.
 fn uncommented(line: &str) -> &str {
-    let comment = line.match_indices("//").find(|(at, _)| line[..*at].matches('"').count() % 2 == 0);
+    let comment = line.match_indices("//").find(|(at, _)| line[..*at].matches('"').count().is_multiple_of(2));
     comment.map_or(line, |(at, _)| &line[..at])
 }

@@ -34,7 +34,7 @@ impl Server {
                 }
             }
         };
-        tokio::time::timeout(Duration::from_secs(10), arrived).await.unwrap_or_else(|_| panic!("no {count} mails to {to}"))
+        tokio::time::timeout(Duration::from_secs(30), arrived).await.unwrap_or_else(|_| panic!("no {count} mails to {to}"))
     }
 
     fn all_mails(&self) -> Vec<Mail> {

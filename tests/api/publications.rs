@@ -49,9 +49,9 @@ async fn scene() -> Scene {
 async fn a_post_goes_to_the_channel_and_as_a_count_to_every_other_member() {
     let Scene { ada, grace, organisation, channel, hers, mine, server } = &mut scene().await;
     server.sql("update users set first_name = 'Ada', last_name = 'Lovelace' where username = 'ada'");
-    let id = ada.say(&channel, "hello").await;
+    let id = ada.say(channel, "hello").await;
     for socket in [&mut *hers, &mut *mine] {
-        let message = socket.on(&channel).await;
+        let message = socket.on(channel).await;
         assert_shape(&message, PUSHED_MESSAGE);
         assert!(message.get("notification_type").is_none(), "bare: {message}");
         assert_eq!([&message["id"], &message["thread_id"]], [&id, &id]);
@@ -60,16 +60,17 @@ async fn a_post_goes_to_the_channel_and_as_a_count_to_every_other_member() {
         assert_eq!([&message["message"], &message["content"], &message["full_name"]], ["hello", "hello", "Ada Lovelace"]);
         assert_eq!([&message["type"], &message["status"], &message["event_name"]], ["message", "success", ""]);
     }
-    let data = unread(mine.on(&grace.personal(&organisation)).await, &channel, (1, 0));
+    let data = unread(mine.on(&grace.personal(organisation)).await, channel, (1, 0));
     assert_eq!([&data["name"], &data["description"], &data["access"]], ["news", "", "public"]);
-    assert_eq!([&data["last_thread_id"], &data["owner_id"], &data["organisation_id"]], [&id, &ada.user_id, &organisation]);
+    assert_eq!([&data["last_thread_id"], &data["owner_id"], &data["organisation_id"]], [&id, &ada.user_id, organisation]);
 
-    ada.say(&channel, "two").await;
-    unread(mine.on(&grace.personal(&organisation)).await, &channel, (2, 0));
-    grace.say(&channel, "three").await;
-    unread(hers.on(&ada.personal(&organisation)).await, &channel, (1, 0));
-    ada.say(&channel, "four").await;
-    unread(mine.on(&grace.personal(&organisation)).await, &channel, (1, 0));
+    ada.say(channel, "two").await;
+    unread(mine.on(&grace.personal(organisation)).await, channel, (2, 0));
+    grace.say(channel, "three").await;
+    unread(hers.on(&ada.personal(organisation)).await, channel, (1, 0));
+    unread(mine.on(&grace.personal(organisation)).await, channel, (0, 0)); // posting marks read
+    ada.say(channel, "four").await;
+    unread(mine.on(&grace.personal(organisation)).await, channel, (1, 0));
 }
 
 #[tokio::test]
@@ -79,9 +80,9 @@ async fn a_repeated_post_is_pushed_once() {
     for _ in 0..2 {
         ada.post(&format!("/channels/{channel}/messages"), body.clone()).await.expect(201);
     }
-    ada.say(&channel, "marker").await;
-    assert_eq!(mine.on(&channel).await["content"], "once");
-    assert_eq!(mine.on(&channel).await["content"], "marker");
+    ada.say(channel, "marker").await;
+    assert_eq!(mine.on(channel).await["content"], "once");
+    assert_eq!(mine.on(channel).await["content"], "marker");
 }
 
 #[tokio::test]
@@ -98,52 +99,52 @@ async fn any_text_arrives_as_it_was_sent() {
 async fn a_refused_post_is_not_pushed() {
     let Scene { ada, channel, mine, .. } = &mut scene().await;
     ada.post(&format!("/channels/{channel}/messages"), json!({ "content": " " })).await.expect(422);
-    ada.say(&channel, "marker").await;
-    assert_eq!(mine.on(&channel).await["content"], "marker");
+    ada.say(channel, "marker").await;
+    assert_eq!(mine.on(channel).await["content"], "marker");
 }
 
 #[tokio::test]
 async fn a_reply_goes_to_the_thread_and_its_count_to_the_channel() {
     let Scene { ada, grace, organisation, channel, mine, hers, .. } = &mut scene().await;
-    let thread = ada.say(&channel, "post").await;
-    unread(mine.on(&grace.personal(&organisation)).await, &channel, (1, 0));
+    let thread = ada.say(channel, "post").await;
+    unread(mine.on(&grace.personal(organisation)).await, channel, (1, 0));
     mine.subscribe(&thread).await;
-    let id = grace.reply(&channel, &thread, "reply").await;
+    let id = grace.reply(channel, &thread, "reply").await;
     let message = mine.on(&thread).await;
     assert_shape(&message, PUSHED_MESSAGE);
     assert_eq!([&message["id"], &message["thread_id"], &message["content"]], [&id, &thread, "reply"]);
 
-    assert_eq!(mine.on(&channel).await["content"], "post");
-    let change = mine.on(&channel).await;
+    assert_eq!(mine.on(channel).await["content"], "post");
+    let change = mine.on(channel).await;
     assert_eq!(change["notification_type"], "reply_count_change", "{change:#}");
     assert_shape(&change, "section:text notification_id:uuid update_change:object");
     assert_shape(&change["update_change"], "thread_count:int message_count:int");
     assert_eq!([&change["update_change"]["thread_count"], &change["update_change"]["message_count"]], [1, 1]);
 
-    unread(hers.on(&ada.personal(&organisation)).await, &channel, (0, 0));
+    unread(hers.on(&ada.personal(organisation)).await, channel, (0, 0));
 }
 
 #[tokio::test]
 async fn a_mention_reaches_the_mentioned_one() {
     let Scene { server, ada, grace, organisation, channel, mine, .. } = &mut scene().await;
-    let personal = grace.personal(&organisation);
-    let bob = server.member(&ada, &organisation, "bob", "member").await;
+    let personal = grace.personal(organisation);
+    let bob = server.member(ada, organisation, "bob", "member").await;
     bob.call("POST", &format!("/channels/{channel}/join"), None).await.expect(200);
-    let mut his = Socket::listening(&bob, &[&bob.personal(&organisation)]).await;
+    let mut his = Socket::listening(&bob, &[&bob.personal(organisation)]).await;
 
-    let id = ada.say(&channel, "hello @grace").await;
+    let id = ada.say(channel, "hello @grace").await;
     let (mut mention, mut count) = (mine.on(&personal).await, mine.on(&personal).await);
     if mention["notification_type"] == "unread_thread_change" {
         (mention, count) = (count, mention);
     }
-    unread(count, &channel, (1, 1));
+    unread(count, channel, (1, 1));
     let mention = pushed(mention, "channel_mention", "thread_message");
     assert_shape(&mention["data"], PUSHED_MESSAGE);
     assert_eq!([&mention["data"]["id"], &mention["data"]["content"]], [&id, "hello @grace"]);
     assert_eq!(mention["data"]["mentions"], json!([{ "id": grace.user_id, "type": "user", "username": "grace" }]));
-    unread(his.on(&bob.personal(&organisation)).await, &channel, (1, 0));
+    unread(his.on(&bob.personal(organisation)).await, channel, (1, 0));
 
-    ada.reply(&channel, &id, "@channel!").await;
+    ada.reply(channel, &id, "@channel!").await;
     let mut kinds = [text(&his.next().await.1["notification_type"]), text(&his.next().await.1["notification_type"])];
     kinds.sort();
     assert_eq!(kinds, ["channel_mention", "unread_thread_change"]);
@@ -151,18 +152,18 @@ async fn a_mention_reaches_the_mentioned_one() {
 
 #[tokio::test]
 async fn who_mentions_themselves_is_not_told() {
-    let Scene { ada, organisation, channel, hers, .. } = &mut scene().await;
-    ada.say(&channel, "@ada and @channel").await;
-    ada.put(&format!("/channels/{channel}/read"), json!({})).await.expect(200);
-    unread(hers.on(&ada.personal(&organisation)).await, &channel, (0, 0));
+    let Scene { ada, grace, organisation, channel, hers, .. } = &mut scene().await;
+    ada.say(channel, "@ada and @channel").await;
+    grace.say(channel, "marker").await;
+    unread(hers.on(&ada.personal(organisation)).await, channel, (1, 0));
 }
 
 #[tokio::test]
 async fn an_edit_goes_to_the_channel_and_of_a_reply_to_the_thread_too() {
     let Scene { ada, grace, organisation, channel, mine, .. } = &mut scene().await;
-    let post = ada.say(&channel, "tpyo").await;
+    let post = ada.say(channel, "tpyo").await;
     mine.subscribe(&post).await;
-    mine.on(&channel).await;
+    mine.on(channel).await;
     let edit = |id: &str, content: &str| json!({ "message_id": id, "content": content });
     ada.put(&format!("/channels/{channel}/messages"), edit(&post, "typo")).await.expect(200);
     let check = |publication: Value, section: &str, id: &str, author: &Client, content: &str| {
@@ -173,21 +174,21 @@ async fn an_edit_goes_to_the_channel_and_of_a_reply_to_the_thread_too() {
         assert_shape(&updated["data"], PUSHED_MESSAGE);
         assert_eq!([&updated["data"]["id"], &updated["data"]["content"]], [id, content]);
     };
-    check(mine.on(&channel).await, "thread_message", &post, &ada, "typo");
+    check(mine.on(channel).await, "thread_message", &post, ada, "typo");
 
-    let reply = grace.reply(&channel, &post, "relpy").await;
+    let reply = grace.reply(channel, &post, "relpy").await;
     assert_eq!(mine.on(&post).await["content"], "relpy");
-    assert_eq!(mine.on(&channel).await["notification_type"], "reply_count_change");
+    assert_eq!(mine.on(channel).await["notification_type"], "reply_count_change");
     grace.put(&format!("/channels/{channel}/messages"), edit(&reply, "reply")).await.expect(200);
-    check(mine.on(&post).await, "reply_message", &reply, &grace, "reply");
-    check(mine.on(&channel).await, "reply_message", &reply, &grace, "reply");
+    check(mine.on(&post).await, "reply_message", &reply, grace, "reply");
+    check(mine.on(channel).await, "reply_message", &reply, grace, "reply");
 }
 
 #[tokio::test]
 async fn reading_is_told_to_the_reader_only() {
     let Scene { ada, grace, organisation, channel, mine, hers, .. } = &mut scene().await;
-    let personal = grace.personal(&organisation);
-    ada.say(&channel, "@grace").await;
+    let personal = grace.personal(organisation);
+    ada.say(channel, "@grace").await;
     grace.put(&format!("/channels/{channel}/read"), json!({})).await.expect(200);
     let read = loop {
         let publication = mine.on(&personal).await;
@@ -195,17 +196,17 @@ async fn reading_is_told_to_the_reader_only() {
             break publication;
         }
     };
-    unread(read, &channel, (0, 0));
-    grace.say(&channel, "marker").await;
-    unread(hers.on(&ada.personal(&organisation)).await, &channel, (1, 0));
+    unread(read, channel, (0, 0));
+    grace.say(channel, "marker").await;
+    unread(hers.on(&ada.personal(organisation)).await, channel, (1, 0));
 }
 
 #[tokio::test]
 async fn a_channels_life_is_told_to_its_members() {
     let Scene { ada, grace, organisation, mine, .. } = &mut scene().await;
-    let personal = grace.personal(&organisation);
+    let personal = grace.personal(organisation);
     let update = async |mine: &mut Socket, on: &str| pushed(mine.on(on).await, "channel_update", "channels_section");
-    let channel = ada.channel(&organisation, "plans", &[&grace]).await;
+    let channel = ada.channel(organisation, "plans", &[grace]).await;
     assert_eq!(update(mine, &personal).await["data"]["name"], "plans");
     mine.subscribe(&channel).await;
     ada.patch(&format!("/channels/{channel}"), json!({ "name": "deeds" })).await.expect(200);
@@ -219,12 +220,12 @@ async fn a_channels_life_is_told_to_its_members() {
 #[tokio::test]
 async fn joining_and_leaving_are_told_to_the_channel_and_to_the_person() {
     let Scene { server, ada, organisation, channel, mine, .. } = &mut scene().await;
-    let bob = server.member(&ada, &organisation, "bob", "member").await;
-    let personal = bob.personal(&organisation);
+    let bob = server.member(ada, organisation, "bob", "member").await;
+    let personal = bob.personal(organisation);
     let mut his = Socket::listening(&bob, &[&personal]).await;
     for step in ["join", "leave"] {
         bob.call("POST", &format!("/channels/{channel}/{step}"), None).await.expect(200);
-        for publication in [mine.on(&channel).await, his.on(&personal).await] {
+        for publication in [mine.on(channel).await, his.on(&personal).await] {
             let publication = pushed(publication, "channel_update", "channels_section");
             assert_eq!(publication["data"]["name"], "news");
             assert_eq!(publication["modification_ids"]["user_id"], bob.user_id);
@@ -236,20 +237,20 @@ async fn joining_and_leaving_are_told_to_the_channel_and_to_the_person() {
 #[tokio::test]
 async fn a_new_member_is_told_to_the_organisation() {
     let Scene { server, ada, organisation, mine, .. } = &mut scene().await;
-    let bob = server.member(&ada, &organisation, "bob", "member").await;
-    let update = pushed(mine.on(&organisation).await, "member_update", "channels_section");
+    let bob = server.member(ada, organisation, "bob", "member").await;
+    let update = pushed(mine.on(organisation).await, "member_update", "channels_section");
     assert!(update.to_string().contains(&bob.user_id), "{update:#}");
 }
 
 #[tokio::test]
 async fn what_is_in_another_channel_is_not_heard() {
     let Scene { ada, grace, organisation, channel, mine, .. } = &mut scene().await;
-    let private = ada.private_channel(&organisation, "secret", &[]).await;
+    let private = ada.private_channel(organisation, "secret", &[]).await;
     let thread = ada.say(&private, "@grace @channel secret").await;
     ada.reply(&private, &thread, "more").await;
-    ada.say(&channel, "marker").await;
+    ada.say(channel, "marker").await;
     let (first, second) = (mine.next().await, mine.next().await);
-    assert!([&first.0, &second.0].contains(&&*channel) && [&first.0, &second.0].contains(&&grace.personal(&organisation)));
+    assert!([&first.0, &second.0].contains(&&*channel) && [&first.0, &second.0].contains(&&grace.personal(organisation)));
     assert_eq!([&first.1, &second.1].iter().filter(|data| data["content"] == "marker").count(), 1);
 }
 
@@ -258,13 +259,13 @@ async fn pushes_come_in_the_order_of_the_list_once_each() {
     let Scene { ada, grace, channel, mine, .. } = &mut scene().await;
     let posts = (0..40).map(|number| {
         let author = if number % 2 == 0 { &ada } else { &grace };
-        author.say(&channel, "hello")
+        author.say(channel, "hello")
     });
     futures_util::future::join_all(posts).await;
-    ada.say(&channel, "marker").await;
+    ada.say(channel, "marker").await;
     let mut heard = Vec::new();
     loop {
-        let message = mine.on(&channel).await;
+        let message = mine.on(channel).await;
         heard.push(text(&message["id"]));
         if message["content"] == "marker" {
             break;

@@ -15,6 +15,11 @@ use crate::harness::Client;
 /// The server's own clocks are all shorter: the longest is the ping's, 25 s.
 const LIMIT: Duration = Duration::from_secs(30);
 
+/// Waits for it, but not for ever: pings alone keep a socket busy all day.
+async fn in_time<T>(awaited: impl Future<Output = T>) -> T {
+    tokio::time::timeout(LIMIT, awaited).await.expect("it did not come within the time limit")
+}
+
 pub struct Socket {
     stream: WebSocketStream<MaybeTlsStream<TcpStream>>,
     client: Client,
@@ -84,13 +89,16 @@ impl Socket {
     }
 
     pub async fn reply(&mut self, id: u64) -> Value {
-        loop {
-            let line = self.line().await;
-            if line["id"] == id {
-                return line;
+        in_time(async {
+            loop {
+                let line = self.line().await;
+                if line["id"] == id {
+                    return line;
+                }
+                self.keep(line);
             }
-            self.keep(line);
-        }
+        })
+        .await
     }
 
     /// The next publication on any channel: the channel's name and the data.
@@ -116,13 +124,16 @@ impl Socket {
         if let Some(at) = self.pushes.iter().position(&fits) {
             return self.pushes.remove(at).unwrap();
         }
-        loop {
-            let line = self.line().await;
-            if fits(&line["push"]) {
-                return line["push"].clone();
+        in_time(async {
+            loop {
+                let line = self.line().await;
+                if fits(&line["push"]) {
+                    return line["push"].clone();
+                }
+                self.keep(line);
             }
-            self.keep(line);
-        }
+        })
+        .await
     }
 
     #[track_caller]
@@ -133,19 +144,21 @@ impl Socket {
 
     /// The next object that is not a ping; pings are answered.
     pub async fn line(&mut self) -> Value {
-        loop {
-            let line = self.raw_line().await.unwrap_or_else(|close| panic!("closed: {close:?}"));
-            if line != json!({}) {
-                return line;
+        in_time(async {
+            loop {
+                let line = self.raw_line().await.unwrap_or_else(|close| panic!("closed: {close:?}"));
+                if line != json!({}) {
+                    return line;
+                }
+                self.send("{}").await;
             }
-            self.send("{}").await;
-        }
+        })
+        .await
     }
 
     /// Waits for the server's ping, and leaves it unanswered.
     pub async fn ping(&mut self) {
-        let line = self.raw_line().await;
-        assert_eq!(line, Ok(json!({})));
+        assert_eq!(in_time(self.raw_line()).await, Ok(json!({})));
     }
 
     /// The next object, or how the server closed.
@@ -154,8 +167,7 @@ impl Socket {
             if let Some(line) = self.unread.pop_front() {
                 return Ok(line);
             }
-            let frame = tokio::time::timeout(LIMIT, self.stream.next()).await.expect("nothing came within the time limit");
-            match frame {
+            match self.stream.next().await {
                 Some(Ok(Message::Text(text))) => {
                     let lines = text.trim_end_matches('\n').split('\n');
                     self.unread.extend(
@@ -173,12 +185,31 @@ impl Socket {
     /// Waits for the server to close the socket; gives its code. What came before is dropped. A client
     /// reconnects for ever unless the reason is a text that is no JSON.
     pub async fn closed(mut self) -> u16 {
-        loop {
-            if let Err(close) = self.raw_line().await {
-                let (code, reason) = close.expect("a close frame with code and reason");
-                assert!(!reason.is_empty() && serde_json::from_str::<Value>(&reason).is_err(), "{code}: {reason:?}");
-                return code;
+        let close = in_time(async {
+            loop {
+                if let Err(close) = self.raw_line().await {
+                    break close;
+                }
             }
-        }
+        });
+        let (code, reason) = close.await.expect("a close frame with code and reason");
+        assert!(!reason.is_empty() && serde_json::from_str::<Value>(&reason).is_err(), "{code}: {reason:?}");
+        code
+    }
+
+    /// Reads to the end, however it comes: the number of objects, and the close code if one arrived.
+    pub async fn drained(mut self) -> (usize, Option<u16>) {
+        let mut objects = 0;
+        in_time(async {
+            loop {
+                match self.stream.next().await {
+                    Some(Ok(Message::Text(text))) => objects += text.lines().count(),
+                    Some(Ok(Message::Close(frame))) => return (objects, frame.map(|frame| frame.code.into())),
+                    Some(Ok(_)) => {}
+                    Some(Err(_)) | None => return (objects, None),
+                }
+            }
+        })
+        .await
     }
 }

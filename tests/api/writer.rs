@@ -58,8 +58,10 @@ fn emit(tx: &mut Tx, text: &str) -> Result<i64> {
     events::emit(tx, events::New { stream, audience, kind, section, channel: None, message: None, actor: None, body: &body })
 }
 
+type Job = Box<dyn FnOnce(&mut Tx) -> Result<()> + Send>;
+
 /// Runs the jobs in one batch: the writer is held while they queue up.
-async fn in_one_batch(db: &Db, jobs: Vec<Box<dyn FnOnce(&mut Tx) -> Result<()> + Send>>) -> Vec<Result<()>> {
+async fn in_one_batch(db: &Db, jobs: Vec<Job>) -> Vec<Result<()>> {
     let (go, wait) = mpsc::channel();
     let holder = db.write(move |_| {
         wait.recv().map_err(Error::internal)?;
