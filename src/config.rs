@@ -36,7 +36,7 @@ pub struct Settings {
     #[arg(long, env = "TIDINGS_LISTEN", default_value = "127.0.0.1:8080", value_name = "ADDRESS")]
     pub listen: SocketAddr,
 
-    /// The origin under which the server is reached, as in https://chat.example.org [default: http://ADDRESS]
+    /// The origin under which the server is reached, scheme and host [default: `http://` and the address]
     #[arg(long, env = "TIDINGS_BASE_URL", value_name = "URL")]
     pub base_url: Option<String>,
 

@@ -64,7 +64,7 @@ export async function check(server, place, received) {
   const on = channel => received.filter(item => item.channel === channel).map(item => item.data)
   const notices = () => on(place.personal).filter(data => data.notification_type === 'unread_thread_change')
   const sofar = () => `the marker has not arrived\n${JSON.stringify(received, null, 1)}`
-  await until(sofar, () => on(place.channel).some(data => data.content === place.marker) && notices().length >= POSTS.length + 1)
+  await until(sofar, () => on(place.channel).some(data => data.content === place.marker) && notices().length >= POSTS.length + 2)
 
   const channel = (await server.call('GET', `/channels/${place.channel}`, { bearer: place.grace.bearer })).data
   assert.equal(channel.description, DESCRIPTION)
@@ -84,10 +84,10 @@ export async function check(server, place, received) {
   // The channel's posts, and the thread's replies.
   assert.deepEqual(replied.update_change, { thread_count: POSTS.length, message_count: 1 })
 
-  // On the personal channel: one notice for each message of others, none for one's own reply.
-  assert.deepEqual(on(place.personal).map(data => data.notification_type), Array(POSTS.length + 1).fill('unread_thread_change'), sofar())
+  // On the personal channel: one notice for each message of others, and one for having read with one's own reply.
+  assert.deepEqual(on(place.personal).map(data => data.notification_type), Array(POSTS.length + 2).fill('unread_thread_change'), sofar())
   // Whoever writes in a channel has read it: after Grace's reply, only the marker is unread.
-  assert.deepEqual(notices().map(notice => notice.data.thread_count), [1, 2, 1])
+  assert.deepEqual(notices().map(notice => notice.data.thread_count), [1, 2, 0, 1])
   for (const notice of notices()) {
     assert.equal(notice.data.name, channel.name)
     assert.equal(notice.data.description, channel.description)
