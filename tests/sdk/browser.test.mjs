@@ -1,8 +1,7 @@
 // The docs UI, the front page and examples/browser.html in headless Chromium, with no way out of this machine.
 import assert from 'node:assert/strict'
-import { mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { mkdirSync, readFileSync } from 'node:fs'
 import { createServer } from 'node:http'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import test from 'node:test'
 import { pathToFileURL } from 'node:url'
@@ -15,13 +14,9 @@ mkdirSync(shots, { recursive: true })
 
 /** A page that can reach 127.0.0.1 alone; `strays` lists every address that it asked for elsewhere. */
 async function open(t) {
-  const profile = mkdtempSync(join(tmpdir(), 'tidings-chromium-'))
-  t.after(() => rmSync(profile, { recursive: true, force: true, maxRetries: 5 }))
-  const context = await chromium.launchPersistentContext(profile, {
+  const browser = await chromium.launch({
     executablePath: process.env.CHROMIUM ?? '/usr/bin/chromium',
-    headless: true,
     timeout: 60_000,
-    viewport: { width: 1280, height: 1000 },
     args: [
       '--no-sandbox', '--disable-gpu', '--disable-quic', '--no-first-run', '--disable-dev-shm-usage',
       '--disable-background-networking', '--disable-component-update', '--disable-sync',
@@ -29,12 +24,13 @@ async function open(t) {
       '--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1', '--no-proxy-server',
     ],
   })
-  t.after(() => context.close())
+  t.after(() => browser.close())
+  const context = await browser.newContext({ viewport: { width: 1280, height: 1000 } })
   const strays = []
   const local = url => ['data:', 'blob:', 'about:', 'file:'].includes(url.protocol) || url.hostname === '127.0.0.1'
   context.on('request', request => { if (!local(new URL(request.url()))) strays.push(request.url()) })
   await context.route(url => !local(url), route => route.abort())
-  const page = context.pages()[0] ?? await context.newPage()
+  const page = await context.newPage()
   page.setDefaultTimeout(20_000)
   const errors = []
   page.on('pageerror', error => errors.push(error.message))
