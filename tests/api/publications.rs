@@ -153,6 +153,7 @@ async fn a_mention_reaches_the_mentioned_one() {
 #[tokio::test]
 async fn who_mentions_themselves_is_not_told() {
     let Scene { ada, grace, organisation, channel, hers, .. } = &mut scene().await;
+    ada.say(channel, "note to @ada").await;
     ada.say(channel, "@ada and @channel").await;
     grace.say(channel, "marker").await;
     unread(hers.on(&ada.personal(organisation)).await, channel, (1, 0));
