@@ -49,6 +49,7 @@ async fn main() {
     let (stop, stopped) = tokio::sync::oneshot::channel::<()>();
     let server = tokio::spawn(tidings::serve(settings, listener, async { _ = stopped.await }));
 
+    _ = rustls::crypto::ring::default_provider().install_default(); // the client asks for one
     let mut api = Api { url, http: Client::new(), token: String::new() };
     let account = json!({ "email": "ada@x.example", "password": "correct horse battery" });
     api.call(Method::POST, "/auth/register", account.clone()).await;

@@ -46,4 +46,13 @@ id!(
     MessageId,
     MailId,
     RoleUuid,
+    WebhookId,
+    /// A record of a webhook's history.
+    AttemptId,
+    /// An event that a webhook takes in or gives out: `callback_id`.
+    CallbackId,
+    BlogId,
+    CategoryId,
+    TestimonialId,
+    ContactId,
 );

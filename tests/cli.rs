@@ -58,6 +58,7 @@ impl Server {
         let lines = BufReader::new(process.stdout.take().unwrap()).lines().map_while(Result::ok);
         let url = lines.into_iter().find_map(|line| line.split_once("http").map(|(_, rest)| format!("http{rest}")));
         let url = url.expect("it says where the API is").trim_end_matches("/api/v1").to_owned();
+        _ = rustls::crypto::ring::default_provider().install_default(); // the client asks for one
         Server { process, url, http: Client::new() }
     }
 

@@ -39,6 +39,7 @@ impl Server {
     }
 
     async fn serve(folder: TempDir, settings: Settings, address: &str) -> Server {
+        _ = rustls::crypto::ring::default_provider().install_default(); // the tests' own client asks for one
         let listener = TcpListener::bind(address).await.unwrap();
         let origin = format!("http://{}", listener.local_addr().unwrap());
         let (stop, stopped) = oneshot::channel();
