@@ -15,6 +15,8 @@ insert into meta (key, value) values ('epoch', lower(hex(randomblob(8))));
 insert into meta (key, value) values ('events_floor', '0');
 -- The last `seq` whose message stands in the search index.
 insert into meta (key, value) values ('search_cursor', '0');
+-- When a mail was last asked for by an address that has no account.
+insert into meta (key, value) values ('last_vain_request', '');
 
 
 -- Accounts and sessions ------------------------------------------------------------------------

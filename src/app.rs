@@ -21,12 +21,14 @@ use crate::{
     error::{Error, Result},
     event::Effect,
     id::{SessionId, UserId},
+    issuer::Issuer,
     limits::Limits,
     mail::Mailer,
     push::{hub::Hub, publisher::Publisher},
     secret::{self, Keys},
     site::Site,
     time::Time,
+    tls::Authorities,
 };
 
 const DAY: u64 = 24 * 3600;
@@ -40,6 +42,8 @@ pub struct Inner {
     pub site: Arc<Site>,
     pub hub: Arc<Hub>,
     pub mailer: Mailer,
+    /// Of federated log-in; none where it is not configured.
+    pub issuer: Option<Issuer>,
     pub limits: Limits,
     pub origins: Origins,
     /// Woken when a mail was queued.
@@ -69,7 +73,12 @@ impl App {
     pub fn open(settings: &Settings, listening: SocketAddr) -> Result<App> {
         let base_url = settings.base_url(listening)?;
         let web_url = settings.web_url(&base_url)?;
-        let mailer = Mailer::new(&settings.mail_url, &settings.mail_from)?;
+        let authorities = Authorities::read(settings.ca_file.as_deref())?;
+        let mailer = Mailer::new(&settings.mail_url, &settings.mail_from, &authorities)?;
+        let issuer = match settings.google_client_id.as_slice() {
+            [] => None,
+            ids => Some(Issuer::new(&settings.oidc_issuer, ids, &authorities)?),
+        };
         db::make_folder(&settings.data_dir)?;
         let lock = db::lock(&settings.data_dir)?;
         let rate_limit = settings.rate_limit == Switch::On;
@@ -81,7 +90,9 @@ impl App {
             require_verified_email: settings.require_verified_email,
             session_lifetime: Duration::from_secs(u64::from(settings.session_days) * DAY),
             invitation_lifetime: Duration::from_secs(7 * DAY),
-            verification_lifetime: Duration::from_secs(DAY),
+            magic_link_lifetime: Duration::from_secs(u64::from(settings.magic_link_minutes) * 60),
+            reset_lifetime: Duration::from_secs(u64::from(settings.password_reset_minutes) * 60),
+            verification_lifetime: Duration::from_secs(u64::from(settings.verification_hours) * 3600),
             event_retention: Duration::from_secs(u64::from(settings.event_retention_hours) * 3600),
             rate_limit,
         };
@@ -103,6 +114,7 @@ impl App {
             site: Arc::new(site),
             hub,
             mailer,
+            issuer,
             limits: Limits::new(rate_limit),
             origins: Origins(settings.allowed_origin.clone()),
             mail_due,

@@ -44,7 +44,7 @@ pub struct Settings {
     #[arg(long, env = "TIDINGS_WEB_URL", value_name = "URL")]
     pub web_url: Option<String>,
 
-    /// How mails leave: log:, file:///DIR, smtp://USER:PASSWORD@HOST[?tls=required] or smtps://…
+    /// How mails leave: log:, file:///DIR, smtp://USER:PASSWORD@HOST[?tls=opportunistic|none] or smtps://…
     #[arg(long, env = "TIDINGS_MAIL_URL", default_value = "log:", value_name = "URL", hide_env_values = true)]
     pub mail_url: String,
 
@@ -71,6 +71,30 @@ pub struct Settings {
     /// How long a log-in lasts
     #[arg(long, env = "TIDINGS_SESSION_DAYS", default_value_t = 30, value_name = "DAYS", value_parser = clap::value_parser!(u32).range(1..=3650))]
     pub session_days: u32,
+
+    /// How long a link that logs in works
+    #[arg(long, env = "TIDINGS_MAGIC_LINK_MINUTES", default_value_t = 10, value_name = "MINUTES", value_parser = clap::value_parser!(u32).range(1..=1440))]
+    pub magic_link_minutes: u32,
+
+    /// How long a link that sets a new password works
+    #[arg(long, env = "TIDINGS_PASSWORD_RESET_MINUTES", default_value_t = 30, value_name = "MINUTES", value_parser = clap::value_parser!(u32).range(1..=1440))]
+    pub password_reset_minutes: u32,
+
+    /// How long a link that verifies an e-mail address works
+    #[arg(long, env = "TIDINGS_VERIFICATION_HOURS", default_value_t = 24, value_name = "HOURS", value_parser = clap::value_parser!(u32).range(1..=720))]
+    pub verification_hours: u32,
+
+    /// The client ids of this server's apps at the OpenID Connect issuer; federated log-in is off without one
+    #[arg(long, env = "TIDINGS_GOOGLE_CLIENT_ID", value_delimiter = ',', value_name = "ID")]
+    pub google_client_id: Vec<String>,
+
+    /// The OpenID Connect issuer of federated log-in
+    #[arg(long, env = "TIDINGS_OIDC_ISSUER", default_value = "https://accounts.google.com", value_name = "URL")]
+    pub oidc_issuer: String,
+
+    /// A PEM file of certificate authorities to trust besides the public ones, at the mail server and the issuer
+    #[arg(long, env = "TIDINGS_CA_FILE", value_name = "FILE")]
+    pub ca_file: Option<PathBuf>,
 
     /// How long pushed events are kept
     #[arg(long, env = "TIDINGS_EVENT_RETENTION_HOURS", default_value_t = 72, value_name = "HOURS", value_parser = clap::value_parser!(u32).range(1..=87600))]

@@ -7,7 +7,7 @@ use tokio::{sync::Semaphore, task::JoinSet, time::timeout};
 use crate::{
     app::App,
     db::Tx,
-    domain::{accounts, events, outbox, sessions},
+    domain::{accounts, events, one_time_tokens, outbox, sessions},
     error::{Error, Result},
     time::Time,
 };
@@ -119,6 +119,7 @@ pub async fn tidy(app: &App) -> Result<()> {
     let (now, events_before) = (Time::now(), Time::now() - app.site.event_retention);
     in_slices(app, move |tx| events::prune(tx, events_before, SLICE)).await?;
     in_slices(app, move |tx| sessions::prune(tx, now - KEPT, SLICE)).await?;
+    in_slices(app, move |tx| one_time_tokens::prune(tx, now - KEPT, SLICE)).await?;
     in_slices(app, move |tx| outbox::prune(tx, now - KEPT, SLICE)).await
 }
 

@@ -9,7 +9,7 @@
 //!                     +-> push -----------^      |  (effects, after commit)
 //!                     +-> jobs -----------^      v
 //!                          |-> mail          push::publisher -> push::hub
-//! leaves used by all: id, time, event, error, config, secret, site, limits
+//! leaves used by all: id, time, event, error, config, secret, site, limits, tls, issuer
 //! ```
 //!
 //! # Invariants
@@ -34,6 +34,7 @@ pub mod domain;
 pub mod error;
 pub mod event;
 pub mod id;
+pub mod issuer;
 pub mod jobs;
 pub mod limits;
 pub mod mail;
@@ -41,6 +42,7 @@ pub mod push;
 pub mod secret;
 pub mod site;
 pub mod time;
+pub mod tls;
 pub mod web;
 
 use std::time::Duration;

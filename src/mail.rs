@@ -1,18 +1,25 @@
 //! Mails: their words, and the transport (SMTP, files, the log).
 
-use std::path::PathBuf;
+use std::{
+    path::PathBuf,
+    time::{Duration, Instant},
+};
 
 use lettre::{
     AsyncSmtpTransport, AsyncTransport, Message, Tokio1Executor,
     message::{Mailbox, MultiPart, header},
+    transport::smtp::{SMTP_PORT, SUBMISSION_PORT, SUBMISSIONS_PORT, authentication::Credentials, client::Tls},
 };
+use percent_encoding::percent_decode_str;
 use serde::{Deserialize, Serialize};
-use tokio::io::AsyncWriteExt;
+use tokio::{io::AsyncWriteExt, sync::Mutex};
+use url::Url;
 
 use crate::{
     error::{Error, Result},
     id::MailId,
     site::Site,
+    tls::Authorities,
 };
 
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -21,32 +28,75 @@ pub struct Mail {
     pub subject: String,
     /// Before the link.
     text: String,
-    /// The one link, and the words on its button.
+    /// The words on its button, and the one link.
     link: Option<(String, String)>,
     /// Tells of a change to the account: never dropped by a limit.
     pub is_notice: bool,
+    /// Comes from somebody else than its reader, who is told how to stop it (RFC 2369).
+    is_unasked: bool,
 }
 
-/// After registration: proves the mailbox.
-pub fn verification(site: &Site, to: &str, token: &str) -> Mail {
+fn with_link(to: &str, subject: &str, text: &str, button: &str, link: String) -> Mail {
     Mail {
         to: to.into(),
-        subject: "Verify your e-mail address".into(),
-        text: "Somebody, probably you, made an account with this address. Open the link to verify it. If it was not you, ignore this mail.".into(),
-        link: Some(("Verify e-mail address".into(), format!("{}/auth/verify-email?token={token}", site.web_url))),
+        subject: subject.into(),
+        text: text.into(),
+        link: Some((button.into(), link)),
         is_notice: false,
+        is_unasked: false,
     }
+}
+
+/// After registration and on demand: proves the mailbox.
+pub fn verification(site: &Site, to: &str, token: &str) -> Mail {
+    let text = "Somebody, probably you, made an account with this address. Open the link to verify it. If it was not you, ignore this mail.";
+    let link = format!("{}/auth/verify-email?token={token}", site.web_url);
+    with_link(to, "Verify your e-mail address", text, "Verify e-mail address", link)
+}
+
+/// Logs in.
+pub fn magic_link(site: &Site, to: &str, token: &str) -> Mail {
+    let text = format!(
+        "Open the link to log in. It works once, within {}. If you did not ask for it, ignore this mail.",
+        span(site.magic_link_lifetime)
+    );
+    let link = format!("{}/auth/login/magic-link?token={token}", site.web_url);
+    with_link(to, "Your link to log in", &text, "Log in", link)
+}
+
+/// Sets a new password.
+pub fn password_reset(site: &Site, to: &str, token: &str) -> Mail {
+    let text = format!(
+        "Open the link to set a new password. It works once, within {}. If you did not ask for it, ignore this mail: your password stays as it is.",
+        span(site.reset_lifetime)
+    );
+    let link = reset_link(site, token);
+    with_link(to, "Set a new password", &text, "Set a new password", link)
+}
+
+pub fn reset_link(site: &Site, token: &str) -> String {
+    format!("{}/auth/reset-password?token={token}", site.web_url)
 }
 
 /// An invitation to an organisation.
-pub fn invitation(to: &str, organisation: &str, inviter: &str, link: &str) -> Mail {
-    Mail {
-        to: to.into(),
-        subject: format!("{inviter} invites you to {organisation}"),
-        text: format!("{inviter} invites you to join {organisation}. Open the link to accept. It works for seven days."),
-        link: Some(("Accept the invitation".into(), link.into())),
-        is_notice: false,
-    }
+pub fn invitation(site: &Site, to: &str, organisation: &str, inviter: &str, link: &str) -> Mail {
+    let subject = format!("{inviter} invites you to {organisation}");
+    let text = format!(
+        "{inviter} invites you to join {organisation}. Open the link to accept. It works for {}.",
+        span(site.invitation_lifetime)
+    );
+    Mail { is_unasked: true, ..with_link(to, &subject, &text, "Accept the invitation", link.into()) }
+}
+
+/// A length of time in words.
+fn span(time: Duration) -> String {
+    let seconds = time.as_secs();
+    let (count, unit) = match seconds {
+        _ if seconds % 86_400 == 0 => (seconds / 86_400, "day"),
+        _ if seconds % 3600 == 0 => (seconds / 3600, "hour"),
+        _ => (seconds.div_ceil(60), "minute"),
+    };
+    format!("{count} {unit}{}", if count == 1 { "" } else { "s" })
 }
 
 pub fn password_changed(to: &str) -> Mail {
@@ -57,6 +107,7 @@ pub fn password_changed(to: &str) -> Mail {
             .into(),
         link: None,
         is_notice: true,
+        is_unasked: false,
     }
 }
 
@@ -82,7 +133,11 @@ impl Mail {
 
     fn message(&self, id: MailId, from: &Mailbox) -> Result<Message> {
         let domain = from.email.domain();
-        Message::builder()
+        let mut builder = Message::builder();
+        if self.is_unasked {
+            builder = builder.header(ListUnsubscribe(format!("<mailto:{}?subject=unsubscribe>", from.email)));
+        }
+        builder
             .message_id(Some(format!("<{id}@{domain}>"))) // the same at a second attempt: receivers drop the double
             .date_now()
             .from(from.clone())
@@ -114,10 +169,32 @@ impl header::Header for AutoSubmitted {
     }
 }
 
+/// RFC 2369: whom to write to so as to get no more of these.
+#[derive(Clone)]
+struct ListUnsubscribe(String);
+
+impl header::Header for ListUnsubscribe {
+    fn name() -> header::HeaderName {
+        header::HeaderName::new_from_ascii_str("List-Unsubscribe")
+    }
+    fn parse(text: &str) -> Result<Self, Box<dyn std::error::Error + Send + Sync>> {
+        Ok(ListUnsubscribe(text.into()))
+    }
+    fn display(&self) -> header::HeaderValue {
+        header::HeaderValue::new(Self::name(), self.0.clone())
+    }
+}
+
+/// How long one step of the conversation with a mail server may take.
+const STEP_WITHIN: Duration = Duration::from_secs(10);
+/// How long the answer to "can it be reached?" holds.
+const REACHED_FOR: Duration = Duration::from_secs(10);
+
 /// Takes mails out of the house.
 pub struct Mailer {
     from: Mailbox,
     transport: Transport,
+    reached: Mutex<Option<(Instant, bool)>>,
 }
 
 enum Transport {
@@ -129,11 +206,11 @@ enum Transport {
 }
 
 impl Mailer {
-    /// `url`: `log:`, `file:///DIR`, `smtp://[user:password@]host[:port][?tls=required]` or `smtps://…`.
-    pub fn new(url: &str, from: &str) -> Result<Mailer> {
+    /// `url`: `log:`, `file:///DIR`, `smtp://[user:password@]host[:port][?tls=opportunistic|none]` or `smtps://…`.
+    pub fn new(url: &str, from: &str, authorities: &Authorities) -> Result<Mailer> {
         let from = from.parse().map_err(|err| Error::bad_request(format!("--mail-from {from}: {err}")))?;
         let bad = |err: &dyn std::fmt::Display| Error::bad_request(format!("--mail-url: {err}"));
-        let parsed = url::Url::parse(url).map_err(|err| bad(&err))?;
+        let parsed = Url::parse(url).map_err(|err| bad(&err))?;
         let transport = match parsed.scheme() {
             "log" => Transport::Log,
             "file" => {
@@ -141,13 +218,34 @@ impl Mailer {
                 std::fs::create_dir_all(&folder).map_err(|err| bad(&format!("{}: {err}", folder.display())))?;
                 Transport::Files(folder)
             }
-            "smtp" | "smtps" => {
-                let builder = AsyncSmtpTransport::<Tokio1Executor>::from_url(url).map_err(|err| bad(&err))?;
-                Transport::Smtp(Box::new(builder.build()))
-            }
+            "smtp" | "smtps" => Transport::Smtp(Box::new(smtp(&parsed, authorities).map_err(|err| bad(&err.detail()))?)),
             other => return Err(bad(&format!("unknown scheme {other}: use log:, file:, smtp: or smtps:"))),
         };
-        Ok(Mailer { from, transport })
+        Ok(Mailer { from, transport, reached: Mutex::default() })
+    }
+
+    /// Whether mails can leave now, as far as can be seen without sending one. Asked once in ten seconds at the most.
+    pub async fn is_reachable(&self) -> bool {
+        // Held while asking: who comes meanwhile waits for the same answer.
+        let mut reached = self.reached.lock().await;
+        if let Some((at, known)) = *reached
+            && at.elapsed() < REACHED_FOR
+        {
+            return known;
+        }
+        let now = match &self.transport {
+            Transport::Log => true,
+            Transport::Files(folder) => folder.is_dir(),
+            Transport::Smtp(smtp) => match smtp.test_connection().await {
+                Ok(answered) => answered,
+                Err(err) => {
+                    tracing::warn!(%err, "the mail server can't be reached");
+                    false
+                }
+            },
+        };
+        *reached = Some((Instant::now(), now));
+        now
     }
 
     /// Sends one mail, or says why it could not.
@@ -176,13 +274,37 @@ impl Mailer {
     }
 }
 
+/// TLS is required unless the address says otherwise: by STARTTLS for `smtp:`, from the first byte for `smtps:`.
+fn smtp(url: &Url, authorities: &Authorities) -> Result<AsyncSmtpTransport<Tokio1Executor>> {
+    let host = url.host_str().filter(|host| !host.is_empty()).ok_or_else(|| Error::bad_request("the host is missing"))?;
+    let wanted = url.query_pairs().find(|(key, _)| key == "tls").map(|(_, value)| value.into_owned());
+    let parameters = || authorities.mail(host);
+    let (tls, port) = match (url.scheme(), wanted.as_deref()) {
+        ("smtps", None) => (Tls::Wrapper(parameters()?), SUBMISSIONS_PORT),
+        ("smtp", None | Some("required")) => (Tls::Required(parameters()?), SUBMISSION_PORT),
+        ("smtp", Some("opportunistic")) => (Tls::Opportunistic(parameters()?), SUBMISSION_PORT),
+        ("smtp", Some("none")) => (Tls::None, SMTP_PORT),
+        _ => return Err(Error::bad_request("tls is one of required, opportunistic and none, of an smtp: address")),
+    };
+    let mut builder = AsyncSmtpTransport::<Tokio1Executor>::builder_dangerous(host)
+        .tls(tls)
+        .port(url.port().unwrap_or(port))
+        .timeout(Some(STEP_WITHIN));
+    if !url.username().is_empty() {
+        let plain = |text: &str| percent_decode_str(text).decode_utf8().map(Into::into).map_err(Error::internal);
+        let (user, password): (String, String) = (plain(url.username())?, plain(url.password().unwrap_or_default())?);
+        builder = builder.credentials(Credentials::new(user, password));
+    }
+    Ok(builder.build())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
     fn a_name_cannot_add_a_header() {
-        let mail = invitation("a@b.example", "Evil\r\nBcc: c@d.example", "Ada", "http://x/");
+        let mail = with_link("a@b.example", "Evil\r\nBcc: c@d.example", "", "Ada", "http://x/".into());
         let from = "Tidings <tidings@localhost>".parse().unwrap();
         let text = String::from_utf8(mail.message(MailId::new(), &from).unwrap().formatted()).unwrap();
         let mut headers = text.lines().take_while(|line| !line.is_empty());
@@ -191,8 +313,8 @@ mod tests {
 
     #[test]
     fn html_is_escaped() {
-        let mail = invitation("a@b.example", "<script>", "Ada", "http://x/?a=1&b=\"2\"");
-        assert!(!mail.html().contains("<script>"));
+        let mail = with_link("a@b.example", "<script>", "<b>", "Ada", "http://x/?a=1&b=\"2\"".into());
+        assert!(!mail.html().contains("<script>") && !mail.html().contains("<b>"));
         assert!(mail.html().contains("a=1&amp;b=&quot;2&quot;"));
     }
 }

@@ -15,6 +15,8 @@ pub struct Site {
     pub require_verified_email: bool,
     pub session_lifetime: Duration,
     pub invitation_lifetime: Duration,
+    pub magic_link_lifetime: Duration,
+    pub reset_lifetime: Duration,
     pub verification_lifetime: Duration,
     pub event_retention: Duration,
     /// False lifts the limits on mails and invitations, too.

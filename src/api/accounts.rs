@@ -15,7 +15,7 @@ use crate::{
     domain::{
         self,
         accounts::{self, New},
-        sessions,
+        identities, sessions,
     },
     error::{Error, Result},
     id::UserId,
@@ -66,6 +66,19 @@ impl Api {
                 _ = app.db.write(move |tx| accounts::rehash(tx, user.id, &hash, &newer)).await;
             }
         }
+        Ok(ok("Login successful", started.into()))
+    }
+
+    /// Log in with an id token
+    ///
+    /// Of the OpenID Connect issuer that this server trusts, Google unless it is configured otherwise. The account is
+    /// the one that the identity is linked to, else the one of its verified address, else a new one.
+    #[oai(path = "/auth/google", method = "post", tag = "Tag::Accounts")]
+    async fn google(&self, app: Data<&App>, visitor: Visitor, body: Body<IdToken>) -> Result<Success<LoggedIn>> {
+        let issuer = app.issuer.as_ref().ok_or(Error::Unauthorized("Federated log-in is not configured on this server"))?;
+        let claims = issuer.verify(&body.id_token).await?;
+        let site = app.site.clone();
+        let started = app.db.write(move |tx| identities::log_in(tx, &site, &claims, &visitor.device)).await?;
         Ok(ok("Login successful", started.into()))
     }
 
@@ -143,6 +156,14 @@ example!(Credentials, { "email": "ada@example.org", "password": "correct horse b
 
 #[derive(Object)]
 #[oai(example)]
+struct IdToken {
+    /// A JSON Web Token (OpenID Connect Core 1.0, section 2).
+    id_token: Text,
+}
+example!(IdToken, { "id_token": "eyJhbGciOiJSUzI1NiIsImtpZCI6IjEifQ.eyJzdWIiOiIxMjM0In0.c2lnbmF0dXJl" });
+
+#[derive(Object)]
+#[oai(example)]
 struct PasswordChange {
     old_password: Text,
     /// As at registration, and not the old one.
@@ -206,7 +227,7 @@ pub struct User {
 }
 
 impl User {
-    fn new(user: accounts::User, expires_at: crate::time::Time) -> User {
+    pub fn new(user: accounts::User, expires_at: crate::time::Time) -> User {
         User {
             id: user.id,
             user_id: user.id,

@@ -6,9 +6,11 @@ mod body;
 mod channels;
 mod envelope;
 mod invitations;
+mod mailbox;
 mod members;
 mod messages;
 mod organisations;
+mod profile;
 mod threads;
 mod tokens;
 
@@ -32,6 +34,8 @@ use crate::{
 enum Tag {
     /// Accounts, log-in, passwords
     Accounts,
+    /// One's own account and sessions
+    Profile,
     /// Organisations
     Organisations,
     /// Members of organisations
@@ -48,12 +52,24 @@ enum Tag {
     Realtime,
 }
 
-type Api =
-    (accounts::Api, organisations::Api, members::Api, invitations::Api, channels::Api, messages::Api, threads::Api, tokens::Api);
+type Api = (
+    accounts::Api,
+    mailbox::Api,
+    profile::Api,
+    organisations::Api,
+    members::Api,
+    invitations::Api,
+    channels::Api,
+    messages::Api,
+    threads::Api,
+    tokens::Api,
+);
 
 fn service() -> OpenApiService<Api, ()> {
     let apis = (
         accounts::Api,
+        mailbox::Api,
+        profile::Api,
         organisations::Api,
         members::Api,
         invitations::Api,

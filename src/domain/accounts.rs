@@ -4,10 +4,10 @@ use rusqlite::{Connection, OptionalExtension, Row};
 
 use crate::{
     db::Tx,
-    domain::{self, Caller, PlatformRole, invitations, outbox, sessions},
+    domain::{self, Caller, PlatformRole, invitations, mailbox, one_time_tokens, outbox, sessions},
     error::{Error, OrConflict, Result},
     event::Effect,
-    id::{OrganisationId, UserId},
+    id::{OrganisationId, SessionId, UserId},
     mail, secret,
     site::{Registration, Site},
     time::Time,
@@ -106,23 +106,20 @@ pub fn check_password(password: &str, email: &str, username: &str) -> Result<(),
 /// verification link. 403 when registration is not open to them, 422 when the address or the
 /// username is taken.
 pub fn register(tx: &mut Tx, site: &Site, new: &New, password_hash: &str) -> Result<UserId> {
-    let welcome = match site.registration {
-        Registration::Open => true,
-        Registration::Invited => invitations::is_invited(tx, &new.email)?,
-        Registration::Closed => false,
-    };
-    if !welcome {
-        return Err(Error::Forbidden("Registration is by invitation only"));
-    }
+    require_welcome(tx, site, &new.email)?;
     let user = create(tx, new, password_hash)?;
-    mail_verification(tx, site, user, &new.email)?;
+    mailbox::mail_verification(tx, site, user, &new.email)?;
     Ok(user)
 }
 
-/// Mails a link that proves the mailbox; voids the former one.
-pub fn mail_verification(tx: &mut Tx, site: &Site, user: UserId, email: &str) -> Result<()> {
-    let token = sessions::one_time_token(tx, user, "email_verification", site.verification_lifetime)?;
-    outbox::queue(tx, site, mail::verification(site, email, &token))
+/// 403 when the server's policy does not let this address register.
+pub fn require_welcome(conn: &Connection, site: &Site, email: &str) -> Result<()> {
+    let welcome = match site.registration {
+        Registration::Open => true,
+        Registration::Invited => invitations::is_invited(conn, email)?,
+        Registration::Closed => false,
+    };
+    if welcome { Ok(()) } else { Err(Error::Forbidden("Registration is by invitation only")) }
 }
 
 /// Makes an account. 422 when the address or the username is taken.
@@ -179,18 +176,24 @@ pub fn find_by_email(conn: &Connection, email: &str) -> Result<Option<User>> {
     Ok(conn.prepare_cached(&format!("{SELECT} where email = ?1"))?.query_row([email], from_row).optional()?)
 }
 
-/// Sets the password if it is still the one that `old_hash` was made from, ends all other sessions,
-/// and tells the user by mail. 401 when it changed meanwhile.
+/// Sets the password if it is still the one that `old_hash` was made from; the caller's session goes on.
+/// 401 when it changed meanwhile.
 pub fn change_password(tx: &mut Tx, site: &Site, caller: Caller, old_hash: &str, new_hash: &str) -> Result<()> {
-    let changed = tx
-        .prepare_cached("update users set password_hash = ?3, updated_at = ?4 where id = ?1 and password_hash = ?2")?
-        .execute((caller.user, old_hash, new_hash, Time::now()))?;
-    if changed == 0 {
-        return Err(Error::Unauthorized("The old password is incorrect"));
-    }
-    sessions::end_others(tx, caller.user, Some(caller.session))?;
-    let email: String = tx.query_row("select email from users where id = ?1", [caller.user], |row| row.get(0))?;
-    outbox::queue(tx, site, mail::password_changed(&email))
+    let user = find(tx, caller.user)?.filter(|user| user.password_hash == old_hash);
+    let user = user.ok_or(Error::Unauthorized("The old password is incorrect"))?;
+    set_password(tx, site, &user, new_hash, Some(caller.session))
+}
+
+/// Sets a password, ends all sessions but `keep`, voids links that log in, and tells the user by mail.
+pub fn set_password(tx: &mut Tx, site: &Site, user: &User, hash: &str, keep: Option<SessionId>) -> Result<()> {
+    tx.prepare_cached("update users set password_hash = ?2, updated_at = ?3 where id = ?1")?.execute((
+        user.id,
+        hash,
+        Time::now(),
+    ))?;
+    one_time_tokens::void_entrances(tx, user.id)?;
+    sessions::end_others(tx, user.id, keep)?;
+    outbox::queue(tx, site, mail::password_changed(&user.email))
 }
 
 /// Replaces a hash by one of the same password with today's parameters.

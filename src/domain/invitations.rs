@@ -7,7 +7,7 @@ use rusqlite::{Connection, OptionalExtension};
 use crate::{
     db::Tx,
     domain::{
-        self, Caller, accounts, members, outbox,
+        self, Caller, accounts, mailbox, members, outbox,
         roles::{self, Rights},
         sessions,
     },
@@ -72,7 +72,11 @@ pub fn create(
         }
         match invite(tx, site, caller.user, organisation, &address, role.id)? {
             Ok(invitation) => {
-                outbox::queue(tx, site, mail::invitation(&address, &name, &members::shown_name(&inviter), &invitation.link))?;
+                outbox::queue(
+                    tx,
+                    site,
+                    mail::invitation(site, &address, &name, &members::shown_name(&inviter), &invitation.link),
+                )?;
                 made.push(invitation);
             }
             Err(reason) => errors.push(reason),
@@ -187,7 +191,7 @@ pub fn accept_as_new(
     require_no_account(tx, &open)?;
     let new = accounts::New::check(&open.email, None, "", "").map_err(Error::internal)?;
     let id = accounts::create(tx, &new, password_hash)?;
-    accounts::mail_verification(tx, site, id, &open.email)?;
+    mailbox::mail_verification(tx, site, id, &open.email)?;
     let user = accounts::find(tx, id)?.ok_or_else(|| Error::internal("the account was just made"))?;
     finish(tx, site, open, user, device)
 }

@@ -1,7 +1,5 @@
 //! Sessions: what an access token stands for. A token never replaces the row.
 
-use std::time::Duration;
-
 use rusqlite::{Connection, OptionalExtension};
 use serde::{Deserialize, Serialize};
 
@@ -49,13 +47,16 @@ pub struct Device {
 pub fn log_in(tx: &mut Tx, site: &Site, user: UserId, password_hash: &str, device: &Device) -> Result<Started> {
     let user = accounts::find(tx, user)?.filter(|user| user.password_hash == password_hash);
     let user = user.ok_or(Error::Unauthorized(WRONG_CREDENTIALS))?;
-    if !user.is_active {
-        return Err(Error::Forbidden("This account is disabled"));
-    }
+    require_active(&user)?;
     if site.require_verified_email && !user.is_verified {
         return Err(Error::Forbidden("Verify your e-mail address first"));
     }
     start(tx, site, user, device)
+}
+
+/// 403 for an account that an administrator disabled.
+pub fn require_active(user: &accounts::User) -> Result<()> {
+    if user.is_active { Ok(()) } else { Err(Error::Forbidden("This account is disabled")) }
 }
 
 pub const WRONG_CREDENTIALS: &str = "Invalid email or password";
@@ -111,6 +112,56 @@ pub fn end(tx: &mut Tx, caller: Caller) -> Result<()> {
     Ok(())
 }
 
+/// A live session, as its owner sees it.
+pub struct Session {
+    pub id: SessionId,
+    pub user_agent: String,
+    pub address: String,
+    pub created_at: Time,
+    pub expires_at: Time,
+}
+
+/// A user's live sessions, newest first: the caller's own, and for superadmins everybody's. 404 for others.
+pub fn list(conn: &Connection, caller: Caller, user: UserId) -> Result<Vec<Session>> {
+    if user != caller.user && (caller.role < PlatformRole::Superadmin || accounts::find(conn, user)?.is_none()) {
+        return Err(Error::NotFound("User"));
+    }
+    Ok(conn
+        .prepare_cached(
+            "select id, user_agent, address, created_at, expires_at from sessions
+             where user_id = ?1 and ended_at is null and expires_at > ?2 order by created_at desc, id desc",
+        )?
+        .query_map((user, Time::now()), |row| {
+            Ok(Session {
+                id: row.get("id")?,
+                user_agent: row.get("user_agent")?,
+                address: row.get("address")?,
+                created_at: row.get("created_at")?,
+                expires_at: row.get("expires_at")?,
+            })
+        })?
+        .collect::<rusqlite::Result<_>>()?)
+}
+
+/// When the caller's session ends.
+pub fn expiry(conn: &Connection, caller: Caller) -> Result<Time> {
+    Ok(conn.prepare_cached("select expires_at from sessions where id = ?1")?.query_row([caller.session], |row| row.get(0))?)
+}
+
+/// Ends one of the caller's sessions, with its sockets; superadmins end anybody's. 404 for others.
+pub fn revoke(tx: &mut Tx, caller: Caller, session: SessionId) -> Result<()> {
+    let owner: Option<UserId> = tx
+        .prepare_cached(
+            "update sessions set ended_at = ?4
+             where id = ?1 and (user_id = ?2 or ?3) and ended_at is null and expires_at > ?4 returning user_id",
+        )?
+        .query_row((session, caller.user, caller.role == PlatformRole::Superadmin, Time::now()), |row| row.get(0))
+        .optional()?;
+    let user = owner.ok_or(Error::NotFound("Session"))?;
+    tx.then(Effect::SessionEnded { user, session });
+    Ok(())
+}
+
 /// Ends all of the user's sessions but `keep`.
 pub fn end_others(tx: &mut Tx, user: UserId, keep: Option<SessionId>) -> Result<()> {
     let ended: Vec<SessionId> = tx
@@ -123,29 +174,11 @@ pub fn end_others(tx: &mut Tx, user: UserId, keep: Option<SessionId>) -> Result<
     Ok(())
 }
 
-/// Deletes sessions and one-time tokens that ended before the given time, up to `limit` of each.
+/// Deletes sessions that ended before the given time, up to `limit`.
 pub fn prune(tx: &mut Tx, before: Time, limit: u32) -> Result<usize> {
-    let sessions = tx
+    Ok(tx
         .prepare_cached(
             "delete from sessions where id in (select id from sessions where expires_at < ?1 or ended_at < ?1 limit ?2)",
         )?
-        .execute((before, limit))?;
-    let tokens = tx
-        .prepare_cached(
-            "delete from one_time_tokens where hash in (select hash from one_time_tokens where expires_at < ?1 limit ?2)",
-        )?
-        .execute((before, limit))?;
-    Ok(sessions.max(tokens))
-}
-
-/// A token for a link in a mail; voids the former one for the same purpose.
-pub fn one_time_token(tx: &mut Tx, user: UserId, purpose: &str, lifetime: Duration) -> Result<String> {
-    let (token, now) = (secret::random_token(), Time::now());
-    tx.prepare_cached("update one_time_tokens set used_at = ?3 where user_id = ?1 and purpose = ?2 and used_at is null")?
-        .execute((user, purpose, now))?;
-    tx.prepare_cached(
-        "insert into one_time_tokens (hash, purpose, user_id, created_at, expires_at) values (?1, ?2, ?3, ?4, ?5)",
-    )?
-    .execute((secret::sha256(&token), purpose, user, now, now + lifetime))?;
-    Ok(token)
+        .execute((before, limit))?)
 }

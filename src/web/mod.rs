@@ -1,7 +1,7 @@
 //! The embedded pages: nothing in them is fetched from elsewhere.
 
 use poem::{
-    Endpoint, IntoResponse, Request, Response, Route,
+    Endpoint, Request, Response, Route,
     endpoint::make_sync,
     error::NotFoundError,
     http::{StatusCode, header},
@@ -12,23 +12,31 @@ use rust_embed::RustEmbed;
 #[folder = "src/web/pages"]
 struct Pages;
 
-/// `/` and what it refers to.
+/// `/` and what it refers to, and the pages that links in mails lead to (decisions, section 0.6).
 pub fn pages() -> impl Endpoint {
-    let page = |req: Request| {
-        let path = req.uri().path().trim_start_matches('/');
-        let name = if path.is_empty() { "index.html" } else { path };
-        let file = Pages::get(name).ok_or(NotFoundError)?;
-        let kind = if name.ends_with(".css") { "text/css; charset=utf-8" } else { "text/html; charset=utf-8" };
-        let response = Response::builder()
-            .status(StatusCode::OK)
-            .content_type(kind)
-            .header(header::X_CONTENT_TYPE_OPTIONS, "nosniff")
-            .header(header::REFERRER_POLICY, "no-referrer")
-            .header(
-                header::CONTENT_SECURITY_POLICY,
-                "default-src 'none'; style-src 'self'; base-uri 'none'; frame-ancestors 'none'",
-            );
-        Ok::<_, poem::Error>(response.body(file.data.into_owned()).into_response())
-    };
     Route::new().at("/", make_sync(page)).at("/*path", make_sync(page))
+}
+
+/// `/auth/verify-email` is the file `auth/verify-email.html`.
+fn page(req: Request) -> poem::Result<Response> {
+    let path = req.uri().path().trim_matches('/');
+    let name = if path.is_empty() { "index" } else { path };
+    let (file, kind) = match name.rsplit_once('.') {
+        Some((_, "css")) => (Pages::get(name), "text/css; charset=utf-8"),
+        Some((_, "js")) => (Pages::get(name), "text/javascript; charset=utf-8"),
+        _ => (Pages::get(&format!("{name}.html")), "text/html; charset=utf-8"),
+    };
+    let file = file.ok_or(NotFoundError)?;
+    let response = Response::builder()
+        .status(StatusCode::OK)
+        .content_type(kind)
+        .header(header::X_CONTENT_TYPE_OPTIONS, "nosniff")
+        .header(header::REFERRER_POLICY, "no-referrer") // addresses carry tokens
+        .header(header::CACHE_CONTROL, "no-store")
+        .header(
+            header::CONTENT_SECURITY_POLICY,
+            "default-src 'none'; style-src 'self'; script-src 'self'; connect-src 'self'; base-uri 'none'; form-action 'none'; \
+             frame-ancestors 'none'",
+        );
+    Ok(response.body(file.data.into_owned()))
 }

@@ -17,6 +17,7 @@ mod contract;
 mod errors;
 mod invitations;
 mod limits;
+mod links;
 mod members;
 mod messages;
 mod organisations;

@@ -1,0 +1,70 @@
+//! Federated log-in: accounts of OpenID Connect issuers, keyed by issuer and subject.
+
+use rusqlite::{Connection, OptionalExtension};
+
+use crate::{
+    db::Tx,
+    domain::{
+        self,
+        accounts::{self, User},
+        mailbox, profiles, sessions,
+    },
+    error::{Error, Result},
+    id::UserId,
+    issuer::Claims,
+    site::Site,
+    time::Time,
+};
+
+/// Logs in whom verified claims name: the account that they are linked to, else the one of their verified address,
+/// which is linked, else a new one. 401 when the issuer has not verified the address, 403 for a disabled account
+/// and where registration is not open to them.
+pub fn log_in(tx: &mut Tx, site: &Site, claims: &Claims, device: &sessions::Device) -> Result<sessions::Started> {
+    let user = match find(tx, claims)? {
+        Some(user) => accounts::find(tx, user)?.ok_or_else(|| Error::internal("an identity's account is gone"))?,
+        None => link(tx, site, claims)?,
+    };
+    sessions::require_active(&user)?;
+    sessions::start(tx, site, user, device)
+}
+
+fn find(conn: &Connection, claims: &Claims) -> Result<Option<UserId>> {
+    Ok(conn
+        .prepare_cached("select user_id from identities where issuer = ?1 and subject = ?2")?
+        .query_row((&claims.iss, &claims.sub), |row| row.get(0))
+        .optional()?)
+}
+
+fn link(tx: &mut Tx, site: &Site, claims: &Claims) -> Result<User> {
+    let email = domain::email_address(&claims.email).filter(|_| claims.email_verified);
+    let email = email.ok_or(Error::Unauthorized("The identity provider has not verified an e-mail address"))?;
+    let user = match accounts::find_by_email(tx, &email)? {
+        Some(user) => {
+            sessions::require_active(&user)?;
+            mailbox::prove(tx, user)?
+        }
+        None => register(tx, site, &email, claims)?,
+    };
+    tx.prepare_cached("insert into identities (issuer, subject, user_id) values (?1, ?2, ?3)")?.execute((
+        &claims.iss,
+        &claims.sub,
+        user.id,
+    ))?;
+    Ok(user)
+}
+
+/// An account without a password.
+fn register(tx: &mut Tx, site: &Site, email: &str, claims: &Claims) -> Result<User> {
+    accounts::require_welcome(tx, site, email)?;
+    // What the issuer says of the name is a courtesy: it keeps nobody out.
+    let named = accounts::New::check(email, None, &claims.given_name, &claims.family_name);
+    let new = named.or_else(|_| accounts::New::check(email, None, "", "")).map_err(Error::BadRequest)?;
+    let id = accounts::create(tx, &new, "")?;
+    let picture = if profiles::check_avatar_url(&claims.picture).is_ok() { claims.picture.as_str() } else { "" };
+    tx.prepare_cached("update users set is_verified = 1, avatar_url = ?2, updated_at = ?3 where id = ?1")?.execute((
+        id,
+        picture,
+        Time::now(),
+    ))?;
+    accounts::find(tx, id)?.ok_or_else(|| Error::internal("the account was just made"))
+}

@@ -1,0 +1,108 @@
+//! Proof of a mailbox: magic links, password resets, and verification of the address.
+//!
+//! An unknown address is answered like a known one, and at the same cost: one write that reaches the disk.
+
+use crate::{
+    db::Tx,
+    domain::{
+        accounts::{self, User},
+        one_time_tokens::{self, Purpose},
+        outbox, sessions,
+    },
+    error::{Error, Result},
+    id::UserId,
+    mail,
+    site::Site,
+    time::Time,
+};
+
+/// Mails a link that logs in. `email`: as [`crate::domain::email_address`] gives it.
+pub fn request_magic_link(tx: &mut Tx, site: &Site, email: &str) -> Result<()> {
+    let Some(user) = addressee(tx, email)? else { return ask_in_vain(tx) };
+    let token = one_time_tokens::issue(tx, user.id, Purpose::MagicLink, site.magic_link_lifetime)?;
+    outbox::queue(tx, site, mail::magic_link(site, email, &token))
+}
+
+/// Mails a link that sets a new password.
+pub fn request_reset(tx: &mut Tx, site: &Site, email: &str) -> Result<()> {
+    let Some(user) = addressee(tx, email)? else { return ask_in_vain(tx) };
+    let token = one_time_tokens::issue(tx, user.id, Purpose::PasswordReset, site.reset_lifetime)?;
+    outbox::queue(tx, site, mail::password_reset(site, email, &token))
+}
+
+/// Mails a link that verifies the address. 422 when it is verified.
+pub fn request_verification(tx: &mut Tx, site: &Site, email: &str) -> Result<()> {
+    match addressee(tx, email)? {
+        None => ask_in_vain(tx),
+        Some(user) if user.is_verified => Err(Error::invalid("The e-mail address is already verified")),
+        Some(user) => mail_verification(tx, site, user.id, email),
+    }
+}
+
+/// Voids the former link.
+pub fn mail_verification(tx: &mut Tx, site: &Site, user: UserId, email: &str) -> Result<()> {
+    let token = one_time_tokens::issue(tx, user, Purpose::EmailVerification, site.verification_lifetime)?;
+    outbox::queue(tx, site, mail::verification(site, email, &token))
+}
+
+/// The account of the address, if it may be entered.
+fn addressee(tx: &Tx, email: &str) -> Result<Option<User>> {
+    Ok(accounts::find_by_email(tx, email)?.filter(|user| user.is_active))
+}
+
+/// Without this, the missing fsync would tell that there is no such account.
+fn ask_in_vain(tx: &Tx) -> Result<()> {
+    tx.prepare_cached("update meta set value = ?1 where key = 'last_vain_request'")?.execute([Time::now().to_string()])?;
+    Ok(())
+}
+
+/// Logs in with a magic link. 400 and 422 as [`one_time_tokens::find`] says, 403 for a disabled account.
+pub fn enter(tx: &mut Tx, site: &Site, token: &str, device: &sessions::Device) -> Result<sessions::Started> {
+    let user = one_time_tokens::take(tx, Purpose::MagicLink, token)?;
+    let user = accounts::find(tx, user)?.ok_or_else(|| Error::internal("a token's account is gone"))?;
+    sessions::require_active(&user)?;
+    let user = prove(tx, user)?;
+    sessions::start(tx, site, user, device)
+}
+
+/// Somebody showed the mailbox to be theirs. If nobody had before, whoever registered the address may have been
+/// somebody else: their sessions end, and their password is removed.
+pub fn prove(tx: &mut Tx, user: User) -> Result<User> {
+    if user.is_verified {
+        return Ok(user);
+    }
+    sessions::end_others(tx, user.id, None)?;
+    tx.prepare_cached("update users set is_verified = 1, password_hash = '', updated_at = ?2 where id = ?1")?
+        .execute((user.id, Time::now()))?;
+    accounts::find(tx, user.id)?.ok_or_else(|| Error::internal("the account was just read"))
+}
+
+/// The account whose password a token may set; does not use it up. 422 for every bad token.
+pub fn find_reset(conn: &rusqlite::Connection, token: &str) -> Result<User> {
+    let user = one_time_tokens::find(conn, Purpose::PasswordReset, token).map_err(as_invalid)?;
+    let user = accounts::find(conn, user)?.ok_or_else(|| Error::internal("a token's account is gone"))?;
+    sessions::require_active(&user)?;
+    Ok(user)
+}
+
+/// Sets a new password: all sessions end, all links die, the user is told by mail.
+pub fn reset(tx: &mut Tx, site: &Site, token: &str, password_hash: &str) -> Result<()> {
+    let user = find_reset(tx, token)?;
+    one_time_tokens::take(tx, Purpose::PasswordReset, token)?;
+    tx.prepare_cached("update users set is_verified = 1 where id = ?1")?.execute([user.id])?;
+    accounts::set_password(tx, site, &user, password_hash, None)
+}
+
+fn as_invalid(err: Error) -> Error {
+    match err {
+        Error::BadRequest(reason) => Error::Invalid(reason),
+        other => other,
+    }
+}
+
+/// Verifies the address. 400 and 422 as [`one_time_tokens::find`] says.
+pub fn verify(tx: &mut Tx, token: &str) -> Result<()> {
+    let user = one_time_tokens::take(tx, Purpose::EmailVerification, token)?;
+    tx.prepare_cached("update users set is_verified = 1, updated_at = ?2 where id = ?1")?.execute((user, Time::now()))?;
+    Ok(())
+}

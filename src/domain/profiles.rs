@@ -1,0 +1,86 @@
+//! What a user says of themselves, and what their clients remember for them.
+
+use crate::{
+    db::Tx,
+    domain::{
+        self, Caller,
+        accounts::{self, User},
+        members,
+    },
+    error::{Error, OrConflict, Result},
+    id::OrganisationId,
+    time::Time,
+};
+
+const NAME_MAX: usize = 100;
+const PHONE_MAX: usize = 30;
+const AVATAR_MAX: usize = 2000;
+
+/// Absent fields keep; empty ones clear, but for the username.
+#[derive(Default, PartialEq, Eq)]
+pub struct Edit {
+    pub username: Option<String>,
+    pub first_name: Option<String>,
+    pub last_name: Option<String>,
+    pub phone: Option<String>,
+    pub avatar_url: Option<String>,
+}
+
+impl Edit {
+    fn check(self) -> Result<Edit, String> {
+        let text = |value: Option<String>, field, max| {
+            value.map(|value| domain::one_line(&value, field, max).map(str::to_owned)).transpose()
+        };
+        Ok(Edit {
+            username: self.username.as_deref().map(accounts::check_username).transpose()?,
+            first_name: text(self.first_name, "first_name", NAME_MAX)?,
+            last_name: text(self.last_name, "last_name", NAME_MAX)?,
+            phone: text(self.phone, "phone", PHONE_MAX)?,
+            avatar_url: self.avatar_url.as_deref().map(check_avatar_url).transpose()?,
+        })
+    }
+}
+
+/// Empty, or an http or https address.
+pub fn check_avatar_url(text: &str) -> Result<String, String> {
+    let text = domain::one_line(text, "avatar_url", AVATAR_MAX)?;
+    let is_address = url::Url::parse(text).is_ok_and(|url| matches!(url.scheme(), "http" | "https"));
+    if text.is_empty() || is_address { Ok(text.to_owned()) } else { Err("avatar_url must be an http or https address".into()) }
+}
+
+/// 422 for what is too long or not of its form, and when the username is taken. Names in channels stay.
+pub fn update(tx: &mut Tx, caller: Caller, edit: Edit) -> Result<User> {
+    let edit = edit.check().map_err(Error::Invalid)?;
+    if edit != Edit::default() {
+        tx.prepare_cached(
+            "update users set username = coalesce(?2, username), first_name = coalesce(?3, first_name),
+               last_name = coalesce(?4, last_name), phone = coalesce(?5, phone), avatar_url = coalesce(?6, avatar_url),
+               updated_at = ?7
+             where id = ?1",
+        )?
+        .execute((caller.user, edit.username, edit.first_name, edit.last_name, edit.phone, edit.avatar_url, Time::now()))
+        .or_conflict(|| Error::invalid("username already exists"))?;
+    }
+    own(tx, caller)
+}
+
+pub fn own(conn: &rusqlite::Connection, caller: Caller) -> Result<User> {
+    accounts::find(conn, caller.user)?.ok_or(Error::Unauthorized("The account is gone"))
+}
+
+/// Sets the organisation that the account's clients open with. 404 for one that the caller is not a member of.
+pub fn switch_organisation(tx: &mut Tx, caller: Caller, organisation: OrganisationId) -> Result<User> {
+    members::find(tx, organisation, caller.user)?.ok_or(Error::NotFound("Organisation"))?;
+    accounts::set_current_organisation(tx, caller.user, organisation)?;
+    own(tx, caller)
+}
+
+/// Whether the user has been shown around.
+pub fn set_onboarded(tx: &mut Tx, caller: Caller, is_onboarded: bool) -> Result<()> {
+    tx.prepare_cached("update users set is_onboarded = ?2, updated_at = ?3 where id = ?1")?.execute((
+        caller.user,
+        is_onboarded,
+        Time::now(),
+    ))?;
+    Ok(())
+}

@@ -1,0 +1,196 @@
+//! An OpenID Connect issuer: fetches its signing keys and verifies its id tokens (OpenID Connect Core 1.0,
+//! section 3.1.3.7). Whose account a token opens is decided in `domain/identities.rs`.
+
+use std::{
+    collections::HashMap,
+    time::{Duration, Instant},
+};
+
+use jsonwebtoken::{
+    Algorithm, DecodingKey, Validation,
+    jwk::{AlgorithmParameters, Jwk, PublicKeyUse},
+};
+use reqwest::Client;
+use serde::{Deserialize, de::DeserializeOwned};
+use tokio::sync::Mutex;
+
+use crate::{
+    error::{Error, Result},
+    time::Time,
+    tls::Authorities,
+};
+
+/// At the most one fetch in this time, whatever tokens are sent.
+const REFETCH_AFTER: Duration = Duration::from_secs(60);
+/// Keys that the issuer withdrew are trusted no longer than this.
+const FRESH: Duration = Duration::from_secs(3600);
+const FETCH_WITHIN: Duration = Duration::from_secs(10);
+/// Bytes of a document of the issuer's.
+const DOCUMENT: usize = 256 << 10;
+/// Seconds that clocks may differ.
+const LEEWAY: u64 = 30;
+/// Signatures that only the issuer can make. Never HMAC: its key would be the public one.
+const ALGORITHMS: [Algorithm; 9] = [
+    Algorithm::RS256,
+    Algorithm::RS384,
+    Algorithm::RS512,
+    Algorithm::PS256,
+    Algorithm::PS384,
+    Algorithm::PS512,
+    Algorithm::ES256,
+    Algorithm::ES384,
+    Algorithm::EdDSA,
+];
+
+/// What a good id token says of its holder.
+#[derive(Clone, Debug, Deserialize)]
+pub struct Claims {
+    pub iss: String,
+    pub sub: String,
+    iat: i64,
+    aud: Audience,
+    azp: Option<String>,
+    #[serde(default)]
+    pub email: String,
+    #[serde(default, deserialize_with = "truth")]
+    pub email_verified: bool,
+    #[serde(default)]
+    pub given_name: String,
+    #[serde(default)]
+    pub family_name: String,
+    #[serde(default)]
+    pub picture: String,
+}
+
+#[derive(Clone, Debug, Deserialize)]
+#[serde(untagged)]
+enum Audience {
+    One(String),
+    Many(Vec<String>),
+}
+
+/// Some issuers send `"true"`.
+fn truth<'de, D: serde::Deserializer<'de>>(value: D) -> Result<bool, D::Error> {
+    let value = serde_json::Value::deserialize(value)?;
+    Ok(value == true || value == "true")
+}
+
+pub struct Issuer {
+    url: String,
+    client_ids: Vec<String>,
+    http: Client,
+    keys: Mutex<Keys>,
+}
+
+/// By key id.
+#[derive(Default)]
+struct Keys {
+    known: HashMap<String, DecodingKey>,
+    fetched: Option<Instant>,
+    tried: Option<Instant>,
+}
+
+impl Issuer {
+    /// `url`: as in the tokens' `iss`; `client_ids`: as in their `aud`.
+    pub fn new(url: &str, client_ids: &[String], authorities: &Authorities) -> Result<Issuer> {
+        if !url.starts_with("https://") {
+            return Err(Error::bad_request(format!("--oidc-issuer {url}: an https address is wanted")));
+        }
+        let http = Client::builder()
+            .tls_backend_preconfigured(authorities.client()?)
+            .https_only(true)
+            .redirect(reqwest::redirect::Policy::none())
+            .timeout(FETCH_WITHIN)
+            .build()
+            .map_err(Error::internal)?;
+        Ok(Issuer { url: url.into(), client_ids: client_ids.to_vec(), http, keys: Mutex::default() })
+    }
+
+    /// 401 for a token that is not a good one of this issuer's for this server; 503 when its keys cannot be fetched.
+    pub async fn verify(&self, token: &str) -> Result<Claims> {
+        const REFUSED: Error = Error::Unauthorized("The id token could not be verified");
+        let header = jsonwebtoken::decode_header(token).map_err(|_| REFUSED)?;
+        if !ALGORITHMS.contains(&header.alg) {
+            return Err(REFUSED);
+        }
+        let key = self.key(header.kid.as_deref().unwrap_or_default()).await?.ok_or(REFUSED)?;
+        let mut rules = Validation::new(header.alg);
+        rules.leeway = LEEWAY;
+        rules.set_issuer(&[&self.url]);
+        rules.set_audience(&self.client_ids);
+        rules.set_required_spec_claims(&["exp", "iss", "aud", "sub"]);
+        let claims = jsonwebtoken::decode::<Claims>(token, &key, &rules).map_err(|_| REFUSED)?.claims;
+        let issued_later = claims.iat > Time::now().unix_seconds() + LEEWAY as i64;
+        // A token for several parties says which of them may use it.
+        let party = match &claims.aud {
+            Audience::One(one) => claims.azp.as_ref().unwrap_or(one),
+            Audience::Many(many) => claims.azp.as_ref().or(many.first().filter(|_| many.len() == 1)).ok_or(REFUSED)?,
+        };
+        let for_us = self.client_ids.contains(party);
+        if issued_later || !for_us || claims.sub.is_empty() { Err(REFUSED) } else { Ok(claims) }
+    }
+
+    /// The key of that id; asks the issuer when it is unknown or what is known is old.
+    async fn key(&self, id: &str) -> Result<Option<DecodingKey>> {
+        // Held while fetching: who comes meanwhile waits for the same answer.
+        let mut keys = self.keys.lock().await;
+        let fresh = keys.fetched.is_some_and(|at| at.elapsed() < FRESH);
+        if fresh && let Some(key) = keys.known.get(id) {
+            return Ok(Some(key.clone()));
+        }
+        if keys.tried.is_none_or(|at| at.elapsed() >= REFETCH_AFTER) {
+            keys.tried = Some(Instant::now());
+            match self.fetch().await {
+                Ok(known) => {
+                    keys.known = known;
+                    keys.fetched = Some(Instant::now());
+                }
+                Err(err) => tracing::warn!(issuer = self.url, err = err.detail(), "the issuer's keys could not be fetched"),
+            }
+        }
+        if keys.fetched.is_none_or(|at| at.elapsed() >= FRESH) {
+            return Err(Error::Unavailable("the identity provider can't be reached, try again in a minute"));
+        }
+        Ok(keys.known.get(id).cloned())
+    }
+
+    async fn fetch(&self) -> Result<HashMap<String, DecodingKey>> {
+        #[derive(Deserialize)]
+        struct Configuration {
+            issuer: String,
+            jwks_uri: String,
+        }
+        #[derive(Deserialize)]
+        struct KeySet {
+            keys: Vec<serde_json::Value>,
+        }
+        let address = format!("{}/.well-known/openid-configuration", self.url.trim_end_matches('/'));
+        let configuration: Configuration = self.document(&address).await?;
+        if configuration.issuer != self.url {
+            return Err(Error::internal(format!("it calls itself {}", configuration.issuer)));
+        }
+        let set: KeySet = self.document(&configuration.jwks_uri).await?;
+        // One by one: a key of a kind that we do not know spoils nothing.
+        let keys = set.keys.into_iter().filter_map(|key| serde_json::from_value::<Jwk>(key).ok());
+        Ok(keys
+            .filter(|key| key.common.public_key_use.as_ref().is_none_or(|used| *used == PublicKeyUse::Signature))
+            .filter(|key| !matches!(key.algorithm, AlgorithmParameters::OctetKey(_)))
+            .filter_map(|key| Some((key.common.key_id.clone().unwrap_or_default(), DecodingKey::from_jwk(&key).ok()?)))
+            .collect())
+    }
+
+    async fn document<T: DeserializeOwned>(&self, address: &str) -> Result<T> {
+        let mut response = self.http.get(address).send().await.map_err(Error::internal)?;
+        if !response.status().is_success() {
+            return Err(Error::internal(format!("{address}: {}", response.status())));
+        }
+        let mut bytes = Vec::new();
+        while let Some(chunk) = response.chunk().await.map_err(Error::internal)? {
+            bytes.extend_from_slice(&chunk);
+            if bytes.len() > DOCUMENT {
+                return Err(Error::internal(format!("{address}: longer than {DOCUMENT} bytes")));
+            }
+        }
+        serde_json::from_slice(&bytes).map_err(Error::internal)
+    }
+}
