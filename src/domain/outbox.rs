@@ -99,6 +99,7 @@ pub fn failed(tx: &mut Tx, id: MailId, attempts: u32, error: &str) -> Result<()>
                 Time::now() + *wait,
                 error,
             ))?;
+            tx.then(Effect::MailQueued); // due sooner than the end of its lease, which is waited for
             Ok(())
         }
         None => give_up(tx, id, error),

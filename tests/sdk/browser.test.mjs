@@ -1,42 +1,14 @@
 // The docs UI, the front page and examples/browser.html in headless Chromium, with no way out of this machine.
 import assert from 'node:assert/strict'
-import { mkdirSync, readFileSync } from 'node:fs'
+import { readFileSync } from 'node:fs'
 import { createServer } from 'node:http'
 import { join } from 'node:path'
 import test from 'node:test'
 import { pathToFileURL } from 'node:url'
-import { chromium } from 'playwright-core'
+import { open, shots } from './lib/browser.mjs'
 import { person, root, start } from './lib/server.mjs'
 
 const timeout = 120_000
-const shots = join(root, 'tests/sdk/out')
-mkdirSync(shots, { recursive: true })
-
-/** A page that can reach 127.0.0.1 alone; `strays` lists every address that it asked for elsewhere. */
-async function open(t) {
-  const browser = await chromium.launch({
-    executablePath: process.env.CHROMIUM ?? '/usr/bin/chromium',
-    timeout: 60_000,
-    args: [
-      '--no-sandbox', '--disable-gpu', '--disable-quic', '--no-first-run', '--disable-dev-shm-usage',
-      '--disable-background-networking', '--disable-component-update', '--disable-sync',
-      // The network is cut off below the page too: no name can be looked up, no proxy asked.
-      '--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1', '--no-proxy-server',
-    ],
-  })
-  t.after(() => browser.close())
-  const context = await browser.newContext({ viewport: { width: 1280, height: 1000 } })
-  const strays = []
-  const local = url => ['data:', 'blob:', 'about:', 'file:'].includes(url.protocol) || url.hostname === '127.0.0.1'
-  context.on('request', request => { if (!local(new URL(request.url()))) strays.push(request.url()) })
-  await context.route(url => !local(url), route => route.abort())
-  const page = await context.newPage()
-  page.setDefaultTimeout(20_000)
-  const errors = []
-  page.on('pageerror', error => errors.push(error.message))
-  page.on('websocket', socket => { if (!local(new URL(socket.url()))) strays.push(socket.url()) })
-  return { page, strays, errors }
-}
 
 /** Addresses that the loaded page refers to, made absolute. */
 const references = page => page.$$eval(
