@@ -64,9 +64,9 @@ impl<'a, T: ParseFromJSON> ApiExtractor<'a> for Body<T> {
             }
             serde_json::from_slice(&bytes).map_err(|err| Error::bad_request(format!("The request body is not JSON: {err}")))?
         };
-        match T::parse_from_json(Some(value)) {
+        match T::parse_from_json(Some(value.clone())) {
             Ok(parsed) => Ok(Body(parsed, bytes.len())),
-            Err(err) => Err(Faulty(format!("The request body is faulty: {}", plain(err.message()))).into()),
+            Err(err) => Err(Faulty(fault::<T>(&value).unwrap_or_else(|| plain(err.message()))).into()),
         }
     }
 }
@@ -82,9 +82,47 @@ impl From<Faulty> for poem::Error {
     }
 }
 
-/// poem-openapi names its own types; a reader wants the field's.
+/// The first fault of a body in the words of its reader: poem-openapi names its own types, not the field.
+fn fault<T: Type>(body: &Value) -> Option<String> {
+    let mut registry = Registry::new();
+    T::register(&mut registry);
+    let Some(fields) = body.as_object() else { return Some("The request body must be a JSON object".into()) };
+    let MetaSchemaRef::Reference(name) = T::schema_ref() else { return None };
+    let schema = registry.schemas.get(&name)?;
+    let given = |field: &str| fields.get(field).filter(|value| !value.is_null());
+    if let Some(missing) = schema.required.iter().find(|field| given(field).is_none()) {
+        return Some(format!("{missing} is required"));
+    }
+    schema
+        .properties
+        .iter()
+        .find_map(|(field, schema)| misfit(given(field)?, schema).map(|kind| format!("{field} must be {kind}")))
+}
+
+/// What is wanted where the value is of another type than the schema's.
+fn misfit(value: &Value, schema: &MetaSchemaRef) -> Option<String> {
+    let MetaSchemaRef::Inline(schema) = schema else { return None };
+    let (fits, kind) = match (schema.ty, schema.format) {
+        ("string", Some("uuid")) => (value.as_str().is_some_and(|text| text.parse::<uuid::Uuid>().is_ok()), "a UUID"),
+        ("string", _) => (value.is_string(), "a string"),
+        ("boolean", _) => (value.is_boolean(), "a boolean"),
+        ("integer", _) => (value.is_i64(), "an integer"),
+        ("array", _) => {
+            let Some(items) = value.as_array() else { return Some("an array".into()) };
+            let schema = schema.items.as_deref()?;
+            return items.iter().find_map(|item| misfit(item, schema)).map(|kind| format!("an array, each of it {kind}"));
+        }
+        _ => (true, ""),
+    };
+    (!fits).then(|| kind.to_owned())
+}
+
+/// What is left: the framework's words without its quirks.
 fn plain(message: &str) -> String {
-    message.replace("Expected input type ", "expected ").replace("occurred while parsing", "in")
+    format!(
+        "The request body is faulty: {}",
+        message.replace("Expected input type ", "expected ").replace("occurred while parsing", "in")
+    )
 }
 
 /// How deep brackets are nested at the most, outside strings.
@@ -212,7 +250,30 @@ pub(crate) use example;
 
 #[cfg(test)]
 mod tests {
-    use super::depth;
+    use serde_json::json;
+
+    use super::{Text, depth, fault};
+    use crate::id::UserId;
+
+    #[derive(poem_openapi::Object)]
+    struct Example {
+        name: Text,
+        users: Option<Vec<UserId>>,
+        is_private: Option<bool>,
+    }
+
+    #[test]
+    fn a_fault_names_its_field() {
+        let said = |body| fault::<Example>(&body).unwrap_or_default();
+        assert_eq!(said(json!([])), "The request body must be a JSON object");
+        assert_eq!(said(json!({})), "name is required");
+        assert_eq!(said(json!({ "name": null })), "name is required");
+        assert_eq!(said(json!({ "name": 5 })), "name must be a string");
+        assert_eq!(said(json!({ "name": "", "is_private": "yes" })), "is_private must be a boolean");
+        assert_eq!(said(json!({ "name": "", "users": "x" })), "users must be an array");
+        assert_eq!(said(json!({ "name": "", "users": ["x"] })), "users must be an array, each of it a UUID");
+        assert_eq!(said(json!({ "name": "", "users": null })), "");
+    }
 
     #[test]
     fn depth_counts_brackets_outside_strings() {

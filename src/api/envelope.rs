@@ -273,7 +273,7 @@ fn lists_errors(path: &str) -> bool {
 /// The answer to a failure below `/api/v1`; `path` is relative to that.
 pub fn failure(err: poem::Error, path: &str) -> Response {
     let as_list = lists_errors(path);
-    let failure = translate(err);
+    let failure = translate(err, path);
     let status = failure.status();
     let request = uuid::Uuid::now_v7();
     if let Error::Internal { .. } = failure {
@@ -303,9 +303,14 @@ fn body(status: StatusCode, message: String, error: Option<String>, errors: Opti
 }
 
 /// The framework's failures in our words and statuses.
-fn translate(err: poem::Error) -> Error {
+fn translate(err: poem::Error, path: &str) -> Error {
     if err.is::<AuthorizationError>() {
-        return Error::Unauthorized("A bearer token is required");
+        let by_notification_token = path.starts_with("/realtime/");
+        return Error::Unauthorized(if by_notification_token {
+            "The header X-Notification-Token is required"
+        } else {
+            "A bearer token is required"
+        });
     }
     if err.is::<NotFoundError>() {
         return Error::NotFound("Route");
