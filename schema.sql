@@ -320,6 +320,7 @@ create table webhooks (
     deleted_at      integer
 ) strict, without rowid;
 create index webhooks_by_channel on webhooks (channel_id, created_at);
+create index webhooks_deleted on webhooks (deleted_at) where deleted_at is not null;
 
 create table deliveries (
     id           blob primary key check (length(id) = 16),    -- the event's id: `webhook-id`, `callback_id`
@@ -332,7 +333,7 @@ create table deliveries (
     created_at   integer not null
 ) strict, without rowid;
 create index deliveries_due on deliveries (due_at) where due_at is not null;
-create index deliveries_by_webhook on deliveries (webhook_id, due_at) where due_at is not null;
+create index deliveries_by_webhook on deliveries (webhook_id, due_at);
 
 create table webhook_history (
     id          blob primary key check (length(id) = 16),
@@ -347,7 +348,7 @@ create table webhook_history (
     response    text not null default '',
     attempted_at integer not null
 ) strict, without rowid;
-create index webhook_history_newest on webhook_history (webhook_id, attempted_at desc);
+create index webhook_history_newest on webhook_history (webhook_id, attempted_at desc, id desc);
 
 
 -- Public content -------------------------------------------------------------------------------

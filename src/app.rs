@@ -87,6 +87,7 @@ impl App {
             base_url,
             web_url,
             registration: settings.registration,
+            feed_auth: settings.feed_auth,
             require_verified_email: settings.require_verified_email,
             session_lifetime: Duration::from_secs(u64::from(settings.session_days) * DAY),
             invitation_lifetime: Duration::from_secs(7 * DAY),

@@ -10,7 +10,7 @@ use clap::{Args, Command, ValueEnum};
 
 use crate::{
     error::{Error, Result},
-    site::Registration,
+    site::{FeedAuth, Registration},
 };
 
 /// Where the server keeps everything.
@@ -63,6 +63,10 @@ pub struct Settings {
     /// Refuse log-in before the e-mail address is verified
     #[arg(long, env = "TIDINGS_REQUIRE_VERIFIED_EMAIL")]
     pub require_verified_email: bool,
+
+    /// What feeding a webhook takes: its secret address alone, or a member's bearer, too
+    #[arg(long, env = "TIDINGS_FEED_AUTH", default_value = "slug", value_name = "slug|bearer")]
+    pub feed_auth: FeedAuth,
 
     /// Origins of pages that may call the API and open sockets, or * [default: the server's own]
     #[arg(long, env = "TIDINGS_ALLOWED_ORIGIN", value_delimiter = ',', value_name = "ORIGIN")]

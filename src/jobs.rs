@@ -7,7 +7,7 @@ use tokio::{sync::Semaphore, task::JoinSet, time::timeout};
 use crate::{
     app::App,
     db::Tx,
-    domain::{accounts, events, one_time_tokens, outbox, sessions},
+    domain::{accounts, attempts, events, one_time_tokens, outbox, sessions, webhooks},
     error::{Error, Result},
     time::Time,
 };
@@ -21,7 +21,8 @@ const MINUTE: Duration = Duration::from_secs(60);
 const AGAIN: Duration = Duration::from_millis(200);
 /// For mails under way to be delivered, once the server is to end.
 const IN_FLIGHT_WITHIN: Duration = Duration::from_secs(2);
-/// How long sessions, tokens and mails are kept after their end, for whoever looks into what happened.
+/// How long sessions, tokens, mails, webhooks and their history are kept after their end, for whoever looks
+/// into what happened.
 const KEPT: Duration = Duration::from_secs(30 * 24 * 3600);
 /// Rows deleted in one write, so that it does not hold up others.
 const SLICE: u32 = 200;
@@ -120,7 +121,9 @@ pub async fn tidy(app: &App) -> Result<()> {
     in_slices(app, move |tx| events::prune(tx, events_before, SLICE)).await?;
     in_slices(app, move |tx| sessions::prune(tx, now - KEPT, SLICE)).await?;
     in_slices(app, move |tx| one_time_tokens::prune(tx, now - KEPT, SLICE)).await?;
-    in_slices(app, move |tx| outbox::prune(tx, now - KEPT, SLICE)).await
+    in_slices(app, move |tx| outbox::prune(tx, now - KEPT, SLICE)).await?;
+    in_slices(app, move |tx| attempts::prune(tx, now - KEPT, SLICE)).await?;
+    in_slices(app, move |tx| webhooks::prune(tx, now - KEPT, SLICE)).await
 }
 
 /// Until a slice comes out short.

@@ -1,4 +1,4 @@
-//! Rates (decisions, section 11): requests of a session and of an address, failed log-ins.
+//! Rates (decisions, section 11): requests of a session, of an address and to a feed, failed log-ins.
 
 use std::{
     collections::HashMap,
@@ -19,6 +19,7 @@ use crate::{
 const SESSION_RATE: u32 = 60;
 const SESSION_BURST: u32 = 120;
 const ADDRESS_RATE: u32 = 20;
+const SLUG_RATE: u32 = 20;
 const MINUTE: Duration = Duration::from_secs(60);
 /// Failed log-ins a minute, for one address and account together, and for one address.
 const FAILURES_BY_ACCOUNT: u32 = 10;
@@ -30,6 +31,8 @@ pub struct Limits(Option<Kept>);
 struct Kept {
     sessions: DefaultKeyedRateLimiter<SessionId>,
     addresses: DefaultKeyedRateLimiter<IpAddr>,
+    /// By the SHA-256 of the slug.
+    slugs: DefaultKeyedRateLimiter<[u8; 32]>,
     failures: Mutex<HashMap<[u8; 32], (Instant, u32)>>,
 }
 
@@ -39,6 +42,7 @@ impl Limits {
         Limits(on.then(|| Kept {
             sessions: RateLimiter::keyed(Quota::per_second(rate(SESSION_RATE)).allow_burst(rate(SESSION_BURST))),
             addresses: RateLimiter::keyed(Quota::per_second(rate(ADDRESS_RATE))),
+            slugs: RateLimiter::keyed(Quota::per_second(rate(SLUG_RATE))),
             failures: Mutex::default(),
         }))
     }
@@ -51,6 +55,11 @@ impl Limits {
     /// A request without a session.
     pub fn address(&self, address: IpAddr) -> Result<()> {
         self.0.as_ref().map_or(Ok(()), |kept| check(&kept.addresses, &network(address)))
+    }
+
+    /// A request to a webhook's feed.
+    pub fn slug(&self, slug: &str) -> Result<()> {
+        self.0.as_ref().map_or(Ok(()), |kept| check(&kept.slugs, &secret::sha256(slug)))
     }
 
     /// Counts an attempt to log in as failed until [`Limits::logged_in`] takes it back: attempts that run
@@ -86,6 +95,7 @@ impl Limits {
         let Some(kept) = &self.0 else { return };
         kept.sessions.retain_recent();
         kept.addresses.retain_recent();
+        kept.slugs.retain_recent();
         kept.failures.lock().expect("nothing panics while it holds this").retain(|_, (since, _)| since.elapsed() < MINUTE);
     }
 }

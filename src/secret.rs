@@ -9,7 +9,10 @@ use argon2::{
     Argon2,
     password_hash::{PasswordHasher, PasswordVerifier, phc::PasswordHash},
 };
-use base64::{Engine, prelude::BASE64_URL_SAFE_NO_PAD};
+use base64::{
+    Engine,
+    prelude::{BASE64_STANDARD, BASE64_URL_SAFE_NO_PAD},
+};
 use jsonwebtoken::{Algorithm, DecodingKey, EncodingKey, Header, Validation, errors::ErrorKind};
 use ring::{aead, digest, hmac, rand::SecureRandom};
 use serde::{Serialize, de::DeserializeOwned};
@@ -52,7 +55,7 @@ impl Keys {
         let mut sealed = text.as_bytes().to_vec();
         self.outbox
             .seal_in_place_append_tag(aead::Nonce::assume_unique_for_key(nonce), aead::Aad::empty(), &mut sealed)
-            .expect("a mail is shorter than AES-GCM's limit");
+            .expect("a text is shorter than AES-GCM's limit");
         [nonce.as_slice(), &sealed].concat()
     }
 
@@ -117,6 +120,11 @@ pub fn random<const N: usize>() -> [u8; N] {
 /// 256 random bits, base64url: 43 characters.
 pub fn random_token() -> String {
     BASE64_URL_SAFE_NO_PAD.encode(random::<32>())
+}
+
+/// A fresh secret of a webhook, as the Standard Webhooks specification writes them.
+pub fn signing_secret() -> String {
+    format!("whsec_{}", BASE64_STANDARD.encode(random::<32>()))
 }
 
 /// What is stored of a token.

@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use url::Url;
+
 use crate::secret::Keys;
 
 pub struct Site {
@@ -11,6 +13,7 @@ pub struct Site {
     /// Where links in mails lead, without a trailing slash.
     pub web_url: String,
     pub registration: Registration,
+    pub feed_auth: FeedAuth,
     /// Whether log-in waits for the e-mail address to be verified.
     pub require_verified_email: bool,
     pub session_lifetime: Duration,
@@ -21,6 +24,31 @@ pub struct Site {
     pub event_retention: Duration,
     /// False lifts the limits on mails and invitations, too.
     pub rate_limit: bool,
+}
+
+impl Site {
+    /// Where a webhook takes in posts.
+    pub fn feed_url(&self, slug: &str) -> String {
+        format!("{}/api/v1/webhooks/feed/{slug}", self.base_url)
+    }
+
+    /// Whether the address is on this server itself, whatever its scheme.
+    pub fn is_own(&self, url: &Url) -> bool {
+        let place = |url: &Url| {
+            let host = url.host_str().unwrap_or_default().trim_end_matches('.').to_owned();
+            (host, url.port_or_known_default())
+        };
+        Url::parse(&self.base_url).is_ok_and(|own| place(&own) == place(url))
+    }
+}
+
+/// What a webhook's feed asks of who feeds it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub enum FeedAuth {
+    /// The secret address alone.
+    Slug,
+    /// A bearer, too.
+    Bearer,
 }
 
 /// Who may make an account.

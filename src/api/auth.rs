@@ -15,6 +15,7 @@ use crate::{
         sessions::{self, AccessClaims, Device},
     },
     error::{Error, Result},
+    site::FeedAuth,
 };
 
 /// `Authorization: Bearer <access token>`, issued by log-in.
@@ -75,6 +76,21 @@ impl<'a> FromRequest<'a> for MaybeBearer {
                 let (_, token) = token.ok_or(Error::Unauthorized("A bearer token is required"))?;
                 Ok(MaybeBearer(Some(authenticate(req, token.trim())?)))
             }
+        }
+    }
+}
+
+/// Who feeds a webhook: whoever knows its address, or as `--feed-auth` demands a caller. Counts towards the
+/// address's rate.
+pub struct Feeder(pub Option<Caller>);
+
+impl<'a> FromRequest<'a> for Feeder {
+    async fn from_request(req: &'a Request, body: &mut RequestBody) -> poem::Result<Self> {
+        app(req).limits.address(address(req))?;
+        let MaybeBearer(caller) = MaybeBearer::from_request(req, body).await?;
+        match (caller, app(req).site.feed_auth) {
+            (None, FeedAuth::Bearer) => Err(Error::Unauthorized("A bearer token is required").into()),
+            (caller, _) => Ok(Feeder(caller)),
         }
     }
 }

@@ -320,7 +320,7 @@ impl Channel {
             users,
             user_count: channel.user_count,
             message_count: channel.message_count,
-            webhook_url: slug.map_or_else(String::new, |slug| format!("{}/api/v1/webhooks/feed/{slug}", site.base_url)),
+            webhook_url: slug.map_or_else(String::new, |slug| site.feed_url(&slug)),
             created_at: channel.created_at,
             updated_at: channel.updated_at,
             deleted_at: Time::NEVER,

@@ -5,6 +5,7 @@ pub mod auth;
 mod body;
 mod channels;
 mod envelope;
+mod feeds;
 mod invitations;
 mod mailbox;
 mod members;
@@ -13,6 +14,7 @@ mod organisations;
 mod profile;
 mod threads;
 mod tokens;
+mod webhooks;
 
 use poem::{
     Endpoint, EndpointExt, IntoResponse, Request, Response, Route, get, handler,
@@ -48,6 +50,8 @@ enum Tag {
     Messages,
     /// Top-level posts with their replies
     Threads,
+    /// Webhooks of channels, and feeding posts
+    Webhooks,
     /// Tokens and the set-up of live push
     Realtime,
 }
@@ -62,6 +66,8 @@ type Api = (
     channels::Api,
     messages::Api,
     threads::Api,
+    webhooks::Api,
+    feeds::Api,
     tokens::Api,
 );
 
@@ -76,6 +82,8 @@ fn service() -> OpenApiService<Api, ()> {
         channels::Api,
         messages::Api,
         threads::Api,
+        webhooks::Api,
+        feeds::Api,
         tokens::Api,
     );
     OpenApiService::new(apis, "Tidings", env!("CARGO_PKG_VERSION"))

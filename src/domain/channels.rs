@@ -12,6 +12,7 @@ use crate::{
         members::{self, Membership},
         messages::{self, Message},
         roles::Rights,
+        webhooks,
     },
     error::{Error, OrConflict, Result},
     event::{Audience, Effect, Stream},
@@ -64,6 +65,11 @@ impl Access {
     pub fn require_manager(&self) -> Result<()> {
         self.require_no_dm()?;
         if self.channel.owner_id == self.user { Ok(()) } else { self.membership.require(Rights::MANAGE_CHANNELS) }
+    }
+
+    /// The owner of the channel and who holds `manage:webhooks`.
+    pub fn manages_webhooks(&self) -> bool {
+        self.channel.owner_id == self.user || self.membership.rights.include(Rights::MANAGE_WEBHOOKS)
     }
 
     pub fn require_no_dm(&self) -> Result<()> {
@@ -317,11 +323,14 @@ pub struct Described {
 
 pub fn describe(conn: &Connection, access: Access) -> Result<Described> {
     let id = access.channel.id;
-    let manages = access.channel.owner_id == access.user || access.membership.rights.include(Rights::MANAGE_WEBHOOKS);
-    let sql = "select slug from webhooks where channel_id = ?1 and deleted_at is null order by created_at, id limit 1";
-    let slug = if manages { conn.prepare_cached(sql)?.query_row([id], |row| row.get(0)).optional()? } else { None };
+    let first = if access.manages_webhooks() { webhooks::first(conn, id)? } else { None };
     let newest = if access.username.is_some() { messages::newest(conn, id)? } else { None };
-    Ok(Described { users: channel_members::ids(conn, id)?, newest, slug, channel: access.channel })
+    Ok(Described {
+        users: channel_members::ids(conn, id)?,
+        newest,
+        slug: first.map(|webhook| webhook.slug),
+        channel: access.channel,
+    })
 }
 
 const SELECT: &str =

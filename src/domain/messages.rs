@@ -100,24 +100,85 @@ pub fn create(tx: &mut Tx, caller: Caller, channel: ChannelId, new: &New) -> Res
         Some(id) => id,
         None => MessageId::new(),
     };
-    let mentions = mentions::find(tx, channel, &new.content)?;
     let unread = reading::counts(tx, channel, caller.user)?;
-    let username = access.username.as_deref().unwrap_or_default();
-    let now = Time::now();
-    tx.prepare_cached(
-        "insert into messages (id, channel_id, root, user_id, username, content, mentions, created_at, updated_at)
-         values (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?8)",
-    )?
-    .execute((id, channel, root, caller.user, username, &new.content, to_json(&mentions)?, now))
-    .or_conflict(id_taken)?;
-    let n = tx.last_insert_rowid();
-    count(tx, channel, n, root, now, &mentions)?;
+    let post = Post {
+        id,
+        channel,
+        organisation: access.channel.organisation,
+        root,
+        author: Author::Member(caller.user),
+        username: access.username.as_deref().unwrap_or_default(),
+        content: &new.content,
+    };
+    let message = write(tx, &post)?;
     reading::mark_all(tx, caller.user, channel)?;
-    let message = find(tx, id)?.ok_or_else(|| Error::internal("the message was just written"))?;
-    announce(tx, &message, access.channel.organisation)?;
     if unread != Counts::default() {
         reading::announce(tx, caller.user, channel, Counts::default())?;
     }
+    Ok(message)
+}
+
+/// Who speaks.
+pub(super) enum Author<'a> {
+    Member(UserId),
+    /// No member, whatever name it gives.
+    Feed(Labels<'a>),
+}
+
+/// What a feed's post shows besides.
+#[derive(Default)]
+pub(super) struct Labels<'a> {
+    pub event_name: &'a str,
+    pub action_type: &'a str,
+    pub avatar_url: &'a str,
+    /// `success` or `error`.
+    pub status: &'a str,
+}
+
+/// A message as it is to be written: all rules are kept.
+pub(super) struct Post<'a> {
+    pub id: MessageId,
+    pub channel: ChannelId,
+    pub organisation: OrganisationId,
+    /// The `n` of the thread that it replies to.
+    pub root: Option<i64>,
+    pub author: Author<'a>,
+    pub username: &'a str,
+    pub content: &'a str,
+}
+
+/// Writes a message with its mentions, keeps the counters, and announces it. 422 when the id is taken.
+pub(super) fn write(tx: &mut Tx, post: &Post) -> Result<Message> {
+    let mentions = mentions::find(tx, post.channel, post.content)?;
+    let (user, kind, labels) = match &post.author {
+        Author::Member(user) => (Some(user), "message", &Labels { status: "success", ..Labels::default() }),
+        Author::Feed(labels) => (None, "thread", labels),
+    };
+    let now = Time::now();
+    tx.prepare_cached(
+        "insert into messages (id, channel_id, root, user_id, username, content, mentions, type, event_name, action_type,
+           avatar_url, status, created_at, updated_at)
+         values (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?13)",
+    )?
+    .execute((
+        post.id,
+        post.channel,
+        post.root,
+        user,
+        post.username,
+        post.content,
+        to_json(&mentions)?,
+        kind,
+        labels.event_name,
+        labels.action_type,
+        labels.avatar_url,
+        labels.status,
+        now,
+    ))
+    .or_conflict(id_taken)?;
+    count(tx, post.channel, tx.last_insert_rowid(), post.root, now, &mentions)?;
+    let message = find(tx, post.id)?.ok_or_else(|| Error::internal("the message was just written"))?;
+    announce(tx, &message, post.organisation)?;
     Ok(message)
 }
 
@@ -136,10 +197,10 @@ fn names_another_stream(conn: &Connection, id: MessageId) -> Result<bool> {
 /// Not only white space, at most 40,000 characters.
 pub fn check_content(content: &str) -> Result<()> {
     if content.trim().is_empty() {
-        return Err(Error::invalid("content must not be empty"));
+        return Err(Error::invalid("a message must not be empty"));
     }
     if content.chars().count() > CONTENT_MAX {
-        return Err(Error::invalid(format!("content is longer than {CONTENT_MAX} characters")));
+        return Err(Error::invalid(format!("a message is longer than {CONTENT_MAX} characters")));
     }
     Ok(())
 }

@@ -4,9 +4,11 @@
 //! values. The caller's right is checked here, inside the transaction that acts on it.
 
 pub mod accounts;
+pub mod attempts;
 pub mod channel_members;
 pub mod channels;
 pub mod events;
+pub mod feeds;
 pub mod identities;
 pub mod invitations;
 pub mod mailbox;
@@ -22,6 +24,7 @@ pub mod roles;
 pub mod sessions;
 pub mod streams;
 pub mod threads;
+pub mod webhooks;
 
 use crate::id::{SessionId, UserId};
 
@@ -72,6 +75,19 @@ fn trimmed<'a>(text: &'a str, field: &str, max: usize) -> Result<&'a str, String
 fn one_line<'a>(text: &'a str, field: &str, max: usize) -> Result<&'a str, String> {
     let text = trimmed(text, field, max)?;
     if text.chars().any(char::is_control) { Err(format!("{field} must not contain control characters")) } else { Ok(text) }
+}
+
+/// The text as an address of http or https, with a host and without a password, if it is one.
+fn web_address(text: &str, field: &str) -> Result<url::Url, String> {
+    let text = one_line(text, field, 2000)?;
+    let url = url::Url::parse(text).map_err(|err| format!("{field} is not an address: {err}"))?;
+    if !matches!(url.scheme(), "http" | "https") {
+        return Err(format!("{field} must begin with http:// or https://"));
+    }
+    if !url.username().is_empty() || url.password().is_some() {
+        return Err(format!("{field} must not hold a user name or a password"));
+    }
+    Ok(url)
 }
 
 /// The address in lower case, if it is one (RFC 5321, as far as mail servers follow it).

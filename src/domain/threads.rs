@@ -24,7 +24,7 @@ pub struct Thread {
 pub fn list(conn: &Connection, caller: Caller, channel: ChannelId, page: Page, replies: u32) -> Result<Vec<Thread>> {
     let access = channels::find(conn, caller, channel)?.ok_or(channels::UNKNOWN)?;
     access.require_member()?;
-    read_all(conn, active(conn, channel, page.size, within(page)?)?.into_iter(), replies)
+    read_all(conn, active(conn, channel, page.size, page.shallow_offset()?)?.into_iter(), replies)
 }
 
 /// The threads of all channels of the organisation that the caller is in. 404 for outsiders.
@@ -43,7 +43,7 @@ pub fn list_all(
     let channels: Vec<ChannelId> =
         channels.query_map((caller.user, organisation), |row| row.get(0))?.collect::<rusqlite::Result<_>>()?;
     // The first pages of each channel hold the first pages of all: an index walk each, and no sort of everything.
-    let offset = within(page)?;
+    let offset = page.shallow_offset()?;
     let most = offset as u32 + page.size;
     let mut roots = Vec::new();
     for channel in channels {
@@ -53,15 +53,8 @@ pub fn list_all(
     read_all(conn, roots.into_iter().skip(offset as usize).take(page.size as usize), replies)
 }
 
-/// How far back the pages go: what lies deeper is found by search, not by leafing.
-const DEEPEST: i64 = 10_000;
 /// Text of replies in one answer; after it threads are listed without theirs (`message_count` tells).
 const REPLY_BYTES: usize = 8 << 20;
-
-fn within(page: Page) -> Result<i64> {
-    let offset = page.offset();
-    if offset < DEEPEST { Ok(offset) } else { Err(Error::bad_request(format!("pages end after {DEEPEST} threads"))) }
-}
 
 fn read_all(conn: &Connection, roots: impl Iterator<Item = (i64, i64)>, replies: u32) -> Result<Vec<Thread>> {
     let mut bytes = 0;

@@ -1,0 +1,294 @@
+//! Webhooks of a channel, and their history.
+
+use poem::web::Data;
+use poem_openapi::{
+    Object, OpenApi,
+    param::{Path, Query},
+};
+
+use super::{
+    Tag,
+    auth::Bearer,
+    body::{Body, Text, example},
+    envelope::{Created, Gone, Success, created, ok},
+    page,
+};
+use crate::{
+    app::App,
+    db::Tx,
+    domain::{attempts, webhooks},
+    error::Result,
+    id::{AttemptId, CallbackId, ChannelId, UserId, WebhookId},
+    site::Site,
+    time::Time,
+};
+
+/// Webhooks, and records of a history, on a page.
+const PAGE: u32 = 10;
+const LARGEST_PAGE: u32 = 100;
+
+pub struct Api;
+
+#[OpenApi]
+impl Api {
+    /// Read a channel's first webhook
+    ///
+    /// The oldest. Like all of a channel's webhooks it is for the channel's owner and for who holds `manage:webhooks`.
+    #[oai(path = "/webhooks/:channel_id", method = "get", tag = "Tag::Webhooks")]
+    async fn get(&self, caller: Bearer, app: Data<&App>, channel_id: Path<ChannelId>) -> Result<Success<Webhook>> {
+        let found = app.db.read(|conn| webhooks::oldest(conn, caller.0, *channel_id))?;
+        Ok(ok("Webhook fetched successfully", Webhook::new(&app.site, found)))
+    }
+
+    /// Make a webhook
+    ///
+    /// What is sent to its `feed_url` is posted in the channel: keep that address secret. With a `webhook_url` the
+    /// channel's messages are delivered there, signed with the `webhook_secret`, which is shown only now.
+    #[oai(path = "/webhooks/:channel_id", method = "post", tag = "Tag::Webhooks")]
+    async fn create(
+        &self,
+        caller: Bearer,
+        app: Data<&App>,
+        channel_id: Path<ChannelId>,
+        body: Body<NewWebhook>,
+    ) -> Result<Created<Webhook>> {
+        let Body(NewWebhook { webhook_name, event_name, webhook_url }, bytes) = body;
+        let (event_name, url) = (event_name.unwrap_or_default().0, webhook_url.unwrap_or_default().0);
+        let new = webhooks::New { name: webhook_name.0, event_name, url };
+        let site = app.site.clone();
+        let made = app.db.write_sized(bytes, move |tx| webhooks::create(tx, &site, caller.0, *channel_id, &new));
+        let (made, secret) = made.await?;
+        let shown = Webhook { webhook_secret: Some(secret), ..Webhook::new(&app.site, made) };
+        Ok(created("Webhook created successfully", shown))
+    }
+
+    /// List a channel's webhooks
+    ///
+    /// Oldest first.
+    #[oai(path = "/webhooks/:channel_id/all", method = "get", tag = "Tag::Webhooks")]
+    async fn list(
+        &self,
+        caller: Bearer,
+        app: Data<&App>,
+        channel_id: Path<ChannelId>,
+        /// From 1; default 1.
+        page: Query<Option<u32>>,
+        /// Up to 100; default 10.
+        limit: Query<Option<u64>>,
+    ) -> Result<Success<WebhookList>> {
+        let page = self::page(*page, *limit, PAGE, LARGEST_PAGE)?;
+        let listed = app.db.read(|conn| webhooks::list(conn, caller.0, *channel_id, page))?;
+        let webhooks = listed.into_iter().map(|webhook| Webhook::new(&app.site, webhook)).collect();
+        Ok(ok("Webhooks fetched successfully", WebhookList { webhooks }))
+    }
+
+    /// Read a webhook's history
+    ///
+    /// What it took in and gave out, newest first, of the last 30 days.
+    #[oai(path = "/webhooks/:channel_id/history/:webhook_id", method = "get", tag = "Tag::Webhooks")]
+    async fn history(
+        &self,
+        caller: Bearer,
+        app: Data<&App>,
+        channel_id: Path<ChannelId>,
+        webhook_id: Path<WebhookId>,
+        /// From 1; default 1.
+        page: Query<Option<u32>>,
+        /// Up to 100; default 10.
+        limit: Query<Option<u64>>,
+    ) -> Result<Success<History>> {
+        let page = self::page(*page, *limit, PAGE, LARGEST_PAGE)?;
+        let listed = app.db.read(|conn| attempts::list(conn, caller.0, *channel_id, *webhook_id, page))?;
+        let history = History { webhooks_history: listed.into_iter().map(Attempt::from).collect() };
+        Ok(ok("Webhook history fetched successfully", history))
+    }
+
+    /// Change a webhook
+    ///
+    /// Fields that are left out stay as they are; empty ones are cleared, but the name can't be.
+    #[oai(path = "/webhooks/:channel_id/:webhook_id", method = "put", tag = "Tag::Webhooks")]
+    async fn update(
+        &self,
+        caller: Bearer,
+        app: Data<&App>,
+        channel_id: Path<ChannelId>,
+        webhook_id: Path<WebhookId>,
+        body: Body<EditWebhook>,
+    ) -> Result<Success<Webhook>> {
+        let Body(EditWebhook { webhook_name, event_name, webhook_url }, bytes) = body;
+        let text = |field: Option<Text>| field.map(|text| text.0);
+        let edit = webhooks::Edit { name: text(webhook_name), event_name: text(event_name), url: text(webhook_url) };
+        let site = app.site.clone();
+        let (channel, id) = (*channel_id, *webhook_id);
+        let edited = app.db.write_sized(bytes, move |tx| webhooks::update(tx, &site, caller.0, channel, id, &edit)).await?;
+        Ok(ok("Webhook updated successfully", Webhook::new(&app.site, edited)))
+    }
+
+    /// Delete a webhook
+    ///
+    /// Its feed address is dead at once, and its history is gone.
+    #[oai(path = "/webhooks/:channel_id/:webhook_id", method = "delete", tag = "Tag::Webhooks")]
+    async fn delete(
+        &self,
+        caller: Bearer,
+        app: Data<&App>,
+        channel_id: Path<ChannelId>,
+        webhook_id: Path<WebhookId>,
+    ) -> Result<Gone> {
+        app.db.write(move |tx| webhooks::delete(tx, caller.0, *channel_id, *webhook_id)).await?;
+        Ok(Gone::NoContent)
+    }
+
+    /// Change a webhook's status
+    ///
+    /// A `paused` webhook takes what is fed without posting it; an `inactive` one refuses it.
+    #[oai(path = "/webhooks/:channel_id/:webhook_id/change-status", method = "put", tag = "Tag::Webhooks")]
+    async fn change_status(
+        &self,
+        caller: Bearer,
+        app: Data<&App>,
+        channel_id: Path<ChannelId>,
+        webhook_id: Path<WebhookId>,
+        body: Body<NewStatus>,
+    ) -> Result<Success<ChangedStatus>> {
+        let Body(NewStatus { webhook_status }, bytes) = body;
+        let (channel, id) = (*channel_id, *webhook_id);
+        let change = move |tx: &mut Tx| webhooks::change_status(tx, caller.0, channel, id, &webhook_status);
+        let changed = app.db.write_sized(bytes, change).await?;
+        let changed = ChangedStatus { id: changed.id, webhook_status: changed.status.as_str().into() };
+        Ok(ok("Webhook updated successfully", changed))
+    }
+}
+
+#[derive(Object)]
+#[oai(example)]
+struct NewWebhook {
+    /// 1 to 80 characters; also the author of what is fed without a `username`.
+    webhook_name: Text,
+    /// The event of what is fed without one.
+    event_name: Option<Text>,
+    /// Where the channel's messages are delivered: http or https, up to 2,000 characters, not on this server.
+    webhook_url: Option<Text>,
+}
+example!(NewWebhook, { "webhook_name": "builds", "event_name": "build finished" });
+
+#[derive(Object)]
+#[oai(example)]
+struct EditWebhook {
+    webhook_name: Option<Text>,
+    event_name: Option<Text>,
+    /// Empty: nothing is delivered any more.
+    webhook_url: Option<Text>,
+}
+example!(EditWebhook, { "event_name": "build failed" });
+
+#[derive(Object)]
+#[oai(example)]
+struct NewStatus {
+    /// `active`, `inactive` or `paused`.
+    webhook_status: Text,
+}
+example!(NewStatus, { "webhook_status": "paused" });
+
+#[derive(Object)]
+struct ChangedStatus {
+    id: WebhookId,
+    webhook_status: String,
+}
+
+#[derive(Object)]
+struct WebhookList {
+    webhooks: Vec<Webhook>,
+}
+
+#[derive(Object)]
+struct Webhook {
+    id: WebhookId,
+    channel_id: ChannelId,
+    /// Who made it.
+    owner_id: UserId,
+    webhook_name: String,
+    event_name: String,
+    /// `active`, `inactive` or `paused`.
+    status: String,
+    /// Where the channel's messages are delivered; without that, the same as `feed_url`.
+    webhook_url: String,
+    /// The secret of the feed address.
+    webhook_slug: String,
+    /// Where posts are fed.
+    feed_url: String,
+    /// Signs deliveries; shown when the webhook is made, and never again.
+    #[oai(skip_serializing_if_is_none)]
+    webhook_secret: Option<String>,
+    created_at: Time,
+    updated_at: Time,
+    /// Null: deleted webhooks are not shown.
+    deleted_at: Option<Time>,
+}
+
+impl Webhook {
+    fn new(site: &Site, webhook: webhooks::Webhook) -> Self {
+        let feed_url = site.feed_url(&webhook.slug);
+        Webhook {
+            id: webhook.id,
+            channel_id: webhook.channel,
+            owner_id: webhook.owner_id,
+            webhook_name: webhook.name,
+            event_name: webhook.event_name,
+            status: webhook.status.as_str().into(),
+            webhook_url: if webhook.url.is_empty() { feed_url.clone() } else { webhook.url },
+            webhook_slug: webhook.slug,
+            feed_url,
+            webhook_secret: None,
+            created_at: webhook.created_at,
+            updated_at: webhook.updated_at,
+            deleted_at: None,
+        }
+    }
+}
+
+#[derive(Object)]
+struct History {
+    webhooks_history: Vec<Attempt>,
+}
+
+#[derive(Object)]
+struct Attempt {
+    id: AttemptId,
+    webhook_id: WebhookId,
+    /// The event's; of a feed also the id of the message that it made.
+    callback_id: CallbackId,
+    /// `in` for what was fed, `out` for what was delivered.
+    direction: String,
+    /// `feed`, `delivery`, `paused` or `test`.
+    action_type: String,
+    /// The HTTP status; `0` without an answer.
+    status_code: String,
+    /// Attempts before this one.
+    retries: String,
+    latency_ms: i64,
+    /// Why it failed.
+    error: String,
+    /// What the other side answered, the first 1,024 bytes.
+    response: String,
+    /// When.
+    attempted: Time,
+}
+
+impl From<attempts::Attempt> for Attempt {
+    fn from(attempt: attempts::Attempt) -> Self {
+        Attempt {
+            id: attempt.id,
+            webhook_id: attempt.webhook,
+            callback_id: attempt.callback,
+            direction: attempt.direction,
+            action_type: attempt.action,
+            status_code: attempt.status_code.to_string(),
+            retries: attempt.retries.to_string(),
+            latency_ms: attempt.latency_ms,
+            error: attempt.error,
+            response: attempt.response,
+            attempted: attempt.attempted_at,
+        }
+    }
+}

@@ -1,0 +1,157 @@
+//! Feeds: posts of no member, through a webhook's secret address or from a member's own programs.
+
+use rusqlite::{Connection, OptionalExtension, Row};
+
+use crate::{
+    db::Tx,
+    domain::{
+        self, Caller, attempts,
+        channels::{self, Access},
+        messages::{self, Author, Labels, Post},
+        roles::Rights,
+        webhooks::{EVENT_NAME_MAX, Status},
+    },
+    error::{Error, Result},
+    id::{CallbackId, ChannelId, MessageId, OrganisationId, WebhookId},
+};
+
+const USERNAME_MAX: usize = 64;
+const ACTION_TYPE_MAX: usize = 80;
+
+/// What is fed. Empty texts count as left out.
+pub struct Feed {
+    pub message: String,
+    /// Shown as the author, whoever that is.
+    pub username: String,
+    pub event_name: String,
+    pub action_type: String,
+    pub avatar_url: String,
+    /// `success` when absent.
+    pub status: Option<String>,
+}
+
+impl Feed {
+    /// 422 for a text that is too long or has control characters, an address that is none, another status.
+    fn labels(&self) -> Result<Labels<'_>, String> {
+        let avatar_url = self.avatar_url.trim();
+        if !avatar_url.is_empty() {
+            domain::web_address(avatar_url, "avatar_url")?;
+        }
+        let status = self.status.as_deref().unwrap_or("success");
+        if !["success", "error"].contains(&status) {
+            return Err("status must be success or error".into());
+        }
+        Ok(Labels {
+            event_name: domain::one_line(&self.event_name, "event_name", EVENT_NAME_MAX)?,
+            action_type: domain::one_line(&self.action_type, "action_type", ACTION_TYPE_MAX)?,
+            avatar_url,
+            status,
+        })
+    }
+
+    fn username(&self) -> Result<&str, String> {
+        domain::one_line(&self.username, "username", USERNAME_MAX)
+    }
+}
+
+/// A webhook that can be fed.
+struct Gate {
+    webhook: WebhookId,
+    name: String,
+    event_name: String,
+    status: Status,
+    channel: ChannelId,
+    organisation: OrganisationId,
+    is_archived: bool,
+}
+
+/// Whoever knows the slug; a caller who says who they are must be one who may post in the channel. Posts
+/// under the webhook's names where the feed gives none, and records it; a paused webhook only records.
+/// 404 for an unknown slug, 403 for an inactive webhook and an archived channel.
+pub fn take(tx: &mut Tx, caller: Option<Caller>, slug: &str, feed: &Feed) -> Result<()> {
+    let gate = find(tx, slug)?.ok_or(Error::NotFound("Webhook"))?;
+    if let Some(caller) = caller {
+        poster(tx, caller, gate.channel)?;
+    }
+    if gate.is_archived {
+        return Err(Error::Forbidden("The channel is archived"));
+    }
+    if gate.status == Status::Inactive {
+        return Err(Error::Forbidden("The webhook is inactive"));
+    }
+    let mut labels = feed.labels().map_err(Error::Invalid)?;
+    let username = feed.username().map_err(Error::Invalid)?;
+    messages::check_content(&feed.message)?;
+    if gate.status == Status::Paused {
+        return attempts::took_in(tx, gate.webhook, "paused", CallbackId::new());
+    }
+    labels.event_name = first_of(labels.event_name, &gate.event_name);
+    let id = MessageId::new();
+    let post = Post {
+        id,
+        channel: gate.channel,
+        organisation: gate.organisation,
+        root: None,
+        author: Author::Feed(labels),
+        username: first_of(username, &gate.name),
+        content: &feed.message,
+    };
+    messages::write(tx, &post)?;
+    attempts::took_in(tx, gate.webhook, "feed", CallbackId(id.0))
+}
+
+/// Members of the channel with the right to post, for their own programs: without a webhook, and recorded
+/// nowhere. Under their name in the channel where the feed gives none.
+pub fn queue(tx: &mut Tx, caller: Caller, channel: ChannelId, feed: &Feed) -> Result<()> {
+    let access = poster(tx, caller, channel)?;
+    access.require_no_dm()?;
+    access.require_live()?;
+    let labels = feed.labels().map_err(Error::Invalid)?;
+    let username = feed.username().map_err(Error::Invalid)?;
+    messages::check_content(&feed.message)?;
+    let post = Post {
+        id: MessageId::new(),
+        channel,
+        organisation: access.channel.organisation,
+        root: None,
+        author: Author::Feed(labels),
+        username: first_of(username, access.username.as_deref().unwrap_or_default()),
+        content: &feed.message,
+    };
+    messages::write(tx, &post)?;
+    Ok(())
+}
+
+fn poster(conn: &Connection, caller: Caller, channel: ChannelId) -> Result<Access> {
+    let access = channels::find(conn, caller, channel)?.ok_or(channels::HIDDEN)?;
+    access.require_member()?;
+    access.membership.require(Rights::POST_MESSAGES)?;
+    Ok(access)
+}
+
+fn first_of<'a>(given: &'a str, otherwise: &'a str) -> &'a str {
+    if given.is_empty() { otherwise } else { given }
+}
+
+fn find(conn: &Connection, slug: &str) -> Result<Option<Gate>> {
+    Ok(conn
+        .prepare_cached(
+            "select w.id, w.name, w.event_name, w.status, w.channel_id, c.organisation_id, c.archived_at is not null as is_archived
+             from webhooks w join channels c on c.id = w.channel_id join organisations o on o.id = c.organisation_id
+             where w.slug = ?1 and w.deleted_at is null and c.deleted_at is null and o.deleted_at is null",
+        )?
+        .query_row([slug], from_row)
+        .optional()?)
+}
+
+fn from_row(row: &Row) -> rusqlite::Result<Gate> {
+    Ok(Gate {
+        webhook: row.get("id")?,
+        name: row.get("name")?,
+        event_name: row.get("event_name")?,
+        status: row.get("status")?,
+        channel: row.get("channel_id")?,
+        organisation: row.get("organisation_id")?,
+        is_archived: row.get("is_archived")?,
+    })
+}

@@ -1,0 +1,247 @@
+//! Webhooks: a channel's gates. In, a secret address feeds posts (see [`super::feeds`]); out, an address of
+//! somebody else's is told of messages. What went through is in [`super::attempts`].
+//!
+//! Only who manages a channel's webhooks knows of them: the owner of the channel, and `manage:webhooks`.
+
+use rusqlite::{Connection, OptionalExtension, Row};
+
+use crate::{
+    db::Tx,
+    domain::{
+        self, Caller,
+        channels::{self, Access},
+        members::Page,
+    },
+    error::{Error, Result},
+    id::{ChannelId, UserId, WebhookId},
+    secret,
+    site::Site,
+    time::Time,
+};
+
+const NAME_MAX: usize = 80;
+pub const EVENT_NAME_MAX: usize = 255;
+/// Webhooks of a channel.
+const MOST: i64 = 50;
+
+#[derive(Clone, Debug)]
+pub struct Webhook {
+    pub id: WebhookId,
+    pub channel: ChannelId,
+    pub owner_id: UserId,
+    pub name: String,
+    pub event_name: String,
+    /// Where the channel's messages are delivered; empty when nowhere.
+    pub url: String,
+    /// The secret of its feed address.
+    pub slug: String,
+    pub status: Status,
+    pub created_at: Time,
+    pub updated_at: Time,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Status {
+    Active,
+    /// Refuses feeds, delivers nothing.
+    Inactive,
+    /// Takes feeds without posting them, holds deliveries.
+    Paused,
+}
+
+impl Status {
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Status::Active => "active",
+            Status::Inactive => "inactive",
+            Status::Paused => "paused",
+        }
+    }
+
+    fn named(name: &str) -> Option<Status> {
+        [Status::Active, Status::Inactive, Status::Paused].into_iter().find(|status| status.as_str() == name)
+    }
+}
+
+impl rusqlite::types::FromSql for Status {
+    fn column_result(value: rusqlite::types::ValueRef<'_>) -> rusqlite::types::FromSqlResult<Self> {
+        Status::named(value.as_str()?).ok_or(rusqlite::types::FromSqlError::InvalidType)
+    }
+}
+
+/// A webhook missing in a channel whose webhooks the caller manages.
+const UNKNOWN: Error = Error::NotFound("Webhook");
+
+/// The channel, if the caller manages its webhooks; a direct message has none. `hidden` is the answer to
+/// unknown and hidden channels.
+fn managed(conn: &Connection, caller: Caller, channel: ChannelId, hidden: Error) -> Result<Access> {
+    let access = channels::find(conn, caller, channel)?.ok_or(hidden)?;
+    access.require_no_dm()?;
+    if access.manages_webhooks() { Ok(access) } else { Err(Error::Forbidden("You may not manage this channel's webhooks")) }
+}
+
+pub struct New {
+    pub name: String,
+    pub event_name: String,
+    /// Empty for a webhook that only feeds.
+    pub url: String,
+}
+
+/// A manager makes one in a channel that is not archived; they become its owner. Also gives the secret
+/// that signs deliveries, for the only time. 422 when the channel has 50.
+pub fn create(tx: &mut Tx, site: &Site, caller: Caller, channel: ChannelId, new: &New) -> Result<(Webhook, String)> {
+    managed(tx, caller, channel, channels::HIDDEN)?.require_live()?;
+    let (name, event_name) = (check_name(&new.name)?, check_event_name(&new.event_name)?);
+    let url = check_url(site, &new.url)?;
+    let live: i64 = tx
+        .prepare_cached("select count(*) from webhooks where channel_id = ?1 and deleted_at is null")?
+        .query_row([channel], |row| row.get(0))?;
+    if live >= MOST {
+        return Err(Error::invalid(format!("a channel has at most {MOST} webhooks")));
+    }
+    let (id, secret) = (WebhookId::new(), secret::signing_secret());
+    tx.prepare_cached(
+        "insert into webhooks (id, channel_id, owner_id, name, event_name, url, slug, secret, created_at, updated_at)
+         values (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?9)",
+    )?
+    .execute((
+        id,
+        channel,
+        caller.user,
+        name,
+        event_name,
+        url,
+        secret::random_token(),
+        site.keys.seal(&secret),
+        Time::now(),
+    ))?;
+    let made = find(tx, channel, id)?.ok_or_else(|| Error::internal("the webhook was just written"))?;
+    Ok((made, secret))
+}
+
+/// 1 to 80 characters; 422 otherwise.
+fn check_name(name: &str) -> Result<&str> {
+    let name = domain::one_line(name, "webhook_name", NAME_MAX).map_err(Error::Invalid)?;
+    if name.is_empty() { Err(Error::invalid("webhook_name must not be empty")) } else { Ok(name) }
+}
+
+fn check_event_name(name: &str) -> Result<&str> {
+    domain::one_line(name, "event_name", EVENT_NAME_MAX).map_err(Error::Invalid)
+}
+
+/// Nothing, or an address of http or https that is not on this server: its posts would come back to it.
+fn check_url<'a>(site: &Site, text: &'a str) -> Result<&'a str> {
+    let text = text.trim();
+    if text.is_empty() {
+        return Ok("");
+    }
+    let url = domain::web_address(text, "webhook_url").map_err(Error::Invalid)?;
+    if site.is_own(&url) { Err(Error::invalid("webhook_url must not lead to this server itself")) } else { Ok(text) }
+}
+
+/// What is absent stays; empty texts clear, but not the name.
+pub struct Edit {
+    pub name: Option<String>,
+    pub event_name: Option<String>,
+    pub url: Option<String>,
+}
+
+/// Managers, in archived channels, too.
+pub fn update(tx: &mut Tx, site: &Site, caller: Caller, channel: ChannelId, id: WebhookId, edit: &Edit) -> Result<Webhook> {
+    let webhook = get(tx, caller, channel, id)?;
+    let name = edit.name.as_deref().map(check_name).transpose()?;
+    let event_name = edit.event_name.as_deref().map(check_event_name).transpose()?;
+    let url = edit.url.as_deref().map(|url| check_url(site, url)).transpose()?;
+    if name.is_none() && event_name.is_none() && url.is_none() {
+        return Ok(webhook);
+    }
+    tx.prepare_cached(
+        "update webhooks set name = coalesce(?2, name), event_name = coalesce(?3, event_name), url = coalesce(?4, url),
+           updated_at = ?5
+         where id = ?1",
+    )?
+    .execute((id, name, event_name, url, Time::now()))?;
+    get(tx, caller, channel, id)
+}
+
+/// Managers, in archived channels, too. 422 for what is no status.
+pub fn change_status(tx: &mut Tx, caller: Caller, channel: ChannelId, id: WebhookId, status: &str) -> Result<Webhook> {
+    get(tx, caller, channel, id)?;
+    let status =
+        Status::named(status).ok_or_else(|| Error::invalid("webhook_status must be one of active, inactive and paused"))?;
+    tx.prepare_cached("update webhooks set status = ?2, updated_at = ?3 where id = ?1 and status <> ?2")?.execute((
+        id,
+        status.as_str(),
+        Time::now(),
+    ))?;
+    get(tx, caller, channel, id)
+}
+
+/// Managers, in archived channels, too. Its feed address is dead at once; its history is not shown any more.
+pub fn delete(tx: &mut Tx, caller: Caller, channel: ChannelId, id: WebhookId) -> Result<()> {
+    get(tx, caller, channel, id)?;
+    tx.prepare_cached("update webhooks set deleted_at = ?2 where id = ?1")?.execute((id, Time::now()))?;
+    Ok(())
+}
+
+/// For managers. 403 for hidden channels, 404 for a webhook that is not the channel's.
+pub fn get(conn: &Connection, caller: Caller, channel: ChannelId, id: WebhookId) -> Result<Webhook> {
+    managed(conn, caller, channel, channels::HIDDEN)?;
+    find(conn, channel, id)?.ok_or(UNKNOWN)
+}
+
+/// The channel's oldest webhook, for managers. 404 for hidden channels, and when there is none.
+pub fn oldest(conn: &Connection, caller: Caller, channel: ChannelId) -> Result<Webhook> {
+    managed(conn, caller, channel, channels::UNKNOWN)?;
+    first(conn, channel)?.ok_or(UNKNOWN)
+}
+
+/// The channel's webhooks, oldest first, for managers. 404 for hidden channels.
+pub fn list(conn: &Connection, caller: Caller, channel: ChannelId, page: Page) -> Result<Vec<Webhook>> {
+    managed(conn, caller, channel, channels::UNKNOWN)?;
+    some(conn, channel, page.size, page.offset())
+}
+
+/// The channel's oldest webhook; the caller's right is the caller's to check.
+pub fn first(conn: &Connection, channel: ChannelId) -> Result<Option<Webhook>> {
+    Ok(some(conn, channel, 1, 0)?.pop())
+}
+
+fn some(conn: &Connection, channel: ChannelId, limit: u32, offset: i64) -> Result<Vec<Webhook>> {
+    let sql = format!("{SELECT} where channel_id = ?1 and deleted_at is null order by created_at, id limit ?2 offset ?3");
+    let found = conn.prepare_cached(&sql)?.query_map((channel, limit, offset), from_row)?.collect::<rusqlite::Result<_>>()?;
+    Ok(found)
+}
+
+fn find(conn: &Connection, channel: ChannelId, id: WebhookId) -> Result<Option<Webhook>> {
+    let sql = format!("{SELECT} where id = ?1 and channel_id = ?2 and deleted_at is null");
+    Ok(conn.prepare_cached(&sql)?.query_row((id, channel), from_row).optional()?)
+}
+
+/// Deletes for good what was deleted before the given time and has no history left, up to `limit`.
+pub fn prune(tx: &mut Tx, before: Time, limit: u32) -> Result<usize> {
+    Ok(tx
+        .prepare_cached(
+            "delete from webhooks where id in (select id from webhooks w where deleted_at < ?1
+               and not exists (select 1 from webhook_history h where h.webhook_id = w.id)
+               and not exists (select 1 from deliveries d where d.webhook_id = w.id) limit ?2)",
+        )?
+        .execute((before, limit))?)
+}
+
+const SELECT: &str = "select id, channel_id, owner_id, name, event_name, url, slug, status, created_at, updated_at from webhooks";
+
+fn from_row(row: &Row) -> rusqlite::Result<Webhook> {
+    Ok(Webhook {
+        id: row.get("id")?,
+        channel: row.get("channel_id")?,
+        owner_id: row.get("owner_id")?,
+        name: row.get("name")?,
+        event_name: row.get("event_name")?,
+        url: row.get("url")?,
+        slug: row.get("slug")?,
+        status: row.get("status")?,
+        created_at: row.get("created_at")?,
+        updated_at: row.get("updated_at")?,
+    })
+}
