@@ -144,6 +144,14 @@ mod tests {
     }
 
     #[test]
+    fn a_slug_is_counted_apart_from_others() {
+        let limits = Limits::new(true);
+        let taken = (0..SLUG_RATE * 2).filter(|_| limits.slug("one").is_ok()).count();
+        assert!((SLUG_RATE as usize..SLUG_RATE as usize + 10).contains(&taken), "{taken}");
+        assert!(limits.slug("two").is_ok());
+    }
+
+    #[test]
     fn a_burst_is_taken_and_one_more_is_not() {
         let limits = Limits::new(true);
         let session = SessionId::new();

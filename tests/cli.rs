@@ -54,7 +54,11 @@ impl Server {
     }
 
     fn spawn(command: &mut Command) -> Server {
-        let mut process = command.stderr(Stdio::inherit()).spawn().unwrap();
+        Server::logging(command, Stdio::inherit())
+    }
+
+    fn logging(command: &mut Command, log: Stdio) -> Server {
+        let mut process = command.stderr(log).spawn().unwrap();
         let lines = BufReader::new(process.stdout.take().unwrap()).lines().map_while(Result::ok);
         let url = lines.into_iter().find_map(|line| line.split_once("http").map(|(_, rest)| format!("http{rest}")));
         let url = url.expect("it says where the API is").trim_end_matches("/api/v1").to_owned();
@@ -187,6 +191,31 @@ fn a_newer_database_is_refused_and_left_as_it_is() {
         refused(&run(&[command, &["--data-dir", at]].concat()), "run a newer tidings");
     }
     assert_eq!(printed(&run(&["migrate", "status", "--data-dir", at])), "database 99, binary 1\n");
+}
+
+#[tokio::test]
+async fn the_log_tells_no_secret_address_and_no_query() {
+    let folder = tempfile::tempdir().unwrap();
+    let (data, log) = (folder.path().join("data"), folder.path().join("log"));
+    let mut command = tidings(&["serve", "--listen", "127.0.0.1:0", "--log", "trace", "--data-dir", data.to_str().unwrap()]);
+    let mut server = Server::logging(&mut command, std::fs::File::create(&log).unwrap().into());
+    let (token, channel) = server.poster().await;
+    let webhook = server.post(&channel.replace("channels", "webhooks"), &token, json!({ "webhook_name": "ci" })).await;
+    let (feed, slug) = (webhook["feed_url"].as_str().unwrap(), webhook["webhook_slug"].as_str().unwrap());
+    for status in ["success", "green"] {
+        let body = json!({ "message": "confidential", "status": status }).to_string();
+        let request = server.http.post(feed).header("content-type", "application/json").body(body);
+        assert_eq!(request.send().await.unwrap().status().is_success(), status == "success");
+        let query = format!("{feed}?username=ci&event_name=build&message=confidential&status={status}");
+        assert_eq!(server.http.get(query).send().await.unwrap().status().is_success(), status == "success");
+    }
+    server.signal("TERM");
+    assert_eq!(server.end().code(), Some(0));
+    let log = std::fs::read_to_string(log).unwrap();
+    assert!(log.contains("shutting down"), "it is the log: {log}");
+    for secret in [slug, "confidential", "event_name=", &token] {
+        assert!(!log.contains(secret), "{secret} in {log}");
+    }
 }
 
 #[tokio::test]

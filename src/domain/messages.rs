@@ -299,7 +299,7 @@ fn emit(
 fn modification_ids(message: &Message, organisation: OrganisationId) -> serde_json::Value {
     json!({
         "thread_id": message.thread, "message_id": message.id, "channel_id": message.channel,
-        "user_id": message.user, "org_id": organisation,
+        "user_id": message.user.map_or_else(String::new, |user| user.to_string()), "org_id": organisation,
     })
 }
 

@@ -82,7 +82,7 @@ fn web_address(text: &str, field: &str) -> Result<url::Url, String> {
     let text = one_line(text, field, 2000)?;
     let url = url::Url::parse(text).map_err(|err| format!("{field} is not an address: {err}"))?;
     if !matches!(url.scheme(), "http" | "https") {
-        return Err(format!("{field} must begin with http:// or https://"));
+        return Err(format!("{field} is no address of http or https"));
     }
     if !url.username().is_empty() || url.password().is_some() {
         return Err(format!("{field} must not hold a user name or a password"));

@@ -130,6 +130,12 @@ impl Server {
         assert!(database.execute(statement, []).unwrap() > 0, "it changed nothing: {statement}");
     }
 
+    /// The rows of a table.
+    pub fn count(&self, table: &str) -> i64 {
+        let database = rusqlite::Connection::open(self.folder().join("tidings.db")).unwrap();
+        database.query_row(&format!("select count(*) from {table}"), [], |row| row.get(0)).unwrap()
+    }
+
     /// Signs a token for the push endpoint with this server's own key.
     pub fn push_token(&self, claims: &Value) -> String {
         let key = tidings::db::secret_key(self.folder()).unwrap();
@@ -269,6 +275,12 @@ impl Client {
     pub async fn reply(&self, channel: &str, thread: &str, content: &str) -> String {
         let body = json!({ "content": content, "thread_id": thread });
         text(&self.post(&format!("/channels/{channel}/messages"), body).await.expect(201)["data"]["id"])
+    }
+
+    /// Makes a webhook; gives it as it was answered.
+    pub async fn webhook(&self, channel: &str, name: &str) -> Value {
+        let reply = self.post(&format!("/webhooks/{channel}"), json!({ "webhook_name": name })).await;
+        reply.data(201, "Webhook created successfully")
     }
 
     pub async fn subscription_token(&self, channel: &str) -> String {

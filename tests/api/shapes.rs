@@ -41,6 +41,11 @@ pub const THREAD_MESSAGE: &str =
     "id:uuid content:text channels_id:uuid user_id:uuid username:text created_at:time updated_at:time
     thread_id:uuid mentions:array avatar_url:text";
 
+pub const WEBHOOK: &str = "id:uuid event_name:text webhook_name:text status:text owner_id:uuid webhook_url:text webhook_slug:text
+    channel_id:uuid created_at:time updated_at:time deleted_at:time? feed_url:text";
+pub const ATTEMPT: &str = "id:uuid webhook_id:uuid callback_id:uuid status_code:text action_type:text retries:text attempted:time
+    direction:text latency_ms:int error:text response:text";
+
 /// The bare message object that is pushed.
 pub const PUSHED_MESSAGE: &str = "type:text id:uuid thread_id:uuid channel_id:uuid channels_id:uuid org_id:uuid user_id:uuid
     username:text full_name:text email:text avatar_url:text message:text content:text event_name:text status:text action_type:text

@@ -1,0 +1,383 @@
+//! Feeding posts through webhooks, and what is pushed of it.
+
+use serde_json::{Value, json};
+use tidings::{config::Switch, site::FeedAuth};
+
+use crate::{
+    harness::{Client, Reply, Server, blob, text, unknown_id},
+    shapes::{PUSHED_MESSAGE, UNREAD, assert_shape},
+    socket::Socket,
+};
+
+const SENT: &str = "Data sent successfully";
+const QUEUE: &str = "/webhooks/feed/backend-queue";
+
+/// Ada's channel `builds` with Grace in it, and a webhook; `anybody` has no account.
+struct Scene {
+    server: Server,
+    ada: Client,
+    grace: Client,
+    anybody: Client,
+    organisation: String,
+    channel: String,
+    webhook: Value,
+    /// The path of the feed.
+    feed: String,
+}
+
+async fn scene() -> Scene {
+    scene_on(Server::start().await).await
+}
+
+async fn scene_on(server: Server) -> Scene {
+    let (ada, grace, organisation) = server.ada_and_grace().await;
+    let channel = ada.channel(&organisation, "builds", &[&grace]).await;
+    let body = json!({ "webhook_name": "builder", "event_name": "build" });
+    let webhook = ada.post(&format!("/webhooks/{channel}"), body).await.expect(201)["data"].take();
+    let feed = format!("/webhooks/feed/{}", text(&webhook["webhook_slug"]));
+    Scene { anybody: server.anonymous(), server, ada, grace, organisation, channel, webhook, feed }
+}
+
+fn body() -> Value {
+    json!({ "event_name": "build finished", "message": "main is green", "status": "success", "username": "ci" })
+}
+
+/// The body with another value in one field.
+fn with(field: &str, value: impl Into<Value>) -> Value {
+    let mut changed = body();
+    changed[field] = value.into();
+    changed
+}
+
+fn without(field: &str) -> Value {
+    let mut changed = body();
+    changed.as_object_mut().unwrap().remove(field);
+    changed
+}
+
+/// The same feed by GET.
+async fn by_query(client: &Client, path: &str, query: &Value) -> Reply {
+    let mut pairs = url::form_urlencoded::Serializer::new(String::new());
+    query.as_object().unwrap().iter().for_each(|(key, value)| _ = pairs.append_pair(key, &text(value)));
+    client.get(&format!("{path}?{}", pairs.finish())).await
+}
+
+impl Scene {
+    async fn status(&self, status: &str) {
+        let path = format!("/webhooks/{}/{}/change-status", self.channel, text(&self.webhook["id"]));
+        self.ada.put(&path, json!({ "webhook_status": status })).await.expect(200);
+    }
+
+    /// The channel's threads, newest first.
+    async fn threads(&self) -> Vec<Value> {
+        let path = format!("/threads/channels/{}", self.channel);
+        self.grace.get(&path).await.data(200, "Data retrieved successfully").as_array().unwrap().clone()
+    }
+
+    async fn history(&self) -> Vec<Value> {
+        let path = format!("/webhooks/{}/history/{}", self.channel, text(&self.webhook["id"]));
+        self.ada.get(&path).await.expect(200)["data"]["webhooks_history"].as_array().unwrap().clone()
+    }
+}
+
+#[tokio::test]
+async fn a_feed_becomes_a_thread_of_nobody() {
+    let scene = scene().await;
+    let avatar = "https://x.example/ci.png";
+    let fed = json!({
+        "event_name": "build finished", "message": "main is green", "status": "error", "username": "ci",
+        "action_type": "build", "avatar_url": avatar
+    });
+    assert!(scene.anybody.post(&scene.feed, fed).await.data(200, SENT).is_null());
+    let thread = &scene.threads().await[0];
+    assert_shape(thread, "thread_id:uuid channels_id:uuid created_at:time messages:array message_count:int last_reply:time");
+    assert_eq!([&thread["type"], &thread["event_name"], &thread["action_type"]], ["thread", "build finished", "build"]);
+    assert_eq!([&thread["content"], &thread["message"], &thread["status"]], ["main is green", "main is green", "error"]);
+    assert_eq!([&thread["username"], &thread["avatar_url"], &thread["current_status"]], ["ci", avatar, "pending"]);
+    assert_eq!([&thread["user_id"], &thread["email"], &thread["full_name"]], ["", "", ""], "never a member's");
+
+    let message = &scene.grace.get(&format!("/channels/{}/messages", scene.channel)).await.expect(200)["messages"][0];
+    assert_eq!([&message["id"], &message["user_id"]], [&thread["thread_id"], &json!("")]);
+    let record = &scene.history().await[0];
+    assert_eq!([&record["action_type"], &record["callback_id"]], [&json!("feed"), &thread["thread_id"]]);
+    let reply = scene.grace.reply(&scene.channel, &text(&thread["thread_id"]), "at last").await;
+    assert_eq!(scene.threads().await[0]["messages"][0]["id"], reply);
+}
+
+#[tokio::test]
+async fn get_does_the_same_from_the_query() {
+    let scene = scene().await;
+    assert!(by_query(&scene.anybody, &scene.feed, &with("message", "a & b = \u{1f30d}?")).await.data(200, SENT).is_null());
+    let thread = &scene.threads().await[0];
+    assert_eq!([&thread["content"], &thread["username"]], ["a & b = \u{1f30d}?", "ci"]);
+    assert_eq!([&thread["event_name"], &thread["type"]], ["build finished", "thread"]);
+    for field in ["event_name", "message", "status", "username"] {
+        by_query(&scene.anybody, &scene.feed, &without(field)).await.expect(400);
+    }
+    by_query(&scene.anybody, &scene.feed, &with("status", "green")).await.expect(422);
+    by_query(&scene.anybody, &scene.feed, &with("message", " ")).await.expect(422);
+    by_query(&scene.anybody, "/webhooks/feed/unknown", &body()).await.expect(404);
+    assert_eq!(scene.threads().await.len(), 1);
+}
+
+#[tokio::test]
+async fn what_is_left_out_is_the_webhooks() {
+    let scene = scene().await;
+    for fed in [json!({ "message": "bare" }), json!({ "message": "bare", "username": " ", "event_name": "" })] {
+        scene.anybody.post(&scene.feed, fed).await.expect(200);
+        let thread = &scene.threads().await[0];
+        assert_eq!([&thread["username"], &thread["event_name"], &thread["status"]], ["builder", "build", "success"]);
+        assert_eq!([&thread["action_type"], &thread["avatar_url"]], ["", ""]);
+    }
+}
+
+#[tokio::test]
+async fn a_faulty_feed_is_refused_and_leaves_nothing() {
+    let scene = scene().await;
+    let post = async |body: Value| scene.anybody.post(&scene.feed, body).await;
+    post(without("message")).await.expect(400);
+    for field in ["event_name", "message", "status", "username", "action_type", "avatar_url"] {
+        post(with(field, 7)).await.expect(400);
+    }
+    scene.anybody.call_text("POST", &scene.feed, "{").await.expect(400);
+    for status in ["", "Success", "green"] {
+        post(with("status", status)).await.expect(422);
+    }
+    for message in ["", " \n"] {
+        post(with("message", message)).await.expect(422);
+    }
+    for (field, most) in [("message", 40_000), ("username", 64), ("event_name", 255), ("action_type", 80)] {
+        post(with(field, "é".repeat(most + 1))).await.expect(422);
+        post(with(field, "é".repeat(most))).await.expect(200);
+    }
+    let avatar = |length: usize| format!("https://x.example/{}", "x".repeat(length - 18));
+    for url in [&avatar(2001), "javascript:alert(1)", "nonsense", "https://ada:secret@x.example/"] {
+        post(with("avatar_url", url)).await.expect(422);
+    }
+    post(with("avatar_url", avatar(2000))).await.expect(200);
+    for field in ["username", "event_name", "action_type"] {
+        post(with(field, "two\nlines")).await.expect(422);
+    }
+    assert_eq!((scene.threads().await.len(), scene.history().await.len()), (5, 5));
+}
+
+#[tokio::test]
+async fn only_a_live_slug_feeds() {
+    let scene = scene().await;
+    let slug = text(&scene.webhook["webhook_slug"]);
+    let unknown = scene.anybody.post("/webhooks/feed/unknown", body()).await.expect(404);
+    let swapped: String =
+        slug.chars().map(|c| if c.is_lowercase() { c.to_ascii_uppercase() } else { c.to_ascii_lowercase() }).collect();
+    for wrong in [&slug[..slug.len() - 1], &swapped, &text(&scene.webhook["id"]), "%27%20or%201=1", &"x".repeat(5000)] {
+        assert_eq!(scene.anybody.post(&format!("/webhooks/feed/{wrong}"), body()).await.expect(404), unknown);
+    }
+    scene.anybody.post(&format!("{}/", scene.feed), body()).await.expect(200);
+    scene.ada.delete(&format!("/channels/{}", scene.channel)).await.expect(204);
+    assert_eq!(scene.anybody.post(&scene.feed, body()).await.expect(404), unknown);
+}
+
+#[tokio::test]
+async fn a_deleted_organisation_takes_nothing_in() {
+    let scene = scene().await;
+    scene.ada.delete(&format!("/organisations/{}", scene.organisation)).await.expect(204);
+    scene.anybody.post(&scene.feed, body()).await.expect(404);
+    scene.ada.post(QUEUE, with("channel_id", &*scene.channel)).await.expect(403);
+}
+
+#[tokio::test]
+async fn a_paused_webhook_answers_and_posts_nothing() {
+    let scene = scene().await;
+    scene.status("paused").await;
+    scene.anybody.post(&scene.feed, body()).await.data(200, SENT);
+    by_query(&scene.anybody, &scene.feed, &body()).await.data(200, SENT);
+    scene.anybody.post(&scene.feed, with("status", "green")).await.expect(422);
+    let history = scene.history().await;
+    assert_eq!((scene.threads().await.len(), history.len()), (0, 2));
+    assert_eq!([&history[0]["action_type"], &history[0]["status_code"]], ["paused", "200"]);
+    assert_ne!(history[0]["callback_id"], history[1]["callback_id"]);
+    scene.status("active").await;
+    scene.anybody.post(&scene.feed, body()).await.expect(200);
+    assert_eq!(scene.threads().await.len(), 1);
+}
+
+#[tokio::test]
+async fn an_inactive_webhook_and_an_archived_channel_refuse() {
+    let scene = scene().await;
+    scene.status("inactive").await;
+    scene.anybody.post(&scene.feed, body()).await.expect(403);
+    scene.anybody.post(&scene.feed, with("status", "green")).await.expect(403);
+    for status in ["active", "paused"] {
+        scene.status(status).await;
+        scene.server.sql(&format!("update channels set archived_at = created_at where id = {}", blob(&scene.channel)));
+        scene.anybody.post(&scene.feed, body()).await.expect(403);
+        scene.server.sql(&format!("update channels set archived_at = null where id = {}", blob(&scene.channel)));
+    }
+    assert_eq!((scene.threads().await.len(), scene.history().await.len()), (0, 0));
+}
+
+#[tokio::test]
+async fn a_bearer_that_is_sent_must_be_one_who_may_post() {
+    let scene = scene().await;
+    let outsider = scene.server.user("outsider").await;
+    let visitor = scene.server.member(&scene.ada, &scene.organisation, "visitor", "member").await;
+    let guest = scene.server.member(&scene.ada, &scene.organisation, "guest", "guest").await;
+    scene.server.sql(&format!(
+        "insert into channel_members (channel_id, user_id, username, created_at) values ({}, {}, 'guest', 0)",
+        blob(&scene.channel),
+        blob(&guest.user_id)
+    ));
+    for bad in [&scene.anybody.with_token("nonsense"), &scene.anybody.with_token(&scene.ada.notification_token)] {
+        bad.post(&scene.feed, body()).await.expect(401);
+        by_query(bad, &scene.feed, &body()).await.expect(401);
+    }
+    for client in [&outsider, &visitor, &guest] {
+        client.post(&scene.feed, body()).await.expect(403);
+        by_query(client, &scene.feed, &body()).await.expect(403);
+    }
+    assert_eq!(scene.threads().await.len(), 0);
+    scene.grace.post(&scene.feed, without("username")).await.data(200, SENT);
+    let thread = &scene.threads().await[0];
+    assert_eq!([&thread["user_id"], &thread["username"]], ["", "builder"], "not hers");
+}
+
+#[tokio::test]
+async fn a_server_can_demand_a_bearer() {
+    let scene = scene_on(Server::with(|settings| settings.feed_auth = FeedAuth::Bearer).await).await;
+    scene.anybody.post(&scene.feed, body()).await.expect(401);
+    scene.anybody.post(&scene.feed, json!({})).await.expect(401);
+    by_query(&scene.anybody, &scene.feed, &body()).await.expect(401);
+    scene.grace.post(&scene.feed, body()).await.data(200, SENT);
+    by_query(&scene.grace, &scene.feed, &body()).await.data(200, SENT);
+}
+
+#[tokio::test]
+async fn the_backend_queue_is_for_members_who_may_post() {
+    let scene = scene().await;
+    let queued = with("channel_id", &*scene.channel);
+    assert!(scene.grace.post(QUEUE, queued.clone()).await.data(200, SENT).is_null());
+    let thread = &scene.threads().await[0];
+    assert_eq!([&thread["type"], &thread["username"], &thread["event_name"]], ["thread", "ci", "build finished"]);
+    assert_eq!([&thread["user_id"], &thread["email"], &thread["content"]], ["", "", "main is green"]);
+    scene.grace.post(QUEUE, json!({ "channel_id": scene.channel, "message": "bare" })).await.expect(200);
+    assert_eq!(scene.threads().await[0]["username"], "grace");
+    assert_eq!(scene.history().await.len(), 0);
+
+    scene.anybody.post(QUEUE, queued.clone()).await.expect(401);
+    let outsider = scene.server.user("outsider").await;
+    let visitor = scene.server.member(&scene.ada, &scene.organisation, "visitor", "member").await;
+    let private = scene.ada.private_channel(&scene.organisation, "private", &[]).await;
+    let unknown = scene.grace.post(QUEUE, with("channel_id", unknown_id())).await.expect(403);
+    assert_eq!(outsider.post(QUEUE, queued.clone()).await.expect(403), unknown);
+    assert_eq!(scene.grace.post(QUEUE, with("channel_id", private)).await.expect(403), unknown);
+    visitor.post(QUEUE, queued.clone()).await.expect(403);
+
+    for faulty in [body(), with("channel_id", "no-uuid"), with("channel_id", 7), json!({ "channel_id": scene.channel })] {
+        scene.grace.post(QUEUE, faulty).await.expect(400);
+    }
+    for (field, value) in [("status", "green"), ("message", " ")] {
+        let mut faulty = queued.clone();
+        faulty[field] = value.into();
+        scene.grace.post(QUEUE, faulty).await.expect(422);
+    }
+    for state in ["archived_at = created_at", "archived_at = null, is_dm = 1"] {
+        scene.server.sql(&format!("update channels set {state} where id = {}", blob(&scene.channel)));
+        scene.grace.post(QUEUE, queued.clone()).await.expect(403);
+    }
+    assert_eq!(scene.threads().await.len(), 2);
+}
+
+#[tokio::test]
+async fn a_feed_is_pushed_to_the_channel_and_as_a_count_to_every_member() {
+    let scene = scene().await;
+    let own = [scene.ada.personal(&scene.organisation), scene.grace.personal(&scene.organisation)];
+    let mut sockets = [
+        Socket::listening(&scene.ada, &[&scene.channel, &own[0]]).await,
+        Socket::listening(&scene.grace, &[&scene.channel, &own[1]]).await,
+    ];
+    let feed = |number: u64| scene.anybody.post(&scene.feed, with("message", number.to_string()));
+    for number in 1..=2 {
+        feed(number).await.expect(200);
+        let id = text(&scene.threads().await[0]["thread_id"]);
+        for (socket, own) in sockets.iter_mut().zip(&own) {
+            let message = socket.on(&scene.channel).await;
+            assert!(message.get("notification_type").is_none(), "bare: {message}");
+            assert_shape(&message, &PUSHED_MESSAGE.replace("user_id:uuid", "user_id:text"));
+            assert_eq!([&message["type"], &message["id"], &message["thread_id"]], ["thread", &id, &id]);
+            assert_eq!([&message["user_id"], &message["email"], &message["username"]], ["", "", "ci"]);
+            assert_eq!([&message["event_name"], &message["status"]], ["build finished", "success"]);
+            let mut change = socket.on(own).await;
+            assert_eq!(change["notification_type"], "unread_thread_change");
+            let data = change["data"].take();
+            assert_shape(&data, UNREAD);
+            assert_eq!((&data["last_thread_id"], &data["thread_count"]), (&json!(id), &json!(number)), "unread by all");
+        }
+    }
+    let counts = scene.ada.get("/channels").await.expect(200)["channels"].as_array().unwrap().clone();
+    let listed = counts.iter().find(|listed| listed["channels_id"] == scene.channel).unwrap();
+    assert_eq!(listed["message_count"], 2);
+}
+
+#[tokio::test]
+async fn a_feed_mentions_members_and_the_channel() {
+    let scene = scene().await;
+    let own = scene.grace.personal(&scene.organisation);
+    let mut socket = Socket::listening(&scene.grace, &[&own]).await;
+    for message in ["@grace look", "@channel look"] {
+        scene.anybody.post(&scene.feed, with("message", message)).await.expect(200);
+        let pushed = [socket.on(&own).await, socket.on(&own).await];
+        let mention = pushed.iter().find(|push| push["notification_type"] == "channel_mention").expect("a mention");
+        assert_eq!([&mention["data"]["content"], &mention["data"]["type"]], [message, "thread"]);
+        assert_eq!(scene.threads().await[0]["mentions"].as_array().unwrap().len(), 1);
+    }
+}
+
+#[tokio::test]
+async fn nobody_edits_a_feed() {
+    let scene = scene().await;
+    scene.anybody.post(&scene.feed, with("username", "ada")).await.expect(200);
+    let id = text(&scene.threads().await[0]["thread_id"]);
+    let path = format!("/channels/{}/messages", scene.channel);
+    scene.ada.put(&path, json!({ "content": "mine", "message_id": id })).await.expect(403);
+    scene.ada.put(&path, json!({ "content": "mine" })).await.expect(404);
+}
+
+/// Clients without an account, each at an address of its own.
+fn crowd(anybody: &Client) -> impl Iterator<Item = Client> {
+    (2..=254).map(|last| {
+        let http = reqwest::Client::builder().local_address(std::net::IpAddr::from([127, 0, 0, last])).build().unwrap();
+        Client { http, ..anybody.clone() }
+    })
+}
+
+#[tokio::test]
+async fn a_slug_is_fed_twenty_times_a_second_by_all_together() {
+    let scene = scene_on(Server::with(|settings| settings.rate_limit = Switch::On).await).await;
+    let other = text(&scene.ada.webhook(&scene.channel, "other").await["webhook_slug"]);
+    let mut crowd = crowd(&scene.anybody);
+    let many: Vec<_> = crowd.by_ref().take(20).collect();
+    let posts = many.iter().flat_map(|client| (0..15).map(|_| client.post(&scene.feed, body())));
+    let (good, refused): (Vec<_>, Vec<_>) =
+        futures_util::future::join_all(posts).await.into_iter().partition(|reply| reply.status == 200);
+    assert!(good.len() >= 20, "a second's worth is taken: {}", good.len());
+    let refused = refused.into_iter().next().expect("more is not");
+    assert_eq!(refused.headers["retry-after"], "1");
+    refused.expect(429);
+    crowd.next().unwrap().post(&format!("/webhooks/feed/{other}"), body()).await.expect(200);
+}
+
+#[tokio::test]
+async fn an_address_feeds_twenty_times_a_second_whatever_the_slugs() {
+    let scene = scene_on(Server::with(|settings| settings.rate_limit = Switch::On).await).await;
+    let mut crowd = crowd(&scene.anybody);
+    let guesser = crowd.next().unwrap();
+    let guess = |number: u32| {
+        let path = format!("/webhooks/feed/guess-{number}");
+        let guesser = &guesser;
+        async move { guesser.post(&path, body()).await }
+    };
+    let replies = futures_util::future::join_all((0..300).map(guess)).await;
+    let (unknown, refused): (Vec<_>, Vec<_>) = replies.into_iter().partition(|reply| reply.status == 404);
+    assert!(unknown.len() >= 20, "{}", unknown.len());
+    refused.into_iter().next().expect("more is too much").expect(429);
+    crowd.next().unwrap().post(&scene.feed, body()).await.expect(200);
+}
