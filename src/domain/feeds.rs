@@ -31,7 +31,13 @@ pub struct Feed {
 }
 
 impl Feed {
-    /// 422 for a text that is too long or has control characters, an address that is none, another status.
+    /// 422 for a text that is empty, too long or has control characters, an address that is none, another status.
+    fn check(&self) -> Result<Checked<'_>> {
+        messages::check_content(&self.message)?;
+        let username = domain::one_line(&self.username, "username", USERNAME_MAX).map_err(Error::Invalid)?;
+        Ok(Checked { username, labels: self.labels().map_err(Error::Invalid)?, content: &self.message })
+    }
+
     fn labels(&self) -> Result<Labels<'_>, String> {
         let avatar_url = self.avatar_url.trim();
         if !avatar_url.is_empty() {
@@ -48,9 +54,20 @@ impl Feed {
             status,
         })
     }
+}
 
-    fn username(&self) -> Result<&str, String> {
-        domain::one_line(&self.username, "username", USERNAME_MAX)
+struct Checked<'a> {
+    username: &'a str,
+    labels: Labels<'a>,
+    content: &'a str,
+}
+
+impl Checked<'_> {
+    fn post(self, tx: &mut Tx, channel: ChannelId, organisation: OrganisationId) -> Result<MessageId> {
+        let Checked { username, labels, content } = self;
+        let author = Author::Feed(labels);
+        let post = Post { id: MessageId::new(), channel, organisation, root: None, author, username, content };
+        Ok(messages::write(tx, &post)?.id)
     }
 }
 
@@ -79,25 +96,14 @@ pub fn take(tx: &mut Tx, caller: Option<Caller>, slug: &str, feed: &Feed) -> Res
     if gate.status == Status::Inactive {
         return Err(Error::Forbidden("The webhook is inactive"));
     }
-    let mut labels = feed.labels().map_err(Error::Invalid)?;
-    let username = feed.username().map_err(Error::Invalid)?;
-    messages::check_content(&feed.message)?;
+    let mut checked = feed.check()?;
     if gate.status == Status::Paused {
         return attempts::took_in(tx, gate.webhook, "paused", CallbackId::new());
     }
-    labels.event_name = first_of(labels.event_name, &gate.event_name);
-    let id = MessageId::new();
-    let post = Post {
-        id,
-        channel: gate.channel,
-        organisation: gate.organisation,
-        root: None,
-        author: Author::Feed(labels),
-        username: first_of(username, &gate.name),
-        content: &feed.message,
-    };
-    messages::write(tx, &post)?;
-    attempts::took_in(tx, gate.webhook, "feed", CallbackId(id.0))
+    checked.username = first_of(checked.username, &gate.name);
+    checked.labels.event_name = first_of(checked.labels.event_name, &gate.event_name);
+    let message = checked.post(tx, gate.channel, gate.organisation)?;
+    attempts::took_in(tx, gate.webhook, "feed", CallbackId(message.0))
 }
 
 /// Members of the channel with the right to post, for their own programs: without a webhook, and recorded
@@ -106,19 +112,9 @@ pub fn queue(tx: &mut Tx, caller: Caller, channel: ChannelId, feed: &Feed) -> Re
     let access = poster(tx, caller, channel)?;
     access.require_no_dm()?;
     access.require_live()?;
-    let labels = feed.labels().map_err(Error::Invalid)?;
-    let username = feed.username().map_err(Error::Invalid)?;
-    messages::check_content(&feed.message)?;
-    let post = Post {
-        id: MessageId::new(),
-        channel,
-        organisation: access.channel.organisation,
-        root: None,
-        author: Author::Feed(labels),
-        username: first_of(username, access.username.as_deref().unwrap_or_default()),
-        content: &feed.message,
-    };
-    messages::write(tx, &post)?;
+    let mut checked = feed.check()?;
+    checked.username = first_of(checked.username, access.username.as_deref().unwrap_or_default());
+    checked.post(tx, channel, access.channel.organisation)?;
     Ok(())
 }
 
