@@ -8,14 +8,13 @@ use std::{
         atomic::{AtomicU64, Ordering::Relaxed},
     },
     thread::JoinHandle,
-    time::Duration,
 };
 
 use poem::{Request, http::header};
 use tokio::sync::{Notify, Semaphore, mpsc, watch};
 
 use crate::{
-    config::{Settings, Switch},
+    config::Settings,
     db::{self, Db},
     domain::{Caller, sessions},
     error::{Error, Result},
@@ -30,8 +29,6 @@ use crate::{
     time::Time,
     tls::Authorities,
 };
-
-const DAY: u64 = 24 * 3600;
 
 /// Cheap to clone.
 #[derive(Clone)]
@@ -71,8 +68,7 @@ impl std::ops::Deref for App {
 impl App {
     /// Opens the data folder, made when there is none, and starts the writer and the publisher.
     pub fn open(settings: &Settings, listening: SocketAddr) -> Result<App> {
-        let base_url = settings.base_url(listening)?;
-        let web_url = settings.web_url(&base_url)?;
+        let links = settings.links.resolve(listening)?;
         let authorities = Authorities::read(settings.ca_file.as_deref())?;
         let mailer = Mailer::new(&settings.mail_url, &settings.mail_from, &authorities)?;
         let issuer = match settings.google_client_id.as_slice() {
@@ -81,22 +77,7 @@ impl App {
         };
         db::make_folder(&settings.data_dir)?;
         let lock = db::lock(&settings.data_dir)?;
-        let rate_limit = settings.rate_limit == Switch::On;
-        let site = Site {
-            keys: Keys::derive(&db::secret_key(&settings.data_dir)?),
-            base_url,
-            web_url,
-            registration: settings.registration,
-            feed_auth: settings.feed_auth,
-            require_verified_email: settings.require_verified_email,
-            session_lifetime: Duration::from_secs(u64::from(settings.session_days) * DAY),
-            invitation_lifetime: Duration::from_secs(7 * DAY),
-            magic_link_lifetime: Duration::from_secs(u64::from(settings.magic_link_minutes) * 60),
-            reset_lifetime: Duration::from_secs(u64::from(settings.password_reset_minutes) * 60),
-            verification_lifetime: Duration::from_secs(u64::from(settings.verification_hours) * 3600),
-            event_retention: Duration::from_secs(u64::from(settings.event_retention_hours) * 3600),
-            rate_limit,
-        };
+        let site = settings.site(Keys::derive(&db::secret_key(&settings.data_dir)?), links);
         let (hub, sessions, mail_due) = (Arc::new(Hub::default()), Arc::new(SessionCache::default()), Arc::new(Notify::new()));
         let (publisher, waiting) = Publisher::new();
         let (cache, mails) = (sessions.clone(), mail_due.clone());
@@ -112,11 +93,11 @@ impl App {
         let cores = std::thread::available_parallelism().map_or(2, usize::from);
         Ok(App(Arc::new(Inner {
             db,
+            limits: Limits::new(site.rate_limit),
             site: Arc::new(site),
             hub,
             mailer,
             issuer,
-            limits: Limits::new(rate_limit),
             origins: Origins(settings.allowed_origin.clone()),
             mail_due,
             sessions,
@@ -145,6 +126,12 @@ impl Inner {
     /// Notes that a user was here; written once a minute.
     pub fn seen(&self, user: UserId) {
         self.seen.lock().expect("nothing panics while it holds this").insert(user, Time::now());
+    }
+
+    /// Whether the user was here since that was last written, or has a socket open.
+    pub fn is_here(&self, user: UserId) -> bool {
+        let seen = self.seen.lock().expect("nothing panics while it holds this").contains_key(&user);
+        seen || !self.hub.connections(user).is_empty()
     }
 
     pub fn take_seen(&self) -> Vec<(UserId, Time)> {

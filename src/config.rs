@@ -4,14 +4,20 @@
 use std::{
     net::SocketAddr,
     path::{Path, PathBuf},
+    time::Duration,
 };
 
 use clap::{Args, Command, ValueEnum};
 
 use crate::{
     error::{Error, Result},
-    site::{FeedAuth, Registration},
+    secret::Keys,
+    site::{FeedAuth, Registration, Site},
 };
+
+const MINUTE: Duration = Duration::from_secs(60);
+const HOUR: Duration = Duration::from_secs(3600);
+const DAY: Duration = Duration::from_secs(24 * 3600);
 
 /// Where the server keeps everything.
 #[derive(Args, Clone, Debug)]
@@ -25,6 +31,18 @@ pub struct Folder {
     pub config: Option<PathBuf>,
 }
 
+/// The server's addresses, for all commands that make links.
+#[derive(Args, Clone, Debug)]
+pub struct Links {
+    /// The origin under which the server is reached, scheme and host [default: `http://` and the address]
+    #[arg(long, env = "TIDINGS_BASE_URL", value_name = "URL")]
+    pub base_url: Option<String>,
+
+    /// Where links in mails lead [default: the base URL]
+    #[arg(long, env = "TIDINGS_WEB_URL", value_name = "URL")]
+    pub web_url: Option<String>,
+}
+
 /// The settings of `tidings serve`.
 #[derive(Args, Clone, Debug)]
 pub struct Settings {
@@ -36,13 +54,8 @@ pub struct Settings {
     #[arg(long, env = "TIDINGS_LISTEN", default_value = "127.0.0.1:8080", value_name = "ADDRESS")]
     pub listen: SocketAddr,
 
-    /// The origin under which the server is reached, scheme and host [default: `http://` and the address]
-    #[arg(long, env = "TIDINGS_BASE_URL", value_name = "URL")]
-    pub base_url: Option<String>,
-
-    /// Where links in mails lead [default: the base URL]
-    #[arg(long, env = "TIDINGS_WEB_URL", value_name = "URL")]
-    pub web_url: Option<String>,
+    #[command(flatten)]
+    pub links: Links,
 
     /// How mails leave: log:, file:///DIR, smtp://USER:PASSWORD@HOST[?tls=opportunistic|none] or smtps://…
     #[arg(long, env = "TIDINGS_MAIL_URL", default_value = "log:", value_name = "URL", hide_env_values = true)]
@@ -125,17 +138,33 @@ impl Settings {
         Settings { data_dir: folder.to_owned(), ..settings }
     }
 
-    /// The origin under which the server is reached, without a trailing slash or `/api/v1`.
-    pub fn base_url(&self, listening: SocketAddr) -> Result<String> {
-        match &self.base_url {
-            Some(url) => origin("--base-url", url),
-            None => Ok(format!("http://{listening}")),
+    /// What the rules need to know of a server with these settings.
+    pub fn site(&self, keys: Keys, (base_url, web_url): (String, String)) -> Site {
+        Site {
+            keys,
+            base_url,
+            web_url,
+            registration: self.registration,
+            feed_auth: self.feed_auth,
+            require_verified_email: self.require_verified_email,
+            session_lifetime: DAY * self.session_days,
+            invitation_lifetime: DAY * 7,
+            magic_link_lifetime: MINUTE * self.magic_link_minutes,
+            reset_lifetime: MINUTE * self.password_reset_minutes,
+            verification_lifetime: HOUR * self.verification_hours,
+            event_retention: HOUR * self.event_retention_hours,
+            rate_limit: self.rate_limit == Switch::On,
         }
     }
+}
 
-    /// Where links in mails lead.
-    pub fn web_url(&self, base_url: &str) -> Result<String> {
-        self.web_url.as_deref().map_or(Ok(base_url.to_owned()), |url| origin("--web-url", url))
+impl Links {
+    /// The origin under which the server is reached, and where links in mails lead; both without a
+    /// trailing slash or `/api/v1`.
+    pub fn resolve(&self, listening: SocketAddr) -> Result<(String, String)> {
+        let base = self.base_url.as_deref().map_or(Ok(format!("http://{listening}")), |url| origin("--base-url", url))?;
+        let web = self.web_url.as_deref().map_or(Ok(base.clone()), |url| origin("--web-url", url))?;
+        Ok((base, web))
     }
 }
 
@@ -161,15 +190,19 @@ pub fn with_file(mut command: Command) -> Result<Command> {
     for (key, value) in table {
         let known = |command: &Command| command.get_arguments().any(|arg| arg.get_id() == key.as_str() && key != "config");
         let value = as_text(&value).ok_or_else(|| named(&format!("{key}: a text, number, switch or list of texts is wanted")))?;
-        if known(&command) {
-            command = command.mut_arg(&key, |arg| arg.default_value(value));
-        } else if command.find_subcommand("serve").is_some_and(known) {
-            command = command.mut_subcommand("serve", |serve| serve.mut_arg(&key, |arg| arg.default_value(value)));
-        } else {
+        if !known(&command) && !command.find_subcommand("serve").is_some_and(known) {
             return Err(named(&format!("{key}: no such setting")));
         }
+        command = with_default(command, &key, &value);
     }
     Ok(command)
+}
+
+/// In every command that knows the flag.
+fn with_default(command: Command, key: &str, value: &str) -> Command {
+    let known = command.get_arguments().any(|arg| arg.get_id() == key);
+    let command = if known { command.mut_arg(key, |arg| arg.default_value(value.to_owned())) } else { command };
+    command.mut_subcommands(|sub| with_default(sub, key, value))
 }
 
 fn as_text(value: &toml::Value) -> Option<String> {

@@ -182,7 +182,7 @@ async fn a_trailing_slash_is_accepted() {
 
 #[tokio::test]
 async fn the_base_url_may_carry_the_apis_suffix() {
-    let server = Server::with(|settings| settings.base_url = Some("https://chat.example/api/v1/".into())).await;
+    let server = Server::with(|settings| settings.links.base_url = Some("https://chat.example/api/v1/".into())).await;
     server.register("ada").await;
     let mails = server.mails("ada@example.org", 1).await;
     assert!(mails[0].text.contains("https://chat.example/auth/verify-email?token="), "{}", mails[0].text);
