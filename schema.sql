@@ -90,6 +90,9 @@ create table organisations (
     logo_url    text not null default '',
     owner_id    blob not null references users (id),
     last_seq    integer not null default 0,                   -- of its stream in `events`
+    -- Mails with invitations on the day `invited_on`, which counts from 1970.
+    invited_on    integer not null default 0,
+    invited_count integer not null default 0,
     created_at  integer not null,
     updated_at  integer not null,
     deleted_at  integer
@@ -99,7 +102,7 @@ create table organisations (
 -- manage:organization 1, manage:roles 2, manage:webhooks 4, manage:channels 8, remove:members 16,
 -- invite:members 32, create:channels 64, post:messages 128.
 create table roles (
-    id              integer primary key,
+    id              integer primary key autoincrement,        -- never used twice: an old number names nothing
     uuid            blob not null unique check (length(uuid) = 16),
     organisation_id blob references organisations (id),       -- null = built in
     name            text not null,
@@ -129,6 +132,7 @@ create table organisation_members (
     primary key (organisation_id, user_id)
 ) strict, without rowid;
 create index organisation_members_by_user on organisation_members (user_id);
+create index organisation_members_by_role on organisation_members (role_id);
 create index organisation_members_newest on organisation_members (organisation_id, created_at desc, user_id);
 
 create table invitations (
@@ -148,6 +152,7 @@ create table invitations (
 create unique index invitations_open on invitations (organisation_id, email) where accepted_at is null;
 create index invitations_by_email on invitations (email) where accepted_at is null;
 create index invitations_newest on invitations (organisation_id, created_at desc);
+create index invitations_by_role on invitations (role_id);
 
 
 -- Channels -------------------------------------------------------------------------------------
@@ -199,6 +204,7 @@ create table channel_members (
     unique (channel_id, username)
 ) strict, without rowid;
 create index channel_members_by_user on channel_members (user_id);
+create index channel_members_oldest on channel_members (channel_id, created_at, user_id);
 
 
 -- Messages -------------------------------------------------------------------------------------

@@ -9,20 +9,23 @@ use poem_openapi::{
 use super::{
     Tag,
     auth::Bearer,
-    body::{Body, RoleName, example},
-    envelope::{Done, Paged, done, paged},
+    body::{Body, RoleName, Text, example},
+    envelope::{Done, Paged, Success, done, ok, paged},
     page,
 };
 use crate::{
     app::App,
-    domain::members,
+    domain::{leaving, members, memberships},
     error::Result,
     id::{OrganisationId, UserId},
+    time::Time,
 };
 
 /// Members on a page.
 const PAGE: u32 = 20;
 const LARGEST_PAGE: u32 = 200;
+/// What counts as lately in metrics.
+const DAYS: u32 = 7;
 
 pub struct Api;
 
@@ -40,7 +43,8 @@ impl Api {
         body: Body<NewMember>,
     ) -> Result<Done> {
         let NewMember { user_id, role } = body.0;
-        app.db.write(move |tx| members::add(tx, caller.0, *id, user_id, role.as_ref().map(|role| role.0.as_str()))).await?;
+        let role = role.map(|role| role.0);
+        app.db.write_sized(body.1, move |tx| members::add(tx, caller.0, *id, user_id, role.as_deref())).await?;
         Ok(done("User added successfully"))
     }
 
@@ -70,6 +74,60 @@ impl Api {
         };
         Ok(paged("Users retrieved successfully", listed.into_iter().map(Member::from).collect(), pagination))
     }
+
+    /// Change a member's role or status
+    ///
+    /// Another role needs `manage:roles`, another status `remove:members`. `deactivated` ends all access at once, and
+    /// keeps the member's place. Nobody changes a member, or gives a role, with a right that they do not have.
+    #[oai(path = "/organisations/:org_id/users/:user_id", method = "put", tag = "Tag::Members")]
+    async fn update(
+        &self,
+        caller: Bearer,
+        app: Data<&App>,
+        org_id: Path<OrganisationId>,
+        user_id: Path<UserId>,
+        body: Body<EditMember>,
+    ) -> Result<Success<Membership>> {
+        let EditMember { role_id, status } = body.0;
+        let edit = memberships::Edit { role: role_id.map(|role| role.0), status: status.map(|status| status.0) };
+        let edited = app.db.write_sized(body.1, move |tx| memberships::update(tx, caller.0, *org_id, *user_id, edit)).await?;
+        Ok(ok("success", edited.into()))
+    }
+
+    /// Remove a member
+    ///
+    /// Members remove themselves to leave; otherwise it needs `remove:members`. Channels that the member owned pass to
+    /// others. Whoever was removed can be invited again.
+    #[oai(path = "/organisations/:org_id/users/:user_id", method = "delete", tag = "Tag::Members")]
+    async fn remove(
+        &self,
+        caller: Bearer,
+        app: Data<&App>,
+        org_id: Path<OrganisationId>,
+        user_id: Path<UserId>,
+    ) -> Result<Success<String>> {
+        app.db.write(move |tx| leaving::remove(tx, caller.0, *org_id, *user_id)).await?;
+        Ok(ok("success", "Member removed successfully".to_owned()))
+    }
+
+    /// Count an organisation's members
+    ///
+    /// All of them, and those in status `active` who were seen lately: a request or an open socket.
+    #[oai(path = "/organisations/:org_id/metrics", method = "get", tag = "Tag::Members")]
+    async fn metrics(
+        &self,
+        caller: Bearer,
+        app: Data<&App>,
+        org_id: Path<OrganisationId>,
+        /// How far back lately reaches: 1 to 365 days; default 7.
+        days: Query<Option<u32>>,
+    ) -> Result<Success<Metrics>> {
+        let days = days.unwrap_or(DAYS);
+        let counted = app.db.read(|conn| members::metrics(conn, caller.0, *org_id, days, |user| app.is_here(user)))?;
+        let members::Metrics { active, total } = counted;
+        let metrics = Metrics { active_count: active, inactive_count: total - active, total_members: total };
+        Ok(ok("Metrics fetched successfully", metrics))
+    }
 }
 
 #[derive(Object)]
@@ -81,6 +139,50 @@ struct NewMember {
     role: Option<RoleName>,
 }
 example!(NewMember, { "user_id": "01900000-0000-7000-8000-0000000000aa", "role_Id": "01900000-0000-7000-8000-000000000004" });
+
+#[derive(Object)]
+#[oai(example)]
+struct EditMember {
+    /// An integer, a UUID or a name.
+    role_id: Option<RoleName>,
+    /// `active`, `inactive` (keeps access) or `deactivated` (ends it).
+    status: Option<Text>,
+}
+example!(EditMember, { "role_id": 3, "status": "active" });
+
+#[derive(Object)]
+#[oai(rename = "OrganisationMembership")]
+struct Membership {
+    user_id: UserId,
+    organisation_id: OrganisationId,
+    status: String,
+    role_id: i64,
+    created_at: Time,
+    /// Always null: removed members are not shown.
+    deleted_at: Option<Time>,
+}
+
+impl From<memberships::Member> for Membership {
+    fn from(member: memberships::Member) -> Self {
+        Membership {
+            user_id: member.user,
+            organisation_id: member.organisation,
+            status: member.status,
+            role_id: member.role.id,
+            created_at: member.created_at,
+            deleted_at: None,
+        }
+    }
+}
+
+#[derive(Object)]
+struct Metrics {
+    /// Members in status `active` who were seen in the last days.
+    active_count: i64,
+    /// All others.
+    inactive_count: i64,
+    total_members: i64,
+}
 
 #[derive(Object)]
 struct Member {

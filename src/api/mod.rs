@@ -12,6 +12,7 @@ mod members;
 mod messages;
 mod organisations;
 mod profile;
+mod roles;
 mod threads;
 mod tokens;
 mod webhooks;
@@ -42,6 +43,8 @@ enum Tag {
     Organisations,
     /// Members of organisations
     Members,
+    /// What members may do
+    Roles,
     /// Invitations by e-mail
     Invitations,
     /// Channels and who is in them
@@ -62,6 +65,7 @@ type Api = (
     profile::Api,
     organisations::Api,
     members::Api,
+    roles::Api,
     invitations::Api,
     channels::Api,
     messages::Api,
@@ -78,6 +82,7 @@ fn service() -> OpenApiService<Api, ()> {
         profile::Api,
         organisations::Api,
         members::Api,
+        roles::Api,
         invitations::Api,
         channels::Api,
         messages::Api,

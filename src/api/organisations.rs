@@ -67,6 +67,22 @@ impl Api {
         Ok(Gone::NoContent)
     }
 
+    /// Pass an organisation on
+    ///
+    /// Its owner only. The new owner is another member, and gets the role `admin`; the former one keeps theirs.
+    #[oai(path = "/organisations/:orgId/owner", method = "put", tag = "Tag::Organisations")]
+    async fn pass_on(
+        &self,
+        caller: Bearer,
+        app: Data<&App>,
+        #[oai(name = "orgId")] id: Path<OrganisationId>,
+        body: Body<NewOwner>,
+    ) -> Result<Success<Organisation>> {
+        let user = body.0.user_id;
+        let passed = app.db.write(move |tx| organisations::pass_on(tx, caller.0, *id, user)).await?;
+        Ok(ok("Organization updated successfully", passed.into()))
+    }
+
     /// List an organisation's channels
     ///
     /// Those that the caller may know of: all public ones, and the private ones that they are in.
@@ -133,6 +149,13 @@ impl From<EditOrganisation> for organisations::Edit {
         }
     }
 }
+
+#[derive(Object)]
+#[oai(example)]
+struct NewOwner {
+    user_id: UserId,
+}
+example!(NewOwner, { "user_id": "01900000-0000-7000-8000-0000000000aa" });
 
 #[derive(Object)]
 struct Organisation {

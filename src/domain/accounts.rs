@@ -209,6 +209,12 @@ pub fn set_current_organisation(tx: &mut Tx, user: UserId, organisation: Organis
     Ok(())
 }
 
+/// Of an organisation that the account has lost.
+pub fn leave_current_organisation(tx: &mut Tx, user: UserId, organisation: OrganisationId) -> Result<()> {
+    tx.prepare_cached("update users set current_org = null where id = ?1 and current_org = ?2")?.execute((user, organisation))?;
+    Ok(())
+}
+
 /// For the command line: an account with a role, verified, as its maker vouches for the address.
 pub fn create_by_administrator(tx: &mut Tx, new: &New, password_hash: &str) -> Result<UserId> {
     let id = create(tx, new, password_hash)?;

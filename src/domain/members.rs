@@ -1,5 +1,7 @@
 //! Members of an organisation: who they are, and what they may do in it.
 
+use std::time::Duration;
+
 use rusqlite::{Connection, OptionalExtension};
 use serde_json::json;
 
@@ -28,10 +30,18 @@ impl Membership {
         if self.rights.include(right) { Ok(()) } else { Err(Error::Forbidden("You do not have permission to do this")) }
     }
 
+    /// 403 for a right that this member lacks: what they do not hold they neither give nor take.
+    pub fn require_all(&self, rights: Rights) -> Result<()> {
+        if self.rights.include(rights) { Ok(()) } else { Err(Error::Forbidden("The role holds rights that you do not have")) }
+    }
+
     pub fn is_guest(&self) -> bool {
         self.role_id == roles::GUEST
     }
 }
+
+/// The answer of rows that list 403 and no 404, to unknown and foreign organisations alike.
+pub const OUTSIDER: Error = Error::Forbidden("You are not a member of this organisation");
 
 pub fn find(conn: &Connection, organisation: OrganisationId, user: UserId) -> Result<Option<Membership>> {
     Ok(conn
@@ -58,9 +68,22 @@ pub fn join(tx: &mut Tx, organisation: OrganisationId, user: &accounts::User, ro
     .execute((organisation, user.id, role.id, log::last_seq(tx)?, now))
     .or_conflict(|| Error::bad_request("The user is already a member of the organisation"))?;
     accounts::set_current_organisation(tx, user.id, organisation)?;
+    announce(tx, organisation, user, "joined", &role.name, "active")?;
+    channel_members::join_default(tx, organisation, user)
+}
+
+/// Tells the organisation that a member has `joined`, was `updated` or `removed`.
+pub fn announce(
+    tx: &mut Tx,
+    organisation: OrganisationId,
+    user: &accounts::User,
+    action: &str,
+    role: &str,
+    status: &str,
+) -> Result<()> {
     let data = json!({
-        "action": "joined", "organisation_id": organisation, "user_id": user.id, "username": user.username,
-        "name": shown_name(user), "role": role.name, "status": "active",
+        "action": action, "organisation_id": organisation, "user_id": user.id, "username": user.username,
+        "name": shown_name(user), "role": role, "status": status,
     });
     let mut body = events::envelope("member_update", events::CHANNELS_SECTION, data);
     body["modification_ids"] = json!({ "org_id": organisation, "user_id": user.id });
@@ -77,7 +100,7 @@ pub fn join(tx: &mut Tx, organisation: OrganisationId, user: &accounts::User, ro
             body: &body,
         },
     )?;
-    channel_members::join_default(tx, organisation, user)
+    Ok(())
 }
 
 /// A platform superadmin adds an account to any organisation; the role is named as in a request.
@@ -98,6 +121,46 @@ pub fn add(tx: &mut Tx, caller: Caller, organisation: OrganisationId, user: User
     join(tx, organisation, &account, &role)
 }
 
+pub struct Metrics {
+    pub active: i64,
+    pub total: i64,
+}
+
+/// How many members there are, and how many of them are in status `active` and were here in the last `days`;
+/// `is_here` knows what is not written yet. For members; 403 for outsiders.
+pub fn metrics(
+    conn: &Connection,
+    caller: Caller,
+    organisation: OrganisationId,
+    days: u32,
+    is_here: impl Fn(UserId) -> bool,
+) -> Result<Metrics> {
+    if !(1..=365).contains(&days) {
+        return Err(Error::bad_request("days must be 1 to 365"));
+    }
+    find(conn, organisation, caller.user)?.ok_or(OUTSIDER)?;
+    let since = Time::now() - Duration::from_secs(u64::from(days) * 24 * 3600);
+    let mut metrics = Metrics { active: 0, total: 0 };
+    let mut members = conn.prepare_cached(
+        "select m.user_id, m.status = 'active' as is_active, u.last_seen_at > ?2 as was_here
+           from organisation_members m join users u on u.id = m.user_id where m.organisation_id = ?1",
+    )?;
+    let mut rows = members.query((organisation, since))?;
+    while let Some(row) = rows.next()? {
+        let was_here = row.get::<_, Option<bool>>("was_here")?.unwrap_or(false);
+        metrics.total += 1;
+        metrics.active += i64::from(row.get("is_active")? && (was_here || is_here(row.get("user_id")?)));
+    }
+    Ok(metrics)
+}
+
+/// Members in the role `guest`, whatever their status.
+pub fn count_guests(conn: &Connection, organisation: OrganisationId) -> Result<i64> {
+    Ok(conn
+        .prepare_cached("select count(*) from organisation_members where organisation_id = ?1 and role_id = ?2")?
+        .query_row((organisation, roles::GUEST), |row| row.get(0))?)
+}
+
 /// A row of the list of members.
 pub struct Listed {
     pub id: UserId,
@@ -110,7 +173,7 @@ pub struct Listed {
 
 /// All members whatever their status, newest first, and how many there are. 403 for outsiders.
 pub fn list(conn: &Connection, caller: Caller, organisation: OrganisationId, page: Page) -> Result<(Vec<Listed>, u32)> {
-    find(conn, organisation, caller.user)?.ok_or(Error::Forbidden("You are not a member of this organisation"))?;
+    find(conn, organisation, caller.user)?.ok_or(OUTSIDER)?;
     let rows = conn
         .prepare_cached(
             "select u.id, u.email, u.phone, u.username, u.first_name, u.last_name, r.name as role, m.status

@@ -7,6 +7,7 @@ use crate::{
     domain::{
         self, Caller, accounts, channels,
         members::{self, Membership},
+        memberships,
         roles::{self, Rights},
     },
     error::{Error, Result},
@@ -159,6 +160,33 @@ pub fn delete(tx: &mut Tx, caller: Caller, id: OrganisationId) -> Result<()> {
         .collect::<rusqlite::Result<_>>()?;
     tx.then(Effect::RightsChanged(members));
     Ok(())
+}
+
+/// The owner makes another member the owner, who gets the role `admin`. 404 when there is no such member, 422
+/// when they are deactivated.
+pub fn pass_on(tx: &mut Tx, caller: Caller, id: OrganisationId, user: UserId) -> Result<Organisation> {
+    seen(tx, caller, id)?;
+    let (_, heir) = memberships::find(tx, caller, id, user)?;
+    let organisation = get(tx, caller, id)?;
+    if organisation.owner_id != caller.user {
+        return Err(Error::Forbidden("Only the owner passes an organisation on"));
+    }
+    if members::find(tx, id, user)?.is_none() {
+        return Err(Error::invalid("A deactivated member can't be the owner"));
+    }
+    if user == caller.user {
+        return Ok(organisation);
+    }
+    let admin = roles::find(tx, id, "admin")?.ok_or_else(|| Error::internal("the built-in roles are missing"))?;
+    let now = Time::now();
+    tx.prepare_cached("update organisations set owner_id = ?2, updated_at = ?3 where id = ?1")?.execute((id, user, now))?;
+    tx.prepare_cached(
+        "update organisation_members set role_id = ?3, updated_at = ?4 where organisation_id = ?1 and user_id = ?2",
+    )?
+    .execute((id, user, admin.id, now))?;
+    let account = accounts::find(tx, user)?.ok_or_else(|| Error::internal("a member has an account"))?;
+    members::announce(tx, id, &account, "updated", &admin.name, &heir.status)?;
+    get(tx, caller, id)
 }
 
 /// Those that the caller is a member of, by name.

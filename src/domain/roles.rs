@@ -1,11 +1,26 @@
 //! What a member may do: built-in roles 1 to 5, an organisation's own from 6 up.
+//!
+//! Nobody makes, changes, gives or takes away a role that holds a right which they lack.
+
+use std::collections::BTreeMap;
 
 use rusqlite::{Connection, OptionalExtension, Row};
 
 use crate::{
-    error::Result,
-    id::{OrganisationId, RoleUuid},
+    db::Tx,
+    domain::{
+        self, Caller, accounts,
+        members::{self, Membership},
+    },
+    error::{Error, OrConflict, Result},
+    id::{OrganisationId, RoleUuid, UserId},
+    time::Time,
 };
+
+const NAME_MAX: usize = 64;
+const DESCRIPTION_MAX: usize = 255;
+/// Roles of an organisation's own.
+const MOST: i64 = 100;
 
 /// A set of rights; the bits are those of `roles.rights`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -21,8 +36,33 @@ impl Rights {
     pub const CREATE_CHANNELS: Rights = Rights(64);
     pub const POST_MESSAGES: Rights = Rights(128);
 
+    const NAMES: [(&'static str, Rights); 8] = [
+        ("manage:organization", Rights::MANAGE_ORGANIZATION),
+        ("manage:roles", Rights::MANAGE_ROLES),
+        ("manage:webhooks", Rights::MANAGE_WEBHOOKS),
+        ("manage:channels", Rights::MANAGE_CHANNELS),
+        ("remove:members", Rights::REMOVE_MEMBERS),
+        ("invite:members", Rights::INVITE_MEMBERS),
+        ("create:channels", Rights::CREATE_CHANNELS),
+        ("post:messages", Rights::POST_MESSAGES),
+    ];
+
     pub fn include(self, other: Rights) -> bool {
         self.0 & other.0 == other.0
+    }
+
+    /// Each right by its name, and whether it is held.
+    pub fn list(self) -> BTreeMap<String, bool> {
+        Rights::NAMES.iter().map(|(name, right)| ((*name).to_owned(), self.include(*right))).collect()
+    }
+
+    /// These rights with some given and some taken; 400 for an unknown name.
+    fn with(self, changes: &BTreeMap<String, bool>) -> Result<Rights> {
+        changes.iter().try_fold(self, |rights, (named, held)| {
+            let known = Rights::NAMES.iter().find(|(name, _)| name == named);
+            let (_, right) = known.ok_or_else(|| Error::bad_request(format!("permission_list: {named} is no right")))?;
+            Ok(Rights(if *held { rights.0 | right.0 } else { rights.0 & !right.0 }))
+        })
     }
 }
 
@@ -30,12 +70,21 @@ impl Rights {
 pub struct Role {
     pub id: i64,
     pub uuid: RoleUuid,
+    /// None of a built-in one.
+    pub organisation: Option<OrganisationId>,
     pub name: String,
+    pub description: String,
     pub rights: Rights,
+    pub created_at: Time,
+    pub updated_at: Time,
 }
 
 /// The built-in role that sees only the channels that it is in.
 pub const GUEST: i64 = 5;
+/// The built-in role of whoever has no other.
+const MEMBER: i64 = 4;
+/// Other words for built-in roles.
+const ALIASES: [(&str, &str); 2] = [("user", "member"), ("administrator", "admin")];
 
 /// A role as a request names it: by integer, UUID or name, all as text.
 pub fn find(conn: &Connection, organisation: OrganisationId, named: &str) -> Result<Option<Role>> {
@@ -47,23 +96,167 @@ pub fn find(conn: &Connection, organisation: OrganisationId, named: &str) -> Res
     } else {
         "name = ?2 collate nocase"
     };
-    let name = match named.to_lowercase().as_str() {
-        "user" => "member",
-        "administrator" => "admin",
-        _ => named,
-    };
-    one(conn, by, organisation, name)
+    let alias = ALIASES.iter().find(|(alias, _)| named.eq_ignore_ascii_case(alias));
+    one(conn, by, organisation, alias.map_or(named, |(_, name)| name))
 }
 
 fn one(conn: &Connection, by: &str, organisation: OrganisationId, value: impl rusqlite::ToSql) -> Result<Option<Role>> {
-    // An organisation's own role hides a built-in one of the same name.
-    let sql = format!(
-        "select id, uuid, name, rights from roles
-         where {by} and (organisation_id is null or organisation_id = ?1) order by organisation_id is null limit 1"
-    );
+    let sql = format!("{SELECT} where {by} and (organisation_id is null or organisation_id = ?1)");
     Ok(conn.prepare_cached(&sql)?.query_row((organisation, value), from_row).optional()?)
 }
 
+/// The role of a membership or an invitation.
+pub fn get(conn: &Connection, id: i64) -> Result<Role> {
+    Ok(conn.prepare_cached(&format!("{SELECT} where id = ?1"))?.query_row([id], from_row)?)
+}
+
+/// The built-in ones, then the organisation's own.
+pub fn all(conn: &Connection, organisation: OrganisationId) -> Result<Vec<Role>> {
+    let sql = format!("{SELECT} where organisation_id is null or organisation_id = ?1 order by id");
+    Ok(conn.prepare_cached(&sql)?.query_map([organisation], from_row)?.collect::<rusqlite::Result<_>>()?)
+}
+
+/// For members; 404 for everybody else.
+pub fn list(conn: &Connection, caller: Caller, organisation: OrganisationId) -> Result<Vec<Role>> {
+    seen(conn, caller, organisation)?;
+    all(conn, organisation)
+}
+
+/// For members; 404 for everybody else, and when there is no such role.
+pub fn read(conn: &Connection, caller: Caller, organisation: OrganisationId, named: &str) -> Result<Role> {
+    seen(conn, caller, organisation)?;
+    find(conn, organisation, named)?.ok_or(UNKNOWN)
+}
+
+#[derive(Default)]
+pub struct Edit {
+    pub name: Option<String>,
+    pub description: Option<String>,
+    pub permissions: BTreeMap<String, bool>,
+}
+
+/// Needs `manage:roles` and every right that the role is to hold. 422 for a bad or taken name, and for one
+/// role too many.
+pub fn create(tx: &mut Tx, caller: Caller, organisation: OrganisationId, new: &Edit) -> Result<Role> {
+    let membership = seen(tx, caller, organisation)?;
+    membership.require(Rights::MANAGE_ROLES)?;
+    let rights = Rights(0).with(&new.permissions)?;
+    membership.require_all(rights)?;
+    let name = check_name(new.name.as_deref().unwrap_or_default())?;
+    let own: i64 = tx
+        .prepare_cached("select count(*) from roles where organisation_id = ?1")?
+        .query_row([organisation], |row| row.get(0))?;
+    if own >= MOST {
+        return Err(Error::invalid(format!("an organisation has at most {MOST} roles of its own")));
+    }
+    tx.prepare_cached(
+        "insert into roles (uuid, organisation_id, name, description, rights, created_at, updated_at)
+         values (?1, ?2, ?3, ?4, ?5, ?6, ?6)",
+    )?
+    .execute((
+        RoleUuid::new(),
+        organisation,
+        name,
+        check_description(new.description.as_deref().unwrap_or_default())?,
+        rights.0,
+        Time::now(),
+    ))
+    .or_conflict(taken)?;
+    get(tx, tx.last_insert_rowid())
+}
+
+/// Changes what is given; its holders have other rights at once. Needs `manage:roles` and every right that the
+/// role held and is to hold. 403 for built-in ones.
+pub fn update(tx: &mut Tx, caller: Caller, organisation: OrganisationId, named: &str, edit: &Edit) -> Result<Role> {
+    let (membership, role) = managed(tx, caller, organisation, named)?;
+    let rights = role.rights.with(&edit.permissions)?;
+    membership.require_all(rights)?;
+    let name = edit.name.as_deref().map(check_name).transpose()?;
+    let description = edit.description.as_deref().map(check_description).transpose()?;
+    if rights == role.rights && name.is_none() && description.is_none() {
+        return Ok(role);
+    }
+    tx.prepare_cached(
+        "update roles set name = coalesce(?2, name), description = coalesce(?3, description), rights = ?4, updated_at = ?5
+         where id = ?1",
+    )?
+    .execute((role.id, name, description, rights.0, Time::now()))
+    .or_conflict(taken)?;
+    get(tx, role.id)
+}
+
+/// Its holders, and those invited to it, become `member`, so it takes the rights of `member`, too, besides
+/// `manage:roles` and the role's own. 403 for built-in ones.
+pub fn delete(tx: &mut Tx, caller: Caller, organisation: OrganisationId, named: &str) -> Result<()> {
+    let (membership, role) = managed(tx, caller, organisation, named)?;
+    let member = get(tx, MEMBER)?;
+    membership.require_all(member.rights)?;
+    tx.prepare_cached("update invitations set role_id = ?2 where role_id = ?1")?.execute((role.id, MEMBER))?;
+    let holders: Vec<(UserId, String)> = tx
+        .prepare_cached(
+            "update organisation_members set role_id = ?2, updated_at = ?3 where role_id = ?1 returning user_id, status",
+        )?
+        .query_map((role.id, MEMBER, Time::now()), |row| Ok((row.get(0)?, row.get(1)?)))?
+        .collect::<rusqlite::Result<_>>()?;
+    tx.prepare_cached("delete from roles where id = ?1")?.execute([role.id])?;
+    for (user, status) in holders {
+        let user = accounts::find(tx, user)?.ok_or_else(|| Error::internal("a member has an account"))?;
+        members::announce(tx, organisation, &user, "updated", &member.name, &status)?;
+    }
+    Ok(())
+}
+
+/// A role of the organisation's own that the caller may change.
+fn managed(conn: &Connection, caller: Caller, organisation: OrganisationId, named: &str) -> Result<(Membership, Role)> {
+    let membership = seen(conn, caller, organisation)?;
+    let role = find(conn, organisation, named)?.ok_or(UNKNOWN)?;
+    membership.require(Rights::MANAGE_ROLES)?;
+    if role.organisation.is_none() {
+        return Err(Error::Forbidden("Built-in roles can't be changed"));
+    }
+    membership.require_all(role.rights)?;
+    Ok((membership, role))
+}
+
+fn seen(conn: &Connection, caller: Caller, organisation: OrganisationId) -> Result<Membership> {
+    members::find(conn, organisation, caller.user)?.ok_or(Error::NotFound("Organisation"))
+}
+
+const UNKNOWN: Error = Error::NotFound("Role");
+
+fn taken() -> Error {
+    Error::invalid("A role with this name already exists")
+}
+
+/// 1 to 64 characters, and nothing that names another role: no number, no UUID, no built-in name.
+fn check_name(name: &str) -> Result<String> {
+    let name = domain::one_line(name, "name", NAME_MAX).map_err(Error::Invalid)?;
+    if name.is_empty() {
+        return Err(Error::invalid("name must not be empty"));
+    }
+    if name.parse::<i64>().is_ok() || name.parse::<uuid::Uuid>().is_ok() {
+        return Err(Error::invalid("name must not be a number or a UUID"));
+    }
+    const BUILT_IN: [&str; 5] = ["admin", "manager", "project-lead", "member", "guest"];
+    let reserved = BUILT_IN.into_iter().chain(ALIASES.map(|(alias, _)| alias)).any(|word| name.eq_ignore_ascii_case(word));
+    if reserved { Err(taken()) } else { Ok(name.to_owned()) }
+}
+
+fn check_description(text: &str) -> Result<String> {
+    domain::trimmed(text, "description", DESCRIPTION_MAX).map(str::to_owned).map_err(Error::Invalid)
+}
+
+const SELECT: &str = "select id, uuid, organisation_id, name, description, rights, created_at, updated_at from roles";
+
 fn from_row(row: &Row) -> rusqlite::Result<Role> {
-    Ok(Role { id: row.get("id")?, uuid: row.get("uuid")?, name: row.get("name")?, rights: Rights(row.get("rights")?) })
+    Ok(Role {
+        id: row.get("id")?,
+        uuid: row.get("uuid")?,
+        organisation: row.get("organisation_id")?,
+        name: row.get("name")?,
+        description: row.get("description")?,
+        rights: Rights(row.get("rights")?),
+        created_at: row.get("created_at")?,
+        updated_at: row.get("updated_at")?,
+    })
 }

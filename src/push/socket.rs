@@ -256,6 +256,7 @@ impl Socket {
 
     fn forget(&self) {
         if let Some(connection) = &self.connection {
+            self.app.seen(connection.user); // until now, not only when it connected
             self.app.hub.unregister(connection);
         }
     }

@@ -1,10 +1,10 @@
-//! Members of an organisation: adding, listing.
+//! Members of an organisation: adding, listing, counting.
 
 use serde_json::{Value, json};
 
 use crate::{
     harness::{Client, Server, blob, text, unknown_id},
-    shapes::{MEMBER, PAGINATION, assert_shape},
+    shapes::{MEMBER, METRICS, PAGINATION, assert_shape},
 };
 
 fn users(organisation: &str) -> String {
@@ -148,4 +148,53 @@ async fn an_outsider_does_not_list_them() {
     ada.get(&users("no-uuid")).await.expect(400);
     let refused = server.anonymous().get(&users(&organisation)).await.expect(401);
     assert!(refused["errors"].is_array() && refused["error"].is_null(), "{refused}");
+}
+
+async fn metrics(client: &Client, organisation: &str, query: &str) -> Value {
+    let data =
+        client.get(&format!("/organisations/{organisation}/metrics{query}")).await.data(200, "Metrics fetched successfully");
+    assert_shape(&data, METRICS);
+    data
+}
+
+#[tokio::test]
+async fn metrics_count_who_was_here() {
+    let server = Server::start().await;
+    let (ada, grace, organisation) = server.ada_and_grace().await;
+    let bob = server.member(&ada, &organisation, "bob", "guest").await;
+    let all_here = json!({ "active_count": 3, "inactive_count": 0, "total_members": 3 });
+    for (client, query) in [(&ada, ""), (&grace, "?days=7"), (&bob, "?days=365"), (&ada, "?days=1")] {
+        assert_eq!(metrics(client, &organisation, query).await, all_here);
+    }
+    ada.put(&format!("{}/{}", users(&organisation), bob.user_id), json!({ "status": "inactive" })).await.expect(200);
+    let data = metrics(&ada, &organisation, "").await;
+    assert_eq!(data, json!({ "active_count": 2, "inactive_count": 1, "total_members": 3 }));
+}
+
+#[tokio::test]
+async fn metrics_reach_back_as_far_as_asked() {
+    let server = Server::start().await;
+    let (ada, _, organisation) = server.ada_and_grace().await;
+    // A restart writes what is gathered in memory.
+    let server = server.restart().await;
+    let weeks_ago = (jiff::Timestamp::now() - jiff::SignedDuration::from_hours(21 * 24)).as_microsecond();
+    server.sql(&format!("update users set last_seen_at = {weeks_ago} where username = 'grace'"));
+    for (query, active) in [("", 1), ("?days=20", 1), ("?days=22", 2)] {
+        assert_eq!(metrics(&ada, &organisation, query).await["active_count"], active, "{query}");
+    }
+}
+
+#[tokio::test]
+async fn metrics_fail_as_documented() {
+    let server = Server::start().await;
+    let (ada, _, organisation) = server.ada_and_grace().await;
+    let path = format!("/organisations/{organisation}/metrics");
+    for days in ["0", "366", "-1", "x", "1.5", ""] {
+        ada.get(&format!("{path}?days={days}")).await.expect(400);
+    }
+    ada.get("/organisations/no-uuid/metrics").await.expect(400);
+    server.anonymous().get(&path).await.expect(401);
+    let outsider = server.user("outsider").await;
+    let foreign = outsider.get(&path).await.expect(403);
+    assert_eq!(foreign, ada.get(&format!("/organisations/{}/metrics", unknown_id())).await.expect(403));
 }

@@ -1,0 +1,103 @@
+//! What a member of an organisation leaves behind: channels, webhooks, a place in everybody's lists.
+
+use rusqlite::Connection;
+
+use crate::{
+    db::Tx,
+    domain::{Caller, accounts, channels, events, members, memberships, roles::Rights},
+    error::{Error, Result},
+    event::{Audience, Effect, Stream},
+    id::{ChannelId, OrganisationId, UserId},
+};
+
+/// Ends a membership, and all access with it, at once; whoever was removed can be invited again. Members
+/// remove themselves; others need `remove:members` and every right of the member's role. 403 for outsiders
+/// and for the owner, 404 when there is no such member.
+pub fn remove(tx: &mut Tx, caller: Caller, organisation: OrganisationId, user: UserId) -> Result<()> {
+    let (own, member) = memberships::find(tx, caller, organisation, user)?;
+    if user != caller.user {
+        own.require(Rights::REMOVE_MEMBERS)?;
+        own.require_all(member.role.rights)?;
+    }
+    if member.is_owner {
+        return Err(Error::Forbidden("The owner can't be removed: pass the organisation on first"));
+    }
+    let left = leave_channels(tx, organisation, user)?;
+    tx.prepare_cached("delete from organisation_members where organisation_id = ?1 and user_id = ?2")?
+        .execute((organisation, user))?;
+    let passed = pass_on(tx, organisation, user)?;
+    accounts::leave_current_organisation(tx, user, organisation)?;
+
+    let account = accounts::find(tx, user)?.ok_or_else(|| Error::internal("a member has an account"))?;
+    members::announce(tx, organisation, &account, "removed", &member.role.name, &member.status)?;
+    for channel in passed.into_iter().filter(|channel| !left.contains(channel)) {
+        announce(tx, channel, "updated", user)?;
+    }
+    for channel in left {
+        announce(tx, channel, "left", user)?;
+    }
+    tx.then(Effect::RightsChanged(vec![user]));
+    Ok(())
+}
+
+/// All but direct messages: these are their two sides' for good, and open again to whoever comes back.
+fn leave_channels(tx: &mut Tx, organisation: OrganisationId, user: UserId) -> Result<Vec<ChannelId>> {
+    let left = ids(
+        tx,
+        "delete from channel_members
+         where user_id = ?2 and channel_id in (select id from channels where organisation_id = ?1 and is_dm = 0)
+         returning channel_id",
+        (organisation, user),
+    )?;
+    let mut count = tx.prepare_cached("update channels set user_count = user_count - 1 where id = ?1")?;
+    let mut unmention = tx.prepare_cached("delete from mentions where channel_id = ?1 and user_id = ?2")?;
+    for channel in &left {
+        count.execute([channel])?;
+        unmention.execute((channel, user))?;
+    }
+    Ok(left)
+}
+
+/// The leaver's channels pass to the longest-standing member of each, else to the organisation's owner, and
+/// their webhooks to the channel's owner. Returns the channels.
+fn pass_on(tx: &mut Tx, organisation: OrganisationId, user: UserId) -> Result<Vec<ChannelId>> {
+    let passed = ids(
+        tx,
+        "update channels set owner_id = coalesce(
+           (select cm.user_id from channel_members cm
+              cross join organisation_members m on m.organisation_id = ?1 and m.user_id = cm.user_id
+            where cm.channel_id = channels.id and m.status <> 'deactivated' order by cm.created_at, cm.user_id limit 1),
+           (select owner_id from organisations where id = ?1))
+         where organisation_id = ?1 and owner_id = ?2 and is_dm = 0 returning id",
+        (organisation, user),
+    )?;
+    tx.prepare_cached(
+        "update webhooks set owner_id = (select owner_id from channels where id = webhooks.channel_id)
+         where owner_id = ?2 and channel_id in (select id from channels where organisation_id = ?1)",
+    )?
+    .execute((organisation, user))?;
+    Ok(passed)
+}
+
+fn ids(conn: &Connection, sql: &str, values: (OrganisationId, UserId)) -> Result<Vec<ChannelId>> {
+    Ok(conn.prepare_cached(sql)?.query_map(values, |row| row.get(0))?.collect::<rusqlite::Result<_>>()?)
+}
+
+/// Tells the channel alone: the leaver's own stream is no more.
+fn announce(tx: &mut Tx, channel: ChannelId, action: &str, user: UserId) -> Result<()> {
+    let body = channels::update_body(tx, channel, action, user)?;
+    events::emit(
+        tx,
+        events::New {
+            stream: Stream::Channel(channel),
+            audience: Audience::Subscribers,
+            kind: "channel_update",
+            section: events::CHANNELS_SECTION,
+            channel: Some(channel),
+            message: None,
+            actor: Some(user),
+            body: &body,
+        },
+    )?;
+    Ok(())
+}
