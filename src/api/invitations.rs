@@ -1,23 +1,36 @@
-//! Invitations: making and accepting them.
+//! Invitations: making, listing, cancelling, sending again and accepting them.
 
 use poem::web::Data;
-use poem_openapi::{Object, OpenApi};
+use poem_openapi::{
+    Object, OpenApi,
+    param::{Path, Query},
+};
 
 use super::{
     Tag,
     accounts::LoggedIn,
     auth::{Bearer, MaybeBearer, Visitor},
     body::{Body, RoleName, Text, example},
-    envelope::{Created, Success, created, ok},
+    envelope::{Created, Done, Paged, Success, created, done, ok, paged},
+    page,
 };
 use crate::{
     app::App,
-    domain::invitations,
+    domain::{
+        acceptance,
+        invitations::{self, Listed},
+        members, organisations, roles,
+    },
     error::Result,
-    id::{InvitationId, OrganisationId},
+    id::{InvitationId, OrganisationId, UserId},
     secret,
+    site::Site,
     time::Time,
 };
+
+/// Invitations on a page.
+const PAGE: u32 = 20;
+const LARGEST_PAGE: u32 = 200;
 
 pub struct Api;
 
@@ -31,11 +44,11 @@ impl Api {
     async fn create(&self, caller: Bearer, app: Data<&App>, body: Body<NewInvitations>) -> Result<Created<Invitations>> {
         let site = app.site.clone();
         let NewInvitations { org_id, emails, role } = body.0;
-        let emails: Vec<String> = emails.into_iter().map(|email| email.0).collect();
+        let emails = texts(emails);
         let role = role.map_or_else(|| "member".to_owned(), |role| role.0);
         let (invitations, errors) =
             app.db.write_sized(body.1, move |tx| invitations::create(tx, &site, caller.0, org_id, &emails, &role)).await?;
-        let invitations = invitations.into_iter().map(Invitation::from).collect();
+        let invitations = invitations.into_iter().map(|invitation| Invitation::new(&app.site, invitation)).collect();
         Ok(created("Invitations created successfully", Invitations { invitations, errors }))
     }
 
@@ -54,17 +67,73 @@ impl Api {
         let (site, token) = (app.site.clone(), body.0.token.0);
         if let Some(caller) = caller.0 {
             let started =
-                app.db.write_sized(body.1, move |tx| invitations::accept(tx, &site, caller, &token, &visitor.device)).await?;
+                app.db.write_sized(body.1, move |tx| acceptance::accept(tx, &site, caller, &token, &visitor.device)).await?;
             return Ok(ok("User invited successfully", LoggedIn::from(started).with_password(String::new())));
         }
         // Before the costly hash: is there anything to accept?
-        app.db.read(|conn| invitations::require_no_account(conn, &invitations::open(conn, &token)?))?;
+        app.db.read(|conn| acceptance::require_no_account(conn, &acceptance::open(conn, &token)?))?;
         let password = secret::random_token();
         let hash = app.hash(password.clone()).await?;
         let started =
-            app.db.write_sized(body.1, move |tx| invitations::accept_as_new(tx, &site, &token, &hash, &visitor.device)).await?;
+            app.db.write_sized(body.1, move |tx| acceptance::accept_as_new(tx, &site, &token, &hash, &visitor.device)).await?;
         Ok(ok("User invited successfully", LoggedIn::from(started).with_password(password)))
     }
+
+    /// List an organisation's invitations
+    ///
+    /// Newest first, in all statuses. Needs `invite:members`; those that others sent are listed with `remove:members`.
+    #[oai(path = "/organisations/:org_id/invites", method = "get", tag = "Tag::Invitations")]
+    async fn list(
+        &self,
+        caller: Bearer,
+        app: Data<&App>,
+        org_id: Path<OrganisationId>,
+        /// From 1; default 1.
+        page: Query<Option<u32>>,
+        /// Up to 200; default 20.
+        page_size: Query<Option<u64>>,
+        /// Another name for `page_size`.
+        limit: Query<Option<u64>>,
+    ) -> Result<Paged<SentInvitations, Pagination>> {
+        let page = self::page(*page, page_size.or(*limit), PAGE, LARGEST_PAGE)?;
+        let (data, total) = app.db.read(|conn| {
+            let (listed, total) = invitations::list(conn, &app.site, caller.0, *org_id, page)?;
+            let organisation = Organisation::new(organisations::get(conn, caller.0, *org_id)?, roles::all(conn, *org_id)?);
+            let invitations = listed.into_iter().map(|listed| SentInvitation::new(listed, organisation.clone())).collect();
+            Ok((SentInvitations { invitations, totalnoguests: members::count_guests(conn, *org_id)? }, total))
+        })?;
+        let pagination = Pagination {
+            current_page: page.number,
+            page_count: data.invitations.len() as u32,
+            total_pages_count: total.div_ceil(page.size),
+        };
+        Ok(paged("success", data, pagination))
+    }
+
+    /// Cancel an invitation
+    ///
+    /// Its link is dead. Whoever sent it, or who holds `remove:members`.
+    #[oai(path = "/invite/:invite_id", method = "delete", tag = "Tag::Invitations")]
+    async fn cancel(&self, caller: Bearer, app: Data<&App>, invite_id: Path<InvitationId>) -> Result<Done> {
+        app.db.write(move |tx| invitations::cancel(tx, caller.0, *invite_id)).await?;
+        Ok(done("Invitation cancelled successfully"))
+    }
+
+    /// Send invitations again
+    ///
+    /// Each address gets a mail with a new link, which works for seven days; the former one is dead. Nothing is sent
+    /// when one of the addresses has no pending invitation.
+    #[oai(path = "/invite/resend", method = "post", tag = "Tag::Invitations")]
+    async fn resend(&self, caller: Bearer, app: Data<&App>, body: Body<Resend>) -> Result<Success<String>> {
+        let site = app.site.clone();
+        let (org_id, emails) = (body.0.org_id, texts(body.0.emails));
+        app.db.write_sized(body.1, move |tx| invitations::resend(tx, &site, caller.0, org_id, &emails)).await?;
+        Ok(ok("success", "Invitations sent successfully".to_owned()))
+    }
+}
+
+fn texts(list: Vec<Text>) -> Vec<String> {
+    list.into_iter().map(|text| text.0).collect()
 }
 
 #[derive(Object)]
@@ -84,6 +153,15 @@ struct InvitationToken {
     token: Text,
 }
 example!(InvitationToken, { "token": "mZ0n3Q4y1k6f8c2x5v7b9w1e3r5t7y9u2i4o6p8a0sd" });
+
+#[derive(Object)]
+#[oai(example)]
+struct Resend {
+    org_id: OrganisationId,
+    /// 1 to 50 addresses.
+    emails: Vec<Text>,
+}
+example!(Resend, { "org_id": "01900000-0000-7000-8000-0000000000bb", "emails": ["grace@example.org"] });
 
 #[derive(Object)]
 struct Invitations {
@@ -107,18 +185,126 @@ struct Invitation {
     expires_at: Time,
 }
 
-impl From<invitations::Invitation> for Invitation {
-    fn from(invitation: invitations::Invitation) -> Self {
+impl Invitation {
+    fn new(site: &Site, invitation: invitations::Invitation) -> Self {
         Invitation {
             id: invitation.id,
+            status: invitation.status().into(),
+            invite_token: invitation.token(site),
+            invitation_link: invitation.link(site),
             email: invitation.email,
             org_id: invitation.organisation,
-            status: "invited".into(),
-            invite_token: invitation.token,
             is_platform_user: invitation.is_platform_user,
-            invitation_link: invitation.link,
             sent_at: invitation.sent_at,
             expires_at: invitation.expires_at,
         }
     }
+}
+
+#[derive(Object)]
+struct SentInvitations {
+    invitations: Vec<SentInvitation>,
+    /// Members in the role `guest`.
+    totalnoguests: i64,
+}
+
+#[derive(Object)]
+struct SentInvitation {
+    id: InvitationId,
+    email: String,
+    /// Empty unless the invitation is pending, and its role holds no right that the caller lacks.
+    token: String,
+    /// `invited`, `accepted` or `expired`.
+    status: String,
+    role: String,
+    organisation_id: OrganisationId,
+    /// Whether the address has an account.
+    is_platform_user: bool,
+    invited_by: UserId,
+    #[oai(rename = "Organisation")]
+    organisation: Organisation,
+    created_at: Time,
+    /// When the last mail was sent.
+    sent_at: Time,
+    expires_at: Time,
+}
+
+impl SentInvitation {
+    fn new(Listed { invitation, role, token }: Listed, organisation: Organisation) -> Self {
+        SentInvitation {
+            id: invitation.id,
+            status: invitation.status().into(),
+            email: invitation.email,
+            token: token.unwrap_or_default(),
+            role,
+            organisation_id: invitation.organisation,
+            is_platform_user: invitation.is_platform_user,
+            invited_by: invitation.invited_by,
+            organisation,
+            created_at: invitation.created_at,
+            sent_at: invitation.sent_at,
+            expires_at: invitation.expires_at,
+        }
+    }
+}
+
+/// An organisation as its invitations show it.
+#[derive(Object, Clone)]
+#[oai(rename = "InvitationOrganisation")]
+struct Organisation {
+    id: OrganisationId,
+    name: String,
+    description: String,
+    email: String,
+    #[oai(rename = "type")]
+    kind: String,
+    location: String,
+    country: String,
+    owner_id: UserId,
+    channels_count: i64,
+    total_messages_count: i64,
+    /// The roles that its members can have.
+    org_roles: Vec<RoleOption>,
+    /// Always empty: the members have a list of their own.
+    #[oai(rename = "Users")]
+    users: Vec<String>,
+    created_at: Time,
+    updated_at: Time,
+}
+
+#[derive(Object, Clone)]
+struct RoleOption {
+    id: i64,
+    name: String,
+}
+
+impl Organisation {
+    fn new(organisation: organisations::Organisation, roles: Vec<roles::Role>) -> Self {
+        Organisation {
+            id: organisation.id,
+            name: organisation.name,
+            description: organisation.description,
+            email: organisation.email,
+            kind: organisation.industry,
+            location: organisation.location,
+            country: organisation.country,
+            owner_id: organisation.owner_id,
+            channels_count: organisation.channels_count,
+            total_messages_count: organisation.total_messages_count,
+            org_roles: roles.into_iter().map(|role| RoleOption { id: role.id, name: role.name }).collect(),
+            users: Vec::new(),
+            created_at: organisation.created_at,
+            updated_at: organisation.updated_at,
+        }
+    }
+}
+
+#[derive(Object)]
+#[oai(rename = "InvitationPagination")]
+struct Pagination {
+    current_page: u32,
+    /// Invitations on this page.
+    page_count: u32,
+    /// Pages.
+    total_pages_count: u32,
 }

@@ -3,6 +3,7 @@
 //! A function takes a connection (to read) or a [`crate::db::Tx`] (to write), the caller, and plain
 //! values. The caller's right is checked here, inside the transaction that acts on it.
 
+pub mod acceptance;
 pub mod accounts;
 pub mod attempts;
 pub mod channel_members;

@@ -8,11 +8,8 @@ use crate::harness::{Server, unknown_id};
 
 /// What is still to be built. A row that is built leaves this list; none comes back.
 const NOT_YET: &[&str] = &[
-    "GET /organisations/{org_id}/invites",
     "GET /organisations/{organisation_id}/user-not-channels",
     "GET /organisations/{organisation_id}/channels/archived",
-    "DELETE /invite/{invite_id}",
-    "POST /invite/resend",
     "POST /blogs",
     "GET /blogs",
     "GET /blogs/{blogId}",

@@ -1,0 +1,121 @@
+//! Accepting an invitation: its token lets the invited person in, and nobody else.
+
+use rusqlite::{Connection, OptionalExtension};
+
+use crate::{
+    db::Tx,
+    domain::{
+        Caller, accounts, members,
+        roles::{self, Rights, Role},
+        sessions,
+    },
+    error::{Error, Result},
+    id::{InvitationId, OrganisationId, UserId},
+    secret,
+    site::Site,
+    time::Time,
+};
+
+/// An open invitation, found by its token.
+pub struct Open {
+    id: InvitationId,
+    organisation: OrganisationId,
+    pub email: String,
+    role: Role,
+}
+
+/// 400 when there is no such invitation; 422 when it is expired or used, or its sender could not send it any more.
+pub fn open(conn: &Connection, token: &str) -> Result<Open> {
+    struct Found {
+        id: InvitationId,
+        organisation: OrganisationId,
+        email: String,
+        role: i64,
+        inviter: UserId,
+        is_used: bool,
+        expires_at: Time,
+    }
+    let found = conn
+        .prepare_cached(
+            "select i.id, i.organisation_id, i.email, i.role_id, i.invited_by, i.accepted_at is not null as is_used, i.expires_at
+               from invitations i join organisations o on o.id = i.organisation_id
+             where i.token_hash = ?1 and o.deleted_at is null",
+        )?
+        .query_row([secret::sha256(token)], |row| {
+            Ok(Found {
+                id: row.get("id")?,
+                organisation: row.get("organisation_id")?,
+                email: row.get("email")?,
+                role: row.get("role_id")?,
+                inviter: row.get("invited_by")?,
+                is_used: row.get("is_used")?,
+                expires_at: row.get("expires_at")?,
+            })
+        })
+        .optional()?
+        .ok_or_else(|| Error::bad_request("The invitation token is invalid"))?;
+    if found.is_used {
+        return Err(Error::invalid("The invitation has already been used"));
+    }
+    if found.expires_at <= Time::now() {
+        return Err(Error::invalid("The invitation has expired"));
+    }
+    let role = roles::get(conn, found.role)?;
+    if !may_still_invite(conn, found.organisation, found.inviter, &role)? {
+        return Err(Error::invalid("The invitation is no longer valid: ask for a new one"));
+    }
+    Ok(Open { id: found.id, organisation: found.organisation, email: found.email, role })
+}
+
+/// An invitation is worth what its sender is worth: whoever was demoted, removed or disabled lets nobody in.
+fn may_still_invite(conn: &Connection, organisation: OrganisationId, inviter: UserId, role: &Role) -> Result<bool> {
+    let is_active = accounts::find(conn, inviter)?.is_some_and(|account| account.is_active);
+    let rights = members::find(conn, organisation, inviter)?.map(|membership| membership.rights);
+    Ok(is_active && rights.is_some_and(|rights| rights.include(Rights::INVITE_MEMBERS) && rights.include(role.rights)))
+}
+
+/// The invited account joins. 403 when the caller's address is not the invited one.
+pub fn accept(tx: &mut Tx, site: &Site, caller: Caller, token: &str, device: &sessions::Device) -> Result<sessions::Started> {
+    let open = open(tx, token)?;
+    let user = accounts::find(tx, caller.user)?.ok_or(Error::Unauthorized("The account is gone"))?;
+    if user.email != open.email {
+        return Err(Error::Forbidden("The invitation is for another e-mail address"));
+    }
+    finish(tx, site, open, user, device)
+}
+
+/// Makes the invited account, with a password that was generated for it, and joins. 401 when there is
+/// an account already: its owner must log in.
+pub fn accept_as_new(
+    tx: &mut Tx,
+    site: &Site,
+    token: &str,
+    password_hash: &str,
+    device: &sessions::Device,
+) -> Result<sessions::Started> {
+    let open = open(tx, token)?;
+    require_no_account(tx, &open)?;
+    let new = accounts::New::check(&open.email, None, "", "").map_err(Error::internal)?;
+    let id = accounts::create(tx, &new, password_hash)?;
+    mailbox::mail_verification(tx, site, id, &open.email)?;
+    let user = accounts::find(tx, id)?.ok_or_else(|| Error::internal("the account was just made"))?;
+    finish(tx, site, open, user, device)
+}
+
+/// 401 when the invited address has an account.
+pub fn require_no_account(conn: &Connection, open: &Open) -> Result<()> {
+    match accounts::find_by_email(conn, &open.email)? {
+        Some(_) => Err(Error::Unauthorized("Log in as the invited user to accept")),
+        None => Ok(()),
+    }
+}
+
+fn finish(tx: &mut Tx, site: &Site, open: Open, user: accounts::User, device: &sessions::Device) -> Result<sessions::Started> {
+    tx.prepare_cached("update invitations set accepted_at = ?2 where id = ?1")?.execute((open.id, Time::now()))?;
+    match members::join(tx, open.organisation, &user, &open.role) {
+        Err(Error::BadRequest(reason)) => return Err(Error::Invalid(reason)),
+        other => other?,
+    }
+    let user = accounts::find(tx, user.id)?.ok_or_else(|| Error::internal("the account was just read"))?;
+    sessions::start(tx, site, user, device)
+}
