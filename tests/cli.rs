@@ -95,6 +95,12 @@ impl Server {
         reply["data"].clone()
     }
 
+    /// Accepts an invitation, as somebody without an account.
+    async fn accept(&self, body: &Value) -> (u16, Value) {
+        let reply = self.http.post(format!("{}/api/v1/invite/verify", self.url)).json(body).send().await.unwrap();
+        (reply.status().as_u16(), reply.json().await.unwrap())
+    }
+
     async fn log_in(&self, email: &str) -> Option<String> {
         let body = json!({ "email": email, "password": PASSWORD });
         let (status, reply) = self.call(Method::POST, "/auth/login", "", body).await.unwrap();
@@ -245,6 +251,45 @@ async fn an_account_made_beside_a_running_server_works_at_once() {
     let twice =
         ["user", "create", "--email", "root@x.example", "--password", PASSWORD, "--data-dir", folder.path().to_str().unwrap()];
     refused(&run(&twice), "email already exists");
+}
+
+#[tokio::test]
+async fn an_invitation_made_beside_a_running_server_needs_no_mail() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = folder.path().to_str().unwrap();
+    let link = |organisation: &str, email: &str, more: &[&str]| {
+        let command = ["invite", "link", "--data-dir", at, "--organisation", organisation, "--email", email];
+        run(&[&command, more].concat())
+    };
+    let nowhere = "01900000-0000-7000-8000-000000000000";
+    refused(&link(nowhere, "new@x.example", &[]), "there is no database");
+    let server = Server::start(folder.path(), &["--web-url", "http://web.example"]);
+    server.post("/auth/register", "", json!({ "email": "ada@x.example", "password": PASSWORD })).await;
+    let token = server.log_in("ada@x.example").await.unwrap();
+    let organisation = server.post("/organisations", &token, json!({ "name": "Engines" })).await;
+    let organisation = organisation["id"].as_str().unwrap();
+
+    let web = ["--web-url", "http://web.example/"];
+    let made = printed(&link(organisation, "New@x.example", &[&web[..], &["--role", "guest"]].concat()));
+    let start = format!("http://web.example/accept_org_invitation?org_id={organisation}&invitation_token=");
+    let invitation = made.trim_end().strip_prefix(&start).unwrap_or_else(|| panic!("{made}")).to_owned();
+    assert_eq!(printed(&link(organisation, "new@x.example", &["--role", "5", web[0], web[1]])), made, "an open one is shown");
+    assert!(printed(&link(organisation, "other@x.example", &[])).starts_with("http://127.0.0.1:8080/accept_org_invitation?"));
+    let body = json!({ "token": invitation });
+    let (status, reply) =
+        server.call(Method::GET, &format!("/organisations/{organisation}/invites"), &token, json!({})).await.unwrap();
+    assert_eq!((status, &reply["data"]["invitations"][1]["token"]), (200, &body["token"]));
+
+    refused(&link(organisation, "new@x.example", &["--role", "admin"]), "already invited as guest");
+    refused(&link(organisation, "ada@x.example", &[]), "already a member");
+    refused(&link(organisation, "no address", &[]), "email");
+    refused(&link(organisation, "third@x.example", &["--role", "king"]), "no such role");
+    refused(&link(nowhere, "third@x.example", &[]), "Organisation not found");
+    refused(&link("no-uuid", "third@x.example", &[]), "--organisation");
+    refused(&link(organisation, "third@x.example", &["--web-url", "chat"]), "--web-url");
+
+    let (status, reply) = server.accept(&body).await;
+    assert_eq!((status, &reply["data"]["user"]["email"]), (200, &json!("new@x.example")), "{reply}");
 }
 
 #[tokio::test]

@@ -1,17 +1,21 @@
 //! The command line: one file for each group of commands.
 
+mod invite;
 mod migrate;
 mod serve;
 mod user;
 
-use std::process::ExitCode;
+use std::{path::Path, process::ExitCode};
 
 use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 
 use crate::{
     api,
-    config::{self, Folder, Settings},
+    config::{self, Folder, Links, Settings},
+    db,
     error::{Error, Result},
+    secret::Keys,
+    site::Site,
 };
 
 /// A self-hosted team-messaging server.
@@ -31,6 +35,9 @@ enum Command {
     /// Manage accounts, also while the server runs
     #[command(subcommand)]
     User(user::Command),
+    /// Invite people without a mail, also while the server runs
+    #[command(subcommand)]
+    Invite(invite::Command),
     /// Look at or change the database's schema version
     #[command(subcommand)]
     Migrate(migrate::Command),
@@ -58,10 +65,19 @@ fn run() -> Result<()> {
     match command {
         Command::Serve(settings) => serve::run(Settings { data_dir, ..*settings }),
         Command::User(command) => user::run(&data_dir, command),
+        Command::Invite(command) => invite::run(&data_dir, command),
         Command::Migrate(command) => migrate::run(&data_dir, command),
         Command::Openapi => print(&api::document()),
         Command::Version => print(concat!("tidings ", env!("CARGO_PKG_VERSION"))),
     }
+}
+
+/// The server of the data folder as a command sees it that makes links; all other settings are the defaults.
+/// The folder must be there.
+fn site(folder: &Path, links: &Links) -> Result<Site> {
+    let settings = Settings { links: links.clone(), ..Settings::for_folder(folder) };
+    let links = settings.links.resolve(settings.listen)?;
+    Ok(settings.site(Keys::derive(&db::secret_key(folder)?), links))
 }
 
 /// Prints a line; a reader that went away (`| head`) is no failure of ours to report twice.

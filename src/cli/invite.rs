@@ -1,0 +1,41 @@
+//! `tidings invite …`
+
+use std::path::Path;
+
+use clap::Subcommand;
+use uuid::Uuid;
+
+use crate::{
+    config::Links,
+    db,
+    domain::invitations,
+    error::{Error, Result},
+    id::OrganisationId,
+};
+
+#[derive(Subcommand)]
+pub enum Command {
+    /// Print the link of an invitation, made in the name of the organisation's owner unless one is open; no mail is sent
+    Link {
+        /// The organisation's identifier
+        #[arg(long, value_name = "ID")]
+        organisation: Uuid,
+        #[arg(long, value_name = "ADDRESS")]
+        email: String,
+        /// The role in the organisation: a name, a number or a UUID
+        #[arg(long, default_value = "member")]
+        role: String,
+        #[command(flatten)]
+        links: Links,
+    },
+}
+
+pub fn run(folder: &Path, command: Command) -> Result<()> {
+    let Command::Link { organisation, email, role, links } = command;
+    if db::version(folder)? == 0 {
+        return Err(Error::bad_request(format!("there is no database in {}", folder.display())));
+    }
+    let site = super::site(folder, &links)?;
+    let link = db::write_once(folder, |tx| invitations::link(tx, &site, OrganisationId(organisation), &email, &role))?;
+    super::print(&link)
+}
