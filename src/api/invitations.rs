@@ -19,7 +19,7 @@ use crate::{
     domain::{
         acceptance,
         invitations::{self, Listed},
-        members, organisations, roles,
+        inviting, members, organisations, roles,
     },
     error::Result,
     id::{InvitationId, OrganisationId, UserId},
@@ -47,7 +47,7 @@ impl Api {
         let emails = texts(emails);
         let role = role.map_or_else(|| "member".to_owned(), |role| role.0);
         let (invitations, errors) =
-            app.db.write_sized(body.1, move |tx| invitations::create(tx, &site, caller.0, org_id, &emails, &role)).await?;
+            app.db.write_sized(body.1, move |tx| inviting::create(tx, &site, caller.0, org_id, &emails, &role)).await?;
         let invitations = invitations.into_iter().map(|invitation| Invitation::new(&app.site, invitation)).collect();
         Ok(created("Invitations created successfully", Invitations { invitations, errors }))
     }
@@ -127,7 +127,7 @@ impl Api {
     async fn resend(&self, caller: Bearer, app: Data<&App>, body: Body<Resend>) -> Result<Success<String>> {
         let site = app.site.clone();
         let (org_id, emails) = (body.0.org_id, texts(body.0.emails));
-        app.db.write_sized(body.1, move |tx| invitations::resend(tx, &site, caller.0, org_id, &emails)).await?;
+        app.db.write_sized(body.1, move |tx| inviting::resend(tx, &site, caller.0, org_id, &emails)).await?;
         Ok(ok("success", "Invitations sent successfully".to_owned()))
     }
 }

@@ -8,7 +8,7 @@ use uuid::Uuid;
 use crate::{
     config::Links,
     db,
-    domain::invitations,
+    domain::inviting,
     error::{Error, Result},
     id::OrganisationId,
 };
@@ -36,6 +36,6 @@ pub fn run(folder: &Path, command: Command) -> Result<()> {
         return Err(Error::bad_request(format!("there is no database in {}", folder.display())));
     }
     let site = super::site(folder, &links)?;
-    let link = db::write_once(folder, |tx| invitations::link(tx, &site, OrganisationId(organisation), &email, &role))?;
+    let link = db::write_once(folder, |tx| inviting::link(tx, &site, OrganisationId(organisation), &email, &role))?;
     super::print(&link)
 }

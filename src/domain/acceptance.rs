@@ -5,7 +5,7 @@ use rusqlite::{Connection, OptionalExtension};
 use crate::{
     db::Tx,
     domain::{
-        Caller, accounts, members,
+        Caller, accounts, mailbox, members,
         roles::{self, Rights, Role},
         sessions,
     },

@@ -12,6 +12,7 @@ pub mod events;
 pub mod feeds;
 pub mod identities;
 pub mod invitations;
+pub mod inviting;
 pub mod leaving;
 pub mod mailbox;
 pub mod members;

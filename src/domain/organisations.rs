@@ -171,7 +171,8 @@ pub fn pass_on(tx: &mut Tx, caller: Caller, id: OrganisationId, user: UserId) ->
     if organisation.owner_id != caller.user {
         return Err(Error::Forbidden("Only the owner passes an organisation on"));
     }
-    if members::find(tx, id, user)?.is_none() {
+    let account = accounts::find(tx, user)?.ok_or_else(|| Error::internal("a member has an account"))?;
+    if members::find(tx, id, user)?.is_none() || !account.is_active {
         return Err(Error::invalid("A deactivated member can't be the owner"));
     }
     if user == caller.user {
@@ -184,7 +185,6 @@ pub fn pass_on(tx: &mut Tx, caller: Caller, id: OrganisationId, user: UserId) ->
         "update organisation_members set role_id = ?3, updated_at = ?4 where organisation_id = ?1 and user_id = ?2",
     )?
     .execute((id, user, admin.id, now))?;
-    let account = accounts::find(tx, user)?.ok_or_else(|| Error::internal("a member has an account"))?;
     members::announce(tx, id, &account, "updated", &admin.name, &heir.status)?;
     get(tx, caller, id)
 }

@@ -8,6 +8,7 @@ mod mailbox;
 mod shapes;
 mod socket;
 
+mod acceptance;
 mod accounts;
 mod architecture;
 mod channel_members;

@@ -223,5 +223,7 @@ async fn an_organisation_is_passed_to_a_live_member_by_its_owner_only() {
     }
     ada.put(&member(&organisation, &grace), json!({ "status": "deactivated" })).await.expect(200);
     ada.put(&path, to(&grace)).await.expect(422);
+    server.sql("update users set is_active = 0 where username = 'admin'");
+    ada.put(&path, to(&admin)).await.expect(422);
     assert_eq!(ada.get(&format!("/organisations/{organisation}")).await.expect(200)["data"]["owner_id"], ada.user_id);
 }
