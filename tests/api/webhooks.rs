@@ -123,7 +123,7 @@ async fn a_webhook_leads_to_the_web_and_not_back_here() {
 
 #[tokio::test]
 async fn the_own_host_is_known_by_its_public_name_too() {
-    let server = Server::with(|settings| settings.base_url = Some("https://chat.example.org/api/v1".into())).await;
+    let server = Server::with(|settings| settings.links.base_url = Some("https://chat.example.org/api/v1".into())).await;
     let ada = server.user("ada").await;
     let channel = ada.general(&ada.organisation("Engines").await).await;
     let path = format!("/webhooks/{channel}");
