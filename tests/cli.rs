@@ -293,6 +293,50 @@ async fn an_invitation_made_beside_a_running_server_needs_no_mail() {
 }
 
 #[tokio::test]
+async fn a_reset_link_needs_no_mail_server() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = folder.path().to_str().unwrap();
+    let link = |email: &str| run(&["user", "reset-link", "--data-dir", at, "--email", email, "--web-url", "http://web.example"]);
+    refused(&link("ada@x.example"), "there is no database");
+    let server = Server::start(folder.path(), &[]);
+    server.poster().await;
+    refused(&link("grace@x.example"), "Account not found");
+    refused(&link("no address"), "not an e-mail address");
+    let printed = printed(&link(" Ada@x.example"));
+    let token = printed.trim_end().strip_prefix("http://web.example/auth/reset-password?token=").expect("the link");
+    let body = json!({ "token": token, "new_password": "a louder harbour" });
+    server.post("/auth/password-reset/verify", "", body).await;
+    assert!(server.log_in("ada@x.example").await.is_none());
+    server.post("/auth/login", "", json!({ "email": "ada@x.example", "password": "a louder harbour" })).await;
+}
+
+#[tokio::test]
+async fn an_account_is_disabled_enabled_and_given_a_role_beside_a_running_server() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = folder.path().to_str().unwrap();
+    let user = |verb: &str, more: &[&str]| run(&[&["user", verb, "--data-dir", at, "--email", "ada@x.example"], more].concat());
+    let server = Server::start(folder.path(), &[]);
+    refused(&user("disable", &[]), "Account not found");
+    let (token, _) = server.poster().await;
+    let profile = async || server.call(Method::GET, "/profile", &token, json!({})).await.unwrap();
+    let until = async |wanted: fn(&(u16, Value)) -> bool| {
+        let noticed = async { while !wanted(&profile().await) {} };
+        tokio::time::timeout(Duration::from_secs(5), noticed).await.expect("the server notices within a second");
+    };
+    printed(&user("role", &["--role", "admin"]));
+    until(|(_, reply)| reply["data"]["role"] == "admin").await;
+    let category = json!({ "name": "News" });
+    let made = async || server.call(Method::POST, "/blog_categories", &token, category.clone()).await.unwrap().0;
+    assert_eq!(made().await, 201);
+    printed(&user("disable", &[]));
+    until(|(status, _)| *status == 401).await;
+    assert!(server.log_in("ada@x.example").await.is_none());
+    refused(&user("reset-link", &[]), "disabled");
+    printed(&user("enable", &[]));
+    assert!(server.log_in("ada@x.example").await.is_some());
+}
+
+#[tokio::test]
 async fn a_flag_beats_the_environment_and_the_environment_the_file() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("settings.toml");

@@ -223,6 +223,7 @@ struct Webhook {
     created_at: Time,
     updated_at: Time,
     /// Null: deleted webhooks are not shown.
+    #[oai(nullable)]
     deleted_at: Option<Time>,
 }
 

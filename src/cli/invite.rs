@@ -5,13 +5,7 @@ use std::path::Path;
 use clap::Subcommand;
 use uuid::Uuid;
 
-use crate::{
-    config::Links,
-    db,
-    domain::inviting,
-    error::{Error, Result},
-    id::OrganisationId,
-};
+use crate::{config::Links, db, domain::inviting, error::Result, id::OrganisationId};
 
 #[derive(Subcommand)]
 pub enum Command {
@@ -32,9 +26,7 @@ pub enum Command {
 
 pub fn run(folder: &Path, command: Command) -> Result<()> {
     let Command::Link { organisation, email, role, links } = command;
-    if db::version(folder)? == 0 {
-        return Err(Error::bad_request(format!("there is no database in {}", folder.display())));
-    }
+    db::require(folder)?;
     let site = super::site(folder, &links)?;
     let link = db::write_once(folder, |tx| inviting::link(tx, &site, OrganisationId(organisation), &email, &role))?;
     super::print(&link)

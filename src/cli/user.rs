@@ -5,10 +5,12 @@ use std::path::Path;
 use clap::{Subcommand, ValueEnum};
 
 use crate::{
-    db,
+    config::Links,
+    db::{self, Tx},
     domain::{
-        PlatformRole,
+        self, PlatformRole,
         accounts::{self, New},
+        mailbox,
     },
     error::{Error, Result},
     secret,
@@ -33,6 +35,30 @@ pub enum Command {
         #[arg(long, default_value = "user")]
         role: Role,
     },
+    /// Print a link that sets an account's password; no mail is sent
+    ResetLink {
+        #[arg(long)]
+        email: String,
+        #[command(flatten)]
+        links: Links,
+    },
+    /// Change what an account may do on the whole server
+    Role {
+        #[arg(long)]
+        email: String,
+        #[arg(long)]
+        role: Role,
+    },
+    /// Disable an account: its sessions and sockets end, and nobody logs in to it
+    Disable {
+        #[arg(long)]
+        email: String,
+    },
+    /// Enable a disabled account
+    Enable {
+        #[arg(long)]
+        email: String,
+    },
 }
 
 #[derive(Clone, Copy, ValueEnum)]
@@ -42,14 +68,46 @@ pub enum Role {
     Superadmin,
 }
 
+impl From<Role> for PlatformRole {
+    fn from(role: Role) -> Self {
+        match role {
+            Role::User => PlatformRole::User,
+            Role::Admin => PlatformRole::Admin,
+            Role::Superadmin => PlatformRole::Superadmin,
+        }
+    }
+}
+
 pub fn run(folder: &Path, command: Command) -> Result<()> {
-    let Command::Create { email, username, password, password_stdin, role } = command;
-    let mut new = New::check(&email, username.as_deref(), "", "").map_err(Error::BadRequest)?;
-    new.role = match role {
-        Role::User => PlatformRole::User,
-        Role::Admin => PlatformRole::Admin,
-        Role::Superadmin => PlatformRole::Superadmin,
-    };
+    match command {
+        Command::Create { email, username, password, password_stdin, role } => {
+            let mut new = New::check(&email, username.as_deref(), "", "").map_err(Error::BadRequest)?;
+            new.role = role.into();
+            create(folder, &new, password, password_stdin)
+        }
+        Command::ResetLink { email, links } => {
+            db::require(folder)?;
+            let (site, email) = (super::site(folder, &links)?, address(&email)?);
+            super::print(&db::write_once(folder, |tx| mailbox::reset_link(tx, &site, &email))?)
+        }
+        Command::Role { email, role } => change(folder, &email, |tx, email| accounts::set_role(tx, email, role.into())),
+        Command::Disable { email } => change(folder, &email, |tx, email| accounts::set_active(tx, email, false)),
+        Command::Enable { email } => change(folder, &email, |tx, email| accounts::set_active(tx, email, true)),
+    }
+}
+
+fn address(email: &str) -> Result<String> {
+    domain::email_address(email).ok_or_else(|| Error::bad_request(format!("{email} is not an e-mail address")))
+}
+
+fn change(folder: &Path, email: &str, change: impl FnOnce(&mut Tx, &str) -> Result<()>) -> Result<()> {
+    db::require(folder)?;
+    let email = address(email)?;
+    db::write_once(folder, |tx| change(tx, &email))?;
+    super::print(&format!("changed {email}"))
+}
+
+fn create(folder: &Path, new: &New, password: Option<String>, password_stdin: bool) -> Result<()> {
     let password = match password {
         Some(password) => password,
         None if password_stdin => {
@@ -65,6 +123,6 @@ pub fn run(folder: &Path, command: Command) -> Result<()> {
     // Before the transaction: a running server must not wait for a hash.
     let hash = secret::hash_password(&password)?;
     db::make_folder(folder)?;
-    let id = db::write_once(folder, |tx| accounts::create_by_administrator(tx, &new, &hash))?;
+    let id = db::write_once(folder, |tx| accounts::create_by_administrator(tx, new, &hash))?;
     super::print(&format!("{id}  {}  {}", new.email, new.role.as_str()))
 }

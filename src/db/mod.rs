@@ -132,6 +132,14 @@ pub fn version(folder: &Path) -> Result<Version> {
     schema::version(&folder.join(FILE))
 }
 
+/// Fails where a command would make a database by mistake: in a folder that has none.
+pub fn require(folder: &Path) -> Result<()> {
+    match version(folder)? {
+        0 => Err(Error::bad_request(format!("there is no database in {}", folder.display()))),
+        _ => Ok(()),
+    }
+}
+
 /// Brings the database to the newest schema; returns the version before and after.
 pub fn migrate(folder: &Path) -> Result<(Version, Version)> {
     let _lock = lock(folder)?; // not under a running server

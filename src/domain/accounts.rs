@@ -223,6 +223,25 @@ pub fn create_by_administrator(tx: &mut Tx, new: &New, password_hash: &str) -> R
     Ok(id)
 }
 
+/// For the command line: gives the account of an address a role on the whole server.
+pub fn set_role(tx: &mut Tx, email: &str, role: PlatformRole) -> Result<()> {
+    let sql = "update users set role = ?2, updated_at = ?3 where email = ?1";
+    require_one(tx.prepare_cached(sql)?.execute((email, role.as_str(), Time::now()))?)
+}
+
+/// For the command line: disables an account, which ends what it has open, or enables it again.
+pub fn set_active(tx: &mut Tx, email: &str, is_active: bool) -> Result<()> {
+    let sql = "update users set is_active = ?2, updated_at = ?3 where email = ?1";
+    require_one(tx.prepare_cached(sql)?.execute((email, is_active, Time::now()))?)
+}
+
+fn require_one(changed: usize) -> Result<()> {
+    if changed == 1 { Ok(()) } else { Err(NO_ACCOUNT) }
+}
+
+/// What the command line answers to an address without an account.
+pub const NO_ACCOUNT: Error = Error::NotFound("Account");
+
 /// Writes down who was seen, gathered in memory since the last time.
 pub fn seen(tx: &mut Tx, seen: &[(UserId, Time)]) -> Result<()> {
     let mut update = tx.prepare_cached("update users set last_seen_at = ?2 where id = ?1")?;

@@ -30,6 +30,14 @@ pub fn request_reset(tx: &mut Tx, site: &Site, email: &str) -> Result<()> {
     outbox::queue(tx, site, mail::password_reset(site, email, &token))
 }
 
+/// For the command line: a link that sets a new password, without a mail.
+pub fn reset_link(tx: &mut Tx, site: &Site, email: &str) -> Result<String> {
+    let user = accounts::find_by_email(tx, email)?.ok_or(accounts::NO_ACCOUNT)?;
+    sessions::require_active(&user)?;
+    let token = one_time_tokens::issue(tx, user.id, Purpose::PasswordReset, site.reset_lifetime)?;
+    Ok(mail::reset_link(site, &token))
+}
+
 /// Mails a link that verifies the address. 422 when it is verified.
 pub fn request_verification(tx: &mut Tx, site: &Site, email: &str) -> Result<()> {
     match addressee(tx, email)? {

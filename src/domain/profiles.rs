@@ -48,7 +48,8 @@ pub fn check_avatar_url(text: &str) -> Result<String, String> {
     if text.is_empty() || is_address { Ok(text.to_owned()) } else { Err("avatar_url must be an http or https address".into()) }
 }
 
-/// 422 for what is too long or not of its form, and when the username is taken. Names in channels stay.
+/// 422 for what is too long or not of its form, and when the username is taken. Names in channels stay; the user's
+/// organisations are told.
 pub fn update(tx: &mut Tx, caller: Caller, edit: Edit) -> Result<User> {
     let edit = edit.check().map_err(Error::Invalid)?;
     if edit != Edit::default() {
@@ -60,8 +61,26 @@ pub fn update(tx: &mut Tx, caller: Caller, edit: Edit) -> Result<User> {
         )?
         .execute((caller.user, edit.username, edit.first_name, edit.last_name, edit.phone, edit.avatar_url, Time::now()))
         .or_conflict(|| Error::invalid("username already exists"))?;
+        let user = own(tx, caller)?;
+        announce(tx, &user)?;
     }
     own(tx, caller)
+}
+
+/// Tells the organisations that the user is a member of.
+fn announce(tx: &mut Tx, user: &User) -> Result<()> {
+    let memberships: Vec<(OrganisationId, String, String)> = tx
+        .prepare_cached(
+            "select m.organisation_id, r.name, m.status from organisation_members m
+               join organisations o on o.id = m.organisation_id join roles r on r.id = m.role_id
+             where m.user_id = ?1 and m.status <> 'deactivated' and o.deleted_at is null",
+        )?
+        .query_map([user.id], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))?
+        .collect::<rusqlite::Result<_>>()?;
+    for (organisation, role, status) in memberships {
+        members::announce(tx, organisation, user, "updated", &role, &status)?;
+    }
+    Ok(())
 }
 
 pub fn own(conn: &rusqlite::Connection, caller: Caller) -> Result<User> {

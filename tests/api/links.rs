@@ -320,6 +320,22 @@ mod profile {
     }
 
     #[tokio::test]
+    async fn a_change_is_told_to_the_organisations() {
+        let server = Server::start().await;
+        let (ada, grace, organisation) = server.ada_and_grace().await;
+        let mut socket = crate::socket::Socket::listening(&ada, &[&organisation]).await;
+        grace.patch("/profile", json!({ "first_name": "Grace", "last_name": "Hopper" })).await.expect(200);
+        let told = socket.on(&organisation).await;
+        assert_eq!(told["notification_type"], "member_update");
+        let data = &told["data"];
+        assert_eq!([&data["action"], &data["name"], &data["role"]], ["updated", "Grace Hopper", "member"]);
+        assert_eq!([&data["user_id"], &data["status"]], [&grace.user_id, "active"]);
+        grace.patch("/profile", json!({})).await.expect(200);
+        grace.patch("/profile", json!({ "first_name": "G." })).await.expect(200);
+        assert_eq!(socket.on(&organisation).await["data"]["name"], "G. Hopper", "an empty body tells nothing");
+    }
+
+    #[tokio::test]
     async fn what_is_refused_changes_nothing() {
         let server = Server::start().await;
         let ada = server.user("ada").await;

@@ -1,0 +1,114 @@
+//! Who may do what: every operation by every kind of caller, as `permissions.md` says; and that what a
+//! caller may not know of looks exactly like what does not exist.
+
+use std::collections::BTreeSet;
+
+use serde_json::Value;
+
+use crate::{
+    harness::{Client, Server, unknown_id},
+    operations::{Operation, operations},
+    scene::{ADMIN, CALLERS, OWNER, Scene, call, value_of},
+};
+
+struct Row {
+    operation: String,
+    /// JSON with `<names>` of the scene; empty for none.
+    body: String,
+    /// In the order of [`CALLERS`].
+    expected: Vec<u16>,
+}
+
+fn table() -> Vec<Row> {
+    let lines = include_str!("permissions.md").lines().filter(|line| line.starts_with("| `"));
+    lines
+        .map(|line| {
+            let mut cells = line.trim_matches('|').split('|').map(|cell| cell.trim().trim_matches('`').to_owned());
+            let (operation, body) = (cells.next().unwrap(), cells.next().unwrap());
+            let expected: Vec<u16> = cells.map(|cell| cell.parse().unwrap_or_else(|_| panic!("a status: {line}"))).collect();
+            assert_eq!(expected.len(), CALLERS.len(), "{line}");
+            Row { operation, body, expected }
+        })
+        .collect()
+}
+
+#[tokio::test]
+async fn every_operation_answers_each_caller_as_the_table_says() {
+    let scene = Scene::make().await;
+    let mut wrong = Vec::new();
+    for row in table() {
+        let operation = Operation::named(&row.operation);
+        let mut found = Vec::new();
+        let mut server = scene.server().await;
+        for (caller, client) in CALLERS.iter().zip(&scene.callers) {
+            let before = found.last().is_some_and(|status| *status < 300);
+            if operation.method != "GET" && before {
+                server.stop().await;
+                server = scene.server().await;
+            }
+            let client = Client { origin: server.origin.clone(), ..client.clone() };
+            let reply = call(&client, &operation, &scene.path(&operation.path), scene.body(&row.body)).await;
+            assert!(reply.status < 500, "{} as {caller}: {}", row.operation, reply.body);
+            found.push(reply.status);
+        }
+        server.stop().await;
+        if found != row.expected {
+            let differing: Vec<_> = CALLERS
+                .iter()
+                .zip(row.expected.iter().zip(&found))
+                .filter(|(_, (expected, found))| expected != found)
+                .map(|(caller, (expected, found))| format!("{caller}: {expected} expected, {found} found"))
+                .collect();
+            wrong.push(format!("{}: {}", row.operation, differing.join("; ")));
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+#[tokio::test]
+async fn every_operation_has_its_row() {
+    let server = Server::start().await;
+    let known: BTreeSet<_> = operations(&server).await.into_iter().map(|operation| operation.name()).collect();
+    let rows: Vec<_> = table().into_iter().map(|row| row.operation).collect();
+    let listed: BTreeSet<_> = rows.iter().cloned().collect();
+    assert_eq!(rows.len(), listed.len(), "one row for each");
+    assert_eq!(listed, known);
+}
+
+/// Whoever may do most in their own organisation learns nothing of another's, nor of what is hidden in their own.
+#[tokio::test]
+async fn what_one_may_not_know_of_looks_exactly_like_what_does_not_exist() {
+    let scene = Scene::make().await;
+    let server = scene.server().await;
+    let client = |caller: usize| Client { origin: server.origin.clone(), ..scene.callers[caller].clone() };
+    let mut compared = 0;
+    for row in table() {
+        let operation = Operation::named(&row.operation);
+        let fills = [(&scene.foreign, client(OWNER)), (&scene.private, client(ADMIN)), (&scene.direct, client(ADMIN))];
+        for (hidden, client) in fills {
+            for name in BTreeSet::from_iter(hidden.iter().map(|(name, _)| *name)) {
+                // A webhook's address and a channel's name are no identifiers; a session is its owner's alone.
+                if ["slug", "channel_name", "emoji", "invited"].contains(&name) {
+                    continue;
+                }
+                let own = scene.named(name);
+                let (path, body) = (scene.path(&operation.path), scene.body(&row.body));
+                let sent = body.as_ref().map(Value::to_string).unwrap_or_default();
+                if !path.contains(own) && !sent.contains(own) {
+                    continue;
+                }
+                let ask = async |id: &str| {
+                    let body = (!sent.is_empty()).then(|| serde_json::from_str(&sent.replace(own, id)).unwrap());
+                    let reply = call(&client, &operation, &path.replace(own, id), body).await;
+                    (reply.status, reply.body.to_string().replace(id, "<id>"))
+                };
+                let (known, unknown) = (ask(value_of(hidden, name)).await, ask(&unknown_id()).await);
+                assert_eq!(known, unknown, "{} with a hidden {name}", row.operation);
+                assert!((400..500).contains(&known.0), "{} with a hidden {name}: {}", row.operation, known.0);
+                compared += 1;
+            }
+        }
+    }
+    assert!(compared > 150, "only {compared} comparisons");
+    server.stop().await;
+}

@@ -1,0 +1,222 @@
+//! An organisation with one of everything and callers of every kind, made once and copied for each use.
+
+use serde_json::{Value, json};
+use tempfile::TempDir;
+
+use crate::{
+    harness::{Client, Reply, Server, text},
+    operations::Operation,
+};
+
+/// Who calls.
+pub const CALLERS: [&str; 10] =
+    ["anonymous", "outsider", "removed", "deactivated", "guest", "member", "insider", "admin", "owner", "superadmin"];
+pub const ADMIN: usize = 7;
+pub const OWNER: usize = 8;
+
+/// An organisation with one of everything, and one caller of each kind; and another organisation beside it.
+/// Made once, and copied for each call, so that no call meets the traces of another.
+pub struct Scene {
+    pub folder: TempDir,
+    /// In the order of [`CALLERS`].
+    pub callers: Vec<Client>,
+    /// What is named in the table: `<org>`, `<channel>`, …
+    own: Vec<(&'static str, String)>,
+    /// The same in the other organisation.
+    pub foreign: Vec<(&'static str, String)>,
+    /// The channel and message of a private channel of the organisation, which only the owner is in.
+    pub private: Vec<(&'static str, String)>,
+    /// The same of a direct message.
+    pub direct: Vec<(&'static str, String)>,
+}
+
+impl Scene {
+    pub async fn make() -> Scene {
+        let server = Server::start().await;
+        let owner = server.user("owner").await;
+        let org = owner.organisation("Engines").await;
+        let mut of_role = Vec::new();
+        for (name, role) in [
+            ("removed", "member"),
+            ("deactivated", "member"),
+            ("guest", "guest"),
+            ("member", "member"),
+            ("insider", "member"),
+            ("admin", "admin"),
+            ("target", "member"),
+        ] {
+            of_role.push(server.member(&owner, &org, name, role).await);
+        }
+        let [removed, deactivated, guest, member, insider, admin, target] = of_role.try_into().ok().unwrap();
+        let own = world(&owner, &insider, &target, &org, &[&removed, &deactivated]).await;
+        let id = |client: &Client| format!("/organisations/{org}/users/{}", client.user_id);
+        owner.delete(&id(&removed)).await.expect(200);
+        owner.put(&id(&deactivated), json!({ "status": "deactivated" })).await.expect(200);
+
+        let outsider = server.user("outsider").await;
+        let other = outsider.organisation("Looms").await;
+        let stranger = server.member(&outsider, &other, "stranger", "member").await;
+        let foreign = world(&outsider, &stranger, &stranger, &other, &[]).await;
+
+        let private = owner.private_channel(&org, "secrets", &[]).await;
+        let private = room(&owner, private).await;
+        let body = json!({ "user_ids": [target.user_id] });
+        let direct = owner.post(&format!("/organisations/{org}/dms"), body).await.expect(200)["data"]["channels_id"].take();
+        let direct = room(&owner, text(&direct)).await;
+
+        let superadmin = server.superadmin("superadmin").await;
+        let mut own = own;
+        for (name, value) in public_content(&superadmin).await {
+            own.push((name, value));
+        }
+        let callers = vec![server.anonymous(), outsider, removed, deactivated, guest, member, insider, admin, owner, superadmin];
+        let folder = server.end_and_keep().await;
+        Scene { folder, callers, own, foreign, private, direct }
+    }
+
+    /// A server on a copy of the scene; the callers' sessions are good there.
+    pub async fn server(&self) -> Server {
+        Server::on_copy_of(self.folder.path()).await
+    }
+
+    pub fn named(&self, name: &str) -> &str {
+        value_of(&self.own, name)
+    }
+
+    /// The path with the scene's identifiers in the places of its parameters.
+    pub fn path(&self, template: &str) -> String {
+        let names = parameters(template);
+        let mut names = names.iter();
+        let filled = template.split('/').map(|segment| match segment.starts_with('{') {
+            true => self.named(names.next().unwrap()),
+            false => segment,
+        });
+        let path = filled.collect::<Vec<_>>().join("/");
+        // What a query must have, where anything is required.
+        match template {
+            "/channels/{channelId}/user-exist" => format!("{path}?userId={}", self.named("user")),
+            "/webhooks/feed/{webhook_slug}" => format!("{path}?username=bot&event_name=build&message=done&status=success"),
+            "/organisations/{org}/search" => format!("{path}?q=engine"),
+            _ => path,
+        }
+    }
+
+    pub fn body(&self, template: &str) -> Option<Value> {
+        let mut filled = template.to_owned();
+        for (name, value) in &self.own {
+            filled = filled.replace(&format!("<{name}>"), value);
+        }
+        (!filled.is_empty()).then(|| serde_json::from_str(&filled).unwrap_or_else(|err| panic!("{filled}: {err}")))
+    }
+}
+
+pub fn value_of<'a>(names: &'a [(&'static str, String)], name: &str) -> &'a str {
+    let found = names.iter().find(|(known, _)| *known == name);
+    &found.unwrap_or_else(|| panic!("the scene has no {name}")).1
+}
+
+/// Which thing of the scene each parameter of a path names.
+fn parameters(template: &str) -> Vec<&'static str> {
+    let segments: Vec<_> = template.split('/').collect();
+    let kinds = segments.iter().enumerate().filter(|(_, segment)| segment.starts_with('{'));
+    kinds
+        .map(|(at, segment)| match (segments[at - 1], *segment) {
+            ("organisations", _) => "org",
+            ("channels", _) => "channel",
+            ("name", _) => "channel_name",
+            ("messages", _) => "message",
+            ("threads", "{channelId}" | "{channel_id}") => "channel",
+            ("threads", _) => "thread",
+            ("users", _) => "user",
+            ("roles", _) => "role",
+            ("reactions", _) => "emoji",
+            ("invite", _) => "invitation",
+            ("feed", _) => "slug",
+            ("history", _) => "webhook",
+            ("webhooks", _) => "channel",
+            ("blogs", _) => "blog",
+            ("blog_categories", _) => "category",
+            (_, "{webhook_id}") => "webhook",
+            _ => panic!("what does {segment} of {template} name?"),
+        })
+        .collect()
+}
+
+/// A channel `engines` with a message and a webhook, an invitation and a role of the organisation's own.
+async fn world(owner: &Client, insider: &Client, target: &Client, org: &str, more: &[&Client]) -> Vec<(&'static str, String)> {
+    let mut members = vec![insider];
+    if target.user_id != insider.user_id {
+        members.push(target);
+    }
+    members.extend(more);
+    let channel = owner.channel(org, "engines", &members).await;
+    let message = insider.say(&channel, "The engine has arrived").await;
+    owner.reply(&channel, &message, "At last").await;
+    let webhook = owner.post(&format!("/webhooks/{channel}"), json!({ "webhook_name": "builds" })).await.expect(201);
+    let invited = format!("invited-{}@example.org", &org[org.len() - 6..]);
+    let invitation =
+        owner.post("/invite", json!({ "org_id": org, "emails": [invited], "role": "member" })).await.expect(201);
+    let role = owner.post(&format!("/organisations/{org}/roles"), json!({ "name": "reviewer" })).await.expect(201);
+    let sessions = target.get(&format!("/users/{}/sessions", target.user_id)).await.expect(200);
+    vec![
+        ("org", org.to_owned()),
+        ("channel", channel),
+        ("channel_name", "engines".to_owned()),
+        ("message", message.clone()),
+        ("thread", message),
+        ("webhook", text(&webhook["data"]["id"])),
+        ("slug", text(&webhook["data"]["webhook_slug"])),
+        ("invitation", text(&invitation["data"]["invitations"][0]["id"])),
+        ("invited", invited),
+        ("role", text(&role["data"]["id"])),
+        ("user", target.user_id.clone()),
+        ("session", text(&sessions["data"][0]["id"])),
+        ("emoji", "tada".to_owned()),
+    ]
+}
+
+async fn room(owner: &Client, channel: String) -> Vec<(&'static str, String)> {
+    let message = owner.say(&channel, "Nobody else's engine").await;
+    vec![("channel", channel), ("message", message.clone()), ("thread", message)]
+}
+
+async fn public_content(superadmin: &Client) -> [(&'static str, String); 3] {
+    let category = async |name: &str| {
+        text(&superadmin.post("/blog_categories", json!({ "name": name })).await.expect(201)["data"]["id"])
+    };
+    let (used, unused) = (category("News").await, category("Olds").await);
+    superadmin.post("/blogs", json!({ "content": "# Engines\nAll of them", "category_id": used })).await.expect(201);
+    let blog = text(&superadmin.get("/blogs").await.expect(200)["data"][0]["id"]);
+    [("category", unused), ("used_category", used), ("blog", blog)]
+}
+
+/// A call with the token that the operation wants.
+pub async fn call(client: &Client, operation: &Operation, path: &str, body: Option<Value>) -> Reply {
+    let client = match operation.wants_notification_token {
+        // The caller's other token, in its own header.
+        true => {
+            let request = client.http.request(operation.method.parse().unwrap(), format!("{}/api/v1{path}", client.origin));
+            let request = if client.notification_token.is_empty() {
+                request
+            } else {
+                request.header("X-Notification-Token", &client.notification_token)
+            };
+            let request = if let Some(body) = &body { request.json(body) } else { request };
+            return Reply::of(request, &operation.name(), "").await;
+        }
+        false => client,
+    };
+    client.call(&operation.method, path, body).await
+}
+
+/// The copy is a whole one: nothing of the scene's server is left in a log beside the database.
+#[tokio::test]
+async fn a_copied_scene_is_whole() {
+    let scene = Scene::make().await;
+    assert!(!scene.folder.path().join("tidings.db-wal").exists());
+    let server = scene.server().await;
+    let owner = Client { origin: server.origin.clone(), ..scene.callers[OWNER].clone() };
+    let listed = owner.get(&format!("/channels/{}/messages", scene.named("channel"))).await.expect(200);
+    assert_eq!(listed["messages"][0]["id"], scene.named("message"));
+    server.stop().await;
+}

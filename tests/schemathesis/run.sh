@@ -1,0 +1,42 @@
+#!/bin/bash
+# Runs schemathesis over the OpenAPI document against the running server, with a fixed seed: once with
+# identifiers of its own making, once with those of records that exist, so that calls get somewhere.
+# Usage: run.sh TIDINGS_BINARY, with schemathesis of requirements.txt in the PATH.
+set -euo pipefail
+tidings=$(realpath "$1")
+here=$(cd "$(dirname "$0")" && pwd)
+scratch=$(mktemp -d)
+trap '[ -z "${server:-}" ] || kill "$server"; rm -rf "$scratch"' EXIT
+
+port=$(python3 -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])')
+export API=http://127.0.0.1:$port/api/v1 EMAIL=root@example.org PASSWORD="quiet harbour at dawn"
+export SCHEMATHESIS_HOOKS=hooks
+export PYTHONPATH=$here
+unset http_proxy https_proxy HTTP_PROXY HTTPS_PROXY
+
+"$tidings" user create --data-dir "$scratch/data" --email "$EMAIL" --username root --password "$PASSWORD" --role superadmin
+"$tidings" serve --data-dir "$scratch/data" --listen "127.0.0.1:$port" --rate-limit off --mail-url "file://$scratch/mail" \
+    >"$scratch/log" 2>&1 &
+server=$!
+for _ in $(seq 100); do
+    curl -sf "http://127.0.0.1:$port/health" >/dev/null && break
+    sleep 0.1
+done
+
+checks=not_a_server_error,response_schema_conformance,status_code_conformance,content_type_conformance,ignored_auth
+run() {
+    (cd "$scratch" && schemathesis "$@" run "$API/openapi.json" --url "$API" --seed 20260101 --max-examples "${EXAMPLES:-30}" \
+        --checks "$checks" --phases examples,coverage,fuzzing,stateful --suppress-health-check all --no-color \
+        --warnings off --request-timeout 20) || {
+        tail -n 40 "$scratch/log"
+        exit 1
+    }
+}
+
+run
+python3 "$here/seed.py" "$scratch/seeded.toml"
+run --config-file "$scratch/seeded.toml"
+if grep -n ERROR "$scratch/log"; then
+    echo "the server logged errors" >&2
+    exit 1
+fi

@@ -1,0 +1,101 @@
+"""Makes one of everything through the API, and writes schemathesis' configuration with the identifiers:
+otherwise nearly every call would end at "not found". What an operation destroys is of its own."""
+import json
+import os
+import sys
+import urllib.request
+
+API = os.environ["API"]
+TOKEN = None
+
+
+def call(method, path, body=None):
+    headers = {"Content-Type": "application/json"}
+    if TOKEN:
+        headers["Authorization"] = "Bearer " + TOKEN
+    data = None if body is None else json.dumps(body).encode()
+    request = urllib.request.Request(API + path, data, headers, method=method)
+    with urllib.request.urlopen(request, timeout=10) as answer:
+        text = answer.read()
+        return json.loads(text) if text else None
+
+
+def log_in(email, password):
+    return call("POST", "/auth/login", {"email": email, "password": password})["data"]
+
+
+def user(name):
+    email, password = f"{name}@example.org", "quiet harbour at dawn"
+    call("POST", "/auth/register", {"email": email, "password": password, "username": name})
+    return log_in(email, password)["user"]["id"]
+
+
+def world(name, others):
+    organisation = call("POST", "/organisations", {"name": name})["data"]["id"]
+    for other in others:
+        call("POST", f"/organisations/{organisation}/users", {"user_id": other, "role_Id": "member"})
+    body = {"organisation_id": organisation, "name": "engines", "userIds": others}
+    channel = call("POST", "/channels", body)["data"]["id"]
+    message = call("POST", f"/channels/{channel}/messages", {"content": "The engine has arrived"})["data"]["id"]
+    webhook = call("POST", f"/webhooks/{channel}", {"webhook_name": "builds"})["data"]
+    invited = {"org_id": organisation, "emails": [f"{name}-guest@example.org"]}
+    invitation = call("POST", "/invite", invited)["data"]["invitations"][0]["id"]
+    role = call("POST", f"/organisations/{organisation}/roles", {"name": "reviewer"})["data"]["id"]
+    return {
+        "organisation": organisation, "channel": channel, "channel_name": "engines", "message": message,
+        "webhook": webhook["id"], "slug": webhook["webhook_slug"], "invitation": invitation, "role": str(role),
+    }
+
+
+def public(name):
+    category = call("POST", "/blog_categories", {"name": name})["data"]["id"]
+    unused = call("POST", "/blog_categories", {"name": name + " again"})["data"]["id"]
+    call("POST", "/blogs", {"content": f"# {name}", "category_id": category})
+    return {"blog": call("GET", "/blogs")["data"][0]["id"], "category": unused}
+
+
+def kind(template, at):
+    """What a segment of a path names: the segment before it tells."""
+    before, segment = template[at - 1], template[at]
+    if segment == "{webhook_id}" or before == "history":
+        return "webhook"
+    if before == "threads":
+        return "channel" if "channel" in segment else "message"
+    return {
+        "organisations": "organisation", "channels": "channel", "name": "channel_name", "messages": "message",
+        "users": "user", "roles": "role", "reactions": "emoji", "invite": "invitation", "feed": "slug",
+        "webhooks": "channel", "blogs": "blog", "blog_categories": "category",
+    }[before]
+
+
+def destroys(method, path):
+    """Operations after which others would find nothing."""
+    return (
+        method == "DELETE" or path.endswith(("/owner", "/leave", "/archive", "/archive-channel"))
+        or (method == "PUT" and "/users/{" in path) or path.endswith("/change-status")
+    )
+
+
+def main(target):
+    global TOKEN
+    email, password = os.environ["EMAIL"], os.environ["PASSWORD"]
+    others = [user("grace"), user("joan")]
+    TOKEN = log_in(email, password)["access_token"]
+    kept = {**world("kept", others), **public("Kept"), "user": others[0], "emoji": "tada"}
+    lines = []
+    for path, methods in call("GET", "/openapi.json")["paths"].items():
+        template = path.split("/")
+        named = [at for at, segment in enumerate(template) if segment.startswith("{")]
+        for method in methods if named else []:
+            things = kept
+            if destroys(method.upper(), path):
+                name = f"{method}{path}".translate(str.maketrans("/{}_", "----"))[:60]
+                things = {**kept, **world(name, others), **public(name)}
+            values = {"path." + template[at][1:-1]: things[kind(template, at)] for at in named}
+            lines += ["[[operations]]", f"include-name = {json.dumps(method.upper() + ' ' + path)}", "[operations.parameters]"]
+            lines += [f"{json.dumps(name)} = {json.dumps(value)}" for name, value in values.items()] + [""]
+    with open(target, "w") as file:
+        file.write("\n".join(lines))
+
+
+main(sys.argv[1])
