@@ -10,8 +10,10 @@ use std::{
     thread::JoinHandle,
 };
 
+use ipnet::IpNet;
 use poem::{Request, http::header};
 use tokio::sync::{Notify, Semaphore, mpsc, watch};
+use url::Url;
 
 use crate::{
     config::Settings,
@@ -43,6 +45,8 @@ pub struct Inner {
     pub issuer: Option<Issuer>,
     pub limits: Limits,
     pub origins: Origins,
+    /// Who may tell the client's address.
+    pub trusted_proxies: Vec<IpNet>,
     /// Woken when a mail was queued.
     pub mail_due: Arc<Notify>,
     sessions: Arc<SessionCache>,
@@ -75,6 +79,7 @@ impl App {
             [] => None,
             ids => Some(Issuer::new(&settings.oidc_issuer, ids, &authorities)?),
         };
+        let origins = Origins::new(&settings.allowed_origin)?;
         db::make_folder(&settings.data_dir)?;
         let lock = db::lock(&settings.data_dir)?;
         let site = settings.site(Keys::derive(&db::secret_key(&settings.data_dir)?), links);
@@ -98,7 +103,8 @@ impl App {
             hub,
             mailer,
             issuer,
-            origins: Origins(settings.allowed_origin.clone()),
+            origins,
+            trusted_proxies: settings.trusted_proxy.clone(),
             mail_due,
             sessions,
             hashing: Semaphore::new(cores),
@@ -201,6 +207,18 @@ impl Inner {
 pub struct Origins(Vec<String>);
 
 impl Origins {
+    fn new(allowed: &[String]) -> Result<Origins> {
+        let one = |text: &String| match text.as_str() {
+            "*" => Ok(text.clone()),
+            _ => origin(text).ok_or_else(|| {
+                Error::bad_request(format!(
+                    "--allowed-origin {text}: * or an origin like https://chat.example.org:8443 is wanted"
+                ))
+            }),
+        };
+        allowed.iter().map(one).collect::<Result<_>>().map(Origins)
+    }
+
     /// Requests without an origin are no page's; the server's own pages have its host as theirs.
     pub fn allow(&self, req: &Request) -> bool {
         let Some(origin) = req.header(header::ORIGIN) else { return true };
@@ -212,8 +230,18 @@ impl Origins {
 
     /// Whether the setting names this origin.
     pub fn names(&self, origin: &str) -> bool {
-        self.0.iter().any(|allowed| allowed == "*" || allowed.trim_end_matches('/').eq_ignore_ascii_case(origin))
+        self.0.iter().any(|allowed| allowed == "*" || allowed.eq_ignore_ascii_case(origin))
     }
+}
+
+/// `scheme://host[:port]` as a browser sends it, without the scheme's own port.
+fn origin(text: &str) -> Option<String> {
+    let url = Url::parse(text).ok()?;
+    let host = url.host_str().filter(|host| !host.is_empty() && !host.contains('*'))?;
+    let port = url.port().map(|port| format!(":{port}")).unwrap_or_default();
+    let origin = format!("{}://{host}{port}", url.scheme());
+    let rest = url.as_str().strip_prefix(&origin)?; // a user's name, a path, a query or a fragment has no place
+    matches!(rest, "" | "/").then_some(origin)
 }
 
 /// Session to caller, bounded. A fill is dropped when anything was forgotten since its read began: a
@@ -260,5 +288,22 @@ impl SessionCache {
                 _ => {}
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_origin_is_compared_as_browsers_send_it() {
+        let named = |setting: &str, origin: &str| Origins::new(&[setting.to_owned()]).unwrap().names(origin);
+        assert!(named("https://Chat.example.org:443/", "https://chat.example.org"));
+        assert!(named("http://[::1]:3000", "http://[::1]:3000"));
+        assert!(named("tauri://localhost", "tauri://localhost"));
+        assert!(named("*", "null"));
+        assert!(!named("https://chat.example.org", "http://chat.example.org"));
+        assert!(!named("https://chat.example.org", "https://chat.example.org.evil.example"));
+        assert!(!named("https://chat.example.org", "https://chat.example.org:8443"));
     }
 }

@@ -2,14 +2,16 @@
 //! in that order of precedence. Nothing else reads the environment.
 
 use std::{
-    net::SocketAddr,
+    net::{IpAddr, SocketAddr},
     path::{Path, PathBuf},
     time::Duration,
 };
 
-use clap::{Args, Command, ValueEnum};
+use clap::{ArgAction, Args, Command, ValueEnum, builder::BoolishValueParser};
+use ipnet::IpNet;
 
 use crate::{
+    domain,
     error::{Error, Result},
     secret::Keys,
     site::{FeedAuth, Registration, Site},
@@ -65,6 +67,10 @@ pub struct Settings {
     #[arg(long, env = "TIDINGS_MAIL_FROM", default_value = "Tidings <tidings@localhost>", value_name = "ADDRESS")]
     pub mail_from: String,
 
+    /// Who is mailed what the contact form takes in
+    #[arg(long, env = "TIDINGS_CONTACT_TO", value_name = "ADDRESS", value_parser = email_address)]
+    pub contact_to: Option<String>,
+
     /// Whether requests, log-ins, mails and invitations are limited in rate
     #[arg(long, env = "TIDINGS_RATE_LIMIT", default_value = "on", value_name = "on|off")]
     pub rate_limit: Switch,
@@ -74,7 +80,8 @@ pub struct Settings {
     pub registration: Registration,
 
     /// Refuse log-in before the e-mail address is verified
-    #[arg(long, env = "TIDINGS_REQUIRE_VERIFIED_EMAIL")]
+    #[arg(long, env = "TIDINGS_REQUIRE_VERIFIED_EMAIL", default_value = "false", value_name = "true|false",
+        action = ArgAction::Set, num_args = 0..=1, default_missing_value = "true", value_parser = BoolishValueParser::new())]
     pub require_verified_email: bool,
 
     /// What feeding a webhook takes: its secret address alone, or a member's bearer, too
@@ -84,6 +91,10 @@ pub struct Settings {
     /// Origins of pages that may call the API and open sockets, or * [default: the server's own]
     #[arg(long, env = "TIDINGS_ALLOWED_ORIGIN", value_delimiter = ',', value_name = "ORIGIN")]
     pub allowed_origin: Vec<String>,
+
+    /// Networks of proxies that may tell the client's address in X-Forwarded-For, as in 10.0.0.0/8 [default: none]
+    #[arg(long, env = "TIDINGS_TRUSTED_PROXY", value_delimiter = ',', value_name = "CIDR", value_parser = network)]
+    pub trusted_proxy: Vec<IpNet>,
 
     /// How long a log-in lasts
     #[arg(long, env = "TIDINGS_SESSION_DAYS", default_value_t = 30, value_name = "DAYS", value_parser = clap::value_parser!(u32).range(1..=3650))]
@@ -153,6 +164,7 @@ impl Settings {
             reset_lifetime: MINUTE * self.password_reset_minutes,
             verification_lifetime: HOUR * self.verification_hours,
             event_retention: HOUR * self.event_retention_hours,
+            contact_to: self.contact_to.clone(),
             rate_limit: self.rate_limit == Switch::On,
         }
     }
@@ -166,6 +178,16 @@ impl Links {
         let web = self.web_url.as_deref().map_or(Ok(base.clone()), |url| origin("--web-url", url))?;
         Ok((base, web))
     }
+}
+
+fn email_address(text: &str) -> Result<String, String> {
+    domain::email_address(text).ok_or_else(|| "not an e-mail address".into())
+}
+
+/// A network, or one address.
+fn network(text: &str) -> Result<IpNet, String> {
+    let one = || text.parse::<IpAddr>().map(|address| address.to_canonical().into());
+    text.parse().or_else(|_| one()).map_err(|_| "a network like 10.0.0.0/8 or an address is wanted".into())
 }
 
 fn origin(flag: &str, text: &str) -> Result<String> {
@@ -186,7 +208,7 @@ pub fn with_file(mut command: Command) -> Result<Command> {
     let Some(file) = file else { return Ok(command) };
     let named = |err: &dyn std::fmt::Display| Error::bad_request(format!("the settings file {}: {err}", file.display()));
     let text = std::fs::read_to_string(file).map_err(|err| named(&err))?;
-    let table: toml::Table = text.parse().map_err(|err| named(&err))?;
+    let table: toml::Table = text.parse().map_err(|err| named(&broken(&text, &err)))?;
     for (key, value) in table {
         let known = |command: &Command| command.get_arguments().any(|arg| arg.get_id() == key.as_str() && key != "config");
         let value = as_text(&value).ok_or_else(|| named(&format!("{key}: a text, number, switch or list of texts is wanted")))?;
@@ -203,6 +225,12 @@ fn with_default(command: Command, key: &str, value: &str) -> Command {
     let known = command.get_arguments().any(|arg| arg.get_id() == key);
     let command = if known { command.mut_arg(key, |arg| arg.default_value(value.to_owned())) } else { command };
     command.mut_subcommands(|sub| with_default(sub, key, value))
+}
+
+/// The parser's own words draw the place over several lines.
+fn broken(text: &str, err: &toml::de::Error) -> String {
+    let before = err.span().and_then(|span| text.get(..span.start)).unwrap_or(text);
+    format!("line {}: {}", before.matches('\n').count() + 1, err.message().replace('\n', ", "))
 }
 
 fn as_text(value: &toml::Value) -> Option<String> {

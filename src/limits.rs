@@ -1,4 +1,4 @@
-//! Rates (decisions, section 11): requests of a session, of an address and to a feed, failed log-ins.
+//! Rates (decisions, section 11): requests of a session, an address and a slug, forms, failed log-ins.
 
 use std::{
     collections::HashMap,
@@ -20,10 +20,19 @@ const SESSION_RATE: u32 = 60;
 const SESSION_BURST: u32 = 120;
 const ADDRESS_RATE: u32 = 20;
 const SLUG_RATE: u32 = 20;
+/// Of one form, by one address, a minute.
+const FORM_RATE: u32 = 5;
 const MINUTE: Duration = Duration::from_secs(60);
 /// Failed log-ins a minute, for one address and account together, and for one address.
 const FAILURES_BY_ACCOUNT: u32 = 10;
 const FAILURES_BY_ADDRESS: u32 = 60;
+
+/// What anybody may send in; each has a rate of its own.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Form {
+    Contact,
+    Feedback,
+}
 
 /// None of them, when they are switched off.
 pub struct Limits(Option<Kept>);
@@ -31,8 +40,9 @@ pub struct Limits(Option<Kept>);
 struct Kept {
     sessions: DefaultKeyedRateLimiter<SessionId>,
     addresses: DefaultKeyedRateLimiter<IpAddr>,
-    /// By the SHA-256 of the slug.
+    /// Keyed by a hash: slugs are secrets, and as long as the caller likes.
     slugs: DefaultKeyedRateLimiter<[u8; 32]>,
+    forms: DefaultKeyedRateLimiter<(Form, IpAddr)>,
     failures: Mutex<HashMap<[u8; 32], (Instant, u32)>>,
 }
 
@@ -43,6 +53,7 @@ impl Limits {
             sessions: RateLimiter::keyed(Quota::per_second(rate(SESSION_RATE)).allow_burst(rate(SESSION_BURST))),
             addresses: RateLimiter::keyed(Quota::per_second(rate(ADDRESS_RATE))),
             slugs: RateLimiter::keyed(Quota::per_second(rate(SLUG_RATE))),
+            forms: RateLimiter::keyed(Quota::per_minute(rate(FORM_RATE))),
             failures: Mutex::default(),
         }))
     }
@@ -57,9 +68,14 @@ impl Limits {
         self.0.as_ref().map_or(Ok(()), |kept| check(&kept.addresses, &network(address)))
     }
 
-    /// A request to a webhook's feed.
+    /// A request that names a webhook's slug, whether there is such a one or not.
     pub fn slug(&self, slug: &str) -> Result<()> {
         self.0.as_ref().map_or(Ok(()), |kept| check(&kept.slugs, &secret::sha256(slug)))
+    }
+
+    /// A form that is sent in.
+    pub fn form(&self, form: Form, address: IpAddr) -> Result<()> {
+        self.0.as_ref().map_or(Ok(()), |kept| check(&kept.forms, &(form, network(address))))
     }
 
     /// Counts an attempt to log in as failed until [`Limits::logged_in`] takes it back: attempts that run
@@ -96,6 +112,7 @@ impl Limits {
         kept.sessions.retain_recent();
         kept.addresses.retain_recent();
         kept.slugs.retain_recent();
+        kept.forms.retain_recent();
         kept.failures.lock().expect("nothing panics while it holds this").retain(|_, (since, _)| since.elapsed() < MINUTE);
     }
 }
@@ -144,19 +161,32 @@ mod tests {
     }
 
     #[test]
-    fn a_slug_is_counted_apart_from_others() {
-        let limits = Limits::new(true);
-        let taken = (0..SLUG_RATE * 2).filter(|_| limits.slug("one").is_ok()).count();
-        assert!((SLUG_RATE as usize..SLUG_RATE as usize + 10).contains(&taken), "{taken}");
-        assert!(limits.slug("two").is_ok());
-    }
-
-    #[test]
     fn a_burst_is_taken_and_one_more_is_not() {
         let limits = Limits::new(true);
         let session = SessionId::new();
         let taken = (0..SESSION_BURST + 20).filter(|_| limits.session(session).is_ok()).count();
         assert!((SESSION_BURST as usize..SESSION_BURST as usize + 20).contains(&taken), "{taken}");
         assert!(Limits::new(false).session(session).is_ok());
+    }
+
+    #[test]
+    fn a_slug_has_a_rate_of_its_own() {
+        let limits = Limits::new(true);
+        let taken = (0..SLUG_RATE + 20).filter(|_| limits.slug("busy").is_ok()).count();
+        assert!((SLUG_RATE as usize..SLUG_RATE as usize + 20).contains(&taken), "{taken}");
+        limits.slug("quiet").unwrap();
+        assert!((0..100).all(|_| Limits::new(false).slug("busy").is_ok()));
+    }
+
+    #[test]
+    fn a_form_is_taken_five_times_a_minute_from_one_network() {
+        let limits = Limits::new(true);
+        let address = |text: &str| text.parse::<IpAddr>().unwrap();
+        for n in 1..=5 {
+            limits.form(Form::Contact, address(&format!("2001:db8::{n}"))).unwrap();
+        }
+        assert!(matches!(limits.form(Form::Contact, address("2001:db8::6")), Err(Error::TooMany(1..=60))));
+        limits.form(Form::Contact, address("2001:db8:0:1::1")).unwrap();
+        limits.form(Form::Feedback, address("2001:db8::6")).unwrap();
     }
 }

@@ -80,8 +80,11 @@ fn site(folder: &Path, links: &Links) -> Result<Site> {
     Ok(settings.site(Keys::derive(&db::secret_key(folder)?), links))
 }
 
-/// Prints a line; a reader that went away (`| head`) is no failure of ours to report twice.
+/// Prints a line; a reader that went away (`| head`) is no failure.
 fn print(text: &str) -> Result<()> {
-    use std::io::Write;
-    writeln!(std::io::stdout(), "{text}").map_err(Error::internal)
+    use std::io::{ErrorKind, Write};
+    match writeln!(std::io::stdout(), "{text}") {
+        Err(err) if err.kind() != ErrorKind::BrokenPipe => Err(Error::internal(err)),
+        _ => Ok(()),
+    }
 }

@@ -7,7 +7,7 @@ use tokio::{
 };
 
 use crate::{
-    harness::{Client, Server, unknown_id},
+    harness::{Client, Reply, Server, unknown_id},
     socket::Socket,
 };
 
@@ -169,4 +169,40 @@ async fn failed_log_ins_are_limited_and_lock_nobody_out() {
     assert!(refused.headers.contains_key("retry-after"));
     refused.expect(429);
     guess("other@example.org", "wrong horse battery").await.expect(401);
+}
+
+#[tokio::test]
+async fn behind_a_proxy_failed_log_ins_count_by_the_clients_address() {
+    let server = Server::with(|settings| {
+        settings.rate_limit = tidings::config::Switch::On;
+        settings.trusted_proxy = vec!["127.0.0.0/8".parse().unwrap()];
+    })
+    .await;
+    server.register("ada").await;
+    let guess = async |forwarded: String| {
+        let body = json!({ "email": "ada@example.org", "password": "wrong horse battery" });
+        let request = server.anonymous().request("POST", "/api/v1/auth/login").json(&body);
+        Reply::of(request.header("x-forwarded-for", forwarded), "POST /auth/login", "").await
+    };
+    for n in 0..10 {
+        guess(format!("198.51.100.{n}, 203.0.113.1")).await.expect(401); // whatever the client itself claims
+    }
+    guess("203.0.113.1".into()).await.expect(429);
+    guess("203.0.113.2".into()).await.expect(401);
+    guess("203.0.113.1, 203.0.113.2, 127.0.0.9".into()).await.expect(401);
+}
+
+#[tokio::test]
+async fn without_a_trusted_proxy_nobody_tells_another_address() {
+    let server = Server::with(|settings| settings.rate_limit = tidings::config::Switch::On).await;
+    server.register("ada").await;
+    let guess = async |n: u32| {
+        let body = json!({ "email": "ada@example.org", "password": "wrong horse battery" });
+        let request = server.anonymous().request("POST", "/api/v1/auth/login").json(&body);
+        Reply::of(request.header("x-forwarded-for", format!("203.0.113.{n}")), "POST /auth/login", "").await
+    };
+    for n in 0..10 {
+        guess(n).await.expect(401);
+    }
+    guess(10).await.expect(429);
 }
