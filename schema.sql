@@ -294,6 +294,7 @@ create index events_by_message on events (message_n) where message_n is not null
 create table mails (
     id          blob primary key check (length(id) = 16),
     recipient   text not null,
+    is_notice   integer not null check (is_notice in (0, 1)), -- not counted in the recipient's hourly limit
     sealed      blob,                                         -- encrypted; null once sent or given up
     created_at  integer not null,
     due_at      integer,                                      -- null once sent or given up; a lease while being sent
@@ -303,7 +304,7 @@ create table mails (
 ) strict, without rowid;
 create index mails_due on mails (due_at) where due_at is not null;
 create index mails_done on mails (created_at) where due_at is null;
-create index mails_by_recipient on mails (recipient, created_at);
+create index mails_by_recipient on mails (recipient, created_at) where not is_notice;
 
 
 -- Webhooks -------------------------------------------------------------------------------------
@@ -372,12 +373,13 @@ create table blogs (
     content     text not null,
     category_id blob not null references blog_categories (id),
     image_url   text not null default '',
+    folded      text not null,                                -- title and content without case, for the search
     author_id   blob not null references users (id),
     created_at  integer not null,
     updated_at  integer not null
 ) strict, without rowid;
-create index blogs_newest on blogs (created_at desc);
-create index blogs_by_category on blogs (category_id, created_at desc);
+create index blogs_newest on blogs (created_at desc, id desc);
+create index blogs_by_category on blogs (category_id, created_at desc, id desc);
 
 create table blog_feedback (
     id         blob primary key check (length(id) = 16),
@@ -394,7 +396,7 @@ create table testimonials (
     content      text not null,
     created_at   integer not null
 ) strict, without rowid;
-create index testimonials_newest on testimonials (created_at desc);
+create index testimonials_newest on testimonials (created_at desc, id desc);
 
 create table contacts (
     id           blob primary key check (length(id) = 16),
@@ -404,3 +406,4 @@ create table contacts (
     message      text not null,
     created_at   integer not null
 ) strict, without rowid;
+create index contacts_newest on contacts (created_at desc, id desc);

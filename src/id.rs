@@ -52,6 +52,7 @@ id!(
     /// An event that a webhook takes in or gives out: `callback_id`.
     CallbackId,
     BlogId,
+    FeedbackId,
     CategoryId,
     TestimonialId,
     ContactId,

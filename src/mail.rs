@@ -30,7 +30,10 @@ pub struct Mail {
     text: String,
     /// The words on its button, and the one link.
     link: Option<(String, String)>,
-    /// Tells of a change to the account: never dropped by a limit.
+    /// Whom an answer reaches, when not the sender.
+    reply_to: Option<String>,
+    /// Tells of a change to the account, or goes to the server's own people: neither dropped by the limit of a
+    /// recipient's mails, nor counted in it, so that strangers can't use it up.
     pub is_notice: bool,
     /// Comes from somebody else than its reader, who is told how to stop it (RFC 2369).
     is_unasked: bool,
@@ -42,6 +45,7 @@ fn with_link(to: &str, subject: &str, text: &str, button: &str, link: String) ->
         subject: subject.into(),
         text: text.into(),
         link: Some((button.into(), link)),
+        reply_to: None,
         is_notice: false,
         is_unasked: false,
     }
@@ -106,6 +110,19 @@ pub fn password_changed(to: &str) -> Mail {
         text: "The password of your account was changed, and all other sessions were ended. If it was not you, reset your password at once."
             .into(),
         link: None,
+        reply_to: None,
+        is_notice: true,
+    }
+}
+
+/// What the contact form took in, cleaned.
+pub fn contact(to: &str, name: &str, reply_to: Option<String>, text: String) -> Mail {
+    Mail {
+        to: to.into(),
+        subject: format!("{} wrote to you", if name.is_empty() { "Somebody" } else { name }),
+        text,
+        link: None,
+        reply_to,
         is_notice: true,
         is_unasked: false,
     }
@@ -127,7 +144,7 @@ impl Mail {
         format!(
             "<!doctype html><html lang=\"en\"><body><h1>{}</h1><p>{}</p>{button}</body></html>",
             escape(&self.subject),
-            escape(&self.text)
+            escape(&self.text).replace('\n', "<br>")
         )
     }
 
@@ -136,6 +153,9 @@ impl Mail {
         let mut builder = Message::builder();
         if self.is_unasked {
             builder = builder.header(ListUnsubscribe(format!("<mailto:{}?subject=unsubscribe>", from.email)));
+        }
+        if let Some(address) = &self.reply_to {
+            builder = builder.reply_to(Mailbox::new(None, address.parse().map_err(Error::internal)?));
         }
         builder
             .message_id(Some(format!("<{id}@{domain}>"))) // the same at a second attempt: receivers drop the double

@@ -6,7 +6,7 @@ use futures_util::FutureExt;
 use poem::{
     Endpoint, IntoResponse, Request, Response,
     error::{MethodNotAllowedError, NotFoundError},
-    http::{HeaderValue, StatusCode, header},
+    http::{HeaderValue, header},
 };
 use poem_openapi::{
     ApiResponse, Object,
@@ -89,6 +89,30 @@ pub enum Made {
     Created(Json<Plain>),
 }
 
+/// Testimonials have an envelope without the HTTP status.
+#[derive(Object)]
+pub struct Uncoded<T: Type + ParseFromJSON + ToJSON> {
+    /// `success`
+    status: String,
+    /// What happened, for a person to read.
+    message: String,
+    data: T,
+}
+
+#[derive(ApiResponse)]
+pub enum UncodedSuccess<T: Type + ParseFromJSON + ToJSON> {
+    /// Done.
+    #[oai(status = 200)]
+    Ok(Json<Uncoded<T>>),
+}
+
+#[derive(ApiResponse)]
+pub enum UncodedCreated<T: Type + ParseFromJSON + ToJSON> {
+    /// Made.
+    #[oai(status = 201)]
+    Created(Json<Uncoded<T>>),
+}
+
 #[derive(ApiResponse)]
 pub enum Gone {
     /// Done; there is no body.
@@ -128,14 +152,19 @@ pub fn made(message: &str) -> Made {
     Made::Created(plain(201, message))
 }
 
+pub fn uncoded<T: Type + ParseFromJSON + ToJSON>(message: &str, data: T) -> Json<Uncoded<T>> {
+    Json(Uncoded { status: "success".into(), message: message.into(), data })
+}
+
 /// The body of every failure.
 #[derive(Object)]
 #[oai(rename = "Failure")]
 struct ErrorBody {
     /// `error`
     status: String,
-    /// The HTTP status.
-    status_code: u16,
+    /// The HTTP status; left out in testimonials.
+    #[oai(skip_serializing_if_is_none)]
+    status_code: Option<u16>,
     /// What went wrong, for a person to read.
     message: String,
     /// The same as `message`.
@@ -270,6 +299,11 @@ fn lists_errors(path: &str) -> bool {
     matches!(parts.as_slice(), ["threads", ..] | ["organisations", _, "users" | "metrics" | "invites", ..])
 }
 
+/// Testimonials answer without `status_code`, failures, too.
+fn has_status_code(path: &str) -> bool {
+    path.split('/').nth(1) != Some("testimonials")
+}
+
 /// The answer to a failure below `/api/v1`; `path` is relative to that.
 pub fn failure(err: poem::Error, path: &str) -> Response {
     let as_list = lists_errors(path);
@@ -280,8 +314,10 @@ pub fn failure(err: poem::Error, path: &str) -> Response {
         tracing::error!(%request, err = failure.detail(), "request failed");
     }
     let message = failure.to_string();
-    let (error, errors) = if as_list { (None, Some(vec![message.clone()])) } else { (Some(message.clone()), None) };
-    let mut response = body(status, message, error, errors);
+    let (error, errors) = if lists_errors(path) { (None, Some(vec![message.clone()])) } else { (Some(message.clone()), None) };
+    let status_code = has_status_code(path).then_some(status.as_u16());
+    let body = ErrorBody { status: "error".into(), status_code, message, error, errors };
+    let mut response = Json(body).with_status(status).into_response();
     let headers = response.headers_mut();
     match failure {
         Error::TooMany(seconds) => _ = headers.insert(header::RETRY_AFTER, seconds.into()),
@@ -295,11 +331,6 @@ pub fn failure(err: poem::Error, path: &str) -> Response {
         headers.insert("x-request-id", id);
     }
     response
-}
-
-fn body(status: StatusCode, message: String, error: Option<String>, errors: Option<Vec<String>>) -> Response {
-    let body = ErrorBody { status: "error".into(), status_code: status.as_u16(), message, error, errors };
-    Json(body).with_status(status).into_response()
 }
 
 /// The framework's failures in our words and statuses.

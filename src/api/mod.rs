@@ -2,8 +2,11 @@
 
 mod accounts;
 pub mod auth;
+mod blogs;
 mod body;
+mod categories;
 mod channels;
+mod contact;
 mod envelope;
 mod feeds;
 mod invitations;
@@ -13,6 +16,7 @@ mod messages;
 mod organisations;
 mod profile;
 mod roles;
+mod testimonials;
 mod threads;
 mod tokens;
 mod webhooks;
@@ -57,40 +61,27 @@ enum Tag {
     Webhooks,
     /// Tokens and the set-up of live push
     Realtime,
+    /// Blog posts, their categories, feedback
+    Blogs,
+    /// What users say of their work with the server
+    Testimonials,
+    /// The contact form
+    Contact,
 }
 
-type Api = (
-    accounts::Api,
-    mailbox::Api,
-    profile::Api,
-    organisations::Api,
-    members::Api,
-    roles::Api,
-    invitations::Api,
-    channels::Api,
-    messages::Api,
-    threads::Api,
-    webhooks::Api,
-    feeds::Api,
-    tokens::Api,
-);
+/// In groups, as the framework takes tuples of sixteen at the most.
+type Api = (People, Talk, Public);
+type People =
+    (accounts::Api, mailbox::Api, profile::Api, organisations::Api, members::Api, roles::Api, invitations::Api, tokens::Api);
+type Talk = (channels::Api, messages::Api, threads::Api, webhooks::Api, feeds::Api);
+type Public = (blogs::Api, categories::Api, testimonials::Api, contact::Api);
 
 fn service() -> OpenApiService<Api, ()> {
-    let apis = (
-        accounts::Api,
-        mailbox::Api,
-        profile::Api,
-        organisations::Api,
-        members::Api,
-        roles::Api,
-        invitations::Api,
-        channels::Api,
-        messages::Api,
-        threads::Api,
-        webhooks::Api,
-        feeds::Api,
-        tokens::Api,
-    );
+    let people =
+        (accounts::Api, mailbox::Api, profile::Api, organisations::Api, members::Api, roles::Api, invitations::Api, tokens::Api);
+    let talk = (channels::Api, messages::Api, threads::Api, webhooks::Api, feeds::Api);
+    let public = (blogs::Api, categories::Api, testimonials::Api, contact::Api);
+    let apis = (people, talk, public);
     OpenApiService::new(apis, "Tidings", env!("CARGO_PKG_VERSION"))
         .description(include_str!("description.md"))
         .license(poem_openapi::LicenseObject::new("MIT OR Apache-2.0"))

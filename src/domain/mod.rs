@@ -6,8 +6,11 @@
 pub mod acceptance;
 pub mod accounts;
 pub mod attempts;
+pub mod blogs;
+pub mod categories;
 pub mod channel_members;
 pub mod channels;
+pub mod contacts;
 pub mod events;
 pub mod feeds;
 pub mod identities;
@@ -27,10 +30,14 @@ pub mod reading;
 pub mod roles;
 pub mod sessions;
 pub mod streams;
+pub mod testimonials;
 pub mod threads;
 pub mod webhooks;
 
-use crate::id::{SessionId, UserId};
+use crate::{
+    error::Error,
+    id::{SessionId, UserId},
+};
 
 /// What an account may do on the whole server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -69,6 +76,13 @@ pub struct Caller {
     pub role: PlatformRole,
 }
 
+impl Caller {
+    /// 403 below the role.
+    pub fn require(self, role: PlatformRole) -> Result<(), Error> {
+        if self.role >= role { Ok(()) } else { Err(Error::Forbidden("You do not have permission to do this")) }
+    }
+}
+
 /// What `text` is without surrounding white space, if it has at most `max` characters.
 fn trimmed<'a>(text: &'a str, field: &str, max: usize) -> Result<&'a str, String> {
     let text = text.trim();
@@ -92,6 +106,14 @@ fn web_address(text: &str, field: &str) -> Result<url::Url, String> {
         return Err(format!("{field} must not hold a user name or a password"));
     }
     Ok(url)
+}
+
+/// [`one_line`] that is not empty.
+fn required<'a>(text: &'a str, field: &str, max: usize) -> Result<&'a str, String> {
+    match one_line(text, field, max)? {
+        "" => Err(format!("{field} must not be empty")),
+        text => Ok(text),
+    }
 }
 
 /// The address in lower case, if it is one (RFC 5321, as far as mail servers follow it).

@@ -39,7 +39,7 @@ pub fn queue(tx: &mut Tx, site: &Site, mail: Mail) -> Result<()> {
     let now = Time::now();
     if site.rate_limit && !mail.is_notice {
         let recent: i64 = tx
-            .prepare_cached("select count(*) from mails where recipient = ?1 and created_at > ?2")?
+            .prepare_cached("select count(*) from mails where recipient = ?1 and created_at > ?2 and not is_notice")?
             .query_row((&mail.to, now - Duration::from_secs(3600)), |row| row.get(0))?;
         if recent >= PER_HOUR {
             tracing::info!("a mail was dropped: its recipient had {PER_HOUR} within an hour");
@@ -47,12 +47,10 @@ pub fn queue(tx: &mut Tx, site: &Site, mail: Mail) -> Result<()> {
         }
     }
     let text = serde_json::to_string(&mail).map_err(Error::internal)?;
-    tx.prepare_cached("insert into mails (id, recipient, sealed, created_at, due_at) values (?1, ?2, ?3, ?4, ?4)")?.execute((
-        MailId::new(),
-        &mail.to,
-        site.keys.seal(&text),
-        now,
-    ))?;
+    tx.prepare_cached(
+        "insert into mails (id, recipient, is_notice, sealed, created_at, due_at) values (?1, ?2, ?3, ?4, ?5, ?5)",
+    )?
+    .execute((MailId::new(), &mail.to, mail.is_notice, site.keys.seal(&text), now))?;
     tx.then(Effect::MailQueued);
     Ok(())
 }

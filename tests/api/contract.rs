@@ -7,22 +7,8 @@ use serde_json::{Value, json};
 use crate::harness::{Server, unknown_id};
 
 /// What is still to be built. A row that is built leaves this list; none comes back.
-const NOT_YET: &[&str] = &[
-    "GET /organisations/{organisation_id}/user-not-channels",
-    "GET /organisations/{organisation_id}/channels/archived",
-    "POST /blogs",
-    "GET /blogs",
-    "GET /blogs/{blogId}",
-    "DELETE /blogs/{blogId}",
-    "POST /blog_categories",
-    "GET /blog_categories",
-    "GET /blog_categories/{categoryId}",
-    "DELETE /blog_categories/{categoryId}",
-    "POST /blogs/feedback",
-    "POST /testimonials",
-    "GET /testimonials",
-    "POST /contact",
-];
+const NOT_YET: &[&str] =
+    &["GET /organisations/{organisation_id}/user-not-channels", "GET /organisations/{organisation_id}/channels/archived"];
 
 struct Row {
     method: String,

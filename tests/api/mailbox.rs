@@ -7,7 +7,10 @@ use crate::harness::Server;
 pub struct Mail {
     pub to: String,
     pub subject: String,
+    pub reply_to: String,
     pub text: String,
+    /// The whole of it.
+    pub raw: String,
 }
 
 impl Mail {
@@ -56,7 +59,8 @@ fn parse(raw: &str) -> Mail {
     let (part_head, text) = part.split_once("\r\n\r\n").expect("a part has a head");
     let text = text.split("\r\n--").next().unwrap_or_default();
     let quoted = part_head.contains("quoted-printable");
-    Mail { to: header("To"), subject: header("Subject"), text: if quoted { unquote(text) } else { text.to_owned() } }
+    let text = if quoted { unquote(text) } else { text.to_owned() };
+    Mail { to: header("To"), subject: header("Subject"), reply_to: header("Reply-To"), text, raw: raw.to_owned() }
 }
 
 /// Quoted-printable (RFC 2045), for ASCII.

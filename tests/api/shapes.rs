@@ -55,6 +55,10 @@ pub const WEBHOOK: &str = "id:uuid event_name:text webhook_name:text status:text
     channel_id:uuid created_at:time updated_at:time deleted_at:time? feed_url:text";
 pub const ATTEMPT: &str = "id:uuid webhook_id:uuid callback_id:uuid status_code:text action_type:text retries:text attempted:time
     direction:text latency_ms:int error:text response:text";
+pub const BLOG: &str = "id:uuid title:text content:text category_id:uuid image_url:text author_id:uuid created_at:time
+    updated_at:time";
+pub const CATEGORY: &str = "id:uuid name:text created_at:time updated_at:time";
+pub const TESTIMONIAL: &str = "id:uuid user_id:uuid company_name:text image_url:text name:text content:text created_at:time";
 
 /// The bare message object that is pushed.
 pub const PUSHED_MESSAGE: &str = "type:text id:uuid thread_id:uuid channel_id:uuid channels_id:uuid org_id:uuid user_id:uuid
@@ -112,7 +116,11 @@ fn is_time(text: &str) -> bool {
 pub fn assert_failure(what: &str, status: u16, body: &Value) {
     let has = |field: &str| body.get(field).is_some();
     assert_eq!(body["status"], "error", "{what}: {body:#}");
-    assert_eq!(body["status_code"], status, "{what}: {body:#}");
+    if what.contains(" /testimonials") {
+        assert!(!has("status_code"), "{what}: {body:#}");
+    } else {
+        assert_eq!(body["status_code"], status, "{what}: {body:#}");
+    }
     assert!(body["message"].as_str().is_some_and(|message| !message.is_empty()), "{what}: {body:#}");
     if lists_errors(what) {
         let errors = body["errors"].as_array().unwrap_or_else(|| panic!("{what}: no list of errors: {body:#}"));

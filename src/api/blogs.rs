@@ -1,0 +1,148 @@
+//! Blog posts and the feedback on them.
+
+use poem::web::Data;
+use poem_openapi::{
+    Object, OpenApi,
+    param::{Path, Query},
+};
+
+use super::{
+    Tag,
+    auth::{Bearer, Visitor},
+    body::{Body, Text, example},
+    envelope::{Done, Gone, Made, Success, done, made, ok},
+    page,
+};
+use crate::{
+    app::App,
+    domain::blogs,
+    error::Result,
+    id::{BlogId, CategoryId, UserId},
+    limits::Form,
+    time::Time,
+};
+
+/// Blog posts on a page.
+const PAGE: u32 = 100;
+const LARGEST_PAGE: u32 = 100;
+
+pub struct Api;
+
+#[OpenApi]
+impl Api {
+    /// Write a blog post
+    ///
+    /// For administrators of the server.
+    #[oai(path = "/blogs", method = "post", tag = "Tag::Blogs")]
+    async fn create(&self, caller: Bearer, app: Data<&App>, body: Body<NewBlog>) -> Result<Made> {
+        let NewBlog { content, category_id, title, image_url } = body.0;
+        let new = blogs::New {
+            title: title.unwrap_or_default().0,
+            content: content.0,
+            category: category_id,
+            image_url: image_url.unwrap_or_default().0,
+        };
+        app.db.write_sized(body.1, move |tx| blogs::create(tx, caller.0, new)).await?;
+        Ok(made("Blog created successfully."))
+    }
+
+    /// List blog posts
+    ///
+    /// Newest first.
+    #[oai(path = "/blogs", method = "get", tag = "Tag::Blogs")]
+    async fn list(
+        &self,
+        _visitor: Visitor,
+        app: Data<&App>,
+        /// Only posts with this text in title or content, without regard to case. Every character stands for itself.
+        search: Query<Option<Text>>,
+        /// Only posts of this category.
+        category: Query<Option<CategoryId>>,
+        /// From 1; default 1.
+        page: Query<Option<u32>>,
+        /// Up to 100; default 100.
+        limit: Query<Option<u64>>,
+    ) -> Result<Success<Vec<Blog>>> {
+        let page = self::page(*page, *limit, PAGE, LARGEST_PAGE)?;
+        let search = search.0.unwrap_or_default();
+        let listed = app.db.read(|conn| blogs::list(conn, &search, *category, page))?;
+        Ok(ok("Blogs retrieved successfully.", listed.into_iter().map(Blog::from).collect()))
+    }
+
+    /// Read a blog post
+    #[oai(path = "/blogs/:blogId", method = "get", tag = "Tag::Blogs")]
+    async fn get(&self, _visitor: Visitor, app: Data<&App>, #[oai(name = "blogId")] id: Path<BlogId>) -> Result<Success<Blog>> {
+        let found = app.db.read(|conn| blogs::get(conn, *id))?;
+        Ok(ok("Blog post retrieved successfully.", Blog::from(found)))
+    }
+
+    /// Delete a blog post
+    ///
+    /// With its feedback. For administrators of the server.
+    #[oai(path = "/blogs/:blogId", method = "delete", tag = "Tag::Blogs")]
+    async fn delete(&self, caller: Bearer, app: Data<&App>, #[oai(name = "blogId")] id: Path<BlogId>) -> Result<Gone> {
+        app.db.write(move |tx| blogs::delete(tx, caller.0, *id)).await?;
+        Ok(Gone::NoContent)
+    }
+
+    /// Say whether a blog post was liked
+    ///
+    /// Needs no account. 5 a minute from one address.
+    #[oai(path = "/blogs/feedback", method = "post", tag = "Tag::Blogs")]
+    async fn add_feedback(&self, visitor: Visitor, app: Data<&App>, body: Body<Feedback>) -> Result<Done> {
+        app.limits.form(Form::Feedback, visitor.address)?;
+        let Feedback { blog_id, feedback } = body.0;
+        app.db.write(move |tx| blogs::add_feedback(tx, blog_id, feedback)).await?;
+        Ok(done("Blog feedback submitted successfully."))
+    }
+}
+
+#[derive(Object)]
+#[oai(example)]
+struct NewBlog {
+    /// 1 to 200,000 characters, usually Markdown. Not cleaned: whoever shows it does that.
+    content: Text,
+    category_id: CategoryId,
+    /// Up to 120 characters; the content's first Markdown heading or first line when left out.
+    title: Option<Text>,
+    /// An http or https address of up to 2,000 characters.
+    image_url: Option<Text>,
+}
+example!(NewBlog, { "content": "# Engines that weave\n\nAlgebra, like leaves and flowers.", "category_id": "01900000-0000-7000-8000-0000000000ca" });
+
+#[derive(Object)]
+#[oai(example)]
+struct Feedback {
+    blog_id: BlogId,
+    /// Whether it was liked.
+    feedback: bool,
+}
+example!(Feedback, { "blog_id": "01900000-0000-7000-8000-0000000000b1", "feedback": true });
+
+#[derive(Object)]
+struct Blog {
+    id: BlogId,
+    title: String,
+    content: String,
+    category_id: CategoryId,
+    /// Empty when there is none.
+    image_url: String,
+    author_id: UserId,
+    created_at: Time,
+    updated_at: Time,
+}
+
+impl From<blogs::Blog> for Blog {
+    fn from(blog: blogs::Blog) -> Self {
+        Blog {
+            id: blog.id,
+            title: blog.title,
+            content: blog.content,
+            category_id: blog.category,
+            image_url: blog.image_url,
+            author_id: blog.author,
+            created_at: blog.created_at,
+            updated_at: blog.updated_at,
+        }
+    }
+}

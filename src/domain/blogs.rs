@@ -1,0 +1,181 @@
+//! Blog posts: written by the server's administrators, read by anybody.
+
+use rusqlite::{Connection, OptionalExtension, Row};
+
+use crate::{
+    db::Tx,
+    domain::{self, Caller, PlatformRole, categories, members::Page},
+    error::{Error, Result},
+    id::{BlogId, CategoryId, FeedbackId, UserId},
+    time::Time,
+};
+
+const CONTENT_MAX: usize = 200_000;
+const TITLE_MAX: usize = 120;
+const IMAGE_URL_MAX: usize = 2000;
+
+#[derive(Clone, Debug)]
+pub struct Blog {
+    pub id: BlogId,
+    pub title: String,
+    pub content: String,
+    pub category: CategoryId,
+    pub image_url: String,
+    pub author: UserId,
+    pub created_at: Time,
+    pub updated_at: Time,
+}
+
+/// A blog post to be made; an empty title is taken from the content.
+#[derive(Debug)]
+pub struct New {
+    pub title: String,
+    pub content: String,
+    pub category: CategoryId,
+    pub image_url: String,
+}
+
+/// For administrators of the server. 400 for texts that are empty or too long, an image's address that is none,
+/// and an unknown category.
+pub fn create(tx: &mut Tx, caller: Caller, new: New) -> Result<()> {
+    caller.require(PlatformRole::Admin)?;
+    domain::trimmed(&new.content, "content", CONTENT_MAX).map_err(Error::BadRequest)?;
+    if new.content.trim().is_empty() {
+        return Err(Error::bad_request("content must not be empty"));
+    }
+    let title = match domain::one_line(&new.title, "title", TITLE_MAX).map_err(Error::BadRequest)? {
+        "" => title_of(&new.content),
+        title => title.to_owned(),
+    };
+    let image_url = image_url(&new.image_url)?;
+    categories::find(tx, new.category)?.ok_or_else(|| Error::bad_request("category_id: no such category"))?;
+    tx.prepare_cached(
+        "insert into blogs (id, title, content, category_id, image_url, folded, author_id, created_at, updated_at)
+         values (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?8)",
+    )?
+    .execute((
+        BlogId::new(),
+        &title,
+        &new.content,
+        new.category,
+        image_url,
+        folded(&format!("{title}\n{}", new.content)),
+        caller.user,
+        Time::now(),
+    ))?;
+    Ok(())
+}
+
+/// The first Markdown heading, or the first line with text; what lies beyond 120 characters is cut off.
+fn title_of(content: &str) -> String {
+    let lines = || content.lines().map(str::trim).filter(|line| !line.is_empty());
+    let title = lines().find_map(heading).or_else(|| lines().next()).unwrap_or_default();
+    let title: String = title.chars().map(|c| if c.is_control() { ' ' } else { c }).take(TITLE_MAX).collect();
+    title.trim().to_owned()
+}
+
+/// The text of an ATX heading: one to six `#`, white space, and perhaps `#` at the end.
+fn heading(line: &str) -> Option<&str> {
+    let text = line.trim_start_matches('#');
+    let is_heading = (1..=6).contains(&(line.len() - text.len())) && text.starts_with([' ', '\t']);
+    let text = text.trim();
+    let unclosed = text.trim_end_matches('#');
+    let text = if unclosed.ends_with([' ', '\t']) { unclosed.trim_end() } else { text };
+    (is_heading && !text.trim_matches('#').is_empty()).then_some(text)
+}
+
+/// Pages show it as an image: other schemes could run a script there.
+fn image_url(text: &str) -> Result<&str> {
+    let text = domain::one_line(text, "image_url", IMAGE_URL_MAX).map_err(Error::BadRequest)?;
+    let is_web = || url::Url::parse(text).is_ok_and(|url| matches!(url.scheme(), "http" | "https"));
+    if text.is_empty() || is_web() { Ok(text) } else { Err(Error::bad_request("image_url must be an http or https address")) }
+}
+
+/// Without regard to case: by way of capitals, so that ß meets SS, and a final ς meets σ.
+fn folded(text: &str) -> String {
+    text.to_uppercase().chars().flat_map(char::to_lowercase).collect()
+}
+
+/// Newest first; with this text in title or content, and of this category.
+pub fn list(conn: &Connection, search: &str, category: Option<CategoryId>, page: Page) -> Result<Vec<Blog>> {
+    // Two statements, as one index serves each.
+    let of_category = if category.is_some() { "category_id = ?4" } else { "?4 is null" };
+    let sql = format!(
+        "select id, title, content, category_id, image_url, author_id, created_at, updated_at from blogs
+         where {of_category} and (?1 = '' or instr(folded, ?1)) order by created_at desc, id desc limit ?2 offset ?3"
+    );
+    let mut found = conn.prepare_cached(&sql)?;
+    let rows = found.query_map((folded(search.trim()), page.size, page.offset(), category), from_row)?;
+    Ok(rows.collect::<rusqlite::Result<_>>()?)
+}
+
+pub fn get(conn: &Connection, id: BlogId) -> Result<Blog> {
+    let found = conn
+        .prepare_cached(
+            "select id, title, content, category_id, image_url, author_id, created_at, updated_at from blogs where id = ?1",
+        )?
+        .query_row([id], from_row)
+        .optional()?;
+    found.ok_or(UNKNOWN)
+}
+
+/// For administrators of the server; its feedback goes with it.
+pub fn delete(tx: &mut Tx, caller: Caller, id: BlogId) -> Result<()> {
+    require(tx, id)?;
+    caller.require(PlatformRole::Admin)?;
+    tx.prepare_cached("delete from blogs where id = ?1")?.execute([id])?;
+    Ok(())
+}
+
+/// Whether a reader liked it; anybody may say so.
+pub fn add_feedback(tx: &mut Tx, id: BlogId, feedback: bool) -> Result<()> {
+    require(tx, id)?;
+    tx.prepare_cached("insert into blog_feedback (id, blog_id, feedback, created_at) values (?1, ?2, ?3, ?4)")?.execute((
+        FeedbackId::new(),
+        id,
+        feedback,
+        Time::now(),
+    ))?;
+    Ok(())
+}
+
+const UNKNOWN: Error = Error::NotFound("Blog");
+
+fn require(conn: &Connection, id: BlogId) -> Result<()> {
+    let exists = conn.prepare_cached("select 1 from blogs where id = ?1")?.exists([id])?;
+    if exists { Ok(()) } else { Err(UNKNOWN) }
+}
+
+fn from_row(row: &Row) -> rusqlite::Result<Blog> {
+    Ok(Blog {
+        id: row.get("id")?,
+        title: row.get("title")?,
+        content: row.get("content")?,
+        category: row.get("category_id")?,
+        image_url: row.get("image_url")?,
+        author: row.get("author_id")?,
+        created_at: row.get("created_at")?,
+        updated_at: row.get("updated_at")?,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_title_is_the_first_heading_or_the_first_line() {
+        assert_eq!(title_of("\n  Hello there \nmore"), "Hello there");
+        assert_eq!(title_of("Intro\n\n## The  news ##\n# Other"), "The  news");
+        assert_eq!(title_of("#hashtag first\ntext"), "#hashtag first");
+        assert_eq!(title_of("####### seven\n# C#"), "C#");
+        assert_eq!(title_of("plain\n# \n##"), "plain");
+        assert_eq!(title_of(&format!("# {}", "é".repeat(121))), "é".repeat(120));
+    }
+
+    #[test]
+    fn case_is_folded() {
+        assert_eq!(folded("Straße ΟΔΟΣ"), folded("STRASSE οδος"));
+        assert_eq!(folded("100%_"), "100%_");
+    }
+}

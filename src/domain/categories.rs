@@ -1,0 +1,68 @@
+//! Categories of blog posts.
+
+use rusqlite::{Connection, OptionalExtension, Row};
+
+use crate::{
+    db::Tx,
+    domain::{self, Caller, PlatformRole},
+    error::{Error, OrConflict, Result},
+    id::CategoryId,
+    time::Time,
+};
+
+const NAME_MAX: usize = 100;
+
+#[derive(Clone, Debug)]
+pub struct Category {
+    pub id: CategoryId,
+    pub name: String,
+    pub created_at: Time,
+    pub updated_at: Time,
+}
+
+/// For administrators of the server. 400 for a name that is empty, too long or taken.
+pub fn create(tx: &mut Tx, caller: Caller, name: &str) -> Result<Category> {
+    caller.require(PlatformRole::Admin)?;
+    let name = domain::required(name, "name", NAME_MAX).map_err(Error::BadRequest)?;
+    let now = Time::now();
+    let category = Category { id: CategoryId::new(), name: name.to_owned(), created_at: now, updated_at: now };
+    tx.prepare_cached("insert into blog_categories (id, name, created_at, updated_at) values (?1, ?2, ?3, ?3)")?
+        .execute((category.id, &category.name, now))
+        .or_conflict(|| Error::bad_request("A category of this name exists already"))?;
+    Ok(category)
+}
+
+/// All of them, by name.
+pub fn list(conn: &Connection) -> Result<Vec<Category>> {
+    let mut all = conn.prepare_cached("select id, name, created_at, updated_at from blog_categories order by name")?;
+    Ok(all.query_map([], from_row)?.collect::<rusqlite::Result<_>>()?)
+}
+
+pub fn find(conn: &Connection, id: CategoryId) -> Result<Option<Category>> {
+    let mut one = conn.prepare_cached("select id, name, created_at, updated_at from blog_categories where id = ?1")?;
+    Ok(one.query_row([id], from_row).optional()?)
+}
+
+pub fn get(conn: &Connection, id: CategoryId) -> Result<Category> {
+    find(conn, id)?.ok_or(Error::NotFound("Category"))
+}
+
+/// For administrators of the server. 400 while a blog post is in it.
+pub fn delete(tx: &mut Tx, caller: Caller, id: CategoryId) -> Result<()> {
+    get(tx, id)?;
+    caller.require(PlatformRole::Admin)?;
+    if tx.prepare_cached("select 1 from blogs where category_id = ?1")?.exists([id])? {
+        return Err(Error::bad_request("The category is in use"));
+    }
+    tx.prepare_cached("delete from blog_categories where id = ?1")?.execute([id])?;
+    Ok(())
+}
+
+fn from_row(row: &Row) -> rusqlite::Result<Category> {
+    Ok(Category {
+        id: row.get("id")?,
+        name: row.get("name")?,
+        created_at: row.get("created_at")?,
+        updated_at: row.get("updated_at")?,
+    })
+}

@@ -1,0 +1,134 @@
+//! Messages from the contact form: kept as they were sent, cleaned wherever they are shown.
+
+use std::{collections::HashSet, sync::LazyLock};
+
+use rusqlite::{Connection, Row};
+
+use crate::{
+    db::Tx,
+    domain::{self, outbox},
+    error::{Error, Result},
+    id::ContactId,
+    mail,
+    site::Site,
+    time::Time,
+};
+
+const NAME_MAX: usize = 200;
+const PHONE_NUMBER_MAX: usize = 50;
+const MESSAGE_MAX: usize = 10_000;
+
+#[derive(Clone, Debug)]
+pub struct Contact {
+    pub name: String,
+    pub email: String,
+    pub phone_number: String,
+    pub message: String,
+    pub created_at: Time,
+}
+
+impl Contact {
+    /// 422 for what is empty or too long, and an address that is none.
+    pub fn new(name: String, email: String, phone_number: String, message: String) -> Result<Contact> {
+        for (text, field, max) in [(&name, "name", NAME_MAX), (&message, "message", MESSAGE_MAX)] {
+            if domain::trimmed(text, field, max).map_err(Error::Invalid)?.is_empty() {
+                return Err(Error::invalid(format!("{field} must not be empty")));
+            }
+        }
+        domain::trimmed(&phone_number, "phone_number", PHONE_NUMBER_MAX).map_err(Error::Invalid)?;
+        domain::email_address(&email).ok_or_else(|| Error::invalid("email is not a valid e-mail address"))?;
+        Ok(Contact { name, email, phone_number, message, created_at: Time::now() })
+    }
+
+    /// Fit to be shown: plain text, and all but the message on one line.
+    pub fn cleaned(&self) -> Contact {
+        let one_line = |text: &str| plain_text(text).split_whitespace().collect::<Vec<_>>().join(" ");
+        Contact {
+            name: one_line(&self.name),
+            email: one_line(&self.email),
+            phone_number: one_line(&self.phone_number),
+            message: plain_text(&self.message).trim().to_owned(),
+            created_at: self.created_at,
+        }
+    }
+
+    /// To whom the server's settings say.
+    pub fn mail(&self, to: &str) -> mail::Mail {
+        let shown = self.cleaned();
+        let phone = if shown.phone_number.is_empty() { String::new() } else { format!("\nPhone: {}", shown.phone_number) };
+        let text = format!("Name: {}\nE-mail: {}{phone}\n\n{}", shown.name, shown.email, shown.message);
+        mail::contact(to, &shown.name, domain::email_address(&self.email), text)
+    }
+}
+
+/// By anybody. `mail` is what [`Contact::mail`] made, if somebody is to be told.
+pub fn create(tx: &mut Tx, site: &Site, contact: &Contact, mail: Option<mail::Mail>) -> Result<()> {
+    tx.prepare_cached(
+        "insert into contacts (id, name, email, phone_number, message, created_at) values (?1, ?2, ?3, ?4, ?5, ?6)",
+    )?
+    .execute((
+        ContactId::new(),
+        &contact.name,
+        &contact.email,
+        &contact.phone_number,
+        &contact.message,
+        contact.created_at,
+    ))?;
+    mail.map_or(Ok(()), |mail| outbox::queue(tx, site, mail))
+}
+
+/// Newest first, as they were sent.
+pub fn list(conn: &Connection, limit: u32) -> Result<Vec<Contact>> {
+    let mut found = conn.prepare_cached(
+        "select name, email, phone_number, message, created_at from contacts order by created_at desc, id desc limit ?1",
+    )?;
+    Ok(found.query_map([limit], from_row)?.collect::<rusqlite::Result<_>>()?)
+}
+
+fn from_row(row: &Row) -> rusqlite::Result<Contact> {
+    Ok(Contact {
+        name: row.get("name")?,
+        email: row.get("email")?,
+        phone_number: row.get("phone_number")?,
+        message: row.get("message")?,
+        created_at: row.get("created_at")?,
+    })
+}
+
+/// The text without markup, and without characters that steer a terminal or turn the direction of writing.
+fn plain_text(text: &str) -> String {
+    static NO_TAGS: LazyLock<ammonia::Builder> = LazyLock::new(|| {
+        let mut builder = ammonia::Builder::empty();
+        builder.clean_content_tags(HashSet::from(["script", "style"]));
+        builder
+    });
+    let html = NO_TAGS.clean(text).to_string();
+    let plain = html.replace("&lt;", "<").replace("&gt;", ">").replace("&nbsp;", " ").replace("&amp;", "&");
+    // Last, as `&#27;` is an escape character, too.
+    plain.chars().filter(|c| *c == '\n' || !(c.is_control() || steers_direction(*c))).collect()
+}
+
+fn steers_direction(c: char) -> bool {
+    matches!(c, '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
+}
+
+#[cfg(test)]
+mod tests {
+    use super::plain_text;
+
+    #[test]
+    fn markup_goes_and_text_stays() {
+        assert_eq!(plain_text("<b>1 < 2</b> & <script>alert(1)</script>I <3 \"you\""), "1 < 2 & I <3 \"you\"");
+        assert_eq!(plain_text("a\r\nb"), "a\nb");
+        assert_eq!(plain_text("&amp;lt;"), "&lt;");
+        assert_eq!(plain_text("<a href=\"javascript:x\">here</a><img src=x onerror=y>"), "here");
+    }
+
+    #[test]
+    fn nothing_steers_a_terminal() {
+        let sent = "\u{1b}[31mred &#27;[2J&#x9b;31m \u{9b}31m\u{7}\u{8}\u{202e}end\u{7f}";
+        let shown = plain_text(sent);
+        assert!(!shown.chars().any(|c| c.is_control() || c == '\u{202e}'), "{shown:?}");
+        assert!(shown.contains("red") && shown.ends_with("end"), "{shown:?}");
+    }
+}

@@ -1,0 +1,71 @@
+//! Testimonials: what users say, for anybody to read.
+
+use rusqlite::{Connection, Row};
+
+use crate::{
+    db::Tx,
+    domain::{self, Caller, accounts, members::Page},
+    error::{Error, Result},
+    id::{TestimonialId, UserId},
+    time::Time,
+};
+
+const COMPANY_NAME_MAX: usize = 200;
+const CONTENT_MAX: usize = 5000;
+
+#[derive(Clone, Debug)]
+pub struct Testimonial {
+    pub id: TestimonialId,
+    pub user: UserId,
+    pub company_name: String,
+    /// The account's picture, now.
+    pub image_url: String,
+    /// The account's full name, else its username; never of its e-mail address, as anybody reads this.
+    pub name: String,
+    pub content: String,
+    pub created_at: Time,
+}
+
+/// By anybody with an account. 400 for texts that are empty or too long.
+pub fn create(tx: &mut Tx, caller: Caller, company_name: &str, content: &str) -> Result<Testimonial> {
+    let company_name = domain::required(company_name, "company_name", COMPANY_NAME_MAX).map_err(Error::BadRequest)?;
+    let content = domain::trimmed(content, "content", CONTENT_MAX).map_err(Error::BadRequest)?;
+    if content.is_empty() {
+        return Err(Error::bad_request("content must not be empty"));
+    }
+    let id = TestimonialId::new();
+    tx.prepare_cached("insert into testimonials (id, user_id, company_name, content, created_at) values (?1, ?2, ?3, ?4, ?5)")?
+        .execute((id, caller.user, company_name, content, Time::now()))?;
+    let made = tx
+        .prepare_cached(
+            "select t.id, t.user_id, t.company_name, t.content, t.created_at,
+                    u.username, u.first_name, u.last_name, u.avatar_url
+               from testimonials t join users u on u.id = t.user_id where t.id = ?1",
+        )?
+        .query_row([id], from_row)?;
+    Ok(made)
+}
+
+/// Newest first.
+pub fn list(conn: &Connection, page: Page) -> Result<Vec<Testimonial>> {
+    let mut found = conn.prepare_cached(
+        "select t.id, t.user_id, t.company_name, t.content, t.created_at,
+                u.username, u.first_name, u.last_name, u.avatar_url
+           from testimonials t join users u on u.id = t.user_id
+         order by t.created_at desc, t.id desc limit ?1 offset ?2",
+    )?;
+    Ok(found.query_map((page.size, page.offset()), from_row)?.collect::<rusqlite::Result<_>>()?)
+}
+
+fn from_row(row: &Row) -> rusqlite::Result<Testimonial> {
+    let full_name = accounts::full_name(&row.get::<_, String>("first_name")?, &row.get::<_, String>("last_name")?);
+    Ok(Testimonial {
+        id: row.get("id")?,
+        user: row.get("user_id")?,
+        company_name: row.get("company_name")?,
+        image_url: row.get("avatar_url")?,
+        name: if full_name.is_empty() { row.get("username")? } else { full_name },
+        content: row.get("content")?,
+        created_at: row.get("created_at")?,
+    })
+}
