@@ -112,6 +112,7 @@ pub fn password_changed(to: &str) -> Mail {
         link: None,
         reply_to: None,
         is_notice: true,
+        is_unasked: false,
     }
 }
 

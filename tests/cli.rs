@@ -174,6 +174,16 @@ fn what_cannot_work_is_said_and_nothing_is_half_made() {
     for (flag, value) in [("--base-url", "chat"), ("--mail-url", "gopher://x"), ("--mail-from", "nobody"), ("--log", "a=b=c")] {
         refused(&run(&["serve", "--data-dir", at, "--listen", "127.0.0.1:0", flag, value]), flag);
     }
+    for origin in
+        ["", "chat.example.org", "https://", "https://a.example/app", "https://u@a.example", "https://*.a.example", "null"]
+    {
+        let output = run(&["serve", "--data-dir", at, "--listen", "127.0.0.1:0", "--allowed-origin", origin]);
+        refused(&output, &format!("--allowed-origin {origin}: * or an origin"));
+        assert_eq!(String::from_utf8_lossy(&output.stderr).lines().count(), 1, "{output:?}");
+    }
+    refused(&run(&["serve", "--data-dir", at, "--listen", "127.0.0.1:0", "--contact-to", "nobody"]), "--contact-to nobody");
+    refused(&run(&["serve", "--data-dir", at, "--trusted-proxy", "10.0.0.0/33"]), "10.0.0.0/33");
+    refused(&run(&["contact", "list", "--data-dir", at]), "there is no database in");
     assert!(!data.exists());
 
     let file = folder.path().join("file");
@@ -358,6 +368,57 @@ async fn a_flag_beats_the_environment_and_the_environment_the_file() {
     refused(&run(&["serve", "--config", "/nowhere/at.all"]), "/nowhere/at.all");
 }
 
+#[test]
+fn a_broken_settings_file_is_named_with_its_line() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("settings.toml");
+    for (text, line) in [("log = \"info\"\nweb_url = \n", 2), ("\n\nlog = \"info", 3), ("log = 1\nlog = 2\n", 2)] {
+        std::fs::write(&file, text).unwrap();
+        let output = run(&["serve", "--config", file.to_str().unwrap()]);
+        refused(&output, &format!("the settings file {}: line {line}: ", file.display()));
+        assert_eq!(String::from_utf8_lossy(&output.stderr).lines().count(), 1, "{output:?}");
+    }
+}
+
+#[tokio::test]
+async fn a_flag_undoes_the_files_switch() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("settings.toml");
+    std::fs::write(&file, "require_verified_email = true\ntrusted_proxy = [\"10.0.0.0/8\", \"::1\"]\n").unwrap();
+    for (name, settings, logs_in) in [
+        ("unset", &[][..], false),
+        ("undone", &["--require-verified-email=false"], true),
+        ("bare", &["--require-verified-email"], false),
+    ] {
+        let settings = [settings, &["--config", file.to_str().unwrap()]].concat();
+        let server = Server::start(&folder.path().join(name), &settings);
+        server.post("/auth/register", "", json!({ "email": "ada@x.example", "password": PASSWORD })).await;
+        assert_eq!(server.log_in("ada@x.example").await.is_some(), logs_in, "{name}");
+    }
+}
+
+#[tokio::test]
+async fn what_the_contact_form_took_in_is_listed_without_what_steers_a_terminal() {
+    let folder = tempfile::tempdir().unwrap();
+    let server = Server::start(folder.path(), &[]);
+    let at = folder.path().to_str().unwrap();
+    assert_eq!(printed(&run(&["contact", "list", "--data-dir", at])), "");
+    let first = json!({ "name": "Grace", "email": "grace@x.example", "phone_number": "+1", "message": "Hello" });
+    let forged = "\u{1b}[2J<b>Does</b> it\n\n2026-01-01  Grace&#27;[31m<script>x</script>\u{202e}";
+    let second = json!({ "name": "Ada\r\n\u{7}<i>L</i>", "email": "ada@x.example", "message": forged });
+    for body in [first, second] {
+        let (status, reply) = server.call(Method::POST, "/contact", "", body).await.unwrap();
+        assert_eq!(status, 201, "{reply}");
+    }
+    let listed = printed(&run(&["contact", "list", "--data-dir", at]));
+    let lines: Vec<&str> = listed.lines().collect();
+    let [ada, does, blank, forged, _, grace, hello, _] = lines[..] else { panic!("{listed:?}") };
+    assert!(ada.ends_with("Z  Ada L  ada@x.example"), "{listed:?}");
+    assert_eq!([does, blank, forged], ["    [2JDoes it", "    ", "    2026-01-01  Grace[31m"]);
+    assert!(grace.ends_with("Z  Grace  grace@x.example  +1") && hello == "    Hello", "{listed:?}");
+    assert_eq!(printed(&run(&["contact", "list", "--limit", "1", "--data-dir", at])).lines().count(), 5);
+}
+
 /// Every message that was answered 201 is there after a kill, once.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_kill_loses_no_message_that_was_answered() {
@@ -469,4 +530,12 @@ fn the_document_is_printed() {
     assert_eq!(document["openapi"], "3.0.0");
     assert!(document["paths"]["/channels/{channel_id}/messages"]["post"].is_object());
     assert_eq!(printed(&run(&["version"])), printed(&run(&["--version"])));
+}
+
+#[test]
+fn a_reader_that_goes_away_is_no_failure() {
+    let mut process = tidings(&["openapi"]).spawn().unwrap();
+    drop(process.stdout.take()); // before anything is printed, mostly; the document is larger than a pipe
+    let output = process.wait_with_output().unwrap();
+    assert!(output.status.success() && output.stderr.is_empty(), "{output:?}");
 }

@@ -306,7 +306,6 @@ fn has_status_code(path: &str) -> bool {
 
 /// The answer to a failure below `/api/v1`; `path` is relative to that.
 pub fn failure(err: poem::Error, path: &str) -> Response {
-    let as_list = lists_errors(path);
     let failure = translate(err, path);
     let status = failure.status();
     let request = uuid::Uuid::now_v7();

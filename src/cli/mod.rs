@@ -1,5 +1,6 @@
 //! The command line: one file for each group of commands.
 
+mod contact;
 mod invite;
 mod migrate;
 mod serve;
@@ -38,6 +39,9 @@ enum Command {
     /// Invite people without a mail, also while the server runs
     #[command(subcommand)]
     Invite(invite::Command),
+    /// Read what the contact form took in, also while the server runs
+    #[command(subcommand)]
+    Contact(contact::Command),
     /// Look at or change the database's schema version
     #[command(subcommand)]
     Migrate(migrate::Command),
@@ -66,6 +70,7 @@ fn run() -> Result<()> {
         Command::Serve(settings) => serve::run(Settings { data_dir, ..*settings }),
         Command::User(command) => user::run(&data_dir, command),
         Command::Invite(command) => invite::run(&data_dir, command),
+        Command::Contact(command) => contact::run(&data_dir, command),
         Command::Migrate(command) => migrate::run(&data_dir, command),
         Command::Openapi => print(&api::document()),
         Command::Version => print(concat!("tidings ", env!("CARGO_PKG_VERSION"))),

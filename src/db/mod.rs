@@ -111,6 +111,18 @@ impl Drop for Reading<'_> {
     }
 }
 
+/// One read of another process. A folder without a database, or with an older one, is refused in words.
+pub fn read_once<T>(folder: &Path, f: impl FnOnce(&Connection) -> Result<T>) -> Result<T> {
+    match version(folder)? {
+        0 => Err(Error::bad_request(format!("there is no database in {}", folder.display()))),
+        have if have != newest_version() => Err(Error::bad_request(format!(
+            "the database has schema {have}, this binary {}: run `tidings migrate status`",
+            newest_version()
+        ))),
+        _ => f(&Db::reader(folder)?),
+    }
+}
+
 /// One write transaction of another process (a command beside a running server), or of no server at all.
 pub fn write_once<T>(folder: &Path, f: impl FnOnce(&mut Tx) -> Result<T>) -> Result<T> {
     let path = folder.join(FILE);

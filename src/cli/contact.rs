@@ -1,0 +1,34 @@
+//! `tidings contact …`
+
+use std::path::Path;
+
+use clap::Subcommand;
+
+use crate::{
+    db,
+    domain::contacts::{self, Contact},
+    error::Result,
+};
+
+#[derive(Subcommand)]
+pub enum Command {
+    /// Print what the contact form took in, newest first, without markup
+    List {
+        /// How many at the most
+        #[arg(long, default_value_t = 100, value_name = "NUMBER")]
+        limit: u32,
+    },
+}
+
+pub fn run(folder: &Path, command: Command) -> Result<()> {
+    let Command::List { limit } = command;
+    let listed = db::read_once(folder, |conn| contacts::list(conn, limit))?;
+    listed.iter().try_for_each(|contact| super::print(&block(&contact.cleaned())))
+}
+
+/// The message is indented: none can look like the head of another.
+fn block(Contact { name, email, phone_number, message, created_at }: &Contact) -> String {
+    let phone = if phone_number.is_empty() { String::new() } else { format!("  {phone_number}") };
+    let message: String = message.lines().map(|line| format!("    {line}\n")).collect();
+    format!("{created_at}  {name}  {email}{phone}\n{message}")
+}
