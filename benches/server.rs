@@ -1,6 +1,7 @@
 //! The whole server over loopback, clients in the same process: `cargo bench`.
 //!
-//! Posts (each answered after its fsync) and reads at 32 connections, and one message to many sockets.
+//! Posts (each answered after its fsync) and reads at 32 connections, one message to many sockets, and whether the
+//! time of a refusal tells a known e-mail address from an unknown one.
 
 use std::{
     sync::{
@@ -22,6 +23,8 @@ const CONNECTIONS: usize = 32;
 const FOR: Duration = Duration::from_secs(4);
 const SOCKETS: usize = 100; // one user's limit
 const MESSAGES: usize = 200;
+/// Of each kind.
+const REFUSALS: usize = 300;
 
 #[derive(Clone)]
 struct Api {
@@ -62,6 +65,9 @@ async fn main() {
     rate("posts, durable", &api, Method::POST, &messages, json!({ "content": "x".repeat(200) })).await;
     rate("reads of the newest 50", &api, Method::GET, &messages, Value::Null).await;
     fan_out(&api, &channel, &messages).await;
+    same_time(&api, "log-in", "/auth/login", |email| json!({ "email": email, "password": "a wrong one" })).await;
+    same_time(&api, "magic link", "/auth/magic-link", |email| json!({ "email": email })).await;
+    same_time(&api, "password reset", "/auth/password-reset", |email| json!({ "email": email })).await;
     stop.send(()).unwrap();
     server.await.unwrap().unwrap();
 }
@@ -116,4 +122,24 @@ async fn fan_out(api: &Api, channel: &str, messages: &str) {
     readers.join_all().await;
     let seconds = started.elapsed().as_secs_f64();
     println!("{MESSAGES} posts one by one to {SOCKETS} sockets: {:.0} deliveries/s", received.load(Relaxed) as f64 / seconds);
+}
+
+/// By turns, so that both meet the same weather.
+async fn same_time(api: &Api, what: &str, path: &str, body: fn(&str) -> Value) {
+    let mut took = [Vec::new(), Vec::new()];
+    for turn in 0..REFUSALS {
+        let unknown = format!("nobody{turn}@x.example");
+        for (email, took) in ["ada@x.example", &unknown].into_iter().zip(&mut took) {
+            let request = api.http.post(format!("{}/api/v1{path}", api.url)).json(&body(email));
+            let started = Instant::now();
+            request.send().await.unwrap().bytes().await.unwrap();
+            took.push(started.elapsed());
+        }
+    }
+    let [known, unknown] = took.map(|mut took| {
+        took.sort_unstable();
+        took[REFUSALS / 2].as_secs_f64() * 1000.0
+    });
+    let apart = (known - unknown).abs() / known * 100.0;
+    println!("{what}: known address median {known:.2} ms, unknown {unknown:.2} ms, {apart:.1} % apart");
 }

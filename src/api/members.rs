@@ -159,6 +159,7 @@ struct Membership {
     role_id: i64,
     created_at: Time,
     /// Always null: removed members are not shown.
+    #[oai(nullable)]
     deleted_at: Option<Time>,
 }
 

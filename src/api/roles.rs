@@ -146,6 +146,7 @@ struct Role {
     id: i64,
     uuid: RoleUuid,
     /// Null for built-in ones.
+    #[oai(nullable)]
     organisation_id: Option<OrganisationId>,
     name: String,
     description: String,

@@ -204,9 +204,8 @@ async fn a_query_out_of_range_is_400() {
                 _ => &[],
             };
             for value in wrong {
-                let path = setting.scene.path(&operation.path);
-                let mark = if path.contains('?') { '&' } else { '?' };
-                let path = format!("{path}{mark}{}={value}", parameter["name"].as_str().unwrap());
+                let name = parameter["name"].as_str().unwrap();
+                let path = with_query(&setting.scene.path(&operation.path), name, value);
                 // A body where one is wanted: the query is read first, and is what is refused.
                 let body = operation.has_body().then(|| json!({}));
                 let reply = call(&setting.owner, operation, &path, body).await;
@@ -217,6 +216,14 @@ async fn a_query_out_of_range_is_400() {
         }
     }
     assert!(tried > 80, "{tried}");
+}
+
+/// The path with another value for one parameter of its query.
+fn with_query(path: &str, name: &str, value: &str) -> String {
+    let (path, query) = path.split_once('?').unwrap_or((path, ""));
+    let others = query.split('&').filter(|pair| !pair.is_empty() && !pair.starts_with(&format!("{name}=")));
+    let pairs: Vec<_> = others.map(str::to_owned).chain([format!("{name}={value}")]).collect();
+    format!("{path}?{}", pairs.join("&"))
 }
 
 #[tokio::test]

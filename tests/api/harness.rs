@@ -31,11 +31,16 @@ impl Server {
     /// A server with other settings than the tests' usual ones.
     pub async fn with(change: impl FnOnce(&mut Settings)) -> Server {
         let folder = tempfile::tempdir().unwrap();
-        let mut settings = Settings::for_folder(folder.path());
-        settings.mail_url = format!("file://{}", folder.path().join("mail").display());
-        settings.rate_limit = Switch::Off;
+        let mut settings = Server::usual(folder.path());
         change(&mut settings);
         Server::serve(folder, settings, "127.0.0.1:0").await
+    }
+
+    fn usual(folder: &Path) -> Settings {
+        let mut settings = Settings::for_folder(folder);
+        settings.mail_url = format!("file://{}", folder.join("mail").display());
+        settings.rate_limit = Switch::Off;
+        settings
     }
 
     async fn serve(folder: TempDir, settings: Settings, address: &str) -> Server {
@@ -65,6 +70,21 @@ impl Server {
         self.stop.send(()).unwrap();
         self.serving.await.unwrap().unwrap();
         (self.folder, self.settings)
+    }
+
+    /// Ends the server and keeps its folder, for copies.
+    pub async fn end_and_keep(self) -> TempDir {
+        self.end().await.0
+    }
+
+    /// A server on a copy of an ended server's folder: what was made there, tokens included, is good here.
+    pub async fn on_copy_of(original: &Path) -> Server {
+        let folder = tempfile::tempdir().unwrap();
+        for file in ["tidings.db", "secret.key"] {
+            std::fs::copy(original.join(file), folder.path().join(file)).unwrap();
+        }
+        let settings = Server::usual(folder.path());
+        Server::serve(folder, settings, "127.0.0.1:0").await
     }
 
     pub fn folder(&self) -> &Path {

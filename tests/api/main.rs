@@ -5,12 +5,15 @@
 
 mod harness;
 mod mailbox;
+mod operations;
+mod scene;
 mod shapes;
 mod socket;
 
 mod acceptance;
 mod accounts;
 mod architecture;
+mod bad_input;
 mod blogs;
 mod channel_members;
 mod channels;
@@ -28,6 +31,7 @@ mod memberships;
 mod messages;
 mod organisations;
 mod passwords;
+mod permissions;
 mod publications;
 mod push;
 mod push_rights;

@@ -48,7 +48,7 @@ impl Scene {
             of_role.push(server.member(&owner, &org, name, role).await);
         }
         let [removed, deactivated, guest, member, insider, admin, target] = of_role.try_into().ok().unwrap();
-        let own = world(&owner, &insider, &target, &org, &[&removed, &deactivated]).await;
+        let own = world(&owner, "engines", &insider, &target, &org, &[&removed, &deactivated]).await;
         let id = |client: &Client| format!("/organisations/{org}/users/{}", client.user_id);
         owner.delete(&id(&removed)).await.expect(200);
         owner.put(&id(&deactivated), json!({ "status": "deactivated" })).await.expect(200);
@@ -56,7 +56,7 @@ impl Scene {
         let outsider = server.user("outsider").await;
         let other = outsider.organisation("Looms").await;
         let stranger = server.member(&outsider, &other, "stranger", "member").await;
-        let foreign = world(&outsider, &stranger, &stranger, &other, &[]).await;
+        let foreign = world(&outsider, "looms", &stranger, &stranger, &other, &[]).await;
 
         let private = owner.private_channel(&org, "secrets", &[]).await;
         let private = room(&owner, private).await;
@@ -66,6 +66,8 @@ impl Scene {
 
         let superadmin = server.superadmin("superadmin").await;
         let mut own = own;
+        own.push(("newcomer", outsider.user_id.clone()));
+        own.push(("peer", member.user_id.clone()));
         for (name, value) in public_content(&superadmin).await {
             own.push((name, value));
         }
@@ -142,14 +144,14 @@ fn parameters(template: &str) -> Vec<&'static str> {
         .collect()
 }
 
-/// A channel `engines` with a message and a webhook, an invitation and a role of the organisation's own.
-async fn world(owner: &Client, insider: &Client, target: &Client, org: &str, more: &[&Client]) -> Vec<(&'static str, String)> {
+/// A channel with a message and a webhook, an invitation and a role of the organisation's own.
+async fn world(owner: &Client, name: &str, insider: &Client, target: &Client, org: &str, more: &[&Client]) -> Vec<(&'static str, String)> {
     let mut members = vec![insider];
     if target.user_id != insider.user_id {
         members.push(target);
     }
     members.extend(more);
-    let channel = owner.channel(org, "engines", &members).await;
+    let channel = owner.channel(org, name, &members).await;
     let message = insider.say(&channel, "The engine has arrived").await;
     owner.reply(&channel, &message, "At last").await;
     let webhook = owner.post(&format!("/webhooks/{channel}"), json!({ "webhook_name": "builds" })).await.expect(201);
@@ -161,14 +163,14 @@ async fn world(owner: &Client, insider: &Client, target: &Client, org: &str, mor
     vec![
         ("org", org.to_owned()),
         ("channel", channel),
-        ("channel_name", "engines".to_owned()),
+        ("channel_name", name.to_owned()),
         ("message", message.clone()),
         ("thread", message),
         ("webhook", text(&webhook["data"]["id"])),
         ("slug", text(&webhook["data"]["webhook_slug"])),
         ("invitation", text(&invitation["data"]["invitations"][0]["id"])),
         ("invited", invited),
-        ("role", text(&role["data"]["id"])),
+        ("role", text(&role["data"]["uuid"])),
         ("user", target.user_id.clone()),
         ("session", text(&sessions["data"][0]["id"])),
         ("emoji", "tada".to_owned()),
