@@ -17,8 +17,8 @@ use super::{
 use crate::{
     app::App,
     domain::{
-        channel_members,
-        channels::{self, Described},
+        channel_lists::{self, Described},
+        channel_members, channels,
         reading::Counts,
     },
     error::Result,
@@ -54,10 +54,7 @@ impl Api {
     /// The live ones of all organisations, each with its newest message.
     #[oai(path = "/channels", method = "get", tag = "Tag::Channels")]
     async fn list(&self, caller: Bearer, app: Data<&App>) -> Result<Json<ChannelList>> {
-        let listed = app.db.read(|conn| {
-            let own = channels::list_own(conn, caller.0)?.into_iter();
-            own.map(|access| channels::describe(conn, access)).collect::<Result<_>>()
-        })?;
+        let listed = app.db.read(|conn| channel_lists::own(conn, caller.0))?;
         Ok(Json(ChannelList::new(&app.site, listed)))
     }
 
@@ -85,10 +82,7 @@ impl Api {
         /// Only in this organisation.
         organisation_id: Query<Option<OrganisationId>>,
     ) -> Result<Success<Channel>> {
-        let found = app.db.read(|conn| {
-            let access = channels::find_by_name(conn, caller.0, &name, *organisation_id)?.ok_or(channels::UNKNOWN)?;
-            channels::describe(conn, access)
-        })?;
+        let found = app.db.read(|conn| channel_lists::by_name(conn, caller.0, &name, *organisation_id))?;
         Ok(ok("channel name retrieved successfully", Channel::new(&app.site, found)))
     }
 
@@ -117,6 +111,23 @@ impl Api {
     async fn delete(&self, caller: Bearer, app: Data<&App>, #[oai(name = "channelId")] id: Path<ChannelId>) -> Result<Gone> {
         app.db.write(move |tx| channels::delete(tx, caller.0, *id)).await?;
         Ok(Gone::NoContent)
+    }
+
+    /// Archive a channel, or open it again
+    ///
+    /// An archived channel stays readable and takes no posts and no joins. Its owner, or who holds `manage:channels`;
+    /// never the default channel.
+    #[oai(path = "/channels/:channelId/archive", method = "put", tag = "Tag::Channels")]
+    async fn archive(
+        &self,
+        caller: Bearer,
+        app: Data<&App>,
+        #[oai(name = "channelId")] id: Path<ChannelId>,
+        body: Body<Archive>,
+    ) -> Result<Success<Channel>> {
+        let archived = body.archived;
+        let channel = app.db.write(move |tx| channels::archive(tx, caller.0, *id, archived)).await?;
+        Ok(ok(archive_message(archived), Channel::new(&app.site, channel)))
     }
 
     /// Join a channel
@@ -249,6 +260,18 @@ example!(EditChannel, { "description": "All about analytical engines" });
 
 #[derive(Object)]
 #[oai(example)]
+struct Archive {
+    /// `false` opens the channel again.
+    archived: bool,
+}
+example!(Archive, { "archived": true });
+
+pub fn archive_message(archived: bool) -> &'static str {
+    if archived { "Channel archived successfully" } else { "Channel unarchived successfully" }
+}
+
+#[derive(Object)]
+#[oai(example)]
 struct JoinName {
     /// The caller's name in the channel; the account's when left out.
     username: Option<Text>,
@@ -275,7 +298,7 @@ impl ChannelList {
 }
 
 #[derive(Object)]
-struct Channel {
+pub struct Channel {
     id: ChannelId,
     /// The same as `id`.
     channels_id: ChannelId,
@@ -304,7 +327,7 @@ struct Channel {
 }
 
 impl Channel {
-    fn new(site: &Site, Described { channel, users, newest, slug }: Described) -> Self {
+    pub fn new(site: &Site, Described { channel, users, newest, slug }: Described) -> Self {
         Channel {
             id: channel.id,
             channels_id: channel.id,
@@ -353,6 +376,73 @@ impl OwnChannel {
             thread_count: unread.threads,
             mention_count: unread.mentions,
             created_at: channel.created_at,
+        }
+    }
+}
+
+/// A channel that the caller could join.
+#[derive(Object)]
+pub struct OpenChannel {
+    id: ChannelId,
+    name: String,
+    description: String,
+    user_count: i64,
+    created_at: Time,
+}
+
+impl From<channels::Channel> for OpenChannel {
+    fn from(channel: channels::Channel) -> Self {
+        OpenChannel {
+            id: channel.id,
+            name: channel.name,
+            description: channel.description,
+            user_count: channel.user_count,
+            created_at: channel.created_at,
+        }
+    }
+}
+
+#[derive(Object)]
+pub struct ArchivedChannel {
+    channels_id: ChannelId,
+    name: String,
+    description: String,
+    organisation_id: OrganisationId,
+    owner_id: UserId,
+    is_private: bool,
+    /// The members.
+    users: Vec<UserId>,
+    user_count: i64,
+    /// Posts and replies.
+    message_count: i64,
+    /// `true`
+    archived: bool,
+    /// Always null: channels have no groups.
+    group_id: Option<String>,
+    created_at: Time,
+    /// `0001-01-01T00:00:00Z`, as deleted channels are not shown.
+    deleted_at: Time,
+    /// Always null; the threads of a channel have a list of their own.
+    threads: Option<Vec<String>>,
+}
+
+impl From<Described> for ArchivedChannel {
+    fn from(Described { channel, users, .. }: Described) -> Self {
+        ArchivedChannel {
+            channels_id: channel.id,
+            name: channel.name,
+            description: channel.description,
+            organisation_id: channel.organisation,
+            owner_id: channel.owner_id,
+            is_private: channel.is_private,
+            users,
+            user_count: channel.user_count,
+            message_count: channel.message_count,
+            archived: channel.archived_at.is_some(),
+            group_id: None,
+            created_at: channel.created_at,
+            deleted_at: Time::NEVER,
+            threads: None,
         }
     }
 }

@@ -346,10 +346,10 @@ pub fn list(conn: &Connection, caller: Caller, channel: ChannelId, range: &Range
     Ok(messages)
 }
 
-/// The newest top-level post, for the list of channels.
-pub fn newest(conn: &Connection, channel: ChannelId) -> Result<Option<Message>> {
-    let sql = format!("{SELECT} where m.channel_id = ?1 and m.root is null and m.deleted_at is null order by m.n desc limit 1");
-    Ok(conn.prepare_cached(&sql)?.query_row([channel], from_row).optional()?)
+/// The messages with these `n`, in their order.
+pub fn at(conn: &Connection, ns: &[i64]) -> Result<Vec<Message>> {
+    let sql = format!("{SELECT} where m.n in (select value from json_each(?1)) order by m.n");
+    Ok(conn.prepare_cached(&sql)?.query_map([json!(ns).to_string()], from_row)?.collect::<rusqlite::Result<_>>()?)
 }
 
 pub fn find(conn: &Connection, id: MessageId) -> Result<Option<Message>> {

@@ -4,6 +4,7 @@
 //! values. The caller's right is checked here, inside the transaction that acts on it.
 
 pub mod accounts;
+pub mod channel_lists;
 pub mod channel_members;
 pub mod channels;
 pub mod events;

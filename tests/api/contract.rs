@@ -19,8 +19,6 @@ const NOT_YET: &[&str] = &[
     "PUT /organisations/{org_id}/users/{user_id}",
     "DELETE /organisations/{org_id}/users/{user_id}",
     "GET /organisations/{org_id}/invites",
-    "GET /organisations/{organisation_id}/user-not-channels",
-    "GET /organisations/{organisation_id}/channels/archived",
     "GET /webhooks/{channel_id}",
     "POST /webhooks/{channel_id}",
     "GET /webhooks/{channel_id}/all",

@@ -10,6 +10,7 @@ mod socket;
 
 mod accounts;
 mod architecture;
+mod archive;
 mod channel_members;
 mod channels;
 mod clocks;
