@@ -13,7 +13,7 @@ create table meta (
 insert into meta (key, value) values ('epoch', lower(hex(randomblob(8))));
 -- The highest `seq` that has been pruned from `events`.
 insert into meta (key, value) values ('events_floor', '0');
--- The last `seq` whose message stands in the search index.
+-- The last `n` of a message that stands in the search index.
 insert into meta (key, value) values ('search_cursor', '0');
 
 

@@ -10,6 +10,7 @@ use crate::{
         mentions::{self, Kind, Mention},
         reading::{self, Counts},
         roles::Rights,
+        search,
     },
     error::{Error, OrConflict, Result},
     event::{Audience, Stream},
@@ -62,7 +63,7 @@ impl Message {
     }
 
     /// `section` of the publications that concern it.
-    fn section(&self) -> &'static str {
+    pub(super) fn section(&self) -> &'static str {
         if self.is_reply { events::REPLY_SECTION } else { events::THREAD_SECTION }
     }
 }
@@ -214,7 +215,7 @@ fn announce(tx: &mut Tx, message: &Message, organisation: OrganisationId) -> Res
 }
 
 /// Logs a publication that carries the message.
-fn emit(
+pub(super) fn emit(
     tx: &mut Tx,
     message: &Message,
     stream: Stream,
@@ -235,10 +236,17 @@ fn emit(
     events::emit(tx, new)
 }
 
-fn modification_ids(message: &Message, organisation: OrganisationId) -> serde_json::Value {
+/// The body of a publication about the message, with the message in it.
+pub(super) fn envelope(kind: &str, message: &Message, organisation: OrganisationId) -> serde_json::Value {
+    let mut body = events::envelope(kind, message.section(), message.publication(organisation));
+    body["modification_ids"] = modification_ids(message, organisation);
+    body
+}
+
+pub(super) fn modification_ids(message: &Message, organisation: OrganisationId) -> serde_json::Value {
     json!({
         "thread_id": message.thread, "message_id": message.id, "channel_id": message.channel,
-        "user_id": message.user, "org_id": organisation,
+        "user_id": message.user.map_or_else(String::new, |user| user.to_string()), "org_id": organisation,
     })
 }
 
@@ -260,7 +268,7 @@ pub fn edit(tx: &mut Tx, caller: Caller, channel: ChannelId, edit: &Edit) -> Res
         Some(id) => id,
         None => latest_own(tx, caller.user, channel, edit.thread)?.ok_or(UNKNOWN)?,
     };
-    let message = find(tx, id)?.filter(|message| message.channel == channel && message.deleted_at.is_none()).ok_or(UNKNOWN)?;
+    let message = find_live(tx, channel, id)?;
     if edit.thread.is_some_and(|thread| thread != message.thread) {
         return Err(UNKNOWN);
     }
@@ -271,10 +279,10 @@ pub fn edit(tx: &mut Tx, caller: Caller, channel: ChannelId, edit: &Edit) -> Res
     let mentions = to_json(&mentions::find(tx, channel, &edit.content)?)?;
     tx.prepare_cached("update messages set content = ?2, mentions = ?3, updated_at = ?4, edited_at = ?4 where n = ?1")?
         .execute((message.n, &edit.content, mentions, Time::now()))?;
+    search::replace(tx, message.n, &edit.content)?;
     let message = find(tx, id)?.ok_or_else(|| Error::internal("the message was just written"))?;
     let organisation = access.channel.organisation;
-    let mut body = events::envelope("updated", message.section(), message.publication(organisation));
-    body["modification_ids"] = modification_ids(&message, organisation);
+    let body = envelope("updated", &message, organisation);
     let thread = message.is_reply.then_some(Stream::Thread(message.thread));
     for stream in std::iter::once(Stream::Channel(channel)).chain(thread) {
         emit(tx, &message, stream, Audience::Subscribers, "updated", &body)?;
@@ -354,6 +362,11 @@ pub fn at(conn: &Connection, ns: &[i64]) -> Result<Vec<Message>> {
 
 pub fn find(conn: &Connection, id: MessageId) -> Result<Option<Message>> {
     Ok(conn.prepare_cached(&format!("{SELECT} where m.id = ?1"))?.query_row([id], from_row).optional()?)
+}
+
+/// A message of the channel that is not deleted; 404 otherwise.
+pub fn find_live(conn: &Connection, channel: ChannelId, id: MessageId) -> Result<Message> {
+    find(conn, id)?.filter(|message| message.channel == channel && message.deleted_at.is_none()).ok_or(UNKNOWN)
 }
 
 fn to_json(mentions: &[Mention]) -> Result<String> {

@@ -15,6 +15,7 @@ mod channel_members;
 mod channels;
 mod clocks;
 mod contract;
+mod deleting;
 mod errors;
 mod invitations;
 mod limits;
