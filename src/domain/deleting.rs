@@ -7,7 +7,7 @@ use crate::{
     domain::{
         Caller, channels,
         messages::{self, Message},
-        search,
+        search, threads,
     },
     error::{Error, Result},
     event::{Audience, Stream},
@@ -34,7 +34,7 @@ pub fn delete(tx: &mut Tx, caller: Caller, channel: ChannelId, id: MessageId) ->
 pub fn delete_thread(tx: &mut Tx, caller: Caller, channel: ChannelId, thread: MessageId) -> Result<()> {
     let access = channels::find(tx, caller, channel)?.ok_or(channels::UNKNOWN)?;
     access.require_member()?;
-    messages::find_root(tx, channel, thread)?.ok_or(Error::NotFound("Thread"))?;
+    messages::find_root(tx, channel, thread)?.ok_or(threads::UNKNOWN)?;
     delete(tx, caller, channel, thread)
 }
 

@@ -10,7 +10,7 @@ use crate::{
         mentions::{self, Kind, Mention},
         reading::{self, Counts},
         roles::Rights,
-        search,
+        search, threads,
     },
     error::{Error, OrConflict, Result},
     event::{Audience, Stream},
@@ -93,7 +93,7 @@ pub fn create(tx: &mut Tx, caller: Caller, channel: ChannelId, new: &New) -> Res
     access.require_live()?;
     let root = match new.thread {
         None => None,
-        Some(thread) => Some(find_root(tx, channel, thread)?.ok_or(Error::NotFound("Thread"))?),
+        Some(thread) => Some(find_root(tx, channel, thread)?.ok_or(threads::UNKNOWN)?),
     };
     check_content(&new.content)?;
     let id = match new.id {
