@@ -11,14 +11,14 @@ use super::{
     Tag,
     auth::Bearer,
     body::{Body, Text, example},
-    envelope::{Created, Done, Gone, Success, created, done, ok},
+    envelope::{Created, Gone, Success, created, ok},
     messages::Message,
 };
 use crate::{
     app::App,
     domain::{
         channel_lists::{self, Described},
-        channel_members, channels,
+        channels,
         reading::Counts,
     },
     error::Result,
@@ -129,104 +129,6 @@ impl Api {
         let channel = app.db.write(move |tx| channels::archive(tx, caller.0, *id, archived)).await?;
         Ok(ok(archive_message(archived), Channel::new(&app.site, channel)))
     }
-
-    /// Join a channel
-    ///
-    /// Under the account's username, or under one chosen for this channel.
-    #[oai(path = "/channels/:channelId/join", method = "post", tag = "Tag::Channels")]
-    async fn join(
-        &self,
-        caller: Bearer,
-        app: Data<&App>,
-        #[oai(name = "channelId")] id: Path<ChannelId>,
-        body: Body<JoinName>,
-    ) -> Result<Success<Membership>> {
-        let caller = caller.0;
-        let name = body.0.username.map(|name| name.0).filter(|name| !name.is_empty());
-        let (channel, at) = app.db.write_sized(body.1, move |tx| channel_members::join(tx, caller, *id, name.as_deref())).await?;
-        Ok(ok("User joined channel successfully", Membership::new(channel, caller.user, at)))
-    }
-
-    /// Leave a channel
-    #[oai(path = "/channels/:channelId/leave", method = "post", tag = "Tag::Channels")]
-    async fn leave(
-        &self,
-        caller: Bearer,
-        app: Data<&App>,
-        #[oai(name = "channelId")] id: Path<ChannelId>,
-    ) -> Result<Success<Membership>> {
-        let caller = caller.0;
-        let (channel, at) = app.db.write(move |tx| channel_members::leave(tx, caller, *id)).await?;
-        Ok(ok("User left channel successfully", Membership::new(channel, caller.user, at)))
-    }
-
-    /// Change the caller's name in a channel
-    #[oai(path = "/channels/:channelId/username", method = "patch", tag = "Tag::Channels")]
-    async fn rename(
-        &self,
-        caller: Bearer,
-        app: Data<&App>,
-        #[oai(name = "channelId")] id: Path<ChannelId>,
-        body: Body<NewName>,
-    ) -> Result<Done> {
-        app.db.write_sized(body.1, move |tx| channel_members::rename(tx, caller.0, *id, &body.username)).await?;
-        Ok(done("Username updated successfully"))
-    }
-
-    /// Whether a user is in a channel
-    #[oai(path = "/channels/:channelId/user-exist", method = "get", tag = "Tag::Channels")]
-    async fn user_exist(
-        &self,
-        caller: Bearer,
-        app: Data<&App>,
-        #[oai(name = "channelId")] id: Path<ChannelId>,
-        #[oai(name = "userId")] user: Query<Option<UserId>>,
-        /// Another name for `userId`.
-        user_id: Query<Option<UserId>>,
-    ) -> Result<Success<Exists>> {
-        let user = user
-            .or(*user_id)
-            .ok_or_else(|| crate::error::Error::bad_request("The query parameter userId is missing or invalid"))?;
-        let exists = app.db.read(|conn| {
-            channels::find(conn, caller.0, *id)?.ok_or(channels::UNKNOWN)?;
-            Ok(channel_members::name(conn, *id, user)?.is_some())
-        })?;
-        Ok(ok("User exists in channel", Exists { exists }))
-    }
-
-    /// Count a channel's members
-    #[oai(path = "/channels/:channelId/num-users", method = "get", tag = "Tag::Channels")]
-    async fn num_users(
-        &self,
-        caller: Bearer,
-        app: Data<&App>,
-        #[oai(name = "channelId")] id: Path<ChannelId>,
-    ) -> Result<Json<UserCount>> {
-        let access = app.db.read(|conn| channels::find(conn, caller.0, *id)?.ok_or(channels::UNKNOWN))?;
-        Ok(Json(UserCount { user_count: access.channel.user_count }))
-    }
-
-    /// List a channel's members
-    ///
-    /// In the order in which they joined.
-    #[oai(path = "/channels/:channelId/users", method = "get", tag = "Tag::Channels")]
-    async fn users(
-        &self,
-        caller: Bearer,
-        app: Data<&App>,
-        #[oai(name = "channelId")] id: Path<ChannelId>,
-    ) -> Result<Json<UserList>> {
-        let members = app.db.read(|conn| {
-            channels::find(conn, caller.0, *id)?.ok_or(channels::UNKNOWN)?;
-            channel_members::list(conn, *id)
-        })?;
-        let one = |member: channel_members::Member| ChannelMember {
-            user_id: member.user,
-            username: member.username,
-            joined_at: member.joined_at,
-        };
-        Ok(Json(UserList { users: members.into_iter().map(one).collect() }))
-    }
 }
 
 #[derive(Object)]
@@ -269,22 +171,6 @@ example!(Archive, { "archived": true });
 pub fn archive_message(archived: bool) -> &'static str {
     if archived { "Channel archived successfully" } else { "Channel unarchived successfully" }
 }
-
-#[derive(Object)]
-#[oai(example)]
-struct JoinName {
-    /// The caller's name in the channel; the account's when left out.
-    username: Option<Text>,
-}
-example!(JoinName, { "username": "countess" });
-
-#[derive(Object)]
-#[oai(example)]
-struct NewName {
-    /// Unique in the channel.
-    username: Text,
-}
-example!(NewName, { "username": "countess" });
 
 #[derive(Object)]
 pub struct ChannelList {
@@ -445,54 +331,4 @@ impl From<Described> for ArchivedChannel {
             threads: None,
         }
     }
-}
-
-/// The result of joining and leaving.
-#[derive(Object)]
-struct Membership {
-    name: String,
-    description: String,
-    #[oai(rename = "userId")]
-    user_id: UserId,
-    channel_id: ChannelId,
-    organisation_id: OrganisationId,
-    owner_id: UserId,
-    /// When the caller joined.
-    created_at: Time,
-}
-
-impl Membership {
-    fn new(channel: channels::Channel, user: UserId, joined_at: Time) -> Self {
-        Membership {
-            name: channel.name,
-            description: channel.description,
-            user_id: user,
-            channel_id: channel.id,
-            organisation_id: channel.organisation,
-            owner_id: channel.owner_id,
-            created_at: joined_at,
-        }
-    }
-}
-
-#[derive(Object)]
-struct Exists {
-    exists: bool,
-}
-
-#[derive(Object)]
-struct UserCount {
-    user_count: i64,
-}
-
-#[derive(Object)]
-struct UserList {
-    users: Vec<ChannelMember>,
-}
-
-#[derive(Object)]
-struct ChannelMember {
-    user_id: UserId,
-    username: String,
-    joined_at: Time,
 }

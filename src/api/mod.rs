@@ -3,7 +3,9 @@
 mod accounts;
 pub mod auth;
 mod body;
+mod channel_members;
 mod channels;
+mod direct_messages;
 mod envelope;
 mod invitations;
 mod members;
@@ -48,8 +50,18 @@ enum Tag {
     Realtime,
 }
 
-type Api =
-    (accounts::Api, organisations::Api, members::Api, invitations::Api, channels::Api, messages::Api, threads::Api, tokens::Api);
+type Api = (
+    accounts::Api,
+    organisations::Api,
+    members::Api,
+    invitations::Api,
+    channels::Api,
+    channel_members::Api,
+    direct_messages::Api,
+    messages::Api,
+    threads::Api,
+    tokens::Api,
+);
 
 fn service() -> OpenApiService<Api, ()> {
     let apis = (
@@ -58,6 +70,8 @@ fn service() -> OpenApiService<Api, ()> {
         members::Api,
         invitations::Api,
         channels::Api,
+        channel_members::Api,
+        direct_messages::Api,
         messages::Api,
         threads::Api,
         tokens::Api,

@@ -92,7 +92,7 @@ impl Api {
         org_id: Path<OrganisationId>,
     ) -> Result<Success<Vec<OwnChannel>>> {
         let listed = app.db.read(|conn| channel_lists::joined(conn, caller.0, *org_id))?;
-        let listed = listed.into_iter().map(|(channel, unread)| OwnChannel::new(unread, channel)).collect();
+        let listed = listed.into_iter().map(|(unread, channel)| OwnChannel::new(unread, channel)).collect();
         Ok(ok("User channels fetched successfully", listed))
     }
 

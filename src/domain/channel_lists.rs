@@ -47,10 +47,23 @@ pub fn archived(conn: &Connection, caller: Caller, organisation: OrganisationId)
 }
 
 /// The live ones that the caller is in, with what is unread in them. 404 for outsiders.
-pub fn joined(conn: &Connection, caller: Caller, organisation: OrganisationId) -> Result<Vec<(Channel, Counts)>> {
+pub fn joined(conn: &Connection, caller: Caller, organisation: OrganisationId) -> Result<Vec<(Counts, Channel)>> {
     let rule = "and c.organisation_id = ?2 and cm.user_id is not null and c.archived_at is null and c.is_dm = 0
         order by c.name collate nocase, c.id";
-    with_counts(conn, caller, organisation, of_organisation(conn, caller, organisation, rule)?)
+    let found = of_organisation(conn, caller, organisation, rule)?;
+    let mut counts = reading::all_counts(conn, organisation, caller.user)?;
+    let unread = |access: Access| (counts.remove(&access.channel.id).unwrap_or_default(), access.channel);
+    Ok(found.into_iter().map(unread).collect())
+}
+
+/// The caller's direct messages, the latest active first, with what is unread in them. 404 for outsiders.
+pub fn direct_messages(conn: &Connection, caller: Caller, organisation: OrganisationId) -> Result<Vec<(Counts, Described)>> {
+    let rule =
+        "and c.organisation_id = ?2 and cm.user_id is not null and c.is_dm = 1 order by c.last_n desc, c.created_at desc, c.id";
+    let found = describe_all(conn, of_organisation(conn, caller, organisation, rule)?)?;
+    let mut counts = reading::all_counts(conn, organisation, caller.user)?;
+    let unread = |dm: Described| (counts.remove(&dm.channel.id).unwrap_or_default(), dm);
+    Ok(found.into_iter().map(unread).collect())
 }
 
 /// The live public ones that the caller could join. 404 for outsiders.
@@ -79,20 +92,6 @@ fn select(conn: &Connection, caller: Caller, rule: &str, params: impl Params) ->
     let mut select = conn.prepare_cached(&sql)?;
     let found = select.query_map(params, |row| channels::access_from_row(caller, row))?;
     Ok(found.collect::<rusqlite::Result<_>>()?)
-}
-
-fn with_counts(
-    conn: &Connection,
-    caller: Caller,
-    organisation: OrganisationId,
-    found: Vec<Access>,
-) -> Result<Vec<(Channel, Counts)>> {
-    let mut counts = reading::all_counts(conn, organisation, caller.user)?;
-    let counted = |access: Access| {
-        let unread = counts.remove(&access.channel.id).unwrap_or_default();
-        (access.channel, unread)
-    };
-    Ok(found.into_iter().map(counted).collect())
 }
 
 /// One channel as lists show it.

@@ -114,10 +114,7 @@ pub fn create(tx: &mut Tx, caller: Caller, new: New) -> Result<Described> {
         return Err(Error::invalid(format!("at most {USERS_MAX} users can be added at once")));
     }
     for user in users {
-        if members::find(tx, new.organisation, user)?.is_none() {
-            return Err(Error::invalid(format!("user {user} is not a member of the organisation")));
-        }
-        let account = accounts::find(tx, user)?.ok_or_else(|| Error::internal("a member has an account"))?;
+        let account = channel_members::account(tx, new.organisation, user)?;
         channel_members::insert(tx, id, &account, None)?;
     }
     announce(tx, id, "created", caller.user)?;

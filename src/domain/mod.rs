@@ -8,6 +8,7 @@ pub mod channel_lists;
 pub mod channel_members;
 pub mod channels;
 pub mod deleting;
+pub mod direct_messages;
 pub mod events;
 pub mod invitations;
 pub mod members;

@@ -16,6 +16,7 @@ mod channels;
 mod clocks;
 mod contract;
 mod deleting;
+mod direct_messages;
 mod errors;
 mod invitations;
 mod limits;
