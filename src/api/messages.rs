@@ -12,6 +12,7 @@ use super::{
     auth::Bearer,
     body::{Body, Text, example},
     envelope::{Created, Gone, Success, created, ok},
+    reactions::Reaction,
     size,
 };
 use crate::{
@@ -188,6 +189,8 @@ pub struct Message {
     /// Replies, of a top-level post.
     message_count: i64,
     edited: bool,
+    pinned: bool,
+    reactions: Vec<Reaction>,
     created_at: Time,
     updated_at: Time,
     /// `0001-01-01T00:00:00Z`, unless it was deleted and kept for its replies.
@@ -208,6 +211,8 @@ impl From<messages::Message> for Message {
             mentions: message.mentions.into_iter().map(Mention::from).collect(),
             message_count: message.reply_count,
             edited: message.is_edited,
+            pinned: message.is_pinned,
+            reactions: message.reactions.into_iter().map(Reaction::from).collect(),
             created_at: message.created_at,
             updated_at: message.updated_at,
             deleted_at: message.deleted_at.unwrap_or(Time::NEVER),

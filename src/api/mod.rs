@@ -11,6 +11,7 @@ mod invitations;
 mod members;
 mod messages;
 mod organisations;
+mod reactions;
 mod threads;
 mod tokens;
 
@@ -59,6 +60,7 @@ type Api = (
     channel_members::Api,
     direct_messages::Api,
     messages::Api,
+    reactions::Api,
     threads::Api,
     tokens::Api,
 );
@@ -73,6 +75,7 @@ fn service() -> OpenApiService<Api, ()> {
         channel_members::Api,
         direct_messages::Api,
         messages::Api,
+        reactions::Api,
         threads::Api,
         tokens::Api,
     );

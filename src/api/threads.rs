@@ -12,7 +12,9 @@ use super::{
     body::{Body, Text, example},
     envelope::{Created, Gone, Success, created, ok},
     messages::Mention,
-    page, size,
+    page,
+    reactions::Reaction,
+    size,
 };
 use crate::{
     app::App,
@@ -193,6 +195,8 @@ struct Thread {
     message: String,
     mentions: Vec<Mention>,
     edited: bool,
+    pinned: bool,
+    reactions: Vec<Reaction>,
     /// The latest replies, oldest first.
     messages: Vec<Reply>,
     /// All replies.
@@ -224,6 +228,8 @@ impl From<threads::Thread> for Thread {
             content: root.content,
             mentions: root.mentions.into_iter().map(Mention::from).collect(),
             edited: root.is_edited,
+            pinned: root.is_pinned,
+            reactions: root.reactions.into_iter().map(Reaction::from).collect(),
             messages: replies.into_iter().map(Reply::from).collect(),
             message_count: root.reply_count,
             last_reply: root.last_reply_at.unwrap_or(Time::NEVER),
@@ -248,6 +254,8 @@ struct Reply {
     avatar_url: String,
     mentions: Vec<Mention>,
     edited: bool,
+    pinned: bool,
+    reactions: Vec<Reaction>,
     created_at: Time,
     updated_at: Time,
 }
@@ -266,6 +274,8 @@ impl From<messages::Message> for Reply {
             avatar_url: message.avatar_url,
             mentions: message.mentions.into_iter().map(Mention::from).collect(),
             edited: message.is_edited,
+            pinned: message.is_pinned,
+            reactions: message.reactions.into_iter().map(Reaction::from).collect(),
             created_at: message.created_at,
             updated_at: message.updated_at,
         }

@@ -8,6 +8,7 @@ use crate::{
     domain::{
         Caller, accounts, channels, events,
         mentions::{self, Kind, Mention},
+        reactions::{self, Reaction},
         reading::{self, Counts},
         roles::Rights,
         search, threads,
@@ -48,6 +49,9 @@ pub struct Message {
     pub updated_at: Time,
     pub is_edited: bool,
     pub deleted_at: Option<Time>,
+    pub is_pinned: bool,
+    /// Read where messages are shown: [`reactions::attach`].
+    pub reactions: Vec<Reaction>,
 }
 
 impl Message {
@@ -280,13 +284,14 @@ pub fn edit(tx: &mut Tx, caller: Caller, channel: ChannelId, edit: &Edit) -> Res
     tx.prepare_cached("update messages set content = ?2, mentions = ?3, updated_at = ?4, edited_at = ?4 where n = ?1")?
         .execute((message.n, &edit.content, mentions, Time::now()))?;
     search::replace(tx, message.n, &edit.content)?;
-    let message = find(tx, id)?.ok_or_else(|| Error::internal("the message was just written"))?;
+    let mut message = find(tx, id)?.ok_or_else(|| Error::internal("the message was just written"))?;
     let organisation = access.channel.organisation;
     let body = envelope("updated", &message, organisation);
     let thread = message.is_reply.then_some(Stream::Thread(message.thread));
     for stream in std::iter::once(Stream::Channel(channel)).chain(thread) {
         emit(tx, &message, stream, Audience::Subscribers, "updated", &body)?;
     }
+    reactions::attach(tx, [&mut message])?;
     Ok(message)
 }
 
@@ -351,13 +356,17 @@ pub fn list(conn: &Connection, caller: Caller, channel: ChannelId, range: &Range
     if ascending {
         messages.reverse();
     }
+    reactions::attach(conn, &mut messages)?;
     Ok(messages)
 }
 
 /// The messages with these `n`, in their order.
 pub fn at(conn: &Connection, ns: &[i64]) -> Result<Vec<Message>> {
     let sql = format!("{SELECT} where m.n in (select value from json_each(?1)) order by m.n");
-    Ok(conn.prepare_cached(&sql)?.query_map([json!(ns).to_string()], from_row)?.collect::<rusqlite::Result<_>>()?)
+    let mut select = conn.prepare_cached(&sql)?;
+    let mut messages: Vec<Message> = select.query_map([json!(ns).to_string()], from_row)?.collect::<rusqlite::Result<_>>()?;
+    reactions::attach(conn, &mut messages)?;
+    Ok(messages)
 }
 
 pub fn find(conn: &Connection, id: MessageId) -> Result<Option<Message>> {
@@ -376,7 +385,8 @@ fn to_json(mentions: &[Mention]) -> Result<String> {
 pub(super) const SELECT: &str = "select m.n, m.id, m.channel_id, m.root, coalesce(r.id, m.id) as thread_id, m.user_id, m.username,
       coalesce(u.first_name, '') as first_name, coalesce(u.last_name, '') as last_name, coalesce(u.email, '') as email,
       coalesce(u.avatar_url, m.avatar_url) as avatar_url, m.content, m.mentions, m.type, m.event_name, m.action_type, m.status,
-      m.current_status, m.reply_count, m.last_reply_at, m.created_at, m.updated_at, m.edited_at is not null as is_edited, m.deleted_at
+      m.current_status, m.reply_count, m.last_reply_at, m.created_at, m.updated_at, m.edited_at is not null as is_edited, m.deleted_at,
+      m.pinned_at is not null as is_pinned
     from messages m left join users u on u.id = m.user_id left join messages r on r.n = m.root";
 
 pub(super) fn from_row(row: &Row) -> rusqlite::Result<Message> {
@@ -404,5 +414,7 @@ pub(super) fn from_row(row: &Row) -> rusqlite::Result<Message> {
         updated_at: row.get("updated_at")?,
         is_edited: row.get("is_edited")?,
         deleted_at: row.get("deleted_at")?,
+        is_pinned: row.get("is_pinned")?,
+        reactions: Vec::new(),
     })
 }

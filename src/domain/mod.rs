@@ -16,6 +16,8 @@ pub mod mentions;
 pub mod messages;
 pub mod organisations;
 pub mod outbox;
+pub mod pins;
+pub mod reactions;
 pub mod reading;
 pub mod roles;
 pub mod search;

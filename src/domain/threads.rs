@@ -9,6 +9,7 @@ use crate::{
         Caller, channels, events, members,
         members::Page,
         messages::{self, Message},
+        reactions,
         roles::Rights,
     },
     error::{Error, Result},
@@ -21,6 +22,12 @@ pub struct Thread {
     pub channel_name: String,
     /// The latest ones, oldest first.
     pub replies: Vec<Message>,
+}
+
+impl Thread {
+    fn messages(&mut self) -> impl Iterator<Item = &mut Message> {
+        std::iter::once(&mut self.root).chain(&mut self.replies)
+    }
 }
 
 /// A channel's threads, the latest active first, each with up to `replies` of its replies. For members
@@ -68,14 +75,16 @@ pub fn get(conn: &Connection, caller: Caller, channel: ChannelId, thread: Messag
     let sql = format!("{} where m.root = ?1 and m.deleted_at is null order by m.n limit ?2 offset ?3", messages::SELECT);
     let mut select = conn.prepare_cached(&sql)?;
     let replies = select.query_map((root.n, page.size, offset), messages::from_row)?.collect::<rusqlite::Result<_>>()?;
-    Ok(Thread { root, channel_name: access.channel.name, replies })
+    let mut thread = Thread { root, channel_name: access.channel.name, replies };
+    reactions::attach(conn, thread.messages())?;
+    Ok(thread)
 }
 
 /// Makes a top-level post, as [`messages::create`] does; the same `id` again gives the same thread.
 pub fn create(tx: &mut Tx, caller: Caller, channel: ChannelId, content: String, id: Option<MessageId>) -> Result<Thread> {
     channels::find(tx, caller, channel)?.ok_or(channels::UNKNOWN)?;
     let root = messages::create(tx, caller, channel, &messages::New { content, thread: None, id })?;
-    read(tx, root.n, REPLIES)
+    written(tx, root.n)
 }
 
 /// What is absent stays as it is.
@@ -103,7 +112,7 @@ pub fn update(tx: &mut Tx, caller: Caller, channel: ChannelId, thread: MessageId
     if let Some(content) = edit.content {
         messages::edit(tx, caller, channel, &messages::Edit { content, message: Some(thread), thread: None })?;
     }
-    read(tx, root.n, REPLIES)
+    written(tx, root.n)
 }
 
 fn set_status(tx: &mut Tx, root: &Message, organisation: OrganisationId, status: &str) -> Result<()> {
@@ -123,6 +132,11 @@ fn set_status(tx: &mut Tx, root: &Message, organisation: OrganisationId, status:
 
 pub const UNKNOWN: Error = Error::NotFound("Thread");
 
+/// The thread as lists show it.
+fn written(conn: &Connection, root: i64) -> Result<Thread> {
+    read_all(conn, std::iter::once((root, root)), REPLIES)?.pop().ok_or(UNKNOWN)
+}
+
 /// The latest replies, shown with a thread that was just written.
 const REPLIES: u32 = 5;
 
@@ -138,13 +152,14 @@ fn within(page: Page) -> Result<i64> {
 
 fn read_all(conn: &Connection, roots: impl Iterator<Item = (i64, i64)>, replies: u32) -> Result<Vec<Thread>> {
     let mut bytes = 0;
-    roots
-        .map(|(n, _)| {
-            let thread = read(conn, n, if bytes < REPLY_BYTES { replies } else { 0 })?;
-            bytes += thread.replies.iter().map(|reply| reply.content.len()).sum::<usize>();
-            Ok(thread)
-        })
-        .collect()
+    let mut threads = Vec::new();
+    for (n, _) in roots {
+        let thread = read(conn, n, if bytes < REPLY_BYTES { replies } else { 0 })?;
+        bytes += thread.replies.iter().map(|reply| reply.content.len()).sum::<usize>();
+        threads.push(thread);
+    }
+    reactions::attach(conn, threads.iter_mut().flat_map(Thread::messages))?;
+    Ok(threads)
 }
 
 /// `n` and latest activity of a channel's threads.

@@ -28,6 +28,7 @@ mod publications;
 mod push;
 mod push_rights;
 mod races;
+mod reactions;
 mod reading;
 mod restart;
 mod threads;

@@ -36,6 +36,7 @@ pub const NEW_MESSAGE: &str =
     "id:uuid content:text channel_id:uuid created_at:time thread_id:uuid user_id:uuid username:text message:text";
 pub const EDITED_MESSAGE: &str = "id:uuid content:text channel_id:uuid updated_at:time";
 pub const LISTED_MESSAGE: &str = "id:uuid content:text created_at:time";
+pub const REACTION: &str = "emoji:text count:int users:uuids";
 pub const THREAD: &str =
     "thread_id:uuid channels_id:uuid event_name:text username:text action_type:text status:text created_at:time
     messages:array message_count:int last_reply:time avatar_url:text type:text content:text channel_name:text current_status:text
