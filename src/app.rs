@@ -44,6 +44,8 @@ pub struct Inner {
     pub origins: Origins,
     /// Woken when a mail was queued.
     pub mail_due: Arc<Notify>,
+    /// Woken when something was posted.
+    pub posted: Arc<Notify>,
     sessions: Arc<SessionCache>,
     /// As many password hashes at once as there are cores: a storm of log-ins must not starve the rest.
     hashing: Semaphore,
@@ -85,13 +87,17 @@ impl App {
             event_retention: Duration::from_secs(u64::from(settings.event_retention_hours) * 3600),
             rate_limit,
         };
-        let (hub, sessions, mail_due) = (Arc::new(Hub::default()), Arc::new(SessionCache::default()), Arc::new(Notify::new()));
+        let (hub, sessions) = (Arc::new(Hub::default()), Arc::new(SessionCache::default()));
+        let (mail_due, posted) = (Arc::new(Notify::new()), Arc::new(Notify::new()));
         let (publisher, waiting) = Publisher::new();
-        let (cache, mails) = (sessions.clone(), mail_due.clone());
+        let (cache, mails, posts) = (sessions.clone(), mail_due.clone(), posted.clone());
         let after_commit = Box::new(move |effects: Vec<Effect>| {
             cache.forget(&effects);
             if effects.iter().any(|effect| matches!(effect, Effect::MailQueued | Effect::Foreign)) {
                 mails.notify_one();
+            }
+            if effects.iter().any(|effect| matches!(effect, Effect::Publish(event) if event.is_message())) {
+                posts.notify_one();
             }
             publisher.send(effects);
         });
@@ -106,6 +112,7 @@ impl App {
             limits: Limits::new(rate_limit),
             origins: Origins(settings.allowed_origin.clone()),
             mail_due,
+            posted,
             sessions,
             hashing: Semaphore::new(cores),
             seen: Mutex::default(),

@@ -1,4 +1,4 @@
-//! What is done later: mails that are due, and housekeeping.
+//! What is done later: mails that are due, the search index, and housekeeping.
 
 use std::{sync::Arc, time::Duration};
 
@@ -7,7 +7,7 @@ use tokio::{sync::Semaphore, task::JoinSet, time::timeout};
 use crate::{
     app::App,
     db::Tx,
-    domain::{accounts, events, outbox, sessions},
+    domain::{accounts, events, outbox, search, sessions},
     error::{Error, Result},
     time::Time,
 };
@@ -23,7 +23,9 @@ const AGAIN: Duration = Duration::from_millis(200);
 const IN_FLIGHT_WITHIN: Duration = Duration::from_secs(2);
 /// How long sessions, tokens and mails are kept after their end, for whoever looks into what happened.
 const KEPT: Duration = Duration::from_secs(30 * 24 * 3600);
-/// Rows deleted in one write, so that it does not hold up others.
+/// Between a post and its place in the search index.
+const INDEX_AFTER: Duration = Duration::from_secs(1);
+/// Rows changed in one write, so that it does not hold up others.
 const SLICE: u32 = 200;
 
 /// Runs until the server stops.
@@ -31,7 +33,7 @@ pub async fn run(app: App) {
     let mut stopping = app.stopping();
     let mut sending = JoinSet::new();
     tokio::select! {
-        () = async { tokio::join!(mails(&app, &mut sending), housekeeping(&app)); } => {}
+        () = async { tokio::join!(mails(&app, &mut sending), search_index(&app), housekeeping(&app)); } => {}
         _ = stopping.wait_for(|stopping| *stopping) => {}
     }
     // A mail cut off between its delivery and its record would be sent twice.
@@ -96,6 +98,22 @@ async fn send(app: &App, claimed: outbox::Claimed) {
     if let Err(err) = recorded {
         tracing::error!(%id, err = err.detail(), "a mail's outcome could not be recorded");
     }
+}
+
+/// Takes new messages into the search index, a second behind the posts so that many go in together.
+async fn search_index(app: &App) {
+    loop {
+        if let Err(err) = index(app).await {
+            tracing::warn!(err = err.detail(), "the search index could not be brought up to date, next try with the next post");
+        }
+        app.posted.notified().await;
+        tokio::time::sleep(INDEX_AFTER).await;
+    }
+}
+
+async fn index(app: &App) -> Result<()> {
+    while write(app, |tx| search::index(tx, SLICE)).await? > 0 {}
+    Ok(())
 }
 
 /// Once a minute: who was seen, old rows of the event log, what the limits remember.

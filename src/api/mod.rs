@@ -12,6 +12,7 @@ mod members;
 mod messages;
 mod organisations;
 mod reactions;
+mod search;
 mod threads;
 mod tokens;
 
@@ -61,6 +62,7 @@ type Api = (
     direct_messages::Api,
     messages::Api,
     reactions::Api,
+    search::Api,
     threads::Api,
     tokens::Api,
 );
@@ -76,6 +78,7 @@ fn service() -> OpenApiService<Api, ()> {
         direct_messages::Api,
         messages::Api,
         reactions::Api,
+        search::Api,
         threads::Api,
         tokens::Api,
     );

@@ -31,6 +31,7 @@ mod races;
 mod reactions;
 mod reading;
 mod restart;
+mod search;
 mod threads;
 mod tokens;
 mod writer;

@@ -3,14 +3,10 @@
 use serde_json::{Value, json};
 
 use crate::{
-    harness::{Client, Reply, Server, blob, text, unknown_id},
+    harness::{Client, Reply, Server, blob, encoded, text, unknown_id},
     shapes::{LISTED_MESSAGE, MODIFICATION_IDS, PUSHED, PUSHED_MESSAGE, REACTION, assert_shape},
     socket::Socket,
 };
-
-fn encoded(text: &str) -> String {
-    text.bytes().map(|byte| format!("%{byte:02X}")).collect()
-}
 
 fn reaction(channel: &str, message: &str, emoji: &str) -> String {
     format!("/channels/{channel}/messages/{message}/reactions/{}", encoded(emoji))
