@@ -180,7 +180,7 @@ create table channels (
 create unique index channels_live_name on channels (organisation_id, name)
     where deleted_at is null and archived_at is null and is_dm = 0;
 create unique index channels_default on channels (organisation_id) where is_default = 1 and deleted_at is null;
-create index channels_by_organisation on channels (organisation_id);
+create index channels_by_organisation on channels (organisation_id, is_dm);
 create unique index channels_dm on channels (organisation_id, dm_key) where dm_key is not null;
 
 create table channel_members (

@@ -27,11 +27,13 @@ pub struct Described {
     pub slug: Option<String>,
 }
 
+/// By way of the caller's memberships: an organisation has many more channels, direct messages above all.
+const OWN: &str = "and c.id in (select own.channel_id from channel_members own where own.user_id = ?1)";
+
 /// The caller's live channels of all organisations.
 pub fn own(conn: &Connection, caller: Caller) -> Result<Vec<Described>> {
-    let rule = "and cm.user_id is not null and c.archived_at is null and c.is_dm = 0
-        order by c.organisation_id, c.name collate nocase, c.id";
-    describe_all(conn, select(conn, caller, rule, [caller.user])?)
+    let rule = format!("{OWN} and c.archived_at is null and c.is_dm = 0 order by c.organisation_id, c.name collate nocase, c.id");
+    describe_all(conn, select(conn, caller, &rule, [caller.user])?)
 }
 
 /// An organisation's live channels that the caller may know of. 404 for outsiders.
@@ -48,9 +50,10 @@ pub fn archived(conn: &Connection, caller: Caller, organisation: OrganisationId)
 
 /// The live ones that the caller is in, with what is unread in them. 404 for outsiders.
 pub fn joined(conn: &Connection, caller: Caller, organisation: OrganisationId) -> Result<Vec<(Counts, Channel)>> {
-    let rule = "and c.organisation_id = ?2 and cm.user_id is not null and c.archived_at is null and c.is_dm = 0
-        order by c.name collate nocase, c.id";
-    let found = of_organisation(conn, caller, organisation, rule)?;
+    let rule = format!(
+        "{OWN} and c.organisation_id = ?2 and c.archived_at is null and c.is_dm = 0 order by c.name collate nocase, c.id"
+    );
+    let found = of_organisation(conn, caller, organisation, &rule)?;
     let mut counts = reading::all_counts(conn, organisation, caller.user)?;
     let unread = |access: Access| (counts.remove(&access.channel.id).unwrap_or_default(), access.channel);
     Ok(found.into_iter().map(unread).collect())
@@ -68,7 +71,8 @@ pub fn direct_messages(conn: &Connection, caller: Caller, organisation: Organisa
 
 /// The live public ones that the caller could join. 404 for outsiders.
 pub fn not_joined(conn: &Connection, caller: Caller, organisation: OrganisationId) -> Result<Vec<Channel>> {
-    let rule = "and c.organisation_id = ?2 and cm.user_id is null and c.archived_at is null order by c.name collate nocase, c.id";
+    let rule = "and c.organisation_id = ?2 and cm.user_id is null and c.archived_at is null and c.is_dm = 0
+        order by c.name collate nocase, c.id";
     let found = of_organisation(conn, caller, organisation, rule)?;
     Ok(found.into_iter().map(|access| access.channel).collect())
 }

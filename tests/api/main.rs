@@ -32,6 +32,7 @@ mod reactions;
 mod reading;
 mod restart;
 mod search;
+mod slow_reads;
 mod threads;
 mod tokens;
 mod writer;
