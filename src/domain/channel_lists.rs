@@ -61,9 +61,8 @@ pub fn joined(conn: &Connection, caller: Caller, organisation: OrganisationId) -
 
 /// The caller's direct messages, the latest active first, with what is unread in them. 404 for outsiders.
 pub fn direct_messages(conn: &Connection, caller: Caller, organisation: OrganisationId) -> Result<Vec<(Counts, Described)>> {
-    let rule =
-        "and c.organisation_id = ?2 and cm.user_id is not null and c.is_dm = 1 order by c.last_n desc, c.created_at desc, c.id";
-    let found = describe_all(conn, of_organisation(conn, caller, organisation, rule)?)?;
+    let rule = format!("{OWN} and c.organisation_id = ?2 and c.is_dm = 1 order by c.last_n desc, c.created_at desc, c.id");
+    let found = describe_all(conn, of_organisation(conn, caller, organisation, &rule)?)?;
     let mut counts = reading::all_counts(conn, organisation, caller.user)?;
     let unread = |dm: Described| (counts.remove(&dm.channel.id).unwrap_or_default(), dm);
     Ok(found.into_iter().map(unread).collect())

@@ -13,7 +13,7 @@ use crate::{
 };
 
 /// Text taken into the index in one write, so that it does not hold up others.
-const SLICE_BYTES: usize = 256 << 10;
+const SLICE_BYTES: usize = 64 << 10;
 
 /// Takes up to `limit` messages more into the index. Returns how many were looked at: 0 at the end.
 pub fn index(tx: &mut Tx, limit: u32) -> Result<usize> {

@@ -155,3 +155,28 @@ async fn no_text_is_left_behind() {
     );
     assert_eq!(count(&last), 1);
 }
+
+#[tokio::test]
+async fn what_should_not_be_there_can_go_from_an_archived_channel_too() {
+    let server = Server::start().await;
+    let (ada, grace, organisation) = server.ada_and_grace().await;
+    let channel = ada.channel(&organisation, "old", &[&grace]).await;
+    let post = grace.say(&channel, "a password").await;
+    ada.put(&format!("/channels/{channel}/archive"), json!({ "archived": true })).await.expect(200);
+    delete(&grace, &channel, &post).await.expect(204);
+    assert_eq!(list(&ada, &channel).await, json!([]));
+}
+
+#[tokio::test]
+async fn a_repeated_request_does_not_bring_a_deleted_message_back() {
+    let server = Server::start().await;
+    let (ada, grace, organisation) = server.ada_and_grace().await;
+    let channel = ada.channel(&organisation, "news", &[&grace]).await;
+    let body = json!({ "content": "once", "id": unknown_id() });
+    let path = format!("/channels/{channel}/messages");
+    let post = text(&ada.post(&path, body.clone()).await.expect(201)["data"]["id"]);
+    delete(&ada, &channel, &post).await.expect(204);
+    assert_eq!(ada.post(&path, body.clone()).await.expect(201)["data"]["content"], "");
+    grace.post(&path, body).await.expect(422);
+    assert_eq!(list(&ada, &channel).await, json!([]));
+}
