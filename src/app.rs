@@ -85,6 +85,7 @@ impl App {
             invitation_lifetime: Duration::from_secs(7 * DAY),
             verification_lifetime: Duration::from_secs(DAY),
             event_retention: Duration::from_secs(u64::from(settings.event_retention_hours) * 3600),
+            purge_after: Duration::from_secs(u64::from(settings.purge_days) * DAY),
             rate_limit,
         };
         let (hub, sessions) = (Arc::new(Hub::default()), Arc::new(SessionCache::default()));

@@ -76,6 +76,10 @@ pub struct Settings {
     #[arg(long, env = "TIDINGS_EVENT_RETENTION_HOURS", default_value_t = 72, value_name = "HOURS", value_parser = clap::value_parser!(u32).range(1..=87600))]
     pub event_retention_hours: u32,
 
+    /// How long deleted channels are kept before they are gone for good
+    #[arg(long, env = "TIDINGS_PURGE_DAYS", default_value_t = 30, value_name = "DAYS", value_parser = clap::value_parser!(u32).range(1..=3650))]
+    pub purge_days: u32,
+
     /// What is logged: error, warn, info, debug, or a filter as tracing-subscriber takes it
     #[arg(long, env = "TIDINGS_LOG", default_value = "info", value_name = "FILTER")]
     pub log: String,

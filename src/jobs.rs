@@ -7,7 +7,7 @@ use tokio::{sync::Semaphore, task::JoinSet, time::timeout};
 use crate::{
     app::App,
     db::Tx,
-    domain::{accounts, events, outbox, search, sessions},
+    domain::{accounts, events, outbox, purging, search, sessions},
     error::{Error, Result},
     time::Time,
 };
@@ -103,17 +103,12 @@ async fn send(app: &App, claimed: outbox::Claimed) {
 /// Takes new messages into the search index, a second behind the posts so that many go in together.
 async fn search_index(app: &App) {
     loop {
-        if let Err(err) = index(app).await {
+        if let Err(err) = in_slices(app, |tx| search::index(tx, SLICE)).await {
             tracing::warn!(err = err.detail(), "the search index could not be brought up to date, next try with the next post");
         }
         app.posted.notified().await;
         tokio::time::sleep(INDEX_AFTER).await;
     }
-}
-
-async fn index(app: &App) -> Result<()> {
-    while write(app, |tx| search::index(tx, SLICE)).await? > 0 {}
-    Ok(())
 }
 
 /// Once a minute: who was seen, old rows of the event log, what the limits remember.
@@ -137,11 +132,13 @@ pub async fn tidy(app: &App) -> Result<()> {
     let (now, events_before) = (Time::now(), Time::now() - app.site.event_retention);
     in_slices(app, move |tx| events::prune(tx, events_before, SLICE)).await?;
     in_slices(app, move |tx| sessions::prune(tx, now - KEPT, SLICE)).await?;
-    in_slices(app, move |tx| outbox::prune(tx, now - KEPT, SLICE)).await
+    in_slices(app, move |tx| outbox::prune(tx, now - KEPT, SLICE)).await?;
+    let deleted_before = now - app.site.purge_after;
+    in_slices(app, move |tx| purging::purge(tx, deleted_before, SLICE)).await
 }
 
-/// Until a slice comes out short.
-async fn in_slices(app: &App, prune: impl Fn(&mut Tx) -> Result<usize> + Clone + Send + 'static) -> Result<()> {
-    while write(app, prune.clone()).await? >= SLICE as usize {}
+/// Until a slice comes out empty, or the server is to end: what is left is done after the next start.
+async fn in_slices(app: &App, work: impl Fn(&mut Tx) -> Result<usize> + Clone + Send + 'static) -> Result<()> {
+    while write(app, work.clone()).await? > 0 && !*app.stopping().borrow() {}
     Ok(())
 }

@@ -17,6 +17,8 @@ pub struct Site {
     pub invitation_lifetime: Duration,
     pub verification_lifetime: Duration,
     pub event_retention: Duration,
+    /// How long deleted channels are kept.
+    pub purge_after: Duration,
     /// False lifts the limits on mails and invitations, too.
     pub rate_limit: bool,
 }

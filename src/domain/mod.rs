@@ -17,6 +17,7 @@ pub mod messages;
 pub mod organisations;
 pub mod outbox;
 pub mod pins;
+pub mod purging;
 pub mod reactions;
 pub mod reading;
 pub mod roles;

@@ -25,6 +25,7 @@ mod messages;
 mod organisations;
 mod passwords;
 mod publications;
+mod purging;
 mod push;
 mod push_rights;
 mod races;
