@@ -13,7 +13,7 @@ create table meta (
 insert into meta (key, value) values ('epoch', lower(hex(randomblob(8))));
 -- The highest `seq` that has been pruned from `events`.
 insert into meta (key, value) values ('events_floor', '0');
--- The last `seq` whose message stands in the search index.
+-- The last `n` of a message that stands in the search index.
 insert into meta (key, value) values ('search_cursor', '0');
 -- When a mail was last asked for by an address that has no account.
 insert into meta (key, value) values ('last_vain_request', '');
@@ -187,7 +187,8 @@ create table channels (
 create unique index channels_live_name on channels (organisation_id, name)
     where deleted_at is null and archived_at is null and is_dm = 0;
 create unique index channels_default on channels (organisation_id) where is_default = 1 and deleted_at is null;
-create index channels_by_organisation on channels (organisation_id);
+create index channels_by_organisation on channels (organisation_id, is_dm);
+create index channels_deleted on channels (deleted_at) where deleted_at is not null;
 create unique index channels_dm on channels (organisation_id, dm_key) where dm_key is not null;
 
 create table channel_members (
@@ -278,8 +279,8 @@ create table events (
     audience   text not null check (audience in ('subscribers', 'members', 'both')),
     type       text not null,                                 -- notification_type; '' = a bare message object
     section    text not null default '',
-    channel_id blob references channels (id),
-    message_n  integer references messages (n),
+    channel_id blob,                                          -- no reference: the log may outlive what it tells of
+    message_n  integer,
     actor_id   blob references users (id),                    -- `members` leaves this one out
     body       text not null,                                 -- JSON: the message object, or the envelope without notification_id
     created_at integer not null

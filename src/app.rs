@@ -49,6 +49,8 @@ pub struct Inner {
     pub trusted_proxies: Vec<IpNet>,
     /// Woken when a mail was queued.
     pub mail_due: Arc<Notify>,
+    /// Woken when something was posted.
+    pub posted: Arc<Notify>,
     sessions: Arc<SessionCache>,
     /// As many password hashes at once as there are cores: a storm of log-ins must not starve the rest.
     hashing: Semaphore,
@@ -83,13 +85,17 @@ impl App {
         db::make_folder(&settings.data_dir)?;
         let lock = db::lock(&settings.data_dir)?;
         let site = settings.site(Keys::derive(&db::secret_key(&settings.data_dir)?), links);
-        let (hub, sessions, mail_due) = (Arc::new(Hub::default()), Arc::new(SessionCache::default()), Arc::new(Notify::new()));
+        let (hub, sessions) = (Arc::new(Hub::default()), Arc::new(SessionCache::default()));
+        let (mail_due, posted) = (Arc::new(Notify::new()), Arc::new(Notify::new()));
         let (publisher, waiting) = Publisher::new();
-        let (cache, mails) = (sessions.clone(), mail_due.clone());
+        let (cache, mails, posts) = (sessions.clone(), mail_due.clone(), posted.clone());
         let after_commit = Box::new(move |effects: Vec<Effect>| {
             cache.forget(&effects);
             if effects.iter().any(|effect| matches!(effect, Effect::MailQueued | Effect::Foreign)) {
                 mails.notify_one();
+            }
+            if effects.iter().any(|effect| matches!(effect, Effect::Publish(event) if event.is_message())) {
+                posts.notify_one();
             }
             publisher.send(effects);
         });
@@ -106,6 +112,7 @@ impl App {
             origins,
             trusted_proxies: settings.trusted_proxy.clone(),
             mail_due,
+            posted,
             sessions,
             hashing: Semaphore::new(cores),
             seen: Mutex::default(),

@@ -128,6 +128,10 @@ pub struct Settings {
     #[arg(long, env = "TIDINGS_EVENT_RETENTION_HOURS", default_value_t = 72, value_name = "HOURS", value_parser = clap::value_parser!(u32).range(1..=87600))]
     pub event_retention_hours: u32,
 
+    /// How long deleted channels are kept before they are gone for good
+    #[arg(long, env = "TIDINGS_PURGE_DAYS", default_value_t = 30, value_name = "DAYS", value_parser = clap::value_parser!(u32).range(1..=3650))]
+    pub purge_days: u32,
+
     /// What is logged: error, warn, info, debug, or a filter as tracing-subscriber takes it
     #[arg(long, env = "TIDINGS_LOG", default_value = "info", value_name = "FILTER")]
     pub log: String,
@@ -164,6 +168,7 @@ impl Settings {
             reset_lifetime: MINUTE * self.password_reset_minutes,
             verification_lifetime: HOUR * self.verification_hours,
             event_retention: HOUR * self.event_retention_hours,
+            purge_after: DAY * self.purge_days,
             contact_to: self.contact_to.clone(),
             rate_limit: self.rate_limit == Switch::On,
         }

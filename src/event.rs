@@ -69,6 +69,13 @@ pub struct Event {
     pub body: String,
 }
 
+impl Event {
+    /// A new post or reply, bare.
+    pub fn is_message(&self) -> bool {
+        self.kind.is_empty()
+    }
+}
+
 /// What happens once the transaction that caused it has committed, in commit order.
 #[derive(Clone, Debug)]
 pub enum Effect {

@@ -1,4 +1,4 @@
-//! What is done later: mails that are due, and housekeeping.
+//! What is done later: mails that are due, the search index, and housekeeping.
 
 use std::{sync::Arc, time::Duration};
 
@@ -7,7 +7,7 @@ use tokio::{sync::Semaphore, task::JoinSet, time::timeout};
 use crate::{
     app::App,
     db::Tx,
-    domain::{accounts, attempts, events, one_time_tokens, outbox, sessions, webhooks},
+    domain::{accounts, attempts, events, one_time_tokens, outbox, purging, search, sessions, webhooks},
     error::{Error, Result},
     time::Time,
 };
@@ -24,7 +24,9 @@ const IN_FLIGHT_WITHIN: Duration = Duration::from_secs(2);
 /// How long sessions, tokens, mails, webhooks and their history are kept after their end, for whoever looks
 /// into what happened.
 const KEPT: Duration = Duration::from_secs(30 * 24 * 3600);
-/// Rows deleted in one write, so that it does not hold up others.
+/// Between a post and its place in the search index.
+const INDEX_AFTER: Duration = Duration::from_secs(1);
+/// Rows changed in one write, so that it does not hold up others.
 const SLICE: u32 = 200;
 
 /// Runs until the server stops.
@@ -32,7 +34,7 @@ pub async fn run(app: App) {
     let mut stopping = app.stopping();
     let mut sending = JoinSet::new();
     tokio::select! {
-        () = async { tokio::join!(mails(&app, &mut sending), housekeeping(&app)); } => {}
+        () = async { tokio::join!(mails(&app, &mut sending), search_index(&app), housekeeping(&app)); } => {}
         _ = stopping.wait_for(|stopping| *stopping) => {}
     }
     // A mail cut off between its delivery and its record would be sent twice.
@@ -99,6 +101,17 @@ async fn send(app: &App, claimed: outbox::Claimed) {
     }
 }
 
+/// Takes new messages into the search index, a second behind the posts so that many go in together.
+async fn search_index(app: &App) {
+    loop {
+        if let Err(err) = in_slices(app, |tx| search::index(tx, SLICE)).await {
+            tracing::warn!(err = err.detail(), "the search index could not be brought up to date, next try with the next post");
+        }
+        app.posted.notified().await;
+        tokio::time::sleep(INDEX_AFTER).await;
+    }
+}
+
 /// Once a minute: who was seen, old rows of the event log, what the limits remember.
 async fn housekeeping(app: &App) {
     loop {
@@ -123,11 +136,13 @@ pub async fn tidy(app: &App) -> Result<()> {
     in_slices(app, move |tx| one_time_tokens::prune(tx, now - KEPT, SLICE)).await?;
     in_slices(app, move |tx| outbox::prune(tx, now - KEPT, SLICE)).await?;
     in_slices(app, move |tx| attempts::prune(tx, now - KEPT, SLICE)).await?;
-    in_slices(app, move |tx| webhooks::prune(tx, now - KEPT, SLICE)).await
+    in_slices(app, move |tx| webhooks::prune(tx, now - KEPT, SLICE)).await?;
+    let deleted_before = now - app.site.purge_after;
+    in_slices(app, move |tx| purging::purge(tx, deleted_before, SLICE)).await
 }
 
-/// Until a slice comes out short.
-async fn in_slices(app: &App, prune: impl Fn(&mut Tx) -> Result<usize> + Clone + Send + 'static) -> Result<()> {
-    while write(app, prune.clone()).await? >= SLICE as usize {}
+/// Until a slice comes out empty, or the server is to end: what is left is done after the next start.
+async fn in_slices(app: &App, work: impl Fn(&mut Tx) -> Result<usize> + Clone + Send + 'static) -> Result<()> {
+    while write(app, work.clone()).await? > 0 && !*app.stopping().borrow() {}
     Ok(())
 }

@@ -22,6 +22,8 @@ pub struct Site {
     pub reset_lifetime: Duration,
     pub verification_lifetime: Duration,
     pub event_retention: Duration,
+    /// How long deleted channels are kept.
+    pub purge_after: Duration,
     /// Who is mailed what the contact form takes in.
     pub contact_to: Option<String>,
     /// False lifts the limits on mails and invitations, too.

@@ -11,14 +11,14 @@ use super::{
     Tag,
     auth::Bearer,
     body::{Body, Text, example},
-    envelope::{Created, Done, Gone, Success, created, done, ok},
+    envelope::{Created, Gone, Success, created, ok},
     messages::Message,
 };
 use crate::{
     app::App,
     domain::{
-        channel_members,
-        channels::{self, Described},
+        channel_lists::{self, Described},
+        channels,
         reading::Counts,
     },
     error::Result,
@@ -54,10 +54,7 @@ impl Api {
     /// The live ones of all organisations, each with its newest message.
     #[oai(path = "/channels", method = "get", tag = "Tag::Channels")]
     async fn list(&self, caller: Bearer, app: Data<&App>) -> Result<Json<ChannelList>> {
-        let listed = app.db.read(|conn| {
-            let own = channels::list_own(conn, caller.0)?.into_iter();
-            own.map(|access| channels::describe(conn, access)).collect::<Result<_>>()
-        })?;
+        let listed = app.db.read(|conn| channel_lists::own(conn, caller.0))?;
         Ok(Json(ChannelList::new(&app.site, listed)))
     }
 
@@ -85,10 +82,7 @@ impl Api {
         /// Only in this organisation.
         organisation_id: Query<Option<OrganisationId>>,
     ) -> Result<Success<Channel>> {
-        let found = app.db.read(|conn| {
-            let access = channels::find_by_name(conn, caller.0, &name, *organisation_id)?.ok_or(channels::UNKNOWN)?;
-            channels::describe(conn, access)
-        })?;
+        let found = app.db.read(|conn| channel_lists::by_name(conn, caller.0, &name, *organisation_id))?;
         Ok(ok("channel name retrieved successfully", Channel::new(&app.site, found)))
     }
 
@@ -119,102 +113,21 @@ impl Api {
         Ok(Gone::NoContent)
     }
 
-    /// Join a channel
+    /// Archive a channel, or open it again
     ///
-    /// Under the account's username, or under one chosen for this channel.
-    #[oai(path = "/channels/:channelId/join", method = "post", tag = "Tag::Channels")]
-    async fn join(
+    /// An archived channel stays readable and takes no posts and no joins. Its owner, or who holds `manage:channels`;
+    /// never the default channel.
+    #[oai(path = "/channels/:channelId/archive", method = "put", tag = "Tag::Channels")]
+    async fn archive(
         &self,
         caller: Bearer,
         app: Data<&App>,
         #[oai(name = "channelId")] id: Path<ChannelId>,
-        body: Body<JoinName>,
-    ) -> Result<Success<Membership>> {
-        let caller = caller.0;
-        let name = body.0.username.map(|name| name.0).filter(|name| !name.is_empty());
-        let (channel, at) = app.db.write_sized(body.1, move |tx| channel_members::join(tx, caller, *id, name.as_deref())).await?;
-        Ok(ok("User joined channel successfully", Membership::new(channel, caller.user, at)))
-    }
-
-    /// Leave a channel
-    #[oai(path = "/channels/:channelId/leave", method = "post", tag = "Tag::Channels")]
-    async fn leave(
-        &self,
-        caller: Bearer,
-        app: Data<&App>,
-        #[oai(name = "channelId")] id: Path<ChannelId>,
-    ) -> Result<Success<Membership>> {
-        let caller = caller.0;
-        let (channel, at) = app.db.write(move |tx| channel_members::leave(tx, caller, *id)).await?;
-        Ok(ok("User left channel successfully", Membership::new(channel, caller.user, at)))
-    }
-
-    /// Change the caller's name in a channel
-    #[oai(path = "/channels/:channelId/username", method = "patch", tag = "Tag::Channels")]
-    async fn rename(
-        &self,
-        caller: Bearer,
-        app: Data<&App>,
-        #[oai(name = "channelId")] id: Path<ChannelId>,
-        body: Body<NewName>,
-    ) -> Result<Done> {
-        app.db.write_sized(body.1, move |tx| channel_members::rename(tx, caller.0, *id, &body.username)).await?;
-        Ok(done("Username updated successfully"))
-    }
-
-    /// Whether a user is in a channel
-    #[oai(path = "/channels/:channelId/user-exist", method = "get", tag = "Tag::Channels")]
-    async fn user_exist(
-        &self,
-        caller: Bearer,
-        app: Data<&App>,
-        #[oai(name = "channelId")] id: Path<ChannelId>,
-        #[oai(name = "userId")] user: Query<Option<UserId>>,
-        /// Another name for `userId`.
-        user_id: Query<Option<UserId>>,
-    ) -> Result<Success<Exists>> {
-        let user = user
-            .or(*user_id)
-            .ok_or_else(|| crate::error::Error::bad_request("The query parameter userId is missing or invalid"))?;
-        let exists = app.db.read(|conn| {
-            channels::find(conn, caller.0, *id)?.ok_or(channels::UNKNOWN)?;
-            Ok(channel_members::name(conn, *id, user)?.is_some())
-        })?;
-        Ok(ok("User exists in channel", Exists { exists }))
-    }
-
-    /// Count a channel's members
-    #[oai(path = "/channels/:channelId/num-users", method = "get", tag = "Tag::Channels")]
-    async fn num_users(
-        &self,
-        caller: Bearer,
-        app: Data<&App>,
-        #[oai(name = "channelId")] id: Path<ChannelId>,
-    ) -> Result<Json<UserCount>> {
-        let access = app.db.read(|conn| channels::find(conn, caller.0, *id)?.ok_or(channels::UNKNOWN))?;
-        Ok(Json(UserCount { user_count: access.channel.user_count }))
-    }
-
-    /// List a channel's members
-    ///
-    /// In the order in which they joined.
-    #[oai(path = "/channels/:channelId/users", method = "get", tag = "Tag::Channels")]
-    async fn users(
-        &self,
-        caller: Bearer,
-        app: Data<&App>,
-        #[oai(name = "channelId")] id: Path<ChannelId>,
-    ) -> Result<Json<UserList>> {
-        let members = app.db.read(|conn| {
-            channels::find(conn, caller.0, *id)?.ok_or(channels::UNKNOWN)?;
-            channel_members::list(conn, *id)
-        })?;
-        let one = |member: channel_members::Member| ChannelMember {
-            user_id: member.user,
-            username: member.username,
-            joined_at: member.joined_at,
-        };
-        Ok(Json(UserList { users: members.into_iter().map(one).collect() }))
+        body: Body<Archive>,
+    ) -> Result<Success<Channel>> {
+        let archived = body.archived;
+        let channel = app.db.write(move |tx| channels::archive(tx, caller.0, *id, archived)).await?;
+        Ok(ok(archive_message(archived), Channel::new(&app.site, channel)))
     }
 }
 
@@ -249,19 +162,15 @@ example!(EditChannel, { "description": "All about analytical engines" });
 
 #[derive(Object)]
 #[oai(example)]
-struct JoinName {
-    /// The caller's name in the channel; the account's when left out.
-    username: Option<Text>,
+struct Archive {
+    /// `false` opens the channel again.
+    archived: bool,
 }
-example!(JoinName, { "username": "countess" });
+example!(Archive, { "archived": true });
 
-#[derive(Object)]
-#[oai(example)]
-struct NewName {
-    /// Unique in the channel.
-    username: Text,
+pub fn archive_message(archived: bool) -> &'static str {
+    if archived { "Channel archived successfully" } else { "Channel unarchived successfully" }
 }
-example!(NewName, { "username": "countess" });
 
 #[derive(Object)]
 pub struct ChannelList {
@@ -275,7 +184,7 @@ impl ChannelList {
 }
 
 #[derive(Object)]
-struct Channel {
+pub struct Channel {
     id: ChannelId,
     /// The same as `id`.
     channels_id: ChannelId,
@@ -304,7 +213,7 @@ struct Channel {
 }
 
 impl Channel {
-    fn new(site: &Site, Described { channel, users, newest, slug }: Described) -> Self {
+    pub fn new(site: &Site, Described { channel, users, newest, slug }: Described) -> Self {
         Channel {
             id: channel.id,
             channels_id: channel.id,
@@ -357,52 +266,69 @@ impl OwnChannel {
     }
 }
 
-/// The result of joining and leaving.
+/// A channel that the caller could join.
 #[derive(Object)]
-struct Membership {
+pub struct OpenChannel {
+    id: ChannelId,
     name: String,
     description: String,
-    #[oai(rename = "userId")]
-    user_id: UserId,
-    channel_id: ChannelId,
-    organisation_id: OrganisationId,
-    owner_id: UserId,
-    /// When the caller joined.
+    user_count: i64,
     created_at: Time,
 }
 
-impl Membership {
-    fn new(channel: channels::Channel, user: UserId, joined_at: Time) -> Self {
-        Membership {
+impl From<channels::Channel> for OpenChannel {
+    fn from(channel: channels::Channel) -> Self {
+        OpenChannel {
+            id: channel.id,
             name: channel.name,
             description: channel.description,
-            user_id: user,
-            channel_id: channel.id,
-            organisation_id: channel.organisation,
-            owner_id: channel.owner_id,
-            created_at: joined_at,
+            user_count: channel.user_count,
+            created_at: channel.created_at,
         }
     }
 }
 
 #[derive(Object)]
-struct Exists {
-    exists: bool,
-}
-
-#[derive(Object)]
-struct UserCount {
+pub struct ArchivedChannel {
+    channels_id: ChannelId,
+    name: String,
+    description: String,
+    organisation_id: OrganisationId,
+    owner_id: UserId,
+    is_private: bool,
+    /// The members.
+    users: Vec<UserId>,
     user_count: i64,
+    /// Posts and replies.
+    message_count: i64,
+    /// `true`
+    archived: bool,
+    /// Always null: channels have no groups.
+    group_id: Option<String>,
+    created_at: Time,
+    /// `0001-01-01T00:00:00Z`, as deleted channels are not shown.
+    deleted_at: Time,
+    /// Always null; the threads of a channel have a list of their own.
+    threads: Option<Vec<String>>,
 }
 
-#[derive(Object)]
-struct UserList {
-    users: Vec<ChannelMember>,
-}
-
-#[derive(Object)]
-struct ChannelMember {
-    user_id: UserId,
-    username: String,
-    joined_at: Time,
+impl From<Described> for ArchivedChannel {
+    fn from(Described { channel, users, .. }: Described) -> Self {
+        ArchivedChannel {
+            channels_id: channel.id,
+            name: channel.name,
+            description: channel.description,
+            organisation_id: channel.organisation,
+            owner_id: channel.owner_id,
+            is_private: channel.is_private,
+            users,
+            user_count: channel.user_count,
+            message_count: channel.message_count,
+            archived: channel.archived_at.is_some(),
+            group_id: None,
+            created_at: channel.created_at,
+            deleted_at: Time::NEVER,
+            threads: None,
+        }
+    }
 }

@@ -75,6 +75,17 @@ pub enum Created<T: Type + ParseFromJSON + ToJSON> {
     Created(Json<Envelope<T>>),
 }
 
+/// What is made unless it is there already.
+#[derive(ApiResponse)]
+pub enum Opened<T: Type + ParseFromJSON + ToJSON> {
+    /// It was there.
+    #[oai(status = 200)]
+    Ok(Json<Envelope<T>>),
+    /// Made.
+    #[oai(status = 201)]
+    Created(Json<Envelope<T>>),
+}
+
 #[derive(ApiResponse)]
 pub enum Done {
     /// Done.
@@ -142,6 +153,10 @@ where
 
 pub fn created<T: Type + ParseFromJSON + ToJSON>(message: &str, data: T) -> Created<T> {
     Created::Created(envelope(201, message, data))
+}
+
+pub fn opened<T: Type + ParseFromJSON + ToJSON>(message: &str, data: T, is_new: bool) -> Opened<T> {
+    if is_new { Opened::Created(envelope(201, message, data)) } else { Opened::Ok(envelope(200, message, data)) }
 }
 
 pub fn done(message: &str) -> Done {

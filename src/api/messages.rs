@@ -11,13 +11,14 @@ use super::{
     Tag,
     auth::Bearer,
     body::{Body, Text, example},
-    envelope::{Created, Success, created, ok},
+    envelope::{Created, Gone, Success, created, ok},
+    reactions::Reaction,
     size,
 };
 use crate::{
     app::App,
     domain::{
-        mentions,
+        deleting, mentions,
         messages::{self, Edit, New, Range},
         reading,
     },
@@ -68,6 +69,22 @@ impl Api {
         let edit = Edit { content: content.0, message: message_id, thread: thread_id };
         let edited = app.db.write_sized(body.1, move |tx| messages::edit(tx, caller.0, *channel_id, &edit)).await?;
         Ok(ok("Message updated successfully", edited.into()))
+    }
+
+    /// Delete a message
+    ///
+    /// Its author, the channel's owner, or who holds `manage:channels`; members of the channel only. A post with replies
+    /// keeps its place, without its text.
+    #[oai(path = "/channels/:channel_id/messages/:message_id", method = "delete", tag = "Tag::Messages")]
+    async fn delete(
+        &self,
+        caller: Bearer,
+        app: Data<&App>,
+        channel_id: Path<ChannelId>,
+        message_id: Path<MessageId>,
+    ) -> Result<Gone> {
+        app.db.write(move |tx| deleting::delete(tx, caller.0, *channel_id, *message_id)).await?;
+        Ok(Gone::NoContent)
     }
 
     /// List a channel's messages
@@ -172,6 +189,8 @@ pub struct Message {
     /// Replies, of a top-level post.
     message_count: i64,
     edited: bool,
+    pinned: bool,
+    reactions: Vec<Reaction>,
     created_at: Time,
     updated_at: Time,
     /// `0001-01-01T00:00:00Z`, unless it was deleted and kept for its replies.
@@ -192,6 +211,8 @@ impl From<messages::Message> for Message {
             mentions: message.mentions.into_iter().map(Mention::from).collect(),
             message_count: message.reply_count,
             edited: message.is_edited,
+            pinned: message.is_pinned,
+            reactions: message.reactions.into_iter().map(Reaction::from).collect(),
             created_at: message.created_at,
             updated_at: message.updated_at,
             deleted_at: message.deleted_at.unwrap_or(Time::NEVER),

@@ -5,8 +5,10 @@ pub mod auth;
 mod blogs;
 mod body;
 mod categories;
+mod channel_members;
 mod channels;
 mod contact;
+mod direct_messages;
 mod envelope;
 mod feeds;
 mod invitations;
@@ -15,7 +17,9 @@ mod members;
 mod messages;
 mod organisations;
 mod profile;
+mod reactions;
 mod roles;
+mod search;
 mod testimonials;
 mod threads;
 mod tokens;
@@ -73,13 +77,33 @@ enum Tag {
 type Api = (People, Talk, Public);
 type People =
     (accounts::Api, mailbox::Api, profile::Api, organisations::Api, members::Api, roles::Api, invitations::Api, tokens::Api);
-type Talk = (channels::Api, messages::Api, threads::Api, webhooks::Api, feeds::Api);
+type Talk = (
+    channels::Api,
+    channel_members::Api,
+    direct_messages::Api,
+    messages::Api,
+    reactions::Api,
+    search::Api,
+    threads::Api,
+    webhooks::Api,
+    feeds::Api,
+);
 type Public = (blogs::Api, categories::Api, testimonials::Api, contact::Api);
 
 fn service() -> OpenApiService<Api, ()> {
     let people =
         (accounts::Api, mailbox::Api, profile::Api, organisations::Api, members::Api, roles::Api, invitations::Api, tokens::Api);
-    let talk = (channels::Api, messages::Api, threads::Api, webhooks::Api, feeds::Api);
+    let talk = (
+        channels::Api,
+        channel_members::Api,
+        direct_messages::Api,
+        messages::Api,
+        reactions::Api,
+        search::Api,
+        threads::Api,
+        webhooks::Api,
+        feeds::Api,
+    );
     let public = (blogs::Api, categories::Api, testimonials::Api, contact::Api);
     let apis = (people, talk, public);
     OpenApiService::new(apis, "Tidings", env!("CARGO_PKG_VERSION"))

@@ -7,14 +7,14 @@ use super::{
     Tag,
     auth::Bearer,
     body::{Body, Text, example},
-    channels::{ChannelList, OwnChannel},
+    channels::{ArchivedChannel, Channel, ChannelList, OpenChannel, OwnChannel, archive_message},
     envelope::{Created, Gone, Success, created, ok},
 };
 use crate::{
     app::App,
-    domain::{channels, organisations, reading},
+    domain::{channel_lists, channels, organisations},
     error::Result,
-    id::{OrganisationId, UserId},
+    id::{ChannelId, OrganisationId, UserId},
     time::Time,
 };
 
@@ -93,10 +93,7 @@ impl Api {
         app: Data<&App>,
         #[oai(name = "organisationId")] id: Path<OrganisationId>,
     ) -> Result<Json<ChannelList>> {
-        let listed = app.db.read(|conn| {
-            let seen = channels::list(conn, caller.0, *id)?.into_iter();
-            seen.map(|access| channels::describe(conn, access)).collect::<Result<_>>()
-        })?;
+        let listed = app.db.read(|conn| channel_lists::live(conn, caller.0, *id))?;
         Ok(Json(ChannelList::new(&app.site, listed)))
     }
 
@@ -110,12 +107,54 @@ impl Api {
         app: Data<&App>,
         org_id: Path<OrganisationId>,
     ) -> Result<Success<Vec<OwnChannel>>> {
-        let listed = app.db.read(|conn| {
-            let seen = channels::list(conn, caller.0, *org_id)?.into_iter().filter(|access| access.username.is_some());
-            seen.map(|access| Ok(OwnChannel::new(reading::counts(conn, access.channel.id, caller.0.user)?, access.channel)))
-                .collect()
-        })?;
+        let listed = app.db.read(|conn| channel_lists::joined(conn, caller.0, *org_id))?;
+        let listed = listed.into_iter().map(|(unread, channel)| OwnChannel::new(unread, channel)).collect();
         Ok(ok("User channels fetched successfully", listed))
+    }
+
+    /// List the channels that the caller could join
+    ///
+    /// The live public ones of the organisation that they are not in; none for guests.
+    #[oai(path = "/organisations/:organisation_id/user-not-channels", method = "get", tag = "Tag::Organisations")]
+    async fn user_not_channels(
+        &self,
+        caller: Bearer,
+        app: Data<&App>,
+        organisation_id: Path<OrganisationId>,
+    ) -> Result<Success<Vec<OpenChannel>>> {
+        let listed = app.db.read(|conn| channel_lists::not_joined(conn, caller.0, *organisation_id))?;
+        let listed = listed.into_iter().map(OpenChannel::from).collect();
+        Ok(ok("Channels user does not belong fetched successfully", listed))
+    }
+
+    /// List the archived channels
+    ///
+    /// Those that the caller may know of: all public ones, and the private ones that they are in.
+    #[oai(path = "/organisations/:organisation_id/channels/archived", method = "get", tag = "Tag::Organisations")]
+    async fn archived_channels(
+        &self,
+        caller: Bearer,
+        app: Data<&App>,
+        organisation_id: Path<OrganisationId>,
+    ) -> Result<Success<Vec<ArchivedChannel>>> {
+        let listed = app.db.read(|conn| channel_lists::archived(conn, caller.0, *organisation_id))?;
+        Ok(ok("Archived channels retrieved successfully", listed.into_iter().map(ArchivedChannel::from).collect()))
+    }
+
+    /// Archive a channel of the organisation, or open it again
+    ///
+    /// The same as `PUT /channels/{channelId}/archive`.
+    #[oai(path = "/organisations/:organisation_id/archive-channel", method = "put", tag = "Tag::Organisations")]
+    async fn archive_channel(
+        &self,
+        caller: Bearer,
+        app: Data<&App>,
+        organisation_id: Path<OrganisationId>,
+        body: Body<ArchiveChannel>,
+    ) -> Result<Success<Channel>> {
+        let ArchiveChannel { channel_id, archived } = body.0;
+        let channel = app.db.write(move |tx| channels::archive_in(tx, caller.0, *organisation_id, channel_id, archived)).await?;
+        Ok(ok(archive_message(archived), Channel::new(&app.site, channel)))
     }
 }
 
@@ -156,6 +195,15 @@ struct NewOwner {
     user_id: UserId,
 }
 example!(NewOwner, { "user_id": "01900000-0000-7000-8000-0000000000aa" });
+
+#[derive(Object)]
+#[oai(example)]
+struct ArchiveChannel {
+    channel_id: ChannelId,
+    /// `false` opens the channel again.
+    archived: bool,
+}
+example!(ArchiveChannel, { "channel_id": "01900000-0000-7000-8000-0000000000cc", "archived": true });
 
 #[derive(Object)]
 struct Organisation {

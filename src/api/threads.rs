@@ -9,13 +9,16 @@ use poem_openapi::{
 use super::{
     Tag,
     auth::Bearer,
-    envelope::{Success, ok},
+    body::{Body, Text, example},
+    envelope::{Created, Gone, Success, created, ok},
     messages::Mention,
-    page, size,
+    page,
+    reactions::Reaction,
+    size,
 };
 use crate::{
     app::App,
-    domain::{messages, threads},
+    domain::{deleting, messages, threads},
     error::Result,
     id::{ChannelId, MessageId, OrganisationId},
     time::Time,
@@ -75,7 +78,96 @@ impl Api {
         let listed = app.db.read(|conn| threads::list(conn, caller.0, *id, page, replies))?;
         Ok(ok("Data retrieved successfully", listed.into_iter().map(Thread::from).collect()))
     }
+
+    /// Start a thread
+    ///
+    /// Posts a top-level message. With a `thread_id` of the client's making a repeated request is known for one.
+    #[oai(path = "/threads/:channel_id", method = "post", tag = "Tag::Threads")]
+    async fn create(
+        &self,
+        caller: Bearer,
+        app: Data<&App>,
+        channel_id: Path<ChannelId>,
+        body: Body<NewThread>,
+    ) -> Result<Created<Thread>> {
+        let NewThread { content, thread_id } = body.0;
+        let made = app.db.write_sized(body.1, move |tx| threads::create(tx, caller.0, *channel_id, content.0, thread_id)).await?;
+        Ok(created("Thread created successfully", made.into()))
+    }
+
+    /// Read a thread
+    ///
+    /// With a page of its replies, oldest first; `message_count` tells how many there are. For members of the channel.
+    #[oai(path = "/threads/:thread_id/channels/:channel_id", method = "get", tag = "Tag::Threads")]
+    async fn get(
+        &self,
+        caller: Bearer,
+        app: Data<&App>,
+        thread_id: Path<MessageId>,
+        channel_id: Path<ChannelId>,
+        /// From 1; default 1.
+        page: Query<Option<u32>>,
+        /// Replies on a page: up to 200; default 50.
+        limit: Query<Option<u64>>,
+    ) -> Result<Success<Thread>> {
+        let page = self::page(*page, *limit, PAGE, LARGEST_PAGE)?;
+        let found = app.db.read(|conn| threads::get(conn, caller.0, *channel_id, *thread_id, page))?;
+        Ok(ok("Data retrieved successfully", found.into()))
+    }
+
+    /// Change a thread
+    ///
+    /// Its `status`, by members with the right to post; its `content`, by its author. Fields that are left out stay as
+    /// they are.
+    #[oai(path = "/threads/:thread_id/channels/:channel_id", method = "put", tag = "Tag::Threads")]
+    async fn update(
+        &self,
+        caller: Bearer,
+        app: Data<&App>,
+        thread_id: Path<MessageId>,
+        channel_id: Path<ChannelId>,
+        body: Body<EditThread>,
+    ) -> Result<Success<Thread>> {
+        let edit = threads::Edit { content: body.0.content.map(|text| text.0), status: body.0.status.map(|text| text.0) };
+        let edited = app.db.write_sized(body.1, move |tx| threads::update(tx, caller.0, *channel_id, *thread_id, edit)).await?;
+        Ok(ok("Thread updated successfully", edited.into()))
+    }
+
+    /// Delete a thread's post
+    ///
+    /// As `DELETE /channels/{channel_id}/messages/{message_id}`: while it has replies it keeps its place.
+    #[oai(path = "/threads/:thread_id/channels/:channel_id", method = "delete", tag = "Tag::Threads")]
+    async fn delete(
+        &self,
+        caller: Bearer,
+        app: Data<&App>,
+        thread_id: Path<MessageId>,
+        channel_id: Path<ChannelId>,
+    ) -> Result<Gone> {
+        app.db.write(move |tx| deleting::delete_thread(tx, caller.0, *channel_id, *thread_id)).await?;
+        Ok(Gone::NoContent)
+    }
 }
+
+#[derive(Object)]
+#[oai(example)]
+struct NewThread {
+    /// 1 to 40,000 characters, not only white space.
+    content: Text,
+    /// The thread's own id: a UUID of the client's making.
+    thread_id: Option<MessageId>,
+}
+example!(NewThread, { "content": "The engine has arrived, @grace" });
+
+#[derive(Object)]
+#[oai(example)]
+struct EditThread {
+    /// `pending` or `completed`; shown as `current_status`.
+    status: Option<Text>,
+    /// 1 to 40,000 characters, not only white space.
+    content: Option<Text>,
+}
+example!(EditThread, { "status": "completed" });
 
 #[derive(Object)]
 struct Thread {
@@ -103,6 +195,8 @@ struct Thread {
     message: String,
     mentions: Vec<Mention>,
     edited: bool,
+    pinned: bool,
+    reactions: Vec<Reaction>,
     /// The latest replies, oldest first.
     messages: Vec<Reply>,
     /// All replies.
@@ -134,6 +228,8 @@ impl From<threads::Thread> for Thread {
             content: root.content,
             mentions: root.mentions.into_iter().map(Mention::from).collect(),
             edited: root.is_edited,
+            pinned: root.is_pinned,
+            reactions: root.reactions.into_iter().map(Reaction::from).collect(),
             messages: replies.into_iter().map(Reply::from).collect(),
             message_count: root.reply_count,
             last_reply: root.last_reply_at.unwrap_or(Time::NEVER),
@@ -158,6 +254,8 @@ struct Reply {
     avatar_url: String,
     mentions: Vec<Mention>,
     edited: bool,
+    pinned: bool,
+    reactions: Vec<Reaction>,
     created_at: Time,
     updated_at: Time,
 }
@@ -176,6 +274,8 @@ impl From<messages::Message> for Reply {
             avatar_url: message.avatar_url,
             mentions: message.mentions.into_iter().map(Mention::from).collect(),
             edited: message.is_edited,
+            pinned: message.is_pinned,
+            reactions: message.reactions.into_iter().map(Reaction::from).collect(),
             created_at: message.created_at,
             updated_at: message.updated_at,
         }

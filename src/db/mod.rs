@@ -10,12 +10,14 @@ mod writer;
 
 use std::{
     fs::{File, TryLockError},
+    panic::{AssertUnwindSafe, catch_unwind},
     path::{Path, PathBuf},
     sync::Arc,
-    time::Duration,
+    time::{Duration, Instant},
 };
 
 use rusqlite::{Connection, OpenFlags};
+use tokio::sync::Semaphore;
 
 pub use self::{
     schema::{Version, newest as newest_version},
@@ -25,6 +27,10 @@ pub use self::{
 use crate::error::{Error, Result};
 
 const FILE: &str = "tidings.db";
+const SLOW_READS: usize = 2;
+const SLOW_READ_WITHIN: Duration = Duration::from_secs(2);
+/// Of SQLite's machine, between two looks at the clock.
+const STEPS: i32 = 10_000;
 /// More than there are statements in `domain/`.
 const STATEMENT_CACHE: usize = 256;
 
@@ -32,6 +38,8 @@ const STATEMENT_CACHE: usize = 256;
 pub struct Db {
     readers: r2d2::Pool<r2d2_sqlite::SqliteConnectionManager>,
     writer: Arc<writer::Writer>,
+    /// As many slow reads at once.
+    slow: Arc<Semaphore>,
 }
 
 impl Db {
@@ -41,12 +49,12 @@ impl Db {
         let path = folder.join(FILE);
         let mut conn = connect(&path, OpenFlags::default())?;
         schema::migrate(&mut conn, &path)?;
-        let size = std::thread::available_parallelism().map_or(2, usize::from) as u32 + 2;
+        let size = std::thread::available_parallelism().map_or(2, usize::from) + SLOW_READS;
         let manager = r2d2_sqlite::SqliteConnectionManager::file(&path)
             .with_flags(OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX)
             .with_init(|conn| prepare(conn).and_then(|()| conn.pragma_update(None, "query_only", true)));
         let readers = r2d2::Pool::builder()
-            .max_size(size)
+            .max_size(size as u32)
             .min_idle(Some(1))
             .test_on_check_out(false)
             .connection_timeout(Duration::from_secs(1))
@@ -54,7 +62,7 @@ impl Db {
             .map_err(Error::internal)?;
         let checkpoints = checkpoint::Checkpoints::start(&path)?;
         let writer = Arc::new(writer::Writer::start(conn, checkpoints, after_commit)?);
-        Ok(Db { readers, writer })
+        Ok(Db { readers, writer, slow: Arc::new(Semaphore::new(SLOW_READS)) })
     }
 
     /// Runs `f` in one short read transaction, on this thread: for reads by key, bounded in rows.
@@ -63,6 +71,30 @@ impl Db {
         conn.prepare_cached("begin")?.execute([])?;
         let read = Reading(&conn);
         f(read.0)
+    }
+
+    /// [`Db::read`] off the runtime's threads, for what is not bounded in rows: a few at once, and 503 after two
+    /// seconds.
+    pub async fn read_slow<T: Send + 'static>(&self, f: impl FnOnce(&Connection) -> Result<T> + Send + 'static) -> Result<T> {
+        let turn = self.slow.clone().acquire_owned().await.map_err(Error::internal)?;
+        let db = self.clone();
+        let read = move || {
+            let _turn = turn;
+            let end = Instant::now() + SLOW_READ_WITHIN;
+            let done = db.read(|conn| {
+                conn.progress_handler(STEPS, Some(move || Instant::now() >= end))?;
+                let done = catch_unwind(AssertUnwindSafe(|| f(conn)));
+                conn.progress_handler(0, None::<fn() -> bool>)?; // the connection goes back to the pool
+                done.map_err(|_| Error::internal("a slow read panicked"))?
+            });
+            match done {
+                Err(Error::Internal { .. }) if Instant::now() >= end => {
+                    Err(Error::Unavailable("this takes too long, ask for less"))
+                }
+                done => done,
+            }
+        };
+        tokio::task::spawn_blocking(read).await.map_err(Error::internal)?
     }
 
     /// Runs `f` on the writer's thread; returns once its transaction is on disk.

@@ -1,10 +1,10 @@
 //! Who is in a channel, and under which name.
 
-use rusqlite::{Connection, OptionalExtension};
+use rusqlite::{Connection, OptionalExtension, Row};
 
 use crate::{
     db::{Tx, log},
-    domain::{Caller, accounts, channels, events},
+    domain::{Caller, accounts, channels, events, members, roles::Rights},
     error::{Error, OrConflict, Result},
     event::{Audience, Effect, Stream},
     id::{ChannelId, OrganisationId, UserId},
@@ -38,8 +38,12 @@ pub fn list(conn: &Connection, channel: ChannelId) -> Result<Vec<Member>> {
         .prepare_cached(
             "select user_id, username, created_at from channel_members where channel_id = ?1 order by created_at, user_id",
         )?
-        .query_map([channel], |row| Ok(Member { user: row.get(0)?, username: row.get(1)?, joined_at: row.get(2)? }))?
+        .query_map([channel], from_row)?
         .collect::<rusqlite::Result<_>>()?)
+}
+
+fn from_row(row: &Row) -> rusqlite::Result<Member> {
+    Ok(Member { user: row.get("user_id")?, username: row.get("username")?, joined_at: row.get("created_at")? })
 }
 
 /// The caller joins a channel that they see. 422 when they are in it, or the name is taken there;
@@ -64,14 +68,67 @@ pub fn leave(tx: &mut Tx, caller: Caller, id: ChannelId) -> Result<(channels::Ch
     if access.username.is_none() {
         return Err(Error::invalid("You are not a member of this channel"));
     }
+    let joined_at = take_out(tx, &access.channel, caller.user)?;
+    Ok((access.channel, joined_at))
+}
+
+/// Ends a membership and tells of it. Returns since when it was.
+fn take_out(tx: &mut Tx, channel: &channels::Channel, user: UserId) -> Result<Time> {
     let joined_at = tx
         .prepare_cached("delete from channel_members where channel_id = ?1 and user_id = ?2 returning created_at")?
-        .query_row((id, caller.user), |row| row.get(0))?;
-    count(tx, id, -1)?;
-    tx.prepare_cached("delete from mentions where channel_id = ?1 and user_id = ?2")?.execute((id, caller.user))?;
-    announce(tx, access.channel.organisation, id, "left", caller.user)?;
-    tx.then(Effect::RightsChanged(vec![caller.user]));
-    Ok((access.channel, joined_at))
+        .query_row((channel.id, user), |row| row.get(0))?;
+    count(tx, channel.id, -1)?;
+    tx.prepare_cached("delete from mentions where channel_id = ?1 and user_id = ?2")?.execute((channel.id, user))?;
+    announce(tx, channel.organisation, channel.id, "left", user)?;
+    tx.then(Effect::RightsChanged(vec![user]));
+    Ok(joined_at)
+}
+
+/// Users added at once: each is told in rows of their own.
+const ADDED_MAX: usize = 100;
+
+/// Members of the channel with the right to post add members of the organisation; who is in it already stays.
+/// 422 naming one who is no member of the organisation; nobody is added then. Returns those named, in their order.
+pub fn add(tx: &mut Tx, caller: Caller, id: ChannelId, users: Vec<UserId>) -> Result<Vec<Member>> {
+    let access = channels::find(tx, caller, id)?.ok_or(channels::UNKNOWN)?;
+    access.require_no_dm()?;
+    access.require_member()?;
+    access.membership.require(Rights::POST_MESSAGES)?;
+    access.require_live()?;
+    if users.is_empty() || users.len() > ADDED_MAX {
+        return Err(Error::invalid(format!("user_ids must name 1 to {ADDED_MAX} users")));
+    }
+    let mut named = Vec::new();
+    for user in users {
+        if named.iter().any(|member: &Member| member.user == user) {
+            continue;
+        }
+        let account = account(tx, access.channel.organisation, user)?;
+        if name(tx, id, user)?.is_none() {
+            insert(tx, id, &account, None)?;
+            announce(tx, access.channel.organisation, id, "joined", user)?;
+        }
+        let sql = "select user_id, username, created_at from channel_members where channel_id = ?1 and user_id = ?2";
+        named.push(tx.prepare_cached(sql)?.query_row((id, user), from_row)?);
+    }
+    Ok(named)
+}
+
+/// The account of a member of the organisation; 422 naming the user when they are none.
+pub fn account(conn: &Connection, organisation: OrganisationId, user: UserId) -> Result<accounts::User> {
+    if members::find(conn, organisation, user)?.is_none() {
+        return Err(Error::invalid(format!("user {user} is not a member of the organisation")));
+    }
+    accounts::find(conn, user)?.ok_or_else(|| Error::internal("a member has an account"))
+}
+
+/// The owner of the channel, or `manage:channels`. 404 for a user who is not in it.
+pub fn remove(tx: &mut Tx, caller: Caller, id: ChannelId, user: UserId) -> Result<()> {
+    let access = channels::find(tx, caller, id)?.ok_or(channels::UNKNOWN)?;
+    access.require_manager()?;
+    name(tx, id, user)?.ok_or(Error::NotFound("Member"))?;
+    take_out(tx, &access.channel, user)?;
+    Ok(())
 }
 
 /// Sets the caller's name in a channel that they are in; unique there.

@@ -8,11 +8,11 @@ use serde_json::json;
 use crate::{
     db::Tx,
     domain::{
-        self, Caller, accounts, channel_members, events,
+        self, Caller, accounts,
+        channel_lists::{Described, describe},
+        channel_members, events,
         members::{self, Membership},
-        messages::{self, Message},
         roles::Rights,
-        webhooks,
     },
     error::{Error, OrConflict, Result},
     event::{Audience, Effect, Stream},
@@ -41,6 +41,8 @@ pub struct Channel {
     pub message_count: i64,
     pub thread_count: i64,
     pub user_count: i64,
+    /// `n` of the newest top-level post; 0 when there is none.
+    pub last_thread: i64,
     pub created_at: Time,
     pub updated_at: Time,
     pub archived_at: Option<Time>,
@@ -89,18 +91,8 @@ pub const UNKNOWN: Error = Error::NotFound("Channel");
 /// None for a channel that does not exist and for one that the caller may not know of: private ones and
 /// direct messages of others, and to guests all that they are not in.
 pub fn find(conn: &Connection, caller: Caller, id: ChannelId) -> Result<Option<Access>> {
-    let sql = format!("{SELECT} where c.id = ?1 and c.deleted_at is null");
-    match conn.prepare_cached(&sql)?.query_row([id], from_row).optional()? {
-        Some(channel) => visible(conn, caller, channel),
-        None => Ok(None),
-    }
-}
-
-fn visible(conn: &Connection, caller: Caller, channel: Channel) -> Result<Option<Access>> {
-    let Some(membership) = members::find(conn, channel.organisation, caller.user)? else { return Ok(None) };
-    let username = channel_members::name(conn, channel.id, caller.user)?;
-    let visible = username.is_some() || !(channel.is_private || channel.is_dm || membership.is_guest());
-    Ok(visible.then_some(Access { channel, membership, username, user: caller.user }))
+    let sql = format!("select {COLUMNS}, {ACCESS} and c.id = ?2");
+    Ok(conn.prepare_cached(&sql)?.query_row((caller.user, id), |row| access_from_row(caller, row)).optional()?)
 }
 
 pub struct New {
@@ -127,10 +119,7 @@ pub fn create(tx: &mut Tx, caller: Caller, new: New) -> Result<Described> {
         return Err(Error::invalid(format!("at most {USERS_MAX} users can be added at once")));
     }
     for user in users {
-        if members::find(tx, new.organisation, user)?.is_none() {
-            return Err(Error::invalid(format!("user {user} is not a member of the organisation")));
-        }
-        let account = accounts::find(tx, user)?.ok_or_else(|| Error::internal("a member has an account"))?;
+        let account = channel_members::account(tx, new.organisation, user)?;
         channel_members::insert(tx, id, &account, None)?;
     }
     announce(tx, id, "created", caller.user)?;
@@ -203,7 +192,7 @@ pub fn update(tx: &mut Tx, caller: Caller, id: ChannelId, edit: Edit) -> Result<
     .or_conflict(taken)?;
     announce(tx, id, "updated", caller.user)?;
     // Without looking at who may know of it: a manager can make a channel private that they are not in.
-    let channel = tx.prepare_cached(&format!("{SELECT} where c.id = ?1"))?.query_row([id], from_row)?;
+    let channel = tx.prepare_cached(&format!("select {COLUMNS} from channels c where c.id = ?1"))?.query_row([id], from_row)?;
     describe(tx, Access { channel, ..access })
 }
 
@@ -221,8 +210,35 @@ pub fn delete(tx: &mut Tx, caller: Caller, id: ChannelId) -> Result<()> {
     Ok(())
 }
 
+/// Closes a channel to posts and joins, or opens it again: its owner, or `manage:channels`; never the default
+/// channel. An archived name may be given to another channel: 422 when it was.
+pub fn archive(tx: &mut Tx, caller: Caller, id: ChannelId, archived: bool) -> Result<Described> {
+    let access = find(tx, caller, id)?.ok_or(UNKNOWN)?;
+    access.require_manager()?;
+    if access.channel.is_default {
+        return Err(Error::Forbidden("The default channel can't be archived"));
+    }
+    if access.channel.archived_at.is_some() == archived {
+        return describe(tx, access);
+    }
+    let now = Time::now();
+    tx.prepare_cached("update channels set archived_at = ?2, updated_at = ?3 where id = ?1")?
+        .execute((id, archived.then_some(now), now))
+        .or_conflict(taken)?;
+    announce(tx, id, if archived { "archived" } else { "unarchived" }, caller.user)?;
+    let channel = Channel { archived_at: archived.then_some(now), updated_at: now, ..access.channel };
+    describe(tx, Access { channel, ..access })
+}
+
+/// [`archive`] for a channel that must be the organisation's.
+pub fn archive_in(tx: &mut Tx, caller: Caller, organisation: OrganisationId, id: ChannelId, archived: bool) -> Result<Described> {
+    members::find(tx, organisation, caller.user)?.ok_or(Error::NotFound("Organisation"))?;
+    find(tx, caller, id)?.filter(|access| access.channel.organisation == organisation).ok_or(UNKNOWN)?;
+    archive(tx, caller, id, archived)
+}
+
 /// Pushes `channel_update` to those in the channel and to each member's personal stream.
-fn announce(tx: &mut Tx, id: ChannelId, action: &str, actor: UserId) -> Result<()> {
+pub(super) fn announce(tx: &mut Tx, id: ChannelId, action: &str, actor: UserId) -> Result<()> {
     let body = update_body(tx, id, action, actor)?;
     let seq = events::emit(
         tx,
@@ -243,7 +259,7 @@ fn announce(tx: &mut Tx, id: ChannelId, action: &str, actor: UserId) -> Result<(
 
 /// The body of a `channel_update`: the channel as it is now, and what happened by whom.
 pub fn update_body(conn: &Connection, id: ChannelId, action: &str, user: UserId) -> Result<serde_json::Value> {
-    let sql = format!("{SELECT} where c.id = ?1");
+    let sql = format!("select {COLUMNS} from channels c where c.id = ?1");
     let channel = conn.prepare_cached(&sql)?.query_row([id], from_row)?;
     let deleted: Option<Time> =
         conn.prepare_cached("select deleted_at from channels where id = ?1")?.query_row([id], |row| row.get(0))?;
@@ -264,80 +280,24 @@ pub fn get(conn: &Connection, caller: Caller, id: ChannelId) -> Result<Described
     describe(conn, find(conn, caller, id)?.ok_or(UNKNOWN)?)
 }
 
-/// The caller's live channels of all organisations.
-pub fn list_own(conn: &Connection, caller: Caller) -> Result<Vec<Access>> {
-    let sql = format!(
-        "{SELECT} join channel_members own on own.channel_id = c.id and own.user_id = ?1
-         where c.deleted_at is null and c.archived_at is null and c.is_dm = 0 order by c.organisation_id, c.name collate nocase, c.id"
-    );
-    all_visible(conn, caller, conn.prepare_cached(&sql)?.query_map([caller.user], from_row)?)
-}
+pub(super) const COLUMNS: &str = "c.id, c.organisation_id, c.name, c.description, c.topic, c.is_private, c.is_dm, c.is_default,
+    c.owner_id, c.created_by, c.message_count, c.thread_count, c.user_count, c.last_thread, c.created_at, c.updated_at, c.archived_at";
 
-/// An organisation's live channels that the caller may know of. 404 for outsiders.
-pub fn list(conn: &Connection, caller: Caller, organisation: OrganisationId) -> Result<Vec<Access>> {
-    members::find(conn, organisation, caller.user)?.ok_or(Error::NotFound("Organisation"))?;
-    let sql = format!(
-        "{SELECT} where c.organisation_id = ?1 and c.deleted_at is null and c.archived_at is null and c.is_dm = 0
-         order by c.name collate nocase, c.id"
-    );
-    all_visible(conn, caller, conn.prepare_cached(&sql)?.query_map([organisation], from_row)?)
-}
+/// The channels that user ?1 may know of, with what they may do there; goes on with `and …`.
+pub(super) const ACCESS: &str = "r.id as role_id, r.name as role, r.rights, cm.username as own_name
+    from channels c
+      join organisations o on o.id = c.organisation_id and o.deleted_at is null
+      join organisation_members om on om.organisation_id = c.organisation_id and om.user_id = ?1 and om.status <> 'deactivated'
+      join roles r on r.id = om.role_id
+      left join channel_members cm on cm.channel_id = c.id and cm.user_id = ?1
+    where c.deleted_at is null
+      and (cm.user_id is not null or (c.is_private = 0 and c.is_dm = 0 and om.role_id <> 5)) -- 5: guest
+   ";
 
-/// The channel of exactly that name, else the first match without regard to case, among those that the
-/// caller may know of, in one organisation or in all of theirs.
-pub fn find_by_name(
-    conn: &Connection,
-    caller: Caller,
-    name: &str,
-    organisation: Option<OrganisationId>,
-) -> Result<Option<Access>> {
-    let sql = format!(
-        "{SELECT} join organisation_members m on m.organisation_id = c.organisation_id and m.user_id = ?1
-         where c.name = ?2 collate nocase and (?3 is null or c.organisation_id = ?3)
-           and c.deleted_at is null and c.archived_at is null and c.is_dm = 0
-         order by c.name <> ?2, c.created_at, c.id"
-    );
-    let candidates = conn.prepare_cached(&sql)?.query_map((caller.user, name, organisation), from_row)?.collect::<Vec<_>>();
-    Ok(all_visible(conn, caller, candidates.into_iter())?.into_iter().next())
+pub(super) fn access_from_row(caller: Caller, row: &Row) -> rusqlite::Result<Access> {
+    let membership = Membership { role_id: row.get("role_id")?, role: row.get("role")?, rights: Rights(row.get("rights")?) };
+    Ok(Access { channel: from_row(row)?, membership, username: row.get("own_name")?, user: caller.user })
 }
-
-fn all_visible(
-    conn: &Connection,
-    caller: Caller,
-    channels: impl Iterator<Item = rusqlite::Result<Channel>>,
-) -> Result<Vec<Access>> {
-    channels
-        .filter_map(|channel| channel.map_err(Error::from).and_then(|channel| visible(conn, caller, channel)).transpose())
-        .collect()
-}
-
-/// A channel as lists show it.
-pub struct Described {
-    pub channel: Channel,
-    pub users: Vec<UserId>,
-    /// The newest top-level post, for who is in the channel.
-    pub newest: Option<Message>,
-    /// The secret of the first webhook's feed address, for who may manage the channel's webhooks.
-    pub slug: Option<String>,
-}
-
-pub fn describe(conn: &Connection, access: Access) -> Result<Described> {
-    let id = access.channel.id;
-    let first = if access.manages_webhooks() { webhooks::first(conn, id)? } else { None };
-    let newest = if access.username.is_some() { messages::newest(conn, id)? } else { None };
-    Ok(Described {
-        users: channel_members::ids(conn, id)?,
-        newest,
-        slug: first.map(|webhook| webhook.slug),
-        channel: access.channel,
-    })
-}
-
-const SELECT: &str =
-    "select c.id, c.organisation_id, c.name, c.description, c.topic, c.is_private, c.is_dm, c.is_default, c.owner_id,
-      c.created_by, c.message_count, c.thread_count,
-      c.user_count, c.created_at, c.updated_at, c.archived_at
-    from channels c";
 
 fn from_row(row: &Row) -> rusqlite::Result<Channel> {
     Ok(Channel {
@@ -354,6 +314,7 @@ fn from_row(row: &Row) -> rusqlite::Result<Channel> {
         message_count: row.get("message_count")?,
         thread_count: row.get("thread_count")?,
         user_count: row.get("user_count")?,
+        last_thread: row.get("last_thread")?,
         created_at: row.get("created_at")?,
         updated_at: row.get("updated_at")?,
         archived_at: row.get("archived_at")?,

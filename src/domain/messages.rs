@@ -8,8 +8,10 @@ use crate::{
     domain::{
         Caller, accounts, channels, events,
         mentions::{self, Kind, Mention},
+        reactions::{self, Reaction},
         reading::{self, Counts},
         roles::Rights,
+        search, threads,
     },
     error::{Error, OrConflict, Result},
     event::{Audience, Stream},
@@ -47,6 +49,9 @@ pub struct Message {
     pub updated_at: Time,
     pub is_edited: bool,
     pub deleted_at: Option<Time>,
+    pub is_pinned: bool,
+    /// Read where messages are shown: [`reactions::attach`].
+    pub reactions: Vec<Reaction>,
 }
 
 impl Message {
@@ -62,7 +67,7 @@ impl Message {
     }
 
     /// `section` of the publications that concern it.
-    fn section(&self) -> &'static str {
+    pub(super) fn section(&self) -> &'static str {
         if self.is_reply { events::REPLY_SECTION } else { events::THREAD_SECTION }
     }
 }
@@ -92,7 +97,7 @@ pub fn create(tx: &mut Tx, caller: Caller, channel: ChannelId, new: &New) -> Res
     access.require_live()?;
     let root = match new.thread {
         None => None,
-        Some(thread) => Some(find_root(tx, channel, thread)?.ok_or(Error::NotFound("Thread"))?),
+        Some(thread) => Some(find_root(tx, channel, thread)?.ok_or(threads::UNKNOWN)?),
     };
     check_content(&new.content)?;
     let id = match new.id {
@@ -275,7 +280,7 @@ fn announce(tx: &mut Tx, message: &Message, organisation: OrganisationId) -> Res
 }
 
 /// Logs a publication that carries the message.
-fn emit(
+pub(super) fn emit(
     tx: &mut Tx,
     message: &Message,
     stream: Stream,
@@ -296,7 +301,14 @@ fn emit(
     events::emit(tx, new)
 }
 
-fn modification_ids(message: &Message, organisation: OrganisationId) -> serde_json::Value {
+/// The body of a publication about the message, with the message in it.
+pub(super) fn envelope(kind: &str, message: &Message, organisation: OrganisationId) -> serde_json::Value {
+    let mut body = events::envelope(kind, message.section(), message.publication(organisation));
+    body["modification_ids"] = modification_ids(message, organisation);
+    body
+}
+
+pub(super) fn modification_ids(message: &Message, organisation: OrganisationId) -> serde_json::Value {
     json!({
         "thread_id": message.thread, "message_id": message.id, "channel_id": message.channel,
         "user_id": message.user.map_or_else(String::new, |user| user.to_string()), "org_id": organisation,
@@ -321,7 +333,7 @@ pub fn edit(tx: &mut Tx, caller: Caller, channel: ChannelId, edit: &Edit) -> Res
         Some(id) => id,
         None => latest_own(tx, caller.user, channel, edit.thread)?.ok_or(UNKNOWN)?,
     };
-    let message = find(tx, id)?.filter(|message| message.channel == channel && message.deleted_at.is_none()).ok_or(UNKNOWN)?;
+    let message = find_live(tx, channel, id)?;
     if edit.thread.is_some_and(|thread| thread != message.thread) {
         return Err(UNKNOWN);
     }
@@ -332,14 +344,15 @@ pub fn edit(tx: &mut Tx, caller: Caller, channel: ChannelId, edit: &Edit) -> Res
     let mentions = to_json(&mentions::find(tx, channel, &edit.content)?)?;
     tx.prepare_cached("update messages set content = ?2, mentions = ?3, updated_at = ?4, edited_at = ?4 where n = ?1")?
         .execute((message.n, &edit.content, mentions, Time::now()))?;
-    let message = find(tx, id)?.ok_or_else(|| Error::internal("the message was just written"))?;
+    search::replace(tx, message.n, &edit.content)?;
+    let mut message = find(tx, id)?.ok_or_else(|| Error::internal("the message was just written"))?;
     let organisation = access.channel.organisation;
-    let mut body = events::envelope("updated", message.section(), message.publication(organisation));
-    body["modification_ids"] = modification_ids(&message, organisation);
+    let body = envelope("updated", &message, organisation);
     let thread = message.is_reply.then_some(Stream::Thread(message.thread));
     for stream in std::iter::once(Stream::Channel(channel)).chain(thread) {
         emit(tx, &message, stream, Audience::Subscribers, "updated", &body)?;
     }
+    reactions::attach(tx, [&mut message])?;
     Ok(message)
 }
 
@@ -404,17 +417,26 @@ pub fn list(conn: &Connection, caller: Caller, channel: ChannelId, range: &Range
     if ascending {
         messages.reverse();
     }
+    reactions::attach(conn, &mut messages)?;
     Ok(messages)
 }
 
-/// The newest top-level post, for the list of channels.
-pub fn newest(conn: &Connection, channel: ChannelId) -> Result<Option<Message>> {
-    let sql = format!("{SELECT} where m.channel_id = ?1 and m.root is null and m.deleted_at is null order by m.n desc limit 1");
-    Ok(conn.prepare_cached(&sql)?.query_row([channel], from_row).optional()?)
+/// The messages with these `n`, in their order.
+pub fn at(conn: &Connection, ns: &[i64]) -> Result<Vec<Message>> {
+    let sql = format!("{SELECT} where m.n in (select value from json_each(?1)) order by m.n");
+    let mut select = conn.prepare_cached(&sql)?;
+    let mut messages: Vec<Message> = select.query_map([json!(ns).to_string()], from_row)?.collect::<rusqlite::Result<_>>()?;
+    reactions::attach(conn, &mut messages)?;
+    Ok(messages)
 }
 
 pub fn find(conn: &Connection, id: MessageId) -> Result<Option<Message>> {
     Ok(conn.prepare_cached(&format!("{SELECT} where m.id = ?1"))?.query_row([id], from_row).optional()?)
+}
+
+/// A message of the channel that is not deleted; 404 otherwise.
+pub fn find_live(conn: &Connection, channel: ChannelId, id: MessageId) -> Result<Message> {
+    find(conn, id)?.filter(|message| message.channel == channel && message.deleted_at.is_none()).ok_or(UNKNOWN)
 }
 
 fn to_json(mentions: &[Mention]) -> Result<String> {
@@ -424,7 +446,8 @@ fn to_json(mentions: &[Mention]) -> Result<String> {
 pub(super) const SELECT: &str = "select m.n, m.id, m.channel_id, m.root, coalesce(r.id, m.id) as thread_id, m.user_id, m.username,
       coalesce(u.first_name, '') as first_name, coalesce(u.last_name, '') as last_name, coalesce(u.email, '') as email,
       coalesce(u.avatar_url, m.avatar_url) as avatar_url, m.content, m.mentions, m.type, m.event_name, m.action_type, m.status,
-      m.current_status, m.reply_count, m.last_reply_at, m.created_at, m.updated_at, m.edited_at is not null as is_edited, m.deleted_at
+      m.current_status, m.reply_count, m.last_reply_at, m.created_at, m.updated_at, m.edited_at is not null as is_edited, m.deleted_at,
+      m.pinned_at is not null as is_pinned
     from messages m left join users u on u.id = m.user_id left join messages r on r.n = m.root";
 
 pub(super) fn from_row(row: &Row) -> rusqlite::Result<Message> {
@@ -452,5 +475,7 @@ pub(super) fn from_row(row: &Row) -> rusqlite::Result<Message> {
         updated_at: row.get("updated_at")?,
         is_edited: row.get("is_edited")?,
         deleted_at: row.get("deleted_at")?,
+        is_pinned: row.get("is_pinned")?,
+        reactions: Vec::new(),
     })
 }

@@ -1,15 +1,20 @@
 //! Threads: top-level posts with their replies, by latest activity.
 
 use rusqlite::Connection;
+use serde_json::json;
 
 use crate::{
+    db::Tx,
     domain::{
-        Caller, channels, members,
+        Caller, channels, events, members,
         members::Page,
         messages::{self, Message},
+        reactions,
+        roles::Rights,
     },
     error::{Error, Result},
-    id::{ChannelId, OrganisationId},
+    event::{Audience, Stream},
+    id::{ChannelId, MessageId, OrganisationId},
 };
 
 pub struct Thread {
@@ -17,6 +22,12 @@ pub struct Thread {
     pub channel_name: String,
     /// The latest ones, oldest first.
     pub replies: Vec<Message>,
+}
+
+impl Thread {
+    fn messages(&mut self) -> impl Iterator<Item = &mut Message> {
+        std::iter::once(&mut self.root).chain(&mut self.replies)
+    }
 }
 
 /// A channel's threads, the latest active first, each with up to `replies` of its replies. For members
@@ -53,18 +64,95 @@ pub fn list_all(
     read_all(conn, roots.into_iter().skip(offset as usize).take(page.size as usize), replies)
 }
 
+/// One thread with a page of its replies, oldest first. For members of the channel; a deleted post is shown
+/// while it has replies.
+pub fn get(conn: &Connection, caller: Caller, channel: ChannelId, thread: MessageId, page: Page) -> Result<Thread> {
+    let access = channels::find(conn, caller, channel)?.ok_or(channels::UNKNOWN)?;
+    access.require_member()?;
+    let offset = page.shallow_offset()?;
+    let root = messages::find(conn, thread)?.filter(|root| root.channel == channel && !root.is_reply);
+    let root = root.filter(|root| root.deleted_at.is_none() || root.reply_count > 0).ok_or(UNKNOWN)?;
+    let sql = format!("{} where m.root = ?1 and m.deleted_at is null order by m.n limit ?2 offset ?3", messages::SELECT);
+    let mut select = conn.prepare_cached(&sql)?;
+    let replies = select.query_map((root.n, page.size, offset), messages::from_row)?.collect::<rusqlite::Result<_>>()?;
+    let mut thread = Thread { root, channel_name: access.channel.name, replies };
+    reactions::attach(conn, thread.messages())?;
+    Ok(thread)
+}
+
+/// Makes a top-level post, as [`messages::create`] does; the same `id` again gives the same thread.
+pub fn create(tx: &mut Tx, caller: Caller, channel: ChannelId, content: String, id: Option<MessageId>) -> Result<Thread> {
+    channels::find(tx, caller, channel)?.ok_or(channels::UNKNOWN)?;
+    let root = messages::create(tx, caller, channel, &messages::New { content, thread: None, id })?;
+    written(tx, root.n)
+}
+
+/// What is absent stays as it is.
+#[derive(Default)]
+pub struct Edit {
+    pub content: Option<String>,
+    /// `pending` or `completed`.
+    pub status: Option<String>,
+}
+
+/// The status is set by members with the right to post, the text by its author; not in an archived channel.
+/// 422 for any other status.
+pub fn update(tx: &mut Tx, caller: Caller, channel: ChannelId, thread: MessageId, edit: Edit) -> Result<Thread> {
+    let access = channels::find(tx, caller, channel)?.ok_or(channels::UNKNOWN)?;
+    access.require_member()?;
+    let root = messages::find_live(tx, channel, thread)?;
+    if root.is_reply {
+        return Err(UNKNOWN);
+    }
+    if let Some(status) = &edit.status {
+        access.membership.require(Rights::POST_MESSAGES)?;
+        access.require_live()?;
+        set_status(tx, &root, access.channel.organisation, status)?;
+    }
+    if let Some(content) = edit.content {
+        messages::edit(tx, caller, channel, &messages::Edit { content, message: Some(thread), thread: None })?;
+    }
+    written(tx, root.n)
+}
+
+fn set_status(tx: &mut Tx, root: &Message, organisation: OrganisationId, status: &str) -> Result<()> {
+    if !["pending", "completed"].contains(&status) {
+        return Err(Error::invalid("status must be pending or completed"));
+    }
+    if root.current_status == status {
+        return Ok(());
+    }
+    tx.prepare_cached("update messages set current_status = ?2 where n = ?1")?.execute((root.n, status))?;
+    let data = json!({ "thread_id": root.id, "channels_id": root.channel, "current_status": status });
+    let mut body = events::envelope("status_update", root.section(), data);
+    body["modification_ids"] = messages::modification_ids(root, organisation);
+    messages::emit(tx, root, Stream::Channel(root.channel), Audience::Subscribers, "status_update", &body)?;
+    Ok(())
+}
+
+pub const UNKNOWN: Error = Error::NotFound("Thread");
+
+/// The thread as lists show it.
+fn written(conn: &Connection, root: i64) -> Result<Thread> {
+    read_all(conn, std::iter::once((root, root)), REPLIES)?.pop().ok_or(UNKNOWN)
+}
+
+/// The latest replies, shown with a thread that was just written.
+const REPLIES: u32 = 5;
+
 /// Text of replies in one answer; after it threads are listed without theirs (`message_count` tells).
 const REPLY_BYTES: usize = 8 << 20;
 
 fn read_all(conn: &Connection, roots: impl Iterator<Item = (i64, i64)>, replies: u32) -> Result<Vec<Thread>> {
     let mut bytes = 0;
-    roots
-        .map(|(n, _)| {
-            let thread = read(conn, n, if bytes < REPLY_BYTES { replies } else { 0 })?;
-            bytes += thread.replies.iter().map(|reply| reply.content.len()).sum::<usize>();
-            Ok(thread)
-        })
-        .collect()
+    let mut threads = Vec::new();
+    for (n, _) in roots {
+        let thread = read(conn, n, if bytes < REPLY_BYTES { replies } else { 0 })?;
+        bytes += thread.replies.iter().map(|reply| reply.content.len()).sum::<usize>();
+        threads.push(thread);
+    }
+    reactions::attach(conn, threads.iter_mut().flat_map(Thread::messages))?;
+    Ok(threads)
 }
 
 /// `n` and latest activity of a channel's threads.

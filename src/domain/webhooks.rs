@@ -203,7 +203,7 @@ pub fn list(conn: &Connection, caller: Caller, channel: ChannelId, page: Page) -
 }
 
 /// The channel's oldest webhook; the caller's right is the caller's to check.
-pub fn first(conn: &Connection, channel: ChannelId) -> Result<Option<Webhook>> {
+fn first(conn: &Connection, channel: ChannelId) -> Result<Option<Webhook>> {
     Ok(some(conn, channel, 1, 0)?.pop())
 }
 

@@ -135,9 +135,9 @@ impl Thread {
         for (user, counts) in channel.members.iter().filter(|(user, _)| Some(*user) != event.actor) {
             let stream = Stream::Personal(channel.organisation, *user).to_string();
             if self.hub.has_subscribers(&stream) {
-                // Of a message, members are told their channel's new state; all else they are told as it is.
+                // Of a message or its end, members are told their channel's new state; all else they are told as it is.
                 let body = match event.kind.as_str() {
-                    "" | "reply_count_change" => {
+                    "" | "reply_count_change" | "deleted" => {
                         self.with_notification_id(event.seq, reading::UNREAD, &channel.notice.body(*counts))
                     }
                     _ => self.with_id(event, &event.body),

@@ -5,6 +5,7 @@ use serde_json::{Value, json};
 use crate::{
     harness::{Client, Reply, Server, blob, unknown_id},
     shapes::{CHANNEL_MEMBER, JOINED, assert_shape},
+    socket::Socket,
 };
 
 async fn join(client: &Client, channel: &str) -> Reply {
@@ -168,4 +169,106 @@ async fn two_of_the_same_name_get_different_names_in_a_channel() {
     let users = ada.get(&format!("/channels/{channel}/users")).await.expect(200)["users"].take();
     assert_eq!(users[0]["username"], "grace");
     assert_ne!(users[1]["username"], "grace");
+}
+
+async fn add(client: &Client, channel: &str, users: &[&str]) -> Reply {
+    client.post(&format!("/channels/{channel}/users"), json!({ "user_ids": users })).await
+}
+
+async fn remove(client: &Client, channel: &str, user: &str) -> Reply {
+    client.delete(&format!("/channels/{channel}/users/{user}")).await
+}
+
+#[tokio::test]
+async fn members_add_members_of_the_organisation() {
+    let server = Server::start().await;
+    let (ada, grace, organisation) = server.ada_and_grace().await;
+    let (bob, guest) =
+        (server.member(&ada, &organisation, "bob", "member").await, server.member(&ada, &organisation, "guest", "guest").await);
+    let channel = ada.private_channel(&organisation, "plans", &[&grace]).await;
+    ada.say(&channel, "@channel before").await;
+    let personal = bob.personal(&organisation);
+    let mut his = Socket::listening(&bob, &[&personal]).await;
+    let mut hers = Socket::listening(&grace, &[&channel]).await;
+
+    let added = add(&grace, &channel, &[&bob.user_id, &bob.user_id, &ada.user_id]).await;
+    let added = added.data(200, "Users added to channel successfully");
+    assert_eq!(added.as_array().unwrap().len(), 2);
+    assert_shape(&added[0], CHANNEL_MEMBER);
+    assert_eq!([&added[0]["user_id"], &added[0]["username"], &added[1]["user_id"]], [&bob.user_id, "bob", &ada.user_id]);
+    assert_eq!(count(&bob, &channel).await, json!({ "user_count": 3 }));
+    for update in [his.on(&personal).await, hers.on(&channel).await] {
+        assert_eq!(update["notification_type"], "channel_update");
+        assert_eq!([&update["modification_ids"]["user_id"], &update["data"]["name"]], [&bob.user_id, "plans"]);
+    }
+    bob.say(&channel, "here").await;
+    let body = json!({ "channel_id": channel, "user_ids": [guest.user_id] });
+    bob.post("/channels/add-multiple", body).await.data(200, "Users added to channel successfully");
+    guest.get(&format!("/channels/{channel}/messages")).await.expect(200);
+    assert_eq!(hers.on(&channel).await["content"], "here");
+    assert_eq!(hers.on(&channel).await["modification_ids"]["user_id"], guest.user_id, "who was in it is not told of again");
+}
+
+#[tokio::test]
+async fn adding_fails_as_documented() {
+    let server = Server::start().await;
+    let (ada, grace, organisation) = server.ada_and_grace().await;
+    let bob = server.member(&ada, &organisation, "bob", "member").await;
+    let guest = server.member(&ada, &organisation, "guest", "guest").await;
+    let outsider = server.user("outsider").await;
+    let public = ada.channel(&organisation, "public", &[&guest]).await;
+    let private = ada.private_channel(&organisation, "private", &[]).await;
+    let archived = ada.channel(&organisation, "archived", &[]).await;
+    ada.put(&format!("/channels/{archived}/archive"), json!({ "archived": true })).await.expect(200);
+
+    let unknown = add(&ada, &unknown_id(), &[&bob.user_id]).await.expect(404);
+    assert_eq!(unknown, add(&grace, &private, &[&grace.user_id]).await.expect(404));
+    assert_eq!(unknown, add(&outsider, &public, &[&outsider.user_id]).await.expect(404));
+    let body = json!({ "channel_id": private, "user_ids": [grace.user_id] });
+    assert_eq!(unknown, grace.post("/channels/add-multiple", body).await.expect(404));
+    add(&grace, &public, &[&bob.user_id]).await.expect(403);
+    add(&guest, &public, &[&bob.user_id]).await.expect(403);
+    add(&ada, &archived, &[&bob.user_id]).await.expect(403);
+    add(&server.anonymous(), &public, &[&bob.user_id]).await.expect(401);
+    for stranger in [outsider.user_id.clone(), unknown_id()] {
+        let refused = add(&ada, &public, &[&bob.user_id, &stranger]).await.expect(422);
+        assert!(refused["message"].as_str().unwrap().contains(&stranger), "{refused}");
+    }
+    add(&ada, &public, &[]).await.expect(422);
+    add(&ada, &public, &vec![bob.user_id.as_str(); 101]).await.expect(422);
+    add(&ada, &public, &["no-uuid"]).await.expect(400);
+    ada.post(&format!("/channels/{public}/users"), json!({})).await.expect(400);
+    ada.post("/channels/add-multiple", json!({ "user_ids": [bob.user_id] })).await.expect(400);
+    assert_eq!(count(&ada, &public).await, json!({ "user_count": 2 }), "nobody was added");
+    add(&ada, &public, &vec![bob.user_id.as_str(); 100]).await.expect(200);
+}
+
+#[tokio::test]
+async fn the_owner_and_a_manager_remove_members() {
+    let server = Server::start().await;
+    let (ada, grace, organisation) = server.ada_and_grace().await;
+    let bob = server.member(&ada, &organisation, "bob", "member").await;
+    let manager = server.member(&ada, &organisation, "manager", "manager").await;
+    let outsider = server.user("outsider").await;
+    let channel = grace.channel(&organisation, "news", &[&ada, &bob]).await;
+    let private = grace.private_channel(&organisation, "private", &[&ada]).await;
+    let mut his = Socket::listening(&bob, &[&channel]).await;
+
+    remove(&bob, &channel, &ada.user_id).await.expect(403);
+    let unknown = remove(&ada, &unknown_id(), &bob.user_id).await.expect(404);
+    assert_eq!(unknown, remove(&outsider, &channel, &bob.user_id).await.expect(404));
+    assert_eq!(unknown, remove(&manager, &private, &ada.user_id).await.expect(404));
+    for stranger in [&manager.user_id, &outsider.user_id, &unknown_id()] {
+        remove(&grace, &channel, stranger).await.expect(404);
+    }
+    remove(&grace, &channel, "no-uuid").await.expect(400);
+    remove(&server.anonymous(), &channel, &bob.user_id).await.expect(401);
+    assert_eq!(count(&ada, &channel).await, json!({ "user_count": 3 }));
+
+    remove(&grace, &channel, &bob.user_id).await.expect(204);
+    assert_eq!(his.unsubscribed(&channel).await, 2000);
+    bob.get(&format!("/channels/{channel}/messages")).await.expect(403);
+    remove(&manager, &channel, &ada.user_id).await.expect(204);
+    assert_eq!(count(&ada, &channel).await, json!({ "user_count": 1 }));
+    remove(&grace, &channel, &bob.user_id).await.expect(404);
 }

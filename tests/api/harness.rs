@@ -172,6 +172,11 @@ pub fn unknown_id() -> String {
     Uuid::now_v7().to_string()
 }
 
+/// Any text as a part of a path or a query.
+pub fn encoded(text: &str) -> String {
+    text.bytes().map(|byte| format!("%{byte:02X}")).collect()
+}
+
 /// A UUID as a literal of SQLite.
 pub fn blob(id: &str) -> String {
     format!("x'{}'", id.replace('-', ""))

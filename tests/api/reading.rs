@@ -69,6 +69,22 @@ async fn one_reads_up_to_a_message() {
 }
 
 #[tokio::test]
+async fn reading_up_to_a_reply_reads_the_posts_before_it_and_none_after() {
+    let server = Server::start().await;
+    let (ada, grace, organisation) = server.ada_and_grace().await;
+    let channel = ada.channel(&organisation, "news", &[&grace]).await;
+    let one = ada.say(&channel, "one").await;
+    let two = ada.say(&channel, "two").await;
+    let reply = ada.reply(&channel, &one, "to one, after two").await;
+    let three = ada.say(&channel, "three").await;
+    let late = ada.reply(&channel, &one, "to one, after three").await;
+    for (last, left) in [(&one, 2), (&reply, 1), (&two, 1), (&one, 1), (&three, 0), (&late, 0)] {
+        read(&grace, &channel, json!({ "last_message_id": last })).await.expect(200);
+        assert_eq!(unread(&grace, &organisation, &channel).await, (left, 0));
+    }
+}
+
+#[tokio::test]
 async fn whoever_joins_late_begins_with_nothing_unread() {
     let server = Server::start().await;
     let (ada, grace, organisation) = server.ada_and_grace().await;
@@ -114,6 +130,7 @@ enum Step {
     Reply { by_grace: bool, mention: Mention },
     Read,
     ReadUpTo(usize),
+    Delete(usize),
 }
 
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -129,23 +146,54 @@ fn steps() -> impl Strategy<Value = Vec<Step>> {
         4 => (prop::bool::weighted(0.2), mention.clone()).prop_map(|(by_grace, mention)| Step::Post { by_grace, mention }),
         3 => (prop::bool::weighted(0.2), mention).prop_map(|(by_grace, mention)| Step::Reply { by_grace, mention }),
         1 => Just(Step::Read),
-        2 => (0..20usize).prop_map(Step::ReadUpTo),
+        2 => (0..12usize).prop_map(Step::ReadUpTo),
+        3 => (0..12usize).prop_map(Step::Delete),
     ];
-    prop::collection::vec(step, 1..16)
+    prop::collection::vec(step, 1..20)
 }
 
 /// A message as the model remembers it: is it top-level, and does it mention Grace?
 struct Posted {
     id: String,
-    is_thread: bool,
+    root: Option<String>,
     mentions_grace: bool,
+    is_deleted: bool,
 }
 
 /// Grace's counts, message by message: slow and plainly right.
 fn model(posted: &[Posted], read: usize) -> (u64, u64) {
     let later = &posted[read..];
-    let count = |rule: fn(&&Posted) -> bool| later.iter().filter(rule).count() as u64;
-    (count(|message| message.is_thread), count(|message| message.mentions_grace))
+    let count = |rule: fn(&&Posted) -> bool| later.iter().filter(|message| !message.is_deleted).filter(rule).count() as u64;
+    (count(|message| message.root.is_none()), count(|message| message.mentions_grace))
+}
+
+/// The live messages, and each listed thread with its live replies, latest activity first.
+fn listed(posted: &[Posted]) -> (usize, Vec<(String, usize)>) {
+    let live = || posted.iter().enumerate().filter(|(_, message)| !message.is_deleted);
+    let mut threads = Vec::new();
+    for (n, root) in posted.iter().enumerate().filter(|(_, message)| message.root.is_none()) {
+        let replies: Vec<usize> = live().filter(|(_, reply)| reply.root.as_ref() == Some(&root.id)).map(|(n, _)| n).collect();
+        if !root.is_deleted || !replies.is_empty() {
+            threads.push((replies.last().copied().unwrap_or(n), root.id.clone(), replies.len()));
+        }
+    }
+    threads.sort_by(|one, other| other.cmp(one));
+    (live().count(), threads.into_iter().map(|(_, id, replies)| (id, replies)).collect())
+}
+
+/// The same as the server lists it.
+async fn lists(client: &Client, channel: &str) -> (usize, Vec<(String, usize)>) {
+    let number = |value: &Value| usize::try_from(value.as_u64().unwrap()).unwrap();
+    let total = number(&client.get(&format!("/channels/{channel}")).await.expect(200)["data"]["message_count"]);
+    let threads = client.get(&format!("/threads/channels/{channel}?messages=200")).await.expect(200)["data"].take();
+    let thread = |thread: &Value| {
+        let replies = thread["messages"].as_array().unwrap();
+        assert_eq!(number(&thread["message_count"]), replies.len());
+        let last = replies.last().map_or(json!("0001-01-01T00:00:00Z"), |reply| reply["created_at"].clone());
+        assert_eq!(thread["last_reply"], last);
+        (thread["thread_id"].as_str().unwrap().to_owned(), replies.len())
+    };
+    (total, threads.as_array().unwrap().iter().map(thread).collect())
 }
 
 #[test]
@@ -177,12 +225,13 @@ async fn play(ada: &Client, grace: &Client, organisation: &str, steps: &[Step]) 
                     Mention::All => "hello @channel",
                 };
                 let is_reply = matches!(step, Step::Reply { .. });
-                let root = posted.iter().find(|message| message.is_thread).filter(|_| is_reply).map(|root| root.id.clone());
+                let first = posted.iter().find(|message| message.root.is_none() && !message.is_deleted);
+                let root = first.filter(|_| is_reply).map(|root| root.id.clone());
                 let id = match &root {
                     Some(root) => author.reply(&channel, root, content).await,
                     None => author.say(&channel, content).await,
                 };
-                posted.push(Posted { id, is_thread: root.is_none(), mentions_grace: mention != Mention::None });
+                posted.push(Posted { id, root, mentions_grace: mention != Mention::None, is_deleted: false });
                 if by_grace {
                     marked = posted.len(); // posting marks read
                 }
@@ -197,8 +246,16 @@ async fn play(ada: &Client, grace: &Client, organisation: &str, steps: &[Step]) 
                     marked = marked.max(n + 1); // a late device takes nothing back
                 }
             }
+            Step::Delete(n) => {
+                if let Some(message) = posted.get_mut(n) {
+                    let status = if message.is_deleted { 404 } else { 204 };
+                    ada.delete(&format!("/channels/{channel}/messages/{}", message.id)).await.expect(status);
+                    message.is_deleted = true;
+                }
+            }
         }
         prop_assert_eq!(unread(grace, organisation, &channel).await, model(&posted, marked), "after {:?}", step);
+        prop_assert_eq!(lists(grace, &channel).await, listed(&posted), "after {:?}", step);
     }
     Ok(())
 }

@@ -145,7 +145,14 @@ fn parameters(template: &str) -> Vec<&'static str> {
 }
 
 /// A channel with a message and a webhook, an invitation and a role of the organisation's own.
-async fn world(owner: &Client, name: &str, insider: &Client, target: &Client, org: &str, more: &[&Client]) -> Vec<(&'static str, String)> {
+async fn world(
+    owner: &Client,
+    name: &str,
+    insider: &Client,
+    target: &Client,
+    org: &str,
+    more: &[&Client],
+) -> Vec<(&'static str, String)> {
     let mut members = vec![insider];
     if target.user_id != insider.user_id {
         members.push(target);
@@ -156,8 +163,7 @@ async fn world(owner: &Client, name: &str, insider: &Client, target: &Client, or
     owner.reply(&channel, &message, "At last").await;
     let webhook = owner.post(&format!("/webhooks/{channel}"), json!({ "webhook_name": "builds" })).await.expect(201);
     let invited = format!("invited-{}@example.org", &org[org.len() - 6..]);
-    let invitation =
-        owner.post("/invite", json!({ "org_id": org, "emails": [invited], "role": "member" })).await.expect(201);
+    let invitation = owner.post("/invite", json!({ "org_id": org, "emails": [invited], "role": "member" })).await.expect(201);
     let role = owner.post(&format!("/organisations/{org}/roles"), json!({ "name": "reviewer" })).await.expect(201);
     let sessions = target.get(&format!("/users/{}/sessions", target.user_id)).await.expect(200);
     vec![
@@ -183,9 +189,8 @@ async fn room(owner: &Client, channel: String) -> Vec<(&'static str, String)> {
 }
 
 async fn public_content(superadmin: &Client) -> [(&'static str, String); 3] {
-    let category = async |name: &str| {
-        text(&superadmin.post("/blog_categories", json!({ "name": name })).await.expect(201)["data"]["id"])
-    };
+    let category =
+        async |name: &str| text(&superadmin.post("/blog_categories", json!({ "name": name })).await.expect(201)["data"]["id"]);
     let (used, unused) = (category("News").await, category("Olds").await);
     superadmin.post("/blogs", json!({ "content": "# Engines\nAll of them", "category_id": used })).await.expect(201);
     let blog = text(&superadmin.get("/blogs").await.expect(200)["data"][0]["id"]);

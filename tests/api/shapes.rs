@@ -34,6 +34,9 @@ pub const CHANNEL: &str =
 /// As in the list of the caller's channels.
 pub const LISTED_CHANNEL: &str = "channels_id:uuid name:text description:text organisation_id:uuid owner_id:uuid users:uuids
     created_at:time user_count:int message_count:int webhook_url:text deleted_at:never messages:array";
+pub const ARCHIVED_CHANNEL: &str = "channels_id:uuid name:text description:text organisation_id:uuid owner_id:uuid users:uuids
+    user_count:int message_count:int archived:bool group_id:text? created_at:time deleted_at:never threads:array?";
+pub const OPEN_CHANNEL: &str = "id:uuid name:text description:text created_at:time";
 pub const SHORT_CHANNEL: &str = "id:uuid name:text description:text created_at:time thread_count:int mention_count:int";
 pub const JOINED: &str =
     "name:text description:text userId:uuid channel_id:uuid organisation_id:uuid owner_id:uuid created_at:time";
@@ -43,6 +46,7 @@ pub const NEW_MESSAGE: &str =
     "id:uuid content:text channel_id:uuid created_at:time thread_id:uuid user_id:uuid username:text message:text";
 pub const EDITED_MESSAGE: &str = "id:uuid content:text channel_id:uuid updated_at:time";
 pub const LISTED_MESSAGE: &str = "id:uuid content:text created_at:time";
+pub const REACTION: &str = "emoji:text count:int users:uuids";
 pub const THREAD: &str =
     "thread_id:uuid channels_id:uuid event_name:text username:text action_type:text status:text created_at:time
     messages:array message_count:int last_reply:time avatar_url:text type:text content:text channel_name:text current_status:text

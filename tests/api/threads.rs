@@ -4,7 +4,8 @@ use serde_json::{Value, json};
 
 use crate::{
     harness::{Client, Server, text, unknown_id},
-    shapes::{THREAD, THREAD_MESSAGE, assert_shape},
+    shapes::{MODIFICATION_IDS, PUSHED, THREAD, THREAD_MESSAGE, assert_shape},
+    socket::Socket,
 };
 
 async fn of_channel(client: &Client, channel: &str, query: &str) -> Value {
@@ -150,4 +151,151 @@ async fn an_outsider_reads_no_threads() {
     assert_eq!(unknown, outsider.get(&all(&organisation)).await.expect(404));
     server.anonymous().get(&all(&organisation)).await.expect(401);
     assert_eq!(of_organisation(&grace, &organisation, "").await, json!([]));
+}
+
+fn path(thread: &str, channel: &str) -> String {
+    format!("/threads/{thread}/channels/{channel}")
+}
+
+#[tokio::test]
+async fn one_thread_is_read_with_pages_of_its_replies() {
+    let server = Server::start().await;
+    let (ada, grace, organisation) = server.ada_and_grace().await;
+    let channel = ada.general(&organisation).await;
+    let thread = ada.say(&channel, "post").await;
+    let mut replies = Vec::new();
+    for content in ["one", "two", "three"] {
+        replies.push(grace.reply(&channel, &thread, content).await);
+    }
+    let read = async |query: &str| {
+        grace.get(&format!("{}{query}", path(&thread, &channel))).await.data(200, "Data retrieved successfully")
+    };
+    let whole = read("").await;
+    assert_shape(&whole, THREAD);
+    assert_shape(&whole["messages"][0], THREAD_MESSAGE);
+    assert_eq!(
+        [&whole["content"], &whole["message_count"], &whole["channel_name"]],
+        [&json!("post"), &json!(3), &json!("general")]
+    );
+    assert_eq!(contents(&whole["messages"]), ["one", "two", "three"]);
+    assert_eq!(contents(&read("?limit=2").await["messages"]), ["one", "two"]);
+    assert_eq!(contents(&read("?limit=2&page=2").await["messages"]), ["three"]);
+    assert_eq!(contents(&read("?limit=2&page=3").await["messages"]), [""; 0]);
+    for query in ["?limit=0", "?page=0", "?page=x"] {
+        grace.get(&format!("{}{query}", path(&thread, &channel))).await.expect(400);
+    }
+    grace.get(&path(&replies[0], &channel)).await.expect(404);
+
+    ada.delete(&path(&thread, &channel)).await.expect(204);
+    assert_eq!(read("").await["content"], "");
+    for reply in replies {
+        grace.delete(&format!("/channels/{channel}/messages/{reply}")).await.expect(204);
+    }
+    grace.get(&path(&thread, &channel)).await.expect(404);
+}
+
+#[tokio::test]
+async fn a_thread_is_started_under_the_clients_own_id() {
+    let server = Server::start().await;
+    let (ada, _, organisation) = server.ada_and_grace().await;
+    let channel = ada.general(&organisation).await;
+    let start = async |body: Value| ada.post(&format!("/threads/{channel}"), body).await;
+    let id = unknown_id();
+    for _ in 0..2 {
+        let made = start(json!({ "content": "post", "thread_id": id })).await.data(201, "Thread created successfully");
+        assert_shape(&made, THREAD);
+        assert_eq!([&made["thread_id"], &made["content"], &made["messages"]], [&json!(id), &json!("post"), &json!([])]);
+    }
+    let other = start(json!({ "content": "post" })).await.expect(201);
+    assert_ne!(other["data"]["thread_id"], id);
+    assert_eq!(of_channel(&ada, &channel, "").await.as_array().unwrap().len(), 2);
+    start(json!({ "content": " " })).await.expect(422);
+    start(json!({ "content": "x", "thread_id": channel })).await.expect(422);
+    for body in [json!({}), json!({ "content": 7 }), json!({ "content": "x", "thread_id": "no-uuid" })] {
+        start(body).await.expect(400);
+    }
+}
+
+#[tokio::test]
+async fn the_status_is_set_by_members_and_pushed() {
+    let server = Server::start().await;
+    let (ada, grace, organisation) = server.ada_and_grace().await;
+    let channel = ada.general(&organisation).await;
+    let thread = ada.say(&channel, "post").await;
+    let reply = ada.reply(&channel, &thread, "reply").await;
+    let mut socket = Socket::listening(&ada, &[&channel]).await;
+    let set = async |status: Value| grace.put(&path(&thread, &channel), json!({ "status": status })).await;
+    for status in ["completed", "completed", "pending"] {
+        let data = set(json!(status)).await.data(200, "Thread updated successfully");
+        assert_shape(&data, THREAD);
+        assert_eq!([&data["current_status"], &data["messages"][0]["content"]], [status, "reply"]);
+    }
+    for status in ["", "done", "PENDING"] {
+        set(json!(status)).await.expect(422);
+    }
+    set(json!(7)).await.expect(400);
+    grace.put(&path(&reply, &channel), json!({ "status": "completed" })).await.expect(404);
+    let same = grace.put(&path(&thread, &channel), json!({})).await.data(200, "Thread updated successfully");
+    assert_eq!(same["current_status"], "pending");
+    for status in ["completed", "pending"] {
+        let update = socket.on(&channel).await;
+        assert_shape(&update, PUSHED);
+        assert_shape(&update["modification_ids"], MODIFICATION_IDS);
+        assert_eq!([&update["notification_type"], &update["section"]], ["status_update", "thread_message"]);
+        assert_eq!([&update["data"]["thread_id"], &update["data"]["current_status"]], [&thread, status]);
+    }
+}
+
+#[tokio::test]
+async fn the_text_is_edited_by_its_author_alone() {
+    let server = Server::start().await;
+    let (ada, grace, organisation) = server.ada_and_grace().await;
+    let channel = ada.general(&organisation).await;
+    let thread = ada.say(&channel, "tpyo").await;
+    let body = json!({ "content": "typo", "status": "completed" });
+    grace.put(&path(&thread, &channel), body.clone()).await.expect(403);
+    let data = ada.put(&path(&thread, &channel), body).await.data(200, "Thread updated successfully");
+    assert_eq!([&data["content"], &data["edited"], &data["current_status"]], [&json!("typo"), &json!(true), &json!("completed")]);
+    ada.put(&path(&thread, &channel), json!({ "content": "" })).await.expect(422);
+    ada.delete(&path(&thread, &channel)).await.expect(204);
+    for change in [json!({ "content": "x" }), json!({ "status": "pending" }), json!({})] {
+        ada.put(&path(&thread, &channel), change).await.expect(404);
+    }
+    ada.delete(&path(&thread, &channel)).await.expect(404);
+}
+
+#[tokio::test]
+async fn whoever_is_not_in_the_channel_does_nothing_with_its_threads() {
+    let server = Server::start().await;
+    let (ada, grace, organisation) = server.ada_and_grace().await;
+    let (guest, outsider) = (server.member(&ada, &organisation, "guest", "guest").await, server.user("outsider").await);
+    let public = ada.channel(&organisation, "public", &[&guest]).await;
+    let other = ada.channel(&organisation, "other", &[]).await;
+    let private = ada.private_channel(&organisation, "private", &[]).await;
+    let (open, hidden) = (ada.say(&public, "open").await, ada.say(&private, "hidden").await);
+    let calls = async |client: &Client, thread: &str, channel: &str, status: u16| -> Vec<Value> {
+        let path = path(thread, channel);
+        vec![
+            client.get(&path).await.expect(status),
+            client.put(&path, json!({ "status": "completed" })).await.expect(status),
+            client.delete(&path).await.expect(status),
+            client.post(&format!("/threads/{channel}"), json!({ "content": "x" })).await.expect(status),
+        ]
+    };
+    let unknown = calls(&ada, &unknown_id(), &unknown_id(), 404).await;
+    assert_eq!(unknown, calls(&grace, &hidden, &private, 404).await);
+    assert_eq!(unknown, calls(&outsider, &open, &public, 404).await);
+    calls(&grace, &open, &public, 403).await;
+    calls(&server.anonymous(), &open, &public, 401).await;
+    calls(&ada, "no-uuid", "no-uuid", 400).await;
+    ada.get(&path(&open, &other)).await.expect(404);
+    ada.put(&path(&open, &other), json!({ "status": "completed" })).await.expect(404);
+    ada.delete(&path(&open, &other)).await.expect(404);
+    guest.get(&path(&open, &public)).await.expect(200);
+    guest.put(&path(&open, &public), json!({ "status": "completed" })).await.expect(403);
+    guest.post(&format!("/threads/{public}"), json!({ "content": "x" })).await.expect(403);
+    ada.put(&format!("/channels/{public}/archive"), json!({ "archived": true })).await.expect(200);
+    ada.put(&path(&open, &public), json!({ "status": "completed" })).await.expect(403);
+    ada.post(&format!("/threads/{public}"), json!({ "content": "x" })).await.expect(403);
+    assert_eq!(ada.get(&path(&open, &public)).await.expect(200)["data"]["current_status"], "pending");
 }

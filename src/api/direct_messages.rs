@@ -1,0 +1,82 @@
+//! Direct messages between members of an organisation.
+
+use poem::web::Data;
+use poem_openapi::{Object, OpenApi, param::Path};
+
+use super::{
+    Tag,
+    auth::Bearer,
+    body::{Body, example},
+    channels::Channel,
+    envelope::{Opened, Success, ok, opened},
+};
+use crate::{
+    app::App,
+    domain::{
+        channel_lists::{self, Described},
+        direct_messages,
+        reading::Counts,
+    },
+    error::Result,
+    id::{OrganisationId, UserId},
+};
+
+pub struct Api;
+
+#[OpenApi]
+impl Api {
+    /// Open a direct message
+    ///
+    /// Answers the one that these members have (200), or makes it (201). It is used like a channel: posts, threads,
+    /// read marks, live push. Nobody joins or leaves it, and it is not edited, archived or deleted.
+    #[oai(path = "/organisations/:organisation_id/dms", method = "post", tag = "Tag::Channels")]
+    async fn open(
+        &self,
+        caller: Bearer,
+        app: Data<&App>,
+        organisation_id: Path<OrganisationId>,
+        body: Body<Others>,
+    ) -> Result<Opened<Channel>> {
+        let others = body.0.user_ids;
+        let (found, is_new) =
+            app.db.write_sized(body.1, move |tx| direct_messages::open(tx, caller.0, *organisation_id, others)).await?;
+        Ok(opened("Direct message opened successfully", Channel::new(&app.site, found), is_new))
+    }
+
+    /// List the caller's direct messages
+    ///
+    /// The latest active first, with what is unread in each.
+    #[oai(path = "/organisations/:organisation_id/dms", method = "get", tag = "Tag::Channels")]
+    async fn list(
+        &self,
+        caller: Bearer,
+        app: Data<&App>,
+        organisation_id: Path<OrganisationId>,
+    ) -> Result<Success<Vec<DirectMessage>>> {
+        let listed = app.db.read(|conn| channel_lists::direct_messages(conn, caller.0, *organisation_id))?;
+        let one = |(unread, channel): (Counts, Described)| DirectMessage {
+            channel: Channel::new(&app.site, channel),
+            thread_count: unread.threads,
+            mention_count: unread.mentions,
+        };
+        Ok(ok("Direct messages fetched successfully", listed.into_iter().map(one).collect()))
+    }
+}
+
+#[derive(Object)]
+#[oai(example)]
+struct Others {
+    /// 1 to 8 members of the organisation; the caller need not be named.
+    user_ids: Vec<UserId>,
+}
+example!(Others, { "user_ids": ["01900000-0000-7000-8000-0000000000aa"] });
+
+#[derive(Object)]
+struct DirectMessage {
+    #[oai(flatten)]
+    channel: Channel,
+    /// Unread top-level posts.
+    thread_count: i64,
+    /// Unread mentions.
+    mention_count: i64,
+}

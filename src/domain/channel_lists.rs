@@ -1,0 +1,149 @@
+//! Lists of channels, each made of a few statements however many channels there are.
+
+use std::collections::HashMap;
+
+use rusqlite::{Connection, Params};
+
+use crate::{
+    domain::{
+        Caller,
+        channels::{self, ACCESS, Access, COLUMNS, Channel},
+        members,
+        messages::{self, Message},
+        reading::{self, Counts},
+    },
+    error::{Error, Result},
+    id::{ChannelId, OrganisationId, UserId},
+};
+
+/// A channel as lists show it.
+pub struct Described {
+    pub channel: Channel,
+    pub users: Vec<UserId>,
+    /// The newest top-level post, for who is in the channel.
+    pub newest: Option<Message>,
+    /// The secret of the first webhook's feed address, for who may manage the channel's webhooks.
+    pub slug: Option<String>,
+}
+
+/// By way of the caller's memberships: an organisation has many more channels, direct messages above all.
+const OWN: &str = "and c.id in (select own.channel_id from channel_members own where own.user_id = ?1)";
+
+/// The caller's live channels of all organisations.
+pub fn own(conn: &Connection, caller: Caller) -> Result<Vec<Described>> {
+    let rule = format!("{OWN} and c.archived_at is null and c.is_dm = 0 order by c.organisation_id, c.name collate nocase, c.id");
+    describe_all(conn, select(conn, caller, &rule, [caller.user])?)
+}
+
+/// An organisation's live channels that the caller may know of. 404 for outsiders.
+pub fn live(conn: &Connection, caller: Caller, organisation: OrganisationId) -> Result<Vec<Described>> {
+    let rule = "and c.organisation_id = ?2 and c.archived_at is null and c.is_dm = 0 order by c.name collate nocase, c.id";
+    describe_all(conn, of_organisation(conn, caller, organisation, rule)?)
+}
+
+/// The archived ones that the caller may know of. 404 for outsiders.
+pub fn archived(conn: &Connection, caller: Caller, organisation: OrganisationId) -> Result<Vec<Described>> {
+    let rule = "and c.organisation_id = ?2 and c.archived_at is not null and c.is_dm = 0 order by c.name collate nocase, c.id";
+    describe_all(conn, of_organisation(conn, caller, organisation, rule)?)
+}
+
+/// The live ones that the caller is in, with what is unread in them. 404 for outsiders.
+pub fn joined(conn: &Connection, caller: Caller, organisation: OrganisationId) -> Result<Vec<(Counts, Channel)>> {
+    let rule = format!(
+        "{OWN} and c.organisation_id = ?2 and c.archived_at is null and c.is_dm = 0 order by c.name collate nocase, c.id"
+    );
+    let found = of_organisation(conn, caller, organisation, &rule)?;
+    let mut counts = reading::all_counts(conn, organisation, caller.user)?;
+    let unread = |access: Access| (counts.remove(&access.channel.id).unwrap_or_default(), access.channel);
+    Ok(found.into_iter().map(unread).collect())
+}
+
+/// The caller's direct messages, the latest active first, with what is unread in them. 404 for outsiders.
+pub fn direct_messages(conn: &Connection, caller: Caller, organisation: OrganisationId) -> Result<Vec<(Counts, Described)>> {
+    let rule = format!("{OWN} and c.organisation_id = ?2 and c.is_dm = 1 order by c.last_n desc, c.created_at desc, c.id");
+    let found = describe_all(conn, of_organisation(conn, caller, organisation, &rule)?)?;
+    let mut counts = reading::all_counts(conn, organisation, caller.user)?;
+    let unread = |dm: Described| (counts.remove(&dm.channel.id).unwrap_or_default(), dm);
+    Ok(found.into_iter().map(unread).collect())
+}
+
+/// The live public ones that the caller could join. 404 for outsiders.
+pub fn not_joined(conn: &Connection, caller: Caller, organisation: OrganisationId) -> Result<Vec<Channel>> {
+    let rule = "and c.organisation_id = ?2 and cm.user_id is null and c.archived_at is null and c.is_dm = 0
+        order by c.name collate nocase, c.id";
+    let found = of_organisation(conn, caller, organisation, rule)?;
+    Ok(found.into_iter().map(|access| access.channel).collect())
+}
+
+/// The channel of exactly that name, else the first match without regard to case, among those that the
+/// caller may know of, in one organisation or in all of theirs. 404 when there is none.
+pub fn by_name(conn: &Connection, caller: Caller, name: &str, organisation: Option<OrganisationId>) -> Result<Described> {
+    let rule = "and c.name = ?2 collate nocase and (?3 is null or c.organisation_id = ?3)
+        and c.archived_at is null and c.is_dm = 0 order by c.name <> ?2, c.created_at, c.id limit 1";
+    let found = select(conn, caller, rule, (caller.user, name, organisation))?.pop();
+    describe(conn, found.ok_or(channels::UNKNOWN)?)
+}
+
+fn of_organisation(conn: &Connection, caller: Caller, organisation: OrganisationId, rule: &str) -> Result<Vec<Access>> {
+    members::find(conn, organisation, caller.user)?.ok_or(Error::NotFound("Organisation"))?;
+    select(conn, caller, rule, (caller.user, organisation))
+}
+
+fn select(conn: &Connection, caller: Caller, rule: &str, params: impl Params) -> Result<Vec<Access>> {
+    let sql = format!("select {COLUMNS}, {ACCESS} {rule}");
+    let mut select = conn.prepare_cached(&sql)?;
+    let found = select.query_map(params, |row| channels::access_from_row(caller, row))?;
+    Ok(found.collect::<rusqlite::Result<_>>()?)
+}
+
+/// One channel as lists show it.
+pub fn describe(conn: &Connection, access: Access) -> Result<Described> {
+    let described = describe_all(conn, vec![access])?.pop();
+    described.ok_or_else(|| Error::internal("one channel gives one description"))
+}
+
+fn describe_all(conn: &Connection, found: Vec<Access>) -> Result<Vec<Described>> {
+    let mut users = users(conn, found.iter())?;
+    let mut slugs = slugs(conn, found.iter().filter(|access| access.manages_webhooks()))?;
+    let inside = found.iter().filter(|access| access.username.is_some());
+    let newest: Vec<i64> = inside.map(|access| access.channel.last_thread).collect();
+    let mut newest: HashMap<ChannelId, Message> =
+        messages::at(conn, &newest)?.into_iter().map(|message| (message.channel, message)).collect();
+    let describe = |Access { channel, .. }| Described {
+        users: users.remove(&channel.id).unwrap_or_default(),
+        newest: newest.remove(&channel.id),
+        slug: slugs.remove(&channel.id),
+        channel,
+    };
+    Ok(found.into_iter().map(describe).collect())
+}
+
+/// The members of each, in the order in which they joined.
+fn users<'a>(conn: &Connection, found: impl Iterator<Item = &'a Access>) -> Result<HashMap<ChannelId, Vec<UserId>>> {
+    let mut users: HashMap<ChannelId, Vec<UserId>> = HashMap::new();
+    let mut select = conn.prepare_cached(
+        "select cm.channel_id, cm.user_id from json_each(?1) listed cross join channel_members cm on cm.channel_id = unhex(listed.value)
+         order by cm.created_at, cm.user_id",
+    )?;
+    for row in select.query_map([list(found)], |row| Ok((row.get(0)?, row.get(1)?)))? {
+        let (channel, user) = row?;
+        users.entry(channel).or_default().push(user);
+    }
+    Ok(users)
+}
+
+/// The feed secret of each one's oldest webhook.
+fn slugs<'a>(conn: &Connection, found: impl Iterator<Item = &'a Access>) -> Result<HashMap<ChannelId, String>> {
+    // The oldest comes last and stays.
+    let mut select = conn.prepare_cached(
+        "select w.channel_id, w.slug from json_each(?1) listed cross join webhooks w on w.channel_id = unhex(listed.value)
+         where w.deleted_at is null order by w.created_at desc, w.id desc",
+    )?;
+    Ok(select.query_map([list(found)], |row| Ok((row.get(0)?, row.get(1)?)))?.collect::<rusqlite::Result<_>>()?)
+}
+
+/// Their identifiers as a JSON array in hexadecimal: a statement takes one parameter for all.
+fn list<'a>(found: impl Iterator<Item = &'a Access>) -> String {
+    let ids: Vec<String> = found.map(|access| access.channel.id.0.simple().to_string()).collect();
+    serde_json::json!(ids).to_string()
+}

@@ -1,0 +1,114 @@
+//! Deleting messages: the text goes everywhere, the counters follow.
+
+use serde_json::json;
+
+use crate::{
+    db::Tx,
+    domain::{
+        Caller, channels,
+        messages::{self, Message},
+        search, threads,
+    },
+    error::{Error, Result},
+    event::{Audience, Stream},
+    id::{ChannelId, MessageId, OrganisationId},
+    time::Time,
+};
+
+/// The author, the owner of the channel, or who holds `manage:channels`, each while a member of the channel;
+/// of a direct message only the author. Also in an archived channel: what should not be there can still go.
+/// A post with replies keeps its place without its text.
+pub fn delete(tx: &mut Tx, caller: Caller, channel: ChannelId, id: MessageId) -> Result<()> {
+    let access = channels::find(tx, caller, channel)?.ok_or(channels::UNKNOWN)?;
+    access.require_member()?;
+    let message = messages::find_live(tx, channel, id)?;
+    if message.user != Some(caller.user) {
+        access.require_manager()?;
+    }
+    erase(tx, message.n)?;
+    let is_counted_unread = uncount(tx, &message)?;
+    announce(tx, id, access.channel.organisation, is_counted_unread)
+}
+
+/// [`delete`] for a top-level post.
+pub fn delete_thread(tx: &mut Tx, caller: Caller, channel: ChannelId, thread: MessageId) -> Result<()> {
+    let access = channels::find(tx, caller, channel)?.ok_or(channels::UNKNOWN)?;
+    access.require_member()?;
+    messages::find_root(tx, channel, thread)?.ok_or(threads::UNKNOWN)?;
+    delete(tx, caller, channel, thread)
+}
+
+/// Takes the text out of the message, of what hangs on it, and of the log that others catch up from.
+fn erase(tx: &Tx, n: i64) -> Result<()> {
+    tx.prepare_cached("update messages set content = '', mentions = '[]', pinned_at = null, deleted_at = ?2 where n = ?1")?
+        .execute((n, Time::now()))?;
+    tx.prepare_cached("delete from reactions where n = ?1")?.execute([n])?;
+    // The object itself, or inside an envelope.
+    tx.prepare_cached(
+        "update events set body = json_replace(body, '$.content', '', '$.message', '', '$.mentions', json('[]'),
+           '$.data.content', '', '$.data.message', '', '$.data.mentions', json('[]'))
+         where message_n = ?1",
+    )?
+    .execute([n])?;
+    search::forget(tx, n)
+}
+
+/// Takes the message out of all counters; whoever has read it has read one less. Returns whether somebody's
+/// unread counts may have changed.
+fn uncount(tx: &Tx, message: &Message) -> Result<bool> {
+    let is_thread = !message.is_reply;
+    let everybody = tx.prepare_cached("delete from channel_mentions where n = ?1")?.execute([message.n])? > 0;
+    let somebody = tx.prepare_cached("delete from mentions where n = ?1")?.execute([message.n])? > 0;
+    tx.prepare_cached(
+        "update channels set message_count = message_count - 1, thread_count = thread_count - ?2, mention_count = mention_count - ?3
+         where id = ?1",
+    )?
+    .execute((message.channel, is_thread, everybody))?;
+    if is_thread || everybody {
+        tx.prepare_cached(
+            "update channel_members set read_thread_count = read_thread_count - ?3, read_mention_count = read_mention_count - ?4
+             where channel_id = ?1 and read_n >= ?2",
+        )?
+        .execute((message.channel, message.n, is_thread, everybody))?;
+    }
+    if is_thread {
+        tx.prepare_cached(
+            "update channels set last_thread = coalesce((select n from messages
+               where channel_id = ?1 and root is null and deleted_at is null order by n desc limit 1), 0)
+             where id = ?1",
+        )?
+        .execute([message.channel])?;
+    } else {
+        tx.prepare_cached(
+            "update messages set reply_count = reply_count - 1,
+               active_n = coalesce((select n from messages r where r.root = messages.n and r.deleted_at is null
+                 order by r.n desc limit 1), messages.n),
+               last_reply_at = (select created_at from messages r where r.root = messages.n and r.deleted_at is null
+                 order by r.n desc limit 1)
+             where id = ?1",
+        )?
+        .execute([message.thread])?;
+    }
+    Ok(is_thread || everybody || somebody)
+}
+
+fn announce(tx: &mut Tx, id: MessageId, organisation: OrganisationId, is_counted_unread: bool) -> Result<()> {
+    let gone = || Error::internal("a deleted message keeps its row");
+    let message = messages::find(tx, id)?.ok_or_else(gone)?;
+    let root = messages::find(tx, message.thread)?.ok_or_else(gone)?;
+    let total: i64 =
+        tx.prepare_cached("select thread_count from channels where id = ?1")?.query_row([message.channel], |row| row.get(0))?;
+    let mut body = messages::envelope("deleted", &message, organisation);
+    body["data"]["deleted_at"] = json!(message.deleted_at);
+    body["update_change"] = json!({ "thread_count": total, "message_count": root.reply_count });
+    if message.is_reply {
+        messages::emit(tx, &message, Stream::Thread(message.thread), Audience::Subscribers, "deleted", &body)?;
+    }
+    // The members are told their new counts.
+    let audience = if is_counted_unread { Audience::Both } else { Audience::Subscribers };
+    let seq = messages::emit(tx, &message, Stream::Channel(message.channel), audience, "deleted", &body)?;
+    if is_counted_unread {
+        tx.prepare_cached("update channels set message_seq = ?2 where id = ?1")?.execute((message.channel, seq))?;
+    }
+    Ok(())
+}

@@ -1,0 +1,77 @@
+//! Deleted channels, past the time for which they are kept: everything in them goes for good, in slices.
+
+use rusqlite::Connection;
+use serde_json::json;
+
+use crate::{db::Tx, domain::search, error::Result, event::Stream, id::ChannelId, time::Time};
+
+/// Removes up to `limit` rows of one channel that was deleted before that time; the channel itself comes last.
+/// Returns how many: 0 when nothing is left to do.
+pub fn purge(tx: &mut Tx, before: Time, limit: u32) -> Result<usize> {
+    let Some(channel) = find(tx, before)? else { return Ok(0) };
+    let mut gone = messages(tx, channel, limit as usize)?;
+    // What hangs on the channel, the dependent before what it depends on.
+    let rest = [
+        "delete from webhook_history where id in (select h.id from webhook_history h join webhooks w on w.id = h.webhook_id
+           where w.channel_id = ?1 limit ?2)",
+        "delete from deliveries where id in (select d.id from deliveries d join webhooks w on w.id = d.webhook_id
+           where w.channel_id = ?1 limit ?2)",
+        "delete from webhooks where id in (select id from webhooks where channel_id = ?1 limit ?2)",
+        "delete from channel_members where (channel_id, user_id) in (select channel_id, user_id from channel_members
+           where channel_id = ?1 limit ?2)",
+    ];
+    for sql in rest {
+        if gone == 0 {
+            gone = tx.prepare_cached(sql)?.execute((channel, limit))?;
+        }
+    }
+    if gone == 0 {
+        let log = "delete from events where seq in (select seq from events where stream = ?1 limit ?2)";
+        gone = tx.prepare_cached(log)?.execute((Stream::Channel(channel).to_string(), limit))?;
+    }
+    if gone == 0 {
+        gone = tx.prepare_cached("delete from channels where id = ?1")?.execute([channel])?;
+    }
+    Ok(gone)
+}
+
+fn find(conn: &Connection, before: Time) -> Result<Option<ChannelId>> {
+    let mut select = conn.prepare_cached("select id from channels where deleted_at < ?1 order by deleted_at limit 1")?;
+    Ok(select.query_map([before], |row| row.get(0))?.next().transpose()?)
+}
+
+fn messages(tx: &Tx, channel: ChannelId, limit: usize) -> Result<usize> {
+    let gone = oldest(tx, channel, limit)?;
+    let list = json!(gone).to_string();
+    for sql in [
+        "delete from mentions where n in (select value from json_each(?1))",
+        "delete from channel_mentions where n in (select value from json_each(?1))",
+        "delete from reactions where n in (select value from json_each(?1))",
+        "delete from events where message_n in (select value from json_each(?1))",
+        "delete from messages where n in (select value from json_each(?1))",
+    ] {
+        tx.prepare_cached(sql)?.execute([&list])?;
+    }
+    for n in &gone {
+        search::forget(tx, *n)?;
+    }
+    Ok(gone.len())
+}
+
+/// Up to `limit` of its messages; a post only together with the last of its replies.
+fn oldest(conn: &Connection, channel: ChannelId, limit: usize) -> Result<Vec<i64>> {
+    let mut posts = conn.prepare_cached("select n from messages where channel_id = ?1 and root is null order by n limit ?2")?;
+    let mut replies = conn.prepare_cached("select n from messages where root = ?1 limit ?2")?;
+    let mut found: Vec<i64> = Vec::new();
+    for post in posts.query_map((channel, limit as i64), |row| row.get(0))? {
+        let post: i64 = post?;
+        for reply in replies.query_map((post, (limit - found.len()) as i64), |row| row.get(0))? {
+            found.push(reply?);
+        }
+        if found.len() >= limit {
+            break;
+        }
+        found.push(post);
+    }
+    Ok(found)
+}

@@ -1,0 +1,135 @@
+//! Reactions to messages: an emoji, and who gave it.
+
+use std::collections::HashMap;
+
+use rusqlite::Connection;
+use serde_json::json;
+
+use crate::{
+    db::Tx,
+    domain::{
+        Caller,
+        channels::{self, Access},
+        events,
+        messages::{self, Message},
+        roles::Rights,
+    },
+    error::{Error, Result},
+    event::{Audience, Stream},
+    id::{ChannelId, MessageId, UserId},
+    time::Time,
+};
+
+/// Bytes: sequences of flags and families are long.
+const EMOJI_MAX: usize = 64;
+/// Different ones at one message.
+const EMOJIS_MAX: i64 = 50;
+/// Users shown with each; the count tells of all.
+const USERS_SHOWN: usize = 100;
+
+#[derive(Clone, Debug)]
+pub struct Reaction {
+    pub emoji: String,
+    pub count: i64,
+    /// The first ones, in the order in which they gave it.
+    pub users: Vec<UserId>,
+}
+
+/// Members of the channel with the right to post, not in an archived one. The same again changes nothing.
+/// 422 for what is no emoji, and for too many different ones. Returns the message's reactions.
+pub fn add(tx: &mut Tx, caller: Caller, channel: ChannelId, id: MessageId, emoji: &str) -> Result<Vec<Reaction>> {
+    let (access, mut message) = reach(tx, caller, channel, id)?;
+    check(emoji)?;
+    let others: i64 = tx
+        .prepare_cached("select count(distinct emoji) from reactions where n = ?1 and emoji <> ?2")?
+        .query_row((message.n, emoji), |row| row.get(0))?;
+    if others >= EMOJIS_MAX {
+        return Err(Error::invalid(format!("a message takes at most {EMOJIS_MAX} different reactions")));
+    }
+    let added = tx
+        .prepare_cached("insert into reactions (n, emoji, user_id, created_at) values (?1, ?2, ?3, ?4) on conflict do nothing")?
+        .execute((message.n, emoji, caller.user, Time::now()))?;
+    if added > 0 {
+        announce(tx, &access, &message, emoji, "added")?;
+    }
+    attach(tx, [&mut message])?;
+    Ok(message.reactions)
+}
+
+/// Takes the caller's reaction back. 404 when there is none.
+pub fn remove(tx: &mut Tx, caller: Caller, channel: ChannelId, id: MessageId, emoji: &str) -> Result<()> {
+    let (access, message) = reach(tx, caller, channel, id)?;
+    let removed = tx.prepare_cached("delete from reactions where n = ?1 and emoji = ?2 and user_id = ?3")?.execute((
+        message.n,
+        emoji,
+        caller.user,
+    ))?;
+    if removed == 0 {
+        return Err(Error::NotFound("Reaction"));
+    }
+    announce(tx, &access, &message, emoji, "removed")
+}
+
+/// A live message that the caller may mark: members of the channel with the right to post, not in an archived one.
+pub(super) fn reach(conn: &Connection, caller: Caller, channel: ChannelId, id: MessageId) -> Result<(Access, Message)> {
+    let access = channels::find(conn, caller, channel)?.ok_or(channels::UNKNOWN)?;
+    access.require_member()?;
+    let message = messages::find_live(conn, channel, id)?;
+    access.membership.require(Rights::POST_MESSAGES)?;
+    access.require_live()?;
+    Ok((access, message))
+}
+
+fn check(emoji: &str) -> Result<()> {
+    let is_long = emoji.is_empty() || emoji.len() > EMOJI_MAX;
+    if is_long || emoji.chars().any(|c| c.is_control() || c.is_whitespace()) {
+        return Err(Error::invalid(format!("an emoji has 1 to {EMOJI_MAX} bytes, without white space and control characters")));
+    }
+    Ok(())
+}
+
+fn announce(tx: &mut Tx, access: &Access, message: &Message, emoji: &str, action: &str) -> Result<()> {
+    let count: i64 = tx
+        .prepare_cached("select count(*) from reactions where n = ?1 and emoji = ?2")?
+        .query_row((message.n, emoji), |row| row.get(0))?;
+    let data = json!({
+        "action": action, "emoji": emoji, "count": count, "user_id": access.user, "username": access.username,
+        "message_id": message.id, "thread_id": message.thread, "channels_id": message.channel,
+    });
+    let mut body = events::envelope("reaction_event", message.section(), data);
+    body["modification_ids"] = messages::modification_ids(message, access.channel.organisation);
+    emit(tx, message, "reaction_event", &body)
+}
+
+/// To the channel, and of a reply to the thread.
+pub(super) fn emit(tx: &mut Tx, message: &Message, kind: &'static str, body: &serde_json::Value) -> Result<()> {
+    let thread = message.is_reply.then_some(Stream::Thread(message.thread));
+    for stream in std::iter::once(Stream::Channel(message.channel)).chain(thread) {
+        messages::emit(tx, message, stream, Audience::Subscribers, kind, body)?;
+    }
+    Ok(())
+}
+
+/// Reads the reactions of all these messages at once.
+pub fn attach<'a>(conn: &Connection, messages: impl IntoIterator<Item = &'a mut Message>) -> Result<()> {
+    let mut messages: HashMap<i64, &mut Message> = messages.into_iter().map(|message| (message.n, message)).collect();
+    let ns: Vec<i64> = messages.keys().copied().collect();
+    let mut select = conn.prepare_cached(
+        "select n, emoji, user_id from reactions where n in (select value from json_each(?1)) order by created_at, emoji, user_id",
+    )?;
+    let mut rows = select.query([json!(ns).to_string()])?;
+    while let Some(row) = rows.next()? {
+        let Some(message) = messages.get_mut(&row.get("n")?) else { continue };
+        let (emoji, user): (String, UserId) = (row.get("emoji")?, row.get("user_id")?);
+        match message.reactions.iter_mut().find(|reaction| reaction.emoji == emoji) {
+            Some(reaction) => {
+                reaction.count += 1;
+                if reaction.users.len() < USERS_SHOWN {
+                    reaction.users.push(user);
+                }
+            }
+            None => message.reactions.push(Reaction { emoji, count: 1, users: vec![user] }),
+        }
+    }
+    Ok(())
+}

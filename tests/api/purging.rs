@@ -1,0 +1,65 @@
+//! Deleted channels are kept for a while, and then gone with everything in them.
+
+use std::time::Duration;
+
+use serde_json::json;
+use tidings::{db::write_once, domain::purging, time::Time};
+
+use crate::harness::{Server, blob, encoded};
+
+const DAY: Duration = Duration::from_secs(24 * 3600);
+
+#[tokio::test]
+async fn a_deleted_channel_goes_for_good_and_no_other() {
+    let server = Server::start().await;
+    let (ada, grace, organisation) = server.ada_and_grace().await;
+    let mut channels = Vec::new();
+    for name in ["doomed", "kept"] {
+        let channel = ada.channel(&organisation, name, &[&grace]).await;
+        for _ in 0..4 {
+            let post = ada.say(&channel, "post for @grace").await;
+            for _ in 0..3 {
+                grace.reply(&channel, &post, "@channel reply").await;
+            }
+            let path = format!("/channels/{channel}/messages/{post}");
+            grace.call("PUT", &format!("{path}/reactions/{}", encoded("👍")), None).await.expect(200);
+            grace.call("PUT", &format!("{path}/pin"), None).await.expect(200);
+        }
+        channels.push(channel);
+    }
+    let (doomed, kept) = (&channels[0], &channels[1]);
+    server.sql(&format!(
+        "insert into webhooks (id, channel_id, owner_id, name, slug, secret, created_at, updated_at)
+         values (randomblob(16), {}, {}, 'hook', 'slug', x'00', 1, 1)",
+        blob(doomed),
+        blob(&ada.user_id)
+    ));
+    ada.delete(&format!("/channels/{doomed}")).await.expect(204);
+
+    let purge = |before: Time| write_once(server.folder(), |tx| purging::purge(tx, before, 5)).unwrap();
+    assert_eq!(purge(Time::now() - DAY), 0, "not before its time");
+    let mut slices = 0;
+    while purge(Time::now() + DAY) > 0 {
+        slices += 1;
+        assert!(slices < 100, "it comes to an end");
+    }
+
+    let database = rusqlite::Connection::open(server.folder().join("tidings.db")).unwrap();
+    let count = |sql: &str| database.query_row(sql, [], |row| row.get::<_, i64>(0)).unwrap();
+    let of = |channel: &str, table: &str| count(&format!("select count(*) from {table} where channel_id = {}", blob(channel)));
+    for table in ["messages", "mentions", "channel_mentions", "channel_members", "webhooks"] {
+        assert_eq!(of(doomed, table), 0, "{table}");
+    }
+    for (table, rows) in [("messages", 16), ("mentions", 4), ("channel_mentions", 12), ("channel_members", 2)] {
+        assert_eq!(of(kept, table), rows, "{table}");
+    }
+    assert_eq!(count("select count(*) from reactions"), 4);
+    assert_eq!(count(&format!("select count(*) from events where stream = '{doomed}'")), 0);
+    assert_eq!(count("select count(*) from channels where deleted_at is not null"), 0);
+    assert_eq!(count("select count(*) from pragma_foreign_key_check"), 0);
+    let listed = grace.get(&format!("/channels/{kept}/messages")).await.expect(200);
+    assert_eq!(listed["messages"].as_array().unwrap().len(), 4);
+    grace.get(&format!("/channels/{doomed}")).await.expect(404);
+    grace.put(&format!("/channels/{kept}/read"), json!({})).await.expect(200);
+    grace.say(kept, "goes on").await;
+}

@@ -1,0 +1,227 @@
+//! Reactions and pins.
+
+use serde_json::{Value, json};
+
+use crate::{
+    harness::{Client, Reply, Server, blob, encoded, text, unknown_id},
+    shapes::{LISTED_MESSAGE, MODIFICATION_IDS, PUSHED, PUSHED_MESSAGE, REACTION, assert_shape},
+    socket::Socket,
+};
+
+fn reaction(channel: &str, message: &str, emoji: &str) -> String {
+    format!("/channels/{channel}/messages/{message}/reactions/{}", encoded(emoji))
+}
+
+async fn react(client: &Client, channel: &str, message: &str, emoji: &str) -> Reply {
+    client.call("PUT", &reaction(channel, message, emoji), None).await
+}
+
+async fn unreact(client: &Client, channel: &str, message: &str, emoji: &str) -> Reply {
+    client.delete(&reaction(channel, message, emoji)).await
+}
+
+async fn pin(client: &Client, channel: &str, message: &str, method: &str) -> Reply {
+    client.call(method, &format!("/channels/{channel}/messages/{message}/pin"), None).await
+}
+
+async fn pins(client: &Client, channel: &str) -> Value {
+    client.get(&format!("/channels/{channel}/pins")).await.data(200, "Pinned messages fetched successfully")
+}
+
+#[tokio::test]
+async fn reactions_are_shown_wherever_the_message_is() {
+    let server = Server::start().await;
+    let (ada, grace, organisation) = server.ada_and_grace().await;
+    let channel = ada.channel(&organisation, "news", &[&grace]).await;
+    let post = ada.say(&channel, "post").await;
+    let reply = ada.reply(&channel, &post, "reply").await;
+    ada.say(&channel, "plain").await;
+    let done = react(&grace, &channel, &post, "👍").await.data(200, "Reaction added successfully");
+    assert_shape(&done["reactions"][0], REACTION);
+    assert_eq!([&done["message_id"], &done["channel_id"]], [&post, &channel]);
+    react(&ada, &channel, &post, "🎉").await.expect(200);
+    let done = react(&ada, &channel, &post, "👍").await.expect(200);
+    let expected = json!([
+        { "emoji": "👍", "count": 2, "users": [grace.user_id, ada.user_id] },
+        { "emoji": "🎉", "count": 1, "users": [ada.user_id] },
+    ]);
+    assert_eq!(done["data"]["reactions"], expected);
+    react(&grace, &channel, &reply, ":+1:").await.expect(200);
+    let of_reply = json!([{ "emoji": ":+1:", "count": 1, "users": [grace.user_id] }]);
+
+    let listed = grace.get(&format!("/channels/{channel}/messages")).await.expect(200);
+    assert_eq!([&listed["messages"][0]["reactions"], &listed["messages"][1]["reactions"]], [&json!([]), &expected]);
+    for path in [format!("/threads/channels/{channel}"), format!("/threads/organisations/{organisation}")] {
+        let threads = grace.get(&path).await.expect(200);
+        let thread = threads["data"].as_array().unwrap().iter().find(|thread| thread["thread_id"] == *post).unwrap();
+        assert_eq!([&thread["reactions"], &thread["messages"][0]["reactions"]], [&expected, &of_reply]);
+    }
+    let thread = grace.get(&format!("/threads/{post}/channels/{channel}")).await.expect(200)["data"].take();
+    assert_eq!([&thread["reactions"], &thread["messages"][0]["reactions"]], [&expected, &of_reply]);
+    let edit = json!({ "content": "edited", "message_id": post });
+    let edited = ada.put(&format!("/channels/{channel}/messages"), edit).await.expect(200);
+    assert_eq!(edited["data"]["reactions"], expected);
+
+    unreact(&grace, &channel, &post, "👍").await.expect(204);
+    unreact(&ada, &channel, &post, "🎉").await.expect(204);
+    let listed = grace.get(&format!("/channels/{channel}/messages")).await.expect(200);
+    assert_eq!(listed["messages"][1]["reactions"], json!([{ "emoji": "👍", "count": 1, "users": [ada.user_id] }]));
+}
+
+#[tokio::test]
+async fn a_reaction_is_pushed_once_and_of_a_reply_to_the_thread_too() {
+    let server = Server::start().await;
+    let (ada, grace, organisation) = server.ada_and_grace().await;
+    let channel = ada.channel(&organisation, "news", &[&grace]).await;
+    let post = ada.say(&channel, "post").await;
+    let reply = ada.reply(&channel, &post, "reply").await;
+    let mut socket = Socket::listening(&ada, &[&channel, &post]).await;
+    for _ in 0..2 {
+        react(&grace, &channel, &post, "👍").await.expect(200);
+    }
+    unreact(&grace, &channel, &post, "👍").await.expect(204);
+    react(&grace, &channel, &reply, "🎉").await.expect(200);
+    let mut check = async |stream: &str, id: &str, emoji: &str, action: &str, count: u64| {
+        let event = socket.on(stream).await;
+        assert_shape(&event, PUSHED);
+        assert_shape(&event["modification_ids"], MODIFICATION_IDS);
+        assert_eq!(event["notification_type"], "reaction_event");
+        let data = &event["data"];
+        assert_eq!([&data["message_id"], &data["emoji"], &data["action"], &data["user_id"]], [id, emoji, action, &grace.user_id]);
+        assert_eq!([&data["count"], &data["thread_id"]], [&json!(count), &json!(post)]);
+    };
+    check(&channel, &post, "👍", "added", 1).await;
+    check(&channel, &post, "👍", "removed", 0).await;
+    check(&channel, &reply, "🎉", "added", 1).await;
+    check(&post, &reply, "🎉", "added", 1).await;
+}
+
+#[tokio::test]
+async fn reactions_have_limits() {
+    let server = Server::start().await;
+    let (ada, grace, organisation) = server.ada_and_grace().await;
+    let channel = ada.channel(&organisation, "news", &[&grace]).await;
+    let post = ada.say(&channel, "post").await;
+    react(&ada, &channel, &post, &"x".repeat(64)).await.expect(200);
+    for faulty in [&"x".repeat(65), "a b", "\u{a0}", "a\nb", "\u{0}"] {
+        react(&ada, &channel, &post, faulty).await.expect(422);
+    }
+    for number in 1..50 {
+        react(&ada, &channel, &post, &format!("e{number}")).await.expect(200);
+    }
+    react(&ada, &channel, &post, "one-more").await.expect(422);
+    react(&grace, &channel, &post, "e7").await.expect(200);
+    unreact(&ada, &channel, &post, "e1").await.expect(204);
+    react(&grace, &channel, &post, "one-more").await.expect(200);
+    unreact(&ada, &channel, &post, "e1").await.expect(404);
+    unreact(&ada, &channel, &post, "one-more").await.expect(404); // it is Grace's
+}
+
+#[tokio::test]
+async fn a_pinned_message_is_listed_and_pushed() {
+    let server = Server::start().await;
+    let (ada, grace, organisation) = server.ada_and_grace().await;
+    let channel = ada.channel(&organisation, "news", &[&grace]).await;
+    let post = ada.say(&channel, "post").await;
+    let reply = ada.reply(&channel, &post, "reply").await;
+    let mut socket = Socket::listening(&ada, &[&channel, &post]).await;
+    assert_eq!(pins(&grace, &channel).await, json!([]));
+    for _ in 0..2 {
+        let pinned = pin(&grace, &channel, &post, "PUT").await.data(200, "Message pinned successfully");
+        assert_eq!([&pinned["id"], &pinned["pinned"]], [&json!(post), &json!(true)]);
+    }
+    pin(&grace, &channel, &reply, "PUT").await.expect(200);
+    let listed = pins(&ada, &channel).await;
+    assert_shape(&listed[0], LISTED_MESSAGE);
+    assert_eq!([&listed[0]["id"], &listed[1]["id"], &listed[1]["content"]], [&reply, &post, "post"]);
+    pin(&ada, &channel, &post, "DELETE").await.expect(204);
+    pin(&ada, &channel, &post, "DELETE").await.expect(404);
+    assert_eq!(pins(&ada, &channel).await.as_array().unwrap().len(), 1);
+    let mut check = async |stream: &str, id: &str, kind: &str| {
+        let event = socket.on(stream).await;
+        assert_shape(&event, PUSHED);
+        assert_shape(&event["data"], PUSHED_MESSAGE);
+        assert_shape(&event["modification_ids"], MODIFICATION_IDS);
+        assert_eq!([&event["notification_type"], &event["data"]["id"]], [kind, id]);
+    };
+    check(&channel, &post, "pinned_message_event").await;
+    check(&channel, &reply, "pinned_message_event").await;
+    check(&post, &reply, "pinned_message_event").await;
+    check(&channel, &post, "unpinned_message_event").await;
+}
+
+#[tokio::test]
+async fn a_channel_takes_a_hundred_pins() {
+    let server = Server::start().await;
+    let ada = server.user("ada").await;
+    let channel = ada.general(&ada.organisation("Engines").await).await;
+    for number in 0..100 {
+        ada.say(&channel, &number.to_string()).await;
+    }
+    server.sql(&format!("update messages set pinned_at = 1 where content <> '0' and channel_id = {}", blob(&channel)));
+    let list = ada.get(&format!("/channels/{channel}/messages?limit=100")).await.expect(200);
+    let first = text(&list["messages"][99]["id"]);
+    pin(&ada, &channel, &first, "PUT").await.expect(200);
+    let extra = ada.say(&channel, "one more").await;
+    pin(&ada, &channel, &extra, "PUT").await.expect(422);
+    pin(&ada, &channel, &first, "PUT").await.expect(200);
+    assert_eq!(pins(&ada, &channel).await.as_array().unwrap().len(), 100);
+}
+
+#[tokio::test]
+async fn a_deleted_message_has_neither() {
+    let server = Server::start().await;
+    let (ada, grace, organisation) = server.ada_and_grace().await;
+    let channel = ada.channel(&organisation, "news", &[&grace]).await;
+    let post = ada.say(&channel, "post").await;
+    ada.reply(&channel, &post, "reply").await;
+    react(&grace, &channel, &post, "👍").await.expect(200);
+    pin(&grace, &channel, &post, "PUT").await.expect(200);
+    ada.delete(&format!("/channels/{channel}/messages/{post}")).await.expect(204);
+    assert_eq!(pins(&ada, &channel).await, json!([]));
+    let listed = ada.get(&format!("/channels/{channel}/messages")).await.expect(200);
+    assert_eq!([&listed["messages"][0]["reactions"], &listed["messages"][0]["pinned"]], [&json!([]), &json!(false)]);
+    react(&grace, &channel, &post, "👍").await.expect(404);
+    pin(&grace, &channel, &post, "PUT").await.expect(404);
+}
+
+#[tokio::test]
+async fn only_members_who_may_post_do_either() {
+    let server = Server::start().await;
+    let (ada, grace, organisation) = server.ada_and_grace().await;
+    let (guest, outsider) = (server.member(&ada, &organisation, "guest", "guest").await, server.user("outsider").await);
+    let public = ada.channel(&organisation, "public", &[&guest]).await;
+    let other = ada.channel(&organisation, "other", &[]).await;
+    let private = ada.private_channel(&organisation, "private", &[]).await;
+    let (open, hidden) = (ada.say(&public, "open").await, ada.say(&private, "hidden").await);
+    let calls = async |client: &Client, channel: &str, message: &str, status: u16| -> Vec<Value> {
+        vec![
+            react(client, channel, message, "👍").await.expect(status),
+            unreact(client, channel, message, "👍").await.expect(status),
+            pin(client, channel, message, "PUT").await.expect(status),
+            pin(client, channel, message, "DELETE").await.expect(status),
+        ]
+    };
+    let unknown = calls(&ada, &unknown_id(), &unknown_id(), 404).await;
+    assert_eq!(unknown, calls(&grace, &private, &hidden, 404).await);
+    assert_eq!(unknown, calls(&outsider, &public, &open, 404).await);
+    calls(&grace, &public, &open, 403).await;
+    calls(&guest, &public, &open, 403).await;
+    calls(&ada, &other, &open, 404).await;
+    calls(&ada, &public, &unknown_id(), 404).await;
+    calls(&ada, "no-uuid", &open, 400).await;
+    calls(&ada, &public, "no-uuid", 400).await;
+    calls(&server.anonymous(), &public, &open, 401).await;
+    let list = |channel: &str| format!("/channels/{channel}/pins");
+    let unknown = ada.get(&list(&unknown_id())).await.expect(404);
+    assert_eq!(unknown, grace.get(&list(&private)).await.expect(404));
+    assert_eq!(unknown, outsider.get(&list(&public)).await.expect(404));
+    grace.get(&list(&public)).await.expect(403);
+    ada.get(&list("no-uuid")).await.expect(400);
+    server.anonymous().get(&list(&public)).await.expect(401);
+    pin(&ada, &public, &open, "PUT").await.expect(200);
+    assert_eq!(pins(&guest, &public).await[0]["id"], open, "a guest reads");
+    ada.put(&format!("/channels/{public}/archive"), json!({ "archived": true })).await.expect(200);
+    calls(&ada, &public, &open, 403).await;
+    assert_eq!(pins(&guest, &public).await[0]["id"], open);
+}

@@ -1,0 +1,179 @@
+//! Full-text search: what is found, by whom, and what never is.
+
+use std::time::Duration;
+
+use serde_json::{Value, json};
+
+use crate::{
+    harness::{Client, Reply, Server, encoded, text, unknown_id},
+    shapes::{NEW_MESSAGE, assert_shape},
+};
+
+async fn search(client: &Client, organisation: &str, parameters: &[(&str, &str)]) -> Reply {
+    let query: Vec<_> = parameters.iter().map(|(name, value)| format!("{name}={}", encoded(value))).collect();
+    client.get(&format!("/organisations/{organisation}/search?{}", query.join("&"))).await
+}
+
+async fn found(client: &Client, organisation: &str, q: &str) -> Value {
+    search(client, organisation, &[("q", q)]).await.data(200, "Messages found successfully")
+}
+
+fn contents(list: &Value) -> Vec<String> {
+    list.as_array().unwrap().iter().map(|message| text(&message["content"])).collect()
+}
+
+/// Posts a marker and waits until it is found: all before it is in the index by then. The index tells
+/// nobody that it has grown, so this looks again every few milliseconds.
+async fn indexed(client: &Client, organisation: &str) {
+    let channel = client.general(organisation).await;
+    let marker = format!("marker-{}", unknown_id());
+    client.say(&channel, &marker).await;
+    let mut look = tokio::time::interval(Duration::from_millis(20));
+    let arrived = async {
+        while found(client, organisation, &marker).await == json!([]) {
+            look.tick().await;
+        }
+    };
+    tokio::time::timeout(Duration::from_secs(30), arrived).await.expect("the index follows");
+}
+
+#[tokio::test]
+async fn posts_and_replies_are_found_newest_first() {
+    let server = Server::start().await;
+    let (ada, grace, organisation) = server.ada_and_grace().await;
+    let channel = ada.channel(&organisation, "news", &[&grace]).await;
+    let post = ada.say(&channel, "The Analytical Engine weaves").await;
+    ada.reply(&channel, &post, "algebraical patterns, engine-wise").await;
+    let general = ada.general(&organisation).await;
+    ada.say(&general, "another engine of größe 🌍🌍🌍").await;
+    ada.say(&general, "a loom").await;
+    indexed(&grace, &organisation).await;
+
+    let all = found(&grace, &organisation, "ENGINE").await;
+    assert_eq!(
+        contents(&all),
+        ["another engine of größe 🌍🌍🌍", "algebraical patterns, engine-wise", "The Analytical Engine weaves"]
+    );
+    assert_shape(&all[0], NEW_MESSAGE);
+    assert_eq!([&all[1]["thread_id"], &all[2]["id"]], [&post, &post]);
+    for (q, hits) in [
+        ("weaves analytical", 1),
+        ("gine w", 3), // the short word does not count
+        ("engine loom", 0),
+        ("größe", 1),
+        ("🌍🌍🌍", 1),
+        ("a l", 1),
+    ] {
+        assert_eq!(contents(&found(&grace, &organisation, q).await).len(), hits, "{q}");
+    }
+    let of = async |parameters: &[(&str, &str)]| contents(&search(&grace, &organisation, parameters).await.expect(200)["data"]);
+    assert_eq!(of(&[("q", "engine"), ("limit", "1")]).await, ["another engine of größe 🌍🌍🌍"]);
+    assert_eq!(of(&[("q", "engine"), ("channel_id", &channel)]).await.len(), 2);
+}
+
+#[tokio::test]
+async fn an_edit_is_followed_and_a_deletion_too() {
+    let server = Server::start().await;
+    let (ada, _, organisation) = server.ada_and_grace().await;
+    let channel = ada.general(&organisation).await;
+    let edit = async |id: &str, content: &str| {
+        let body = json!({ "message_id": id, "content": content });
+        ada.put(&format!("/channels/{channel}/messages"), body).await.expect(200);
+    };
+    let delete = async |id: &str| ada.delete(&format!("/channels/{channel}/messages/{id}")).await.expect(204);
+    // Before the index has reached them, and after.
+    let (early, gone_early) = (ada.say(&channel, "sesame one").await, ada.say(&channel, "sesame two").await);
+    edit(&early, "barley one").await;
+    delete(&gone_early).await;
+    let (late, gone_late) = (ada.say(&channel, "sesame three").await, ada.say(&channel, "sesame four").await);
+    ada.reply(&channel, &gone_late, "keeps its place").await;
+    indexed(&ada, &organisation).await;
+    assert_eq!(contents(&found(&ada, &organisation, "sesame").await), ["sesame four", "sesame three"]);
+    edit(&late, "barley three").await;
+    delete(&gone_late).await;
+    assert_eq!(found(&ada, &organisation, "sesame").await, json!([]));
+    assert_eq!(contents(&found(&ada, &organisation, "barley").await), ["barley three", "barley one"]);
+}
+
+#[tokio::test]
+async fn only_what_the_caller_may_read_is_found() {
+    let server = Server::start().await;
+    let (ada, grace, organisation) = server.ada_and_grace().await;
+    let guest = server.member(&ada, &organisation, "guest", "guest").await;
+    let outsider = server.user("outsider").await;
+    let elsewhere = ada.organisation("Elsewhere").await;
+    let public = ada.channel(&organisation, "public", &[]).await;
+    let private = ada.private_channel(&organisation, "private", &[&grace]).await;
+    let doomed = ada.channel(&organisation, "doomed", &[&grace]).await;
+    let archived = ada.channel(&organisation, "archived", &[&grace]).await;
+    for (channel, content) in [
+        (&public, "sesame public"),
+        (&private, "sesame private"),
+        (&doomed, "sesame doomed"),
+        (&archived, "sesame archived"),
+        (&ada.general(&elsewhere).await, "sesame elsewhere"),
+    ] {
+        ada.say(channel, content).await;
+    }
+    indexed(&ada, &organisation).await;
+    ada.delete(&format!("/channels/{doomed}")).await.expect(204);
+    ada.put(&format!("/channels/{archived}/archive"), json!({ "archived": true })).await.expect(200);
+    assert_eq!(contents(&found(&ada, &organisation, "sesame").await), ["sesame archived", "sesame private", "sesame public"]);
+    assert_eq!(contents(&found(&grace, &organisation, "sesame").await), ["sesame archived", "sesame private"]);
+    assert_eq!(found(&guest, &organisation, "sesame").await, json!([]));
+    assert_eq!(contents(&found(&ada, &elsewhere, "sesame").await), ["sesame elsewhere"]);
+    grace.call("POST", &format!("/channels/{private}/leave"), None).await.expect(200);
+    assert_eq!(contents(&found(&grace, &organisation, "sesame").await), ["sesame archived"]);
+
+    let unknown = search(&ada, &unknown_id(), &[("q", "sesame")]).await.expect(404);
+    assert_eq!(unknown, search(&outsider, &organisation, &[("q", "sesame")]).await.expect(404));
+    let within = async |client: &Client, channel: &str, status: u16| {
+        search(client, &organisation, &[("q", "sesame"), ("channel_id", channel)]).await.expect(status)
+    };
+    let unknown = within(&ada, &unknown_id(), 404).await;
+    assert_eq!(unknown, within(&grace, &private, 404).await);
+    assert_eq!(unknown, within(&guest, &public, 404).await);
+    assert_eq!(unknown, within(&ada, &ada.general(&elsewhere).await, 404).await);
+    within(&grace, &public, 403).await;
+}
+
+#[tokio::test]
+async fn nothing_in_the_text_is_an_operator() {
+    let server = Server::start().await;
+    let ada = server.user("ada").await;
+    let organisation = ada.organisation("Engines").await;
+    let channel = ada.general(&organisation).await;
+    ada.say(&channel, "say \"hello\" (and* more) content:x ^start NEAR/2 a-b").await;
+    ada.say(&channel, "another text").await;
+    indexed(&ada, &organisation).await;
+    for q in ["\"hello\"", "and*", "content:x", "^start", "NEAR/2", "a-b", "(and* more)", "\"hello", "say\u{0}more"] {
+        assert_eq!(contents(&found(&ada, &organisation, q).await).len(), 1, "{q}");
+    }
+    for q in ["another OR hello", "NOT hello", "conten*", "-text", "\"\"\"\"", "'''", "{content} : text"] {
+        assert_eq!(found(&ada, &organisation, q).await, json!([]), "{q}");
+    }
+}
+
+#[tokio::test]
+async fn searching_fails_as_documented() {
+    let server = Server::start().await;
+    let ada = server.user("ada").await;
+    let organisation = ada.organisation("Engines").await;
+    let long = "x".repeat(257);
+    for parameters in [
+        &[][..],
+        &[("q", "")],
+        &[("q", "ab")],
+        &[("q", " ab ")],
+        &[("q", &*long)],
+        &[("q", "abc"), ("limit", "0")],
+        &[("q", "abc"), ("channel_id", "no-uuid")],
+    ] {
+        search(&ada, &organisation, parameters).await.expect(400);
+    }
+    search(&ada, "no-uuid", &[("q", "abc")]).await.expect(400);
+    search(&server.anonymous(), &organisation, &[("q", "abc")]).await.expect(401);
+    for q in ["abc", &long[..256]] {
+        assert_eq!(found(&ada, &organisation, q).await, json!([]));
+    }
+}
