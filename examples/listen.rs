@@ -31,6 +31,7 @@ async fn main() -> Result<()> {
     let [base, email, password] = args.as_slice() else { return Err("usage: listen BASE_URL EMAIL PASSWORD".into()) };
     let base = base.trim_end_matches('/');
     let api = format!("{base}/api/v1");
+    _ = rustls::crypto::ring::default_provider().install_default(); // the client asks for one
     let http = Client::new();
 
     let login = answer(http.post(format!("{api}/auth/login")).json(&json!({"email": email, "password": password}))).await?;

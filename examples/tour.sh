@@ -1,5 +1,5 @@
 #!/bin/sh
-# A tour of the API: two people meet, form an organisation and talk in a channel.
+# A tour of the API: two people meet, form an organisation and talk in a channel, and a program joins in.
 #
 #   examples/tour.sh [BASE_URL]          default: http://127.0.0.1:8080
 #
@@ -129,11 +129,16 @@ call POST "/channels/$channel_id/messages" "$ada_token" '{"content":"Fog is expe
 step "Grace answers the first one in its thread"
 call POST "/channels/$channel_id/messages" "$grace_token" "{\"content\":\"I do.\",\"thread_id\":\"$thread_id\"}"
 
+step "Ada makes a webhook, and a program posts through its address, without a token"
+call POST "/webhooks/$channel_id" "$ada_token" '{"webhook_name":"weather"}'
+webhook_slug=$(field webhook_slug)
+call POST "/webhooks/feed/$webhook_slug" "" '{"message":"Visibility 200 metres."}'
+
 step "Grace reads the channel, newest first"
 call GET "/channels/$channel_id/messages" "$grace_token"
 contents
 
-step "Grace reads its threads, each with its replies"
+step "Grace lists its threads, the last one written in first, each with its replies"
 call GET "/threads/channels/$channel_id" "$grace_token"
 contents
 

@@ -9,8 +9,11 @@
 //!                     +-> push -----------^      |  (effects, after commit)
 //!                     +-> jobs -----------^      v
 //!                          |-> mail          push::publisher -> push::hub
-//! leaves used by all: id, time, event, error, config, secret, site, limits, tls, issuer
+//! leaves used by all: id, time, event, error, config, secret, site, limits
 //! ```
+//!
+//! The house's doors: [`mail`] (the domain words and queues mails, [`jobs`] sends them), [`issuer`] (whose id
+//! tokens log in), [`tls`] (whom these two trust), [`web`] (the embedded pages, behind the links in mails).
 //!
 //! # Invariants
 //! `tests/api/architecture.rs` enforces the first four.
@@ -21,8 +24,8 @@
 //!    `api/envelope.rs` build error bodies.
 //! 5. Nothing is published before its transaction has committed, and all is published in commit order.
 //! 6. A request that was answered 2xx is on disk (fsynced), whatever is killed afterwards.
-//! 7. Everything slow is a row written in the same transaction and done later by [`jobs`]; everything
-//!    pushed is a row of the event log. The two are never mixed.
+//! 7. Everything slow that a change brings about is a row written in the same transaction and done later by
+//!    [`jobs`]; everything pushed is a row of the event log. The two are never mixed.
 //! 8. A token never replaces the check of rights in the database.
 
 pub mod api;

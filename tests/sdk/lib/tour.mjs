@@ -8,6 +8,10 @@ import { root, scratch, until } from './server.mjs'
 /** What the tour posts at the top level of its channel. */
 export const POSTS = ['The Fram arrives at six. Who takes her in?', 'Fog is expected after eight.']
 export const REPLY = 'I do.'
+/** What a program feeds it after the reply. */
+export const FEED = 'Visibility 200 metres.'
+/** The unread counts that Grace is told: her own reply reads, and the marker comes last. */
+export const UNREAD = [1, 2, 0, 1, 2]
 export const DESCRIPTION = 'Who brings which ship in'
 
 /**
@@ -49,7 +53,7 @@ export async function tour(t, server, listen) {
   await listen(place)
   writeFileSync(`${gate}.go`, '')
   assert.equal(await exited, 0, output)
-  for (const text of [...POSTS, REPLY]) assert.ok(output.includes(`"${text}"`), `the tour does not print: ${text}\n${output}`)
+  for (const text of [...POSTS, REPLY, FEED]) assert.ok(output.includes(`"${text}"`), `the tour does not print: ${text}\n${output}`)
 
   const marker = `marker ${Math.random()}`
   await server.call('POST', `/channels/${place.channel}/messages`, { bearer: place.ada.bearer, body: { content: marker } })
@@ -64,14 +68,14 @@ export async function check(server, place, received) {
   const on = channel => received.filter(item => item.channel === channel).map(item => item.data)
   const notices = () => on(place.personal).filter(data => data.notification_type === 'unread_thread_change')
   const sofar = () => `the marker has not arrived\n${JSON.stringify(received, null, 1)}`
-  await until(sofar, () => on(place.channel).some(data => data.content === place.marker) && notices().length >= POSTS.length + 2)
+  await until(sofar, () => on(place.channel).some(data => data.content === place.marker) && notices().length >= UNREAD.length)
 
   const channel = (await server.call('GET', `/channels/${place.channel}`, { bearer: place.grace.bearer })).data
   assert.equal(channel.description, DESCRIPTION)
 
-  // On the channel: the messages bare, then the reply's notice, then the marker; nothing twice, nothing else.
+  // On the channel: the messages bare, then the reply's notice, then the feed, then the marker; nothing twice, nothing else.
   const shown = on(place.channel).map(data => data.notification_type ?? data.content)
-  assert.deepEqual(shown, [...POSTS, 'reply_count_change', place.marker], sofar())
+  assert.deepEqual(shown, [...POSTS, 'reply_count_change', FEED, place.marker], sofar())
   for (const message of on(place.channel).filter(data => !data.notification_type)) {
     assert.equal(message.message, message.content)
     assert.equal(message.channel_id, place.channel)
@@ -85,9 +89,9 @@ export async function check(server, place, received) {
   assert.deepEqual(replied.update_change, { thread_count: POSTS.length, message_count: 1 })
 
   // On the personal channel: one notice for each message of others, and one for having read with one's own reply.
-  assert.deepEqual(on(place.personal).map(data => data.notification_type), Array(POSTS.length + 2).fill('unread_thread_change'), sofar())
-  // Whoever writes in a channel has read it: after Grace's reply, only the marker is unread.
-  assert.deepEqual(notices().map(notice => notice.data.thread_count), [1, 2, 0, 1])
+  assert.deepEqual(on(place.personal).map(data => data.notification_type), Array(UNREAD.length).fill('unread_thread_change'), sofar())
+  // Whoever writes in a channel has read it: after Grace's reply, the feed and the marker are unread.
+  assert.deepEqual(notices().map(notice => notice.data.thread_count), UNREAD)
   for (const notice of notices()) {
     assert.equal(notice.data.name, channel.name)
     assert.equal(notice.data.description, channel.description)
