@@ -181,7 +181,7 @@ fn what_cannot_work_is_said_and_nothing_is_half_made() {
         refused(&output, &format!("--allowed-origin {origin}: * or an origin"));
         assert_eq!(String::from_utf8_lossy(&output.stderr).lines().count(), 1, "{output:?}");
     }
-    refused(&run(&["serve", "--data-dir", at, "--listen", "127.0.0.1:0", "--contact-to", "nobody"]), "--contact-to nobody");
+    refused(&run(&["serve", "--data-dir", at, "--listen", "127.0.0.1:0", "--contact-to", "nobody"]), "not an e-mail address");
     refused(&run(&["serve", "--data-dir", at, "--trusted-proxy", "10.0.0.0/33"]), "10.0.0.0/33");
     refused(&run(&["contact", "list", "--data-dir", at]), "there is no database in");
     assert!(!data.exists());
@@ -334,16 +334,17 @@ async fn an_account_is_disabled_enabled_and_given_a_role_beside_a_running_server
         tokio::time::timeout(Duration::from_secs(5), noticed).await.expect("the server notices within a second");
     };
     printed(&user("role", &["--role", "admin"]));
-    until(|(_, reply)| reply["data"]["role"] == "admin").await;
     let category = json!({ "name": "News" });
     let made = async || server.call(Method::POST, "/blog_categories", &token, category.clone()).await.unwrap().0;
-    assert_eq!(made().await, 201);
+    let noticed = async { while made().await != 201 {} };
+    tokio::time::timeout(Duration::from_secs(5), noticed).await.expect("the server notices within a second");
     printed(&user("disable", &[]));
     until(|(status, _)| *status == 401).await;
     assert!(server.log_in("ada@x.example").await.is_none());
     refused(&user("reset-link", &[]), "disabled");
     printed(&user("enable", &[]));
     assert!(server.log_in("ada@x.example").await.is_some());
+    assert_eq!(profile().await.0, 401, "what had ended stays ended");
 }
 
 #[tokio::test]

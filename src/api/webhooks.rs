@@ -42,8 +42,8 @@ impl Api {
 
     /// Make a webhook
     ///
-    /// What is sent to its `feed_url` is posted in the channel: keep that address secret. With a `webhook_url` the
-    /// channel's messages are delivered there, signed with the `webhook_secret`, which is shown only now.
+    /// What is sent to its `feed_url` is posted in the channel: keep that address secret. A `webhook_url` and the
+    /// `webhook_secret`, which is shown only now, are for deliveries to that address; this version makes none yet.
     #[oai(path = "/webhooks/:channel_id", method = "post", tag = "Tag::Webhooks")]
     async fn create(
         &self,
@@ -167,7 +167,7 @@ struct NewWebhook {
     webhook_name: Text,
     /// The event of what is fed without one.
     event_name: Option<Text>,
-    /// Where the channel's messages are delivered: http or https, up to 2,000 characters, not on this server.
+    /// An address for deliveries: http or https, up to 2,000 characters, not on this server.
     webhook_url: Option<Text>,
 }
 example!(NewWebhook, { "webhook_name": "builds", "event_name": "build finished" });
@@ -177,7 +177,7 @@ example!(NewWebhook, { "webhook_name": "builds", "event_name": "build finished" 
 struct EditWebhook {
     webhook_name: Option<Text>,
     event_name: Option<Text>,
-    /// Empty: nothing is delivered any more.
+    /// Empty takes the address away.
     webhook_url: Option<Text>,
 }
 example!(EditWebhook, { "event_name": "build failed" });
@@ -211,7 +211,7 @@ struct Webhook {
     event_name: String,
     /// `active`, `inactive` or `paused`.
     status: String,
-    /// Where the channel's messages are delivered; without that, the same as `feed_url`.
+    /// The address for deliveries; without one, the same as `feed_url`.
     webhook_url: String,
     /// The secret of the feed address.
     webhook_slug: String,

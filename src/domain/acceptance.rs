@@ -95,6 +95,7 @@ pub fn accept_as_new(
 ) -> Result<sessions::Started> {
     let open = open(tx, token)?;
     require_no_account(tx, &open)?;
+    accounts::require_welcome(tx, site, &open.email)?;
     let new = accounts::New::check(&open.email, None, "", "").map_err(Error::internal)?;
     let id = accounts::create(tx, &new, password_hash)?;
     mailbox::mail_verification(tx, site, id, &open.email)?;

@@ -232,7 +232,9 @@ pub fn set_role(tx: &mut Tx, email: &str, role: PlatformRole) -> Result<()> {
 /// For the command line: disables an account, which ends what it has open, or enables it again.
 pub fn set_active(tx: &mut Tx, email: &str, is_active: bool) -> Result<()> {
     let sql = "update users set is_active = ?2, updated_at = ?3 where email = ?1";
-    require_one(tx.prepare_cached(sql)?.execute((email, is_active, Time::now()))?)
+    require_one(tx.prepare_cached(sql)?.execute((email, is_active, Time::now()))?)?;
+    let user = find_by_email(tx, email)?.ok_or(NO_ACCOUNT)?;
+    if is_active { Ok(()) } else { sessions::end_others(tx, user.id, None) }
 }
 
 fn require_one(changed: usize) -> Result<()> {

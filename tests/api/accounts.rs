@@ -165,6 +165,21 @@ async fn a_closed_server_registers_nobody() {
 }
 
 #[tokio::test]
+async fn a_closed_server_makes_no_account_of_an_invitation() {
+    let server = Server::start().await;
+    let ada = server.user("ada").await;
+    let organisation = ada.organisation("Engines").await;
+    let token = ada.invite(&organisation, "grace@example.org", "member").await;
+    let folder = server.end_and_keep().await;
+    let accept = async |registration| {
+        let server = Server::on_copy_of(folder.path(), |settings| settings.registration = registration).await;
+        server.anonymous().post("/invite/verify", json!({ "token": token })).await
+    };
+    accept(Registration::Closed).await.expect(403);
+    accept(Registration::Invited).await.expect(200);
+}
+
+#[tokio::test]
 async fn log_out_ends_this_session_and_no_other() {
     let server = Server::start().await;
     let here = server.user("ada").await;

@@ -60,7 +60,7 @@ async fn unreadable_is_400_and_refused_is_422() {
 
 #[tokio::test]
 async fn it_is_mailed_without_markup_to_be_answered() {
-    let server = Server::with(|settings| settings.contact_to = Some("Office@Example.org".into())).await;
+    let server = Server::with(|settings| settings.contact_to = Some("office@example.org".into())).await;
     let sent = json!({
         "name": "<i>Ada</i>\r\nBcc: evil@x.example", "email": "Ada@Example.org",
         "message": "<script>alert(1)</script>Does it <a href='https://evil.example'>weave</a>?\nA &lt;b&gt; & more",

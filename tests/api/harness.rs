@@ -78,12 +78,13 @@ impl Server {
     }
 
     /// A server on a copy of an ended server's folder: what was made there, tokens included, is good here.
-    pub async fn on_copy_of(original: &Path) -> Server {
+    pub async fn on_copy_of(original: &Path, change: impl FnOnce(&mut Settings)) -> Server {
         let folder = tempfile::tempdir().unwrap();
         for file in ["tidings.db", "secret.key"] {
             std::fs::copy(original.join(file), folder.path().join(file)).unwrap();
         }
-        let settings = Server::usual(folder.path());
+        let mut settings = Server::usual(folder.path());
+        change(&mut settings);
         Server::serve(folder, settings, "127.0.0.1:0").await
     }
 

@@ -393,7 +393,13 @@ async fn what_is_older_than_thirty_days_is_forgotten() {
          from old, webhook_history",
     );
     ada.post(&feed(&webhook), json!({ "message": "new" })).await.expect(200);
-    let server = server.restart().await; // housekeeping is also done at the end
+    // Housekeeping is also done at the end: one slice, so as not to hold it up.
+    let (mut server, mut rounds) = (server, 0);
+    while server.count("webhook_history") > 1 || server.count("webhooks") > 1 {
+        server = server.restart().await;
+        rounds += 1;
+        assert!(rounds < 10, "{}", server.count("webhook_history"));
+    }
     assert_eq!([server.count("webhook_history"), server.count("webhooks")], [1, 1]);
     let kept = ada.get(&history(&channel, &webhook)).await.expect(200);
     assert_eq!(kept["data"]["webhooks_history"].as_array().unwrap().len(), 1);
