@@ -38,7 +38,7 @@ def world(name, others):
     channel = call("POST", "/channels", body)["data"]["id"]
     message = call("POST", f"/channels/{channel}/messages", {"content": "The engine has arrived"})["data"]["id"]
     webhook = call("POST", f"/webhooks/{channel}", {"webhook_name": "builds"})["data"]
-    invited = {"org_id": organisation, "emails": [f"{name}-guest@example.org"]}
+    invited = {"org_id": organisation, "emails": [f"{organisation}@example.org"]}
     invitation = call("POST", "/invite", invited)["data"]["invitations"][0]["id"]
     role = call("POST", f"/organisations/{organisation}/roles", {"name": "reviewer"})["data"]["id"]
     return {
@@ -89,7 +89,7 @@ def main(target):
         for method in methods if named else []:
             things = kept
             if destroys(method.upper(), path):
-                name = f"{method}{path}".translate(str.maketrans("/{}_", "----"))[:60]
+                name = f"Doomed {len(lines)}"
                 things = {**kept, **world(name, others), **public(name)}
             values = {"path." + template[at][1:-1]: things[kind(template, at)] for at in named}
             lines += ["[[operations]]", f"include-name = {json.dumps(method.upper() + ' ' + path)}", "[operations.parameters]"]
