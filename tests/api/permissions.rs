@@ -1,9 +1,13 @@
 //! Who may do what: every operation by every kind of caller, as `permissions.md` says; and that what a
 //! caller may not know of looks exactly like what does not exist.
 
-use std::collections::BTreeSet;
+use std::{
+    collections::BTreeSet,
+    sync::{Arc, Mutex},
+};
 
 use serde_json::Value;
+use tokio::task::JoinSet;
 
 use crate::{
     harness::{Client, Server, unknown_id},
@@ -32,37 +36,52 @@ fn table() -> Vec<Row> {
         .collect()
 }
 
-#[tokio::test]
+#[tokio::test(flavor = "multi_thread")]
 async fn every_operation_answers_each_caller_as_the_table_says() {
-    let scene = Scene::make().await;
-    let mut wrong = Vec::new();
-    for row in table() {
-        let operation = Operation::named(&row.operation);
-        let mut found = Vec::new();
-        let mut server = scene.server().await;
-        for (caller, client) in CALLERS.iter().zip(&scene.callers) {
-            let before = found.last().is_some_and(|status| *status < 300);
-            if operation.method != "GET" && before {
-                server.stop().await;
-                server = scene.server().await;
+    let scene = Arc::new(Scene::make().await);
+    // Some at a time: a thousand servers begin and end.
+    let rows = Arc::new(Mutex::new(table()));
+    let mut hands = JoinSet::new();
+    for _ in 0..4 {
+        let (scene, rows) = (scene.clone(), rows.clone());
+        hands.spawn(async move {
+            let mut wrong = Vec::new();
+            let next = || rows.lock().unwrap().pop();
+            while let Some(row) = next() {
+                wrong.extend(compare(&scene, &row).await);
             }
-            let client = Client { origin: server.origin.clone(), ..client.clone() };
-            let reply = call(&client, &operation, &scene.path(&operation.path), scene.body(&row.body)).await;
-            assert!(reply.status < 500, "{} as {caller}: {}", row.operation, reply.body);
-            found.push(reply.status);
-        }
-        server.stop().await;
-        if found != row.expected {
-            let differing: Vec<_> = CALLERS
-                .iter()
-                .zip(row.expected.iter().zip(&found))
-                .filter(|(_, (expected, found))| expected != found)
-                .map(|(caller, (expected, found))| format!("{caller}: {expected} expected, {found} found"))
-                .collect();
-            wrong.push(format!("{}: {}", row.operation, differing.join("; ")));
-        }
+            wrong
+        });
     }
+    let wrong = hands.join_all().await.concat();
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+/// What is wrong with a row, if anything.
+async fn compare(scene: &Scene, row: &Row) -> Option<String> {
+    let operation = Operation::named(&row.operation);
+    let mut found = Vec::new();
+    let mut server = scene.server().await;
+    for (caller, client) in CALLERS.iter().zip(&scene.callers) {
+        // What was done changed the scene; what was refused did not.
+        let done = found.last().is_some_and(|status| *status < 300);
+        if operation.method != "GET" && done {
+            server.stop().await;
+            server = scene.server().await;
+        }
+        let client = Client { origin: server.origin.clone(), ..client.clone() };
+        let reply = call(&client, &operation, &scene.path(&operation.path), scene.body(&row.body)).await;
+        assert!(reply.status < 500, "{} as {caller}: {}", row.operation, reply.body);
+        found.push(reply.status);
+    }
+    server.stop().await;
+    let differing: Vec<_> = CALLERS
+        .iter()
+        .zip(row.expected.iter().zip(&found))
+        .filter(|(_, (expected, found))| expected != found)
+        .map(|(caller, (expected, found))| format!("{caller}: {expected} expected, {found} found"))
+        .collect();
+    (!differing.is_empty()).then(|| format!("{}: {}", row.operation, differing.join("; ")))
 }
 
 #[tokio::test]
