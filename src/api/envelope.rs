@@ -6,7 +6,7 @@ use futures_util::FutureExt;
 use poem::{
     Endpoint, IntoResponse, Request, Response,
     error::{MethodNotAllowedError, NotFoundError},
-    http::{HeaderValue, header},
+    http::{HeaderValue, Method, header},
 };
 use poem_openapi::{
     ApiResponse, Object,
@@ -258,13 +258,12 @@ impl<E> Enveloped<E> {
             template.split('/').count() == path.split('/').count()
                 && template.split('/').zip(path.split('/')).all(|(template, part)| template.starts_with('{') || template == part)
         };
-        let mut allowed: Vec<&str> = self
-            .methods
-            .iter()
-            .filter(|(template, _)| fits(template))
-            .flat_map(|(_, methods)| methods)
-            .map(String::as_str)
-            .collect();
+        let parameters = |template: &str| template.matches('{').count();
+        let fitting: Vec<_> = self.methods.iter().filter(|(template, _)| fits(template)).collect();
+        // As in routing, the words of a path come before its parameters.
+        let fewest = fitting.iter().map(|(template, _)| parameters(template)).min();
+        let nearest = fitting.into_iter().filter(|(template, _)| Some(parameters(template)) == fewest);
+        let mut allowed: Vec<&str> = nearest.flat_map(|(_, methods)| methods).map(String::as_str).collect();
         allowed.sort_unstable();
         allowed.dedup();
         allowed.join(", ")
@@ -277,7 +276,13 @@ impl<E: Endpoint> Endpoint for Enveloped<E> {
     async fn call(&self, mut req: Request) -> poem::Result<Response> {
         rewrite(&mut req);
         let path = req.uri().path().to_owned();
-        let failed = match AssertUnwindSafe(self.inner.call(req)).catch_unwind().await {
+        // The router answers HEAD through GET: who only looks whether a feed's address is there must not post.
+        let answered = if req.method() == Method::HEAD && path.starts_with("/webhooks/feed/") {
+            Ok(Err(MethodNotAllowedError.into()))
+        } else {
+            AssertUnwindSafe(self.inner.call(req)).catch_unwind().await
+        };
+        let failed = match answered {
             Ok(Ok(response)) => return Ok(response.into_response()),
             Ok(Err(err)) => err,
             Err(_) => Error::internal("the handler panicked").into(),
@@ -320,7 +325,7 @@ fn has_status_code(path: &str) -> bool {
 }
 
 /// The answer to a failure below `/api/v1`; `path` is relative to that.
-pub fn failure(err: poem::Error, path: &str) -> Response {
+fn failure(err: poem::Error, path: &str) -> Response {
     let failure = translate(err, path);
     let status = failure.status();
     let request = uuid::Uuid::now_v7();

@@ -381,3 +381,15 @@ async fn an_address_feeds_twenty_times_a_second_whatever_the_slugs() {
     refused.into_iter().next().expect("more is too much").expect(429);
     crowd.next().unwrap().post(&scene.feed, body()).await.expect(200);
 }
+
+/// As link checkers do.
+#[tokio::test]
+async fn looking_whether_an_address_is_there_posts_nothing() {
+    let scene = scene().await;
+    let query = "username=ci&event_name=build&message=done&status=success";
+    let reply = scene.anybody.call("HEAD", &format!("{}?{query}", scene.feed), None).await;
+    assert_eq!((reply.status, reply.headers["allow"].to_str().unwrap()), (405, "GET, POST"));
+    assert_eq!(scene.threads().await.len(), 0);
+    scene.anybody.get(&format!("{}?{query}", scene.feed)).await.expect(200);
+    assert_eq!(scene.threads().await.len(), 1);
+}
