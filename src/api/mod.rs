@@ -36,7 +36,7 @@ use poem_openapi::{OpenApiService, Tags};
 use self::envelope::Enveloped;
 use crate::{
     app::App,
-    domain::members::Page,
+    domain::page::Page,
     error::{Error, Result},
     push::socket,
     web,

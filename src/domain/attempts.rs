@@ -4,7 +4,7 @@ use rusqlite::{Connection, Row};
 
 use crate::{
     db::Tx,
-    domain::{Caller, members::Page, webhooks},
+    domain::{Caller, page::Page, webhooks},
     error::Result,
     id::{AttemptId, CallbackId, ChannelId, WebhookId},
     time::Time,

@@ -4,7 +4,7 @@ use rusqlite::{Connection, OptionalExtension, Row};
 
 use crate::{
     db::Tx,
-    domain::{self, Caller, PlatformRole, categories, members::Page},
+    domain::{self, Caller, PlatformRole, categories, page::Page},
     error::{Error, Result},
     id::{BlogId, CategoryId, FeedbackId, UserId},
     time::Time,

@@ -10,7 +10,8 @@ use crate::{
     db::Tx,
     domain::{
         Caller,
-        members::{self, Membership, Page},
+        members::{self, Membership},
+        page::Page,
         roles::{self, Rights},
     },
     error::{Error, Result},

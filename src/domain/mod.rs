@@ -28,6 +28,7 @@ pub mod messages;
 pub mod one_time_tokens;
 pub mod organisations;
 pub mod outbox;
+pub mod page;
 pub mod pins;
 pub mod profiles;
 pub mod purging;

@@ -4,7 +4,7 @@ use rusqlite::{Connection, Row};
 
 use crate::{
     db::Tx,
-    domain::{self, Caller, accounts, members::Page},
+    domain::{self, Caller, accounts, page::Page},
     error::{Error, Result},
     id::{TestimonialId, UserId},
     time::Time,

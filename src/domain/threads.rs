@@ -7,8 +7,8 @@ use crate::{
     db::Tx,
     domain::{
         Caller, channels, events, members,
-        members::Page,
         messages::{self, Message},
+        page::Page,
         reactions,
         roles::Rights,
     },

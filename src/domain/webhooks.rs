@@ -10,7 +10,7 @@ use crate::{
     domain::{
         self, Caller,
         channels::{self, Access},
-        members::Page,
+        page::Page,
     },
     error::{Error, Result},
     id::{ChannelId, UserId, WebhookId},
