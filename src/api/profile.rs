@@ -12,7 +12,7 @@ use super::{
 };
 use crate::{
     app::App,
-    domain::{Caller, profiles, sessions},
+    domain::{Caller, accounts, profiles, sessions},
     error::Result,
     id::{OrganisationId, SessionId, UserId},
     time::Time,
@@ -97,7 +97,7 @@ impl Api {
     /// Whether the user has been shown around
     #[oai(path = "/auth/onboard-status", method = "get", tag = "Tag::Profile")]
     async fn onboarded(&self, caller: Bearer, app: Data<&App>) -> Result<Success<Onboarded>> {
-        let user = app.db.read(|conn| profiles::own(conn, caller.0))?;
+        let user = app.db.read(|conn| accounts::own(conn, caller.0))?;
         Ok(ok("Onboard status retrieved successfully", Onboarded { is_onboarded: user.is_onboarded }))
     }
 
@@ -111,7 +111,7 @@ impl Api {
 }
 
 fn own(app: &App, caller: Caller, message: &str) -> Result<Success<User>> {
-    let (user, ends) = app.db.read(|conn| Ok((profiles::own(conn, caller)?, sessions::expiry(conn, caller)?)))?;
+    let (user, ends) = app.db.read(|conn| Ok((accounts::own(conn, caller)?, sessions::expiry(conn, caller)?)))?;
     Ok(ok(message, User::new(user, ends)))
 }
 

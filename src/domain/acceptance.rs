@@ -77,7 +77,7 @@ fn may_still_invite(conn: &Connection, organisation: OrganisationId, inviter: Us
 /// The invited account joins. 403 when the caller's address is not the invited one.
 pub fn accept(tx: &mut Tx, site: &Site, caller: Caller, token: &str, device: &sessions::Device) -> Result<sessions::Started> {
     let open = open(tx, token)?;
-    let user = accounts::find(tx, caller.user)?.ok_or(Error::Unauthorized("The account is gone"))?;
+    let user = accounts::own(tx, caller)?;
     if user.email != open.email {
         return Err(Error::Forbidden("The invitation is for another e-mail address"));
     }
@@ -99,7 +99,7 @@ pub fn accept_as_new(
     let new = accounts::New::check(&open.email, None, "", "").map_err(Error::internal)?;
     let id = accounts::create(tx, &new, password_hash)?;
     mailbox::mail_verification(tx, site, id, &open.email)?;
-    let user = accounts::find(tx, id)?.ok_or_else(|| Error::internal("the account was just made"))?;
+    let user = accounts::get(tx, id)?;
     finish(tx, site, open, user, device)
 }
 
@@ -117,6 +117,6 @@ fn finish(tx: &mut Tx, site: &Site, open: Open, user: accounts::User, device: &s
         Err(Error::BadRequest(reason)) => return Err(Error::Invalid(reason)),
         other => other?,
     }
-    let user = accounts::find(tx, user.id)?.ok_or_else(|| Error::internal("the account was just read"))?;
+    let user = accounts::get(tx, user.id)?;
     sessions::start(tx, site, user, device)
 }

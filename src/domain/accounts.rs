@@ -171,6 +171,16 @@ pub fn find(conn: &Connection, id: UserId) -> Result<Option<User>> {
     Ok(conn.prepare_cached(&format!("{SELECT} where id = ?1"))?.query_row([id], from_row).optional()?)
 }
 
+/// The account that another row names.
+pub fn get(conn: &Connection, id: UserId) -> Result<User> {
+    find(conn, id)?.ok_or_else(|| Error::internal("a row names an account that is gone"))
+}
+
+/// The caller's. 401 when it is gone.
+pub fn own(conn: &Connection, caller: Caller) -> Result<User> {
+    find(conn, caller.user)?.ok_or(Error::Unauthorized("The account is gone"))
+}
+
 /// By the address as [`domain::email_address`] gives it.
 pub fn find_by_email(conn: &Connection, email: &str) -> Result<Option<User>> {
     Ok(conn.prepare_cached(&format!("{SELECT} where email = ?1"))?.query_row([email], from_row).optional()?)

@@ -55,7 +55,7 @@ pub fn join(tx: &mut Tx, caller: Caller, id: ChannelId, username: Option<&str>) 
     if access.username.is_some() {
         return Err(Error::invalid("You are already a member of this channel"));
     }
-    let user = accounts::find(tx, caller.user)?.ok_or(Error::Unauthorized("The account is gone"))?;
+    let user = accounts::own(tx, caller)?;
     let joined_at = insert(tx, id, &user, username)?;
     announce(tx, access.channel.organisation, id, "joined", caller.user)?;
     Ok((access.channel, joined_at))
@@ -119,7 +119,7 @@ pub fn account(conn: &Connection, organisation: OrganisationId, user: UserId) ->
     if members::find(conn, organisation, user)?.is_none() {
         return Err(Error::invalid(format!("user {user} is not a member of the organisation")));
     }
-    accounts::find(conn, user)?.ok_or_else(|| Error::internal("a member has an account"))
+    accounts::get(conn, user)
 }
 
 /// The owner of the channel, or `manage:channels`. 404 for a user who is not in it.

@@ -111,7 +111,7 @@ pub fn create(tx: &mut Tx, caller: Caller, new: New) -> Result<Described> {
     let membership = membership.ok_or(Error::Forbidden("You are not a member of this organisation"))?;
     membership.require(Rights::CREATE_CHANNELS)?;
     let id = insert(tx, new.organisation, caller.user, &check_name(&new.name)?, &new.description, new.is_private, false)?;
-    let creator = accounts::find(tx, caller.user)?.ok_or(Error::Unauthorized("The account is gone"))?;
+    let creator = accounts::own(tx, caller)?;
     channel_members::insert(tx, id, &creator, new.username.as_deref())?;
     // A set: the writer does this while all others wait.
     let users: BTreeSet<UserId> = new.users.into_iter().filter(|user| *user != caller.user).collect();

@@ -21,7 +21,7 @@ use crate::{
 /// and where registration is not open to them.
 pub fn log_in(tx: &mut Tx, site: &Site, claims: &Claims, device: &sessions::Device) -> Result<sessions::Started> {
     let user = match find(tx, claims)? {
-        Some(user) => accounts::find(tx, user)?.ok_or_else(|| Error::internal("an identity's account is gone"))?,
+        Some(user) => accounts::get(tx, user)?,
         None => link(tx, site, claims)?,
     };
     sessions::require_active(&user)?;
@@ -66,5 +66,5 @@ fn register(tx: &mut Tx, site: &Site, email: &str, claims: &Claims) -> Result<Us
         picture,
         Time::now(),
     ))?;
-    accounts::find(tx, id)?.ok_or_else(|| Error::internal("the account was just made"))
+    accounts::get(tx, id)
 }

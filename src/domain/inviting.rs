@@ -85,7 +85,7 @@ fn send(tx: &mut Tx, site: &Site, caller: Caller, organisation: OrganisationId, 
     if site.rate_limit && sent > PER_DAY {
         return Err(Error::TooMany((DAY_SECONDS - now % DAY_SECONDS) as u64));
     }
-    let inviter = accounts::find(tx, caller.user)?.ok_or(Error::Unauthorized("The account is gone"))?;
+    let inviter = accounts::own(tx, caller)?;
     let inviter = members::shown_name(&inviter);
     for invitation in invitations {
         outbox::queue(tx, site, mail::invitation(site, &invitation.email, &name, &inviter, &invitation.link(site)))?;

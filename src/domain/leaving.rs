@@ -28,7 +28,7 @@ pub fn remove(tx: &mut Tx, caller: Caller, organisation: OrganisationId, user: U
     let passed = pass_on(tx, organisation, user)?;
     accounts::leave_current_organisation(tx, user, organisation)?;
 
-    let account = accounts::find(tx, user)?.ok_or_else(|| Error::internal("a member has an account"))?;
+    let account = accounts::get(tx, user)?;
     members::announce(tx, organisation, &account, "removed", &member.role.name, &member.status)?;
     for channel in passed.into_iter().filter(|channel| !left.contains(channel)) {
         announce(tx, channel, "updated", user)?;

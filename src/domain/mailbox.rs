@@ -67,7 +67,7 @@ fn ask_in_vain(tx: &Tx) -> Result<()> {
 /// Logs in with a magic link. 400 and 422 as [`one_time_tokens::find`] says, 403 for a disabled account.
 pub fn enter(tx: &mut Tx, site: &Site, token: &str, device: &sessions::Device) -> Result<sessions::Started> {
     let user = one_time_tokens::take(tx, Purpose::MagicLink, token)?;
-    let user = accounts::find(tx, user)?.ok_or_else(|| Error::internal("a token's account is gone"))?;
+    let user = accounts::get(tx, user)?;
     sessions::require_active(&user)?;
     let user = prove(tx, user)?;
     sessions::start(tx, site, user, device)
@@ -82,13 +82,13 @@ pub fn prove(tx: &mut Tx, user: User) -> Result<User> {
     sessions::end_others(tx, user.id, None)?;
     tx.prepare_cached("update users set is_verified = 1, password_hash = '', updated_at = ?2 where id = ?1")?
         .execute((user.id, Time::now()))?;
-    accounts::find(tx, user.id)?.ok_or_else(|| Error::internal("the account was just read"))
+    accounts::get(tx, user.id)
 }
 
 /// The account whose password a token may set; does not use it up. 422 for every bad token.
 pub fn find_reset(conn: &rusqlite::Connection, token: &str) -> Result<User> {
     let user = one_time_tokens::find(conn, Purpose::PasswordReset, token).map_err(as_invalid)?;
-    let user = accounts::find(conn, user)?.ok_or_else(|| Error::internal("a token's account is gone"))?;
+    let user = accounts::get(conn, user)?;
     sessions::require_active(&user)?;
     Ok(user)
 }

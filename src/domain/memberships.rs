@@ -77,7 +77,7 @@ pub fn update(tx: &mut Tx, caller: Caller, organisation: OrganisationId, user: U
         "update organisation_members set role_id = ?3, status = ?4, updated_at = ?5 where organisation_id = ?1 and user_id = ?2",
     )?
     .execute((organisation, user, role.id, &status, Time::now()))?;
-    let account = accounts::find(tx, user)?.ok_or_else(|| Error::internal("a member has an account"))?;
+    let account = accounts::get(tx, user)?;
     members::announce(tx, organisation, &account, "updated", &role.name, &status)?;
     if status == DEACTIVATED {
         accounts::leave_current_organisation(tx, user, organisation)?;

@@ -84,7 +84,7 @@ impl Edit {
 pub fn create(tx: &mut Tx, caller: Caller, new: Edit) -> Result<Organisation> {
     let new = new.check()?;
     let name = new.name.ok_or_else(|| Error::bad_request("name is required"))?;
-    let owner = accounts::find(tx, caller.user)?.ok_or(Error::Unauthorized("The account is gone"))?;
+    let owner = accounts::own(tx, caller)?;
     let (id, now) = (OrganisationId::new(), Time::now());
     let or_empty = Option::unwrap_or_default;
     tx.prepare_cached(
@@ -171,7 +171,7 @@ pub fn pass_on(tx: &mut Tx, caller: Caller, id: OrganisationId, user: UserId) ->
     if organisation.owner_id != caller.user {
         return Err(Error::Forbidden("Only the owner passes an organisation on"));
     }
-    let account = accounts::find(tx, user)?.ok_or_else(|| Error::internal("a member has an account"))?;
+    let account = accounts::get(tx, user)?;
     if members::find(tx, id, user)?.is_none() || !account.is_active {
         return Err(Error::invalid("A deactivated member can't be the owner"));
     }

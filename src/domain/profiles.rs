@@ -52,19 +52,20 @@ pub fn check_avatar_url(text: &str) -> Result<String, String> {
 /// organisations are told.
 pub fn update(tx: &mut Tx, caller: Caller, edit: Edit) -> Result<User> {
     let edit = edit.check().map_err(Error::Invalid)?;
-    if edit != Edit::default() {
-        tx.prepare_cached(
-            "update users set username = coalesce(?2, username), first_name = coalesce(?3, first_name),
-               last_name = coalesce(?4, last_name), phone = coalesce(?5, phone), avatar_url = coalesce(?6, avatar_url),
-               updated_at = ?7
-             where id = ?1",
-        )?
-        .execute((caller.user, edit.username, edit.first_name, edit.last_name, edit.phone, edit.avatar_url, Time::now()))
-        .or_conflict(|| Error::invalid("username already exists"))?;
-        let user = own(tx, caller)?;
-        announce(tx, &user)?;
+    if edit == Edit::default() {
+        return accounts::own(tx, caller);
     }
-    own(tx, caller)
+    tx.prepare_cached(
+        "update users set username = coalesce(?2, username), first_name = coalesce(?3, first_name),
+           last_name = coalesce(?4, last_name), phone = coalesce(?5, phone), avatar_url = coalesce(?6, avatar_url),
+           updated_at = ?7
+         where id = ?1",
+    )?
+    .execute((caller.user, edit.username, edit.first_name, edit.last_name, edit.phone, edit.avatar_url, Time::now()))
+    .or_conflict(|| Error::invalid("username already exists"))?;
+    let user = accounts::own(tx, caller)?;
+    announce(tx, &user)?;
+    Ok(user)
 }
 
 /// Tells the organisations that the user is a member of.
@@ -83,15 +84,11 @@ fn announce(tx: &mut Tx, user: &User) -> Result<()> {
     Ok(())
 }
 
-pub fn own(conn: &rusqlite::Connection, caller: Caller) -> Result<User> {
-    accounts::find(conn, caller.user)?.ok_or(Error::Unauthorized("The account is gone"))
-}
-
 /// Sets the organisation that the account's clients open with. 404 for one that the caller is not a member of.
 pub fn switch_organisation(tx: &mut Tx, caller: Caller, organisation: OrganisationId) -> Result<User> {
     members::find(tx, organisation, caller.user)?.ok_or(Error::NotFound("Organisation"))?;
     accounts::set_current_organisation(tx, caller.user, organisation)?;
-    own(tx, caller)
+    accounts::own(tx, caller)
 }
 
 /// Whether the user has been shown around.

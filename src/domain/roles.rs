@@ -200,7 +200,7 @@ pub fn delete(tx: &mut Tx, caller: Caller, organisation: OrganisationId, named: 
         .collect::<rusqlite::Result<_>>()?;
     tx.prepare_cached("delete from roles where id = ?1")?.execute([role.id])?;
     for (user, status) in holders {
-        let user = accounts::find(tx, user)?.ok_or_else(|| Error::internal("a member has an account"))?;
+        let user = accounts::get(tx, user)?;
         members::announce(tx, organisation, &user, "updated", &member.name, &status)?;
     }
     Ok(())
