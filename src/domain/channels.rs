@@ -107,8 +107,7 @@ pub struct New {
 
 /// Needs `create:channels`. The creator is owner and member; the named users become members.
 pub fn create(tx: &mut Tx, caller: Caller, new: New) -> Result<Described> {
-    let membership = members::find(tx, new.organisation, caller.user)?;
-    let membership = membership.ok_or(Error::Forbidden("You are not a member of this organisation"))?;
+    let membership = members::find(tx, new.organisation, caller.user)?.ok_or(members::OUTSIDER)?;
     membership.require(Rights::CREATE_CHANNELS)?;
     let id = insert(tx, new.organisation, caller.user, &check_name(&new.name)?, &new.description, new.is_private, false)?;
     let creator = accounts::own(tx, caller)?;
@@ -157,8 +156,7 @@ fn taken() -> Error {
 
 /// 1 to 80 characters; 422 otherwise.
 fn check_name(name: &str) -> Result<String> {
-    let name = domain::one_line(name, "name", NAME_MAX).map_err(Error::Invalid)?;
-    if name.is_empty() { Err(Error::invalid("name must not be empty")) } else { Ok(name.to_owned()) }
+    domain::required(name, "name", NAME_MAX).map(str::to_owned).map_err(Error::Invalid)
 }
 
 #[derive(Default)]
@@ -284,7 +282,7 @@ pub(super) const COLUMNS: &str = "c.id, c.organisation_id, c.name, c.description
     c.owner_id, c.created_by, c.message_count, c.thread_count, c.user_count, c.last_thread, c.created_at, c.updated_at, c.archived_at";
 
 /// The channels that user ?1 may know of, with what they may do there; goes on with `and …`.
-pub(super) const ACCESS: &str = "r.id as role_id, r.name as role, r.rights, cm.username as own_name
+pub(super) const ACCESS: &str = "r.rights, cm.username as own_name
     from channels c
       join organisations o on o.id = c.organisation_id and o.deleted_at is null
       join organisation_members om on om.organisation_id = c.organisation_id and om.user_id = ?1 and om.status <> 'deactivated'
@@ -295,7 +293,7 @@ pub(super) const ACCESS: &str = "r.id as role_id, r.name as role, r.rights, cm.u
    ";
 
 pub(super) fn access_from_row(caller: Caller, row: &Row) -> rusqlite::Result<Access> {
-    let membership = Membership { role_id: row.get("role_id")?, role: row.get("role")?, rights: Rights(row.get("rights")?) };
+    let membership = Membership { rights: Rights(row.get("rights")?) };
     Ok(Access { channel: from_row(row)?, membership, username: row.get("own_name")?, user: caller.user })
 }
 

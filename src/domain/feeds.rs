@@ -39,10 +39,6 @@ impl Feed {
     }
 
     fn labels(&self) -> Result<Labels<'_>, String> {
-        let avatar_url = self.avatar_url.trim();
-        if !avatar_url.is_empty() {
-            domain::web_address(avatar_url, "avatar_url")?;
-        }
         let status = self.status.as_deref().unwrap_or("success");
         if !["success", "error"].contains(&status) {
             return Err("status must be success or error".into());
@@ -50,7 +46,7 @@ impl Feed {
         Ok(Labels {
             event_name: domain::one_line(&self.event_name, "event_name", EVENT_NAME_MAX)?,
             action_type: domain::one_line(&self.action_type, "action_type", ACTION_TYPE_MAX)?,
-            avatar_url,
+            avatar_url: domain::web_address_if_any(&self.avatar_url, "avatar_url")?,
             status,
         })
     }

@@ -7,7 +7,7 @@ use crate::{
     domain::{
         self,
         accounts::{self, User},
-        mailbox, profiles, sessions,
+        mailbox, sessions,
     },
     error::{Error, Result},
     id::UserId,
@@ -56,11 +56,11 @@ fn link(tx: &mut Tx, site: &Site, claims: &Claims) -> Result<User> {
 /// An account without a password.
 fn register(tx: &mut Tx, site: &Site, email: &str, claims: &Claims) -> Result<User> {
     accounts::require_welcome(tx, site, email)?;
-    // What the issuer says of the name is a courtesy: it keeps nobody out.
+    // What the issuer says of name and picture is a courtesy: it keeps nobody out.
     let named = accounts::New::check(email, None, &claims.given_name, &claims.family_name);
     let new = named.or_else(|_| accounts::New::check(email, None, "", "")).map_err(Error::BadRequest)?;
     let id = accounts::create(tx, &new, "")?;
-    let picture = if profiles::check_avatar_url(&claims.picture).is_ok() { claims.picture.as_str() } else { "" };
+    let picture = domain::web_address_if_any(&claims.picture, "picture").unwrap_or_default();
     tx.prepare_cached("update users set is_verified = 1, avatar_url = ?2, updated_at = ?3 where id = ?1")?.execute((
         id,
         picture,

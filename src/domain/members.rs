@@ -21,8 +21,6 @@ use crate::{
 /// A caller's membership in a live organisation; a deactivated one counts as none.
 #[derive(Clone, Debug)]
 pub struct Membership {
-    pub role_id: i64,
-    pub role: String,
     pub rights: Rights,
 }
 
@@ -35,10 +33,6 @@ impl Membership {
     pub fn require_all(&self, rights: Rights) -> Result<()> {
         if self.rights.include(rights) { Ok(()) } else { Err(Error::Forbidden("The role holds rights that you do not have")) }
     }
-
-    pub fn is_guest(&self) -> bool {
-        self.role_id == roles::GUEST
-    }
 }
 
 /// The answer of rows that list 403 and no 404, to unknown and foreign organisations alike.
@@ -47,14 +41,12 @@ pub const OUTSIDER: Error = Error::Forbidden("You are not a member of this organ
 pub fn find(conn: &Connection, organisation: OrganisationId, user: UserId) -> Result<Option<Membership>> {
     Ok(conn
         .prepare_cached(
-            "select r.id, r.name, r.rights from organisation_members m
+            "select r.rights from organisation_members m
                join organisations o on o.id = m.organisation_id
                join roles r on r.id = m.role_id
              where m.organisation_id = ?1 and m.user_id = ?2 and m.status <> 'deactivated' and o.deleted_at is null",
         )?
-        .query_row((organisation, user), |row| {
-            Ok(Membership { role_id: row.get(0)?, role: row.get(1)?, rights: Rights(row.get(2)?) })
-        })
+        .query_row((organisation, user), |row| Ok(Membership { rights: Rights(row.get(0)?) }))
         .optional()?)
 }
 

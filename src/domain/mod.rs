@@ -116,6 +116,14 @@ fn web_address(text: &str, field: &str) -> Result<url::Url, String> {
     Ok(url)
 }
 
+/// Nothing, or a [`web_address`]; without surrounding white space.
+fn web_address_if_any<'a>(text: &'a str, field: &str) -> Result<&'a str, String> {
+    match text.trim() {
+        "" => Ok(""),
+        text => web_address(text, field).map(|_| text),
+    }
+}
+
 /// [`one_line`] that is not empty.
 fn required<'a>(text: &'a str, field: &str, max: usize) -> Result<&'a str, String> {
     match one_line(text, field, max)? {

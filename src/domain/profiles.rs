@@ -14,7 +14,6 @@ use crate::{
 
 const NAME_MAX: usize = 100;
 const PHONE_MAX: usize = 30;
-const AVATAR_MAX: usize = 2000;
 
 /// Absent fields keep; empty ones clear, but for the username.
 #[derive(Default, PartialEq, Eq)]
@@ -31,21 +30,15 @@ impl Edit {
         let text = |value: Option<String>, field, max| {
             value.map(|value| domain::one_line(&value, field, max).map(str::to_owned)).transpose()
         };
+        let avatar_url = self.avatar_url.as_deref().map(|url| domain::web_address_if_any(url, "avatar_url")).transpose()?;
         Ok(Edit {
+            avatar_url: avatar_url.map(str::to_owned),
             username: self.username.as_deref().map(accounts::check_username).transpose()?,
             first_name: text(self.first_name, "first_name", NAME_MAX)?,
             last_name: text(self.last_name, "last_name", NAME_MAX)?,
             phone: text(self.phone, "phone", PHONE_MAX)?,
-            avatar_url: self.avatar_url.as_deref().map(check_avatar_url).transpose()?,
         })
     }
-}
-
-/// Empty, or an http or https address.
-pub fn check_avatar_url(text: &str) -> Result<String, String> {
-    let text = domain::one_line(text, "avatar_url", AVATAR_MAX)?;
-    let is_address = url::Url::parse(text).is_ok_and(|url| matches!(url.scheme(), "http" | "https"));
-    if text.is_empty() || is_address { Ok(text.to_owned()) } else { Err("avatar_url must be an http or https address".into()) }
 }
 
 /// 422 for what is too long or not of its form, and when the username is taken. Names in channels stay; the user's

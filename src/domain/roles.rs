@@ -230,10 +230,7 @@ fn taken() -> Error {
 
 /// 1 to 64 characters, and nothing that names another role: no number, no UUID, no built-in name.
 fn check_name(name: &str) -> Result<String> {
-    let name = domain::one_line(name, "name", NAME_MAX).map_err(Error::Invalid)?;
-    if name.is_empty() {
-        return Err(Error::invalid("name must not be empty"));
-    }
+    let name = domain::required(name, "name", NAME_MAX).map_err(Error::Invalid)?;
     if name.parse::<i64>().is_ok() || name.parse::<uuid::Uuid>().is_ok() {
         return Err(Error::invalid("name must not be a number or a UUID"));
     }

@@ -121,8 +121,7 @@ pub fn create(tx: &mut Tx, site: &Site, caller: Caller, channel: ChannelId, new:
 
 /// 1 to 80 characters; 422 otherwise.
 fn check_name(name: &str) -> Result<&str> {
-    let name = domain::one_line(name, "webhook_name", NAME_MAX).map_err(Error::Invalid)?;
-    if name.is_empty() { Err(Error::invalid("webhook_name must not be empty")) } else { Ok(name) }
+    domain::required(name, "webhook_name", NAME_MAX).map_err(Error::Invalid)
 }
 
 fn check_event_name(name: &str) -> Result<&str> {
@@ -193,18 +192,13 @@ pub fn get(conn: &Connection, caller: Caller, channel: ChannelId, id: WebhookId)
 /// The channel's oldest webhook, for managers. 404 for hidden channels, and when there is none.
 pub fn oldest(conn: &Connection, caller: Caller, channel: ChannelId) -> Result<Webhook> {
     managed(conn, caller, channel, channels::UNKNOWN)?;
-    first(conn, channel)?.ok_or(UNKNOWN)
+    some(conn, channel, 1, 0)?.pop().ok_or(UNKNOWN)
 }
 
 /// The channel's webhooks, oldest first, for managers. 404 for hidden channels.
 pub fn list(conn: &Connection, caller: Caller, channel: ChannelId, page: Page) -> Result<Vec<Webhook>> {
     managed(conn, caller, channel, channels::UNKNOWN)?;
     some(conn, channel, page.size, page.offset())
-}
-
-/// The channel's oldest webhook; the caller's right is the caller's to check.
-fn first(conn: &Connection, channel: ChannelId) -> Result<Option<Webhook>> {
-    Ok(some(conn, channel, 1, 0)?.pop())
 }
 
 fn some(conn: &Connection, channel: ChannelId, limit: u32, offset: i64) -> Result<Vec<Webhook>> {
