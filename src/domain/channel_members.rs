@@ -4,7 +4,7 @@ use rusqlite::{Connection, OptionalExtension, Row};
 
 use crate::{
     db::{Tx, log},
-    domain::{Caller, accounts, channels, events, members, roles::Rights},
+    domain::{Caller, accounts, channels, members, roles::Rights},
     error::{Error, OrConflict, Result},
     event::{Audience, Effect, Stream},
     id::{ChannelId, OrganisationId, UserId},
@@ -190,19 +190,7 @@ fn free_name(conn: &Connection, channel: ChannelId, base: &str) -> Result<String
 fn announce(tx: &mut Tx, organisation: OrganisationId, channel: ChannelId, action: &str, user: UserId) -> Result<()> {
     let body = channels::update_body(tx, channel, action, user)?;
     for stream in [Stream::Channel(channel), Stream::Personal(organisation, user)] {
-        events::emit(
-            tx,
-            events::New {
-                stream,
-                audience: Audience::Subscribers,
-                kind: "channel_update",
-                section: events::CHANNELS_SECTION,
-                channel: Some(channel),
-                message: None,
-                actor: Some(user),
-                body: &body,
-            },
-        )?;
+        channels::emit(tx, channel, stream, Audience::Subscribers, Some(user), &body)?;
     }
     Ok(())
 }

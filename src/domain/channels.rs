@@ -46,6 +46,7 @@ pub struct Channel {
     pub created_at: Time,
     pub updated_at: Time,
     pub archived_at: Option<Time>,
+    pub deleted_at: Option<Time>,
 }
 
 /// A channel that the caller may know of, and what they may do there.
@@ -190,8 +191,7 @@ pub fn update(tx: &mut Tx, caller: Caller, id: ChannelId, edit: Edit) -> Result<
     .or_conflict(taken)?;
     announce(tx, id, "updated", caller.user)?;
     // Without looking at who may know of it: a manager can make a channel private that they are not in.
-    let channel = tx.prepare_cached(&format!("select {COLUMNS} from channels c where c.id = ?1"))?.query_row([id], from_row)?;
-    describe(tx, Access { channel, ..access })
+    describe(tx, Access { channel: row(tx, id)?, ..access })
 }
 
 /// The owner of the channel, or `manage:channels`; never the default channel. Its messages go with it.
@@ -238,35 +238,43 @@ pub fn archive_in(tx: &mut Tx, caller: Caller, organisation: OrganisationId, id:
 /// Pushes `channel_update` to those in the channel and to each member's personal stream.
 pub(super) fn announce(tx: &mut Tx, id: ChannelId, action: &str, actor: UserId) -> Result<()> {
     let body = update_body(tx, id, action, actor)?;
-    let seq = events::emit(
-        tx,
-        events::New {
-            stream: Stream::Channel(id),
-            audience: Audience::Both,
-            kind: "channel_update",
-            section: events::CHANNELS_SECTION,
-            channel: Some(id),
-            message: None,
-            actor: None, // who did it has other devices
-            body: &body,
-        },
-    )?;
+    // From nobody: who did it has other devices.
+    let seq = emit(tx, id, Stream::Channel(id), Audience::Both, None, &body)?;
     tx.prepare_cached("update channels set edit_seq = ?2 where id = ?1")?.execute((id, seq))?;
     Ok(())
 }
 
+/// Logs a `channel_update`.
+pub(super) fn emit(
+    tx: &mut Tx,
+    id: ChannelId,
+    stream: Stream,
+    audience: Audience,
+    actor: Option<UserId>,
+    body: &serde_json::Value,
+) -> Result<i64> {
+    let new = events::New {
+        stream,
+        audience,
+        kind: "channel_update",
+        section: events::CHANNELS_SECTION,
+        channel: Some(id),
+        message: None,
+        actor,
+        body,
+    };
+    events::emit(tx, new)
+}
+
 /// The body of a `channel_update`: the channel as it is now, and what happened by whom.
-pub fn update_body(conn: &Connection, id: ChannelId, action: &str, user: UserId) -> Result<serde_json::Value> {
-    let sql = format!("select {COLUMNS} from channels c where c.id = ?1");
-    let channel = conn.prepare_cached(&sql)?.query_row([id], from_row)?;
-    let deleted: Option<Time> =
-        conn.prepare_cached("select deleted_at from channels where id = ?1")?.query_row([id], |row| row.get(0))?;
+pub(super) fn update_body(conn: &Connection, id: ChannelId, action: &str, user: UserId) -> Result<serde_json::Value> {
+    let channel = row(conn, id)?;
     let data = json!({
         "action": action, "user_id": user, "user_count": channel.user_count,
         "channels_id": id, "organisation_id": channel.organisation, "owner_id": channel.owner_id,
         "name": channel.name, "description": channel.description, "topic": channel.topic,
         "is_private": channel.is_private, "is_dm": channel.is_dm, "archived": channel.archived_at.is_some(),
-        "created_at": channel.created_at, "updated_at": channel.updated_at, "deleted_at": deleted.unwrap_or(Time::NEVER),
+        "created_at": channel.created_at, "updated_at": channel.updated_at, "deleted_at": channel.deleted_at.unwrap_or(Time::NEVER),
     });
     let mut body = events::envelope("channel_update", events::CHANNELS_SECTION, data);
     body["modification_ids"] = json!({ "channel_id": id, "user_id": user, "org_id": channel.organisation });
@@ -279,7 +287,8 @@ pub fn get(conn: &Connection, caller: Caller, id: ChannelId) -> Result<Described
 }
 
 pub(super) const COLUMNS: &str = "c.id, c.organisation_id, c.name, c.description, c.topic, c.is_private, c.is_dm, c.is_default,
-    c.owner_id, c.created_by, c.message_count, c.thread_count, c.user_count, c.last_thread, c.created_at, c.updated_at, c.archived_at";
+    c.owner_id, c.created_by, c.message_count, c.thread_count, c.user_count, c.last_thread, c.created_at, c.updated_at, c.archived_at,
+    c.deleted_at";
 
 /// The channels that user ?1 may know of, with what they may do there; goes on with `and …`.
 pub(super) const ACCESS: &str = "r.rights, cm.username as own_name
@@ -295,6 +304,12 @@ pub(super) const ACCESS: &str = "r.rights, cm.username as own_name
 pub(super) fn access_from_row(caller: Caller, row: &Row) -> rusqlite::Result<Access> {
     let membership = Membership { rights: Rights(row.get("rights")?) };
     Ok(Access { channel: from_row(row)?, membership, username: row.get("own_name")?, user: caller.user })
+}
+
+/// Whoever asks, deleted or not.
+fn row(conn: &Connection, id: ChannelId) -> Result<Channel> {
+    let sql = format!("select {COLUMNS} from channels c where c.id = ?1");
+    Ok(conn.prepare_cached(&sql)?.query_row([id], from_row)?)
 }
 
 fn from_row(row: &Row) -> rusqlite::Result<Channel> {
@@ -316,5 +331,6 @@ fn from_row(row: &Row) -> rusqlite::Result<Channel> {
         created_at: row.get("created_at")?,
         updated_at: row.get("updated_at")?,
         archived_at: row.get("archived_at")?,
+        deleted_at: row.get("deleted_at")?,
     })
 }

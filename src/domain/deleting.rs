@@ -93,14 +93,10 @@ fn uncount(tx: &Tx, message: &Message) -> Result<bool> {
 }
 
 fn announce(tx: &mut Tx, id: MessageId, organisation: OrganisationId, is_counted_unread: bool) -> Result<()> {
-    let gone = || Error::internal("a deleted message keeps its row");
-    let message = messages::find(tx, id)?.ok_or_else(gone)?;
-    let root = messages::find(tx, message.thread)?.ok_or_else(gone)?;
-    let total: i64 =
-        tx.prepare_cached("select thread_count from channels where id = ?1")?.query_row([message.channel], |row| row.get(0))?;
+    let message = messages::find(tx, id)?.ok_or_else(|| Error::internal("a deleted message keeps its row"))?;
     let mut body = messages::envelope("deleted", &message, organisation);
     body["data"]["deleted_at"] = json!(message.deleted_at);
-    body["update_change"] = json!({ "thread_count": total, "message_count": root.reply_count });
+    body["update_change"] = messages::update_change(tx, &message)?;
     if message.is_reply {
         messages::emit(tx, &message, Stream::Thread(message.thread), Audience::Subscribers, "deleted", &body)?;
     }

@@ -4,7 +4,7 @@ use rusqlite::Connection;
 
 use crate::{
     db::Tx,
-    domain::{Caller, accounts, channels, events, members, memberships, roles::Rights},
+    domain::{Caller, accounts, channels, members, memberships, roles::Rights},
     error::{Error, Result},
     event::{Audience, Effect, Stream},
     id::{ChannelId, OrganisationId, UserId},
@@ -86,18 +86,6 @@ fn ids(conn: &Connection, sql: &str, values: (OrganisationId, UserId)) -> Result
 /// Tells the channel alone: the leaver's own stream is no more.
 fn announce(tx: &mut Tx, channel: ChannelId, action: &str, user: UserId) -> Result<()> {
     let body = channels::update_body(tx, channel, action, user)?;
-    events::emit(
-        tx,
-        events::New {
-            stream: Stream::Channel(channel),
-            audience: Audience::Subscribers,
-            kind: "channel_update",
-            section: events::CHANNELS_SECTION,
-            channel: Some(channel),
-            message: None,
-            actor: Some(user),
-            body: &body,
-        },
-    )?;
+    channels::emit(tx, channel, Stream::Channel(channel), Audience::Subscribers, Some(user), &body)?;
     Ok(())
 }

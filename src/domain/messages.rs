@@ -255,14 +255,10 @@ fn announce(tx: &mut Tx, message: &Message, organisation: OrganisationId) -> Res
     let channel = Stream::Channel(message.channel);
     let seq = if message.is_reply {
         emit(tx, message, Stream::Thread(message.thread), Audience::Subscribers, "", &object)?;
-        let root = find(tx, message.thread)?.ok_or_else(|| Error::internal("a reply has a root"))?;
-        let total: i64 = tx
-            .prepare_cached("select thread_count from channels where id = ?1")?
-            .query_row([message.channel], |row| row.get(0))?;
         let data = json!({ "thread_id": message.thread, "channels_id": message.channel, "last_reply": message.created_at });
         let mut body = events::envelope("reply_count_change", message.section(), data);
         body["modification_ids"] = modification_ids(message, organisation);
-        body["update_change"] = json!({ "thread_count": total, "message_count": root.reply_count });
+        body["update_change"] = update_change(tx, message)?;
         emit(tx, message, channel, Audience::Both, "reply_count_change", &body)?
     } else {
         emit(tx, message, channel, Audience::Both, "", &object)?
@@ -299,6 +295,25 @@ pub(super) fn emit(
         body,
     };
     events::emit(tx, new)
+}
+
+/// [`emit`] to the channel, and of a reply to the thread.
+pub(super) fn tell(tx: &mut Tx, message: &Message, kind: &'static str, body: &serde_json::Value) -> Result<()> {
+    let thread = message.is_reply.then_some(Stream::Thread(message.thread));
+    for stream in std::iter::once(Stream::Channel(message.channel)).chain(thread) {
+        emit(tx, message, stream, Audience::Subscribers, kind, body)?;
+    }
+    Ok(())
+}
+
+/// The counts that a new or deleted message has changed: threads of its channel, replies of its thread.
+pub(super) fn update_change(conn: &Connection, message: &Message) -> Result<serde_json::Value> {
+    let (threads, replies): (i64, i64) = conn
+        .prepare_cached(
+            "select c.thread_count, m.reply_count from messages m join channels c on c.id = m.channel_id where m.id = ?1",
+        )?
+        .query_row([message.thread], |row| Ok((row.get(0)?, row.get(1)?)))?;
+    Ok(json!({ "thread_count": threads, "message_count": replies }))
 }
 
 /// The body of a publication about the message, with the message in it.
@@ -348,10 +363,7 @@ pub fn edit(tx: &mut Tx, caller: Caller, channel: ChannelId, edit: &Edit) -> Res
     let mut message = find(tx, id)?.ok_or_else(|| Error::internal("the message was just written"))?;
     let organisation = access.channel.organisation;
     let body = envelope("updated", &message, organisation);
-    let thread = message.is_reply.then_some(Stream::Thread(message.thread));
-    for stream in std::iter::once(Stream::Channel(channel)).chain(thread) {
-        emit(tx, &message, stream, Audience::Subscribers, "updated", &body)?;
-    }
+    tell(tx, &message, "updated", &body)?;
     reactions::attach(tx, [&mut message])?;
     Ok(message)
 }

@@ -30,7 +30,7 @@ pub fn pin(tx: &mut Tx, caller: Caller, channel: ChannelId, id: MessageId) -> Re
         }
         tx.prepare_cached("update messages set pinned_at = ?2 where n = ?1")?.execute((message.n, Time::now()))?;
         let body = messages::envelope("pinned_message_event", &message, access.channel.organisation);
-        reactions::emit(tx, &message, "pinned_message_event", &body)?;
+        messages::tell(tx, &message, "pinned_message_event", &body)?;
     }
     messages::at(tx, &[message.n])?.pop().ok_or(messages::UNKNOWN)
 }
@@ -43,7 +43,7 @@ pub fn unpin(tx: &mut Tx, caller: Caller, channel: ChannelId, id: MessageId) -> 
     }
     tx.prepare_cached("update messages set pinned_at = null where n = ?1")?.execute([message.n])?;
     let body = messages::envelope("unpinned_message_event", &message, access.channel.organisation);
-    reactions::emit(tx, &message, "unpinned_message_event", &body)
+    messages::tell(tx, &message, "unpinned_message_event", &body)
 }
 
 /// A channel's pinned posts and replies, the latest pinned first. For members of the channel.

@@ -15,7 +15,6 @@ use crate::{
         roles::Rights,
     },
     error::{Error, Result},
-    event::{Audience, Stream},
     id::{ChannelId, MessageId, UserId},
     time::Time,
 };
@@ -98,16 +97,7 @@ fn announce(tx: &mut Tx, access: &Access, message: &Message, emoji: &str, action
     });
     let mut body = events::envelope("reaction_event", message.section(), data);
     body["modification_ids"] = messages::modification_ids(message, access.channel.organisation);
-    emit(tx, message, "reaction_event", &body)
-}
-
-/// To the channel, and of a reply to the thread.
-pub(super) fn emit(tx: &mut Tx, message: &Message, kind: &'static str, body: &serde_json::Value) -> Result<()> {
-    let thread = message.is_reply.then_some(Stream::Thread(message.thread));
-    for stream in std::iter::once(Stream::Channel(message.channel)).chain(thread) {
-        messages::emit(tx, message, stream, Audience::Subscribers, kind, body)?;
-    }
-    Ok(())
+    messages::tell(tx, message, "reaction_event", &body)
 }
 
 /// Reads the reactions of all these messages at once.
