@@ -151,7 +151,7 @@ create table invitations (
 -- One open invitation for each address; an expired one is replaced.
 create unique index invitations_open on invitations (organisation_id, email) where accepted_at is null;
 create index invitations_by_email on invitations (email) where accepted_at is null;
-create index invitations_newest on invitations (organisation_id, created_at desc);
+create index invitations_newest on invitations (organisation_id, created_at desc, id desc);
 create index invitations_by_role on invitations (role_id);
 
 

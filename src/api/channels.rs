@@ -1,4 +1,4 @@
-//! Channels, and who is in them.
+//! Channels: making, reading, changing, archiving and deleting them.
 
 use poem::web::Data;
 use poem_openapi::{

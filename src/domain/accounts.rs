@@ -42,6 +42,11 @@ pub fn full_name(first_name: &str, last_name: &str) -> String {
     format!("{first_name} {last_name}").trim().to_owned()
 }
 
+/// What stands before the `@`.
+pub fn local_part(email: &str) -> &str {
+    email.split('@').next().unwrap_or_default()
+}
+
 /// An account to be made: checked, but for what only the database knows.
 #[derive(Debug)]
 pub struct New {
@@ -64,11 +69,10 @@ impl New {
         })
     }
 
-    /// 8 to 128 characters, not among the most common ones, not the address or the name.
+    /// As [`check_password`] says.
     pub fn check_password(&self, password: &str) -> Result<(), String> {
         // The name that will be made from the address, where none is given.
-        let local = self.email.split('@').next().unwrap_or_default();
-        check_password(password, &self.email, self.username.as_deref().unwrap_or(local))
+        check_password(password, &self.email, self.username.as_deref().unwrap_or(local_part(&self.email)))
     }
 }
 
@@ -88,6 +92,7 @@ fn is_reserved(name: &str) -> bool {
     domain::mentions::EVERYBODY.iter().any(|reserved| name.eq_ignore_ascii_case(reserved))
 }
 
+/// 8 to 128 characters, not among the most common ones, not the address or the name.
 pub fn check_password(password: &str, email: &str, username: &str) -> Result<(), String> {
     let length = password.chars().count();
     if !(8..=128).contains(&length) {
@@ -143,8 +148,7 @@ pub fn create(tx: &mut Tx, new: &New, password_hash: &str) -> Result<UserId> {
 
 /// The address's local part with other characters dropped, made unique by a number.
 fn free_username(conn: &Connection, email: &str) -> Result<String> {
-    let local = email.split('@').next().unwrap_or_default();
-    let kept: String = local.chars().filter(|c| check_username(&c.to_string()).is_ok()).take(50).collect();
+    let kept: String = local_part(email).chars().filter(|c| check_username(&c.to_string()).is_ok()).take(50).collect();
     let base = if kept.is_empty() { "user" } else { &kept };
     let mut taken = conn.prepare_cached("select 1 from users where username = ?1")?;
     first_free(base, |name| Ok(is_reserved(name) || taken.exists([name])?))

@@ -89,12 +89,12 @@ fn folded(text: &str) -> String {
     text.to_uppercase().chars().flat_map(char::to_lowercase).collect()
 }
 
-/// Newest first; with this text in title or content, and of this category.
+/// By anybody. Newest first; with this text in title or content, and of this category.
 pub fn list(conn: &Connection, search: &str, category: Option<CategoryId>, page: Page) -> Result<Vec<Blog>> {
     // Two statements, as one index serves each.
     let of_category = if category.is_some() { "category_id = ?4" } else { "?4 is null" };
     let sql = format!(
-        "select id, title, content, category_id, image_url, author_id, created_at, updated_at from blogs
+        "{SELECT}
          where {of_category} and (?1 = '' or instr(folded, ?1)) order by created_at desc, id desc limit ?2 offset ?3"
     );
     let mut found = conn.prepare_cached(&sql)?;
@@ -102,17 +102,13 @@ pub fn list(conn: &Connection, search: &str, category: Option<CategoryId>, page:
     Ok(rows.collect::<rusqlite::Result<_>>()?)
 }
 
+/// By anybody. 404 when there is none.
 pub fn get(conn: &Connection, id: BlogId) -> Result<Blog> {
-    let found = conn
-        .prepare_cached(
-            "select id, title, content, category_id, image_url, author_id, created_at, updated_at from blogs where id = ?1",
-        )?
-        .query_row([id], from_row)
-        .optional()?;
-    found.ok_or(UNKNOWN)
+    let sql = format!("{SELECT} where id = ?1");
+    conn.prepare_cached(&sql)?.query_row([id], from_row).optional()?.ok_or(UNKNOWN)
 }
 
-/// For administrators of the server; its feedback goes with it.
+/// For administrators of the server; its feedback goes with it. 404 when there is none.
 pub fn delete(tx: &mut Tx, caller: Caller, id: BlogId) -> Result<()> {
     require(tx, id)?;
     caller.require(PlatformRole::Admin)?;
@@ -120,7 +116,7 @@ pub fn delete(tx: &mut Tx, caller: Caller, id: BlogId) -> Result<()> {
     Ok(())
 }
 
-/// Whether a reader liked it; anybody may say so.
+/// Whether a reader liked it; anybody may say so. 404 when there is none.
 pub fn add_feedback(tx: &mut Tx, id: BlogId, feedback: bool) -> Result<()> {
     require(tx, id)?;
     tx.prepare_cached("insert into blog_feedback (id, blog_id, feedback, created_at) values (?1, ?2, ?3, ?4)")?.execute((
@@ -138,6 +134,8 @@ fn require(conn: &Connection, id: BlogId) -> Result<()> {
     let exists = conn.prepare_cached("select 1 from blogs where id = ?1")?.exists([id])?;
     if exists { Ok(()) } else { Err(UNKNOWN) }
 }
+
+const SELECT: &str = "select id, title, content, category_id, image_url, author_id, created_at, updated_at from blogs";
 
 fn from_row(row: &Row) -> rusqlite::Result<Blog> {
     Ok(Blog {

@@ -32,22 +32,22 @@ pub fn create(tx: &mut Tx, caller: Caller, name: &str) -> Result<Category> {
     Ok(category)
 }
 
-/// All of them, by name.
+/// By anybody: all of them, by name.
 pub fn list(conn: &Connection) -> Result<Vec<Category>> {
-    let mut all = conn.prepare_cached("select id, name, created_at, updated_at from blog_categories order by name")?;
+    let mut all = conn.prepare_cached(&format!("{SELECT} order by name"))?;
     Ok(all.query_map([], from_row)?.collect::<rusqlite::Result<_>>()?)
 }
 
 pub fn find(conn: &Connection, id: CategoryId) -> Result<Option<Category>> {
-    let mut one = conn.prepare_cached("select id, name, created_at, updated_at from blog_categories where id = ?1")?;
-    Ok(one.query_row([id], from_row).optional()?)
+    Ok(conn.prepare_cached(&format!("{SELECT} where id = ?1"))?.query_row([id], from_row).optional()?)
 }
 
+/// By anybody. 404 when there is none.
 pub fn get(conn: &Connection, id: CategoryId) -> Result<Category> {
     find(conn, id)?.ok_or(Error::NotFound("Category"))
 }
 
-/// For administrators of the server. 400 while a blog post is in it.
+/// For administrators of the server. 404 when there is none, 400 while a blog post is in it.
 pub fn delete(tx: &mut Tx, caller: Caller, id: CategoryId) -> Result<()> {
     get(tx, id)?;
     caller.require(PlatformRole::Admin)?;
@@ -57,6 +57,8 @@ pub fn delete(tx: &mut Tx, caller: Caller, id: CategoryId) -> Result<()> {
     tx.prepare_cached("delete from blog_categories where id = ?1")?.execute([id])?;
     Ok(())
 }
+
+const SELECT: &str = "select id, name, created_at, updated_at from blog_categories";
 
 fn from_row(row: &Row) -> rusqlite::Result<Category> {
     Ok(Category {

@@ -19,6 +19,7 @@ pub fn name(conn: &Connection, channel: ChannelId, user: UserId) -> Result<Optio
         .optional()?)
 }
 
+/// Whoever is in the channel, in the order in which they joined.
 pub fn ids(conn: &Connection, channel: ChannelId) -> Result<Vec<UserId>> {
     Ok(conn
         .prepare_cached("select user_id from channel_members where channel_id = ?1 order by created_at, user_id")?

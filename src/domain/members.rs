@@ -38,6 +38,7 @@ impl Membership {
 /// The answer of rows that list 403 and no 404, to unknown and foreign organisations alike.
 pub const OUTSIDER: Error = Error::Forbidden("You are not a member of this organisation");
 
+/// None for who is no member, or a deactivated one, and for unknown and deleted organisations.
 pub fn find(conn: &Connection, organisation: OrganisationId, user: UserId) -> Result<Option<Membership>> {
     Ok(conn
         .prepare_cached(
@@ -178,7 +179,7 @@ pub fn list(conn: &Connection, caller: Caller, organisation: OrganisationId, pag
             let full_name = accounts::full_name(&row.get::<_, String>("first_name")?, &row.get::<_, String>("last_name")?);
             Ok(Listed {
                 id: row.get("id")?,
-                name: first_of([&full_name, &username, local_part(&email)]).to_owned(),
+                name: first_of([&full_name, &username, accounts::local_part(&email)]).to_owned(),
                 email,
                 phone: row.get("phone")?,
                 role: row.get("role")?,
@@ -194,13 +195,9 @@ pub fn list(conn: &Connection, caller: Caller, organisation: OrganisationId, pag
 
 /// Full name, else username, else the address's local part.
 pub fn shown_name(user: &accounts::User) -> String {
-    first_of([&user.full_name(), &user.username, local_part(&user.email)]).to_owned()
+    first_of([&user.full_name(), &user.username, accounts::local_part(&user.email)]).to_owned()
 }
 
 fn first_of<const N: usize>(names: [&str; N]) -> &str {
     names.into_iter().find(|name| !name.is_empty()).unwrap_or_default()
-}
-
-fn local_part(email: &str) -> &str {
-    email.split('@').next().unwrap_or_default()
 }

@@ -27,6 +27,7 @@ const COUNTS: &str = "c.thread_count - cm.read_thread_count as unread_threads,
     c.mention_count - cm.read_mention_count
       + (select count(*) from mentions x where x.channel_id = c.id and x.user_id = cm.user_id and x.n > cm.read_n) as unread_mentions";
 
+/// What a member of the channel has not read in it.
 pub fn counts(conn: &Connection, channel: ChannelId, user: UserId) -> Result<Counts> {
     let sql = format!(
         "select {COUNTS} from channel_members cm join channels c on c.id = cm.channel_id where cm.channel_id = ?1 and cm.user_id = ?2"

@@ -5,6 +5,7 @@ use rusqlite::{Connection, OptionalExtension};
 use uuid::Uuid;
 
 use crate::{
+    domain::members,
     error::Result,
     event::Stream,
     id::{ChannelId, MessageId, OrganisationId, UserId},
@@ -16,6 +17,7 @@ pub enum Name {
     Personal(OrganisationId, UserId),
 }
 
+/// None for what names no push channel at all.
 pub fn parse(name: &str) -> Option<Name> {
     // Only the form that we print: two spellings of one stream would be two streams to the hub.
     let uuid = |text: &str| text.parse::<Uuid>().ok().filter(|uuid| uuid.to_string() == text);
@@ -30,7 +32,7 @@ pub fn audible(conn: &Connection, user: UserId, name: &str) -> Result<Option<Str
     let id = match parse(name) {
         None => return Ok(None),
         Some(Name::Personal(organisation, owner)) => {
-            let own = owner == user && is_member(conn, organisation, user)?;
+            let own = owner == user && members::find(conn, organisation, user)?.is_some();
             return Ok(own.then_some(Stream::Personal(organisation, user)));
         }
         Some(Name::Record(id)) => id,
@@ -38,7 +40,7 @@ pub fn audible(conn: &Connection, user: UserId, name: &str) -> Result<Option<Str
     if in_channel(conn, ChannelId(id), user)? {
         return Ok(Some(Stream::Channel(ChannelId(id))));
     }
-    if is_member(conn, OrganisationId(id), user)? {
+    if members::find(conn, OrganisationId(id), user)?.is_some() {
         return Ok(Some(Stream::Organisation(OrganisationId(id))));
     }
     let channel: Option<ChannelId> = conn
@@ -49,15 +51,6 @@ pub fn audible(conn: &Connection, user: UserId, name: &str) -> Result<Option<Str
         Some(channel) if in_channel(conn, channel, user)? => Ok(Some(Stream::Thread(MessageId(id)))),
         _ => Ok(None),
     }
-}
-
-fn is_member(conn: &Connection, organisation: OrganisationId, user: UserId) -> Result<bool> {
-    Ok(conn
-        .prepare_cached(
-            "select 1 from organisation_members m join organisations o on o.id = m.organisation_id
-             where m.organisation_id = ?1 and m.user_id = ?2 and m.status <> 'deactivated' and o.deleted_at is null",
-        )?
-        .exists((organisation, user))?)
 }
 
 fn in_channel(conn: &Connection, channel: ChannelId, user: UserId) -> Result<bool> {

@@ -36,26 +36,19 @@ pub fn create(tx: &mut Tx, caller: Caller, company_name: &str, content: &str) ->
     let id = TestimonialId::new();
     tx.prepare_cached("insert into testimonials (id, user_id, company_name, content, created_at) values (?1, ?2, ?3, ?4, ?5)")?
         .execute((id, caller.user, company_name, content, Time::now()))?;
-    let made = tx
-        .prepare_cached(
-            "select t.id, t.user_id, t.company_name, t.content, t.created_at,
-                    u.username, u.first_name, u.last_name, u.avatar_url
-               from testimonials t join users u on u.id = t.user_id where t.id = ?1",
-        )?
-        .query_row([id], from_row)?;
-    Ok(made)
+    Ok(tx.prepare_cached(&format!("{SELECT} where t.id = ?1"))?.query_row([id], from_row)?)
 }
 
-/// Newest first.
+/// By anybody. Newest first.
 pub fn list(conn: &Connection, page: Page) -> Result<Vec<Testimonial>> {
-    let mut found = conn.prepare_cached(
-        "select t.id, t.user_id, t.company_name, t.content, t.created_at,
-                u.username, u.first_name, u.last_name, u.avatar_url
-           from testimonials t join users u on u.id = t.user_id
-         order by t.created_at desc, t.id desc limit ?1 offset ?2",
-    )?;
+    let sql = format!("{SELECT} order by t.created_at desc, t.id desc limit ?1 offset ?2");
+    let mut found = conn.prepare_cached(&sql)?;
     Ok(found.query_map((page.size, page.offset()), from_row)?.collect::<rusqlite::Result<_>>()?)
 }
+
+const SELECT: &str = "select t.id, t.user_id, t.company_name, t.content, t.created_at,
+      u.username, u.first_name, u.last_name, u.avatar_url
+    from testimonials t join users u on u.id = t.user_id";
 
 fn from_row(row: &Row) -> rusqlite::Result<Testimonial> {
     let full_name = accounts::full_name(&row.get::<_, String>("first_name")?, &row.get::<_, String>("last_name")?);
