@@ -1,4 +1,4 @@
-//! What a handler holds, and the background loops.
+//! What a handler holds: the parts of the server, how they are opened and how they end.
 
 use std::{
     collections::HashMap,

@@ -39,16 +39,20 @@ pub struct Mail {
     is_unasked: bool,
 }
 
-fn with_link(to: &str, subject: &str, text: &str, button: &str, link: String) -> Mail {
+fn mail(to: &str, subject: &str, text: &str) -> Mail {
     Mail {
         to: to.into(),
         subject: subject.into(),
         text: text.into(),
-        link: Some((button.into(), link)),
+        link: None,
         reply_to: None,
         is_notice: false,
         is_unasked: false,
     }
+}
+
+fn with_link(to: &str, subject: &str, text: &str, button: &str, link: String) -> Mail {
+    Mail { link: Some((button.into(), link)), ..mail(to, subject, text) }
 }
 
 /// After registration and on demand: proves the mailbox.
@@ -78,6 +82,7 @@ pub fn password_reset(site: &Site, to: &str, token: &str) -> Mail {
     with_link(to, "Set a new password", &text, "Set a new password", link)
 }
 
+/// Where a token sets a new password.
 pub fn reset_link(site: &Site, token: &str) -> String {
     format!("{}/auth/reset-password?token={token}", site.web_url)
 }
@@ -96,37 +101,23 @@ pub fn invitation(site: &Site, to: &str, organisation: &str, inviter: &str, link
 fn span(time: Duration) -> String {
     let seconds = time.as_secs();
     let (count, unit) = match seconds {
-        _ if seconds % 86_400 == 0 => (seconds / 86_400, "day"),
-        _ if seconds % 3600 == 0 => (seconds / 3600, "hour"),
+        _ if seconds.is_multiple_of(86_400) => (seconds / 86_400, "day"),
+        _ if seconds.is_multiple_of(3600) => (seconds / 3600, "hour"),
         _ => (seconds.div_ceil(60), "minute"),
     };
     format!("{count} {unit}{}", if count == 1 { "" } else { "s" })
 }
 
+/// After a new password, however it was set.
 pub fn password_changed(to: &str) -> Mail {
-    Mail {
-        to: to.into(),
-        subject: "Your password was changed".into(),
-        text: "The password of your account was changed, and all other sessions were ended. If it was not you, reset your password at once."
-            .into(),
-        link: None,
-        reply_to: None,
-        is_notice: true,
-        is_unasked: false,
-    }
+    let text = "The password of your account was changed, and all other sessions were ended. If it was not you, reset your password at once.";
+    Mail { is_notice: true, ..mail(to, "Your password was changed", text) }
 }
 
 /// What the contact form took in, cleaned.
-pub fn contact(to: &str, name: &str, reply_to: Option<String>, text: String) -> Mail {
-    Mail {
-        to: to.into(),
-        subject: format!("{} wrote to you", if name.is_empty() { "Somebody" } else { name }),
-        text,
-        link: None,
-        reply_to,
-        is_notice: true,
-        is_unasked: false,
-    }
+pub fn contact(to: &str, name: &str, reply_to: Option<String>, text: &str) -> Mail {
+    let subject = format!("{} wrote to you", if name.is_empty() { "Somebody" } else { name });
+    Mail { reply_to, is_notice: true, ..mail(to, &subject, text) }
 }
 
 impl Mail {

@@ -148,6 +148,11 @@ fn depth(json: &[u8]) -> usize {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Text(pub String);
 
+/// A field as the rules take it.
+pub fn text(field: Option<Text>) -> Option<String> {
+    field.map(|text| text.0)
+}
+
 impl Deref for Text {
     type Target = str;
     fn deref(&self) -> &str {

@@ -10,7 +10,7 @@ use poem_openapi::{
 use super::{
     Tag,
     auth::Bearer,
-    body::{Body, Text, example},
+    body::{Body, Text, example, text},
     envelope::{Created, Gone, Success, created, ok},
     messages::Message,
 };
@@ -97,7 +97,6 @@ impl Api {
         #[oai(name = "channelId")] id: Path<ChannelId>,
         body: Body<EditChannel>,
     ) -> Result<Success<Channel>> {
-        let text = |field: Option<Text>| field.map(|text| text.0);
         let EditChannel { name, description, topic, is_private } = body.0;
         let edit = channels::Edit { name: text(name), description: text(description), topic: text(topic), is_private };
         let edited = app.db.write_sized(body.1, move |tx| channels::update(tx, caller.0, *id, edit)).await?;

@@ -10,7 +10,7 @@ use serde_json::Value;
 use super::{
     Tag,
     auth::{Bearer, Feeder},
-    body::{Body, Text, example},
+    body::{self, Body, Text, example},
     envelope::{Success, ok},
 };
 use crate::{
@@ -121,7 +121,7 @@ impl From<Feed> for feeds::Feed {
             event_name: text(feed.event_name),
             action_type: text(feed.action_type),
             avatar_url: text(feed.avatar_url),
-            status: feed.status.map(|status| status.0),
+            status: body::text(feed.status),
         }
     }
 }

@@ -9,7 +9,7 @@ use poem_openapi::{
 use super::{
     Tag,
     auth::Bearer,
-    body::{Body, RoleName, Text, example},
+    body::{Body, RoleName, Text, example, text},
     envelope::{Done, Paged, Success, done, ok, paged},
     page,
 };
@@ -89,7 +89,7 @@ impl Api {
         body: Body<EditMember>,
     ) -> Result<Success<Membership>> {
         let EditMember { role_id, status } = body.0;
-        let edit = memberships::Edit { role: role_id.map(|role| role.0), status: status.map(|status| status.0) };
+        let edit = memberships::Edit { role: role_id.map(|role| role.0), status: text(status) };
         let edited = app.db.write_sized(body.1, move |tx| memberships::update(tx, caller.0, *org_id, *user_id, edit)).await?;
         Ok(ok("success", edited.into()))
     }

@@ -31,7 +31,7 @@ use poem::{
     http::{HeaderMap, HeaderValue, Method, StatusCode, header},
     web::{Data, Json},
 };
-use poem_openapi::{OpenApiService, Tags};
+use poem_openapi::{OpenApi, OpenApiService, Tags};
 
 use self::envelope::Enveloped;
 use crate::{
@@ -74,24 +74,8 @@ enum Tag {
     Contact,
 }
 
-/// In groups, as the framework takes tuples of sixteen at the most.
-type Api = (People, Talk, Public);
-type People =
-    (accounts::Api, mailbox::Api, profile::Api, organisations::Api, members::Api, roles::Api, invitations::Api, tokens::Api);
-type Talk = (
-    channels::Api,
-    channel_members::Api,
-    direct_messages::Api,
-    messages::Api,
-    reactions::Api,
-    search::Api,
-    threads::Api,
-    webhooks::Api,
-    feeds::Api,
-);
-type Public = (blogs::Api, categories::Api, testimonials::Api, contact::Api);
-
-fn service() -> OpenApiService<Api, ()> {
+fn service() -> OpenApiService<impl OpenApi, ()> {
+    // In groups, as the framework takes tuples of sixteen at the most.
     let people =
         (accounts::Api, mailbox::Api, profile::Api, organisations::Api, members::Api, roles::Api, invitations::Api, tokens::Api);
     let talk = (

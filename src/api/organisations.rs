@@ -6,7 +6,7 @@ use poem_openapi::{Object, OpenApi, param::Path, payload::Json};
 use super::{
     Tag,
     auth::Bearer,
-    body::{Body, Text, example},
+    body::{Body, Text, example, text},
     channels::{ArchivedChannel, Channel, ChannelList, OpenChannel, OwnChannel, archive_message},
     envelope::{Created, Gone, Success, created, ok},
 };
@@ -176,7 +176,6 @@ example!(EditOrganisation, { "name": "Analytical Engines", "description": "We co
 
 impl From<EditOrganisation> for organisations::Edit {
     fn from(edit: EditOrganisation) -> Self {
-        let text = |field: Option<Text>| field.map(|text| text.0);
         organisations::Edit {
             name: text(edit.name),
             description: text(edit.description),

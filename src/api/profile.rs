@@ -7,7 +7,7 @@ use super::{
     Tag,
     accounts::User,
     auth::Bearer,
-    body::{Body, Text, example},
+    body::{Body, Text, example, text},
     envelope::{Done, Success, done, ok},
 };
 use crate::{
@@ -39,7 +39,6 @@ impl Api {
     /// Fields that are left out stay as they are; empty ones are cleared, but for the username. Names in channels stay.
     #[oai(path = "/profile", method = "patch", tag = "Tag::Profile")]
     async fn update(&self, caller: Bearer, app: Data<&App>, body: Body<EditProfile>) -> Result<Success<User>> {
-        let text = |field: Option<Text>| field.map(|text| text.0);
         let EditProfile { username, first_name, last_name, phone, avatar_url } = body.0;
         let edit = profiles::Edit {
             username: text(username),

@@ -8,7 +8,7 @@ use poem_openapi::{Object, OpenApi, param::Path};
 use super::{
     Tag,
     auth::Bearer,
-    body::{Body, Text, example},
+    body::{Body, Text, example, text},
     envelope::{Created, Gone, Success, created, ok},
 };
 use crate::{
@@ -45,7 +45,7 @@ impl Api {
     ) -> Result<Created<Role>> {
         let NewRole { name, description, permission_list } = body.0;
         let permissions = permission_list.unwrap_or_default();
-        let new = roles::Edit { name: Some(name.0), description: description.map(|text| text.0), permissions };
+        let new = roles::Edit { name: Some(name.0), description: text(description), permissions };
         let made = app.db.write_sized(body.1, move |tx| roles::create(tx, caller.0, *org_id, &new)).await?;
         Ok(created("Role created successfully", made.into()))
     }
@@ -77,7 +77,6 @@ impl Api {
         role_id: Path<Text>,
         body: Body<EditRole>,
     ) -> Result<Success<Role>> {
-        let text = |field: Option<Text>| field.map(|text| text.0);
         let EditRole { name, description } = body.0;
         let edit = roles::Edit { name: text(name), description: text(description), ..Default::default() };
         let edited = app.db.write_sized(body.1, move |tx| roles::update(tx, caller.0, *org_id, &role_id, &edit)).await?;

@@ -9,7 +9,7 @@ use poem_openapi::{
 use super::{
     Tag,
     auth::Bearer,
-    body::{Body, Text, example},
+    body::{Body, Text, example, text},
     envelope::{Created, Gone, Success, created, ok},
     messages::Mention,
     page,
@@ -128,7 +128,7 @@ impl Api {
         channel_id: Path<ChannelId>,
         body: Body<EditThread>,
     ) -> Result<Success<Thread>> {
-        let edit = threads::Edit { content: body.0.content.map(|text| text.0), status: body.0.status.map(|text| text.0) };
+        let edit = threads::Edit { content: text(body.0.content), status: text(body.0.status) };
         let edited = app.db.write_sized(body.1, move |tx| threads::update(tx, caller.0, *channel_id, *thread_id, edit)).await?;
         Ok(ok("Thread updated successfully", edited.into()))
     }

@@ -9,7 +9,7 @@ use poem_openapi::{
 use super::{
     Tag,
     auth::Bearer,
-    body::{Body, Text, example},
+    body::{Body, Text, example, text},
     envelope::{Created, Gone, Success, created, ok},
     page,
 };
@@ -116,7 +116,6 @@ impl Api {
         body: Body<EditWebhook>,
     ) -> Result<Success<Webhook>> {
         let Body(EditWebhook { webhook_name, event_name, webhook_url }, bytes) = body;
-        let text = |field: Option<Text>| field.map(|text| text.0);
         let edit = webhooks::Edit { name: text(webhook_name), event_name: text(event_name), url: text(webhook_url) };
         let site = app.site.clone();
         let (channel, id) = (*channel_id, *webhook_id);

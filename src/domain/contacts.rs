@@ -57,7 +57,7 @@ impl Contact {
         let shown = self.cleaned();
         let phone = if shown.phone_number.is_empty() { String::new() } else { format!("\nPhone: {}", shown.phone_number) };
         let text = format!("Name: {}\nE-mail: {}{phone}\n\n{}", shown.name, shown.email, shown.message);
-        mail::contact(to, &shown.name, domain::email_address(&self.email), text)
+        mail::contact(to, &shown.name, domain::email_address(&self.email), &text)
     }
 }
 
