@@ -7,7 +7,7 @@ use crate::{
     domain::{
         Caller, channels,
         messages::{self, Message},
-        search, threads,
+        publications, search, threads,
     },
     error::{Error, Result},
     event::{Audience, Stream},
@@ -94,15 +94,15 @@ fn uncount(tx: &Tx, message: &Message) -> Result<bool> {
 
 fn announce(tx: &mut Tx, id: MessageId, organisation: OrganisationId, is_counted_unread: bool) -> Result<()> {
     let message = messages::find(tx, id)?.ok_or_else(|| Error::internal("a deleted message keeps its row"))?;
-    let mut body = messages::envelope("deleted", &message, organisation);
+    let mut body = publications::carrying("deleted", &message, organisation);
     body["data"]["deleted_at"] = json!(message.deleted_at);
-    body["update_change"] = messages::update_change(tx, &message)?;
+    body["update_change"] = publications::update_change(tx, &message)?;
     if message.is_reply {
-        messages::emit(tx, &message, Stream::Thread(message.thread), Audience::Subscribers, "deleted", &body)?;
+        publications::emit(tx, &message, Stream::Thread(message.thread), Audience::Subscribers, "deleted", &body)?;
     }
     // The members are told their new counts.
     let audience = if is_counted_unread { Audience::Both } else { Audience::Subscribers };
-    let seq = messages::emit(tx, &message, Stream::Channel(message.channel), audience, "deleted", &body)?;
+    let seq = publications::emit(tx, &message, Stream::Channel(message.channel), audience, "deleted", &body)?;
     if is_counted_unread {
         tx.prepare_cached("update channels set message_seq = ?2 where id = ?1")?.execute((message.channel, seq))?;
     }

@@ -47,6 +47,11 @@ pub fn find(conn: &Connection, channel: ChannelId, content: &str) -> Result<Vec<
     Ok(found)
 }
 
+/// Whether one of them is the channel itself.
+pub fn name_everybody(mentions: &[Mention]) -> bool {
+    mentions.iter().any(|mention| mention.kind == Kind::Channel)
+}
+
 /// `@ada.` at the end of a sentence means ada, unless somebody is called `ada.`.
 fn member(conn: &Connection, channel: ChannelId, name: &str) -> Result<Option<Mention>> {
     let mut find =

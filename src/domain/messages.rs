@@ -6,15 +6,15 @@ use serde_json::json;
 use crate::{
     db::Tx,
     domain::{
-        Caller, accounts, channels, events,
-        mentions::{self, Kind, Mention},
+        Caller, accounts, channels,
+        mentions::{self, Mention},
+        publications,
         reactions::{self, Reaction},
         reading::{self, Counts},
         roles::Rights,
         search, threads,
     },
     error::{Error, OrConflict, Result},
-    event::{Audience, Stream},
     id::{ChannelId, MessageId, OrganisationId, UserId},
     time::Time,
 };
@@ -52,24 +52,6 @@ pub struct Message {
     pub is_pinned: bool,
     /// Read where messages are shown: [`reactions::attach`].
     pub reactions: Vec<Reaction>,
-}
-
-impl Message {
-    /// The bare message object that is pushed (decisions, section 3).
-    fn publication(&self, organisation: OrganisationId) -> serde_json::Value {
-        json!({
-            "type": self.kind, "id": self.id, "thread_id": self.thread, "channel_id": self.channel, "channels_id": self.channel,
-            "org_id": organisation, "user_id": self.user.map_or_else(String::new, |user| user.to_string()),
-            "username": self.username, "full_name": self.full_name, "email": self.email, "avatar_url": self.avatar_url,
-            "message": self.content, "content": self.content, "event_name": self.event_name, "status": self.status,
-            "action_type": self.action_type, "mentions": self.mentions, "created_at": self.created_at, "updated_at": self.updated_at,
-        })
-    }
-
-    /// `section` of the publications that concern it.
-    pub(super) fn section(&self) -> &'static str {
-        if self.is_reply { events::REPLY_SECTION } else { events::THREAD_SECTION }
-    }
 }
 
 pub struct New {
@@ -183,7 +165,7 @@ pub(super) fn write(tx: &mut Tx, post: &Post) -> Result<Message> {
     .or_conflict(id_taken)?;
     count(tx, post.channel, tx.last_insert_rowid(), post.root, now, &mentions)?;
     let message = find(tx, post.id)?.ok_or_else(|| Error::internal("the message was just written"))?;
-    announce(tx, &message, post.organisation)?;
+    publications::posted(tx, &message, post.organisation)?;
     Ok(message)
 }
 
@@ -212,7 +194,7 @@ pub fn check_content(content: &str) -> Result<()> {
 
 /// Keeps the counters of channel and thread, and the rows behind the counts of unread mentions.
 fn count(tx: &Tx, channel: ChannelId, n: i64, root: Option<i64>, now: Time, mentions: &[Mention]) -> Result<()> {
-    let everybody = mentions_everybody(mentions);
+    let everybody = mentions::name_everybody(mentions);
     match root {
         None => {
             tx.prepare_cached("update messages set active_n = n where n = ?1")?.execute([n])?;
@@ -244,90 +226,6 @@ fn count(tx: &Tx, channel: ChannelId, n: i64, root: Option<i64>, now: Time, ment
         ))?;
     }
     Ok(())
-}
-
-fn mentions_everybody(mentions: &[Mention]) -> bool {
-    mentions.iter().any(|mention| mention.kind == Kind::Channel)
-}
-
-fn announce(tx: &mut Tx, message: &Message, organisation: OrganisationId) -> Result<()> {
-    let object = message.publication(organisation);
-    let channel = Stream::Channel(message.channel);
-    let seq = if message.is_reply {
-        emit(tx, message, Stream::Thread(message.thread), Audience::Subscribers, "", &object)?;
-        let data = json!({ "thread_id": message.thread, "channels_id": message.channel, "last_reply": message.created_at });
-        let mut body = events::envelope("reply_count_change", message.section(), data);
-        body["modification_ids"] = modification_ids(message, organisation);
-        body["update_change"] = update_change(tx, message)?;
-        emit(tx, message, channel, Audience::Both, "reply_count_change", &body)?
-    } else {
-        emit(tx, message, channel, Audience::Both, "", &object)?
-    };
-    tx.prepare_cached("update channels set message_seq = ?2 where id = ?1")?.execute((message.channel, seq))?;
-    let body = events::envelope("channel_mention", message.section(), object);
-    if mentions_everybody(&message.mentions) {
-        emit(tx, message, channel, Audience::Members, "channel_mention", &body)?;
-        return Ok(()); // who is named besides has been told
-    }
-    for user in message.mentions.iter().map(|mention| UserId(mention.id)).filter(|user| Some(*user) != message.user) {
-        emit(tx, message, Stream::Personal(organisation, user), Audience::Subscribers, "channel_mention", &body)?;
-    }
-    Ok(())
-}
-
-/// Logs a publication that carries the message.
-pub(super) fn emit(
-    tx: &mut Tx,
-    message: &Message,
-    stream: Stream,
-    audience: Audience,
-    kind: &'static str,
-    body: &serde_json::Value,
-) -> Result<i64> {
-    let new = events::New {
-        stream,
-        audience,
-        kind,
-        section: if kind.is_empty() { "" } else { message.section() },
-        channel: Some(message.channel),
-        message: Some(message.n),
-        actor: message.user,
-        body,
-    };
-    events::emit(tx, new)
-}
-
-/// [`emit`] to the channel, and of a reply to the thread.
-pub(super) fn tell(tx: &mut Tx, message: &Message, kind: &'static str, body: &serde_json::Value) -> Result<()> {
-    let thread = message.is_reply.then_some(Stream::Thread(message.thread));
-    for stream in std::iter::once(Stream::Channel(message.channel)).chain(thread) {
-        emit(tx, message, stream, Audience::Subscribers, kind, body)?;
-    }
-    Ok(())
-}
-
-/// The counts that a new or deleted message has changed: threads of its channel, replies of its thread.
-pub(super) fn update_change(conn: &Connection, message: &Message) -> Result<serde_json::Value> {
-    let (threads, replies): (i64, i64) = conn
-        .prepare_cached(
-            "select c.thread_count, m.reply_count from messages m join channels c on c.id = m.channel_id where m.id = ?1",
-        )?
-        .query_row([message.thread], |row| Ok((row.get(0)?, row.get(1)?)))?;
-    Ok(json!({ "thread_count": threads, "message_count": replies }))
-}
-
-/// The body of a publication about the message, with the message in it.
-pub(super) fn envelope(kind: &str, message: &Message, organisation: OrganisationId) -> serde_json::Value {
-    let mut body = events::envelope(kind, message.section(), message.publication(organisation));
-    body["modification_ids"] = modification_ids(message, organisation);
-    body
-}
-
-pub(super) fn modification_ids(message: &Message, organisation: OrganisationId) -> serde_json::Value {
-    json!({
-        "thread_id": message.thread, "message_id": message.id, "channel_id": message.channel,
-        "user_id": message.user.map_or_else(String::new, |user| user.to_string()), "org_id": organisation,
-    })
 }
 
 /// Which message an edit means.
@@ -362,8 +260,8 @@ pub fn edit(tx: &mut Tx, caller: Caller, channel: ChannelId, edit: &Edit) -> Res
     search::replace(tx, message.n, &edit.content)?;
     let mut message = find(tx, id)?.ok_or_else(|| Error::internal("the message was just written"))?;
     let organisation = access.channel.organisation;
-    let body = envelope("updated", &message, organisation);
-    tell(tx, &message, "updated", &body)?;
+    let body = publications::carrying("updated", &message, organisation);
+    publications::tell(tx, &message, "updated", &body)?;
     reactions::attach(tx, [&mut message])?;
     Ok(message)
 }

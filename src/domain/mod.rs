@@ -31,6 +31,7 @@ pub mod outbox;
 pub mod page;
 pub mod pins;
 pub mod profiles;
+pub mod publications;
 pub mod purging;
 pub mod reactions;
 pub mod reading;

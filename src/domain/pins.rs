@@ -7,7 +7,7 @@ use crate::{
     domain::{
         Caller, channels,
         messages::{self, Message},
-        reactions,
+        publications, reactions,
     },
     error::{Error, Result},
     id::{ChannelId, MessageId},
@@ -29,8 +29,8 @@ pub fn pin(tx: &mut Tx, caller: Caller, channel: ChannelId, id: MessageId) -> Re
             return Err(Error::invalid(format!("a channel has at most {MOST} pinned messages")));
         }
         tx.prepare_cached("update messages set pinned_at = ?2 where n = ?1")?.execute((message.n, Time::now()))?;
-        let body = messages::envelope("pinned_message_event", &message, access.channel.organisation);
-        messages::tell(tx, &message, "pinned_message_event", &body)?;
+        let body = publications::carrying("pinned_message_event", &message, access.channel.organisation);
+        publications::tell(tx, &message, "pinned_message_event", &body)?;
     }
     messages::at(tx, &[message.n])?.pop().ok_or(messages::UNKNOWN)
 }
@@ -42,8 +42,8 @@ pub fn unpin(tx: &mut Tx, caller: Caller, channel: ChannelId, id: MessageId) -> 
         return Err(Error::NotFound("Pin"));
     }
     tx.prepare_cached("update messages set pinned_at = null where n = ?1")?.execute([message.n])?;
-    let body = messages::envelope("unpinned_message_event", &message, access.channel.organisation);
-    messages::tell(tx, &message, "unpinned_message_event", &body)
+    let body = publications::carrying("unpinned_message_event", &message, access.channel.organisation);
+    publications::tell(tx, &message, "unpinned_message_event", &body)
 }
 
 /// A channel's pinned posts and replies, the latest pinned first. For members of the channel.

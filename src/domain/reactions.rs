@@ -10,8 +10,8 @@ use crate::{
     domain::{
         Caller,
         channels::{self, Access},
-        events,
         messages::{self, Message},
+        publications,
         roles::Rights,
     },
     error::{Error, Result},
@@ -95,9 +95,8 @@ fn announce(tx: &mut Tx, access: &Access, message: &Message, emoji: &str, action
         "action": action, "emoji": emoji, "count": count, "user_id": access.user, "username": access.username,
         "message_id": message.id, "thread_id": message.thread, "channels_id": message.channel,
     });
-    let mut body = events::envelope("reaction_event", message.section(), data);
-    body["modification_ids"] = messages::modification_ids(message, access.channel.organisation);
-    messages::tell(tx, message, "reaction_event", &body)
+    let body = publications::about("reaction_event", message, access.channel.organisation, data);
+    publications::tell(tx, message, "reaction_event", &body)
 }
 
 /// Reads the reactions of all these messages at once.

@@ -6,10 +6,10 @@ use serde_json::json;
 use crate::{
     db::Tx,
     domain::{
-        Caller, channels, events, members,
+        Caller, channels, members,
         messages::{self, Message},
         page::Page,
-        reactions,
+        publications, reactions,
         roles::Rights,
     },
     error::{Error, Result},
@@ -124,9 +124,8 @@ fn set_status(tx: &mut Tx, root: &Message, organisation: OrganisationId, status:
     }
     tx.prepare_cached("update messages set current_status = ?2 where n = ?1")?.execute((root.n, status))?;
     let data = json!({ "thread_id": root.id, "channels_id": root.channel, "current_status": status });
-    let mut body = events::envelope("status_update", root.section(), data);
-    body["modification_ids"] = messages::modification_ids(root, organisation);
-    messages::emit(tx, root, Stream::Channel(root.channel), Audience::Subscribers, "status_update", &body)?;
+    let body = publications::about("status_update", root, organisation, data);
+    publications::emit(tx, root, Stream::Channel(root.channel), Audience::Subscribers, "status_update", &body)?;
     Ok(())
 }
 

@@ -1,0 +1,114 @@
+//! What is pushed of messages (decisions, section 3): to their channel, their thread, and whom they mention.
+
+use rusqlite::Connection;
+use serde_json::{Value, json};
+
+use crate::{
+    db::Tx,
+    domain::{events, mentions, messages::Message},
+    error::Result,
+    event::{Audience, Stream},
+    id::{OrganisationId, UserId},
+};
+
+/// Announces a new message.
+pub(super) fn posted(tx: &mut Tx, message: &Message, organisation: OrganisationId) -> Result<()> {
+    let object = object(message, organisation);
+    let channel = Stream::Channel(message.channel);
+    let seq = if message.is_reply {
+        emit(tx, message, Stream::Thread(message.thread), Audience::Subscribers, "", &object)?;
+        let data = json!({ "thread_id": message.thread, "channels_id": message.channel, "last_reply": message.created_at });
+        let mut body = about("reply_count_change", message, organisation, data);
+        body["update_change"] = update_change(tx, message)?;
+        emit(tx, message, channel, Audience::Both, "reply_count_change", &body)?
+    } else {
+        emit(tx, message, channel, Audience::Both, "", &object)?
+    };
+    tx.prepare_cached("update channels set message_seq = ?2 where id = ?1")?.execute((message.channel, seq))?;
+    let body = events::envelope("channel_mention", section(message), object);
+    if mentions::name_everybody(&message.mentions) {
+        emit(tx, message, channel, Audience::Members, "channel_mention", &body)?;
+        return Ok(()); // who is named besides has been told
+    }
+    for user in message.mentions.iter().map(|mention| UserId(mention.id)).filter(|user| Some(*user) != message.user) {
+        emit(tx, message, Stream::Personal(organisation, user), Audience::Subscribers, "channel_mention", &body)?;
+    }
+    Ok(())
+}
+
+/// Logs a publication about the message.
+pub(super) fn emit(
+    tx: &mut Tx,
+    message: &Message,
+    stream: Stream,
+    audience: Audience,
+    kind: &'static str,
+    body: &Value,
+) -> Result<i64> {
+    let new = events::New {
+        stream,
+        audience,
+        kind,
+        section: if kind.is_empty() { "" } else { section(message) },
+        channel: Some(message.channel),
+        message: Some(message.n),
+        actor: message.user,
+        body,
+    };
+    events::emit(tx, new)
+}
+
+/// [`emit`] to the channel, and of a reply to the thread.
+pub(super) fn tell(tx: &mut Tx, message: &Message, kind: &'static str, body: &Value) -> Result<()> {
+    let thread = message.is_reply.then_some(Stream::Thread(message.thread));
+    for stream in std::iter::once(Stream::Channel(message.channel)).chain(thread) {
+        emit(tx, message, stream, Audience::Subscribers, kind, body)?;
+    }
+    Ok(())
+}
+
+/// The body of a publication about the message, with the message in it.
+pub(super) fn carrying(kind: &str, message: &Message, organisation: OrganisationId) -> Value {
+    about(kind, message, organisation, object(message, organisation))
+}
+
+/// The body of a publication about the message.
+pub(super) fn about(kind: &str, message: &Message, organisation: OrganisationId, data: Value) -> Value {
+    let mut body = events::envelope(kind, section(message), data);
+    body["modification_ids"] = json!({
+        "thread_id": message.thread, "message_id": message.id, "channel_id": message.channel,
+        "user_id": author(message), "org_id": organisation,
+    });
+    body
+}
+
+/// The counts that a new or deleted message has changed: threads of its channel, replies of its thread.
+pub(super) fn update_change(conn: &Connection, message: &Message) -> Result<Value> {
+    let (threads, replies): (i64, i64) = conn
+        .prepare_cached(
+            "select c.thread_count, m.reply_count from messages m join channels c on c.id = m.channel_id where m.id = ?1",
+        )?
+        .query_row([message.thread], |row| Ok((row.get(0)?, row.get(1)?)))?;
+    Ok(json!({ "thread_count": threads, "message_count": replies }))
+}
+
+/// The bare message.
+fn object(message: &Message, organisation: OrganisationId) -> Value {
+    json!({
+        "type": message.kind, "id": message.id, "thread_id": message.thread, "channel_id": message.channel,
+        "channels_id": message.channel, "org_id": organisation, "user_id": author(message), "username": message.username,
+        "full_name": message.full_name, "email": message.email, "avatar_url": message.avatar_url, "message": message.content,
+        "content": message.content, "event_name": message.event_name, "status": message.status,
+        "action_type": message.action_type, "mentions": message.mentions, "created_at": message.created_at,
+        "updated_at": message.updated_at,
+    })
+}
+
+/// Empty of a feed's post.
+fn author(message: &Message) -> String {
+    message.user.map_or_else(String::new, |user| user.to_string())
+}
+
+fn section(message: &Message) -> &'static str {
+    if message.is_reply { events::REPLY_SECTION } else { events::THREAD_SECTION }
+}
