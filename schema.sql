@@ -214,7 +214,7 @@ create index channel_members_oldest on channel_members (channel_id, created_at, 
 create table messages (
     n             integer primary key autoincrement,          -- the order of messages, never used twice
     id            blob not null unique check (length(id) = 16),
-    channel_id    blob not null references channels (id),
+    channel_id    blob not null,                              -- no reference: the end of a channel would look through all messages
     root          integer references messages (n),
     user_id       blob references users (id),                 -- null = a webhook's feed
     username      text not null,                              -- as it was when posted

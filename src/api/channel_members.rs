@@ -80,10 +80,7 @@ impl Api {
         user_id: Query<Option<UserId>>,
     ) -> Result<Success<Exists>> {
         let user = user.or(*user_id).ok_or_else(|| Error::bad_request("The query parameter userId is missing or invalid"))?;
-        let exists = app.db.read(|conn| {
-            channels::find(conn, caller.0, *id)?.ok_or(channels::UNKNOWN)?;
-            Ok(channel_members::name(conn, *id, user)?.is_some())
-        })?;
+        let exists = app.db.read(|conn| channel_members::include(conn, caller.0, *id, user))?;
         Ok(ok("User exists in channel", Exists { exists }))
     }
 
@@ -95,8 +92,8 @@ impl Api {
         app: Data<&App>,
         #[oai(name = "channelId")] id: Path<ChannelId>,
     ) -> Result<Json<UserCount>> {
-        let access = app.db.read(|conn| channels::find(conn, caller.0, *id)?.ok_or(channels::UNKNOWN))?;
-        Ok(Json(UserCount { user_count: access.channel.user_count }))
+        let user_count = app.db.read(|conn| channel_members::number(conn, caller.0, *id))?;
+        Ok(Json(UserCount { user_count }))
     }
 
     /// List a channel's members
@@ -109,10 +106,7 @@ impl Api {
         app: Data<&App>,
         #[oai(name = "channelId")] id: Path<ChannelId>,
     ) -> Result<Json<UserList>> {
-        let members = app.db.read(|conn| {
-            channels::find(conn, caller.0, *id)?.ok_or(channels::UNKNOWN)?;
-            channel_members::list(conn, *id)
-        })?;
+        let members = app.db.read(|conn| channel_members::list(conn, caller.0, *id))?;
         Ok(Json(UserList { users: members.into_iter().map(ChannelMember::from).collect() }))
     }
 

@@ -28,7 +28,6 @@ use crate::{
 const PAGE: u32 = 50;
 const LARGEST_PAGE: u32 = 200;
 /// Replies shown with each.
-const REPLIES: u32 = 5;
 const MOST_REPLIES: u32 = 200;
 
 pub struct Api;
@@ -52,7 +51,7 @@ impl Api {
         messages: Query<Option<u64>>,
     ) -> Result<Success<Vec<Thread>>> {
         let page = self::page(*page, *limit, PAGE, LARGEST_PAGE)?;
-        let replies = size(*messages, REPLIES, MOST_REPLIES)?;
+        let replies = size(*messages, threads::REPLIES, MOST_REPLIES)?;
         let listed = app.db.read(|conn| threads::list_all(conn, caller.0, *id, page, replies))?;
         Ok(ok("Data retrieved successfully", listed.into_iter().map(Thread::from).collect()))
     }
@@ -74,7 +73,7 @@ impl Api {
         messages: Query<Option<u64>>,
     ) -> Result<Success<Vec<Thread>>> {
         let page = self::page(*page, *limit, PAGE, LARGEST_PAGE)?;
-        let replies = size(*messages, REPLIES, MOST_REPLIES)?;
+        let replies = size(*messages, threads::REPLIES, MOST_REPLIES)?;
         let listed = app.db.read(|conn| threads::list(conn, caller.0, *id, page, replies))?;
         Ok(ok("Data retrieved successfully", listed.into_iter().map(Thread::from).collect()))
     }

@@ -32,7 +32,7 @@ const SLOW_READ_WITHIN: Duration = Duration::from_secs(2);
 /// Of SQLite's machine, between two looks at the clock.
 const STEPS: i32 = 10_000;
 /// More than there are statements in `domain/`.
-const STATEMENT_CACHE: usize = 256;
+const STATEMENT_CACHE: usize = 512;
 
 #[derive(Clone)]
 pub struct Db {

@@ -33,8 +33,20 @@ pub struct Member {
     pub joined_at: Time,
 }
 
-/// In the order in which they joined.
-pub fn list(conn: &Connection, channel: ChannelId) -> Result<Vec<Member>> {
+/// How many there are, for whoever may know of the channel; 404 for all others.
+pub fn number(conn: &Connection, caller: Caller, channel: ChannelId) -> Result<i64> {
+    Ok(channels::find(conn, caller, channel)?.ok_or(channels::UNKNOWN)?.channel.user_count)
+}
+
+/// Whether the user is in the channel, for whoever may know of it; 404 for all others.
+pub fn include(conn: &Connection, caller: Caller, channel: ChannelId, user: UserId) -> Result<bool> {
+    channels::find(conn, caller, channel)?.ok_or(channels::UNKNOWN)?;
+    Ok(name(conn, channel, user)?.is_some())
+}
+
+/// In the order in which they joined, for whoever may know of the channel; 404 for all others.
+pub fn list(conn: &Connection, caller: Caller, channel: ChannelId) -> Result<Vec<Member>> {
+    channels::find(conn, caller, channel)?.ok_or(channels::UNKNOWN)?;
     Ok(conn
         .prepare_cached(
             "select user_id, username, created_at from channel_members where channel_id = ?1 order by created_at, user_id",

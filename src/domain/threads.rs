@@ -17,6 +17,9 @@ use crate::{
     id::{ChannelId, MessageId, OrganisationId},
 };
 
+/// The latest replies that are shown with a thread where nobody asks for more.
+pub const REPLIES: u32 = 5;
+
 pub struct Thread {
     pub root: Message,
     pub channel_name: String,
@@ -135,9 +138,6 @@ pub const UNKNOWN: Error = Error::NotFound("Thread");
 fn written(conn: &Connection, root: i64) -> Result<Thread> {
     read_all(conn, std::iter::once((root, root)), REPLIES)?.pop().ok_or(UNKNOWN)
 }
-
-/// The latest replies, shown with a thread that was just written.
-const REPLIES: u32 = 5;
 
 /// Text of replies in one answer; after it threads are listed without theirs (`message_count` tells).
 const REPLY_BYTES: usize = 8 << 20;
