@@ -143,10 +143,10 @@ async fn nothing_in_the_text_is_an_operator() {
     let ada = server.user("ada").await;
     let organisation = ada.organisation("Engines").await;
     let channel = ada.general(&organisation).await;
-    ada.say(&channel, "say \"hello\" (and* more) content:x ^start NEAR/2 a-b").await;
+    ada.say(&channel, "say \"hello\" (and* more) content:x ^start NEAR/2 x-ray").await;
     ada.say(&channel, "another text").await;
     indexed(&ada, &organisation).await;
-    for q in ["\"hello\"", "and*", "content:x", "^start", "NEAR/2", "a-b", "(and* more)", "\"hello", "say\u{0}more"] {
+    for q in ["\"hello\"", "and*", "content:x", "^start", "NEAR/2", "x-ray", "(and* more)", "\"hello", "say\u{0}more"] {
         assert_eq!(contents(&found(&ada, &organisation, q).await).len(), 1, "{q}");
     }
     for q in ["another OR hello", "NOT hello", "conten*", "-text", "\"\"\"\"", "'''", "{content} : text"] {
