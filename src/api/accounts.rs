@@ -75,6 +75,9 @@ impl Api {
     /// the one that the identity is linked to, else the one of its verified address, else a new one.
     #[oai(path = "/auth/google", method = "post", tag = "Tag::Accounts")]
     async fn google(&self, app: Data<&App>, visitor: Visitor, body: Body<IdToken>) -> Result<Success<LoggedIn>> {
+        if body.id_token.trim().is_empty() {
+            return Err(Error::bad_request("id_token must not be empty"));
+        }
         let issuer = app.issuer.as_ref().ok_or(Error::Unauthorized("Federated log-in is not configured on this server"))?;
         let claims = issuer.verify(&body.id_token).await?;
         let site = app.site.clone();

@@ -250,7 +250,7 @@ async fn federated_log_in_that_is_not_configured_says_so() {
     let anonymous = server.anonymous();
     let reply = anonymous.post("/auth/google", json!({ "id_token": "a.b.c" })).await.expect(401);
     assert!(text(&reply["message"]).contains("not configured"));
-    for unreadable in [json!({}), json!({ "id_token": 1 }), json!({ "id_token": null })] {
+    for unreadable in [json!({}), json!({ "id_token": 1 }), json!({ "id_token": null }), json!({ "id_token": " " })] {
         anonymous.post("/auth/google", unreadable).await.expect(400);
     }
 }
