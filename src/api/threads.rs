@@ -52,7 +52,9 @@ impl Api {
     ) -> Result<Success<Vec<Thread>>> {
         let page = self::page(*page, *limit, PAGE, LARGEST_PAGE)?;
         let replies = size(*messages, threads::REPLIES, MOST_REPLIES)?;
-        let listed = app.db.read(|conn| threads::list_all(conn, caller.0, *id, page, replies))?;
+        let (caller, id) = (caller.0, *id);
+        // A deep page walks that far into every channel of the caller's.
+        let listed = app.db.read_slow(move |conn| threads::list_all(conn, caller, id, page, replies)).await?;
         Ok(ok("Data retrieved successfully", listed.into_iter().map(Thread::from).collect()))
     }
 
