@@ -97,6 +97,7 @@ create table organisations (
     updated_at  integer not null,
     deleted_at  integer
 ) strict, without rowid;
+create index organisations_by_owner on organisations (owner_id) where deleted_at is null;
 
 -- 1 to 5 are built in; an organisation's own roles start at 6. `rights` is a sum of
 -- manage:organization 1, manage:roles 2, manage:webhooks 4, manage:channels 8, remove:members 16,

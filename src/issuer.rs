@@ -3,6 +3,7 @@
 
 use std::{
     collections::HashMap,
+    sync::RwLock,
     time::{Duration, Instant},
 };
 
@@ -75,19 +76,27 @@ fn truth<'de, D: serde::Deserializer<'de>>(value: D) -> Result<bool, D::Error> {
     Ok(value == true || value == "true")
 }
 
+const NO_PANIC: &str = "nothing panics while it holds this";
+
 pub struct Issuer {
     url: String,
     client_ids: Vec<String>,
     http: Client,
-    keys: Mutex<Keys>,
+    keys: RwLock<Keys>,
+    /// When the keys were last asked for; held while they are, so that who comes meanwhile waits for the same answer.
+    tried: Mutex<Option<Instant>>,
 }
 
-/// By key id.
 #[derive(Default)]
 struct Keys {
-    known: HashMap<String, DecodingKey>,
+    by_id: HashMap<String, DecodingKey>,
     fetched: Option<Instant>,
-    tried: Option<Instant>,
+}
+
+impl Keys {
+    fn are_fresh(&self) -> bool {
+        self.fetched.is_some_and(|at| at.elapsed() < FRESH)
+    }
 }
 
 impl Issuer {
@@ -103,7 +112,7 @@ impl Issuer {
             .timeout(FETCH_WITHIN)
             .build()
             .map_err(Error::internal)?;
-        Ok(Issuer { url: url.into(), client_ids: client_ids.to_vec(), http, keys: Mutex::default() })
+        Ok(Issuer { url: url.into(), client_ids: client_ids.to_vec(), http, keys: RwLock::default(), tried: Mutex::default() })
     }
 
     /// 401 for a token that is not a good one of this issuer's for this server; 503 when its keys cannot be fetched.
@@ -132,26 +141,27 @@ impl Issuer {
 
     /// The key of that id; asks the issuer when it is unknown or what is known is old.
     async fn key(&self, id: &str) -> Result<Option<DecodingKey>> {
-        // Held while fetching: who comes meanwhile waits for the same answer.
-        let mut keys = self.keys.lock().await;
-        let fresh = keys.fetched.is_some_and(|at| at.elapsed() < FRESH);
-        if fresh && let Some(key) = keys.known.get(id) {
-            return Ok(Some(key.clone()));
+        if let Some(key) = self.known(id) {
+            return Ok(Some(key));
         }
-        if keys.tried.is_none_or(|at| at.elapsed() >= REFETCH_AFTER) {
-            keys.tried = Some(Instant::now());
+        let mut tried = self.tried.lock().await;
+        if tried.is_none_or(|at| at.elapsed() >= REFETCH_AFTER) {
+            *tried = Some(Instant::now());
             match self.fetch().await {
-                Ok(known) => {
-                    keys.known = known;
-                    keys.fetched = Some(Instant::now());
-                }
+                Ok(by_id) => *self.keys.write().expect(NO_PANIC) = Keys { by_id, fetched: Some(Instant::now()) },
                 Err(err) => tracing::warn!(issuer = self.url, err = err.detail(), "the issuer's keys could not be fetched"),
             }
         }
-        if keys.fetched.is_none_or(|at| at.elapsed() >= FRESH) {
+        if !self.keys.read().expect(NO_PANIC).are_fresh() {
             return Err(Error::Unavailable("the identity provider can't be reached, try again in a minute"));
         }
-        Ok(keys.known.get(id).cloned())
+        Ok(self.known(id))
+    }
+
+    /// Without waiting for anybody.
+    fn known(&self, id: &str) -> Option<DecodingKey> {
+        let keys = self.keys.read().expect(NO_PANIC);
+        keys.by_id.get(id).filter(|_| keys.are_fresh()).cloned()
     }
 
     async fn fetch(&self) -> Result<HashMap<String, DecodingKey>> {

@@ -17,7 +17,7 @@ use std::{
 };
 
 use rusqlite::{Connection, OpenFlags};
-use tokio::sync::Semaphore;
+use tokio::{sync::Semaphore, time::timeout};
 
 pub use self::{
     schema::{Version, newest as newest_version},
@@ -29,6 +29,8 @@ use crate::error::{Error, Result};
 const FILE: &str = "tidings.db";
 const SLOW_READS: usize = 2;
 const SLOW_READ_WITHIN: Duration = Duration::from_secs(2);
+/// How long one waits for its turn.
+const SLOW_TURN_WITHIN: Duration = Duration::from_secs(10);
 /// Of SQLite's machine, between two looks at the clock.
 const STEPS: i32 = 10_000;
 /// More than there are statements in `domain/`.
@@ -67,7 +69,7 @@ impl Db {
 
     /// Runs `f` in one short read transaction, on this thread: for reads by key, bounded in rows.
     pub fn read<T>(&self, f: impl FnOnce(&Connection) -> Result<T>) -> Result<T> {
-        let conn = self.readers.get().map_err(|_| Error::Unavailable("the server is overloaded, try again"))?;
+        let conn = self.readers.get().map_err(|_| OVERLOADED)?;
         conn.prepare_cached("begin")?.execute([])?;
         let read = Reading(&conn);
         f(read.0)
@@ -76,7 +78,8 @@ impl Db {
     /// [`Db::read`] off the runtime's threads, for what is not bounded in rows: a few at once, and 503 after two
     /// seconds.
     pub async fn read_slow<T: Send + 'static>(&self, f: impl FnOnce(&Connection) -> Result<T> + Send + 'static) -> Result<T> {
-        let turn = self.slow.clone().acquire_owned().await.map_err(Error::internal)?;
+        let turn = timeout(SLOW_TURN_WITHIN, self.slow.clone().acquire_owned()).await;
+        let turn = turn.map_err(|_| OVERLOADED)?.map_err(Error::internal)?;
         let db = self.clone();
         let read = move || {
             let _turn = turn;
@@ -131,6 +134,8 @@ impl Db {
         self.writer.close();
     }
 }
+
+const OVERLOADED: Error = Error::Unavailable("the server is overloaded, try again");
 
 /// Ends the transaction of a read, also when the read panics: the connection goes back to the pool.
 struct Reading<'a>(&'a Connection);

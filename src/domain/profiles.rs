@@ -26,14 +26,17 @@ pub struct Edit {
 }
 
 impl Edit {
-    fn check(self) -> Result<Edit, String> {
-        let text = |value: Option<String>, field, max| {
-            value.map(|value| domain::one_line(&value, field, max).map(str::to_owned)).transpose()
+    /// 400 for a bad username, as at registration; 422 for the rest.
+    fn check(self) -> Result<Edit> {
+        let text = |value: Option<String>, field, max| -> Result<Option<String>> {
+            let checked = value.map(|value| domain::one_line(&value, field, max).map(str::to_owned)).transpose();
+            checked.map_err(Error::Invalid)
         };
-        let avatar_url = self.avatar_url.as_deref().map(|url| domain::web_address_if_any(url, "avatar_url")).transpose()?;
+        let avatar_url = self.avatar_url.as_deref().map(|url| domain::web_address_if_any(url, "avatar_url")).transpose();
+        let username = self.username.as_deref().map(accounts::check_username).transpose();
         Ok(Edit {
-            avatar_url: avatar_url.map(str::to_owned),
-            username: self.username.as_deref().map(accounts::check_username).transpose()?,
+            username: username.map_err(Error::BadRequest)?,
+            avatar_url: avatar_url.map_err(Error::Invalid)?.map(str::to_owned),
             first_name: text(self.first_name, "first_name", NAME_MAX)?,
             last_name: text(self.last_name, "last_name", NAME_MAX)?,
             phone: text(self.phone, "phone", PHONE_MAX)?,
@@ -41,12 +44,12 @@ impl Edit {
     }
 }
 
-/// 422 for what is too long or not of its form, and when the username is taken. Names in channels stay; the user's
-/// organisations are told.
+/// 400 for a bad username, 422 for one that is taken and for all else that is too long or not of its form. Names in
+/// channels stay; the user's organisations are told of a new name.
 pub fn update(tx: &mut Tx, caller: Caller, edit: Edit) -> Result<User> {
-    let edit = edit.check().map_err(Error::Invalid)?;
+    let (edit, before) = (edit.check()?, accounts::own(tx, caller)?);
     if edit == Edit::default() {
-        return accounts::own(tx, caller);
+        return Ok(before);
     }
     tx.prepare_cached(
         "update users set username = coalesce(?2, username), first_name = coalesce(?3, first_name),
@@ -57,7 +60,10 @@ pub fn update(tx: &mut Tx, caller: Caller, edit: Edit) -> Result<User> {
     .execute((caller.user, edit.username, edit.first_name, edit.last_name, edit.phone, edit.avatar_url, Time::now()))
     .or_conflict(|| Error::invalid("username already exists"))?;
     let user = accounts::own(tx, caller)?;
-    announce(tx, &user)?;
+    // Nobody is shown the rest, and each organisation costs a row of the event log.
+    if (&user.username, user.full_name()) != (&before.username, before.full_name()) {
+        announce(tx, &user)?;
+    }
     Ok(user)
 }
 

@@ -219,3 +219,19 @@ async fn the_counts_are_of_live_channels_and_messages() {
     ada.delete(&format!("/channels/{channel}")).await.expect(204);
     assert_eq!(counts().await, (json!(1), json!(0)));
 }
+
+#[tokio::test]
+async fn an_account_owns_two_hundred_of_them() {
+    let server = Server::start().await;
+    let ada = server.user("ada").await;
+    ada.organisation("First").await;
+    server.sql(
+        "insert into organisations (id, name, owner_id, created_at, updated_at)
+         with recursive more (k) as (select 1 union all select k + 1 from more where k < 198)
+         select unhex(printf('%032x', k)), 'more', owner_id, created_at, updated_at from more, organisations",
+    );
+    let last = ada.organisation("Last").await;
+    ada.post("/organisations", json!({ "name": "One too many" })).await.expect(400);
+    ada.delete(&format!("/organisations/{last}")).await.expect(204);
+    ada.organisation("In its place").await;
+}
