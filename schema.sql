@@ -318,7 +318,7 @@ create table webhooks (
     name            text not null,
     event_name      text not null default '',
     url             text not null default '',                 -- '' = nothing is delivered out
-    slug            text not null unique,                     -- the secret of the feed address
+    slug_hash       blob not null unique,                     -- SHA-256 of the secret in the feed address
     status          text not null default 'active' check (status in ('active', 'inactive', 'paused')),
     secret          blob not null,                            -- encrypted under the server's key
     old_secret      blob,                                     -- still signs until old_secret_until

@@ -26,6 +26,7 @@ pub struct Keys {
     /// Connection and subscription tokens of the push endpoint.
     pub push: JwtKey,
     invitation: hmac::Key,
+    webhook: hmac::Key,
     outbox: aead::LessSafeKey,
 }
 
@@ -38,6 +39,7 @@ impl Keys {
             access: JwtKey::new(derive("access").as_ref()),
             push: JwtKey::new(derive("push").as_ref()),
             invitation: hmac::Key::new(hmac::HMAC_SHA256, derive("invitation").as_ref()),
+            webhook: hmac::Key::new(hmac::HMAC_SHA256, derive("webhook").as_ref()),
             outbox: aead::LessSafeKey::new(sealing),
         }
     }
@@ -47,6 +49,11 @@ impl Keys {
     pub fn invitation_token(&self, id: crate::id::InvitationId, generation: i64) -> String {
         let text = format!("invitation:{id}:{generation}");
         BASE64_URL_SAFE_NO_PAD.encode(hmac::sign(&self.invitation, text.as_bytes()))
+    }
+
+    /// The secret in the address where a webhook is fed: it can be made again to be shown, and only its hash is stored.
+    pub fn webhook_slug(&self, id: crate::id::WebhookId) -> String {
+        BASE64_URL_SAFE_NO_PAD.encode(hmac::sign(&self.webhook, id.0.as_bytes()))
     }
 
     /// Encrypts a text for the database: a random nonce, the ciphertext, the tag.

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use url::Url;
 
-use crate::secret::Keys;
+use crate::{id::WebhookId, secret::Keys};
 
 pub struct Site {
     pub keys: Keys,
@@ -32,8 +32,8 @@ pub struct Site {
 
 impl Site {
     /// Where a webhook takes in posts.
-    pub fn feed_url(&self, slug: &str) -> String {
-        format!("{}/api/v1/webhooks/feed/{slug}", self.base_url)
+    pub fn feed_url(&self, webhook: WebhookId) -> String {
+        format!("{}/api/v1/webhooks/feed/{}", self.base_url, self.keys.webhook_slug(webhook))
     }
 
     /// Whether the address is on this server itself, whatever its scheme.

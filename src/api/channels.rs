@@ -212,7 +212,7 @@ pub struct Channel {
 }
 
 impl Channel {
-    pub fn new(site: &Site, Described { channel, users, newest, slug }: Described) -> Self {
+    pub fn new(site: &Site, Described { channel, users, newest, webhook }: Described) -> Self {
         Channel {
             id: channel.id,
             channels_id: channel.id,
@@ -228,7 +228,7 @@ impl Channel {
             users,
             user_count: channel.user_count,
             message_count: channel.message_count,
-            webhook_url: slug.map_or_else(String::new, |slug| site.feed_url(&slug)),
+            webhook_url: webhook.map_or_else(String::new, |webhook| site.feed_url(webhook)),
             created_at: channel.created_at,
             updated_at: channel.updated_at,
             deleted_at: Time::NEVER,

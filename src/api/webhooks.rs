@@ -228,7 +228,7 @@ struct Webhook {
 
 impl Webhook {
     fn new(site: &Site, webhook: webhooks::Webhook) -> Self {
-        let feed_url = site.feed_url(&webhook.slug);
+        let feed_url = site.feed_url(webhook.id);
         Webhook {
             id: webhook.id,
             channel_id: webhook.channel,
@@ -237,7 +237,7 @@ impl Webhook {
             event_name: webhook.event_name,
             status: webhook.status.as_str().into(),
             webhook_url: if webhook.url.is_empty() { feed_url.clone() } else { webhook.url },
-            webhook_slug: webhook.slug,
+            webhook_slug: site.keys.webhook_slug(webhook.id),
             feed_url,
             webhook_secret: None,
             created_at: webhook.created_at,

@@ -13,7 +13,7 @@ use crate::{
         reading::{self, Counts},
     },
     error::{Error, Result},
-    id::{ChannelId, OrganisationId, UserId},
+    id::{ChannelId, OrganisationId, UserId, WebhookId},
 };
 
 /// A channel as lists show it.
@@ -22,8 +22,8 @@ pub struct Described {
     pub users: Vec<UserId>,
     /// The newest top-level post, for who is in the channel.
     pub newest: Option<Message>,
-    /// The secret of the first webhook's feed address, for who may manage the channel's webhooks.
-    pub slug: Option<String>,
+    /// The first webhook, for who may manage the channel's webhooks.
+    pub webhook: Option<WebhookId>,
 }
 
 /// By way of the caller's memberships: an organisation has many more channels, direct messages above all.
@@ -104,7 +104,7 @@ pub fn describe(conn: &Connection, access: Access) -> Result<Described> {
 
 fn describe_all(conn: &Connection, found: Vec<Access>) -> Result<Vec<Described>> {
     let mut users = users(conn, found.iter())?;
-    let mut slugs = slugs(conn, found.iter().filter(|access| access.manages_webhooks()))?;
+    let mut webhooks = webhooks(conn, found.iter().filter(|access| access.manages_webhooks()))?;
     let inside = found.iter().filter(|access| access.username.is_some());
     let newest: Vec<i64> = inside.map(|access| access.channel.last_thread).collect();
     let mut newest: HashMap<ChannelId, Message> =
@@ -112,7 +112,7 @@ fn describe_all(conn: &Connection, found: Vec<Access>) -> Result<Vec<Described>>
     let describe = |Access { channel, .. }| Described {
         users: users.remove(&channel.id).unwrap_or_default(),
         newest: newest.remove(&channel.id),
-        slug: slugs.remove(&channel.id),
+        webhook: webhooks.remove(&channel.id),
         channel,
     };
     Ok(found.into_iter().map(describe).collect())
@@ -132,11 +132,11 @@ fn users<'a>(conn: &Connection, found: impl Iterator<Item = &'a Access>) -> Resu
     Ok(users)
 }
 
-/// The feed secret of each one's oldest webhook.
-fn slugs<'a>(conn: &Connection, found: impl Iterator<Item = &'a Access>) -> Result<HashMap<ChannelId, String>> {
+/// Each one's oldest webhook.
+fn webhooks<'a>(conn: &Connection, found: impl Iterator<Item = &'a Access>) -> Result<HashMap<ChannelId, WebhookId>> {
     // The oldest comes last and stays.
     let mut select = conn.prepare_cached(
-        "select w.channel_id, w.slug from json_each(?1) listed cross join webhooks w on w.channel_id = unhex(listed.value)
+        "select w.channel_id, w.id from json_each(?1) listed cross join webhooks w on w.channel_id = unhex(listed.value)
          where w.deleted_at is null order by w.created_at desc, w.id desc",
     )?;
     Ok(select.query_map([list(found)], |row| Ok((row.get(0)?, row.get(1)?)))?.collect::<rusqlite::Result<_>>()?)

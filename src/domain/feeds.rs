@@ -13,6 +13,7 @@ use crate::{
     },
     error::{Error, Result},
     id::{CallbackId, ChannelId, MessageId, OrganisationId, WebhookId},
+    secret,
 };
 
 const USERNAME_MAX: usize = 64;
@@ -130,9 +131,9 @@ fn find(conn: &Connection, slug: &str) -> Result<Option<Gate>> {
         .prepare_cached(
             "select w.id, w.name, w.event_name, w.status, w.channel_id, c.organisation_id, c.archived_at is not null as is_archived
              from webhooks w join channels c on c.id = w.channel_id join organisations o on o.id = c.organisation_id
-             where w.slug = ?1 and w.deleted_at is null and c.deleted_at is null and o.deleted_at is null",
+             where w.slug_hash = ?1 and w.deleted_at is null and c.deleted_at is null and o.deleted_at is null",
         )?
-        .query_row([slug], from_row)
+        .query_row([secret::sha256(slug)], from_row)
         .optional()?)
 }
 

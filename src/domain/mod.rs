@@ -98,10 +98,10 @@ fn trimmed<'a>(text: &'a str, field: &str, max: usize) -> Result<&'a str, String
     if text.chars().count() > max { Err(format!("{field} is longer than {max} characters")) } else { Ok(text) }
 }
 
-/// [`trimmed`], for texts without line breaks and other control characters: they go into mails.
+/// [`trimmed`], for texts without line breaks and other control characters: they go into mails, beside other texts.
 fn one_line<'a>(text: &'a str, field: &str, max: usize) -> Result<&'a str, String> {
     let text = trimmed(text, field, max)?;
-    if text.chars().any(char::is_control) { Err(format!("{field} must not contain control characters")) } else { Ok(text) }
+    if text.chars().any(steers) { Err(format!("{field} must not contain control characters")) } else { Ok(text) }
 }
 
 /// The text as an address of http or https, with a host and without a password, if it is one.
@@ -123,6 +123,11 @@ fn web_address_if_any<'a>(text: &'a str, field: &str) -> Result<&'a str, String>
         "" => Ok(""),
         text => web_address(text, field).map(|_| text),
     }
+}
+
+/// Control characters, and those that turn the direction of what stands beside the text (Unicode annex 9, section 2).
+fn steers(c: char) -> bool {
+    c.is_control() || matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
 }
 
 /// [`one_line`] that is not empty.

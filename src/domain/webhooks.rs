@@ -33,8 +33,6 @@ pub struct Webhook {
     pub event_name: String,
     /// Where the channel's messages are delivered; empty when nowhere.
     pub url: String,
-    /// The secret of its feed address.
-    pub slug: String,
     pub status: Status,
     pub created_at: Time,
     pub updated_at: Time,
@@ -101,7 +99,7 @@ pub fn create(tx: &mut Tx, site: &Site, caller: Caller, channel: ChannelId, new:
     }
     let (id, secret) = (WebhookId::new(), secret::signing_secret());
     tx.prepare_cached(
-        "insert into webhooks (id, channel_id, owner_id, name, event_name, url, slug, secret, created_at, updated_at)
+        "insert into webhooks (id, channel_id, owner_id, name, event_name, url, slug_hash, secret, created_at, updated_at)
          values (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?9)",
     )?
     .execute((
@@ -111,7 +109,7 @@ pub fn create(tx: &mut Tx, site: &Site, caller: Caller, channel: ChannelId, new:
         name,
         event_name,
         url,
-        secret::random_token(),
+        secret::sha256(&site.keys.webhook_slug(id)),
         site.keys.seal(&secret),
         Time::now(),
     ))?;
@@ -223,7 +221,7 @@ pub fn prune(tx: &mut Tx, before: Time, limit: u32) -> Result<usize> {
         .execute((before, limit))?)
 }
 
-const SELECT: &str = "select id, channel_id, owner_id, name, event_name, url, slug, status, created_at, updated_at from webhooks";
+const SELECT: &str = "select id, channel_id, owner_id, name, event_name, url, status, created_at, updated_at from webhooks";
 
 fn from_row(row: &Row) -> rusqlite::Result<Webhook> {
     Ok(Webhook {
@@ -233,7 +231,6 @@ fn from_row(row: &Row) -> rusqlite::Result<Webhook> {
         name: row.get("name")?,
         event_name: row.get("event_name")?,
         url: row.get("url")?,
-        slug: row.get("slug")?,
         status: row.get("status")?,
         created_at: row.get("created_at")?,
         updated_at: row.get("updated_at")?,

@@ -157,6 +157,12 @@ impl Server {
         database.query_row(&format!("select count(*) from {table}"), [], |row| row.get(0)).unwrap()
     }
 
+    /// Whether the text stands in the database or its log.
+    pub fn stores(&self, text: &str) -> bool {
+        let files = ["tidings.db", "tidings.db-wal"].map(|file| std::fs::read(self.folder().join(file)).unwrap());
+        files.iter().any(|file| file.windows(text.len()).any(|window| window == text.as_bytes()))
+    }
+
     /// Signs a token for the push endpoint with this server's own key.
     pub fn push_token(&self, claims: &Value) -> String {
         let key = tidings::db::secret_key(self.folder()).unwrap();

@@ -133,14 +133,8 @@ async fn a_leavers_channels_pass_to_the_longest_standing_member_or_the_owner() {
     grace.call("POST", &format!("/channels/{left}/leave"), None).await.expect(200);
     let asleep = grace.channel(&organisation, "asleep", &[&cyd]).await;
     let foreign = grace.channel(&grace.organisation("Other").await, "mine", &[]).await;
-    let webhook = format!(
-        "insert into webhooks (id, channel_id, owner_id, name, slug, secret, created_at, updated_at)
-         values ({}, {}, {}, 'hook', 'slug', x'00', 0, 0)",
-        blob(&unknown_id()),
-        blob(&shared),
-        blob(&grace.user_id)
-    );
-    server.sql(&webhook);
+    let hook = json!({ "webhook_name": "hook" });
+    let webhook = grace.post(&format!("/webhooks/{shared}"), hook).await.expect(201)["data"].take();
     let mut socket = Socket::listening(&bob, &[&shared, &left]).await;
 
     grace.delete(&member(&organisation, &grace)).await.expect(200);
@@ -151,8 +145,8 @@ async fn a_leavers_channels_pass_to_the_longest_standing_member_or_the_owner() {
     assert_eq!(owner(&left).await, bob.user_id);
     assert_eq!(owner(&asleep).await, cyd.user_id);
     assert_eq!(channel(&grace, &foreign).await["owner_id"], grace.user_id, "another organisation's stays theirs");
-    assert_eq!(channel(&cyd, &shared).await["webhook_url"], format!("{}/api/v1/webhooks/feed/slug", server.origin));
-    server.sql(&format!("update webhooks set name = 'hers' where owner_id = {}", blob(&cyd.user_id)));
+    assert_eq!(channel(&cyd, &shared).await["webhook_url"], webhook["feed_url"]);
+    assert_eq!(cyd.get(&format!("/webhooks/{shared}")).await.expect(200)["data"]["owner_id"], cyd.user_id);
     let told = socket.on(&shared).await;
     assert_eq!([&told["data"]["action"], &told["data"]["owner_id"]], ["left", cyd.user_id.as_str()]);
     let told = socket.on(&left).await;

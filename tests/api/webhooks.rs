@@ -404,3 +404,14 @@ async fn what_is_older_than_thirty_days_is_forgotten() {
     let kept = ada.get(&history(&channel, &webhook)).await.expect(200);
     assert_eq!(kept["data"]["webhooks_history"].as_array().unwrap().len(), 1);
 }
+
+#[tokio::test]
+async fn its_secrets_are_not_stored_readably() {
+    let Scene { server, ada, channel, .. } = scene().await;
+    let webhook = ada.webhook(&channel, "builds").await;
+    ada.post(&feed(&webhook), json!({ "message": "a marker" })).await.expect(200);
+    assert!(server.stores("a marker"));
+    for secret in ["webhook_slug", "webhook_secret"] {
+        assert!(!server.stores(&text(&webhook[secret])), "{secret}");
+    }
+}
