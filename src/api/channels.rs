@@ -51,7 +51,7 @@ impl Api {
 
     /// List the caller's channels
     ///
-    /// The live ones of all organisations, each with its newest message.
+    /// The live ones of all organisations, each with its newest top-level post.
     #[oai(path = "/channels", method = "get", tag = "Tag::Channels")]
     async fn list(&self, caller: Bearer, app: Data<&App>) -> Result<Json<ChannelList>> {
         let listed = app.db.read(|conn| channel_lists::own(conn, caller.0))?;
@@ -207,7 +207,7 @@ pub struct Channel {
     updated_at: Time,
     /// `0001-01-01T00:00:00Z`, as deleted channels are not shown.
     deleted_at: Time,
-    /// The newest message, or none.
+    /// The newest top-level post, for who is in the channel; or none.
     messages: Vec<Message>,
 }
 

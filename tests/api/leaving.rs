@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use crate::{
-    harness::{Client, PASSWORD, Server, blob, unknown_id},
+    harness::{Client, PASSWORD, Server, unknown_id},
     socket::Socket,
 };
 
