@@ -1,0 +1,135 @@
+//! Commands of administrators, beside a running server.
+
+use std::{io::Write, process::Stdio, time::Duration};
+
+use reqwest::Method;
+use serde_json::{Value, json};
+
+use crate::harness::{PASSWORD, Server, printed, refused, run, tidings};
+
+#[tokio::test]
+async fn an_account_made_beside_a_running_server_works_at_once() {
+    let folder = tempfile::tempdir().unwrap();
+    let server = Server::start(folder.path(), &[]);
+    assert_eq!(server.log_in("root@x.example").await, None);
+    let mut command = tidings(&["user", "create", "--email", "root@x.example", "--role", "superadmin", "--password-stdin"]);
+    let mut process = command.arg("--data-dir").arg(folder.path()).stdin(Stdio::piped()).spawn().unwrap();
+    process.stdin.take().unwrap().write_all(format!("{PASSWORD}\n").as_bytes()).unwrap();
+    let output = process.wait_with_output().unwrap();
+    assert!(printed(&output).contains("root@x.example  superadmin"));
+    let token = server.log_in("root@x.example").await.expect("the account is there");
+    // A superadmin may add users: an unknown organisation is what is missing, not the right.
+    let nowhere = "/organisations/01900000-0000-7000-8000-000000000000/users";
+    let (status, _) =
+        server.call(Method::POST, nowhere, &token, json!({ "user_id": "01900000-0000-7000-8000-000000000000" })).await.unwrap();
+    assert_eq!(status, 404);
+    let twice =
+        ["user", "create", "--email", "root@x.example", "--password", PASSWORD, "--data-dir", folder.path().to_str().unwrap()];
+    refused(&run(&twice), "email already exists");
+}
+
+#[tokio::test]
+async fn an_invitation_made_beside_a_running_server_needs_no_mail() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = folder.path().to_str().unwrap();
+    let link = |organisation: &str, email: &str, more: &[&str]| {
+        let command = ["invite", "link", "--data-dir", at, "--organisation", organisation, "--email", email];
+        run(&[&command, more].concat())
+    };
+    let nowhere = "01900000-0000-7000-8000-000000000000";
+    refused(&link(nowhere, "new@x.example", &[]), "there is no database");
+    let server = Server::start(folder.path(), &["--web-url", "http://web.example"]);
+    server.post("/auth/register", "", json!({ "email": "ada@x.example", "password": PASSWORD })).await;
+    let token = server.log_in("ada@x.example").await.unwrap();
+    let organisation = server.post("/organisations", &token, json!({ "name": "Engines" })).await;
+    let organisation = organisation["id"].as_str().unwrap();
+
+    let web = ["--web-url", "http://web.example/"];
+    let made = printed(&link(organisation, "New@x.example", &[&web[..], &["--role", "guest"]].concat()));
+    let start = format!("http://web.example/accept_org_invitation?org_id={organisation}&invitation_token=");
+    let invitation = made.trim_end().strip_prefix(&start).unwrap_or_else(|| panic!("{made}")).to_owned();
+    assert_eq!(printed(&link(organisation, "new@x.example", &["--role", "5", web[0], web[1]])), made, "an open one is shown");
+    assert!(printed(&link(organisation, "other@x.example", &[])).starts_with("http://127.0.0.1:8080/accept_org_invitation?"));
+    let body = json!({ "token": invitation });
+    let (status, reply) =
+        server.call(Method::GET, &format!("/organisations/{organisation}/invites"), &token, json!({})).await.unwrap();
+    assert_eq!((status, &reply["data"]["invitations"][1]["token"]), (200, &body["token"]));
+
+    refused(&link(organisation, "new@x.example", &["--role", "admin"]), "already invited as guest");
+    refused(&link(organisation, "ada@x.example", &[]), "already a member");
+    refused(&link(organisation, "no address", &[]), "email");
+    refused(&link(organisation, "third@x.example", &["--role", "king"]), "no such role");
+    refused(&link(nowhere, "third@x.example", &[]), "Organisation not found");
+    refused(&link("no-uuid", "third@x.example", &[]), "--organisation");
+    refused(&link(organisation, "third@x.example", &["--web-url", "chat"]), "--web-url");
+
+    let (status, reply) = server.accept(&body).await;
+    assert_eq!((status, &reply["data"]["user"]["email"]), (200, &json!("new@x.example")), "{reply}");
+}
+
+#[tokio::test]
+async fn a_reset_link_needs_no_mail_server() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = folder.path().to_str().unwrap();
+    let link = |email: &str| run(&["user", "reset-link", "--data-dir", at, "--email", email, "--web-url", "http://web.example"]);
+    refused(&link("ada@x.example"), "there is no database");
+    let server = Server::start(folder.path(), &[]);
+    server.poster().await;
+    refused(&link("grace@x.example"), "Account not found");
+    refused(&link("no address"), "not an e-mail address");
+    let printed = printed(&link(" Ada@x.example"));
+    let token = printed.trim_end().strip_prefix("http://web.example/auth/reset-password?token=").expect("the link");
+    let body = json!({ "token": token, "new_password": "a louder harbour" });
+    server.post("/auth/password-reset/verify", "", body).await;
+    assert!(server.log_in("ada@x.example").await.is_none());
+    server.post("/auth/login", "", json!({ "email": "ada@x.example", "password": "a louder harbour" })).await;
+}
+
+#[tokio::test]
+async fn an_account_is_disabled_enabled_and_given_a_role_beside_a_running_server() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = folder.path().to_str().unwrap();
+    let user = |verb: &str, more: &[&str]| run(&[&["user", verb, "--data-dir", at, "--email", "ada@x.example"], more].concat());
+    let server = Server::start(folder.path(), &[]);
+    refused(&user("disable", &[]), "Account not found");
+    let (token, _) = server.poster().await;
+    let profile = async || server.call(Method::GET, "/profile", &token, json!({})).await.unwrap();
+    let until = async |wanted: fn(&(u16, Value)) -> bool| {
+        let noticed = async { while !wanted(&profile().await) {} };
+        tokio::time::timeout(Duration::from_secs(5), noticed).await.expect("the server notices within a second");
+    };
+    printed(&user("role", &["--role", "admin"]));
+    let category = json!({ "name": "News" });
+    let made = async || server.call(Method::POST, "/blog_categories", &token, category.clone()).await.unwrap().0;
+    let noticed = async { while made().await != 201 {} };
+    tokio::time::timeout(Duration::from_secs(5), noticed).await.expect("the server notices within a second");
+    printed(&user("disable", &[]));
+    until(|(status, _)| *status == 401).await;
+    assert!(server.log_in("ada@x.example").await.is_none());
+    refused(&user("reset-link", &[]), "disabled");
+    printed(&user("enable", &[]));
+    assert!(server.log_in("ada@x.example").await.is_some());
+    assert_eq!(profile().await.0, 401, "what had ended stays ended");
+}
+
+#[tokio::test]
+async fn what_the_contact_form_took_in_is_listed_without_what_steers_a_terminal() {
+    let folder = tempfile::tempdir().unwrap();
+    let server = Server::start(folder.path(), &[]);
+    let at = folder.path().to_str().unwrap();
+    assert_eq!(printed(&run(&["contact", "list", "--data-dir", at])), "");
+    let first = json!({ "name": "Grace", "email": "grace@x.example", "phone_number": "+1", "message": "Hello" });
+    let forged = "\u{1b}[2J<b>Does</b> it\n\n2026-01-01  Grace&#27;[31m<script>x</script>\u{202e}";
+    let second = json!({ "name": "Ada\r\n\u{7}<i>L</i>", "email": "ada@x.example", "message": forged });
+    for body in [first, second] {
+        let (status, reply) = server.call(Method::POST, "/contact", "", body).await.unwrap();
+        assert_eq!(status, 201, "{reply}");
+    }
+    let listed = printed(&run(&["contact", "list", "--data-dir", at]));
+    let lines: Vec<&str> = listed.lines().collect();
+    let [ada, does, blank, forged, _, grace, hello, _] = lines[..] else { panic!("{listed:?}") };
+    assert!(ada.ends_with("Z  Ada L  ada@x.example"), "{listed:?}");
+    assert_eq!([does, blank, forged], ["    [2JDoes it", "    ", "    2026-01-01  Grace[31m"]);
+    assert!(grace.ends_with("Z  Grace  grace@x.example  +1") && hello == "    Hello", "{listed:?}");
+    assert_eq!(printed(&run(&["contact", "list", "--limit", "1", "--data-dir", at])).lines().count(), 5);
+}

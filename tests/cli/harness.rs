@@ -1,0 +1,124 @@
+//! The real binary: started, asked, ended, killed.
+
+use std::{
+    io::{BufRead, BufReader},
+    path::Path,
+    process::{Child, Command, ExitStatus, Output, Stdio},
+    time::{Duration, Instant},
+};
+
+use reqwest::{Client, Method};
+use serde_json::{Value, json};
+
+pub const BINARY: &str = env!("CARGO_BIN_EXE_tidings");
+pub const PASSWORD: &str = "correct horse battery";
+
+/// A clean environment: settings of whoever runs the tests must not leak in.
+pub fn tidings(args: &[&str]) -> Command {
+    let mut command = Command::new(BINARY);
+    command.args(args).env_clear().stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    command
+}
+
+pub fn run(args: &[&str]) -> Output {
+    tidings(args).output().unwrap()
+}
+
+#[track_caller]
+pub fn refused(output: &Output, says: &str) {
+    let error = String::from_utf8_lossy(&output.stderr);
+    assert!(!output.status.success(), "{output:?}");
+    assert!(error.contains(says), "{error}");
+}
+
+#[track_caller]
+pub fn printed(output: &Output) -> String {
+    assert!(output.status.success(), "{output:?}");
+    String::from_utf8(output.stdout.clone()).unwrap()
+}
+
+/// A serving process, killed when dropped.
+pub struct Server {
+    pub process: Child,
+    pub url: String,
+    pub http: Client,
+}
+
+impl Server {
+    pub fn start(folder: &Path, settings: &[&str]) -> Server {
+        let folder = folder.to_str().unwrap();
+        let mut command =
+            tidings(&["serve", "--listen", "127.0.0.1:0", "--rate-limit", "off", "--log", "error", "--data-dir", folder]);
+        Server::spawn(command.args(settings))
+    }
+
+    pub fn spawn(command: &mut Command) -> Server {
+        Server::logging(command, Stdio::inherit())
+    }
+
+    pub fn logging(command: &mut Command, log: Stdio) -> Server {
+        let mut process = command.stderr(log).spawn().unwrap();
+        let lines = BufReader::new(process.stdout.take().unwrap()).lines().map_while(Result::ok);
+        let url = lines.into_iter().find_map(|line| line.split_once("http").map(|(_, rest)| format!("http{rest}")));
+        let url = url.expect("it says where the API is").trim_end_matches("/api/v1").to_owned();
+        _ = rustls::crypto::ring::default_provider().install_default(); // the client asks for one
+        Server { process, url, http: Client::new() }
+    }
+
+    pub fn signal(&self, name: &str) {
+        let pid = self.process.id().to_string();
+        assert!(Command::new("kill").args(["-s", name, &pid]).status().unwrap().success());
+    }
+
+    /// Waits for the end; fails after ten seconds.
+    pub fn end(&mut self) -> ExitStatus {
+        let started = Instant::now();
+        loop {
+            if let Some(status) = self.process.try_wait().unwrap() {
+                return status;
+            }
+            assert!(started.elapsed() < Duration::from_secs(10), "the server did not end within ten seconds");
+            std::thread::sleep(Duration::from_millis(5));
+        }
+    }
+
+    pub async fn call(&self, method: Method, path: &str, token: &str, body: Value) -> reqwest::Result<(u16, Value)> {
+        let request = self.http.request(method, format!("{}/api/v1{path}", self.url)).bearer_auth(token).json(&body);
+        let reply = request.send().await?;
+        Ok((reply.status().as_u16(), serde_json::from_str(&reply.text().await?).unwrap_or_default()))
+    }
+
+    pub async fn post(&self, path: &str, token: &str, body: Value) -> Value {
+        let (status, reply) = self.call(Method::POST, path, token, body).await.unwrap();
+        assert!(status < 300, "POST {path}: {status} {reply}");
+        reply["data"].clone()
+    }
+
+    /// Accepts an invitation, as somebody without an account.
+    pub async fn accept(&self, body: &Value) -> (u16, Value) {
+        let reply = self.http.post(format!("{}/api/v1/invite/verify", self.url)).json(body).send().await.unwrap();
+        (reply.status().as_u16(), reply.json().await.unwrap())
+    }
+
+    pub async fn log_in(&self, email: &str) -> Option<String> {
+        let body = json!({ "email": email, "password": PASSWORD });
+        let (status, reply) = self.call(Method::POST, "/auth/login", "", body).await.unwrap();
+        (status == 200).then(|| reply["data"]["access_token"].as_str().unwrap().to_owned())
+    }
+
+    /// A new account with a channel to post in: its token and the channel's path.
+    pub async fn poster(&self) -> (String, String) {
+        self.post("/auth/register", "", json!({ "email": "ada@x.example", "password": PASSWORD })).await;
+        let token = self.log_in("ada@x.example").await.unwrap();
+        let organisation = self.post("/organisations", &token, json!({ "name": "Engines" })).await;
+        let channel = self.post("/channels", &token, json!({ "name": "dev", "organisation_id": organisation["id"] })).await;
+        (token, format!("/channels/{}", channel["id"].as_str().unwrap()))
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        _ = self.process.kill();
+        _ = self.process.wait();
+    }
+}

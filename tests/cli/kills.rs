@@ -1,0 +1,85 @@
+//! What survives `kill -9`.
+
+use std::{
+    collections::HashMap,
+    time::{Duration, Instant},
+};
+
+use reqwest::Method;
+use serde_json::json;
+
+use crate::harness::{PASSWORD, Server};
+
+/// Every message that was answered 201 is there after a kill, once.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_kill_loses_no_message_that_was_answered() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut server = Server::start(folder.path(), &[]);
+    let (token, channel) = server.poster().await;
+    let messages = format!("{channel}/messages");
+    let mut posters = tokio::task::JoinSet::new();
+    let (answered, mut answers) = tokio::sync::mpsc::unbounded_channel();
+    for poster in 0..32 {
+        let (url, token, http, answered) =
+            (format!("{}/api/v1{messages}", server.url), token.clone(), server.http.clone(), answered.clone());
+        posters.spawn(async move {
+            for n in 0.. {
+                let content = format!("{poster} {n}");
+                let request = http.post(&url).bearer_auth(&token).json(&json!({ "content": content }));
+                match request.send().await {
+                    Ok(reply) if reply.status() == 201 => _ = answered.send(content),
+                    Ok(reply) => panic!("{}", reply.status()),
+                    Err(_) => return, // killed
+                }
+            }
+        });
+    }
+    drop(answered);
+    let mut counts: HashMap<String, u32> = HashMap::new();
+    while counts.len() < 500 {
+        counts.insert(answers.recv().await.unwrap(), 0);
+    }
+    server.signal("KILL");
+    server.end();
+    while let Some(content) = answers.recv().await {
+        counts.insert(content, 0);
+    }
+    posters.join_all().await;
+
+    let server = Server::start(folder.path(), &[]);
+    let mut before = String::new();
+    loop {
+        let (status, page) = server.call(Method::GET, &format!("{messages}?limit=200{before}"), &token, json!({})).await.unwrap();
+        assert_eq!(status, 200, "{page}");
+        let page = page["messages"].as_array().unwrap();
+        let Some(last) = page.last() else { break };
+        before = format!("&before={}", last["id"].as_str().unwrap());
+        for message in page {
+            *counts.entry(message["content"].as_str().unwrap().to_owned()).or_insert(0) += 1;
+        }
+    }
+    let wrong: Vec<_> = counts.iter().filter(|(_, times)| **times != 1).collect();
+    assert!(wrong.is_empty(), "of {} messages: {wrong:?}", counts.len());
+}
+
+/// A mail whose server is killed after the answer still leaves after the restart.
+#[tokio::test]
+async fn a_kill_loses_no_mail() {
+    let folder = tempfile::tempdir().unwrap();
+    let mails = folder.path().join("mails");
+    let mut server = Server::start(&folder.path().join("data"), &["--mail-url", "smtp://127.0.0.1:1"]);
+    server.post("/auth/register", "", json!({ "email": "ada@x.example", "password": PASSWORD })).await;
+    server.signal("KILL");
+    server.end();
+    let _server = Server::start(&folder.path().join("data"), &["--mail-url", &format!("file://{}", mails.display())]);
+    let started = Instant::now();
+    let mail = loop {
+        assert!(started.elapsed() < Duration::from_secs(150), "no mail");
+        let found = std::fs::read_dir(&mails).unwrap().map(|entry| entry.unwrap().path());
+        if let Some(path) = found.into_iter().find(|path| path.extension().is_some_and(|ending| ending == "eml")) {
+            break std::fs::read_to_string(path).unwrap();
+        }
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    };
+    assert!(mail.contains("To: ada@x.example") && mail.contains("/auth/verify-email?token=3D"), "{mail}");
+}

@@ -1,0 +1,9 @@
+//! Runs the real binary.
+
+mod harness;
+
+mod administering;
+mod binary;
+mod kills;
+mod serving;
+mod settings;

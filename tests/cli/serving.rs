@@ -1,0 +1,124 @@
+//! Start and end of the server, and what it refuses to start with.
+
+use reqwest::Method;
+use serde_json::json;
+
+use crate::harness::{PASSWORD, Server, printed, refused, run, tidings};
+
+#[tokio::test]
+async fn a_server_starts_with_no_setting_at_all_but_a_free_port_and_ends_cleanly() {
+    use std::os::unix::fs::PermissionsExt;
+    let folder = tempfile::tempdir().unwrap();
+    for signal in ["TERM", "INT"] {
+        let mut command = tidings(&["serve", "--listen", "127.0.0.1:0"]);
+        let mut server = Server::spawn(command.current_dir(&folder));
+        assert_eq!(reqwest::get(format!("{}/health", server.url)).await.unwrap().status(), 200);
+        let data = folder.path().join("tidings-data");
+        assert_eq!(std::fs::metadata(&data).unwrap().permissions().mode() & 0o777, 0o700);
+        assert_eq!(std::fs::metadata(data.join("secret.key")).unwrap().permissions().mode() & 0o777, 0o600);
+        server.signal(signal);
+        assert_eq!(server.end().code(), Some(0));
+        assert!(!data.join("tidings.db-wal").exists(), "the WAL is folded into the database");
+    }
+}
+
+#[tokio::test]
+async fn sockets_are_closed_with_3001_at_the_end() {
+    use futures_util::{SinkExt, StreamExt};
+    use tokio_tungstenite::tungstenite::Message;
+    let folder = tempfile::tempdir().unwrap();
+    let mut server = Server::start(folder.path(), &[]);
+    let (token, _) = server.poster().await;
+    let (_, reply) = server.call(Method::GET, "/token/connection", &token, json!({})).await.unwrap();
+    let url = format!("{}/connection/websocket", server.url.replacen("http", "ws", 1));
+    let (mut socket, _) = tokio_tungstenite::connect_async(url).await.unwrap();
+    let connect = json!({ "id": 1, "connect": { "token": reply["data"]["token"] } });
+    socket.send(Message::text(connect.to_string())).await.unwrap();
+    assert!(socket.next().await.unwrap().unwrap().to_text().unwrap().contains("\"client\""));
+    server.signal("TERM");
+    let Message::Close(Some(close)) = socket.next().await.unwrap().unwrap() else { panic!("a close was expected") };
+    assert_eq!((u16::from(close.code), close.reason.as_str()), (3001, "shutdown"));
+    drop(socket);
+    assert_eq!(server.end().code(), Some(0));
+}
+
+#[test]
+fn what_cannot_work_is_said_and_nothing_is_half_made() {
+    let folder = tempfile::tempdir().unwrap();
+    let data = folder.path().join("data");
+    let at = data.to_str().unwrap();
+
+    refused(&run(&["serve", "--nonsense"]), "--nonsense");
+    refused(&run(&["serve", "--rate-limit", "maybe"]), "maybe");
+    let taken = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    refused(&run(&["serve", "--data-dir", at, "--listen", &taken.local_addr().unwrap().to_string()]), "can't listen on");
+    for (flag, value) in [("--base-url", "chat"), ("--mail-url", "gopher://x"), ("--mail-from", "nobody"), ("--log", "a=b=c")] {
+        refused(&run(&["serve", "--data-dir", at, "--listen", "127.0.0.1:0", flag, value]), flag);
+    }
+    for origin in
+        ["", "chat.example.org", "https://", "https://a.example/app", "https://u@a.example", "https://*.a.example", "null"]
+    {
+        let output = run(&["serve", "--data-dir", at, "--listen", "127.0.0.1:0", "--allowed-origin", origin]);
+        refused(&output, &format!("--allowed-origin {origin}: * or an origin"));
+        assert_eq!(String::from_utf8_lossy(&output.stderr).lines().count(), 1, "{output:?}");
+    }
+    refused(&run(&["serve", "--data-dir", at, "--listen", "127.0.0.1:0", "--contact-to", "nobody"]), "not an e-mail address");
+    refused(&run(&["serve", "--data-dir", at, "--trusted-proxy", "10.0.0.0/33"]), "10.0.0.0/33");
+    refused(&run(&["contact", "list", "--data-dir", at]), "there is no database in");
+    assert!(!data.exists());
+
+    let file = folder.path().join("file");
+    std::fs::write(&file, "").unwrap();
+    refused(&run(&["serve", "--listen", "127.0.0.1:0", "--data-dir", file.join("x").to_str().unwrap()]), "data folder");
+    refused(&run(&["user", "create", "--data-dir", at, "--email", "ada", "--password", PASSWORD]), "email");
+    refused(&run(&["user", "create", "--data-dir", at, "--email", "a@b.example", "--password", "short"]), "password");
+    assert!(!data.exists());
+}
+
+#[test]
+fn a_newer_database_is_refused_and_left_as_it_is() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = folder.path().to_str().unwrap();
+    assert_eq!(printed(&run(&["migrate", "status", "--data-dir", at])), "database 0, binary 1\n");
+    assert_eq!(printed(&run(&["migrate", "up", "--data-dir", at])), "database 0 -> 1\n");
+    assert_eq!(printed(&run(&["migrate", "status", "--data-dir", at])), "database 1, binary 1\n");
+    let file = folder.path().join("tidings.db");
+    rusqlite::Connection::open(&file).unwrap().pragma_update(None, "user_version", 99).unwrap();
+    for command in [&["serve", "--listen", "127.0.0.1:0"][..], &["migrate", "up"]] {
+        refused(&run(&[command, &["--data-dir", at]].concat()), "run a newer tidings");
+    }
+    assert_eq!(printed(&run(&["migrate", "status", "--data-dir", at])), "database 99, binary 1\n");
+}
+
+#[tokio::test]
+async fn the_log_tells_no_secret_address_and_no_query() {
+    let folder = tempfile::tempdir().unwrap();
+    let (data, log) = (folder.path().join("data"), folder.path().join("log"));
+    let mut command = tidings(&["serve", "--listen", "127.0.0.1:0", "--log", "trace", "--data-dir", data.to_str().unwrap()]);
+    let mut server = Server::logging(&mut command, std::fs::File::create(&log).unwrap().into());
+    let (token, channel) = server.poster().await;
+    let webhook = server.post(&channel.replace("channels", "webhooks"), &token, json!({ "webhook_name": "ci" })).await;
+    let (feed, slug) = (webhook["feed_url"].as_str().unwrap(), webhook["webhook_slug"].as_str().unwrap());
+    for status in ["success", "green"] {
+        let body = json!({ "message": "confidential", "status": status }).to_string();
+        let request = server.http.post(feed).header("content-type", "application/json").body(body);
+        assert_eq!(request.send().await.unwrap().status().is_success(), status == "success");
+        let query = format!("{feed}?username=ci&event_name=build&message=confidential&status={status}");
+        assert_eq!(server.http.get(query).send().await.unwrap().status().is_success(), status == "success");
+    }
+    server.signal("TERM");
+    assert_eq!(server.end().code(), Some(0));
+    let log = std::fs::read_to_string(log).unwrap();
+    assert!(log.contains("shutting down"), "it is the log: {log}");
+    for secret in [slug, "confidential", "event_name=", &token] {
+        assert!(!log.contains(secret), "{secret} in {log}");
+    }
+}
+
+#[tokio::test]
+async fn one_data_folder_has_one_server() {
+    let folder = tempfile::tempdir().unwrap();
+    let _server = Server::start(folder.path(), &[]);
+    let second = run(&["serve", "--listen", "127.0.0.1:0", "--data-dir", folder.path().to_str().unwrap()]);
+    refused(&second, "another server is running");
+}

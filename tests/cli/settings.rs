@@ -1,0 +1,56 @@
+//! Flags, environment and file.
+
+use serde_json::json;
+
+use crate::harness::{PASSWORD, Server, refused, run, tidings};
+
+#[tokio::test]
+async fn a_flag_beats_the_environment_and_the_environment_the_file() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("settings.toml");
+    std::fs::write(&file, "base_url = \"http://file.example\"\nweb_url = \"http://file.example/api/v1\"\nallowed_origin = [\"http://a\", \"http://b\"]\n")
+        .unwrap();
+    let url_of = |flag: Option<&str>, variable: Option<&str>| {
+        let mut command = tidings(&["serve", "--listen", "127.0.0.1:0", "--log", "error"]);
+        command.arg("--config").arg(&file).arg("--data-dir").arg(folder.path().join("data"));
+        command.args(flag.iter().flat_map(|url| ["--base-url", *url])).envs(variable.map(|url| ("TIDINGS_BASE_URL", url)));
+        let server = Server::spawn(&mut command);
+        server.url.clone()
+    };
+    assert_eq!(url_of(None, None), "http://file.example");
+    assert_eq!(url_of(None, Some("http://variable.example")), "http://variable.example");
+    assert_eq!(url_of(Some("http://flag.example"), Some("http://variable.example")), "http://flag.example");
+
+    std::fs::write(&file, "colour = 1\n").unwrap();
+    refused(&run(&["serve", "--config", file.to_str().unwrap()]), "colour: no such setting");
+    refused(&run(&["serve", "--config", "/nowhere/at.all"]), "/nowhere/at.all");
+}
+
+#[test]
+fn a_broken_settings_file_is_named_with_its_line() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("settings.toml");
+    for (text, line) in [("log = \"info\"\nweb_url = \n", 2), ("\n\nlog = \"info", 3), ("log = 1\nlog = 2\n", 2)] {
+        std::fs::write(&file, text).unwrap();
+        let output = run(&["serve", "--config", file.to_str().unwrap()]);
+        refused(&output, &format!("the settings file {}: line {line}: ", file.display()));
+        assert_eq!(String::from_utf8_lossy(&output.stderr).lines().count(), 1, "{output:?}");
+    }
+}
+
+#[tokio::test]
+async fn a_flag_undoes_the_files_switch() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("settings.toml");
+    std::fs::write(&file, "require_verified_email = true\ntrusted_proxy = [\"10.0.0.0/8\", \"::1\"]\n").unwrap();
+    for (name, settings, logs_in) in [
+        ("unset", &[][..], false),
+        ("undone", &["--require-verified-email=false"], true),
+        ("bare", &["--require-verified-email"], false),
+    ] {
+        let settings = [settings, &["--config", file.to_str().unwrap()]].concat();
+        let server = Server::start(&folder.path().join(name), &settings);
+        server.post("/auth/register", "", json!({ "email": "ada@x.example", "password": PASSWORD })).await;
+        assert_eq!(server.log_in("ada@x.example").await.is_some(), logs_in, "{name}");
+    }
+}
