@@ -85,8 +85,9 @@ impl Scene {
         value_of(&self.own, name)
     }
 
-    /// The path with the scene's identifiers in the places of its parameters.
+    /// The path with the scene's identifiers in the places of its parameters; a query may name them, too.
     pub fn path(&self, template: &str) -> String {
+        let (template, query) = template.split_once('?').unwrap_or((template, ""));
         let names = parameters(template);
         let mut names = names.iter();
         let filled = template.split('/').map(|segment| match segment.starts_with('{') {
@@ -94,21 +95,24 @@ impl Scene {
             false => segment,
         });
         let path = filled.collect::<Vec<_>>().join("/");
-        // What a query must have, where anything is required.
-        match template {
-            "/channels/{channelId}/user-exist" => format!("{path}?userId={}", self.named("user")),
-            "/webhooks/feed/{webhook_slug}" => format!("{path}?username=bot&event_name=build&message=done&status=success"),
-            "/organisations/{organisation_id}/search" => format!("{path}?q=engine"),
-            _ => path,
-        }
+        let query = match (query, template) {
+            // What a query must have, where anything is required.
+            ("", "/channels/{channelId}/user-exist") => "userId=<user>",
+            ("", "/webhooks/feed/{webhook_slug}") => "username=bot&event_name=build&message=done&status=success",
+            ("", "/organisations/{organisation_id}/search") => "q=engine",
+            ("", _) => return path,
+            (query, _) => query,
+        };
+        format!("{path}?{}", self.filled(query))
     }
 
     pub fn body(&self, template: &str) -> Option<Value> {
-        let mut filled = template.to_owned();
-        for (name, value) in &self.own {
-            filled = filled.replace(&format!("<{name}>"), value);
-        }
+        let filled = self.filled(template);
         (!filled.is_empty()).then(|| serde_json::from_str(&filled).unwrap_or_else(|err| panic!("{filled}: {err}")))
+    }
+
+    fn filled(&self, template: &str) -> String {
+        self.own.iter().fold(template.to_owned(), |text, (name, value)| text.replace(&format!("<{name}>"), value))
     }
 }
 
