@@ -5,7 +5,7 @@ use std::time::Duration;
 use serde_json::json;
 use tidings::{db::write_once, domain::purging, time::Time};
 
-use crate::harness::{Server, blob, encoded};
+use crate::harness::{Server, blob, encoded, text};
 
 const DAY: Duration = Duration::from_secs(24 * 3600);
 
@@ -28,12 +28,9 @@ async fn a_deleted_channel_goes_for_good_and_no_other() {
         channels.push(channel);
     }
     let (doomed, kept) = (&channels[0], &channels[1]);
-    server.sql(&format!(
-        "insert into webhooks (id, channel_id, owner_id, name, slug, secret, created_at, updated_at)
-         values (randomblob(16), {}, {}, 'hook', 'slug', x'00', 1, 1)",
-        blob(doomed),
-        blob(&ada.user_id)
-    ));
+    let webhook = ada.post(&format!("/webhooks/{doomed}"), json!({ "webhook_name": "hook" })).await.expect(201);
+    let feed = format!("/webhooks/feed/{}", text(&webhook["data"]["webhook_slug"]));
+    ada.post(&feed, json!({ "message": "fed" })).await.expect(200);
     ada.delete(&format!("/channels/{doomed}")).await.expect(204);
 
     let purge = |before: Time| write_once(server.folder(), |tx| purging::purge(tx, before, 5)).unwrap();
@@ -54,6 +51,7 @@ async fn a_deleted_channel_goes_for_good_and_no_other() {
         assert_eq!(of(kept, table), rows, "{table}");
     }
     assert_eq!(count("select count(*) from reactions"), 4);
+    assert_eq!(count("select count(*) from webhook_history"), 0);
     assert_eq!(count(&format!("select count(*) from events where stream = '{doomed}'")), 0);
     assert_eq!(count("select count(*) from channels where deleted_at is not null"), 0);
     assert_eq!(count("select count(*) from pragma_foreign_key_check"), 0);
