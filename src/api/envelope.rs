@@ -15,6 +15,7 @@ use poem_openapi::{
     registry::{MetaResponses, Registry},
     types::{ParseFromJSON, ToJSON, Type},
 };
+use serde::{Deserialize, de::IgnoredAny};
 
 use super::body::Faulty;
 use crate::error::Error;
@@ -245,11 +246,14 @@ pub struct Enveloped<E> {
 impl<E> Enveloped<E> {
     /// `document`: the OpenAPI document, as JSON.
     pub fn new(inner: E, document: &str) -> Self {
-        let document: serde_json::Value = serde_json::from_str(document).expect("the OpenAPI document is JSON");
-        let paths = document["paths"].as_object().into_iter().flatten();
-        let methods = paths.map(|(path, operations)| {
-            (path.clone(), operations.as_object().into_iter().flatten().map(|(method, _)| method.to_uppercase()).collect())
-        });
+        #[derive(Deserialize)]
+        struct Document {
+            paths: BTreeMap<String, BTreeMap<String, IgnoredAny>>,
+        }
+        let Document { paths } = serde_json::from_str(document).expect("the OpenAPI document is JSON");
+        let methods = paths
+            .into_iter()
+            .map(|(path, operations)| (path, operations.into_keys().map(|method| method.to_uppercase()).collect()));
         Enveloped { inner, methods: methods.collect() }
     }
 

@@ -26,10 +26,14 @@ mod tokens;
 mod webhooks;
 
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, percent_decode_str, utf8_percent_encode};
+use std::sync::LazyLock;
+
 use poem::{
-    Endpoint, EndpointExt, IntoResponse, Request, Response, Route, get, handler,
+    Endpoint, EndpointExt, IntoResponse, Request, Response, Route,
+    endpoint::make_sync,
+    get, handler,
     http::{HeaderMap, HeaderValue, Method, StatusCode, header},
-    web::{Data, Json},
+    web::{Data, Html, Json},
 };
 use poem_openapi::{OpenApi, OpenApiService, Tags};
 
@@ -97,21 +101,26 @@ fn service() -> OpenApiService<impl OpenApi, ()> {
         .server("/api/v1")
 }
 
-/// The OpenAPI document, as JSON.
-pub fn document() -> String {
-    service().spec()
+/// The OpenAPI document, as JSON. Made once: it takes as long and as much memory as the rest of the start.
+pub fn document() -> &'static str {
+    static DOCUMENT: LazyLock<String> = LazyLock::new(|| service().spec());
+    &DOCUMENT
+}
+
+/// The page to read it and to try it out.
+fn docs() -> &'static str {
+    static PAGE: LazyLock<String> = LazyLock::new(|| service().swagger_ui_html());
+    &PAGE
 }
 
 /// Everything that the server answers.
 pub fn routes(app: App) -> impl Endpoint {
-    let service = service();
-    let document = service.spec();
-    let docs = service.swagger_ui();
-    let openapi = service.spec_endpoint();
-    let api = Route::new().at("/openapi.json", openapi).nest("/", service);
+    let openapi = make_sync(|_| Response::builder().content_type("application/json").body(document()));
+    let page = make_sync(|_| Html(docs()));
+    let api = Route::new().at("/openapi.json", openapi).nest("/", service());
     Route::new()
-        .nest("/api/v1", Enveloped::new(api, &document))
-        .nest("/docs", docs)
+        .nest("/api/v1", Enveloped::new(api, document()))
+        .nest("/docs", Route::new().at("/", page))
         .at("/health", get(health))
         .at("/connection/websocket", get(socket::websocket))
         .at("/centrifugo/connection/websocket", get(socket::websocket))
