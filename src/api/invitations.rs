@@ -98,9 +98,10 @@ impl Api {
         let page = self::page(*page, page_size.or(*limit), PAGE, LARGEST_PAGE)?;
         let (data, total) = app.db.read(|conn| {
             let (listed, total) = invitations::list(conn, &app.site, caller.0, *org_id, page)?;
-            let organisation = Organisation::new(organisations::get(conn, caller.0, *org_id)?, roles::all(conn, *org_id)?);
+            let organisation =
+                Organisation::new(organisations::get(conn, caller.0, *org_id)?, roles::list(conn, caller.0, *org_id)?);
             let invitations = listed.into_iter().map(|listed| SentInvitation::new(listed, organisation.clone())).collect();
-            Ok((SentInvitations { invitations, totalnoguests: members::count_guests(conn, *org_id)? }, total))
+            Ok((SentInvitations { invitations, totalnoguests: members::count_guests(conn, caller.0, *org_id)? }, total))
         })?;
         let pagination = Pagination {
             current_page: page.number,

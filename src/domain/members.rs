@@ -148,8 +148,9 @@ pub fn metrics(
     Ok(metrics)
 }
 
-/// Members in the role `guest`, whatever their status.
-pub fn count_guests(conn: &Connection, organisation: OrganisationId) -> Result<i64> {
+/// Members in the role `guest`, whatever their status. 403 for outsiders.
+pub fn count_guests(conn: &Connection, caller: Caller, organisation: OrganisationId) -> Result<i64> {
+    find(conn, organisation, caller.user)?.ok_or(OUTSIDER)?;
     Ok(conn
         .prepare_cached("select count(*) from organisation_members where organisation_id = ?1 and role_id = ?2")?
         .query_row((organisation, roles::GUEST), |row| row.get(0))?)

@@ -111,7 +111,7 @@ pub fn get(conn: &Connection, id: i64) -> Result<Role> {
 }
 
 /// The built-in ones, then the organisation's own.
-pub fn all(conn: &Connection, organisation: OrganisationId) -> Result<Vec<Role>> {
+fn all(conn: &Connection, organisation: OrganisationId) -> Result<Vec<Role>> {
     let sql = format!("{SELECT} where organisation_id is null or organisation_id = ?1 order by id");
     Ok(conn.prepare_cached(&sql)?.query_map([organisation], from_row)?.collect::<rusqlite::Result<_>>()?)
 }
