@@ -9,6 +9,7 @@ use crate::{
     error::{Error, Result},
     event::{Audience, Effect, Event, Stream},
     id::{ChannelId, UserId},
+    secret,
     time::Time,
 };
 
@@ -77,6 +78,18 @@ pub const REPLY_SECTION: &str = "reply_message";
 /// The epoch of the log: offsets of different epochs cannot be compared.
 pub fn epoch(conn: &Connection) -> Result<String> {
     Ok(conn.query_row("select value from meta where key = 'epoch'", [], |row| row.get(0))?)
+}
+
+/// An event as it is shown: all but bare message objects carry a `notification_id`.
+pub fn body(epoch: &str, event: &Event) -> String {
+    if event.kind.is_empty() { event.body.clone() } else { with_notification_id(epoch, event.seq, &event.kind, &event.body) }
+}
+
+/// Made from epoch, seq and kind, so that it is the same whenever the event is shown.
+pub fn with_notification_id(epoch: &str, seq: i64, kind: &str, body: &str) -> String {
+    let hash = secret::sha256(&format!("{epoch}:{seq}:{kind}"));
+    let id = uuid::Builder::from_random_bytes(*hash.first_chunk().expect("a hash has 32 bytes")).into_uuid();
+    format!(r#"{},"notification_id":"{id}"}}"#, body.strip_suffix('}').unwrap_or(body))
 }
 
 /// Forgets up to `limit` rows older than `before`, and raises the floor with them. Returns how many.

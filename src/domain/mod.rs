@@ -15,6 +15,7 @@ pub mod contacts;
 pub mod deleting;
 pub mod direct_messages;
 pub mod events;
+pub mod fan_out;
 pub mod feeds;
 pub mod identities;
 pub mod invitations;

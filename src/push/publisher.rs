@@ -1,7 +1,6 @@
 //! The one thread that hands committed events to the hub, in commit order, and acts on lost rights.
 
 use std::{
-    collections::HashMap,
     path::Path,
     sync::{
         Arc, Mutex,
@@ -18,15 +17,9 @@ use super::{
 };
 use crate::{
     db::Db,
-    domain::{
-        events,
-        reading::{self, Counts, Notice, Template},
-        sessions, streams,
-    },
+    domain::{events, fan_out::FanOut, sessions, streams},
     error::{Error, Result},
-    event::{Audience, Effect, Event, Stream},
-    id::{ChannelId, OrganisationId, UserId},
-    secret,
+    event::{Effect, Event},
 };
 
 /// Committed batches that may wait; when they do, so does the writer.
@@ -81,19 +74,12 @@ struct Thread {
     hub: Arc<Hub>,
 }
 
-/// A channel's members and the shared part of their notices, read once for a batch.
-struct Channel {
-    organisation: OrganisationId,
-    notice: Template,
-    members: Vec<(UserId, Counts)>,
-}
-
 impl Thread {
     fn publish(&self, batch: Vec<Effect>) {
-        let mut channels = HashMap::new();
+        let mut fan_out = FanOut::new(&self.conn, &self.epoch);
         for effect in batch {
             let result = match effect {
-                Effect::Publish(event) => self.event(&event, &mut channels),
+                Effect::Publish(event) => self.event(&event, &mut fan_out),
                 Effect::SessionEnded { user, session } => {
                     let ended = self.hub.connections(user).into_iter().filter(|connection| connection.session == session);
                     ended.for_each(|connection| connection.disconnect(Disconnect::FORCED));
@@ -119,50 +105,11 @@ impl Thread {
         }
     }
 
-    fn event(&self, event: &Event, channels: &mut HashMap<ChannelId, Channel>) -> Result<()> {
-        if event.audience != Audience::Members && self.hub.has_subscribers(&event.stream) {
-            let body = self.with_id(event, &event.body);
-            self.hub.publish(&event.stream, event.seq, protocol::publication(&event.stream, event.seq, &body).into());
-        }
-        if event.audience == Audience::Subscribers {
-            return Ok(());
-        }
-        let id = event.channel.ok_or_else(|| Error::internal("an event for the members of no channel"))?;
-        let channel = match channels.entry(id) {
-            std::collections::hash_map::Entry::Occupied(known) => known.into_mut(),
-            std::collections::hash_map::Entry::Vacant(place) => place.insert(self.channel(id)?),
+    fn event(&self, event: &Event, fan_out: &mut FanOut) -> Result<()> {
+        let publish = |stream: &str, body: String| {
+            self.hub.publish(stream, event.seq, protocol::publication(stream, event.seq, &body).into());
         };
-        for (user, counts) in channel.members.iter().filter(|(user, _)| Some(*user) != event.actor) {
-            let stream = Stream::Personal(channel.organisation, *user).to_string();
-            if self.hub.has_subscribers(&stream) {
-                // Of a message or its end, members are told their channel's new state; all else they are told as it is.
-                let body = match event.kind.as_str() {
-                    "" | "reply_count_change" | "deleted" => {
-                        self.with_notification_id(event.seq, reading::UNREAD, &channel.notice.body(*counts))
-                    }
-                    _ => self.with_id(event, &event.body),
-                };
-                self.hub.publish(&stream, event.seq, protocol::publication(&stream, event.seq, &body).into());
-            }
-        }
-        Ok(())
-    }
-
-    fn channel(&self, id: ChannelId) -> Result<Channel> {
-        let notice = Notice::find(&self.conn, id)?;
-        Ok(Channel { organisation: notice.organisation, notice: notice.template(), members: reading::members(&self.conn, id)? })
-    }
-
-    /// All but bare message objects carry a `notification_id`.
-    fn with_id(&self, event: &Event, body: &str) -> String {
-        if event.kind.is_empty() { body.to_owned() } else { self.with_notification_id(event.seq, &event.kind, body) }
-    }
-
-    /// Made from epoch, seq and kind, so that it is the same whenever the event is shown.
-    fn with_notification_id(&self, seq: i64, kind: &str, body: &str) -> String {
-        let hash = secret::sha256(&format!("{}:{seq}:{kind}", self.epoch));
-        let id = uuid::Builder::from_random_bytes(*hash.first_chunk().expect("a hash has 32 bytes")).into_uuid();
-        format!(r#"{},"notification_id":"{id}"}}"#, body.strip_suffix('}').unwrap_or(body))
+        fan_out.publications(event, |stream| self.hub.has_subscribers(stream), publish)
     }
 
     /// Ends what these connections may no longer have; one that can't be checked must come back and be.

@@ -1,0 +1,76 @@
+//! What a row of the event log becomes: a publication on its own stream, and one on the personal stream of each
+//! member that it is for.
+
+use std::collections::{HashMap, hash_map::Entry};
+
+use rusqlite::Connection;
+
+use crate::{
+    domain::{
+        events,
+        reading::{self, Counts, Notice, Template},
+    },
+    error::{Error, Result},
+    event::{Audience, Event, Stream},
+    id::{ChannelId, OrganisationId, UserId},
+};
+
+/// For a batch of rows: a channel's members and the shared part of their notices are read once.
+pub struct FanOut<'a> {
+    conn: &'a Connection,
+    epoch: &'a str,
+    channels: HashMap<ChannelId, Channel>,
+}
+
+struct Channel {
+    organisation: OrganisationId,
+    notice: Template,
+    members: Vec<(UserId, Counts)>,
+}
+
+impl<'a> FanOut<'a> {
+    pub fn new(conn: &'a Connection, epoch: &'a str) -> Self {
+        FanOut { conn, epoch, channels: HashMap::new() }
+    }
+
+    /// Calls `publish` with each stream's name and body, of those streams that are `wanted`.
+    pub fn publications(
+        &mut self,
+        event: &Event,
+        wanted: impl Fn(&str) -> bool,
+        mut publish: impl FnMut(&str, String),
+    ) -> Result<()> {
+        if event.audience != Audience::Members && wanted(&event.stream) {
+            publish(&event.stream, events::body(self.epoch, event));
+        }
+        if event.audience == Audience::Subscribers {
+            return Ok(());
+        }
+        let id = event.channel.ok_or_else(|| Error::internal("an event for the members of no channel"))?;
+        let channel = match self.channels.entry(id) {
+            Entry::Occupied(known) => known.into_mut(),
+            Entry::Vacant(place) => place.insert(Channel::read(self.conn, id)?),
+        };
+        for (user, counts) in channel.members.iter().filter(|(user, _)| Some(*user) != event.actor) {
+            let stream = Stream::Personal(channel.organisation, *user).to_string();
+            if wanted(&stream) {
+                // Of a message or its end, members are told their channel's new state; all else they are told as it is.
+                let body = match event.kind.as_str() {
+                    "" | "reply_count_change" | "deleted" => {
+                        events::with_notification_id(self.epoch, event.seq, reading::UNREAD, &channel.notice.body(*counts))
+                    }
+                    _ => events::body(self.epoch, event),
+                };
+                publish(&stream, body);
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Channel {
+    fn read(conn: &Connection, id: ChannelId) -> Result<Channel> {
+        let notice = Notice::find(conn, id)?;
+        Ok(Channel { organisation: notice.organisation, notice: notice.template(), members: reading::members(conn, id)? })
+    }
+}
