@@ -287,6 +287,8 @@ create table events (
     created_at integer not null
 ) strict;
 create index events_by_stream on events (stream, seq);
+-- What is told to the members of a channel on their personal streams, for those who come back.
+create index events_to_members on events (channel_id, seq) where audience = 'members';
 create index events_by_message on events (message_n) where message_n is not null;
 
 

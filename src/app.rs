@@ -8,6 +8,7 @@ use std::{
         atomic::{AtomicU64, Ordering::Relaxed},
     },
     thread::JoinHandle,
+    time::Duration,
 };
 
 use ipnet::IpNet;
@@ -47,6 +48,8 @@ pub struct Inner {
     pub origins: Origins,
     /// Who may tell the client's address.
     pub trusted_proxies: Vec<IpNet>,
+    /// Between pings of a socket.
+    pub ping_every: Duration,
     /// Woken when a mail was queued.
     pub mail_due: Arc<Notify>,
     /// Woken when something was posted.
@@ -111,6 +114,7 @@ impl App {
             issuer,
             origins,
             trusted_proxies: settings.trusted_proxy.clone(),
+            ping_every: Duration::from_secs(settings.push_ping_seconds.into()),
             mail_due,
             posted,
             sessions,

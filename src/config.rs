@@ -17,6 +17,7 @@ use crate::{
     site::{FeedAuth, Registration, Site},
 };
 
+const SECOND: Duration = Duration::from_secs(1);
 const MINUTE: Duration = Duration::from_secs(60);
 const HOUR: Duration = Duration::from_secs(3600);
 const DAY: Duration = Duration::from_secs(24 * 3600);
@@ -124,6 +125,14 @@ pub struct Settings {
     #[arg(long, env = "TIDINGS_CA_FILE", value_name = "FILE")]
     pub ca_file: Option<PathBuf>,
 
+    /// How long a token of the push endpoint is good
+    #[arg(long, env = "TIDINGS_PUSH_TOKEN_SECONDS", default_value_t = 3600, value_name = "SECONDS", value_parser = clap::value_parser!(u32).range(1..=86400))]
+    pub push_token_seconds: u32,
+
+    /// How often a socket is pinged; it is closed when a third of that passes without an answer
+    #[arg(long, env = "TIDINGS_PUSH_PING_SECONDS", default_value_t = 25, value_name = "SECONDS", value_parser = clap::value_parser!(u32).range(1..=300))]
+    pub push_ping_seconds: u32,
+
     /// How long pushed events are kept
     #[arg(long, env = "TIDINGS_EVENT_RETENTION_HOURS", default_value_t = 72, value_name = "HOURS", value_parser = clap::value_parser!(u32).range(1..=87600))]
     pub event_retention_hours: u32,
@@ -167,6 +176,7 @@ impl Settings {
             magic_link_lifetime: MINUTE * self.magic_link_minutes,
             reset_lifetime: MINUTE * self.password_reset_minutes,
             verification_lifetime: HOUR * self.verification_hours,
+            push_token_lifetime: SECOND * self.push_token_seconds,
             event_retention: HOUR * self.event_retention_hours,
             purge_after: DAY * self.purge_days,
             contact_to: self.contact_to.clone(),

@@ -18,6 +18,9 @@ use crate::{
 
 const SESSION_RATE: u32 = 60;
 const SESSION_BURST: u32 = 120;
+/// Commands on a session's sockets: one of them may subscribe to all that it can hear at once, and come back.
+const COMMAND_RATE: u32 = 60;
+const COMMAND_BURST: u32 = 600;
 const ADDRESS_RATE: u32 = 20;
 const SLUG_RATE: u32 = 20;
 /// Of one form, by one address, a minute.
@@ -39,6 +42,7 @@ pub struct Limits(Option<Kept>);
 
 struct Kept {
     sessions: DefaultKeyedRateLimiter<SessionId>,
+    commands: DefaultKeyedRateLimiter<SessionId>,
     addresses: DefaultKeyedRateLimiter<IpAddr>,
     /// Keyed by a hash: slugs are secrets, and as long as the caller likes.
     slugs: DefaultKeyedRateLimiter<[u8; 32]>,
@@ -51,6 +55,7 @@ impl Limits {
         let rate = |n| NonZeroU32::new(n).expect("rates are not zero");
         Limits(on.then(|| Kept {
             sessions: RateLimiter::keyed(Quota::per_second(rate(SESSION_RATE)).allow_burst(rate(SESSION_BURST))),
+            commands: RateLimiter::keyed(Quota::per_second(rate(COMMAND_RATE)).allow_burst(rate(COMMAND_BURST))),
             addresses: RateLimiter::keyed(Quota::per_second(rate(ADDRESS_RATE))),
             slugs: RateLimiter::keyed(Quota::per_second(rate(SLUG_RATE))),
             forms: RateLimiter::keyed(Quota::per_minute(rate(FORM_RATE))),
@@ -61,6 +66,11 @@ impl Limits {
     /// A request of a session. 429 when there are too many.
     pub fn session(&self, session: SessionId) -> Result<()> {
         self.0.as_ref().map_or(Ok(()), |kept| check(&kept.sessions, &session))
+    }
+
+    /// A command on a socket of a session.
+    pub fn command(&self, session: SessionId) -> Result<()> {
+        self.0.as_ref().map_or(Ok(()), |kept| check(&kept.commands, &session))
     }
 
     /// A request without a session.
@@ -110,6 +120,7 @@ impl Limits {
     pub fn tidy(&self) {
         let Some(kept) = &self.0 else { return };
         kept.sessions.retain_recent();
+        kept.commands.retain_recent();
         kept.addresses.retain_recent();
         kept.slugs.retain_recent();
         kept.forms.retain_recent();

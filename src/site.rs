@@ -21,6 +21,7 @@ pub struct Site {
     pub magic_link_lifetime: Duration,
     pub reset_lifetime: Duration,
     pub verification_lifetime: Duration,
+    pub push_token_lifetime: Duration,
     pub event_retention: Duration,
     /// How long deleted channels are kept.
     pub purge_after: Duration,

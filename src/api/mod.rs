@@ -42,7 +42,7 @@ use crate::{
     app::App,
     domain::page::Page,
     error::{Error, Result},
-    push::socket,
+    push::{listener, socket},
     web,
 };
 
@@ -124,6 +124,8 @@ pub fn routes(app: App) -> impl Endpoint {
         .at("/health", get(health))
         .at("/connection/websocket", get(socket::websocket))
         .at("/centrifugo/connection/websocket", get(socket::websocket))
+        .at("/connection/uni_websocket", get(socket::uni_websocket))
+        .at("/connection/uni_sse", get(listener::uni_sse))
         .nest("/", web::pages())
         .around(readable)
         .around(cross_origin)

@@ -1,7 +1,5 @@
 //! Tokens for the push endpoint, and what a client needs to form its channels' names.
 
-use std::time::Duration;
-
 use poem::web::Data;
 use poem_openapi::{Object, OpenApi};
 
@@ -16,11 +14,9 @@ use crate::{
     domain::{Caller, organisations, streams},
     error::{Error, Result},
     id::{ChannelId, OrganisationId},
-    push::commands::PushClaims,
+    push::tokens::PushClaims,
     time::Time,
 };
-
-const LIFETIME: Duration = Duration::from_secs(3600);
 
 pub struct Api;
 
@@ -28,7 +24,8 @@ pub struct Api;
 impl Api {
     /// Get a connection token
     ///
-    /// A JSON Web Token that opens `/connection/websocket`, for an hour.
+    /// A JSON Web Token that opens `/connection/websocket`. It is good for an hour, unless the server is set otherwise; an
+    /// open connection is kept by a new one.
     #[oai(path = "/token/connection", method = "get", tag = "Tag::Realtime")]
     async fn connection(&self, caller: Bearer, app: Data<&App>) -> Result<Success<Token>> {
         connection_token(&app, caller.0)
@@ -81,7 +78,7 @@ impl Api {
 }
 
 fn connection_token(app: &App, caller: Caller) -> Result<Success<Token>> {
-    let claims = PushClaims { sub: caller.user, exp: expiry(), sid: Some(caller.session), channel: None };
+    let claims = PushClaims { sub: caller.user, exp: expiry(app), sid: Some(caller.session), channel: None };
     Ok(ok("Connection token retrieved successfully", Token { token: app.site.keys.push.sign(&claims)? }))
 }
 
@@ -91,12 +88,12 @@ fn subscription_token(app: &App, caller: Caller, channel: String) -> Result<Succ
     }
     let audible = app.db.read(|conn| streams::audible(conn, caller.user, &channel))?;
     audible.ok_or(Error::Forbidden("You may not listen to this channel"))?;
-    let claims = PushClaims { sub: caller.user, exp: expiry(), sid: None, channel: Some(channel) };
+    let claims = PushClaims { sub: caller.user, exp: expiry(app), sid: None, channel: Some(channel) };
     Ok(ok("Subscription token generated successfully", Token { token: app.site.keys.push.sign(&claims)? }))
 }
 
-fn expiry() -> i64 {
-    (Time::now() + LIFETIME).unix_seconds()
+fn expiry(app: &App) -> i64 {
+    (Time::now() + app.site.push_token_lifetime).unix_seconds()
 }
 
 #[derive(Object)]

@@ -13,14 +13,22 @@ pub fn last_seq(conn: &Connection) -> rusqlite::Result<i64> {
     Ok(last)
 }
 
+/// The epoch of the log: offsets of different epochs cannot be compared.
+pub fn epoch(conn: &Connection) -> rusqlite::Result<String> {
+    conn.prepare_cached("select value from meta where key = 'epoch'")?.query_row([], |row| row.get(0))
+}
+
+/// What [`from_row`] reads.
+pub const COLUMNS: &str = "seq, stream, audience, type, channel_id, actor_id, body";
+
 /// The rows after `seq`, oldest first.
 pub fn since(conn: &Connection, seq: i64) -> rusqlite::Result<Vec<Event>> {
-    conn.prepare_cached("select seq, stream, audience, type, channel_id, actor_id, body from events where seq > ?1 order by seq")?
+    conn.prepare_cached(&format!("select {COLUMNS} from events where seq > ?1 order by seq"))?
         .query_map([seq], from_row)?
         .collect()
 }
 
-fn from_row(row: &Row) -> rusqlite::Result<Event> {
+pub fn from_row(row: &Row) -> rusqlite::Result<Event> {
     Ok(Event {
         seq: row.get("seq")?,
         stream: row.get("stream")?,

@@ -3,6 +3,7 @@
 //! A write is answered after its fsync. A read is one short transaction, and sees all that was answered.
 
 mod checkpoint;
+mod epoch;
 pub mod log;
 mod schema;
 mod tx;
@@ -51,6 +52,7 @@ impl Db {
         let path = folder.join(FILE);
         let mut conn = connect(&path, OpenFlags::default())?;
         schema::migrate(&mut conn, &path)?;
+        let marker = epoch::Marker::open(&conn, folder)?;
         let size = std::thread::available_parallelism().map_or(2, usize::from) + SLOW_READS;
         let manager = r2d2_sqlite::SqliteConnectionManager::file(&path)
             .with_flags(OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX)
@@ -63,7 +65,7 @@ impl Db {
             .build(manager)
             .map_err(Error::internal)?;
         let checkpoints = checkpoint::Checkpoints::start(&path)?;
-        let writer = Arc::new(writer::Writer::start(conn, checkpoints, after_commit)?);
+        let writer = Arc::new(writer::Writer::start(conn, marker, checkpoints, after_commit)?);
         Ok(Db { readers, writer, slow: Arc::new(Semaphore::new(SLOW_READS)) })
     }
 

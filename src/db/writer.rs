@@ -21,6 +21,7 @@ use tokio::sync::oneshot;
 
 use super::{
     checkpoint::{Checkpoint, Checkpoints, checkpoint, exit_on_broken_disk},
+    epoch::Marker,
     log,
     tx::Tx,
 };
@@ -38,6 +39,7 @@ const BATCH_JOBS: usize = 64;
 const BATCH_TIME: Duration = Duration::from_millis(5);
 /// How often an idle writer looks whether another process wrote.
 const IDLE: Duration = Duration::from_secs(1);
+const MARK_EVERY: Duration = Duration::from_secs(1);
 /// Live WAL frames above which the writer itself empties the WAL.
 const WAL_LIMIT: u64 = 64 << 20;
 
@@ -85,7 +87,7 @@ pub struct Writer {
 }
 
 impl Writer {
-    pub fn start(conn: Connection, checkpoints: Checkpoints, after_commit: AfterCommit) -> Result<Writer> {
+    pub fn start(conn: Connection, marker: Marker, checkpoints: Checkpoints, after_commit: AfterCommit) -> Result<Writer> {
         let (queue, jobs) = sync_channel(QUEUE_JOBS);
         let queued_bytes = Arc::new(AtomicUsize::new(0));
         let checkpoints = Arc::new(checkpoints);
@@ -94,6 +96,8 @@ impl Writer {
             data_version: data_version(&conn)?,
             last_seq: log::last_seq(&conn)?,
             next_truncate: WAL_LIMIT,
+            marker,
+            marked: Instant::now(),
             conn,
             after_commit,
             checkpoints: checkpoints.clone(),
@@ -154,6 +158,8 @@ struct Thread {
     /// Changes when another connection commits.
     data_version: i64,
     next_truncate: u64,
+    marker: Marker,
+    marked: Instant,
 }
 
 impl Thread {
@@ -168,7 +174,12 @@ impl Thread {
                 Err(RecvTimeoutError::Disconnected) => break,
             }
             self.truncate_wal();
+            if self.marked.elapsed() >= MARK_EVERY {
+                self.marked = Instant::now();
+                self.marker.note(self.last_seq);
+            }
         }
+        self.marker.note(self.last_seq);
         // The checkpoint thread may be at it.
         for _ in 0..10 {
             match checkpoint(&self.conn, "truncate") {

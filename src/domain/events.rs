@@ -1,6 +1,5 @@
 //! The event log: every change that a client can see is a row, written with the change.
 
-use rusqlite::Connection;
 use serde::Serialize;
 use serde_json::json;
 
@@ -74,11 +73,6 @@ pub const CHANNELS_SECTION: &str = "channels_section";
 pub const THREAD_SECTION: &str = "thread_message";
 /// The section of a publication that concerns a reply.
 pub const REPLY_SECTION: &str = "reply_message";
-
-/// The epoch of the log: offsets of different epochs cannot be compared.
-pub fn epoch(conn: &Connection) -> Result<String> {
-    Ok(conn.query_row("select value from meta where key = 'epoch'", [], |row| row.get(0))?)
-}
 
 /// An event as it is shown: all but bare message objects carry a `notification_id`.
 pub fn body(epoch: &str, event: &Event) -> String {

@@ -36,6 +36,7 @@ pub mod publications;
 pub mod purging;
 pub mod reactions;
 pub mod reading;
+pub mod recovery;
 pub mod roles;
 pub mod search;
 pub mod sessions;

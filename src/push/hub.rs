@@ -4,165 +4,38 @@
 //! bound is closed as slow. Locks are taken in the order shard, then queue.
 
 use std::{
-    collections::{HashMap, VecDeque, hash_map::Entry},
+    collections::{HashMap, HashSet, hash_map::Entry},
     hash::{BuildHasher, RandomState},
-    sync::{Arc, Mutex, MutexGuard, RwLock},
+    sync::{Arc, Mutex, MutexGuard, RwLock, RwLockReadGuard, RwLockWriteGuard},
 };
 
-use tokio::sync::Notify;
-use tokio_tungstenite::tungstenite::Utf8Bytes;
 use uuid::Uuid;
 
-use super::protocol::{self, Disconnect};
-use crate::id::{SessionId, UserId};
+use super::{
+    codes::Unsubscribe,
+    connection::{Begun, Connection, Refused, Terms},
+    encoding::Shared,
+    protocol::{ClientInfo, Presence, PushBody, Reply},
+};
+use crate::id::UserId;
 
 const SHARDS: usize = 64;
-/// Unsent bytes of one connection, besides one more frame.
-const QUEUE_BYTES: usize = 1 << 20;
 const CONNECTIONS_PER_USER: usize = 100;
-pub const SUBSCRIPTIONS: usize = 128;
 
-/// One client, from its accepted `connect` on.
-pub struct Connection {
-    pub client: Uuid,
-    pub user: UserId,
-    pub session: SessionId,
-    queue: Mutex<Queue>,
-    /// Woken when there is something to send, or the connection is to end.
-    pub wake: Notify,
-}
-
+/// Who hears a channel.
 #[derive(Default)]
-struct Queue {
-    frames: VecDeque<Utf8Bytes>,
-    bytes: usize,
-    subscriptions: HashMap<String, Subscription>,
-    disconnect: Option<Disconnect>,
+struct Channel {
+    subscribers: HashMap<Uuid, Arc<Connection>>,
+    /// How many of them want to know who comes and goes.
+    watchers: usize,
 }
 
-enum Subscription {
-    /// Between joining the hub and the reply: kept back, so that the reply comes first.
-    Buffering(Vec<(i64, Utf8Bytes)>),
-    /// Publications up to this seq were part of the state that the reply stands for.
-    Live { after: i64 },
-}
-
-/// Why a subscription was not begun.
-#[derive(Debug, PartialEq, Eq)]
-pub enum Refused {
-    Already,
-    Limit,
-}
-
-impl Connection {
-    pub fn new(user: UserId, session: SessionId) -> Connection {
-        Connection { client: Uuid::new_v4(), user, session, queue: Mutex::default(), wake: Notify::new() }
-    }
-
-    fn queue(&self) -> MutexGuard<'_, Queue> {
-        self.queue.lock().expect("nothing panics while it holds a queue")
-    }
-
-    /// Queues a frame of this connection's own: a reply.
-    pub fn send(&self, frame: String) {
-        self.queue().push(frame.into());
-        self.wake.notify_one();
-    }
-
-    /// Ends the connection; what is queued is still sent, but for a slow one.
-    pub fn disconnect(&self, why: Disconnect) {
-        self.queue().disconnect.get_or_insert(why);
-        self.wake.notify_one();
-    }
-
-    /// Takes all that is queued, and why the connection is to end after it.
-    pub fn take(&self) -> (VecDeque<Utf8Bytes>, Option<Disconnect>) {
-        let mut queue = self.queue();
-        queue.bytes = 0;
-        (std::mem::take(&mut queue.frames), queue.disconnect)
-    }
-
-    /// Whether it did not read as fast as it was sent to.
-    pub fn is_slow(&self) -> bool {
-        self.queue().disconnect == Some(Disconnect::SLOW)
-    }
-
-    pub fn channels(&self) -> Vec<String> {
-        self.queue().subscriptions.keys().cloned().collect()
-    }
-
-    /// Sends the reply, then what was published meanwhile after `seq`, and is live for these channels.
-    /// Returns those that were taken away meanwhile.
-    pub fn go_live(&self, channels: &[String], seq: i64, reply: impl FnOnce(&[String]) -> String) -> Vec<String> {
-        let mut queue = self.queue();
-        let (mut live, mut gone) = (Vec::new(), Vec::new());
-        let mut held = Vec::new();
-        for channel in channels {
-            match queue.subscriptions.get_mut(channel) {
-                Some(subscription) => {
-                    if let Subscription::Buffering(frames) = std::mem::replace(subscription, Subscription::Live { after: seq }) {
-                        held.extend(frames);
-                    }
-                    live.push(channel.clone());
-                }
-                None => gone.push(channel.clone()),
-            }
-        }
-        queue.push(reply(&live).into());
-        held.sort_by_key(|(seq, _)| *seq);
-        for (offset, frame) in held {
-            queue.bytes = queue.bytes.saturating_sub(frame.len()); // counted when it was held back
-            if offset > seq {
-                queue.push(frame);
-            }
-        }
-        drop(queue);
-        self.wake.notify_one();
-        gone
-    }
-}
-
-impl Queue {
-    fn push(&mut self, frame: Utf8Bytes) {
-        self.count(&frame);
-        if self.disconnect.is_none() {
-            self.frames.push_back(frame);
-        }
-    }
-
-    /// When more than the bound was waiting already, the queue is dropped and the connection ends: one
-    /// large frame to a client that reads is no sign of slowness.
-    fn count(&mut self, frame: &Utf8Bytes) {
-        let waiting = self.bytes;
-        self.bytes += frame.len();
-        if waiting > QUEUE_BYTES {
-            self.frames.clear();
-            self.subscriptions.values_mut().for_each(|held| *held = Subscription::Buffering(Vec::new()));
-            self.disconnect.get_or_insert(Disconnect::SLOW);
-        }
-    }
-
-    fn deliver(&mut self, channel: &str, seq: i64, frame: &Utf8Bytes) {
-        if self.disconnect.is_some() {
-            return;
-        }
-        match self.subscriptions.get_mut(channel) {
-            Some(Subscription::Live { after }) if seq > *after => self.push(frame.clone()),
-            Some(Subscription::Buffering(held)) => {
-                held.push((seq, frame.clone()));
-                self.count(frame);
-            }
-            _ => {}
-        }
-    }
-}
-
-type Subscribers = HashMap<Uuid, Arc<Connection>>;
+type Shard = HashMap<String, Channel>;
 
 pub struct Hub {
-    shards: Vec<RwLock<HashMap<String, Subscribers>>>,
+    shards: Vec<RwLock<Shard>>,
     hasher: RandomState,
-    users: Mutex<HashMap<UserId, Subscribers>>,
+    users: Mutex<HashMap<UserId, HashMap<Uuid, Arc<Connection>>>>,
 }
 
 impl Default for Hub {
@@ -172,11 +45,19 @@ impl Default for Hub {
 }
 
 impl Hub {
-    fn shard(&self, channel: &str) -> &RwLock<HashMap<String, Subscribers>> {
+    fn shard(&self, channel: &str) -> &RwLock<Shard> {
         &self.shards[self.hasher.hash_one(channel) as usize % SHARDS]
     }
 
-    fn users(&self) -> MutexGuard<'_, HashMap<UserId, Subscribers>> {
+    fn reading(&self, channel: &str) -> RwLockReadGuard<'_, Shard> {
+        self.shard(channel).read().expect("nothing panics while it holds a shard")
+    }
+
+    fn changing(&self, channel: &str) -> RwLockWriteGuard<'_, Shard> {
+        self.shard(channel).write().expect("nothing panics while it holds a shard")
+    }
+
+    fn users(&self) -> MutexGuard<'_, HashMap<UserId, HashMap<Uuid, Arc<Connection>>>> {
         self.users.lock().expect("nothing panics while it holds the users")
     }
 
@@ -215,49 +96,83 @@ impl Hub {
     }
 
     /// Begins to keep back the channel's publications for the connection; [`Connection::go_live`] lets them go.
-    pub fn subscribe(&self, connection: &Arc<Connection>, channel: &str) -> Result<(), Refused> {
-        let mut shard = self.shard(channel).write().expect("nothing panics while it holds a shard");
-        let mut queue = connection.queue();
-        if queue.subscriptions.contains_key(channel) {
-            return Err(Refused::Already);
+    pub fn subscribe(&self, connection: &Arc<Connection>, channel: &str, terms: Terms) -> Result<Begun, Refused> {
+        let mut shard = self.changing(channel);
+        let begun = connection.begin(channel, terms)?;
+        let channel = shard.entry(channel.to_owned()).or_default();
+        channel.subscribers.insert(connection.client, connection.clone());
+        channel.watchers += usize::from(terms.watches);
+        Ok(begun)
+    }
+
+    /// Tells those who want to know that a connection is live on the channel; itself among them, after its reply.
+    pub fn announce(&self, connection: &Connection, channel: &str) {
+        let shard = self.reading(channel);
+        // Under the shard's lock: an end of the subscription comes either before, or after with its `leave`.
+        if let Some(audience) = shard.get(channel).filter(|_| connection.mark_announced(channel)) {
+            audience.tell(channel, PushBody::Join(Presence { info: connection.info() }));
         }
-        if queue.subscriptions.len() >= SUBSCRIPTIONS {
-            return Err(Refused::Limit);
-        }
-        queue.subscriptions.insert(channel.to_owned(), Subscription::Buffering(Vec::new()));
-        shard.entry(channel.to_owned()).or_default().insert(connection.client, connection.clone());
-        Ok(())
     }
 
     /// Returns whether it was subscribed.
     pub fn unsubscribe(&self, connection: &Connection, channel: &str) -> bool {
-        let mut shard = self.shard(channel).write().expect("nothing panics while it holds a shard");
-        if let Some(subscribers) = shard.get_mut(channel) {
-            subscribers.remove(&connection.client);
-            if subscribers.is_empty() {
+        let mut shard = self.changing(channel);
+        let Some(ended) = connection.end(channel) else { return false };
+        if let Some(audience) = shard.get_mut(channel) {
+            audience.subscribers.remove(&connection.client);
+            audience.watchers -= usize::from(ended.watched);
+            if ended.announced {
+                audience.tell(channel, PushBody::Leave(Presence { info: connection.info() }));
+            }
+            if audience.subscribers.is_empty() {
                 shard.remove(channel);
             }
         }
-        connection.queue().subscriptions.remove(channel).is_some()
+        true
     }
 
     /// Takes a subscription away and tells the client.
-    pub fn revoke(&self, connection: &Connection, channel: &str) {
+    pub fn revoke(&self, connection: &Connection, channel: &str, why: Unsubscribe) {
         if self.unsubscribe(connection, channel) {
-            connection.send(protocol::unsubscribed(channel));
+            connection.send(Reply::push(channel, PushBody::Unsubscribe(why.into())));
         }
     }
 
     pub fn has_subscribers(&self, channel: &str) -> bool {
-        self.shard(channel).read().expect("nothing panics while it holds a shard").contains_key(channel)
+        self.reading(channel).contains_key(channel)
     }
 
-    /// Hands an encoded publication to all subscribers. Never waits for one of them.
-    pub fn publish(&self, channel: &str, seq: i64, frame: Utf8Bytes) {
-        let shard = self.shard(channel).read().expect("nothing panics while it holds a shard");
-        for connection in shard.get(channel).into_iter().flat_map(HashMap::values) {
-            connection.queue().deliver(channel, seq, &frame);
-            connection.wake.notify_one();
+    /// Hands a publication to all subscribers. Never waits for one of them.
+    pub fn publish(&self, channel: &str, seq: i64, publication: Reply) {
+        let shared = Shared::new(publication);
+        let shard = self.reading(channel);
+        for connection in shard.get(channel).into_iter().flat_map(|audience| audience.subscribers.values()) {
+            connection.deliver(channel, seq, &shared);
+        }
+    }
+
+    /// The connections that hear the channel.
+    pub fn presence(&self, channel: &str) -> HashMap<String, ClientInfo> {
+        let shard = self.reading(channel);
+        let subscribers = shard.get(channel).into_iter().flat_map(|audience| audience.subscribers.values());
+        subscribers.map(|connection| (connection.client.to_string(), connection.info())).collect()
+    }
+
+    /// How many connections hear the channel, and of how many users.
+    pub fn presence_stats(&self, channel: &str) -> (usize, usize) {
+        let shard = self.reading(channel);
+        let Some(audience) = shard.get(channel) else { return (0, 0) };
+        let users: HashSet<UserId> = audience.subscribers.values().map(|connection| connection.user).collect();
+        (audience.subscribers.len(), users.len())
+    }
+}
+
+impl Channel {
+    /// To those who want to know who comes and goes.
+    fn tell(&self, channel: &str, news: PushBody) {
+        if self.watchers > 0 {
+            let shared = Shared::new(Reply::push(channel, news));
+            self.subscribers.values().for_each(|connection| connection.notify(channel, &shared));
         }
     }
 }
@@ -265,27 +180,46 @@ impl Hub {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::{
+        id::SessionId,
+        push::{codes::Disconnect, connection::SUBSCRIPTIONS, encoding::Encoding},
+    };
+
+    const PLAIN: Terms = Terms { watches: false, expires_at: None, is_server_side: false };
+    const WATCHING: Terms = Terms { watches: true, ..PLAIN };
 
     fn connection(hub: &Hub) -> Arc<Connection> {
-        let connection = Arc::new(Connection::new(UserId::new(), SessionId::new()));
+        let connection = Arc::new(Connection::new(UserId::new(), SessionId::new(), Encoding::Json, 0));
         assert!(hub.register(&connection));
         connection
     }
 
+    /// Something to be told apart by its word.
+    fn said(word: &str) -> Reply {
+        Reply::publication("c", 0, format!("\"{word}\""))
+    }
+
+    /// What is queued: the words of publications, or the kinds of other pushes.
     fn frames(connection: &Connection) -> Vec<String> {
-        connection.take().0.iter().map(|frame| frame.to_string()).collect()
+        let frames = connection.take().0;
+        let pushes = frames.iter().map(|frame| serde_json::from_str::<serde_json::Value>(frame.to_text().unwrap()).unwrap());
+        let word = |push: serde_json::Value| match push["push"]["pub"]["data"].as_str() {
+            Some(word) => word.to_owned(),
+            None => push["push"].as_object().unwrap().keys().find(|key| *key != "channel").unwrap().clone(),
+        };
+        pushes.map(word).collect()
     }
 
     #[test]
     fn the_reply_comes_before_what_was_published_meanwhile_and_nothing_twice() {
         let hub = Hub::default();
         let connection = connection(&hub);
-        hub.subscribe(&connection, "c").unwrap();
-        hub.publish("c", 4, "old".into());
-        hub.publish("c", 6, "new".into());
-        connection.go_live(&["c".into()], 5, |_| "reply".into());
-        hub.publish("c", 7, "live".into());
-        hub.publish("c", 5, "late".into());
+        let begun = hub.subscribe(&connection, "c", PLAIN).unwrap();
+        hub.publish("c", 4, said("old"));
+        hub.publish("c", 6, said("new"));
+        connection.go_live(&[begun], 5, |_| said("reply"));
+        hub.publish("c", 7, said("live"));
+        hub.publish("c", 5, said("late"));
         assert_eq!(frames(&connection), ["reply", "new", "live"]);
     }
 
@@ -293,13 +227,35 @@ mod tests {
     fn a_subscription_taken_away_meanwhile_stays_away() {
         let hub = Hub::default();
         let connection = connection(&hub);
-        hub.subscribe(&connection, "c").unwrap();
-        assert_eq!(hub.subscribe(&connection, "c"), Err(Refused::Already));
-        hub.revoke(&connection, "c");
-        assert_eq!(connection.go_live(&["c".into()], 0, |_| "reply".into()), ["c"]);
-        hub.publish("c", 1, "secret".into());
+        let first = hub.subscribe(&connection, "c", PLAIN).unwrap();
+        assert_eq!(hub.subscribe(&connection, "c", PLAIN).err(), Some(Refused::Already));
+        hub.revoke(&connection, "c", Unsubscribe::BY_SERVER);
+        // Begun again by somebody else: this reply is not for it.
+        hub.subscribe(&connection, "c", PLAIN).unwrap();
+        assert!(connection.go_live(&[first], 0, |live| said(if live.is_empty() { "none" } else { "live" })).is_empty());
+        hub.publish("c", 1, said("secret"));
+        assert_eq!(frames(&connection), ["unsubscribe", "none"]);
+        hub.unsubscribe(&connection, "c");
         assert!(!hub.has_subscribers("c"));
-        assert!(!frames(&connection).contains(&"secret".into()));
+    }
+
+    #[test]
+    fn who_wants_to_know_is_told_who_comes_and_goes() {
+        let hub = Hub::default();
+        let (watching, other) = (connection(&hub), connection(&hub));
+        for (connection, terms) in [(&watching, WATCHING), (&other, PLAIN)] {
+            let begun = hub.subscribe(connection, "c", terms).unwrap();
+            connection.go_live(&[begun], 0, |_| said("reply"));
+            hub.announce(connection, "c");
+        }
+        assert_eq!(hub.presence_stats("c"), (2, 2));
+        hub.unsubscribe(&other, "c");
+        assert_eq!(frames(&watching), ["reply", "join", "join", "leave"]);
+        assert_eq!(frames(&other), ["reply"]);
+        assert_eq!(hub.presence("c").into_keys().collect::<Vec<_>>(), [watching.client.to_string()]);
+        hub.announce(&other, "c");
+        hub.unregister(&watching);
+        assert_eq!((frames(&watching), hub.has_subscribers("c")), (vec![], false));
     }
 
     #[test]
@@ -307,12 +263,11 @@ mod tests {
         let hub = Hub::default();
         let (slow, quick) = (connection(&hub), connection(&hub));
         for connection in [&slow, &quick] {
-            hub.subscribe(connection, "c").unwrap();
-            connection.go_live(&["c".into()], 0, |_| "reply".into());
+            let begun = hub.subscribe(connection, "c", PLAIN).unwrap();
+            connection.go_live(&[begun], 0, |_| said("reply"));
         }
-        let frame = Utf8Bytes::from("x".repeat(1000));
         for seq in 1..=1100 {
-            hub.publish("c", seq, frame.clone());
+            hub.publish("c", seq, said(&"x".repeat(1000)));
             quick.take();
         }
         let (left, why) = slow.take();
@@ -324,15 +279,15 @@ mod tests {
     fn limits_hold_and_one_past_them_does_not() {
         let hub = Hub::default();
         let user = UserId::new();
-        let make = || Arc::new(Connection::new(user, SessionId::new()));
+        let make = || Arc::new(Connection::new(user, SessionId::new(), Encoding::Json, 0));
         let all: Vec<_> = (0..CONNECTIONS_PER_USER).map(|_| make()).collect();
         assert!(all.iter().all(|connection| hub.register(connection)));
         assert!(!hub.register(&make()));
         hub.unregister(&all[0]);
         assert!(hub.register(&make()));
         for n in 0..SUBSCRIPTIONS {
-            hub.subscribe(&all[1], &n.to_string()).unwrap();
+            hub.subscribe(&all[1], &n.to_string(), PLAIN).unwrap();
         }
-        assert_eq!(hub.subscribe(&all[1], "more"), Err(Refused::Limit));
+        assert_eq!(hub.subscribe(&all[1], "more", PLAIN).err(), Some(Refused::Limit));
     }
 }

@@ -1,10 +1,20 @@
-//! Live push: the Centrifugo client protocol v2 over WebSocket, on the same port.
+//! Live push: the Centrifugo client protocol v2, on the same port.
 //!
-//! [`hub`] fans out, [`publisher`] is its only caller for what was committed, [`protocol`] holds the
-//! frames, [`commands`] answers a client's commands, [`socket`] runs one connection.
+//! [`hub`] fans out to each [`connection`], [`publisher`] is its only caller for what was committed. [`protocol`] holds
+//! the messages, [`codes`] the numbers in them, [`encoding`] makes frames of them. [`connecting`], [`subscribing`] and
+//! [`commands`] answer a client, whose [`tokens`] say who it is; [`socket`] runs one WebSocket, [`listener`] a stream of
+//! server-sent events, each with a [`heartbeat`].
 
+pub mod codes;
 pub mod commands;
+pub mod connecting;
+pub mod connection;
+pub mod encoding;
+pub mod heartbeat;
 pub mod hub;
+pub mod listener;
 pub mod protocol;
 pub mod publisher;
 pub mod socket;
+pub mod subscribing;
+pub mod tokens;

@@ -1,239 +1,440 @@
-//! The frames of the Centrifugo client protocol v2, JSON. No I/O.
-//!
-//! A WebSocket message holds one or more JSON objects, separated by line breaks. Fields at their zero
-//! value are left out of replies.
+//! The messages of the Centrifugo client protocol v2. Each is one structure for both of its encodings, JSON and
+//! Protobuf (the numbers are those of the protocol's schema); [`super::encoding`] reads and writes them. What this
+//! server does not do (deltas, tag filters, maps) is left out: both encodings skip what they do not know.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::HashMap;
 
-use serde::{Deserialize, Serialize, de::IgnoredAny};
-use serde_json::json;
+use bytes::Bytes;
+use serde::{Deserialize, Serialize, Serializer};
+use serde_json::value::RawValue;
+
+use crate::time::Time;
 
 /// One object from the client.
-#[derive(Debug, Default, Deserialize)]
+#[derive(Clone, PartialEq, prost::Message, Deserialize)]
+#[serde(default)]
 pub struct Command {
-    #[serde(default)]
+    #[prost(uint32, tag = "1")]
     pub id: u32,
-    pub connect: Option<Connect>,
-    pub subscribe: Option<Subscribe>,
-    pub unsubscribe: Option<Unsubscribe>,
-    publish: Option<IgnoredAny>,
-    presence: Option<IgnoredAny>,
-    presence_stats: Option<IgnoredAny>,
-    history: Option<IgnoredAny>,
-    rpc: Option<IgnoredAny>,
-    send: Option<IgnoredAny>,
-    refresh: Option<IgnoredAny>,
-    sub_refresh: Option<IgnoredAny>,
+    #[prost(message, optional, tag = "4")]
+    connect: Option<ConnectRequest>,
+    #[prost(message, optional, tag = "5")]
+    subscribe: Option<SubscribeRequest>,
+    #[prost(message, optional, tag = "6")]
+    unsubscribe: Option<ChannelRequest>,
+    #[prost(message, optional, tag = "7")]
+    publish: Option<ChannelRequest>,
+    #[prost(message, optional, tag = "8")]
+    presence: Option<ChannelRequest>,
+    #[prost(message, optional, tag = "9")]
+    presence_stats: Option<ChannelRequest>,
+    #[prost(message, optional, tag = "10")]
+    history: Option<HistoryRequest>,
+    #[prost(message, optional, tag = "12")]
+    send: Option<Empty>,
+    #[prost(message, optional, tag = "13")]
+    rpc: Option<Empty>,
+    #[prost(message, optional, tag = "14")]
+    refresh: Option<RefreshRequest>,
+    #[prost(message, optional, tag = "15")]
+    sub_refresh: Option<SubRefreshRequest>,
 }
 
-#[derive(Debug, Default, Deserialize)]
-pub struct Connect {
-    #[serde(default)]
+#[derive(Clone, PartialEq, prost::Message, Deserialize)]
+#[serde(default)]
+pub struct ConnectRequest {
+    #[prost(string, tag = "1")]
     pub token: String,
-    /// Of the raw client: a token for each channel.
-    #[serde(default)]
-    pub subs: HashMap<String, Token>,
+    /// Of one's own server-side subscriptions to be recovered; the raw client puts its tokens in here.
+    #[prost(map = "string, message", tag = "3")]
+    pub subs: HashMap<String, SubscribeRequest>,
 }
 
-#[derive(Debug, Default, Deserialize)]
-pub struct Token {
-    #[serde(default)]
-    pub token: String,
-}
-
-#[derive(Debug, Default, Deserialize)]
-pub struct Subscribe {
-    #[serde(default)]
+#[derive(Clone, PartialEq, prost::Message, Deserialize)]
+#[serde(default)]
+pub struct SubscribeRequest {
+    #[prost(string, tag = "1")]
     pub channel: String,
-    #[serde(default)]
+    #[prost(string, tag = "2")]
     pub token: String,
+    #[prost(bool, tag = "3")]
+    pub recover: bool,
+    #[prost(string, tag = "6")]
+    pub epoch: String,
+    #[prost(uint64, tag = "7")]
+    pub offset: u64,
+    #[prost(bool, tag = "11")]
+    pub join_leave: bool,
+    #[prost(int64, tag = "14")]
+    pub flag: i64,
+    /// 0 is a stream, the only kind there is here.
+    #[prost(int32, tag = "15")]
+    pub r#type: i32,
 }
 
-#[derive(Debug, Default, Deserialize)]
-pub struct Unsubscribe {
-    #[serde(default)]
+impl SubscribeRequest {
+    /// Whether the client would rather be refused than miss something.
+    pub fn rejects_unrecovered(&self) -> bool {
+        self.flag & 2 != 0
+    }
+}
+
+/// A request that says no more than which channel.
+#[derive(Clone, PartialEq, prost::Message, Deserialize)]
+#[serde(default)]
+pub struct ChannelRequest {
+    #[prost(string, tag = "1")]
     pub channel: String,
 }
 
-/// What a command asks for, in the order in which the real server looks.
+#[derive(Clone, PartialEq, prost::Message, Deserialize)]
+#[serde(default)]
+pub struct HistoryRequest {
+    #[prost(string, tag = "1")]
+    pub channel: String,
+    #[prost(int32, tag = "7")]
+    pub limit: i32,
+    #[prost(message, optional, tag = "8")]
+    pub since: Option<Position>,
+    #[prost(bool, tag = "9")]
+    pub reverse: bool,
+}
+
+/// A place in a stream.
+#[derive(Clone, PartialEq, prost::Message, Deserialize)]
+#[serde(default)]
+pub struct Position {
+    #[prost(uint64, tag = "1")]
+    pub offset: u64,
+    #[prost(string, tag = "2")]
+    pub epoch: String,
+}
+
+#[derive(Clone, PartialEq, prost::Message, Deserialize)]
+#[serde(default)]
+pub struct RefreshRequest {
+    #[prost(string, tag = "1")]
+    pub token: String,
+}
+
+#[derive(Clone, PartialEq, prost::Message, Deserialize)]
+#[serde(default)]
+pub struct SubRefreshRequest {
+    #[prost(string, tag = "1")]
+    pub channel: String,
+    #[prost(string, tag = "2")]
+    pub token: String,
+}
+
+/// What a command asks for.
 #[derive(Debug)]
 pub enum Request {
-    Connect(Connect),
-    Subscribe(Subscribe),
-    Unsubscribe(Unsubscribe),
-    /// A feature that is switched off: error 108.
-    Unavailable,
-    /// Not allowed to any client: error 103.
+    Connect(ConnectRequest),
+    Subscribe(SubscribeRequest),
+    Unsubscribe(ChannelRequest),
     Publish,
-    /// Not supported: the connection ends with 3508.
+    Presence(ChannelRequest),
+    PresenceStats(ChannelRequest),
+    History(HistoryRequest),
+    Rpc,
     Send,
-    /// `{}`
+    Refresh(RefreshRequest),
+    SubRefresh(SubRefreshRequest),
+    /// The answer to a ping: `{}`.
     Pong,
 }
 
 impl Command {
-    /// `{}`, the answer to a ping.
-    pub fn is_pong(&self) -> bool {
-        self.id == 0 && self.connect.is_none() && self.send.is_none()
-    }
-
-    /// None for an object that asks for nothing.
+    /// Looks in the order of the real server; `None` for an object that asks for nothing.
     pub fn request(self) -> Option<Request> {
         if let Some(connect) = self.connect {
             return Some(Request::Connect(connect));
         }
-        if self.is_pong() {
+        if self.id == 0 && self.send.is_none() {
             return Some(Request::Pong);
         }
-        if let Some(subscribe) = self.subscribe {
-            Some(Request::Subscribe(subscribe))
-        } else if let Some(unsubscribe) = self.unsubscribe {
-            Some(Request::Unsubscribe(unsubscribe))
-        } else if self.publish.is_some() {
-            Some(Request::Publish)
-        } else if self.send.is_some() {
-            Some(Request::Send)
-        } else {
-            let others = [&self.presence, &self.presence_stats, &self.history, &self.rpc, &self.refresh, &self.sub_refresh];
-            others.iter().any(|other| other.is_some()).then_some(Request::Unavailable)
-        }
+        None.or(self.subscribe.map(Request::Subscribe))
+            .or(self.unsubscribe.map(Request::Unsubscribe))
+            .or(self.publish.map(|_| Request::Publish))
+            .or(self.presence.map(Request::Presence))
+            .or(self.presence_stats.map(Request::PresenceStats))
+            .or(self.history.map(Request::History))
+            .or(self.rpc.map(|_| Request::Rpc))
+            .or(self.send.map(|_| Request::Send))
+            .or(self.refresh.map(Request::Refresh))
+            .or(self.sub_refresh.map(Request::SubRefresh))
     }
 }
 
-/// The commands of one WebSocket message. None when one is not a JSON object of the protocol, or there is none.
-pub fn parse(frame: &str) -> Option<Vec<Command>> {
-    let frame = frame.strip_suffix('\n').unwrap_or(frame);
-    frame.split('\n').map(|line| serde_json::from_str(line).ok()).collect()
+/// One object to the client: the answer to a command under its `id`, a push (`id` 0), or a ping (nothing at all).
+#[derive(Clone, PartialEq, prost::Message, Serialize)]
+pub struct Reply {
+    #[prost(uint32, tag = "1")]
+    #[serde(skip_serializing_if = "is_default")]
+    pub id: u32,
+    #[prost(oneof = "Answer", tags = "2, 4, 5, 6, 9, 10, 11, 14, 15")]
+    #[serde(flatten)]
+    pub body: Option<Answer>,
+}
+
+#[derive(Clone, PartialEq, prost::Oneof, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Answer {
+    #[prost(message, tag = "2")]
+    Error(ReplyError),
+    #[prost(message, tag = "4")]
+    Push(Push),
+    #[prost(message, tag = "5")]
+    Connect(ConnectResult),
+    #[prost(message, tag = "6")]
+    Subscribe(SubscribeResult),
+    #[prost(message, tag = "7")]
+    Unsubscribe(Empty),
+    #[prost(message, tag = "9")]
+    Presence(PresenceResult),
+    #[prost(message, tag = "10")]
+    PresenceStats(PresenceStatsResult),
+    #[prost(message, tag = "11")]
+    History(HistoryResult),
+    #[prost(message, tag = "14")]
+    Refresh(RefreshResult),
+    #[prost(message, tag = "15")]
+    SubRefresh(Expiry),
+}
+
+impl Reply {
+    /// Nothing in it.
+    pub const PING: Reply = Reply { id: 0, body: None };
+
+    pub fn new(id: u32, body: Answer) -> Reply {
+        Reply { id, body: Some(body) }
+    }
+
+    pub fn push(channel: &str, body: PushBody) -> Reply {
+        Reply::new(0, Answer::Push(Push { channel: channel.to_owned(), body: Some(body) }))
+    }
+
+    /// A publication of a JSON body (without line breaks, as serde_json writes it).
+    pub fn publication(channel: &str, offset: i64, body: impl Into<Bytes>) -> Reply {
+        Reply::push(channel, PushBody::Pub(Publication { data: body.into(), offset: offset as u64 }))
+    }
+}
+
+#[derive(Clone, PartialEq, prost::Message, Serialize)]
+pub struct ConnectResult {
+    #[prost(string, tag = "1")]
+    pub client: String,
+    #[prost(string, tag = "2")]
+    pub version: String,
+    #[prost(bool, tag = "3")]
+    #[serde(skip_serializing_if = "is_default")]
+    pub expires: bool,
+    #[prost(uint32, tag = "4")]
+    #[serde(skip_serializing_if = "is_default")]
+    pub ttl: u32,
+    #[prost(map = "string, message", tag = "6")]
+    #[serde(skip_serializing_if = "HashMap::is_empty")]
+    pub subs: HashMap<String, SubscribeResult>,
+    /// Seconds between pings.
+    #[prost(uint32, tag = "7")]
+    #[serde(skip_serializing_if = "is_default")]
+    pub ping: u32,
+    #[prost(bool, tag = "8")]
+    #[serde(skip_serializing_if = "is_default")]
+    pub pong: bool,
+}
+
+#[derive(Clone, PartialEq, prost::Message, Serialize)]
+pub struct SubscribeResult {
+    #[prost(bool, tag = "1")]
+    #[serde(skip_serializing_if = "is_default")]
+    pub expires: bool,
+    #[prost(uint32, tag = "2")]
+    #[serde(skip_serializing_if = "is_default")]
+    pub ttl: u32,
+    #[prost(bool, tag = "3")]
+    #[serde(skip_serializing_if = "is_default")]
+    pub recoverable: bool,
+    #[prost(string, tag = "6")]
+    #[serde(skip_serializing_if = "is_default")]
+    pub epoch: String,
+    #[prost(message, repeated, tag = "7")]
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub publications: Vec<Publication>,
+    #[prost(bool, tag = "8")]
+    #[serde(skip_serializing_if = "is_default")]
+    pub recovered: bool,
+    /// With `publications` the requested one, otherwise the log's newest.
+    #[prost(uint64, tag = "9")]
+    #[serde(skip_serializing_if = "is_default")]
+    pub offset: u64,
+    #[prost(bool, tag = "10")]
+    #[serde(skip_serializing_if = "is_default")]
+    pub positioned: bool,
+    #[prost(bool, tag = "12")]
+    #[serde(skip_serializing_if = "is_default")]
+    pub was_recovering: bool,
+}
+
+#[derive(Clone, PartialEq, prost::Message, Serialize)]
+pub struct Publication {
+    #[prost(bytes = "bytes", tag = "4")]
+    #[serde(serialize_with = "raw_json")]
+    pub data: Bytes,
+    #[prost(uint64, tag = "6")]
+    #[serde(skip_serializing_if = "is_default")]
+    pub offset: u64,
+}
+
+/// Of a connection; as it stands in presence, joins and leaves.
+#[derive(Clone, PartialEq, prost::Message, Serialize)]
+pub struct ClientInfo {
+    #[prost(string, tag = "1")]
+    pub user: String,
+    #[prost(string, tag = "2")]
+    pub client: String,
+}
+
+#[derive(Clone, PartialEq, prost::Message, Serialize)]
+pub struct PresenceResult {
+    #[prost(map = "string, message", tag = "1")]
+    pub presence: HashMap<String, ClientInfo>,
+}
+
+#[derive(Clone, PartialEq, prost::Message, Serialize)]
+pub struct PresenceStatsResult {
+    #[prost(uint32, tag = "1")]
+    pub num_clients: u32,
+    #[prost(uint32, tag = "2")]
+    pub num_users: u32,
+}
+
+#[derive(Clone, PartialEq, prost::Message, Serialize)]
+pub struct HistoryResult {
+    #[prost(message, repeated, tag = "1")]
+    pub publications: Vec<Publication>,
+    #[prost(string, tag = "2")]
+    pub epoch: String,
+    #[prost(uint64, tag = "3")]
+    pub offset: u64,
+}
+
+#[derive(Clone, PartialEq, prost::Message, Serialize)]
+pub struct RefreshResult {
+    #[prost(string, tag = "1")]
+    pub client: String,
+    #[prost(string, tag = "2")]
+    pub version: String,
+    #[prost(bool, tag = "3")]
+    #[serde(skip_serializing_if = "is_default")]
+    pub expires: bool,
+    #[prost(uint32, tag = "4")]
+    #[serde(skip_serializing_if = "is_default")]
+    pub ttl: u32,
+}
+
+/// Until when a token is good.
+#[derive(Clone, Copy, PartialEq, Eq, prost::Message, Serialize)]
+pub struct Expiry {
+    #[prost(bool, tag = "1")]
+    #[serde(skip_serializing_if = "is_default")]
+    pub expires: bool,
+    /// Seconds.
+    #[prost(uint32, tag = "2")]
+    #[serde(skip_serializing_if = "is_default")]
+    pub ttl: u32,
+}
+
+impl Expiry {
+    /// Of a token that ends at that time, in Unix seconds.
+    pub fn at(end: i64) -> Expiry {
+        let left = end - Time::now().unix_seconds();
+        Expiry { expires: true, ttl: left.clamp(1, u32::MAX.into()) as u32 }
+    }
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, prost::Message, Serialize, Deserialize)]
+pub struct Empty {}
+
+/// What a client is told without having asked.
+#[derive(Clone, PartialEq, prost::Message, Serialize)]
+pub struct Push {
+    #[prost(string, tag = "2")]
+    #[serde(skip_serializing_if = "is_default")]
+    pub channel: String,
+    #[prost(oneof = "PushBody", tags = "4, 5, 6, 7, 9, 10, 11")]
+    #[serde(flatten)]
+    pub body: Option<PushBody>,
+}
+
+#[derive(Clone, PartialEq, prost::Oneof, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum PushBody {
+    #[prost(message, tag = "4")]
+    Pub(Publication),
+    #[prost(message, tag = "5")]
+    Join(Presence),
+    #[prost(message, tag = "6")]
+    Leave(Presence),
+    #[prost(message, tag = "7")]
+    Unsubscribe(Ended),
+    /// A server-side subscription begins.
+    #[prost(message, tag = "9")]
+    Subscribe(Subscribed),
+    /// To clients that only listen, in place of the reply to `connect`.
+    #[prost(message, tag = "10")]
+    Connect(ConnectResult),
+    /// To clients that only listen, before the close.
+    #[prost(message, tag = "11")]
+    Disconnect(Ended),
+}
+
+#[derive(Clone, PartialEq, prost::Message, Serialize)]
+pub struct Presence {
+    #[prost(message, required, tag = "1")]
+    pub info: ClientInfo,
+}
+
+#[derive(Clone, PartialEq, prost::Message, Serialize)]
+pub struct Subscribed {
+    #[prost(bool, tag = "1")]
+    pub recoverable: bool,
+    #[prost(string, tag = "4")]
+    pub epoch: String,
+    #[prost(uint64, tag = "5")]
+    pub offset: u64,
+    #[prost(bool, tag = "6")]
+    pub positioned: bool,
+}
+
+/// The end of a subscription (here the code is field 2) or of a connection.
+#[derive(Clone, PartialEq, prost::Message, Serialize)]
+pub struct Ended {
+    #[prost(uint32, tag = "2")]
+    pub code: u32,
+    #[prost(string, tag = "3")]
+    pub reason: String,
 }
 
 /// An error in a reply: the connection goes on.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, PartialEq, Eq, prost::Message, Serialize)]
 pub struct ReplyError {
-    pub code: u16,
-    pub message: &'static str,
-    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    #[prost(uint32, tag = "1")]
+    pub code: u32,
+    #[prost(string, tag = "2")]
+    pub message: String,
+    /// The client may try again by itself.
+    #[prost(bool, tag = "3")]
+    #[serde(skip_serializing_if = "is_default")]
     pub temporary: bool,
 }
 
-impl ReplyError {
-    const fn new(code: u16, message: &'static str) -> Self {
-        ReplyError { code, message, temporary: false }
-    }
-    pub const INTERNAL: Self = ReplyError { temporary: true, ..Self::new(100, "internal server error") };
-    pub const PERMISSION_DENIED: Self = Self::new(103, "permission denied");
-    pub const ALREADY_SUBSCRIBED: Self = Self::new(105, "already subscribed");
-    pub const LIMIT_EXCEEDED: Self = Self::new(106, "limit exceeded");
-    pub const BAD_REQUEST: Self = Self::new(107, "bad request");
-    pub const NOT_AVAILABLE: Self = Self::new(108, "not available");
-    pub const TOKEN_EXPIRED: Self = Self::new(109, "token expired");
+fn is_default<T: Default + PartialEq>(value: &T) -> bool {
+    *value == T::default()
 }
 
-/// The end of a connection: the code and reason of the close frame. Clients come back unless the code
-/// is 3500 to 3999; the reason is never empty, or they would all the same.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Disconnect {
-    pub code: u16,
-    pub reason: &'static str,
-}
-
-impl Disconnect {
-    const fn new(code: u16, reason: &'static str) -> Self {
-        Disconnect { code, reason }
-    }
-    pub const SHUTDOWN: Self = Self::new(3001, "shutdown");
-    pub const INTERNAL: Self = Self::new(3004, "internal server error");
-    pub const SLOW: Self = Self::new(3008, "slow");
-    pub const NO_PONG: Self = Self::new(3012, "no pong");
-    pub const INVALID_TOKEN: Self = Self::new(3500, "invalid token");
-    pub const BAD_REQUEST: Self = Self::new(3501, "bad request");
-    pub const STALE: Self = Self::new(3502, "stale");
-    pub const FORCED: Self = Self::new(3503, "force disconnect");
-    pub const CONNECTION_LIMIT: Self = Self::new(3504, "connection limit");
-    pub const CHANNEL_LIMIT: Self = Self::new(3505, "channel limit");
-    pub const INAPPROPRIATE_PROTOCOL: Self = Self::new(3506, "inappropriate protocol");
-    pub const NOT_AVAILABLE: Self = Self::new(3508, "not available");
-}
-
-/// `unsubscribe` pushed because a right was lost; the client does not come back to the channel by itself.
-const UNSUBSCRIBED_BY_SERVER: u16 = 2000;
-
-/// The server's ping.
-pub const PING: &str = "{}";
-
-#[derive(Serialize)]
-struct ConnectResult<'a> {
-    client: String,
-    version: &'static str,
-    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
-    subs: BTreeMap<&'a str, serde_json::Value>,
-    ping: u64,
-    #[serde(skip_serializing_if = "std::ops::Not::not")]
-    pong: bool,
-}
-
-/// The reply to `connect`; without an `id` to the raw client, which sent none.
-pub fn connected<'a>(id: u32, client: uuid::Uuid, subs: impl Iterator<Item = &'a str>, ping: u64, pong: bool) -> String {
-    let subs = subs.map(|channel| (channel, json!({}))).collect();
-    let result = ConnectResult { client: client.to_string(), version: env!("CARGO_PKG_VERSION"), subs, ping, pong };
-    reply(id, "connect", &result)
-}
-
-/// A reply under the same key as the command.
-pub fn reply(id: u32, key: &str, result: &impl Serialize) -> String {
-    let result = serde_json::to_string(result).expect("results are plain data");
-    match id {
-        0 => format!(r#"{{"{key}":{result}}}"#),
-        id => format!(r#"{{"id":{id},"{key}":{result}}}"#),
-    }
-}
-
-pub fn error(id: u32, error: ReplyError) -> String {
-    reply(id, "error", &error)
-}
-
-/// A publication of a JSON body (without line breaks, as serde_json writes it).
-pub fn publication(channel: &str, offset: i64, body: &str) -> String {
-    format!(r#"{{"push":{{"channel":"{channel}","pub":{{"data":{body},"offset":{offset}}}}}}}"#)
-}
-
-pub fn unsubscribed(channel: &str) -> String {
-    format!(
-        r#"{{"push":{{"channel":"{channel}","unsubscribe":{{"code":{UNSUBSCRIBED_BY_SERVER},"reason":"server unsubscribe"}}}}}}"#
-    )
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use proptest::prelude::*;
-
-    #[test]
-    fn commands_come_several_in_a_frame() {
-        let commands = parse(
-            "{\"id\":1,\"connect\":{\"token\":\"t\",\"new\":1}}\n{\"id\":2,\"subscribe\":{\"channel\":\"c\",\"flag\":1}}\n",
-        )
-        .unwrap();
-        assert_eq!(commands.len(), 2);
-        assert!(matches!(&commands[0].connect, Some(connect) if connect.token == "t"));
-        assert!(parse("").is_none());
-        assert!(parse("{}\n\n{}").is_none());
-        assert!(parse("[]x").is_none());
-        assert!(matches!(parse("{}").unwrap().remove(0).request(), Some(Request::Pong)));
-        assert!(parse("{\"id\":3}").unwrap().remove(0).request().is_none());
-    }
-
-    #[test]
-    fn zero_values_are_left_out() {
-        assert_eq!(reply(5, "unsubscribe", &json!({})), r#"{"id":5,"unsubscribe":{}}"#);
-        assert_eq!(error(5, ReplyError::PERMISSION_DENIED), r#"{"id":5,"error":{"code":103,"message":"permission denied"}}"#);
-        let raw = connected(0, uuid::Uuid::nil(), std::iter::empty(), 25, false);
-        assert!(raw.starts_with(r#"{"connect":{"client":"0000"#) && !raw.contains("pong") && !raw.contains("subs"), "{raw}");
-    }
-
-    proptest! {
-        #[test]
-        fn no_frame_makes_the_parser_panic(frame in ".*") {
-            _ = parse(&frame).map(|commands| commands.into_iter().map(Command::request).count());
-        }
-    }
+/// Bytes that are JSON already.
+fn raw_json<S: Serializer>(data: &Bytes, serializer: S) -> Result<S::Ok, S::Error> {
+    let raw: &RawValue = serde_json::from_slice(data).map_err(serde::ser::Error::custom)?;
+    raw.serialize(serializer)
 }

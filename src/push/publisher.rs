@@ -12,12 +12,14 @@ use std::{
 use rusqlite::Connection as Sqlite;
 
 use super::{
-    hub::{Connection, Hub},
-    protocol::{self, Disconnect},
+    codes::{Disconnect, Unsubscribe},
+    connection::Connection,
+    hub::Hub,
+    protocol::Reply,
 };
 use crate::{
-    db::Db,
-    domain::{events, fan_out::FanOut, sessions, streams},
+    db::{Db, log},
+    domain::{fan_out::FanOut, sessions, streams},
     error::{Error, Result},
     event::{Effect, Event},
 };
@@ -50,7 +52,7 @@ impl Waiting {
     /// Runs until the [`Publisher`] is dropped and all it sent is published.
     pub fn start(self, folder: &Path, hub: Arc<Hub>) -> Result<Mutex<Option<JoinHandle<()>>>> {
         let conn = Db::reader(folder)?;
-        let epoch = events::epoch(&conn)?;
+        let epoch = log::epoch(&conn)?;
         let thread = Thread { conn, epoch, hub };
         let run = move || {
             let panicked = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
@@ -107,7 +109,7 @@ impl Thread {
 
     fn event(&self, event: &Event, fan_out: &mut FanOut) -> Result<()> {
         let publish = |stream: &str, body: String| {
-            self.hub.publish(stream, event.seq, protocol::publication(stream, event.seq, &body).into());
+            self.hub.publish(stream, event.seq, Reply::publication(stream, event.seq, body));
         };
         fan_out.publications(event, |stream| self.hub.has_subscribers(stream), publish)
     }
@@ -129,7 +131,7 @@ impl Thread {
         }
         for channel in connection.channels() {
             if streams::audible(&self.conn, connection.user, &channel)?.is_none() {
-                self.hub.revoke(connection, &channel);
+                self.hub.revoke(connection, &channel, Unsubscribe::BY_SERVER);
             }
         }
         Ok(())

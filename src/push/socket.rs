@@ -12,32 +12,81 @@ use tokio::time::{Instant, sleep_until, timeout};
 use tokio_tungstenite::{
     WebSocketStream,
     tungstenite::{
-        Error as WsError, Message,
+        Error as WsError, Message, Utf8Bytes,
         handshake::derive_accept_key,
         protocol::{CloseFrame, Role, WebSocketConfig},
     },
 };
 
 use super::{
-    commands::{self, Connected},
-    hub::Connection,
-    protocol::{self, Disconnect},
+    codes::{Disconnect, Failure, Fault},
+    commands,
+    connecting::{self, Welcome},
+    connection::Connection,
+    encoding::{self, Encoding},
+    heartbeat::Heartbeat,
+    protocol::{Answer, Command, ConnectRequest, PushBody, Reply, Request as Asked},
 };
-use crate::{app::App, domain::sessions};
+use crate::app::App;
 
-const PING_EVERY: Duration = Duration::from_secs(25);
-const PONG_WITHIN: Duration = Duration::from_secs(8);
 /// Until the first command.
 const STALE_AFTER: Duration = Duration::from_secs(10);
 /// For the peer to take what is sent, or to answer a close.
-const WRITE_WITHIN: Duration = Duration::from_secs(10);
+pub const WRITE_WITHIN: Duration = Duration::from_secs(10);
 const CLOSE_WITHIN: Duration = Duration::from_secs(5);
 const FRAME_MAX: usize = 64 << 10;
 
-/// `GET /connection/websocket` (RFC 6455). Compression is not taken up; of the subprotocols only
-/// `centrifuge-json`.
+/// `GET /connection/websocket` (RFC 6455): JSON, or Protobuf by the subprotocol `centrifuge-protobuf` or
+/// `?format=protobuf`. Compression is not taken up. With `?cf_ws_frame_ping_pong=true` pings are those of WebSocket.
 #[handler]
 pub fn websocket(req: &Request, app: Data<&App>) -> Response {
+    let protocols = req.header(header::SEC_WEBSOCKET_PROTOCOL).unwrap_or_default();
+    let offered = |name: &str| protocols.split(',').any(|protocol| protocol.trim() == name);
+    let (json, protobuf) = (offered("centrifuge-json"), offered("centrifuge-protobuf"));
+    let asked = |name: &str, value: &str| query(req, name).is_some_and(|found| found == value);
+    let by_query = asked("format", "protobuf") || asked("cf_protocol", "protobuf");
+    let encoding = if !json && (protobuf || by_query) { Encoding::Protobuf } else { Encoding::Json };
+    let chosen = if json { Some("centrifuge-json") } else { protobuf.then_some("centrifuge-protobuf") };
+    let pings = if asked("cf_ws_frame_ping_pong", "true") { Pings::Frames } else { Pings::Messages };
+    upgrade(req, app.0, chosen, Manner { encoding, pings, first: None })
+}
+
+/// `GET /connection/uni_websocket`: for clients that only listen. Their one message is what goes inside `connect`;
+/// it may also stand in `?cf_connect=`.
+#[handler]
+pub fn uni_websocket(req: &Request, app: Data<&App>) -> Response {
+    let first = match query(req, "cf_connect").map(|text| encoding::connect_request(&text)).transpose() {
+        Ok(first) => first,
+        Err(_) => return "cf_connect is no connect request".with_status(StatusCode::BAD_REQUEST).into_response(),
+    };
+    upgrade(req, app.0, None, Manner { encoding: Encoding::Listener, pings: Pings::Both, first })
+}
+
+/// The value of a parameter in the request's address.
+pub fn query(req: &Request, name: &str) -> Option<String> {
+    let pairs = url::form_urlencoded::parse(req.uri().query().unwrap_or_default().as_bytes());
+    pairs.into_owned().find_map(|(key, value)| (key == name).then_some(value))
+}
+
+/// How a client is spoken with.
+struct Manner {
+    encoding: Encoding,
+    pings: Pings,
+    /// What it asked for in the address already.
+    first: Option<ConnectRequest>,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Pings {
+    /// Of the protocol: `{}`, answered alike.
+    Messages,
+    /// Of WebSocket.
+    Frames,
+    /// For clients that never answer `{}`, though they may wait for one: their WebSocket library answers.
+    Both,
+}
+
+fn upgrade(req: &Request, app: &App, protocol: Option<&'static str>, manner: Manner) -> Response {
     let refuse = |status: StatusCode, why: &'static str| why.with_status(status).into_response();
     let has =
         |name: header::HeaderName, value: &str| req.header(name).is_some_and(|header| header.to_lowercase().contains(value));
@@ -52,13 +101,9 @@ pub fn websocket(req: &Request, app: Data<&App>) -> Response {
     if !app.origins.allow(req) {
         return refuse(StatusCode::FORBIDDEN, "this origin is not allowed");
     }
-    let query = req.uri().query().unwrap_or_default();
-    let protocols = req.header(header::SEC_WEBSOCKET_PROTOCOL).unwrap_or_default();
-    let wants_json = protocols.split(',').any(|protocol| protocol.trim() == "centrifuge-json");
-    let wants_protobuf = !wants_json && (protocols.contains("centrifuge-protobuf") || query.contains("protobuf"));
     let accept = derive_accept_key(key.as_bytes());
     let Ok(upgrade) = req.take_upgrade() else { return refuse(StatusCode::BAD_REQUEST, "this is a WebSocket") };
-    let app = app.0.clone();
+    let app = app.clone();
     tokio::spawn(async move {
         // Held until the socket is closed: the end of the server waits for it.
         let Some(_open) = app.open_socket() else { return };
@@ -70,18 +115,15 @@ pub fn websocket(req: &Request, app: Data<&App>) -> Response {
             .max_message_size(Some(FRAME_MAX))
             .max_frame_size(Some(FRAME_MAX));
         let stream = WebSocketStream::from_raw_socket(io, Role::Server, Some(config)).await;
-        let mut socket =
-            Socket { app, stream, connection: None, raw: false, awaits_pong: false, timer: Instant::now() + STALE_AFTER };
-        let end = if wants_protobuf { Err(End::Close(Disconnect::INAPPROPRIATE_PROTOCOL)) } else { socket.run().await };
-        socket.finish(end).await;
+        Socket { app, stream, encoding: manner.encoding, pings: manner.pings, connected: None }.live(manner.first).await;
     });
     let mut response = Response::builder()
         .status(StatusCode::SWITCHING_PROTOCOLS)
         .header(header::CONNECTION, "upgrade")
         .header(header::UPGRADE, "websocket")
         .header(header::SEC_WEBSOCKET_ACCEPT, accept);
-    if wants_json {
-        response = response.header(header::SEC_WEBSOCKET_PROTOCOL, "centrifuge-json");
+    if let Some(protocol) = protocol {
+        response = response.header(header::SEC_WEBSOCKET_PROTOCOL, protocol);
     }
     response.finish()
 }
@@ -105,27 +147,40 @@ impl From<Disconnect> for End {
 struct Socket {
     app: App,
     stream: WebSocketStream<poem::Upgraded>,
-    connection: Option<Arc<Connection>>,
-    raw: bool,
-    awaits_pong: bool,
-    /// The connection's one timer: for the first command, the next ping, or the pong.
-    timer: Instant,
+    encoding: Encoding,
+    pings: Pings,
+    /// From the accepted connect on.
+    connected: Option<(Arc<Connection>, Heartbeat)>,
 }
 
 impl Socket {
+    async fn live(mut self, first: Option<ConnectRequest>) {
+        let end = match first {
+            Some(request) => self.connect(0, request).await,
+            None => Ok(()),
+        };
+        let end = match end {
+            Ok(()) => self.run().await,
+            end => end,
+        };
+        self.finish(end).await;
+    }
+
     async fn run(&mut self) -> Result<(), End> {
         let mut closing = self.app.closing_sockets();
+        let stale = Instant::now() + STALE_AFTER;
         loop {
             let queued = async {
-                match &self.connection {
-                    Some(connection) => connection.wake.notified().await,
+                match &self.connected {
+                    Some((connection, _)) => connection.wake.notified().await,
                     None => std::future::pending().await,
                 }
             };
+            let next = self.connected.as_ref().map_or(stale, |(_, heartbeat)| heartbeat.next);
             tokio::select! {
                 message = self.stream.next() => self.received(message).await?,
                 () = queued => self.send_queued().await?,
-                () = sleep_until(self.timer) => self.timed_out().await?,
+                () = sleep_until(next) => self.timed_out().await?,
                 () = async { _ = closing.wait_for(|closing| *closing).await } => {
                     self.send_queued().await?;
                     return Err(Disconnect::SHUTDOWN.into());
@@ -136,11 +191,17 @@ impl Socket {
 
     async fn received(&mut self, message: Option<Result<Message, WsError>>) -> Result<(), End> {
         match message {
-            Some(Ok(Message::Text(text))) => self.commands(&text).await,
-            Some(Ok(Message::Binary(_))) => Err(Disconnect::BAD_REQUEST.into()),
+            Some(Ok(Message::Text(text))) if self.encoding == Encoding::Json => {
+                self.commands(encoding::json_commands(&text)).await
+            }
+            Some(Ok(Message::Binary(bytes))) if self.encoding == Encoding::Protobuf => {
+                self.commands(encoding::protobuf_commands(bytes)).await
+            }
+            Some(Ok(Message::Text(text))) if self.encoding == Encoding::Listener => self.heard(&text).await,
+            Some(Ok(Message::Text(_) | Message::Binary(_))) => Err(Disconnect::BAD_REQUEST.into()),
             Some(Ok(Message::Pong(_))) => {
-                if self.raw {
-                    self.pong();
+                if let Some((_, heartbeat)) = self.connected.as_mut().filter(|_| self.pings != Pings::Messages) {
+                    heartbeat.pong();
                 }
                 Ok(())
             }
@@ -155,60 +216,71 @@ impl Socket {
         }
     }
 
-    async fn commands(&mut self, text: &str) -> Result<(), End> {
-        for command in protocol::parse(text).ok_or(Disconnect::BAD_REQUEST)? {
-            match &self.connection {
-                None => self.connect(command).await?,
-                Some(_) if command.is_pong() => {
-                    // One for each ping; the raw client owes none, and may send some.
-                    if !self.awaits_pong && !self.raw {
+    async fn commands(&mut self, commands: impl Iterator<Item = Result<Command, encoding::Unreadable>>) -> Result<(), End> {
+        for command in commands {
+            let command = command.map_err(|_| Disconnect::BAD_REQUEST)?;
+            let id = command.id;
+            match (command.request().ok_or(Disconnect::BAD_REQUEST)?, &mut self.connected) {
+                (Asked::Connect(request), None) => self.connect(id, request).await?,
+                (Asked::Pong, Some((_, heartbeat))) => {
+                    // One for each ping; who answers WebSocket's owes none, and may send some.
+                    if self.pings != Pings::Both && !heartbeat.pong() {
                         return Err(Disconnect::BAD_REQUEST.into());
                     }
-                    self.pong();
                 }
-                Some(connection) => commands::handle(&self.app, connection, command)?,
+                (request, Some((connection, _))) => commands::handle(&self.app, connection, id, request)?,
+                (_, None) => return Err(Disconnect::BAD_REQUEST.into()),
             }
         }
         self.send_queued().await
     }
 
-    fn pong(&mut self) {
-        if std::mem::take(&mut self.awaits_pong) {
-            self.timer = Instant::now() + PING_EVERY;
+    /// A listener says one thing; the rest is not looked at.
+    async fn heard(&mut self, text: &Utf8Bytes) -> Result<(), End> {
+        if self.connected.is_none() {
+            let request = encoding::connect_request(text).map_err(|_| Disconnect::BAD_REQUEST)?;
+            self.connect(0, request).await?;
         }
+        self.send_queued().await
     }
 
-    async fn connect(&mut self, command: protocol::Command) -> Result<(), End> {
-        match commands::connect(&self.app, command, PING_EVERY.as_secs())? {
-            Connected::Yes { connection, raw } => {
-                // Spread over the half interval, so that a thousand that came at once are not pinged at once.
-                let jitter = u64::from(connection.client.as_bytes()[0]) * PING_EVERY.as_millis() as u64 / 512;
-                self.timer = Instant::now() + PING_EVERY / 2 + Duration::from_millis(jitter);
-                self.raw = raw;
-                self.connection = Some(connection);
+    async fn connect(&mut self, id: u32, request: ConnectRequest) -> Result<(), End> {
+        if id == 0 {
+            // The client of the specification's "Events" section, which numbers nothing.
+            self.pings = Pings::Both;
+        }
+        let welcome =
+            Welcome { encoding: self.encoding, id, pings: self.pings != Pings::Frames, pongs: self.pings == Pings::Messages };
+        match connecting::connect(&self.app, request, welcome) {
+            Ok(connection) => {
+                let heartbeat = Heartbeat::new(&connection, self.app.ping_every);
+                self.connected = Some((connection, heartbeat));
                 Ok(())
             }
-            Connected::No(reply) => {
-                self.send(Message::text(reply)).await?;
+            Err(Fault::Reply(failure)) if self.encoding == Encoding::Listener => Err(for_listener(failure).into()),
+            Err(Fault::Reply(failure)) => {
+                self.send(self.encoding.frame(Reply::new(id, Answer::Error(failure.into())))).await?;
                 // The client acts on the error and closes; what else it sends is not looked at.
                 _ = timeout(CLOSE_WITHIN, self.drain()).await;
                 Err(End::Gone)
             }
+            Err(Fault::Close(why)) => Err(why.into()),
         }
     }
 
     /// Sends all that is ready with one flush, until nothing is; ends when the connection is to end.
     async fn send_queued(&mut self) -> Result<(), End> {
-        let Some(connection) = self.connection.clone() else { return Ok(()) };
+        let Some((connection, _)) = &self.connected else { return Ok(()) };
         loop {
             let (frames, disconnect) = connection.take();
             if frames.is_empty() {
                 return disconnect.map_or(Ok(()), |why| Err(why.into()));
             }
-            let stream = &mut self.stream;
+            let (stream, encoding) = (&mut self.stream, self.encoding);
             let sending = async {
-                for frame in frames {
-                    stream.feed(Message::Text(frame)).await?;
+                let mut frames = frames.into_iter();
+                while let Some(frame) = encoding.join(&mut frames) {
+                    stream.feed(frame).await?;
                 }
                 stream.flush().await
             };
@@ -219,7 +291,7 @@ impl Socket {
                     Err(_) => return Err(Disconnect::SLOW.into()),
                 },
                 // A reader that never reads: its queue grows over the bound while we wait for it here.
-                () = overflowed(&connection) => return Err(Disconnect::SLOW.into()),
+                () = connection.overflowed() => return Err(Disconnect::SLOW.into()),
             }
         }
     }
@@ -237,25 +309,19 @@ impl Socket {
     }
 
     async fn timed_out(&mut self) -> Result<(), End> {
-        let Some(connection) = &self.connection else { return Err(Disconnect::STALE.into()) };
-        // A session that reaches its end sets nothing off: it is noticed here.
-        if self.app.db.read(|conn| sessions::find(conn, connection.session)).is_ok_and(|session| session.is_none()) {
-            return Err(Disconnect::FORCED.into());
-        }
-        if self.awaits_pong {
-            return Err(Disconnect::NO_PONG.into());
-        }
-        self.awaits_pong = true;
-        self.timer = Instant::now() + PONG_WITHIN;
-        if self.raw {
-            // It never answers `{}`; its WebSocket library answers a ping frame.
+        let Some((connection, heartbeat)) = &mut self.connected else { return Err(Disconnect::STALE.into()) };
+        heartbeat.beat(&self.app, connection)?;
+        if self.pings != Pings::Messages {
             self.send(Message::Ping(Default::default())).await?;
         }
-        self.send(Message::text(protocol::PING)).await
+        if self.pings != Pings::Frames {
+            self.send(self.encoding.frame(Reply::PING)).await?;
+        }
+        Ok(())
     }
 
     fn forget(&self) {
-        if let Some(connection) = &self.connection {
+        if let Some((connection, _)) = &self.connected {
             self.app.seen(connection.user); // until now, not only when it connected
             self.app.hub.unregister(connection);
         }
@@ -263,12 +329,18 @@ impl Socket {
 
     async fn finish(mut self, end: Result<(), End>) {
         self.forget();
-        let frame = match end {
-            Err(End::Close(why)) => CloseFrame { code: why.code.into(), reason: why.reason.into() },
-            Err(End::TooBig) => CloseFrame { code: 1009.into(), reason: "message too big".into() },
+        let (frame, last) = match end {
+            Err(End::Close(why)) => {
+                let last = (self.encoding == Encoding::Listener).then(|| farewell(why));
+                (CloseFrame { code: why.code.into(), reason: why.reason.into() }, last)
+            }
+            Err(End::TooBig) => (CloseFrame { code: 1009.into(), reason: "message too big".into() }, None),
             Err(End::Gone) | Ok(()) => return,
         };
         let closing = async {
+            if let Some(last) = last {
+                _ = self.stream.feed(last).await;
+            }
             _ = self.stream.close(Some(frame)).await;
             self.drain().await;
         };
@@ -283,9 +355,12 @@ impl Drop for Socket {
     }
 }
 
-/// Waits until the connection's queue was over its bound.
-async fn overflowed(connection: &Connection) {
-    while !connection.is_slow() {
-        connection.wake.notified().await;
-    }
+/// What a listener is told in place of an error in a reply.
+pub fn for_listener(failure: Failure) -> Disconnect {
+    if failure == Failure::TOKEN_EXPIRED { Disconnect::EXPIRED } else { Disconnect::INTERNAL }
+}
+
+/// The last thing that a listener is told.
+pub fn farewell(why: Disconnect) -> Message {
+    Encoding::Listener.frame(Reply::push("", PushBody::Disconnect(why.into())))
 }

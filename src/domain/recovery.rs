@@ -1,0 +1,196 @@
+//! What was published on a stream: for a client that comes back, and for one that looks back.
+//!
+//! Gaps in a stream's seqs are normal. That nothing is missing is proved by the floor, the highest seq that was
+//! pruned, and by the stream's last seq, which outlives pruning. On personal streams `unread_thread_change` and the
+//! `channel_update` of a whole channel are state: they are made anew, once for each channel that changed.
+
+use std::collections::HashMap;
+
+use rusqlite::{Connection, OptionalExtension};
+
+use crate::{
+    db::log,
+    domain::{
+        events,
+        reading::{self, Notice},
+    },
+    error::Result,
+    event::{Event, Stream},
+    id::{ChannelId, OrganisationId, UserId},
+};
+
+/// Publications given at once, at the most.
+pub const MOST: u32 = 300;
+
+pub struct Publication {
+    pub seq: i64,
+    /// JSON.
+    pub body: String,
+}
+
+/// A part of a stream, without its ends.
+#[derive(Clone, Copy)]
+pub struct Range {
+    pub after: i64,
+    pub before: i64,
+    pub newest_first: bool,
+    pub limit: u32,
+}
+
+impl Range {
+    fn holds(&self, seq: i64) -> bool {
+        seq > self.after && seq < self.before
+    }
+}
+
+/// All that followed `offset`. None when that can't be said for sure any more, or when it is too much.
+pub fn missed(conn: &Connection, stream: Stream, epoch: &str, offset: i64) -> Result<Option<Vec<Publication>>> {
+    if offset > log::last_seq(conn)? || (offset < floor(conn)? && last_seq(conn, stream, offset)? > offset) {
+        return Ok(None);
+    }
+    let range = Range { after: offset, before: i64::MAX, newest_first: false, limit: MOST + 1 };
+    let publications = publications(conn, stream, epoch, range)?;
+    Ok((publications.len() <= MOST as usize).then_some(publications))
+}
+
+/// The stream's publications in the range.
+pub fn publications(conn: &Connection, stream: Stream, epoch: &str, range: Range) -> Result<Vec<Publication>> {
+    let mut found = match stream {
+        Stream::Personal(organisation, user) => personal(conn, organisation, user, epoch, range)?,
+        _ => rows(conn, &stream.to_string(), range, "audience <> 'members'")?.iter().map(|event| shown(epoch, event)).collect(),
+    };
+    found.sort_by_key(|publication| if range.newest_first { -publication.seq } else { publication.seq });
+    found.truncate(range.limit as usize);
+    Ok(found)
+}
+
+fn shown(epoch: &str, event: &Event) -> Publication {
+    Publication { seq: event.seq, body: events::body(epoch, event) }
+}
+
+fn rows(conn: &Connection, stream: &str, range: Range, which: &str) -> Result<Vec<Event>> {
+    let order = if range.newest_first { "desc" } else { "asc" };
+    let sql = format!(
+        "select {} from events where stream = ?1 and seq > ?2 and seq < ?3 and {which} order by seq {order} limit ?4",
+        log::COLUMNS
+    );
+    let mut select = conn.prepare_cached(&sql)?;
+    Ok(select.query_map((stream, range.after, range.before, range.limit), log::from_row)?.collect::<rusqlite::Result<_>>()?)
+}
+
+/// A channel that the user is in, deleted ones included: that they are gone is still to be told.
+struct Channel {
+    id: ChannelId,
+    message_seq: i64,
+    edit_seq: i64,
+    joined_seq: i64,
+    is_deleted: bool,
+}
+
+fn personal(
+    conn: &Connection,
+    organisation: OrganisationId,
+    user: UserId,
+    epoch: &str,
+    range: Range,
+) -> Result<Vec<Publication>> {
+    let stream = Stream::Personal(organisation, user).to_string();
+    let channels = channels(conn, organisation, user)?;
+    let is_in = |channel: Option<ChannelId>| channels.iter().any(|of| Some(of.id) == channel && !of.is_deleted);
+    // What one was told in a channel ends with it; that one is out does not.
+    let own = rows(conn, &stream, range, "type <> 'unread_thread_change'")?;
+    let own = own.into_iter().filter(|event| event.kind == "channel_update" || event.channel.is_none() || is_in(event.channel));
+    let mut found: Vec<Publication> = own.map(|event| shown(epoch, &event)).collect();
+    found.extend(to_members(conn, organisation, user, range)?.iter().map(|event| shown(epoch, event)));
+    let read = last_read(conn, &stream, range.after)?;
+    for channel in &channels {
+        if channel.edit_seq > channel.joined_seq
+            && range.holds(channel.edit_seq)
+            && let Some(event) = row(conn, channel.edit_seq)?
+        {
+            found.push(shown(epoch, &event));
+        }
+        let seq = channel.message_seq.max(read.get(&channel.id).copied().unwrap_or(0));
+        if !channel.is_deleted && seq > channel.joined_seq && range.holds(seq) {
+            let body = Notice::find(conn, channel.id)?.body(reading::counts(conn, channel.id, user)?).to_string();
+            found.push(Publication { seq, body: events::with_notification_id(epoch, seq, reading::UNREAD, &body) });
+        }
+    }
+    Ok(found)
+}
+
+fn channels(conn: &Connection, organisation: OrganisationId, user: UserId) -> Result<Vec<Channel>> {
+    let mut select = conn.prepare_cached(
+        "select c.id, c.message_seq, c.edit_seq, cm.joined_seq, c.deleted_at is not null
+         from channel_members cm cross join channels c on c.id = cm.channel_id
+         where cm.user_id = ?1 and c.organisation_id = ?2",
+    )?;
+    let channels = select.query_map((user, organisation), |row| {
+        Ok(Channel {
+            id: row.get(0)?,
+            message_seq: row.get(1)?,
+            edit_seq: row.get(2)?,
+            joined_seq: row.get(3)?,
+            is_deleted: row.get(4)?,
+        })
+    })?;
+    Ok(channels.collect::<rusqlite::Result<_>>()?)
+}
+
+/// What all members of the user's channels were told and that is no state: mentions of @channel.
+fn to_members(conn: &Connection, organisation: OrganisationId, user: UserId, range: Range) -> Result<Vec<Event>> {
+    let order = if range.newest_first { "desc" } else { "asc" };
+    let sql = format!(
+        "select {} from channel_members cm
+           cross join channels c on c.id = cm.channel_id
+           cross join events e on e.channel_id = cm.channel_id and e.audience = 'members'
+         where cm.user_id = ?1 and c.organisation_id = ?2 and c.deleted_at is null
+           and e.seq > max(?3, cm.joined_seq) and e.seq < ?4 and e.actor_id is not ?1
+         order by e.seq {order} limit ?5",
+        log::COLUMNS.replace("channel_id", "e.channel_id as channel_id")
+    );
+    let mut select = conn.prepare_cached(&sql)?;
+    let found = select.query_map((user, organisation, range.after, range.before, range.limit), log::from_row)?;
+    Ok(found.collect::<rusqlite::Result<_>>()?)
+}
+
+/// Where the user's own devices were last told the counts of each channel.
+fn last_read(conn: &Connection, stream: &str, after: i64) -> Result<HashMap<ChannelId, i64>> {
+    let mut select = conn.prepare_cached(
+        "select channel_id, max(seq) from events where stream = ?1 and seq > ?2 and type = 'unread_thread_change' group by 1",
+    )?;
+    Ok(select.query_map((stream, after), |row| Ok((row.get(0)?, row.get(1)?)))?.collect::<rusqlite::Result<_>>()?)
+}
+
+fn row(conn: &Connection, seq: i64) -> Result<Option<Event>> {
+    let sql = format!("select {} from events where seq = ?1", log::COLUMNS);
+    Ok(conn.prepare_cached(&sql)?.query_row([seq], log::from_row).optional()?)
+}
+
+fn floor(conn: &Connection) -> Result<i64> {
+    let floor: String =
+        conn.prepare_cached("select value from meta where key = 'events_floor'")?.query_row([], |row| row.get(0))?;
+    Ok(floor.parse().unwrap_or(i64::MAX))
+}
+
+/// The seq of the last publication on the stream, or a later one. `offset` is where its reader was.
+fn last_seq(conn: &Connection, stream: Stream, offset: i64) -> Result<i64> {
+    let one = |sql: &str, id: uuid::Uuid| -> Result<i64> {
+        Ok(conn.prepare_cached(sql)?.query_row([id.as_bytes().as_slice()], |row| row.get(0)).optional()?.unwrap_or(i64::MAX))
+    };
+    match stream {
+        Stream::Channel(id) => one("select last_seq from channels where id = ?1", id.0),
+        Stream::Thread(id) => one("select last_seq from messages where id = ?1", id.0),
+        Stream::Organisation(id) => one("select last_seq from organisations where id = ?1", id.0),
+        Stream::Personal(organisation, user) => Ok(conn
+            .prepare_cached(
+                "select max(m.last_seq, coalesce((select max(c.last_seq) from channel_members cm
+                     cross join channels c on c.id = cm.channel_id
+                   where cm.user_id = ?2 and c.organisation_id = ?1 and c.last_seq > max(cm.joined_seq, ?3)), 0))
+                 from organisation_members m where m.organisation_id = ?1 and m.user_id = ?2",
+            )?
+            .query_row((organisation, user, offset), |row| row.get(0))
+            .optional()?
+            .unwrap_or(i64::MAX)),
+    }
+}

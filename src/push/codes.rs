@@ -1,0 +1,104 @@
+//! The numbers that clients act on: errors in replies, reasons to end a subscription, reasons to close.
+
+use super::protocol::{Ended, ReplyError};
+
+/// An error in a reply, and its words.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Failure {
+    pub code: u32,
+    pub message: &'static str,
+    temporary: bool,
+}
+
+impl Failure {
+    const fn new(code: u32, message: &'static str) -> Self {
+        Failure { code, message, temporary: false }
+    }
+    pub const INTERNAL: Self = Failure { temporary: true, ..Self::new(100, "internal server error") };
+    pub const UNKNOWN_CHANNEL: Self = Self::new(102, "unknown channel");
+    pub const PERMISSION_DENIED: Self = Self::new(103, "permission denied");
+    pub const ALREADY_SUBSCRIBED: Self = Self::new(105, "already subscribed");
+    pub const LIMIT_EXCEEDED: Self = Self::new(106, "limit exceeded");
+    pub const BAD_REQUEST: Self = Self::new(107, "bad request");
+    pub const NOT_AVAILABLE: Self = Self::new(108, "not available");
+    pub const TOKEN_EXPIRED: Self = Self::new(109, "token expired");
+    pub const TOO_MANY_REQUESTS: Self = Failure { temporary: true, ..Self::new(111, "too many requests") };
+    pub const UNRECOVERABLE: Self = Self::new(112, "unrecoverable position");
+}
+
+impl From<Failure> for ReplyError {
+    fn from(Failure { code, message, temporary }: Failure) -> Self {
+        ReplyError { code, message: message.to_owned(), temporary }
+    }
+}
+
+/// The end of a connection: the code and reason of the close frame. Clients come back unless the code
+/// is 3500 to 3999; the reason is never empty, or they would all the same.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Disconnect {
+    pub code: u16,
+    pub reason: &'static str,
+}
+
+impl Disconnect {
+    const fn new(code: u16, reason: &'static str) -> Self {
+        Disconnect { code, reason }
+    }
+    pub const SHUTDOWN: Self = Self::new(3001, "shutdown");
+    pub const INTERNAL: Self = Self::new(3004, "internal server error");
+    pub const EXPIRED: Self = Self::new(3005, "connection expired");
+    pub const SUBSCRIPTION_EXPIRED: Self = Self::new(3006, "subscription expired");
+    pub const SLOW: Self = Self::new(3008, "slow");
+    pub const NO_PONG: Self = Self::new(3012, "no pong");
+    pub const INVALID_TOKEN: Self = Self::new(3500, "invalid token");
+    pub const BAD_REQUEST: Self = Self::new(3501, "bad request");
+    pub const STALE: Self = Self::new(3502, "stale");
+    pub const FORCED: Self = Self::new(3503, "force disconnect");
+    pub const CONNECTION_LIMIT: Self = Self::new(3504, "connection limit");
+    pub const CHANNEL_LIMIT: Self = Self::new(3505, "channel limit");
+    pub const NOT_AVAILABLE: Self = Self::new(3508, "not available");
+}
+
+impl From<Disconnect> for Ended {
+    fn from(Disconnect { code, reason }: Disconnect) -> Self {
+        Ended { code: code.into(), reason: reason.to_owned() }
+    }
+}
+
+/// The end of one subscription. Below 2500 the client does not come back to the channel by itself.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Unsubscribe {
+    code: u32,
+    reason: &'static str,
+}
+
+impl Unsubscribe {
+    /// A right was lost.
+    pub const BY_SERVER: Self = Unsubscribe { code: 2000, reason: "server unsubscribe" };
+    pub const EXPIRED: Self = Unsubscribe { code: 2501, reason: "subscription expired" };
+}
+
+impl From<Unsubscribe> for Ended {
+    fn from(Unsubscribe { code, reason }: Unsubscribe) -> Self {
+        Ended { code, reason: reason.to_owned() }
+    }
+}
+
+/// How a command failed: its reply says so, or the connection ends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Fault {
+    Reply(Failure),
+    Close(Disconnect),
+}
+
+impl From<Failure> for Fault {
+    fn from(failure: Failure) -> Self {
+        Fault::Reply(failure)
+    }
+}
+
+impl From<Disconnect> for Fault {
+    fn from(why: Disconnect) -> Self {
+        Fault::Close(why)
+    }
+}

@@ -1,0 +1,277 @@
+//! One client, from its accepted `connect` on: its subscriptions, and its bounded queue of frames.
+
+use std::{
+    collections::{HashMap, VecDeque},
+    sync::{
+        Mutex, MutexGuard,
+        atomic::{AtomicI64, Ordering::Relaxed},
+    },
+};
+
+use tokio::sync::Notify;
+use tokio_tungstenite::tungstenite::Message;
+use uuid::Uuid;
+
+use super::{
+    codes::Disconnect,
+    encoding::{Encoding, Shared},
+    protocol::{ClientInfo, Reply},
+};
+use crate::id::{SessionId, UserId};
+
+/// Unsent bytes of one connection, besides one more frame.
+pub const QUEUE_BYTES: usize = 1 << 20;
+pub const SUBSCRIPTIONS: usize = 128;
+
+pub struct Connection {
+    pub client: Uuid,
+    pub user: UserId,
+    pub session: SessionId,
+    pub encoding: Encoding,
+    /// When its token ends, in Unix seconds.
+    expires_at: AtomicI64,
+    queue: Mutex<Queue>,
+    /// Woken when there is something to send, or the connection is to end.
+    pub wake: Notify,
+}
+
+#[derive(Default)]
+struct Queue {
+    frames: VecDeque<Message>,
+    bytes: usize,
+    subscriptions: HashMap<String, Subscription>,
+    /// Of the last subscription that was begun.
+    generation: u64,
+    disconnect: Option<Disconnect>,
+}
+
+struct Subscription {
+    generation: u64,
+    state: State,
+    terms: Terms,
+    /// Others were told that it began.
+    announced: bool,
+}
+
+enum State {
+    /// Between joining the hub and the reply: kept back, so that the reply comes first.
+    Buffering(Vec<(i64, Message)>),
+    /// Publications up to this seq were part of the state that the reply stands for.
+    Live { after: i64 },
+}
+
+/// What was asked for with a subscription.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Terms {
+    /// Wants to know who comes and goes.
+    pub watches: bool,
+    /// When its token ends, in Unix seconds; none of what the server subscribed by itself.
+    pub expires_at: Option<i64>,
+    /// Not begun by the client's own `subscribe`.
+    pub is_server_side: bool,
+}
+
+/// A subscription that keeps back. Another one to the same channel, begun after the end of this one, is not it.
+#[derive(Clone, Debug)]
+pub struct Begun {
+    pub channel: String,
+    generation: u64,
+}
+
+/// What a subscription was when it ended.
+pub struct Over {
+    pub watched: bool,
+    pub announced: bool,
+}
+
+/// Why a subscription was not begun.
+#[derive(Debug, PartialEq, Eq)]
+pub enum Refused {
+    Already,
+    Limit,
+}
+
+impl Connection {
+    pub fn new(user: UserId, session: SessionId, encoding: Encoding, expires_at: i64) -> Connection {
+        Connection {
+            client: Uuid::new_v4(),
+            user,
+            session,
+            encoding,
+            expires_at: expires_at.into(),
+            queue: Mutex::default(),
+            wake: Notify::new(),
+        }
+    }
+
+    fn queue(&self) -> MutexGuard<'_, Queue> {
+        self.queue.lock().expect("nothing panics while it holds a queue")
+    }
+
+    pub fn info(&self) -> ClientInfo {
+        ClientInfo { user: self.user.to_string(), client: self.client.to_string() }
+    }
+
+    pub fn expires_at(&self) -> i64 {
+        self.expires_at.load(Relaxed)
+    }
+
+    pub fn extend(&self, expires_at: i64) {
+        self.expires_at.store(expires_at, Relaxed);
+    }
+
+    /// Queues a message of this connection's own.
+    pub fn send(&self, reply: Reply) {
+        self.queue().push(self.encoding.frame(reply));
+        self.wake.notify_one();
+    }
+
+    /// Ends the connection; what is queued is still sent, but for a slow one.
+    pub fn disconnect(&self, why: Disconnect) {
+        self.queue().disconnect.get_or_insert(why);
+        self.wake.notify_one();
+    }
+
+    /// Takes all that is queued, and why the connection is to end after it.
+    pub fn take(&self) -> (VecDeque<Message>, Option<Disconnect>) {
+        let mut queue = self.queue();
+        queue.bytes = 0;
+        (std::mem::take(&mut queue.frames), queue.disconnect)
+    }
+
+    /// Whether it did not read as fast as it was sent to.
+    pub fn is_slow(&self) -> bool {
+        self.queue().disconnect == Some(Disconnect::SLOW)
+    }
+
+    /// Waits until it is.
+    pub async fn overflowed(&self) {
+        while !self.is_slow() {
+            self.wake.notified().await;
+        }
+    }
+
+    pub fn channels(&self) -> Vec<String> {
+        self.queue().subscriptions.keys().cloned().collect()
+    }
+
+    pub fn is_subscribed(&self, channel: &str) -> bool {
+        self.queue().subscriptions.contains_key(channel)
+    }
+
+    /// Gives a subscription's token another end; false when there is none such.
+    pub fn extend_subscription(&self, channel: &str, expires_at: i64) -> bool {
+        let mut queue = self.queue();
+        let subscription = queue.subscriptions.get_mut(channel);
+        subscription.map(|subscription| subscription.terms.expires_at = Some(expires_at)).is_some()
+    }
+
+    /// The subscriptions whose tokens ended before that time: the channel, and whether it is server-side.
+    pub fn expired(&self, before: i64) -> Vec<(String, bool)> {
+        let queue = self.queue();
+        let expired = queue.subscriptions.iter().filter(|(_, of)| of.terms.expires_at.is_some_and(|end| end < before));
+        expired.map(|(channel, of)| (channel.clone(), of.terms.is_server_side)).collect()
+    }
+
+    /// Sends the reply for those subscriptions that are still there, then what was published meanwhile after
+    /// `seq`; from there on they are live. Returns their channels.
+    pub fn go_live(&self, begun: &[Begun], seq: i64, reply: impl FnOnce(&[&str]) -> Reply) -> Vec<String> {
+        let mut queue = self.queue();
+        let (mut live, mut held) = (Vec::new(), Vec::new());
+        for Begun { channel, generation } in begun {
+            let subscription = queue.subscriptions.get_mut(channel).filter(|found| found.generation == *generation);
+            let Some(subscription) = subscription else { continue };
+            if let State::Buffering(frames) = std::mem::replace(&mut subscription.state, State::Live { after: seq }) {
+                held.extend(frames);
+            }
+            live.push(channel.as_str());
+        }
+        queue.push(self.encoding.frame(reply(&live)));
+        held.sort_by_key(|(seq, _)| *seq);
+        for (offset, frame) in held {
+            queue.bytes = queue.bytes.saturating_sub(frame.len()); // counted when it was held back
+            if offset > seq {
+                queue.push(frame);
+            }
+        }
+        drop(queue);
+        self.wake.notify_one();
+        live.into_iter().map(str::to_owned).collect()
+    }
+
+    pub(super) fn begin(&self, channel: &str, terms: Terms) -> Result<Begun, Refused> {
+        let mut queue = self.queue();
+        if queue.subscriptions.contains_key(channel) {
+            return Err(Refused::Already);
+        }
+        if queue.subscriptions.len() >= SUBSCRIPTIONS {
+            return Err(Refused::Limit);
+        }
+        queue.generation += 1;
+        let generation = queue.generation;
+        let subscription = Subscription { generation, state: State::Buffering(Vec::new()), terms, announced: false };
+        queue.subscriptions.insert(channel.to_owned(), subscription);
+        Ok(Begun { channel: channel.to_owned(), generation })
+    }
+
+    pub(super) fn end(&self, channel: &str) -> Option<Over> {
+        let ended = self.queue().subscriptions.remove(channel)?;
+        Some(Over { watched: ended.terms.watches, announced: ended.announced })
+    }
+
+    /// False when there is no such subscription any more.
+    pub(super) fn mark_announced(&self, channel: &str) -> bool {
+        self.queue().subscriptions.get_mut(channel).map(|subscription| subscription.announced = true).is_some()
+    }
+
+    /// Queues a publication, or keeps it back for a subscription that is not live yet.
+    pub(super) fn deliver(&self, channel: &str, seq: i64, publication: &Shared) {
+        self.queue().deliver(channel, seq, publication.frame(self.encoding));
+        self.wake.notify_one();
+    }
+
+    /// Queues news of the channel that are no publication, if they are wanted.
+    pub(super) fn notify(&self, channel: &str, news: &Shared) {
+        let mut queue = self.queue();
+        let wanted = |of: &Subscription| of.terms.watches && matches!(of.state, State::Live { .. });
+        if queue.subscriptions.get(channel).is_some_and(wanted) {
+            queue.push(news.frame(self.encoding).clone());
+            self.wake.notify_one();
+        }
+    }
+}
+
+impl Queue {
+    fn push(&mut self, frame: Message) {
+        self.count(&frame);
+        if self.disconnect.is_none() {
+            self.frames.push_back(frame);
+        }
+    }
+
+    /// When more than the bound was waiting already, the queue is dropped and the connection ends: one
+    /// large frame to a client that reads is no sign of slowness.
+    fn count(&mut self, frame: &Message) {
+        let waiting = self.bytes;
+        self.bytes += frame.len();
+        if waiting > QUEUE_BYTES {
+            self.frames.clear();
+            self.subscriptions.values_mut().for_each(|of| of.state = State::Buffering(Vec::new()));
+            self.disconnect.get_or_insert(Disconnect::SLOW);
+        }
+    }
+
+    fn deliver(&mut self, channel: &str, seq: i64, frame: &Message) {
+        if self.disconnect.is_some() {
+            return;
+        }
+        match self.subscriptions.get_mut(channel).map(|of| &mut of.state) {
+            Some(State::Live { after }) if seq > *after => self.push(frame.clone()),
+            Some(State::Buffering(held)) => {
+                held.push((seq, frame.clone()));
+                self.count(frame);
+            }
+            _ => {}
+        }
+    }
+}

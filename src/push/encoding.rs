@@ -1,0 +1,214 @@
+//! How messages of the protocol are written into frames and read from them. No I/O.
+//!
+//! In JSON a frame holds one or more objects, separated by line breaks; fields at their zero value are left out.
+//! In Protobuf each message has its length before it.
+
+use std::cell::OnceCell;
+
+use bytes::{Buf, Bytes};
+use prost::Message as _;
+use tokio_tungstenite::tungstenite::{Message, Utf8Bytes};
+
+use super::protocol::{Answer, Command, ConnectRequest, Push, PushBody, Reply};
+
+/// Messages that are put into one frame, at the most.
+const JOINED: usize = 16;
+
+/// How one connection is spoken to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Encoding {
+    Json,
+    Protobuf,
+    /// To a client that only listens: JSON, of pushes without anything around them.
+    Listener,
+}
+
+impl Encoding {
+    /// One message as a frame.
+    pub fn frame(self, reply: Reply) -> Message {
+        match (self, reply.body) {
+            (Encoding::Protobuf, body) => Message::Binary(Reply { id: reply.id, body }.encode_length_delimited_to_vec().into()),
+            (Encoding::Listener, Some(Answer::Push(push))) => json(&push),
+            (Encoding::Listener, Some(Answer::Connect(result))) => {
+                json(&Push { channel: String::new(), body: Some(PushBody::Connect(result)) })
+            }
+            (_, body) => json(&Reply { id: reply.id, body }),
+        }
+    }
+
+    /// Puts small frames together: fewer frames are less work for both ends.
+    pub fn join(self, frames: &mut impl Iterator<Item = Message>) -> Option<Message> {
+        let first = frames.next()?;
+        if self == Encoding::Listener {
+            return Some(first);
+        }
+        let mut rest = frames.take(JOINED - 1).peekable();
+        if rest.peek().is_none() {
+            return Some(first); // as it is, shared with all its receivers
+        }
+        match first {
+            Message::Binary(first) => {
+                let mut joined = Vec::from(first);
+                rest.for_each(|frame| joined.extend_from_slice(&frame.into_data()));
+                Some(Message::Binary(joined.into()))
+            }
+            first => {
+                let mut joined = first.to_text().unwrap_or_default().to_owned();
+                for frame in rest {
+                    joined.push('\n');
+                    joined.push_str(frame.to_text().unwrap_or_default());
+                }
+                Some(Message::text(joined))
+            }
+        }
+    }
+}
+
+fn json(value: &impl serde::Serialize) -> Message {
+    let text = serde_json::to_string(value).expect("the bodies of events are JSON");
+    Message::Text(Utf8Bytes::from(text))
+}
+
+/// A message to many, encoded once for each encoding that is asked for.
+pub struct Shared {
+    reply: Reply,
+    json: OnceCell<Message>,
+    protobuf: OnceCell<Message>,
+    listener: OnceCell<Message>,
+}
+
+impl Shared {
+    pub fn new(reply: Reply) -> Shared {
+        Shared { reply, json: OnceCell::new(), protobuf: OnceCell::new(), listener: OnceCell::new() }
+    }
+
+    pub fn frame(&self, encoding: Encoding) -> &Message {
+        let cell = match encoding {
+            Encoding::Json => &self.json,
+            Encoding::Protobuf => &self.protobuf,
+            Encoding::Listener => &self.listener,
+        };
+        cell.get_or_init(|| encoding.frame(self.reply.clone()))
+    }
+}
+
+/// What is not a message of the protocol.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Unreadable;
+
+/// The commands of a JSON frame, one by one: a frame of many small ones takes no more memory than one of them.
+pub fn json_commands(frame: &str) -> impl Iterator<Item = Result<Command, Unreadable>> {
+    let frame = frame.strip_suffix('\n').unwrap_or(frame);
+    frame.split('\n').map(|line| serde_json::from_str(line).map_err(|_| Unreadable))
+}
+
+/// The commands of a Protobuf frame, one by one. An empty frame is unreadable, as an empty line is.
+pub fn protobuf_commands(mut frame: Bytes) -> impl Iterator<Item = Result<Command, Unreadable>> {
+    let mut begun = false;
+    std::iter::from_fn(move || {
+        if std::mem::replace(&mut begun, true) && frame.is_empty() {
+            return None;
+        }
+        let command = Command::decode_length_delimited(&mut frame).map_err(|_| Unreadable);
+        if command.is_err() {
+            frame.advance(frame.remaining()); // nothing can be found behind it
+        }
+        Some(command)
+    })
+}
+
+/// The one thing that a listener says.
+pub fn connect_request(text: &str) -> Result<ConnectRequest, Unreadable> {
+    serde_json::from_str(text).map_err(|_| Unreadable)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::push::{
+        codes::Failure,
+        protocol::{ConnectResult, Empty, Request},
+    };
+    use proptest::prelude::*;
+
+    fn text(encoding: Encoding, reply: Reply) -> String {
+        encoding.frame(reply).into_text().unwrap().to_string()
+    }
+
+    #[test]
+    fn commands_come_several_in_a_frame() {
+        let frame =
+            "{\"id\":1,\"connect\":{\"token\":\"t\",\"new\":1}}\n{\"id\":2,\"subscribe\":{\"channel\":\"c\",\"flag\":1}}\n";
+        let commands: Vec<_> = json_commands(frame).map(|command| command.unwrap().request().unwrap()).collect();
+        assert!(matches!(&commands[..], [Request::Connect(connect), Request::Subscribe(_)] if connect.token == "t"));
+        let first = |frame: &str| json_commands(frame).next().unwrap();
+        assert_eq!(first(""), Err(Unreadable));
+        assert_eq!(json_commands("{}\n\n{}").nth(1), Some(Err(Unreadable)));
+        assert_eq!(first("[]x"), Err(Unreadable));
+        assert!(matches!(first("{}").unwrap().request(), Some(Request::Pong)));
+        assert!(first("{\"id\":3}").unwrap().request().is_none());
+    }
+
+    #[test]
+    fn protobuf_commands_have_their_length_before_them() {
+        // Two commands: id 7 with unsubscribe {channel: "c"}, and the empty one, a pong.
+        let frame = Bytes::from_static(&[7, 0x08, 7, 0x32, 3, 0x0a, 1, b'c', 0]);
+        let commands: Vec<_> = protobuf_commands(frame).map(|command| command.unwrap()).collect();
+        assert_eq!(commands.iter().map(|command| command.id).collect::<Vec<_>>(), [7, 0]);
+        let requests: Vec<_> = commands.into_iter().map(|command| command.request().unwrap()).collect();
+        assert!(matches!(&requests[..], [Request::Unsubscribe(of), Request::Pong] if of.channel == "c"));
+        assert_eq!(protobuf_commands(Bytes::new()).collect::<Vec<_>>(), [Err(Unreadable)]);
+        assert_eq!(protobuf_commands(Bytes::from_static(&[200, 1])).collect::<Vec<_>>(), [Err(Unreadable)]);
+    }
+
+    #[test]
+    fn zero_values_are_left_out() {
+        let error = Reply::new(5, Answer::Error(Failure::PERMISSION_DENIED.into()));
+        assert_eq!(text(Encoding::Json, Reply::new(5, Answer::Unsubscribe(Empty {}))), r#"{"id":5,"unsubscribe":{}}"#);
+        assert_eq!(text(Encoding::Json, error), r#"{"id":5,"error":{"code":103,"message":"permission denied"}}"#);
+        let result = ConnectResult { client: "c".into(), version: "1".into(), ping: 25, ..Default::default() };
+        let connected = || Reply::new(0, Answer::Connect(result.clone()));
+        assert_eq!(text(Encoding::Json, connected()), r#"{"connect":{"client":"c","version":"1","ping":25}}"#);
+        assert_eq!(text(Encoding::Listener, connected()), r#"{"connect":{"client":"c","version":"1","ping":25}}"#);
+        assert_eq!(text(Encoding::Json, Reply::PING), "{}");
+        assert_eq!(Encoding::Protobuf.frame(Reply::PING), Message::binary(vec![0]));
+    }
+
+    #[test]
+    fn a_publication_is_json_in_json_and_bytes_in_protobuf() {
+        let publication = Shared::new(Reply::publication("c", 300, r#"{"a":[1,"b"]}"#));
+        let json = r#"{"channel":"c","pub":{"data":{"a":[1,"b"]},"offset":300}}"#;
+        assert_eq!(publication.frame(Encoding::Json).to_text().unwrap(), format!("{{\"push\":{json}}}"));
+        assert_eq!(publication.frame(Encoding::Listener).to_text().unwrap(), json);
+        let mut frame = publication.frame(Encoding::Protobuf).clone().into_data();
+        let decoded = Reply::decode_length_delimited(&mut frame).unwrap();
+        assert_eq!((decoded, frame.len()), (Reply::publication("c", 300, r#"{"a":[1,"b"]}"#), 0));
+    }
+
+    #[test]
+    fn small_frames_are_joined_and_a_lone_one_stays_as_it_is() {
+        let frames = |n: usize| (0..n).map(|n| Message::text(n.to_string())).collect::<Vec<_>>().into_iter();
+        let mut three = frames(3);
+        assert_eq!(Encoding::Json.join(&mut three), Some(Message::text("0\n1\n2")));
+        assert_eq!(Encoding::Json.join(&mut three), None);
+        let mut many = frames(JOINED + 1);
+        Encoding::Json.join(&mut many);
+        assert_eq!(Encoding::Json.join(&mut many), Some(Message::text("16")));
+        let mut pings = [Message::binary(vec![0]), Message::binary(vec![0])].into_iter();
+        assert_eq!(Encoding::Protobuf.join(&mut pings), Some(Message::binary(vec![0, 0])));
+    }
+
+    proptest! {
+        #[test]
+        fn no_text_makes_the_parser_panic(frame in ".*") {
+            _ = json_commands(&frame).map(|command| command.map(Command::request)).count();
+        }
+
+        #[test]
+        fn no_bytes_make_the_parser_panic(frame in prop::collection::vec(any::<u8>(), 0..200)) {
+            let length = frame.len();
+            let commands = protobuf_commands(frame.into()).map(|command| command.map(Command::request)).count();
+            prop_assert!(commands <= length.max(1));
+        }
+    }
+}

@@ -1,0 +1,104 @@
+//! One stream of server-sent events (HTML standard, section 9.2), for clients that only listen: `curl -N` is one.
+
+use std::sync::Arc;
+
+use futures_util::stream;
+use poem::{
+    Body, IntoResponse, Request, Response, handler,
+    http::{StatusCode, header},
+    web::Data,
+};
+use tokio::{
+    sync::mpsc,
+    time::{sleep_until, timeout},
+};
+use tokio_tungstenite::tungstenite::Message;
+
+use super::{
+    codes::{Disconnect, Fault},
+    connecting::{self, Welcome},
+    connection::Connection,
+    encoding::{self, Encoding},
+    heartbeat::Heartbeat,
+    protocol::Reply,
+    socket::{WRITE_WITHIN, farewell, for_listener, query},
+};
+use crate::app::App;
+
+/// `GET /connection/uni_sse?cf_connect=…`: the parameter is what goes inside `connect`.
+#[handler]
+pub fn uni_sse(req: &Request, app: Data<&App>) -> Response {
+    let refuse = |status: StatusCode, why: &'static str| why.with_status(status).into_response();
+    if !app.origins.allow(req) {
+        return refuse(StatusCode::FORBIDDEN, "this origin is not allowed");
+    }
+    let Some(Ok(request)) = query(req, "cf_connect").map(|text| encoding::connect_request(&text)) else {
+        return refuse(StatusCode::BAD_REQUEST, "cf_connect must be a connect request");
+    };
+    let Some(open) = app.open_socket() else { return refuse(StatusCode::SERVICE_UNAVAILABLE, "the server is ending") };
+    let welcome = Welcome { encoding: Encoding::Listener, id: 0, pings: true, pongs: false };
+    let (events, body) = mpsc::channel(1);
+    let connected = connecting::connect(app.0, request, welcome);
+    let app = app.0.clone();
+    tokio::spawn(async move {
+        let _open = open; // the end of the server waits for it
+        let why = match connected {
+            Ok(connection) => {
+                let why = run(&app, &connection, &events).await;
+                app.seen(connection.user);
+                app.hub.unregister(&connection);
+                why
+            }
+            Err(Fault::Reply(failure)) => Some(for_listener(failure)),
+            Err(Fault::Close(why)) => Some(why),
+        };
+        if let Some(why) = why {
+            _ = timeout(WRITE_WITHIN, events.send(event(&farewell(why)))).await;
+        }
+    });
+    let events = stream::unfold(body, |mut body| async { body.recv().await.map(|event| (Ok::<_, std::io::Error>(event), body)) });
+    Response::builder()
+        .content_type("text/event-stream")
+        .header(header::CACHE_CONTROL, "no-store")
+        .header("x-accel-buffering", "no") // of nginx, which would hold events back
+        .body(Body::from_bytes_stream(events))
+}
+
+/// Until the stream is to end; None when nobody is there to be told.
+async fn run(app: &App, connection: &Arc<Connection>, events: &mpsc::Sender<String>) -> Option<Disconnect> {
+    // Earlier than sockets: this is a request, and requests are to finish first.
+    let mut stopping = app.stopping();
+    let mut heartbeat = Heartbeat::new(connection, app.ping_every);
+    loop {
+        tokio::select! {
+            () = connection.wake.notified() => {}
+            () = sleep_until(heartbeat.next) => {
+                if let Err(why) = heartbeat.beat(app, connection) {
+                    return Some(why);
+                }
+                heartbeat.pong(); // nothing comes back on this way
+                connection.send(Reply::PING);
+            }
+            () = events.closed() => return None,
+            _ = stopping.wait_for(|stopping| *stopping) => return Some(Disconnect::SHUTDOWN),
+        }
+        let (frames, disconnect) = connection.take();
+        for frame in frames {
+            tokio::select! {
+                sent = timeout(WRITE_WITHIN, events.send(event(&frame))) => match sent {
+                    Ok(Ok(())) => {}
+                    Ok(Err(_)) => return None,
+                    Err(_) => return Some(Disconnect::SLOW),
+                },
+                () = connection.overflowed() => return Some(Disconnect::SLOW),
+            }
+        }
+        if disconnect.is_some() {
+            return disconnect;
+        }
+    }
+}
+
+fn event(frame: &Message) -> String {
+    format!("data: {}\n\n", frame.to_text().unwrap_or_default())
+}

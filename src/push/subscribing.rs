@@ -1,0 +1,166 @@
+//! Subscriptions: beginning one, with what was missed; keeping one; looking back.
+
+use std::sync::Arc;
+
+use rusqlite::Connection as Sqlite;
+
+use super::{
+    codes::{Disconnect, Failure, Fault},
+    connection::{Connection, Refused, Terms},
+    protocol::{
+        Answer, Expiry, HistoryRequest, HistoryResult, Publication, Reply, SubRefreshRequest, SubscribeRequest, SubscribeResult,
+    },
+    tokens::{self, Refusal},
+};
+use crate::{
+    app::App,
+    db::log,
+    domain::{
+        recovery::{self, Range},
+        sessions, streams,
+    },
+    error::{Error, Result},
+    event::Stream,
+};
+
+const CHANNEL_NAME_MAX: usize = 255;
+
+/// Answers `subscribe`; what was published meanwhile follows the reply.
+pub fn subscribe(app: &App, connection: &Arc<Connection>, id: u32, request: &SubscribeRequest) -> Result<(), Fault> {
+    let channel = &request.channel;
+    if channel.is_empty() {
+        return Err(Disconnect::BAD_REQUEST.into());
+    }
+    if channel.len() > CHANNEL_NAME_MAX {
+        return Err(Failure::BAD_REQUEST.into());
+    }
+    if request.r#type != 0 {
+        return Err(Failure::NOT_AVAILABLE.into());
+    }
+    let expires_at = tokens::of_subscription(app, connection, channel, &request.token).map_err(|refusal| match refusal {
+        Refusal::Expired => Fault::Reply(Failure::TOKEN_EXPIRED),
+        Refusal::Unreadable => Fault::Reply(Failure::PERMISSION_DENIED),
+        Refusal::Mismatch => Fault::Close(Disconnect::INVALID_TOKEN),
+    })?;
+    let terms = Terms { watches: request.join_leave, expires_at: Some(expires_at), is_server_side: false };
+    let begun = app.hub.subscribe(connection, channel, terms).map_err(|refused| match refused {
+        Refused::Already => Failure::ALREADY_SUBSCRIBED,
+        Refused::Limit => Failure::LIMIT_EXCEEDED,
+    })?;
+    // One state: what this transaction does not see comes through the hub, which already holds it back.
+    let checked = app.db.read(|conn| {
+        let session = sessions::find(conn, connection.session)?;
+        let stream = if session.is_some() { streams::audible(conn, connection.user, channel)? } else { None };
+        let result = stream.map(|stream| position(conn, stream, request)).transpose()?;
+        Ok((result, log::last_seq(conn)?))
+    });
+    let (result, seq) = match checked.map_err(unchecked) {
+        Ok((Some(result), seq)) if result.recovered || !request.recover || !request.rejects_unrecovered() => (result, seq),
+        refused => {
+            app.hub.unsubscribe(connection, channel);
+            let (result, _) = refused?;
+            return Err(if result.is_some() { Failure::UNRECOVERABLE } else { Failure::PERMISSION_DENIED }.into());
+        }
+    };
+    let Expiry { expires, ttl } = Expiry::at(expires_at);
+    let live = connection.go_live(&[begun], seq, |live| match live {
+        [] => Reply::new(id, Answer::Error(Failure::PERMISSION_DENIED.into())),
+        _ => Reply::new(id, Answer::Subscribe(SubscribeResult { expires, ttl, ..result })),
+    });
+    live.iter().for_each(|channel| app.hub.announce(connection, channel));
+    Ok(())
+}
+
+/// Where a subscription begins, with what followed the place that the client names: `recovered` if that is all.
+pub fn position(conn: &Sqlite, stream: Stream, request: &SubscribeRequest) -> Result<SubscribeResult> {
+    let (epoch, top) = (log::epoch(conn)?, log::last_seq(conn)?);
+    let is_same_log = request.epoch.is_empty() || request.epoch == epoch;
+    let missed = match i64::try_from(request.offset) {
+        Ok(offset) if request.recover && is_same_log => recovery::missed(conn, stream, &epoch, offset)?,
+        _ => None,
+    };
+    let recovered = missed.is_some();
+    let publications: Vec<Publication> = missed.into_iter().flatten().map(publication).collect();
+    Ok(SubscribeResult {
+        recoverable: true,
+        positioned: true,
+        was_recovering: request.recover,
+        recovered,
+        // The client counts on from the place that it named through the publications.
+        offset: if publications.is_empty() { top as u64 } else { request.offset },
+        publications,
+        epoch,
+        ..SubscribeResult::default()
+    })
+}
+
+fn publication(publication: recovery::Publication) -> Publication {
+    Publication { data: publication.body.into(), offset: publication.seq as u64 }
+}
+
+/// Gives a subscription another token.
+pub fn refresh(app: &App, connection: &Connection, request: &SubRefreshRequest) -> Result<Expiry, Fault> {
+    let SubRefreshRequest { channel, token } = request;
+    if channel.is_empty() {
+        return Err(Disconnect::BAD_REQUEST.into());
+    }
+    if !connection.is_subscribed(channel) {
+        return Err(Failure::PERMISSION_DENIED.into());
+    }
+    if token.is_empty() {
+        return Err(Failure::BAD_REQUEST.into());
+    }
+    let expires_at = tokens::of_subscription(app, connection, channel, token).map_err(|refusal| match refusal {
+        Refusal::Expired => Disconnect::SUBSCRIPTION_EXPIRED,
+        Refusal::Unreadable | Refusal::Mismatch => Disconnect::INVALID_TOKEN,
+    })?;
+    if !connection.extend_subscription(channel, expires_at) {
+        return Err(Failure::PERMISSION_DENIED.into());
+    }
+    Ok(Expiry::at(expires_at))
+}
+
+/// Publications of a channel that the connection is subscribed to. None without a `limit`, as the real server does;
+/// -1 is as many as there may be.
+pub fn history(app: &App, connection: &Connection, request: &HistoryRequest) -> Result<HistoryResult, Fault> {
+    require_subscribed(connection, &request.channel)?;
+    let found = app.db.read(|conn| match streams::audible(conn, connection.user, &request.channel)? {
+        Some(stream) => look_back(conn, stream, request),
+        None => Ok(Err(Failure::PERMISSION_DENIED)),
+    });
+    Ok(found.map_err(unchecked)??)
+}
+
+/// [`history`] of a stream, whoever asks.
+pub fn look_back(conn: &Sqlite, stream: Stream, request: &HistoryRequest) -> Result<Result<HistoryResult, Failure>> {
+    let (epoch, offset) = (log::epoch(conn)?, log::last_seq(conn)? as u64);
+    let since = request.since.as_ref();
+    if since.is_some_and(|since| !since.epoch.is_empty() && since.epoch != epoch) {
+        return Ok(Err(Failure::UNRECOVERABLE));
+    }
+    let since = since.map(|since| i64::try_from(since.offset).unwrap_or(i64::MAX));
+    if request.reverse && since == Some(0) {
+        return Ok(Err(Failure::BAD_REQUEST));
+    }
+    let limit = u32::try_from(request.limit).unwrap_or(recovery::MOST).min(recovery::MOST);
+    let range = match (request.reverse, since) {
+        (true, before) => Range { after: 0, before: before.unwrap_or(i64::MAX), newest_first: true, limit },
+        (false, after) => Range { after: after.unwrap_or(0), before: i64::MAX, newest_first: false, limit },
+    };
+    let publications = if limit == 0 { Vec::new() } else { recovery::publications(conn, stream, &epoch, range)? };
+    Ok(Ok(HistoryResult { publications: publications.into_iter().map(publication).collect(), epoch, offset }))
+}
+
+/// What may be asked of a channel takes a subscription to it.
+pub fn require_subscribed(connection: &Connection, channel: &str) -> Result<(), Fault> {
+    if channel.is_empty() {
+        return Err(Disconnect::BAD_REQUEST.into());
+    }
+    if connection.is_subscribed(channel) { Ok(()) } else { Err(Failure::PERMISSION_DENIED.into()) }
+}
+
+/// The database could not be read.
+pub fn unchecked(err: Error) -> Fault {
+    tracing::error!(err = err.detail(), "a client's rights could not be checked");
+    Failure::INTERNAL.into()
+}
