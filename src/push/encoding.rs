@@ -201,14 +201,14 @@ mod tests {
     proptest! {
         #[test]
         fn no_text_makes_the_parser_panic(frame in ".*") {
-            _ = json_commands(&frame).map(|command| command.map(Command::request)).count();
+            json_commands(&frame).for_each(|command| _ = command.map(Command::request));
         }
 
         #[test]
         fn no_bytes_make_the_parser_panic(frame in prop::collection::vec(any::<u8>(), 0..200)) {
-            let length = frame.len();
-            let commands = protobuf_commands(frame.into()).map(|command| command.map(Command::request)).count();
-            prop_assert!(commands <= length.max(1));
+            let most = frame.len().max(1);
+            let commands: Vec<_> = protobuf_commands(frame.into()).map(|command| command.map(Command::request)).collect();
+            prop_assert!(commands.len() <= most);
         }
     }
 }
