@@ -77,6 +77,12 @@ impl Server {
         self.end().await.0
     }
 
+    /// A server on an ended server's folder.
+    pub async fn on_folder(folder: TempDir) -> Server {
+        let settings = Server::usual(folder.path());
+        Server::serve(folder, settings, "127.0.0.1:0").await
+    }
+
     /// A server on a copy of an ended server's folder: what was made there, tokens included, is good here.
     pub async fn on_copy_of(original: &Path, change: impl FnOnce(&mut Settings)) -> Server {
         let folder = tempfile::tempdir().unwrap();

@@ -42,6 +42,7 @@ mod push_rights;
 mod races;
 mod reactions;
 mod reading;
+mod recovery;
 mod restart;
 mod roles;
 mod search;

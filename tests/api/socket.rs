@@ -65,10 +65,22 @@ impl Socket {
 
     /// Subscribes with a token from the API; gives the result.
     pub async fn subscribe(&mut self, channel: &str) -> Value {
-        let token = self.client.subscription_token(channel).await;
-        let mut reply = self.command("subscribe", json!({ "channel": channel, "token": token })).await;
+        let mut reply = self.subscribe_with(channel, json!({})).await;
         assert!(reply["subscribe"].is_object(), "{channel}: {reply}");
         reply["subscribe"].take()
+    }
+
+    /// Subscribes with more in the request; gives the whole reply.
+    pub async fn subscribe_with(&mut self, channel: &str, mut request: Value) -> Value {
+        request["channel"] = channel.into();
+        request["token"] = self.client.subscription_token(channel).await.into();
+        self.command("subscribe", request).await
+    }
+
+    /// Subscribes from a place in the stream, which a former result or publication gave.
+    pub async fn recover(&mut self, channel: &str, epoch: &Value, offset: &Value) -> Value {
+        let request = json!({ "recover": true, "epoch": epoch, "offset": offset });
+        self.subscribe_with(channel, request).await["subscribe"].take()
     }
 
     /// Sends a command and gives its reply, with `error` or the result under the command's name.
@@ -120,7 +132,7 @@ impl Socket {
     }
 
     /// The first push that fits, among those kept and those to come.
-    async fn push(&mut self, fits: impl Fn(&Value) -> bool) -> Value {
+    pub async fn push(&mut self, fits: impl Fn(&Value) -> bool) -> Value {
         if let Some(at) = self.pushes.iter().position(&fits) {
             return self.pushes.remove(at).unwrap();
         }
