@@ -221,6 +221,14 @@ impl Client {
         Client { token: Some(token.into()), ..self.clone() }
     }
 
+    /// As its access token names it.
+    pub fn session_id(&self) -> String {
+        use base64::{Engine, prelude::BASE64_URL_SAFE_NO_PAD};
+        let claims = self.token.as_ref().unwrap().split('.').nth(1).unwrap();
+        let claims: Value = serde_json::from_slice(&BASE64_URL_SAFE_NO_PAD.decode(claims).unwrap()).unwrap();
+        text(&claims["sid"])
+    }
+
     /// The name of the client's own stream in an organisation.
     pub fn personal(&self, organisation: &str) -> String {
         format!("{organisation}/{}", self.user_id)

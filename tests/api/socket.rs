@@ -23,6 +23,7 @@ async fn in_time<T>(awaited: impl Future<Output = T>) -> T {
 pub struct Socket {
     stream: WebSocketStream<MaybeTlsStream<TcpStream>>,
     client: Client,
+    protocol: Option<String>,
     /// Pushes that arrived while something else was awaited, in their order.
     pushes: VecDeque<Value>,
     /// Objects of the last frame that nobody has taken yet.
@@ -37,12 +38,29 @@ impl Socket {
     }
 
     pub async fn open_at(client: &Client, path: &str, origin: Option<&str>) -> Result<Socket, tungstenite::Error> {
+        Socket::open_as(client, path, origin, None).await
+    }
+
+    /// With these subprotocols offered; [`Socket::protocol`] is the one that was taken.
+    pub async fn open_as(
+        client: &Client,
+        path: &str,
+        origin: Option<&str>,
+        protocols: Option<&str>,
+    ) -> Result<Socket, tungstenite::Error> {
         let mut request = format!("{}{path}", client.origin.replacen("http", "ws", 1)).into_client_request()?;
-        if let Some(origin) = origin {
-            request.headers_mut().insert("origin", origin.parse().unwrap());
+        for (name, value) in [("origin", origin), ("sec-websocket-protocol", protocols)] {
+            if let Some(value) = value {
+                request.headers_mut().insert(name, value.parse().unwrap());
+            }
         }
-        let (stream, _) = tokio_tungstenite::connect_async(request).await?;
-        Ok(Socket { stream, client: client.clone(), pushes: VecDeque::new(), unread: VecDeque::new(), last_id: 0 })
+        let (stream, response) = tokio_tungstenite::connect_async(request).await?;
+        let protocol = response.headers().get("sec-websocket-protocol").map(|value| value.to_str().unwrap().to_owned());
+        Ok(Socket { stream, client: client.clone(), protocol, pushes: VecDeque::new(), unread: VecDeque::new(), last_id: 0 })
+    }
+
+    pub fn protocol(&self) -> Option<&str> {
+        self.protocol.as_deref()
     }
 
     /// Opens the socket and connects as the client.
@@ -100,6 +118,31 @@ impl Socket {
         self.stream.send(Message::text(text)).await.unwrap();
     }
 
+    pub async fn send_bytes(&mut self, bytes: &[u8]) {
+        self.stream.send(Message::binary(bytes.to_vec())).await.unwrap();
+    }
+
+    /// The next binary frame.
+    pub async fn bytes(&mut self) -> Vec<u8> {
+        self.frame(|frame| if let Message::Binary(bytes) = frame { Some(bytes.to_vec()) } else { None }).await
+    }
+
+    /// Waits for a ping of WebSocket's own; the library answers it.
+    pub async fn ws_ping(&mut self) {
+        self.frame(|frame| matches!(frame, Message::Ping(_)).then_some(())).await;
+    }
+
+    async fn frame<T>(&mut self, fits: impl Fn(Message) -> Option<T>) -> T {
+        in_time(async {
+            loop {
+                if let Some(found) = fits(self.stream.next().await.unwrap().unwrap()) {
+                    return found;
+                }
+            }
+        })
+        .await
+    }
+
     pub async fn reply(&mut self, id: u64) -> Value {
         in_time(async {
             loop {
@@ -146,6 +189,12 @@ impl Socket {
             }
         })
         .await
+    }
+
+    /// Nothing else was pushed so far.
+    #[track_caller]
+    pub fn no_push_but_publications(&self) {
+        assert!(self.pushes.iter().all(|push| push["pub"].is_object()), "{:?}", self.pushes);
     }
 
     #[track_caller]
@@ -207,6 +256,20 @@ impl Socket {
         let (code, reason) = close.await.expect("a close frame with code and reason");
         assert!(!reason.is_empty() && serde_json::from_str::<Value>(&reason).is_err(), "{code}: {reason:?}");
         code
+    }
+
+    /// [`Socket::closed`] for a client that answers pings until then.
+    pub async fn closed_while_answering(mut self) -> u16 {
+        let close = in_time(async {
+            loop {
+                match self.raw_line().await {
+                    Ok(line) if line == json!({}) => self.send("{}").await,
+                    Ok(_) => {}
+                    Err(close) => return close,
+                }
+            }
+        });
+        close.await.expect("a close frame").0
     }
 
     /// Reads to the end, however it comes: the number of objects, and the close code if one arrived.
