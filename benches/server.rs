@@ -12,9 +12,13 @@ use std::{
 };
 
 use futures_util::{SinkExt, StreamExt};
-use reqwest::{Client, Method};
+use reqwest::Method;
 use serde_json::{Value, json};
 use tokio_tungstenite::tungstenite::Message;
+
+use self::api::Api;
+
+mod api;
 
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
@@ -26,22 +30,6 @@ const MESSAGES: usize = 200;
 /// Of each kind.
 const REFUSALS: usize = 300;
 
-#[derive(Clone)]
-struct Api {
-    url: String,
-    http: Client,
-    token: String,
-}
-
-impl Api {
-    async fn call(&self, method: Method, path: &str, body: Value) -> Value {
-        let request = self.http.request(method, format!("{}/api/v1{path}", self.url)).bearer_auth(&self.token);
-        let reply = if body.is_null() { request } else { request.json(&body) }.send().await.unwrap();
-        assert!(reply.status().is_success(), "{path}: {}", reply.status());
-        reply.json().await.unwrap()
-    }
-}
-
 #[tokio::main]
 async fn main() {
     let folder = tempfile::tempdir().unwrap();
@@ -52,14 +40,8 @@ async fn main() {
     let (stop, stopped) = tokio::sync::oneshot::channel::<()>();
     let server = tokio::spawn(tidings::serve(settings, listener, async { _ = stopped.await }));
 
-    _ = rustls::crypto::ring::default_provider().install_default(); // the client asks for one
-    let mut api = Api { url, http: Client::new(), token: String::new() };
-    let account = json!({ "email": "ada@x.example", "password": "correct horse battery" });
-    api.call(Method::POST, "/auth/register", account.clone()).await;
-    api.token = api.call(Method::POST, "/auth/login", account).await["data"]["access_token"].as_str().unwrap().into();
-    let organisation = api.call(Method::POST, "/organisations", json!({ "name": "Engines" })).await;
-    let channel = json!({ "name": "dev", "organisation_id": organisation["data"]["id"] });
-    let channel = api.call(Method::POST, "/channels", channel).await["data"]["id"].as_str().unwrap().to_owned();
+    let api = Api::new(url).person("ada").await;
+    let (_, channel) = api.place().await;
     let messages = format!("/channels/{channel}/messages");
 
     rate("posts, durable", &api, Method::POST, &messages, json!({ "content": "x".repeat(200) })).await;
@@ -94,25 +76,23 @@ async fn rate(what: &str, api: &Api, method: Method, path: &str, body: Value) {
 }
 
 async fn fan_out(api: &Api, channel: &str, messages: &str) {
-    let connection = api.call(Method::GET, "/token/connection", Value::Null).await["data"]["token"].clone();
-    let subscription =
-        api.call(Method::POST, "/token/subscription", json!({ "channel": channel })).await["data"]["token"].clone();
+    let connect = api.connect(&[channel]).await;
     let received = Arc::new(AtomicU64::new(0));
     let mut readers = tokio::task::JoinSet::new();
     for _ in 0..SOCKETS {
-        let (mut socket, _) =
-            tokio_tungstenite::connect_async(format!("{}/connection/websocket", api.url.replacen("http", "ws", 1)))
-                .await
-                .unwrap();
-        let connect = json!({ "connect": { "token": connection, "subs": { channel: { "token": subscription } } } });
-        socket.send(Message::text(connect.to_string())).await.unwrap();
+        let url = format!("{}/connection/websocket", api.url.replacen("http", "ws", 1));
+        let (mut socket, _) = tokio_tungstenite::connect_async(url).await.unwrap();
+        socket.send(Message::text(connect.clone())).await.unwrap();
         socket.next().await.unwrap().unwrap();
         let received = received.clone();
         readers.spawn(async move {
-            for _ in 0..MESSAGES {
-                socket.next().await.unwrap().unwrap();
-                received.fetch_add(1, Relaxed);
+            let mut mine = 0;
+            while mine < MESSAGES {
+                // Those that were ready together come in one frame.
+                let frame = socket.next().await.unwrap().unwrap();
+                mine += frame.to_text().unwrap().lines().filter(|line| *line != "{}").count();
             }
+            received.fetch_add(mine as u64, Relaxed);
         });
     }
     let started = Instant::now();

@@ -1,0 +1,222 @@
+//! Many sockets, on the real binary in a process of its own: `cargo bench --bench sockets`.
+//!
+//! What ten thousand idle connections cost in resident memory, and whether a reader that never reads slows the others.
+//! The clients are processes of their own, too, each with an address of its own.
+
+use std::{
+    io::{BufRead, BufReader, Read, Write},
+    net::SocketAddr,
+    process::{Child, Command, Stdio},
+    time::{Duration, Instant},
+};
+
+use futures_util::{SinkExt, StreamExt};
+use reqwest::Method;
+use serde_json::{Value, json};
+use tokio::net::{TcpSocket, TcpStream};
+use tokio_tungstenite::{WebSocketStream, tungstenite::Message};
+
+use self::api::Api;
+
+mod api;
+
+const USERS: usize = 100;
+const SOCKETS_EACH: usize = 100; // a user's limit
+const PROCESSES: usize = 4;
+const ROUNDS: usize = 9;
+const READERS: usize = 20;
+const MESSAGES: usize = 300;
+
+#[tokio::main]
+async fn main() {
+    let arguments: Vec<String> = std::env::args().collect();
+    match arguments.get(1).map(String::as_str) {
+        Some("hold") => hold(arguments[2].parse().unwrap(), arguments[3].parse().unwrap()).await,
+        _ => {
+            idle(&[]).await;
+            idle(&["personal", "organisation", "channel"]).await;
+            slow_reader().await;
+        }
+    }
+}
+
+/// The server, ended when it is dropped.
+struct Server {
+    process: Child,
+    api: Api,
+    _folder: tempfile::TempDir,
+}
+
+impl Server {
+    fn start() -> Server {
+        let folder = tempfile::tempdir().unwrap();
+        let mut process = Command::new(env!("CARGO_BIN_EXE_tidings"))
+            .args(["serve", "--listen", "127.0.0.1:0", "--rate-limit", "off", "--log", "error", "--data-dir"])
+            .arg(folder.path().join("data"))
+            .stdout(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let lines = BufReader::new(process.stdout.take().unwrap()).lines().map(Result::unwrap);
+        let url = lines
+            .map(|line| line.trim().to_owned())
+            .find_map(|line| line.strip_prefix("API").map(|rest| rest.trim().trim_end_matches("/api/v1").to_owned()));
+        Server { process, api: Api::new(url.unwrap()), _folder: folder }
+    }
+
+    /// Resident memory, in KiB.
+    fn resident(&self) -> f64 {
+        let status = std::fs::read_to_string(format!("/proc/{}/status", self.process.id())).unwrap();
+        let line = status.lines().find(|line| line.starts_with("VmRSS:")).unwrap();
+        line.split_whitespace().nth(1).unwrap().parse().unwrap()
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        _ = self.process.kill();
+        _ = self.process.wait();
+    }
+}
+
+/// Memory before and after so many connect and then say nothing.
+async fn idle(subscribed: &[&str]) {
+    let server = Server::start();
+    let mut greetings = Vec::new();
+    for n in 0..USERS {
+        let person = server.api.person(&format!("user{n}")).await;
+        let (organisation, channel) = person.place().await;
+        let me = person.call(Method::GET, "/users/me", Value::Null).await["data"]["id"].take();
+        let personal = format!("{organisation}/{}", api::text(&me));
+        let names = subscribed.iter().map(|name| match *name {
+            "personal" => personal.as_str(),
+            "organisation" => &organisation,
+            _ => &channel,
+        });
+        greetings.push(person.connect(&names.collect::<Vec<_>>()).await);
+    }
+    tokio::time::sleep(Duration::from_secs(2)).await;
+    let before = server.resident();
+    let address = server.api.url.trim_start_matches("http://");
+    let mut clients: Vec<Child> = (0..PROCESSES)
+        .map(|process| {
+            let from = format!("127.0.0.{}", process + 2);
+            let mut child = Command::new(std::env::current_exe().unwrap())
+                .args(["hold", address, &from])
+                .stdin(Stdio::piped())
+                .stdout(Stdio::piped())
+                .spawn()
+                .unwrap();
+            let share = greetings.chunks(USERS / PROCESSES).nth(process).unwrap();
+            writeln!(child.stdin.as_mut().unwrap(), "{}", json!(share)).unwrap();
+            child
+        })
+        .collect();
+    for client in &mut clients {
+        let mut ready = [0];
+        client.stdout.as_mut().unwrap().read_exact(&mut ready).unwrap();
+    }
+    let count = (USERS * SOCKETS_EACH) as f64;
+    let after = server.resident();
+    tokio::time::sleep(Duration::from_secs(30)).await; // two pings each
+    let later = server.resident();
+    println!(
+        "{count} idle connections with {} subscriptions each: {:.1} KiB resident each when all are open, {:.1} KiB after \
+         30 s (the server: {:.1} MiB before, {:.1} MiB then)",
+        subscribed.len(),
+        (after - before) / count,
+        (later - before) / count,
+        before / 1024.0,
+        later / 1024.0
+    );
+    for mut client in clients {
+        drop(client.stdin.take());
+        _ = client.wait();
+    }
+}
+
+/// A client process: opens its sockets, says so, answers pings until its input ends.
+async fn hold(server: SocketAddr, from: std::net::IpAddr) {
+    let mut line = String::new();
+    std::io::stdin().read_line(&mut line).unwrap();
+    let greetings: Vec<String> = serde_json::from_str(&line).unwrap();
+    for greeting in greetings {
+        for _ in 0..SOCKETS_EACH {
+            let mut socket = open(server, from, &greeting, None).await;
+            tokio::spawn(async move { while let Some(Ok(_)) = socket.next().await {} });
+        }
+    }
+    std::io::stdout().write_all(b".").unwrap();
+    std::io::stdout().flush().unwrap();
+    _ = std::io::stdin().read(&mut [0]);
+    std::process::exit(0);
+}
+
+async fn open(server: SocketAddr, from: std::net::IpAddr, greeting: &str, buffer: Option<u32>) -> WebSocketStream<TcpStream> {
+    let tcp = TcpSocket::new_v4().unwrap();
+    tcp.bind(SocketAddr::new(from, 0)).unwrap();
+    if let Some(buffer) = buffer {
+        tcp.set_recv_buffer_size(buffer).unwrap();
+    }
+    let stream = tcp.connect(server).await.unwrap();
+    let (mut socket, _) = tokio_tungstenite::client_async(format!("ws://{server}/connection/websocket"), stream).await.unwrap();
+    socket.send(Message::text(greeting)).await.unwrap();
+    socket.next().await.unwrap().unwrap();
+    socket
+}
+
+/// The time from a post's request to its arrival at each reader, by turns without and with one that never reads.
+async fn slow_reader() {
+    let server = Server::start();
+    let person = server.api.person("ada").await;
+    let (_, channel) = person.place().await;
+    let greeting = person.connect(&[&channel]).await;
+    let mut p99 = [Vec::new(), Vec::new()];
+    for round in 0..ROUNDS * 2 {
+        let with = round % 2;
+        let took = latencies(&person, &channel, &greeting, with == 1).await;
+        p99[with].push(took[took.len() * 99 / 100]);
+    }
+    let [without, with] = p99.map(|mut rounds| {
+        rounds.sort_unstable();
+        rounds[rounds.len() / 2].as_secs_f64() * 1000.0
+    });
+    println!(
+        "{READERS} readers, {MESSAGES} posts a round, median of {ROUNDS} rounds: p99 {without:.2} ms, beside one that never \
+         reads {with:.2} ms ({:+.1} %)",
+        (with / without - 1.0) * 100.0
+    );
+}
+
+/// Sorted.
+async fn latencies(person: &Api, channel: &str, greeting: &str, beside_a_slow_one: bool) -> Vec<Duration> {
+    let address: SocketAddr = person.url.trim_start_matches("http://").parse().unwrap();
+    let home = "127.0.0.1".parse().unwrap();
+    let slow = if beside_a_slow_one { Some(open(address, home, greeting, Some(4096)).await) } else { None };
+    let begin = Instant::now();
+    let mut readers = tokio::task::JoinSet::new();
+    for _ in 0..READERS {
+        let mut socket = open(address, home, greeting, None).await;
+        readers.spawn(async move {
+            let mut took = Vec::with_capacity(MESSAGES);
+            while took.len() < MESSAGES {
+                let frame = socket.next().await.unwrap().unwrap();
+                for line in frame.to_text().unwrap().lines().filter(|line| *line != "{}") {
+                    let push: Value = serde_json::from_str(line).unwrap();
+                    let content = push["push"]["pub"]["data"]["content"].as_str().unwrap();
+                    let sent = Duration::from_micros(content.trim_start().parse().unwrap());
+                    took.push(begin.elapsed() - sent);
+                }
+            }
+            took
+        });
+    }
+    for _ in 0..MESSAGES {
+        // Large, so that the slow one's queue is over its bound after a part of them.
+        let content = format!("{:>8000}", begin.elapsed().as_micros());
+        person.call(Method::POST, &format!("/channels/{channel}/messages"), json!({ "content": content })).await;
+    }
+    let mut took: Vec<Duration> = readers.join_all().await.concat();
+    took.sort_unstable();
+    drop(slow);
+    took
+}
