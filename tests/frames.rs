@@ -1,0 +1,179 @@
+//! What strangers may put into a frame: neither parser panics, and neither takes much more memory than the frame.
+//!
+//! More cases than usual: `PROPTEST_CASES=10000000 cargo test --release --test frames`.
+
+use std::{
+    alloc::{GlobalAlloc, Layout, System},
+    cell::Cell,
+};
+
+use bytes::Bytes;
+use proptest::{prelude::*, sample::select};
+use prost::Message;
+use tidings::push::{
+    encoding::{Unreadable, connect_request, json_commands, protobuf_commands},
+    protocol::{Command, Position, Reply, Request},
+};
+
+/// Notes each thread's largest use of memory.
+struct Counting;
+
+thread_local! {
+    static USED: Cell<isize> = const { Cell::new(0) };
+    static MOST: Cell<isize> = const { Cell::new(0) };
+}
+
+fn count(bytes: isize) {
+    // Gone when the thread ends; what it frees then counts no more.
+    _ = USED.try_with(|used| {
+        used.set(used.get() + bytes);
+        _ = MOST.try_with(|most| most.set(most.get().max(used.get())));
+    });
+}
+
+// SAFETY: the system's allocator does the work.
+unsafe impl GlobalAlloc for Counting {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        count(layout.size() as isize);
+        unsafe { System.alloc(layout) }
+    }
+
+    unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
+        count(-(layout.size() as isize));
+        unsafe { System.dealloc(pointer, layout) }
+    }
+}
+
+#[global_allocator]
+static ALLOCATOR: Counting = Counting;
+
+/// What `f` needs at its worst, in bytes.
+fn memory(f: impl FnOnce()) -> usize {
+    let before = USED.get();
+    MOST.set(before);
+    f();
+    (MOST.get() - before) as usize
+}
+
+/// Of the bytes of a frame: an entry of `subs` in four bytes is the dearest thing there is.
+const TIMES: usize = 120;
+/// For error messages and the like.
+const BESIDES: usize = 4096;
+
+const LINES: &[&str] = &[
+    "{}",
+    "\n",
+    r#"{"id":1,"connect":{"token":"t","subs":{"a":{"token":"x"},"b":{"recover":true,"offset":7,"epoch":"e"}}}}"#,
+    r#"{"id":2,"subscribe":{"channel":"c","token":"t","flag":1,"recover":true,"offset":18446744073709551615}}"#,
+    r#"{"id":3,"history":{"channel":"c","limit":-1,"since":{"offset":1,"epoch":"e"},"reverse":true}}"#,
+    r#"{"id":4,"sub_refresh":{"channel":"c","token":"t"}}"#,
+    r#"{"send":{"data":{"a":[1,2,{"b":null}]}}}"#,
+    r#"{"id":4294967295,"rpc":{"method":"m","data":"\ud83d\ude00"}}"#,
+    "[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[",
+    r#"{"id":1,"connect":{"subs":{"#,
+    r#""a":{},"b":{},"c":{},"d":{},"#,
+];
+
+fn message(id: u8, fields: &[(u8, &[u8])]) -> Vec<u8> {
+    let mut body = vec![0x08, id];
+    for (field, content) in fields {
+        body.push(field << 3 | 2);
+        body.push(content.len() as u8);
+        body.extend_from_slice(content);
+    }
+    let mut framed = vec![body.len() as u8];
+    framed.extend(body);
+    framed
+}
+
+/// Commands in Protobuf: empty, connect with an entry of `subs`, subscribe, history, several empty entries.
+fn messages() -> Vec<Vec<u8>> {
+    let since = Position { offset: 9, epoch: "e".into() }.encode_to_vec();
+    let history = [&[0x0a, 1, b'c', 0x42, since.len() as u8][..], &since].concat();
+    vec![
+        vec![0],
+        message(1, &[(4, &[0x0a, 1, b't', 0x1a, 7, 0x0a, 1, b'a', 0x12, 2, 0x18, 1])]),
+        message(2, &[(5, &[0x0a, 1, b'c', 0x12, 1, b't', 0x38, 0xff, 1, 0x18, 1])]),
+        message(3, &[(10, &history)]),
+        message(4, &[(4, &[0x1a, 0, 0x1a, 0, 0x1a, 0, 0x1a, 0])]),
+        vec![0xff; 12],
+    ]
+}
+
+/// Good pieces and noise in any mixture, some bytes of them changed.
+fn frame(pieces: Vec<Vec<u8>>) -> impl Strategy<Value = Vec<u8>> {
+    let noise = prop::collection::vec(any::<u8>(), 0..24);
+    let many = (select(pieces.clone()), 0_usize..200).prop_map(|(piece, times)| piece.repeat(times));
+    let piece = prop_oneof![8 => select(pieces), 2 => noise, 1 => many];
+    let changes = prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 0..4);
+    (prop::collection::vec(piece, 0..6), changes).prop_map(|(pieces, changes)| {
+        let mut frame = pieces.concat();
+        for (at, byte) in changes {
+            if !frame.is_empty() {
+                let at = at.index(frame.len());
+                frame[at] = byte;
+            }
+        }
+        frame
+    })
+}
+
+/// Reads as the socket does: one by one, to the first that is none.
+fn read(commands: impl Iterator<Item = Result<Command, Unreadable>>) {
+    commands.map_while(Result::ok).for_each(|command| _ = command.request());
+}
+
+proptest! {
+    #[test]
+    fn any_text_is_read_or_refused(frame in frame(LINES.iter().map(|line| line.as_bytes().to_vec()).collect())) {
+        let text = String::from_utf8_lossy(&frame); // other frames do not get past the WebSocket library
+        let needed = memory(|| {
+            read(json_commands(&text));
+            _ = connect_request(&text);
+        });
+        prop_assert!(needed <= text.len() * TIMES + BESIDES, "{needed} bytes for {}", text.len());
+    }
+
+    #[test]
+    fn any_bytes_are_read_or_refused(frame in frame(messages())) {
+        let (length, frame) = (frame.len(), Bytes::from(frame));
+        let needed = memory(|| read(protobuf_commands(frame)));
+        prop_assert!(needed <= length * TIMES + BESIDES, "{needed} bytes for {length}");
+    }
+}
+
+#[test]
+fn the_good_pieces_are_good() {
+    let ids: Vec<u32> = messages()[..5]
+        .iter()
+        .map(|piece| {
+            let mut commands = protobuf_commands(Bytes::from(piece.clone()));
+            let command = commands.next().unwrap().unwrap();
+            assert!(commands.next().is_none());
+            let id = command.id;
+            match (id, command.request().unwrap()) {
+                (1, Request::Connect(connect)) => assert!(connect.subs["a"].recover),
+                (2, Request::Subscribe(subscribe)) => assert_eq!((subscribe.offset, subscribe.recover), (255, true)),
+                (3, Request::History(history)) => assert_eq!(history.since.unwrap().offset, 9),
+                (4, Request::Connect(_)) | (0, Request::Pong) => {}
+                (id, other) => panic!("{id}: {other:?}"),
+            }
+            id
+        })
+        .collect();
+    assert_eq!(ids, [0, 1, 2, 3, 4]);
+    assert_eq!(Reply::PING.encoded_len(), 0);
+}
+
+#[test]
+fn the_largest_frame_of_the_dearest_kind_stays_small() {
+    let text = format!(r#"{{"id":1,"connect":{{"subs":{{{}"x":{{}}}}}}}}"#, r#""a":{},"#.repeat(9000));
+    assert!(text.len() < 64 << 10);
+    let entries: String = (0..5000).map(|n| format!(r#""{n}":{{}},"#)).collect();
+    let distinct = format!(r#"{{"id":1,"connect":{{"subs":{{{entries}"x":{{}}}}}}}}"#);
+    for text in [text, distinct] {
+        let needed =
+            memory(|| assert!(matches!(json_commands(&text).next().unwrap().unwrap().request(), Some(Request::Connect(_)))));
+        assert!(needed < 4 << 20, "{needed}");
+    }
+}
