@@ -109,7 +109,7 @@ fn upgrade(req: &Request, app: &App, protocol: Option<&'static str>, manner: Man
         let Some(_open) = app.open_socket() else { return };
         let Ok(io) = upgrade.await else { return };
         let config = WebSocketConfig::default()
-            .read_buffer_size(4096)
+            .read_buffer_size(1024) // kept all the time; an idle client sends two bytes now and then
             .write_buffer_size(4096)
             .max_write_buffer_size(4 << 20)
             .max_message_size(Some(FRAME_MAX))
