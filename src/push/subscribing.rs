@@ -31,11 +31,17 @@ pub fn subscribe(app: &App, connection: &Arc<Connection>, id: u32, request: &Sub
     if channel.is_empty() {
         return Err(Disconnect::BAD_REQUEST.into());
     }
-    if channel.len() > CHANNEL_NAME_MAX {
-        return Err(Failure::BAD_REQUEST.into());
-    }
-    if request.r#type != 0 {
-        return Err(Failure::NOT_AVAILABLE.into());
+    // In the order of the real server, before the token is looked at.
+    let early = match channel {
+        name if name.len() > CHANNEL_NAME_MAX => Some(Failure::BAD_REQUEST),
+        _ if connection.is_subscribed(channel) => Some(Failure::ALREADY_SUBSCRIBED),
+        name if !name.is_ascii() => Some(Failure::BAD_REQUEST),
+        name if name.contains(':') => Some(Failure::UNKNOWN_CHANNEL), // of a namespace; there are none
+        _ if request.r#type != 0 => Some(Failure::NOT_AVAILABLE),
+        _ => None,
+    };
+    if let Some(failure) = early {
+        return Err(failure.into());
     }
     let expires_at = tokens::of_subscription(app, connection, channel, &request.token).map_err(|refusal| match refusal {
         Refusal::Expired => Fault::Reply(Failure::TOKEN_EXPIRED),

@@ -126,6 +126,11 @@ async fn what_no_client_may_do_is_answered_as_the_real_server_does() {
     assert_eq!(error("publish", json!({ "channel": general, "data": {} })).await, 103);
     assert_eq!(error("rpc", json!({ "method": "x" })).await, 108);
     assert_eq!(error("subscribe", json!({ "channel": "x", "type": 1 })).await, 108);
+    assert_eq!(error("subscribe", json!({ "channel": "chat:x" })).await, 102);
+    assert_eq!(error("subscribe", json!({ "channel": "ü" })).await, 107);
+    assert_eq!(error("subscribe", json!({ "channel": "x".repeat(256) })).await, 107);
+    assert_eq!(error("subscribe", json!({ "channel": "x".repeat(255) })).await, 103);
+    assert_eq!(error("subscribe", json!({ "channel": general })).await, 105);
     socket.send(&json!({ "send": { "data": {} } }).to_string()).await;
     assert_eq!(socket.closed().await, 3508);
 }
