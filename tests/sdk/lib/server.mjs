@@ -60,36 +60,57 @@ export function scratch(t) {
   return folder
 }
 
-/** A server for one test, stopped at its end; `stop` checks that it ends cleanly. */
+/** A server for one test, gone at its end. It can be ended and launched again, on the same folder and port. */
 export async function start(t, ...flags) {
   const folder = mkdtempSync(join(tmpdir(), 'tidings-sdk-'))
   const port = await freePort()
   // The settings of whoever runs the tests are none of the test's.
   const env = Object.fromEntries(Object.entries(process.env).filter(([name]) => !name.startsWith('TIDINGS_')))
   const args = ['serve', '--listen', `127.0.0.1:${port}`, '--data-dir', join(folder, 'data'), '--rate-limit', 'off', ...flags]
-  const child = spawn(binary(), args, { env, stdio: ['ignore', 'pipe', 'pipe'] })
-  let output = ''
-  child.stdout.on('data', chunk => { output += chunk })
-  child.stderr.on('data', chunk => { output += chunk })
-  const exited = new Promise(resolve => {
-    child.once('error', error => resolve({ error }))
-    child.once('exit', (code, signal) => resolve({ code, signal }))
-  })
+  let child
+  let exited
   let ended
-  exited.then(end => { ended = end })
+  let output = ''
+
+  async function end(signal) {
+    if (ended) assert.fail(`the server had ended before it was stopped: ${JSON.stringify(ended)}\n${output}`)
+    child.kill(signal)
+    const result = await Promise.race([exited, sleep(10_000, 'late', { ref: false })])
+    assert.notEqual(result, 'late', `the server did not end within 10 s\n${output}`)
+    return result
+  }
 
   const server = {
+    port,
     url: `http://127.0.0.1:${port}`,
     socketUrl: `ws://127.0.0.1:${port}/connection/websocket`,
     output: () => output,
 
+    /** Starts it, and waits until it answers. */
+    async launch() {
+      ended = undefined
+      child = spawn(binary(), args, { env, stdio: ['ignore', 'pipe', 'pipe'] })
+      child.stdout.on('data', chunk => { output += chunk })
+      child.stderr.on('data', chunk => { output += chunk })
+      exited = new Promise(resolve => {
+        child.once('error', error => resolve({ error }))
+        child.once('exit', (code, signal) => resolve({ code, signal }))
+      })
+      exited.then(end => { ended = end })
+      await until(() => `the server does not answer\n${output}`, async () => {
+        assert.equal(ended, undefined, `the server ended: ${JSON.stringify(ended)}\n${output}`)
+        return fetch(`${server.url}/health`, { signal: AbortSignal.timeout(2000) }).then(response => response.ok, () => false)
+      }, 20_000)
+    },
+
     /** SIGTERM; the server must be gone within ten seconds, with exit code 0. */
     async stop() {
-      if (ended) assert.fail(`the server had ended before it was stopped: ${JSON.stringify(ended)}\n${output}`)
-      child.kill('SIGTERM')
-      const end = await Promise.race([exited, sleep(10_000, 'late', { ref: false })])
-      assert.notEqual(end, 'late', `the server did not end within 10 s\n${output}`)
-      assert.deepEqual(end, { code: 0, signal: null }, output)
+      assert.deepEqual(await end('SIGTERM'), { code: 0, signal: null }, output)
+    },
+
+    /** SIGKILL, which leaves it no time for anything. */
+    async kill() {
+      assert.deepEqual(await end('SIGKILL'), { code: null, signal: 'SIGKILL' }, output)
     },
 
     async call(method, path, { bearer, body } = {}) {
@@ -120,10 +141,7 @@ export async function start(t, ...flags) {
     await exited
     rmSync(folder, { recursive: true, force: true })
   })
-  await until(() => `the server does not answer\n${output}`, async () => {
-    assert.equal(ended, undefined, `the server ended: ${JSON.stringify(ended)}\n${output}`)
-    return fetch(`${server.url}/health`, { signal: AbortSignal.timeout(2000) }).then(response => response.ok, () => false)
-  }, 20_000)
+  await server.launch()
   return server
 }
 
