@@ -5,5 +5,6 @@ mod harness;
 mod administering;
 mod binary;
 mod kills;
+mod sdk;
 mod serving;
 mod settings;
