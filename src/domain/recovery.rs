@@ -6,7 +6,7 @@
 
 use std::collections::HashMap;
 
-use rusqlite::{Connection, OptionalExtension};
+use rusqlite::{Connection, OptionalExtension, Params};
 
 use crate::{
     db::log,
@@ -38,6 +38,10 @@ pub struct Range {
 }
 
 impl Range {
+    fn order(&self) -> &'static str {
+        if self.newest_first { "desc" } else { "asc" }
+    }
+
     fn holds(&self, seq: i64) -> bool {
         seq > self.after && seq < self.before
     }
@@ -57,7 +61,11 @@ pub fn missed(conn: &Connection, stream: Stream, epoch: &str, offset: i64) -> Re
 pub fn publications(conn: &Connection, stream: Stream, epoch: &str, range: Range) -> Result<Vec<Publication>> {
     let mut found = match stream {
         Stream::Personal(organisation, user) => personal(conn, organisation, user, epoch, range)?,
-        _ => rows(conn, &stream.to_string(), range, "audience <> 'members'")?.iter().map(|event| shown(epoch, event)).collect(),
+        _ => {
+            let parameters = (stream.to_string(), range.after, range.before, range.limit);
+            let found = rows(conn, "audience <> 'members'", parameters, range)?;
+            found.iter().map(|event| shown(epoch, event)).collect()
+        }
     };
     found.sort_by_key(|publication| if range.newest_first { -publication.seq } else { publication.seq });
     found.truncate(range.limit as usize);
@@ -68,14 +76,14 @@ fn shown(epoch: &str, event: &Event) -> Publication {
     Publication { seq: event.seq, body: events::body(epoch, event) }
 }
 
-fn rows(conn: &Connection, stream: &str, range: Range, which: &str) -> Result<Vec<Event>> {
-    let order = if range.newest_first { "desc" } else { "asc" };
+/// Rows of the stream ?1 in the range ?2 to ?3, at the most ?4.
+fn rows(conn: &Connection, which: &str, parameters: impl Params, range: Range) -> Result<Vec<Event>> {
     let sql = format!(
-        "select {} from events where stream = ?1 and seq > ?2 and seq < ?3 and {which} order by seq {order} limit ?4",
-        log::COLUMNS
+        "select {} from events where stream = ?1 and seq > ?2 and seq < ?3 and {which} order by seq {} limit ?4",
+        log::COLUMNS,
+        range.order()
     );
-    let mut select = conn.prepare_cached(&sql)?;
-    Ok(select.query_map((stream, range.after, range.before, range.limit), log::from_row)?.collect::<rusqlite::Result<_>>()?)
+    Ok(conn.prepare_cached(&sql)?.query_map(parameters, log::from_row)?.collect::<rusqlite::Result<_>>()?)
 }
 
 /// A channel that the user is in, deleted ones included: that they are gone is still to be told.
@@ -96,12 +104,13 @@ fn personal(
 ) -> Result<Vec<Publication>> {
     let stream = Stream::Personal(organisation, user).to_string();
     let channels = channels(conn, organisation, user)?;
-    let is_in = |channel: Option<ChannelId>| channels.iter().any(|of| Some(of.id) == channel && !of.is_deleted);
     // What one was told in a channel ends with it; that one is out does not.
-    let own = rows(conn, &stream, range, "type <> 'unread_thread_change'")?;
-    let own = own.into_iter().filter(|event| event.kind == "channel_update" || event.channel.is_none() || is_in(event.channel));
-    let mut found: Vec<Publication> = own.map(|event| shown(epoch, &event)).collect();
-    found.extend(to_members(conn, organisation, user, range)?.iter().map(|event| shown(epoch, event)));
+    let still_in = "type <> 'unread_thread_change' and (type = 'channel_update' or channel_id is null or exists (
+        select 1 from channel_members cm join channels c on c.id = cm.channel_id
+        where cm.channel_id = events.channel_id and cm.user_id = ?5 and c.deleted_at is null))";
+    let mut found = rows(conn, still_in, (&stream, range.after, range.before, range.limit, user), range)?;
+    found.extend(to_members(conn, organisation, user, range)?);
+    let mut found: Vec<Publication> = found.iter().map(|event| shown(epoch, event)).collect();
     let read = last_read(conn, &stream, range.after)?;
     for channel in &channels {
         if channel.edit_seq > channel.joined_seq
@@ -139,15 +148,16 @@ fn channels(conn: &Connection, organisation: OrganisationId, user: UserId) -> Re
 
 /// What all members of the user's channels were told and that is no state: mentions of @channel.
 fn to_members(conn: &Connection, organisation: OrganisationId, user: UserId, range: Range) -> Result<Vec<Event>> {
-    let order = if range.newest_first { "desc" } else { "asc" };
+    let order = range.order();
     let sql = format!(
-        "select {} from channel_members cm
-           cross join channels c on c.id = cm.channel_id
-           cross join events e on e.channel_id = cm.channel_id and e.audience = 'members'
-         where cm.user_id = ?1 and c.organisation_id = ?2 and c.deleted_at is null
-           and e.seq > max(?3, cm.joined_seq) and e.seq < ?4 and e.actor_id is not ?1
-         order by e.seq {order} limit ?5",
-        log::COLUMNS.replace("channel_id", "e.channel_id as channel_id")
+        "select {} from events where seq in (
+           select e.seq from channel_members cm
+             cross join channels c on c.id = cm.channel_id
+             cross join events e on e.channel_id = cm.channel_id and e.audience = 'members'
+           where cm.user_id = ?1 and c.organisation_id = ?2 and c.deleted_at is null
+             and e.seq > max(?3, cm.joined_seq) and e.seq < ?4 and e.actor_id is not ?1
+           order by e.seq {order} limit ?5)",
+        log::COLUMNS
     );
     let mut select = conn.prepare_cached(&sql)?;
     let found = select.query_map((user, organisation, range.after, range.before, range.limit), log::from_row)?;

@@ -269,6 +269,22 @@ async fn whoever_left_is_told_that_and_nothing_else_of_the_channel() {
 }
 
 #[tokio::test]
+async fn what_is_hers_no_more_hides_nothing_that_is() {
+    let server = Server::start().await;
+    let (ada, grace, organisation) = server.ada_and_grace().await;
+    let (left, stayed) =
+        (ada.private_channel(&organisation, "left", &[&grace]).await, ada.channel(&organisation, "stayed", &[&grace]).await);
+    let hers = Personal::of(&grace, &organisation).await;
+    for _ in 0..301 {
+        ada.say(&left, "hello @grace").await;
+    }
+    ada.say(&stayed, "and @grace here").await;
+    ada.delete(&format!("/channels/{left}/users/{}", grace.user_id)).await.expect(204);
+    let missed = hers.missed().await;
+    assert_eq!(kinds(&missed), ["unread_thread_change", "channel_mention", "channel_update"], "{missed}");
+}
+
+#[tokio::test]
 async fn whoever_joined_late_is_told_nothing_of_before() {
     let server = Server::start().await;
     let (ada, grace, organisation) = server.ada_and_grace().await;
