@@ -88,6 +88,37 @@ test('the raw client of the specification hears the tour, in order and once', { 
   assert.notEqual(end.reason, '')
 })
 
+test('curl hears the tour as server-sent events', { timeout }, async t => {
+  const server = await start(t)
+  let output = ''
+  let exited
+  const events = () => output.split('\n\n').slice(0, -1).map(event => JSON.parse(event.replace(/^data: /, '')))
+  const received = []
+
+  const place = await tour(t, server, async ({ channel, personal, grace }) => {
+    const subs = {}
+    for (const name of [personal, channel]) subs[name] = { token: await server.subscriptionToken(grace.bearer, name) }
+    const request = JSON.stringify({ token: await server.connectionToken(grace.bearer), subs })
+    const address = `${server.url}/connection/uni_sse`
+    const child = spawn('curl', ['-sN', '-G', address, '--data-urlencode', `cf_connect=${request}`], { stdio: ['ignore', 'pipe', 'inherit'] })
+    t.after(() => child.kill('SIGKILL'))
+    child.stdout.on('data', chunk => { output += chunk })
+    exited = new Promise(resolve => child.once('close', resolve))
+    const [first] = await until('no answer', () => events().length > 0 && events())
+    assert.deepEqual(Object.keys(first.connect.subs).sort(), [channel, personal].sort())
+  })
+  await until(() => `the marker has not arrived\n${output}`, () => {
+    const publications = events().filter(event => event.pub)
+    received.splice(0, Infinity, ...publications.map(event => ({ channel: event.channel, data: event.pub.data })))
+    return received.some(item => item.data.content === place.marker)
+      && received.filter(item => item.channel === place.personal).length >= UNREAD.length
+  })
+  await check(server, place, received)
+  await server.stop()
+  assert.equal(await exited, 0, 'the stream ends when the server does')
+  assert.deepEqual(events().at(-1).disconnect, { code: 3001, reason: 'shutdown' })
+})
+
 test('examples/listen.rs hears the tour', { timeout: 600_000 }, async t => {
   const program = example('listen')
   const server = await start(t)
