@@ -46,6 +46,7 @@ mod races;
 mod reactions;
 mod reading;
 mod recovery;
+mod rejoining;
 mod restart;
 mod roles;
 mod search;
