@@ -48,6 +48,7 @@ mod reading;
 mod recovery;
 mod rejoining;
 mod restart;
+mod revoking;
 mod roles;
 mod search;
 mod slow_reads;
