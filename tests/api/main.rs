@@ -55,5 +55,6 @@ mod slow_reads;
 mod testimonials;
 mod threads;
 mod tokens;
+mod unrecovered;
 mod webhooks;
 mod writer;
