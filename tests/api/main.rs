@@ -9,6 +9,7 @@ mod operations;
 mod scene;
 mod shapes;
 mod socket;
+mod wire;
 
 mod acceptance;
 mod accounts;
@@ -26,6 +27,7 @@ mod direct_messages;
 mod errors;
 mod expiry;
 mod feeds;
+mod half_open;
 mod invitations;
 mod leaving;
 mod limits;
