@@ -47,9 +47,11 @@ impl Range {
     }
 }
 
-/// All that followed `offset`. None when that can't be said for sure any more, or when it is too much.
-pub fn missed(conn: &Connection, stream: Stream, epoch: &str, offset: i64) -> Result<Option<Vec<Publication>>> {
-    if offset > log::last_seq(conn)? || (offset < floor(conn)? && last_seq(conn, stream, offset)? > offset) {
+/// All that followed `offset`. None when that can't be said for sure any more, when it is too much, or when the user
+/// was out meanwhile: what came then is not theirs.
+pub fn missed(conn: &Connection, user: UserId, stream: Stream, epoch: &str, offset: i64) -> Result<Option<Vec<Publication>>> {
+    let is_cut = offset < floor(conn)? && last_seq(conn, stream, offset)? > offset;
+    if is_cut || offset > log::last_seq(conn)? || offset < joined_seq(conn, user, stream)? {
         return Ok(None);
     }
     let range = Range { after: offset, before: i64::MAX, newest_first: false, limit: MOST + 1 };
@@ -181,6 +183,23 @@ fn floor(conn: &Connection) -> Result<i64> {
     let floor: String =
         conn.prepare_cached("select value from meta where key = 'events_floor'")?.query_row([], |row| row.get(0))?;
     Ok(floor.parse().unwrap_or(i64::MAX))
+}
+
+/// Since when the user may hear the stream without a break.
+fn joined_seq(conn: &Connection, user: UserId, stream: Stream) -> Result<i64> {
+    let channel = "select max(cm.joined_seq, m.joined_seq) from channel_members cm
+           cross join channels c on c.id = cm.channel_id
+           cross join organisation_members m on m.organisation_id = c.organisation_id and m.user_id = cm.user_id
+         where cm.user_id = ?1 and cm.channel_id = ";
+    let (sql, id) = match stream {
+        Stream::Channel(id) => (format!("{channel} ?2"), id.0),
+        Stream::Thread(id) => (format!("{channel} (select channel_id from messages where id = ?2)"), id.0),
+        Stream::Organisation(id) | Stream::Personal(id, _) => {
+            ("select joined_seq from organisation_members where user_id = ?1 and organisation_id = ?2".to_owned(), id.0)
+        }
+    };
+    let joined = conn.prepare_cached(&sql)?.query_row((user, id.as_bytes().as_slice()), |row| row.get(0)).optional()?;
+    Ok(joined.unwrap_or(i64::MAX))
 }
 
 /// The seq of the last publication on the stream, or a later one. `offset` is where its reader was.

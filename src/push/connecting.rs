@@ -75,7 +75,7 @@ fn accept(
         let mut results = HashMap::new();
         for (_, request) in &asked {
             if let Some(stream) = streams::audible(conn, connection.user, &request.channel)? {
-                results.insert(request.channel.clone(), subscribing::position(conn, stream, request)?);
+                results.insert(request.channel.clone(), subscribing::position(conn, connection.user, stream, request)?);
             }
         }
         Ok((caller.is_some(), results, log::last_seq(conn)?))

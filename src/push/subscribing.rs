@@ -21,6 +21,7 @@ use crate::{
     },
     error::{Error, Result},
     event::Stream,
+    id::UserId,
 };
 
 const CHANNEL_NAME_MAX: usize = 255;
@@ -57,7 +58,7 @@ pub fn subscribe(app: &App, connection: &Arc<Connection>, id: u32, request: &Sub
     let checked = app.db.read(|conn| {
         let session = sessions::find(conn, connection.session)?;
         let stream = if session.is_some() { streams::audible(conn, connection.user, channel)? } else { None };
-        let result = stream.map(|stream| position(conn, stream, request)).transpose()?;
+        let result = stream.map(|stream| position(conn, connection.user, stream, request)).transpose()?;
         Ok((result, log::last_seq(conn)?))
     });
     let (result, seq) = match checked.map_err(unchecked) {
@@ -78,11 +79,11 @@ pub fn subscribe(app: &App, connection: &Arc<Connection>, id: u32, request: &Sub
 }
 
 /// Where a subscription begins, with what followed the place that the client names: `recovered` if that is all.
-pub fn position(conn: &Sqlite, stream: Stream, request: &SubscribeRequest) -> Result<SubscribeResult> {
+pub fn position(conn: &Sqlite, user: UserId, stream: Stream, request: &SubscribeRequest) -> Result<SubscribeResult> {
     let (epoch, top) = (log::epoch(conn)?, log::last_seq(conn)?);
     let is_same_log = request.epoch.is_empty() || request.epoch == epoch;
     let missed = match i64::try_from(request.offset) {
-        Ok(offset) if request.recover && is_same_log => recovery::missed(conn, stream, &epoch, offset)?,
+        Ok(offset) if request.recover && is_same_log => recovery::missed(conn, user, stream, &epoch, offset)?,
         _ => None,
     };
     let recovered = missed.is_some();

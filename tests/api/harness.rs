@@ -159,8 +159,14 @@ impl Server {
 
     /// The rows of a table.
     pub fn count(&self, table: &str) -> i64 {
+        self.number(&format!("select count(*) from {table}"))
+    }
+
+    /// A number from the database.
+    #[track_caller]
+    pub fn number(&self, query: &str) -> i64 {
         let database = rusqlite::Connection::open(self.folder().join("tidings.db")).unwrap();
-        database.query_row(&format!("select count(*) from {table}"), [], |row| row.get(0)).unwrap()
+        database.query_row(query, [], |row| row.get(0)).unwrap()
     }
 
     /// Whether the text stands in the database or its log.

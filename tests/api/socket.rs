@@ -243,19 +243,26 @@ impl Socket {
         }
     }
 
-    /// Waits for the server to close the socket; gives its code. What came before is dropped. A client
-    /// reconnects for ever unless the reason is a text that is no JSON.
-    pub async fn closed(mut self) -> u16 {
+    /// Waits for the server to close the socket; gives its code. What came before is dropped.
+    pub async fn closed(self) -> u16 {
+        self.heard_until_closed().await.1
+    }
+
+    /// All pushes until the server closes the socket, and its code. A client reconnects for ever unless the
+    /// reason is a text that is no JSON.
+    pub async fn heard_until_closed(mut self) -> (Vec<Value>, u16) {
         let close = in_time(async {
             loop {
-                if let Err(close) = self.raw_line().await {
-                    break close;
+                match self.raw_line().await {
+                    Ok(mut line) if line["push"].is_object() => self.pushes.push_back(line["push"].take()),
+                    Ok(_) => {}
+                    Err(close) => break close,
                 }
             }
         });
         let (code, reason) = close.await.expect("a close frame with code and reason");
         assert!(!reason.is_empty() && serde_json::from_str::<Value>(&reason).is_err(), "{code}: {reason:?}");
-        code
+        (self.pushes.into(), code)
     }
 
     /// [`Socket::closed`] for a client that answers pings until then.
