@@ -100,11 +100,9 @@ fn announce(tx: &mut Tx, id: MessageId, organisation: OrganisationId, is_counted
     if message.is_reply {
         publications::emit(tx, &message, Stream::Thread(message.thread), Audience::Subscribers, "deleted", &body)?;
     }
-    // The members are told their new counts.
-    let audience = if is_counted_unread { Audience::Both } else { Audience::Subscribers };
-    let seq = publications::emit(tx, &message, Stream::Channel(message.channel), audience, "deleted", &body)?;
     if is_counted_unread {
-        tx.prepare_cached("update channels set message_seq = ?2 where id = ?1")?.execute((message.channel, seq))?;
+        return publications::count_anew(tx, &message, "deleted", &body);
     }
+    publications::emit(tx, &message, Stream::Channel(message.channel), Audience::Subscribers, "deleted", &body)?;
     Ok(())
 }

@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
 use crate::{
+    db::Tx,
     error::Result,
     id::{ChannelId, UserId},
 };
@@ -50,6 +51,19 @@ pub fn find(conn: &Connection, channel: ChannelId, content: &str) -> Result<Vec<
 /// Whether one of them is the channel itself.
 pub fn name_everybody(mentions: &[Mention]) -> bool {
     mentions.iter().any(|mention| mention.kind == Kind::Channel)
+}
+
+/// Writes the rows behind the counts of unread mentions.
+pub(super) fn record(tx: &Tx, channel: ChannelId, n: i64, mentions: &[Mention]) -> Result<()> {
+    if name_everybody(mentions) {
+        tx.prepare_cached("insert into channel_mentions (channel_id, n) values (?1, ?2)")?.execute((channel, n))?;
+        return Ok(()); // who is named besides is counted with all
+    }
+    let mut insert = tx.prepare_cached("insert into mentions (channel_id, user_id, n) values (?1, ?2, ?3)")?;
+    for mention in mentions {
+        insert.execute((channel, UserId(mention.id), n))?;
+    }
+    Ok(())
 }
 
 /// `@ada.` at the end of a sentence means ada, unless somebody is called `ada.`.

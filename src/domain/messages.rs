@@ -215,17 +215,7 @@ fn count(tx: &Tx, channel: ChannelId, n: i64, root: Option<i64>, now: Time, ment
             .execute((channel, n, everybody))?;
         }
     }
-    if everybody {
-        tx.prepare_cached("insert into channel_mentions (channel_id, n) values (?1, ?2)")?.execute((channel, n))?;
-    }
-    for mention in mentions.iter().filter(|_| !everybody) {
-        tx.prepare_cached("insert into mentions (channel_id, user_id, n) values (?1, ?2, ?3)")?.execute((
-            channel,
-            UserId(mention.id),
-            n,
-        ))?;
-    }
-    Ok(())
+    mentions::record(tx, channel, n, mentions)
 }
 
 /// Which message an edit means.

@@ -14,20 +14,18 @@ use crate::{
 /// Announces a new message.
 pub(super) fn posted(tx: &mut Tx, message: &Message, organisation: OrganisationId) -> Result<()> {
     let object = object(message, organisation);
-    let channel = Stream::Channel(message.channel);
-    let seq = if message.is_reply {
+    if message.is_reply {
         emit(tx, message, Stream::Thread(message.thread), Audience::Subscribers, "", &object)?;
         let data = json!({ "thread_id": message.thread, "channels_id": message.channel, "last_reply": message.created_at });
         let mut body = about("reply_count_change", message, organisation, data);
         body["update_change"] = update_change(tx, message)?;
-        emit(tx, message, channel, Audience::Both, "reply_count_change", &body)?
+        count_anew(tx, message, "reply_count_change", &body)?;
     } else {
-        emit(tx, message, channel, Audience::Both, "", &object)?
-    };
-    tx.prepare_cached("update channels set message_seq = ?2 where id = ?1")?.execute((message.channel, seq))?;
+        count_anew(tx, message, "", &object)?;
+    }
     let body = events::envelope("channel_mention", section(message), object);
     if mentions::name_everybody(&message.mentions) {
-        emit(tx, message, channel, Audience::Members, "channel_mention", &body)?;
+        emit(tx, message, Stream::Channel(message.channel), Audience::Members, "channel_mention", &body)?;
         return Ok(()); // who is named besides has been told
     }
     for user in message.mentions.iter().map(|mention| UserId(mention.id)).filter(|user| Some(*user) != message.user) {
@@ -56,6 +54,13 @@ pub(super) fn emit(
         body,
     };
     events::emit(tx, new)
+}
+
+/// [`emit`] to the channel, and to each member but the author as what is unread there now.
+pub(super) fn count_anew(tx: &mut Tx, message: &Message, kind: &'static str, body: &Value) -> Result<()> {
+    let seq = emit(tx, message, Stream::Channel(message.channel), Audience::Both, kind, body)?;
+    tx.prepare_cached("update channels set message_seq = ?2 where id = ?1")?.execute((message.channel, seq))?;
+    Ok(())
 }
 
 /// [`emit`] to the channel, and of a reply to the thread.
