@@ -76,7 +76,8 @@ pub fn announce(
 ) -> Result<()> {
     let data = json!({
         "action": action, "organisation_id": organisation, "user_id": user.id, "username": user.username,
-        "name": shown_name(user), "role": role, "status": status,
+        "name": shown_name(user), "full_name": user.full_name(), "email": user.email, "phone_number": user.phone,
+        "avatar_url": user.avatar_url, "role": role, "status": status,
     });
     events::tell_organisation(tx, organisation, "member_update", user.id, data)
 }
