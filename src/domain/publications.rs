@@ -17,6 +17,7 @@ use crate::{
     error::Result,
     event::{Audience, Stream},
     id::{OrganisationId, UserId},
+    time::Time,
 };
 
 /// Announces a new message.
@@ -137,14 +138,16 @@ pub(super) fn about(kind: &str, message: &Message, organisation: OrganisationId,
     body
 }
 
-/// The counts that a new or deleted message has changed: threads of its channel, replies of its thread.
+/// What a new or deleted message has changed: the number of its channel's threads, of its thread's replies, and
+/// when the last of them came.
 pub(super) fn update_change(conn: &Connection, message: &Message) -> Result<Value> {
-    let (threads, replies): (i64, i64) = conn
-        .prepare_cached(
-            "select c.thread_count, m.reply_count from messages m join channels c on c.id = m.channel_id where m.id = ?1",
-        )?
-        .query_row([message.thread], |row| Ok((row.get(0)?, row.get(1)?)))?;
-    Ok(json!({ "thread_count": threads, "message_count": replies }))
+    let mut find = conn.prepare_cached(
+        "select c.thread_count, m.reply_count, m.last_reply_at from messages m join channels c on c.id = m.channel_id
+         where m.id = ?1",
+    )?;
+    let (threads, replies, last): (i64, i64, Option<Time>) =
+        find.query_row([message.thread], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))?;
+    Ok(json!({ "thread_count": threads, "message_count": replies, "last_reply": last.unwrap_or(Time::NEVER) }))
 }
 
 /// The bare message.
