@@ -30,13 +30,14 @@ pub fn remove(tx: &mut Tx, caller: Caller, organisation: OrganisationId, user: U
 
     let account = accounts::get(tx, user)?;
     members::announce(tx, organisation, &account, "removed", &member.role.name, &member.status)?;
+    // Before what else there is to tell: it is not for them any more.
+    tx.then(Effect::RightsChanged(vec![user]));
     for channel in left {
         announce(tx, channel, user)?;
     }
     for channel in passed {
         channels::announce(tx, channel, "updated", user)?;
     }
-    tx.then(Effect::RightsChanged(vec![user]));
     Ok(())
 }
 
