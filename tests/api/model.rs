@@ -1,6 +1,7 @@
 //! What is pushed is enough: a client that fetched once and then only listens has what a fresh fetch gives,
 //! after every operation, whoever did it and whoever looks on.
 
+mod chance;
 mod fetch;
 mod script;
 mod store;
@@ -16,9 +17,10 @@ use tempfile::TempDir;
 use tokio::task::JoinSet;
 
 use crate::{
-    harness::{Client, PASSWORD, Server},
+    harness::{Client, PASSWORD, Reply, Server},
     operations::operations,
 };
+use chance::Chance;
 use script::{Row, WORLD, filled, sections, silent};
 use viewer::Viewer;
 
@@ -34,6 +36,10 @@ const ENTRANCES: [&str; 4] = [
     // A deactivated member comes back.
     "PUT /organisations/{org_id}/users/{user_id}",
 ];
+
+/// For what is done at random: more of them look further.
+const SEEDS: std::ops::Range<u64> = 0..2;
+const THINGS: u32 = 40;
 
 /// The people before anything happens, made once and copied for each section.
 struct Stage {
@@ -99,6 +105,12 @@ impl Play<'_> {
     }
 
     async fn act(&mut self, row: &Row) {
+        let reply = self.attempt(row).await;
+        assert!((200..300).contains(&reply.status), "{row}: {:#}", reply.body);
+        row.keep(&reply.body, &mut self.names);
+    }
+
+    async fn attempt(&self, row: &Row) -> Reply {
         let body = filled(&row.body, &self.names);
         let body = (!body.is_empty()).then(|| serde_json::from_str(&body).unwrap_or_else(|err| panic!("{body}: {err}")));
         let person = self.stage.people.iter().find(|person| person.name == row.who);
@@ -107,9 +119,7 @@ impl Play<'_> {
             None if row.who == "anonymous" => self.server.anonymous(),
             None => panic!("nobody is called {}", row.who),
         };
-        let reply = actor.call(&row.method, &filled(&row.path, &self.names), body).await;
-        assert!((200..300).contains(&reply.status), "{row}: {:#}", reply.body);
-        row.keep(&reply.body, &mut self.names);
+        actor.call(&row.method, &filled(&row.path, &self.names), body).await
     }
 
     /// All that was pushed up to now has arrived when this has.
@@ -149,6 +159,37 @@ async fn play(stage: &Stage, heading: &'static str, operations: &[String]) -> Ve
     missed
 }
 
+/// Does so many things at random; gives what somebody missed.
+async fn gamble(stage: &Stage, seed: u64, things: u32) -> Vec<String> {
+    let mut play = Play::on(stage).await;
+    for row in &sections()[WORLD] {
+        play.act(row).await;
+    }
+    let mut viewers = play.audience().await;
+    let (mut chance, mut done, mut missed) = (Chance::new(seed, &play.names), 0, Vec::new());
+    while done < things && missed.is_empty() {
+        let row = chance.row();
+        let reply = play.attempt(&row).await;
+        assert!(reply.status < 500, "{row}: {:#}", reply.body);
+        if reply.status >= 300 {
+            continue;
+        }
+        chance.learn(&row, &reply.body);
+        done += 1;
+        let marker = play.marker().await;
+        for viewer in &mut viewers {
+            let during = During(format!("seed {seed}, {done}. {row}, as {} sees it", viewer.name));
+            viewer.catch_up(&marker).await;
+            viewer.enter().await;
+            // All of it only now and then.
+            let found = if done % 5 == 0 { viewer.differences().await } else { Vec::new() };
+            missed.extend(found.into_iter().map(|difference| format!("{}: {difference}", during.0)));
+        }
+    }
+    play.server.stop().await;
+    missed
+}
+
 /// Tells where it was when something panics.
 struct During(String);
 
@@ -172,6 +213,18 @@ async fn what_is_pushed_is_what_a_fetch_gives() {
     for heading in sections().into_keys() {
         let (stage, operations) = (stage.clone(), operations.clone());
         plays.spawn(async move { play(&stage, heading, &operations).await });
+    }
+    let missed = plays.join_all().await.concat();
+    assert!(missed.is_empty(), "{}", missed.join("\n"));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_is_pushed_is_what_a_fetch_gives_whatever_is_done() {
+    let stage = Arc::new(Stage::make().await);
+    let mut plays = JoinSet::new();
+    for seed in SEEDS {
+        let stage = stage.clone();
+        plays.spawn(async move { gamble(&stage, seed, THINGS).await });
     }
     let missed = plays.join_all().await.concat();
     assert!(missed.is_empty(), "{}", missed.join("\n"));

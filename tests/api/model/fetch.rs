@@ -69,15 +69,15 @@ pub async fn organisation(client: &Client, id: &str) -> Value {
     found["members"] = by(&members, "id", |member| pick(member, MEMBER));
     found["roles"] = by(&data(client, &format!("{path}/roles")).await, "id", |role| pick(role, ROLE));
     found["channels"] = json!({});
-    for (channel, unread) in channels(client, &path).await {
+    for (channel, unread) in unread(client, id).await {
         found["channels"][&channel] = self::channel(client, &channel, unread).await;
     }
     found
 }
 
 /// The channels that the user is in, with what is unread there; of archived ones that is not shown.
-async fn channels(client: &Client, path: &str) -> BTreeMap<String, Value> {
-    let mut found = BTreeMap::new();
+pub async fn unread(client: &Client, organisation: &str) -> BTreeMap<String, Value> {
+    let (path, mut found) = (format!("/organisations/{organisation}"), BTreeMap::new());
     for list in ["user-channels", "dms", "channels/archived"] {
         for one in data(client, &format!("{path}/{list}")).await.as_array().unwrap() {
             let id = one.get("id").or(one.get("channels_id")).unwrap().as_str().unwrap().to_owned();

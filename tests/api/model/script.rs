@@ -53,11 +53,15 @@ pub fn silent() -> BTreeMap<&'static str, &'static str> {
 
 impl std::fmt::Display for Row {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "{}: {} {}", self.who, self.method, self.path)
+        write!(f, "{}: {} {} {}", self.who, self.method, self.path, self.body)
     }
 }
 
 impl Row {
+    pub fn new(who: &str, method: &str, path: String, body: String) -> Row {
+        Row { who: who.into(), method: method.into(), path, body, gives: None }
+    }
+
     /// `PUT /channels/{channelId}/archive` of `PUT /channels/<news>/archive`, among all the operations.
     pub fn operation<'a>(&self, all: &'a [String]) -> &'a str {
         let own: Vec<_> = self.path.split('?').next().unwrap().split('/').collect();

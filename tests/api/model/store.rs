@@ -16,8 +16,10 @@ pub struct Store {
 /// What a client has to do where a publication can't say all.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Then {
-    /// Its user is in a channel that was made or went on without them: its messages and members are to be read.
+    /// Its user came into a channel: its messages and members are to be read.
     Fetch { organisation: String, channel: String },
+    /// A channel is open again that was archived when the client came: only now it is listed what is unread there.
+    Count { organisation: String, channel: String },
     /// A new thread has a stream of its own.
     Listen(String),
 }
@@ -157,6 +159,9 @@ impl Store {
             return Some(Then::Fetch { organisation, channel: id });
         };
         assign(channel, data, CHANNEL);
+        if action == "unarchived" && channel["unread"].is_null() {
+            return Some(Then::Count { organisation, channel: id });
+        }
         match action {
             "joined" | "renamed" => channel["members"][&user] = pick(data, CHANNEL_MEMBER),
             "left" => _ = channel["members"].as_object_mut().unwrap().remove(&user),

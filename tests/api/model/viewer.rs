@@ -57,21 +57,34 @@ impl Viewer {
         loop {
             let (stream, publication) = self.socket.next().await;
             if stream != self.beacon {
-                match self.store.hear(&stream, &publication) {
-                    None => {}
-                    Some(Then::Listen(thread)) => _ = self.socket.subscribe(&thread).await,
-                    Some(Then::Fetch { organisation, channel }) => {
-                        // Nothing is unread for who comes in.
-                        let unread = serde_json::json!({ "thread_count": 0, "mention_count": 0 });
-                        let fetched = fetch::channel(&self.client, &channel, unread).await;
-                        self.listen(&channel, &fetched).await;
-                        self.store.organisations[&organisation]["channels"][&channel] = fetched;
-                    }
+                if let Some(then) = self.store.hear(&stream, &publication) {
+                    self.follow(then).await;
                 }
             } else if publication["content"] == marker {
                 return;
             }
         }
+    }
+
+    async fn follow(&mut self, then: Then) {
+        match then {
+            Then::Listen(thread) => _ = self.socket.subscribe(&thread).await,
+            Then::Fetch { organisation, channel } => {
+                let unread = self.unread(&organisation, &channel).await;
+                let fetched = fetch::channel(&self.client, &channel, unread).await;
+                self.listen(&channel, &fetched).await;
+                self.store.organisations[&organisation]["channels"][&channel] = fetched;
+            }
+            Then::Count { organisation, channel } => {
+                let unread = self.unread(&organisation, &channel).await;
+                self.store.organisations[&organisation]["channels"][&channel]["unread"] = unread;
+            }
+        }
+    }
+
+    async fn unread(&self, organisation: &str, channel: &str) -> Value {
+        let all = fetch::unread(&self.client, organisation).await;
+        all.get(channel).expect("a channel that the user is in").clone()
     }
 
     /// Where the store differs from what the API answers now.
