@@ -86,7 +86,8 @@ struct Play<'a> {
 
 impl Play<'_> {
     async fn on(stage: &Stage) -> Play<'_> {
-        let server = Server::on_copy_of(stage.folder.path(), |_| {}).await;
+        // A looker-on reads only when it is its turn, and would miss pings.
+        let server = Server::on_copy_of(stage.folder.path(), |settings| settings.push_ping_seconds = 600).await;
         let names = stage.people.iter().map(|person| (person.name.to_owned(), person.acting.user_id.clone())).collect();
         Play { stage, server, names, markers: 0 }
     }
@@ -138,7 +139,7 @@ async fn play(stage: &Stage, heading: &'static str, operations: &[String]) -> Ve
     for row in sections.get(WORLD).into_iter().flatten() {
         play.act(row).await;
     }
-    let mut viewers = play.audience().await;
+    let (mut viewers, mut sleepers) = (play.audience().await, play.audience().await);
     let mut missed = Vec::new();
     for (number, row) in rows.iter().enumerate() {
         play.act(row).await;
@@ -154,6 +155,11 @@ async fn play(stage: &Stage, heading: &'static str, operations: &[String]) -> Ve
         if !missed.is_empty() {
             break; // the rest would only repeat it
         }
+    }
+    for sleeper in &mut sleepers {
+        let during = During(format!("{heading}, as {} sees it who was away", sleeper.name));
+        sleeper.come_back().await;
+        missed.extend(sleeper.differences().await.into_iter().map(|difference| format!("{}: {difference}", during.0)));
     }
     play.server.stop().await;
     missed

@@ -57,6 +57,21 @@ impl Store {
         None
     }
 
+    /// Whether the stream is one of an organisation, a channel or a thread that is kept.
+    pub fn has(&self, stream: &str) -> bool {
+        let organisations = self.organisations.as_object().unwrap();
+        let mut channels = organisations.values().flat_map(|one| one["channels"].as_object().unwrap());
+        organisations.contains_key(stream.split('/').next().unwrap())
+            || channels.any(|(id, channel)| id == stream || channel["threads"].get(stream).is_some())
+    }
+
+    /// Drops the organisation or channel whose stream may not be heard any more.
+    pub fn lose(&mut self, stream: &str) {
+        let organisations = self.organisations.as_object_mut().unwrap();
+        organisations.remove(stream);
+        organisations.values_mut().for_each(|one| _ = one["channels"].as_object_mut().unwrap().remove(stream));
+    }
+
     fn posted(&mut self, stream: &str, data: &Value) -> Option<Then> {
         let mut message = pick(data, MESSAGE);
         message["edited"] = json!(false);
