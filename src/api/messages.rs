@@ -56,7 +56,7 @@ impl Api {
     /// Edit a message
     ///
     /// Its author only. Without a `message_id` the caller's latest post in the channel, or their latest reply where a
-    /// `thread_id` is given.
+    /// `thread_id` is given. Whoever only the new text mentions is told.
     #[oai(path = "/channels/:channel_id/messages", method = "put", tag = "Tag::Messages")]
     async fn edit(
         &self,

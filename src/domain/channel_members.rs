@@ -1,6 +1,7 @@
 //! Who is in a channel, and under which name.
 
 use rusqlite::{Connection, OptionalExtension, Row};
+use serde_json::json;
 
 use crate::{
     db::{Tx, log},
@@ -53,6 +54,11 @@ pub fn list(conn: &Connection, caller: Caller, channel: ChannelId) -> Result<Vec
         )?
         .query_map([channel], from_row)?
         .collect::<rusqlite::Result<_>>()?)
+}
+
+fn find(conn: &Connection, channel: ChannelId, user: UserId) -> Result<Option<Member>> {
+    let sql = "select user_id, username, created_at from channel_members where channel_id = ?1 and user_id = ?2";
+    Ok(conn.prepare_cached(sql)?.query_row((channel, user), from_row).optional()?)
 }
 
 fn from_row(row: &Row) -> rusqlite::Result<Member> {
@@ -121,8 +127,7 @@ pub fn add(tx: &mut Tx, caller: Caller, id: ChannelId, users: Vec<UserId>) -> Re
             insert(tx, id, &account, None)?;
             announce(tx, access.channel.organisation, id, "joined", user)?;
         }
-        let sql = "select user_id, username, created_at from channel_members where channel_id = ?1 and user_id = ?2";
-        named.push(tx.prepare_cached(sql)?.query_row((id, user), from_row)?);
+        named.extend(find(tx, id, user)?);
     }
     Ok(named)
 }
@@ -144,15 +149,18 @@ pub fn remove(tx: &mut Tx, caller: Caller, id: ChannelId, user: UserId) -> Resul
     Ok(())
 }
 
-/// Sets the caller's name in a channel that they are in; unique there.
+/// Sets the caller's name in a channel that they are in; unique there. The same again changes nothing.
 pub fn rename(tx: &mut Tx, caller: Caller, id: ChannelId, username: &str) -> Result<()> {
     let access = channels::find(tx, caller, id)?.ok_or(channels::HIDDEN)?;
     access.require_member()?;
     let username = accounts::check_username(username).map_err(Error::Invalid)?;
+    if access.username.as_deref() == Some(&username) {
+        return Ok(());
+    }
     tx.prepare_cached("update channel_members set username = ?3 where channel_id = ?1 and user_id = ?2")?
         .execute((id, caller.user, username))
         .or_conflict(taken)?;
-    Ok(())
+    announce(tx, access.channel.organisation, id, "renamed", caller.user)
 }
 
 /// Adds a new member of an organisation to its default channel.
@@ -199,9 +207,13 @@ fn free_name(conn: &Connection, channel: ChannelId, base: &str) -> Result<String
     accounts::first_free(base, |name| Ok(taken.exists((channel, name))?))
 }
 
-/// Tells the channel, and the person concerned on their own stream.
+/// Tells the channel, and the person concerned on their own stream; of a member with their name there.
 fn announce(tx: &mut Tx, organisation: OrganisationId, channel: ChannelId, action: &str, user: UserId) -> Result<()> {
-    let body = channels::update_body(tx, channel, action, user)?;
+    let mut body = channels::update_body(tx, channel, action, user)?;
+    if let Some(member) = find(tx, channel, user)? {
+        body["data"]["username"] = json!(member.username);
+        body["data"]["joined_at"] = json!(member.joined_at);
+    }
     for stream in [Stream::Channel(channel), Stream::Personal(organisation, user)] {
         channels::emit(tx, channel, stream, Audience::Subscribers, Some(user), &body)?;
     }

@@ -10,7 +10,6 @@ use crate::{
         publications, search, threads,
     },
     error::{Error, Result},
-    event::{Audience, Stream},
     id::{ChannelId, MessageId, OrganisationId},
     time::Time,
 };
@@ -97,14 +96,6 @@ fn announce(tx: &mut Tx, id: MessageId, organisation: OrganisationId, is_counted
     let mut body = publications::carrying("deleted", &message, organisation);
     body["data"]["deleted_at"] = json!(message.deleted_at);
     body["update_change"] = publications::update_change(tx, &message)?;
-    if message.is_reply {
-        publications::emit(tx, &message, Stream::Thread(message.thread), Audience::Subscribers, "deleted", &body)?;
-    }
-    // The members are told their new counts.
-    let audience = if is_counted_unread { Audience::Both } else { Audience::Subscribers };
-    let seq = publications::emit(tx, &message, Stream::Channel(message.channel), audience, "deleted", &body)?;
-    if is_counted_unread {
-        tx.prepare_cached("update channels set message_seq = ?2 where id = ?1")?.execute((message.channel, seq))?;
-    }
-    Ok(())
+    let tell = if is_counted_unread { publications::tell_counting } else { publications::tell };
+    tell(tx, &message, "deleted", &body)
 }

@@ -7,7 +7,7 @@ use crate::{
     db::Tx,
     error::{Error, Result},
     event::{Audience, Effect, Event, Stream},
-    id::{ChannelId, UserId},
+    id::{ChannelId, OrganisationId, UserId},
     secret,
     time::Time,
 };
@@ -60,6 +60,31 @@ pub fn emit(tx: &mut Tx, new: New) -> Result<i64> {
         Event { seq, stream, audience: new.audience, kind: new.kind.into(), channel: new.channel, actor: new.actor, body };
     tx.then(Effect::Publish(event));
     Ok(seq)
+}
+
+/// Logs a change of an organisation or of something in it that all its members may know, guests, too;
+/// `user` did it, or is who it is about.
+pub fn tell_organisation(
+    tx: &mut Tx,
+    organisation: OrganisationId,
+    kind: &'static str,
+    user: UserId,
+    data: serde_json::Value,
+) -> Result<()> {
+    let mut body = envelope(kind, CHANNELS_SECTION, data);
+    body["modification_ids"] = json!({ "org_id": organisation, "user_id": user });
+    let new = New {
+        stream: Stream::Organisation(organisation),
+        audience: Audience::Subscribers,
+        kind,
+        section: CHANNELS_SECTION,
+        channel: None,
+        message: None,
+        actor: Some(user),
+        body: &body,
+    };
+    emit(tx, new)?;
+    Ok(())
 }
 
 /// The envelope of all publications but bare messages; `notification_id` is added from the row's seq.

@@ -54,9 +54,9 @@ impl<'a> FanOut<'a> {
         for (user, counts) in channel.members.iter().filter(|(user, _)| Some(*user) != event.actor) {
             let stream = Stream::Personal(channel.organisation, *user).to_string();
             if wanted(&stream) {
-                // Of a message or its end, members are told their channel's new state; all else they are told as it is.
+                // Of what changes their counts, members are told their channel's new state; all else they are told as it is.
                 let body = match event.kind.as_str() {
-                    "" | "reply_count_change" | "deleted" => {
+                    "" | "reply_count_change" | "updated" | "deleted" => {
                         events::with_notification_id(self.epoch, event.seq, reading::UNREAD, &channel.notice.body(*counts))
                     }
                     _ => events::body(self.epoch, event),

@@ -30,13 +30,14 @@ pub fn remove(tx: &mut Tx, caller: Caller, organisation: OrganisationId, user: U
 
     let account = accounts::get(tx, user)?;
     members::announce(tx, organisation, &account, "removed", &member.role.name, &member.status)?;
-    for channel in passed.into_iter().filter(|channel| !left.contains(channel)) {
-        announce(tx, channel, "updated", user)?;
-    }
-    for channel in left {
-        announce(tx, channel, "left", user)?;
-    }
+    // Before what else there is to tell: it is not for them any more.
     tx.then(Effect::RightsChanged(vec![user]));
+    for channel in left {
+        announce(tx, channel, user)?;
+    }
+    for channel in passed {
+        channels::announce(tx, channel, "updated", user)?;
+    }
     Ok(())
 }
 
@@ -68,7 +69,7 @@ fn pass_on(tx: &mut Tx, organisation: OrganisationId, user: UserId) -> Result<Ve
               cross join organisation_members m on m.organisation_id = ?1 and m.user_id = cm.user_id
             where cm.channel_id = channels.id and m.status <> 'deactivated' order by cm.created_at, cm.user_id limit 1),
            (select owner_id from organisations where id = ?1))
-         where organisation_id = ?1 and owner_id = ?2 and is_dm = 0 returning id",
+         where organisation_id = ?1 and owner_id = ?2 and is_dm = 0 and deleted_at is null returning id",
         (organisation, user),
     )?;
     tx.prepare_cached(
@@ -84,8 +85,8 @@ fn ids(conn: &Connection, sql: &str, values: (OrganisationId, UserId)) -> Result
 }
 
 /// Tells the channel alone: the leaver's own stream is no more.
-fn announce(tx: &mut Tx, channel: ChannelId, action: &str, user: UserId) -> Result<()> {
-    let body = channels::update_body(tx, channel, action, user)?;
+fn announce(tx: &mut Tx, channel: ChannelId, user: UserId) -> Result<()> {
+    let body = channels::update_body(tx, channel, "left", user)?;
     channels::emit(tx, channel, Stream::Channel(channel), Audience::Subscribers, Some(user), &body)?;
     Ok(())
 }

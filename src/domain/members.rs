@@ -13,7 +13,6 @@ use crate::{
         roles::{self, Rights},
     },
     error::{Error, OrConflict, Result},
-    event::{Audience, Stream},
     id::{OrganisationId, UserId},
     time::Time,
 };
@@ -77,24 +76,10 @@ pub fn announce(
 ) -> Result<()> {
     let data = json!({
         "action": action, "organisation_id": organisation, "user_id": user.id, "username": user.username,
-        "name": shown_name(user), "role": role, "status": status,
+        "name": shown_name(user), "full_name": user.full_name(), "email": user.email, "phone_number": user.phone,
+        "avatar_url": user.avatar_url, "role": role, "status": status,
     });
-    let mut body = events::envelope("member_update", events::CHANNELS_SECTION, data);
-    body["modification_ids"] = json!({ "org_id": organisation, "user_id": user.id });
-    events::emit(
-        tx,
-        events::New {
-            stream: Stream::Organisation(organisation),
-            audience: Audience::Subscribers,
-            kind: "member_update",
-            section: events::CHANNELS_SECTION,
-            channel: None,
-            message: None,
-            actor: Some(user.id),
-            body: &body,
-        },
-    )?;
-    Ok(())
+    events::tell_organisation(tx, organisation, "member_update", user.id, data)
 }
 
 /// A platform superadmin adds an account to any organisation; the role is named as in a request.

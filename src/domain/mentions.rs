@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
 use crate::{
+    db::Tx,
     error::Result,
     id::{ChannelId, UserId},
 };
@@ -50,6 +51,54 @@ pub fn find(conn: &Connection, channel: ChannelId, content: &str) -> Result<Vec<
 /// Whether one of them is the channel itself.
 pub fn name_everybody(mentions: &[Mention]) -> bool {
     mentions.iter().any(|mention| mention.kind == Kind::Channel)
+}
+
+/// Writes the rows behind the counts of unread mentions.
+pub(super) fn record(tx: &Tx, channel: ChannelId, n: i64, mentions: &[Mention]) -> Result<()> {
+    if name_everybody(mentions) {
+        tx.prepare_cached("insert into channel_mentions (channel_id, n) values (?1, ?2)")?.execute((channel, n))?;
+        return Ok(()); // who is named besides is counted with all
+    }
+    let mut insert = tx.prepare_cached("insert into mentions (channel_id, user_id, n) values (?1, ?2, ?3)")?;
+    for mention in mentions {
+        insert.execute((channel, UserId(mention.id), n))?;
+    }
+    Ok(())
+}
+
+/// Whose unread mentions another text has changed.
+pub(super) enum Recount {
+    Everybody,
+    These(Vec<UserId>),
+}
+
+/// [`record`] for a message with another text. Whoever has read it has read its mentions.
+pub(super) fn record_anew(tx: &Tx, channel: ChannelId, n: i64, mentions: &[Mention]) -> Result<Recount> {
+    let were_all = tx.prepare_cached("delete from channel_mentions where n = ?1")?.execute([n])? > 0;
+    let were: HashSet<UserId> = tx
+        .prepare_cached("delete from mentions where n = ?1 returning user_id")?
+        .query_map([n], |row| row.get(0))?
+        .collect::<rusqlite::Result<_>>()?;
+    record(tx, channel, n, mentions)?;
+    let are_all = name_everybody(mentions);
+    if were_all != are_all {
+        let more = i64::from(are_all) - i64::from(were_all);
+        tx.prepare_cached("update channels set mention_count = mention_count + ?2 where id = ?1")?.execute((channel, more))?;
+        tx.prepare_cached(
+            "update channel_members set read_mention_count = read_mention_count + ?3 where channel_id = ?1 and read_n >= ?2",
+        )?
+        .execute((channel, n, more))?;
+        return Ok(Recount::Everybody);
+    }
+    let are: HashSet<UserId> = mentions.iter().filter(|_| !are_all).map(|mention| UserId(mention.id)).collect();
+    let mut unread = tx.prepare_cached("select 1 from channel_members where channel_id = ?1 and user_id = ?2 and read_n < ?3")?;
+    let mut these = Vec::new();
+    for user in were.symmetric_difference(&are) {
+        if unread.exists((channel, user, n))? {
+            these.push(*user);
+        }
+    }
+    Ok(Recount::These(these))
 }
 
 /// `@ada.` at the end of a sentence means ada, unless somebody is called `ada.`.

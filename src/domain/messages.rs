@@ -215,17 +215,7 @@ fn count(tx: &Tx, channel: ChannelId, n: i64, root: Option<i64>, now: Time, ment
             .execute((channel, n, everybody))?;
         }
     }
-    if everybody {
-        tx.prepare_cached("insert into channel_mentions (channel_id, n) values (?1, ?2)")?.execute((channel, n))?;
-    }
-    for mention in mentions.iter().filter(|_| !everybody) {
-        tx.prepare_cached("insert into mentions (channel_id, user_id, n) values (?1, ?2, ?3)")?.execute((
-            channel,
-            UserId(mention.id),
-            n,
-        ))?;
-    }
-    Ok(())
+    mentions::record(tx, channel, n, mentions)
 }
 
 /// Which message an edit means.
@@ -237,7 +227,8 @@ pub struct Edit {
     pub thread: Option<MessageId>,
 }
 
-/// The author only, still a member, in a channel that is not archived. Nobody is notified anew.
+/// The author only, still a member, in a channel that is not archived. Tells those whom only the
+/// new text mentions, and its mentions count as unread like those of the first one.
 pub fn edit(tx: &mut Tx, caller: Caller, channel: ChannelId, edit: &Edit) -> Result<Message> {
     let access = channels::find(tx, caller, channel)?.ok_or(channels::HIDDEN)?;
     access.require_member()?;
@@ -254,14 +245,14 @@ pub fn edit(tx: &mut Tx, caller: Caller, channel: ChannelId, edit: &Edit) -> Res
         return Err(Error::Forbidden("Only its author edits a message"));
     }
     check_content(&edit.content)?;
-    let mentions = to_json(&mentions::find(tx, channel, &edit.content)?)?;
+    let mentions = mentions::find(tx, channel, &edit.content)?;
     tx.prepare_cached("update messages set content = ?2, mentions = ?3, updated_at = ?4, edited_at = ?4 where n = ?1")?
-        .execute((message.n, &edit.content, mentions, Time::now()))?;
+        .execute((message.n, &edit.content, to_json(&mentions)?, Time::now()))?;
+    let recount = mentions::record_anew(tx, channel, message.n, &mentions)?;
     search::replace(tx, message.n, &edit.content)?;
+    let before = message.mentions;
     let mut message = find(tx, id)?.ok_or_else(|| Error::internal("the message was just written"))?;
-    let organisation = access.channel.organisation;
-    let body = publications::carrying("updated", &message, organisation);
-    publications::tell(tx, &message, "updated", &body)?;
+    publications::edited(tx, &message, access.channel.organisation, &before, recount)?;
     reactions::attach(tx, [&mut message])?;
     Ok(message)
 }

@@ -1,11 +1,12 @@
 //! Organisations.
 
 use rusqlite::{Connection, OptionalExtension, Row};
+use serde_json::json;
 
 use crate::{
     db::Tx,
     domain::{
-        self, Caller, accounts, channels,
+        self, Caller, accounts, channels, events,
         members::{self, Membership},
         memberships,
         roles::{self, Rights},
@@ -148,12 +149,15 @@ pub fn update(tx: &mut Tx, caller: Caller, id: OrganisationId, edit: Edit) -> Re
         edit.logo_url,
         Time::now(),
     ))?;
-    get(tx, caller, id)
+    let organisation = get(tx, caller, id)?;
+    announce(tx, caller, "updated", &organisation)?;
+    Ok(organisation)
 }
 
 /// The owner only. Nobody sees it afterwards, and its sockets' subscriptions end.
 pub fn delete(tx: &mut Tx, caller: Caller, id: OrganisationId) -> Result<()> {
     seen(tx, caller, id)?;
+    let organisation = get(tx, caller, id)?;
     let owned = tx.prepare_cached("update organisations set deleted_at = ?3 where id = ?1 and owner_id = ?2")?.execute((
         id,
         caller.user,
@@ -162,6 +166,7 @@ pub fn delete(tx: &mut Tx, caller: Caller, id: OrganisationId) -> Result<()> {
     if owned == 0 {
         return Err(Error::Forbidden("Only the owner deletes an organisation"));
     }
+    announce(tx, caller, "deleted", &organisation)?;
     tx.prepare_cached("update users set current_org = null where current_org = ?1")?.execute([id])?;
     let members = tx
         .prepare_cached("select user_id from organisation_members where organisation_id = ?1")?
@@ -195,7 +200,20 @@ pub fn pass_on(tx: &mut Tx, caller: Caller, id: OrganisationId, user: UserId) ->
     )?
     .execute((id, user, admin.id, now))?;
     members::announce(tx, id, &account, "updated", &admin.name, &heir.status)?;
-    get(tx, caller, id)
+    let organisation = get(tx, caller, id)?;
+    announce(tx, caller, "updated", &organisation)?;
+    Ok(organisation)
+}
+
+/// Tells the members. Not what differs among them, nor the counts: they change with every message.
+fn announce(tx: &mut Tx, caller: Caller, action: &str, organisation: &Organisation) -> Result<()> {
+    let Organisation { id, name, description, email, industry, location, country, logo_url, .. } = organisation;
+    let data = json!({
+        "action": action, "organisation_id": id, "name": name, "description": description, "email": email,
+        "industry": industry, "location": location, "country": country, "logo_url": logo_url,
+        "owner_id": organisation.owner_id, "created_at": organisation.created_at, "updated_at": organisation.updated_at,
+    });
+    events::tell_organisation(tx, *id, "organisation_update", caller.user, data)
 }
 
 /// Those that the caller is a member of, by name.

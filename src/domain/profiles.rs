@@ -45,7 +45,7 @@ impl Edit {
 }
 
 /// 400 for a bad username, 422 for one that is taken and for all else that is too long or not of its form. Names in
-/// channels stay; the user's organisations are told of a new name.
+/// channels stay; the user's organisations are told of what they show: name, phone, picture.
 pub fn update(tx: &mut Tx, caller: Caller, edit: Edit) -> Result<User> {
     let (edit, before) = (edit.check()?, accounts::own(tx, caller)?);
     if edit == Edit::default() {
@@ -60,20 +60,21 @@ pub fn update(tx: &mut Tx, caller: Caller, edit: Edit) -> Result<User> {
     .execute((caller.user, edit.username, edit.first_name, edit.last_name, edit.phone, edit.avatar_url, Time::now()))
     .or_conflict(|| Error::invalid("username already exists"))?;
     let user = accounts::own(tx, caller)?;
-    // Nobody is shown the rest, and each organisation costs a row of the event log.
-    if (&user.username, user.full_name()) != (&before.username, before.full_name()) {
+    let shown = |user: &User| (user.username.clone(), user.full_name(), user.phone.clone(), user.avatar_url.clone());
+    // Each organisation costs a row of the event log.
+    if shown(&user) != shown(&before) {
         announce(tx, &user)?;
     }
     Ok(user)
 }
 
-/// Tells the organisations that the user is a member of.
+/// Tells the organisations whose list of members has the user.
 fn announce(tx: &mut Tx, user: &User) -> Result<()> {
     let memberships: Vec<(OrganisationId, String, String)> = tx
         .prepare_cached(
             "select m.organisation_id, r.name, m.status from organisation_members m
                join organisations o on o.id = m.organisation_id join roles r on r.id = m.role_id
-             where m.user_id = ?1 and m.status <> 'deactivated' and o.deleted_at is null",
+             where m.user_id = ?1 and o.deleted_at is null",
         )?
         .query_map([user.id], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))?
         .collect::<rusqlite::Result<_>>()?;

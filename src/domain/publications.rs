@@ -1,36 +1,75 @@
 //! What is pushed of messages (decisions, section 3): to their channel, their thread, and whom they mention.
 
+use std::collections::HashSet;
+
 use rusqlite::Connection;
 use serde_json::{Value, json};
+use uuid::Uuid;
 
 use crate::{
     db::Tx,
-    domain::{events, mentions, messages::Message},
+    domain::{
+        events,
+        mentions::{self, Mention, Recount},
+        messages::Message,
+        reading,
+    },
     error::Result,
     event::{Audience, Stream},
     id::{OrganisationId, UserId},
+    time::Time,
 };
 
 /// Announces a new message.
 pub(super) fn posted(tx: &mut Tx, message: &Message, organisation: OrganisationId) -> Result<()> {
     let object = object(message, organisation);
-    let channel = Stream::Channel(message.channel);
-    let seq = if message.is_reply {
+    if message.is_reply {
         emit(tx, message, Stream::Thread(message.thread), Audience::Subscribers, "", &object)?;
         let data = json!({ "thread_id": message.thread, "channels_id": message.channel, "last_reply": message.created_at });
         let mut body = about("reply_count_change", message, organisation, data);
         body["update_change"] = update_change(tx, message)?;
-        emit(tx, message, channel, Audience::Both, "reply_count_change", &body)?
+        count_anew(tx, message, "reply_count_change", &body)?;
     } else {
-        emit(tx, message, channel, Audience::Both, "", &object)?
-    };
-    tx.prepare_cached("update channels set message_seq = ?2 where id = ?1")?.execute((message.channel, seq))?;
-    let body = events::envelope("channel_mention", section(message), object);
+        count_anew(tx, message, "", &object)?;
+    }
+    mentioned(tx, message, organisation, &[])
+}
+
+/// Announces another text of a message; it mentioned `before`.
+pub(super) fn edited(
+    tx: &mut Tx,
+    message: &Message,
+    organisation: OrganisationId,
+    before: &[Mention],
+    recount: Recount,
+) -> Result<()> {
+    let body = carrying("updated", message, organisation);
+    match recount {
+        Recount::Everybody => tell_counting(tx, message, "updated", &body)?,
+        Recount::These(users) => {
+            tell(tx, message, "updated", &body)?;
+            for user in users {
+                let counts = reading::counts(tx, message.channel, user)?;
+                reading::announce(tx, user, message.channel, counts)?;
+            }
+        }
+    }
+    mentioned(tx, message, organisation, before)
+}
+
+/// Tells those whom the message mentions and whom `before` did not.
+fn mentioned(tx: &mut Tx, message: &Message, organisation: OrganisationId, before: &[Mention]) -> Result<()> {
+    let known: HashSet<Uuid> = before.iter().map(|mention| mention.id).collect();
+    let mut new = message.mentions.iter().filter(|mention| !known.contains(&mention.id)).peekable();
+    if new.peek().is_none() || mentions::name_everybody(before) {
+        return Ok(());
+    }
+    let body = carrying("channel_mention", message, organisation);
     if mentions::name_everybody(&message.mentions) {
-        emit(tx, message, channel, Audience::Members, "channel_mention", &body)?;
+        emit(tx, message, Stream::Channel(message.channel), Audience::Members, "channel_mention", &body)?;
         return Ok(()); // who is named besides has been told
     }
-    for user in message.mentions.iter().map(|mention| UserId(mention.id)).filter(|user| Some(*user) != message.user) {
+    for user in new.map(|mention| UserId(mention.id)).filter(|user| Some(*user) != message.user) {
         emit(tx, message, Stream::Personal(organisation, user), Audience::Subscribers, "channel_mention", &body)?;
     }
     Ok(())
@@ -58,11 +97,28 @@ pub(super) fn emit(
     events::emit(tx, new)
 }
 
+/// [`emit`] to the channel, and to each member but the author as what is unread there now.
+fn count_anew(tx: &mut Tx, message: &Message, kind: &'static str, body: &Value) -> Result<()> {
+    let seq = emit(tx, message, Stream::Channel(message.channel), Audience::Both, kind, body)?;
+    tx.prepare_cached("update channels set message_seq = ?2 where id = ?1")?.execute((message.channel, seq))?;
+    Ok(())
+}
+
 /// [`emit`] to the channel, and of a reply to the thread.
 pub(super) fn tell(tx: &mut Tx, message: &Message, kind: &'static str, body: &Value) -> Result<()> {
-    let thread = message.is_reply.then_some(Stream::Thread(message.thread));
-    for stream in std::iter::once(Stream::Channel(message.channel)).chain(thread) {
-        emit(tx, message, stream, Audience::Subscribers, kind, body)?;
+    emit(tx, message, Stream::Channel(message.channel), Audience::Subscribers, kind, body)?;
+    tell_thread(tx, message, kind, body)
+}
+
+/// [`tell`] of what changes the members' counts.
+pub(super) fn tell_counting(tx: &mut Tx, message: &Message, kind: &'static str, body: &Value) -> Result<()> {
+    count_anew(tx, message, kind, body)?;
+    tell_thread(tx, message, kind, body)
+}
+
+fn tell_thread(tx: &mut Tx, message: &Message, kind: &'static str, body: &Value) -> Result<()> {
+    if message.is_reply {
+        emit(tx, message, Stream::Thread(message.thread), Audience::Subscribers, kind, body)?;
     }
     Ok(())
 }
@@ -82,14 +138,16 @@ pub(super) fn about(kind: &str, message: &Message, organisation: OrganisationId,
     body
 }
 
-/// The counts that a new or deleted message has changed: threads of its channel, replies of its thread.
+/// What a new or deleted message has changed: the number of its channel's threads, of its thread's replies, and
+/// when the last of them came.
 pub(super) fn update_change(conn: &Connection, message: &Message) -> Result<Value> {
-    let (threads, replies): (i64, i64) = conn
-        .prepare_cached(
-            "select c.thread_count, m.reply_count from messages m join channels c on c.id = m.channel_id where m.id = ?1",
-        )?
-        .query_row([message.thread], |row| Ok((row.get(0)?, row.get(1)?)))?;
-    Ok(json!({ "thread_count": threads, "message_count": replies }))
+    let mut find = conn.prepare_cached(
+        "select c.thread_count, m.reply_count, m.last_reply_at from messages m join channels c on c.id = m.channel_id
+         where m.id = ?1",
+    )?;
+    let (threads, replies, last): (i64, i64, Option<Time>) =
+        find.query_row([message.thread], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))?;
+    Ok(json!({ "thread_count": threads, "message_count": replies, "last_reply": last.unwrap_or(Time::NEVER) }))
 }
 
 /// The bare message.

@@ -5,11 +5,12 @@
 use std::collections::BTreeMap;
 
 use rusqlite::{Connection, OptionalExtension, Row};
+use serde_json::json;
 
 use crate::{
     db::Tx,
     domain::{
-        self, Caller, accounts,
+        self, Caller, accounts, events,
         members::{self, Membership},
     },
     error::{Error, OrConflict, Result},
@@ -162,7 +163,9 @@ pub fn create(tx: &mut Tx, caller: Caller, organisation: OrganisationId, new: &E
         Time::now(),
     ))
     .or_conflict(taken)?;
-    get(tx, tx.last_insert_rowid())
+    let role = get(tx, tx.last_insert_rowid())?;
+    announce(tx, organisation, caller, "created", &role)?;
+    Ok(role)
 }
 
 /// Changes what is given; its holders have other rights at once. Needs `manage:roles` and every right that the
@@ -182,7 +185,9 @@ pub fn update(tx: &mut Tx, caller: Caller, organisation: OrganisationId, named: 
     )?
     .execute((role.id, name, description, rights.0, Time::now()))
     .or_conflict(taken)?;
-    get(tx, role.id)
+    let role = get(tx, role.id)?;
+    announce(tx, organisation, caller, "updated", &role)?;
+    Ok(role)
 }
 
 /// Its holders, and those invited to it, become `member`, so it takes the rights of `member`, too, besides
@@ -203,7 +208,17 @@ pub fn delete(tx: &mut Tx, caller: Caller, organisation: OrganisationId, named: 
         let user = accounts::get(tx, user)?;
         members::announce(tx, organisation, &user, "updated", &member.name, &status)?;
     }
-    Ok(())
+    announce(tx, organisation, caller, "deleted", &role)
+}
+
+/// Tells the organisation of a role, which stands for all its holders: they may be very many.
+fn announce(tx: &mut Tx, organisation: OrganisationId, caller: Caller, action: &str, role: &Role) -> Result<()> {
+    let data = json!({
+        "action": action, "organisation_id": organisation, "id": role.id, "uuid": role.uuid, "name": role.name,
+        "description": role.description, "permission_list": role.rights.list(), "created_at": role.created_at,
+        "updated_at": role.updated_at,
+    });
+    events::tell_organisation(tx, organisation, "role_update", caller.user, data)
 }
 
 /// A role of the organisation's own that the caller may change.

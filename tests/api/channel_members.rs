@@ -272,3 +272,22 @@ async fn the_owner_and_a_manager_remove_members() {
     assert_eq!(count(&ada, &channel).await, json!({ "user_count": 1 }));
     remove(&grace, &channel, &bob.user_id).await.expect(404);
 }
+
+#[tokio::test]
+async fn a_changed_name_is_told_once() {
+    let server = Server::start().await;
+    let (ada, grace, organisation) = server.ada_and_grace().await;
+    let channel = ada.channel(&organisation, "news", &[&grace]).await;
+    let personal = grace.personal(&organisation);
+    let mut others = Socket::listening(&ada, &[&channel]).await;
+    let mut own = Socket::listening(&grace, &[&personal]).await;
+    for _ in 0..2 {
+        rename(&grace, &channel, "admiral").await.expect(200);
+    }
+    for told in [others.on(&channel).await, own.on(&personal).await] {
+        assert_eq!([&told["notification_type"], &told["data"]["action"]], ["channel_update", "renamed"]);
+        assert_eq!([&told["data"]["user_id"], &told["data"]["username"]], [&grace.user_id, "admiral"]);
+    }
+    ada.say(&channel, "marker").await;
+    assert_eq!(others.on(&channel).await["content"], "marker");
+}

@@ -328,9 +328,11 @@ mod profile {
         assert_eq!([&data["action"], &data["name"], &data["role"]], ["updated", "Grace Hopper", "member"]);
         assert_eq!([&data["user_id"], &data["status"]], [&grace.user_id, "active"]);
         grace.patch("/profile", json!({})).await.expect(200);
-        grace.patch("/profile", json!({ "phone": "1", "first_name": "Grace" })).await.expect(200);
-        grace.patch("/profile", json!({ "first_name": "G." })).await.expect(200);
-        assert_eq!(socket.on(&organisation).await["data"]["name"], "G. Hopper", "the same name tells nothing");
+        grace.patch("/profile", json!({ "last_name": "Hopper", "first_name": "Grace" })).await.expect(200);
+        let picture = "https://example.org/grace.png";
+        grace.patch("/profile", json!({ "phone": "1", "avatar_url": picture })).await.expect(200);
+        let data = socket.on(&organisation).await["data"].take();
+        assert_eq!([&data["phone_number"], &data["avatar_url"]], ["1", picture], "the same name tells nothing");
     }
 
     #[tokio::test]

@@ -36,6 +36,7 @@ mod listening;
 mod members;
 mod memberships;
 mod messages;
+mod model;
 mod organisations;
 mod passwords;
 mod permissions;

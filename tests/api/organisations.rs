@@ -3,8 +3,9 @@
 use serde_json::{Value, json};
 
 use crate::{
-    harness::{PASSWORD, Server, blob, text, unknown_id},
-    shapes::{CHANNEL, ORGANISATION, OWN_ORGANISATION, assert_shape},
+    harness::{Client, PASSWORD, Server, blob, text, unknown_id},
+    shapes::{CHANNEL, ORGANISATION, OWN_ORGANISATION, PUSHED, assert_shape},
+    socket::Socket,
 };
 
 fn full() -> Value {
@@ -234,4 +235,30 @@ async fn an_account_owns_two_hundred_of_them() {
     ada.post("/organisations", json!({ "name": "One too many" })).await.expect(400);
     ada.delete(&format!("/organisations/{last}")).await.expect(204);
     ada.organisation("In its place").await;
+}
+
+#[tokio::test]
+async fn what_becomes_of_an_organisation_is_told_to_all_its_members() {
+    let server = Server::start().await;
+    let (ada, grace, organisation) = server.ada_and_grace().await;
+    let guest = server.member(&ada, &organisation, "guest", "guest").await;
+    let path = format!("/organisations/{organisation}");
+    let mut socket = Socket::listening(&guest, &[&organisation]).await;
+    let told = async |socket: &mut Socket, by: &Client, action: &str| {
+        let told = socket.on(&organisation).await;
+        assert_shape(&told, PUSHED);
+        assert_eq!([&told["notification_type"], &told["data"]["action"]], ["organisation_update", action]);
+        assert_eq!(told["modification_ids"], json!({ "org_id": organisation, "user_id": by.user_id }));
+        told["data"].clone()
+    };
+    ada.put(&path, json!({})).await.expect(200); // nothing
+    ada.put(&path, json!({ "name": "Motors", "logo_url": "https://example.org/logo.png" })).await.expect(200);
+    let data = told(&mut socket, &ada, "updated").await;
+    assert_eq!([&data["name"], &data["logo_url"]], ["Motors", "https://example.org/logo.png"]);
+    ada.put(&format!("{path}/owner"), json!({ "user_id": grace.user_id })).await.expect(200);
+    assert_eq!(socket.on(&organisation).await["data"]["role"], "admin");
+    assert_eq!(told(&mut socket, &ada, "updated").await["owner_id"], grace.user_id);
+    grace.delete(&path).await.expect(204);
+    told(&mut socket, &grace, "deleted").await;
+    assert_eq!(socket.unsubscribed(&organisation).await, 2000);
 }

@@ -277,3 +277,58 @@ async fn pushes_come_in_the_order_of_the_list_once_each() {
     assert_eq!(heard, listed);
     assert_eq!(heard.len(), 41);
 }
+
+#[tokio::test]
+async fn an_edit_tells_those_whom_only_the_new_text_mentions() {
+    let Scene { ada, grace, organisation, channel, mine, hers, .. } = &mut scene().await;
+    let personal = grace.personal(organisation);
+    let post = ada.say(channel, "hello").await;
+    unread(mine.on(&personal).await, channel, (1, 0));
+    let edit = async |content: &str| {
+        let body = json!({ "message_id": post, "content": content });
+        ada.put(&format!("/channels/{channel}/messages"), body).await.expect(200);
+    };
+    let mention = async |mine: &mut Socket, content: &str| {
+        let mention = pushed(mine.on(&personal).await, "channel_mention", "thread_message");
+        assert_eq!([&mention["data"]["id"], &mention["data"]["content"]], [&post, content]);
+    };
+    edit("hello @grace and @ada").await;
+    unread(mine.on(&personal).await, channel, (1, 1));
+    mention(mine, "hello @grace and @ada").await;
+    edit("good morning, @grace").await; // she has been told
+    edit("hello @channel").await;
+    unread(mine.on(&personal).await, channel, (1, 1));
+    mention(mine, "hello @channel").await;
+    edit("hello").await;
+    unread(mine.on(&personal).await, channel, (1, 0));
+
+    grace.say(channel, "marker").await;
+    unread(hers.on(&ada.personal(organisation)).await, channel, (1, 0)); // the author is told of none of it
+}
+
+#[tokio::test]
+async fn what_is_read_counts_no_more_when_it_is_edited() {
+    let Scene { ada, grace, organisation, channel, mine, .. } = &mut scene().await;
+    let personal = grace.personal(organisation);
+    let post = ada.say(channel, "hello").await;
+    unread(mine.on(&personal).await, channel, (1, 0));
+    grace.put(&format!("/channels/{channel}/read"), json!({})).await.expect(200);
+    unread(mine.on(&personal).await, channel, (0, 0));
+    for content in ["hello @grace", "hello @channel", "hello"] {
+        let body = json!({ "message_id": post, "content": content });
+        ada.put(&format!("/channels/{channel}/messages"), body).await.expect(200);
+    }
+    for content in ["hello @grace", "hello @channel"] {
+        let told = loop {
+            let told = mine.on(&personal).await;
+            if told["notification_type"] == "channel_mention" {
+                break told;
+            }
+            unread(told, channel, (0, 0));
+        };
+        assert_eq!(told["data"]["content"], content);
+    }
+    unread(mine.on(&personal).await, channel, (0, 0));
+    ada.say(channel, "marker").await;
+    unread(mine.on(&personal).await, channel, (1, 0));
+}

@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use crate::{
     harness::{Client, Server, text, unknown_id},
-    shapes::{ROLE, assert_shape},
+    shapes::{PUSHED, ROLE, assert_shape},
     socket::Socket,
 };
 
@@ -244,4 +244,26 @@ async fn a_deleted_roles_holders_become_members() {
     }
     let next = make(&ada, &organisation, "mine", &[]).await;
     assert_ne!(next["id"], made["id"], "a number is never used twice");
+}
+
+#[tokio::test]
+async fn a_roles_making_changes_and_end_are_told_to_the_organisation() {
+    let server = Server::start().await;
+    let (ada, grace, organisation) = server.ada_and_grace().await;
+    let mut socket = Socket::listening(&grace, &[&organisation]).await;
+    let made = make(&ada, &organisation, "editor", &["post:messages"]).await;
+    let path = format!("{}/{}", roles(&organisation), made["id"]);
+    ada.put(&path, json!({ "name": "writer" })).await.expect(200);
+    ada.put(&format!("{path}/permissions"), json!({ "permission_list": { "post:messages": false } })).await.expect(200);
+    ada.delete(&path).await.expect(204);
+    for (action, name, posts) in
+        [("created", "editor", true), ("updated", "writer", true), ("updated", "writer", false), ("deleted", "writer", false)]
+    {
+        let told = socket.on(&organisation).await;
+        assert_shape(&told, PUSHED);
+        assert_shape(&told["data"], ROLE);
+        assert_eq!([&told["notification_type"], &told["data"]["action"]], ["role_update", action]);
+        assert_eq!((&told["data"]["id"], &told["data"]["name"]), (&made["id"], &json!(name)));
+        assert_eq!(told["data"]["permission_list"]["post:messages"], posts);
+    }
 }

@@ -1,0 +1,124 @@
+//! What a client keeps, as the API answers it now: the organisations of its user, by identifier.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde_json::{Map, Value, json};
+
+use crate::harness::Client;
+
+/// Not the counts of channels and messages: statistics, which a client reads where it shows them.
+pub const ORGANISATION: &str = "name description email industry location country logo_url owner_id created_at updated_at";
+pub const MEMBER: &str = "email phone_number name role status";
+pub const ROLE: &str = "uuid name description permission_list created_at updated_at";
+/// Not its webhook's address: webhooks are read where they are managed.
+pub const CHANNEL: &str =
+    "name description topic organisation_id owner_id is_private is_dm archived user_count created_at updated_at";
+pub const CHANNEL_MEMBER: &str = "username joined_at";
+pub const UNREAD: &str = "thread_count mention_count";
+/// What a pushed message has, and a listed one.
+pub const MESSAGE: &str = "user_id username full_name email avatar_url content mentions created_at updated_at";
+/// A post's besides.
+pub const POST: &str = "type event_name action_type status";
+/// What happens to them later.
+const MARKS: &str = "edited pinned";
+const THREAD: &str = "current_status message_count last_reply deleted_at";
+
+/// An object with these fields only.
+#[track_caller]
+pub fn pick(from: &Value, fields: &str) -> Value {
+    let one = |field: &str| (field.to_owned(), from.get(field).unwrap_or_else(|| panic!("no {field}: {from:#}")).clone());
+    Value::Object(fields.split_whitespace().map(one).collect())
+}
+
+/// [`pick`] into an object that is there.
+#[track_caller]
+pub fn assign(to: &mut Value, from: &Value, fields: &str) {
+    let Value::Object(picked) = pick(from, fields) else { unreachable!() };
+    to.as_object_mut().expect("a record").extend(picked);
+}
+
+async fn data(client: &Client, path: &str) -> Value {
+    client.get(path).await.expect(200)["data"].take()
+}
+
+/// Objects by one of their fields, each as `make` shows it.
+fn by(list: &Value, key: &str, make: impl Fn(&Value) -> Value) -> Value {
+    let name = |one: &Value| one[key].as_str().map_or_else(|| one[key].to_string(), str::to_owned);
+    list.as_array().expect("a list").iter().map(|one| (name(one), make(one))).collect::<Map<_, _>>().into()
+}
+
+/// All organisations but one.
+pub async fn all(client: &Client, but: &str) -> Value {
+    let mut all = Map::new();
+    for id in organisations(client, but).await {
+        all.insert(id.clone(), organisation(client, &id).await);
+    }
+    all.into()
+}
+
+pub async fn organisations(client: &Client, but: &str) -> Vec<String> {
+    let listed = data(client, "/users/organisations").await;
+    let ids = listed.as_array().unwrap().iter().map(|one| one["id"].as_str().unwrap().to_owned());
+    ids.filter(|id| id != but).collect()
+}
+
+pub async fn organisation(client: &Client, id: &str) -> Value {
+    let path = format!("/organisations/{id}");
+    let members = data(client, &format!("{path}/users?limit=200")).await;
+    let mut found = pick(&data(client, &path).await, &format!("{ORGANISATION} org_role"));
+    found["members"] = by(&members, "id", |member| pick(member, MEMBER));
+    found["roles"] = by(&data(client, &format!("{path}/roles")).await, "id", |role| pick(role, ROLE));
+    found["channels"] = json!({});
+    for (channel, unread) in unread(client, id).await {
+        found["channels"][&channel] = self::channel(client, &channel, unread).await;
+    }
+    found
+}
+
+/// The channels that the user is in, with what is unread there; of archived ones that is not shown.
+pub async fn unread(client: &Client, organisation: &str) -> BTreeMap<String, Value> {
+    let (path, mut found) = (format!("/organisations/{organisation}"), BTreeMap::new());
+    for list in ["user-channels", "dms", "channels/archived"] {
+        for one in data(client, &format!("{path}/{list}")).await.as_array().unwrap() {
+            let id = one.get("id").or(one.get("channels_id")).unwrap().as_str().unwrap().to_owned();
+            let is_in = list != "channels/archived" || one["users"].as_array().unwrap().contains(&json!(client.user_id));
+            let unread = if list == "channels/archived" { Value::Null } else { pick(one, UNREAD) };
+            if is_in {
+                found.insert(id, unread);
+            }
+        }
+    }
+    found
+}
+
+pub async fn channel(client: &Client, id: &str, unread: Value) -> Value {
+    let mut found = pick(&data(client, &format!("/channels/{id}")).await, CHANNEL);
+    let members = client.get(&format!("/channels/{id}/users")).await.expect(200)["users"].take();
+    found["members"] = by(&members, "user_id", |member| pick(member, CHANNEL_MEMBER));
+    found["unread"] = unread;
+    let threads = data(client, &format!("/threads/channels/{id}?limit=200&messages=200")).await;
+    found["threads"] = by(&threads, "thread_id", thread);
+    let pins = data(client, &format!("/channels/{id}/pins")).await;
+    found["pins"] = pins.as_array().unwrap().iter().map(|pin| pin["id"].clone()).collect();
+    found
+}
+
+fn thread(listed: &Value) -> Value {
+    let mut thread = message(listed);
+    assign(&mut thread, listed, POST);
+    assign(&mut thread, listed, THREAD);
+    thread["replies"] = by(&listed["messages"], "id", message);
+    thread
+}
+
+fn message(listed: &Value) -> Value {
+    let mut message = pick(listed, MESSAGE);
+    assign(&mut message, listed, MARKS);
+    // Who gave each. In which order the emojis stand depends on who came first, and a client knows that of the
+    // present only.
+    message["reactions"] = by(&listed["reactions"], "emoji", |reaction| {
+        let users = reaction["users"].as_array().unwrap().iter().map(|user| user.as_str().unwrap());
+        json!(users.collect::<BTreeSet<_>>())
+    });
+    message
+}

@@ -1,0 +1,242 @@
+//! What a client keeps of its user's organisations, changed by what is pushed and by nothing else.
+
+use serde_json::{Value, json};
+
+use super::fetch::{CHANNEL, CHANNEL_MEMBER, MEMBER, MESSAGE, ORGANISATION, POST, ROLE, UNREAD, assign, pick};
+use crate::harness::text;
+
+const NEVER: &str = "0001-01-01T00:00:00Z";
+
+pub struct Store {
+    pub me: String,
+    /// As [`super::fetch::all`] makes it.
+    pub organisations: Value,
+}
+
+/// What a client has to do where a publication can't say all.
+#[derive(Debug, PartialEq, Eq)]
+pub enum Then {
+    /// Its user came into a channel: its messages and members are to be read.
+    Fetch { organisation: String, channel: String },
+    /// A channel is open again that was archived when the client came: only now it is listed what is unread there.
+    Count { organisation: String, channel: String },
+    /// A new thread has a stream of its own.
+    Listen(String),
+}
+
+impl Store {
+    /// Takes a publication in.
+    pub fn hear(&mut self, stream: &str, publication: &Value) -> Option<Then> {
+        let Some(kind) = publication.get("notification_type") else { return self.posted(stream, publication) };
+        let (data, ids) = (&publication["data"], &publication["modification_ids"]);
+        match kind.as_str().unwrap() {
+            "channel_update" => return self.channel_update(stream, data),
+            "member_update" => self.member_update(data),
+            "role_update" => self.role_update(data),
+            "organisation_update" => self.organisation_update(data),
+            "unread_thread_change" => {
+                let channel = self.channel(&data["channels_id"]);
+                channel["unread"] = pick(data, UNREAD);
+            }
+            // A notice to be shown: the count of mentions comes by itself. Of what the user may read.
+            "channel_mention" => assert!(self.channel(&ids["channel_id"]).is_object()),
+            "reply_count_change" => self.recount(publication),
+            "updated" => {
+                if let Some(message) = self.message(ids) {
+                    assign(message, data, MESSAGE);
+                    message["edited"] = json!(true);
+                }
+            }
+            "deleted" => self.deleted(publication),
+            "status_update" => self.message(ids).expect("the thread")["current_status"] = data["current_status"].clone(),
+            "reaction_event" => self.reaction(ids, data),
+            "pinned_message_event" => self.pin(ids, true),
+            "unpinned_message_event" => self.pin(ids, false),
+            other => panic!("nobody knows of {other}: {publication:#}"),
+        }
+        None
+    }
+
+    /// Whether the stream is one of an organisation, a channel or a thread that is kept.
+    pub fn has(&self, stream: &str) -> bool {
+        let organisations = self.organisations.as_object().unwrap();
+        let mut channels = organisations.values().flat_map(|one| one["channels"].as_object().unwrap());
+        organisations.contains_key(stream.split('/').next().unwrap())
+            || channels.any(|(id, channel)| id == stream || channel["threads"].get(stream).is_some())
+    }
+
+    /// Drops the organisation or channel whose stream may not be heard any more.
+    pub fn lose(&mut self, stream: &str) {
+        let organisations = self.organisations.as_object_mut().unwrap();
+        organisations.remove(stream);
+        organisations.values_mut().for_each(|one| _ = one["channels"].as_object_mut().unwrap().remove(stream));
+    }
+
+    fn posted(&mut self, stream: &str, data: &Value) -> Option<Then> {
+        let mut message = pick(data, MESSAGE);
+        message["edited"] = json!(false);
+        message["pinned"] = json!(false);
+        message["reactions"] = json!({});
+        let (id, thread) = (text(&data["id"]), text(&data["thread_id"]));
+        let threads = &mut self.channel(&data["channel_id"])["threads"];
+        if id != thread {
+            assert_eq!(stream, thread, "a reply is its thread's");
+            threads[&thread]["replies"][&id] = message;
+            return None;
+        }
+        assign(&mut message, data, POST);
+        let begins =
+            json!({ "current_status": "pending", "message_count": 0, "last_reply": NEVER, "deleted_at": NEVER, "replies": {} });
+        message.as_object_mut().unwrap().extend(begins.as_object().unwrap().clone());
+        threads[&id] = message;
+        Some(Then::Listen(id))
+    }
+
+    /// A channel that the user is in: no other may be told of.
+    #[track_caller]
+    fn channel(&mut self, id: &Value) -> &mut Value {
+        let id = id.as_str().expect("a channel's id");
+        let mut organisations = self.organisations.as_object_mut().unwrap().values_mut();
+        organisations.find_map(|one| one["channels"].get_mut(id)).unwrap_or_else(|| panic!("told of the channel {id}"))
+    }
+
+    /// None of what is gone: a reply's end is told to channel and thread alike.
+    fn message(&mut self, ids: &Value) -> Option<&mut Value> {
+        let (id, thread) = (text(&ids["message_id"]), text(&ids["thread_id"]));
+        let thread_of_it = self.channel(&ids["channel_id"])["threads"].get_mut(&thread)?;
+        if id == thread { Some(thread_of_it) } else { thread_of_it["replies"].get_mut(&id) }
+    }
+
+    /// What a new or deleted message did to its thread.
+    fn recount(&mut self, publication: &Value) {
+        let ids = &publication["modification_ids"];
+        let thread = json!({ "channel_id": ids["channel_id"], "thread_id": ids["thread_id"], "message_id": ids["thread_id"] });
+        if let Some(thread) = self.message(&thread) {
+            assign(thread, &publication["update_change"], "message_count last_reply");
+        }
+    }
+
+    fn deleted(&mut self, publication: &Value) {
+        self.recount(publication);
+        let ids = &publication["modification_ids"];
+        let (id, thread) = (text(&ids["message_id"]), text(&ids["thread_id"]));
+        self.pin(ids, false);
+        let threads = self.channel(&ids["channel_id"])["threads"].as_object_mut().unwrap();
+        let Some(root) = threads.get_mut(&thread) else { return };
+        if id == thread {
+            assign(root, &json!({ "content": "", "mentions": [], "reactions": {} }), "content mentions reactions");
+            assign(root, &publication["data"], "deleted_at");
+        } else {
+            root["replies"].as_object_mut().unwrap().remove(&id);
+        }
+        // A post keeps its place for its replies.
+        if root["deleted_at"] != NEVER && root["message_count"] == 0 {
+            threads.remove(&thread);
+        }
+    }
+
+    fn reaction(&mut self, ids: &Value, data: &Value) {
+        let reactions = self.message(ids).expect("a live message")["reactions"].as_object_mut().unwrap();
+        let (emoji, user) = (text(&data["emoji"]), &data["user_id"]);
+        let users = reactions.entry(&emoji).or_insert(json!([])).as_array_mut().unwrap();
+        users.retain(|other| other != user);
+        if data["action"] == "added" {
+            users.push(user.clone());
+            users.sort_by_key(Value::to_string);
+        }
+        assert_eq!(data["count"], users.len(), "{data}");
+        if users.is_empty() {
+            reactions.remove(&emoji);
+        }
+    }
+
+    fn pin(&mut self, ids: &Value, is_pinned: bool) {
+        let pins = self.channel(&ids["channel_id"])["pins"].as_array_mut().unwrap();
+        pins.retain(|id| *id != ids["message_id"]);
+        if is_pinned {
+            pins.insert(0, ids["message_id"].clone());
+        }
+        if let Some(message) = self.message(ids) {
+            message["pinned"] = json!(is_pinned);
+        }
+    }
+
+    fn channel_update(&mut self, stream: &str, data: &Value) -> Option<Then> {
+        let (organisation, id, user) = (text(&data["organisation_id"]), text(&data["channels_id"]), text(&data["user_id"]));
+        let action = data["action"].as_str().unwrap();
+        let channels = self.organisations[&organisation]["channels"].as_object_mut().expect("an organisation of the user's");
+        if action == "deleted" || (action == "left" && user == self.me) {
+            channels.remove(&id);
+            return None;
+        }
+        let Some(channel) = channels.get_mut(&id) else {
+            assert_eq!(stream, format!("{organisation}/{}", self.me), "told of the channel {id}");
+            return Some(Then::Fetch { organisation, channel: id });
+        };
+        assign(channel, data, CHANNEL);
+        if action == "unarchived" && channel["unread"].is_null() {
+            return Some(Then::Count { organisation, channel: id });
+        }
+        match action {
+            "joined" | "renamed" => channel["members"][&user] = pick(data, CHANNEL_MEMBER),
+            "left" => _ = channel["members"].as_object_mut().unwrap().remove(&user),
+            _ => {}
+        }
+        None
+    }
+
+    fn member_update(&mut self, data: &Value) {
+        let (organisation, user) = (text(&data["organisation_id"]), text(&data["user_id"]));
+        let (is_gone, is_me) = (data["action"] == "removed", user == self.me);
+        if is_me && (is_gone || data["status"] == "deactivated") {
+            self.organisations.as_object_mut().unwrap().remove(&organisation);
+            return;
+        }
+        let organisation = &mut self.organisations[&organisation];
+        if is_gone {
+            organisation["members"].as_object_mut().unwrap().remove(&user);
+            return;
+        }
+        organisation["members"][&user] = pick(data, MEMBER);
+        if is_me {
+            organisation["org_role"] = data["role"].clone();
+        }
+        let channels = organisation["channels"].as_object_mut().unwrap().values_mut();
+        for thread in channels.flat_map(|channel| channel["threads"].as_object_mut().unwrap().values_mut()) {
+            let author = |message: &mut Value| {
+                if message["user_id"] == user {
+                    assign(message, data, "full_name avatar_url");
+                }
+            };
+            author(thread);
+            thread["replies"].as_object_mut().unwrap().values_mut().for_each(author);
+        }
+    }
+
+    fn role_update(&mut self, data: &Value) {
+        let organisation = &mut self.organisations[text(&data["organisation_id"])];
+        let roles = organisation["roles"].as_object_mut().unwrap();
+        let id = data["id"].to_string();
+        if data["action"] == "deleted" {
+            roles.remove(&id);
+            return;
+        }
+        let before = roles.insert(id, pick(data, ROLE)).map(|role| role["name"].clone());
+        let rename = |role: &mut Value| {
+            if before.as_ref() == Some(role) {
+                *role = data["name"].clone();
+            }
+        };
+        rename(&mut organisation["org_role"]);
+        organisation["members"].as_object_mut().unwrap().values_mut().for_each(|member| rename(&mut member["role"]));
+    }
+
+    fn organisation_update(&mut self, data: &Value) {
+        let id = text(&data["organisation_id"]);
+        if data["action"] == "deleted" {
+            self.organisations.as_object_mut().unwrap().remove(&id);
+        } else {
+            assign(&mut self.organisations[&id], data, ORGANISATION);
+        }
+    }
+}
