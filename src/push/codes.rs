@@ -1,5 +1,7 @@
 //! The numbers that clients act on: errors in replies, reasons to end a subscription, reasons to close.
 
+use std::borrow::Cow;
+
 use super::protocol::{Ended, ReplyError};
 
 /// An error in a reply, and its words.
@@ -34,15 +36,15 @@ impl From<Failure> for ReplyError {
 
 /// The end of a connection: the code and reason of the close frame. Clients come back unless the code
 /// is 3500 to 3999; the reason is never empty, or they would all the same.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Disconnect {
     pub code: u16,
-    pub reason: &'static str,
+    pub reason: Cow<'static, str>,
 }
 
 impl Disconnect {
     const fn new(code: u16, reason: &'static str) -> Self {
-        Disconnect { code, reason }
+        Disconnect { code, reason: Cow::Borrowed(reason) }
     }
     pub const SHUTDOWN: Self = Self::new(3001, "shutdown");
     pub const INTERNAL: Self = Self::new(3004, "internal server error");
@@ -61,7 +63,7 @@ impl Disconnect {
 
 impl From<Disconnect> for Ended {
     fn from(Disconnect { code, reason }: Disconnect) -> Self {
-        Ended { code: code.into(), reason: reason.to_owned() }
+        Ended { code: code.into(), reason: reason.into_owned() }
     }
 }
 
@@ -85,7 +87,7 @@ impl From<Unsubscribe> for Ended {
 }
 
 /// How a command failed: its reply says so, or the connection ends.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Fault {
     Reply(Failure),
     Close(Disconnect),

@@ -136,7 +136,7 @@ impl Connection {
     pub fn take(&self) -> (VecDeque<Message>, Option<Disconnect>) {
         let mut queue = self.queue();
         queue.bytes = 0;
-        (std::mem::take(&mut queue.frames), queue.disconnect)
+        (std::mem::take(&mut queue.frames), queue.disconnect.clone())
     }
 
     /// Whether it did not read as fast as it was sent to.

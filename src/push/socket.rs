@@ -331,8 +331,8 @@ impl Socket {
         self.forget();
         let (frame, last) = match end {
             Err(End::Close(why)) => {
-                let last = (self.encoding == Encoding::Listener).then(|| farewell(why));
-                (CloseFrame { code: why.code.into(), reason: why.reason.into() }, last)
+                let last = (self.encoding == Encoding::Listener).then(|| farewell(why.clone()));
+                (CloseFrame { code: why.code.into(), reason: why.reason.as_ref().into() }, last)
             }
             Err(End::TooBig) => (CloseFrame { code: 1009.into(), reason: "message too big".into() }, None),
             Err(End::Gone) | Ok(()) => return,
