@@ -13,7 +13,7 @@ use crate::{
 };
 
 /// A change to be logged and pushed.
-pub struct New<'a> {
+pub struct New<'a, B: ?Sized = serde_json::Value> {
     pub stream: Stream,
     pub audience: Audience,
     /// `notification_type`; empty for a bare message object.
@@ -23,11 +23,11 @@ pub struct New<'a> {
     /// The `n` of the message whose text the body carries.
     pub message: Option<i64>,
     pub actor: Option<UserId>,
-    pub body: &'a serde_json::Value,
+    pub body: &'a B,
 }
 
 /// Writes the row, remembers its seq as the stream's last, and has it pushed after the commit.
-pub fn emit(tx: &mut Tx, new: New) -> Result<i64> {
+pub fn emit<B: Serialize + ?Sized>(tx: &mut Tx, new: New<B>) -> Result<i64> {
     let stream = new.stream.to_string();
     let body = serde_json::to_string(new.body).map_err(Error::internal)?;
     tx.prepare_cached(
