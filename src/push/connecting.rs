@@ -100,7 +100,7 @@ fn accept(
             ping: if welcome.pings { app.ping_every.as_secs() as u32 } else { 0 },
             pong: welcome.pings && welcome.pongs,
         };
-        Reply::new(welcome.id, Answer::Connect(result))
+        [Reply::new(welcome.id, Answer::Connect(result))]
     });
     live.iter().for_each(|channel| app.hub.announce(connection, channel));
     Ok(())

@@ -173,9 +173,12 @@ impl Connection {
         expired.map(|(channel, of)| (channel.clone(), of.terms.is_server_side)).collect()
     }
 
-    /// Sends the reply for those subscriptions that are still there, then what was published meanwhile after
+    /// Sends what is to be said of those subscriptions that are still there, then what was published meanwhile after
     /// `seq`; from there on they are live. Returns their channels.
-    pub fn go_live(&self, begun: &[Begun], seq: i64, reply: impl FnOnce(&[&str]) -> Reply) -> Vec<String> {
+    pub fn go_live<R>(&self, begun: &[Begun], seq: i64, replies: impl FnOnce(&[&str]) -> R) -> Vec<String>
+    where
+        R: IntoIterator<Item = Reply>,
+    {
         let mut queue = self.queue();
         let (mut live, mut held) = (Vec::new(), Vec::new());
         for Begun { channel, generation } in begun {
@@ -186,7 +189,9 @@ impl Connection {
             }
             live.push(channel.as_str());
         }
-        queue.push(self.encoding.frame(reply(&live)));
+        for reply in replies(&live) {
+            queue.push(self.encoding.frame(reply));
+        }
         held.sort_by_key(|(seq, _)| *seq);
         for (offset, frame) in held {
             queue.bytes = queue.bytes.saturating_sub(frame.len()); // counted when it was held back

@@ -217,7 +217,7 @@ mod tests {
         let begun = hub.subscribe(&connection, "c", PLAIN).unwrap();
         hub.publish("c", 4, said("old"));
         hub.publish("c", 6, said("new"));
-        connection.go_live(&[begun], 5, |_| said("reply"));
+        connection.go_live(&[begun], 5, |_| [said("reply")]);
         hub.publish("c", 7, said("live"));
         hub.publish("c", 5, said("late"));
         assert_eq!(frames(&connection), ["reply", "new", "live"]);
@@ -232,7 +232,7 @@ mod tests {
         hub.revoke(&connection, "c", Unsubscribe::BY_SERVER);
         // Begun again by somebody else: this reply is not for it.
         hub.subscribe(&connection, "c", PLAIN).unwrap();
-        assert!(connection.go_live(&[first], 0, |live| said(if live.is_empty() { "none" } else { "live" })).is_empty());
+        assert!(connection.go_live(&[first], 0, |live| [said(if live.is_empty() { "none" } else { "live" })]).is_empty());
         hub.publish("c", 1, said("secret"));
         assert_eq!(frames(&connection), ["unsubscribe", "none"]);
         hub.unsubscribe(&connection, "c");
@@ -245,7 +245,7 @@ mod tests {
         let (watching, other) = (connection(&hub), connection(&hub));
         for (connection, terms) in [(&watching, WATCHING), (&other, PLAIN)] {
             let begun = hub.subscribe(connection, "c", terms).unwrap();
-            connection.go_live(&[begun], 0, |_| said("reply"));
+            connection.go_live(&[begun], 0, |_| [said("reply")]);
             hub.announce(connection, "c");
         }
         assert_eq!(hub.presence_stats("c"), (2, 2));
@@ -264,7 +264,7 @@ mod tests {
         let (slow, quick) = (connection(&hub), connection(&hub));
         for connection in [&slow, &quick] {
             let begun = hub.subscribe(connection, "c", PLAIN).unwrap();
-            connection.go_live(&[begun], 0, |_| said("reply"));
+            connection.go_live(&[begun], 0, |_| [said("reply")]);
         }
         for seq in 1..=1100 {
             hub.publish("c", seq, said(&"x".repeat(1000)));
