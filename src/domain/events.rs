@@ -16,7 +16,7 @@ use crate::{
 pub struct New<'a, B: ?Sized = serde_json::Value> {
     pub stream: Stream,
     pub audience: Audience,
-    /// `notification_type`; empty for a bare message object.
+    /// `notification_type`; empty for a bare message object, [`PUBLISHED`] for another program's words.
     pub kind: &'static str,
     pub section: &'static str,
     pub channel: Option<ChannelId>,
@@ -74,9 +74,15 @@ pub const THREAD_SECTION: &str = "thread_message";
 /// The section of a publication that concerns a reply.
 pub const REPLY_SECTION: &str = "reply_message";
 
-/// An event as it is shown: all but bare message objects carry a `notification_id`.
+/// The kind of what another program published, in words of its own.
+pub const PUBLISHED: &str = "published";
+
+/// An event as it is shown: all of ours but bare message objects carry a `notification_id`.
 pub fn body(epoch: &str, event: &Event) -> String {
-    if event.kind.is_empty() { event.body.clone() } else { with_notification_id(epoch, event.seq, &event.kind, &event.body) }
+    match event.kind.as_str() {
+        "" | PUBLISHED => event.body.clone(),
+        kind => with_notification_id(epoch, event.seq, kind, &event.body),
+    }
 }
 
 /// Made from epoch, seq and kind, so that it is the same whenever the event is shown.
