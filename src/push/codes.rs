@@ -2,6 +2,8 @@
 
 use std::borrow::Cow;
 
+use serde::de::IgnoredAny;
+
 use super::protocol::{Ended, ReplyError};
 
 /// An error in a reply, and its words.
@@ -19,11 +21,13 @@ impl Failure {
     pub const INTERNAL: Self = Failure { temporary: true, ..Self::new(100, "internal server error") };
     pub const UNKNOWN_CHANNEL: Self = Self::new(102, "unknown channel");
     pub const PERMISSION_DENIED: Self = Self::new(103, "permission denied");
+    pub const METHOD_NOT_FOUND: Self = Self::new(104, "method not found");
     pub const ALREADY_SUBSCRIBED: Self = Self::new(105, "already subscribed");
     pub const LIMIT_EXCEEDED: Self = Self::new(106, "limit exceeded");
     pub const BAD_REQUEST: Self = Self::new(107, "bad request");
     pub const NOT_AVAILABLE: Self = Self::new(108, "not available");
     pub const TOKEN_EXPIRED: Self = Self::new(109, "token expired");
+    pub const EXPIRED: Self = Self::new(110, "expired");
     pub const TOO_MANY_REQUESTS: Self = Failure { temporary: true, ..Self::new(111, "too many requests") };
     pub const UNRECOVERABLE: Self = Self::new(112, "unrecoverable position");
 }
@@ -45,6 +49,12 @@ pub struct Disconnect {
 impl Disconnect {
     const fn new(code: u16, reason: &'static str) -> Self {
         Disconnect { code, reason: Cow::Borrowed(reason) }
+    }
+    /// In a program's words. None for a code that is not for these (below 3000 or from 5000 on), and for a reason that
+    /// is empty, too long for a close frame, or JSON, which old clients take for an order.
+    pub fn custom(code: u16, reason: String) -> Option<Self> {
+        let is_reason = (1..124).contains(&reason.len()) && serde_json::from_str::<IgnoredAny>(&reason).is_err();
+        ((3000..5000).contains(&code) && is_reason).then(|| Disconnect { code, reason: reason.into() })
     }
     pub const SHUTDOWN: Self = Self::new(3001, "shutdown");
     pub const INTERNAL: Self = Self::new(3004, "internal server error");

@@ -43,6 +43,8 @@ struct Queue {
     /// Of the last subscription that was begun.
     generation: u64,
     disconnect: Option<Disconnect>,
+    /// The reply to `connect` is queued: pushes may follow.
+    is_welcome: bool,
 }
 
 struct Subscription {
@@ -155,6 +157,11 @@ impl Connection {
         self.queue().subscriptions.keys().cloned().collect()
     }
 
+    /// Whether its `connect` was answered.
+    pub fn is_welcome(&self) -> bool {
+        self.queue().is_welcome
+    }
+
     pub fn is_subscribed(&self, channel: &str) -> bool {
         self.queue().subscriptions.contains_key(channel)
     }
@@ -180,6 +187,7 @@ impl Connection {
         R: IntoIterator<Item = Reply>,
     {
         let mut queue = self.queue();
+        queue.is_welcome = true; // the first of these is that of `connect`
         let (mut live, mut held) = (Vec::new(), Vec::new());
         for Begun { channel, generation } in begun {
             let subscription = queue.subscriptions.get_mut(channel).filter(|found| found.generation == *generation);

@@ -151,6 +151,18 @@ impl Hub {
         }
     }
 
+    /// The channels that are heard, and how many connections hear each.
+    pub fn channels(&self) -> Vec<(String, usize)> {
+        let shards = self.shards.iter().map(|shard| shard.read().expect("nothing panics while it holds a shard"));
+        let heard = shards.map(|shard| shard.iter().map(|(name, of)| (name.clone(), of.subscribers.len())).collect::<Vec<_>>());
+        heard.flatten().collect()
+    }
+
+    /// How many users are connected.
+    pub fn user_count(&self) -> usize {
+        self.users().len()
+    }
+
     /// The connections that hear the channel.
     pub fn presence(&self, channel: &str) -> HashMap<String, ClientInfo> {
         let shard = self.reading(channel);

@@ -8,7 +8,8 @@ use super::{
     codes::{Disconnect, Failure, Fault},
     connection::{Begun, Connection, Refused, Terms},
     protocol::{
-        Answer, Expiry, HistoryRequest, HistoryResult, Publication, Reply, SubRefreshRequest, SubscribeRequest, SubscribeResult,
+        Answer, Expiry, HistoryRequest, HistoryResult, Publication, PushBody, Reply, SubRefreshRequest, SubscribeRequest,
+        SubscribeResult, Subscribed,
     },
     tokens::{self, Refusal},
 };
@@ -54,6 +55,24 @@ pub fn subscribe(app: &App, connection: &Arc<Connection>, id: u32, request: &Sub
     let live = connection.go_live(&[begun], seq, |live| match live {
         [] => [Reply::new(id, Answer::Error(Failure::PERMISSION_DENIED.into()))],
         _ => [Reply::new(id, Answer::Subscribe(SubscribeResult { expires, ttl, ..result }))],
+    });
+    live.iter().for_each(|channel| app.hub.announce(connection, channel));
+    Ok(())
+}
+
+/// Begins a subscription that the client did not ask for. It is told so, and then what it missed since the place in
+/// the request. Nothing changes for one that is subscribed, or whose `connect` is not answered yet.
+pub fn impose(app: &App, connection: &Arc<Connection>, request: &SubscribeRequest, expires_at: Option<i64>) -> Result<(), Fault> {
+    if !connection.is_welcome() || connection.is_subscribed(&request.channel) {
+        return Ok(());
+    }
+    let terms = Terms { watches: false, expires_at, is_server_side: true };
+    let Start { begun, result, seq } = begin(app, connection, request, terms)?;
+    let SubscribeResult { recoverable, epoch, offset, positioned, publications, .. } = result;
+    let subscribed = Subscribed { recoverable, epoch, offset, positioned };
+    let pushes = std::iter::once(PushBody::Subscribe(subscribed)).chain(publications.into_iter().map(PushBody::Pub));
+    let live = connection.go_live(&[begun], seq, |live| {
+        pushes.map(|push| Reply::push(&request.channel, push)).take(if live.is_empty() { 0 } else { usize::MAX })
     });
     live.iter().for_each(|channel| app.hub.announce(connection, channel));
     Ok(())
@@ -182,7 +201,7 @@ pub fn require_subscribed(connection: &Connection, channel: &str) -> Result<(), 
 }
 
 /// The database could not be read.
-pub fn unchecked(err: Error) -> Fault {
+pub fn unchecked(err: Error) -> Failure {
     tracing::error!(err = err.detail(), "a client's rights could not be checked");
-    Failure::INTERNAL.into()
+    Failure::INTERNAL
 }

@@ -49,6 +49,7 @@ mod recovery;
 mod restart;
 mod roles;
 mod search;
+mod server_api;
 mod slow_reads;
 mod testimonials;
 mod threads;
