@@ -26,6 +26,7 @@ use crate::{
     issuer::Issuer,
     limits::Limits,
     mail::Mailer,
+    metrics::Metrics,
     push::{hub::Hub, publisher::Publisher, server_api::ServerApi},
     secret::{self, Keys},
     site::Site,
@@ -50,6 +51,7 @@ pub struct Inner {
     pub trusted_proxies: Vec<IpNet>,
     /// For other programs.
     pub server_api: ServerApi,
+    pub metrics: Metrics,
     /// Between pings of a socket.
     pub ping_every: Duration,
     /// Woken when a mail was queued.
@@ -88,6 +90,7 @@ impl App {
         };
         let origins = Origins::new(&settings.allowed_origin)?;
         let server_api = ServerApi::new(settings.push_api_key.as_deref())?;
+        let metrics = Metrics::new(settings.metrics_token.as_deref())?;
         db::make_folder(&settings.data_dir)?;
         let lock = db::lock(&settings.data_dir)?;
         let site = settings.site(Keys::derive(&db::secret_key(&settings.data_dir)?), links);
@@ -117,6 +120,7 @@ impl App {
             issuer,
             origins,
             server_api,
+            metrics,
             trusted_proxies: settings.trusted_proxy.clone(),
             ping_every: Duration::from_secs(settings.push_ping_seconds.into()),
             mail_due,

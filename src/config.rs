@@ -145,6 +145,10 @@ pub struct Settings {
     #[arg(long, env = "TIDINGS_PURGE_DAYS", default_value_t = 30, value_name = "DAYS", value_parser = clap::value_parser!(u32).range(1..=3650))]
     pub purge_days: u32,
 
+    /// The bearer token with which the server's numbers are read, on /metrics [default: they can't be]
+    #[arg(long, env = "TIDINGS_METRICS_TOKEN", value_name = "TOKEN", hide_env_values = true)]
+    pub metrics_token: Option<String>,
+
     /// What is logged: error, warn, info, debug, or a filter as tracing-subscriber takes it
     #[arg(long, env = "TIDINGS_LOG", default_value = "info", value_name = "FILTER")]
     pub log: String,

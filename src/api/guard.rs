@@ -11,6 +11,11 @@ pub fn by_api_key(door: impl Endpoint + 'static, key: AccessKey) -> impl Endpoin
     guarded(door, key, |req| req.header("x-api-key").or_else(|| credentials(req, "apikey")))
 }
 
+/// `Authorization: Bearer KEY`, as Prometheus sends it.
+pub fn by_bearer(door: impl Endpoint + 'static, key: AccessKey) -> impl Endpoint<Output = Response> {
+    guarded(door, key, |req| credentials(req, "bearer"))
+}
+
 fn guarded(
     door: impl Endpoint + 'static,
     key: AccessKey,

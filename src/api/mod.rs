@@ -44,6 +44,7 @@ use crate::{
     app::App,
     domain::page::Page,
     error::{Error, Result},
+    metrics,
     push::{listener, server_api, socket},
     web,
 };
@@ -125,6 +126,9 @@ pub fn routes(app: App) -> impl Endpoint {
         for path in ["/api", "/api/:method"] {
             route = route.at(path, guard::by_api_key(post(server_api::call), key.clone()));
         }
+    }
+    if let Some(key) = &app.metrics.key {
+        route = route.at("/metrics", guard::by_bearer(get(metrics::show), key.clone()));
     }
     route
         .nest("/api/v1", Enveloped::new(api, document()))

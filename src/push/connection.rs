@@ -27,6 +27,8 @@ pub struct Connection {
     pub client: Uuid,
     pub user: UserId,
     pub session: SessionId,
+    /// The last part of the address that it came to.
+    pub transport: &'static str,
     pub encoding: Encoding,
     /// When its token ends, in Unix seconds.
     expires_at: AtomicI64,
@@ -94,11 +96,12 @@ pub enum Refused {
 }
 
 impl Connection {
-    pub fn new(user: UserId, session: SessionId, encoding: Encoding, expires_at: i64) -> Connection {
+    pub fn new(user: UserId, session: SessionId, transport: &'static str, encoding: Encoding, expires_at: i64) -> Connection {
         Connection {
             client: Uuid::new_v4(),
             user,
             session,
+            transport,
             encoding,
             expires_at: expires_at.into(),
             queue: Mutex::default(),
@@ -139,6 +142,11 @@ impl Connection {
         let mut queue = self.queue();
         queue.bytes = 0;
         (std::mem::take(&mut queue.frames), queue.disconnect.clone())
+    }
+
+    /// What waits to be sent.
+    pub fn queued_bytes(&self) -> usize {
+        self.queue().bytes
     }
 
     /// Whether it did not read as fast as it was sent to.

@@ -6,9 +6,13 @@
 use std::{
     collections::{HashMap, HashSet, hash_map::Entry},
     hash::{BuildHasher, RandomState},
-    sync::{Arc, Mutex, MutexGuard, RwLock, RwLockReadGuard, RwLockWriteGuard},
+    sync::{
+        Arc, Mutex, MutexGuard, RwLock, RwLockReadGuard, RwLockWriteGuard,
+        atomic::{AtomicI64, Ordering::Relaxed},
+    },
 };
 
+use prometheus_client::metrics::counter::Counter;
 use uuid::Uuid;
 
 use super::{
@@ -36,11 +40,24 @@ pub struct Hub {
     shards: Vec<RwLock<Shard>>,
     hasher: RandomState,
     users: Mutex<HashMap<UserId, HashMap<Uuid, Arc<Connection>>>>,
+    /// Those that had subscribers.
+    pub publications: Counter,
+    /// The same times their subscribers.
+    pub deliveries: Counter,
+    /// All rows of the log up to this seq were handed out.
+    published: AtomicI64,
 }
 
 impl Default for Hub {
     fn default() -> Self {
-        Hub { shards: (0..SHARDS).map(|_| RwLock::default()).collect(), hasher: RandomState::new(), users: Mutex::default() }
+        Hub {
+            shards: (0..SHARDS).map(|_| RwLock::default()).collect(),
+            hasher: RandomState::new(),
+            users: Mutex::default(),
+            publications: Counter::default(),
+            deliveries: Counter::default(),
+            published: AtomicI64::new(0),
+        }
     }
 }
 
@@ -146,9 +163,19 @@ impl Hub {
     pub fn publish(&self, channel: &str, seq: i64, publication: Reply) {
         let shared = Shared::new(publication);
         let shard = self.reading(channel);
-        for connection in shard.get(channel).into_iter().flat_map(|audience| audience.subscribers.values()) {
-            connection.deliver(channel, seq, &shared);
-        }
+        let Some(audience) = shard.get(channel) else { return };
+        audience.subscribers.values().for_each(|connection| connection.deliver(channel, seq, &shared));
+        self.publications.inc();
+        self.deliveries.inc_by(audience.subscribers.len() as u64);
+    }
+
+    /// Notes that all rows of the log up to that seq were handed out.
+    pub fn reached(&self, seq: i64) {
+        self.published.fetch_max(seq, Relaxed);
+    }
+
+    pub fn published(&self) -> i64 {
+        self.published.load(Relaxed)
     }
 
     /// The channels that are heard, and how many connections hear each.
@@ -201,7 +228,7 @@ mod tests {
     const WATCHING: Terms = Terms { watches: true, ..PLAIN };
 
     fn connection(hub: &Hub) -> Arc<Connection> {
-        let connection = Arc::new(Connection::new(UserId::new(), SessionId::new(), Encoding::Json, 0));
+        let connection = Arc::new(Connection::new(UserId::new(), SessionId::new(), "websocket", Encoding::Json, 0));
         assert!(hub.register(&connection));
         connection
     }
@@ -291,7 +318,7 @@ mod tests {
     fn limits_hold_and_one_past_them_does_not() {
         let hub = Hub::default();
         let user = UserId::new();
-        let make = || Arc::new(Connection::new(user, SessionId::new(), Encoding::Json, 0));
+        let make = || Arc::new(Connection::new(user, SessionId::new(), "websocket", Encoding::Json, 0));
         let all: Vec<_> = (0..CONNECTIONS_PER_USER).map(|_| make()).collect();
         assert!(all.iter().all(|connection| hub.register(connection)));
         assert!(!hub.register(&make()));

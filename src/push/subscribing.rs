@@ -100,6 +100,11 @@ fn begin(app: &App, connection: &Arc<Connection>, request: &SubscribeRequest, te
         let result = stream.map(|stream| position(conn, stream, request)).transpose()?;
         Ok((result, log::last_seq(conn)?))
     });
+    if let Ok((Some(result), _)) = &checked
+        && result.was_recovering
+    {
+        app.metrics.recovery(result.recovered);
+    }
     match checked.map_err(unchecked) {
         Ok((Some(result), seq)) if result.recovered || !request.recover || !request.rejects_unrecovered() => {
             Ok(Start { begun, result, seq })

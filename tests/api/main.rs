@@ -34,6 +34,7 @@ mod listening;
 mod members;
 mod memberships;
 mod messages;
+mod metrics;
 mod organisations;
 mod passwords;
 mod permissions;
