@@ -278,7 +278,7 @@ create table events (
     seq        integer primary key autoincrement,             -- the offset of the push protocol
     stream     text not null,                                 -- <channel>, <thread>, <organisation> or <organisation>/<user>
     audience   text not null check (audience in ('subscribers', 'members', 'both')),
-    type       text not null,                                 -- notification_type; '' = a bare message object
+    type       text not null,                                 -- notification_type; '' = a bare message, 'published' = another program's words
     section    text not null default '',
     channel_id blob,                                          -- no reference: the log may outlive what it tells of
     message_n  integer,

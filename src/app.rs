@@ -26,7 +26,8 @@ use crate::{
     issuer::Issuer,
     limits::Limits,
     mail::Mailer,
-    push::{hub::Hub, publisher::Publisher},
+    metrics::Metrics,
+    push::{hub::Hub, publisher::Publisher, server_api::ServerApi},
     secret::{self, Keys},
     site::Site,
     time::Time,
@@ -48,6 +49,9 @@ pub struct Inner {
     pub origins: Origins,
     /// Who may tell the client's address.
     pub trusted_proxies: Vec<IpNet>,
+    /// For other programs.
+    pub server_api: ServerApi,
+    pub metrics: Metrics,
     /// Between pings of a socket.
     pub ping_every: Duration,
     /// Woken when a mail was queued.
@@ -85,6 +89,8 @@ impl App {
             ids => Some(Issuer::new(&settings.oidc_issuer, ids, &authorities)?),
         };
         let origins = Origins::new(&settings.allowed_origin)?;
+        let server_api = ServerApi::new(settings.push_api_key.as_deref())?;
+        let metrics = Metrics::new(settings.metrics_token.as_deref())?;
         db::make_folder(&settings.data_dir)?;
         let lock = db::lock(&settings.data_dir)?;
         let site = settings.site(Keys::derive(&db::secret_key(&settings.data_dir)?), links);
@@ -113,6 +119,8 @@ impl App {
             mailer,
             issuer,
             origins,
+            server_api,
+            metrics,
             trusted_proxies: settings.trusted_proxy.clone(),
             ping_every: Duration::from_secs(settings.push_ping_seconds.into()),
             mail_due,

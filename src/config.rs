@@ -133,6 +133,10 @@ pub struct Settings {
     #[arg(long, env = "TIDINGS_PUSH_PING_SECONDS", default_value_t = 25, value_name = "SECONDS", value_parser = clap::value_parser!(u32).range(1..=300))]
     pub push_ping_seconds: u32,
 
+    /// The key with which other programs push through this server, on /api/publish and the like [default: they can't]
+    #[arg(long, env = "TIDINGS_PUSH_API_KEY", value_name = "KEY", hide_env_values = true)]
+    pub push_api_key: Option<String>,
+
     /// How long pushed events are kept
     #[arg(long, env = "TIDINGS_EVENT_RETENTION_HOURS", default_value_t = 72, value_name = "HOURS", value_parser = clap::value_parser!(u32).range(1..=87600))]
     pub event_retention_hours: u32,
@@ -140,6 +144,10 @@ pub struct Settings {
     /// How long deleted channels are kept before they are gone for good
     #[arg(long, env = "TIDINGS_PURGE_DAYS", default_value_t = 30, value_name = "DAYS", value_parser = clap::value_parser!(u32).range(1..=3650))]
     pub purge_days: u32,
+
+    /// The bearer token with which the server's numbers are read, on /metrics [default: they can't be]
+    #[arg(long, env = "TIDINGS_METRICS_TOKEN", value_name = "TOKEN", hide_env_values = true)]
+    pub metrics_token: Option<String>,
 
     /// What is logged: error, warn, info, debug, or a filter as tracing-subscriber takes it
     #[arg(long, env = "TIDINGS_LOG", default_value = "info", value_name = "FILTER")]

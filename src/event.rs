@@ -61,11 +61,11 @@ pub struct Event {
     pub seq: i64,
     pub stream: String,
     pub audience: Audience,
-    /// `notification_type`; empty for a bare message object.
+    /// `notification_type`; empty for a bare message object, `published` for another program's words.
     pub kind: String,
     pub channel: Option<ChannelId>,
     pub actor: Option<UserId>,
-    /// JSON: the message object, or the envelope without its `notification_id`.
+    /// JSON: the message object, the other program's words, or the envelope without its `notification_id`.
     pub body: String,
 }
 

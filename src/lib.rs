@@ -13,7 +13,8 @@
 //! ```
 //!
 //! The house's doors: [`mail`] (the domain words and queues mails, [`jobs`] sends them), [`issuer`] (whose id
-//! tokens log in), [`tls`] (whom these two trust), [`web`] (the embedded pages, behind the links in mails).
+//! tokens log in), [`tls`] (whom these two trust), [`web`] (the embedded pages, behind the links in mails),
+//! [`metrics`] (how all of it fares).
 //!
 //! # Invariants
 //! `tests/api/architecture.rs` enforces the first four.
@@ -41,6 +42,7 @@ pub mod issuer;
 pub mod jobs;
 pub mod limits;
 pub mod mail;
+pub mod metrics;
 pub mod push;
 pub mod secret;
 pub mod site;

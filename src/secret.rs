@@ -117,6 +117,32 @@ impl JwtKey {
     }
 }
 
+/// A key of the settings that programs show.
+#[derive(Clone)]
+pub struct AccessKey {
+    blind: hmac::Key,
+    tag: hmac::Tag,
+}
+
+impl AccessKey {
+    pub const SHORTEST: usize = 16;
+
+    /// Fails for one that could be guessed, or that no header could carry; the message does not show it.
+    pub fn new(flag: &str, key: &str) -> Result<AccessKey> {
+        if key.len() < Self::SHORTEST || !key.bytes().all(|byte| byte.is_ascii_graphic()) {
+            let what = "characters, letters, digits and signs of ASCII";
+            return Err(Error::bad_request(format!("{flag}: it must have at least {} {what}", Self::SHORTEST)));
+        }
+        let blind = hmac::Key::new(hmac::HMAC_SHA256, &random::<32>());
+        Ok(AccessKey { tag: hmac::sign(&blind, key.as_bytes()), blind })
+    }
+
+    /// In a time that tells nothing of the key.
+    pub fn is(&self, shown: &str) -> bool {
+        hmac::verify(&self.blind, shown.as_bytes(), self.tag.as_ref()).is_ok()
+    }
+}
+
 /// `N` random bytes of the operating system.
 pub fn random<const N: usize>() -> [u8; N] {
     let mut bytes = [0; N];
@@ -188,6 +214,17 @@ mod tests {
         let mut bent = sealed.clone();
         bent[20] ^= 1;
         assert!(keys.open(&bent).is_err());
+    }
+
+    #[test]
+    fn a_key_is_known_and_a_weak_one_is_refused() {
+        let key = AccessKey::new("--key", "0123456789abcdef").unwrap();
+        assert!(key.is("0123456789abcdef"));
+        assert!(!key.is("0123456789abcdeF") && !key.is("0123456789abcdef0") && !key.is(""));
+        for weak in ["", "0123456789abcde", "0123456789 abcdef", "0123456789abcdéf"] {
+            let refused = AccessKey::new("--key", weak).err().unwrap().to_string();
+            assert!(refused.starts_with("--key: ") && (weak.is_empty() || !refused.contains(weak)), "{refused}");
+        }
     }
 
     #[test]

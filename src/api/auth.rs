@@ -112,7 +112,7 @@ impl<'a> FromRequest<'a> for Visitor {
 }
 
 /// The client's address: the peer's, or what trusted proxies say of it.
-fn address(req: &Request) -> IpAddr {
+pub fn address(req: &Request) -> IpAddr {
     let peer = req.remote_addr().as_socket_addr().map_or(IpAddr::from([0, 0, 0, 0]), |peer| peer.ip());
     let forwarded: Vec<_> = req.headers().get_all("x-forwarded-for").iter().map(|value| value.to_str().unwrap_or("?")).collect();
     client(&app(req).trusted_proxies, peer, &forwarded)

@@ -11,6 +11,7 @@ mod contact;
 mod direct_messages;
 mod envelope;
 mod feeds;
+mod guard;
 mod invitations;
 mod mailbox;
 mod members;
@@ -33,6 +34,7 @@ use poem::{
     endpoint::make_sync,
     get, handler,
     http::{HeaderMap, HeaderValue, Method, StatusCode, header},
+    post,
     web::{Data, Html, Json},
 };
 use poem_openapi::{OpenApi, OpenApiService, Tags};
@@ -42,7 +44,8 @@ use crate::{
     app::App,
     domain::page::Page,
     error::{Error, Result},
-    push::{listener, socket},
+    metrics,
+    push::{listener, server_api, socket},
     web,
 };
 
@@ -118,7 +121,16 @@ pub fn routes(app: App) -> impl Endpoint {
     let openapi = make_sync(|_| Response::builder().content_type("application/json").body(document()));
     let page = make_sync(|_| Html(docs()));
     let api = Route::new().at("/openapi.json", openapi).nest("/", service());
-    Route::new()
+    let mut route = Route::new();
+    if let Some(key) = &app.server_api.key {
+        for path in ["/api", "/api/:method"] {
+            route = route.at(path, guard::by_api_key(post(server_api::call), key.clone()));
+        }
+    }
+    if let Some(key) = &app.metrics.key {
+        route = route.at("/metrics", guard::by_bearer(get(metrics::show), key.clone()));
+    }
+    route
         .nest("/api/v1", Enveloped::new(api, document()))
         .nest("/docs", Route::new().at("/", page))
         .at("/health", get(health))

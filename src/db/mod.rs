@@ -124,6 +124,11 @@ impl Db {
         self.writer.is_writable()
     }
 
+    /// Bytes of live frames in the WAL when last looked at.
+    pub fn wal_bytes(&self) -> u64 {
+        self.writer.wal_bytes()
+    }
+
     /// A read connection of its own, for a thread that reads all day.
     pub fn reader(folder: &Path) -> Result<Connection> {
         let conn = connect(&folder.join(FILE), OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX)?;

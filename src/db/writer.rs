@@ -140,6 +140,10 @@ impl Writer {
         !self.checkpoints.disk_is_full() && self.queue.lock().expect("nothing panics while it holds this").is_some()
     }
 
+    pub fn wal_bytes(&self) -> u64 {
+        self.checkpoints.wal_bytes()
+    }
+
     /// Takes no more jobs, and waits until the queued ones are on disk.
     pub fn close(&self) {
         drop(self.queue.lock().expect("nothing panics while it holds this").take());

@@ -13,21 +13,21 @@ use crate::{
 };
 
 /// A change to be logged and pushed.
-pub struct New<'a> {
+pub struct New<'a, B: ?Sized = serde_json::Value> {
     pub stream: Stream,
     pub audience: Audience,
-    /// `notification_type`; empty for a bare message object.
+    /// `notification_type`; empty for a bare message object, [`PUBLISHED`] for another program's words.
     pub kind: &'static str,
     pub section: &'static str,
     pub channel: Option<ChannelId>,
     /// The `n` of the message whose text the body carries.
     pub message: Option<i64>,
     pub actor: Option<UserId>,
-    pub body: &'a serde_json::Value,
+    pub body: &'a B,
 }
 
 /// Writes the row, remembers its seq as the stream's last, and has it pushed after the commit.
-pub fn emit(tx: &mut Tx, new: New) -> Result<i64> {
+pub fn emit<B: Serialize + ?Sized>(tx: &mut Tx, new: New<B>) -> Result<i64> {
     let stream = new.stream.to_string();
     let body = serde_json::to_string(new.body).map_err(Error::internal)?;
     tx.prepare_cached(
@@ -99,9 +99,15 @@ pub const THREAD_SECTION: &str = "thread_message";
 /// The section of a publication that concerns a reply.
 pub const REPLY_SECTION: &str = "reply_message";
 
-/// An event as it is shown: all but bare message objects carry a `notification_id`.
+/// The kind of what another program published, in words of its own.
+pub const PUBLISHED: &str = "published";
+
+/// An event as it is shown: all of ours but bare message objects carry a `notification_id`.
 pub fn body(epoch: &str, event: &Event) -> String {
-    if event.kind.is_empty() { event.body.clone() } else { with_notification_id(epoch, event.seq, &event.kind, &event.body) }
+    match event.kind.as_str() {
+        "" | PUBLISHED => event.body.clone(),
+        kind => with_notification_id(epoch, event.seq, kind, &event.body),
+    }
 }
 
 /// Made from epoch, seq and kind, so that it is the same whenever the event is shown.

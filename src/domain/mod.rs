@@ -33,6 +33,7 @@ pub mod page;
 pub mod pins;
 pub mod profiles;
 pub mod publications;
+pub mod publishing;
 pub mod purging;
 pub mod reactions;
 pub mod reading;

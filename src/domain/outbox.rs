@@ -120,3 +120,8 @@ pub fn prune(tx: &mut Tx, before: Time, limit: u32) -> Result<usize> {
 pub fn next_due(conn: &Connection) -> Result<Option<Time>> {
     Ok(conn.prepare_cached("select min(due_at) from mails where due_at is not null")?.query_row([], |row| row.get(0))?)
 }
+
+/// How many mails are to be sent by now.
+pub fn count_due(conn: &Connection) -> Result<i64> {
+    Ok(conn.prepare_cached("select count(*) from mails where due_at <= ?1")?.query_row([Time::now()], |row| row.get(0))?)
+}

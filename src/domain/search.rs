@@ -98,6 +98,12 @@ pub fn find(
     Ok(messages)
 }
 
+/// How many messages are not in the index yet, about: some numbers were never given.
+pub fn behind(conn: &Connection) -> Result<i64> {
+    let last: i64 = conn.prepare_cached("select coalesce(max(n), 0) from messages")?.query_row([], |row| row.get(0))?;
+    Ok((last - cursor(conn)?).max(0))
+}
+
 /// The `n` of the last message in the index.
 fn cursor(conn: &Connection) -> Result<i64> {
     let sql = "select cast(value as integer) from meta where key = 'search_cursor'";

@@ -27,6 +27,30 @@ pub fn parse(name: &str) -> Option<Name> {
     }
 }
 
+/// The stream of that name, if it is a live record's, whoever may hear it.
+pub fn find(conn: &Connection, name: &str) -> Result<Option<Stream>> {
+    let id = match parse(name) {
+        None => return Ok(None),
+        Some(Name::Personal(organisation, user)) => {
+            let member = members::find(conn, organisation, user)?;
+            return Ok(member.map(|_| Stream::Personal(organisation, user)));
+        }
+        Some(Name::Record(id)) => id,
+    };
+    let exists = |sql: &str| conn.prepare_cached(sql)?.exists([ChannelId(id)]);
+    const LIVE: &str = "select 1 from channels c join organisations o on o.id = c.organisation_id
+        where c.deleted_at is null and o.deleted_at is null and c.id =";
+    Ok(if exists(&format!("{LIVE} ?1"))? {
+        Some(Stream::Channel(ChannelId(id)))
+    } else if exists("select 1 from organisations where id = ?1 and deleted_at is null")? {
+        Some(Stream::Organisation(OrganisationId(id)))
+    } else if exists(&format!("{LIVE} (select channel_id from messages where id = ?1 and root is null)"))? {
+        Some(Stream::Thread(MessageId(id)))
+    } else {
+        None
+    })
+}
+
 /// The stream of that name, if the user may hear it now.
 pub fn audible(conn: &Connection, user: UserId, name: &str) -> Result<Option<Stream>> {
     let id = match parse(name) {

@@ -1,5 +1,9 @@
 //! The numbers that clients act on: errors in replies, reasons to end a subscription, reasons to close.
 
+use std::borrow::Cow;
+
+use serde::de::IgnoredAny;
+
 use super::protocol::{Ended, ReplyError};
 
 /// An error in a reply, and its words.
@@ -17,11 +21,13 @@ impl Failure {
     pub const INTERNAL: Self = Failure { temporary: true, ..Self::new(100, "internal server error") };
     pub const UNKNOWN_CHANNEL: Self = Self::new(102, "unknown channel");
     pub const PERMISSION_DENIED: Self = Self::new(103, "permission denied");
+    pub const METHOD_NOT_FOUND: Self = Self::new(104, "method not found");
     pub const ALREADY_SUBSCRIBED: Self = Self::new(105, "already subscribed");
     pub const LIMIT_EXCEEDED: Self = Self::new(106, "limit exceeded");
     pub const BAD_REQUEST: Self = Self::new(107, "bad request");
     pub const NOT_AVAILABLE: Self = Self::new(108, "not available");
     pub const TOKEN_EXPIRED: Self = Self::new(109, "token expired");
+    pub const EXPIRED: Self = Self::new(110, "expired");
     pub const TOO_MANY_REQUESTS: Self = Failure { temporary: true, ..Self::new(111, "too many requests") };
     pub const UNRECOVERABLE: Self = Self::new(112, "unrecoverable position");
 }
@@ -34,15 +40,21 @@ impl From<Failure> for ReplyError {
 
 /// The end of a connection: the code and reason of the close frame. Clients come back unless the code
 /// is 3500 to 3999; the reason is never empty, or they would all the same.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Disconnect {
     pub code: u16,
-    pub reason: &'static str,
+    pub reason: Cow<'static, str>,
 }
 
 impl Disconnect {
     const fn new(code: u16, reason: &'static str) -> Self {
-        Disconnect { code, reason }
+        Disconnect { code, reason: Cow::Borrowed(reason) }
+    }
+    /// In a program's words. None for a code that is not for these (below 3000 or from 5000 on), and for a reason that
+    /// is empty, too long for a close frame, or JSON, which old clients take for an order.
+    pub fn custom(code: u16, reason: String) -> Option<Self> {
+        let is_reason = (1..124).contains(&reason.len()) && serde_json::from_str::<IgnoredAny>(&reason).is_err();
+        ((3000..5000).contains(&code) && is_reason).then(|| Disconnect { code, reason: reason.into() })
     }
     pub const SHUTDOWN: Self = Self::new(3001, "shutdown");
     pub const INTERNAL: Self = Self::new(3004, "internal server error");
@@ -61,7 +73,7 @@ impl Disconnect {
 
 impl From<Disconnect> for Ended {
     fn from(Disconnect { code, reason }: Disconnect) -> Self {
-        Ended { code: code.into(), reason: reason.to_owned() }
+        Ended { code: code.into(), reason: reason.into_owned() }
     }
 }
 
@@ -85,7 +97,7 @@ impl From<Unsubscribe> for Ended {
 }
 
 /// How a command failed: its reply says so, or the connection ends.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Fault {
     Reply(Failure),
     Close(Disconnect),

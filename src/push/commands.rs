@@ -13,6 +13,7 @@ use crate::app::App;
 
 /// Any command after the first but a pong, which is the socket's business. Its reply is queued.
 pub fn handle(app: &App, connection: &Arc<Connection>, id: u32, request: Request) -> Result<(), Disconnect> {
+    app.metrics.command(request.name());
     let answered = if app.limits.command(connection.session).is_ok() {
         answer(app, connection, id, request)
     } else {
@@ -25,6 +26,7 @@ pub fn handle(app: &App, connection: &Arc<Connection>, id: u32, request: Request
             Ok(())
         }
         Err(Fault::Reply(failure)) => {
+            app.metrics.error(failure.code);
             connection.send(Reply::new(id, Answer::Error(failure.into())));
             Ok(())
         }

@@ -21,6 +21,7 @@ pub const VERSION: &str = env!("CARGO_PKG_VERSION");
 /// What the first command is answered with, besides what it asks for.
 #[derive(Clone, Copy)]
 pub struct Welcome {
+    pub transport: &'static str,
     pub encoding: Encoding,
     /// Of the command; 0 where it has none.
     pub id: u32,
@@ -43,7 +44,7 @@ pub fn connect(app: &App, request: ConnectRequest, welcome: Welcome) -> Result<A
     if request.subs.len() > SUBSCRIPTIONS {
         return Err(Disconnect::CHANNEL_LIMIT.into());
     }
-    let connection = Connection::new(identity.user, identity.session, welcome.encoding, identity.expires_at);
+    let connection = Connection::new(identity.user, identity.session, welcome.transport, welcome.encoding, identity.expires_at);
     let connection = Arc::new(connection);
     if !app.hub.register(&connection) {
         return Err(Disconnect::CONNECTION_LIMIT.into());
@@ -87,6 +88,8 @@ fn accept(
     let (audible, deaf): (Vec<_>, Vec<_>) = asked.into_iter().partition(|(_, request)| results.contains_key(&request.channel));
     deaf.iter().for_each(|(begun, _)| _ = app.hub.unsubscribe(connection, &begun.channel));
     let begun: Vec<Begun> = audible.into_iter().map(|(begun, _)| begun).collect();
+    let recoveries = results.values().filter(|result| result.was_recovering);
+    recoveries.for_each(|result| app.metrics.recovery(result.recovered));
     app.seen(connection.user);
     let live = connection.go_live(&begun, seq, |live| {
         results.retain(|channel, _| live.contains(&channel.as_str()));
@@ -100,7 +103,7 @@ fn accept(
             ping: if welcome.pings { app.ping_every.as_secs() as u32 } else { 0 },
             pong: welcome.pings && welcome.pongs,
         };
-        Reply::new(welcome.id, Answer::Connect(result))
+        [Reply::new(welcome.id, Answer::Connect(result))]
     });
     live.iter().for_each(|channel| app.hub.announce(connection, channel));
     Ok(())

@@ -27,6 +27,8 @@ pub struct Connection {
     pub client: Uuid,
     pub user: UserId,
     pub session: SessionId,
+    /// The last part of the address that it came to.
+    pub transport: &'static str,
     pub encoding: Encoding,
     /// When its token ends, in Unix seconds.
     expires_at: AtomicI64,
@@ -43,6 +45,8 @@ struct Queue {
     /// Of the last subscription that was begun.
     generation: u64,
     disconnect: Option<Disconnect>,
+    /// The reply to `connect` is queued: pushes may follow.
+    is_welcome: bool,
 }
 
 struct Subscription {
@@ -92,11 +96,12 @@ pub enum Refused {
 }
 
 impl Connection {
-    pub fn new(user: UserId, session: SessionId, encoding: Encoding, expires_at: i64) -> Connection {
+    pub fn new(user: UserId, session: SessionId, transport: &'static str, encoding: Encoding, expires_at: i64) -> Connection {
         Connection {
             client: Uuid::new_v4(),
             user,
             session,
+            transport,
             encoding,
             expires_at: expires_at.into(),
             queue: Mutex::default(),
@@ -136,7 +141,12 @@ impl Connection {
     pub fn take(&self) -> (VecDeque<Message>, Option<Disconnect>) {
         let mut queue = self.queue();
         queue.bytes = 0;
-        (std::mem::take(&mut queue.frames), queue.disconnect)
+        (std::mem::take(&mut queue.frames), queue.disconnect.clone())
+    }
+
+    /// What waits to be sent.
+    pub fn queued_bytes(&self) -> usize {
+        self.queue().bytes
     }
 
     /// Whether it did not read as fast as it was sent to.
@@ -153,6 +163,11 @@ impl Connection {
 
     pub fn channels(&self) -> Vec<String> {
         self.queue().subscriptions.keys().cloned().collect()
+    }
+
+    /// Whether its `connect` was answered.
+    pub fn is_welcome(&self) -> bool {
+        self.queue().is_welcome
     }
 
     pub fn is_subscribed(&self, channel: &str) -> bool {
@@ -173,10 +188,14 @@ impl Connection {
         expired.map(|(channel, of)| (channel.clone(), of.terms.is_server_side)).collect()
     }
 
-    /// Sends the reply for those subscriptions that are still there, then what was published meanwhile after
+    /// Sends what is to be said of those subscriptions that are still there, then what was published meanwhile after
     /// `seq`; from there on they are live. Returns their channels.
-    pub fn go_live(&self, begun: &[Begun], seq: i64, reply: impl FnOnce(&[&str]) -> Reply) -> Vec<String> {
+    pub fn go_live<R>(&self, begun: &[Begun], seq: i64, replies: impl FnOnce(&[&str]) -> R) -> Vec<String>
+    where
+        R: IntoIterator<Item = Reply>,
+    {
         let mut queue = self.queue();
+        queue.is_welcome = true; // the first of these is that of `connect`
         let (mut live, mut held) = (Vec::new(), Vec::new());
         for Begun { channel, generation } in begun {
             let subscription = queue.subscriptions.get_mut(channel).filter(|found| found.generation == *generation);
@@ -186,7 +205,9 @@ impl Connection {
             }
             live.push(channel.as_str());
         }
-        queue.push(self.encoding.frame(reply(&live)));
+        for reply in replies(&live) {
+            queue.push(self.encoding.frame(reply));
+        }
         held.sort_by_key(|(seq, _)| *seq);
         for (offset, frame) in held {
             queue.bytes = queue.bytes.saturating_sub(frame.len()); // counted when it was held back

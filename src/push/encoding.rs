@@ -24,6 +24,13 @@ pub enum Encoding {
 }
 
 impl Encoding {
+    pub fn name(self) -> &'static str {
+        match self {
+            Encoding::Json | Encoding::Listener => "json",
+            Encoding::Protobuf => "protobuf",
+        }
+    }
+
     /// One message as a frame.
     pub fn frame(self, reply: Reply) -> Message {
         match (self, reply.body) {

@@ -6,9 +6,13 @@
 use std::{
     collections::{HashMap, HashSet, hash_map::Entry},
     hash::{BuildHasher, RandomState},
-    sync::{Arc, Mutex, MutexGuard, RwLock, RwLockReadGuard, RwLockWriteGuard},
+    sync::{
+        Arc, Mutex, MutexGuard, RwLock, RwLockReadGuard, RwLockWriteGuard,
+        atomic::{AtomicI64, Ordering::Relaxed},
+    },
 };
 
+use prometheus_client::metrics::counter::Counter;
 use uuid::Uuid;
 
 use super::{
@@ -36,11 +40,24 @@ pub struct Hub {
     shards: Vec<RwLock<Shard>>,
     hasher: RandomState,
     users: Mutex<HashMap<UserId, HashMap<Uuid, Arc<Connection>>>>,
+    /// Those that had subscribers.
+    pub publications: Counter,
+    /// The same times their subscribers.
+    pub deliveries: Counter,
+    /// All rows of the log up to this seq were handed out.
+    published: AtomicI64,
 }
 
 impl Default for Hub {
     fn default() -> Self {
-        Hub { shards: (0..SHARDS).map(|_| RwLock::default()).collect(), hasher: RandomState::new(), users: Mutex::default() }
+        Hub {
+            shards: (0..SHARDS).map(|_| RwLock::default()).collect(),
+            hasher: RandomState::new(),
+            users: Mutex::default(),
+            publications: Counter::default(),
+            deliveries: Counter::default(),
+            published: AtomicI64::new(0),
+        }
     }
 }
 
@@ -146,9 +163,31 @@ impl Hub {
     pub fn publish(&self, channel: &str, seq: i64, publication: Reply) {
         let shared = Shared::new(publication);
         let shard = self.reading(channel);
-        for connection in shard.get(channel).into_iter().flat_map(|audience| audience.subscribers.values()) {
-            connection.deliver(channel, seq, &shared);
-        }
+        let Some(audience) = shard.get(channel) else { return };
+        audience.subscribers.values().for_each(|connection| connection.deliver(channel, seq, &shared));
+        self.publications.inc();
+        self.deliveries.inc_by(audience.subscribers.len() as u64);
+    }
+
+    /// Notes that all rows of the log up to that seq were handed out.
+    pub fn reached(&self, seq: i64) {
+        self.published.fetch_max(seq, Relaxed);
+    }
+
+    pub fn published(&self) -> i64 {
+        self.published.load(Relaxed)
+    }
+
+    /// The channels that are heard, and how many connections hear each.
+    pub fn channels(&self) -> Vec<(String, usize)> {
+        let shards = self.shards.iter().map(|shard| shard.read().expect("nothing panics while it holds a shard"));
+        let heard = shards.map(|shard| shard.iter().map(|(name, of)| (name.clone(), of.subscribers.len())).collect::<Vec<_>>());
+        heard.flatten().collect()
+    }
+
+    /// How many users are connected.
+    pub fn user_count(&self) -> usize {
+        self.users().len()
     }
 
     /// The connections that hear the channel.
@@ -189,7 +228,7 @@ mod tests {
     const WATCHING: Terms = Terms { watches: true, ..PLAIN };
 
     fn connection(hub: &Hub) -> Arc<Connection> {
-        let connection = Arc::new(Connection::new(UserId::new(), SessionId::new(), Encoding::Json, 0));
+        let connection = Arc::new(Connection::new(UserId::new(), SessionId::new(), "websocket", Encoding::Json, 0));
         assert!(hub.register(&connection));
         connection
     }
@@ -217,7 +256,7 @@ mod tests {
         let begun = hub.subscribe(&connection, "c", PLAIN).unwrap();
         hub.publish("c", 4, said("old"));
         hub.publish("c", 6, said("new"));
-        connection.go_live(&[begun], 5, |_| said("reply"));
+        connection.go_live(&[begun], 5, |_| [said("reply")]);
         hub.publish("c", 7, said("live"));
         hub.publish("c", 5, said("late"));
         assert_eq!(frames(&connection), ["reply", "new", "live"]);
@@ -232,7 +271,7 @@ mod tests {
         hub.revoke(&connection, "c", Unsubscribe::BY_SERVER);
         // Begun again by somebody else: this reply is not for it.
         hub.subscribe(&connection, "c", PLAIN).unwrap();
-        assert!(connection.go_live(&[first], 0, |live| said(if live.is_empty() { "none" } else { "live" })).is_empty());
+        assert!(connection.go_live(&[first], 0, |live| [said(if live.is_empty() { "none" } else { "live" })]).is_empty());
         hub.publish("c", 1, said("secret"));
         assert_eq!(frames(&connection), ["unsubscribe", "none"]);
         hub.unsubscribe(&connection, "c");
@@ -245,7 +284,7 @@ mod tests {
         let (watching, other) = (connection(&hub), connection(&hub));
         for (connection, terms) in [(&watching, WATCHING), (&other, PLAIN)] {
             let begun = hub.subscribe(connection, "c", terms).unwrap();
-            connection.go_live(&[begun], 0, |_| said("reply"));
+            connection.go_live(&[begun], 0, |_| [said("reply")]);
             hub.announce(connection, "c");
         }
         assert_eq!(hub.presence_stats("c"), (2, 2));
@@ -264,7 +303,7 @@ mod tests {
         let (slow, quick) = (connection(&hub), connection(&hub));
         for connection in [&slow, &quick] {
             let begun = hub.subscribe(connection, "c", PLAIN).unwrap();
-            connection.go_live(&[begun], 0, |_| said("reply"));
+            connection.go_live(&[begun], 0, |_| [said("reply")]);
         }
         for seq in 1..=1100 {
             hub.publish("c", seq, said(&"x".repeat(1000)));
@@ -279,7 +318,7 @@ mod tests {
     fn limits_hold_and_one_past_them_does_not() {
         let hub = Hub::default();
         let user = UserId::new();
-        let make = || Arc::new(Connection::new(user, SessionId::new(), Encoding::Json, 0));
+        let make = || Arc::new(Connection::new(user, SessionId::new(), "websocket", Encoding::Json, 0));
         let all: Vec<_> = (0..CONNECTIONS_PER_USER).map(|_| make()).collect();
         assert!(all.iter().all(|connection| hub.register(connection)));
         assert!(!hub.register(&make()));

@@ -36,7 +36,8 @@ pub fn uni_sse(req: &Request, app: Data<&App>) -> Response {
         return refuse(StatusCode::BAD_REQUEST, "cf_connect must be a connect request");
     };
     let Some(open) = app.open_socket() else { return refuse(StatusCode::SERVICE_UNAVAILABLE, "the server is ending") };
-    let welcome = Welcome { encoding: Encoding::Listener, id: 0, pings: true, pongs: false };
+    app.metrics.connect("listener");
+    let welcome = Welcome { transport: "uni_sse", encoding: Encoding::Listener, id: 0, pings: true, pongs: false };
     let (events, body) = mpsc::channel(1);
     let connected = connecting::connect(app.0, request, welcome);
     let app = app.0.clone();
@@ -53,6 +54,7 @@ pub fn uni_sse(req: &Request, app: Data<&App>) -> Response {
             Err(Fault::Close(why)) => Some(why),
         };
         if let Some(why) = why {
+            app.metrics.close(why.code);
             _ = timeout(WRITE_WITHIN, events.send(event(&farewell(why)))).await;
         }
     });

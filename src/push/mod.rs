@@ -3,7 +3,7 @@
 //! [`hub`] fans out to each [`connection`], [`publisher`] is its only caller for what was committed. [`protocol`] holds
 //! the messages, [`codes`] the numbers in them, [`encoding`] makes frames of them. [`connecting`], [`subscribing`] and
 //! [`commands`] answer a client, whose [`tokens`] say who it is; [`socket`] runs one WebSocket, [`listener`] a stream of
-//! server-sent events, each with a [`heartbeat`].
+//! server-sent events, each with a [`heartbeat`]. Other programs push through the [`server_api`].
 
 pub mod codes;
 pub mod commands;
@@ -15,6 +15,7 @@ pub mod hub;
 pub mod listener;
 pub mod protocol;
 pub mod publisher;
+pub mod server_api;
 pub mod socket;
 pub mod subscribing;
 pub mod tokens;

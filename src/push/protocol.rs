@@ -144,6 +144,26 @@ pub enum Request {
     Pong,
 }
 
+impl Request {
+    /// As it stands in a command.
+    pub fn name(&self) -> &'static str {
+        match self {
+            Request::Connect(_) => "connect",
+            Request::Subscribe(_) => "subscribe",
+            Request::Unsubscribe(_) => "unsubscribe",
+            Request::Publish => "publish",
+            Request::Presence(_) => "presence",
+            Request::PresenceStats(_) => "presence_stats",
+            Request::History(_) => "history",
+            Request::Rpc => "rpc",
+            Request::Send => "send",
+            Request::Refresh(_) => "refresh",
+            Request::SubRefresh(_) => "sub_refresh",
+            Request::Pong => "pong",
+        }
+    }
+}
+
 impl Command {
     /// Looks in the order of the real server; `None` for an object that asks for nothing.
     pub fn request(self) -> Option<Request> {

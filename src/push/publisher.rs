@@ -53,6 +53,7 @@ impl Waiting {
     pub fn start(self, folder: &Path, hub: Arc<Hub>) -> Result<Mutex<Option<JoinHandle<()>>>> {
         let conn = Db::reader(folder)?;
         let epoch = log::epoch(&conn)?;
+        hub.reached(log::last_seq(&conn)?); // what was published before nobody waits for
         let thread = Thread { conn, epoch, hub };
         let run = move || {
             let panicked = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
@@ -81,7 +82,11 @@ impl Thread {
         let mut fan_out = FanOut::new(&self.conn, &self.epoch);
         for effect in batch {
             let result = match effect {
-                Effect::Publish(event) => self.event(&event, &mut fan_out),
+                Effect::Publish(event) => {
+                    let published = self.event(&event, &mut fan_out);
+                    self.hub.reached(event.seq);
+                    published
+                }
                 Effect::SessionEnded { user, session } => {
                     let ended = self.hub.connections(user).into_iter().filter(|connection| connection.session == session);
                     ended.for_each(|connection| connection.disconnect(Disconnect::FORCED));

@@ -249,16 +249,28 @@ impl Socket {
             // The client of the specification's "Events" section, which numbers nothing.
             self.pings = Pings::Both;
         }
-        let welcome =
-            Welcome { encoding: self.encoding, id, pings: self.pings != Pings::Frames, pongs: self.pings == Pings::Messages };
+        let is_listener = self.encoding == Encoding::Listener;
+        self.app.metrics.connect(match id {
+            _ if is_listener => "listener",
+            0 => "raw",
+            _ => "sdk",
+        });
+        let welcome = Welcome {
+            transport: if is_listener { "uni_websocket" } else { "websocket" },
+            encoding: self.encoding,
+            id,
+            pings: self.pings != Pings::Frames,
+            pongs: self.pings == Pings::Messages,
+        };
         match connecting::connect(&self.app, request, welcome) {
             Ok(connection) => {
                 let heartbeat = Heartbeat::new(&connection, self.app.ping_every);
                 self.connected = Some((connection, heartbeat));
                 Ok(())
             }
-            Err(Fault::Reply(failure)) if self.encoding == Encoding::Listener => Err(for_listener(failure).into()),
+            Err(Fault::Reply(failure)) if is_listener => Err(for_listener(failure).into()),
             Err(Fault::Reply(failure)) => {
+                self.app.metrics.error(failure.code);
                 self.send(self.encoding.frame(Reply::new(id, Answer::Error(failure.into())))).await?;
                 // The client acts on the error and closes; what else it sends is not looked at.
                 _ = timeout(CLOSE_WITHIN, self.drain()).await;
@@ -331,12 +343,13 @@ impl Socket {
         self.forget();
         let (frame, last) = match end {
             Err(End::Close(why)) => {
-                let last = (self.encoding == Encoding::Listener).then(|| farewell(why));
-                (CloseFrame { code: why.code.into(), reason: why.reason.into() }, last)
+                let last = (self.encoding == Encoding::Listener).then(|| farewell(why.clone()));
+                (CloseFrame { code: why.code.into(), reason: why.reason.as_ref().into() }, last)
             }
             Err(End::TooBig) => (CloseFrame { code: 1009.into(), reason: "message too big".into() }, None),
             Err(End::Gone) | Ok(()) => return,
         };
+        self.app.metrics.close(frame.code.into());
         let closing = async {
             if let Some(last) = last {
                 _ = self.stream.feed(last).await;

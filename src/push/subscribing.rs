@@ -6,9 +6,10 @@ use rusqlite::Connection as Sqlite;
 
 use super::{
     codes::{Disconnect, Failure, Fault},
-    connection::{Connection, Refused, Terms},
+    connection::{Begun, Connection, Refused, Terms},
     protocol::{
-        Answer, Expiry, HistoryRequest, HistoryResult, Publication, Reply, SubRefreshRequest, SubscribeRequest, SubscribeResult,
+        Answer, Expiry, HistoryRequest, HistoryResult, Publication, PushBody, Reply, SubRefreshRequest, SubscribeRequest,
+        SubscribeResult, Subscribed,
     },
     tokens::{self, Refusal},
 };
@@ -50,6 +51,45 @@ pub fn subscribe(app: &App, connection: &Arc<Connection>, id: u32, request: &Sub
         Refusal::Mismatch => Fault::Close(Disconnect::INVALID_TOKEN),
     })?;
     let terms = Terms { watches: request.join_leave, expires_at: Some(expires_at), is_server_side: false };
+    let Start { begun, result, seq } = begin(app, connection, request, terms)?;
+    let Expiry { expires, ttl } = Expiry::at(expires_at);
+    let live = connection.go_live(&[begun], seq, |live| match live {
+        [] => [Reply::new(id, Answer::Error(Failure::PERMISSION_DENIED.into()))],
+        _ => [Reply::new(id, Answer::Subscribe(SubscribeResult { expires, ttl, ..result }))],
+    });
+    live.iter().for_each(|channel| app.hub.announce(connection, channel));
+    Ok(())
+}
+
+/// Begins a subscription that the client did not ask for. It is told so, and then what it missed since the place in
+/// the request. Nothing changes for one that is subscribed, or whose `connect` is not answered yet.
+pub fn impose(app: &App, connection: &Arc<Connection>, request: &SubscribeRequest, expires_at: Option<i64>) -> Result<(), Fault> {
+    if !connection.is_welcome() || connection.is_subscribed(&request.channel) {
+        return Ok(());
+    }
+    let terms = Terms { watches: false, expires_at, is_server_side: true };
+    let Start { begun, result, seq } = begin(app, connection, request, terms)?;
+    let SubscribeResult { recoverable, epoch, offset, positioned, publications, .. } = result;
+    let subscribed = Subscribed { recoverable, epoch, offset, positioned };
+    let pushes = std::iter::once(PushBody::Subscribe(subscribed)).chain(publications.into_iter().map(PushBody::Pub));
+    let live = connection.go_live(&[begun], seq, |live| {
+        pushes.map(|push| Reply::push(&request.channel, push)).take(if live.is_empty() { 0 } else { usize::MAX })
+    });
+    live.iter().for_each(|channel| app.hub.announce(connection, channel));
+    Ok(())
+}
+
+/// A subscription that keeps back, and what it begins with.
+struct Start {
+    begun: Begun,
+    result: SubscribeResult,
+    /// Up to which the result holds what was published.
+    seq: i64,
+}
+
+/// Begins a subscription, if the connection's user may hear the channel.
+fn begin(app: &App, connection: &Arc<Connection>, request: &SubscribeRequest, terms: Terms) -> Result<Start, Fault> {
+    let channel = &request.channel;
     let begun = app.hub.subscribe(connection, channel, terms).map_err(|refused| match refused {
         Refused::Already => Failure::ALREADY_SUBSCRIBED,
         Refused::Limit => Failure::LIMIT_EXCEEDED,
@@ -61,21 +101,21 @@ pub fn subscribe(app: &App, connection: &Arc<Connection>, id: u32, request: &Sub
         let result = stream.map(|stream| position(conn, connection.user, stream, request)).transpose()?;
         Ok((result, log::last_seq(conn)?))
     });
-    let (result, seq) = match checked.map_err(unchecked) {
-        Ok((Some(result), seq)) if result.recovered || !request.recover || !request.rejects_unrecovered() => (result, seq),
+    if let Ok((Some(result), _)) = &checked
+        && result.was_recovering
+    {
+        app.metrics.recovery(result.recovered);
+    }
+    match checked.map_err(unchecked) {
+        Ok((Some(result), seq)) if result.recovered || !request.recover || !request.rejects_unrecovered() => {
+            Ok(Start { begun, result, seq })
+        }
         refused => {
             app.hub.unsubscribe(connection, channel);
             let (result, _) = refused?;
-            return Err(if result.is_some() { Failure::UNRECOVERABLE } else { Failure::PERMISSION_DENIED }.into());
+            Err(if result.is_some() { Failure::UNRECOVERABLE } else { Failure::PERMISSION_DENIED }.into())
         }
-    };
-    let Expiry { expires, ttl } = Expiry::at(expires_at);
-    let live = connection.go_live(&[begun], seq, |live| match live {
-        [] => Reply::new(id, Answer::Error(Failure::PERMISSION_DENIED.into())),
-        _ => Reply::new(id, Answer::Subscribe(SubscribeResult { expires, ttl, ..result })),
-    });
-    live.iter().for_each(|channel| app.hub.announce(connection, channel));
-    Ok(())
+    }
 }
 
 /// Where a subscription begins, with what followed the place that the client names: `recovered` if that is all.
@@ -167,7 +207,7 @@ pub fn require_subscribed(connection: &Connection, channel: &str) -> Result<(), 
 }
 
 /// The database could not be read.
-pub fn unchecked(err: Error) -> Fault {
+pub fn unchecked(err: Error) -> Failure {
     tracing::error!(err = err.detail(), "a client's rights could not be checked");
-    Failure::INTERNAL.into()
+    Failure::INTERNAL
 }

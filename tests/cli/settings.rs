@@ -54,3 +54,14 @@ async fn a_flag_undoes_the_files_switch() {
         assert_eq!(server.log_in("ada@x.example").await.is_some(), logs_in, "{name}");
     }
 }
+
+#[test]
+fn a_key_that_can_be_guessed_is_refused_and_not_shown() {
+    let folder = tempfile::tempdir().unwrap();
+    let data = folder.path().join("data");
+    let output =
+        run(&["serve", "--data-dir", data.to_str().unwrap(), "--listen", "127.0.0.1:0", "--push-api-key", "much-too-short"]);
+    refused(&output, "--push-api-key: it must have at least 16 characters");
+    assert!(!String::from_utf8_lossy(&output.stderr).contains("much-too"), "{output:?}");
+    assert!(!data.exists(), "it leaves nothing behind");
+}

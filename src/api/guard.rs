@@ -1,0 +1,41 @@
+//! Doors for programs, each with its key from the settings. Without it they tell nothing: not what is behind them, and not
+//! whether a body could be read.
+
+use poem::{Endpoint, EndpointExt, Request, Response, http::header};
+
+use super::auth;
+use crate::{app::App, error::Error, secret::AccessKey};
+
+/// In the headers of the real server: `X-API-Key: KEY`, or `Authorization: apikey KEY`.
+pub fn by_api_key(door: impl Endpoint + 'static, key: AccessKey) -> impl Endpoint<Output = Response> {
+    guarded(door, key, |req| req.header("x-api-key").or_else(|| credentials(req, "apikey")))
+}
+
+/// `Authorization: Bearer KEY`, as Prometheus sends it.
+pub fn by_bearer(door: impl Endpoint + 'static, key: AccessKey) -> impl Endpoint<Output = Response> {
+    guarded(door, key, |req| credentials(req, "bearer"))
+}
+
+fn guarded(
+    door: impl Endpoint + 'static,
+    key: AccessKey,
+    shown: impl Fn(&Request) -> Option<&str> + Clone + Send + Sync + 'static,
+) -> impl Endpoint<Output = Response> {
+    door.around(move |next, req| {
+        let is_known = shown(&req).is_some_and(|shown| key.is(shown));
+        async move {
+            if is_known {
+                return Ok(next.get_response(req).await);
+            }
+            let app: &App = req.data().expect("the application is installed in routes()");
+            app.limits.address(auth::address(&req))?;
+            Err::<Response, poem::Error>(Error::Unauthorized("The key is missing or unknown").into())
+        }
+    })
+}
+
+/// What follows the scheme in `Authorization`.
+fn credentials<'a>(req: &'a Request, scheme: &str) -> Option<&'a str> {
+    let (given, credentials) = req.header(header::AUTHORIZATION)?.split_once(' ')?;
+    given.eq_ignore_ascii_case(scheme).then(|| credentials.trim_start())
+}

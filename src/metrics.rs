@@ -1,0 +1,144 @@
+//! Numbers for whoever runs the server, in the text format of OpenMetrics. What happens is counted as it happens; how
+//! things are (connections, queues, lags) is looked up when somebody asks.
+
+use poem::{Response, handler, web::Data};
+use prometheus_client::{
+    encoding::{EncodeLabelValue, text},
+    metrics::{
+        counter::Counter,
+        family::Family,
+        gauge::{ConstGauge, Gauge},
+    },
+    registry::Registry,
+};
+use std::{fmt::Debug, hash::Hash};
+
+use crate::{
+    app::App,
+    db::log,
+    domain::{outbox, search},
+    error::{Error, Result},
+    secret::AccessKey,
+};
+
+/// A counter for each value of one label.
+type By<V> = Family<[(&'static str, V); 1], Counter>;
+
+/// What has happened since the start.
+pub struct Metrics {
+    /// Whom they are told; none for nobody.
+    pub key: Option<AccessKey>,
+    connects: By<&'static str>,
+    commands: By<&'static str>,
+    errors: By<u32>,
+    closes: By<u16>,
+    recoveries: By<&'static str>,
+}
+
+impl Metrics {
+    pub fn new(token: Option<&str>) -> Result<Metrics> {
+        Ok(Metrics {
+            key: token.map(|token| AccessKey::new("--metrics-token", token)).transpose()?,
+            // What an alarm would ask for is there before it happens.
+            connects: by("client", ["sdk", "raw", "listener"]),
+            commands: By::default(),
+            errors: By::default(),
+            closes: by("code", [3008, 3012]),
+            recoveries: by("recovered", ["true", "false"]),
+        })
+    }
+
+    /// A client connects: as an SDK does, without numbering its commands (`raw`), or only to listen.
+    pub fn connect(&self, client: &'static str) {
+        count(&self.connects, "client", client);
+    }
+
+    pub fn command(&self, name: &'static str) {
+        count(&self.commands, "command", name);
+    }
+
+    /// A command was answered with an error.
+    pub fn error(&self, code: u32) {
+        count(&self.errors, "code", code);
+    }
+
+    /// The server ends a connection.
+    pub fn close(&self, code: u16) {
+        count(&self.closes, "code", code);
+    }
+
+    /// A client asked for what it missed.
+    pub fn recovery(&self, is_recovered: bool) {
+        count(&self.recoveries, "recovered", if is_recovered { "true" } else { "false" });
+    }
+}
+
+fn by<V: Clone + Debug + Eq + Hash, const N: usize>(label: &'static str, values: [V; N]) -> By<V> {
+    let family = By::default();
+    values.into_iter().for_each(|value| drop(family.get_or_create(&[(label, value)])));
+    family
+}
+
+fn count<V: Clone + Debug + Eq + Hash + EncodeLabelValue>(family: &By<V>, label: &'static str, value: V) {
+    family.get_or_create(&[(label, value)]).inc();
+}
+
+/// `GET /metrics`
+#[handler]
+pub fn show(app: Data<&App>) -> poem::Result<Response> {
+    let mut registry = Registry::with_prefix("tidings");
+    happened(app.0, &mut registry);
+    push(app.0, &mut registry);
+    database(app.0, &mut registry)?;
+    let mut page = String::new();
+    text::encode(&mut page, &registry).map_err(Error::internal)?;
+    Ok(Response::builder().content_type("application/openmetrics-text; version=1.0.0; charset=utf-8").body(page))
+}
+
+fn happened(app: &App, registry: &mut Registry) {
+    let (metrics, hub) = (&app.metrics, &app.hub);
+    registry.register("push_connects", "Connects, good or bad", metrics.connects.clone());
+    registry.register("push_commands", "Commands of clients", metrics.commands.clone());
+    registry.register("push_errors", "Commands answered with an error", metrics.errors.clone());
+    registry.register("push_closes", "Connections ended by the server; 3008 did not read in time", metrics.closes.clone());
+    registry.register("push_recoveries", "Subscriptions that asked for what they missed", metrics.recoveries.clone());
+    registry.register("push_publications", "Publications with subscribers", hub.publications.clone());
+    registry.register("push_deliveries", "Publications times their subscribers", hub.deliveries.clone());
+}
+
+fn push(app: &App, registry: &mut Registry) {
+    let connections: Family<[(&str, &str); 2], Gauge> = Family::default();
+    let (mut queued, mut longest) = (0, 0);
+    for connection in app.hub.all_connections() {
+        let labels = [("transport", connection.transport), ("encoding", connection.encoding.name())];
+        connections.get_or_create(&labels).inc();
+        let waiting = connection.queued_bytes();
+        queued += waiting;
+        longest = longest.max(waiting);
+    }
+    registry.register("push_connections", "Open connections", connections);
+    let channels = app.hub.channels();
+    let subscriptions = channels.iter().map(|(_, subscribers)| subscribers).sum();
+    gauge(registry, "push_users", "Users with open connections", app.hub.user_count());
+    gauge(registry, "push_channels", "Channels that are heard", channels.len());
+    gauge(registry, "push_subscriptions", "Subscriptions", subscriptions);
+    gauge(registry, "push_queue_bytes", "Bytes that wait to be sent", queued);
+    gauge(registry, "push_longest_queue_bytes", "Bytes that wait for one connection", longest);
+}
+
+fn database(app: &App, registry: &mut Registry) -> Result<()> {
+    // First: what is committed meanwhile would seem published before.
+    let published = app.hub.published();
+    let (last, unindexed, mails) =
+        app.db.read(|conn| Ok((log::last_seq(conn)?, search::behind(conn)?, outbox::count_due(conn)?)))?;
+    gauge(registry, "push_publisher_lag", "Rows of the event log that are not pushed yet", (last - published).max(0) as usize);
+    gauge(registry, "log_last_seq", "The newest row of the event log", last as usize);
+    gauge(registry, "wal_bytes", "What waits to be moved into the database file", app.db.wal_bytes() as usize);
+    gauge(registry, "search_behind", "Messages that are not in the search index yet", unindexed as usize);
+    gauge(registry, "mails_due", "Mails that are to be sent now", mails as usize);
+    Ok(())
+}
+
+fn gauge(registry: &mut Registry, name: &str, help: &str, value: usize) {
+    registry.register(name, help, ConstGauge::new(value as i64));
+}

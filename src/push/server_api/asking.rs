@@ -1,0 +1,85 @@
+//! What there is: `presence`, `presence_stats`, `history`, `channels`, `info`.
+
+use std::collections::BTreeMap;
+
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use super::{Answer, result, stream};
+use crate::{
+    app::App,
+    push::{
+        connecting::VERSION,
+        protocol::{ChannelRequest, HistoryRequest, PresenceResult, PresenceStatsResult},
+        subscribing,
+    },
+};
+
+pub fn presence(app: &App, ChannelRequest { channel }: &ChannelRequest) -> Answer {
+    stream(app, channel)?;
+    result(&PresenceResult { presence: app.hub.presence(channel) })
+}
+
+pub fn presence_stats(app: &App, ChannelRequest { channel }: &ChannelRequest) -> Answer {
+    stream(app, channel)?;
+    let (clients, users) = app.hub.presence_stats(channel);
+    result(&PresenceStatsResult { num_clients: clients as u32, num_users: users as u32 })
+}
+
+pub fn history(app: &App, request: &HistoryRequest) -> Answer {
+    let stream = stream(app, &request.channel)?;
+    result(&app.db.read(|conn| subscribing::look_back(conn, stream, request))??)
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default)]
+pub struct Channels {
+    /// `*` stands for any run of characters; empty is all.
+    pattern: String,
+}
+
+/// The channels that anybody hears now.
+pub fn channels(app: &App, Channels { pattern }: &Channels) -> Answer {
+    let heard = app.hub.channels().into_iter().filter(|(name, _)| pattern.is_empty() || fits(pattern, name));
+    let heard: BTreeMap<String, Value> = heard.map(|(name, clients)| (name, json!({ "num_clients": clients }))).collect();
+    result(&json!({ "channels": heard }))
+}
+
+pub fn info(app: &App) -> Answer {
+    let (channels, connections) = (app.hub.channels(), app.hub.all_connections());
+    let node = json!({
+        "uid": app.server_api.node, "name": "tidings", "version": VERSION, "num_clients": connections.len(),
+        "num_users": app.hub.user_count(), "num_channels": channels.len(),
+        "num_subs": channels.iter().map(|(_, clients)| clients).sum::<usize>(),
+        "uptime": app.server_api.started.elapsed().as_secs(),
+    });
+    result(&json!({ "nodes": [node] }))
+}
+
+fn fits(pattern: &str, name: &str) -> bool {
+    let Some((start, rest)) = pattern.split_once('*') else { return pattern == name };
+    let Some(mut name) = name.strip_prefix(start) else { return false };
+    let (middle, end) = rest.rsplit_once('*').unwrap_or(("", rest));
+    // The first place of each is the best: it leaves most for those after it.
+    for part in middle.split('*') {
+        let Some(at) = name.find(part) else { return false };
+        name = &name[at + part.len()..];
+    }
+    name.ends_with(end)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::fits;
+
+    #[test]
+    fn a_star_stands_for_any_run() {
+        for pattern in ["abc/def", "*", "**", "abc/*", "*/def", "a*f", "a*c*d*f", "*bc/d*", "abc/def*"] {
+            assert!(fits(pattern, "abc/def"), "{pattern}");
+        }
+        for pattern in ["abc", "abc/", "*/de", "b*", "a*x*f", "abc/def*f", "?bc/def"] {
+            assert!(!fits(pattern, "abc/def"), "{pattern}");
+        }
+        assert!(!fits("ab*ba", "aba"));
+    }
+}

@@ -1,0 +1,154 @@
+//! What is done to open connections: `subscribe`, `unsubscribe`, `disconnect`, `refresh`.
+
+use std::sync::Arc;
+
+use serde::Deserialize;
+use serde_json::json;
+
+use super::{Answer, Refused, result, stream};
+use crate::{
+    app::App,
+    domain::streams,
+    error::Result,
+    id::UserId,
+    push::{
+        codes::{Disconnect, Failure, Fault, Unsubscribe},
+        connection::Connection,
+        protocol::{Position, SubscribeRequest},
+        subscribing,
+    },
+    time::Time,
+};
+
+/// Whose connections; all of the user's, or those that are named.
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct Whose {
+    user: String,
+    client: String,
+    session: String,
+}
+
+impl Whose {
+    /// None for what is no user's id.
+    fn user(&self) -> Result<Option<UserId>, Failure> {
+        if self.user.is_empty() { Err(Failure::BAD_REQUEST) } else { Ok(self.user.parse().ok().map(UserId)) }
+    }
+
+    fn connections(&self, app: &App) -> Result<Vec<Arc<Connection>>, Failure> {
+        let all = self.user()?.map(|user| app.hub.connections(user)).unwrap_or_default();
+        let is_named = |name: &str, id: uuid::Uuid| name.is_empty() || name == id.to_string();
+        let named =
+            all.into_iter().filter(|of| is_named(&self.client, of.client) && is_named(&self.session, of.session.0)).collect();
+        Ok(named)
+    }
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default)]
+pub struct Subscribe {
+    #[serde(flatten)]
+    whose: Whose,
+    channel: String,
+    recover_since: Option<Position>,
+    /// Unix seconds; 0 is never.
+    expire_at: i64,
+}
+
+/// Only to what the user may hear: the key gives nobody a right.
+pub fn subscribe(app: &App, request: Subscribe) -> Answer {
+    let Subscribe { whose, channel, recover_since, expire_at } = request;
+    let (user, connections) = (whose.user()?, whose.connections(app)?);
+    stream(app, &channel)?;
+    let user = user.ok_or(Failure::PERMISSION_DENIED)?;
+    if app.db.read(|conn| streams::audible(conn, user, &channel))?.is_none() {
+        return Err(Failure::PERMISSION_DENIED.into());
+    }
+    let expires_at = (expire_at != 0).then_some(expire_at);
+    if expires_at.is_some_and(|end| end <= Time::now().unix_seconds()) {
+        return Err(Failure::EXPIRED.into());
+    }
+    let recover = recover_since.is_some();
+    let Position { offset, epoch } = recover_since.unwrap_or_default();
+    let request = SubscribeRequest { channel, recover, offset, epoch, ..Default::default() };
+    let imposed = connections.iter().map(|connection| subscribing::impose(app, connection, &request, expires_at));
+    // One connection that is full keeps no other from it.
+    let refused = imposed.collect::<Vec<_>>().into_iter().find_map(Result::err);
+    match refused {
+        None => done(),
+        Some(Fault::Reply(failure)) => Err(failure.into()),
+        Some(Fault::Close(_)) => Err(Failure::INTERNAL.into()),
+    }
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default)]
+pub struct Channel {
+    #[serde(flatten)]
+    whose: Whose,
+    channel: String,
+}
+
+pub fn unsubscribe(app: &App, request: &Channel) -> Answer {
+    let connections = request.whose.connections(app)?;
+    stream(app, &request.channel)?;
+    connections.iter().for_each(|connection| app.hub.revoke(connection, &request.channel, Unsubscribe::BY_SERVER));
+    done()
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default)]
+pub struct Close {
+    #[serde(flatten)]
+    whose: Whose,
+    /// Clients that may stay.
+    whitelist: Vec<String>,
+    disconnect: Option<Why>,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct Why {
+    code: u16,
+    reason: String,
+}
+
+pub fn disconnect(app: &App, request: Close) -> Answer {
+    let why = match request.disconnect {
+        None => Disconnect::FORCED,
+        Some(Why { code, reason }) => Disconnect::custom(code, reason).ok_or(Failure::BAD_REQUEST)?,
+    };
+    for connection in request.whose.connections(app)? {
+        if !request.whitelist.contains(&connection.client.to_string()) {
+            connection.disconnect(why.clone());
+        }
+    }
+    done()
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default)]
+pub struct Refresh {
+    #[serde(flatten)]
+    whose: Whose,
+    expired: bool,
+    /// Unix seconds; 0 changes nothing.
+    expire_at: i64,
+}
+
+/// Gives connections another end, or ends them as expired. Their session goes on bounding them.
+pub fn refresh(app: &App, request: &Refresh) -> Answer {
+    let is_over = request.expired || (1..=Time::now().unix_seconds()).contains(&request.expire_at);
+    for connection in request.whose.connections(app)? {
+        match request.expire_at {
+            _ if is_over => connection.disconnect(Disconnect::EXPIRED),
+            0 => {}
+            expires_at => connection.extend(expires_at),
+        }
+    }
+    done()
+}
+
+fn done() -> Result<Box<serde_json::value::RawValue>, Refused> {
+    result(&json!({}))
+}

@@ -1,0 +1,201 @@
+//! The server API of Centrifugo, which its back-end libraries use: a team's other programs push through this endpoint, too.
+//!
+//! `POST /api/METHOD` takes a JSON object, under the key of `--push-api-key`; without that setting there is nothing here.
+//! The answer is `{"result": …}`, or with status 200, too, `{"error": {"code": …, "message": …}}`. Channels are the four
+//! kinds of streams, and nobody is made to hear what they may not.
+
+mod asking;
+mod clients;
+mod publishing;
+mod repeats;
+
+use std::{collections::BTreeMap, time::Instant};
+
+use futures_util::future::join_all;
+use poem::{Body, Request, Response, handler, web::Data};
+use serde::{Deserialize, Serialize};
+use serde_json::value::{RawValue, to_raw_value};
+use uuid::Uuid;
+
+use self::repeats::Repeats;
+use super::{codes::Failure, protocol::ReplyError};
+use crate::{
+    app::App,
+    domain::streams,
+    error::{Error, Result},
+    event::Stream,
+    secret::AccessKey,
+};
+
+const BODY_MAX: usize = 1 << 20;
+/// Commands in one request, and channels in one broadcast.
+const MOST: usize = 1000;
+
+/// What the API remembers while the server runs.
+pub struct ServerApi {
+    /// Whom it answers; none for nobody.
+    pub key: Option<AccessKey>,
+    repeats: Repeats,
+    /// Names this run of the server.
+    node: Uuid,
+    started: Instant,
+}
+
+impl ServerApi {
+    pub fn new(key: Option<&str>) -> Result<ServerApi> {
+        let key = key.map(|key| AccessKey::new("--push-api-key", key)).transpose()?;
+        Ok(ServerApi { key, repeats: Repeats::default(), node: Uuid::new_v4(), started: Instant::now() })
+    }
+}
+
+/// `POST /api/METHOD`; and `POST /api`, the older form: each line is a command `{"method", "params"}`.
+#[handler]
+pub async fn call(req: &Request, app: Data<&App>, body: Body) -> poem::Result<Response> {
+    let body = body.into_bytes_limit(BODY_MAX).await?;
+    let answered = match (str::from_utf8(&body), req.raw_path_param("method")) {
+        (Ok(body), Some("batch")) => batch(app.0, body).await,
+        (Ok(body), Some(method)) => answer(app.0, method, body).await.map(|result| json(&Reply::Result(result))),
+        (Ok(body), None) => commands(app.0, body).await,
+        (Err(_), _) => Err(Refused::Unreadable),
+    };
+    let text = match answered {
+        Ok(text) => text,
+        Err(Refused::Failure(failure)) => json(&Reply::from(Err(failure.into()))),
+        Err(Refused::Unreadable) => return Err(Error::bad_request("The request body can't be read").into()),
+    };
+    Ok(Response::builder().content_type("application/json").body(text))
+}
+
+type Answer = Result<Box<RawValue>, Refused>;
+
+/// Why a command was not done.
+enum Refused {
+    /// Its parameters are not in the form that they should have.
+    Unreadable,
+    Failure(Failure),
+}
+
+impl From<Failure> for Refused {
+    fn from(failure: Failure) -> Self {
+        Refused::Failure(failure)
+    }
+}
+
+impl From<Error> for Refused {
+    fn from(err: Error) -> Self {
+        tracing::error!(err = err.detail(), "a command of the server API failed");
+        Refused::Failure(Failure::INTERNAL)
+    }
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "lowercase")]
+enum Reply {
+    Result(Box<RawValue>),
+    Error(ReplyError),
+}
+
+impl From<Answer> for Reply {
+    fn from(answer: Answer) -> Self {
+        let failure = match answer {
+            Ok(result) => return Reply::Result(result),
+            Err(Refused::Failure(failure)) => failure,
+            Err(Refused::Unreadable) => Failure::BAD_REQUEST,
+        };
+        Reply::Error(ReplyError { temporary: false, ..failure.into() }) // here code and message are all
+    }
+}
+
+fn json(value: &impl Serialize) -> String {
+    serde_json::to_string(value).expect("replies are JSON")
+}
+
+fn read<'a, T: Deserialize<'a>>(params: &'a str) -> Result<T, Refused> {
+    serde_json::from_str(params).map_err(|_| Refused::Unreadable)
+}
+
+fn result(value: &impl Serialize) -> Answer {
+    Ok(to_raw_value(value).map_err(Error::internal)?)
+}
+
+async fn answer(app: &App, method: &str, params: &str) -> Answer {
+    match method {
+        "publish" => publishing::publish(app, read(params)?).await,
+        "broadcast" => publishing::broadcast(app, read(params)?).await,
+        "subscribe" => clients::subscribe(app, read(params)?),
+        "unsubscribe" => clients::unsubscribe(app, &read(params)?),
+        "disconnect" => clients::disconnect(app, read(params)?),
+        "refresh" => clients::refresh(app, &read(params)?),
+        "presence" => asking::presence(app, &read(params)?),
+        "presence_stats" => asking::presence_stats(app, &read(params)?),
+        "history" => asking::history(app, &read(params)?),
+        "channels" => asking::channels(app, &read(params)?),
+        "info" => asking::info(app),
+        "history_remove" | "rpc" => Err(Failure::NOT_AVAILABLE.into()),
+        _ => Err(Failure::METHOD_NOT_FOUND.into()),
+    }
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct Batch {
+    /// Each `{METHOD: params}`.
+    commands: Vec<BTreeMap<String, Box<RawValue>>>,
+    parallel: bool,
+}
+
+/// Several commands in one request. The replies lie bare in the body, each under its method.
+async fn batch(app: &App, body: &str) -> Result<String, Refused> {
+    let Batch { commands, parallel } = read(body)?;
+    if commands.len() > MOST {
+        return Err(Failure::LIMIT_EXCEEDED.into());
+    }
+    let answers = commands.iter().map(async |command| {
+        let (method, params) = command.first_key_value().ok_or(Refused::Unreadable)?;
+        Ok((method.as_str(), answer(app, method, params.get()).await?))
+    });
+    let answers: Vec<Result<(&str, Box<RawValue>), Refused>> = if parallel {
+        join_all(answers).await
+    } else {
+        let mut in_turn = Vec::new();
+        for answer in answers {
+            in_turn.push(answer.await);
+        }
+        in_turn
+    };
+    let mut replies = Vec::new();
+    for answered in answers {
+        replies.push(match answered {
+            Ok(done) => to_raw_value(&BTreeMap::from([done])),
+            Err(refused) => to_raw_value(&Reply::from(Err(refused))),
+        });
+    }
+    let replies = replies.into_iter().collect::<Result<Vec<_>, _>>().map_err(Error::internal)?;
+    Ok(json(&BTreeMap::from([("replies", replies)])))
+}
+
+#[derive(Deserialize)]
+struct Command {
+    method: String,
+    #[serde(default)]
+    params: Option<Box<RawValue>>,
+}
+
+async fn commands(app: &App, body: &str) -> Result<String, Refused> {
+    let commands = serde_json::Deserializer::from_str(body).into_iter::<Command>().take(MOST);
+    let commands = commands.collect::<Result<Vec<_>, _>>().map_err(|_| Refused::Unreadable)?;
+    let mut replies = Vec::new();
+    for Command { method, params } in commands {
+        let params = params.as_ref().map_or("{}", |params| params.get());
+        replies.push(json(&Reply::from(answer(app, &method, params).await)));
+    }
+    if replies.is_empty() { Err(Refused::Unreadable) } else { Ok(replies.join("\n")) }
+}
+
+/// The stream of that name.
+fn stream(app: &App, channel: &str) -> Result<Stream, Refused> {
+    if channel.is_empty() {
+        return Err(Failure::BAD_REQUEST.into());
+    }
+    Ok(app.db.read(|conn| streams::find(conn, channel))?.ok_or(Failure::UNKNOWN_CHANNEL)?)
+}

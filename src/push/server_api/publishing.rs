@@ -1,0 +1,115 @@
+//! `publish` and `broadcast`: each publication is a row of the log, on disk when it is answered.
+
+use std::collections::BTreeMap;
+
+use base64::{Engine, prelude::BASE64_STANDARD};
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, value::RawValue};
+
+use super::{Answer, MOST, Refused, Reply, repeats::Claim, result};
+use crate::{
+    app::App,
+    db::{Tx, log},
+    domain,
+    error::{Error, Result},
+    push::codes::Failure,
+};
+
+/// All is logged and recovered here, so `skip_history`, `delta` and `version` have no meaning; nor have `tags`.
+#[derive(Default, Deserialize)]
+#[serde(default)]
+pub struct Request {
+    /// Of `publish`.
+    channel: String,
+    /// Of `broadcast`.
+    channels: Vec<String>,
+    data: Option<Box<RawValue>>,
+    b64data: String,
+    idempotency_key: String,
+}
+
+#[derive(Serialize)]
+struct Published<'a> {
+    offset: i64,
+    epoch: &'a str,
+}
+
+pub async fn publish(app: &App, request: Request) -> Answer {
+    let (body, channel) = (body(&request)?, request.channel);
+    if channel.is_empty() {
+        return Err(Failure::BAD_REQUEST.into());
+    }
+    let epoch = app.db.read(|conn| Ok(log::epoch(conn)?))?;
+    let offset = post(app, vec![channel], request.idempotency_key, body).await?.remove(0)?;
+    result(&Published { offset, epoch: &epoch })
+}
+
+/// One publication on several channels, with an answer for each in their order.
+pub async fn broadcast(app: &App, request: Request) -> Answer {
+    let (body, channels) = (body(&request)?, request.channels);
+    if channels.is_empty() || channels.iter().any(String::is_empty) {
+        return Err(Failure::BAD_REQUEST.into());
+    }
+    if channels.len() > MOST {
+        return Err(Failure::LIMIT_EXCEEDED.into());
+    }
+    let epoch = app.db.read(|conn| Ok(log::epoch(conn)?))?;
+    let posted = post(app, channels, request.idempotency_key, body).await?;
+    let responses = posted.into_iter().map(|seq| seq.and_then(|offset| result(&Published { offset, epoch: &epoch })));
+    result(&BTreeMap::from([("responses", responses.map(Reply::from).collect::<Vec<_>>())]))
+}
+
+/// What is published: JSON in one line, as a frame of the push endpoint is one. Line breaks are only white space in it.
+fn body(request: &Request) -> Result<Box<RawValue>, Failure> {
+    let text = match (request.b64data.as_str(), &request.data) {
+        ("", None) => return Err(Failure::BAD_REQUEST),
+        ("", Some(data)) => data.get().to_owned(),
+        (encoded, _) => {
+            let bytes = BASE64_STANDARD.decode(encoded).map_err(|_| Failure::BAD_REQUEST)?;
+            String::from_utf8(bytes).map_err(|_| Failure::BAD_REQUEST)?
+        }
+    };
+    let line = text.trim().replace(['\n', '\r'], "");
+    // Read as clients will: too deep, or half of a surrogate pair, and none of them could.
+    serde_json::from_str::<Value>(&line).and_then(|_| RawValue::from_string(line)).map_err(|_| Failure::BAD_REQUEST)
+}
+
+/// Publishes on each channel, in one write; gives the seqs.
+async fn post(app: &App, channels: Vec<String>, key: String, body: Box<RawValue>) -> Result<Vec<Result<i64, Refused>>, Refused> {
+    let app = app.clone();
+    let posting = async move {
+        let claims: Vec<Claim> = channels.iter().map(|channel| app.server_api.repeats.claim(channel, &key)).collect();
+        let firsts = channels.into_iter().zip(&claims).filter(|(_, claim)| matches!(claim, Claim::First(_)));
+        let firsts: Vec<String> = firsts.map(|(channel, _)| channel).collect();
+        let bytes = body.get().len() + firsts.iter().map(String::len).sum::<usize>();
+        let write = move |tx: &mut Tx| {
+            firsts.iter().map(|channel| domain::publishing::publish(tx, channel, &body)).collect::<Result<Vec<_>>>()
+        };
+        let mut seqs = app.db.write_sized(bytes, write).await?.into_iter();
+        // All of our own are told before we wait for others': two who wait for each other would wait for ever.
+        let mut outcomes = Vec::new();
+        for claim in claims {
+            outcomes.push(match claim {
+                Claim::First(sender) => {
+                    let seq = seqs.next().flatten();
+                    sender.send_replace(seq);
+                    Ok(seq)
+                }
+                Claim::Repeat(outcome) => Err(outcome),
+            });
+        }
+        let mut posted = Vec::new();
+        for outcome in outcomes {
+            posted.push(match outcome {
+                Ok(seq) => seq.ok_or(Failure::UNKNOWN_CHANNEL.into()),
+                Err(mut first) => match first.wait_for(Option::is_some).await {
+                    Ok(seq) => seq.ok_or(Failure::INTERNAL.into()),
+                    Err(_) => Err(Failure::INTERNAL.into()),
+                },
+            });
+        }
+        Ok(posted)
+    };
+    // On its own: a caller who hangs up and asks again is to find what became of it.
+    tokio::spawn(posting).await.map_err(Error::internal)?
+}

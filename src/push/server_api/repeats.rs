@@ -1,0 +1,105 @@
+//! What publications under an `idempotency_key` came to, for whoever sends them again: each channel has its own keys, for
+//! five minutes, in memory.
+
+use std::{
+    collections::{HashMap, VecDeque},
+    sync::Mutex,
+    time::{Duration, Instant},
+};
+
+use tokio::sync::watch;
+
+use crate::secret::sha256;
+
+const KEPT: Duration = Duration::from_secs(5 * 60);
+const MOST: usize = 10_000;
+
+/// The seq, once it is known. It never will be when the sender is gone.
+type Outcome = Option<i64>;
+
+#[derive(Default)]
+pub struct Repeats(Mutex<Kept>);
+
+#[derive(Default)]
+struct Kept {
+    outcomes: HashMap<[u8; 32], watch::Receiver<Outcome>>,
+    oldest: VecDeque<(Instant, [u8; 32])>,
+}
+
+pub enum Claim {
+    /// To be published, and its outcome to be told.
+    First(watch::Sender<Outcome>),
+    /// Somebody publishes it, or did.
+    Repeat(watch::Receiver<Outcome>),
+}
+
+impl Repeats {
+    /// Without a key nothing is a repeat.
+    pub fn claim(&self, channel: &str, key: &str) -> Claim {
+        let (first, outcome) = watch::channel(None);
+        if key.is_empty() {
+            return Claim::First(first);
+        }
+        let hash = sha256(&format!("{channel}\0{key}"));
+        let mut kept = self.0.lock().expect("nothing panics while it holds this");
+        kept.forget();
+        if let Some(known) = kept.outcomes.get(&hash)
+            && (known.borrow().is_some() || known.has_changed().is_ok())
+        {
+            return Claim::Repeat(known.clone());
+        }
+        kept.oldest.push_back((Instant::now(), hash));
+        kept.outcomes.insert(hash, outcome);
+        Claim::First(first)
+    }
+}
+
+impl Kept {
+    /// Makes room for one more.
+    fn forget(&mut self) {
+        while let Some((since, hash)) = self.oldest.front()
+            && (since.elapsed() >= KEPT || self.oldest.len() >= MOST)
+        {
+            self.outcomes.remove(hash);
+            self.oldest.pop_front();
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn first(claim: Claim) -> Option<watch::Sender<Outcome>> {
+        if let Claim::First(sender) = claim { Some(sender) } else { None }
+    }
+
+    #[test]
+    fn a_key_is_its_channels_and_the_second_who_shows_it_repeats() {
+        let repeats = Repeats::default();
+        let sender = first(repeats.claim("c", "k")).unwrap();
+        assert!(matches!(repeats.claim("c", "k"), Claim::Repeat(outcome) if outcome.borrow().is_none()));
+        sender.send_replace(Some(7));
+        drop(sender);
+        assert!(matches!(repeats.claim("c", "k"), Claim::Repeat(outcome) if *outcome.borrow() == Some(7)));
+        assert!(first(repeats.claim("d", "k")).is_some());
+        assert!(first(repeats.claim("c", "")).is_some() && first(repeats.claim("c", "")).is_some());
+    }
+
+    #[test]
+    fn what_came_to_nothing_may_be_tried_again() {
+        let repeats = Repeats::default();
+        drop(repeats.claim("c", "k"));
+        assert!(first(repeats.claim("c", "k")).is_some());
+    }
+
+    #[test]
+    fn memory_is_bounded_and_the_newest_are_kept() {
+        let repeats = Repeats::default();
+        let senders: Vec<_> = (0..=MOST).map(|n| first(repeats.claim("c", &n.to_string())).unwrap()).collect();
+        assert_eq!(repeats.0.lock().unwrap().outcomes.len(), MOST);
+        assert!(matches!(repeats.claim("c", &MOST.to_string()), Claim::Repeat(_)));
+        assert!(first(repeats.claim("c", "0")).is_some());
+        drop(senders);
+    }
+}

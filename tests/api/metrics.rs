@@ -1,0 +1,182 @@
+//! The numbers of a running server: they move as things happen, and only who has the token sees them.
+
+use serde_json::json;
+
+use crate::{
+    harness::{Client, Server},
+    socket::Socket,
+};
+
+const TOKEN: &str = "a-token-for-the-tests";
+
+async fn start() -> Server {
+    Server::with(|settings| {
+        settings.metrics_token = Some(TOKEN.into());
+        settings.push_api_key = Some(TOKEN.into());
+    })
+    .await
+}
+
+/// What is shown now.
+struct Page(String);
+
+impl Page {
+    async fn of(server: &Server) -> Page {
+        let reply = server.anonymous().request("GET", "/metrics").bearer_auth(TOKEN).send().await.unwrap();
+        assert_eq!(reply.status(), 200);
+        assert_eq!(reply.headers()["content-type"], "application/openmetrics-text; version=1.0.0; charset=utf-8");
+        let page = reply.text().await.unwrap();
+        assert!(page.ends_with("# EOF\n"), "{page}");
+        Page(page)
+    }
+
+    /// The value of a sample, named with its labels.
+    #[track_caller]
+    fn value(&self, sample: &str) -> i64 {
+        let line = self.0.lines().find_map(|line| line.strip_prefix(&format!("tidings_{sample} ")));
+        line.unwrap_or_else(|| panic!("no {sample} in\n{}", self.0)).parse().unwrap()
+    }
+
+    #[track_caller]
+    fn values<const N: usize>(&self, samples: [&str; N]) -> [i64; N] {
+        samples.map(|sample| self.value(sample))
+    }
+}
+
+/// Subscribes, from an offset on where one is given.
+async fn subscribe(socket: &mut Socket, client: &Client, channel: &str, offset: Option<i64>) {
+    let token = client.subscription_token(channel).await;
+    let request = json!({ "channel": channel, "token": token, "recover": offset.is_some(), "offset": offset.unwrap_or(0) });
+    let reply = socket.command("subscribe", request).await;
+    assert_eq!(reply["subscribe"]["was_recovering"] == true, offset.is_some(), "{reply}");
+}
+
+#[tokio::test]
+async fn without_the_token_there_are_no_numbers() {
+    let plain = Server::start().await;
+    let get = async |server: &Server, token: &str| {
+        let request = server.anonymous().request("GET", "/metrics");
+        if token.is_empty() { request } else { request.header("authorization", token) }.send().await.unwrap()
+    };
+    assert_eq!(get(&plain, &format!("Bearer {TOKEN}")).await.status(), 404);
+    let server = start().await;
+    for wrong in ["", "Bearer", "Bearer x", &format!("Basic {TOKEN}"), &format!("Bearer {TOKEN}x")] {
+        let reply = get(&server, wrong).await;
+        assert_eq!(reply.status(), 401, "{wrong:?}");
+        assert!(!reply.text().await.unwrap().contains("tidings_"), "{wrong:?}");
+    }
+    assert_eq!(get(&server, &format!("bearer {TOKEN}")).await.status(), 200);
+}
+
+#[tokio::test]
+async fn connections_and_subscriptions_are_counted_while_they_last() {
+    let server = start().await;
+    let (ada, grace, organisation) = server.ada_and_grace().await;
+    let channel = ada.general(&organisation).await;
+    const JSON: &str = r#"push_connections{transport="websocket",encoding="json"}"#;
+    const LISTENER: &str = r#"push_connections{transport="uni_websocket",encoding="json"}"#;
+    let gauges = ["push_users", "push_channels", "push_subscriptions"];
+    assert_eq!(Page::of(&server).await.values(gauges), [0, 0, 0]);
+
+    let mut one = Socket::listening(&grace, &[&channel, &organisation]).await;
+    let two = Socket::listening(&ada, &[&channel]).await;
+    let mut listener = Socket::open_at(&ada, "/connection/uni_websocket", None).await.unwrap();
+    listener.send(&json!({ "token": ada.connection_token().await }).to_string()).await;
+    assert!(listener.line().await["connect"].is_object());
+    let mut raw = Socket::open(&grace).await;
+    raw.send(&json!({ "connect": { "token": grace.connection_token().await } }).to_string()).await;
+    raw.line().await;
+    let page = Page::of(&server).await;
+    assert_eq!(page.values([JSON, LISTENER]), [3, 1], "{}", page.0);
+    assert_eq!(page.values(gauges), [2, 2, 3]);
+    let connects = ["sdk", "raw", "listener"].map(|client| format!("push_connects_total{{client=\"{client}\"}}"));
+    assert_eq!(connects.each_ref().map(|sample| page.value(sample)), [2, 1, 1]);
+
+    one.command("unsubscribe", json!({ "channel": organisation })).await;
+    assert_eq!(Page::of(&server).await.values(gauges), [2, 1, 2]);
+    grace.call("POST", "/auth/logout", None).await.expect(200);
+    assert_eq!([one.closed().await, raw.closed().await], [3503, 3503]);
+    let page = Page::of(&server).await;
+    assert_eq!(page.values(gauges), [1, 1, 1]);
+    assert_eq!(page.value(r#"push_closes_total{code="3503"}"#), 2);
+    drop((two, listener));
+}
+
+#[tokio::test]
+async fn a_post_is_a_publication_with_its_deliveries() {
+    let server = start().await;
+    let (ada, grace, organisation) = server.ada_and_grace().await;
+    let channel = ada.channel(&organisation, "news", &[&grace]).await;
+    let mut sockets = [Socket::listening(&grace, &[&channel]).await, Socket::listening(&ada, &[&channel]).await];
+    let samples = ["push_publications_total", "push_deliveries_total"];
+    assert_eq!(Page::of(&server).await.values(samples), [0, 0]);
+    ada.say(&channel, "hello").await;
+    for socket in &mut sockets {
+        assert_eq!(socket.on(&channel).await["content"], "hello");
+    }
+    // The marker's frame leaves once the one before it has been counted.
+    ada.say(&channel, "marker").await;
+    sockets[0].on(&channel).await;
+    let page = Page::of(&server).await;
+    let [publications, deliveries] = page.values(samples);
+    assert!((1..=2).contains(&publications) && (2..=4).contains(&deliveries), "{}", page.0);
+    let seq = page.value("log_last_seq");
+    assert!(seq > 0 && page.value("push_publisher_lag") <= seq);
+    page.values(["wal_bytes", "search_behind", "mails_due", "push_queue_bytes", "push_longest_queue_bytes"]);
+}
+
+#[tokio::test]
+async fn commands_errors_and_recoveries_are_counted_by_their_kind() {
+    let server = start().await;
+    let (ada, grace, organisation) = server.ada_and_grace().await;
+    let channel = ada.channel(&organisation, "news", &[&grace]).await;
+    let recoveries = [r#"push_recoveries_total{recovered="true"}"#, r#"push_recoveries_total{recovered="false"}"#];
+    assert_eq!(Page::of(&server).await.values(recoveries), [0, 0]);
+    let mut socket = Socket::connect(&grace).await;
+    subscribe(&mut socket, &grace, &channel, None).await;
+    socket.command("unsubscribe", json!({ "channel": channel })).await;
+    subscribe(&mut socket, &grace, &channel, Some(1)).await;
+    subscribe(&mut socket, &grace, &organisation, Some(1 << 40)).await;
+    assert_eq!(socket.command("subscribe", json!({ "channel": channel })).await["error"]["code"], 105);
+    assert_eq!(socket.command("rpc", json!({})).await["error"]["code"], 108);
+    assert_eq!(socket.command("rpc", json!({})).await["error"]["code"], 108);
+    socket.send("not JSON").await;
+    assert_eq!(socket.closed().await, 3501);
+
+    let page = Page::of(&server).await;
+    assert_eq!(page.values(recoveries), [1, 1]);
+    let counted = [
+        r#"push_commands_total{command="subscribe"}"#,
+        r#"push_commands_total{command="unsubscribe"}"#,
+        r#"push_commands_total{command="rpc"}"#,
+        r#"push_errors_total{code="105"}"#,
+        r#"push_errors_total{code="108"}"#,
+        r#"push_closes_total{code="3501"}"#,
+    ];
+    assert_eq!(page.values(counted), [4, 1, 2, 1, 2, 1]);
+}
+
+#[tokio::test]
+async fn a_reader_that_does_not_read_is_seen_in_the_queue_and_then_as_slow() {
+    let server = start().await;
+    let ada = server.user("ada").await;
+    let organisation = ada.organisation("Engines").await;
+    let slow = Socket::listening(&ada, &[&organisation]).await;
+    const SLOW: &str = r#"push_closes_total{code="3008"}"#;
+    assert_eq!(Page::of(&server).await.value(SLOW), 0);
+    let (mut longest, large) = (0, json!({ "channel": organisation, "data": "x".repeat(500_000) }));
+    // What the network takes differs from one machine to the next: on until the server has had enough.
+    let page = loop {
+        let publish = server.anonymous().request("POST", "/api/publish").header("x-api-key", TOKEN).json(&large);
+        assert_eq!(publish.send().await.unwrap().status(), 200);
+        while Page::of(&server).await.value("push_publisher_lag") > 0 {}
+        let page = Page::of(&server).await;
+        longest = longest.max(page.value("push_longest_queue_bytes"));
+        if page.value(SLOW) > 0 {
+            break page;
+        }
+    };
+    assert_eq!(page.values([SLOW, "push_subscriptions", "push_queue_bytes"]), [1, 0, 0]);
+    assert!(longest >= 500_000, "{longest}");
+    slow.drained().await;
+}
