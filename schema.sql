@@ -277,13 +277,13 @@ create virtual table message_search using fts5 (content, content = '', contentle
 create table events (
     seq        integer primary key autoincrement,             -- the offset of the push protocol
     stream     text not null,                                 -- <channel>, <thread>, <organisation> or <organisation>/<user>
-    audience   text not null check (audience in ('subscribers', 'members', 'both')),
+    audience   text not null check (audience in ('subscribers', 'members', 'both', 'nobody')), -- nobody = a revocation
     type       text not null,                                 -- notification_type; '' = a bare message object
     section    text not null default '',
     channel_id blob,                                          -- no reference: the log may outlive what it tells of
     message_n  integer,
     actor_id   blob references users (id),                    -- `members` leaves this one out
-    body       text not null,                                 -- JSON: the message object, or the envelope without notification_id
+    body       text not null,                                 -- JSON: the message object, the envelope without notification_id, or whose rights ended
     created_at integer not null
 ) strict;
 create index events_by_stream on events (stream, seq);

@@ -62,6 +62,16 @@ pub fn emit(tx: &mut Tx, new: New) -> Result<i64> {
     Ok(seq)
 }
 
+/// Logs that these users' rights have ended, wholly or in part: `revocations.rs` says why. Nothing is pushed.
+pub(super) fn revoke(tx: &mut Tx, users: &[UserId]) -> Result<()> {
+    let users = serde_json::to_string(users).map_err(Error::internal)?;
+    tx.prepare_cached(
+        "insert into events (stream, audience, type, body, created_at) values ('', 'nobody', 'revocation', ?1, ?2)",
+    )?
+    .execute((users, Time::now()))?;
+    Ok(())
+}
+
 /// The envelope of all publications but bare messages; `notification_id` is added from the row's seq.
 pub fn envelope(kind: &str, section: &str, data: impl Serialize) -> serde_json::Value {
     json!({ "notification_type": kind, "section": section, "data": data })

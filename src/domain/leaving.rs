@@ -4,9 +4,9 @@ use rusqlite::Connection;
 
 use crate::{
     db::Tx,
-    domain::{Caller, accounts, channels, members, memberships, roles::Rights},
+    domain::{Caller, accounts, channels, members, memberships, revocations, roles::Rights},
     error::{Error, Result},
-    event::{Audience, Effect, Stream},
+    event::{Audience, Stream},
     id::{ChannelId, OrganisationId, UserId},
 };
 
@@ -36,8 +36,7 @@ pub fn remove(tx: &mut Tx, caller: Caller, organisation: OrganisationId, user: U
     for channel in left {
         announce(tx, channel, "left", user)?;
     }
-    tx.then(Effect::RightsChanged(vec![user]));
-    Ok(())
+    revocations::rights(tx, vec![user])
 }
 
 /// All but direct messages: these are their two sides' for good, and open again to whoever comes back.

@@ -37,6 +37,7 @@ pub mod purging;
 pub mod reactions;
 pub mod reading;
 pub mod recovery;
+pub mod revocations;
 pub mod roles;
 pub mod search;
 pub mod sessions;
