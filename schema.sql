@@ -13,6 +13,7 @@ create table meta (
 insert into meta (key, value) values ('epoch', lower(hex(randomblob(8))));
 -- The highest `seq` that has been pruned from `events`.
 insert into meta (key, value) values ('events_floor', '0');
+-- While an external Centrifugo is fed, `forwarded_seq` is the last `seq` that it has taken.
 -- The last `n` of a message that stands in the search index.
 insert into meta (key, value) values ('search_cursor', '0');
 -- When a mail was last asked for by an address that has no account.

@@ -17,6 +17,7 @@ pub mod direct_messages;
 pub mod events;
 pub mod fan_out;
 pub mod feeds;
+pub mod forwarding;
 pub mod identities;
 pub mod invitations;
 pub mod inviting;
