@@ -118,18 +118,25 @@ pub fn routes(app: App) -> impl Endpoint {
     let openapi = make_sync(|_| Response::builder().content_type("application/json").body(document()));
     let page = make_sync(|_| Html(docs()));
     let api = Route::new().at("/openapi.json", openapi).nest("/", service());
-    Route::new()
+    let routes = Route::new()
         .nest("/api/v1", Enveloped::new(api, document()))
         .nest("/docs", Route::new().at("/", page))
-        .at("/health", get(health))
+        .at("/health", get(health));
+    // Where another server serves push, nothing here does.
+    let routes = match app.centrifugo {
+        Some(_) => routes,
+        None => push(routes),
+    };
+    routes.nest("/", web::pages()).around(readable).around(cross_origin).data(app)
+}
+
+/// The embedded push endpoint.
+fn push(routes: Route) -> Route {
+    routes
         .at("/connection/websocket", get(socket::websocket))
         .at("/centrifugo/connection/websocket", get(socket::websocket))
         .at("/connection/uni_websocket", get(socket::uni_websocket))
         .at("/connection/uni_sse", get(listener::uni_sse))
-        .nest("/", web::pages())
-        .around(readable)
-        .around(cross_origin)
-        .data(app)
 }
 
 /// Whether the server reads and writes: `{"status": "ok", "version": …}`, or 503.

@@ -9,6 +9,8 @@ mod operations;
 mod scene;
 mod shapes;
 mod socket;
+#[path = "../stand_in/centrifugo.rs"]
+mod stand_in;
 
 mod acceptance;
 mod accounts;
@@ -16,6 +18,7 @@ mod architecture;
 mod archive;
 mod bad_input;
 mod blogs;
+mod centrifugo;
 mod channel_members;
 mod channels;
 mod clocks;
