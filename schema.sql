@@ -13,6 +13,7 @@ create table meta (
 insert into meta (key, value) values ('epoch', lower(hex(randomblob(8))));
 -- The highest `seq` that has been pruned from `events`.
 insert into meta (key, value) values ('events_floor', '0');
+-- While an external Centrifugo is fed, `forwarded_seq` is the last `seq` that it has taken.
 -- The last `n` of a message that stands in the search index.
 insert into meta (key, value) values ('search_cursor', '0');
 -- When a mail was last asked for by an address that has no account.
@@ -277,13 +278,13 @@ create virtual table message_search using fts5 (content, content = '', contentle
 create table events (
     seq        integer primary key autoincrement,             -- the offset of the push protocol
     stream     text not null,                                 -- <channel>, <thread>, <organisation> or <organisation>/<user>
-    audience   text not null check (audience in ('subscribers', 'members', 'both')),
+    audience   text not null check (audience in ('subscribers', 'members', 'both', 'nobody')), -- nobody = a revocation
     type       text not null,                                 -- notification_type; '' = a bare message, 'published' = another program's words
     section    text not null default '',
     channel_id blob,                                          -- no reference: the log may outlive what it tells of
     message_n  integer,
     actor_id   blob references users (id),                    -- `members` leaves this one out
-    body       text not null,                                 -- JSON: the message object, or the envelope without notification_id
+    body       text not null,                                 -- JSON: the message object, the envelope without notification_id, or whose rights ended
     created_at integer not null
 ) strict;
 create index events_by_stream on events (stream, seq);

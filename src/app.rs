@@ -17,6 +17,7 @@ use tokio::sync::{Notify, Semaphore, mpsc, watch};
 use url::Url;
 
 use crate::{
+    centrifugo::Centrifugo,
     config::Settings,
     db::{self, Db},
     domain::{Caller, sessions},
@@ -45,6 +46,8 @@ pub struct Inner {
     pub mailer: Mailer,
     /// Of federated log-in; none where it is not configured.
     pub issuer: Option<Issuer>,
+    /// Who serves live push instead of us, where that is so: the hub is empty then.
+    pub centrifugo: Option<Centrifugo>,
     pub limits: Limits,
     pub origins: Origins,
     /// Who may tell the client's address.
@@ -58,6 +61,8 @@ pub struct Inner {
     pub mail_due: Arc<Notify>,
     /// Woken when something was posted.
     pub posted: Arc<Notify>,
+    /// Woken by every commit that set something off.
+    pub logged: Arc<Notify>,
     sessions: Arc<SessionCache>,
     /// As many password hashes at once as there are cores: a storm of log-ins must not starve the rest.
     hashing: Semaphore,
@@ -88,16 +93,23 @@ impl App {
             [] => None,
             ids => Some(Issuer::new(&settings.oidc_issuer, ids, &authorities)?),
         };
+        let external = settings.push.external()?;
+        let centrifugo = external.as_ref().map(|external| Centrifugo::new(external, &authorities)).transpose()?;
         let origins = Origins::new(&settings.allowed_origin)?;
         let server_api = ServerApi::new(settings.push_api_key.as_deref())?;
         let metrics = Metrics::new(settings.metrics_token.as_deref())?;
         db::make_folder(&settings.data_dir)?;
         let lock = db::lock(&settings.data_dir)?;
-        let site = settings.site(Keys::derive(&db::secret_key(&settings.data_dir)?), links);
+        let keys = Keys::derive(&db::secret_key(&settings.data_dir)?);
+        let keys = match external {
+            Some(external) => keys.with_push_key(&external.token_key),
+            None => keys,
+        };
+        let site = settings.site(keys, links);
         let (hub, sessions) = (Arc::new(Hub::default()), Arc::new(SessionCache::default()));
-        let (mail_due, posted) = (Arc::new(Notify::new()), Arc::new(Notify::new()));
+        let [mail_due, posted, logged] = std::array::from_fn(|_| Arc::new(Notify::new()));
         let (publisher, waiting) = Publisher::new();
-        let (cache, mails, posts) = (sessions.clone(), mail_due.clone(), posted.clone());
+        let (cache, mails, posts, log) = (sessions.clone(), mail_due.clone(), posted.clone(), logged.clone());
         let after_commit = Box::new(move |effects: Vec<Effect>| {
             cache.forget(&effects);
             if effects.iter().any(|effect| matches!(effect, Effect::MailQueued | Effect::Foreign)) {
@@ -106,10 +118,14 @@ impl App {
             if effects.iter().any(|effect| matches!(effect, Effect::Publish(event) if event.is_message())) {
                 posts.notify_one();
             }
+            log.notify_one();
             publisher.send(effects);
         });
         let db = Db::open(&settings.data_dir, after_commit)?;
-        let publisher = waiting.start(&settings.data_dir, hub.clone())?;
+        let publisher = match &centrifugo {
+            Some(_) => Mutex::default(), // nobody listens to the hub
+            None => waiting.start(&settings.data_dir, hub.clone())?,
+        };
         let cores = std::thread::available_parallelism().map_or(2, usize::from);
         Ok(App(Arc::new(Inner {
             db,
@@ -118,6 +134,7 @@ impl App {
             hub,
             mailer,
             issuer,
+            centrifugo,
             origins,
             server_api,
             metrics,
@@ -125,6 +142,7 @@ impl App {
             ping_every: Duration::from_secs(settings.push_ping_seconds.into()),
             mail_due,
             posted,
+            logged,
             sessions,
             hashing: Semaphore::new(cores),
             seen: Mutex::default(),

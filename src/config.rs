@@ -46,6 +46,47 @@ pub struct Links {
     pub web_url: Option<String>,
 }
 
+/// Who serves live push.
+#[derive(Args, Clone, Debug)]
+pub struct Push {
+    /// Who serves live push: this server itself, or a Centrifugo that it feeds
+    #[arg(id = "push", long = "push", env = "TIDINGS_PUSH", default_value = "embedded", value_name = "embedded|centrifugo")]
+    pub server: PushServer,
+
+    /// Where that Centrifugo is: its address, to which /api/… is added
+    #[arg(long, env = "TIDINGS_CENTRIFUGO_URL", value_name = "URL")]
+    pub centrifugo_url: Option<String>,
+
+    /// The key of its server API
+    #[arg(long, env = "TIDINGS_CENTRIFUGO_API_KEY", value_name = "KEY", hide_env_values = true)]
+    pub centrifugo_api_key: Option<String>,
+
+    /// The HMAC key with which it verifies tokens; ours are signed with it
+    #[arg(long, env = "TIDINGS_CENTRIFUGO_TOKEN_KEY", value_name = "KEY", hide_env_values = true)]
+    pub centrifugo_token_key: Option<String>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum PushServer {
+    Embedded,
+    Centrifugo,
+}
+
+impl PushServer {
+    /// How long a token is good. A Centrifugo does not ask us whether one from better days still holds.
+    fn cut(self, lifetime: Duration) -> Duration {
+        if self == PushServer::Centrifugo { lifetime.min(MINUTE * 5) } else { lifetime }
+    }
+}
+
+/// What there is to know of an external Centrifugo.
+pub struct External {
+    /// Without a trailing slash.
+    pub url: String,
+    pub api_key: String,
+    pub token_key: String,
+}
+
 /// The settings of `tidings serve`.
 #[derive(Args, Clone, Debug)]
 pub struct Settings {
@@ -59,6 +100,9 @@ pub struct Settings {
 
     #[command(flatten)]
     pub links: Links,
+
+    #[command(flatten)]
+    pub push: Push,
 
     /// How mails leave: log:, file:///DIR, smtp://USER:PASSWORD@HOST[?tls=opportunistic|none] or smtps://…
     #[arg(long, env = "TIDINGS_MAIL_URL", default_value = "log:", value_name = "URL", hide_env_values = true)]
@@ -125,7 +169,7 @@ pub struct Settings {
     #[arg(long, env = "TIDINGS_CA_FILE", value_name = "FILE")]
     pub ca_file: Option<PathBuf>,
 
-    /// How long a token of the push endpoint is good
+    /// How long a token of the push endpoint is good; five minutes at the most at an external Centrifugo
     #[arg(long, env = "TIDINGS_PUSH_TOKEN_SECONDS", default_value_t = 3600, value_name = "SECONDS", value_parser = clap::value_parser!(u32).range(1..=86400))]
     pub push_token_seconds: u32,
 
@@ -184,7 +228,7 @@ impl Settings {
             magic_link_lifetime: MINUTE * self.magic_link_minutes,
             reset_lifetime: MINUTE * self.password_reset_minutes,
             verification_lifetime: HOUR * self.verification_hours,
-            push_token_lifetime: SECOND * self.push_token_seconds,
+            push_token_lifetime: self.push.server.cut(SECOND * self.push_token_seconds),
             event_retention: HOUR * self.event_retention_hours,
             purge_after: DAY * self.purge_days,
             contact_to: self.contact_to.clone(),
@@ -200,6 +244,24 @@ impl Links {
         let base = self.base_url.as_deref().map_or(Ok(format!("http://{listening}")), |url| origin("--base-url", url))?;
         let web = self.web_url.as_deref().map_or(Ok(base.clone()), |url| origin("--web-url", url))?;
         Ok((base, web))
+    }
+}
+
+impl Push {
+    /// The Centrifugo to feed, if one is.
+    pub fn external(&self) -> Result<Option<External>> {
+        if self.server == PushServer::Embedded {
+            return Ok(None);
+        }
+        let given = |value: &Option<String>| value.clone().filter(|value| !value.is_empty());
+        match (given(&self.centrifugo_url), given(&self.centrifugo_api_key), given(&self.centrifugo_token_key)) {
+            (Some(url), Some(api_key), Some(token_key)) => {
+                Ok(Some(External { url: origin("--centrifugo-url", &url)?, api_key, token_key }))
+            }
+            _ => Err(Error::bad_request(
+                "--push centrifugo needs --centrifugo-url, --centrifugo-api-key and --centrifugo-token-key",
+            )),
+        }
     }
 }
 

@@ -31,6 +31,8 @@ pub enum Audience {
     /// Every member of the row's channel but the actor, each on their personal stream.
     Members,
     Both,
+    /// A revocation: whom its body names must prove their rights again. No publication.
+    Nobody,
 }
 
 impl Audience {
@@ -39,6 +41,7 @@ impl Audience {
             Audience::Subscribers => "subscribers",
             Audience::Members => "members",
             Audience::Both => "both",
+            Audience::Nobody => "nobody",
         }
     }
 }
@@ -48,6 +51,7 @@ impl rusqlite::types::FromSql for Audience {
         Ok(match value.as_str()? {
             "members" => Audience::Members,
             "both" => Audience::Both,
+            "nobody" => Audience::Nobody,
             "subscribers" => Audience::Subscribers,
             _ => return Err(rusqlite::types::FromSqlError::InvalidType),
         })
@@ -65,7 +69,8 @@ pub struct Event {
     pub kind: String,
     pub channel: Option<ChannelId>,
     pub actor: Option<UserId>,
-    /// JSON: the message object, the other program's words, or the envelope without its `notification_id`.
+    /// JSON: the message object, the other program's words, the envelope without its `notification_id`, or of a
+    /// revocation the users' ids.
     pub body: String,
 }
 

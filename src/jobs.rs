@@ -1,9 +1,13 @@
-//! What is done later: mails that are due, the search index, and housekeeping.
+//! What is done later: mails that are due, the search index, housekeeping, and the way of the log to a push server outside.
+
+mod forwarding;
 
 use std::{sync::Arc, time::Duration};
 
 use tokio::{sync::Semaphore, task::JoinSet, time::timeout};
 
+use self::forwarding::Forwarder;
+pub use self::forwarding::prepare;
 use crate::{
     app::App,
     db::Tx,
@@ -29,13 +33,20 @@ const INDEX_AFTER: Duration = Duration::from_secs(1);
 /// Rows changed in one write, so that it does not hold up others.
 const SLICE: u32 = 200;
 
-/// Runs until the server stops.
-pub async fn run(app: App) {
+/// Runs until the server stops. `forwarded` is what [`prepare`] returned.
+pub async fn run(app: App, forwarded: Option<i64>) {
     let mut stopping = app.stopping();
     let mut sending = JoinSet::new();
+    let mut forwarder = app.centrifugo.as_ref().zip(forwarded).map(|(server, taken)| Forwarder::new(&app, server, taken));
     tokio::select! {
-        () = async { tokio::join!(mails(&app, &mut sending), search_index(&app), housekeeping(&app)); } => {}
+        () = async {
+            let forward = async { if let Some(forwarder) = &mut forwarder { forwarder.run().await } };
+            tokio::join!(mails(&app, &mut sending), search_index(&app), housekeeping(&app), forward);
+        } => {}
         _ = stopping.wait_for(|stopping| *stopping) => {}
+    }
+    if let Some(forwarder) = &mut forwarder {
+        forwarder.record().await;
     }
     // A mail cut off between its delivery and its record would be sent twice.
     _ = timeout(IN_FLIGHT_WITHIN, sending.join_all()).await;

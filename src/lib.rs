@@ -13,8 +13,8 @@
 //! ```
 //!
 //! The house's doors: [`mail`] (the domain words and queues mails, [`jobs`] sends them), [`issuer`] (whose id
-//! tokens log in), [`tls`] (whom these two trust), [`web`] (the embedded pages, behind the links in mails),
-//! [`metrics`] (how all of it fares).
+//! tokens log in), [`centrifugo`] (a push server outside, instead of our own), [`tls`] (whom these three trust), [`web`]
+//! (the embedded pages, behind the links in mails), [`metrics`] (how all of it fares).
 //!
 //! # Invariants
 //! `tests/api/architecture.rs` enforces the first four.
@@ -31,6 +31,7 @@
 
 pub mod api;
 pub mod app;
+pub mod centrifugo;
 pub mod cli;
 pub mod config;
 pub mod db;
@@ -87,7 +88,8 @@ pub async fn serve(
 /// [`serve`] for an application that is open already.
 pub async fn run(app: App, listener: TcpListener, shutdown: impl Future<Output = ()> + Send + 'static) -> Result<()> {
     let mut sockets = app.count_sockets();
-    let jobs = tokio::spawn(jobs::run(app.clone()));
+    let forwarded = jobs::prepare(&app).await?;
+    let jobs = tokio::spawn(jobs::run(app.clone(), forwarded));
     let stop = {
         let app = app.clone();
         async move {

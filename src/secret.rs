@@ -44,6 +44,11 @@ impl Keys {
         }
     }
 
+    /// The same with the push key that another server verifies our tokens with.
+    pub fn with_push_key(self, key: &str) -> Keys {
+        Keys { push: JwtKey::new(key.as_bytes()), ..self }
+    }
+
     /// The token of an invitation: it can be made again to be shown, and each resend voids the
     /// former (decisions, section 5).
     pub fn invitation_token(&self, id: crate::id::InvitationId, generation: i64) -> String {

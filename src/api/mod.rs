@@ -121,27 +121,34 @@ pub fn routes(app: App) -> impl Endpoint {
     let openapi = make_sync(|_| Response::builder().content_type("application/json").body(document()));
     let page = make_sync(|_| Html(docs()));
     let api = Route::new().at("/openapi.json", openapi).nest("/", service());
-    let mut route = Route::new();
-    if let Some(key) = &app.server_api.key {
-        for path in ["/api", "/api/:method"] {
-            route = route.at(path, guard::by_api_key(post(server_api::call), key.clone()));
-        }
-    }
+    let mut routes = Route::new();
     if let Some(key) = &app.metrics.key {
-        route = route.at("/metrics", guard::by_bearer(get(metrics::show), key.clone()));
+        routes = routes.at("/metrics", guard::by_bearer(get(metrics::show), key.clone()));
     }
-    route
+    let routes = routes
         .nest("/api/v1", Enveloped::new(api, document()))
         .nest("/docs", Route::new().at("/", page))
-        .at("/health", get(health))
+        .at("/health", get(health));
+    // Where another server serves push, nothing here does.
+    let routes = match app.centrifugo {
+        Some(_) => routes,
+        None => push(routes, &app),
+    };
+    routes.nest("/", web::pages()).around(readable).around(cross_origin).data(app)
+}
+
+/// The embedded push endpoint.
+fn push(mut routes: Route, app: &App) -> Route {
+    if let Some(key) = &app.server_api.key {
+        for path in ["/api", "/api/:method"] {
+            routes = routes.at(path, guard::by_api_key(post(server_api::call), key.clone()));
+        }
+    }
+    routes
         .at("/connection/websocket", get(socket::websocket))
         .at("/centrifugo/connection/websocket", get(socket::websocket))
         .at("/connection/uni_websocket", get(socket::uni_websocket))
         .at("/connection/uni_sse", get(listener::uni_sse))
-        .nest("/", web::pages())
-        .around(readable)
-        .around(cross_origin)
-        .data(app)
 }
 
 /// Whether the server reads and writes: `{"status": "ok", "version": …}`, or 503.

@@ -8,6 +8,7 @@ use tracing_subscriber::EnvFilter;
 
 use crate::{
     app::App,
+    centrifugo::Centrifugo,
     config::Settings,
     error::{Error, Result},
 };
@@ -47,13 +48,13 @@ async fn serve(settings: Settings) -> Result<()> {
 fn announce(settings: &Settings, app: &App) {
     use std::io::Write;
     let url = &app.site.base_url;
-    let socket = url.replacen("http", "ws", 1);
+    let push = app.centrifugo.as_ref().map_or(url.as_str(), Centrifugo::url).replacen("http", "ws", 1);
     let folder = settings.data_dir.display();
     let text = format!(
         "Tidings {} is running; its data is in {folder}
   API    {url}/api/v1
   Docs   {url}/docs
-  Push   {socket}/connection/websocket
+  Push   {push}/connection/websocket
 Make the first administrator with
   tidings user create --data-dir {folder} --email you@example.org --role superadmin
 ",

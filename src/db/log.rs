@@ -1,4 +1,4 @@
-//! Reading the event log in seq order, for the writer and the publisher; `domain/events.rs` writes it.
+//! Reading the event log in seq order, for those who publish it; `domain/events.rs` writes it.
 
 use rusqlite::{Connection, Row};
 
@@ -23,8 +23,13 @@ pub const COLUMNS: &str = "seq, stream, audience, type, channel_id, actor_id, bo
 
 /// The rows after `seq`, oldest first.
 pub fn since(conn: &Connection, seq: i64) -> rusqlite::Result<Vec<Event>> {
-    conn.prepare_cached(&format!("select {COLUMNS} from events where seq > ?1 order by seq"))?
-        .query_map([seq], from_row)?
+    after(conn, seq, u32::MAX)
+}
+
+/// Up to `limit` of the rows after `seq`, oldest first.
+pub fn after(conn: &Connection, seq: i64, limit: u32) -> rusqlite::Result<Vec<Event>> {
+    conn.prepare_cached(&format!("select {COLUMNS} from events where seq > ?1 order by seq limit ?2"))?
+        .query_map((seq, limit), from_row)?
         .collect()
 }
 

@@ -29,6 +29,8 @@ use crate::error::{Error, Result};
 
 const FILE: &str = "tidings.db";
 const SLOW_READS: usize = 2;
+/// What reads the log for a push server outside, off the runtime's threads, too.
+const FORWARDER: usize = 1;
 const SLOW_READ_WITHIN: Duration = Duration::from_secs(2);
 /// How long one waits for its turn.
 const SLOW_TURN_WITHIN: Duration = Duration::from_secs(10);
@@ -53,7 +55,7 @@ impl Db {
         let mut conn = connect(&path, OpenFlags::default())?;
         schema::migrate(&mut conn, &path)?;
         let marker = epoch::Marker::open(&conn, folder)?;
-        let size = std::thread::available_parallelism().map_or(2, usize::from) + SLOW_READS;
+        let size = std::thread::available_parallelism().map_or(2, usize::from) + SLOW_READS + FORWARDER;
         let manager = r2d2_sqlite::SqliteConnectionManager::file(&path)
             .with_flags(OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX)
             .with_init(|conn| prepare(conn).and_then(|()| conn.pragma_update(None, "query_only", true)));

@@ -5,9 +5,9 @@ use serde_json::json;
 
 use crate::{
     db::{Tx, log},
-    domain::{Caller, accounts, channels, members, roles::Rights},
+    domain::{Caller, accounts, channels, members, revocations, roles::Rights},
     error::{Error, OrConflict, Result},
-    event::{Audience, Effect, Stream},
+    event::{Audience, Stream},
     id::{ChannelId, OrganisationId, UserId},
     time::Time,
 };
@@ -99,7 +99,7 @@ fn take_out(tx: &mut Tx, channel: &channels::Channel, user: UserId) -> Result<Ti
     count(tx, channel.id, -1)?;
     tx.prepare_cached("delete from mentions where channel_id = ?1 and user_id = ?2")?.execute((channel.id, user))?;
     announce(tx, channel.organisation, channel.id, "left", user)?;
-    tx.then(Effect::RightsChanged(vec![user]));
+    revocations::rights(tx, vec![user])?;
     Ok(joined_at)
 }
 

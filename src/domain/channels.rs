@@ -12,10 +12,11 @@ use crate::{
         channel_lists::{Described, describe},
         channel_members, events,
         members::{self, Membership},
+        revocations,
         roles::Rights,
     },
     error::{Error, OrConflict, Result},
-    event::{Audience, Effect, Stream},
+    event::{Audience, Stream},
     id::{ChannelId, OrganisationId, UserId},
     time::Time,
 };
@@ -204,8 +205,8 @@ pub fn delete(tx: &mut Tx, caller: Caller, id: ChannelId) -> Result<()> {
     tx.prepare_cached("update channels set deleted_at = ?2 where id = ?1")?.execute((id, Time::now()))?;
     announce(tx, id, "deleted", caller.user)?;
     // The memberships stay, so that whoever was away is told when they come back.
-    tx.then(Effect::RightsChanged(channel_members::ids(tx, id)?));
-    Ok(())
+    let members = channel_members::ids(tx, id)?;
+    revocations::rights(tx, members)
 }
 
 /// Closes a channel to posts and joins, or opens it again: its owner, or `manage:channels`; never the default

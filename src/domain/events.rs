@@ -5,6 +5,7 @@ use serde_json::json;
 
 use crate::{
     db::Tx,
+    domain::forwarding,
     error::{Error, Result},
     event::{Audience, Effect, Event, Stream},
     id::{ChannelId, OrganisationId, UserId},
@@ -87,6 +88,16 @@ pub fn tell_organisation(
     Ok(())
 }
 
+/// Logs that these users' rights have ended, wholly or in part: `revocations.rs` says why. Nothing is pushed.
+pub(super) fn revoke(tx: &mut Tx, users: &[UserId]) -> Result<()> {
+    let users = serde_json::to_string(users).map_err(Error::internal)?;
+    tx.prepare_cached(
+        "insert into events (stream, audience, type, body, created_at) values ('', 'nobody', 'revocation', ?1, ?2)",
+    )?
+    .execute((users, Time::now()))?;
+    Ok(())
+}
+
 /// The envelope of all publications but bare messages; `notification_id` is added from the row's seq.
 pub fn envelope(kind: &str, section: &str, data: impl Serialize) -> serde_json::Value {
     json!({ "notification_type": kind, "section": section, "data": data })
@@ -117,12 +128,13 @@ pub fn with_notification_id(epoch: &str, seq: i64, kind: &str, body: &str) -> St
     format!(r#"{},"notification_id":"{id}"}}"#, body.strip_suffix('}').unwrap_or(body))
 }
 
-/// Forgets up to `limit` rows older than `before`, and raises the floor with them. Returns how many.
+/// Forgets up to `limit` rows older than `before`, but for those that wait to be forwarded, and raises the floor with
+/// them. Returns how many.
 pub fn prune(tx: &mut Tx, before: Time, limit: u32) -> Result<usize> {
     let oldest = "select seq from events order by seq limit ?2";
     let floor: Option<i64> = tx
-        .prepare_cached(&format!("select max(seq) from events where seq in ({oldest}) and created_at < ?1"))?
-        .query_row((before, limit), |row| row.get(0))?;
+        .prepare_cached(&format!("select max(seq) from events where seq in ({oldest}) and created_at < ?1 and seq <= ?3"))?
+        .query_row((before, limit, forwarding::prunable(tx)?), |row| row.get(0))?;
     let Some(floor) = floor else { return Ok(0) };
     let gone = tx.prepare_cached("delete from events where seq <= ?1")?.execute([floor])?;
     tx.prepare_cached("update meta set value = ?1 where key = 'events_floor'")?.execute([floor.to_string()])?;

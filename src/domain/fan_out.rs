@@ -40,6 +40,9 @@ impl<'a> FanOut<'a> {
         wanted: impl Fn(&str) -> bool,
         mut publish: impl FnMut(&str, String),
     ) -> Result<()> {
+        if event.audience == Audience::Nobody {
+            return Ok(());
+        }
         if event.audience != Audience::Members && wanted(&event.stream) {
             publish(&event.stream, events::body(self.epoch, event));
         }

@@ -4,9 +4,9 @@ use rusqlite::Connection;
 
 use crate::{
     db::Tx,
-    domain::{Caller, accounts, channels, members, memberships, roles::Rights},
+    domain::{Caller, accounts, channels, members, memberships, revocations, roles::Rights},
     error::{Error, Result},
-    event::{Audience, Effect, Stream},
+    event::{Audience, Stream},
     id::{ChannelId, OrganisationId, UserId},
 };
 
@@ -31,7 +31,7 @@ pub fn remove(tx: &mut Tx, caller: Caller, organisation: OrganisationId, user: U
     let account = accounts::get(tx, user)?;
     members::announce(tx, organisation, &account, "removed", &member.role.name, &member.status)?;
     // Before what else there is to tell: it is not for them any more.
-    tx.then(Effect::RightsChanged(vec![user]));
+    revocations::rights(tx, vec![user])?;
     for channel in left {
         announce(tx, channel, user)?;
     }

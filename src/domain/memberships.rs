@@ -7,10 +7,10 @@ use crate::{
     domain::{
         Caller, accounts,
         members::{self, Membership},
+        revocations,
         roles::{self, Rights, Role},
     },
     error::{Error, Result},
-    event::Effect,
     id::{OrganisationId, UserId},
     time::Time,
 };
@@ -81,7 +81,7 @@ pub fn update(tx: &mut Tx, caller: Caller, organisation: OrganisationId, user: U
     members::announce(tx, organisation, &account, "updated", &role.name, &status)?;
     if status == DEACTIVATED {
         accounts::leave_current_organisation(tx, user, organisation)?;
-        tx.then(Effect::RightsChanged(vec![user]));
+        revocations::rights(tx, vec![user])?;
     } else if before.status == DEACTIVATED {
         // What was pushed meanwhile was not theirs.
         tx.prepare_cached("update organisation_members set joined_seq = ?3 where organisation_id = ?1 and user_id = ?2")?

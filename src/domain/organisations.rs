@@ -8,11 +8,10 @@ use crate::{
     domain::{
         self, Caller, accounts, channels, events,
         members::{self, Membership},
-        memberships,
+        memberships, revocations,
         roles::{self, Rights},
     },
     error::{Error, Result},
-    event::Effect,
     id::{OrganisationId, UserId},
     time::Time,
 };
@@ -172,8 +171,7 @@ pub fn delete(tx: &mut Tx, caller: Caller, id: OrganisationId) -> Result<()> {
         .prepare_cached("select user_id from organisation_members where organisation_id = ?1")?
         .query_map([id], |row| row.get(0))?
         .collect::<rusqlite::Result<_>>()?;
-    tx.then(Effect::RightsChanged(members));
-    Ok(())
+    revocations::rights(tx, members)
 }
 
 /// The owner makes another member the owner, who gets the role `admin`. 404 when there is no such member, 422

@@ -179,7 +179,8 @@ fn row(conn: &Connection, seq: i64) -> Result<Option<Event>> {
     Ok(conn.prepare_cached(&sql)?.query_row([seq], log::from_row).optional()?)
 }
 
-fn floor(conn: &Connection) -> Result<i64> {
+/// The highest seq that was pruned.
+pub(super) fn floor(conn: &Connection) -> Result<i64> {
     let floor: String =
         conn.prepare_cached("select value from meta where key = 'events_floor'")?.query_row([], |row| row.get(0))?;
     Ok(floor.parse().unwrap_or(i64::MAX))

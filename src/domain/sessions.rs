@@ -5,9 +5,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::{
     db::Tx,
-    domain::{Caller, PlatformRole, accounts},
+    domain::{Caller, PlatformRole, accounts, revocations},
     error::{Error, Result},
-    event::Effect,
     id::{SessionId, UserId},
     secret,
     site::Site,
@@ -108,8 +107,7 @@ fn one(conn: &Connection, by: &str, value: impl rusqlite::ToSql) -> Result<Optio
 pub fn end(tx: &mut Tx, caller: Caller) -> Result<()> {
     tx.prepare_cached("update sessions set ended_at = ?2 where id = ?1 and ended_at is null")?
         .execute((caller.session, Time::now()))?;
-    tx.then(Effect::SessionEnded { user: caller.user, session: caller.session });
-    Ok(())
+    revocations::sessions(tx, caller.user, vec![caller.session])
 }
 
 /// A live session, as its owner sees it.
@@ -158,8 +156,7 @@ pub fn revoke(tx: &mut Tx, caller: Caller, session: SessionId) -> Result<()> {
         .query_row((session, caller.user, caller.role == PlatformRole::Superadmin, Time::now()), |row| row.get(0))
         .optional()?;
     let user = owner.ok_or(Error::NotFound("Session"))?;
-    tx.then(Effect::SessionEnded { user, session });
-    Ok(())
+    revocations::sessions(tx, user, vec![session])
 }
 
 /// Ends all of the user's sessions but `keep`.
@@ -170,8 +167,7 @@ pub fn end_others(tx: &mut Tx, user: UserId, keep: Option<SessionId>) -> Result<
         )?
         .query_map((user, keep, Time::now()), |row| row.get(0))?
         .collect::<rusqlite::Result<_>>()?;
-    ended.into_iter().for_each(|session| tx.then(Effect::SessionEnded { user, session }));
-    Ok(())
+    revocations::sessions(tx, user, ended)
 }
 
 /// Deletes sessions that ended before the given time, up to `limit`.

@@ -9,6 +9,8 @@ mod operations;
 mod scene;
 mod shapes;
 mod socket;
+#[path = "../stand_in/centrifugo.rs"]
+mod stand_in;
 mod wire;
 
 mod acceptance;
@@ -17,6 +19,7 @@ mod architecture;
 mod archive;
 mod bad_input;
 mod blogs;
+mod centrifugo;
 mod channel_members;
 mod channels;
 mod clocks;
@@ -36,8 +39,8 @@ mod listening;
 mod members;
 mod memberships;
 mod messages;
-mod model;
 mod metrics;
+mod model;
 mod organisations;
 mod passwords;
 mod permissions;

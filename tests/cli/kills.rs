@@ -8,7 +8,10 @@ use std::{
 use reqwest::Method;
 use serde_json::json;
 
-use crate::harness::{PASSWORD, Server};
+use crate::{
+    harness::{PASSWORD, Server},
+    stand_in::{Fault, StandIn},
+};
 
 /// Every message that was answered 201 is there after a kill, once.
 #[tokio::test(flavor = "multi_thread")]
@@ -82,4 +85,83 @@ async fn a_kill_loses_no_mail() {
         tokio::time::sleep(Duration::from_millis(20)).await;
     };
     assert!(mail.contains("To: ada@x.example") && mail.contains("/auth/verify-email?token=3D"), "{mail}");
+}
+
+/// A push server outside is told what was answered before a kill: all of it, in order, each thing once.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_kill_loses_no_publication_and_no_revocation() {
+    let mut stand_in = StandIn::start().await;
+    let push = stand_in.settings();
+    let [url, api_key, token_key] = [push.centrifugo_url, push.centrifugo_api_key, push.centrifugo_token_key].map(Option::unwrap);
+    let settings = [
+        "--push",
+        "centrifugo",
+        "--centrifugo-url",
+        &url,
+        "--centrifugo-api-key",
+        &api_key,
+        "--centrifugo-token-key",
+        &token_key,
+    ];
+    let folder = tempfile::tempdir().unwrap();
+    let mut server = Server::start(folder.path(), &settings);
+    let (token, path) = server.poster().await;
+    let channel = path.trim_start_matches("/channels/").to_owned();
+    let mut heard = 0;
+    for fault in [Fault::Dropped, Fault::Status(500), Fault::Partly] {
+        stand_in.fail_always(None);
+        let (messages, poster) = (format!("{}/api/v1{path}/messages", server.url), (server.http.clone(), token.clone()));
+        let first = heard;
+        let posting = tokio::spawn(async move {
+            let (http, token) = poster;
+            for n in first.. {
+                let request = http.post(&messages).bearer_auth(&token).json(&json!({ "content": n.to_string() }));
+                match request.send().await {
+                    Ok(reply) => assert_eq!(reply.status(), 201),
+                    Err(_) => return n, // killed
+                }
+            }
+            unreachable!()
+        });
+        while heard < first + 20 {
+            heard = stand_in.message(&channel, heard).await;
+        }
+        stand_in.fail_always(Some(fault));
+        let other = server.log_in("ada@x.example").await.unwrap();
+        server.post("/auth/logout", &other, json!({})).await;
+        server.signal("KILL");
+        server.end();
+        let unanswered = posting.await.unwrap();
+        server = Server::start(folder.path(), &settings);
+        stand_in.fail_always(None);
+        while heard < unanswered {
+            heard = stand_in.message(&channel, heard).await;
+        }
+        assert_eq!(stand_in.disconnected().await.1, 3014);
+        // The one that was under way may have been written.
+        server.post(&format!("{path}/messages"), &token, json!({ "content": "marker" })).await;
+        let content = stand_in.content(&channel).await;
+        if content != "marker" {
+            assert_eq!((content, stand_in.content(&channel).await), (heard.to_string(), "marker".to_owned()));
+            heard += 1;
+        }
+        stand_in.forget();
+    }
+}
+
+impl StandIn {
+    /// The text of the next message on a channel.
+    async fn content(&mut self, channel: &str) -> String {
+        loop {
+            if let Some(content) = self.on(channel).await["content"].as_str() {
+                return content.to_owned();
+            }
+        }
+    }
+
+    /// Waits for the message with this number; returns the number after it.
+    async fn message(&mut self, channel: &str, number: usize) -> usize {
+        assert_eq!(self.content(channel).await, number.to_string());
+        number + 1
+    }
 }

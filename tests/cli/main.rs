@@ -2,6 +2,9 @@
 
 mod entitled;
 mod harness;
+#[allow(dead_code)] // the tests of the API use all of it
+#[path = "../stand_in/centrifugo.rs"]
+mod stand_in;
 mod subscriber;
 mod world;
 

@@ -55,6 +55,12 @@ fn what_cannot_work_is_said_and_nothing_is_half_made() {
     for (flag, value) in [("--base-url", "chat"), ("--mail-url", "gopher://x"), ("--mail-from", "nobody"), ("--log", "a=b=c")] {
         refused(&run(&["serve", "--data-dir", at, "--listen", "127.0.0.1:0", flag, value]), flag);
     }
+    let push = ["--push", "centrifugo", "--centrifugo-url", "chat", "--centrifugo-api-key", "k", "--centrifugo-token-key", "k"];
+    for (flags, says) in [(&push[..6], "needs --centrifugo-url,"), (&push[..], "--centrifugo-url chat: an address")] {
+        let output = run(&[&["serve", "--data-dir", at, "--listen", "127.0.0.1:0"], flags].concat());
+        refused(&output, says);
+        assert_eq!(String::from_utf8_lossy(&output.stderr).lines().count(), 1, "{output:?}");
+    }
     for origin in
         ["", "chat.example.org", "https://", "https://a.example/app", "https://u@a.example", "https://*.a.example", "null"]
     {

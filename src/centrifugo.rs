@@ -1,0 +1,210 @@
+//! The server API of an external Centrifugo: `/api/broadcast` and `/api/disconnect`, or several of them in one
+//! `/api/batch`. What is sent and when is decided in `jobs/forwarding.rs`.
+
+use std::time::Duration;
+
+use reqwest::{Client, StatusCode, header};
+use serde::{Deserialize, Serialize};
+use serde_json::value::RawValue;
+
+use crate::{
+    config::External,
+    error::{Error, Result},
+    id::UserId,
+    tls::Authorities,
+};
+
+const WITHIN: Duration = Duration::from_secs(5);
+
+pub struct Centrifugo {
+    http: Client,
+    url: String,
+}
+
+/// A command of the server API, as `/api/batch` takes it.
+#[derive(Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Command {
+    Broadcast(Broadcast),
+    Disconnect(Disconnect),
+}
+
+impl Command {
+    /// For the log, which is told nothing of what is said.
+    pub fn name(&self) -> String {
+        match self {
+            Command::Broadcast(broadcast) => broadcast.idempotency_key.clone(),
+            Command::Disconnect(disconnect) => format!("the disconnect of {}", disconnect.user),
+        }
+    }
+}
+
+#[derive(Serialize)]
+pub struct Broadcast {
+    pub channels: Vec<String>,
+    pub data: Box<RawValue>,
+    /// The same in every retry: a publication whose answer was lost is not published again.
+    pub idempotency_key: String,
+    /// Where the channel has a history, what is older than its newest publication is left out for good.
+    pub version: i64,
+    pub version_epoch: String,
+}
+
+#[derive(Serialize)]
+pub struct Disconnect {
+    user: UserId,
+    disconnect: Close,
+}
+
+#[derive(Serialize)]
+struct Close {
+    code: u16,
+    reason: &'static str,
+}
+
+impl Disconnect {
+    /// The client comes back, but not with the tokens that it has: it asks us for new ones.
+    pub fn to_prove_rights(user: UserId) -> Disconnect {
+        Disconnect { user, disconnect: Close { code: 3014, reason: "state invalidated" } }
+    }
+}
+
+/// What a command was answered.
+pub struct Reply {
+    pub error: Option<ApiError>,
+    /// Of a broadcast: one for each of its channels.
+    pub channels: Vec<Option<ApiError>>,
+}
+
+#[derive(Deserialize)]
+pub struct ApiError {
+    code: u32,
+    message: String,
+}
+
+impl ApiError {
+    /// Internal, too many requests, concurrent pagination; all others say that the command can't be done.
+    pub fn is_temporary(&self) -> bool {
+        matches!(self.code, 100 | 111 | 113)
+    }
+}
+
+impl std::fmt::Display for ApiError {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{} {}", self.code, self.message)
+    }
+}
+
+/// Why a request was not answered.
+pub enum Failure {
+    /// It will be, later or once the operator has mended something.
+    Passing(String),
+    /// Never.
+    Refused(String),
+}
+
+impl Centrifugo {
+    pub fn new(external: &External, authorities: &Authorities) -> Result<Centrifugo> {
+        let mut key = header::HeaderValue::from_str(&external.api_key)
+            .map_err(|_| Error::bad_request("--centrifugo-api-key: it has a character that no header can have"))?;
+        key.set_sensitive(true);
+        let http = Client::builder()
+            .tls_backend_preconfigured(authorities.client()?)
+            .redirect(reqwest::redirect::Policy::none())
+            .default_headers([(header::HeaderName::from_static("x-api-key"), key)].into_iter().collect())
+            .timeout(WITHIN)
+            .build()
+            .map_err(Error::internal)?;
+        Ok(Centrifugo { http, url: external.url.clone() })
+    }
+
+    pub fn url(&self) -> &str {
+        &self.url
+    }
+
+    /// Has the commands done one after the other; gives a reply for each.
+    pub async fn send(&self, commands: &[Command]) -> Result<Vec<Reply>, Failure> {
+        let answers: Vec<Answer> = match commands {
+            [Command::Broadcast(broadcast)] => vec![self.call("broadcast", broadcast).await?],
+            [Command::Disconnect(disconnect)] => vec![self.call("disconnect", disconnect).await?],
+            several => self.call::<BatchAnswer>("batch", &Batch { commands: several }).await?.replies,
+        };
+        let fits = answers.len() == commands.len() && answers.iter().zip(commands).all(|(answer, command)| answer.fits(command));
+        if !fits {
+            return Err(Failure::Passing("its answer is not that of a Centrifugo".into()));
+        }
+        Ok(answers.into_iter().map(Answer::into_reply).collect())
+    }
+
+    /// Whether a Centrifugo answers there, and knows our key.
+    pub async fn is_there(&self) -> bool {
+        self.call("info", &serde_json::json!({})).await.is_ok_and(|answer: Answer| answer.result.is_some())
+    }
+
+    async fn call<T: for<'de> Deserialize<'de>>(&self, method: &str, body: &impl Serialize) -> Result<T, Failure> {
+        let url = format!("{}/api/{method}", self.url);
+        let passing = |err: reqwest::Error| Failure::Passing(reason(&err));
+        let response = self.http.post(&url).json(body).send().await.map_err(passing)?;
+        let status = response.status();
+        let text = response.bytes().await.map_err(passing)?;
+        match status {
+            StatusCode::OK => serde_json::from_slice(&text).map_err(|err| Failure::Passing(format!("{url}: {err}"))),
+            // The request is at fault; any other status is the server's, or that of a wrong address or key.
+            StatusCode::BAD_REQUEST | StatusCode::PAYLOAD_TOO_LARGE | StatusCode::UNPROCESSABLE_ENTITY => {
+                Err(Failure::Refused(format!("{url}: {status}")))
+            }
+            _ => Err(Failure::Passing(format!("{url}: {status}"))),
+        }
+    }
+}
+
+/// With its causes: the error itself says only that the request failed.
+fn reason(err: &reqwest::Error) -> String {
+    let causes = std::iter::successors(std::error::Error::source(err), |err| err.source());
+    causes.fold(err.to_string(), |text, cause| format!("{text}: {cause}"))
+}
+
+#[derive(Serialize)]
+struct Batch<'a> {
+    commands: &'a [Command],
+}
+
+#[derive(Deserialize)]
+struct BatchAnswer {
+    replies: Vec<Answer>,
+}
+
+/// In a batch the result has the name of the method.
+#[derive(Deserialize)]
+struct Answer {
+    error: Option<ApiError>,
+    #[serde(alias = "broadcast", alias = "disconnect")]
+    result: Option<Responses>,
+}
+
+#[derive(Deserialize)]
+struct Responses {
+    #[serde(default)]
+    responses: Vec<Response>,
+}
+
+#[derive(Deserialize)]
+struct Response {
+    error: Option<ApiError>,
+}
+
+impl Answer {
+    fn fits(&self, command: &Command) -> bool {
+        match (command, &self.result) {
+            _ if self.error.is_some() => true,
+            (Command::Broadcast(broadcast), Some(result)) => result.responses.len() == broadcast.channels.len(),
+            (Command::Disconnect(_), Some(_)) => true,
+            (_, None) => false,
+        }
+    }
+
+    fn into_reply(self) -> Reply {
+        let responses = self.result.map_or_else(Vec::new, |result| result.responses);
+        Reply { error: self.error, channels: responses.into_iter().map(|response| response.error).collect() }
+    }
+}

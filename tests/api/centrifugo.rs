@@ -1,0 +1,353 @@
+//! An external Centrifugo is fed from the event log: in order, once, whatever fails.
+
+use serde_json::{Value, json};
+use tidings::{
+    db,
+    domain::{accounts, events, forwarding},
+    time::Time,
+};
+
+use crate::{
+    harness::{Client, PASSWORD, Server, email},
+    stand_in::{API_KEY, Arrival, Fault, StandIn, TOKEN_KEY},
+};
+
+/// Ada and Grace in the channel `news`.
+struct Scene {
+    stand_in: StandIn,
+    server: Server,
+    ada: Client,
+    grace: Client,
+    organisation: String,
+    channel: String,
+}
+
+async fn scene() -> Scene {
+    let mut stand_in = StandIn::start().await;
+    let server = Server::with(|settings| settings.push = stand_in.settings()).await;
+    let (ada, grace, organisation) = server.ada_and_grace().await;
+    let channel = ada.channel(&organisation, "news", &[&grace]).await;
+    ada.say(&channel, "the scene is set").await;
+    while stand_in.on(&channel).await["content"] != "the scene is set" {}
+    while stand_in.on(&grace.personal(&organisation)).await["notification_type"] != "unread_thread_change" {}
+    stand_in.forget();
+    Scene { stand_in, server, ada, grace, organisation, channel }
+}
+
+impl Scene {
+    /// Waits for the contents of this many messages of the channel.
+    async fn heard(&mut self, count: usize) -> Vec<Value> {
+        let mut contents = Vec::new();
+        while contents.len() < count {
+            contents.push(self.stand_in.on(&self.channel).await["content"].clone());
+        }
+        contents
+    }
+
+    async fn say(&self, contents: &[String]) {
+        for content in contents {
+            self.ada.say(&self.channel, content).await;
+        }
+    }
+}
+
+fn numbered(count: usize) -> Vec<String> {
+    (0..count).map(|n| format!("message {n}")).collect()
+}
+
+#[tokio::test]
+async fn a_message_goes_to_its_channel_and_its_counts_to_each_member() {
+    let Scene { mut stand_in, server, ada, grace, organisation, channel } = scene().await;
+    let before = stand_in.requests().len();
+    let message = ada.say(&channel, "hello").await;
+    let (mut bare, mut counts) = (None, None);
+    while bare.is_none() || counts.is_none() {
+        match stand_in.next().await {
+            Arrival::Publication { channel: on, data } if on == channel => bare = Some(data),
+            Arrival::Publication { channel: on, data } if on == grace.personal(&organisation) => counts = Some(data),
+            other => panic!("{other:?}"),
+        }
+    }
+    let (bare, counts) = (bare.unwrap(), counts.unwrap());
+    assert_eq!([&bare["id"], &bare["content"]], [&message, "hello"]);
+    assert_eq!(counts["notification_type"], "unread_thread_change");
+    assert_eq!([&counts["data"]["thread_count"], &counts["data"]["channels_id"]], [&json!(2), &json!(channel)]);
+    assert!(counts["notification_id"].is_string());
+    let requests = stand_in.requests().split_off(before);
+    assert_eq!(requests.len(), 1, "both at once: {requests:?}");
+    assert_eq!(requests[0].0, "batch");
+    server.stop().await;
+}
+
+#[tokio::test]
+async fn what_is_the_same_for_many_is_one_broadcast() {
+    let Scene { mut stand_in, server, ada, grace, organisation, channel } = scene().await;
+    let bob = server.member(&ada, &organisation, "bob", "member").await;
+    ada.post(&format!("/channels/{channel}/users"), json!({ "user_ids": [bob.user_id] })).await.expect(200);
+    ada.say(&channel, "@channel lunch").await;
+    while stand_in.on(&bob.personal(&organisation)).await["notification_type"] != "channel_mention" {}
+    let (path, body) = stand_in.requests().pop().unwrap();
+    assert_eq!((path.as_str(), &body["data"]["notification_type"]), ("broadcast", &json!("channel_mention")));
+    let mut channels: Vec<_> = body["channels"].as_array().unwrap().iter().map(|name| name.as_str().unwrap()).collect();
+    channels.sort_unstable();
+    let mut wanted = [grace.personal(&organisation), bob.personal(&organisation)];
+    wanted.sort_unstable();
+    assert_eq!(channels, wanted);
+}
+
+#[tokio::test]
+async fn over_failures_everything_arrives_once_and_in_order() {
+    let mut scene = scene().await;
+    use Fault::*;
+    let faults: [&[Fault]; 9] = [
+        &[Status(500)],
+        &[Dropped],
+        &[Status(429)],
+        &[Partly],
+        &[Page],
+        &[Status(401)],
+        &[Status(404)],
+        &[Dropped, Partly, Status(503)],
+        &[Partly, Dropped],
+    ];
+    for (n, faults) in faults.into_iter().enumerate() {
+        scene.stand_in.fail(faults);
+        let wanted: Vec<_> = (0..5).map(|m| format!("{n} {m}")).collect();
+        scene.say(&wanted).await;
+        assert_eq!(scene.heard(wanted.len()).await, wanted, "{faults:?}");
+    }
+}
+
+#[tokio::test]
+async fn a_backlog_of_many_channels_keeps_the_order_of_each() {
+    let mut scene = scene().await;
+    let mut others = Vec::new();
+    for n in 0..5 {
+        others.push(scene.ada.channel(&scene.organisation, &format!("other {n}"), &[&scene.grace]).await);
+    }
+    scene.stand_in.fail_always(Some(Fault::Status(502)));
+    let wanted = numbered(10);
+    for content in &wanted {
+        scene.ada.say(&scene.channel, content).await;
+        for other in &others {
+            scene.ada.say(other, content).await;
+        }
+    }
+    let thread = scene.ada.say(&scene.channel, "the end").await;
+    scene.ada.reply(&scene.channel, &thread, "of all").await;
+    scene.stand_in.fail(&[Fault::Partly, Fault::Dropped, Fault::Partly]);
+    scene.stand_in.fail_always(None);
+    let mut heard: std::collections::HashMap<String, Vec<String>> = Default::default();
+    loop {
+        let Arrival::Publication { channel, data } = scene.stand_in.next().await else { panic!("nobody lost a right") };
+        if data["content"] == "of all" {
+            assert_eq!(channel, thread);
+            break;
+        }
+        if let Some(content) = data["content"].as_str() {
+            heard.entry(channel).or_default().push(content.into());
+        }
+    }
+    for other in &others {
+        assert_eq!(heard[other], wanted);
+    }
+    assert_eq!(heard[&scene.channel][..10], wanted);
+}
+
+#[tokio::test]
+async fn what_is_said_while_it_is_away_arrives_when_it_is_back() {
+    let mut scene = scene().await;
+    scene.stand_in.go_away().await;
+    let wanted = numbered(5);
+    scene.say(&wanted).await;
+    scene.stand_in.come_back().await;
+    assert_eq!(scene.heard(wanted.len()).await, wanted);
+}
+
+#[tokio::test]
+async fn a_request_that_is_not_answered_is_sent_again() {
+    let mut scene = scene().await;
+    scene.stand_in.fail(&[Fault::Silence]);
+    let wanted = numbered(3);
+    scene.say(&wanted).await;
+    assert_eq!(scene.heard(wanted.len()).await, wanted);
+}
+
+#[tokio::test]
+async fn a_restart_in_the_middle_loses_nothing() {
+    let mut scene = scene().await;
+    let wanted = numbered(6);
+    scene.stand_in.fail(&[Fault::Dropped]);
+    scene.stand_in.fail_always(Some(Fault::Status(500)));
+    scene.say(&wanted[..3]).await;
+    scene.server = scene.server.restart().await;
+    scene.say(&wanted[3..]).await;
+    scene.stand_in.fail_always(None);
+    assert_eq!(scene.heard(wanted.len()).await, wanted);
+}
+
+#[tokio::test]
+async fn what_is_refused_for_good_is_skipped_and_nothing_else() {
+    let mut scene = scene().await;
+    let forbidden = scene.ada.channel(&scene.organisation, "forbidden", &[]).await;
+    while scene.stand_in.on(&forbidden).await["notification_type"] != "channel_update" {}
+    scene.stand_in.refuse("poison", &forbidden);
+    scene.stand_in.fail(&[Fault::Status(500)]); // so that several come together
+    scene.ada.say(&scene.channel, "poison").await;
+    scene.ada.say(&forbidden, "nobody hears this").await;
+    scene.ada.say(&scene.channel, "all is well").await;
+    assert_eq!(scene.heard(1).await, ["all is well"]);
+    let counts = scene.grace.personal(&scene.organisation);
+    for _ in ["poison", "all is well"] {
+        assert_eq!(scene.stand_in.on(&counts).await["notification_type"], "unread_thread_change");
+    }
+}
+
+#[tokio::test]
+async fn a_server_that_refuses_everything_is_waited_for() {
+    let mut scene = scene().await;
+    // As of HTTPS that is spoken to without.
+    scene.stand_in.fail_always(Some(Fault::Status(400)));
+    let wanted = numbered(3);
+    scene.say(&wanted).await;
+    scene.stand_in.fail_always(None);
+    assert_eq!(scene.heard(wanted.len()).await, wanted);
+}
+
+#[tokio::test]
+async fn tokens_are_good_there_for_five_minutes() {
+    #[derive(serde::Deserialize)]
+    struct Claims {
+        sub: String,
+        exp: i64,
+        channel: Option<String>,
+    }
+    let Scene { server, grace, organisation, channel, .. } = scene().await;
+    let key = jsonwebtoken::DecodingKey::from_secret(TOKEN_KEY.as_bytes());
+    let rules = jsonwebtoken::Validation::new(jsonwebtoken::Algorithm::HS256);
+    let claims = |token: &str| jsonwebtoken::decode::<Claims>(token, &key, &rules).unwrap().claims;
+    let (connection, subscription) = (grace.connection_token().await, grace.subscription_token(&channel).await);
+    for (token, names) in [(&connection, None), (&subscription, Some(channel))] {
+        let claims = claims(token);
+        assert_eq!((claims.sub, claims.channel), (grace.user_id.clone(), names));
+        let left = claims.exp - jiff::Timestamp::now().as_second();
+        assert!((290..=300).contains(&left), "{left}");
+    }
+    grace.post("/token/subscription", json!({ "channel": organisation })).await.expect(200);
+    assert!(!server.stores(API_KEY) && !server.stores(TOKEN_KEY));
+}
+
+#[tokio::test]
+async fn the_embedded_endpoint_is_off() {
+    let Scene { server, .. } = scene().await;
+    for path in ["/connection/websocket", "/centrifugo/connection/websocket"] {
+        let request = server.anonymous().request("GET", path).header("upgrade", "websocket").header("connection", "upgrade");
+        assert_eq!(request.send().await.unwrap().status(), 404, "{path}");
+    }
+}
+
+#[tokio::test]
+async fn whoever_leaves_hears_of_it_then_comes_back_and_hears_no_more() {
+    let Scene { mut stand_in, server, ada, grace, organisation, channel } = scene().await;
+    stand_in.fail_always(Some(Fault::Status(500)));
+    ada.say(&channel, "before").await;
+    grace.call("POST", &format!("/channels/{channel}/leave"), None).await.expect(200);
+    ada.say(&channel, "after").await;
+    stand_in.fail(&[Fault::Dropped, Fault::Partly]);
+    stand_in.fail_always(None);
+    let personal = grace.personal(&organisation);
+    let (mut left, mut gone) = (false, false);
+    loop {
+        match stand_in.next().await {
+            Arrival::Publication { channel: on, data } if on == personal => {
+                assert!(!gone, "after the disconnect: {data}");
+                left |= data["notification_type"] == "channel_update";
+            }
+            Arrival::Publication { data, .. } if data["content"] == "after" => break,
+            Arrival::Publication { .. } => {}
+            // Twice, when the first answer was lost: it does no harm.
+            Arrival::Disconnect { user, code } => {
+                assert_eq!((&user, code), (&grace.user_id, 3014));
+                gone = true;
+            }
+        }
+    }
+    assert!(left && gone);
+    grace.post("/token/subscription", json!({ "channel": channel })).await.expect(403);
+    server.stop().await;
+}
+
+#[tokio::test]
+async fn an_ended_session_an_account_and_an_organisation_disconnect_their_users() {
+    let Scene { mut stand_in, server, ada, grace, organisation, .. } = scene().await;
+    let there = server.log_in("grace", PASSWORD).await;
+    there.call("POST", "/auth/logout", None).await.expect(200);
+    assert_eq!(stand_in.disconnected().await, (grace.user_id.clone(), 3014));
+
+    // As the command line does it, beside the server.
+    db::write_once(server.folder(), |tx| accounts::set_active(tx, &email("grace"), false)).unwrap();
+    assert_eq!(stand_in.disconnected().await, (grace.user_id.clone(), 3014));
+
+    ada.delete(&format!("/organisations/{organisation}")).await.expect(204);
+    let users = [stand_in.disconnected().await.0, stand_in.disconnected().await.0];
+    assert!(users.contains(&ada.user_id) && users.contains(&grace.user_id), "{users:?}");
+}
+
+#[tokio::test]
+async fn what_waits_is_not_pruned() {
+    let mut scene = scene().await;
+    scene.stand_in.fail_always(Some(Fault::Status(500)));
+    scene.say(&numbered(3)).await;
+    let folder = scene.server.folder().to_owned();
+    let prune = || db::write_once(&folder, |tx| events::prune(tx, Time::now(), 1000)).unwrap();
+    prune();
+    assert!(scene.server.count("events") >= 3);
+    scene.stand_in.fail_always(None);
+    assert_eq!(scene.heard(3).await, numbered(3));
+    scene.say(&["marker".to_owned()]).await;
+    assert_eq!(scene.heard(1).await, ["marker"], "which was sent once the others had been confirmed");
+    scene.server = scene.server.restart().await; // what was taken is noted a second later, or at the end
+    prune();
+    assert!(scene.server.count("events") <= 1, "the marker at the most");
+}
+
+#[tokio::test]
+async fn a_million_rows_wait_and_no_more() {
+    let mut scene = scene().await;
+    scene.stand_in.fail_always(Some(Fault::Status(500)));
+    scene.say(&numbered(2)).await;
+    let folder = scene.server.folder().to_owned();
+    let prune = || db::write_once(&folder, |tx| events::prune(tx, Time::now(), 1000)).unwrap();
+    let last = db::read_once(&folder, |conn| Ok(db::log::last_seq(conn)?)).unwrap();
+    let much_later = |seq: i64| {
+        let (channel, body) = (&scene.channel, r#"{"content":"much later"}"#);
+        scene.server.sql(&format!(
+            "insert into events values ({seq}, '{channel}', 'subscribers', '', '', null, null, null, '{body}', unixepoch() * 1000000)"
+        ));
+    };
+    prune();
+    assert!(scene.server.count("events") >= 2);
+    much_later(last + 1_000_000);
+    prune();
+    assert_eq!(scene.server.count("events"), 1, "the others have waited for too long");
+    scene.stand_in.fail_always(None);
+    while scene.stand_in.on(&scene.channel).await["content"] != "much later" {}
+}
+
+#[tokio::test]
+async fn what_the_embedded_endpoint_published_is_not_sent_again() {
+    let scene = scene().await;
+    scene.stand_in.fail_always(Some(Fault::Status(500)));
+    scene.say(&["never taken".to_owned()]).await;
+    let folder = scene.server.end_and_keep().await;
+    let embedded = Server::on_copy_of(folder.path(), |_| {}).await;
+    let ada = Client { origin: embedded.origin.clone(), ..scene.ada.clone() };
+    ada.say(&scene.channel, "heard elsewhere").await;
+    assert_eq!(db::read_once(embedded.folder(), forwarding::cursor).unwrap(), None);
+    let folder = embedded.end_and_keep().await;
+    let mut stand_in = StandIn::start().await;
+    let server = Server::on_copy_of(folder.path(), |settings| settings.push = stand_in.settings()).await;
+    let ada = Client { origin: server.origin.clone(), ..scene.ada };
+    ada.say(&scene.channel, "here again").await;
+    assert_eq!(stand_in.on(&scene.channel).await["content"], "here again");
+}
