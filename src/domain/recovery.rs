@@ -62,7 +62,11 @@ pub fn missed(conn: &Connection, user: UserId, stream: Stream, epoch: &str, offs
 /// The stream's publications in the range.
 pub fn publications(conn: &Connection, stream: Stream, epoch: &str, range: Range) -> Result<Vec<Publication>> {
     let mut found = match stream {
-        Stream::Personal(organisation, user) => personal(conn, organisation, user, epoch, range)?,
+        Stream::Personal(organisation, user) => {
+            // Of what came while they were out, this stream alone would tell more than can be fetched.
+            let range = Range { after: range.after.max(joined_seq(conn, user, stream)?), ..range };
+            personal(conn, organisation, user, epoch, range)?
+        }
         _ => {
             let parameters = (stream.to_string(), range.after, range.before, range.limit);
             let found = rows(conn, "audience <> 'members'", parameters, range)?;
