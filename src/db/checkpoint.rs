@@ -3,10 +3,11 @@
 use std::{
     path::{Path, PathBuf},
     sync::{
-        Arc,
+        Arc, Mutex,
         atomic::{AtomicBool, AtomicU64, Ordering::Relaxed},
         mpsc::{self, RecvTimeoutError, Sender},
     },
+    thread::JoinHandle,
     time::Duration,
 };
 
@@ -30,8 +31,8 @@ struct Shared {
 
 pub struct Checkpoints {
     shared: Arc<Shared>,
-    /// Dropped to end the thread.
-    _stop: Sender<()>,
+    /// The thread, and what ends it when it is dropped; taken by `stop`.
+    thread: Mutex<Option<(Sender<()>, JoinHandle<()>)>>,
 }
 
 impl Checkpoints {
@@ -45,8 +46,16 @@ impl Checkpoints {
                 tick(&conn, &theirs, &path);
             }
         };
-        std::thread::Builder::new().name("checkpoint".into()).spawn(run).map_err(Error::internal)?;
-        Ok(Checkpoints { shared, _stop: stop })
+        let thread = std::thread::Builder::new().name("checkpoint".into()).spawn(run).map_err(Error::internal)?;
+        Ok(Checkpoints { shared, thread: Mutex::new(Some((stop, thread))) })
+    }
+
+    /// Ends the thread, and closes its connection: the last one to close takes the WAL away.
+    pub fn stop(&self) {
+        if let Some((stop, thread)) = self.thread.lock().expect("nothing panics while it holds this").take() {
+            drop(stop);
+            _ = thread.join();
+        }
     }
 
     /// Bytes of live frames in the WAL when last looked at.

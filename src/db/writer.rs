@@ -150,6 +150,7 @@ impl Writer {
         if let Some(thread) = self.thread.lock().expect("nothing panics while it holds this").take() {
             _ = thread.join();
         }
+        self.checkpoints.stop();
     }
 }
 
