@@ -156,9 +156,13 @@ async fn play(stage: &Stage, heading: &'static str, operations: &[String]) -> Ve
             break; // the rest would only repeat it
         }
     }
-    for sleeper in &mut sleepers {
+    for (viewer, sleeper) in viewers.iter().zip(&mut sleepers) {
         let during = During(format!("{heading}, as {} sees it who was away", sleeper.name));
         sleeper.come_back().await;
+        // None had a stream before the world began.
+        if heading != WORLD && sleeper.mentions() != viewer.mentions() {
+            missed.push(format!("{}: mentioned {:?}, not {:?}", during.0, sleeper.mentions(), viewer.mentions()));
+        }
         missed.extend(sleeper.differences().await.into_iter().map(|difference| format!("{}: {difference}", during.0)));
     }
     play.server.stop().await;

@@ -1,5 +1,7 @@
 //! What a client keeps of its user's organisations, changed by what is pushed and by nothing else.
 
+use std::collections::BTreeSet;
+
 use serde_json::{Value, json};
 
 use super::fetch::{CHANNEL, CHANNEL_MEMBER, MEMBER, MESSAGE, ORGANISATION, POST, ROLE, UNREAD, assign, pick};
@@ -11,6 +13,8 @@ pub struct Store {
     pub me: String,
     /// As [`super::fetch::all`] makes it.
     pub organisations: Value,
+    /// The messages of which it was told that they mention its user.
+    pub mentions: BTreeSet<String>,
 }
 
 /// What a client has to do where a publication can't say all.
@@ -38,8 +42,10 @@ impl Store {
                 let channel = self.channel(&data["channels_id"]);
                 channel["unread"] = pick(data, UNREAD);
             }
-            // A notice to be shown: the count of mentions comes by itself. Of what the user may read.
-            "channel_mention" => assert!(self.channel(&ids["channel_id"]).is_object()),
+            "channel_mention" => {
+                assert!(self.channel(&ids["channel_id"]).is_object(), "of what the user may read");
+                self.mentions.insert(text(&data["id"])); // the count comes by itself
+            }
             "reply_count_change" => self.recount(publication),
             "updated" => {
                 if let Some(message) = self.message(ids) {
@@ -63,6 +69,13 @@ impl Store {
         let mut channels = organisations.values().flat_map(|one| one["channels"].as_object().unwrap());
         organisations.contains_key(stream.split('/').next().unwrap())
             || channels.any(|(id, channel)| id == stream || channel["threads"].get(stream).is_some())
+    }
+
+    pub fn has_message(&self, id: &str) -> bool {
+        let organisations = self.organisations.as_object().unwrap().values();
+        let channels = organisations.flat_map(|one| one["channels"].as_object().unwrap().values());
+        let mut threads = channels.flat_map(|channel| channel["threads"].as_object().unwrap());
+        threads.any(|(thread, root)| thread == id || root["replies"].get(id).is_some())
     }
 
     /// Drops the organisation or channel whose stream may not be heard any more.

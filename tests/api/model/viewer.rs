@@ -30,7 +30,7 @@ impl Viewer {
     pub async fn new(name: &'static str, client: Client, lighthouse: &str, beacon: &str) -> Viewer {
         let mut socket = Socket::connect(&client).await;
         let epoch = socket.subscribe(beacon).await["epoch"].take();
-        let store = Store { me: client.user_id.clone(), organisations: json!({}) };
+        let store = Store { me: client.user_id.clone(), organisations: json!({}), mentions: BTreeSet::new() };
         let (lighthouse, beacon) = (lighthouse.to_owned(), beacon.to_owned());
         let mut viewer = Viewer { name, client, socket, store, places: BTreeMap::new(), epoch, beacon, lighthouse };
         viewer.enter().await;
@@ -144,6 +144,11 @@ impl Viewer {
     async fn unread(&self, organisation: &str, channel: &str) -> Value {
         let all = fetch::unread(&self.client, organisation).await;
         all.get(channel).expect("a channel that the user is in").clone()
+    }
+
+    /// The messages that mention its user, as it was told, and that are still there.
+    pub fn mentions(&self) -> Vec<&String> {
+        self.store.mentions.iter().filter(|id| self.store.has_message(id)).collect()
     }
 
     /// Where the store differs from what the API answers now.
