@@ -45,8 +45,17 @@ struct Queue {
     /// Of the last subscription that was begun.
     generation: u64,
     disconnect: Option<Disconnect>,
-    /// The reply to `connect` is queued: pushes may follow.
-    is_welcome: bool,
+    stage: Stage,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum Stage {
+    /// Its `connect` is not answered yet.
+    #[default]
+    Coming,
+    Here,
+    /// The hub forgot it: what it subscribed to now, nobody would end.
+    Gone,
 }
 
 struct Subscription {
@@ -93,6 +102,8 @@ pub struct Over {
 pub enum Refused {
     Already,
     Limit,
+    /// The connection has ended.
+    Gone,
 }
 
 impl Connection {
@@ -165,9 +176,9 @@ impl Connection {
         self.queue().subscriptions.keys().cloned().collect()
     }
 
-    /// Whether its `connect` was answered.
-    pub fn is_welcome(&self) -> bool {
-        self.queue().is_welcome
+    /// Whether its `connect` was answered, and it has not ended.
+    pub fn is_here(&self) -> bool {
+        self.queue().stage == Stage::Here
     }
 
     pub fn is_subscribed(&self, channel: &str) -> bool {
@@ -195,7 +206,9 @@ impl Connection {
         R: IntoIterator<Item = Reply>,
     {
         let mut queue = self.queue();
-        queue.is_welcome = true; // the first of these is that of `connect`
+        if queue.stage == Stage::Coming {
+            queue.stage = Stage::Here; // this is the answer to `connect`
+        }
         let (mut live, mut held) = (Vec::new(), Vec::new());
         for Begun { channel, generation } in begun {
             let subscription = queue.subscriptions.get_mut(channel).filter(|found| found.generation == *generation);
@@ -205,9 +218,7 @@ impl Connection {
             }
             live.push(channel.as_str());
         }
-        for reply in replies(&live) {
-            queue.push(self.encoding.frame(reply));
-        }
+        queue.push_all(replies(&live).into_iter().map(|reply| self.encoding.frame(reply)).collect());
         held.sort_by_key(|(seq, _)| *seq);
         for (offset, frame) in held {
             queue.bytes = queue.bytes.saturating_sub(frame.len()); // counted when it was held back
@@ -222,6 +233,9 @@ impl Connection {
 
     pub(super) fn begin(&self, channel: &str, terms: Terms) -> Result<Begun, Refused> {
         let mut queue = self.queue();
+        if queue.stage == Stage::Gone {
+            return Err(Refused::Gone);
+        }
         if queue.subscriptions.contains_key(channel) {
             return Err(Refused::Already);
         }
@@ -233,6 +247,13 @@ impl Connection {
         let subscription = Subscription { generation, state: State::Buffering(Vec::new()), terms, announced: false };
         queue.subscriptions.insert(channel.to_owned(), subscription);
         Ok(Begun { channel: channel.to_owned(), generation })
+    }
+
+    /// Begins no more subscriptions; gives the channels of those that are left to be ended.
+    pub(super) fn leave(&self) -> Vec<String> {
+        let mut queue = self.queue();
+        queue.stage = Stage::Gone;
+        queue.subscriptions.keys().cloned().collect()
     }
 
     pub(super) fn end(&self, channel: &str) -> Option<Over> {
@@ -264,17 +285,25 @@ impl Connection {
 
 impl Queue {
     fn push(&mut self, frame: Message) {
-        self.count(&frame);
+        self.count(frame.len());
         if self.disconnect.is_none() {
             self.frames.push_back(frame);
         }
     }
 
+    /// Counts as one frame: what was asked for at once is no sign of slowness, either.
+    fn push_all(&mut self, frames: Vec<Message>) {
+        self.count(frames.iter().map(Message::len).sum());
+        if self.disconnect.is_none() {
+            self.frames.extend(frames);
+        }
+    }
+
     /// When more than the bound was waiting already, the queue is dropped and the connection ends: one
     /// large frame to a client that reads is no sign of slowness.
-    fn count(&mut self, frame: &Message) {
+    fn count(&mut self, bytes: usize) {
         let waiting = self.bytes;
-        self.bytes += frame.len();
+        self.bytes += bytes;
         if waiting > QUEUE_BYTES {
             self.frames.clear();
             self.subscriptions.values_mut().for_each(|of| of.state = State::Buffering(Vec::new()));
@@ -290,7 +319,7 @@ impl Queue {
             Some(State::Live { after }) if seq > *after => self.push(frame.clone()),
             Some(State::Buffering(held)) => {
                 held.push((seq, frame.clone()));
-                self.count(frame);
+                self.count(frame.len());
             }
             _ => {}
         }

@@ -99,7 +99,7 @@ impl Hub {
                 own.remove();
             }
         }
-        for channel in connection.channels() {
+        for channel in connection.leave() {
             self.unsubscribe(connection, &channel);
         }
     }
@@ -276,6 +276,25 @@ mod tests {
         assert_eq!(frames(&connection), ["unsubscribe", "none"]);
         hub.unsubscribe(&connection, "c");
         assert!(!hub.has_subscribers("c"));
+    }
+
+    #[test]
+    fn a_connection_that_ended_is_subscribed_to_nothing() {
+        let hub = Hub::default();
+        let connection = connection(&hub);
+        hub.unregister(&connection);
+        assert_eq!(hub.subscribe(&connection, "c", PLAIN).err(), Some(Refused::Gone));
+        assert!(!hub.has_subscribers("c"));
+    }
+
+    #[test]
+    fn an_answer_of_many_frames_is_no_sign_of_slowness() {
+        let hub = Hub::default();
+        let connection = connection(&hub);
+        let begun = hub.subscribe(&connection, "c", PLAIN).unwrap();
+        connection.go_live(&[begun], 0, |_| (0..30).map(|_| said(&"x".repeat(100_000))));
+        let (frames, why) = connection.take();
+        assert_eq!((frames.len(), why), (30, None));
     }
 
     #[test]

@@ -62,9 +62,9 @@ pub fn subscribe(app: &App, connection: &Arc<Connection>, id: u32, request: &Sub
 }
 
 /// Begins a subscription that the client did not ask for. It is told so, and then what it missed since the place in
-/// the request. Nothing changes for one that is subscribed, or whose `connect` is not answered yet.
+/// the request. Nothing changes for one that is subscribed, that has ended, or whose `connect` is not answered yet.
 pub fn impose(app: &App, connection: &Arc<Connection>, request: &SubscribeRequest, expires_at: Option<i64>) -> Result<(), Fault> {
-    if !connection.is_welcome() || connection.is_subscribed(&request.channel) {
+    if !connection.is_here() || connection.is_subscribed(&request.channel) {
         return Ok(());
     }
     let terms = Terms { watches: false, expires_at, is_server_side: true };
@@ -93,6 +93,7 @@ fn begin(app: &App, connection: &Arc<Connection>, request: &SubscribeRequest, te
     let begun = app.hub.subscribe(connection, channel, terms).map_err(|refused| match refused {
         Refused::Already => Failure::ALREADY_SUBSCRIBED,
         Refused::Limit => Failure::LIMIT_EXCEEDED,
+        Refused::Gone => Failure::NOT_AVAILABLE,
     })?;
     // One state: what this transaction does not see comes through the hub, which already holds it back.
     let checked = app.db.read(|conn| {
