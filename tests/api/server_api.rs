@@ -1,6 +1,7 @@
 //! The server API: what a team's other programs do with the key, and what nobody does without it.
 
 use serde_json::{Value, json};
+use tidings::config::Switch;
 
 use crate::{
     harness::{Client, Reply, Server, text, unknown_id},
@@ -104,8 +105,42 @@ async fn without_the_key_nothing_is_told() {
     answers.push((got.status, got.body));
     assert!(answers.iter().all(|answer| *answer == answers[0]), "{answers:?}");
     assert_eq!(answers[0].0, 401);
-    // Our own API is not behind that door.
+}
+
+#[tokio::test]
+async fn the_key_opens_and_closes_nothing_of_our_own_api() {
+    let (plain, server) = (Server::start().await, start().await);
     server.user("ada").await.get("/users/me").await.expect(200);
+    for path in ["/api/v1", "/api/v1/", "/api/v1/publish", "/api/v1/users/me", "/api/v1/openapi.json", "/api/v1x/y"] {
+        let mut answers = Vec::new();
+        for server in [&plain, &server] {
+            let reply = Reply::of(server.anonymous().request("GET", path).header("x-api-key", KEY), path, "").await;
+            answers.push((reply.status, reply.body));
+        }
+        assert_eq!(answers[0], answers[1], "{path}");
+    }
+}
+
+#[tokio::test]
+async fn guessing_the_key_has_a_rate_and_using_it_has_none() {
+    let server = Server::with(|settings| {
+        settings.push_api_key = Some(KEY.into());
+        settings.rate_limit = Switch::On;
+    });
+    let server = server.await;
+    let info = async |key: &str| {
+        let request = server.anonymous().request("POST", "/api/info").header("x-api-key", key).body("{}");
+        request.send().await.unwrap().status().as_u16()
+    };
+    for _ in 0..60 {
+        assert_eq!(info(KEY).await, 200);
+    }
+    let guessed = futures_util::future::join_all((0..60).map(|_| info("another-key-for-the-tests"))).await;
+    assert!(
+        guessed.contains(&401) && guessed.contains(&429) && guessed.iter().all(|status| [401, 429].contains(status)),
+        "{guessed:?}"
+    );
+    assert_eq!(info(KEY).await, 200);
 }
 
 #[tokio::test]
@@ -235,7 +270,10 @@ async fn a_broadcast_is_answered_channel_by_channel() {
     for channels in [json!([]), json!([channel, ""])] {
         assert_eq!(program.refused("broadcast", json!({ "channels": channels, "data": 1 })).await, 107);
     }
-    assert_eq!(program.refused("broadcast", json!({ "channels": vec![channel; 1001], "data": 1 })).await, 106);
+    for (copies, size) in [(1001, 1), (100, 200_000)] {
+        let request = json!({ "channels": vec![&channel; copies], "data": "x".repeat(size) });
+        assert_eq!(program.refused("broadcast", request).await, 106);
+    }
 }
 
 #[tokio::test]
@@ -249,10 +287,12 @@ async fn what_is_sent_twice_under_one_key_is_published_once() {
     assert!(all.iter().all(|answer| *answer == all[0]), "{all:?}");
     assert_eq!(server.count("events where type = 'published'"), 1);
 
-    let request = json!({ "channels": [organisation, channel, organisation, "x"], "data": 1, "idempotency_key": "build-7" });
+    let channels = [&organisation, &channel, &organisation, "x", "x"];
+    let request = json!({ "channels": channels, "data": 1, "idempotency_key": "build-7" });
     let answer = program.result("broadcast", request).await;
-    let [fresh, known, again, refused] = &answer["responses"].as_array().unwrap()[..] else { panic!("{answer}") };
+    let [fresh, known, again, refused, too] = &answer["responses"].as_array().unwrap()[..] else { panic!("{answer}") };
     assert_eq!((&known["result"], &refused["error"]["code"]), (&all[0], &json!(102)));
+    assert_eq!(refused, too);
     assert_eq!(fresh, again);
     assert_eq!(server.count("events where type = 'published'"), 2, "each channel has its own keys");
 

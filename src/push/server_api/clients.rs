@@ -138,7 +138,7 @@ pub struct Refresh {
 
 /// Gives connections another end, or ends them as expired. Their session goes on bounding them.
 pub fn refresh(app: &App, request: &Refresh) -> Answer {
-    let is_over = request.expired || (1..=Time::now().unix_seconds()).contains(&request.expire_at);
+    let is_over = request.expired || (request.expire_at != 0 && request.expire_at <= Time::now().unix_seconds());
     for connection in request.whose.connections(app)? {
         match request.expire_at {
             _ if is_over => connection.disconnect(Disconnect::EXPIRED),

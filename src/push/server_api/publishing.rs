@@ -15,6 +15,9 @@ use crate::{
     push::codes::Failure,
 };
 
+/// Of one broadcast, all its rows together: they are written at once.
+const BROADCAST_BYTES: usize = 16 << 20;
+
 /// All is logged and recovered here, so `skip_history`, `delta` and `version` have no meaning; nor have `tags`.
 #[derive(Default, Deserialize)]
 #[serde(default)]
@@ -50,7 +53,7 @@ pub async fn broadcast(app: &App, request: Request) -> Answer {
     if channels.is_empty() || channels.iter().any(String::is_empty) {
         return Err(Failure::BAD_REQUEST.into());
     }
-    if channels.len() > MOST {
+    if channels.len() > MOST || channels.len() * body.get().len() > BROADCAST_BYTES {
         return Err(Failure::LIMIT_EXCEEDED.into());
     }
     let epoch = app.db.read(|conn| Ok(log::epoch(conn)?))?;
@@ -92,7 +95,7 @@ async fn post(app: &App, channels: Vec<String>, key: String, body: Box<RawValue>
             outcomes.push(match claim {
                 Claim::First(sender) => {
                     let seq = seqs.next().flatten();
-                    sender.send_replace(seq);
+                    sender.send_replace(Some(seq));
                     Ok(seq)
                 }
                 Claim::Repeat(outcome) => Err(outcome),
@@ -101,14 +104,14 @@ async fn post(app: &App, channels: Vec<String>, key: String, body: Box<RawValue>
         let mut posted = Vec::new();
         for outcome in outcomes {
             posted.push(match outcome {
-                Ok(seq) => seq.ok_or(Failure::UNKNOWN_CHANNEL.into()),
+                Ok(seq) => seq,
                 Err(mut first) => match first.wait_for(Option::is_some).await {
-                    Ok(seq) => seq.ok_or(Failure::INTERNAL.into()),
-                    Err(_) => Err(Failure::INTERNAL.into()),
+                    Ok(seq) => seq.flatten(),
+                    Err(_) => return Err(Failure::INTERNAL.into()), // it failed, and nobody knows how
                 },
             });
         }
-        Ok(posted)
+        Ok(posted.into_iter().map(|seq| seq.ok_or(Failure::UNKNOWN_CHANNEL.into())).collect())
     };
     // On its own: a caller who hangs up and asks again is to find what became of it.
     tokio::spawn(posting).await.map_err(Error::internal)?

@@ -14,8 +14,8 @@ use crate::secret::sha256;
 const KEPT: Duration = Duration::from_secs(5 * 60);
 const MOST: usize = 10_000;
 
-/// The seq, once it is known. It never will be when the sender is gone.
-type Outcome = Option<i64>;
+/// The seq, or that there is no such channel, once it is known. It never will be when the sender is gone.
+pub type Outcome = Option<Option<i64>>;
 
 #[derive(Default)]
 pub struct Repeats(Mutex<Kept>);
@@ -44,7 +44,7 @@ impl Repeats {
         let mut kept = self.0.lock().expect("nothing panics while it holds this");
         kept.forget();
         if let Some(known) = kept.outcomes.get(&hash)
-            && (known.borrow().is_some() || known.has_changed().is_ok())
+            && (known.borrow().flatten().is_some() || known.has_changed().is_ok())
         {
             return Claim::Repeat(known.clone());
         }
@@ -79,9 +79,9 @@ mod tests {
         let repeats = Repeats::default();
         let sender = first(repeats.claim("c", "k")).unwrap();
         assert!(matches!(repeats.claim("c", "k"), Claim::Repeat(outcome) if outcome.borrow().is_none()));
-        sender.send_replace(Some(7));
+        sender.send_replace(Some(Some(7)));
         drop(sender);
-        assert!(matches!(repeats.claim("c", "k"), Claim::Repeat(outcome) if *outcome.borrow() == Some(7)));
+        assert!(matches!(repeats.claim("c", "k"), Claim::Repeat(outcome) if *outcome.borrow() == Some(Some(7))));
         assert!(first(repeats.claim("d", "k")).is_some());
         assert!(first(repeats.claim("c", "")).is_some() && first(repeats.claim("c", "")).is_some());
     }
@@ -90,6 +90,7 @@ mod tests {
     fn what_came_to_nothing_may_be_tried_again() {
         let repeats = Repeats::default();
         drop(repeats.claim("c", "k"));
+        first(repeats.claim("c", "k")).unwrap().send_replace(Some(None));
         assert!(first(repeats.claim("c", "k")).is_some());
     }
 
