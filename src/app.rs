@@ -108,7 +108,7 @@ impl App {
         let site = settings.site(keys, links);
         let (hub, sessions) = (Arc::new(Hub::default()), Arc::new(SessionCache::default()));
         let [mail_due, posted, logged] = std::array::from_fn(|_| Arc::new(Notify::new()));
-        let (publisher, waiting) = Publisher::new();
+        let (publisher, waiting) = Publisher::new(metrics.publisher_lag.clone());
         let (cache, mails, posts, log) = (sessions.clone(), mail_due.clone(), posted.clone(), logged.clone());
         let after_commit = Box::new(move |effects: Vec<Effect>| {
             cache.forget(&effects);

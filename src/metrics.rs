@@ -16,7 +16,7 @@ use std::{fmt::Debug, hash::Hash};
 use crate::{
     app::App,
     db::log,
-    domain::{outbox, search},
+    domain::{forwarding, outbox, search},
     error::{Error, Result},
     secret::AccessKey,
 };
@@ -33,6 +33,8 @@ pub struct Metrics {
     errors: By<u32>,
     closes: By<u16>,
     recoveries: By<&'static str>,
+    /// Effects of commits that the publisher has not worked off.
+    pub publisher_lag: Gauge,
 }
 
 impl Metrics {
@@ -45,6 +47,7 @@ impl Metrics {
             errors: By::default(),
             closes: by("code", [3008, 3012]),
             recoveries: by("recovered", ["true", "false"]),
+            publisher_lag: Gauge::default(),
         })
     }
 
@@ -127,11 +130,18 @@ fn push(app: &App, registry: &mut Registry) {
 }
 
 fn database(app: &App, registry: &mut Registry) -> Result<()> {
-    // First: what is committed meanwhile would seem published before.
-    let published = app.hub.published();
-    let (last, unindexed, mails) =
-        app.db.read(|conn| Ok((log::last_seq(conn)?, search::behind(conn)?, outbox::count_due(conn)?)))?;
-    gauge(registry, "push_publisher_lag", "Rows of the event log that are not pushed yet", (last - published).max(0) as usize);
+    let (last, forwarded, unindexed, mails) = app
+        .db
+        .read(|conn| Ok((log::last_seq(conn)?, forwarding::cursor(conn)?, search::behind(conn)?, outbox::count_due(conn)?)))?;
+    registry.register("push_publisher_lag", "What is committed and not pushed yet", app.metrics.publisher_lag.clone());
+    if let Some(forwarded) = forwarded {
+        gauge(
+            registry,
+            "push_forwarding_lag",
+            "Rows of the log that Centrifugo has not taken",
+            (last - forwarded).max(0) as usize,
+        );
+    }
     gauge(registry, "log_last_seq", "The newest row of the event log", last as usize);
     gauge(registry, "wal_bytes", "What waits to be moved into the database file", app.db.wal_bytes() as usize);
     gauge(registry, "search_behind", "Messages that are not in the search index yet", unindexed as usize);

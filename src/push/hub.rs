@@ -6,10 +6,7 @@
 use std::{
     collections::{HashMap, HashSet, hash_map::Entry},
     hash::{BuildHasher, RandomState},
-    sync::{
-        Arc, Mutex, MutexGuard, RwLock, RwLockReadGuard, RwLockWriteGuard,
-        atomic::{AtomicI64, Ordering::Relaxed},
-    },
+    sync::{Arc, Mutex, MutexGuard, RwLock, RwLockReadGuard, RwLockWriteGuard},
 };
 
 use prometheus_client::metrics::counter::Counter;
@@ -44,8 +41,6 @@ pub struct Hub {
     pub publications: Counter,
     /// The same times their subscribers.
     pub deliveries: Counter,
-    /// All rows of the log up to this seq were handed out.
-    published: AtomicI64,
 }
 
 impl Default for Hub {
@@ -56,7 +51,6 @@ impl Default for Hub {
             users: Mutex::default(),
             publications: Counter::default(),
             deliveries: Counter::default(),
-            published: AtomicI64::new(0),
         }
     }
 }
@@ -167,15 +161,6 @@ impl Hub {
         audience.subscribers.values().for_each(|connection| connection.deliver(channel, seq, &shared));
         self.publications.inc();
         self.deliveries.inc_by(audience.subscribers.len() as u64);
-    }
-
-    /// Notes that all rows of the log up to that seq were handed out.
-    pub fn reached(&self, seq: i64) {
-        self.published.fetch_max(seq, Relaxed);
-    }
-
-    pub fn published(&self) -> i64 {
-        self.published.load(Relaxed)
     }
 
     /// The channels that are heard, and how many connections hear each.

@@ -9,6 +9,7 @@ use std::{
     thread::JoinHandle,
 };
 
+use prometheus_client::metrics::gauge::Gauge;
 use rusqlite::Connection as Sqlite;
 
 use super::{
@@ -30,21 +31,29 @@ const BATCHES: usize = 1024;
 /// The way of committed effects to the publisher's thread.
 pub struct Publisher {
     batches: SyncSender<Vec<Effect>>,
+    /// How many effects are on their way.
+    lag: Gauge,
 }
 
 /// What the thread starts with once the database is open.
-pub struct Waiting(Receiver<Vec<Effect>>);
+pub struct Waiting {
+    batches: Receiver<Vec<Effect>>,
+    lag: Gauge,
+}
 
 impl Publisher {
     /// The two ends: the writer gets the first before the database, which the thread reads, is open.
-    pub fn new() -> (Publisher, Waiting) {
+    pub fn new(lag: Gauge) -> (Publisher, Waiting) {
         let (batches, receiver) = sync_channel(BATCHES);
-        (Publisher { batches }, Waiting(receiver))
+        (Publisher { batches, lag: lag.clone() }, Waiting { batches: receiver, lag })
     }
 
     pub fn send(&self, effects: Vec<Effect>) {
-        // The thread ends only after every sender is gone.
-        _ = self.batches.send(effects);
+        let count = effects.len() as i64;
+        self.lag.inc_by(count);
+        if self.batches.send(effects).is_err() {
+            self.lag.dec_by(count); // another server publishes; our thread ends only after every sender is gone
+        }
     }
 }
 
@@ -53,12 +62,13 @@ impl Waiting {
     pub fn start(self, folder: &Path, hub: Arc<Hub>) -> Result<Mutex<Option<JoinHandle<()>>>> {
         let conn = Db::reader(folder)?;
         let epoch = log::epoch(&conn)?;
-        hub.reached(log::last_seq(&conn)?); // what was published before nobody waits for
         let thread = Thread { conn, epoch, hub };
         let run = move || {
             let panicked = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
-                for batch in self.0 {
+                for batch in self.batches {
+                    let count = batch.len() as i64;
                     thread.publish(batch);
+                    self.lag.dec_by(count);
                 }
             }));
             if panicked.is_err() {
@@ -82,11 +92,7 @@ impl Thread {
         let mut fan_out = FanOut::new(&self.conn, &self.epoch);
         for effect in batch {
             let result = match effect {
-                Effect::Publish(event) => {
-                    let published = self.event(&event, &mut fan_out);
-                    self.hub.reached(event.seq);
-                    published
-                }
+                Effect::Publish(event) => self.event(&event, &mut fan_out),
                 Effect::SessionEnded { user, session } => {
                     let ended = self.hub.connections(user).into_iter().filter(|connection| connection.session == session);
                     ended.for_each(|connection| connection.disconnect(Disconnect::FORCED));
