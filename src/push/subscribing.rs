@@ -64,11 +64,15 @@ pub fn subscribe(app: &App, connection: &Arc<Connection>, id: u32, request: &Sub
 /// Begins a subscription that the client did not ask for. It is told so, and then what it missed since the place in
 /// the request. Nothing changes for one that is subscribed, that has ended, or whose `connect` is not answered yet.
 pub fn impose(app: &App, connection: &Arc<Connection>, request: &SubscribeRequest, expires_at: Option<i64>) -> Result<(), Fault> {
-    if !connection.is_here() || connection.is_subscribed(&request.channel) {
+    if !connection.is_here() {
         return Ok(());
     }
     let terms = Terms { watches: false, expires_at, is_server_side: true };
-    let Start { begun, result, seq } = begin(app, connection, request, terms)?;
+    let Start { begun, result, seq } = match begin(app, connection, request, terms) {
+        // It may end at this moment, or subscribe by itself.
+        Err(_) if !connection.is_here() || connection.is_subscribed(&request.channel) => return Ok(()),
+        begun => begun?,
+    };
     let SubscribeResult { recoverable, epoch, offset, positioned, publications, .. } = result;
     let subscribed = Subscribed { recoverable, epoch, offset, positioned };
     let pushes = std::iter::once(PushBody::Subscribe(subscribed)).chain(publications.into_iter().map(PushBody::Pub));
