@@ -49,12 +49,13 @@ impl Page {
     }
 }
 
-/// Subscribes, from an offset on where one is given.
-async fn subscribe(socket: &mut Socket, client: &Client, channel: &str, offset: Option<i64>) {
+/// Subscribes, from an offset on where one is given; gives the offset to go on from.
+async fn subscribe(socket: &mut Socket, client: &Client, channel: &str, offset: Option<i64>) -> i64 {
     let token = client.subscription_token(channel).await;
     let request = json!({ "channel": channel, "token": token, "recover": offset.is_some(), "offset": offset.unwrap_or(0) });
     let reply = socket.command("subscribe", request).await;
     assert_eq!(reply["subscribe"]["was_recovering"] == true, offset.is_some(), "{reply}");
+    reply["subscribe"]["offset"].as_i64().unwrap()
 }
 
 #[tokio::test]
@@ -136,9 +137,9 @@ async fn commands_errors_and_recoveries_are_counted_by_their_kind() {
     let recoveries = [r#"push_recoveries_total{recovered="true"}"#, r#"push_recoveries_total{recovered="false"}"#];
     assert_eq!(Page::of(&server).await.values(recoveries), [0, 0]);
     let mut socket = Socket::connect(&grace).await;
-    subscribe(&mut socket, &grace, &channel, None).await;
+    let offset = subscribe(&mut socket, &grace, &channel, None).await;
     socket.command("unsubscribe", json!({ "channel": channel })).await;
-    subscribe(&mut socket, &grace, &channel, Some(1)).await;
+    subscribe(&mut socket, &grace, &channel, Some(offset)).await;
     subscribe(&mut socket, &grace, &organisation, Some(1 << 40)).await;
     assert_eq!(socket.command("subscribe", json!({ "channel": channel })).await["error"]["code"], 105);
     assert_eq!(socket.command("rpc", json!({})).await["error"]["code"], 108);
