@@ -35,6 +35,7 @@ pub struct Metrics {
     recoveries: By<&'static str>,
     /// Effects of commits that the publisher has not worked off.
     pub publisher_lag: Gauge,
+    forwarded: By<&'static str>,
 }
 
 impl Metrics {
@@ -48,6 +49,7 @@ impl Metrics {
             closes: by("code", [3008, 3012]),
             recoveries: by("recovered", ["true", "false"]),
             publisher_lag: Gauge::default(),
+            forwarded: by("outcome", ["taken", "again", "skipped"]),
         })
     }
 
@@ -73,6 +75,11 @@ impl Metrics {
     /// A client asked for what it missed.
     pub fn recovery(&self, is_recovered: bool) {
         count(&self.recoveries, "recovered", if is_recovered { "true" } else { "false" });
+    }
+
+    /// A request to an external Centrifugo was `taken`, or is to be sent `again`; what it refuses for good is `skipped`.
+    pub fn forwarded(&self, outcome: &'static str) {
+        count(&self.forwarded, "outcome", outcome);
     }
 }
 
@@ -105,6 +112,7 @@ fn happened(app: &App, registry: &mut Registry) {
     registry.register("push_errors", "Commands answered with an error", metrics.errors.clone());
     registry.register("push_closes", "Connections ended by the server; 3008 did not read in time", metrics.closes.clone());
     registry.register("push_recoveries", "Subscriptions that asked for what they missed", metrics.recoveries.clone());
+    registry.register("push_forwarded", "Requests to an external Centrifugo", metrics.forwarded.clone());
     registry.register("push_publications", "Publications with subscribers", hub.publications.clone());
     registry.register("push_deliveries", "Publications times their subscribers", hub.deliveries.clone());
 }

@@ -52,14 +52,12 @@ pub struct Forwarder<'a> {
     recorded_at: Instant,
     /// When its silence was last logged, while it lasts.
     silence: Option<Instant>,
-    /// Publications that it refused for good.
-    skipped: usize,
 }
 
 impl<'a> Forwarder<'a> {
     pub fn new(app: &'a App, centrifugo: &'a Centrifugo, taken: i64) -> Forwarder<'a> {
         let recorded_at = Instant::now();
-        Forwarder { app, centrifugo, taken, recorded: taken, recorded_at, silence: None, skipped: 0 }
+        Forwarder { app, centrifugo, taken, recorded: taken, recorded_at, silence: None }
     }
 
     pub async fn run(&mut self) {
@@ -131,8 +129,10 @@ impl<'a> Forwarder<'a> {
             };
             if left.is_empty() {
                 self.answers();
+                self.app.metrics.forwarded("taken");
                 wait = FIRST_RETRY;
             } else {
+                self.app.metrics.forwarded("again");
                 // In front of all that follows: nothing overtakes it.
                 requests.push_front(left);
                 sleep(wait.mul_f64(0.5 + f64::from(secret::random::<1>()[0]) / 512.0)).await;
@@ -182,9 +182,9 @@ impl<'a> Forwarder<'a> {
         error.is_temporary()
     }
 
-    fn skip(&mut self, what: &str, reason: &str) {
-        self.skipped += 1;
-        tracing::error!(what, reason, skipped = self.skipped, "the push server refuses this for good: it is skipped");
+    fn skip(&self, what: &str, reason: &str) {
+        self.app.metrics.forwarded("skipped");
+        tracing::error!(what, reason, "the push server refuses this for good: it is skipped");
     }
 
     fn fails(&mut self, reason: &str) {

@@ -294,6 +294,36 @@ async fn an_ended_session_an_account_and_an_organisation_disconnect_their_users(
 }
 
 #[tokio::test]
+async fn what_waits_and_what_was_refused_is_counted() {
+    let mut scene = scene().await;
+    scene.server = {
+        let folder = scene.server.end_and_keep().await;
+        let change = |settings: &mut tidings::config::Settings| {
+            settings.push = scene.stand_in.settings();
+            settings.metrics_token = Some("a-token-for-the-tests".into());
+        };
+        Server::on_copy_of(folder.path(), change).await
+    };
+    let value = async |sample: &str| -> i64 {
+        let request = scene.server.anonymous().request("GET", "/metrics").bearer_auth("a-token-for-the-tests");
+        let page = request.send().await.unwrap().text().await.unwrap();
+        page.lines().find_map(|line| line.strip_prefix(sample)).unwrap().trim().parse().unwrap()
+    };
+    scene.ada.origin.clone_from(&scene.server.origin);
+    scene.stand_in.refuse("poison", "none");
+    scene.stand_in.fail(&[Fault::Status(500)]);
+    scene.ada.say(&scene.channel, "poison").await;
+    scene.ada.say(&scene.channel, "all is well").await;
+    while scene.stand_in.on(&scene.channel).await["content"] != "all is well" {}
+    while value("tidings_push_forwarding_lag").await > 0 {}
+    assert!(value("tidings_push_forwarded_total{outcome=\"again\"}").await >= 1);
+    assert_eq!(value("tidings_push_forwarded_total{outcome=\"skipped\"}").await, 1);
+    scene.ada.call("POST", "/auth/logout", None).await.expect(200);
+    assert_eq!(scene.stand_in.disconnected().await.0, scene.ada.user_id);
+    while value("tidings_push_forwarding_lag").await > 0 {}
+}
+
+#[tokio::test]
 async fn what_waits_is_not_pruned() {
     let mut scene = scene().await;
     scene.stand_in.fail_always(Some(Fault::Status(500)));

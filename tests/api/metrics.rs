@@ -183,3 +183,11 @@ async fn a_reader_that_does_not_read_is_seen_in_the_queue_and_then_as_slow() {
     assert!(longest >= 500_000, "{longest}");
     slow.drained().await;
 }
+
+#[tokio::test]
+async fn a_log_out_is_no_row_that_is_never_pushed() {
+    let server = start().await;
+    let ada = server.user("ada").await;
+    ada.call("POST", "/auth/logout", None).await.expect(200);
+    while Page::of(&server).await.value("push_publisher_lag") > 0 {}
+}
