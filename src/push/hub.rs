@@ -153,11 +153,11 @@ impl Hub {
         self.reading(channel).contains_key(channel)
     }
 
-    /// Hands a publication to all subscribers. Never waits for one of them.
-    pub fn publish(&self, channel: &str, seq: i64, publication: Reply) {
-        let shared = Shared::new(publication);
+    /// Hands a publication, which is made only if there are any, to all subscribers. Never waits for one of them.
+    pub fn publish(&self, channel: &str, seq: i64, publication: impl FnOnce() -> Reply) {
         let shard = self.reading(channel);
         let Some(audience) = shard.get(channel) else { return };
+        let shared = Shared::new(publication());
         audience.subscribers.values().for_each(|connection| connection.deliver(channel, seq, &shared));
         self.publications.inc();
         self.deliveries.inc_by(audience.subscribers.len() as u64);
@@ -239,11 +239,11 @@ mod tests {
         let hub = Hub::default();
         let connection = connection(&hub);
         let begun = hub.subscribe(&connection, "c", PLAIN).unwrap();
-        hub.publish("c", 4, said("old"));
-        hub.publish("c", 6, said("new"));
+        hub.publish("c", 4, || said("old"));
+        hub.publish("c", 6, || said("new"));
         connection.go_live(&[begun], 5, |_| [said("reply")]);
-        hub.publish("c", 7, said("live"));
-        hub.publish("c", 5, said("late"));
+        hub.publish("c", 7, || said("live"));
+        hub.publish("c", 5, || said("late"));
         assert_eq!(frames(&connection), ["reply", "new", "live"]);
     }
 
@@ -257,7 +257,7 @@ mod tests {
         // Begun again by somebody else: this reply is not for it.
         hub.subscribe(&connection, "c", PLAIN).unwrap();
         assert!(connection.go_live(&[first], 0, |live| [said(if live.is_empty() { "none" } else { "live" })]).is_empty());
-        hub.publish("c", 1, said("secret"));
+        hub.publish("c", 1, || said("secret"));
         assert_eq!(frames(&connection), ["unsubscribe", "none"]);
         hub.unsubscribe(&connection, "c");
         assert!(!hub.has_subscribers("c"));
@@ -310,7 +310,7 @@ mod tests {
             connection.go_live(&[begun], 0, |_| [said("reply")]);
         }
         for seq in 1..=1100 {
-            hub.publish("c", seq, said(&"x".repeat(1000)));
+            hub.publish("c", seq, || said(&"x".repeat(1000)));
             quick.take();
         }
         let (left, why) = slow.take();
