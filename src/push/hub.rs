@@ -1,7 +1,6 @@
-//! Fan-out in memory: which connection hears which channel, and each connection's bounded queue.
+//! Fan-out in memory: which connection hears which channel.
 //!
-//! A publication is encoded once and shared. Enqueueing never waits: a connection whose queue is over its
-//! bound is closed as slow. Locks are taken in the order shard, then queue.
+//! A publication is encoded once for each encoding, and shared. Locks are taken in the order shard, then queue.
 
 use std::{
     collections::{HashMap, HashSet, hash_map::Entry},
