@@ -1,6 +1,6 @@
 //! One WebSocket connection: one task that reads commands, sends what is queued, pings, and closes.
 
-use std::{sync::Arc, time::Duration};
+use std::{convert::Infallible, sync::Arc, time::Duration};
 
 use futures_util::{SinkExt, StreamExt};
 use poem::{
@@ -155,18 +155,14 @@ struct Socket {
 
 impl Socket {
     async fn live(mut self, first: Option<ConnectRequest>) {
-        let end = match first {
-            Some(request) => self.connect(0, request).await,
-            None => Ok(()),
-        };
-        let end = match end {
-            Ok(()) => self.run().await,
-            end => end,
-        };
+        let Err(end) = self.run(first).await;
         self.finish(end).await;
     }
 
-    async fn run(&mut self) -> Result<(), End> {
+    async fn run(&mut self, first: Option<ConnectRequest>) -> Result<Infallible, End> {
+        if let Some(request) = first {
+            self.connect(0, request).await?;
+        }
         let mut closing = self.app.closing_sockets();
         let stale = Instant::now() + STALE_AFTER;
         loop {
@@ -339,15 +335,15 @@ impl Socket {
         }
     }
 
-    async fn finish(mut self, end: Result<(), End>) {
+    async fn finish(mut self, end: End) {
         self.forget();
         let (frame, last) = match end {
-            Err(End::Close(why)) => {
+            End::Close(why) => {
                 let last = (self.encoding == Encoding::Listener).then(|| farewell(why.clone()));
                 (CloseFrame { code: why.code.into(), reason: why.reason.as_ref().into() }, last)
             }
-            Err(End::TooBig) => (CloseFrame { code: 1009.into(), reason: "message too big".into() }, None),
-            Err(End::Gone) | Ok(()) => return,
+            End::TooBig => (CloseFrame { code: 1009.into(), reason: "message too big".into() }, None),
+            End::Gone => return,
         };
         self.app.metrics.close(frame.code.into());
         let closing = async {
