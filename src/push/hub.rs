@@ -15,7 +15,7 @@ use super::{
     codes::Unsubscribe,
     connection::{Begun, Connection, Refused, Terms},
     encoding::Shared,
-    protocol::{ClientInfo, Presence, PushBody, Reply},
+    protocol::{ClientInfo, JoinLeave, PushBody, Reply},
 };
 use crate::id::UserId;
 
@@ -120,7 +120,7 @@ impl Hub {
         let shard = self.reading(channel);
         // Under the shard's lock: an end of the subscription comes either before, or after with its `leave`.
         if let Some(audience) = shard.get(channel).filter(|_| connection.mark_announced(channel)) {
-            audience.tell(channel, PushBody::Join(Presence { info: connection.info() }));
+            audience.tell(channel, PushBody::Join(JoinLeave { info: connection.info() }));
         }
     }
 
@@ -132,7 +132,7 @@ impl Hub {
             audience.subscribers.remove(&connection.client);
             audience.watchers -= usize::from(ended.watched);
             if ended.announced {
-                audience.tell(channel, PushBody::Leave(Presence { info: connection.info() }));
+                audience.tell(channel, PushBody::Leave(JoinLeave { info: connection.info() }));
             }
             if audience.subscribers.is_empty() {
                 shard.remove(channel);
