@@ -280,7 +280,6 @@ create table events (
     stream     text not null,                                 -- <channel>, <thread>, <organisation> or <organisation>/<user>
     audience   text not null check (audience in ('subscribers', 'members', 'both', 'nobody')), -- nobody = a revocation
     type       text not null,                                 -- notification_type; '' = a bare message, 'published' = another program's words
-    section    text not null default '',
     channel_id blob,                                          -- no reference: the log may outlive what it tells of
     message_n  integer,
     actor_id   blob references users (id),                    -- `members` leaves this one out

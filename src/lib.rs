@@ -20,7 +20,8 @@
 //! `tests/api/architecture.rs` enforces the first four.
 //! 1. `domain/` never mentions poem, tokio, `crate::api` or `crate::app`.
 //! 2. `api/` contains no SQL and no rusqlite.
-//! 3. `push/hub.rs` and `push/protocol.rs` know neither HTTP nor SQL nor the domain.
+//! 3. In `push/`, `hub.rs` and `connection.rs`, `protocol.rs`, `encoding.rs` and `codes.rs` know neither HTTP nor SQL
+//!    nor the domain.
 //! 4. Only `db` opens the database; only `config.rs` reads the environment; only `error.rs` and
 //!    `api/envelope.rs` build error bodies.
 //! 5. Nothing is published before its transaction has committed, and all is published in commit order.

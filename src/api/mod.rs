@@ -45,7 +45,7 @@ use crate::{
     domain::page::Page,
     error::{Error, Result},
     metrics,
-    push::{listener, server_api, socket},
+    push::{handshake, listener, server_api},
     web,
 };
 
@@ -145,9 +145,9 @@ fn push(mut routes: Route, app: &App) -> Route {
         }
     }
     routes
-        .at("/connection/websocket", get(socket::websocket))
-        .at("/centrifugo/connection/websocket", get(socket::websocket))
-        .at("/connection/uni_websocket", get(socket::uni_websocket))
+        .at("/connection/websocket", get(handshake::websocket))
+        .at("/centrifugo/connection/websocket", get(handshake::websocket))
+        .at("/connection/uni_websocket", get(handshake::uni_websocket))
         .at("/connection/uni_sse", get(listener::uni_sse))
 }
 

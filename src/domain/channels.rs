@@ -254,16 +254,7 @@ pub(super) fn emit(
     actor: Option<UserId>,
     body: &serde_json::Value,
 ) -> Result<i64> {
-    let new = events::New {
-        stream,
-        audience,
-        kind: "channel_update",
-        section: events::CHANNELS_SECTION,
-        channel: Some(id),
-        message: None,
-        actor,
-        body,
-    };
+    let new = events::New { stream, audience, kind: "channel_update", channel: Some(id), message: None, actor, body };
     events::emit(tx, new)
 }
 

@@ -19,7 +19,6 @@ pub struct New<'a, B: ?Sized = serde_json::Value> {
     pub audience: Audience,
     /// `notification_type`; empty for a bare message object, [`PUBLISHED`] for another program's words.
     pub kind: &'static str,
-    pub section: &'static str,
     pub channel: Option<ChannelId>,
     /// The `n` of the message whose text the body carries.
     pub message: Option<i64>,
@@ -32,20 +31,10 @@ pub fn emit<B: Serialize + ?Sized>(tx: &mut Tx, new: New<B>) -> Result<i64> {
     let stream = new.stream.to_string();
     let body = serde_json::to_string(new.body).map_err(Error::internal)?;
     tx.prepare_cached(
-        "insert into events (stream, audience, type, section, channel_id, message_n, actor_id, body, created_at)
-         values (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)",
+        "insert into events (stream, audience, type, channel_id, message_n, actor_id, body, created_at)
+         values (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)",
     )?
-    .execute((
-        &stream,
-        new.audience.as_str(),
-        new.kind,
-        new.section,
-        new.channel,
-        new.message,
-        new.actor,
-        &body,
-        Time::now(),
-    ))?;
+    .execute((&stream, new.audience.as_str(), new.kind, new.channel, new.message, new.actor, &body, Time::now()))?;
     let seq = tx.last_insert_rowid();
     match new.stream {
         Stream::Channel(id) => tx.prepare_cached("update channels set last_seq = ?2 where id = ?1")?.execute((id, seq))?,
@@ -78,7 +67,6 @@ pub fn tell_organisation(
         stream: Stream::Organisation(organisation),
         audience: Audience::Subscribers,
         kind,
-        section: CHANNELS_SECTION,
         channel: None,
         message: None,
         actor: Some(user),

@@ -33,18 +33,15 @@ impl<'a> FanOut<'a> {
         FanOut { conn, epoch, channels: HashMap::new() }
     }
 
-    /// Calls `publish` with each stream's name and body, of those streams that are `wanted`.
-    pub fn publications(
-        &mut self,
-        event: &Event,
-        wanted: impl Fn(&str) -> bool,
-        mut publish: impl FnMut(&str, String),
-    ) -> Result<()> {
+    /// Calls `publish` with each stream's name and what makes the body for it: most streams are heard by nobody.
+    pub fn publications(&mut self, event: &Event, mut publish: impl FnMut(&str, &dyn Fn() -> String)) -> Result<()> {
         if event.audience == Audience::Nobody {
             return Ok(());
         }
-        if event.audience != Audience::Members && wanted(&event.stream) {
-            publish(&event.stream, events::body(self.epoch, event));
+        let epoch = self.epoch;
+        let as_it_is = || events::body(epoch, event);
+        if event.audience != Audience::Members {
+            publish(&event.stream, &as_it_is);
         }
         if event.audience == Audience::Subscribers {
             return Ok(());
@@ -56,15 +53,12 @@ impl<'a> FanOut<'a> {
         };
         for (user, counts) in channel.members.iter().filter(|(user, _)| Some(*user) != event.actor) {
             let stream = Stream::Personal(channel.organisation, *user).to_string();
-            if wanted(&stream) {
-                // Of what changes their counts, members are told their channel's new state; all else they are told as it is.
-                let body = match event.kind.as_str() {
-                    "" | "reply_count_change" | "updated" | "deleted" => {
-                        events::with_notification_id(self.epoch, event.seq, reading::UNREAD, &channel.notice.body(*counts))
-                    }
-                    _ => events::body(self.epoch, event),
-                };
-                publish(&stream, body);
+            // Of what changes their counts, members are told their channel's new state; all else they are told as it is.
+            match event.kind.as_str() {
+                "" | "reply_count_change" | "updated" | "deleted" => publish(&stream, &|| {
+                    events::with_notification_id(epoch, event.seq, reading::UNREAD, &channel.notice.body(*counts))
+                }),
+                _ => publish(&stream, &as_it_is),
             }
         }
         Ok(())

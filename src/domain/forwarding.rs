@@ -95,7 +95,7 @@ fn expand(event: &Event, fan_out: &mut FanOut, steps: &mut Vec<Step>) -> Result<
     }
     // Many members have the same counts. A seq is at most one publication on any stream: these have no order.
     let mut by_body: HashMap<String, Vec<String>> = HashMap::new();
-    fan_out.publications(event, |_| true, |stream, body| by_body.entry(body).or_default().push(stream.to_owned()))?;
+    fan_out.publications(event, |stream, body| by_body.entry(body()).or_default().push(stream.to_owned()))?;
     let bytes = by_body.iter().map(|(body, streams)| body.len() + streams.iter().map(String::len).sum::<usize>()).sum();
     steps.extend(by_body.into_iter().map(|(body, streams)| Step::Publication { streams, seq: event.seq, body }));
     Ok(bytes)

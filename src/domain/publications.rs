@@ -88,7 +88,6 @@ pub(super) fn emit(
         stream,
         audience,
         kind,
-        section: if kind.is_empty() { "" } else { section(message) },
         channel: Some(message.channel),
         message: Some(message.n),
         actor: message.user,

@@ -15,15 +15,7 @@ use crate::{
 /// Logs it for the subscribers of the stream of that name; gives its seq. None when there is no such stream.
 pub fn publish(tx: &mut Tx, name: &str, body: &RawValue) -> Result<Option<i64>> {
     let Some(stream) = streams::find(tx, name)? else { return Ok(None) };
-    let new = events::New {
-        stream,
-        audience: Audience::Subscribers,
-        kind: PUBLISHED,
-        section: "",
-        channel: None,
-        message: None,
-        actor: None,
-        body,
-    };
+    let new =
+        events::New { stream, audience: Audience::Subscribers, kind: PUBLISHED, channel: None, message: None, actor: None, body };
     events::emit(tx, new).map(Some)
 }

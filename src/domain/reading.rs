@@ -74,7 +74,6 @@ pub fn announce(tx: &mut Tx, user: UserId, channel: ChannelId, counts: Counts) -
             stream: Stream::Personal(notice.organisation, user),
             audience: Audience::Subscribers,
             kind: UNREAD,
-            section: events::CHANNELS_SECTION,
             channel: Some(channel),
             message: None,
             actor: Some(user),

@@ -27,7 +27,7 @@ pub struct Welcome {
     pub id: u32,
     /// Pings in messages of the protocol are announced.
     pub pings: bool,
-    /// They must be answered.
+    /// And must be answered in such.
     pub pongs: bool,
 }
 
@@ -101,7 +101,7 @@ fn accept(
             ttl: expiry.ttl,
             subs: results,
             ping: if welcome.pings { app.ping_every.as_secs() as u32 } else { 0 },
-            pong: welcome.pings && welcome.pongs,
+            pong: welcome.pongs,
         };
         [Reply::new(welcome.id, Answer::Connect(result))]
     });

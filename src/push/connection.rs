@@ -1,4 +1,5 @@
-//! One client, from its accepted `connect` on: its subscriptions, and its bounded queue of frames.
+//! One client, from its accepted `connect` on: its subscriptions, and its bounded queue of frames. Enqueueing never
+//! waits: a connection whose queue is over its bound is closed as slow.
 
 use std::{
     collections::{HashMap, VecDeque},

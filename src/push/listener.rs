@@ -19,9 +19,10 @@ use super::{
     connecting::{self, Welcome},
     connection::Connection,
     encoding::{self, Encoding},
+    handshake::query,
     heartbeat::Heartbeat,
     protocol::Reply,
-    socket::{WRITE_WITHIN, farewell, for_listener, query},
+    socket::{WRITE_WITHIN, farewell, for_listener},
 };
 use crate::app::App;
 

@@ -393,9 +393,9 @@ pub enum PushBody {
     #[prost(message, tag = "4")]
     Pub(Publication),
     #[prost(message, tag = "5")]
-    Join(Presence),
+    Join(JoinLeave),
     #[prost(message, tag = "6")]
-    Leave(Presence),
+    Leave(JoinLeave),
     #[prost(message, tag = "7")]
     Unsubscribe(Ended),
     /// A server-side subscription begins.
@@ -410,7 +410,7 @@ pub enum PushBody {
 }
 
 #[derive(Clone, PartialEq, prost::Message, Serialize)]
-pub struct Presence {
+pub struct JoinLeave {
     #[prost(message, required, tag = "1")]
     pub info: ClientInfo,
 }

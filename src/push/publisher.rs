@@ -119,10 +119,9 @@ impl Thread {
     }
 
     fn event(&self, event: &Event, fan_out: &mut FanOut) -> Result<()> {
-        let publish = |stream: &str, body: String| {
-            self.hub.publish(stream, event.seq, Reply::publication(stream, event.seq, body));
-        };
-        fan_out.publications(event, |stream| self.hub.has_subscribers(stream), publish)
+        fan_out.publications(event, |stream, body| {
+            self.hub.publish(stream, event.seq, || Reply::publication(stream, event.seq, body()));
+        })
     }
 
     /// Ends what these connections may no longer have; one that can't be checked must come back and be.

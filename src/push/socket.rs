@@ -1,19 +1,13 @@
 //! One WebSocket connection: one task that reads commands, sends what is queued, pings, and closes.
 
-use std::{sync::Arc, time::Duration};
+use std::{convert::Infallible, sync::Arc, time::Duration};
 
 use futures_util::{SinkExt, StreamExt};
-use poem::{
-    IntoResponse, Request, Response, handler,
-    http::{StatusCode, header},
-    web::Data,
-};
 use tokio::time::{Instant, sleep_until, timeout};
 use tokio_tungstenite::{
     WebSocketStream,
     tungstenite::{
         Error as WsError, Message, Utf8Bytes,
-        handshake::derive_accept_key,
         protocol::{CloseFrame, Role, WebSocketConfig},
     },
 };
@@ -25,59 +19,28 @@ use super::{
     connection::Connection,
     encoding::{self, Encoding},
     heartbeat::Heartbeat,
-    protocol::{Answer, Command, ConnectRequest, PushBody, Reply, Request as Asked},
+    protocol::{Answer, Command, ConnectRequest, PushBody, Reply, Request},
 };
 use crate::app::App;
 
 /// Until the first command.
 const STALE_AFTER: Duration = Duration::from_secs(10);
-/// For the peer to take what is sent, or to answer a close.
+/// For the peer to take what is sent.
 pub const WRITE_WITHIN: Duration = Duration::from_secs(10);
+/// For it to answer a close, or to close after an error.
 const CLOSE_WITHIN: Duration = Duration::from_secs(5);
 const FRAME_MAX: usize = 64 << 10;
 
-/// `GET /connection/websocket` (RFC 6455): JSON, or Protobuf by the subprotocol `centrifuge-protobuf` or
-/// `?format=protobuf`. Compression is not taken up. With `?cf_ws_frame_ping_pong=true` pings are those of WebSocket.
-#[handler]
-pub fn websocket(req: &Request, app: Data<&App>) -> Response {
-    let protocols = req.header(header::SEC_WEBSOCKET_PROTOCOL).unwrap_or_default();
-    let offered = |name: &str| protocols.split(',').any(|protocol| protocol.trim() == name);
-    let (json, protobuf) = (offered("centrifuge-json"), offered("centrifuge-protobuf"));
-    let asked = |name: &str, value: &str| query(req, name).is_some_and(|found| found == value);
-    let by_query = asked("format", "protobuf") || asked("cf_protocol", "protobuf");
-    let encoding = if !json && (protobuf || by_query) { Encoding::Protobuf } else { Encoding::Json };
-    let chosen = if json { Some("centrifuge-json") } else { protobuf.then_some("centrifuge-protobuf") };
-    let pings = if asked("cf_ws_frame_ping_pong", "true") { Pings::Frames } else { Pings::Messages };
-    upgrade(req, app.0, chosen, Manner { encoding, pings, first: None })
-}
-
-/// `GET /connection/uni_websocket`: for clients that only listen. Their one message is what goes inside `connect`;
-/// it may also stand in `?cf_connect=`.
-#[handler]
-pub fn uni_websocket(req: &Request, app: Data<&App>) -> Response {
-    let first = match query(req, "cf_connect").map(|text| encoding::connect_request(&text)).transpose() {
-        Ok(first) => first,
-        Err(_) => return "cf_connect is no connect request".with_status(StatusCode::BAD_REQUEST).into_response(),
-    };
-    upgrade(req, app.0, None, Manner { encoding: Encoding::Listener, pings: Pings::Both, first })
-}
-
-/// The value of a parameter in the request's address.
-pub fn query(req: &Request, name: &str) -> Option<String> {
-    let pairs = url::form_urlencoded::parse(req.uri().query().unwrap_or_default().as_bytes());
-    pairs.into_owned().find_map(|(key, value)| (key == name).then_some(value))
-}
-
 /// How a client is spoken with.
-struct Manner {
-    encoding: Encoding,
-    pings: Pings,
+pub struct Manner {
+    pub encoding: Encoding,
+    pub pings: Pings,
     /// What it asked for in the address already.
-    first: Option<ConnectRequest>,
+    pub first: Option<ConnectRequest>,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Pings {
+pub enum Pings {
     /// Of the protocol: `{}`, answered alike.
     Messages,
     /// Of WebSocket.
@@ -86,46 +49,18 @@ enum Pings {
     Both,
 }
 
-fn upgrade(req: &Request, app: &App, protocol: Option<&'static str>, manner: Manner) -> Response {
-    let refuse = |status: StatusCode, why: &'static str| why.with_status(status).into_response();
-    let has =
-        |name: header::HeaderName, value: &str| req.header(name).is_some_and(|header| header.to_lowercase().contains(value));
-    let Some(key) = req.header(header::SEC_WEBSOCKET_KEY) else { return refuse(StatusCode::BAD_REQUEST, "this is a WebSocket") };
-    if !has(header::UPGRADE, "websocket") || !has(header::CONNECTION, "upgrade") {
-        return refuse(StatusCode::BAD_REQUEST, "this is a WebSocket");
-    }
-    if req.header(header::SEC_WEBSOCKET_VERSION) != Some("13") {
-        let refusal = refuse(StatusCode::UPGRADE_REQUIRED, "WebSocket version 13 is spoken here");
-        return refusal.with_header(header::SEC_WEBSOCKET_VERSION, "13").into_response();
-    }
-    if !app.origins.allow(req) {
-        return refuse(StatusCode::FORBIDDEN, "this origin is not allowed");
-    }
-    let accept = derive_accept_key(key.as_bytes());
-    let Ok(upgrade) = req.take_upgrade() else { return refuse(StatusCode::BAD_REQUEST, "this is a WebSocket") };
-    let app = app.clone();
-    tokio::spawn(async move {
-        // Held until the socket is closed: the end of the server waits for it.
-        let Some(_open) = app.open_socket() else { return };
-        let Ok(io) = upgrade.await else { return };
-        let config = WebSocketConfig::default()
-            .read_buffer_size(1024) // kept all the time; an idle client sends two bytes now and then
-            .write_buffer_size(4096)
-            .max_write_buffer_size(4 << 20)
-            .max_message_size(Some(FRAME_MAX))
-            .max_frame_size(Some(FRAME_MAX));
-        let stream = WebSocketStream::from_raw_socket(io, Role::Server, Some(config)).await;
-        Socket { app, stream, encoding: manner.encoding, pings: manner.pings, connected: None }.live(manner.first).await;
-    });
-    let mut response = Response::builder()
-        .status(StatusCode::SWITCHING_PROTOCOLS)
-        .header(header::CONNECTION, "upgrade")
-        .header(header::UPGRADE, "websocket")
-        .header(header::SEC_WEBSOCKET_ACCEPT, accept);
-    if let Some(protocol) = protocol {
-        response = response.header(header::SEC_WEBSOCKET_PROTOCOL, protocol);
-    }
-    response.finish()
+/// From the handshake to the close.
+pub async fn run(app: App, io: poem::Upgraded, manner: Manner) {
+    let config = WebSocketConfig::default()
+        .read_buffer_size(1024) // kept all the time; an idle client sends two bytes now and then
+        .write_buffer_size(4096)
+        .max_write_buffer_size(4 << 20)
+        .max_message_size(Some(FRAME_MAX))
+        .max_frame_size(Some(FRAME_MAX));
+    let stream = WebSocketStream::from_raw_socket(io, Role::Server, Some(config)).await;
+    let mut socket = Socket { app, stream, encoding: manner.encoding, pings: manner.pings, connected: None };
+    let Err(end) = socket.run(manner.first).await;
+    socket.finish(end).await;
 }
 
 /// How a connection ended.
@@ -154,19 +89,10 @@ struct Socket {
 }
 
 impl Socket {
-    async fn live(mut self, first: Option<ConnectRequest>) {
-        let end = match first {
-            Some(request) => self.connect(0, request).await,
-            None => Ok(()),
-        };
-        let end = match end {
-            Ok(()) => self.run().await,
-            end => end,
-        };
-        self.finish(end).await;
-    }
-
-    async fn run(&mut self) -> Result<(), End> {
+    async fn run(&mut self, first: Option<ConnectRequest>) -> Result<Infallible, End> {
+        if let Some(request) = first {
+            self.connect(0, request).await?;
+        }
         let mut closing = self.app.closing_sockets();
         let stale = Instant::now() + STALE_AFTER;
         loop {
@@ -221,8 +147,8 @@ impl Socket {
             let command = command.map_err(|_| Disconnect::BAD_REQUEST)?;
             let id = command.id;
             match (command.request().ok_or(Disconnect::BAD_REQUEST)?, &mut self.connected) {
-                (Asked::Connect(request), None) => self.connect(id, request).await?,
-                (Asked::Pong, Some((_, heartbeat))) => {
+                (Request::Connect(request), None) => self.connect(id, request).await?,
+                (Request::Pong, Some((_, heartbeat))) => {
                     // One for each ping; who answers WebSocket's owes none, and may send some.
                     if self.pings != Pings::Both && !heartbeat.pong() {
                         return Err(Disconnect::BAD_REQUEST.into());
@@ -339,15 +265,15 @@ impl Socket {
         }
     }
 
-    async fn finish(mut self, end: Result<(), End>) {
+    async fn finish(mut self, end: End) {
         self.forget();
         let (frame, last) = match end {
-            Err(End::Close(why)) => {
+            End::Close(why) => {
                 let last = (self.encoding == Encoding::Listener).then(|| farewell(why.clone()));
                 (CloseFrame { code: why.code.into(), reason: why.reason.as_ref().into() }, last)
             }
-            Err(End::TooBig) => (CloseFrame { code: 1009.into(), reason: "message too big".into() }, None),
-            Err(End::Gone) | Ok(()) => return,
+            End::TooBig => (CloseFrame { code: 1009.into(), reason: "message too big".into() }, None),
+            End::Gone => return,
         };
         self.app.metrics.close(frame.code.into());
         let closing = async {

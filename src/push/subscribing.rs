@@ -153,12 +153,7 @@ fn publication(publication: recovery::Publication) -> Publication {
 /// Gives a subscription another token.
 pub fn refresh(app: &App, connection: &Connection, request: &SubRefreshRequest) -> Result<Expiry, Fault> {
     let SubRefreshRequest { channel, token } = request;
-    if channel.is_empty() {
-        return Err(Disconnect::BAD_REQUEST.into());
-    }
-    if !connection.is_subscribed(channel) {
-        return Err(Failure::PERMISSION_DENIED.into());
-    }
+    require_subscribed(connection, channel)?;
     if token.is_empty() {
         return Err(Failure::BAD_REQUEST.into());
     }

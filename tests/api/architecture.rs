@@ -19,8 +19,8 @@ fn the_api_contains_no_sql() {
 
 #[test]
 fn the_hub_and_the_protocol_know_neither_http_nor_sql_nor_the_domain() {
-    for file in ["src/push/hub.rs", "src/push/protocol.rs"] {
-        forbid(file, &["poem", "rusqlite", "crate::domain", "crate::db", "crate::api", "crate::app"]);
+    for file in ["hub", "connection", "protocol", "encoding", "codes"] {
+        forbid(&format!("src/push/{file}.rs"), &["poem", "rusqlite", "crate::domain", "crate::db", "crate::api", "crate::app"]);
     }
 }
 

@@ -352,7 +352,7 @@ async fn a_million_rows_wait_and_no_more() {
     let much_later = |seq: i64| {
         let (channel, body) = (&scene.channel, r#"{"content":"much later"}"#);
         scene.server.sql(&format!(
-            "insert into events values ({seq}, '{channel}', 'subscribers', '', '', null, null, null, '{body}', unixepoch() * 1000000)"
+            "insert into events values ({seq}, '{channel}', 'subscribers', '', null, null, null, '{body}', unixepoch() * 1000000)"
         ));
     };
     prune();

@@ -21,6 +21,24 @@ fn kinds(result: &Value) -> Vec<String> {
     publications.iter().map(kind).collect()
 }
 
+/// Who heard of a stream and went away: where that was, and what is missed since.
+struct Away<'a> {
+    who: &'a Client,
+    stream: String,
+    start: Value,
+}
+
+impl<'a> Away<'a> {
+    async fn from(who: &'a Client, stream: &str) -> Away<'a> {
+        let start = Socket::connect(who).await.subscribe(stream).await;
+        Away { who, stream: stream.to_owned(), start }
+    }
+
+    async fn missed(&self) -> Value {
+        Socket::connect(self.who).await.recover(&self.stream, &self.start["epoch"], &self.start["offset"]).await
+    }
+}
+
 #[tokio::test]
 async fn every_subscription_says_where_it_begins() {
     let server = Server::start().await;
@@ -73,11 +91,11 @@ async fn the_log_outlives_the_server() {
     let server = Server::start().await;
     let ada = server.user("ada").await;
     let general = ada.general(&ada.organisation("Engines").await).await;
-    let start = Socket::connect(&ada).await.subscribe(&general).await;
+    let away = Away::from(&ada, &general).await;
     ada.say(&general, "before").await;
     let server = server.restart().await;
     ada.say(&general, "after").await;
-    let result = Socket::connect(&ada).await.recover(&general, &start["epoch"], &start["offset"]).await;
+    let result = away.missed().await;
     assert_eq!((&result["recovered"], texts(&result)), (&json!(true), vec!["before".into(), "after".into()]));
     drop(server);
 }
@@ -114,14 +132,14 @@ async fn three_hundred_are_recovered_and_one_more_is_not() {
     let server = Server::start().await;
     let ada = server.user("ada").await;
     let general = ada.general(&ada.organisation("Engines").await).await;
-    let start = Socket::connect(&ada).await.subscribe(&general).await;
+    let away = Away::from(&ada, &general).await;
     for n in 0..300 {
         ada.say(&general, &n.to_string()).await;
     }
-    let result = Socket::connect(&ada).await.recover(&general, &start["epoch"], &start["offset"]).await;
+    let result = away.missed().await;
     assert_eq!((&result["recovered"], texts(&result)), (&json!(true), (0..300).map(|n| n.to_string()).collect()));
     ada.say(&general, "one more").await;
-    let result = Socket::connect(&ada).await.recover(&general, &start["epoch"], &start["offset"]).await;
+    let result = away.missed().await;
     assert_eq!((&result["recovered"], texts(&result).len()), (&Value::Null, 0));
 }
 
@@ -155,34 +173,15 @@ async fn deleted_text_is_not_recovered() {
     let server = Server::start().await;
     let ada = server.user("ada").await;
     let general = ada.general(&ada.organisation("Engines").await).await;
-    let start = Socket::connect(&ada).await.subscribe(&general).await;
+    let away = Away::from(&ada, &general).await;
     let message = ada.say(&general, "regrettable").await;
     ada.put(&format!("/channels/{general}/messages"), json!({ "message_id": message, "content": "regrettable too" }))
         .await
         .expect(200);
     ada.delete(&format!("/channels/{general}/messages/{message}")).await.expect(204);
-    let result = Socket::connect(&ada).await.recover(&general, &start["epoch"], &start["offset"]).await;
+    let result = away.missed().await;
     assert_eq!(kinds(&result), ["message", "updated", "deleted"]);
     assert!(!result.to_string().contains("regrettable"), "{result}");
-}
-
-/// A member's personal stream: where it stands, and what is missed there.
-struct Personal<'a> {
-    who: &'a Client,
-    stream: String,
-    start: Value,
-}
-
-impl<'a> Personal<'a> {
-    async fn of(who: &'a Client, organisation: &str) -> Personal<'a> {
-        let stream = who.personal(organisation);
-        let start = Socket::connect(who).await.subscribe(&stream).await;
-        Personal { who, stream, start }
-    }
-
-    async fn missed(&self) -> Value {
-        Socket::connect(self.who).await.recover(&self.stream, &self.start["epoch"], &self.start["offset"]).await
-    }
 }
 
 #[tokio::test]
@@ -191,7 +190,7 @@ async fn unread_counts_come_once_for_each_channel_as_they_are_now() {
     let (ada, grace, organisation) = server.ada_and_grace().await;
     let (one, two) = (ada.channel(&organisation, "one", &[&grace]).await, ada.channel(&organisation, "two", &[&grace]).await);
     let quiet = ada.channel(&organisation, "quiet", &[&grace]).await;
-    let hers = Personal::of(&grace, &organisation).await;
+    let hers = Away::from(&grace, &grace.personal(&organisation)).await;
     for text in ["a", "b @grace", "c @channel"] {
         ada.say(&one, text).await;
     }
@@ -221,7 +220,7 @@ async fn a_recovered_mention_is_the_one_that_others_heard_live() {
     let server = Server::start().await;
     let (ada, grace, organisation) = server.ada_and_grace().await;
     let general = ada.general(&organisation).await;
-    let hers = Personal::of(&grace, &organisation).await;
+    let hers = Away::from(&grace, &grace.personal(&organisation)).await;
     let mut live = Socket::listening(&grace, &[&hers.stream]).await;
     ada.say(&general, "hello @grace").await;
     let mut heard = vec![live.next().await.1, live.next().await.1];
@@ -238,7 +237,7 @@ async fn a_channel_that_was_edited_or_deleted_is_told_as_it_is_now() {
     let (ada, grace, organisation) = server.ada_and_grace().await;
     let (edited, deleted) =
         (ada.channel(&organisation, "one", &[&grace]).await, ada.channel(&organisation, "two", &[&grace]).await);
-    let hers = Personal::of(&grace, &organisation).await;
+    let hers = Away::from(&grace, &grace.personal(&organisation)).await;
     for topic in ["first", "second"] {
         ada.patch(&format!("/channels/{edited}"), json!({ "topic": topic })).await.expect(200);
     }
@@ -256,7 +255,7 @@ async fn whoever_left_is_told_that_and_nothing_else_of_the_channel() {
     let server = Server::start().await;
     let (ada, grace, organisation) = server.ada_and_grace().await;
     let channel = ada.private_channel(&organisation, "secret", &[&grace]).await;
-    let hers = Personal::of(&grace, &organisation).await;
+    let hers = Away::from(&grace, &grace.personal(&organisation)).await;
     ada.say(&channel, "while she was in @grace @channel").await;
     ada.delete(&format!("/channels/{channel}/users/{}", grace.user_id)).await.expect(204);
     ada.say(&channel, "while she was out @channel").await;
@@ -274,7 +273,7 @@ async fn what_is_hers_no_more_hides_nothing_that_is() {
     let (ada, grace, organisation) = server.ada_and_grace().await;
     let (left, stayed) =
         (ada.private_channel(&organisation, "left", &[&grace]).await, ada.channel(&organisation, "stayed", &[&grace]).await);
-    let hers = Personal::of(&grace, &organisation).await;
+    let hers = Away::from(&grace, &grace.personal(&organisation)).await;
     for _ in 0..301 {
         ada.say(&left, "hello @grace").await;
     }
@@ -289,7 +288,7 @@ async fn whoever_joined_late_is_told_nothing_of_before() {
     let server = Server::start().await;
     let (ada, grace, organisation) = server.ada_and_grace().await;
     let channel = ada.channel(&organisation, "news", &[]).await;
-    let hers = Personal::of(&grace, &organisation).await;
+    let hers = Away::from(&grace, &grace.personal(&organisation)).await;
     ada.say(&channel, "before @channel").await;
     ada.patch(&format!("/channels/{channel}"), json!({ "topic": "before" })).await.expect(200);
     grace.post(&format!("/channels/{channel}/join"), json!({})).await;
@@ -354,7 +353,7 @@ async fn an_old_copy_put_back_has_another_epoch() {
 async fn a_member_who_was_put_out_meanwhile_is_refused() {
     let server = Server::start().await;
     let (ada, grace, organisation) = server.ada_and_grace().await;
-    let hers = Personal::of(&grace, &organisation).await;
+    let hers = Away::from(&grace, &grace.personal(&organisation)).await;
     let token = grace.subscription_token(&hers.stream).await;
     server.sql(&format!("update organisation_members set status = 'deactivated' where user_id = {}", blob(&grace.user_id)));
     ada.say(&ada.general(&organisation).await, "for members").await;

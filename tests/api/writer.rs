@@ -54,8 +54,8 @@ fn insert(tx: &Tx, n: u8) -> Result<()> {
 fn emit(tx: &mut Tx, text: &str) -> Result<i64> {
     let body = serde_json::json!(text);
     let stream = Stream::Channel(ChannelId::new());
-    let (audience, kind, section) = (Audience::Subscribers, "test", "");
-    events::emit(tx, events::New { stream, audience, kind, section, channel: None, message: None, actor: None, body: &body })
+    let (audience, kind) = (Audience::Subscribers, "test");
+    events::emit(tx, events::New { stream, audience, kind, channel: None, message: None, actor: None, body: &body })
 }
 
 type Job = Box<dyn FnOnce(&mut Tx) -> Result<()> + Send>;

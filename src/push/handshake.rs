@@ -1,0 +1,81 @@
+//! How a WebSocket begins (RFC 6455, section 4), and what its address says of how to speak with the client.
+
+use poem::{
+    IntoResponse, Request, Response, handler,
+    http::{StatusCode, header},
+    web::Data,
+};
+use tokio_tungstenite::tungstenite::handshake::derive_accept_key;
+
+use super::{
+    encoding::{self, Encoding},
+    socket::{self, Manner, Pings},
+};
+use crate::app::App;
+
+/// `GET /connection/websocket` (RFC 6455): JSON, or Protobuf by the subprotocol `centrifuge-protobuf` or
+/// `?format=protobuf`. Compression is not taken up. With `?cf_ws_frame_ping_pong=true` pings are those of WebSocket.
+#[handler]
+pub fn websocket(req: &Request, app: Data<&App>) -> Response {
+    let protocols = req.header(header::SEC_WEBSOCKET_PROTOCOL).unwrap_or_default();
+    let offered = |name: &str| protocols.split(',').any(|protocol| protocol.trim() == name);
+    let (json, protobuf) = (offered("centrifuge-json"), offered("centrifuge-protobuf"));
+    let asked = |name: &str, value: &str| query(req, name).is_some_and(|found| found == value);
+    let by_query = asked("format", "protobuf") || asked("cf_protocol", "protobuf");
+    let encoding = if !json && (protobuf || by_query) { Encoding::Protobuf } else { Encoding::Json };
+    let chosen = if json { Some("centrifuge-json") } else { protobuf.then_some("centrifuge-protobuf") };
+    let pings = if asked("cf_ws_frame_ping_pong", "true") { Pings::Frames } else { Pings::Messages };
+    upgrade(req, app.0, chosen, Manner { encoding, pings, first: None })
+}
+
+/// `GET /connection/uni_websocket`: for clients that only listen. Their one message is what goes inside `connect`;
+/// it may also stand in `?cf_connect=`.
+#[handler]
+pub fn uni_websocket(req: &Request, app: Data<&App>) -> Response {
+    let first = match query(req, "cf_connect").map(|text| encoding::connect_request(&text)).transpose() {
+        Ok(first) => first,
+        Err(_) => return "cf_connect is no connect request".with_status(StatusCode::BAD_REQUEST).into_response(),
+    };
+    upgrade(req, app.0, None, Manner { encoding: Encoding::Listener, pings: Pings::Both, first })
+}
+
+/// The value of a parameter in the request's address.
+pub fn query(req: &Request, name: &str) -> Option<String> {
+    let pairs = url::form_urlencoded::parse(req.uri().query().unwrap_or_default().as_bytes());
+    pairs.into_owned().find_map(|(key, value)| (key == name).then_some(value))
+}
+
+fn upgrade(req: &Request, app: &App, protocol: Option<&'static str>, manner: Manner) -> Response {
+    let refuse = |status: StatusCode, why: &'static str| why.with_status(status).into_response();
+    let has =
+        |name: header::HeaderName, value: &str| req.header(name).is_some_and(|header| header.to_lowercase().contains(value));
+    let Some(key) = req.header(header::SEC_WEBSOCKET_KEY) else { return refuse(StatusCode::BAD_REQUEST, "this is a WebSocket") };
+    if !has(header::UPGRADE, "websocket") || !has(header::CONNECTION, "upgrade") {
+        return refuse(StatusCode::BAD_REQUEST, "this is a WebSocket");
+    }
+    if req.header(header::SEC_WEBSOCKET_VERSION) != Some("13") {
+        let refusal = refuse(StatusCode::UPGRADE_REQUIRED, "WebSocket version 13 is spoken here");
+        return refusal.with_header(header::SEC_WEBSOCKET_VERSION, "13").into_response();
+    }
+    if !app.origins.allow(req) {
+        return refuse(StatusCode::FORBIDDEN, "this origin is not allowed");
+    }
+    let accept = derive_accept_key(key.as_bytes());
+    let Ok(upgrade) = req.take_upgrade() else { return refuse(StatusCode::BAD_REQUEST, "this is a WebSocket") };
+    let app = app.clone();
+    tokio::spawn(async move {
+        // Held until the socket is closed: the end of the server waits for it.
+        let Some(_open) = app.open_socket() else { return };
+        let Ok(io) = upgrade.await else { return };
+        socket::run(app, io, manner).await;
+    });
+    let mut response = Response::builder()
+        .status(StatusCode::SWITCHING_PROTOCOLS)
+        .header(header::CONNECTION, "upgrade")
+        .header(header::UPGRADE, "websocket")
+        .header(header::SEC_WEBSOCKET_ACCEPT, accept);
+    if let Some(protocol) = protocol {
+        response = response.header(header::SEC_WEBSOCKET_PROTOCOL, protocol);
+    }
+    response.finish()
+}
