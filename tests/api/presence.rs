@@ -136,6 +136,18 @@ async fn what_no_client_may_do_is_answered_as_the_real_server_does() {
 }
 
 #[tokio::test]
+async fn what_was_answered_before_a_close_arrives() {
+    let server = Server::start().await;
+    let ada = server.user("ada").await;
+    for (last, code) in [(r#"{"send":{}}"#, 3508), ("garbage", 3501)] {
+        let mut socket = Socket::connect(&ada).await;
+        socket.send(&format!("{{\"id\":100,\"unsubscribe\":{{\"channel\":\"x\"}}}}\n{last}")).await;
+        assert!(socket.reply(100).await["unsubscribe"].is_object());
+        assert_eq!(socket.closed().await, code);
+    }
+}
+
+#[tokio::test]
 async fn more_commands_than_a_client_needs_are_refused_for_a_while() {
     let server = Server::with(|settings| settings.rate_limit = tidings::config::Switch::On).await;
     let ada = server.user("ada").await;
