@@ -157,6 +157,21 @@ mod tests {
     }
 
     #[test]
+    fn null_is_as_good_as_nothing() {
+        let same = |with: &str, without: &str| {
+            let command = |text: &str| json_commands(text).next().unwrap().unwrap();
+            assert_eq!(command(with), command(without));
+        };
+        same(r#"{"id":1,"connect":{"token":"t","subs":null,"data":null},"rpc":null}"#, r#"{"id":1,"connect":{"token":"t"}}"#);
+        let nulls = r#""token":null,"recover":null,"epoch":null,"offset":null,"join_leave":null,"flag":null,"type":null"#;
+        same(&format!(r#"{{"id":1,"subscribe":{{"channel":"c",{nulls}}}}}"#), r#"{"id":1,"subscribe":{"channel":"c"}}"#);
+        let nulls = r#""limit":null,"reverse":null,"since":{"offset":7,"epoch":null}"#;
+        same(&format!(r#"{{"id":1,"history":{{{nulls}}}}}"#), r#"{"id":1,"history":{"since":{"offset":7}}}"#);
+        same(r#"{"id":null,"send":{"data":null}}"#, r#"{"send":{}}"#);
+        assert_eq!(json_commands(r#"{"id":1,"connect":{"token":7}}"#).next(), Some(Err(Unreadable)));
+    }
+
+    #[test]
     fn protobuf_commands_have_their_length_before_them() {
         // Two commands: id 7 with unsubscribe {channel: "c"}, and the empty one, a pong.
         let frame = Bytes::from_static(&[7, 0x08, 7, 0x32, 3, 0x0a, 1, b'c', 0]);
