@@ -134,7 +134,7 @@ mod tests {
     use super::*;
     use crate::push::{
         codes::Failure,
-        protocol::{ConnectResult, Empty, Request},
+        protocol::{ConnectResult, Empty, Request, Subscribed},
     };
     use proptest::prelude::*;
 
@@ -192,6 +192,9 @@ mod tests {
         let connected = || Reply::new(0, Answer::Connect(result.clone()));
         assert_eq!(text(Encoding::Json, connected()), r#"{"connect":{"client":"c","version":"1","ping":25}}"#);
         assert_eq!(text(Encoding::Listener, connected()), r#"{"connect":{"client":"c","version":"1","ping":25}}"#);
+        let begun = Subscribed { recoverable: true, epoch: "e".into(), offset: 0, positioned: false };
+        let push = r#"{"push":{"channel":"c","subscribe":{"recoverable":true,"epoch":"e"}}}"#;
+        assert_eq!(text(Encoding::Json, Reply::push("c", PushBody::Subscribe(begun))), push);
         assert_eq!(text(Encoding::Json, Reply::PING), "{}");
         assert_eq!(Encoding::Protobuf.frame(Reply::PING), Message::binary(vec![0]));
     }

@@ -438,12 +438,16 @@ pub struct Presence {
 #[derive(Clone, PartialEq, prost::Message, Serialize)]
 pub struct Subscribed {
     #[prost(bool, tag = "1")]
+    #[serde(skip_serializing_if = "is_default")]
     pub recoverable: bool,
     #[prost(string, tag = "4")]
+    #[serde(skip_serializing_if = "is_default")]
     pub epoch: String,
     #[prost(uint64, tag = "5")]
+    #[serde(skip_serializing_if = "is_default")]
     pub offset: u64,
     #[prost(bool, tag = "6")]
+    #[serde(skip_serializing_if = "is_default")]
     pub positioned: bool,
 }
 
