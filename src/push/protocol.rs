@@ -152,7 +152,7 @@ pub enum Request {
     Connect(ConnectRequest),
     Subscribe(SubscribeRequest),
     Unsubscribe(ChannelRequest),
-    Publish,
+    Publish(ChannelRequest),
     Presence(ChannelRequest),
     PresenceStats(ChannelRequest),
     History(HistoryRequest),
@@ -171,7 +171,7 @@ impl Request {
             Request::Connect(_) => "connect",
             Request::Subscribe(_) => "subscribe",
             Request::Unsubscribe(_) => "unsubscribe",
-            Request::Publish => "publish",
+            Request::Publish(_) => "publish",
             Request::Presence(_) => "presence",
             Request::PresenceStats(_) => "presence_stats",
             Request::History(_) => "history",
@@ -195,7 +195,7 @@ impl Command {
         }
         None.or(self.subscribe.map(Request::Subscribe))
             .or(self.unsubscribe.map(Request::Unsubscribe))
-            .or(self.publish.map(|_| Request::Publish))
+            .or(self.publish.map(Request::Publish))
             .or(self.presence.map(Request::Presence))
             .or(self.presence_stats.map(Request::PresenceStats))
             .or(self.history.map(Request::History))

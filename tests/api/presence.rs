@@ -42,7 +42,7 @@ async fn subscribers_see_who_else_listens() {
 async fn a_question_about_no_channel_is_a_bad_request() {
     let server = Server::start().await;
     let ada = server.user("ada").await;
-    for command in ["presence", "presence_stats", "history"] {
+    for command in ["presence", "presence_stats", "history", "publish"] {
         let mut socket = Socket::connect(&ada).await;
         socket.order(command, json!({})).await;
         assert_eq!(socket.closed().await, 3501, "{command}");
