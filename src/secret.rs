@@ -106,17 +106,21 @@ impl JwtKey {
         jsonwebtoken::encode(&Header::new(Algorithm::HS256), claims, &self.sign).map_err(Error::internal)
     }
 
-    /// Checks the signature, `exp`, and that `aud` is the given one, or absent where none is given.
+    /// Checks the signature, `exp`, `nbf`, and that `aud` is the given one, or absent where none is given.
     pub fn verify<T: DeserializeOwned>(&self, token: &str, audience: Option<&str>) -> Result<T, BadToken> {
         let mut rules = Validation::new(Algorithm::HS256);
         rules.leeway = 0;
+        rules.validate_nbf = true;
         if let Some(audience) = audience {
             rules.set_audience(&[audience]);
             rules.set_required_spec_claims(&["exp", "aud"]);
         }
         match jsonwebtoken::decode::<T>(token, &self.verify, &rules) {
             Ok(data) => Ok(data.claims),
-            Err(err) if matches!(err.kind(), ErrorKind::ExpiredSignature) => Err(BadToken::Expired),
+            // As Centrifugo has it, either is out of its time.
+            Err(err) if matches!(err.kind(), ErrorKind::ExpiredSignature | ErrorKind::ImmatureSignature) => {
+                Err(BadToken::Expired)
+            }
             Err(_) => Err(BadToken::Invalid),
         }
     }
@@ -256,6 +260,10 @@ mod tests {
 
         let old = keys.access.sign(&Claims { exp: later - 120, aud: Some("api".into()) }).unwrap();
         assert_eq!(check(&old, Some("api")), Err(BadToken::Expired));
+        let early = keys.access.sign(&serde_json::json!({ "exp": later, "nbf": later - 10, "aud": "api" })).unwrap();
+        assert_eq!(check(&early, Some("api")), Err(BadToken::Expired));
+        let begun = keys.access.sign(&serde_json::json!({ "exp": later, "nbf": later - 120, "aud": "api" })).unwrap();
+        assert_eq!(check(&begun, Some("api")), Ok(()));
         let unsigned =
             format!("{}.{}.", BASE64_URL_SAFE_NO_PAD.encode(r#"{"alg":"none","typ":"JWT"}"#), api.split('.').nth(1).unwrap());
         assert_eq!(check(&unsigned, Some("api")), Err(BadToken::Invalid));

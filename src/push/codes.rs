@@ -61,6 +61,8 @@ impl Disconnect {
     pub const EXPIRED: Self = Self::new(3005, "connection expired");
     pub const SUBSCRIPTION_EXPIRED: Self = Self::new(3006, "subscription expired");
     pub const SLOW: Self = Self::new(3008, "slow");
+    pub const INSUFFICIENT_STATE: Self = Self::new(3010, "insufficient state");
+    pub const RECONNECT: Self = Self::new(3011, "force reconnect");
     pub const NO_PONG: Self = Self::new(3012, "no pong");
     pub const INVALID_TOKEN: Self = Self::new(3500, "invalid token");
     pub const BAD_REQUEST: Self = Self::new(3501, "bad request");

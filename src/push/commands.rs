@@ -58,7 +58,9 @@ fn answer(app: &App, connection: &Arc<Connection>, id: u32, request: Request) ->
         Request::Refresh(request) => Answer::Refresh(connecting::refresh(app, connection, &request.token)?),
         Request::SubRefresh(request) => Answer::SubRefresh(subscribing::refresh(app, connection, &request)?),
         // Posts are made through the API, where they are answered once they are on disk.
-        Request::Publish => return Err(Failure::PERMISSION_DENIED.into()),
+        Request::Publish(ChannelRequest { channel }) => {
+            return Err(if channel.is_empty() { Disconnect::BAD_REQUEST.into() } else { Failure::PERMISSION_DENIED.into() });
+        }
         Request::Rpc => return Err(Failure::NOT_AVAILABLE.into()),
         Request::Send => return Err(Disconnect::NOT_AVAILABLE.into()),
         // A second connect.

@@ -118,8 +118,12 @@ pub fn refresh(app: &App, connection: &Connection, token: &str) -> Result<Refres
         Refusal::Expired => Disconnect::EXPIRED,
         Refusal::Unreadable | Refusal::Mismatch => Disconnect::INVALID_TOKEN,
     })?;
-    if (identity.user, identity.session) != (connection.user, connection.session) {
+    if identity.user != connection.user {
         return Err(Disconnect::INVALID_TOKEN.into());
+    }
+    // Who has logged in anew: a connection lives and dies with one session.
+    if identity.session != connection.session {
+        return Err(Disconnect::RECONNECT.into());
     }
     connection.extend(identity.expires_at);
     let Expiry { expires, ttl } = Expiry::at(identity.expires_at);

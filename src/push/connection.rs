@@ -186,6 +186,11 @@ impl Connection {
         self.queue().subscriptions.contains_key(channel)
     }
 
+    /// Whether it has as many subscriptions as it may have.
+    pub fn is_full(&self) -> bool {
+        self.queue().subscriptions.len() >= SUBSCRIPTIONS
+    }
+
     /// Gives a subscription's token another end; false when there is none such.
     pub fn extend_subscription(&self, channel: &str, expires_at: i64) -> bool {
         let mut queue = self.queue();

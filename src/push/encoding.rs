@@ -134,7 +134,7 @@ mod tests {
     use super::*;
     use crate::push::{
         codes::Failure,
-        protocol::{ConnectResult, Empty, Request},
+        protocol::{ConnectResult, Empty, Request, Subscribed},
     };
     use proptest::prelude::*;
 
@@ -154,6 +154,21 @@ mod tests {
         assert_eq!(first("[]x"), Err(Unreadable));
         assert!(matches!(first("{}").unwrap().request(), Some(Request::Pong)));
         assert!(first("{\"id\":3}").unwrap().request().is_none());
+    }
+
+    #[test]
+    fn null_is_as_good_as_nothing() {
+        let same = |with: &str, without: &str| {
+            let command = |text: &str| json_commands(text).next().unwrap().unwrap();
+            assert_eq!(command(with), command(without));
+        };
+        same(r#"{"id":1,"connect":{"token":"t","subs":null,"data":null},"rpc":null}"#, r#"{"id":1,"connect":{"token":"t"}}"#);
+        let nulls = r#""token":null,"recover":null,"epoch":null,"offset":null,"join_leave":null,"flag":null,"type":null"#;
+        same(&format!(r#"{{"id":1,"subscribe":{{"channel":"c",{nulls}}}}}"#), r#"{"id":1,"subscribe":{"channel":"c"}}"#);
+        let nulls = r#""limit":null,"reverse":null,"since":{"offset":7,"epoch":null}"#;
+        same(&format!(r#"{{"id":1,"history":{{{nulls}}}}}"#), r#"{"id":1,"history":{"since":{"offset":7}}}"#);
+        same(r#"{"id":null,"send":{"data":null}}"#, r#"{"send":{}}"#);
+        assert_eq!(json_commands(r#"{"id":1,"connect":{"token":7}}"#).next(), Some(Err(Unreadable)));
     }
 
     #[test]
@@ -177,6 +192,9 @@ mod tests {
         let connected = || Reply::new(0, Answer::Connect(result.clone()));
         assert_eq!(text(Encoding::Json, connected()), r#"{"connect":{"client":"c","version":"1","ping":25}}"#);
         assert_eq!(text(Encoding::Listener, connected()), r#"{"connect":{"client":"c","version":"1","ping":25}}"#);
+        let begun = Subscribed { recoverable: true, epoch: "e".into(), offset: 0, positioned: false };
+        let push = r#"{"push":{"channel":"c","subscribe":{"recoverable":true,"epoch":"e"}}}"#;
+        assert_eq!(text(Encoding::Json, Reply::push("c", PushBody::Subscribe(begun))), push);
         assert_eq!(text(Encoding::Json, Reply::PING), "{}");
         assert_eq!(Encoding::Protobuf.frame(Reply::PING), Message::binary(vec![0]));
     }

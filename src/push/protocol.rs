@@ -5,7 +5,7 @@
 use std::collections::HashMap;
 
 use bytes::Bytes;
-use serde::{Deserialize, Serialize, Serializer};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::value::RawValue;
 
 use crate::time::Time;
@@ -15,6 +15,7 @@ use crate::time::Time;
 #[serde(default)]
 pub struct Command {
     #[prost(uint32, tag = "1")]
+    #[serde(deserialize_with = "or_zero")]
     pub id: u32,
     #[prost(message, optional, tag = "4")]
     connect: Option<ConnectRequest>,
@@ -44,9 +45,11 @@ pub struct Command {
 #[serde(default)]
 pub struct ConnectRequest {
     #[prost(string, tag = "1")]
+    #[serde(deserialize_with = "or_zero")]
     pub token: String,
     /// Of one's own server-side subscriptions to be recovered; the raw client puts its tokens in here.
     #[prost(map = "string, message", tag = "3")]
+    #[serde(deserialize_with = "or_zero")]
     pub subs: HashMap<String, SubscribeRequest>,
 }
 
@@ -54,21 +57,29 @@ pub struct ConnectRequest {
 #[serde(default)]
 pub struct SubscribeRequest {
     #[prost(string, tag = "1")]
+    #[serde(deserialize_with = "or_zero")]
     pub channel: String,
     #[prost(string, tag = "2")]
+    #[serde(deserialize_with = "or_zero")]
     pub token: String,
     #[prost(bool, tag = "3")]
+    #[serde(deserialize_with = "or_zero")]
     pub recover: bool,
     #[prost(string, tag = "6")]
+    #[serde(deserialize_with = "or_zero")]
     pub epoch: String,
     #[prost(uint64, tag = "7")]
+    #[serde(deserialize_with = "or_zero")]
     pub offset: u64,
     #[prost(bool, tag = "11")]
+    #[serde(deserialize_with = "or_zero")]
     pub join_leave: bool,
     #[prost(int64, tag = "14")]
+    #[serde(deserialize_with = "or_zero")]
     pub flag: i64,
     /// 0 is a stream, the only kind there is here.
     #[prost(int32, tag = "15")]
+    #[serde(deserialize_with = "or_zero")]
     pub r#type: i32,
 }
 
@@ -84,6 +95,7 @@ impl SubscribeRequest {
 #[serde(default)]
 pub struct ChannelRequest {
     #[prost(string, tag = "1")]
+    #[serde(deserialize_with = "or_zero")]
     pub channel: String,
 }
 
@@ -91,12 +103,15 @@ pub struct ChannelRequest {
 #[serde(default)]
 pub struct HistoryRequest {
     #[prost(string, tag = "1")]
+    #[serde(deserialize_with = "or_zero")]
     pub channel: String,
     #[prost(int32, tag = "7")]
+    #[serde(deserialize_with = "or_zero")]
     pub limit: i32,
     #[prost(message, optional, tag = "8")]
     pub since: Option<Position>,
     #[prost(bool, tag = "9")]
+    #[serde(deserialize_with = "or_zero")]
     pub reverse: bool,
 }
 
@@ -105,8 +120,10 @@ pub struct HistoryRequest {
 #[serde(default)]
 pub struct Position {
     #[prost(uint64, tag = "1")]
+    #[serde(deserialize_with = "or_zero")]
     pub offset: u64,
     #[prost(string, tag = "2")]
+    #[serde(deserialize_with = "or_zero")]
     pub epoch: String,
 }
 
@@ -114,6 +131,7 @@ pub struct Position {
 #[serde(default)]
 pub struct RefreshRequest {
     #[prost(string, tag = "1")]
+    #[serde(deserialize_with = "or_zero")]
     pub token: String,
 }
 
@@ -121,8 +139,10 @@ pub struct RefreshRequest {
 #[serde(default)]
 pub struct SubRefreshRequest {
     #[prost(string, tag = "1")]
+    #[serde(deserialize_with = "or_zero")]
     pub channel: String,
     #[prost(string, tag = "2")]
+    #[serde(deserialize_with = "or_zero")]
     pub token: String,
 }
 
@@ -132,7 +152,7 @@ pub enum Request {
     Connect(ConnectRequest),
     Subscribe(SubscribeRequest),
     Unsubscribe(ChannelRequest),
-    Publish,
+    Publish(ChannelRequest),
     Presence(ChannelRequest),
     PresenceStats(ChannelRequest),
     History(HistoryRequest),
@@ -151,7 +171,7 @@ impl Request {
             Request::Connect(_) => "connect",
             Request::Subscribe(_) => "subscribe",
             Request::Unsubscribe(_) => "unsubscribe",
-            Request::Publish => "publish",
+            Request::Publish(_) => "publish",
             Request::Presence(_) => "presence",
             Request::PresenceStats(_) => "presence_stats",
             Request::History(_) => "history",
@@ -175,7 +195,7 @@ impl Command {
         }
         None.or(self.subscribe.map(Request::Subscribe))
             .or(self.unsubscribe.map(Request::Unsubscribe))
-            .or(self.publish.map(|_| Request::Publish))
+            .or(self.publish.map(Request::Publish))
             .or(self.presence.map(Request::Presence))
             .or(self.presence_stats.map(Request::PresenceStats))
             .or(self.history.map(Request::History))
@@ -418,12 +438,16 @@ pub struct JoinLeave {
 #[derive(Clone, PartialEq, prost::Message, Serialize)]
 pub struct Subscribed {
     #[prost(bool, tag = "1")]
+    #[serde(skip_serializing_if = "is_default")]
     pub recoverable: bool,
     #[prost(string, tag = "4")]
+    #[serde(skip_serializing_if = "is_default")]
     pub epoch: String,
     #[prost(uint64, tag = "5")]
+    #[serde(skip_serializing_if = "is_default")]
     pub offset: u64,
     #[prost(bool, tag = "6")]
+    #[serde(skip_serializing_if = "is_default")]
     pub positioned: bool,
 }
 
@@ -447,6 +471,11 @@ pub struct ReplyError {
     #[prost(bool, tag = "3")]
     #[serde(skip_serializing_if = "is_default")]
     pub temporary: bool,
+}
+
+/// The real server takes `null` for whatever is zero.
+fn or_zero<'de, T: Default + Deserialize<'de>, D: Deserializer<'de>>(value: D) -> Result<T, D::Error> {
+    Option::deserialize(value).map(Option::unwrap_or_default)
 }
 
 fn is_default<T: Default + PartialEq>(value: &T) -> bool {

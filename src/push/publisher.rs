@@ -92,7 +92,11 @@ impl Thread {
         let mut fan_out = FanOut::new(&self.conn, &self.epoch);
         for effect in batch {
             let result = match effect {
-                Effect::Publish(event) => self.event(&event, &mut fan_out),
+                // A gap would look like any other; those who come back get it from the log.
+                Effect::Publish(event) => self.event(&event, &mut fan_out).inspect_err(|_| {
+                    let all = self.hub.all_connections();
+                    all.iter().for_each(|connection| connection.disconnect(Disconnect::INSUFFICIENT_STATE));
+                }),
                 Effect::SessionEnded { user, session } => {
                     let ended = self.hub.connections(user).into_iter().filter(|connection| connection.session == session);
                     ended.for_each(|connection| connection.disconnect(Disconnect::FORCED));
@@ -145,5 +149,38 @@ impl Thread {
             }
         }
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{
+        event::{Audience, Stream},
+        id::{ChannelId, SessionId, UserId},
+        push::encoding::Encoding,
+    };
+
+    #[test]
+    fn what_could_not_be_pushed_is_to_be_recovered() {
+        let hub = Arc::new(Hub::default());
+        let listener = Arc::new(Connection::new(UserId::new(), SessionId::new(), "websocket", Encoding::Json, 0));
+        assert!(hub.register(&listener));
+        // Whose members can't be read.
+        let thread = Thread { conn: Sqlite::open_in_memory().unwrap(), epoch: "e".into(), hub };
+        let channel = ChannelId::new();
+        let event = |seq, audience| Event {
+            seq,
+            stream: Stream::Channel(channel).to_string(),
+            audience,
+            kind: String::new(),
+            channel: Some(channel),
+            actor: None,
+            body: "{}".into(),
+        };
+        thread.publish(vec![Effect::Publish(event(1, Audience::Subscribers))]);
+        assert_eq!(listener.take().1, None);
+        thread.publish(vec![Effect::Publish(event(2, Audience::Members))]);
+        assert_eq!(listener.take().1, Some(Disconnect::INSUFFICIENT_STATE));
     }
 }

@@ -277,6 +277,9 @@ impl Socket {
         };
         self.app.metrics.close(frame.code.into());
         let closing = async {
+            if frame.code != Disconnect::SLOW.code.into() {
+                _ = self.send_queued().await; // what was answered before
+            }
             if let Some(last) = last {
                 _ = self.stream.feed(last).await;
             }

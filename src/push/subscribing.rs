@@ -37,6 +37,7 @@ pub fn subscribe(app: &App, connection: &Arc<Connection>, id: u32, request: &Sub
     let early = match channel {
         name if name.len() > CHANNEL_NAME_MAX => Some(Failure::BAD_REQUEST),
         _ if connection.is_subscribed(channel) => Some(Failure::ALREADY_SUBSCRIBED),
+        _ if connection.is_full() => Some(Failure::LIMIT_EXCEEDED),
         name if !name.is_ascii() => Some(Failure::BAD_REQUEST),
         name if name.contains(':') => Some(Failure::UNKNOWN_CHANNEL), // of a namespace; there are none
         _ if request.r#type != 0 => Some(Failure::NOT_AVAILABLE),

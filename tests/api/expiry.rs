@@ -113,7 +113,8 @@ async fn a_bad_token_does_not_refresh() {
     let other_session = server.push_token(&json!({ "sub": ada.user_id, "sid": unknown_id(), "exp": in_seconds(60) }));
     assert_eq!(end("refresh", json!({})).await, 3501, "no token");
     assert_eq!(end("refresh", json!({ "token": expired })).await, 3005);
-    for token in ["garbage", &other_session, &grace.connection_token().await, &ada.subscription_token(&organisation).await] {
+    assert_eq!(end("refresh", json!({ "token": other_session })).await, 3011, "to come back as that session");
+    for token in ["garbage", &grace.connection_token().await, &ada.subscription_token(&organisation).await] {
         assert_eq!(end("refresh", json!({ "token": token })).await, 3500, "{token}");
     }
     let expired = server.push_token(&subscription_claims(&ada, &organisation, -1));

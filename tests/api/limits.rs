@@ -109,6 +109,8 @@ async fn a_socket_has_at_most_128_subscriptions() {
             assert_eq!(reply["error"], json!({ "code": 106, "message": "limit exceeded" }));
         }
     }
+    let reply = socket.command("subscribe", json!({ "channel": "x", "token": "garbage" })).await;
+    assert_eq!(reply["error"]["code"], 106, "whatever is asked for");
     assert_eq!(socket.command("unsubscribe", json!({ "channel": threads[0] })).await["unsubscribe"], json!({}));
     socket.subscribe(&threads[128]).await;
 }

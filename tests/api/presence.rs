@@ -42,7 +42,7 @@ async fn subscribers_see_who_else_listens() {
 async fn a_question_about_no_channel_is_a_bad_request() {
     let server = Server::start().await;
     let ada = server.user("ada").await;
-    for command in ["presence", "presence_stats", "history"] {
+    for command in ["presence", "presence_stats", "history", "publish"] {
         let mut socket = Socket::connect(&ada).await;
         socket.order(command, json!({})).await;
         assert_eq!(socket.closed().await, 3501, "{command}");
@@ -133,6 +133,18 @@ async fn what_no_client_may_do_is_answered_as_the_real_server_does() {
     assert_eq!(error("subscribe", json!({ "channel": general })).await, 105);
     socket.send(&json!({ "send": { "data": {} } }).to_string()).await;
     assert_eq!(socket.closed().await, 3508);
+}
+
+#[tokio::test]
+async fn what_was_answered_before_a_close_arrives() {
+    let server = Server::start().await;
+    let ada = server.user("ada").await;
+    for (last, code) in [(r#"{"send":{}}"#, 3508), ("garbage", 3501)] {
+        let mut socket = Socket::connect(&ada).await;
+        socket.send(&format!("{{\"id\":100,\"unsubscribe\":{{\"channel\":\"x\"}}}}\n{last}")).await;
+        assert!(socket.reply(100).await["unsubscribe"].is_object());
+        assert_eq!(socket.closed().await, code);
+    }
 }
 
 #[tokio::test]
