@@ -13,7 +13,7 @@ use super::{
 use crate::{
     app::App,
     db::log,
-    domain::{sessions, streams},
+    domain::{recovery, sessions, streams},
 };
 
 pub const VERSION: &str = env!("CARGO_PKG_VERSION");
@@ -73,10 +73,11 @@ fn accept(
     // One state: what this transaction does not see comes through the hub, which already holds it back.
     let checked = app.db.read(|conn| {
         let caller = sessions::find(conn, connection.session)?.filter(|caller| caller.user == connection.user);
-        let mut results = HashMap::new();
+        let (mut results, mut room) = (HashMap::new(), recovery::BYTES);
         for (_, request) in &asked {
             if let Some(stream) = streams::audible(conn, connection.user, &request.channel)? {
-                results.insert(request.channel.clone(), subscribing::position(conn, connection.user, stream, request)?);
+                let result = subscribing::position(conn, connection.user, stream, request, &mut room)?;
+                results.insert(request.channel.clone(), result);
             }
         }
         Ok((caller.is_some(), results, log::last_seq(conn)?))
