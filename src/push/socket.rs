@@ -22,7 +22,7 @@ use super::{
     codes::{Disconnect, Failure, Fault},
     commands,
     connecting::{self, Welcome},
-    connection::Connection,
+    connection::{Connection, QUEUE_BYTES},
     encoding::{self, Encoding},
     heartbeat::Heartbeat,
     protocol::{Answer, Command, ConnectRequest, PushBody, Reply, Request as Asked},
@@ -35,6 +35,8 @@ const STALE_AFTER: Duration = Duration::from_secs(10);
 pub const WRITE_WITHIN: Duration = Duration::from_secs(10);
 const CLOSE_WITHIN: Duration = Duration::from_secs(5);
 const FRAME_MAX: usize = 64 << 10;
+/// Bytes of answers that may wait when the next command of a frame is looked at.
+const AHEAD: usize = QUEUE_BYTES / 4;
 
 /// `GET /connection/websocket` (RFC 6455): JSON, or Protobuf by the subprotocol `centrifuge-protobuf` or
 /// `?format=protobuf`. Compression is not taken up. With `?cf_ws_frame_ping_pong=true` pings are those of WebSocket.
@@ -228,7 +230,13 @@ impl Socket {
                         return Err(Disconnect::BAD_REQUEST.into());
                     }
                 }
-                (request, Some((connection, _))) => commands::handle(&self.app, connection, id, request)?,
+                (request, Some((connection, _))) => {
+                    commands::handle(&self.app, connection, id, request)?;
+                    // Who asks for much at once is no slow reader.
+                    if connection.queued_bytes() > AHEAD {
+                        self.send_queued().await?;
+                    }
+                }
                 (_, None) => return Err(Disconnect::BAD_REQUEST.into()),
             }
         }

@@ -57,6 +57,25 @@ async fn more_than_can_be_sent_at_once_is_not_recovered_but_paged_through() {
 }
 
 #[tokio::test]
+async fn many_channels_are_recovered_in_one_frame() {
+    let server = Server::start().await;
+    let (ada, channels, place) = away(&server, 6).await;
+    let mut socket = Socket::connect(&ada).await;
+    let mut commands = Vec::new();
+    for (n, channel) in channels.iter().enumerate() {
+        let token = ada.subscription_token(channel).await;
+        let request =
+            json!({ "channel": channel, "token": token, "recover": true, "offset": place["offset"], "join_leave": true });
+        commands.push(json!({ "id": n + 100, "subscribe": request }).to_string());
+    }
+    socket.send(&commands.join("\n")).await;
+    for n in 0..channels.len() {
+        let result = socket.reply(n as u64 + 100).await["subscribe"].take();
+        assert_eq!((result["recovered"].as_bool(), count(&result)), (Some(true), 1));
+    }
+}
+
+#[tokio::test]
 async fn what_one_connect_recovers_is_bounded_over_all_its_channels() {
     let server = Server::start().await;
     let (ada, channels, place) = away(&server, 4).await;
