@@ -44,6 +44,10 @@ pub fn connect(app: &App, request: ConnectRequest, welcome: Welcome) -> Result<A
     if request.subs.len() > SUBSCRIPTIONS {
         return Err(Disconnect::CHANNEL_LIMIT.into());
     }
+    // As much work as that many commands.
+    if (0..=request.subs.len()).any(|_| app.limits.command(identity.session).is_err()) {
+        return Err(Failure::TOO_MANY_REQUESTS.into());
+    }
     let connection = Connection::new(identity.user, identity.session, welcome.transport, welcome.encoding, identity.expires_at);
     let connection = Arc::new(connection);
     if !app.hub.register(&connection) {
