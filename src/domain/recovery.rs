@@ -21,11 +21,22 @@ use crate::{
 
 /// Publications given at once, at the most.
 pub const MOST: u32 = 300;
+/// And bytes: half of what may wait to be sent to a client. One answer that is larger could not be sent to anybody who
+/// does not read it at once, and asking again would give the same.
+pub const BYTES: usize = 512 << 10;
+/// What stands around a publication, at the most.
+const AROUND: usize = 100;
 
 pub struct Publication {
     pub seq: i64,
     /// JSON.
     pub body: String,
+}
+
+impl Publication {
+    fn bytes(&self) -> usize {
+        self.body.len() + AROUND
+    }
 }
 
 /// A part of a stream, without its ends.
@@ -47,20 +58,45 @@ impl Range {
     }
 }
 
-/// All that followed `offset`. None when that can't be said for sure any more, when it is too much, or when the user
-/// was out meanwhile: what came then is not theirs.
-pub fn missed(conn: &Connection, user: UserId, stream: Stream, epoch: &str, offset: i64) -> Result<Option<Vec<Publication>>> {
+/// All that followed `offset`, taken out of the `room` that there is for it. None when that can't be said for sure any
+/// more, when it is too much, or when the user was out meanwhile: what came then is not theirs.
+pub fn missed(
+    conn: &Connection,
+    user: UserId,
+    stream: Stream,
+    epoch: &str,
+    offset: i64,
+    room: &mut usize,
+) -> Result<Option<Vec<Publication>>> {
     let is_cut = offset < floor(conn)? && last_seq(conn, stream, offset)? > offset;
     if is_cut || offset > log::last_seq(conn)? || offset < joined_seq(conn, user, stream)? {
         return Ok(None);
     }
     let range = Range { after: offset, before: i64::MAX, newest_first: false, limit: MOST + 1 };
-    let publications = publications(conn, stream, epoch, range)?;
-    Ok((publications.len() <= MOST as usize).then_some(publications))
+    let publications = within(conn, stream, epoch, range)?;
+    let bytes = publications.iter().map(Publication::bytes).sum();
+    let left = room.checked_sub(bytes).filter(|_| publications.len() <= MOST as usize);
+    Ok(left.map(|left| {
+        *room = left;
+        publications
+    }))
 }
 
-/// The stream's publications in the range.
+/// The stream's publications in the range: as many as there is room for, and at least one.
 pub fn publications(conn: &Connection, stream: Stream, epoch: &str, range: Range) -> Result<Vec<Publication>> {
+    let mut found = within(conn, stream, epoch, range)?;
+    let mut bytes = 0;
+    let fits = found.iter().take_while(|publication| {
+        bytes += publication.bytes();
+        bytes <= BYTES
+    });
+    let fits = fits.count().max(1);
+    found.truncate(fits);
+    Ok(found)
+}
+
+/// The stream's publications in the range; what comes after more than [`BYTES`] may be left out.
+fn within(conn: &Connection, stream: Stream, epoch: &str, range: Range) -> Result<Vec<Publication>> {
     let mut found = match stream {
         Stream::Personal(organisation, user) => {
             // Of what came while they were out, this stream alone would tell more than can be fetched.
@@ -89,7 +125,18 @@ fn rows(conn: &Connection, which: &str, parameters: impl Params, range: Range) -
         log::COLUMNS,
         range.order()
     );
-    Ok(conn.prepare_cached(&sql)?.query_map(parameters, log::from_row)?.collect::<rusqlite::Result<_>>()?)
+    some(conn.prepare_cached(&sql)?.query_map(parameters, log::from_row)?)
+}
+
+/// The rows up to that with which they are more than [`BYTES`].
+fn some(rows: impl Iterator<Item = rusqlite::Result<Event>>) -> Result<Vec<Event>> {
+    let mut bytes = 0;
+    let first = rows.take_while(|row| {
+        let wanted = bytes <= BYTES;
+        bytes += row.as_ref().map_or(0, |event| event.body.len());
+        wanted
+    });
+    Ok(first.collect::<rusqlite::Result<_>>()?)
 }
 
 /// A channel that the user is in, deleted ones included: that they are gone is still to be told.
@@ -162,12 +209,12 @@ fn to_members(conn: &Connection, organisation: OrganisationId, user: UserId, ran
              cross join events e on e.channel_id = cm.channel_id and e.audience = 'members'
            where cm.user_id = ?1 and c.organisation_id = ?2 and c.deleted_at is null
              and e.seq > max(?3, cm.joined_seq) and e.seq < ?4 and e.actor_id is not ?1
-           order by e.seq {order} limit ?5)",
+           order by e.seq {order} limit ?5)
+         order by seq {order}",
         log::COLUMNS
     );
     let mut select = conn.prepare_cached(&sql)?;
-    let found = select.query_map((user, organisation, range.after, range.before, range.limit), log::from_row)?;
-    Ok(found.collect::<rusqlite::Result<_>>()?)
+    some(select.query_map((user, organisation, range.after, range.before, range.limit), log::from_row)?)
 }
 
 /// Where the user's own devices were last told the counts of each channel.

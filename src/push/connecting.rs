@@ -13,7 +13,7 @@ use super::{
 use crate::{
     app::App,
     db::log,
-    domain::{sessions, streams},
+    domain::{recovery, sessions, streams},
 };
 
 pub const VERSION: &str = env!("CARGO_PKG_VERSION");
@@ -44,6 +44,10 @@ pub fn connect(app: &App, request: ConnectRequest, welcome: Welcome) -> Result<A
     if request.subs.len() > SUBSCRIPTIONS {
         return Err(Disconnect::CHANNEL_LIMIT.into());
     }
+    // As much work as that many commands.
+    if (0..=request.subs.len()).any(|_| app.limits.command(identity.session).is_err()) {
+        return Err(Failure::TOO_MANY_REQUESTS.into());
+    }
     let connection = Connection::new(identity.user, identity.session, welcome.transport, welcome.encoding, identity.expires_at);
     let connection = Arc::new(connection);
     if !app.hub.register(&connection) {
@@ -73,10 +77,11 @@ fn accept(
     // One state: what this transaction does not see comes through the hub, which already holds it back.
     let checked = app.db.read(|conn| {
         let caller = sessions::find(conn, connection.session)?.filter(|caller| caller.user == connection.user);
-        let mut results = HashMap::new();
+        let (mut results, mut room) = (HashMap::new(), recovery::BYTES);
         for (_, request) in &asked {
             if let Some(stream) = streams::audible(conn, connection.user, &request.channel)? {
-                results.insert(request.channel.clone(), subscribing::position(conn, connection.user, stream, request)?);
+                let result = subscribing::position(conn, connection.user, stream, request, &mut room)?;
+                results.insert(request.channel.clone(), result);
             }
         }
         Ok((caller.is_some(), results, log::last_seq(conn)?))

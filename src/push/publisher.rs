@@ -1,6 +1,7 @@
 //! The one thread that hands committed events to the hub, in commit order, and acts on lost rights.
 
 use std::{
+    collections::HashSet,
     path::Path,
     sync::{
         Arc, Mutex,
@@ -23,6 +24,7 @@ use crate::{
     domain::{fan_out::FanOut, sessions, streams},
     error::{Error, Result},
     event::{Effect, Event},
+    id::UserId,
 };
 
 /// Committed batches that may wait; when they do, so does the writer.
@@ -130,22 +132,31 @@ impl Thread {
 
     /// Ends what these connections may no longer have; one that can't be checked must come back and be.
     fn check(&self, connections: &[Arc<Connection>]) {
+        let mut audible = HashSet::new();
         for connection in connections {
-            if let Err(err) = self.check_one(connection) {
+            if let Err(err) = self.check_one(connection, &mut audible) {
                 tracing::error!(err = err.detail(), "a connection's rights could not be checked");
                 connection.disconnect(Disconnect::INTERNAL);
             }
         }
     }
 
-    fn check_one(&self, connection: &Connection) -> Result<()> {
+    /// What was found `audible` a moment ago is not looked up again: one user may have a hundred connections, and all else
+    /// waits meanwhile. A right that has ended since then is checked for again after this.
+    fn check_one(&self, connection: &Connection, audible: &mut HashSet<(UserId, String)>) -> Result<()> {
         if sessions::find(&self.conn, connection.session)?.is_none() {
             connection.disconnect(Disconnect::FORCED);
             return Ok(());
         }
         for channel in connection.channels() {
-            if streams::audible(&self.conn, connection.user, &channel)?.is_none() {
-                self.hub.revoke(connection, &channel, Unsubscribe::BY_SERVER);
+            let heard = (connection.user, channel);
+            if audible.contains(&heard) {
+                continue;
+            }
+            if streams::audible(&self.conn, connection.user, &heard.1)?.is_some() {
+                audible.insert(heard);
+            } else {
+                self.hub.revoke(connection, &heard.1, Unsubscribe::BY_SERVER);
             }
         }
         Ok(())

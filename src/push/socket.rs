@@ -16,7 +16,7 @@ use super::{
     codes::{Disconnect, Failure, Fault},
     commands,
     connecting::{self, Welcome},
-    connection::Connection,
+    connection::{Connection, QUEUE_BYTES},
     encoding::{self, Encoding},
     heartbeat::Heartbeat,
     protocol::{Answer, Command, ConnectRequest, PushBody, Reply, Request},
@@ -30,6 +30,8 @@ pub const WRITE_WITHIN: Duration = Duration::from_secs(10);
 /// For it to answer a close, or to close after an error.
 const CLOSE_WITHIN: Duration = Duration::from_secs(5);
 const FRAME_MAX: usize = 64 << 10;
+/// Bytes of answers that may wait when the next command of a frame is looked at.
+const AHEAD: usize = QUEUE_BYTES / 4;
 
 /// How a client is spoken with.
 pub struct Manner {
@@ -154,7 +156,13 @@ impl Socket {
                         return Err(Disconnect::BAD_REQUEST.into());
                     }
                 }
-                (request, Some((connection, _))) => commands::handle(&self.app, connection, id, request)?,
+                (request, Some((connection, _))) => {
+                    commands::handle(&self.app, connection, id, request)?;
+                    // Who asks for much at once is no slow reader.
+                    if connection.queued_bytes() > AHEAD {
+                        self.send_queued().await?;
+                    }
+                }
                 (_, None) => return Err(Disconnect::BAD_REQUEST.into()),
             }
         }

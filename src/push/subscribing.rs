@@ -104,7 +104,8 @@ fn begin(app: &App, connection: &Arc<Connection>, request: &SubscribeRequest, te
     let checked = app.db.read(|conn| {
         let session = sessions::find(conn, connection.session)?;
         let stream = if session.is_some() { streams::audible(conn, connection.user, channel)? } else { None };
-        let result = stream.map(|stream| position(conn, connection.user, stream, request)).transpose()?;
+        let mut room = recovery::BYTES;
+        let result = stream.map(|stream| position(conn, connection.user, stream, request, &mut room)).transpose()?;
         Ok((result, log::last_seq(conn)?))
     });
     if let Ok((Some(result), _)) = &checked
@@ -124,12 +125,19 @@ fn begin(app: &App, connection: &Arc<Connection>, request: &SubscribeRequest, te
     }
 }
 
-/// Where a subscription begins, with what followed the place that the client names: `recovered` if that is all.
-pub fn position(conn: &Sqlite, user: UserId, stream: Stream, request: &SubscribeRequest) -> Result<SubscribeResult> {
+/// Where a subscription begins, with what followed the place that the client names: `recovered` if that is all, and there
+/// is `room` for it.
+pub fn position(
+    conn: &Sqlite,
+    user: UserId,
+    stream: Stream,
+    request: &SubscribeRequest,
+    room: &mut usize,
+) -> Result<SubscribeResult> {
     let (epoch, top) = (log::epoch(conn)?, log::last_seq(conn)?);
     let is_same_log = request.epoch.is_empty() || request.epoch == epoch;
     let missed = match i64::try_from(request.offset) {
-        Ok(offset) if request.recover && is_same_log => recovery::missed(conn, user, stream, &epoch, offset)?,
+        Ok(offset) if request.recover && is_same_log => recovery::missed(conn, user, stream, &epoch, offset, room)?,
         _ => None,
     };
     let recovered = missed.is_some();

@@ -32,6 +32,7 @@ mod expiry;
 mod feeds;
 mod half_open;
 mod invitations;
+mod large_recoveries;
 mod leaving;
 mod limits;
 mod links;

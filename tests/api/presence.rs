@@ -155,13 +155,31 @@ async fn more_commands_than_a_client_needs_are_refused_for_a_while() {
     let command = |id: u32| json!({ "id": id, "unsubscribe": { "channel": "x" } }).to_string();
     let frame: Vec<String> = (1000..2200).map(command).collect();
     socket.send(&frame.join("\n")).await;
-    for id in 1000..1600 {
+    // One was the connect.
+    for id in 1000..1599 {
         assert!(socket.reply(id).await["unsubscribe"].is_object(), "{id}");
     }
     // Some more may have become free while these were answered.
     let mut last = json!(null);
-    for id in 1600..2200 {
+    for id in 1599..2200 {
         last = socket.reply(id).await;
     }
     assert_eq!(last["error"], json!({ "code": 111, "message": "too many requests", "temporary": true }));
+}
+
+#[tokio::test]
+async fn a_connect_counts_as_many_commands_as_it_subscribes_to_channels() {
+    let server = Server::with(|settings| settings.rate_limit = tidings::config::Switch::On).await;
+    let ada = server.user("ada").await;
+    let token = ada.connection_token().await;
+    let subs: serde_json::Map<String, Value> = (0..128).map(|n| (n.to_string(), json!({ "token": "x" }))).collect();
+    let mut refused = json!(null);
+    for _ in 0..50 {
+        let mut socket = Socket::open(&ada).await;
+        refused = socket.command("connect", json!({ "token": token, "subs": subs })).await["error"].take();
+        if !refused.is_null() {
+            break;
+        }
+    }
+    assert_eq!(refused, json!({ "code": 111, "message": "too many requests", "temporary": true }));
 }
