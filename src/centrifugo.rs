@@ -15,6 +15,8 @@ use crate::{
 };
 
 const WITHIN: Duration = Duration::from_secs(5);
+/// Of the bytes of an answer: it is a few for each channel of a request.
+const ANSWER_MOST: usize = 4 << 20;
 
 pub struct Centrifugo {
     http: Client,
@@ -144,9 +146,15 @@ impl Centrifugo {
     async fn call<T: for<'de> Deserialize<'de>>(&self, method: &str, body: &impl Serialize) -> Result<T, Failure> {
         let url = format!("{}/api/{method}", self.url);
         let passing = |err: reqwest::Error| Failure::Passing(reason(&err));
-        let response = self.http.post(&url).json(body).send().await.map_err(passing)?;
+        let mut response = self.http.post(&url).json(body).send().await.map_err(passing)?;
         let status = response.status();
-        let text = response.bytes().await.map_err(passing)?;
+        let mut text = Vec::new();
+        while let Some(chunk) = response.chunk().await.map_err(passing)? {
+            text.extend_from_slice(&chunk);
+            if text.len() > ANSWER_MOST {
+                return Err(Failure::Passing(format!("{url}: its answer is too long")));
+            }
+        }
         match status {
             StatusCode::OK => serde_json::from_slice(&text).map_err(|err| Failure::Passing(format!("{url}: {err}"))),
             // The request is at fault; any other status is the server's, or that of a wrong address or key.
