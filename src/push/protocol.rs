@@ -402,7 +402,7 @@ pub struct Push {
     #[prost(string, tag = "2")]
     #[serde(skip_serializing_if = "is_default")]
     pub channel: String,
-    #[prost(oneof = "PushBody", tags = "4, 5, 6, 7, 9, 10, 11")]
+    #[prost(oneof = "PushBody", tags = "4, 5, 6, 7, 9, 10, 11, 12")]
     #[serde(flatten)]
     pub body: Option<PushBody>,
 }
@@ -427,6 +427,9 @@ pub enum PushBody {
     /// To clients that only listen, before the close.
     #[prost(message, tag = "11")]
     Disconnect(Ended),
+    /// The connection was given another end.
+    #[prost(message, tag = "12")]
+    Refresh(Expiry),
 }
 
 #[derive(Clone, PartialEq, prost::Message, Serialize)]

@@ -14,7 +14,7 @@ use crate::{
     push::{
         codes::{Disconnect, Failure, Fault, Unsubscribe},
         connection::Connection,
-        protocol::{Position, SubscribeRequest},
+        protocol::{Expiry, Position, PushBody, Reply, SubscribeRequest},
         subscribing,
     },
     time::Time,
@@ -143,7 +143,10 @@ pub fn refresh(app: &App, request: &Refresh) -> Answer {
         match request.expire_at {
             _ if is_over => connection.disconnect(Disconnect::EXPIRED),
             0 => {}
-            expires_at => connection.extend(expires_at),
+            expires_at => {
+                connection.extend(expires_at);
+                connection.send(Reply::push("", PushBody::Refresh(Expiry::at(expires_at))));
+            }
         }
     }
     done()

@@ -68,7 +68,7 @@ async fn connections_are_ended_with_the_programs_words() {
     let ada = server.user("ada").await;
     let elsewhere = server.user("grace").await;
     let program = Program::of(&server);
-    let ((one, named), (two, kept), (three, _)) = (connect(&ada).await, connect(&ada).await, connect(&ada).await);
+    let ((one, named), (mut two, kept), (three, _)) = (connect(&ada).await, connect(&ada).await, connect(&ada).await);
     for custom in [
         json!({ "code": 2999, "reason": "x" }),
         json!({ "code": 5000, "reason": "x" }),
@@ -91,6 +91,8 @@ async fn connections_are_ended_with_the_programs_words() {
     let presence = program.result("info", json!({})).await["nodes"][0]["num_clients"].take();
     assert_eq!(presence, 1);
     program.result("refresh", json!({ "user": ada.user_id, "expire_at": i64::MAX })).await;
+    let told = two.push(|push| push["refresh"].is_object()).await;
+    assert_eq!(told, json!({ "refresh": { "expires": true, "ttl": u32::MAX } }));
     program.result("refresh", json!({ "user": ada.user_id, "expired": true })).await;
     assert_eq!(two.closed().await, 3005);
 }
