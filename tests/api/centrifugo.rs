@@ -302,7 +302,7 @@ async fn what_waits_and_what_was_refused_is_counted() {
             settings.push = scene.stand_in.settings();
             settings.metrics_token = Some("a-token-for-the-tests".into());
         };
-        Server::on_copy_of(folder.path(), change).await
+        Server::on_folder(folder, change).await
     };
     let value = async |sample: &str| -> i64 {
         let request = scene.server.anonymous().request("GET", "/metrics").bearer_auth("a-token-for-the-tests");

@@ -78,8 +78,9 @@ impl Server {
     }
 
     /// A server on an ended server's folder.
-    pub async fn on_folder(folder: TempDir) -> Server {
-        let settings = Server::usual(folder.path());
+    pub async fn on_folder(folder: TempDir, change: impl FnOnce(&mut Settings)) -> Server {
+        let mut settings = Server::usual(folder.path());
+        change(&mut settings);
         Server::serve(folder, settings, "127.0.0.1:0").await
     }
 

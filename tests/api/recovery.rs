@@ -336,13 +336,13 @@ async fn an_old_copy_put_back_has_another_epoch() {
     let general = ada.general(&ada.organisation("Engines").await).await;
     let folder = server.end_and_keep().await;
     let old = std::fs::read(folder.path().join("tidings.db")).unwrap();
-    let server = Server::on_folder(folder).await;
+    let server = Server::on_folder(folder, |_| {}).await;
     let ada = Client { origin: server.origin.clone(), ..ada };
     let start = Socket::connect(&ada).await.subscribe(&general).await;
     ada.say(&general, "lost").await;
     let folder = server.end_and_keep().await;
     std::fs::write(folder.path().join("tidings.db"), old).unwrap();
-    let server = Server::on_folder(folder).await;
+    let server = Server::on_folder(folder, |_| {}).await;
     let ada = Client { origin: server.origin.clone(), ..ada };
     ada.say(&general, "takes the lost one's seq").await;
     let result = Socket::connect(&ada).await.recover(&general, &start["epoch"], &start["offset"]).await;
