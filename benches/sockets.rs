@@ -23,9 +23,11 @@ mod api;
 const USERS: usize = 100;
 const SOCKETS_EACH: usize = 100; // a user's limit
 const PROCESSES: usize = 4;
-const ROUNDS: usize = 9;
+const ROUNDS: usize = 12;
 const READERS: usize = 20;
 const MESSAGES: usize = 300;
+/// Of each round, not counted: the end of the round before it is over by then.
+const WARM_UP: usize = 50;
 
 #[tokio::main]
 async fn main() {
@@ -183,7 +185,7 @@ async fn slow_reader() {
     let greeting = person.connect(&[&channel]).await;
     let mut p99 = [Vec::new(), Vec::new()];
     for round in 0..ROUNDS * 2 {
-        let with = round % 2;
+        let with = [0, 1, 1, 0][round % 4]; // neither is always the first, nor always after the other
         let took = latencies(&person, &channel, &greeting, with == 1).await;
         p99[with].push(took[took.len() * 99 / 100]);
     }
@@ -209,13 +211,17 @@ async fn latencies(person: &Api, channel: &str, greeting: &str, beside_a_slow_on
         let mut socket = open(address, home, greeting, None).await;
         readers.spawn(async move {
             let mut took = Vec::with_capacity(MESSAGES);
-            while took.len() < MESSAGES {
+            let mut heard = 0;
+            while heard < MESSAGES {
                 let frame = socket.next().await.unwrap().unwrap();
                 for line in frame.to_text().unwrap().lines().filter(|line| *line != "{}") {
                     let push: Value = serde_json::from_str(line).unwrap();
                     let content = push["push"]["pub"]["data"]["content"].as_str().unwrap();
                     let sent = Duration::from_micros(content.trim_start().parse().unwrap());
-                    took.push(begin.elapsed() - sent);
+                    heard += 1;
+                    if heard > WARM_UP {
+                        took.push(begin.elapsed() - sent);
+                    }
                 }
             }
             took
