@@ -86,7 +86,9 @@ export async function check(server, place, received) {
   const root = on(place.channel).find(data => data.content === POSTS[0])
   assert.equal(replied.modification_ids.thread_id, root.id)
   // The channel's posts, and the thread's replies.
-  assert.deepEqual(replied.update_change, { thread_count: POSTS.length, message_count: 1 })
+  const { last_reply } = replied.data
+  assert.match(last_reply, /Z$/)
+  assert.deepEqual(replied.update_change, { thread_count: POSTS.length, message_count: 1, last_reply })
 
   // On the personal channel: one notice for each message of others, and one for having read with one's own reply.
   assert.deepEqual(on(place.personal).map(data => data.notification_type), Array(UNREAD.length).fill('unread_thread_change'), sofar())
