@@ -28,6 +28,7 @@ use crate::{
     limits::Limits,
     mail::Mailer,
     metrics::Metrics,
+    outgoing::Outgoing,
     push::{hub::Hub, publisher::Publisher, server_api::ServerApi},
     secret::{self, Keys},
     site::Site,
@@ -48,6 +49,8 @@ pub struct Inner {
     pub issuer: Option<Issuer>,
     /// Who serves live push instead of us, where that is so: the hub is empty then.
     pub centrifugo: Option<Centrifugo>,
+    /// For addresses that users gave.
+    pub outgoing: Outgoing,
     pub limits: Limits,
     pub origins: Origins,
     /// Who may tell the client's address.
@@ -95,6 +98,7 @@ impl App {
         };
         let external = settings.push.external()?;
         let centrifugo = external.as_ref().map(|external| Centrifugo::new(external, &authorities)).transpose()?;
+        let outgoing = Outgoing::new(&settings.allow_private_webhooks, &authorities)?;
         let origins = Origins::new(&settings.allowed_origin)?;
         let server_api = ServerApi::new(settings.push_api_key.as_deref())?;
         let metrics = Metrics::new(settings.metrics_token.as_deref())?;
@@ -135,6 +139,7 @@ impl App {
             mailer,
             issuer,
             centrifugo,
+            outgoing,
             origins,
             server_api,
             metrics,
