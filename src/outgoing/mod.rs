@@ -135,8 +135,8 @@ pub fn check(url: &Url, opened: &[IpNet]) -> Result<(), Failure> {
 async fn excerpt(mut response: Response, deadline: Instant) -> String {
     let mut body = Vec::new();
     let reading = async {
-        while let Ok(Some(chunk)) = response.chunk().await
-            && body.len() < BODY
+        while body.len() < BODY
+            && let Ok(Some(chunk)) = response.chunk().await
         {
             body.extend_from_slice(&chunk[..chunk.len().min(BODY - body.len())]);
         }

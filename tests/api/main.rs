@@ -3,6 +3,7 @@
 //! Each test has a server of its own (see [`harness`]), so nothing is shared and nothing waits for a
 //! neighbour. What a test expects is the specification's word, never the server's.
 
+mod certificate;
 mod harness;
 mod mailbox;
 mod operations;
@@ -11,6 +12,7 @@ mod shapes;
 mod socket;
 #[path = "../stand_in/centrifugo.rs"]
 mod stand_in;
+mod target;
 mod wire;
 
 mod acceptance;
@@ -42,6 +44,8 @@ mod messages;
 mod metrics;
 mod model;
 mod organisations;
+mod outgoing;
+mod outgoing_addresses;
 mod passwords;
 mod permissions;
 mod presence;
