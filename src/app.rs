@@ -20,7 +20,7 @@ use crate::{
     centrifugo::Centrifugo,
     config::Settings,
     db::{self, Db},
-    domain::{Caller, sessions},
+    domain::{Caller, deliveries::Room, sessions},
     error::{Error, Result},
     event::Effect,
     id::{SessionId, UserId},
@@ -51,6 +51,10 @@ pub struct Inner {
     pub centrifugo: Option<Centrifugo>,
     /// For addresses that users gave.
     pub outgoing: Outgoing,
+    /// What is being delivered there.
+    pub delivering: Arc<Mutex<Room>>,
+    /// What is being sent there as a test: it does not wait for deliveries that hang.
+    pub testing: Arc<Mutex<Room>>,
     pub limits: Limits,
     pub origins: Origins,
     /// Who may tell the client's address.
@@ -62,6 +66,8 @@ pub struct Inner {
     pub ping_every: Duration,
     /// Woken when a mail was queued.
     pub mail_due: Arc<Notify>,
+    /// Woken when a delivery was queued, or there is room for one.
+    pub delivery_due: Arc<Notify>,
     /// Woken when something was posted.
     pub posted: Arc<Notify>,
     /// Woken by every commit that set something off.
@@ -111,13 +117,17 @@ impl App {
         };
         let site = settings.site(keys, links);
         let (hub, sessions) = (Arc::new(Hub::default()), Arc::new(SessionCache::default()));
-        let [mail_due, posted, logged] = std::array::from_fn(|_| Arc::new(Notify::new()));
+        let [mail_due, delivery_due, posted, logged] = std::array::from_fn(|_| Arc::new(Notify::new()));
         let (publisher, waiting) = Publisher::new();
-        let (cache, mails, posts, log) = (sessions.clone(), mail_due.clone(), posted.clone(), logged.clone());
+        let (cache, mails, deliveries) = (sessions.clone(), mail_due.clone(), delivery_due.clone());
+        let (posts, log) = (posted.clone(), logged.clone());
         let after_commit = Box::new(move |effects: Vec<Effect>| {
             cache.forget(&effects);
             if effects.iter().any(|effect| matches!(effect, Effect::MailQueued | Effect::Foreign)) {
                 mails.notify_one();
+            }
+            if effects.iter().any(|effect| matches!(effect, Effect::DeliveryQueued | Effect::Foreign)) {
+                deliveries.notify_one();
             }
             if effects.iter().any(|effect| matches!(effect, Effect::Publish(event) if event.is_message())) {
                 posts.notify_one();
@@ -145,7 +155,10 @@ impl App {
             metrics,
             trusted_proxies: settings.trusted_proxy.clone(),
             ping_every: Duration::from_secs(settings.push_ping_seconds.into()),
+            delivering: Arc::default(),
+            testing: Arc::default(),
             mail_due,
+            delivery_due,
             posted,
             logged,
             sessions,

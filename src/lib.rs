@@ -8,7 +8,7 @@
 //! main -> cli -> app -+-> api ------> domain -> db
 //!                     +-> push -----------^      |  (effects, after commit)
 //!                     +-> jobs -----------^      v
-//!                          |-> mail          push::publisher -> push::hub
+//!                          |-> mail, outgoing push::publisher -> push::hub
 //! leaves used by all: id, time, event, error, config, secret, site, limits
 //! ```
 //!
