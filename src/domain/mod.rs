@@ -41,6 +41,7 @@ pub mod purging;
 pub mod reactions;
 pub mod reading;
 pub mod recovery;
+pub mod replaying;
 pub mod revocations;
 pub mod roles;
 pub mod search;

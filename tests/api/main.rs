@@ -60,6 +60,7 @@ mod reactions;
 mod reading;
 mod recovery;
 mod rejoining;
+mod replaying;
 mod restart;
 mod revoking;
 mod roles;
