@@ -16,7 +16,7 @@ use std::{fmt::Debug, hash::Hash};
 use crate::{
     app::App,
     db::log,
-    domain::{outbox, search},
+    domain::{deliveries, outbox, search},
     error::{Error, Result},
     secret::AccessKey,
 };
@@ -33,6 +33,7 @@ pub struct Metrics {
     errors: By<u32>,
     closes: By<u16>,
     recoveries: By<&'static str>,
+    attempts: By<&'static str>,
 }
 
 impl Metrics {
@@ -45,6 +46,7 @@ impl Metrics {
             errors: By::default(),
             closes: by("code", [3008, 3012]),
             recoveries: by("recovered", ["true", "false"]),
+            attempts: by("delivered", ["true", "false"]),
         })
     }
 
@@ -70,6 +72,11 @@ impl Metrics {
     /// A client asked for what it missed.
     pub fn recovery(&self, is_recovered: bool) {
         count(&self.recoveries, "recovered", if is_recovered { "true" } else { "false" });
+    }
+
+    /// A webhook's event was sent to its address.
+    pub fn attempt(&self, is_delivered: bool) {
+        count(&self.attempts, "delivered", if is_delivered { "true" } else { "false" });
     }
 }
 
@@ -102,6 +109,7 @@ fn happened(app: &App, registry: &mut Registry) {
     registry.register("push_errors", "Commands answered with an error", metrics.errors.clone());
     registry.register("push_closes", "Connections ended by the server; 3008 did not read in time", metrics.closes.clone());
     registry.register("push_recoveries", "Subscriptions that asked for what they missed", metrics.recoveries.clone());
+    registry.register("webhook_attempts", "Attempts to deliver an event of a webhook", metrics.attempts.clone());
     registry.register("push_publications", "Publications with subscribers", hub.publications.clone());
     registry.register("push_deliveries", "Publications times their subscribers", hub.deliveries.clone());
 }
@@ -129,13 +137,15 @@ fn push(app: &App, registry: &mut Registry) {
 fn database(app: &App, registry: &mut Registry) -> Result<()> {
     // First: what is committed meanwhile would seem published before.
     let published = app.hub.published();
-    let (last, unindexed, mails) =
-        app.db.read(|conn| Ok((log::last_seq(conn)?, search::behind(conn)?, outbox::count_due(conn)?)))?;
+    let (last, unindexed, mails, webhooks) = app
+        .db
+        .read(|conn| Ok((log::last_seq(conn)?, search::behind(conn)?, outbox::count_due(conn)?, deliveries::count_due(conn)?)))?;
     gauge(registry, "push_publisher_lag", "Rows of the event log that are not pushed yet", (last - published).max(0) as usize);
     gauge(registry, "log_last_seq", "The newest row of the event log", last as usize);
     gauge(registry, "wal_bytes", "What waits to be moved into the database file", app.db.wal_bytes() as usize);
     gauge(registry, "search_behind", "Messages that are not in the search index yet", unindexed as usize);
     gauge(registry, "mails_due", "Mails that are to be sent now", mails as usize);
+    gauge(registry, "webhooks_due", "Webhooks with something to deliver now", webhooks as usize);
     Ok(())
 }
 

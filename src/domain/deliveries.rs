@@ -144,6 +144,12 @@ pub fn next_due(conn: &Connection, room: &Room) -> Result<Option<Time>> {
     Ok(next(conn, room)?.map(|(_, due)| due))
 }
 
+/// How many webhooks have something to deliver now.
+pub fn count_due(conn: &Connection) -> Result<i64> {
+    let sql = "select count(*) from webhooks where next_due <= ?1";
+    Ok(conn.prepare_cached(sql)?.query_row([Time::now()], |row| row.get(0))?)
+}
+
 /// Whose turn it is, and when.
 fn next(conn: &Connection, room: &Room) -> Result<Option<(WebhookId, Time)>> {
     if room.all >= Room::ALL {

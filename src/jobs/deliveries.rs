@@ -63,6 +63,7 @@ async fn send_due(app: &App, sending: &mut JoinSet<()>) -> Result<Duration> {
 async fn deliver(place: &Place, claimed: Claimed) {
     let app = &place.app;
     let outcome = attempt(app, &claimed).await;
+    app.metrics.attempt(outcome.is_success());
     if !outcome.is_success() {
         let (id, webhook, status) = (claimed.id, claimed.webhook, outcome.status);
         tracing::debug!(%id, %webhook, status, error = outcome.error, "an event could not be delivered");
