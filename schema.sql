@@ -325,6 +325,9 @@ create table webhooks (
     secret          blob not null,                            -- encrypted under the server's key
     old_secret      blob,                                     -- still signs until old_secret_until
     old_secret_until integer,
+    target          text not null default '',                 -- host and port of url: what is delivered there at once is bounded
+    is_failing      integer not null default 0 check (is_failing in (0, 1)), -- the last attempt was no success
+    next_due        integer,                                  -- the least due_at of its deliveries; null while it sends none
     last_success_at integer,
     created_at      integer not null,
     updated_at      integer not null,
@@ -332,19 +335,25 @@ create table webhooks (
 ) strict, without rowid;
 create index webhooks_by_channel on webhooks (channel_id, created_at);
 create index webhooks_deleted on webhooks (deleted_at) where deleted_at is not null;
+-- Whose turn it is. A target with no room is passed over here, not delivery by delivery.
+create index webhooks_due on webhooks (next_due, target, is_failing) where next_due is not null;
 
+-- Events on their way out, one for each webhook; kept for a while after they are done, to be sent again on demand.
 create table deliveries (
     id           blob primary key check (length(id) = 16),    -- the event's id: `webhook-id`, `callback_id`
     webhook_id   blob not null references webhooks (id),
-    type         text not null,
-    payload      text not null,
-    attempts     integer not null default 0,
-    first_at     integer,
+    message_n    integer,                                     -- whose text the payload carries; no reference, as in events
+    payload      text not null,                               -- JSON: type, timestamp, data
+    attempts     integer not null default 0,                  -- that were recorded, since it was last queued
+    first_at     integer,                                     -- the first of these
     due_at       integer,                                     -- null once delivered or given up; a lease while being sent
+    is_leased    integer not null default 0 check (is_leased in (0, 1)),
     created_at   integer not null
 ) strict, without rowid;
-create index deliveries_due on deliveries (due_at) where due_at is not null;
-create index deliveries_by_webhook on deliveries (webhook_id, due_at);
+create index deliveries_due on deliveries (webhook_id, due_at) where due_at is not null;
+create index deliveries_leased on deliveries (is_leased) where is_leased = 1;
+create index deliveries_by_webhook on deliveries (webhook_id, created_at);
+create index deliveries_by_message on deliveries (message_n) where message_n is not null;
 
 create table webhook_history (
     id          blob primary key check (length(id) = 16),
@@ -357,7 +366,8 @@ create table webhook_history (
     latency_ms  integer not null default 0,
     error       text not null default '',
     response    text not null default '',
-    attempted_at integer not null
+    attempted_at integer not null,
+    next_at     integer                                       -- the next attempt, if there is to be one
 ) strict, without rowid;
 create index webhook_history_newest on webhook_history (webhook_id, attempted_at desc, id desc);
 

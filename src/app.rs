@@ -20,7 +20,7 @@ use crate::{
     centrifugo::Centrifugo,
     config::Settings,
     db::{self, Db},
-    domain::{Caller, sessions},
+    domain::{Caller, deliveries::Room, sessions},
     error::{Error, Result},
     event::Effect,
     id::{SessionId, UserId},
@@ -28,6 +28,7 @@ use crate::{
     limits::Limits,
     mail::Mailer,
     metrics::Metrics,
+    outgoing::Outgoing,
     push::{hub::Hub, publisher::Publisher, server_api::ServerApi},
     secret::{self, Keys},
     site::Site,
@@ -48,6 +49,12 @@ pub struct Inner {
     pub issuer: Option<Issuer>,
     /// Who serves live push instead of us, where that is so: the hub is empty then.
     pub centrifugo: Option<Centrifugo>,
+    /// For addresses that users gave.
+    pub outgoing: Outgoing,
+    /// What is being delivered there.
+    pub delivering: Arc<Mutex<Room>>,
+    /// What is being sent there as a test: it does not wait for deliveries that hang.
+    pub testing: Arc<Mutex<Room>>,
     pub limits: Limits,
     pub origins: Origins,
     /// Who may tell the client's address.
@@ -59,6 +66,8 @@ pub struct Inner {
     pub ping_every: Duration,
     /// Woken when a mail was queued.
     pub mail_due: Arc<Notify>,
+    /// Woken when a delivery was queued, or there is room for one.
+    pub delivery_due: Arc<Notify>,
     /// Woken when something was posted.
     pub posted: Arc<Notify>,
     /// Woken by every commit that set something off.
@@ -95,6 +104,7 @@ impl App {
         };
         let external = settings.push.external()?;
         let centrifugo = external.as_ref().map(|external| Centrifugo::new(external, &authorities)).transpose()?;
+        let outgoing = Outgoing::new(&settings.allow_private_webhooks, &authorities)?;
         let origins = Origins::new(&settings.allowed_origin)?;
         let server_api = ServerApi::new(settings.push_api_key.as_deref())?;
         let metrics = Metrics::new(settings.metrics_token.as_deref())?;
@@ -107,13 +117,17 @@ impl App {
         };
         let site = settings.site(keys, links);
         let (hub, sessions) = (Arc::new(Hub::default()), Arc::new(SessionCache::default()));
-        let [mail_due, posted, logged] = std::array::from_fn(|_| Arc::new(Notify::new()));
+        let [mail_due, delivery_due, posted, logged] = std::array::from_fn(|_| Arc::new(Notify::new()));
         let (publisher, waiting) = Publisher::new(metrics.publisher_lag.clone());
-        let (cache, mails, posts, log) = (sessions.clone(), mail_due.clone(), posted.clone(), logged.clone());
+        let (cache, mails, deliveries) = (sessions.clone(), mail_due.clone(), delivery_due.clone());
+        let (posts, log) = (posted.clone(), logged.clone());
         let after_commit = Box::new(move |effects: Vec<Effect>| {
             cache.forget(&effects);
             if effects.iter().any(|effect| matches!(effect, Effect::MailQueued | Effect::Foreign)) {
                 mails.notify_one();
+            }
+            if effects.iter().any(|effect| matches!(effect, Effect::DeliveryQueued | Effect::Foreign)) {
+                deliveries.notify_one();
             }
             if effects.iter().any(|effect| matches!(effect, Effect::Publish(event) if event.is_message())) {
                 posts.notify_one();
@@ -135,12 +149,16 @@ impl App {
             mailer,
             issuer,
             centrifugo,
+            outgoing,
             origins,
             server_api,
             metrics,
             trusted_proxies: settings.trusted_proxy.clone(),
             ping_every: Duration::from_secs(settings.push_ping_seconds.into()),
+            delivering: Arc::default(),
+            testing: Arc::default(),
             mail_due,
+            delivery_due,
             posted,
             logged,
             sessions,

@@ -141,6 +141,10 @@ pub struct Settings {
     #[arg(long, env = "TIDINGS_TRUSTED_PROXY", value_delimiter = ',', value_name = "CIDR", value_parser = network)]
     pub trusted_proxy: Vec<IpNet>,
 
+    /// Networks that webhooks may reach though they are not on the public internet, as in 10.0.0.0/8 [default: none]
+    #[arg(long, env = "TIDINGS_ALLOW_PRIVATE_WEBHOOKS", value_delimiter = ',', value_name = "CIDR", value_parser = network)]
+    pub allow_private_webhooks: Vec<IpNet>,
+
     /// How long a log-in lasts
     #[arg(long, env = "TIDINGS_SESSION_DAYS", default_value_t = 30, value_name = "DAYS", value_parser = clap::value_parser!(u32).range(1..=3650))]
     pub session_days: u32,
@@ -165,7 +169,7 @@ pub struct Settings {
     #[arg(long, env = "TIDINGS_OIDC_ISSUER", default_value = "https://accounts.google.com", value_name = "URL")]
     pub oidc_issuer: String,
 
-    /// A PEM file of certificate authorities to trust besides the public ones, at the mail server and the issuer
+    /// A PEM file of certificate authorities to trust besides the public ones, at the mail server, the issuer and webhooks
     #[arg(long, env = "TIDINGS_CA_FILE", value_name = "FILE")]
     pub ca_file: Option<PathBuf>,
 
@@ -222,6 +226,7 @@ impl Settings {
             web_url,
             registration: self.registration,
             feed_auth: self.feed_auth,
+            private_webhooks: self.allow_private_webhooks.clone(),
             require_verified_email: self.require_verified_email,
             session_lifetime: DAY * self.session_days,
             invitation_lifetime: DAY * 7,

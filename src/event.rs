@@ -94,6 +94,8 @@ pub enum Effect {
     RightsChanged(Vec<UserId>),
     /// A mail is due.
     MailQueued,
+    /// A delivery of a webhook may be due.
+    DeliveryQueued,
     /// Another process wrote to the database: nothing remembered holds.
     Foreign,
 }

@@ -1,5 +1,7 @@
-//! What is done later: mails that are due, the search index, housekeeping, and the way of the log to a push server outside.
+//! What is done later: mails and deliveries that are due, the search index, housekeeping, and the way of the log to a push
+//! server outside.
 
+pub mod deliveries;
 mod forwarding;
 
 use std::{sync::Arc, time::Duration};
@@ -11,7 +13,7 @@ pub use self::forwarding::prepare;
 use crate::{
     app::App,
     db::Tx,
-    domain::{accounts, attempts, events, one_time_tokens, outbox, purging, search, sessions, webhooks},
+    domain::{self, accounts, attempts, events, one_time_tokens, outbox, purging, search, sessions, webhooks},
     error::{Error, Result},
     time::Time,
 };
@@ -23,7 +25,7 @@ const MAIL_WITHIN: Duration = Duration::from_secs(60);
 const MINUTE: Duration = Duration::from_secs(60);
 /// Between tries of a write.
 const AGAIN: Duration = Duration::from_millis(200);
-/// For mails under way to be delivered, once the server is to end.
+/// For mails and deliveries under way to arrive, once the server is to end.
 const IN_FLIGHT_WITHIN: Duration = Duration::from_secs(2);
 /// How long sessions, tokens, mails, webhooks and their history are kept after their end, for whoever looks
 /// into what happened.
@@ -36,20 +38,21 @@ const SLICE: u32 = 200;
 /// Runs until the server stops. `forwarded` is what [`prepare`] returned.
 pub async fn run(app: App, forwarded: Option<i64>) {
     let mut stopping = app.stopping();
-    let mut sending = JoinSet::new();
+    let (mut sending, mut delivering) = (JoinSet::new(), JoinSet::new());
     let mut forwarder = app.centrifugo.as_ref().zip(forwarded).map(|(server, taken)| Forwarder::new(&app, server, taken));
     tokio::select! {
         () = async {
             let forward = async { if let Some(forwarder) = &mut forwarder { forwarder.run().await } };
-            tokio::join!(mails(&app, &mut sending), search_index(&app), housekeeping(&app), forward);
+            let deliver = deliveries::run(&app, &mut delivering);
+            tokio::join!(mails(&app, &mut sending), deliver, search_index(&app), housekeeping(&app), forward);
         } => {}
         _ = stopping.wait_for(|stopping| *stopping) => {}
     }
     if let Some(forwarder) = &mut forwarder {
         forwarder.record().await;
     }
-    // A mail cut off between its delivery and its record would be sent twice.
-    _ = timeout(IN_FLIGHT_WITHIN, sending.join_all()).await;
+    // What is cut off between its arrival and its record is sent twice.
+    _ = timeout(IN_FLIGHT_WITHIN, async { tokio::join!(sending.join_all(), delivering.join_all()) }).await;
 }
 
 /// Sends due mails; sleeps until the next is due or one is queued.
@@ -146,6 +149,7 @@ pub async fn tidy(app: &App) -> Result<()> {
     in_slices(app, move |tx| sessions::prune(tx, now - KEPT, SLICE)).await?;
     in_slices(app, move |tx| one_time_tokens::prune(tx, now - KEPT, SLICE)).await?;
     in_slices(app, move |tx| outbox::prune(tx, now - KEPT, SLICE)).await?;
+    in_slices(app, move |tx| domain::deliveries::prune(tx, now - KEPT, SLICE)).await?;
     in_slices(app, move |tx| attempts::prune(tx, now - KEPT, SLICE)).await?;
     in_slices(app, move |tx| webhooks::prune(tx, now - KEPT, SLICE)).await?;
     let deleted_before = now - app.site.purge_after;

@@ -8,13 +8,14 @@
 //! main -> cli -> app -+-> api ------> domain -> db
 //!                     +-> push -----------^      |  (effects, after commit)
 //!                     +-> jobs -----------^      v
-//!                          |-> mail          push::publisher -> push::hub
+//!                          |-> mail, outgoing push::publisher -> push::hub
 //! leaves used by all: id, time, event, error, config, secret, site, limits
 //! ```
 //!
 //! The house's doors: [`mail`] (the domain words and queues mails, [`jobs`] sends them), [`issuer`] (whose id
-//! tokens log in), [`centrifugo`] (a push server outside, instead of our own), [`tls`] (whom these three trust), [`web`]
-//! (the embedded pages, behind the links in mails), [`metrics`] (how all of it fares).
+//! tokens log in), [`outgoing`] (requests to addresses that users gave), [`centrifugo`] (a push server outside, instead of
+//! our own), [`tls`] (whom these four trust), [`web`] (the embedded pages, behind the links in mails), [`metrics`] (how
+//! all of it fares).
 //!
 //! # Invariants
 //! `tests/api/architecture.rs` enforces the first four.
@@ -45,6 +46,7 @@ pub mod jobs;
 pub mod limits;
 pub mod mail;
 pub mod metrics;
+pub mod outgoing;
 pub mod push;
 pub mod secret;
 pub mod site;

@@ -16,7 +16,7 @@ use std::{fmt::Debug, hash::Hash};
 use crate::{
     app::App,
     db::log,
-    domain::{forwarding, outbox, search},
+    domain::{deliveries, forwarding, outbox, search},
     error::{Error, Result},
     secret::AccessKey,
 };
@@ -36,6 +36,7 @@ pub struct Metrics {
     /// Effects of commits that the publisher has not worked off.
     pub publisher_lag: Gauge,
     forwarded: By<&'static str>,
+    attempts: By<&'static str>,
 }
 
 impl Metrics {
@@ -50,6 +51,7 @@ impl Metrics {
             recoveries: by("recovered", ["true", "false"]),
             publisher_lag: Gauge::default(),
             forwarded: by("outcome", ["taken", "again", "skipped"]),
+            attempts: by("delivered", ["true", "false"]),
         })
     }
 
@@ -80,6 +82,11 @@ impl Metrics {
     /// A request to an external Centrifugo was `taken`, or is to be sent `again`; what it refuses for good is `skipped`.
     pub fn forwarded(&self, outcome: &'static str) {
         count(&self.forwarded, "outcome", outcome);
+    }
+
+    /// A webhook's event was sent to its address.
+    pub fn attempt(&self, is_delivered: bool) {
+        count(&self.attempts, "delivered", if is_delivered { "true" } else { "false" });
     }
 }
 
@@ -113,6 +120,7 @@ fn happened(app: &App, registry: &mut Registry) {
     registry.register("push_closes", "Connections ended by the server; 3008 did not read in time", metrics.closes.clone());
     registry.register("push_recoveries", "Subscriptions that asked for what they missed", metrics.recoveries.clone());
     registry.register("push_forwarded", "Requests to an external Centrifugo", metrics.forwarded.clone());
+    registry.register("webhook_attempts", "Attempts to deliver an event of a webhook", metrics.attempts.clone());
     registry.register("push_publications", "Publications with subscribers", hub.publications.clone());
     registry.register("push_deliveries", "Publications times their subscribers", hub.deliveries.clone());
 }
@@ -138,9 +146,10 @@ fn push(app: &App, registry: &mut Registry) {
 }
 
 fn database(app: &App, registry: &mut Registry) -> Result<()> {
-    let (last, forwarded, unindexed, mails) = app
-        .db
-        .read(|conn| Ok((log::last_seq(conn)?, forwarding::cursor(conn)?, search::behind(conn)?, outbox::count_due(conn)?)))?;
+    let (last, forwarded, unindexed, mails, webhooks) = app.db.read(|conn| {
+        let waiting = (outbox::count_due(conn)?, deliveries::count_due(conn)?);
+        Ok((log::last_seq(conn)?, forwarding::cursor(conn)?, search::behind(conn)?, waiting.0, waiting.1))
+    })?;
     registry.register("push_publisher_lag", "What is committed and not pushed yet", app.metrics.publisher_lag.clone());
     if let Some(forwarded) = forwarded {
         gauge(
@@ -154,6 +163,7 @@ fn database(app: &App, registry: &mut Registry) -> Result<()> {
     gauge(registry, "wal_bytes", "What waits to be moved into the database file", app.db.wal_bytes() as usize);
     gauge(registry, "search_behind", "Messages that are not in the search index yet", unindexed as usize);
     gauge(registry, "mails_due", "Mails that are to be sent now", mails as usize);
+    gauge(registry, "webhooks_due", "Webhooks with something to deliver now", webhooks as usize);
     Ok(())
 }
 

@@ -169,6 +169,17 @@ pub fn signing_secret() -> String {
     format!("whsec_{}", BASE64_STANDARD.encode(random::<32>()))
 }
 
+/// The `webhook-signature` of an event by the Standard Webhooks specification, one for each secret: over its id, the
+/// time in Unix seconds, and the body.
+pub fn webhook_signature(secrets: &[String], id: &str, time: i64, body: &str) -> Result<String> {
+    let sign = |secret: &String| {
+        let key = BASE64_STANDARD.decode(secret.trim_start_matches("whsec_")).map_err(Error::internal)?;
+        let signature = hmac::sign(&hmac::Key::new(hmac::HMAC_SHA256, &key), format!("{id}.{time}.{body}").as_bytes());
+        Ok(format!("v1,{}", BASE64_STANDARD.encode(signature)))
+    };
+    Ok(secrets.iter().map(sign).collect::<Result<Vec<_>>>()?.join(" "))
+}
+
 /// What is stored of a token.
 pub fn sha256(text: &str) -> [u8; 32] {
     let mut hash = [0; 32];

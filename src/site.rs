@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use ipnet::IpNet;
 use url::Url;
 
 use crate::{id::WebhookId, secret::Keys};
@@ -14,6 +15,8 @@ pub struct Site {
     pub web_url: String,
     pub registration: Registration,
     pub feed_auth: FeedAuth,
+    /// Networks that webhooks may reach though they are not on the public internet.
+    pub private_webhooks: Vec<IpNet>,
     /// Whether log-in waits for the e-mail address to be verified.
     pub require_verified_email: bool,
     pub session_lifetime: Duration,

@@ -8,6 +8,7 @@ mod categories;
 mod channel_members;
 mod channels;
 mod contact;
+mod deliveries;
 mod direct_messages;
 mod envelope;
 mod feeds;
@@ -94,6 +95,7 @@ fn service() -> OpenApiService<impl OpenApi, ()> {
         search::Api,
         threads::Api,
         webhooks::Api,
+        deliveries::Api,
         feeds::Api,
     );
     let public = (blogs::Api, categories::Api, testimonials::Api, contact::Api);

@@ -42,8 +42,9 @@ impl Api {
 
     /// Make a webhook
     ///
-    /// What is sent to its `feed_url` is posted in the channel: keep that address secret. A `webhook_url` and the
-    /// `webhook_secret`, which is shown only now, are for deliveries to that address; this version makes none yet.
+    /// What is sent to its `feed_url` is posted in the channel: keep that address secret. To its `webhook_url` the channel's
+    /// new posts and replies are delivered, but for those that were fed; the `webhook_secret`, which is shown only now,
+    /// signs them as the Standard Webhooks specification has it.
     #[oai(path = "/webhooks/:channel_id", method = "post", tag = "Tag::Webhooks")]
     async fn create(
         &self,
@@ -140,7 +141,8 @@ impl Api {
 
     /// Change a webhook's status
     ///
-    /// A `paused` webhook takes what is fed without posting it; an `inactive` one refuses it.
+    /// A `paused` webhook takes what is fed without posting it, and holds its deliveries until it is active; an `inactive`
+    /// one refuses what is fed, and what is posted meanwhile is never delivered.
     #[oai(path = "/webhooks/:channel_id/:webhook_id/change-status", method = "put", tag = "Tag::Webhooks")]
     async fn change_status(
         &self,
@@ -210,7 +212,7 @@ struct Webhook {
     event_name: String,
     /// `active`, `inactive` or `paused`.
     status: String,
-    /// The address for deliveries; without one, the same as `feed_url`.
+    /// Where messages are delivered; without an address, the same as `feed_url`.
     webhook_url: String,
     /// The secret of the feed address.
     webhook_slug: String,
@@ -253,7 +255,7 @@ struct History {
 }
 
 #[derive(Object)]
-struct Attempt {
+pub(super) struct Attempt {
     id: AttemptId,
     webhook_id: WebhookId,
     /// The event's; of a feed also the id of the message that it made.
@@ -273,6 +275,9 @@ struct Attempt {
     response: String,
     /// When.
     attempted: Time,
+    /// When the next attempt is to be made, after one that failed; null when there is to be none.
+    #[oai(nullable)]
+    next_attempt: Option<Time>,
 }
 
 impl From<attempts::Attempt> for Attempt {
@@ -289,6 +294,7 @@ impl From<attempts::Attempt> for Attempt {
             error: attempt.error,
             response: attempt.response,
             attempted: attempt.attempted_at,
+            next_attempt: attempt.next_at,
         }
     }
 }

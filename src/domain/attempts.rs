@@ -1,10 +1,10 @@
 //! The history of webhooks: a record of each event that one took in or gave out.
 
-use rusqlite::{Connection, Row};
+use rusqlite::{Connection, OptionalExtension, Row};
 
 use crate::{
     db::Tx,
-    domain::{Caller, page::Page, webhooks},
+    domain::{Caller, deliveries::Claimed, outcomes::Outcome, page::Page, webhooks},
     error::Result,
     id::{AttemptId, CallbackId, ChannelId, WebhookId},
     time::Time,
@@ -25,6 +25,8 @@ pub struct Attempt {
     pub error: String,
     pub response: String,
     pub attempted_at: Time,
+    /// When the next one is to be made, after one that failed.
+    pub next_at: Option<Time>,
 }
 
 /// Records an event that a webhook took in: `feed` when it was posted, `paused` when it was not.
@@ -37,19 +39,56 @@ pub fn took_in(tx: &mut Tx, webhook: WebhookId, action: &str, callback: Callback
     Ok(())
 }
 
+/// Records an attempt to give out: `delivery` or `test`. Returns the record's id.
+pub(super) fn gave_out(
+    tx: &mut Tx,
+    sent: &Claimed,
+    action: &str,
+    retries: u32,
+    outcome: &Outcome,
+    next: Option<Time>,
+) -> Result<AttemptId> {
+    let id = AttemptId::new();
+    tx.prepare_cached(
+        "insert into webhook_history (id, webhook_id, callback_id, direction, action_type, status_code, retries, latency_ms,
+           error, response, attempted_at, next_at)
+         values (?1, ?2, ?3, 'out', ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)",
+    )?
+    .execute((
+        id,
+        sent.webhook,
+        sent.id,
+        action,
+        outcome.status,
+        retries,
+        outcome.latency.as_millis() as i64,
+        &outcome.error,
+        &outcome.response,
+        Time::now(),
+        next,
+    ))?;
+    Ok(id)
+}
+
+/// A record of the webhook's.
+pub(super) fn find(conn: &Connection, webhook: WebhookId, id: AttemptId) -> Result<Option<Attempt>> {
+    let sql = format!("{SELECT} where id = ?1 and webhook_id = ?2");
+    Ok(conn.prepare_cached(&sql)?.query_row((id, webhook), from_row).optional()?)
+}
+
 /// A webhook's history, newest first, for who manages the channel's webhooks. 403 for hidden channels, 404
 /// for a webhook that is not the channel's, 400 for a page too deep.
 pub fn list(conn: &Connection, caller: Caller, channel: ChannelId, webhook: WebhookId, page: Page) -> Result<Vec<Attempt>> {
     webhooks::get(conn, caller, channel, webhook)?;
+    let sql = format!("{SELECT} where webhook_id = ?1 order by attempted_at desc, id desc limit ?2 offset ?3");
     Ok(conn
-        .prepare_cached(
-            "select id, webhook_id, callback_id, direction, action_type, status_code, retries, latency_ms, error, response,
-               attempted_at
-             from webhook_history where webhook_id = ?1 order by attempted_at desc, id desc limit ?2 offset ?3",
-        )?
+        .prepare_cached(&sql)?
         .query_map((webhook, page.size, page.shallow_offset()?), from_row)?
         .collect::<rusqlite::Result<_>>()?)
 }
+
+const SELECT: &str = "select id, webhook_id, callback_id, direction, action_type, status_code, retries, latency_ms, error,
+      response, attempted_at, next_at from webhook_history";
 
 fn from_row(row: &Row) -> rusqlite::Result<Attempt> {
     Ok(Attempt {
@@ -64,6 +103,7 @@ fn from_row(row: &Row) -> rusqlite::Result<Attempt> {
         error: row.get("error")?,
         response: row.get("response")?,
         attempted_at: row.get("attempted_at")?,
+        next_at: row.get("next_at")?,
     })
 }
 

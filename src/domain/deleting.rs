@@ -5,7 +5,7 @@ use serde_json::json;
 use crate::{
     db::Tx,
     domain::{
-        Caller, channels,
+        Caller, channels, deliveries,
         messages::{self, Message},
         publications, search, threads,
     },
@@ -37,7 +37,7 @@ pub fn delete_thread(tx: &mut Tx, caller: Caller, channel: ChannelId, thread: Me
     delete(tx, caller, channel, thread)
 }
 
-/// Takes the text out of the message, of what hangs on it, and of the log that others catch up from.
+/// Takes the text out of the message, of what hangs on it, of the log that others catch up from, and of what webhooks deliver.
 fn erase(tx: &Tx, n: i64) -> Result<()> {
     tx.prepare_cached("update messages set content = '', mentions = '[]', pinned_at = null, deleted_at = ?2 where n = ?1")?
         .execute((n, Time::now()))?;
@@ -49,6 +49,7 @@ fn erase(tx: &Tx, n: i64) -> Result<()> {
          where message_n = ?1",
     )?
     .execute([n])?;
+    deliveries::erase(tx, n)?;
     search::forget(tx, n)
 }
 

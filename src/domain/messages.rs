@@ -6,7 +6,7 @@ use serde_json::json;
 use crate::{
     db::Tx,
     domain::{
-        Caller, accounts, channels,
+        Caller, accounts, channels, deliveries,
         mentions::{self, Mention},
         publications,
         reactions::{self, Reaction},
@@ -134,7 +134,7 @@ pub(super) struct Post<'a> {
     pub content: &'a str,
 }
 
-/// Writes a message with its mentions, keeps the counters, and announces it. 422 when the id is taken.
+/// Writes a message with its mentions, keeps the counters, announces it, and queues it for the channel's webhooks. 422 when the id is taken.
 pub(super) fn write(tx: &mut Tx, post: &Post) -> Result<Message> {
     let mentions = mentions::find(tx, post.channel, post.content)?;
     let (user, kind, labels) = match &post.author {
@@ -166,6 +166,7 @@ pub(super) fn write(tx: &mut Tx, post: &Post) -> Result<Message> {
     count(tx, post.channel, tx.last_insert_rowid(), post.root, now, &mentions)?;
     let message = find(tx, post.id)?.ok_or_else(|| Error::internal("the message was just written"))?;
     publications::posted(tx, &message, post.organisation)?;
+    deliveries::queue(tx, &message, publications::object(&message, post.organisation))?;
     Ok(message)
 }
 

@@ -150,7 +150,7 @@ pub(super) fn update_change(conn: &Connection, message: &Message) -> Result<Valu
 }
 
 /// The bare message.
-fn object(message: &Message, organisation: OrganisationId) -> Value {
+pub(super) fn object(message: &Message, organisation: OrganisationId) -> Value {
     json!({
         "type": message.kind, "id": message.id, "thread_id": message.thread, "channel_id": message.channel,
         "channels_id": message.channel, "org_id": organisation, "user_id": author(message), "username": message.username,

@@ -3,6 +3,8 @@
 //!
 //! Only who manages a channel's webhooks knows of them: the owner of the channel, and `manage:webhooks`.
 
+use std::time::Duration;
+
 use rusqlite::{Connection, OptionalExtension, Row};
 
 use crate::{
@@ -10,11 +12,12 @@ use crate::{
     domain::{
         self, Caller,
         channels::{self, Access},
+        deliveries,
         page::Page,
     },
     error::{Error, Result},
     id::{ChannelId, UserId, WebhookId},
-    secret,
+    outgoing, secret,
     site::Site,
     time::Time,
 };
@@ -23,6 +26,8 @@ const NAME_MAX: usize = 80;
 pub const EVENT_NAME_MAX: usize = 255;
 /// Webhooks of a channel.
 const MOST: i64 = 50;
+/// How long a secret still signs after another took its place.
+const OLD_SECRET: Duration = Duration::from_secs(24 * 3600);
 
 #[derive(Clone, Debug)]
 pub struct Webhook {
@@ -33,6 +38,8 @@ pub struct Webhook {
     pub event_name: String,
     /// Where the channel's messages are delivered; empty when nowhere.
     pub url: String,
+    /// Host and port of it.
+    pub target: String,
     pub status: Status,
     pub created_at: Time,
     pub updated_at: Time,
@@ -90,7 +97,7 @@ pub struct New {
 pub fn create(tx: &mut Tx, site: &Site, caller: Caller, channel: ChannelId, new: &New) -> Result<(Webhook, String)> {
     managed(tx, caller, channel, channels::HIDDEN)?.require_live()?;
     let (name, event_name) = (check_name(&new.name)?, check_event_name(&new.event_name)?);
-    let url = check_url(site, &new.url)?;
+    let Address { url, target } = check_url(site, &new.url)?;
     let live: i64 = tx
         .prepare_cached("select count(*) from webhooks where channel_id = ?1 and deleted_at is null")?
         .query_row([channel], |row| row.get(0))?;
@@ -99,8 +106,8 @@ pub fn create(tx: &mut Tx, site: &Site, caller: Caller, channel: ChannelId, new:
     }
     let (id, secret) = (WebhookId::new(), secret::signing_secret());
     tx.prepare_cached(
-        "insert into webhooks (id, channel_id, owner_id, name, event_name, url, slug_hash, secret, created_at, updated_at)
-         values (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?9)",
+        "insert into webhooks (id, channel_id, owner_id, name, event_name, url, target, slug_hash, secret, created_at, updated_at)
+         values (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?10)",
     )?
     .execute((
         id,
@@ -109,6 +116,7 @@ pub fn create(tx: &mut Tx, site: &Site, caller: Caller, channel: ChannelId, new:
         name,
         event_name,
         url,
+        target,
         secret::sha256(&site.keys.webhook_slug(id)),
         site.keys.seal(&secret),
         Time::now(),
@@ -126,14 +134,27 @@ fn check_event_name(name: &str) -> Result<&str> {
     domain::one_line(name, "event_name", EVENT_NAME_MAX).map_err(Error::Invalid)
 }
 
+/// Where deliveries go.
+#[derive(Default)]
+struct Address<'a> {
+    url: &'a str,
+    /// Host and port.
+    target: String,
+}
+
 /// Nothing, or an address of http or https that is not on this server: its posts would come back to it.
-fn check_url<'a>(site: &Site, text: &'a str) -> Result<&'a str> {
+fn check_url<'a>(site: &Site, text: &'a str) -> Result<Address<'a>> {
     let text = text.trim();
     if text.is_empty() {
-        return Ok("");
+        return Ok(Address::default());
     }
     let url = domain::web_address(text, "webhook_url").map_err(Error::Invalid)?;
-    if site.is_own(&url) { Err(Error::invalid("webhook_url must not lead to this server itself")) } else { Ok(text) }
+    if site.is_own(&url) {
+        return Err(Error::invalid("webhook_url must not lead to this server itself"));
+    }
+    outgoing::check(&url, &site.private_webhooks).map_err(|err| Error::invalid(format!("webhook_url: {err}")))?;
+    let host = url.host_str().unwrap_or_default().trim_end_matches('.');
+    Ok(Address { url: text, target: format!("{host}:{}", url.port_or_known_default().unwrap_or_default()) })
 }
 
 /// What is absent stays; empty texts clear, but not the name.
@@ -148,20 +169,23 @@ pub fn update(tx: &mut Tx, site: &Site, caller: Caller, channel: ChannelId, id: 
     let webhook = get(tx, caller, channel, id)?;
     let name = edit.name.as_deref().map(check_name).transpose()?;
     let event_name = edit.event_name.as_deref().map(check_event_name).transpose()?;
-    let url = edit.url.as_deref().map(|url| check_url(site, url)).transpose()?;
-    if name.is_none() && event_name.is_none() && url.is_none() {
+    let address = edit.url.as_deref().map(|url| check_url(site, url)).transpose()?;
+    if name.is_none() && event_name.is_none() && address.is_none() {
         return Ok(webhook);
     }
+    let (url, target) = address.map(|Address { url, target }| (url, target)).unzip();
     tx.prepare_cached(
         "update webhooks set name = coalesce(?2, name), event_name = coalesce(?3, event_name), url = coalesce(?4, url),
-           updated_at = ?5
+           target = coalesce(?5, target), is_failing = ?4 is null and is_failing, updated_at = ?6
          where id = ?1",
     )?
-    .execute((id, name, event_name, url, Time::now()))?;
+    .execute((id, name, event_name, url, target, Time::now()))?;
+    deliveries::wake(tx, id)?;
     get(tx, caller, channel, id)
 }
 
-/// Managers, in archived channels, too. 422 for what is no status.
+/// Managers, in archived channels, too. What a webhook had still to deliver waits until it is active. 422 for what is
+/// no status.
 pub fn change_status(tx: &mut Tx, caller: Caller, channel: ChannelId, id: WebhookId, status: &str) -> Result<Webhook> {
     get(tx, caller, channel, id)?;
     let status =
@@ -171,6 +195,7 @@ pub fn change_status(tx: &mut Tx, caller: Caller, channel: ChannelId, id: Webhoo
         status.as_str(),
         Time::now(),
     ))?;
+    deliveries::wake(tx, id)?;
     get(tx, caller, channel, id)
 }
 
@@ -178,7 +203,31 @@ pub fn change_status(tx: &mut Tx, caller: Caller, channel: ChannelId, id: Webhoo
 pub fn delete(tx: &mut Tx, caller: Caller, channel: ChannelId, id: WebhookId) -> Result<()> {
     get(tx, caller, channel, id)?;
     tx.prepare_cached("update webhooks set deleted_at = ?2 where id = ?1")?.execute((id, Time::now()))?;
-    Ok(())
+    deliveries::wake(tx, id)
+}
+
+/// Managers, in archived channels, too. Gives the new secret, for the only time, and until when the one before signs
+/// beside it; a still older one ends now.
+pub fn rotate_secret(tx: &mut Tx, site: &Site, caller: Caller, channel: ChannelId, id: WebhookId) -> Result<(String, Time)> {
+    get(tx, caller, channel, id)?;
+    let (secret, now) = (secret::signing_secret(), Time::now());
+    tx.prepare_cached(
+        "update webhooks set old_secret = secret, old_secret_until = ?3, secret = ?2, updated_at = ?4 where id = ?1",
+    )?
+    .execute((id, site.keys.seal(&secret), now + OLD_SECRET, now))?;
+    Ok((secret, now + OLD_SECRET))
+}
+
+/// What signs: the webhook's secret, and the one before while that is good.
+pub(super) fn secrets(conn: &Connection, site: &Site, id: WebhookId) -> Result<Vec<String>> {
+    let sealed: Vec<Vec<u8>> = conn
+        .prepare_cached(
+            "select secret from webhooks where id = ?1
+             union all select old_secret from webhooks where id = ?1 and old_secret_until > ?2",
+        )?
+        .query_map((id, Time::now()), |row| row.get(0))?
+        .collect::<rusqlite::Result<_>>()?;
+    sealed.iter().map(|secret| site.keys.open(secret)).collect()
 }
 
 /// For managers. 403 for hidden channels, 404 for a webhook that is not the channel's.
@@ -221,7 +270,8 @@ pub fn prune(tx: &mut Tx, before: Time, limit: u32) -> Result<usize> {
         .execute((before, limit))?)
 }
 
-const SELECT: &str = "select id, channel_id, owner_id, name, event_name, url, status, created_at, updated_at from webhooks";
+const SELECT: &str =
+    "select id, channel_id, owner_id, name, event_name, url, target, status, created_at, updated_at from webhooks";
 
 fn from_row(row: &Row) -> rusqlite::Result<Webhook> {
     Ok(Webhook {
@@ -231,6 +281,7 @@ fn from_row(row: &Row) -> rusqlite::Result<Webhook> {
         name: row.get("name")?,
         event_name: row.get("event_name")?,
         url: row.get("url")?,
+        target: row.get("target")?,
         status: row.get("status")?,
         created_at: row.get("created_at")?,
         updated_at: row.get("updated_at")?,

@@ -3,14 +3,17 @@
 //! Each test has a server of its own (see [`harness`]), so nothing is shared and nothing waits for a
 //! neighbour. What a test expects is the specification's word, never the server's.
 
+mod certificate;
 mod harness;
 mod mailbox;
 mod operations;
+mod receiver;
 mod scene;
 mod shapes;
 mod socket;
 #[path = "../stand_in/centrifugo.rs"]
 mod stand_in;
+mod target;
 mod wire;
 
 mod acceptance;
@@ -26,6 +29,7 @@ mod clocks;
 mod contact;
 mod contract;
 mod deleting;
+mod deliveries;
 mod direct_messages;
 mod errors;
 mod expiry;
@@ -43,6 +47,8 @@ mod messages;
 mod metrics;
 mod model;
 mod organisations;
+mod outgoing;
+mod outgoing_addresses;
 mod passwords;
 mod permissions;
 mod presence;
@@ -55,6 +61,7 @@ mod reactions;
 mod reading;
 mod recovery;
 mod rejoining;
+mod replaying;
 mod restart;
 mod revoking;
 mod roles;

@@ -4,6 +4,7 @@ use serde_json::json;
 
 use crate::{
     harness::{Client, Server},
+    receiver::Receiver,
     socket::Socket,
 };
 
@@ -127,6 +128,27 @@ async fn a_post_is_a_publication_with_its_deliveries() {
     let seq = page.value("log_last_seq");
     assert!(seq > 0 && page.value("push_publisher_lag") == 0, "{}", page.0);
     page.values(["wal_bytes", "search_behind", "mails_due", "push_queue_bytes", "push_longest_queue_bytes"]);
+}
+
+#[tokio::test]
+async fn attempts_to_deliver_are_counted_and_webhooks_that_wait() {
+    let server = Server::with(|settings| {
+        settings.metrics_token = Some(TOKEN.into());
+        settings.allow_private_webhooks = vec!["127.0.0.0/8".parse().unwrap()];
+    })
+    .await;
+    let ada = server.user("ada").await;
+    let channel = ada.general(&ada.organisation("Engines").await).await;
+    let attempts = [r#"webhook_attempts_total{delivered="true"}"#, r#"webhook_attempts_total{delivered="false"}"#];
+    assert_eq!(Page::of(&server).await.values(attempts), [0, 0]);
+    let receiver = Receiver::start(&[200, 500]).await;
+    let hook = ada.hook(&channel, &receiver.url).await;
+    for count in 1..=2 {
+        ada.say(&channel, "hello").await;
+        hook.history(count).await;
+    }
+    let page = Page::of(&server).await;
+    assert_eq!((page.values(attempts), page.value("webhooks_due")), ([1, 1], 0));
 }
 
 #[tokio::test]

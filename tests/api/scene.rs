@@ -138,6 +138,7 @@ fn parameters(template: &str) -> Vec<&'static str> {
             ("reactions", _) => "emoji",
             ("invite", _) => "invitation",
             ("feed", _) => "slug",
+            ("history", "{history_id}") => "attempt",
             ("history", _) => "webhook",
             ("webhooks", _) => "channel",
             ("blogs", _) => "blog",
@@ -163,14 +164,17 @@ async fn world(
     }
     members.extend(more);
     let channel = owner.channel(org, name, &members).await;
+    // Allowed as a name, and refused at each attempt: it is this machine's own.
+    let hook = owner.hook(&channel, "http://localhost:9/").await;
     let message = insider.say(&channel, "The engine has arrived").await;
+    let attempt = text(&hook.history(1).await[0]["id"]);
     owner.reply(&channel, &message, "At last").await;
     let marked = format!("/channels/{channel}/messages/{message}");
     for reader in [insider, owner] {
         reader.call("PUT", &format!("{marked}/reactions/tada"), None).await.expect(200);
     }
     owner.call("PUT", &format!("{marked}/pin"), None).await.expect(200);
-    let webhook = owner.post(&format!("/webhooks/{channel}"), json!({ "webhook_name": "builds" })).await.expect(201);
+    let webhook = owner.get(&format!("/webhooks/{channel}")).await.expect(200);
     let invited = format!("invited-{}@example.org", &org[org.len() - 6..]);
     let invitation = owner.post("/invite", json!({ "org_id": org, "emails": [invited], "role": "member" })).await.expect(201);
     let role = owner.post(&format!("/organisations/{org}/roles"), json!({ "name": "reviewer" })).await.expect(201);
@@ -181,7 +185,8 @@ async fn world(
         ("channel_name", name.to_owned()),
         ("message", message.clone()),
         ("thread", message),
-        ("webhook", text(&webhook["data"]["id"])),
+        ("webhook", hook.id),
+        ("attempt", attempt),
         ("slug", text(&webhook["data"]["webhook_slug"])),
         ("invitation", text(&invitation["data"]["invitations"][0]["id"])),
         ("invited", invited),

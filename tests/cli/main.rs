@@ -11,6 +11,7 @@ mod world;
 mod administering;
 mod binary;
 mod cuts;
+mod deliveries;
 mod kills;
 mod sdk;
 mod serving;

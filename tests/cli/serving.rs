@@ -70,6 +70,7 @@ fn what_cannot_work_is_said_and_nothing_is_half_made() {
     }
     refused(&run(&["serve", "--data-dir", at, "--listen", "127.0.0.1:0", "--contact-to", "nobody"]), "not an e-mail address");
     refused(&run(&["serve", "--data-dir", at, "--trusted-proxy", "10.0.0.0/33"]), "10.0.0.0/33");
+    refused(&run(&["serve", "--data-dir", at, "--allow-private-webhooks", "intranet"]), "intranet");
     refused(&run(&["contact", "list", "--data-dir", at]), "there is no database in");
     assert!(!data.exists());
 

@@ -1,0 +1,185 @@
+//! What became of an attempt to deliver: its record, when the next one is, and the end of a webhook that has failed
+//! for too long.
+
+use std::time::Duration;
+
+use rusqlite::OptionalExtension;
+use serde_json::json;
+
+use crate::{
+    db::Tx,
+    domain::{
+        attempts,
+        deliveries::{self, Claimed},
+        events, outbox,
+    },
+    error::Result,
+    event::{Audience, Stream},
+    id::{ChannelId, OrganisationId, UserId, WebhookId},
+    mail, secret,
+    site::Site,
+    time::Time,
+};
+
+/// Between attempts; after the last the event is given up.
+const SCHEDULE: [Duration; 9] = {
+    const MINUTE: u64 = 60;
+    const HOUR: u64 = 60 * MINUTE;
+    [
+        Duration::from_secs(5),
+        Duration::from_secs(5 * MINUTE),
+        Duration::from_secs(30 * MINUTE),
+        Duration::from_secs(2 * HOUR),
+        Duration::from_secs(5 * HOUR),
+        Duration::from_secs(10 * HOUR),
+        Duration::from_secs(14 * HOUR),
+        Duration::from_secs(20 * HOUR),
+        Duration::from_secs(24 * HOUR),
+    ]
+};
+/// The longest that a target may ask for.
+const PATIENCE: Duration = Duration::from_secs(24 * 3600);
+/// 410: the target says that it is gone for good.
+const GONE: u16 = 410;
+
+/// How an attempt went.
+#[derive(Clone, Debug)]
+pub struct Outcome {
+    /// 0 without an answer.
+    pub status: u16,
+    pub latency: Duration,
+    /// Why it is no success; empty when it is one.
+    pub error: String,
+    /// The beginning of the answer's body.
+    pub response: String,
+    pub retry_after: Option<Duration>,
+}
+
+impl Outcome {
+    pub fn is_success(&self) -> bool {
+        (200..300).contains(&self.status)
+    }
+}
+
+/// Records an attempt, in one with what follows from it: the event is done, or due again, or given up. One that
+/// was queued anew meanwhile stays queued.
+pub fn record(tx: &mut Tx, site: &Site, sent: &Claimed, outcome: &Outcome) -> Result<()> {
+    let now = Time::now();
+    let leased: Option<(u32, Time)> = tx
+        .prepare_cached("select attempts, first_at from deliveries where id = ?1 and due_at = ?2 and is_leased = 1")?
+        .query_row((sent.id, sent.lease), |row| Ok((row.get(0)?, row.get(1)?)))
+        .optional()?;
+    let before = leased.map_or(0, |(attempts, _)| attempts);
+    let again = !outcome.is_success() && outcome.status != GONE && leased.is_some();
+    let next = if again { wait(before, outcome.retry_after).map(|wait| now + wait) } else { None };
+    let known = tx
+        .prepare_cached(
+            "update webhooks set is_failing = not ?2, last_success_at = case when ?2 then ?3 else last_success_at end
+             where id = ?1",
+        )?
+        .execute((sent.webhook, outcome.is_success(), now))?;
+    if known == 0 {
+        return Ok(()); // gone for good, with its history
+    }
+    attempts::gave_out(tx, sent, "delivery", before, outcome, next)?;
+    if let Some((_, first_at)) = leased {
+        tx.prepare_cached("update deliveries set attempts = attempts + 1, due_at = ?2, is_leased = 0 where id = ?1")?
+            .execute((sent.id, next))?;
+        if outcome.status == GONE {
+            stop(tx, site, sent.webhook, "it answered 410: gone for good")?;
+        } else if again && next.is_none() && !has_succeeded(tx, sent.webhook, first_at)? {
+            let attempts = SCHEDULE.len() + 1;
+            stop(tx, site, sent.webhook, &format!("{attempts} attempts failed, the last with: {}", outcome.error))?;
+        }
+    }
+    deliveries::wake(tx, sent.webhook)
+}
+
+/// Until the next attempt, some of it by chance: what failed together does not come back together.
+fn wait(attempts: u32, asked: Option<Duration>) -> Option<Duration> {
+    let wait = *SCHEDULE.get(attempts as usize)?;
+    let [chance] = secret::random::<1>();
+    let wait = wait + wait * u32::from(chance) / (5 * 255);
+    Some(wait.max(asked.unwrap_or_default().min(PATIENCE)))
+}
+
+fn has_succeeded(tx: &Tx, webhook: WebhookId, since: Time) -> Result<bool> {
+    Ok(tx.prepare_cached("select 1 from webhooks where id = ?1 and last_success_at >= ?2")?.exists((webhook, since))?)
+}
+
+struct Stopped {
+    name: String,
+    channel: ChannelId,
+    channel_name: String,
+    organisation: OrganisationId,
+    owner: UserId,
+    email: String,
+}
+
+/// Makes a webhook inactive, and tells its owner by mail and by push. What it has queued is kept.
+pub(super) fn stop(tx: &mut Tx, site: &Site, webhook: WebhookId, reason: &str) -> Result<()> {
+    let changed = tx
+        .prepare_cached("update webhooks set status = 'inactive', updated_at = ?2 where id = ?1 and status <> 'inactive'")?
+        .execute((webhook, Time::now()))?;
+    deliveries::wake(tx, webhook)?;
+    if changed == 0 {
+        return Ok(());
+    }
+    tracing::info!(%webhook, reason, "a webhook was made inactive");
+    let stopped = tx
+        .prepare_cached(
+            "select w.name, w.channel_id, c.name as channel_name, c.organisation_id, w.owner_id, u.email
+             from webhooks w join channels c on c.id = w.channel_id join users u on u.id = w.owner_id where w.id = ?1",
+        )?
+        .query_row([webhook], |row| {
+            Ok(Stopped {
+                name: row.get("name")?,
+                channel: row.get("channel_id")?,
+                channel_name: row.get("channel_name")?,
+                organisation: row.get("organisation_id")?,
+                owner: row.get("owner_id")?,
+                email: row.get("email")?,
+            })
+        })?;
+    let data = json!({
+        "id": webhook, "channel_id": stopped.channel, "channels_id": stopped.channel, "organisation_id": stopped.organisation,
+        "webhook_name": stopped.name, "status": "inactive", "reason": reason,
+    });
+    let body = events::envelope("webhook_update", events::CHANNELS_SECTION, data);
+    let new = events::New {
+        stream: Stream::Personal(stopped.organisation, stopped.owner),
+        audience: Audience::Subscribers,
+        kind: "webhook_update",
+        channel: Some(stopped.channel),
+        message: None,
+        actor: None,
+        body: &body,
+    };
+    events::emit(tx, new)?;
+    outbox::queue(tx, site, mail::webhook_stopped(&stopped.email, &stopped.name, &stopped.channel_name, reason))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const HOUR: Duration = Duration::from_secs(3600);
+
+    #[test]
+    fn attempts_grow_apart_by_the_schedule_and_some_chance() {
+        for (attempts, planned) in (0..).zip(SCHEDULE) {
+            let waits: Vec<_> = (0..200).map(|_| wait(attempts, None).unwrap()).collect();
+            assert!(waits.iter().all(|wait| (planned..=planned * 6 / 5).contains(wait)), "{waits:?}");
+            assert!(waits.iter().max() > waits.iter().min(), "by chance");
+        }
+        assert_eq!(SCHEDULE.iter().sum::<Duration>(), 75 * HOUR + Duration::from_secs(35 * 60 + 5));
+        assert_eq!(wait(9, Some(HOUR)), None, "the tenth was the last");
+    }
+
+    #[test]
+    fn a_target_may_ask_for_more_time_within_reason() {
+        assert_eq!(wait(0, Some(HOUR)), Some(HOUR));
+        assert!(wait(1, Some(Duration::ZERO)).unwrap() >= SCHEDULE[1], "not for less");
+        assert_eq!(wait(0, Some(1000 * HOUR)), Some(24 * HOUR));
+    }
+}

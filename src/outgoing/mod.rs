@@ -1,0 +1,175 @@
+//! The one client for requests to addresses that users gave. It reaches the public internet and the networks that
+//! `--allow-private-webhooks` opens, nothing else; and no answer, or none, costs more than a little time and memory.
+
+mod addresses;
+mod resolver;
+
+use std::{
+    error::Error as StdError,
+    iter,
+    net::IpAddr,
+    sync::Arc,
+    time::{Duration, Instant},
+};
+
+use bytes::Bytes;
+use ipnet::IpNet;
+use jiff::fmt::rfc2822;
+use reqwest::{Client, Response, header, redirect};
+use tokio::time::{timeout, timeout_at};
+use url::{Host, Url};
+
+use crate::{
+    error::{Error, Result},
+    tls::Authorities,
+};
+
+pub use resolver::Lookup;
+
+/// From the look-up of the name to the last byte read.
+const ANSWER_WITHIN: Duration = Duration::from_secs(15);
+const CONNECT_WITHIN: Duration = Duration::from_secs(5);
+/// Bytes of an answer's body that are read.
+const BODY: usize = 20_000;
+/// Bytes of it that are shown.
+const EXCERPT: usize = 1024;
+const USER_AGENT: &str = concat!("Tidings/", env!("CARGO_PKG_VERSION"));
+
+/// Cheap to clone.
+#[derive(Clone)]
+pub struct Outgoing {
+    http: Client,
+    opened: Arc<[IpNet]>,
+    within: Duration,
+}
+
+/// What a target said, whether it was a success or not.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Answer {
+    pub status: u16,
+    /// How long it asks to be left alone.
+    pub retry_after: Option<Duration>,
+    /// The beginning of the body, at most 1 KiB.
+    pub excerpt: String,
+    /// Until the status was there.
+    pub latency: Duration,
+}
+
+/// Why there is no answer, in words for the history.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Failure {
+    /// Nothing was connected to.
+    #[error("refused: {0}")]
+    Refused(String),
+    #[error("no connection: {0}")]
+    Unreachable(String),
+    /// Connected, and then no HTTP or none to the end of the headers.
+    #[error("no answer: {0}")]
+    Broken(String),
+    #[error("no answer within {} s", .0.as_secs_f32())]
+    TimedOut(Duration),
+}
+
+impl Outgoing {
+    /// `opened`: networks that may be reached though they are not on the public internet.
+    pub fn new(opened: &[IpNet], authorities: &Authorities) -> Result<Outgoing> {
+        Outgoing::with(opened, authorities, resolver::system(), ANSWER_WITHIN)
+    }
+
+    /// [`Outgoing::new`] with other look-ups and another patience.
+    pub fn with(opened: &[IpNet], authorities: &Authorities, lookup: Lookup, within: Duration) -> Result<Outgoing> {
+        let opened: Arc<[IpNet]> = opened.into();
+        let http = Client::builder()
+            .tls_backend_preconfigured(authorities.client()?)
+            .dns_resolver(resolver::Guard { opened: opened.clone(), lookup })
+            .no_proxy()
+            .redirect(redirect::Policy::none())
+            .retry(reqwest::retry::never())
+            .referer(false)
+            .user_agent(USER_AGENT)
+            .http1_only()
+            .connect_timeout(CONNECT_WITHIN)
+            .pool_max_idle_per_host(0) // each attempt is checked anew
+            .build()
+            .map_err(Error::internal)?;
+        Ok(Outgoing { http, opened, within })
+    }
+
+    /// Sends the body once. Redirects are answers like others.
+    pub async fn post(&self, url: &Url, headers: &[(&'static str, String)], body: Bytes) -> Result<Answer, Failure> {
+        check(url, &self.opened)?; // literal addresses pass by the resolver
+        let request = self.http.post(url.clone()).body(body);
+        let request = headers.iter().fold(request, |request, (name, value)| request.header(*name, value));
+        let began = Instant::now();
+        let sent = timeout(self.within, request.send()).await;
+        let response = sent.map_err(|_| Failure::TimedOut(self.within))?.map_err(failure)?;
+        let latency = began.elapsed();
+        let (status, retry_after) = (response.status().as_u16(), retry_after(&response));
+        Ok(Answer { status, retry_after, excerpt: excerpt(response, began + self.within).await, latency })
+    }
+}
+
+/// What can be refused of an address before anything is sent to it: another scheme, a user's name, no host, and an
+/// address in figures that may not be connected to.
+pub fn check(url: &Url, opened: &[IpNet]) -> Result<(), Failure> {
+    let refused = |why: String| Err(Failure::Refused(why));
+    if !matches!(url.scheme(), "http" | "https") {
+        return refused("only addresses of http and https are called".into());
+    }
+    if !url.username().is_empty() || url.password().is_some() {
+        return refused("the address must not hold a user name or a password".into());
+    }
+    let address: IpAddr = match url.host() {
+        Some(Host::Ipv4(address)) => address.into(),
+        Some(Host::Ipv6(address)) => address.into(),
+        Some(Host::Domain(name)) if !name.trim_matches('.').is_empty() => return Ok(()),
+        _ => return refused("the address names no host".into()),
+    };
+    match addresses::objection(address, opened) {
+        Some(why) => refused(format!("{address} is not on the public internet ({why})")),
+        None => Ok(()),
+    }
+}
+
+/// The status is settled: a body that breaks off, dribbles or has no end is cut, and makes it no failure.
+async fn excerpt(mut response: Response, deadline: Instant) -> String {
+    let mut body = Vec::new();
+    let reading = async {
+        while body.len() < BODY
+            && let Ok(Some(chunk)) = response.chunk().await
+        {
+            body.extend_from_slice(&chunk[..chunk.len().min(BODY - body.len())]);
+        }
+    };
+    _ = timeout_at(deadline.into(), reading).await;
+    let mut text = String::from_utf8_lossy(&body).into_owned();
+    text.truncate(text.floor_char_boundary(EXCERPT));
+    text
+}
+
+/// RFC 9110, section 10.2.3: seconds, or a date.
+fn retry_after(response: &Response) -> Option<Duration> {
+    let text = response.headers().get(header::RETRY_AFTER)?.to_str().ok()?.trim();
+    let seconds = match text.parse::<u64>() {
+        Ok(seconds) => seconds,
+        Err(_) => {
+            let at = rfc2822::DateTimeParser::new().parse_timestamp(text).ok()?;
+            at.duration_since(jiff::Timestamp::now()).as_secs().try_into().unwrap_or(0)
+        }
+    };
+    Some(Duration::from_secs(seconds.min(u32::MAX.into()))) // what is added to a time later stays one
+}
+
+fn failure(err: reqwest::Error) -> Failure {
+    let causes = || iter::successors(Some(&err as &(dyn StdError + 'static)), |&cause| cause.source());
+    if let Some(own) = causes().find_map(|cause| cause.downcast_ref::<Failure>()) {
+        return own.clone();
+    }
+    // The innermost says it; those around it repeat the address, which may hold secrets.
+    let words = causes().last().map(ToString::to_string).unwrap_or_default();
+    match err.is_connect() {
+        true if err.is_timeout() => Failure::Unreachable(format!("none within {} s", CONNECT_WITHIN.as_secs())),
+        true => Failure::Unreachable(words),
+        false => Failure::Broken(words),
+    }
+}

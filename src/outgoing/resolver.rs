@@ -1,0 +1,52 @@
+//! Names to addresses, for connections that must stay on the public internet.
+
+use std::{
+    io,
+    net::{IpAddr, SocketAddr},
+    sync::Arc,
+};
+
+use futures_util::future::BoxFuture;
+use ipnet::IpNet;
+use reqwest::dns::{Addrs, Name, Resolve, Resolving};
+
+use super::{Failure, addresses};
+
+/// Of one name; more are not tried within the time that a connection has.
+const ADDRESSES: usize = 8;
+
+/// Gives all addresses of a name.
+pub type Lookup = Arc<dyn Fn(String) -> BoxFuture<'static, io::Result<Vec<IpAddr>>> + Send + Sync>;
+
+/// As the system finds them.
+pub fn system() -> Lookup {
+    Arc::new(|name| {
+        Box::pin(async move {
+            let found = tokio::net::lookup_host((name, 0)).await?;
+            Ok(found.map(|address| address.ip()).collect())
+        })
+    })
+}
+
+/// Hands on only addresses that may be connected to. Nothing is looked up again between this and the connection.
+pub struct Guard {
+    pub opened: Arc<[IpNet]>,
+    pub lookup: Lookup,
+}
+
+impl Resolve for Guard {
+    fn resolve(&self, name: Name) -> Resolving {
+        let (name, opened) = (name.as_str().to_owned(), self.opened.clone());
+        let looking_up = (self.lookup)(name.clone());
+        Box::pin(async move {
+            let found = looking_up.await.map_err(|err| Failure::Unreachable(format!("{name} could not be found: {err}")))?;
+            let mut good = found.into_iter().filter(|address| addresses::objection(*address, &opened).is_none()).peekable();
+            if good.peek().is_none() {
+                // Its addresses are not told: they would show strangers what the network inside looks like.
+                return Err(Failure::Refused(format!("{name} leads to no address on the public internet")).into());
+            }
+            let good: Vec<_> = good.take(ADDRESSES).map(|address| SocketAddr::new(address.to_canonical(), 0)).collect();
+            Ok(Box::new(good.into_iter()) as Addrs)
+        })
+    }
+}

@@ -1,0 +1,450 @@
+//! What is posted in a channel goes out to its webhooks: signed, again and again until it arrives, and never
+//! because of one target later to another.
+
+use std::time::Instant;
+
+use poem::Response;
+use serde_json::{Value, json};
+use tidings::domain::deliveries::{self, Room};
+use tokio::{
+    io::{AsyncReadExt, AsyncWriteExt},
+    net::TcpListener,
+};
+
+use crate::{
+    harness::{Client, Server, blob, text},
+    receiver::{self, Receiver},
+    shapes::{ATTEMPT, PUSHED, PUSHED_MESSAGE, assert_shape},
+    socket::Socket,
+};
+
+struct Scene {
+    server: Server,
+    ada: Client,
+    grace: Client,
+    organisation: String,
+    channel: String,
+}
+
+async fn scene() -> Scene {
+    let server = receiver::server().await;
+    let (ada, grace, organisation) = server.ada_and_grace().await;
+    let channel = ada.channel(&organisation, "engines", &[&grace]).await;
+    Scene { server, ada, grace, organisation, channel }
+}
+
+/// Fields of a record, in the order of the names.
+fn fields<'a>(record: &'a Value, names: &[&str]) -> Vec<&'a Value> {
+    names.iter().map(|name| &record[name]).collect()
+}
+
+#[tokio::test]
+async fn a_post_and_a_reply_are_delivered() {
+    let Scene { server: _server, ada, grace, organisation, channel } = scene().await;
+    let mut receiver = Receiver::start(&[200]).await;
+    let hook = ada.hook(&channel, &receiver.url).await;
+    let mut socket = Socket::listening(&ada, &[&channel]).await;
+    let post = grace.say(&channel, "The engine has arrived").await;
+    let received = receiver.next().await;
+    assert_eq!((received.path.as_str(), received.header("content-type")), ("/hook", "application/json"));
+    assert!(received.is_signed_with(&hook.secret));
+    let event = received.json();
+    assert_eq!([&event["type"], &event["timestamp"]], [&json!("message.created"), &event["data"]["created_at"]]);
+    assert_shape(&event["data"], PUSHED_MESSAGE);
+    assert_eq!(event["data"], socket.on(&channel).await, "the message as it is pushed");
+    assert_eq!([&event["data"]["id"], &event["data"]["org_id"]], [&post, &organisation]);
+
+    let records = hook.history(1).await;
+    assert_shape(&records[0], ATTEMPT);
+    let shown = fields(&records[0], &["callback_id", "direction", "action_type", "status_code", "retries", "error", "response"]);
+    assert_eq!(shown, [received.id(), "out", "delivery", "200", "0", "", "answer 1"]);
+    assert!(records[0]["next_attempt"].is_null());
+
+    let reply = ada.reply(&channel, &post, "At last").await;
+    let received = receiver.next().await;
+    let event = received.json();
+    assert_eq!([&event["type"], &event["data"]["id"], &event["data"]["thread_id"]], ["message.created", &reply, &post]);
+    assert_ne!(received.id(), text(&records[0]["callback_id"]));
+}
+
+#[tokio::test]
+async fn a_change_of_a_single_byte_breaks_the_signature() {
+    let Scene { server: _server, ada, channel, .. } = scene().await;
+    let mut receiver = Receiver::start(&[200]).await;
+    let hook = ada.hook(&channel, &receiver.url).await;
+    ada.say(&channel, "The engine has arrived").await;
+    let received = receiver.next().await;
+    assert!(received.is_signed_with(&hook.secret));
+    assert!(!received.is_signed_with("whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw"));
+    for at in 0..received.body.len() {
+        let mut body = received.body.clone().into_bytes();
+        body[at] ^= 1;
+        let bent = receiver::Received { body: String::from_utf8(body).unwrap(), ..received.clone() };
+        assert!(!bent.is_signed_with(&hook.secret), "byte {at} of the body");
+    }
+    for name in ["webhook-id", "webhook-timestamp"] {
+        let value = received.header(name).to_owned();
+        for at in 0..value.len() {
+            let mut bytes = value.clone().into_bytes();
+            bytes[at] ^= 1;
+            let mut bent = received.clone();
+            bent.headers.insert(name, String::from_utf8(bytes).unwrap().parse().unwrap());
+            assert!(!bent.is_signed_with(&hook.secret), "byte {at} of {name}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn only_new_messages_of_people_in_that_channel_go_out() {
+    let Scene { server: _server, ada, organisation, channel, .. } = scene().await;
+    let mut receiver = Receiver::start(&[200]).await;
+    let hook = ada.hook(&channel, &receiver.url).await;
+    let fed = ada.webhook(&channel, "in").await;
+    let feed = json!({ "message": "fed" });
+    ada.post(&format!("/webhooks/feed/{}", text(&fed["webhook_slug"])), feed).await.expect(200);
+    let queued = json!({ "channel_id": channel, "message": "queued" });
+    ada.post("/webhooks/feed/backend-queue", queued).await.expect(200);
+    ada.say(&ada.general(&organisation).await, "elsewhere").await;
+    let post = ada.say(&channel, "heard").await;
+    let edit = json!({ "content": "edited", "message_id": post });
+    ada.put(&format!("/channels/{channel}/messages"), edit).await.expect(200);
+    ada.delete(&format!("/channels/{channel}/messages/{post}")).await.expect(204);
+    hook.history(1).await;
+    ada.say(&channel, "a marker").await;
+    let mut heard = vec![receiver.next().await.content(), receiver.next().await.content()];
+    heard.retain(|content| !content.is_empty()); // deleted before it left
+    assert!(heard == ["heard", "a marker"] || heard == ["a marker"], "{heard:?}");
+    assert!(receiver.is_empty());
+}
+
+#[tokio::test]
+async fn a_paused_webhook_holds_what_an_inactive_one_never_gets() {
+    let Scene { server: _server, ada, channel, .. } = scene().await;
+    let (mut receiver, mut other) = (Receiver::start(&[200]).await, Receiver::start(&[200]).await);
+    let (hook, beside) = (ada.hook(&channel, &receiver.url).await, ada.hook(&channel, &other.url).await);
+    hook.set("paused").await;
+    ada.say(&channel, "held").await;
+    assert_eq!(other.next().await.content(), "held");
+    beside.history(1).await;
+    assert!(receiver.is_empty());
+    hook.set("inactive").await;
+    ada.say(&channel, "never delivered").await;
+    assert_eq!(other.next().await.content(), "never delivered");
+    hook.set("active").await;
+    assert_eq!(receiver.next().await.content(), "held");
+    ada.say(&channel, "after").await;
+    assert_eq!(receiver.next().await.content(), "after");
+}
+
+#[tokio::test]
+async fn a_failed_delivery_is_sent_again_under_its_id_until_it_arrives() {
+    let Scene { server, ada, channel, .. } = scene().await;
+    let mut receiver = Receiver::start(&[500, 302, 201]).await;
+    let hook = ada.hook(&channel, &receiver.url).await;
+    ada.say(&channel, "The engine has arrived").await;
+    let first = receiver.next().await;
+    for (attempt, error) in ["answered 500", "answered 302: redirects are not followed"].into_iter().enumerate() {
+        let record = hook.history(attempt + 1).await.remove(0);
+        let shown = fields(&record, &["error", "retries", "callback_id"]);
+        assert_eq!(shown, [error, &attempt.to_string(), first.id()]);
+        let (at, next) = (time(&record["attempted"]), time(&record["next_attempt"]));
+        let wait = (next - at).total(jiff::Unit::Second).unwrap();
+        let planned = [5.0, 300.0][attempt];
+        assert!((planned..planned * 1.2 + 1.0).contains(&wait), "{wait}");
+        server.hurry();
+        let again = receiver.next().await;
+        assert_eq!((again.id(), &again.body), (first.id(), &first.body));
+        assert!(again.is_signed_with(&hook.secret));
+    }
+    let records = hook.history(3).await;
+    assert_eq!(
+        fields(&records[0], &["status_code", "retries", "error", "next_attempt"]),
+        [&json!("201"), &json!("2"), &json!(""), &Value::Null]
+    );
+    assert_eq!(hook.status().await, "active");
+}
+
+fn time(value: &Value) -> jiff::Timestamp {
+    text(value).parse().unwrap()
+}
+
+#[tokio::test]
+async fn a_target_may_ask_to_be_left_alone() {
+    let Scene { server: _server, ada, channel, .. } = scene().await;
+    let busy = |_| async { Response::builder().status(503.try_into().unwrap()).header("retry-after", "3600").finish() };
+    let receiver = Receiver::answering(busy).await;
+    let hook = ada.hook(&channel, &receiver.url).await;
+    ada.say(&channel, "The engine has arrived").await;
+    let record = hook.history(1).await.remove(0);
+    let wait = (time(&record["next_attempt"]) - time(&record["attempted"])).total(jiff::Unit::Second).unwrap();
+    assert!((3599.0..3602.0).contains(&wait), "{wait}");
+}
+
+/// Has the webhook's queued event fail for the last time.
+async fn fail_for_good(server: &Server) {
+    server.sql("update deliveries set attempts = 9 where due_at is not null");
+    server.hurry();
+}
+
+#[tokio::test]
+async fn a_webhook_that_fails_for_days_becomes_inactive_and_its_owner_is_told() {
+    let Scene { server, ada, organisation, channel, .. } = scene().await;
+    let receiver = Receiver::start(&[500]).await;
+    let hook = ada.hook(&channel, &receiver.url).await;
+    let personal = ada.personal(&organisation);
+    let mut socket = Socket::listening(&ada, &[&personal]).await;
+    ada.say(&channel, "The engine has arrived").await;
+    hook.history(1).await;
+    fail_for_good(&server).await;
+    let records = hook.history(2).await;
+    assert_eq!(fields(&records[0], &["retries", "next_attempt"]), [&json!("9"), &Value::Null]);
+    assert_eq!(hook.status().await, "inactive");
+    let told = socket.on(&personal).await;
+    assert_shape(&told, PUSHED);
+    assert_eq!(told["notification_type"], "webhook_update");
+    let data = &told["data"];
+    assert_eq!(fields(data, &["id", "channel_id", "status", "webhook_name"]), [&hook.id, &channel, "inactive", "out"]);
+    let mails = server.mails(&ada.email, 2).await;
+    let mail = &mails[1];
+    assert_eq!(mail.subject, "Your webhook out was made inactive");
+    assert!(mail.text.contains("the channel engines") && mail.text.contains("answered 500"), "{}", mail.text);
+}
+
+#[tokio::test]
+async fn one_that_delivers_other_events_stays_active() {
+    let Scene { server, ada, channel, .. } = scene().await;
+    let mut receiver = Receiver::start(&[500, 200, 500]).await;
+    let hook = ada.hook(&channel, &receiver.url).await;
+    ada.say(&channel, "never arrives").await;
+    receiver.next().await;
+    hook.history(1).await;
+    ada.say(&channel, "arrives").await;
+    hook.history(2).await;
+    fail_for_good(&server).await;
+    let records = hook.history(3).await;
+    assert_eq!(fields(&records[0], &["status_code", "next_attempt"]), [&json!("500"), &Value::Null]);
+    assert_eq!(hook.status().await, "active");
+}
+
+#[tokio::test]
+async fn one_that_is_gone_becomes_inactive_at_once_and_keeps_what_is_queued() {
+    let Scene { server, ada, channel, .. } = scene().await;
+    let mut receiver = Receiver::start(&[500, 410, 200]).await;
+    let hook = ada.hook(&channel, &receiver.url).await;
+    ada.say(&channel, "first").await;
+    hook.history(1).await;
+    ada.say(&channel, "second").await;
+    let records = hook.history(2).await;
+    assert_eq!(fields(&records[0], &["status_code", "next_attempt"]), [&json!("410"), &Value::Null]);
+    assert_eq!(hook.status().await, "inactive");
+    server.mails(&ada.email, 2).await;
+    receiver.contents(2).await;
+    hook.set("active").await;
+    server.hurry();
+    assert_eq!(receiver.next().await.content(), "first");
+}
+
+#[tokio::test]
+async fn a_target_that_can_not_be_reached_is_recorded_as_such() {
+    let Scene { server: _server, ada, channel, .. } = scene().await;
+    let closed = TcpListener::bind("127.0.0.1:0").await.unwrap().local_addr().unwrap();
+    let private =
+        ada.post(&format!("/webhooks/{channel}"), json!({ "webhook_name": "x", "webhook_url": "http://10.0.0.1/" })).await;
+    assert!(text(&private.expect(422)["message"]).contains("not on the public internet"));
+    let hook = ada.hook(&channel, &format!("http://{closed}/secret-path")).await;
+    ada.say(&channel, "The engine has arrived").await;
+    let record = hook.history(1).await.remove(0);
+    assert_eq!(fields(&record, &["status_code", "response"]), ["0", ""]);
+    let error = text(&record["error"]);
+    assert!(error.starts_with("no connection") && !error.contains("secret-path"), "{error}");
+}
+
+/// A target that closes, one that hangs, one that redirects, one that never ends, each with a queue: ten others
+/// get theirs at once.
+#[tokio::test(flavor = "multi_thread")]
+async fn bad_targets_delay_no_others() {
+    let Scene { server: _server, ada, organisation, channel, .. } = scene().await;
+    let (mut hanging, endless) = (Receiver::hanging().await, endless().await);
+    let redirecting =
+        Receiver::answering(|_| async { Response::builder().status(307.try_into().unwrap()).header("location", "/").finish() })
+            .await;
+    let closing = closing().await;
+    let bad = ada.channel(&organisation, "bad", &[]).await;
+    let mut hooks = Vec::new();
+    for url in [&hanging.url, &endless, &redirecting.url, &closing] {
+        hooks.push(ada.hook(&bad, url).await);
+    }
+    let mut healthy = Vec::new();
+    for _ in 0..10 {
+        let receiver = Receiver::start(&[200]).await;
+        ada.hook(&channel, &receiver.url).await;
+        healthy.push(receiver);
+    }
+    for n in 0..40 {
+        ada.say(&bad, &n.to_string()).await;
+    }
+    hanging.contents(4).await;
+    let began = Instant::now();
+    for n in 0..5 {
+        ada.say(&channel, &n.to_string()).await;
+    }
+    for receiver in &mut healthy {
+        assert_eq!(receiver.contents(5).await, ["0", "1", "2", "3", "4"]);
+    }
+    assert!(began.elapsed().as_secs() < 5, "{:?}", began.elapsed());
+    assert!(hanging.is_empty(), "no more than four at once");
+    let statuses = ["0", "200", "307", "0"];
+    for (hook, status) in hooks.iter().zip(statuses).skip(1) {
+        let records = hook.history(40).await;
+        let other: Vec<_> =
+            records.iter().filter(|record| record["status_code"] != status).map(|record| &record["error"]).collect();
+        assert!(other.is_empty(), "{status}: {other:?}");
+        assert!(records.iter().all(|record| text(&record["response"]).len() <= 1024));
+    }
+}
+
+/// Says 200, and then goes on talking.
+async fn endless() -> String {
+    raw(async |mut stream| {
+        _ = stream.read(&mut [0; 4096]).await;
+        _ = stream.write_all(b"HTTP/1.1 200 OK\r\n\r\n").await;
+        while stream.write_all(&[b'x'; 4096]).await.is_ok() {}
+    })
+    .await
+}
+
+/// Hangs up without a word.
+async fn closing() -> String {
+    raw(async |stream| drop(stream)).await
+}
+
+async fn raw(handle: impl AsyncFn(tokio::net::TcpStream) + Send + Sync + Copy + 'static) -> String {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let url = format!("http://{}/", listener.local_addr().unwrap());
+    std::thread::spawn(move || {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+        let listener = listener.into_std().unwrap();
+        let local = tokio::task::LocalSet::new();
+        local.block_on(&runtime, async move {
+            let listener = TcpListener::from_std(listener).unwrap();
+            loop {
+                let (stream, _) = listener.accept().await.unwrap();
+                tokio::task::spawn_local(async move { handle(stream).await });
+            }
+        });
+    });
+    url
+}
+
+#[tokio::test]
+async fn what_a_server_was_sending_when_it_ended_the_next_one_sends() {
+    let Scene { server, ada, channel, .. } = scene().await;
+    let mut receiver =
+        Receiver::answering(|n| async move { if n == 0 { std::future::pending().await } else { Response::default() } }).await;
+    ada.hook(&channel, &receiver.url).await;
+    ada.say(&channel, "The engine has arrived").await;
+    let first = receiver.next().await;
+    let _server = server.restart().await;
+    assert_eq!(receiver.next().await.id(), first.id());
+}
+
+#[tokio::test]
+async fn nothing_goes_to_a_webhook_that_is_deleted_or_has_lost_its_address() {
+    let Scene { server, ada, organisation, channel, .. } = scene().await;
+    let mut receiver = Receiver::start(&[500]).await;
+    let doomed = ada.channel(&organisation, "doomed", &[]).await;
+    let hooks = [
+        ada.hook(&channel, &receiver.url).await,
+        ada.hook(&channel, &receiver.url).await,
+        ada.hook(&doomed, &receiver.url).await,
+    ];
+    for channel in [&channel, &doomed] {
+        ada.say(channel, "The engine has arrived").await;
+    }
+    receiver.contents(3).await;
+    for hook in &hooks {
+        hook.history(1).await;
+    }
+    ada.delete(&hooks[0].path("")).await.expect(204);
+    ada.put(&hooks[1].path(""), json!({ "webhook_url": "" })).await.expect(200);
+    ada.delete(&format!("/channels/{doomed}")).await.expect(204);
+    server.hurry();
+    ada.hook(&channel, &receiver.url).await;
+    ada.say(&channel, "a marker").await;
+    assert_eq!(receiver.next().await.content(), "a marker");
+    assert!(receiver.is_empty());
+    assert_eq!(server.count("webhooks where next_due is not null"), 1, "the marker's");
+}
+
+#[tokio::test]
+async fn a_deleted_message_leaves_no_text_in_the_queue() {
+    let Scene { server, ada, channel, .. } = scene().await;
+    let mut receiver = Receiver::start(&[200]).await;
+    let hook = ada.hook(&channel, &receiver.url).await;
+    hook.set("paused").await;
+    let post = ada.say(&channel, "a slip of the pen").await;
+    ada.delete(&format!("/channels/{channel}/messages/{post}")).await.expect(204);
+    assert_eq!(server.count("deliveries where payload like '%slip%'"), 0);
+    hook.set("active").await;
+    let received = receiver.next().await;
+    assert_eq!((received.content(), &received.json()["data"]["id"]), (String::new(), &json!(post)));
+    assert!(received.is_signed_with(&hook.secret));
+}
+
+#[tokio::test]
+async fn an_old_queue_is_forgotten_after_thirty_days() {
+    let Scene { server, ada, channel, .. } = scene().await;
+    let receiver = Receiver::start(&[200]).await;
+    let hook = ada.hook(&channel, &receiver.url).await;
+    hook.set("paused").await;
+    ada.say(&channel, "old").await;
+    server.sql("update deliveries set created_at = created_at - 31 * 86400 * 1000000");
+    ada.say(&channel, "new").await;
+    let server = server.restart().await;
+    assert_eq!(server.count("deliveries"), 1);
+    assert_eq!(server.count(&format!("deliveries where webhook_id = {}", blob(&hook.id))), 1);
+}
+
+/// Whose turn it is with so much under way.
+#[tokio::test]
+async fn a_full_target_is_passed_over_and_failing_ones_take_half_of_all_places() {
+    let Scene { server, ada, channel, .. } = scene().await;
+    for name in ["failing", "healthy"] {
+        ada.hook(&channel, &format!("https://{name}.example/")).await;
+    }
+    server.sql("update webhooks set next_due = 1, is_failing = 1 where target = 'failing.example:443'");
+    server.sql("update webhooks set next_due = 2 where target = 'healthy.example:443'");
+    let database = rusqlite::Connection::open(server.folder().join("tidings.db")).unwrap();
+    let due = |room: &Room| deliveries::next_due(&database, room).unwrap().map(|due| text(&json!(due)));
+    let (first, second) = (Some("1970-01-01T00:00:00.000001Z".into()), Some("1970-01-01T00:00:00.000002Z".into()));
+    let mut room = Room::default();
+    assert_eq!(due(&room), first);
+    (0..4).for_each(|_| room.enter("failing.example:443", true));
+    assert_eq!(due(&room), second, "it has four");
+    room.leave("failing.example:443", true);
+    assert_eq!(due(&room), first);
+    (0..13).for_each(|n| room.enter(&n.to_string(), true));
+    assert_eq!(due(&room), second, "failing ones have sixteen");
+    room.leave("0", true);
+    assert_eq!(due(&room), first);
+    (0..17).for_each(|n| room.enter(&n.to_string(), false));
+    assert_eq!(due(&room), None, "thirty-two in all");
+}
+
+/// However long the queue is: a look at whose turn it is reads one row of an index, and so does the look at what is
+/// due there.
+#[tokio::test]
+async fn a_long_queue_is_not_looked_through() {
+    let Scene { server, .. } = scene().await;
+    let database = rusqlite::Connection::open(server.folder().join("tidings.db")).unwrap();
+    let plan = |sql: &str, values: &[&dyn rusqlite::ToSql]| -> Vec<String> {
+        let mut explain = database.prepare(&format!("explain query plan {sql}")).unwrap();
+        explain.query_map(values, |row| row.get(3)).unwrap().map(Result::unwrap).collect()
+    };
+    let next = plan(deliveries::NEXT, &[&"[]", &true]);
+    assert_eq!(next[0], "SEARCH webhooks USING COVERING INDEX webhooks_due (next_due>?)", "{next:?}");
+    let take = plan(deliveries::TAKE, &[&[0_u8; 16].as_slice(), &0]);
+    assert_eq!(take[0], "SEARCH w USING PRIMARY KEY (id=?)");
+    assert_eq!(take[1], "SEARCH d USING INDEX deliveries_due (webhook_id=? AND due_at<?)");
+    assert!(!next.iter().chain(&take).any(|step| step.contains("TEMP B-TREE FOR ORDER")), "{next:?} {take:?}");
+}

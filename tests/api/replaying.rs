@@ -1,0 +1,152 @@
+//! Deliveries on demand: tests, events that are sent again, and secrets that change.
+
+use serde_json::{Value, json};
+use tidings::time::Time;
+
+use crate::{
+    harness::{Client, Server, text, unknown_id},
+    receiver::{self, Hook, Receiver},
+    shapes::{ATTEMPT, assert_shape},
+};
+
+struct Scene {
+    server: Server,
+    ada: Client,
+    channel: String,
+    receiver: Receiver,
+    hook: Hook,
+}
+
+/// Ada's channel with a webhook, whose receiver gives these answers.
+async fn scene(statuses: &'static [u16]) -> Scene {
+    let server = receiver::server().await;
+    let ada = server.user("ada").await;
+    let channel = ada.channel(&ada.organisation("Engines").await, "engines", &[]).await;
+    let receiver = Receiver::start(statuses).await;
+    let hook = ada.hook(&channel, &receiver.url).await;
+    Scene { server, ada, channel, receiver, hook }
+}
+
+#[tokio::test]
+async fn a_new_secret_signs_beside_the_one_before_for_a_day() {
+    let Scene { server, ada, channel, mut receiver, hook } = scene(&[200]).await;
+    let rotate = async || {
+        let data = ada.post(&hook.path("/rotate-secret"), json!({})).await.data(200, "Webhook secret rotated successfully");
+        let until: jiff::Timestamp = text(&data["old_secret_until"]).parse().unwrap();
+        let left = (until - jiff::Timestamp::now()).total(jiff::Unit::Hour).unwrap();
+        assert!((23.9..=24.0).contains(&left), "{left}");
+        text(&data["webhook_secret"])
+    };
+    let second = rotate().await;
+    assert!(second.starts_with("whsec_") && second != hook.secret);
+    assert!(!server.stores(&second));
+    ada.say(&channel, "signed twice").await;
+    let received = receiver.next().await;
+    assert_eq!(received.header("webhook-signature").split(' ').count(), 2);
+    assert!(received.is_signed_with(&hook.secret) && received.is_signed_with(&second));
+
+    let third = rotate().await;
+    ada.say(&channel, "and once more").await;
+    let received = receiver.next().await;
+    assert!(received.is_signed_with(&second) && received.is_signed_with(&third));
+    assert!(!received.is_signed_with(&hook.secret), "two at the most");
+
+    server.sql("update webhooks set old_secret_until = 1");
+    ada.say(&channel, "a day later").await;
+    let received = receiver.next().await;
+    assert!(received.is_signed_with(&third) && !received.is_signed_with(&second));
+}
+
+#[tokio::test]
+async fn a_test_goes_out_at_once_whatever_the_status() {
+    let Scene { server: _server, ada, channel, mut receiver, hook } = scene(&[200, 500, 200]).await;
+    for (webhook, status) in [("active", "200"), ("paused", "500"), ("inactive", "200")] {
+        hook.set(webhook).await;
+        let record = ada.post(&hook.path("/test"), json!({})).await.data(200, "Test event sent");
+        assert_shape(&record, ATTEMPT);
+        assert_eq!([&record["action_type"], &record["direction"], &record["status_code"]], ["test", "out", status]);
+        let received = receiver.next().await;
+        assert!(received.is_signed_with(&hook.secret));
+        assert_eq!((received.id(), &received.json()["type"]), (text(&record["callback_id"]).as_str(), &json!("webhook.test")));
+        assert_eq!(hook.history(1).await[0], record, "as it is in the history");
+    }
+    assert!(receiver.is_empty(), "one that failed is not sent again");
+    let bare = ada.webhook(&channel, "in only").await;
+    ada.post(&format!("/webhooks/{channel}/{}/test", text(&bare["id"])), json!({})).await.expect(422);
+}
+
+#[tokio::test]
+async fn an_event_is_sent_again_under_its_id() {
+    let Scene { server: _server, ada, channel, mut receiver, hook } = scene(&[200]).await;
+    let post = ada.say(&channel, "The engine has arrived").await;
+    let first = receiver.next().await;
+    let record = hook.history(1).await.remove(0);
+    let path = hook.path(&format!("/history/{}/replay", text(&record["id"])));
+    let queued = ada.post(&path, json!({})).await.data(200, "Event queued successfully");
+    assert_eq!(queued["callback_id"], first.id());
+    let again = receiver.next().await;
+    assert_eq!((again.id(), &again.body), (first.id(), &first.body));
+    let records = hook.history(2).await;
+    assert_eq!([&records[0]["callback_id"], &records[0]["retries"]], [&record["callback_id"], &json!("0")]);
+
+    hook.set("paused").await;
+    ada.post(&path, json!({})).await.expect(200);
+    ada.delete(&format!("/channels/{channel}/messages/{post}")).await.expect(204);
+    hook.set("active").await;
+    let again = receiver.next().await;
+    assert_eq!((again.id(), again.content().as_str()), (first.id(), ""), "the text is gone");
+    hook.set("inactive").await;
+    ada.post(&path, json!({})).await.expect(422);
+}
+
+#[tokio::test]
+async fn only_what_was_delivered_is_sent_again() {
+    let Scene { server: _server, ada, channel, receiver: _receiver, hook } = scene(&[200]).await;
+    let replay = async |record: &str| ada.post(&hook.path(&format!("/history/{record}/replay")), json!({})).await;
+    replay(&unknown_id()).await.expect(404);
+    replay("no-uuid").await.expect(400);
+    let tested = ada.post(&hook.path("/test"), json!({})).await.expect(200);
+    replay(&text(&tested["data"]["id"])).await.expect(422);
+    let other = ada.hook(&channel, "https://x.example/").await;
+    let path = other.path(&format!("/history/{}/replay", text(&tested["data"]["id"])));
+    ada.post(&path, json!({})).await.expect(404);
+}
+
+#[tokio::test]
+async fn the_events_of_a_span_of_time_are_sent_again() {
+    let Scene { server, ada, channel, mut receiver, hook } = scene(&[200]).await;
+    let mut moments = Vec::new();
+    for content in ["one", "two", "three", "four"] {
+        moments.push(Time::now().to_string());
+        ada.say(&channel, content).await;
+        receiver.next().await;
+    }
+    hook.history(4).await;
+    let replay = async |body: Value| ada.post(&hook.path("/replay"), body).await;
+    let data = replay(json!({ "since": moments[1], "until": moments[3] })).await.data(200, "Events queued successfully");
+    assert_eq!(data["events"], 2);
+    assert_eq!(receiver.contents(2).await, ["three", "two"]);
+    hook.history(6).await;
+    assert_eq!(replay(json!({ "since": moments[3] })).await.expect(200)["data"]["events"], 1);
+    assert_eq!(receiver.contents(1).await, ["four"]);
+    assert_eq!(replay(json!({ "since": "2020-01-01T00:00:00Z", "until": moments[0] })).await.expect(200)["data"]["events"], 0);
+
+    for body in [json!({}), json!({ "since": 7 }), json!({ "since": "yesterday" }), json!({ "since": moments[0], "until": "" })] {
+        replay(body).await.expect(400);
+    }
+    replay(json!({ "since": moments[1], "until": moments[0] })).await.expect(422);
+    hook.history(7).await;
+    server.sql(
+        "insert into deliveries (id, webhook_id, payload, created_at)
+         with recursive more (k) as (select 1 union all select k + 1 from more where k < 997)
+         select unhex(printf('%032x', k)), webhook_id, payload, created_at
+         from more, (select * from deliveries order by id desc limit 1)",
+    );
+    hook.set("paused").await;
+    let since = json!({ "since": moments[0] });
+    assert!(text(&replay(since.clone()).await.expect(422)["message"]).contains("1000"));
+    server.sql("delete from deliveries where id = (select min(id) from deliveries)");
+    assert_eq!(replay(since.clone()).await.expect(200)["data"]["events"], 1000);
+    assert_eq!(replay(since).await.expect(200)["data"]["events"], 0, "they are queued");
+    assert!(receiver.is_empty());
+}
