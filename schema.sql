@@ -326,7 +326,7 @@ create table webhooks (
     old_secret      blob,                                     -- still signs until old_secret_until
     old_secret_until integer,
     target          text not null default '',                 -- host and port of url: what is delivered there at once is bounded
-    is_failing      integer not null default 0 check (is_failing in (0, 1)), -- the last attempt was no success
+    is_prompt       integer not null default 0 check (is_prompt in (0, 1)), -- the last attempt was answered soon, and well
     next_due        integer,                                  -- the least due_at of its deliveries; null while it sends none
     last_success_at integer,
     created_at      integer not null,
@@ -336,7 +336,7 @@ create table webhooks (
 create index webhooks_by_channel on webhooks (channel_id, created_at);
 create index webhooks_deleted on webhooks (deleted_at) where deleted_at is not null;
 -- Whose turn it is. A target with no room is passed over here, not delivery by delivery.
-create index webhooks_due on webhooks (next_due, target, is_failing) where next_due is not null;
+create index webhooks_due on webhooks (is_prompt, next_due, target) where next_due is not null;
 
 -- Events on their way out, one for each webhook; kept for a while after they are done, to be sent again on demand.
 create table deliveries (

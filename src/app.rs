@@ -20,7 +20,7 @@ use crate::{
     centrifugo::Centrifugo,
     config::Settings,
     db::{self, Db},
-    domain::{Caller, deliveries::Room, sessions},
+    domain::{Caller, room::Room, sessions},
     error::{Error, Result},
     event::Effect,
     id::{SessionId, UserId},

@@ -4,15 +4,16 @@
 //! Each webhook knows when its next delivery is due (`next_due`, see [`wake`]), so that neither a long queue nor a
 //! target without room is looked through. What became of an attempt is in [`super::outcomes`].
 
-use std::{collections::HashMap, time::Duration};
+use std::time::Duration;
 
+use bytes::Bytes;
 use rusqlite::{Connection, OptionalExtension};
 use serde_json::{Value, json};
 
 use crate::{
     db::Tx,
-    domain::{messages::Message, outcomes, webhooks},
-    error::Result,
+    domain::{messages::Message, outcomes, room::Room, webhooks},
+    error::{Error, Result},
     event::Effect,
     id::{CallbackId, WebhookId},
     site::Site,
@@ -21,6 +22,8 @@ use crate::{
 
 /// How long one attempt may take before another is made; longer than any does.
 const LEASE: Duration = Duration::from_secs(60);
+/// Deliveries claimed in one write.
+const AT_ONCE: usize = 32;
 
 /// Queues a new message for each webhook of its channel that delivers: a paused one, too, which holds it. A feed's
 /// post goes nowhere: two servers that feed each other would never end.
@@ -70,48 +73,6 @@ pub(super) fn wake(tx: &mut Tx, webhook: WebhookId) -> Result<()> {
     Ok(())
 }
 
-/// What is being sent, which is bounded: in all, for one target, and for targets that fail, which hold on to their
-/// place the longest.
-#[derive(Clone, Debug, Default)]
-pub struct Room {
-    by_target: HashMap<String, usize>,
-    all: usize,
-    failing: usize,
-}
-
-impl Room {
-    const ALL: usize = 32;
-    const FAILING: usize = 16;
-    const OF_A_TARGET: usize = 4;
-
-    pub fn has_place(&self, target: &str) -> bool {
-        self.all < Room::ALL && self.by_target.get(target).is_none_or(|taken| *taken < Room::OF_A_TARGET)
-    }
-
-    pub fn enter(&mut self, target: &str, is_failing: bool) {
-        *self.by_target.entry(target.to_owned()).or_default() += 1;
-        self.all += 1;
-        self.failing += usize::from(is_failing);
-    }
-
-    pub fn leave(&mut self, target: &str, is_failing: bool) {
-        if let Some(taken) = self.by_target.get_mut(target) {
-            *taken -= 1;
-            if *taken == 0 {
-                self.by_target.remove(target);
-            }
-        }
-        self.all -= 1;
-        self.failing -= usize::from(is_failing);
-    }
-
-    /// The targets at their bound, as JSON.
-    fn full(&self) -> String {
-        let full = self.by_target.iter().filter(|(_, taken)| **taken >= Room::OF_A_TARGET).map(|(target, _)| target);
-        json!(full.collect::<Vec<_>>()).to_string()
-    }
-}
-
 /// A delivery under lease, or a test, with all that an attempt takes.
 #[derive(Clone, Debug)]
 pub struct Claimed {
@@ -119,53 +80,58 @@ pub struct Claimed {
     pub webhook: WebhookId,
     pub url: String,
     pub target: String,
-    pub is_failing: bool,
-    pub payload: String,
+    /// Whether the attempt before was answered soon, and well.
+    pub is_prompt: bool,
+    pub payload: Bytes,
     /// `whsec_…`: the webhook's, and the one before while that is good.
     pub secrets: Vec<String>,
     /// The end of the lease, by which it is known to be this one; none of a test.
     pub(super) lease: Option<Time>,
 }
 
-/// Takes what is due under a lease, as much as there is room for.
-pub fn claim(tx: &mut Tx, site: &Site, mut room: Room) -> Result<Vec<Claimed>> {
-    let (mut claimed, now) = (Vec::new(), Time::now());
-    while let Some((webhook, _)) = next(tx, &room)?.filter(|(_, due)| *due <= now) {
-        if let Some(taken) = take(tx, site, webhook, now)? {
-            room.enter(&taken.target, taken.is_failing);
-            claimed.push(taken);
+/// Webhooks whose turn it is, as many as there is room for and as one write should take; and when the next is due of
+/// those that could be sent now. Each is named once: if more of its events are due, it comes again.
+pub fn turns(conn: &Connection, mut room: Room) -> Result<(Vec<WebhookId>, Option<Time>)> {
+    let (mut turns, mut next, now) = (Vec::new(), None, Time::now());
+    // First those that get no more than half of the places.
+    for is_prompt in [false, true] {
+        let mut due = conn.prepare_cached(DUE)?;
+        let mut rows = due.query([is_prompt])?;
+        while room.has_any(is_prompt)
+            && turns.len() < AT_ONCE
+            && let Some(row) = rows.next()?
+        {
+            let due: Time = row.get("next_due")?;
+            if due > now {
+                next = next.into_iter().chain([due]).min();
+                break;
+            }
+            let target = row.get_ref("target")?.as_str().map_err(Error::internal)?;
+            if room.enter(target, is_prompt) {
+                turns.push(row.get("id")?);
+            }
         }
+    }
+    Ok((turns, next))
+}
+
+pub const DUE: &str = "select id, target, next_due from webhooks where is_prompt = ?1 and next_due is not null order by next_due";
+
+/// How many webhooks have something to deliver now.
+pub fn count_due(conn: &Connection) -> Result<i64> {
+    let sql = "select count(*) from webhooks where is_prompt in (0, 1) and next_due <= ?1";
+    Ok(conn.prepare_cached(sql)?.query_row([Time::now()], |row| row.get(0))?)
+}
+
+/// Takes the event of each that is due longest under a lease, where one is still due.
+pub fn claim(tx: &mut Tx, site: &Site, webhooks: &[WebhookId]) -> Result<Vec<Claimed>> {
+    let (mut claimed, now) = (Vec::new(), Time::now());
+    for webhook in webhooks {
+        claimed.extend(take(tx, site, *webhook, now)?);
     }
     Ok(claimed)
 }
 
-/// When something is due for which there is room.
-pub fn next_due(conn: &Connection, room: &Room) -> Result<Option<Time>> {
-    Ok(next(conn, room)?.map(|(_, due)| due))
-}
-
-/// How many webhooks have something to deliver now.
-pub fn count_due(conn: &Connection) -> Result<i64> {
-    let sql = "select count(*) from webhooks where next_due <= ?1";
-    Ok(conn.prepare_cached(sql)?.query_row([Time::now()], |row| row.get(0))?)
-}
-
-/// Whose turn it is, and when.
-fn next(conn: &Connection, room: &Room) -> Result<Option<(WebhookId, Time)>> {
-    if room.all >= Room::ALL {
-        return Ok(None);
-    }
-    Ok(conn
-        .prepare_cached(NEXT)?
-        .query_row((room.full(), room.failing < Room::FAILING), |row| Ok((row.get(0)?, row.get(1)?)))
-        .optional()?)
-}
-
-pub const NEXT: &str = "select id, next_due from webhooks
-    where next_due is not null and target not in (select value from json_each(?1)) and (is_failing = 0 or ?2)
-    order by next_due limit 1";
-
-/// The webhook's delivery that is due longest.
 fn take(tx: &mut Tx, site: &Site, webhook: WebhookId, now: Time) -> Result<Option<Claimed>> {
     wake(tx, webhook)?; // a channel may have gone since
     let due = tx
@@ -176,8 +142,8 @@ fn take(tx: &mut Tx, site: &Site, webhook: WebhookId, now: Time) -> Result<Optio
                 webhook,
                 url: row.get("url")?,
                 target: row.get("target")?,
-                is_failing: row.get("is_failing")?,
-                payload: row.get("payload")?,
+                is_prompt: row.get("is_prompt")?,
+                payload: Bytes::from(row.get::<_, String>("payload")?),
                 secrets: Vec::new(),
                 lease: Some(now + LEASE),
             })
@@ -198,7 +164,7 @@ fn take(tx: &mut Tx, site: &Site, webhook: WebhookId, now: Time) -> Result<Optio
     Ok(Some(claimed))
 }
 
-pub const TAKE: &str = "select d.id, d.payload, w.url, w.target, w.is_failing
+pub const TAKE: &str = "select d.id, d.payload, w.url, w.target, w.is_prompt
     from webhooks w join deliveries d on d.webhook_id = w.id
     where w.id = ?1 and w.next_due is not null and d.due_at <= ?2 order by d.due_at limit 1";
 

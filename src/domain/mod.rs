@@ -44,6 +44,7 @@ pub mod recovery;
 pub mod replaying;
 pub mod revocations;
 pub mod roles;
+pub mod room;
 pub mod search;
 pub mod sessions;
 pub mod streams;

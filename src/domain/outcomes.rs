@@ -39,6 +39,8 @@ const SCHEDULE: [Duration; 9] = {
 };
 /// The longest that a target may ask for.
 const PATIENCE: Duration = Duration::from_secs(24 * 3600);
+/// A target that takes longer than this shares its places with those that fail.
+const PROMPT: Duration = Duration::from_secs(2);
 /// 410: the target says that it is gone for good.
 const GONE: u16 = 410;
 
@@ -59,6 +61,11 @@ impl Outcome {
     pub fn is_success(&self) -> bool {
         (200..300).contains(&self.status)
     }
+
+    /// Whether it held up others for a short time only, and the next one can be expected to do the same.
+    fn is_prompt(&self) -> bool {
+        self.is_success() && self.latency < PROMPT
+    }
 }
 
 /// Records an attempt, in one with what follows from it: the event is done, or due again, or given up. One that
@@ -74,10 +81,10 @@ pub fn record(tx: &mut Tx, site: &Site, sent: &Claimed, outcome: &Outcome) -> Re
     let next = if again { wait(before, outcome.retry_after).map(|wait| now + wait) } else { None };
     let known = tx
         .prepare_cached(
-            "update webhooks set is_failing = not ?2, last_success_at = case when ?2 then ?3 else last_success_at end
+            "update webhooks set is_prompt = ?2, last_success_at = case when ?3 then ?4 else last_success_at end
              where id = ?1",
         )?
-        .execute((sent.webhook, outcome.is_success(), now))?;
+        .execute((sent.webhook, outcome.is_prompt(), outcome.is_success(), now))?;
     if known == 0 {
         return Ok(()); // gone for good, with its history
     }

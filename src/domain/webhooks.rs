@@ -176,7 +176,7 @@ pub fn update(tx: &mut Tx, site: &Site, caller: Caller, channel: ChannelId, id: 
     let (url, target) = address.map(|Address { url, target }| (url, target)).unzip();
     tx.prepare_cached(
         "update webhooks set name = coalesce(?2, name), event_name = coalesce(?3, event_name), url = coalesce(?4, url),
-           target = coalesce(?5, target), is_failing = ?4 is null and is_failing, updated_at = ?6
+           target = coalesce(?5, target), is_prompt = ?4 is null and is_prompt, updated_at = ?6
          where id = ?1",
     )?
     .execute((id, name, event_name, url, target, Time::now()))?;

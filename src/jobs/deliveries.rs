@@ -5,7 +5,6 @@ use std::{
     time::Duration,
 };
 
-use bytes::Bytes;
 use tokio::{task::JoinSet, time::timeout};
 use url::Url;
 
@@ -14,8 +13,9 @@ use crate::{
     app::App,
     db::Tx,
     domain::{
-        deliveries::{self, Claimed, Room},
+        deliveries::{self, Claimed},
         outcomes::{self, Outcome},
+        room::Room,
     },
     error::{Error, Result},
     outgoing::{Answer, Failure},
@@ -48,13 +48,14 @@ pub(super) async fn run(app: &App, sending: &mut JoinSet<()>) {
 async fn send_due(app: &App, sending: &mut JoinSet<()>) -> Result<Duration> {
     loop {
         let room = app.delivering.lock().expect(NO_PANIC).clone();
-        let next = app.db.read(|conn| deliveries::next_due(conn, &room))?;
-        if next.is_none_or(|due| due > Time::now()) {
+        let (turns, next) = app.db.read(|conn| deliveries::turns(conn, room))?;
+        if turns.is_empty() {
             return Ok(next.map_or(MINUTE, |due| due.since(Time::now())).clamp(Duration::from_millis(1), MINUTE));
         }
         let site = app.site.clone();
-        for claimed in app.db.write(move |tx| deliveries::claim(tx, &site, room)).await? {
-            let place = Place::enter(app, &app.delivering, &claimed);
+        for claimed in app.db.write(move |tx| deliveries::claim(tx, &site, &turns)).await? {
+            // None only for a target that changed meanwhile: it has another turn when the lease ends.
+            let Some(place) = Place::enter(app, &app.delivering, &claimed) else { continue };
             sending.spawn(async move { deliver(&place, claimed).await });
         }
     }
@@ -77,10 +78,7 @@ async fn deliver(place: &Place, claimed: Claimed) {
 
 /// A test, at once. 429 when four are under way to its target already.
 pub async fn test(app: &App, test: &Claimed) -> Result<Outcome> {
-    if !app.testing.lock().expect(NO_PANIC).has_place(&test.target) {
-        return Err(Error::TooMany(1));
-    }
-    let place = Place::enter(app, &app.testing, test);
+    let place = Place::enter(app, &app.testing, test).ok_or(Error::TooMany(1))?;
     Ok(attempt(&place.app, test).await)
 }
 
@@ -105,7 +103,7 @@ async fn send(app: &App, claimed: &Claimed) -> Result<Outcome> {
         ("webhook-timestamp", time.to_string()),
         ("webhook-signature", signature),
     ];
-    let answer = app.outgoing.post(&url, &headers, Bytes::from(claimed.payload.clone())).await;
+    let answer = app.outgoing.post(&url, &headers, claimed.payload.clone()).await;
     Ok(outcome(answer, Time::now().since(now)))
 }
 
@@ -128,20 +126,20 @@ struct Place {
     app: App,
     room: Arc<Mutex<Room>>,
     target: String,
-    is_failing: bool,
+    is_prompt: bool,
 }
 
 impl Place {
-    fn enter(app: &App, room: &Arc<Mutex<Room>>, claimed: &Claimed) -> Place {
-        let (target, is_failing) = (claimed.target.clone(), claimed.is_failing);
-        room.lock().expect(NO_PANIC).enter(&target, is_failing);
-        Place { app: app.clone(), room: room.clone(), target, is_failing }
+    fn enter(app: &App, room: &Arc<Mutex<Room>>, claimed: &Claimed) -> Option<Place> {
+        let (target, is_prompt) = (claimed.target.clone(), claimed.is_prompt);
+        let has_entered = room.lock().expect(NO_PANIC).enter(&target, is_prompt);
+        has_entered.then(|| Place { app: app.clone(), room: room.clone(), target, is_prompt })
     }
 }
 
 impl Drop for Place {
     fn drop(&mut self) {
-        self.room.lock().expect(NO_PANIC).leave(&self.target, self.is_failing);
+        self.room.lock().expect(NO_PANIC).leave(&self.target, self.is_prompt);
         self.app.delivery_due.notify_one();
     }
 }

@@ -51,7 +51,7 @@ pub struct Answer {
     pub retry_after: Option<Duration>,
     /// The beginning of the body, at most 1 KiB.
     pub excerpt: String,
-    /// Until the status was there.
+    /// Until it was read.
     pub latency: Duration,
 }
 
@@ -103,9 +103,9 @@ impl Outgoing {
         let began = Instant::now();
         let sent = timeout(self.within, request.send()).await;
         let response = sent.map_err(|_| Failure::TimedOut(self.within))?.map_err(failure)?;
-        let latency = began.elapsed();
         let (status, retry_after) = (response.status().as_u16(), retry_after(&response));
-        Ok(Answer { status, retry_after, excerpt: excerpt(response, began + self.within).await, latency })
+        let excerpt = excerpt(response, began + self.within).await;
+        Ok(Answer { status, retry_after, excerpt, latency: began.elapsed() })
     }
 }
 

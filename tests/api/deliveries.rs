@@ -1,11 +1,11 @@
 //! What is posted in a channel goes out to its webhooks: signed, again and again until it arrives, and never
 //! because of one target later to another.
 
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use poem::Response;
 use serde_json::{Value, json};
-use tidings::domain::deliveries::{self, Room};
+use tidings::domain::{deliveries, room::Room};
 use tokio::{
     io::{AsyncReadExt, AsyncWriteExt},
     net::TcpListener,
@@ -283,7 +283,7 @@ async fn bad_targets_delay_no_others() {
     for n in 0..40 {
         ada.say(&bad, &n.to_string()).await;
     }
-    hanging.contents(4).await;
+    hanging.contents(2).await;
     let began = Instant::now();
     for n in 0..5 {
         ada.say(&channel, &n.to_string()).await;
@@ -292,7 +292,7 @@ async fn bad_targets_delay_no_others() {
         assert_eq!(receiver.contents(5).await, ["0", "1", "2", "3", "4"]);
     }
     assert!(began.elapsed().as_secs() < 5, "{:?}", began.elapsed());
-    assert!(hanging.is_empty(), "no more than four at once");
+    assert!(hanging.is_empty(), "no more than two at once");
     let statuses = ["0", "200", "307", "0"];
     for (hook, status) in hooks.iter().zip(statuses).skip(1) {
         let records = hook.history(40).await;
@@ -407,28 +407,51 @@ async fn an_old_queue_is_forgotten_after_thirty_days() {
 
 /// Whose turn it is with so much under way.
 #[tokio::test]
-async fn a_full_target_is_passed_over_and_failing_ones_take_half_of_all_places() {
+async fn a_full_target_is_passed_over_and_those_that_are_not_prompt_have_half_of_all_places() {
     let Scene { server, ada, channel, .. } = scene().await;
-    for name in ["failing", "healthy"] {
-        ada.hook(&channel, &format!("https://{name}.example/")).await;
-    }
-    server.sql("update webhooks set next_due = 1, is_failing = 1 where target = 'failing.example:443'");
-    server.sql("update webhooks set next_due = 2 where target = 'healthy.example:443'");
+    let (slow, prompt) =
+        (ada.hook(&channel, "https://slow.example/").await.id, ada.hook(&channel, "https://prompt.example/").await.id);
+    server.sql("update webhooks set next_due = 1 where target = 'slow.example:443'");
+    server.sql("update webhooks set next_due = 2, is_prompt = 1 where target = 'prompt.example:443'");
     let database = rusqlite::Connection::open(server.folder().join("tidings.db")).unwrap();
-    let due = |room: &Room| deliveries::next_due(&database, room).unwrap().map(|due| text(&json!(due)));
-    let (first, second) = (Some("1970-01-01T00:00:00.000001Z".into()), Some("1970-01-01T00:00:00.000002Z".into()));
+    let turns = |room: &Room| {
+        let (turns, _) = deliveries::turns(&database, room.clone()).unwrap();
+        turns.iter().map(ToString::to_string).collect::<Vec<_>>()
+    };
     let mut room = Room::default();
-    assert_eq!(due(&room), first);
-    (0..4).for_each(|_| room.enter("failing.example:443", true));
-    assert_eq!(due(&room), second, "it has four");
-    room.leave("failing.example:443", true);
-    assert_eq!(due(&room), first);
-    (0..13).for_each(|n| room.enter(&n.to_string(), true));
-    assert_eq!(due(&room), second, "failing ones have sixteen");
-    room.leave("0", true);
-    assert_eq!(due(&room), first);
-    (0..17).for_each(|n| room.enter(&n.to_string(), false));
-    assert_eq!(due(&room), None, "thirty-two in all");
+    assert_eq!(turns(&room), [slow.clone(), prompt.clone()]);
+    (0..2).for_each(|_| assert!(room.enter("slow.example:443", false)));
+    assert_eq!(turns(&room), [prompt.clone()], "it has its two");
+    room.leave("slow.example:443", false);
+    assert_eq!(turns(&room), [slow, prompt.clone()]);
+    (1..Room::ALL / 2).for_each(|n| assert!(room.enter(&n.to_string(), false)));
+    assert_eq!(turns(&room), [prompt], "half of all places are taken");
+    (0..Room::ALL / 2).for_each(|n| assert!(room.enter(&n.to_string(), true)));
+    assert!(turns(&room).is_empty(), "all are");
+}
+
+#[tokio::test]
+async fn a_target_is_prompt_once_it_has_answered_soon_and_well() {
+    let Scene { server, ada, channel, .. } = scene().await;
+    let mut receiver = Receiver::answering(|n| async move {
+        if n == 1 {
+            tokio::time::sleep(Duration::from_secs(2)).await;
+        }
+        Response::builder().status(if n == 3 { 500 } else { 200 }.try_into().unwrap()).finish()
+    })
+    .await;
+    let hook = ada.hook(&channel, &receiver.url).await;
+    let is_prompt = || server.count("webhooks where is_prompt = 1") == 1;
+    assert!(!is_prompt(), "it has to show it first");
+    for (n, expected) in [true, false, true, false].into_iter().enumerate() {
+        ada.say(&channel, "The engine has arrived").await;
+        receiver.next().await;
+        hook.history(n + 1).await;
+        assert_eq!(is_prompt(), expected, "{n}");
+    }
+    server.sql("update webhooks set is_prompt = 1");
+    ada.put(&hook.path(""), json!({ "webhook_url": "http://127.0.0.1:9/" })).await.expect(200);
+    assert!(!is_prompt(), "this is another target");
 }
 
 /// However long the queue is: a look at whose turn it is reads one row of an index, and so does the look at what is
@@ -441,8 +464,8 @@ async fn a_long_queue_is_not_looked_through() {
         let mut explain = database.prepare(&format!("explain query plan {sql}")).unwrap();
         explain.query_map(values, |row| row.get(3)).unwrap().map(Result::unwrap).collect()
     };
-    let next = plan(deliveries::NEXT, &[&"[]", &true]);
-    assert_eq!(next[0], "SEARCH webhooks USING COVERING INDEX webhooks_due (next_due>?)", "{next:?}");
+    let next = plan(deliveries::DUE, &[&true]);
+    assert_eq!(next, ["SEARCH webhooks USING COVERING INDEX webhooks_due (is_prompt=? AND next_due>?)"]);
     let take = plan(deliveries::TAKE, &[&[0_u8; 16].as_slice(), &0]);
     assert_eq!(take[0], "SEARCH w USING PRIMARY KEY (id=?)");
     assert_eq!(take[1], "SEARCH d USING INDEX deliveries_due (webhook_id=? AND due_at<?)");
