@@ -13,6 +13,7 @@ const REFUSED: &[(&str, bool, bool)] = &[
     ("10.0.0.0/8", true, true),
     ("100.64.0.0/10", true, true),
     ("127.0.0.0/8", true, true),
+    ("168.63.129.16/32", true, true),
     ("169.254.0.0/16", true, true),
     ("169.254.169.254/32", false, false),
     ("172.16.0.0/12", true, true),
