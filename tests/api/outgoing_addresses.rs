@@ -175,6 +175,29 @@ fn no_spelling_of_loopback_gets_by() {
 }
 
 #[test]
+fn the_host_is_found_however_the_rest_is_written() {
+    let askew = [
+        "HTTP://127.0.0.1/",
+        "http:127.0.0.1",
+        "http:/127.0.0.1",
+        "http:////127.0.0.1",
+        "http:\\\\127.0.0.1\\@8.8.8.8",
+        "http://127.0.0.1\\.hook.example/",
+        "http://127.0.0.1?@8.8.8.8",
+        "http://127.0.0.1#@8.8.8.8",
+        "http://127.0.0.1:80:@8.8.8.8",
+        "ht\ttp://12\n7.0.\r0.1/",
+        "http://127.0.0.1:0/",
+        "http://127.0.0.1:/",
+        "http://@127.0.0.1/",
+    ];
+    for text in askew {
+        let refused = check(&Url::parse(text).unwrap(), &[]);
+        assert!(matches!(refused, Err(Failure::Refused(_))), "{text}: {refused:?}");
+    }
+}
+
+#[test]
 fn only_addresses_of_the_web_without_a_user_are_called() {
     let refused = |text: &str| check(&Url::parse(text).unwrap(), &[]).unwrap_err().to_string();
     for scheme in ["ftp", "file", "gopher", "ws", "unix", "data", "javascript"] {
