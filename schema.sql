@@ -343,12 +343,12 @@ create table deliveries (
     id           blob primary key check (length(id) = 16),    -- the event's id: `webhook-id`, `callback_id`
     webhook_id   blob not null references webhooks (id),
     message_n    integer,                                     -- whose text the payload carries; no reference, as in events
-    payload      text not null,                               -- JSON: type, timestamp, data
     attempts     integer not null default 0,                  -- that were recorded, since it was last queued
     first_at     integer,                                     -- the first of these
     due_at       integer,                                     -- null once delivered or given up; a lease while being sent
     is_leased    integer not null default 0 check (is_leased in (0, 1)),
-    created_at   integer not null
+    created_at   integer not null,
+    payload      text not null                                -- JSON: type, timestamp, data; last, for a row is read from its beginning
 ) strict, without rowid;
 create index deliveries_due on deliveries (webhook_id, due_at) where due_at is not null;
 create index deliveries_leased on deliveries (is_leased) where is_leased = 1;

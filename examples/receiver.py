@@ -26,7 +26,7 @@ class Receiver(BaseHTTPRequestHandler):
 
     def do_POST(self):
         length = int(self.headers.get("Content-Length", 0))
-        if length > LARGEST:
+        if not 0 <= length <= LARGEST:
             return self.answer(HTTPStatus.REQUEST_ENTITY_TOO_LARGE)
         body = self.rfile.read(length)
         # Over the body as it came: read and written anew, it would have other bytes. A time that is more than five

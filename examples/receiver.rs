@@ -15,10 +15,14 @@ use poem::{
     EndpointExt, Server, handler,
     http::{HeaderMap, StatusCode},
     listener::TcpListener,
+    middleware::SizeLimit,
     web::Data,
 };
 use serde_json::Value;
 use standardwebhooks::Webhook;
+
+/// Bytes of a body, which is read before it is known who sent it.
+const LARGEST: usize = 1 << 20;
 
 struct Receiver {
     webhook: Webhook,
@@ -58,6 +62,6 @@ async fn main() -> Result<(), Box<dyn Error>> {
     let [address, secret] = args.as_slice() else { return Err("usage: receiver ADDRESS:PORT SECRET".into()) };
     let receiver = Arc::new(Receiver { webhook: Webhook::new(secret)?, seen: Mutex::default() });
     println!("receiving on http://{address}");
-    Server::new(TcpListener::bind(address)).run(receive.data(receiver)).await?;
+    Server::new(TcpListener::bind(address)).run(receive.data(receiver).with(SizeLimit::new(LARGEST))).await?;
     Ok(())
 }

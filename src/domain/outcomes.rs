@@ -123,10 +123,14 @@ struct Stopped {
     email: String,
 }
 
-/// Makes a webhook inactive, and tells its owner by mail and by push. What it has queued is kept.
+/// Makes a webhook inactive, and tells its owner by mail and by push, unless it was deleted meanwhile. What it has
+/// queued is kept.
 pub(super) fn stop(tx: &mut Tx, site: &Site, webhook: WebhookId, reason: &str) -> Result<()> {
     let changed = tx
-        .prepare_cached("update webhooks set status = 'inactive', updated_at = ?2 where id = ?1 and status <> 'inactive'")?
+        .prepare_cached(
+            "update webhooks set status = 'inactive', updated_at = ?2
+             where id = ?1 and status <> 'inactive' and deleted_at is null",
+        )?
         .execute((webhook, Time::now()))?;
     deliveries::wake(tx, webhook)?;
     if changed == 0 {

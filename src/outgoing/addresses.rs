@@ -7,13 +7,14 @@ use std::{
 
 use ipnet::IpNet;
 
-/// What the IANA registries of special-purpose addresses do not call globally reachable, and what is no unicast or
-/// not assigned at all. The longest match decides; `None` is reachable in the midst of what is not.
+/// What the IANA registries of special-purpose addresses do not call globally reachable, what is no unicast or not
+/// assigned at all, and one public address that is somebody else in each machine of a cloud. The longest match decides; `None` is reachable in the midst of what is not.
 const SPECIAL: &[(&str, Option<&str>)] = &[
     ("0.0.0.0/8", Some("this network")),
     ("10.0.0.0/8", Some("private use")),
     ("100.64.0.0/10", Some("shared address space")),
     ("127.0.0.0/8", Some("loopback")),
+    ("168.63.129.16/32", Some("Azure's platform")), // other clouds tell a machine of itself within the ranges here
     ("169.254.0.0/16", Some("link-local")),
     ("172.16.0.0/12", Some("private use")),
     ("192.0.0.0/24", Some("protocol assignments")),

@@ -33,6 +33,8 @@ const CONNECT_WITHIN: Duration = Duration::from_secs(5);
 const BODY: usize = 20_000;
 /// Bytes of it that are shown.
 const EXCERPT: usize = 1024;
+/// Characters of what is said of a failure. It may repeat what the target says of itself, a certificate's names.
+const WORDS: usize = 200;
 const USER_AGENT: &str = concat!("Tidings/", env!("CARGO_PKG_VERSION"));
 
 /// Cheap to clone.
@@ -167,6 +169,7 @@ fn failure(err: reqwest::Error) -> Failure {
     }
     // The innermost says it; those around it repeat the address, which may hold secrets.
     let words = causes().last().map(ToString::to_string).unwrap_or_default();
+    let words = words.chars().filter(|c| !c.is_control()).take(WORDS).collect();
     match err.is_connect() {
         true if err.is_timeout() => Failure::Unreachable(format!("none within {} s", CONNECT_WITHIN.as_secs())),
         true => Failure::Unreachable(words),

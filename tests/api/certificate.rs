@@ -27,15 +27,20 @@ pub struct Certificate {
 }
 
 impl Certificate {
-    /// For a host of this name, and as an authority of itself; valid until the end of 2049.
     pub fn of(host: &str) -> Certificate {
+        Certificate::naming(&[host])
+    }
+
+    /// For hosts of these names, and as an authority of itself; valid until the end of 2049.
+    pub fn naming(hosts: &[&str]) -> Certificate {
         let random = SystemRandom::new();
         let key = EcdsaKeyPair::generate_pkcs8(&ECDSA_P256_SHA256_ASN1_SIGNING, &random).unwrap().as_ref().to_vec();
         let pair = EcdsaKeyPair::from_pkcs8(&ECDSA_P256_SHA256_ASN1_SIGNING, &key, &random).unwrap();
-        let name = der(0x30, &[&der(0x31, &[&der(0x30, &[COMMON_NAME, &der(0x0c, &[host.as_bytes()])])])]);
+        let name = der(0x30, &[&der(0x31, &[&der(0x30, &[COMMON_NAME, &der(0x0c, &[hosts[0].as_bytes()])])])]);
         let validity = der(0x30, &[&der(0x17, &[b"200101000000Z"]), &der(0x17, &[b"491231235959Z"])]);
         let public = der(0x30, &[P256, &der(0x03, &[&[0], pair.public_key().as_ref()])]);
-        let names = der(0x04, &[&der(0x30, &[&der(0x82, &[host.as_bytes()])])]);
+        let names: Vec<u8> = hosts.iter().flat_map(|host| der(0x82, &[host.as_bytes()])).collect();
+        let names = der(0x04, &[&der(0x30, &[&names])]);
         let extensions = der(0xa3, &[&der(0x30, &[&der(0x30, &[ALTERNATIVE_NAME, &names])])]);
         let (version, serial) = (b"\xa0\x03\x02\x01\x02", b"\x02\x01\x01");
         let signed = der(0x30, &[version, serial, ECDSA_WITH_SHA256, &name, &validity, &name, &public, &extensions]);

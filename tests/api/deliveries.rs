@@ -245,6 +245,31 @@ async fn one_that_is_gone_becomes_inactive_at_once_and_keeps_what_is_queued() {
 }
 
 #[tokio::test]
+async fn the_end_of_a_webhook_that_was_deleted_meanwhile_is_told_to_nobody() {
+    let Scene { server, ada, channel, .. } = scene().await;
+    let (release, released) = tokio::sync::watch::channel(false);
+    let mut receiver = Receiver::answering(move |_| {
+        let mut released = released.clone();
+        async move {
+            released.wait_for(|released| *released).await.unwrap();
+            Response::builder().status(410.try_into().unwrap()).finish()
+        }
+    })
+    .await;
+    let hook = ada.hook(&channel, &receiver.url).await;
+    ada.say(&channel, "The engine has arrived").await;
+    receiver.next().await;
+    ada.delete(&hook.path("")).await.expect(204);
+    release.send(true).unwrap();
+    let mut look = tokio::time::interval(std::time::Duration::from_millis(5));
+    while server.count("webhook_history") == 0 {
+        look.tick().await;
+    }
+    assert_eq!(server.count("mails where recipient = 'ada@example.org'"), 1, "the welcome alone");
+    assert_eq!(server.count("webhooks where status = 'inactive'"), 0);
+}
+
+#[tokio::test]
 async fn a_target_that_can_not_be_reached_is_recorded_as_such() {
     let Scene { server: _server, ada, channel, .. } = scene().await;
     let closed = TcpListener::bind("127.0.0.1:0").await.unwrap().local_addr().unwrap();
@@ -470,4 +495,12 @@ async fn a_long_queue_is_not_looked_through() {
     assert_eq!(take[0], "SEARCH w USING PRIMARY KEY (id=?)");
     assert_eq!(take[1], "SEARCH d USING INDEX deliveries_due (webhook_id=? AND due_at<?)");
     assert!(!next.iter().chain(&take).any(|step| step.contains("TEMP B-TREE FOR ORDER")), "{next:?} {take:?}");
+}
+
+/// SQLite reads a row from its beginning: what stands behind a text of 160 kB costs 40 pages more.
+#[tokio::test]
+async fn what_is_asked_of_deliveries_stands_before_their_texts() {
+    let Scene { server, .. } = scene().await;
+    let last = "select name = 'payload' from pragma_table_info('deliveries') order by cid desc limit 1";
+    assert_eq!(server.number(last), 1);
 }

@@ -8,6 +8,7 @@ use tokio::{
 
 use crate::{
     harness::{Client, Reply, Server, unknown_id},
+    receiver::Receiver,
     socket::Socket,
     wire::{self, Wire},
 };
@@ -224,4 +225,28 @@ async fn without_a_trusted_proxy_nobody_tells_another_address() {
         guess(n).await.expect(401);
     }
     guess(10).await.expect(429);
+}
+
+/// Whoever registers with somebody else's address could have the server write there, in words of their own, as often
+/// as they stop a webhook.
+#[tokio::test]
+async fn the_owner_of_webhooks_that_stop_gets_few_mails_within_an_hour() {
+    let server = Server::with(|settings| {
+        settings.rate_limit = tidings::config::Switch::On;
+        settings.allow_private_webhooks = vec!["127.0.0.0/8".parse().unwrap()];
+    })
+    .await;
+    let ada = server.user("ada").await;
+    let organisation = ada.organisation("Engines").await;
+    let channel = ada.channel(&organisation, "engines", &[]).await;
+    let gone = Receiver::start(&[410]).await;
+    let hook = ada.hook(&channel, &gone.url).await;
+    let personal = ada.personal(&organisation);
+    let mut socket = Socket::listening(&ada, &[&personal]).await;
+    for n in 0..6 {
+        hook.set("active").await;
+        ada.say(&channel, &n.to_string()).await;
+        assert_eq!(socket.on(&personal).await["notification_type"], "webhook_update", "push tells of each");
+    }
+    assert_eq!(server.count("mails where recipient = 'ada@example.org'"), 5);
 }

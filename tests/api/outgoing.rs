@@ -49,6 +49,10 @@ fn open(within: Duration) -> Outgoing {
     finding(&["127.0.0.0/8"], vec![vec![ip("127.0.0.1")]], within).0
 }
 
+fn loopback() -> Lookup {
+    Arc::new(|_| Box::pin(async { Ok(vec![ip("127.0.0.1")]) }))
+}
+
 fn ip(text: &str) -> IpAddr {
     text.parse().unwrap()
 }
@@ -378,8 +382,7 @@ async fn https_is_spoken_with_whom_the_certificate_names_and_nobody_else() {
     let file = folder.path().join("authorities.pem");
     std::fs::write(&file, certificate.pem()).unwrap();
     let client = |trusted: Option<&Path>| {
-        let lookup: Lookup = Arc::new(|_| Box::pin(async { Ok(vec![ip("127.0.0.1")]) }));
-        Outgoing::with(&networks(&["127.0.0.0/8"]), &Authorities::read(trusted).unwrap(), lookup, PATIENT).unwrap()
+        Outgoing::with(&networks(&["127.0.0.0/8"]), &Authorities::read(trusted).unwrap(), loopback(), PATIENT).unwrap()
     };
     let https = |host: &str| Url::parse(&format!("https://{host}:{port}/")).unwrap();
 
@@ -397,4 +400,21 @@ async fn https_is_spoken_with_whom_the_certificate_names_and_nobody_else() {
     let port = answering("HTTP/1.1 200 OK\r\n\r\n").await;
     let plain = Url::parse(&format!("https://127.0.0.1:{port}/")).unwrap();
     assert!(matches!(post(&client(None), &plain).await, Err(Failure::Unreachable(_))));
+}
+
+/// What is said of a failure is kept for each attempt, and mailed: the target must not choose how long it is.
+#[tokio::test]
+async fn a_certificate_of_many_names_is_not_told_in_full() {
+    let names: Vec<_> = (0..100).map(|n| format!("{n}.hook.example\r\nclick here: http://{}", "x".repeat(100))).collect();
+    let certificate = Certificate::naming(&names.iter().map(String::as_str).collect::<Vec<_>>());
+    let port = certificate.serve("");
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("authorities.pem");
+    std::fs::write(&file, certificate.pem()).unwrap();
+    let client =
+        Outgoing::with(&networks(&["127.0.0.0/8"]), &Authorities::read(Some(&file)).unwrap(), loopback(), PATIENT).unwrap();
+    let hook = Url::parse(&format!("https://other.example:{port}/")).unwrap();
+    let words = post(&client, &hook).await.unwrap_err().to_string();
+    assert!(words.contains("not valid for name \"other.example\""), "{words}");
+    assert!(words.len() < 300 && !words.contains(char::is_control), "{} bytes: {words:?}", words.len());
 }

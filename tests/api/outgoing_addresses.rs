@@ -13,6 +13,7 @@ const REFUSED: &[(&str, bool, bool)] = &[
     ("10.0.0.0/8", true, true),
     ("100.64.0.0/10", true, true),
     ("127.0.0.0/8", true, true),
+    ("168.63.129.16/32", true, true),
     ("169.254.0.0/16", true, true),
     ("169.254.169.254/32", false, false),
     ("172.16.0.0/12", true, true),
@@ -170,6 +171,29 @@ fn no_spelling_of_loopback_gets_by() {
     }
     for host in ["[fe80::1%25eth0]", "[fe80::1%eth0]", "[::1%1]", "127.0.0.1%00", "256.0.0.1", "127.0.0.0x100", "1.2.3.4.5", ""] {
         assert!(Url::parse(&format!("http://{host}/")).is_err(), "{host}");
+    }
+}
+
+#[test]
+fn the_host_is_found_however_the_rest_is_written() {
+    let askew = [
+        "HTTP://127.0.0.1/",
+        "http:127.0.0.1",
+        "http:/127.0.0.1",
+        "http:////127.0.0.1",
+        "http:\\\\127.0.0.1\\@8.8.8.8",
+        "http://127.0.0.1\\.hook.example/",
+        "http://127.0.0.1?@8.8.8.8",
+        "http://127.0.0.1#@8.8.8.8",
+        "http://127.0.0.1:80:@8.8.8.8",
+        "ht\ttp://12\n7.0.\r0.1/",
+        "http://127.0.0.1:0/",
+        "http://127.0.0.1:/",
+        "http://@127.0.0.1/",
+    ];
+    for text in askew {
+        let refused = check(&Url::parse(text).unwrap(), &[]);
+        assert!(matches!(refused, Err(Failure::Refused(_))), "{text}: {refused:?}");
     }
 }
 

@@ -123,6 +123,47 @@ async fn the_log_tells_no_secret_address_and_no_query() {
 }
 
 #[tokio::test]
+async fn the_log_tells_nothing_of_what_a_webhook_delivers() {
+    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let origin = format!("http://{}/", listener.local_addr().unwrap());
+    let (tell, mut heard) = tokio::sync::mpsc::unbounded_channel();
+    let endpoint = poem::endpoint::make(move |request: poem::Request| {
+        tell.send(request.header("webhook-signature").unwrap().to_owned()).unwrap();
+        async { poem::Response::builder().status(poem::http::StatusCode::IM_A_TEAPOT).body("an answer of its own") }
+    });
+    let acceptor = poem::listener::TcpAcceptor::from_tokio(listener).unwrap();
+    tokio::spawn(poem::Server::new_with_acceptor(acceptor).run(endpoint));
+
+    let folder = tempfile::tempdir().unwrap();
+    let (data, log) = (folder.path().join("data"), folder.path().join("log"));
+    let mut command = tidings(&["serve", "--listen", "127.0.0.1:0", "--log", "trace", "--data-dir", data.to_str().unwrap()]);
+    command.args(["--allow-private-webhooks", "127.0.0.0/8"]);
+    let mut server = Server::logging(&mut command, std::fs::File::create(&log).unwrap().into());
+    let (token, channel) = server.poster().await;
+    let hooks = channel.replace("channels", "webhooks");
+    let body = json!({ "webhook_name": "out", "webhook_url": format!("{origin}hidden-path?key=hidden-query") });
+    let webhook = server.post(&hooks, &token, body).await;
+    server.post(&format!("{channel}/messages"), &token, json!({ "content": "confidential" })).await;
+    let delivered = heard.recv().await.unwrap();
+    let path = format!("{hooks}/{}", webhook["id"].as_str().unwrap());
+    let tested = server.call(Method::POST, &format!("{path}/test"), &token, json!({})).await.unwrap().1;
+    assert_eq!(tested["data"]["status_code"], "418");
+    let rotated = server.call(Method::POST, &format!("{path}/rotate-secret"), &token, json!({})).await.unwrap().1;
+    server.signal("TERM");
+    assert_eq!(server.end().code(), Some(0));
+
+    let log = std::fs::read_to_string(log).unwrap();
+    assert!(log.contains(origin.trim_start_matches("http://").trim_end_matches('/')), "it tells of the connection: {log}");
+    let secrets = [&webhook["webhook_secret"], &rotated["data"]["webhook_secret"]]
+        .map(|secret| secret.as_str().unwrap().trim_start_matches("whsec_"));
+    let signatures = [delivered, heard.recv().await.unwrap()];
+    let signatures = signatures.iter().map(|signature| signature.strip_prefix("v1,").unwrap());
+    for secret in ["hidden", "confidential", "an answer", "whsec_"].into_iter().chain(secrets).chain(signatures) {
+        assert!(!log.contains(secret), "{secret} in {log}");
+    }
+}
+
+#[tokio::test]
 async fn one_data_folder_has_one_server() {
     let folder = tempfile::tempdir().unwrap();
     let _server = Server::start(folder.path(), &[]);

@@ -24,8 +24,9 @@ class Printed(list):
             self.append(line.decode().rstrip("\n"))
 
 
-def forged(url):
-    request = urllib.request.Request(url, b'{"type":"forged"}', {"webhook-id": "x", "webhook-timestamp": "1", "webhook-signature": "v1,eA=="})
+def forged(url, **headers):
+    signed = {"webhook-id": "x", "webhook-timestamp": "1", "webhook-signature": "v1,eA=="}
+    request = urllib.request.Request(url, b'{"type":"forged"}', signed | headers)
     try:
         return HTTP.open(request, timeout=10).status
     except urllib.error.HTTPError as error:
@@ -52,6 +53,8 @@ async def main(binary):
         try:
             await until(lambda: "it does not listen", lambda: printed == [f"receiving on http://{address}"])
             assert await asyncio.to_thread(forged, f"http://{address}/") == 401
+            for length in "-1", str(2**20 + 1):  # of the first it would read without end
+                assert await asyncio.to_thread(forged, f"http://{address}/", **{"Content-Length": length}) == 413
             await server.call("POST", f"/channels/{quay['id']}/messages", ada, {"content": "The Fram arrives at six."})
             await until(lambda: f"printed {printed}", lambda: printed[1:] == ["ada: The Fram arrives at six."])
         finally:
