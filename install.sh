@@ -151,7 +151,8 @@ ProtectKernelTunables=yes
 ProtectControlGroups=yes
 ProtectProc=invisible
 ProcSubset=pid
-RestrictAddressFamilies=AF_INET AF_INET6 AF_UNIX
+# AF_NETLINK tells the machine's own addresses, which webhooks must not reach.
+RestrictAddressFamilies=AF_INET AF_INET6 AF_UNIX AF_NETLINK
 RestrictNamespaces=yes
 RestrictRealtime=yes
 RestrictSUIDSGID=yes

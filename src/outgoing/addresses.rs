@@ -7,6 +7,8 @@ use std::{
 
 use ipnet::IpNet;
 
+use super::own::is_own;
+
 /// What the IANA registries of special-purpose addresses do not call globally reachable, what is no unicast or not
 /// assigned at all, and one public address that is somebody else in each machine of a cloud. The longest match decides; `None` is reachable in the midst of what is not.
 const SPECIAL: &[(&str, Option<&str>)] = &[
@@ -66,10 +68,15 @@ static TABLE: LazyLock<Vec<(IpNet, Option<&str>)>> =
 /// Why nothing may be sent to the address, if nothing may. The opened networks are excepted; an IPv4 address inside
 /// of the one given is judged, too, for there the packets end.
 pub fn objection(address: IpAddr, opened: &[IpNet]) -> Option<&'static str> {
+    judge(address, opened, is_own)
+}
+
+fn judge(address: IpAddr, opened: &[IpNet], is_own: fn(IpAddr) -> bool) -> Option<&'static str> {
     let address = address.to_canonical(); // the system connects a mapped address over IPv4
     let special = TABLE.iter().filter(|(network, _)| network.contains(&address)).max_by_key(|(network, _)| network.prefix_len());
-    let why = special.and_then(|(_, why)| *why).filter(|_| !opened.iter().any(|network| network.contains(&address)));
-    why.or_else(|| embedded(address).into_iter().flatten().find_map(|inner| objection(inner.into(), opened)))
+    let why = || special.and_then(|(_, why)| *why).or_else(|| is_own(address).then_some("this server's own"));
+    let why = if opened.iter().any(|network| network.contains(&address)) { None } else { why() };
+    why.or_else(|| embedded(address).into_iter().flatten().find_map(|inner| judge(inner.into(), opened, is_own)))
 }
 
 /// The IPv4 addresses that an IPv6 address carries for a translator or the end of a tunnel.
@@ -86,5 +93,21 @@ fn embedded(address: IpAddr) -> [Option<Ipv4Addr>; 2] {
         // The server's address, and the client's with all bits turned.
         [0x2001, 0, high, low, _, _, client_high, client_low] => [ipv4(high, low), ipv4(!client_high, !client_low)],
         _ => [None; 2],
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_servers_own_public_address_is_refused_unless_it_is_opened() {
+        let is_own = |address: IpAddr| address == IpAddr::from([9, 9, 9, 9]);
+        let why = |address: &str, opened: &[IpNet]| judge(address.parse().unwrap(), opened, is_own);
+        assert_eq!(why("9.9.9.9", &[]), Some("this server's own"));
+        assert_eq!(why("::ffff:9.9.9.9", &[]), Some("this server's own"));
+        assert_eq!(why("64:ff9b::909:909", &["64:ff9b::/96".parse().unwrap()]), Some("this server's own"));
+        assert_eq!(why("9.9.9.9", &["9.9.9.0/24".parse().unwrap()]), None);
+        assert_eq!(why("9.9.9.10", &[]), None);
     }
 }

@@ -2,6 +2,7 @@
 //! `--allow-private-webhooks` opens, nothing else; and no answer, or none, costs more than a little time and memory.
 
 mod addresses;
+mod own;
 mod resolver;
 
 use std::{

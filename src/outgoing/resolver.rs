@@ -39,11 +39,14 @@ impl Resolve for Guard {
         let (name, opened) = (name.as_str().to_owned(), self.opened.clone());
         let looking_up = (self.lookup)(name.clone());
         Box::pin(async move {
-            let found = looking_up.await.map_err(|err| Failure::Unreachable(format!("{name} could not be found: {err}")))?;
+            let found = looking_up.await.unwrap_or_else(|err| {
+                tracing::debug!(name, %err, "a name could not be looked up");
+                Vec::new()
+            });
             let mut good = found.into_iter().filter(|address| addresses::objection(*address, &opened).is_none()).peekable();
             if good.peek().is_none() {
-                // Its addresses are not told: they would show strangers what the network inside looks like.
-                return Err(Failure::Refused(format!("{name} leads to no address on the public internet")).into());
+                // Neither its addresses nor whether it has any is told: that would map the network inside for strangers.
+                return Err(Failure::Refused(format!("{name} has no address on the public internet")).into());
             }
             let good: Vec<_> = good.take(ADDRESSES).map(|address| SocketAddr::new(address.to_canonical(), 0)).collect();
             Ok(Box::new(good.into_iter()) as Addrs)

@@ -139,7 +139,7 @@ async fn a_name_leads_to_no_forbidden_address() {
     for address in &forbidden {
         let failure = post(&client, &url("hook.example", 80)).await.unwrap_err();
         // The address is not told: that would map the network inside.
-        let words = "refused: hook.example leads to no address on the public internet";
+        let words = "refused: hook.example has no address on the public internet";
         assert_eq!(failure.to_string(), words, "{address}");
     }
     assert_eq!(looked_up.load(Relaxed), forbidden.len());
@@ -313,7 +313,7 @@ async fn one_that_closes_gave_no_answer_and_one_that_is_not_there_neither() {
     let missing: Lookup = Arc::new(|_| Box::pin(async { Err(std::io::Error::other("no such name")) }));
     let client = Outgoing::with(&[], &Authorities::read(None).unwrap(), missing, PATIENT).unwrap();
     let failure = post(&client, &url("hook.example", port)).await.unwrap_err();
-    assert_eq!(failure.to_string(), "no connection: hook.example could not be found: no such name");
+    assert_eq!(failure.to_string(), "refused: hook.example has no address on the public internet");
 }
 
 #[tokio::test]
