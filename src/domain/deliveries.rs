@@ -12,10 +12,10 @@ use serde_json::{Value, json};
 
 use crate::{
     db::Tx,
-    domain::{messages::Message, outcomes, room::Room, webhooks},
+    domain::{messages::Message, outcomes, publications, room::Room, webhooks},
     error::{Error, Result},
     event::Effect,
-    id::{CallbackId, WebhookId},
+    id::{CallbackId, OrganisationId, WebhookId},
     site::Site,
     time::Time,
 };
@@ -27,7 +27,7 @@ const AT_ONCE: usize = 32;
 
 /// Queues a new message for each webhook of its channel that delivers: a paused one, too, which holds it. A feed's
 /// post goes nowhere: two servers that feed each other would never end.
-pub(super) fn queue(tx: &mut Tx, message: &Message, object: Value) -> Result<()> {
+pub(super) fn queue(tx: &mut Tx, message: &Message, organisation: OrganisationId) -> Result<()> {
     if message.user.is_none() {
         return Ok(());
     }
@@ -40,9 +40,9 @@ pub(super) fn queue(tx: &mut Tx, message: &Message, object: Value) -> Result<()>
     if webhooks.is_empty() {
         return Ok(());
     }
-    let payload = payload("message.created", message.created_at, object);
+    let payload = payload("message.created", message.created_at, publications::object(message, organisation));
+    let now = Time::now();
     for webhook in webhooks {
-        let now = Time::now();
         tx.prepare_cached(
             "insert into deliveries (id, webhook_id, message_n, payload, due_at, created_at) values (?1, ?2, ?3, ?4, ?5, ?5)",
         )?
