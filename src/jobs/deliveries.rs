@@ -2,7 +2,7 @@
 
 use std::{
     sync::{Arc, Mutex},
-    time::Duration,
+    time::{Duration, Instant},
 };
 
 use tokio::{task::JoinSet, time::timeout};
@@ -18,7 +18,7 @@ use crate::{
         room::Room,
     },
     error::{Error, Result},
-    outgoing::{Answer, Failure},
+    outgoing::Answer,
     secret,
     time::Time,
 };
@@ -84,41 +84,38 @@ pub async fn test(app: &App, test: &Claimed) -> Result<Outcome> {
 
 /// Signs and sends it once.
 async fn attempt(app: &App, claimed: &Claimed) -> Outcome {
-    match send(app, claimed).await {
-        Ok(outcome) => outcome,
-        Err(err) => {
-            Outcome { status: 0, latency: Duration::ZERO, error: err.detail(), response: String::new(), retry_after: None }
+    let began = Instant::now();
+    let answer = send(app, claimed).await;
+    let latency = began.elapsed();
+    match answer {
+        Ok(Answer { status, retry_after, excerpt }) => {
+            Outcome { status, latency, error: complaint(status), response: excerpt, retry_after }
         }
+        Err(error) => Outcome { status: 0, latency, error, response: String::new(), retry_after: None },
     }
 }
 
-async fn send(app: &App, claimed: &Claimed) -> Result<Outcome> {
-    let url = Url::parse(&claimed.url).map_err(Error::internal)?;
-    let (id, now) = (claimed.id.to_string(), Time::now());
-    let time = now.unix_seconds();
-    let signature = secret::webhook_signature(&claimed.secrets, &id, time, &claimed.payload)?;
+/// What is wrong with an answer of this status; nothing with a success.
+fn complaint(status: u16) -> String {
+    match status {
+        200..300 => String::new(),
+        300..400 => format!("answered {status}: redirects are not followed"),
+        _ => format!("answered {status}"),
+    }
+}
+
+/// The answer, or in words why there is none.
+async fn send(app: &App, claimed: &Claimed) -> Result<Answer, String> {
+    let url = Url::parse(&claimed.url).map_err(|err| err.to_string())?;
+    let (id, time) = (claimed.id.to_string(), Time::now().unix_seconds());
+    let signature = secret::webhook_signature(&claimed.secrets, &id, time, &claimed.payload).map_err(|err| err.detail())?;
     let headers = [
         ("content-type", "application/json".to_owned()),
         ("webhook-id", id),
         ("webhook-timestamp", time.to_string()),
         ("webhook-signature", signature),
     ];
-    let answer = app.outgoing.post(&url, &headers, claimed.payload.clone()).await;
-    Ok(outcome(answer, Time::now().since(now)))
-}
-
-fn outcome(answer: Result<Answer, Failure>, took: Duration) -> Outcome {
-    let (status, latency, response, retry_after) = match &answer {
-        Ok(answer) => (answer.status, answer.latency, answer.excerpt.clone(), answer.retry_after),
-        Err(_) => (0, took, String::new(), None),
-    };
-    let error = match &answer {
-        Err(failure) => failure.to_string(),
-        Ok(_) if (200..300).contains(&status) => String::new(),
-        Ok(_) if (300..400).contains(&status) => format!("answered {status}: redirects are not followed"),
-        Ok(_) => format!("answered {status}"),
-    };
-    Outcome { status, latency, error, response, retry_after }
+    app.outgoing.post(&url, &headers, claimed.payload.clone()).await.map_err(|failure| failure.to_string())
 }
 
 /// A place among what is being sent, given back when it is dropped.

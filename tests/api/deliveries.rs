@@ -471,7 +471,8 @@ async fn a_target_is_prompt_once_it_has_answered_soon_and_well() {
     for (n, expected) in [true, false, true, false].into_iter().enumerate() {
         ada.say(&channel, "The engine has arrived").await;
         receiver.next().await;
-        hook.history(n + 1).await;
+        let records = hook.history(n + 1).await;
+        assert_eq!(records[0]["latency_ms"].as_u64().unwrap() >= 2000, n == 1, "{n}: {}", records[0]);
         assert_eq!(is_prompt(), expected, "{n}");
     }
     server.sql("update webhooks set is_prompt = 1");
