@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use poem::Response;
 use serde_json::{Value, json};
-use tidings::domain::{deliveries, room::Room};
+use tidings::domain::{deliveries, replaying, room::Room};
 use tokio::{
     io::{AsyncReadExt, AsyncWriteExt},
     net::TcpListener,
@@ -481,7 +481,7 @@ async fn a_target_is_prompt_once_it_has_answered_soon_and_well() {
 }
 
 /// However long the queue is: a look at whose turn it is reads one row of an index, and so does the look at what is
-/// due there.
+/// due there. What is queued is not read to find what can be sent again.
 #[tokio::test]
 async fn a_long_queue_is_not_looked_through() {
     let Scene { server, .. } = scene().await;
@@ -495,6 +495,10 @@ async fn a_long_queue_is_not_looked_through() {
     let take = plan(deliveries::TAKE, &[&[0_u8; 16].as_slice(), &0]);
     assert_eq!(take[0], "SEARCH w USING PRIMARY KEY (id=?)");
     assert_eq!(take[1], "SEARCH d USING INDEX deliveries_due (webhook_id=? AND due_at<?)");
+    let span = plan(replaying::SPAN, &[&[0_u8; 16].as_slice(), &0, &1, &1001]);
+    let search =
+        "SEARCH deliveries USING COVERING INDEX deliveries_due (webhook_id=? AND due_at=? AND created_at>? AND created_at<?)";
+    assert_eq!(span, [search]);
     assert!(!next.iter().chain(&take).any(|step| step.contains("TEMP B-TREE FOR ORDER")), "{next:?} {take:?}");
 }
 
