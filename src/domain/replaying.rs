@@ -99,7 +99,6 @@ pub fn test(conn: &Connection, site: &Site, caller: Caller, channel: ChannelId, 
         secrets: webhooks::secrets(conn, site, webhook.id)?,
         url: webhook.url,
         target: webhook.target,
-        is_prompt: true,
         payload: deliveries::payload("webhook.test", now, data).into(),
         lease: None,
     })

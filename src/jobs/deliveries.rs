@@ -13,7 +13,7 @@ use crate::{
     app::App,
     db::Tx,
     domain::{
-        deliveries::{self, Claimed},
+        deliveries::{self, Claimed, Turn},
         outcomes::{self, Outcome},
         room::Room,
     },
@@ -52,11 +52,16 @@ async fn send_due(app: &App, sending: &mut JoinSet<()>) -> Result<Duration> {
         if turns.is_empty() {
             return Ok(next.map_or(MINUTE, |due| due.since(Time::now())).clamp(Duration::from_millis(1), MINUTE));
         }
+        // The places first: what is claimed and finds none would wait for the end of its lease.
+        let enter = |turn: Turn| Some((turn.webhook, Place::enter(app, &app.delivering, turn.target, turn.is_prompt)?));
+        let (webhooks, places): (Vec<_>, Vec<_>) = turns.into_iter().filter_map(enter).unzip();
         let site = app.site.clone();
-        for claimed in app.db.write(move |tx| deliveries::claim(tx, &site, &turns)).await? {
-            // None only for a target that changed meanwhile: it has another turn when the lease ends.
-            let Some(place) = Place::enter(app, &app.delivering, &claimed) else { continue };
-            sending.spawn(async move { deliver(&place, claimed).await });
+        let claim = move |tx: &mut Tx| webhooks.iter().map(|webhook| deliveries::claim(tx, &site, *webhook)).collect();
+        let claimed: Vec<_> = app.db.write(claim).await?;
+        for (place, claimed) in places.into_iter().zip(claimed) {
+            if let Some(claimed) = claimed {
+                sending.spawn(async move { deliver(&place, claimed).await });
+            }
         }
     }
 }
@@ -78,7 +83,7 @@ async fn deliver(place: &Place, claimed: Claimed) {
 
 /// A test, at once. 429 when four are under way to its target already.
 pub async fn test(app: &App, test: &Claimed) -> Result<Outcome> {
-    let place = Place::enter(app, &app.testing, test).ok_or(Error::TooMany(1))?;
+    let place = Place::enter(app, &app.testing, test.target.clone(), true).ok_or(Error::TooMany(1))?;
     Ok(attempt(&place.app, test).await)
 }
 
@@ -127,8 +132,7 @@ struct Place {
 }
 
 impl Place {
-    fn enter(app: &App, room: &Arc<Mutex<Room>>, claimed: &Claimed) -> Option<Place> {
-        let (target, is_prompt) = (claimed.target.clone(), claimed.is_prompt);
+    fn enter(app: &App, room: &Arc<Mutex<Room>>, target: String, is_prompt: bool) -> Option<Place> {
         let has_entered = room.lock().expect(NO_PANIC).enter(&target, is_prompt);
         has_entered.then(|| Place { app: app.clone(), room: room.clone(), target, is_prompt })
     }

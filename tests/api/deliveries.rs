@@ -441,7 +441,7 @@ async fn a_full_target_is_passed_over_and_those_that_are_not_prompt_have_half_of
     let database = rusqlite::Connection::open(server.folder().join("tidings.db")).unwrap();
     let turns = |room: &Room| {
         let (turns, _) = deliveries::turns(&database, room.clone()).unwrap();
-        turns.iter().map(ToString::to_string).collect::<Vec<_>>()
+        turns.iter().map(|turn| turn.webhook.to_string()).collect::<Vec<_>>()
     };
     let mut room = Room::default();
     assert_eq!(turns(&room), [slow.clone(), prompt.clone()]);
@@ -492,14 +492,14 @@ async fn a_long_queue_is_not_looked_through() {
     };
     let next = plan(deliveries::DUE, &[&true]);
     assert_eq!(next, ["SEARCH webhooks USING COVERING INDEX webhooks_due (is_prompt=? AND next_due>?)"]);
-    let take = plan(deliveries::TAKE, &[&[0_u8; 16].as_slice(), &0]);
-    assert_eq!(take[0], "SEARCH w USING PRIMARY KEY (id=?)");
-    assert_eq!(take[1], "SEARCH d USING INDEX deliveries_due (webhook_id=? AND due_at<?)");
+    let claim = plan(deliveries::CLAIM, &[&[0_u8; 16].as_slice(), &0]);
+    assert_eq!(claim[0], "SEARCH w USING PRIMARY KEY (id=?)");
+    assert_eq!(claim[1], "SEARCH d USING INDEX deliveries_due (webhook_id=? AND due_at<?)");
     let span = plan(replaying::SPAN, &[&[0_u8; 16].as_slice(), &0, &1, &1001]);
     let search =
         "SEARCH deliveries USING COVERING INDEX deliveries_due (webhook_id=? AND due_at=? AND created_at>? AND created_at<?)";
     assert_eq!(span, [search]);
-    assert!(!next.iter().chain(&take).any(|step| step.contains("TEMP B-TREE FOR ORDER")), "{next:?} {take:?}");
+    assert!(!next.iter().chain(&claim).any(|step| step.contains("TEMP B-TREE FOR ORDER")), "{next:?} {claim:?}");
 }
 
 /// SQLite reads a row from its beginning: what stands behind a text of 160 kB costs 40 pages more.
