@@ -5,10 +5,10 @@ use std::{
     time::{Duration, Instant},
 };
 
-use tokio::{task::JoinSet, time::timeout};
+use tokio::task::JoinSet;
 use url::Url;
 
-use super::{AGAIN, MINUTE, write};
+use super::{AGAIN, MINUTE, rest, write};
 use crate::{
     app::App,
     db::Tx,
@@ -32,15 +32,8 @@ pub(super) async fn run(app: &App, sending: &mut JoinSet<()>) {
         tokio::time::sleep(AGAIN).await;
     }
     loop {
-        let wait = match send_due(app, sending).await {
-            Ok(wait) => wait,
-            Err(err) => {
-                tracing::error!(err = err.detail(), "the queue of deliveries could not be read");
-                MINUTE / 12
-            }
-        };
-        _ = timeout(wait, app.delivery_due.notified()).await;
-        while sending.try_join_next().is_some() {}
+        let idle = send_due(app, sending).await;
+        rest("deliveries", idle, &app.delivery_due, sending).await;
     }
 }
 
