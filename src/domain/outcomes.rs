@@ -73,7 +73,7 @@ impl Outcome {
 pub fn record(tx: &mut Tx, site: &Site, sent: &Claimed, outcome: &Outcome) -> Result<()> {
     let now = Time::now();
     let leased: Option<(u32, Time)> = tx
-        .prepare_cached("select attempts, first_at from deliveries where id = ?1 and due_at = ?2 and is_leased = 1")?
+        .prepare_cached("select attempts, first_at from deliveries where id = ?1 and due_at = ?2")?
         .query_row((sent.id, sent.lease), |row| Ok((row.get(0)?, row.get(1)?)))
         .optional()?;
     let before = leased.map_or(0, |(attempts, _)| attempts);
