@@ -32,7 +32,7 @@ const AGAIN: Duration = Duration::from_millis(200);
 /// For mails and deliveries under way to arrive, once the server is to end.
 const IN_FLIGHT_WITHIN: Duration = Duration::from_secs(2);
 /// How long sessions, tokens, mails, webhooks and their history are kept after their end, for whoever looks
-/// into what happened.
+/// into what happened; and how long webhooks' events after they were made, to be delivered or sent again.
 const KEPT: Duration = Duration::from_secs(30 * 24 * 3600);
 /// Between a post and its place in the search index.
 const INDEX_AFTER: Duration = Duration::from_secs(1);

@@ -1,7 +1,7 @@
 //! Deliveries: new posts and replies on their way to the addresses of their channel's webhooks. A delivery is a
 //! row of the message's own transaction, and is sent later.
 //!
-//! Each webhook knows when its next delivery is due (`next_due`, see [`wake`]), so that neither a long queue nor a
+//! Each webhook knows when its next delivery is due (`next_due`, see `wake`), so that neither a long queue nor a
 //! target without room is looked through. What became of an attempt is in [`super::outcomes`].
 
 use std::time::Duration;
@@ -126,6 +126,7 @@ pub const DUE: &str = "select id, target, next_due from webhooks where is_prompt
 
 /// How many webhooks have something to deliver now.
 pub fn count_due(conn: &Connection) -> Result<i64> {
+    // Both kinds are named, so that the index serves.
     let sql = "select count(*) from webhooks where is_prompt in (0, 1) and next_due <= ?1";
     Ok(conn.prepare_cached(sql)?.query_row([Time::now()], |row| row.get(0))?)
 }
