@@ -344,15 +344,15 @@ create table deliveries (
     webhook_id   blob not null references webhooks (id),
     message_n    integer,                                     -- whose text the payload carries; no reference, as in events
     attempts     integer not null default 0,                  -- that were recorded, since it was last queued
-    first_at     integer,                                     -- the first of these
+    first_at     integer,                                     -- when the first since then began
     due_at       integer,                                     -- null once delivered or given up; a lease while being sent
     is_leased    integer not null default 0 check (is_leased in (0, 1)),
     created_at   integer not null,
     payload      text not null                                -- JSON: type, timestamp, data; last, for a row is read from its beginning
 ) strict, without rowid;
-create index deliveries_due on deliveries (webhook_id, due_at) where due_at is not null;
+-- What a webhook has still to deliver; and, where due_at is null, what it can send again, by its time.
+create index deliveries_due on deliveries (webhook_id, due_at, created_at);
 create index deliveries_leased on deliveries (is_leased) where is_leased = 1;
-create index deliveries_by_webhook on deliveries (webhook_id, created_at);
 create index deliveries_by_message on deliveries (message_n) where message_n is not null;
 
 create table webhook_history (

@@ -1,4 +1,4 @@
-//! What both benches say to the server.
+//! What the benches say to the server.
 
 use reqwest::{Client, Method};
 use serde_json::{Value, json};

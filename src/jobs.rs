@@ -6,7 +6,11 @@ mod forwarding;
 
 use std::{sync::Arc, time::Duration};
 
-use tokio::{sync::Semaphore, task::JoinSet, time::timeout};
+use tokio::{
+    sync::{Notify, Semaphore},
+    task::JoinSet,
+    time::timeout,
+};
 
 use self::forwarding::Forwarder;
 pub use self::forwarding::prepare;
@@ -28,7 +32,7 @@ const AGAIN: Duration = Duration::from_millis(200);
 /// For mails and deliveries under way to arrive, once the server is to end.
 const IN_FLIGHT_WITHIN: Duration = Duration::from_secs(2);
 /// How long sessions, tokens, mails, webhooks and their history are kept after their end, for whoever looks
-/// into what happened.
+/// into what happened; and how long webhooks' events after they were made, to be delivered or sent again.
 const KEPT: Duration = Duration::from_secs(30 * 24 * 3600);
 /// Between a post and its place in the search index.
 const INDEX_AFTER: Duration = Duration::from_secs(1);
@@ -59,16 +63,19 @@ pub async fn run(app: App, forwarded: Option<i64>) {
 async fn mails(app: &App, sending: &mut JoinSet<()>) {
     let slots = Arc::new(Semaphore::new(MAILS));
     loop {
-        let wait = match send_due(app, &slots, sending).await {
-            Ok(wait) => wait,
-            Err(err) => {
-                tracing::error!(err = err.detail(), "the outbox could not be read");
-                MINUTE / 12
-            }
-        };
-        _ = timeout(wait, app.mail_due.notified()).await;
-        while sending.try_join_next().is_some() {}
+        let idle = send_due(app, &slots, sending).await;
+        rest("mails", idle, &app.mail_due, sending).await;
     }
+}
+
+/// Sleeps for as long as nothing of a queue is due, or until it is woken.
+async fn rest(queue: &str, idle: Result<Duration>, woken: &Notify, sending: &mut JoinSet<()>) {
+    let wait = idle.unwrap_or_else(|err| {
+        tracing::error!(queue, err = err.detail(), "a queue could not be read");
+        MINUTE / 12
+    });
+    _ = timeout(wait, woken.notified()).await;
+    while sending.try_join_next().is_some() {}
 }
 
 /// A write that can wait for the queue to have room, and may be done twice.

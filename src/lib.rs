@@ -8,14 +8,15 @@
 //! main -> cli -> app -+-> api ------> domain -> db
 //!                     +-> push -----------^      |  (effects, after commit)
 //!                     +-> jobs -----------^      v
-//!                          |-> mail, outgoing push::publisher -> push::hub
+//!                          |                     push::publisher -> push::hub
+//!                          +-> mail, outgoing
 //! leaves used by all: id, time, event, error, config, secret, site, limits
 //! ```
 //!
 //! The house's doors: [`mail`] (the domain words and queues mails, [`jobs`] sends them), [`issuer`] (whose id
-//! tokens log in), [`outgoing`] (requests to addresses that users gave), [`centrifugo`] (a push server outside, instead of
-//! our own), [`tls`] (whom these four trust), [`web`] (the embedded pages, behind the links in mails), [`metrics`] (how
-//! all of it fares).
+//! tokens log in), [`outgoing`] (requests to addresses that users gave: [`jobs`] delivers there what webhooks queue, and `api`
+//! has it test one at once), [`centrifugo`] (a push server outside, instead of our own), [`tls`] (whom these four trust),
+//! [`web`] (the embedded pages, behind the links in mails), [`metrics`] (how all of it fares).
 //!
 //! # Invariants
 //! `tests/api/architecture.rs` enforces the first four.

@@ -147,8 +147,8 @@ fn push(app: &App, registry: &mut Registry) {
 
 fn database(app: &App, registry: &mut Registry) -> Result<()> {
     let (last, forwarded, unindexed, mails, webhooks) = app.db.read(|conn| {
-        let waiting = (outbox::count_due(conn)?, deliveries::count_due(conn)?);
-        Ok((log::last_seq(conn)?, forwarding::cursor(conn)?, search::behind(conn)?, waiting.0, waiting.1))
+        let (mails, webhooks) = (outbox::count_due(conn)?, deliveries::count_due(conn)?);
+        Ok((log::last_seq(conn)?, forwarding::cursor(conn)?, search::behind(conn)?, mails, webhooks))
     })?;
     registry.register("push_publisher_lag", "What is committed and not pushed yet", app.metrics.publisher_lag.clone());
     if let Some(forwarded) = forwarded {

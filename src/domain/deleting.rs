@@ -37,7 +37,8 @@ pub fn delete_thread(tx: &mut Tx, caller: Caller, channel: ChannelId, thread: Me
     delete(tx, caller, channel, thread)
 }
 
-/// Takes the text out of the message, of what hangs on it, of the log that others catch up from, and of what webhooks deliver.
+/// Takes the text out of the message, of what hangs on it, of the log that others catch up from, and of what webhooks
+/// deliver.
 fn erase(tx: &Tx, n: i64) -> Result<()> {
     tx.prepare_cached("update messages set content = '', mentions = '[]', pinned_at = null, deleted_at = ?2 where n = ?1")?
         .execute((n, Time::now()))?;

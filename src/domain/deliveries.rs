@@ -1,7 +1,7 @@
 //! Deliveries: new posts and replies on their way to the addresses of their channel's webhooks. A delivery is a
 //! row of the message's own transaction, and is sent later.
 //!
-//! Each webhook knows when its next delivery is due (`next_due`, see [`wake`]), so that neither a long queue nor a
+//! Each webhook knows when its next delivery is due (`next_due`, see `wake`), so that neither a long queue nor a
 //! target without room is looked through. What became of an attempt is in [`super::outcomes`].
 
 use std::time::Duration;
@@ -12,10 +12,10 @@ use serde_json::{Value, json};
 
 use crate::{
     db::Tx,
-    domain::{messages::Message, outcomes, room::Room, webhooks},
+    domain::{messages::Message, outcomes, publications, room::Room, webhooks},
     error::{Error, Result},
     event::Effect,
-    id::{CallbackId, WebhookId},
+    id::{CallbackId, OrganisationId, WebhookId},
     site::Site,
     time::Time,
 };
@@ -27,7 +27,7 @@ const AT_ONCE: usize = 32;
 
 /// Queues a new message for each webhook of its channel that delivers: a paused one, too, which holds it. A feed's
 /// post goes nowhere: two servers that feed each other would never end.
-pub(super) fn queue(tx: &mut Tx, message: &Message, object: Value) -> Result<()> {
+pub(super) fn queue(tx: &mut Tx, message: &Message, organisation: OrganisationId) -> Result<()> {
     if message.user.is_none() {
         return Ok(());
     }
@@ -40,9 +40,9 @@ pub(super) fn queue(tx: &mut Tx, message: &Message, object: Value) -> Result<()>
     if webhooks.is_empty() {
         return Ok(());
     }
-    let payload = payload("message.created", message.created_at, object);
+    let payload = payload("message.created", message.created_at, publications::object(message, organisation));
+    let now = Time::now();
     for webhook in webhooks {
-        let now = Time::now();
         tx.prepare_cached(
             "insert into deliveries (id, webhook_id, message_n, payload, due_at, created_at) values (?1, ?2, ?3, ?4, ?5, ?5)",
         )?
@@ -80,8 +80,6 @@ pub struct Claimed {
     pub webhook: WebhookId,
     pub url: String,
     pub target: String,
-    /// Whether the attempt before was answered soon, and well.
-    pub is_prompt: bool,
     pub payload: Bytes,
     /// `whsec_…`: the webhook's, and the one before while that is good.
     pub secrets: Vec<String>,
@@ -89,9 +87,18 @@ pub struct Claimed {
     pub(super) lease: Option<Time>,
 }
 
-/// Webhooks whose turn it is, as many as there is room for and as one write should take; and when the next is due of
-/// those that could be sent now. Each is named once: if more of its events are due, it comes again.
-pub fn turns(conn: &Connection, mut room: Room) -> Result<(Vec<WebhookId>, Option<Time>)> {
+/// A webhook that may send an event now, and what place it takes for that.
+#[derive(Debug)]
+pub struct Turn {
+    pub webhook: WebhookId,
+    pub target: String,
+    /// Whether the attempt before was answered soon, and well.
+    pub is_prompt: bool,
+}
+
+/// Whose turn it is, as many as there is room for and as one write should take; and when the next is due of those that
+/// could be sent now. Each webhook is named once: if more of its events are due, it comes again.
+pub fn turns(conn: &Connection, mut room: Room) -> Result<(Vec<Turn>, Option<Time>)> {
     let (mut turns, mut next, now) = (Vec::new(), None, Time::now());
     // First those that get no more than half of the places.
     for is_prompt in [false, true] {
@@ -108,7 +115,7 @@ pub fn turns(conn: &Connection, mut room: Room) -> Result<(Vec<WebhookId>, Optio
             }
             let target = row.get_ref("target")?.as_str().map_err(Error::internal)?;
             if room.enter(target, is_prompt) {
-                turns.push(row.get("id")?);
+                turns.push(Turn { webhook: row.get("id")?, target: target.to_owned(), is_prompt });
             }
         }
     }
@@ -119,30 +126,23 @@ pub const DUE: &str = "select id, target, next_due from webhooks where is_prompt
 
 /// How many webhooks have something to deliver now.
 pub fn count_due(conn: &Connection) -> Result<i64> {
+    // Both kinds are named, so that the index serves.
     let sql = "select count(*) from webhooks where is_prompt in (0, 1) and next_due <= ?1";
     Ok(conn.prepare_cached(sql)?.query_row([Time::now()], |row| row.get(0))?)
 }
 
-/// Takes the event of each that is due longest under a lease, where one is still due.
-pub fn claim(tx: &mut Tx, site: &Site, webhooks: &[WebhookId]) -> Result<Vec<Claimed>> {
-    let (mut claimed, now) = (Vec::new(), Time::now());
-    for webhook in webhooks {
-        claimed.extend(take(tx, site, *webhook, now)?);
-    }
-    Ok(claimed)
-}
-
-fn take(tx: &mut Tx, site: &Site, webhook: WebhookId, now: Time) -> Result<Option<Claimed>> {
+/// Takes the webhook's event that is due longest under a lease, where one is still due.
+pub fn claim(tx: &mut Tx, site: &Site, webhook: WebhookId) -> Result<Option<Claimed>> {
     wake(tx, webhook)?; // a channel may have gone since
+    let now = Time::now();
     let due = tx
-        .prepare_cached(TAKE)?
+        .prepare_cached(CLAIM)?
         .query_row((webhook, now), |row| {
             Ok(Claimed {
                 id: row.get("id")?,
                 webhook,
                 url: row.get("url")?,
                 target: row.get("target")?,
-                is_prompt: row.get("is_prompt")?,
                 payload: Bytes::from(row.get::<_, String>("payload")?),
                 secrets: Vec::new(),
                 lease: Some(now + LEASE),
@@ -164,7 +164,7 @@ fn take(tx: &mut Tx, site: &Site, webhook: WebhookId, now: Time) -> Result<Optio
     Ok(Some(claimed))
 }
 
-pub const TAKE: &str = "select d.id, d.payload, w.url, w.target, w.is_prompt
+pub const CLAIM: &str = "select d.id, d.payload, w.url, w.target
     from webhooks w join deliveries d on d.webhook_id = w.id
     where w.id = ?1 and w.next_due is not null and d.due_at <= ?2 order by d.due_at limit 1";
 

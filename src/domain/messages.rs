@@ -134,7 +134,8 @@ pub(super) struct Post<'a> {
     pub content: &'a str,
 }
 
-/// Writes a message with its mentions, keeps the counters, announces it, and queues it for the channel's webhooks. 422 when the id is taken.
+/// Writes a message with its mentions, keeps the counters, announces it, and queues it for the channel's webhooks. 422
+/// when the id is taken.
 pub(super) fn write(tx: &mut Tx, post: &Post) -> Result<Message> {
     let mentions = mentions::find(tx, post.channel, post.content)?;
     let (user, kind, labels) = match &post.author {
@@ -166,7 +167,7 @@ pub(super) fn write(tx: &mut Tx, post: &Post) -> Result<Message> {
     count(tx, post.channel, tx.last_insert_rowid(), post.root, now, &mentions)?;
     let message = find(tx, post.id)?.ok_or_else(|| Error::internal("the message was just written"))?;
     publications::posted(tx, &message, post.organisation)?;
-    deliveries::queue(tx, &message, publications::object(&message, post.organisation))?;
+    deliveries::queue(tx, &message, post.organisation)?;
     Ok(message)
 }
 

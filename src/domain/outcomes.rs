@@ -73,28 +73,27 @@ impl Outcome {
 pub fn record(tx: &mut Tx, site: &Site, sent: &Claimed, outcome: &Outcome) -> Result<()> {
     let now = Time::now();
     let leased: Option<(u32, Time)> = tx
-        .prepare_cached("select attempts, first_at from deliveries where id = ?1 and due_at = ?2 and is_leased = 1")?
+        .prepare_cached("select attempts, first_at from deliveries where id = ?1 and due_at = ?2")?
         .query_row((sent.id, sent.lease), |row| Ok((row.get(0)?, row.get(1)?)))
         .optional()?;
     let before = leased.map_or(0, |(attempts, _)| attempts);
     let again = !outcome.is_success() && outcome.status != GONE && leased.is_some();
     let next = if again { wait(before, outcome.retry_after).map(|wait| now + wait) } else { None };
-    let known = tx
+    let known: Option<Option<Time>> = tx
         .prepare_cached(
             "update webhooks set is_prompt = ?2, last_success_at = case when ?3 then ?4 else last_success_at end
-             where id = ?1",
+             where id = ?1 returning last_success_at",
         )?
-        .execute((sent.webhook, outcome.is_prompt(), outcome.is_success(), now))?;
-    if known == 0 {
-        return Ok(()); // gone for good, with its history
-    }
+        .query_row((sent.webhook, outcome.is_prompt(), outcome.is_success(), now), |row| row.get(0))
+        .optional()?;
+    let Some(last_success) = known else { return Ok(()) }; // gone for good, with its history
     attempts::gave_out(tx, sent, "delivery", before, outcome, next)?;
     if let Some((_, first_at)) = leased {
         tx.prepare_cached("update deliveries set attempts = attempts + 1, due_at = ?2, is_leased = 0 where id = ?1")?
             .execute((sent.id, next))?;
         if outcome.status == GONE {
             stop(tx, site, sent.webhook, "it answered 410: gone for good")?;
-        } else if again && next.is_none() && !has_succeeded(tx, sent.webhook, first_at)? {
+        } else if again && next.is_none() && last_success.is_none_or(|at| at < first_at) {
             let attempts = SCHEDULE.len() + 1;
             stop(tx, site, sent.webhook, &format!("{attempts} attempts failed, the last with: {}", outcome.error))?;
         }
@@ -108,10 +107,6 @@ fn wait(attempts: u32, asked: Option<Duration>) -> Option<Duration> {
     let [chance] = secret::random::<1>();
     let wait = wait + wait * u32::from(chance) / (5 * 255);
     Some(wait.max(asked.unwrap_or_default().min(PATIENCE)))
-}
-
-fn has_succeeded(tx: &Tx, webhook: WebhookId, since: Time) -> Result<bool> {
-    Ok(tx.prepare_cached("select 1 from webhooks where id = ?1 and last_success_at >= ?2")?.exists((webhook, since))?)
 }
 
 struct Stopped {
@@ -185,6 +180,16 @@ mod tests {
         }
         assert_eq!(SCHEDULE.iter().sum::<Duration>(), 75 * HOUR + Duration::from_secs(35 * 60 + 5));
         assert_eq!(wait(9, Some(HOUR)), None, "the tenth was the last");
+    }
+
+    #[test]
+    fn a_target_is_prompt_that_answers_within_two_seconds_and_well() {
+        let outcome =
+            |status, latency| Outcome { status, latency, error: String::new(), response: String::new(), retry_after: None };
+        let soon = PROMPT - Duration::from_millis(1);
+        assert!(outcome(200, soon).is_prompt() && !outcome(200, PROMPT).is_prompt());
+        assert!(!outcome(500, soon).is_prompt() && !outcome(0, soon).is_prompt());
+        assert_eq!(PROMPT, Duration::from_secs(2));
     }
 
     #[test]

@@ -50,10 +50,7 @@ pub fn replay_all(
     }
     require_delivering(&webhook)?;
     let events: Vec<CallbackId> = tx
-        .prepare_cached(
-            "select id from deliveries where webhook_id = ?1 and created_at >= ?2 and created_at < ?3 and due_at is null
-             order by created_at limit ?4",
-        )?
+        .prepare_cached(SPAN)?
         .query_map((webhook.id, since, until, MOST as i64 + 1), |row| row.get(0))?
         .collect::<rusqlite::Result<_>>()?;
     if events.len() > MOST {
@@ -61,6 +58,10 @@ pub fn replay_all(
     }
     again(tx, &webhook, &events)
 }
+
+pub const SPAN: &str =
+    "select id from deliveries where webhook_id = ?1 and due_at is null and created_at >= ?2 and created_at < ?3
+    order by created_at limit ?4";
 
 fn again(tx: &mut Tx, webhook: &Webhook, events: &[CallbackId]) -> Result<usize> {
     let mut queued = 0;
@@ -98,7 +99,6 @@ pub fn test(conn: &Connection, site: &Site, caller: Caller, channel: ChannelId, 
         secrets: webhooks::secrets(conn, site, webhook.id)?,
         url: webhook.url,
         target: webhook.target,
-        is_prompt: true,
         payload: deliveries::payload("webhook.test", now, data).into(),
         lease: None,
     })

@@ -97,7 +97,7 @@ pub struct New {
 pub fn create(tx: &mut Tx, site: &Site, caller: Caller, channel: ChannelId, new: &New) -> Result<(Webhook, String)> {
     managed(tx, caller, channel, channels::HIDDEN)?.require_live()?;
     let (name, event_name) = (check_name(&new.name)?, check_event_name(&new.event_name)?);
-    let Address { url, target } = check_url(site, &new.url)?;
+    let (url, target) = check_url(site, &new.url)?;
     let live: i64 = tx
         .prepare_cached("select count(*) from webhooks where channel_id = ?1 and deleted_at is null")?
         .query_row([channel], |row| row.get(0))?;
@@ -134,19 +134,12 @@ fn check_event_name(name: &str) -> Result<&str> {
     domain::one_line(name, "event_name", EVENT_NAME_MAX).map_err(Error::Invalid)
 }
 
-/// Where deliveries go.
-#[derive(Default)]
-struct Address<'a> {
-    url: &'a str,
-    /// Host and port.
-    target: String,
-}
-
-/// Nothing, or an address of http or https that is not on this server: its posts would come back to it.
-fn check_url<'a>(site: &Site, text: &'a str) -> Result<Address<'a>> {
+/// Nothing, or an address of http or https that is not on this server: its posts would come back to it. Gives its host
+/// and port, too.
+fn check_url<'a>(site: &Site, text: &'a str) -> Result<(&'a str, String)> {
     let text = text.trim();
     if text.is_empty() {
-        return Ok(Address::default());
+        return Ok(Default::default());
     }
     let url = domain::web_address(text, "webhook_url").map_err(Error::Invalid)?;
     if site.is_own(&url) {
@@ -154,7 +147,7 @@ fn check_url<'a>(site: &Site, text: &'a str) -> Result<Address<'a>> {
     }
     outgoing::check(&url, &site.private_webhooks).map_err(|err| Error::invalid(format!("webhook_url: {err}")))?;
     let host = url.host_str().unwrap_or_default().trim_end_matches('.');
-    Ok(Address { url: text, target: format!("{host}:{}", url.port_or_known_default().unwrap_or_default()) })
+    Ok((text, format!("{host}:{}", url.port_or_known_default().unwrap_or_default())))
 }
 
 /// What is absent stays; empty texts clear, but not the name.
@@ -169,11 +162,10 @@ pub fn update(tx: &mut Tx, site: &Site, caller: Caller, channel: ChannelId, id: 
     let webhook = get(tx, caller, channel, id)?;
     let name = edit.name.as_deref().map(check_name).transpose()?;
     let event_name = edit.event_name.as_deref().map(check_event_name).transpose()?;
-    let address = edit.url.as_deref().map(|url| check_url(site, url)).transpose()?;
-    if name.is_none() && event_name.is_none() && address.is_none() {
+    let (url, target) = edit.url.as_deref().map(|url| check_url(site, url)).transpose()?.unzip();
+    if name.is_none() && event_name.is_none() && url.is_none() {
         return Ok(webhook);
     }
-    let (url, target) = address.map(|Address { url, target }| (url, target)).unzip();
     tx.prepare_cached(
         "update webhooks set name = coalesce(?2, name), event_name = coalesce(?3, event_name), url = coalesce(?4, url),
            target = coalesce(?5, target), is_prompt = ?4 is null and is_prompt, updated_at = ?6

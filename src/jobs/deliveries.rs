@@ -2,23 +2,23 @@
 
 use std::{
     sync::{Arc, Mutex},
-    time::Duration,
+    time::{Duration, Instant},
 };
 
-use tokio::{task::JoinSet, time::timeout};
+use tokio::task::JoinSet;
 use url::Url;
 
-use super::{AGAIN, MINUTE, write};
+use super::{AGAIN, MINUTE, rest, write};
 use crate::{
     app::App,
     db::Tx,
     domain::{
-        deliveries::{self, Claimed},
+        deliveries::{self, Claimed, Turn},
         outcomes::{self, Outcome},
         room::Room,
     },
     error::{Error, Result},
-    outgoing::{Answer, Failure},
+    outgoing::Answer,
     secret,
     time::Time,
 };
@@ -32,15 +32,8 @@ pub(super) async fn run(app: &App, sending: &mut JoinSet<()>) {
         tokio::time::sleep(AGAIN).await;
     }
     loop {
-        let wait = match send_due(app, sending).await {
-            Ok(wait) => wait,
-            Err(err) => {
-                tracing::error!(err = err.detail(), "the queue of deliveries could not be read");
-                MINUTE / 12
-            }
-        };
-        _ = timeout(wait, app.delivery_due.notified()).await;
-        while sending.try_join_next().is_some() {}
+        let idle = send_due(app, sending).await;
+        rest("deliveries", idle, &app.delivery_due, sending).await;
     }
 }
 
@@ -52,11 +45,16 @@ async fn send_due(app: &App, sending: &mut JoinSet<()>) -> Result<Duration> {
         if turns.is_empty() {
             return Ok(next.map_or(MINUTE, |due| due.since(Time::now())).clamp(Duration::from_millis(1), MINUTE));
         }
+        // The places first: what is claimed and finds none would wait for the end of its lease.
+        let enter = |turn: Turn| Some((turn.webhook, Place::enter(app, &app.delivering, turn.target, turn.is_prompt)?));
+        let (webhooks, places): (Vec<_>, Vec<_>) = turns.into_iter().filter_map(enter).unzip();
         let site = app.site.clone();
-        for claimed in app.db.write(move |tx| deliveries::claim(tx, &site, &turns)).await? {
-            // None only for a target that changed meanwhile: it has another turn when the lease ends.
-            let Some(place) = Place::enter(app, &app.delivering, &claimed) else { continue };
-            sending.spawn(async move { deliver(&place, claimed).await });
+        let claim = move |tx: &mut Tx| webhooks.iter().map(|webhook| deliveries::claim(tx, &site, *webhook)).collect();
+        let claimed: Vec<_> = app.db.write(claim).await?;
+        for (place, claimed) in places.into_iter().zip(claimed) {
+            if let Some(claimed) = claimed {
+                sending.spawn(async move { deliver(&place, claimed).await });
+            }
         }
     }
 }
@@ -78,47 +76,44 @@ async fn deliver(place: &Place, claimed: Claimed) {
 
 /// A test, at once. 429 when four are under way to its target already.
 pub async fn test(app: &App, test: &Claimed) -> Result<Outcome> {
-    let place = Place::enter(app, &app.testing, test).ok_or(Error::TooMany(1))?;
+    let place = Place::enter(app, &app.testing, test.target.clone(), true).ok_or(Error::TooMany(1))?;
     Ok(attempt(&place.app, test).await)
 }
 
 /// Signs and sends it once.
 async fn attempt(app: &App, claimed: &Claimed) -> Outcome {
-    match send(app, claimed).await {
-        Ok(outcome) => outcome,
-        Err(err) => {
-            Outcome { status: 0, latency: Duration::ZERO, error: err.detail(), response: String::new(), retry_after: None }
+    let began = Instant::now();
+    let answer = send(app, claimed).await;
+    let latency = began.elapsed();
+    match answer {
+        Ok(Answer { status, retry_after, excerpt }) => {
+            Outcome { status, latency, error: complaint(status), response: excerpt, retry_after }
         }
+        Err(error) => Outcome { status: 0, latency, error, response: String::new(), retry_after: None },
     }
 }
 
-async fn send(app: &App, claimed: &Claimed) -> Result<Outcome> {
-    let url = Url::parse(&claimed.url).map_err(Error::internal)?;
-    let (id, now) = (claimed.id.to_string(), Time::now());
-    let time = now.unix_seconds();
-    let signature = secret::webhook_signature(&claimed.secrets, &id, time, &claimed.payload)?;
+/// What is wrong with an answer of this status; nothing with a success.
+fn complaint(status: u16) -> String {
+    match status {
+        200..300 => String::new(),
+        300..400 => format!("answered {status}: redirects are not followed"),
+        _ => format!("answered {status}"),
+    }
+}
+
+/// The answer, or in words why there is none.
+async fn send(app: &App, claimed: &Claimed) -> Result<Answer, String> {
+    let url = Url::parse(&claimed.url).map_err(|err| err.to_string())?;
+    let (id, time) = (claimed.id.to_string(), Time::now().unix_seconds());
+    let signature = secret::webhook_signature(&claimed.secrets, &id, time, &claimed.payload).map_err(|err| err.detail())?;
     let headers = [
         ("content-type", "application/json".to_owned()),
         ("webhook-id", id),
         ("webhook-timestamp", time.to_string()),
         ("webhook-signature", signature),
     ];
-    let answer = app.outgoing.post(&url, &headers, claimed.payload.clone()).await;
-    Ok(outcome(answer, Time::now().since(now)))
-}
-
-fn outcome(answer: Result<Answer, Failure>, took: Duration) -> Outcome {
-    let (status, latency, response, retry_after) = match &answer {
-        Ok(answer) => (answer.status, answer.latency, answer.excerpt.clone(), answer.retry_after),
-        Err(_) => (0, took, String::new(), None),
-    };
-    let error = match &answer {
-        Err(failure) => failure.to_string(),
-        Ok(_) if (200..300).contains(&status) => String::new(),
-        Ok(_) if (300..400).contains(&status) => format!("answered {status}: redirects are not followed"),
-        Ok(_) => format!("answered {status}"),
-    };
-    Outcome { status, latency, error, response, retry_after }
+    app.outgoing.post(&url, &headers, claimed.payload.clone()).await.map_err(|failure| failure.to_string())
 }
 
 /// A place among what is being sent, given back when it is dropped.
@@ -130,8 +125,7 @@ struct Place {
 }
 
 impl Place {
-    fn enter(app: &App, room: &Arc<Mutex<Room>>, claimed: &Claimed) -> Option<Place> {
-        let (target, is_prompt) = (claimed.target.clone(), claimed.is_prompt);
+    fn enter(app: &App, room: &Arc<Mutex<Room>>, target: String, is_prompt: bool) -> Option<Place> {
         let has_entered = room.lock().expect(NO_PANIC).enter(&target, is_prompt);
         has_entered.then(|| Place { app: app.clone(), room: room.clone(), target, is_prompt })
     }

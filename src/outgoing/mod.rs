@@ -54,8 +54,6 @@ pub struct Answer {
     pub retry_after: Option<Duration>,
     /// The beginning of the body, at most 1 KiB.
     pub excerpt: String,
-    /// Until it was read.
-    pub latency: Duration,
 }
 
 /// Why there is no answer, in words for the history.
@@ -108,7 +106,7 @@ impl Outgoing {
         let response = sent.map_err(|_| Failure::TimedOut(self.within))?.map_err(failure)?;
         let (status, retry_after) = (response.status().as_u16(), retry_after(&response));
         let excerpt = excerpt(response, began + self.within).await;
-        Ok(Answer { status, retry_after, excerpt, latency: began.elapsed() })
+        Ok(Answer { status, retry_after, excerpt })
     }
 }
 

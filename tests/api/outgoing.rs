@@ -81,7 +81,6 @@ async fn a_post_says_what_it_is_told_and_no_more() {
     let headers = [("webhook-id", "msg_1".to_owned()), ("content-type", "application/json".to_owned())];
     let answer = open(PATIENT).post(&hook, &headers, Bytes::from_static(b"{\"a\":1}")).await.unwrap();
     assert_eq!((answer.status, answer.excerpt.as_str(), answer.retry_after), (202, "thanks", None));
-    assert!(answer.latency > Duration::ZERO && answer.latency < PATIENT);
 
     let heard = requests.recv().await.unwrap();
     let (head, body) = heard.split_once("\r\n\r\n").unwrap();
@@ -285,7 +284,7 @@ async fn a_body_that_dribbles_is_cut_and_the_status_counts() {
     let answer = post(&open(HASTY), &url("127.0.0.1", port)).await.unwrap();
     assert_eq!(answer.status, 200);
     assert!(answer.excerpt.starts_with("zz") && answer.excerpt.len() < 100, "{answer:?}");
-    assert!(answer.latency >= HASTY && began.elapsed() >= HASTY && began.elapsed() < PATIENT);
+    assert!(began.elapsed() >= HASTY && began.elapsed() < PATIENT);
 }
 
 /// A byte now and then, as long as somebody listens.

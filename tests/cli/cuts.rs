@@ -18,6 +18,7 @@ use tokio::task::JoinSet;
 
 use crate::{
     entitled,
+    harness::Dice,
     subscriber::Order,
     world::{Cut, SUBSCRIBERS, World},
 };
@@ -30,19 +31,6 @@ const PRUNINGS: usize = 2;
 const BREAKS: usize = 25;
 const ABSENCES: usize = 6;
 const LIMIT: Duration = Duration::from_secs(60);
-
-/// Numbers that follow from a seed (splitmix64).
-struct Dice(u64);
-
-impl Dice {
-    fn roll(&mut self, sides: usize) -> usize {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = self.0;
-        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        ((z ^ (z >> 31)) % sides as u64) as usize
-    }
-}
 
 /// Which cuts come before which act, each with its number.
 type Plan = BTreeMap<usize, Vec<(usize, Cut)>>;

@@ -8,41 +8,29 @@ use std::{
 
 use poem::{Endpoint, Request, endpoint::make, listener::TcpAcceptor};
 use serde_json::{Value, json};
-use tokio::{net::TcpListener, sync::mpsc::unbounded_channel, task::JoinSet, time::timeout};
+use tokio::{net::TcpListener, sync::mpsc::unbounded_channel, time::timeout};
 
-use crate::harness::Server;
+use crate::harness::{Dice, Server};
 
 const KILLS: u32 = 50;
 const POSTERS: u32 = 4;
+const SEED: u64 = 0x5eed;
 const SETTINGS: [&str; 2] = ["--allow-private-webhooks", "127.0.0.0/8"];
 
-/// Numbers by chance, the same in each run.
-#[derive(Clone)]
-struct Chance(Arc<Mutex<u64>>);
-
-impl Chance {
-    fn below(&self, bound: u64) -> u64 {
-        let mut state = self.0.lock().unwrap();
-        *state ^= *state << 13;
-        *state ^= *state >> 7;
-        *state ^= *state << 17;
-        *state % bound
-    }
-
-    async fn wait(&self, below: u64) {
-        tokio::time::sleep(Duration::from_millis(self.below(below))).await;
-    }
+async fn wait(milliseconds: usize) {
+    tokio::time::sleep(Duration::from_millis(milliseconds as u64)).await;
 }
 
 /// Answers after a moment by chance, and tells of each request's id and text.
-fn receiver(chance: Chance, tell: impl Fn(String, String) + Clone + Send + Sync + 'static) -> impl Endpoint<Output = ()> {
+fn receiver(tell: impl Fn(String, String) + Clone + Send + Sync + 'static) -> impl Endpoint<Output = ()> {
+    let dice = Arc::new(Mutex::new(Dice(SEED)));
     make(move |mut request: Request| {
-        let (chance, tell) = (chance.clone(), tell.clone());
+        let (moment, tell) = (dice.lock().unwrap().roll(10), tell.clone());
         async move {
             let id = request.header("webhook-id").unwrap().to_owned();
             let body: Value = serde_json::from_str(&request.take_body().into_string().await?).unwrap();
             tell(id, body["data"]["content"].as_str().unwrap().to_owned());
-            chance.wait(10).await;
+            wait(moment).await;
             Ok::<_, poem::Error>(())
         }
     })
@@ -52,11 +40,11 @@ fn receiver(chance: Chance, tell: impl Fn(String, String) + Clone + Send + Sync 
 /// killed, what was answered 201 arrives, each message under one id.
 #[tokio::test(flavor = "multi_thread")]
 async fn fifty_kills_lose_no_delivery() {
-    let chance = Chance(Arc::new(Mutex::new(0x5eed)));
+    let mut dice = Dice(SEED);
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let url = format!("http://{}/", listener.local_addr().unwrap());
     let (arrived, mut arrivals) = unbounded_channel();
-    let endpoint = receiver(chance.clone(), move |id, content| _ = arrived.send((id, content)));
+    let endpoint = receiver(move |id, content| _ = arrived.send((id, content)));
     let acceptor = TcpAcceptor::from_tokio(listener).unwrap();
     tokio::spawn(poem::Server::new_with_acceptor(acceptor).run(endpoint));
 
@@ -67,28 +55,11 @@ async fn fifty_kills_lose_no_delivery() {
     server.post(&format!("/webhooks/{id}"), &token, json!({ "webhook_name": "out", "webhook_url": url })).await;
     let mut answered = HashSet::new();
     for kill in 0..KILLS {
-        let mut posters = JoinSet::new();
-        let (posted, mut posts) = unbounded_channel();
-        for poster in 0..POSTERS {
-            let (http, token, posted) = (server.http.clone(), token.clone(), posted.clone());
-            let url = format!("{}/api/v1{channel}/messages", server.url);
-            posters.spawn(async move {
-                for n in 0.. {
-                    let content = format!("{kill} {poster} {n}");
-                    let request = http.post(&url).bearer_auth(&token).json(&json!({ "content": content }));
-                    match request.send().await {
-                        Ok(reply) if reply.status() == 201 => _ = posted.send(content),
-                        Ok(reply) => panic!("{}", reply.status()),
-                        Err(_) => return, // killed
-                    }
-                }
-            });
-        }
-        drop(posted);
-        for _ in 0..=chance.below(30) {
+        let (posters, mut posts) = server.posters(POSTERS, &token, &channel, &format!("kill {kill}"));
+        for _ in 0..=dice.roll(30) {
             answered.insert(posts.recv().await.unwrap());
         }
-        chance.wait(20).await;
+        wait(dice.roll(20)).await;
         server.signal("KILL");
         server.end();
         posters.join_all().await;

@@ -9,6 +9,10 @@ use std::{
 
 use reqwest::{Client, Method};
 use serde_json::{Value, json};
+use tokio::{
+    sync::mpsc::{UnboundedReceiver, unbounded_channel},
+    task::JoinSet,
+};
 
 pub const BINARY: &str = env!("CARGO_BIN_EXE_tidings");
 pub const PASSWORD: &str = "correct horse battery";
@@ -113,6 +117,42 @@ impl Server {
         let organisation = self.post("/organisations", &token, json!({ "name": "Engines" })).await;
         let channel = self.post("/channels", &token, json!({ "name": "dev", "organisation_id": organisation["id"] })).await;
         (token, format!("/channels/{}", channel["id"].as_str().unwrap()))
+    }
+
+    /// So many lanes that post in the channel until the server is killed, each text after its name and the lane's; and the
+    /// texts that were answered 201.
+    pub fn posters(&self, lanes: u32, token: &str, channel: &str, name: &str) -> (JoinSet<()>, UnboundedReceiver<String>) {
+        let mut posters = JoinSet::new();
+        let (answered, answers) = unbounded_channel();
+        for lane in 0..lanes {
+            let url = format!("{}/api/v1{channel}/messages", self.url);
+            let (http, token, name, answered) = (self.http.clone(), token.to_owned(), name.to_owned(), answered.clone());
+            posters.spawn(async move {
+                for n in 0.. {
+                    let content = format!("{name} {lane} {n}");
+                    let request = http.post(&url).bearer_auth(&token).json(&json!({ "content": content }));
+                    match request.send().await {
+                        Ok(reply) if reply.status() == 201 => _ = answered.send(content),
+                        Ok(reply) => panic!("{}", reply.status()),
+                        Err(_) => return, // killed
+                    }
+                }
+            });
+        }
+        (posters, answers)
+    }
+}
+
+/// Numbers that follow from a seed (splitmix64).
+pub struct Dice(pub u64);
+
+impl Dice {
+    pub fn roll(&mut self, sides: usize) -> usize {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut z = self.0;
+        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        ((z ^ (z >> 31)) % sides as u64) as usize
     }
 }
 

@@ -20,24 +20,7 @@ async fn a_kill_loses_no_message_that_was_answered() {
     let mut server = Server::start(folder.path(), &[]);
     let (token, channel) = server.poster().await;
     let messages = format!("{channel}/messages");
-    let mut posters = tokio::task::JoinSet::new();
-    let (answered, mut answers) = tokio::sync::mpsc::unbounded_channel();
-    for poster in 0..32 {
-        let (url, token, http, answered) =
-            (format!("{}/api/v1{messages}", server.url), token.clone(), server.http.clone(), answered.clone());
-        posters.spawn(async move {
-            for n in 0.. {
-                let content = format!("{poster} {n}");
-                let request = http.post(&url).bearer_auth(&token).json(&json!({ "content": content }));
-                match request.send().await {
-                    Ok(reply) if reply.status() == 201 => _ = answered.send(content),
-                    Ok(reply) => panic!("{}", reply.status()),
-                    Err(_) => return, // killed
-                }
-            }
-        });
-    }
-    drop(answered);
+    let (posters, mut answers) = server.posters(32, &token, &channel, "post");
     let mut counts: HashMap<String, u32> = HashMap::new();
     while counts.len() < 500 {
         counts.insert(answers.recv().await.unwrap(), 0);
