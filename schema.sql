@@ -334,26 +334,32 @@ create table webhooks (
     deleted_at      integer
 ) strict, without rowid;
 create index webhooks_by_channel on webhooks (channel_id, created_at);
+create index webhooks_by_owner on webhooks (owner_id);
 create index webhooks_deleted on webhooks (deleted_at) where deleted_at is not null;
 -- Whose turn it is. A target with no room is passed over here, not delivery by delivery.
-create index webhooks_due on webhooks (is_prompt, next_due, target) where next_due is not null;
+create index webhooks_due on webhooks (is_prompt, next_due, target, channel_id) where next_due is not null;
 
--- Events on their way out, one for each webhook; kept for a while after they are done, to be sent again on demand.
+-- What is delivered: one body for all webhooks of the channel, kept as long as a delivery of it.
+create table webhook_events (
+    message_n integer primary key,                            -- the message that it tells of; no reference, as in events
+    payload   text not null                                   -- JSON: type, timestamp, data
+) strict;
+
+-- An event on its way to one webhook; kept for a while after they are done, to be sent again on demand.
 create table deliveries (
     id           blob primary key check (length(id) = 16),    -- the event's id: `webhook-id`, `callback_id`
     webhook_id   blob not null references webhooks (id),
-    message_n    integer,                                     -- whose text the payload carries; no reference, as in events
+    message_n    integer not null references webhook_events (message_n),
     attempts     integer not null default 0,                  -- that were recorded, since it was last queued
     first_at     integer,                                     -- when the first since then began
     due_at       integer,                                     -- null once delivered or given up; a lease while being sent
     is_leased    integer not null default 0 check (is_leased in (0, 1)),
-    created_at   integer not null,
-    payload      text not null                                -- JSON: type, timestamp, data; last, for a row is read from its beginning
+    created_at   integer not null
 ) strict, without rowid;
 -- What a webhook has still to deliver; and, where due_at is null, what it can send again, by its time.
 create index deliveries_due on deliveries (webhook_id, due_at, created_at);
 create index deliveries_leased on deliveries (is_leased) where is_leased = 1;
-create index deliveries_by_message on deliveries (message_n) where message_n is not null;
+create index deliveries_by_message on deliveries (message_n);
 
 create table webhook_history (
     id          blob primary key check (length(id) = 16),

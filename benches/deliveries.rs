@@ -82,10 +82,17 @@ async fn receiver(received: Arc<AtomicU64>) -> String {
 fn multiply(folder: &std::path::Path, copies: u64) {
     let database = rusqlite::Connection::open(folder.join("tidings.db")).unwrap();
     database.busy_timeout(Duration::from_secs(60)).unwrap();
-    let sql = "insert into deliveries (id, webhook_id, message_n, payload, due_at, created_at)
-         with recursive copies (k) as (select 1 union all select k + 1 from copies where k < ?1)
-         select unhex(printf('%012x%s', created_at / 1000 + k, hex(randomblob(10)))), webhook_id, message_n, payload, due_at, created_at
-         from copies, deliveries";
-    database.execute(sql, [copies as i64 - 1]).unwrap();
+    let copies = copies as i64 - 1;
+    for sql in [
+        "insert into webhook_events (message_n, payload)
+           with recursive copies (k) as (select 1 union all select k + 1 from copies where k < ?1)
+           select message_n + k, payload from copies, webhook_events",
+        "insert into deliveries (id, webhook_id, message_n, due_at, created_at)
+           with recursive copies (k) as (select 1 union all select k + 1 from copies where k < ?1)
+           select unhex(printf('%012x%s', created_at / 1000 + k, hex(randomblob(10)))), webhook_id, message_n + k, due_at, created_at
+           from copies, deliveries",
+    ] {
+        database.execute(sql, [copies]).unwrap();
+    }
     database.query_row("pragma wal_checkpoint(truncate)", [], |_| Ok(())).unwrap();
 }

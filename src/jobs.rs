@@ -157,6 +157,7 @@ pub async fn tidy(app: &App) -> Result<()> {
     in_slices(app, move |tx| one_time_tokens::prune(tx, now - KEPT, SLICE)).await?;
     in_slices(app, move |tx| outbox::prune(tx, now - KEPT, SLICE)).await?;
     in_slices(app, move |tx| domain::deliveries::prune(tx, now - KEPT, SLICE)).await?;
+    in_slices(app, move |tx| domain::deliveries::prune_events(tx, SLICE)).await?;
     in_slices(app, move |tx| attempts::prune(tx, now - KEPT, SLICE)).await?;
     in_slices(app, move |tx| webhooks::prune(tx, now - KEPT, SLICE)).await?;
     let deleted_before = now - app.site.purge_after;

@@ -114,13 +114,13 @@ pub fn password_changed(to: &str) -> Mail {
     Mail { is_notice: true, ..mail(to, "Your password was changed", text) }
 }
 
-/// To the owner of a webhook that was made inactive. No notice: its words are its owner's, who may have registered
-/// with somebody else's address, and can have it stop again and again.
-pub fn webhook_stopped(to: &str, name: &str, channel: &str, reason: &str) -> Mail {
+/// To the owner of a webhook that was made `paused` or `inactive`. No notice: its words are its owner's, who may have
+/// registered with somebody else's address, and can have it stop again and again.
+pub fn webhook_stopped(to: &str, name: &str, channel: &str, status: &str, reason: &str) -> Mail {
     let text = format!(
-        "The webhook {name} of the channel {channel} was made inactive, and delivers nothing: {reason}. What it had still to deliver is kept for 30 days. Make it active once its address works again, and all of that is delivered."
+        "The webhook {name} of the channel {channel} is {status} now, and delivers nothing: {reason}. What it had still to deliver is kept for 30 days. Make it active again, and all of that is delivered."
     );
-    mail(to, &format!("Your webhook {name} was made inactive"), &text)
+    mail(to, &format!("Your webhook {name} is {status} now"), &text)
 }
 
 /// What the contact form took in, cleaned.

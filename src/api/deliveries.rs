@@ -52,8 +52,8 @@ impl Api {
         channel_id: Path<ChannelId>,
         webhook_id: Path<WebhookId>,
     ) -> Result<Success<Attempt>> {
-        let test = app.db.read(|conn| replaying::test(conn, &app.site, caller.0, *channel_id, *webhook_id))?;
-        let outcome = deliveries::test(&app, &test).await?;
+        let (place, test) = app.db.read(|conn| replaying::test(conn, &app.site, caller.0, *channel_id, *webhook_id))?;
+        let outcome = deliveries::test(&app, place, &test).await?;
         let record = app.db.write(move |tx| replaying::tested(tx, &test, &outcome)).await?;
         Ok(ok("Test event sent", record.into()))
     }

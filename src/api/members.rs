@@ -106,7 +106,8 @@ impl Api {
         org_id: Path<OrganisationId>,
         user_id: Path<UserId>,
     ) -> Result<Success<String>> {
-        app.db.write(move |tx| leaving::remove(tx, caller.0, *org_id, *user_id)).await?;
+        let site = app.site.clone();
+        app.db.write(move |tx| leaving::remove(tx, &site, caller.0, *org_id, *user_id)).await?;
         Ok(ok("success", "Member removed successfully".to_owned()))
     }
 

@@ -4,7 +4,7 @@ use rusqlite::{Connection, OptionalExtension, Row};
 
 use crate::{
     db::Tx,
-    domain::{self, Caller, PlatformRole, invitations, mailbox, one_time_tokens, outbox, sessions},
+    domain::{self, Caller, PlatformRole, deliveries, invitations, mailbox, one_time_tokens, outbox, sessions},
     error::{Error, OrConflict, Result},
     event::Effect,
     id::{OrganisationId, SessionId, UserId},
@@ -248,6 +248,7 @@ pub fn set_active(tx: &mut Tx, email: &str, is_active: bool) -> Result<()> {
     let sql = "update users set is_active = ?2, updated_at = ?3 where email = ?1";
     require_one(tx.prepare_cached(sql)?.execute((email, is_active, Time::now()))?)?;
     let user = find_by_email(tx, email)?.ok_or(NO_ACCOUNT)?;
+    deliveries::wake_owned(tx, user.id)?;
     if is_active { Ok(()) } else { sessions::end_others(tx, user.id, None) }
 }
 

@@ -12,10 +12,16 @@ use serde_json::{Value, json};
 
 use crate::{
     db::Tx,
-    domain::{messages::Message, outcomes, publications, room::Room, webhooks},
-    error::{Error, Result},
+    domain::{
+        messages::Message,
+        publications,
+        room::{Room, Wanted},
+        stopping,
+        webhooks::{self, Status},
+    },
+    error::Result,
     event::Effect,
-    id::{CallbackId, OrganisationId, WebhookId},
+    id::{CallbackId, OrganisationId, UserId, WebhookId},
     site::Site,
     time::Time,
 };
@@ -41,12 +47,10 @@ pub(super) fn queue(tx: &mut Tx, message: &Message, organisation: OrganisationId
         return Ok(());
     }
     let payload = payload("message.created", message.created_at, publications::object(message, organisation));
-    let now = Time::now();
+    tx.prepare_cached("insert into webhook_events (message_n, payload) values (?1, ?2)")?.execute((message.n, payload))?;
     for webhook in webhooks {
-        tx.prepare_cached(
-            "insert into deliveries (id, webhook_id, message_n, payload, due_at, created_at) values (?1, ?2, ?3, ?4, ?5, ?5)",
-        )?
-        .execute((CallbackId::new(), webhook, message.n, &payload, now))?;
+        let sql = "insert into deliveries (id, webhook_id, message_n, due_at, created_at) values (?1, ?2, ?3, ?4, ?4)";
+        tx.prepare_cached(sql)?.execute((CallbackId::new(), webhook, message.n, Time::now()))?;
         wake(tx, webhook)?;
     }
     Ok(())
@@ -57,14 +61,17 @@ pub(super) fn payload(kind: &str, at: Time, data: Value) -> String {
     json!({ "type": kind, "timestamp": at, "data": data }).to_string()
 }
 
-/// Brings `next_due` of a webhook in line with its deliveries and with whether it sends any. To be called after
-/// every change to either.
+/// Brings `next_due` of a webhook in line with its deliveries and with whether it sends any: only in the name of somebody
+/// who has access. To be called after every change to either.
 pub(super) fn wake(tx: &mut Tx, webhook: WebhookId) -> Result<()> {
     tx.prepare_cached(
         "update webhooks set next_due = case
            when status = 'active' and url <> '' and deleted_at is null and exists (select 1 from channels c
              join organisations o on o.id = c.organisation_id
-             where c.id = webhooks.channel_id and c.deleted_at is null and o.deleted_at is null)
+             join organisation_members m on m.organisation_id = o.id and m.user_id = webhooks.owner_id
+             join users u on u.id = webhooks.owner_id
+             where c.id = webhooks.channel_id and c.deleted_at is null and o.deleted_at is null
+               and m.status <> 'deactivated' and u.is_active)
            then (select min(due_at) from deliveries where webhook_id = ?1 and due_at is not null) end
          where id = ?1",
     )?
@@ -73,13 +80,21 @@ pub(super) fn wake(tx: &mut Tx, webhook: WebhookId) -> Result<()> {
     Ok(())
 }
 
+/// [`wake`] for all webhooks of an owner who lost access or has it again.
+pub(super) fn wake_owned(tx: &mut Tx, owner: UserId) -> Result<()> {
+    let owned: Vec<WebhookId> = tx
+        .prepare_cached("select id from webhooks where owner_id = ?1 and url <> '' and deleted_at is null")?
+        .query_map([owner], |row| row.get(0))?
+        .collect::<rusqlite::Result<_>>()?;
+    owned.into_iter().try_for_each(|webhook| wake(tx, webhook))
+}
+
 /// A delivery under lease, or a test, with all that an attempt takes.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub struct Claimed {
     pub id: CallbackId,
     pub webhook: WebhookId,
     pub url: String,
-    pub target: String,
     pub payload: Bytes,
     /// `whsec_…`: the webhook's, and the one before while that is good.
     pub secrets: Vec<String>,
@@ -87,13 +102,11 @@ pub struct Claimed {
     pub(super) lease: Option<Time>,
 }
 
-/// A webhook that may send an event now, and what place it takes for that.
+/// A webhook that may send an event now.
 #[derive(Debug)]
 pub struct Turn {
     pub webhook: WebhookId,
-    pub target: String,
-    /// Whether the attempt before was answered soon, and well.
-    pub is_prompt: bool,
+    pub place: Wanted,
 }
 
 /// Whose turn it is, as many as there is room for and as one write should take; and when the next is due of those that
@@ -113,16 +126,18 @@ pub fn turns(conn: &Connection, mut room: Room) -> Result<(Vec<Turn>, Option<Tim
                 next = next.into_iter().chain([due]).min();
                 break;
             }
-            let target = row.get_ref("target")?.as_str().map_err(Error::internal)?;
-            if room.enter(target, is_prompt) {
-                turns.push(Turn { webhook: row.get("id")?, target: target.to_owned(), is_prompt });
+            let place = Wanted { organisation: row.get("organisation_id")?, target: row.get("target")?, is_prompt };
+            if room.enter(&place) {
+                turns.push(Turn { webhook: row.get("id")?, place });
             }
         }
     }
     Ok((turns, next))
 }
 
-pub const DUE: &str = "select id, target, next_due from webhooks where is_prompt = ?1 and next_due is not null order by next_due";
+pub const DUE: &str = "select w.id, w.target, w.next_due, c.organisation_id
+    from webhooks w cross join channels c on c.id = w.channel_id
+    where w.is_prompt = ?1 and w.next_due is not null order by w.next_due";
 
 /// How many webhooks have something to deliver now.
 pub fn count_due(conn: &Connection) -> Result<i64> {
@@ -142,7 +157,6 @@ pub fn claim(tx: &mut Tx, site: &Site, webhook: WebhookId) -> Result<Option<Clai
                 id: row.get("id")?,
                 webhook,
                 url: row.get("url")?,
-                target: row.get("target")?,
                 payload: Bytes::from(row.get::<_, String>("payload")?),
                 secrets: Vec::new(),
                 lease: Some(now + LEASE),
@@ -154,7 +168,7 @@ pub fn claim(tx: &mut Tx, site: &Site, webhook: WebhookId) -> Result<Option<Clai
         Ok(secrets) => claimed.secrets = secrets,
         Err(err) => {
             tracing::error!(%webhook, err = err.detail(), "a webhook's secret can't be read");
-            outcomes::stop(tx, site, webhook, "its secret can't be read; give it a new one")?;
+            stopping::stop(tx, site, webhook, Status::Inactive, "its secret can't be read; give it a new one")?;
             return Ok(None);
         }
     }
@@ -164,8 +178,8 @@ pub fn claim(tx: &mut Tx, site: &Site, webhook: WebhookId) -> Result<Option<Clai
     Ok(Some(claimed))
 }
 
-pub const CLAIM: &str = "select d.id, d.payload, w.url, w.target
-    from webhooks w join deliveries d on d.webhook_id = w.id
+pub const CLAIM: &str = "select d.id, w.url, e.payload
+    from webhooks w join deliveries d on d.webhook_id = w.id join webhook_events e on e.message_n = d.message_n
     where w.id = ?1 and w.next_due is not null and d.due_at <= ?2 order by d.due_at limit 1";
 
 /// What a former server had under lease when it ended is due at once. Returns how many there were.
@@ -183,7 +197,7 @@ pub fn release(tx: &mut Tx) -> Result<usize> {
 /// Takes the text of a deleted message out of what is queued and of what was sent.
 pub(super) fn erase(tx: &Tx, message_n: i64) -> Result<()> {
     tx.prepare_cached(
-        "update deliveries set payload = json_replace(payload, '$.data.content', '', '$.data.message', '',
+        "update webhook_events set payload = json_replace(payload, '$.data.content', '', '$.data.message', '',
            '$.data.mentions', json('[]'))
          where message_n = ?1",
     )?
@@ -200,4 +214,16 @@ pub fn prune(tx: &mut Tx, before: Time, limit: u32) -> Result<usize> {
                (select id from (select id, created_at from deliveries order by id limit ?2) where created_at < ?1)",
         )?
         .execute((before, limit))?)
+}
+
+/// Deletes events that no delivery carries any more, up to `limit`.
+pub fn prune_events(tx: &mut Tx, limit: u32) -> Result<usize> {
+    // The oldest lose their deliveries first.
+    Ok(tx
+        .prepare_cached(
+            "delete from webhook_events where message_n in
+               (select message_n from (select message_n from webhook_events order by message_n limit ?1) oldest
+                where not exists (select 1 from deliveries d where d.message_n = oldest.message_n))",
+        )?
+        .execute([limit])?)
 }

@@ -4,16 +4,17 @@ use rusqlite::Connection;
 
 use crate::{
     db::Tx,
-    domain::{Caller, accounts, channels, members, memberships, revocations, roles::Rights},
+    domain::{Caller, accounts, channels, members, memberships, revocations, roles::Rights, stopping::stop, webhooks::Status},
     error::{Error, Result},
     event::{Audience, Stream},
-    id::{ChannelId, OrganisationId, UserId},
+    id::{ChannelId, OrganisationId, UserId, WebhookId},
+    site::Site,
 };
 
 /// Ends a membership, and all access with it, at once; whoever was removed can be invited again. Members
 /// remove themselves; others need `remove:members` and every right of the member's role. 403 for outsiders
 /// and for the owner, 404 when there is no such member.
-pub fn remove(tx: &mut Tx, caller: Caller, organisation: OrganisationId, user: UserId) -> Result<()> {
+pub fn remove(tx: &mut Tx, site: &Site, caller: Caller, organisation: OrganisationId, user: UserId) -> Result<()> {
     let (own, member) = memberships::find(tx, caller, organisation, user)?;
     if user != caller.user {
         own.require(Rights::REMOVE_MEMBERS)?;
@@ -26,6 +27,7 @@ pub fn remove(tx: &mut Tx, caller: Caller, organisation: OrganisationId, user: U
     tx.prepare_cached("delete from organisation_members where organisation_id = ?1 and user_id = ?2")?
         .execute((organisation, user))?;
     let passed = pass_on(tx, organisation, user)?;
+    pass_webhooks_on(tx, site, organisation, user)?;
     accounts::leave_current_organisation(tx, user, organisation)?;
 
     let account = accounts::get(tx, user)?;
@@ -59,8 +61,7 @@ fn leave_channels(tx: &mut Tx, organisation: OrganisationId, user: UserId) -> Re
     Ok(left)
 }
 
-/// The leaver's channels pass to the longest-standing member of each, else to the organisation's owner, and
-/// their webhooks to the channel's owner. Returns the channels.
+/// The leaver's channels pass to the longest-standing member of each, else to the organisation's owner. Returns them.
 fn pass_on(tx: &mut Tx, organisation: OrganisationId, user: UserId) -> Result<Vec<ChannelId>> {
     let passed = ids(
         tx,
@@ -72,12 +73,23 @@ fn pass_on(tx: &mut Tx, organisation: OrganisationId, user: UserId) -> Result<Ve
          where organisation_id = ?1 and owner_id = ?2 and is_dm = 0 and deleted_at is null returning id",
         (organisation, user),
     )?;
-    tx.prepare_cached(
-        "update webhooks set owner_id = (select owner_id from channels where id = webhooks.channel_id)
-         where owner_id = ?2 and channel_id in (select id from channels where organisation_id = ?1)",
-    )?
-    .execute((organisation, user))?;
     Ok(passed)
+}
+
+/// The leaver's webhooks pass to the channels' owners. Those that deliver do it where the leaver wanted, who would go on
+/// hearing the channel: they pause until the new owner has seen to it.
+fn pass_webhooks_on(tx: &mut Tx, site: &Site, organisation: OrganisationId, user: UserId) -> Result<()> {
+    let passed: Vec<(WebhookId, bool)> = tx
+        .prepare_cached(
+            "update webhooks set owner_id = (select owner_id from channels where id = webhooks.channel_id)
+             where owner_id = ?2 and channel_id in (select id from channels where organisation_id = ?1)
+             returning id, url <> ''",
+        )?
+        .query_map((organisation, user), |row| Ok((row.get(0)?, row.get(1)?)))?
+        .collect::<rusqlite::Result<_>>()?;
+    let delivering = passed.into_iter().filter_map(|(id, delivers)| delivers.then_some(id));
+    let reason = "whoever chose its address has left the organisation; see whether it should go on delivering there";
+    delivering.into_iter().try_for_each(|id| stop(tx, site, id, Status::Paused, reason))
 }
 
 fn ids(conn: &Connection, sql: &str, values: (OrganisationId, UserId)) -> Result<Vec<ChannelId>> {

@@ -5,7 +5,7 @@ use rusqlite::{Connection, OptionalExtension};
 use crate::{
     db::{Tx, log},
     domain::{
-        Caller, accounts,
+        Caller, accounts, deliveries,
         members::{self, Membership},
         revocations,
         roles::{self, Rights, Role},
@@ -79,6 +79,7 @@ pub fn update(tx: &mut Tx, caller: Caller, organisation: OrganisationId, user: U
     .execute((organisation, user, role.id, &status, Time::now()))?;
     let account = accounts::get(tx, user)?;
     members::announce(tx, organisation, &account, "updated", &role.name, &status)?;
+    deliveries::wake_owned(tx, user)?;
     if status == DEACTIVATED {
         accounts::leave_current_organisation(tx, user, organisation)?;
         revocations::rights(tx, vec![user])?;

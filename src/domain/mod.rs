@@ -47,6 +47,7 @@ pub mod roles;
 pub mod room;
 pub mod search;
 pub mod sessions;
+pub mod stopping;
 pub mod streams;
 pub mod testimonials;
 pub mod threads;

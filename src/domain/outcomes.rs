@@ -4,19 +4,17 @@
 use std::time::Duration;
 
 use rusqlite::OptionalExtension;
-use serde_json::json;
 
 use crate::{
     db::Tx,
     domain::{
         attempts,
         deliveries::{self, Claimed},
-        events, outbox,
+        stopping::stop,
+        webhooks::Status,
     },
     error::Result,
-    event::{Audience, Stream},
-    id::{ChannelId, OrganisationId, UserId, WebhookId},
-    mail, secret,
+    secret,
     site::Site,
     time::Time,
 };
@@ -68,8 +66,8 @@ impl Outcome {
     }
 }
 
-/// Records an attempt, in one with what follows from it: the event is done, or due again, or given up. One that
-/// was queued anew meanwhile stays queued.
+/// Records an attempt, in one with what follows from it: the event is done, or due again, or given up. Of one that was
+/// queued anew meanwhile, perhaps to another address, it says nothing.
 pub fn record(tx: &mut Tx, site: &Site, sent: &Claimed, outcome: &Outcome) -> Result<()> {
     let now = Time::now();
     let leased: Option<(u32, Time)> = tx
@@ -79,24 +77,25 @@ pub fn record(tx: &mut Tx, site: &Site, sent: &Claimed, outcome: &Outcome) -> Re
     let before = leased.map_or(0, |(attempts, _)| attempts);
     let again = !outcome.is_success() && outcome.status != GONE && leased.is_some();
     let next = if again { wait(before, outcome.retry_after).map(|wait| now + wait) } else { None };
-    let known: Option<Option<Time>> = tx
+    let exists = tx.prepare_cached("select 1 from webhooks where id = ?1")?.exists([sent.webhook])?;
+    if !exists {
+        return Ok(()); // gone for good, with its history
+    }
+    attempts::gave_out(tx, sent, "delivery", before, outcome, next)?;
+    let Some((_, first_at)) = leased else { return Ok(()) };
+    tx.prepare_cached("update deliveries set attempts = attempts + 1, due_at = ?2, is_leased = 0 where id = ?1")?
+        .execute((sent.id, next))?;
+    let last_success: Option<Time> = tx
         .prepare_cached(
             "update webhooks set is_prompt = ?2, last_success_at = case when ?3 then ?4 else last_success_at end
              where id = ?1 returning last_success_at",
         )?
-        .query_row((sent.webhook, outcome.is_prompt(), outcome.is_success(), now), |row| row.get(0))
-        .optional()?;
-    let Some(last_success) = known else { return Ok(()) }; // gone for good, with its history
-    attempts::gave_out(tx, sent, "delivery", before, outcome, next)?;
-    if let Some((_, first_at)) = leased {
-        tx.prepare_cached("update deliveries set attempts = attempts + 1, due_at = ?2, is_leased = 0 where id = ?1")?
-            .execute((sent.id, next))?;
-        if outcome.status == GONE {
-            stop(tx, site, sent.webhook, "it answered 410: gone for good")?;
-        } else if again && next.is_none() && last_success.is_none_or(|at| at < first_at) {
-            let attempts = SCHEDULE.len() + 1;
-            stop(tx, site, sent.webhook, &format!("{attempts} attempts failed, the last with: {}", outcome.error))?;
-        }
+        .query_row((sent.webhook, outcome.is_prompt(), outcome.is_success(), now), |row| row.get(0))?;
+    if outcome.status == GONE {
+        stop(tx, site, sent.webhook, Status::Inactive, "it answered 410: gone for good")?;
+    } else if again && next.is_none() && last_success.is_none_or(|at| at < first_at) {
+        let reason = format!("{} attempts failed, the last with: {}", SCHEDULE.len() + 1, outcome.error);
+        stop(tx, site, sent.webhook, Status::Inactive, &reason)?;
     }
     deliveries::wake(tx, sent.webhook)
 }
@@ -107,62 +106,6 @@ fn wait(attempts: u32, asked: Option<Duration>) -> Option<Duration> {
     let [chance] = secret::random::<1>();
     let wait = wait + wait * u32::from(chance) / (5 * 255);
     Some(wait.max(asked.unwrap_or_default().min(PATIENCE)))
-}
-
-struct Stopped {
-    name: String,
-    channel: ChannelId,
-    channel_name: String,
-    organisation: OrganisationId,
-    owner: UserId,
-    email: String,
-}
-
-/// Makes a webhook inactive, and tells its owner by mail and by push, unless it was deleted meanwhile. What it has
-/// queued is kept.
-pub(super) fn stop(tx: &mut Tx, site: &Site, webhook: WebhookId, reason: &str) -> Result<()> {
-    let changed = tx
-        .prepare_cached(
-            "update webhooks set status = 'inactive', updated_at = ?2
-             where id = ?1 and status <> 'inactive' and deleted_at is null",
-        )?
-        .execute((webhook, Time::now()))?;
-    deliveries::wake(tx, webhook)?;
-    if changed == 0 {
-        return Ok(());
-    }
-    tracing::info!(%webhook, reason, "a webhook was made inactive");
-    let stopped = tx
-        .prepare_cached(
-            "select w.name, w.channel_id, c.name as channel_name, c.organisation_id, w.owner_id, u.email
-             from webhooks w join channels c on c.id = w.channel_id join users u on u.id = w.owner_id where w.id = ?1",
-        )?
-        .query_row([webhook], |row| {
-            Ok(Stopped {
-                name: row.get("name")?,
-                channel: row.get("channel_id")?,
-                channel_name: row.get("channel_name")?,
-                organisation: row.get("organisation_id")?,
-                owner: row.get("owner_id")?,
-                email: row.get("email")?,
-            })
-        })?;
-    let data = json!({
-        "id": webhook, "channel_id": stopped.channel, "channels_id": stopped.channel, "organisation_id": stopped.organisation,
-        "webhook_name": stopped.name, "status": "inactive", "reason": reason,
-    });
-    let body = events::envelope("webhook_update", events::CHANNELS_SECTION, data);
-    let new = events::New {
-        stream: Stream::Personal(stopped.organisation, stopped.owner),
-        audience: Audience::Subscribers,
-        kind: "webhook_update",
-        channel: Some(stopped.channel),
-        message: None,
-        actor: None,
-        body: &body,
-    };
-    events::emit(tx, new)?;
-    outbox::queue(tx, site, mail::webhook_stopped(&stopped.email, &stopped.name, &stopped.channel_name, reason))
 }
 
 #[cfg(test)]

@@ -9,12 +9,13 @@ use crate::{db::Tx, domain::search, error::Result, event::Stream, id::ChannelId,
 /// Returns how many: 0 when nothing is left to do.
 pub fn purge(tx: &mut Tx, before: Time, limit: u32) -> Result<usize> {
     let Some(channel) = find(tx, before)? else { return Ok(0) };
-    let mut gone = messages(tx, channel, limit as usize)?;
     // What hangs on the channel, the dependent before what it depends on.
+    let mut gone = tx.prepare_cached(DELIVERIES)?.execute((channel, limit))?;
+    if gone == 0 {
+        gone = messages(tx, channel, limit as usize)?;
+    }
     let rest = [
         "delete from webhook_history where id in (select h.id from webhook_history h join webhooks w on w.id = h.webhook_id
-           where w.channel_id = ?1 limit ?2)",
-        "delete from deliveries where id in (select d.id from deliveries d join webhooks w on w.id = d.webhook_id
            where w.channel_id = ?1 limit ?2)",
         "delete from webhooks where id in (select id from webhooks where channel_id = ?1 limit ?2)",
         "delete from channel_members where (channel_id, user_id) in (select channel_id, user_id from channel_members
@@ -35,6 +36,10 @@ pub fn purge(tx: &mut Tx, before: Time, limit: u32) -> Result<usize> {
     Ok(gone)
 }
 
+const DELIVERIES: &str =
+    "delete from deliveries where id in (select d.id from webhooks w join deliveries d on d.webhook_id = w.id
+    where w.channel_id = ?1 limit ?2)";
+
 fn find(conn: &Connection, before: Time) -> Result<Option<ChannelId>> {
     let mut select = conn.prepare_cached("select id from channels where deleted_at < ?1 order by deleted_at limit 1")?;
     Ok(select.query_map([before], |row| row.get(0))?.next().transpose()?)
@@ -48,6 +53,7 @@ fn messages(tx: &Tx, channel: ChannelId, limit: usize) -> Result<usize> {
         "delete from channel_mentions where n in (select value from json_each(?1))",
         "delete from reactions where n in (select value from json_each(?1))",
         "delete from events where message_n in (select value from json_each(?1))",
+        "delete from webhook_events where message_n in (select value from json_each(?1))",
         "delete from messages where n in (select value from json_each(?1))",
     ] {
         tx.prepare_cached(sql)?.execute([&list])?;

@@ -9,8 +9,10 @@ use crate::{
     domain::{
         Caller,
         attempts::{self, Attempt},
+        channels,
         deliveries::{self, Claimed},
         outcomes::Outcome,
+        room::Wanted,
         webhooks::{self, Status, Webhook},
     },
     error::{Error, Result},
@@ -88,20 +90,23 @@ fn require_address(webhook: &Webhook) -> Result<()> {
 }
 
 /// An event that only tests the webhook's address, whatever the webhook's status. 422 without an address.
-pub fn test(conn: &Connection, site: &Site, caller: Caller, channel: ChannelId, webhook: WebhookId) -> Result<Claimed> {
+/// Also gives the place that it takes.
+pub fn test(conn: &Connection, site: &Site, caller: Caller, channel: ChannelId, webhook: WebhookId) -> Result<(Wanted, Claimed)> {
+    let organisation = webhooks::managed(conn, caller, channel, channels::HIDDEN)?.channel.organisation;
     let webhook = webhooks::get(conn, caller, channel, webhook)?;
     require_address(&webhook)?;
+    let place = Wanted { organisation, target: webhook.target, is_prompt: true };
     let (now, words) = (Time::now(), "A test: this webhook's deliveries arrive.");
     let data = json!({ "webhook_id": webhook.id, "webhook_name": webhook.name, "channel_id": channel, "message": words });
-    Ok(Claimed {
+    let test = Claimed {
         id: CallbackId::new(),
         webhook: webhook.id,
         secrets: webhooks::secrets(conn, site, webhook.id)?,
         url: webhook.url,
-        target: webhook.target,
         payload: deliveries::payload("webhook.test", now, data).into(),
         lease: None,
-    })
+    };
+    Ok((place, test))
 }
 
 /// Records a test; returns the record. It says nothing of the webhook's events, and changes nothing else.

@@ -1,13 +1,27 @@
 //! Who may send at once: bounds on what is under way, so that no target holds up another.
 
-use std::collections::HashMap;
+use std::{collections::HashMap, hash::Hash};
 
-/// What is being sent, bounded in all and for one target. Webhooks that are not prompt hold on to a place the longest,
-/// up to the whole time that an attempt may take: they get half of the places, and leave the other half to the prompt.
+use crate::id::OrganisationId;
+
+/// What is being sent, bounded in all, for an organisation and for one target. Webhooks that are not prompt hold on to a
+/// place the longest, up to the whole time that an attempt may take: they get half of the places, and leave the other half
+/// to the prompt.
 #[derive(Clone, Debug, Default)]
 pub struct Room {
     all: Taken,
+    by_organisation: HashMap<OrganisationId, Taken>,
     by_target: HashMap<String, Taken>,
+}
+
+/// A place that a webhook needs.
+#[derive(Clone, Debug)]
+pub struct Wanted {
+    pub organisation: OrganisationId,
+    /// Host and port.
+    pub target: String,
+    /// Whether the attempt before was answered soon, and well.
+    pub is_prompt: bool,
 }
 
 #[derive(Clone, Copy, Debug, Default)]
@@ -27,32 +41,44 @@ impl Taken {
 }
 
 impl Room {
-    pub const ALL: usize = 64;
+    pub const ALL: usize = 128;
+    pub const OF_AN_ORGANISATION: usize = 32;
     pub const OF_A_TARGET: usize = 4;
 
-    /// Whether any target has a place.
+    /// Whether there is a place for any organisation and target.
     pub fn has_any(&self, is_prompt: bool) -> bool {
         self.all.has_place(Room::ALL, is_prompt)
     }
 
     /// Takes a place, if there is one.
-    pub fn enter(&mut self, target: &str, is_prompt: bool) -> bool {
-        let taken = self.by_target.get(target).copied().unwrap_or_default();
-        let has_place = self.has_any(is_prompt) && taken.has_place(Room::OF_A_TARGET, is_prompt);
+    pub fn enter(&mut self, wanted: &Wanted) -> bool {
+        let Wanted { organisation, target, is_prompt } = wanted;
+        let by_organisation = self.by_organisation.get(organisation).copied().unwrap_or_default();
+        let by_target = self.by_target.get(target).copied().unwrap_or_default();
+        let has_place = self.has_any(*is_prompt)
+            && by_organisation.has_place(Room::OF_AN_ORGANISATION, *is_prompt)
+            && by_target.has_place(Room::OF_A_TARGET, *is_prompt);
         if has_place {
-            *self.all.of(is_prompt) += 1;
-            *self.by_target.entry(target.to_owned()).or_default().of(is_prompt) += 1;
+            *self.all.of(*is_prompt) += 1;
+            *self.by_organisation.entry(*organisation).or_default().of(*is_prompt) += 1;
+            *self.by_target.entry(target.clone()).or_default().of(*is_prompt) += 1;
         }
         has_place
     }
 
-    pub fn leave(&mut self, target: &str, is_prompt: bool) {
-        *self.all.of(is_prompt) -= 1;
-        if let Some(taken) = self.by_target.get_mut(target) {
-            *taken.of(is_prompt) -= 1;
-            if taken.prompt + taken.others == 0 {
-                self.by_target.remove(target);
-            }
+    /// Gives back what [`Room::enter`] took.
+    pub fn leave(&mut self, Wanted { organisation, target, is_prompt }: &Wanted) {
+        *self.all.of(*is_prompt) -= 1;
+        give_back(&mut self.by_organisation, organisation, *is_prompt);
+        give_back(&mut self.by_target, target, *is_prompt);
+    }
+}
+
+fn give_back<K: Eq + Hash>(places: &mut HashMap<K, Taken>, of: &K, is_prompt: bool) {
+    if let Some(taken) = places.get_mut(of) {
+        *taken.of(is_prompt) -= 1;
+        if taken.prompt + taken.others == 0 {
+            places.remove(of);
         }
     }
 }
@@ -61,25 +87,42 @@ impl Room {
 mod tests {
     use super::*;
 
+    fn wanted(organisation: OrganisationId, target: impl ToString, is_prompt: bool) -> Wanted {
+        Wanted { organisation, target: target.to_string(), is_prompt }
+    }
+
     #[test]
     fn a_target_has_four_places_two_of_them_for_what_is_not_prompt() {
-        let mut room = Room::default();
-        assert!(room.enter("slow:80", false) && room.enter("slow:80", false));
-        assert!(!room.enter("slow:80", false) && room.enter("other:80", false));
-        assert!(room.enter("slow:80", true) && room.enter("slow:80", true));
-        assert!(!room.enter("slow:80", true));
-        room.leave("slow:80", false);
-        assert!(room.enter("slow:80", false) && !room.enter("slow:80", true));
+        let (mut room, of) = (Room::default(), OrganisationId::new());
+        let (slow, prompt) = (wanted(of, "slow:80", false), wanted(of, "slow:80", true));
+        assert!(room.enter(&slow) && room.enter(&slow));
+        assert!(!room.enter(&slow) && room.enter(&wanted(of, "other:80", false)));
+        assert!(room.enter(&prompt) && room.enter(&prompt));
+        assert!(!room.enter(&prompt));
+        room.leave(&slow);
+        assert!(room.enter(&slow) && !room.enter(&prompt));
+    }
+
+    #[test]
+    fn an_organisation_has_a_quarter_of_all_places_half_of_them_for_what_is_not_prompt() {
+        let (mut room, of) = (Room::default(), OrganisationId::new());
+        assert!((0..16).all(|n| room.enter(&wanted(of, n, false))) && !room.enter(&wanted(of, "one more", false)));
+        assert!((0..16).all(|n| room.enter(&wanted(of, n, true))) && !room.enter(&wanted(of, "one more", true)));
+        assert!(room.enter(&wanted(OrganisationId::new(), "one more", false)));
+        room.leave(&wanted(of, 0, true));
+        assert!(!room.enter(&wanted(of, "one more", false)) && room.enter(&wanted(of, "one more", true)));
     }
 
     #[test]
     fn what_is_not_prompt_has_half_of_all_places() {
         let mut room = Room::default();
-        assert!((0..Room::ALL / 2).all(|n| room.enter(&n.to_string(), false)));
-        assert!(!room.has_any(false) && !room.enter("another", false));
-        assert!((0..Room::ALL / 2).all(|n| room.enter(&n.to_string(), true)));
-        assert!(!room.has_any(true) && !room.enter("another", true));
-        room.leave("0", true);
-        assert!(!room.enter("another", false) && room.enter("another", true));
+        let organisations: Vec<_> = (0..Room::ALL / 2).map(|_| OrganisationId::new()).collect();
+        assert!(organisations.iter().all(|of| room.enter(&wanted(*of, of, false))));
+        let another = OrganisationId::new();
+        assert!(!room.has_any(false) && !room.enter(&wanted(another, "another", false)));
+        assert!(organisations.iter().all(|of| room.enter(&wanted(*of, of, true))));
+        assert!(!room.has_any(true) && !room.enter(&wanted(another, "another", true)));
+        room.leave(&wanted(organisations[0], organisations[0], true));
+        assert!(!room.enter(&wanted(another, "another", false)) && room.enter(&wanted(another, "another", true)));
     }
 }

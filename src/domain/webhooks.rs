@@ -79,7 +79,7 @@ const UNKNOWN: Error = Error::NotFound("Webhook");
 
 /// The channel, if the caller manages its webhooks; a direct message has none. `hidden` is the answer to
 /// unknown and hidden channels.
-fn managed(conn: &Connection, caller: Caller, channel: ChannelId, hidden: Error) -> Result<Access> {
+pub(super) fn managed(conn: &Connection, caller: Caller, channel: ChannelId, hidden: Error) -> Result<Access> {
     let access = channels::find(conn, caller, channel)?.ok_or(hidden)?;
     access.require_no_dm()?;
     if access.manages_webhooks() { Ok(access) } else { Err(Error::Forbidden("You may not manage this channel's webhooks")) }
@@ -172,6 +172,12 @@ pub fn update(tx: &mut Tx, site: &Site, caller: Caller, channel: ChannelId, id: 
          where id = ?1",
     )?
     .execute((id, name, event_name, url, target, Time::now()))?;
+    if url.is_some() {
+        // What the former address has not answered yet is the new one's, whatever the former says.
+        let sql = "update deliveries set due_at = ?2, attempts = 0, first_at = null, is_leased = 0
+             where webhook_id = ?1 and is_leased = 1";
+        tx.prepare_cached(sql)?.execute((id, Time::now()))?;
+    }
     deliveries::wake(tx, id)?;
     get(tx, caller, channel, id)
 }

@@ -15,7 +15,7 @@ use crate::{
     domain::{
         deliveries::{self, Claimed, Turn},
         outcomes::{self, Outcome},
-        room::Room,
+        room::{Room, Wanted},
     },
     error::{Error, Result},
     outgoing::Answer,
@@ -46,7 +46,7 @@ async fn send_due(app: &App, sending: &mut JoinSet<()>) -> Result<Duration> {
             return Ok(next.map_or(MINUTE, |due| due.since(Time::now())).clamp(Duration::from_millis(1), MINUTE));
         }
         // The places first: what is claimed and finds none would wait for the end of its lease.
-        let enter = |turn: Turn| Some((turn.webhook, Place::enter(app, &app.delivering, turn.target, turn.is_prompt)?));
+        let enter = |turn: Turn| Some((turn.webhook, Place::enter(app, &app.delivering, turn.place)?));
         let (webhooks, places): (Vec<_>, Vec<_>) = turns.into_iter().filter_map(enter).unzip();
         let site = app.site.clone();
         let claim = move |tx: &mut Tx| webhooks.iter().map(|webhook| deliveries::claim(tx, &site, *webhook)).collect();
@@ -74,9 +74,9 @@ async fn deliver(place: &Place, claimed: Claimed) {
     }
 }
 
-/// A test, at once. 429 when four are under way to its target already.
-pub async fn test(app: &App, test: &Claimed) -> Result<Outcome> {
-    let place = Place::enter(app, &app.testing, test.target.clone(), true).ok_or(Error::TooMany(1))?;
+/// A test, at once. 429 when there is no place: four are under way to its target, or many in all.
+pub async fn test(app: &App, place: Wanted, test: &Claimed) -> Result<Outcome> {
+    let place = Place::enter(app, &app.testing, place).ok_or(Error::TooMany(1))?;
     Ok(attempt(&place.app, test).await)
 }
 
@@ -106,7 +106,8 @@ fn complaint(status: u16) -> String {
 async fn send(app: &App, claimed: &Claimed) -> Result<Answer, String> {
     let url = Url::parse(&claimed.url).map_err(|err| err.to_string())?;
     let (id, time) = (claimed.id.to_string(), Time::now().unix_seconds());
-    let signature = secret::webhook_signature(&claimed.secrets, &id, time, &claimed.payload).map_err(|err| err.detail())?;
+    let signature =
+        secret::webhook_signature(&claimed.secrets, &id, time, &claimed.payload).map_err(|_| "it could not be signed")?;
     let headers = [
         ("content-type", "application/json".to_owned()),
         ("webhook-id", id),
@@ -120,20 +121,19 @@ async fn send(app: &App, claimed: &Claimed) -> Result<Answer, String> {
 struct Place {
     app: App,
     room: Arc<Mutex<Room>>,
-    target: String,
-    is_prompt: bool,
+    taken: Wanted,
 }
 
 impl Place {
-    fn enter(app: &App, room: &Arc<Mutex<Room>>, target: String, is_prompt: bool) -> Option<Place> {
-        let has_entered = room.lock().expect(NO_PANIC).enter(&target, is_prompt);
-        has_entered.then(|| Place { app: app.clone(), room: room.clone(), target, is_prompt })
+    fn enter(app: &App, room: &Arc<Mutex<Room>>, wanted: Wanted) -> Option<Place> {
+        let has_entered = room.lock().expect(NO_PANIC).enter(&wanted);
+        has_entered.then(|| Place { app: app.clone(), room: room.clone(), taken: wanted })
     }
 }
 
 impl Drop for Place {
     fn drop(&mut self) {
-        self.room.lock().expect(NO_PANIC).leave(&self.target, self.is_prompt);
+        self.room.lock().expect(NO_PANIC).leave(&self.taken);
         self.app.delivery_due.notify_one();
     }
 }

@@ -137,9 +137,9 @@ async fn the_events_of_a_span_of_time_are_sent_again() {
     replay(json!({ "since": moments[1], "until": moments[0] })).await.expect(422);
     hook.history(7).await;
     server.sql(
-        "insert into deliveries (id, webhook_id, payload, created_at)
+        "insert into deliveries (id, webhook_id, message_n, created_at)
          with recursive more (k) as (select 1 union all select k + 1 from more where k < 997)
-         select unhex(printf('%032x', k)), webhook_id, payload, created_at
+         select unhex(printf('%032x', k)), webhook_id, message_n, created_at
          from more, (select * from deliveries order by id desc limit 1)",
     );
     hook.set("paused").await;
