@@ -87,7 +87,8 @@ fn require_address(webhook: &Webhook) -> Result<()> {
     if webhook.url.is_empty() { Err(Error::invalid("the webhook has no webhook_url to deliver to")) } else { Ok(()) }
 }
 
-/// An event that only tests the webhook's address, whatever the webhook's status. 422 without an address.
+/// An event that only tests the webhook's address, whatever the webhook's status. 422 without an address, and
+/// when its secret can't be read.
 pub fn test(conn: &Connection, site: &Site, caller: Caller, channel: ChannelId, webhook: WebhookId) -> Result<Claimed> {
     let webhook = webhooks::get(conn, caller, channel, webhook)?;
     require_address(&webhook)?;

@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 use tidings::time::Time;
 
 use crate::{
-    harness::{Client, Server, text, unknown_id},
+    harness::{Client, PASSWORD, Server, text, unknown_id},
     receiver::{self, Hook, Receiver},
     shapes::{ATTEMPT, assert_shape},
 };
@@ -55,6 +55,35 @@ async fn a_new_secret_signs_beside_the_one_before_for_a_day() {
     ada.say(&channel, "a day later").await;
     let received = receiver.next().await;
     assert!(received.is_signed_with(&third) && !received.is_signed_with(&second));
+}
+
+/// The key file was lost, and another took its place.
+#[tokio::test]
+async fn a_webhook_whose_secret_does_not_open_waits_for_a_new_one() {
+    let Scene { server, ada, channel, mut receiver, hook } = scene(&[200]).await;
+    server.mails(&ada.email, 1).await;
+    let folder = server.end_and_keep().await;
+    std::fs::remove_file(folder.path().join("secret.key")).unwrap();
+    let server = Server::on_folder(folder, |settings| {
+        settings.allow_private_webhooks = vec!["127.0.0.0/8".parse().unwrap()];
+    })
+    .await;
+    let ada = server.log_in("ada", PASSWORD).await;
+    let hook = hook.managed_by(&ada);
+    ada.say(&channel, "The engine has arrived").await;
+    let mails = server.mails(&ada.email, 2).await;
+    assert!(mails[1].text.contains("its secret can't be read; give it a new one"), "{}", mails[1].text);
+    assert_eq!(hook.status().await, "inactive");
+    let refused = ada.post(&hook.path("/test"), json!({})).await.expect(422);
+    assert!(text(&refused["message"]).contains("secret"), "{refused}");
+
+    let rotated = ada.post(&hook.path("/rotate-secret"), json!({})).await.expect(200)["data"].take();
+    assert!(text(&rotated["old_secret_until"]) <= Time::now().to_string(), "the one before signs no more");
+    hook.set("active").await;
+    let received = receiver.next().await;
+    assert_eq!(received.content(), "The engine has arrived");
+    assert!(received.is_signed_with(&text(&rotated["webhook_secret"])));
+    assert!(receiver.is_empty());
 }
 
 #[tokio::test]
