@@ -20,6 +20,7 @@ mod acceptance;
 mod accounts;
 mod architecture;
 mod archive;
+mod attempts;
 mod bad_input;
 mod blogs;
 mod centrifugo;
