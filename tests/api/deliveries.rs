@@ -6,11 +6,7 @@ use std::{sync::Arc, time::Instant};
 use poem::Response;
 use serde_json::{Value, json};
 use tidings::domain::{deliveries, replaying, room::Room};
-use tokio::{
-    io::{AsyncReadExt, AsyncWriteExt},
-    net::TcpListener,
-    sync::Notify,
-};
+use tokio::{net::TcpListener, sync::Notify};
 
 use crate::{
     harness::{Client, Server, blob, text},
@@ -283,83 +279,6 @@ async fn a_target_that_can_not_be_reached_is_recorded_as_such() {
     assert_eq!(fields(&record, &["status_code", "response"]), ["0", ""]);
     let error = text(&record["error"]);
     assert!(error.starts_with("no connection") && !error.contains("secret-path"), "{error}");
-}
-
-/// A target that closes, one that hangs, one that redirects, one that never ends, each with a queue: ten others
-/// get theirs at once.
-#[tokio::test(flavor = "multi_thread")]
-async fn bad_targets_delay_no_others() {
-    let Scene { server: _server, ada, organisation, channel, .. } = scene().await;
-    let (mut hanging, endless) = (Receiver::hanging().await, endless().await);
-    let redirecting =
-        Receiver::answering(|_| async { Response::builder().status(307.try_into().unwrap()).header("location", "/").finish() })
-            .await;
-    let closing = closing().await;
-    let bad = ada.channel(&organisation, "bad", &[]).await;
-    let mut hooks = Vec::new();
-    for url in [&hanging.url, &endless, &redirecting.url, &closing] {
-        hooks.push(ada.hook(&bad, url).await);
-    }
-    let mut healthy = Vec::new();
-    for _ in 0..10 {
-        let receiver = Receiver::start(&[200]).await;
-        ada.hook(&channel, &receiver.url).await;
-        healthy.push(receiver);
-    }
-    for n in 0..40 {
-        ada.say(&bad, &n.to_string()).await;
-    }
-    hanging.contents(2).await;
-    let began = Instant::now();
-    for n in 0..5 {
-        ada.say(&channel, &n.to_string()).await;
-    }
-    for receiver in &mut healthy {
-        assert_eq!(receiver.contents(5).await, ["0", "1", "2", "3", "4"]);
-    }
-    assert!(began.elapsed().as_secs() < 5, "{:?}", began.elapsed());
-    assert!(hanging.is_empty(), "no more than two at once");
-    let statuses = ["0", "200", "307", "0"];
-    for (hook, status) in hooks.iter().zip(statuses).skip(1) {
-        let records = hook.history(40).await;
-        let other: Vec<_> =
-            records.iter().filter(|record| record["status_code"] != status).map(|record| &record["error"]).collect();
-        assert!(other.is_empty(), "{status}: {other:?}");
-        assert!(records.iter().all(|record| text(&record["response"]).len() <= 1024));
-    }
-}
-
-/// Says 200, and then goes on talking.
-async fn endless() -> String {
-    raw(async |mut stream| {
-        _ = stream.read(&mut [0; 4096]).await;
-        _ = stream.write_all(b"HTTP/1.1 200 OK\r\n\r\n").await;
-        while stream.write_all(&[b'x'; 4096]).await.is_ok() {}
-    })
-    .await
-}
-
-/// Hangs up without a word.
-async fn closing() -> String {
-    raw(async |stream| drop(stream)).await
-}
-
-async fn raw(handle: impl AsyncFn(tokio::net::TcpStream) + Send + Sync + Copy + 'static) -> String {
-    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
-    let url = format!("http://{}/", listener.local_addr().unwrap());
-    std::thread::spawn(move || {
-        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
-        let listener = listener.into_std().unwrap();
-        let local = tokio::task::LocalSet::new();
-        local.block_on(&runtime, async move {
-            let listener = TcpListener::from_std(listener).unwrap();
-            loop {
-                let (stream, _) = listener.accept().await.unwrap();
-                tokio::task::spawn_local(async move { handle(stream).await });
-            }
-        });
-    });
-    url
 }
 
 #[tokio::test]

@@ -22,6 +22,7 @@ mod architecture;
 mod archive;
 mod attempts;
 mod bad_input;
+mod bad_targets;
 mod blogs;
 mod centrifugo;
 mod channel_members;

@@ -26,7 +26,7 @@ use url::Url;
 use crate::{
     certificate::Certificate,
     outgoing_addresses::{SPELLINGS, edges, networks, url},
-    target::{Untouched, answering, listen, request},
+    target::{Untouched, answering, gigabyte, listen, request},
 };
 
 const PATIENT: Duration = Duration::from_secs(15);
@@ -195,25 +195,11 @@ async fn a_redirect_is_an_answer() {
 
 #[tokio::test]
 async fn a_gigabyte_is_cut_off() {
-    const CHUNK: usize = 1 << 16;
-    let (told, mut written) = mpsc::unbounded_channel();
-    let treat = move |mut stream: TcpStream| {
-        let told = told.clone();
-        async move {
-            request(&mut stream).await;
-            stream.write_all(b"HTTP/1.1 200 OK\r\ncontent-length: 1073741824\r\n\r\n").await.unwrap();
-            let mut bytes = 0;
-            while bytes < 1 << 30 && stream.write_all(&[b'x'; CHUNK]).await.is_ok() {
-                bytes += CHUNK;
-            }
-            told.send(bytes).unwrap();
-        }
-    };
-    let port = listen("127.0.0.1:0", treat).await;
+    let (port, mut taken) = gigabyte().await;
     let answer = post(&open(PATIENT), &url("127.0.0.1", port)).await.unwrap();
     assert_eq!((answer.status, answer.excerpt), (200, "x".repeat(1024)));
-    let written = written.recv().await.unwrap();
-    assert!(written < 32 << 20, "{written} bytes were taken, more than sockets hold");
+    let taken = taken.recv().await.unwrap();
+    assert!(taken < 32 << 20, "{taken} bytes, more than sockets hold");
 }
 
 #[tokio::test]
