@@ -202,6 +202,23 @@ async fn a_gigabyte_is_cut_off() {
     assert!(taken < 32 << 20, "{taken} bytes, more than sockets hold");
 }
 
+/// Who has read all that it wants does not wait for more.
+#[tokio::test]
+async fn twenty_thousand_bytes_are_read_and_not_one_more() {
+    for (bytes, waits) in [(19_999, true), (20_000, false)] {
+        let treat = move |mut stream: TcpStream| async move {
+            request(&mut stream).await;
+            stream.write_all(b"HTTP/1.1 200 OK\r\ncontent-length: 1073741824\r\n\r\n").await.unwrap();
+            stream.write_all(&vec![b'x'; bytes]).await.unwrap();
+            _ = stream.read(&mut [0]).await; // the rest never comes
+        };
+        let port = listen("127.0.0.1:0", treat).await;
+        let began = Instant::now();
+        assert_eq!(post(&open(HASTY), &url("127.0.0.1", port)).await.unwrap().excerpt, "x".repeat(1024));
+        assert_eq!(began.elapsed() >= HASTY, waits, "{bytes}: {:?}", began.elapsed());
+    }
+}
+
 #[tokio::test]
 async fn headers_without_end_are_cut_off() {
     let treat = |mut stream: TcpStream| async move {
@@ -319,6 +336,8 @@ async fn a_look_up_that_hangs_is_left() {
 async fn an_excerpt_is_whole_characters_of_the_first_kibibyte() {
     for (body, excerpt) in [
         (b"".to_vec(), String::new()),
+        (b"x".repeat(1024), "x".repeat(1024)),
+        (b"x".repeat(1025), "x".repeat(1024)),
         ("é".repeat(600).into_bytes(), "é".repeat(512)),
         (format!("x{}", "é".repeat(600)).into_bytes(), format!("x{}", "é".repeat(511))),
         (b"a\xffb".to_vec(), "a\u{fffd}b".into()),
