@@ -224,14 +224,16 @@ async fn fail_for_good(server: &Server) {
 #[tokio::test]
 async fn a_webhook_that_fails_for_days_becomes_inactive_and_its_owner_is_told() {
     let Scene { server, ada, organisation, channel, .. } = scene().await;
-    let receiver = Receiver::start(&[500]).await;
+    let receiver = Receiver::start(&[200, 500]).await;
     let hook = ada.hook(&channel, &receiver.url).await;
     let personal = ada.personal(&organisation);
     let mut socket = Socket::listening(&ada, &[&personal]).await;
-    ada.say(&channel, "The engine has arrived").await;
+    ada.say(&channel, "arrives, but before").await;
     hook.history(1).await;
+    ada.say(&channel, "The engine has arrived").await;
+    hook.history(2).await;
     fail_for_good(&server).await;
-    let records = hook.history(2).await;
+    let records = hook.history(3).await;
     assert_eq!(fields(&records[0], &["retries", "next_attempt"]), [&json!("9"), &Value::Null]);
     assert_eq!(hook.status().await, "inactive");
     let told = socket.on(&personal).await;

@@ -1,6 +1,6 @@
 //! Deliveries on demand: tests, events that are sent again, and secrets that change.
 
-use std::sync::Arc;
+use std::{collections::HashSet, sync::Arc};
 
 use poem::Response;
 use serde_json::{Value, json};
@@ -96,6 +96,7 @@ async fn a_webhook_whose_secret_does_not_open_waits_for_a_new_one() {
 #[tokio::test]
 async fn a_test_goes_out_at_once_whatever_the_status() {
     let Scene { server: _server, ada, channel, mut receiver, hook } = scene(&[200, 500, 200]).await;
+    let mut ids = HashSet::new();
     for (webhook, status) in [("active", "200"), ("paused", "500"), ("inactive", "200")] {
         hook.set(webhook).await;
         let record = ada.post(&hook.path("/test"), json!({})).await.data(200, "Test event sent");
@@ -105,6 +106,7 @@ async fn a_test_goes_out_at_once_whatever_the_status() {
         assert!(received.is_signed_with(&hook.secret));
         assert_eq!((received.id(), &received.json()["type"]), (text(&record["callback_id"]).as_str(), &json!("webhook.test")));
         assert_eq!(hook.history(1).await[0], record, "as it is in the history");
+        assert!(ids.insert(received.id().to_owned()), "each is an event of its own");
     }
     assert!(receiver.is_empty(), "one that failed is not sent again");
     let bare = ada.webhook(&channel, "in only").await;
@@ -258,6 +260,12 @@ async fn the_events_of_a_span_of_time_are_sent_again() {
     assert_eq!(replay(json!({ "since": moments[3] })).await.expect(200)["data"]["events"], 1);
     assert_eq!(receiver.contents(1).await, ["four"]);
     assert_eq!(replay(json!({ "since": "2020-01-01T00:00:00Z", "until": moments[0] })).await.expect(200)["data"]["events"], 0);
+    let made = |offset: u8| {
+        let query = format!("select created_at from deliveries order by created_at limit 1 offset {offset}");
+        jiff::Timestamp::from_microsecond(server.number(&query)).unwrap().to_string()
+    };
+    assert_eq!(replay(json!({ "since": made(1), "until": made(2) })).await.expect(200)["data"]["events"], 1);
+    assert_eq!(receiver.contents(1).await, ["two"], "with the first moment, without the last");
 
     for body in [json!({}), json!({ "since": 7 }), json!({ "since": "yesterday" }), json!({ "since": moments[0], "until": "" })] {
         replay(body).await.expect(400);
@@ -265,7 +273,7 @@ async fn the_events_of_a_span_of_time_are_sent_again() {
     for until in [&moments[0], &moments[1]] {
         replay(json!({ "since": moments[1], "until": until })).await.expect(422);
     }
-    hook.history(7).await;
+    hook.history(8).await;
     server.sql(
         "insert into deliveries (id, webhook_id, payload, created_at)
          with recursive more (k) as (select 1 union all select k + 1 from more where k < 997)
