@@ -25,7 +25,8 @@ pub struct Api;
 impl Api {
     /// Give a webhook a new secret
     ///
-    /// It is shown only now. For a day deliveries are signed with the one before, too, so that receivers can change over.
+    /// It is shown only now. For a day deliveries are signed with the one before, too, so that receivers can change over; a
+    /// still older one signs no more.
     #[oai(path = "/webhooks/:channel_id/:webhook_id/rotate-secret", method = "post", tag = "Tag::Webhooks")]
     async fn rotate_secret(
         &self,
@@ -60,8 +61,8 @@ impl Api {
 
     /// Send an event again
     ///
-    /// The event of an attempt in the history, under the same `webhook-id`, with all attempts before it. Without the text of
-    /// a message that has been deleted meanwhile. A paused webhook holds it, an inactive one must be made active first.
+    /// The event of a delivery in the history, under the same `webhook-id`, and tried as often as a new one. Without the text
+    /// of a message that has been deleted meanwhile. A paused webhook holds it, an inactive one must be made active first.
     #[oai(path = "/webhooks/:channel_id/:webhook_id/history/:history_id/replay", method = "post", tag = "Tag::Webhooks")]
     async fn replay(
         &self,
@@ -79,7 +80,7 @@ impl Api {
     /// Send the events of a span of time again
     ///
     /// All of the webhook's that were made from `since` on and before `until`, delivered or given up; what is queued stays
-    /// queued. Up to 1,000 events of the last 30 days.
+    /// queued. Up to 1,000 events of the last 30 days. A paused webhook holds them, an inactive one must be made active first.
     #[oai(path = "/webhooks/:channel_id/:webhook_id/replay", method = "post", tag = "Tag::Webhooks")]
     async fn replay_all(
         &self,
@@ -100,7 +101,7 @@ impl Api {
 struct NewSecret {
     /// Signs deliveries; shown now, and never again.
     webhook_secret: String,
-    /// Until when the one before signs, too.
+    /// Until when the one before signs, too: a day from now, or now if the server can't read it.
     old_secret_until: Time,
 }
 

@@ -106,7 +106,8 @@ impl Api {
 
     /// Change a webhook
     ///
-    /// Fields that are left out stay as they are; empty ones are cleared, but the name can't be.
+    /// Fields that are left out stay as they are; empty ones are cleared, but the name can't be. What is still to be
+    /// delivered goes to the new `webhook_url`.
     #[oai(path = "/webhooks/:channel_id/:webhook_id", method = "put", tag = "Tag::Webhooks")]
     async fn update(
         &self,
@@ -126,7 +127,7 @@ impl Api {
 
     /// Delete a webhook
     ///
-    /// Its feed address is dead at once, and its history is gone.
+    /// Its feed address is dead at once, its history is gone, and nothing is delivered any more.
     #[oai(path = "/webhooks/:channel_id/:webhook_id", method = "delete", tag = "Tag::Webhooks")]
     async fn delete(
         &self,
@@ -141,8 +142,8 @@ impl Api {
 
     /// Change a webhook's status
     ///
-    /// A `paused` webhook takes what is fed without posting it, and holds its deliveries until it is active; an `inactive`
-    /// one refuses what is fed, and what is posted meanwhile is never delivered.
+    /// A `paused` webhook takes what is fed without posting it, and holds its deliveries, up to 30 days, until it is active;
+    /// an `inactive` one refuses what is fed, and holds what it had to deliver, but what is posted meanwhile is never delivered.
     #[oai(path = "/webhooks/:channel_id/:webhook_id/change-status", method = "put", tag = "Tag::Webhooks")]
     async fn change_status(
         &self,
@@ -258,7 +259,7 @@ struct History {
 pub(super) struct Attempt {
     id: AttemptId,
     webhook_id: WebhookId,
-    /// The event's; of a feed also the id of the message that it made.
+    /// The event's: of a delivery its `webhook-id`, of a feed the id of the message that it made.
     callback_id: CallbackId,
     /// `in` for what was fed, `out` for what was delivered.
     direction: String,
@@ -266,10 +267,11 @@ pub(super) struct Attempt {
     action_type: String,
     /// The HTTP status; `0` without an answer.
     status_code: String,
-    /// Attempts before this one.
+    /// Attempts before this one, since the event was last queued.
     retries: String,
+    /// How long the attempt took.
     latency_ms: i64,
-    /// Why it failed.
+    /// Why it failed; empty when it did not.
     error: String,
     /// What the other side answered, the first 1,024 bytes.
     response: String,

@@ -25,13 +25,14 @@ use crate::{
 const MOST: usize = 1000;
 
 /// Queues the event of an attempt again, under its own id and with all attempts before it. 404 for an attempt that
-/// is not in the webhook's history, 422 for one that delivered nothing, and for a webhook that delivers nothing.
+/// is not in the webhook's history, 422 for one that delivered nothing or whose event is not kept any more, and for a
+/// webhook that delivers nothing.
 pub fn replay(tx: &mut Tx, caller: Caller, channel: ChannelId, webhook: WebhookId, attempt: AttemptId) -> Result<CallbackId> {
     let webhook = webhooks::get(tx, caller, channel, webhook)?;
     let attempt = attempts::find(tx, webhook.id, attempt)?.ok_or(Error::NotFound("Attempt"))?;
     require_delivering(&webhook)?;
     if again(tx, &webhook, &[attempt.callback])? == 0 {
-        return Err(Error::invalid("only what was delivered can be sent again"));
+        return Err(Error::invalid("only deliveries of the last 30 days can be sent again"));
     }
     Ok(attempt.callback)
 }
@@ -89,8 +90,8 @@ fn require_address(webhook: &Webhook) -> Result<()> {
     if webhook.url.is_empty() { Err(Error::invalid("the webhook has no webhook_url to deliver to")) } else { Ok(()) }
 }
 
-/// An event that only tests the webhook's address, whatever the webhook's status. 422 without an address.
-/// Also gives the place that it takes.
+/// An event that only tests the webhook's address, whatever the webhook's status, and the place that it takes. 422
+/// without an address, and when its secret can't be read.
 pub fn test(conn: &Connection, site: &Site, caller: Caller, channel: ChannelId, webhook: WebhookId) -> Result<(Wanted, Claimed)> {
     let organisation = webhooks::managed(conn, caller, channel, channels::HIDDEN)?.channel.organisation;
     let webhook = webhooks::get(conn, caller, channel, webhook)?;

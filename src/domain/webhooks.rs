@@ -74,6 +74,8 @@ impl rusqlite::types::FromSql for Status {
     }
 }
 
+const SEALED: &str = "the webhook's secret can't be read, for the server's key was replaced: give it a new one";
+
 /// A webhook missing in a channel whose webhooks the caller manages.
 const UNKNOWN: Error = Error::NotFound("Webhook");
 
@@ -205,18 +207,21 @@ pub fn delete(tx: &mut Tx, caller: Caller, channel: ChannelId, id: WebhookId) ->
 }
 
 /// Managers, in archived channels, too. Gives the new secret, for the only time, and until when the one before signs
-/// beside it; a still older one ends now.
+/// beside it: a day, or no more when it can't be read. A still older one ends now.
 pub fn rotate_secret(tx: &mut Tx, site: &Site, caller: Caller, channel: ChannelId, id: WebhookId) -> Result<(String, Time)> {
     get(tx, caller, channel, id)?;
     let (secret, now) = (secret::signing_secret(), Time::now());
+    // One that can't be read would keep the new one from signing.
+    let until = secrets(tx, site, id).map_or(now, |_| now + OLD_SECRET);
     tx.prepare_cached(
         "update webhooks set old_secret = secret, old_secret_until = ?3, secret = ?2, updated_at = ?4 where id = ?1",
     )?
-    .execute((id, site.keys.seal(&secret), now + OLD_SECRET, now))?;
-    Ok((secret, now + OLD_SECRET))
+    .execute((id, site.keys.seal(&secret), until, now))?;
+    Ok((secret, until))
 }
 
-/// What signs: the webhook's secret, and the one before while that is good.
+/// What signs: the webhook's secret, and the one before while that is good. 422 when the server's key does not open
+/// them.
 pub(super) fn secrets(conn: &Connection, site: &Site, id: WebhookId) -> Result<Vec<String>> {
     let sealed: Vec<Vec<u8>> = conn
         .prepare_cached(
@@ -225,7 +230,7 @@ pub(super) fn secrets(conn: &Connection, site: &Site, id: WebhookId) -> Result<V
         )?
         .query_map((id, Time::now()), |row| row.get(0))?
         .collect::<rusqlite::Result<_>>()?;
-    sealed.iter().map(|secret| site.keys.open(secret)).collect()
+    sealed.iter().map(|secret| site.keys.open(secret).map_err(|_| Error::invalid(SEALED))).collect()
 }
 
 /// For managers. 403 for hidden channels, 404 for a webhook that is not the channel's.

@@ -26,7 +26,7 @@ use url::Url;
 use crate::{
     certificate::Certificate,
     outgoing_addresses::{SPELLINGS, edges, networks, url},
-    target::{Untouched, answering, listen, request},
+    target::{Untouched, answering, gigabyte, listen, request},
 };
 
 const PATIENT: Duration = Duration::from_secs(15);
@@ -195,25 +195,28 @@ async fn a_redirect_is_an_answer() {
 
 #[tokio::test]
 async fn a_gigabyte_is_cut_off() {
-    const CHUNK: usize = 1 << 16;
-    let (told, mut written) = mpsc::unbounded_channel();
-    let treat = move |mut stream: TcpStream| {
-        let told = told.clone();
-        async move {
-            request(&mut stream).await;
-            stream.write_all(b"HTTP/1.1 200 OK\r\ncontent-length: 1073741824\r\n\r\n").await.unwrap();
-            let mut bytes = 0;
-            while bytes < 1 << 30 && stream.write_all(&[b'x'; CHUNK]).await.is_ok() {
-                bytes += CHUNK;
-            }
-            told.send(bytes).unwrap();
-        }
-    };
-    let port = listen("127.0.0.1:0", treat).await;
+    let (port, mut taken) = gigabyte().await;
     let answer = post(&open(PATIENT), &url("127.0.0.1", port)).await.unwrap();
     assert_eq!((answer.status, answer.excerpt), (200, "x".repeat(1024)));
-    let written = written.recv().await.unwrap();
-    assert!(written < 32 << 20, "{written} bytes were taken, more than sockets hold");
+    let taken = taken.recv().await.unwrap();
+    assert!(taken < 32 << 20, "{taken} bytes, more than sockets hold");
+}
+
+/// Who has read all that it wants does not wait for more.
+#[tokio::test]
+async fn twenty_thousand_bytes_are_read_and_not_one_more() {
+    for (bytes, waits) in [(19_999, true), (20_000, false)] {
+        let treat = move |mut stream: TcpStream| async move {
+            request(&mut stream).await;
+            stream.write_all(b"HTTP/1.1 200 OK\r\ncontent-length: 1073741824\r\n\r\n").await.unwrap();
+            stream.write_all(&vec![b'x'; bytes]).await.unwrap();
+            _ = stream.read(&mut [0]).await; // the rest never comes
+        };
+        let port = listen("127.0.0.1:0", treat).await;
+        let began = Instant::now();
+        assert_eq!(post(&open(HASTY), &url("127.0.0.1", port)).await.unwrap().excerpt, "x".repeat(1024));
+        assert_eq!(began.elapsed() >= HASTY, waits, "{bytes}: {:?}", began.elapsed());
+    }
 }
 
 #[tokio::test]
@@ -333,6 +336,8 @@ async fn a_look_up_that_hangs_is_left() {
 async fn an_excerpt_is_whole_characters_of_the_first_kibibyte() {
     for (body, excerpt) in [
         (b"".to_vec(), String::new()),
+        (b"x".repeat(1024), "x".repeat(1024)),
+        (b"x".repeat(1025), "x".repeat(1024)),
         ("é".repeat(600).into_bytes(), "é".repeat(512)),
         (format!("x{}", "é".repeat(600)).into_bytes(), format!("x{}", "é".repeat(511))),
         (b"a\xffb".to_vec(), "a\u{fffd}b".into()),

@@ -152,6 +152,11 @@ impl Hook {
         format!("/webhooks/{}/{}{rest}", self.channel, self.id)
     }
 
+    /// The same webhook in other hands.
+    pub fn managed_by(self, manager: &Client) -> Hook {
+        Hook { manager: manager.clone(), ..self }
+    }
+
     pub async fn set(&self, status: &str) {
         self.manager.put(&self.path("/change-status"), json!({ "webhook_status": status })).await.expect(200);
     }

@@ -1,10 +1,14 @@
 //! Deliveries on demand: tests, events that are sent again, and secrets that change.
 
+use std::{collections::HashSet, sync::Arc};
+
+use poem::Response;
 use serde_json::{Value, json};
 use tidings::time::Time;
+use tokio::sync::Notify;
 
 use crate::{
-    harness::{Client, Server, text, unknown_id},
+    harness::{Client, PASSWORD, Server, text, unknown_id},
     receiver::{self, Hook, Receiver},
     shapes::{ATTEMPT, assert_shape},
 };
@@ -48,18 +52,51 @@ async fn a_new_secret_signs_beside_the_one_before_for_a_day() {
     let third = rotate().await;
     ada.say(&channel, "and once more").await;
     let received = receiver.next().await;
+    assert_eq!(received.header("webhook-signature").split(' ').count(), 2, "two at the most");
     assert!(received.is_signed_with(&second) && received.is_signed_with(&third));
-    assert!(!received.is_signed_with(&hook.secret), "two at the most");
+    assert!(!received.is_signed_with(&hook.secret));
 
-    server.sql("update webhooks set old_secret_until = 1");
-    ada.say(&channel, "a day later").await;
+    for (seconds, content, is_good) in [(86_340, "almost a day later", true), (60, "a day later", false)] {
+        server.sql(&format!("update webhooks set old_secret_until = old_secret_until - {seconds} * 1000000"));
+        ada.say(&channel, content).await;
+        let received = receiver.next().await;
+        assert_eq!((received.is_signed_with(&third), received.is_signed_with(&second)), (true, is_good), "{content}");
+    }
+}
+
+/// The key file was lost, and another took its place.
+#[tokio::test]
+async fn a_webhook_whose_secret_does_not_open_waits_for_a_new_one() {
+    let Scene { server, ada, channel, mut receiver, hook } = scene(&[200]).await;
+    server.mails(&ada.email, 1).await;
+    let folder = server.end_and_keep().await;
+    std::fs::remove_file(folder.path().join("secret.key")).unwrap();
+    let server = Server::on_folder(folder, |settings| {
+        settings.allow_private_webhooks = vec!["127.0.0.0/8".parse().unwrap()];
+    })
+    .await;
+    let ada = server.log_in("ada", PASSWORD).await;
+    let hook = hook.managed_by(&ada);
+    ada.say(&channel, "The engine has arrived").await;
+    let mails = server.mails(&ada.email, 2).await;
+    assert!(mails[1].text.contains("its secret can't be read; give it a new one"), "{}", mails[1].text);
+    assert_eq!(hook.status().await, "inactive");
+    let refused = ada.post(&hook.path("/test"), json!({})).await.expect(422);
+    assert!(text(&refused["message"]).contains("secret"), "{refused}");
+
+    let rotated = ada.post(&hook.path("/rotate-secret"), json!({})).await.expect(200)["data"].take();
+    assert!(text(&rotated["old_secret_until"]) <= Time::now().to_string(), "the one before signs no more");
+    hook.set("active").await;
     let received = receiver.next().await;
-    assert!(received.is_signed_with(&third) && !received.is_signed_with(&second));
+    assert_eq!(received.content(), "The engine has arrived");
+    assert!(received.is_signed_with(&text(&rotated["webhook_secret"])));
+    assert!(receiver.is_empty());
 }
 
 #[tokio::test]
 async fn a_test_goes_out_at_once_whatever_the_status() {
     let Scene { server: _server, ada, channel, mut receiver, hook } = scene(&[200, 500, 200]).await;
+    let mut ids = HashSet::new();
     for (webhook, status) in [("active", "200"), ("paused", "500"), ("inactive", "200")] {
         hook.set(webhook).await;
         let record = ada.post(&hook.path("/test"), json!({})).await.data(200, "Test event sent");
@@ -69,6 +106,7 @@ async fn a_test_goes_out_at_once_whatever_the_status() {
         assert!(received.is_signed_with(&hook.secret));
         assert_eq!((received.id(), &received.json()["type"]), (text(&record["callback_id"]).as_str(), &json!("webhook.test")));
         assert_eq!(hook.history(1).await[0], record, "as it is in the history");
+        assert!(ids.insert(received.id().to_owned()), "each is an event of its own");
     }
     assert!(receiver.is_empty(), "one that failed is not sent again");
     let bare = ada.webhook(&channel, "in only").await;
@@ -101,15 +139,107 @@ async fn an_event_is_sent_again_under_its_id() {
 
 #[tokio::test]
 async fn only_what_was_delivered_is_sent_again() {
-    let Scene { server: _server, ada, channel, receiver: _receiver, hook } = scene(&[200]).await;
+    let Scene { server, ada, channel, receiver: _receiver, hook } = scene(&[200]).await;
     let replay = async |record: &str| ada.post(&hook.path(&format!("/history/{record}/replay")), json!({})).await;
     replay(&unknown_id()).await.expect(404);
     replay("no-uuid").await.expect(400);
-    let tested = ada.post(&hook.path("/test"), json!({})).await.expect(200);
-    replay(&text(&tested["data"]["id"])).await.expect(422);
-    let other = ada.hook(&channel, "https://x.example/").await;
-    let path = other.path(&format!("/history/{}/replay", text(&tested["data"]["id"])));
-    ada.post(&path, json!({})).await.expect(404);
+    let listed = ada.get(&format!("/webhooks/{channel}")).await.expect(200)["data"].take();
+    let feed = format!("/webhooks/feed/{}", text(&listed["webhook_slug"]));
+    for (status, action) in [("active", "feed"), ("paused", "paused"), ("active", "test")] {
+        hook.set(status).await;
+        match action {
+            "test" => ada.post(&hook.path("/test"), json!({})).await.expect(200),
+            _ => ada.post(&feed, json!({ "message": "main is green" })).await.expect(200),
+        };
+        let record = hook.history(1).await.remove(0);
+        assert_eq!(record["action_type"], action);
+        replay(&text(&record["id"])).await.expect(422);
+    }
+    assert_eq!(server.count("deliveries"), 0);
+}
+
+#[tokio::test]
+async fn an_event_of_another_webhook_is_not_found() {
+    let Scene { server, ada, channel, mut receiver, hook } = scene(&[200]).await;
+    ada.say(&channel, "The engine has arrived").await;
+    receiver.next().await;
+    let record = text(&hook.history(1).await[0]["id"]);
+    let beside = ada.hook(&channel, &receiver.url).await;
+    let elsewhere = ada.channel(&ada.organisation("Elsewhere").await, "engines", &[]).await;
+    let other = ada.hook(&elsewhere, &receiver.url).await;
+    for path in [
+        beside.path(&format!("/history/{record}/replay")),
+        other.path(&format!("/history/{record}/replay")),
+        format!("/webhooks/{elsewhere}/{}/history/{record}/replay", hook.id),
+    ] {
+        ada.post(&path, json!({})).await.expect(404);
+    }
+    for hook in [&beside, &other] {
+        let replayed = ada.post(&hook.path("/replay"), json!({ "since": "2020-01-01T00:00:00Z" })).await;
+        assert_eq!(replayed.expect(200)["data"]["events"], 0);
+    }
+    let outsider = server.user("outsider").await;
+    outsider.organisation("Outside").await;
+    outsider.post(&hook.path(&format!("/history/{record}/replay")), json!({})).await.expect(403);
+    assert_eq!(server.count("deliveries where due_at is not null"), 0);
+    assert!(receiver.is_empty());
+}
+
+#[tokio::test]
+async fn an_event_that_is_sent_again_while_it_is_on_its_way_is_not_queued_a_third_time() {
+    let answer = Arc::new(Notify::new());
+    let mut receiver = Receiver::answering({
+        let answer = answer.clone();
+        move |n| {
+            let answer = answer.clone();
+            async move {
+                if n == 1 {
+                    answer.notified().await;
+                }
+                Response::builder().status([500, 500, 200][n].try_into().unwrap()).finish()
+            }
+        }
+    })
+    .await;
+    let server = receiver::server().await;
+    let ada = server.user("ada").await;
+    let channel = ada.channel(&ada.organisation("Engines").await, "engines", &[]).await;
+    let hook = ada.hook(&channel, &receiver.url).await;
+    ada.say(&channel, "The engine has arrived").await;
+    receiver.next().await;
+    let record = hook.history(1).await.remove(0);
+    server.hurry();
+    receiver.next().await;
+    ada.post(&hook.path(&format!("/history/{}/replay", text(&record["id"]))), json!({})).await.expect(200);
+    receiver.next().await;
+    assert_eq!(hook.history(2).await[0]["status_code"], "200");
+    answer.notify_one();
+    let late = hook.history(3).await.remove(0);
+    assert_eq!([&late["status_code"], &late["next_attempt"]], [&json!("500"), &Value::Null]);
+    assert_eq!(server.count("deliveries where due_at is not null"), 0, "it has arrived");
+}
+
+#[tokio::test]
+async fn what_an_archived_channel_had_to_deliver_is_delivered_and_sent_again() {
+    let Scene { server: _server, ada, channel, mut receiver, hook } = scene(&[200]).await;
+    hook.set("paused").await;
+    ada.say(&channel, "The engine has arrived").await;
+    ada.put(&format!("/channels/{channel}/archive"), json!({ "archived": true })).await.expect(200);
+    hook.set("active").await;
+    let first = receiver.next().await;
+    let record = text(&hook.history(1).await[0]["id"]);
+    let again = [
+        (hook.path(&format!("/history/{record}/replay")), json!({})),
+        (hook.path("/replay"), json!({ "since": "2020-01-01T00:00:00Z" })),
+    ];
+    for (attempts, (path, body)) in again.into_iter().enumerate() {
+        ada.post(&path, body).await.expect(200);
+        assert_eq!(receiver.next().await.id(), first.id());
+        hook.history(attempts + 2).await;
+    }
+    for path in ["/test", "/rotate-secret"] {
+        ada.post(&hook.path(path), json!({})).await.expect(200);
+    }
 }
 
 #[tokio::test]
@@ -130,12 +260,20 @@ async fn the_events_of_a_span_of_time_are_sent_again() {
     assert_eq!(replay(json!({ "since": moments[3] })).await.expect(200)["data"]["events"], 1);
     assert_eq!(receiver.contents(1).await, ["four"]);
     assert_eq!(replay(json!({ "since": "2020-01-01T00:00:00Z", "until": moments[0] })).await.expect(200)["data"]["events"], 0);
+    let made = |offset: u8| {
+        let query = format!("select created_at from deliveries order by created_at limit 1 offset {offset}");
+        jiff::Timestamp::from_microsecond(server.number(&query)).unwrap().to_string()
+    };
+    assert_eq!(replay(json!({ "since": made(1), "until": made(2) })).await.expect(200)["data"]["events"], 1);
+    assert_eq!(receiver.contents(1).await, ["two"], "with the first moment, without the last");
 
     for body in [json!({}), json!({ "since": 7 }), json!({ "since": "yesterday" }), json!({ "since": moments[0], "until": "" })] {
         replay(body).await.expect(400);
     }
-    replay(json!({ "since": moments[1], "until": moments[0] })).await.expect(422);
-    hook.history(7).await;
+    for until in [&moments[0], &moments[1]] {
+        replay(json!({ "since": moments[1], "until": until })).await.expect(422);
+    }
+    hook.history(8).await;
     server.sql(
         "insert into deliveries (id, webhook_id, message_n, created_at)
          with recursive more (k) as (select 1 union all select k + 1 from more where k < 997)

@@ -5,6 +5,7 @@ use std::net::SocketAddr;
 use tokio::{
     io::{AsyncReadExt, AsyncWriteExt},
     net::{TcpListener, TcpStream},
+    sync::mpsc::{UnboundedReceiver, unbounded_channel},
 };
 
 /// Listens at the address and treats each connection alike; gives the port.
@@ -33,6 +34,25 @@ pub async fn answering(answer: impl Into<Vec<u8>>) -> u16 {
         }
     };
     listen("127.0.0.1:0", treat).await
+}
+
+/// Answers each request with 200 and a gigabyte, of which it tells how many bytes were taken; gives the port.
+pub async fn gigabyte() -> (u16, UnboundedReceiver<usize>) {
+    const CHUNK: usize = 1 << 16;
+    let (told, taken) = unbounded_channel();
+    let treat = move |mut stream: TcpStream| {
+        let told = told.clone();
+        async move {
+            request(&mut stream).await;
+            stream.write_all(b"HTTP/1.1 200 OK\r\ncontent-length: 1073741824\r\n\r\n").await.unwrap();
+            let mut bytes = 0;
+            while bytes < 1 << 30 && stream.write_all(&[b'x'; CHUNK]).await.is_ok() {
+                bytes += CHUNK;
+            }
+            _ = told.send(bytes);
+        }
+    };
+    (listen("127.0.0.1:0", treat).await, taken)
 }
 
 /// The next request of the connection, its head and its body.
