@@ -64,7 +64,7 @@ async fn an_attempt_and_its_event_are_kept_for_thirty_days_each() {
         }
     }
     let server = server.restart().await;
-    assert_eq!(server.count("deliveries"), 2);
+    assert_eq!((server.count("deliveries"), server.count("webhook_events")), (2, 2));
     let records = hook.history(2).await;
     assert_eq!(records.len(), 2);
     let replay = async |record: &Value| {

@@ -141,6 +141,7 @@ async fn each_webhook_has_an_event_of_its_own_for_each_message_since_it_was_made
         assert_eq!((records.len(), &records[0]["callback_id"]), (1, &json!(received.id())));
     }
     assert_eq!((server.count("deliveries"), receiver.is_empty()), (2, true));
+    assert_eq!(server.count("webhook_events"), 1, "one text for both");
 }
 
 #[tokio::test]

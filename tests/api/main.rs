@@ -74,5 +74,6 @@ mod testimonials;
 mod threads;
 mod tokens;
 mod unrecovered;
+mod webhook_owners;
 mod webhooks;
 mod writer;

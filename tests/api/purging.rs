@@ -16,6 +16,7 @@ async fn a_deleted_channel_goes_for_good_and_no_other() {
     let mut channels = Vec::new();
     for name in ["doomed", "kept"] {
         let channel = ada.channel(&organisation, name, &[&grace]).await;
+        ada.hook(&channel, "https://hook.example/").await.set("paused").await;
         for _ in 0..4 {
             let post = ada.say(&channel, "post for @grace").await;
             for _ in 0..3 {
@@ -47,8 +48,11 @@ async fn a_deleted_channel_goes_for_good_and_no_other() {
     for table in ["messages", "mentions", "channel_mentions", "channel_members", "webhooks"] {
         assert_eq!(of(doomed, table), 0, "{table}");
     }
-    for (table, rows) in [("messages", 16), ("mentions", 4), ("channel_mentions", 12), ("channel_members", 2)] {
+    for (table, rows) in [("messages", 16), ("mentions", 4), ("channel_mentions", 12), ("channel_members", 2), ("webhooks", 1)] {
         assert_eq!(of(kept, table), rows, "{table}");
+    }
+    for table in ["deliveries", "webhook_events"] {
+        assert_eq!(count(&format!("select count(*) from {table}")), 16, "{table}");
     }
     assert_eq!(count("select count(*) from reactions"), 4);
     assert_eq!(count("select count(*) from webhook_history"), 0);

@@ -1,0 +1,128 @@
+//! Webhooks deliver in their owners' name: nobody goes on hearing a channel through one who may not hear it.
+
+use std::sync::Arc;
+
+use poem::Response;
+use serde_json::json;
+use tidings::{db::write_once, domain::accounts};
+use tokio::sync::Notify;
+
+use crate::{
+    harness::{Client, Server, blob},
+    receiver::{self, Hook, Receiver},
+    socket::Socket,
+};
+
+/// Grace's channel with Ada, who owns the organisation, in it. Grace's webhook delivers to the first receiver, Ada's to
+/// the second.
+struct Scene {
+    server: Server,
+    ada: Client,
+    grace: Client,
+    organisation: String,
+    channel: String,
+    graces: Hook,
+    receivers: [Receiver; 2],
+}
+
+async fn scene() -> Scene {
+    let server = receiver::server().await;
+    let (ada, grace, organisation) = server.ada_and_grace().await;
+    let channel = grace.channel(&organisation, "engines", &[&ada]).await;
+    let receivers = [Receiver::start(&[200]).await, Receiver::start(&[200]).await];
+    let graces = grace.hook(&channel, &receivers[0].url).await;
+    ada.hook(&channel, &receivers[1].url).await;
+    Scene { server, ada, grace, organisation, channel, graces, receivers }
+}
+
+impl Scene {
+    /// Ada posts; it has arrived where Ada wanted it, and not where Grace did.
+    async fn say_without_grace(&mut self, content: &str) {
+        self.ada.say(&self.channel, content).await;
+        assert_eq!(self.receivers[1].next().await.content(), content);
+        let due = self.server.count(&format!("webhooks where next_due is not null and id = {}", blob(&self.graces.id)));
+        assert_eq!(due, 0, "nothing is to leave");
+        assert!(self.receivers[0].is_empty());
+    }
+
+    fn member(&self) -> String {
+        format!("/organisations/{}/users/{}", self.organisation, self.grace.user_id)
+    }
+}
+
+#[tokio::test]
+async fn what_a_leaver_set_up_waits_for_its_new_owner() {
+    let mut scene = scene().await;
+    let fed = scene.grace.webhook(&scene.channel, "builds").await;
+    let personal = scene.ada.personal(&scene.organisation);
+    let mut socket = Socket::listening(&scene.ada, &[&personal]).await;
+    scene.ada.delete(&scene.member()).await.expect(200);
+    let mut told = socket.on(&personal).await;
+    while told["notification_type"] != "webhook_update" {
+        told = socket.on(&personal).await;
+    }
+    assert_eq!([&told["data"]["id"], &told["data"]["status"]], [&json!(scene.graces.id), &json!("paused")]);
+    let mails = scene.server.mails(&scene.ada.email, 2).await;
+    assert_eq!(mails[1].subject, "Your webhook out is paused now");
+    assert!(mails[1].text.contains("has left the organisation"), "{}", mails[1].text);
+
+    scene.say_without_grace("after Grace").await;
+    let listed = scene.ada.get(&format!("/webhooks/{}/all", scene.channel)).await.expect(200);
+    let listed = listed["data"]["webhooks"].as_array().unwrap();
+    assert!(listed.iter().all(|webhook| webhook["owner_id"] == scene.ada.user_id));
+    let builds = listed.iter().find(|webhook| webhook["id"] == fed["id"]).unwrap();
+    assert_eq!(builds["status"], "active", "it delivers nothing");
+    scene.ada.put(&scene.graces.path("/change-status"), json!({ "webhook_status": "active" })).await.expect(200);
+    assert_eq!(scene.receivers[0].next().await.content(), "after Grace");
+}
+
+#[tokio::test]
+async fn a_deactivated_members_webhook_waits_for_its_owner() {
+    let mut scene = scene().await;
+    scene.ada.put(&scene.member(), json!({ "status": "deactivated" })).await.expect(200);
+    scene.say_without_grace("meanwhile").await;
+    scene.ada.put(&scene.member(), json!({ "status": "active" })).await.expect(200);
+    assert_eq!(scene.receivers[0].next().await.content(), "meanwhile");
+}
+
+#[tokio::test]
+async fn a_disabled_accounts_webhook_waits_for_its_owner() {
+    let mut scene = scene().await;
+    let email = scene.grace.email.clone();
+    let set = |scene: &Scene, is_active| {
+        let email = email.clone();
+        write_once(scene.server.folder(), move |tx| accounts::set_active(tx, &email, is_active)).unwrap();
+    };
+    set(&scene, false);
+    scene.say_without_grace("meanwhile").await;
+    set(&scene, true);
+    assert_eq!(scene.receivers[0].next().await.content(), "meanwhile");
+}
+
+/// The former address answers 410 after the webhook has left it.
+#[tokio::test]
+async fn what_a_former_address_says_stops_nothing() {
+    let answer = Arc::new(Notify::new());
+    let mut former = Receiver::answering({
+        let answer = answer.clone();
+        move |_| {
+            let answer = answer.clone();
+            async move {
+                answer.notified().await;
+                Response::builder().status(410.try_into().unwrap()).finish()
+            }
+        }
+    })
+    .await;
+    let mut scene = scene().await;
+    let hook = scene.ada.hook(&scene.channel, &former.url).await;
+    scene.ada.say(&scene.channel, "The engine has arrived").await;
+    let first = former.next().await;
+    scene.receivers[0].next().await;
+    scene.ada.put(&hook.path(""), json!({ "webhook_url": scene.receivers[0].url })).await.expect(200);
+    assert_eq!(scene.receivers[0].next().await.id(), first.id(), "the new one gets it at once");
+    answer.notify_one();
+    let statuses: Vec<_> = hook.history(2).await.iter().map(|record| record["status_code"].clone()).collect();
+    assert_eq!(statuses, ["410", "200"]);
+    assert_eq!(hook.status().await, "active");
+}
