@@ -288,29 +288,36 @@ async fn one_that_is_gone_becomes_inactive_at_once_and_keeps_what_is_queued() {
     assert_eq!(receiver.next().await.content(), "first");
 }
 
+/// Alone, with its channel, or with its organisation.
 #[tokio::test]
 async fn the_end_of_a_webhook_that_was_deleted_meanwhile_is_told_to_nobody() {
-    let Scene { server, ada, channel, .. } = scene().await;
-    let (release, released) = tokio::sync::watch::channel(false);
+    let Scene { server, ada, .. } = scene().await;
+    let answer = Arc::new(Notify::new());
+    let held = answer.clone();
     let mut receiver = Receiver::answering(move |_| {
-        let mut released = released.clone();
+        let held = held.clone();
         async move {
-            released.wait_for(|released| *released).await.unwrap();
+            held.notified().await;
             Response::builder().status(410.try_into().unwrap()).finish()
         }
     })
     .await;
-    let hook = ada.hook(&channel, &receiver.url).await;
-    ada.say(&channel, "The engine has arrived").await;
-    receiver.next().await;
-    ada.delete(&hook.path("")).await.expect(204);
-    release.send(true).unwrap();
-    let mut look = tokio::time::interval(std::time::Duration::from_millis(5));
-    while server.count("webhook_history") == 0 {
-        look.tick().await;
+    for n in 0..3 {
+        let organisation = ada.organisation("Engines").await;
+        let channel = ada.channel(&organisation, "engines", &[]).await;
+        let hook = ada.hook(&channel, &receiver.url).await;
+        ada.say(&channel, "The engine has arrived").await;
+        receiver.next().await;
+        let deleted = [hook.path(""), format!("/channels/{channel}"), format!("/organisations/{organisation}")];
+        assert!((200..300).contains(&ada.delete(&deleted[n]).await.status));
+        answer.notify_one();
+        let mut look = tokio::time::interval(std::time::Duration::from_millis(5));
+        while server.count("webhook_history") == n as i64 {
+            look.tick().await;
+        }
+        assert_eq!(server.count("mails where recipient = 'ada@example.org'"), 1, "the welcome alone: {}", deleted[n]);
+        assert_eq!(server.count("webhooks where status = 'inactive'"), 0, "{}", deleted[n]);
     }
-    assert_eq!(server.count("mails where recipient = 'ada@example.org'"), 1, "the welcome alone");
-    assert_eq!(server.count("webhooks where status = 'inactive'"), 0);
 }
 
 #[tokio::test]
