@@ -452,7 +452,9 @@ async fn a_target_is_prompt_once_it_has_answered_soon_and_well() {
         hook.history(n + 1).await;
         assert_eq!(is_prompt(), expected, "{n}");
     }
-    server.sql("update webhooks set is_prompt = 1");
+    let same = json!({ "webhook_name": "renamed", "webhook_url": receiver.url });
+    ada.put(&hook.path(""), same).await.expect(200);
+    assert!(is_prompt(), "this is the same target");
     ada.put(&hook.path(""), json!({ "webhook_url": "http://127.0.0.1:9/" })).await.expect(200);
     assert!(!is_prompt(), "this is another target");
 }
