@@ -345,7 +345,7 @@ create table webhook_events (
     payload   text not null                                   -- JSON: type, timestamp, data
 ) strict;
 
--- An event on its way to one webhook; kept for a while after they are done, to be sent again on demand.
+-- An event on its way to one webhook; kept for a while after it is done, to be sent again on demand.
 create table deliveries (
     id           blob primary key check (length(id) = 16),    -- the event's id: `webhook-id`, `callback_id`
     webhook_id   blob not null references webhooks (id),

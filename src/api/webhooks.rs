@@ -207,7 +207,7 @@ struct WebhookList {
 struct Webhook {
     id: WebhookId,
     channel_id: ChannelId,
-    /// Who made it.
+    /// Who made it; the channel's owner, once they have left the organisation.
     owner_id: UserId,
     webhook_name: String,
     event_name: String,

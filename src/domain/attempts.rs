@@ -40,14 +40,7 @@ pub fn took_in(tx: &mut Tx, webhook: WebhookId, action: &str, callback: Callback
 }
 
 /// Records an attempt to give out: `delivery` or `test`. Returns the record's id.
-pub(super) fn gave_out(
-    tx: &mut Tx,
-    sent: &Claimed,
-    action: &str,
-    retries: u32,
-    outcome: &Outcome,
-    next: Option<Time>,
-) -> Result<AttemptId> {
+pub(super) fn gave_out(tx: &mut Tx, sent: &Claimed, action: &str, outcome: &Outcome, next: Option<Time>) -> Result<AttemptId> {
     let id = AttemptId::new();
     tx.prepare_cached(
         "insert into webhook_history (id, webhook_id, callback_id, direction, action_type, status_code, retries, latency_ms,
@@ -60,7 +53,7 @@ pub(super) fn gave_out(
         sent.id,
         action,
         outcome.status,
-        retries,
+        sent.attempts,
         outcome.latency.as_millis() as i64,
         &outcome.error,
         &outcome.response,

@@ -98,6 +98,8 @@ pub struct Claimed {
     pub payload: Bytes,
     /// `whsec_…`: the webhook's, and the one before while that is good.
     pub secrets: Vec<String>,
+    /// That were made before this one.
+    pub(super) attempts: u32,
     /// The end of the lease, by which it is known to be this one; none of a test.
     pub(super) lease: Option<Time>,
 }
@@ -159,6 +161,7 @@ pub fn claim(tx: &mut Tx, site: &Site, webhook: WebhookId) -> Result<Option<Clai
                 url: row.get("url")?,
                 payload: Bytes::from(row.get::<_, String>("payload")?),
                 secrets: Vec::new(),
+                attempts: row.get("attempts")?,
                 lease: Some(now + LEASE),
             })
         })
@@ -178,7 +181,7 @@ pub fn claim(tx: &mut Tx, site: &Site, webhook: WebhookId) -> Result<Option<Clai
     Ok(Some(claimed))
 }
 
-pub const CLAIM: &str = "select d.id, w.url, e.payload
+pub const CLAIM: &str = "select d.id, d.attempts, w.url, e.payload
     from webhooks w join deliveries d on d.webhook_id = w.id join webhook_events e on e.message_n = d.message_n
     where w.id = ?1 and w.next_due is not null and d.due_at <= ?2 order by d.due_at limit 1";
 

@@ -70,19 +70,18 @@ impl Outcome {
 /// queued anew meanwhile, perhaps to another address, it says nothing.
 pub fn record(tx: &mut Tx, site: &Site, sent: &Claimed, outcome: &Outcome) -> Result<()> {
     let now = Time::now();
-    let leased: Option<(u32, Time)> = tx
-        .prepare_cached("select attempts, first_at from deliveries where id = ?1 and due_at = ?2")?
-        .query_row((sent.id, sent.lease), |row| Ok((row.get(0)?, row.get(1)?)))
+    let first_at: Option<Time> = tx
+        .prepare_cached("select first_at from deliveries where id = ?1 and due_at = ?2")?
+        .query_row((sent.id, sent.lease), |row| row.get(0))
         .optional()?;
-    let before = leased.map_or(0, |(attempts, _)| attempts);
-    let again = !outcome.is_success() && outcome.status != GONE && leased.is_some();
-    let next = if again { wait(before, outcome.retry_after).map(|wait| now + wait) } else { None };
+    let again = !outcome.is_success() && outcome.status != GONE && first_at.is_some();
+    let next = if again { wait(sent.attempts, outcome.retry_after).map(|wait| now + wait) } else { None };
     let exists = tx.prepare_cached("select 1 from webhooks where id = ?1")?.exists([sent.webhook])?;
     if !exists {
         return Ok(()); // gone for good, with its history
     }
-    attempts::gave_out(tx, sent, "delivery", before, outcome, next)?;
-    let Some((_, first_at)) = leased else { return Ok(()) };
+    attempts::gave_out(tx, sent, "delivery", outcome, next)?;
+    let Some(first_at) = first_at else { return Ok(()) };
     tx.prepare_cached("update deliveries set attempts = attempts + 1, due_at = ?2, is_leased = 0 where id = ?1")?
         .execute((sent.id, next))?;
     let last_success: Option<Time> = tx

@@ -105,6 +105,7 @@ pub fn test(conn: &Connection, site: &Site, caller: Caller, channel: ChannelId, 
         secrets: webhooks::secrets(conn, site, webhook.id)?,
         url: webhook.url,
         payload: deliveries::payload("webhook.test", now, data).into(),
+        attempts: 0,
         lease: None,
     };
     Ok((place, test))
@@ -112,6 +113,6 @@ pub fn test(conn: &Connection, site: &Site, caller: Caller, channel: ChannelId, 
 
 /// Records a test; returns the record. It says nothing of the webhook's events, and changes nothing else.
 pub fn tested(tx: &mut Tx, test: &Claimed, outcome: &Outcome) -> Result<Attempt> {
-    let id = attempts::gave_out(tx, test, "test", 0, outcome, None)?;
+    let id = attempts::gave_out(tx, test, "test", outcome, None)?;
     attempts::find(tx, test.webhook, id)?.ok_or_else(|| Error::internal("the record was just written"))
 }

@@ -164,7 +164,8 @@ pub fn update(tx: &mut Tx, site: &Site, caller: Caller, channel: ChannelId, id: 
     let webhook = get(tx, caller, channel, id)?;
     let name = edit.name.as_deref().map(check_name).transpose()?;
     let event_name = edit.event_name.as_deref().map(check_event_name).transpose()?;
-    let (url, target) = edit.url.as_deref().map(|url| check_url(site, url)).transpose()?.unzip();
+    let address = edit.url.as_deref().map(|url| check_url(site, url)).transpose()?;
+    let (url, target) = address.filter(|(url, _)| *url != webhook.url).unzip();
     if name.is_none() && event_name.is_none() && url.is_none() {
         return Ok(webhook);
     }

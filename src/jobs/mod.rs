@@ -29,6 +29,8 @@ const MAIL_WITHIN: Duration = Duration::from_secs(60);
 const MINUTE: Duration = Duration::from_secs(60);
 /// Between tries of a write.
 const AGAIN: Duration = Duration::from_millis(200);
+/// Between tries of a queue.
+const AFTER_FAILURE: Duration = Duration::from_secs(5);
 /// For mails and deliveries under way to arrive, once the server is to end.
 const IN_FLIGHT_WITHIN: Duration = Duration::from_secs(2);
 /// How long sessions, tokens, mails, webhooks and their history are kept after their end, for whoever looks
@@ -70,11 +72,13 @@ async fn mails(app: &App, sending: &mut JoinSet<()>) {
 
 /// Sleeps for as long as nothing of a queue is due, or until it is woken.
 async fn rest(queue: &str, idle: Result<Duration>, woken: &Notify, sending: &mut JoinSet<()>) {
-    let wait = idle.unwrap_or_else(|err| {
-        tracing::error!(queue, err = err.detail(), "a queue could not be read");
-        MINUTE / 12
-    });
-    _ = timeout(wait, woken.notified()).await;
+    match idle {
+        Ok(wait) => _ = timeout(wait, woken.notified()).await,
+        Err(err) => {
+            tracing::error!(queue, err = err.detail(), "a queue could not be worked off, next try in five seconds");
+            tokio::time::sleep(AFTER_FAILURE).await; // to the end: what has failed may itself have woken it
+        }
+    }
     while sending.try_join_next().is_some() {}
 }
 

@@ -10,7 +10,8 @@ use ipnet::IpNet;
 use super::own::is_own;
 
 /// What the IANA registries of special-purpose addresses do not call globally reachable, what is no unicast or not
-/// assigned at all, and one public address that is somebody else in each machine of a cloud. The longest match decides; `None` is reachable in the midst of what is not.
+/// assigned at all, and one public address behind which each machine of a cloud finds that cloud's own services. The
+/// longest match decides; `None` is reachable in the midst of what is not.
 const SPECIAL: &[(&str, Option<&str>)] = &[
     ("0.0.0.0/8", Some("this network")),
     ("10.0.0.0/8", Some("private use")),

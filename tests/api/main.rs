@@ -73,6 +73,7 @@ mod slow_reads;
 mod testimonials;
 mod threads;
 mod tokens;
+mod turns;
 mod unrecovered;
 mod webhook_owners;
 mod webhooks;

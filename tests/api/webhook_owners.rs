@@ -77,6 +77,15 @@ async fn what_a_leaver_set_up_waits_for_its_new_owner() {
 }
 
 #[tokio::test]
+async fn nobody_is_told_of_a_leavers_webhook_in_a_deleted_channel() {
+    let Scene { server, ada, grace, organisation, channel, .. } = scene().await;
+    grace.delete(&format!("/channels/{channel}")).await.expect(204);
+    let before = server.count("mails");
+    ada.delete(&format!("/organisations/{organisation}/users/{}", grace.user_id)).await.expect(200);
+    assert_eq!(server.count("mails"), before);
+}
+
+#[tokio::test]
 async fn a_deactivated_members_webhook_waits_for_its_owner() {
     let mut scene = scene().await;
     scene.ada.put(&scene.member(), json!({ "status": "deactivated" })).await.expect(200);

@@ -2,15 +2,17 @@
 
 use std::{
     collections::{HashMap, HashSet},
+    io::{BufRead, BufReader},
+    process::Stdio,
     sync::{Arc, Mutex},
-    time::Duration,
+    time::{Duration, Instant},
 };
 
 use poem::{Endpoint, Request, endpoint::make, listener::TcpAcceptor};
 use serde_json::{Value, json};
 use tokio::{net::TcpListener, sync::mpsc::unbounded_channel, time::timeout};
 
-use crate::harness::{Dice, Server};
+use crate::harness::{Dice, Server, tidings};
 
 const KILLS: u32 = 50;
 const POSTERS: u32 = 4;
@@ -84,4 +86,28 @@ async fn fifty_kills_lose_no_delivery() {
     }
     assert_eq!(ids.values().collect::<HashSet<_>>().len(), ids.len(), "an id of its own for each");
     println!("{} messages answered, {twice} deliveries repeated, none lost", answered.len());
+}
+
+/// A full disk must not be filled with what is said of it, nor the writer be kept busy.
+#[tokio::test]
+async fn a_queue_that_can_not_be_worked_off_is_left_alone_for_a_while() {
+    let folder = tempfile::tempdir().unwrap();
+    let data = folder.path().to_str().unwrap();
+    let mut command = tidings(&["serve", "--listen", "127.0.0.1:0", "--log", "error", "--data-dir", data]);
+    let mut server = Server::logging(command.args(SETTINGS), Stdio::piped());
+    let mut complaints = BufReader::new(server.process.stderr.take().unwrap()).lines();
+    let (token, channel) = server.poster().await;
+    let body = json!({ "webhook_name": "out", "webhook_url": "http://127.0.0.1:9/" });
+    server.post(&channel.replace("channels", "webhooks"), &token, body).await;
+    let database = rusqlite::Connection::open(folder.path().join("tidings.db")).unwrap();
+    let full = "create trigger full before update of is_leased on deliveries begin select raise(abort, 'full'); end";
+    database.execute_batch(full).unwrap();
+    server.post(&format!("{channel}/messages"), &token, json!({ "content": "The engine has arrived" })).await;
+    let mut complaint = || {
+        let line = complaints.next().unwrap().unwrap();
+        assert!(line.contains("full"), "{line}");
+        Instant::now()
+    };
+    let first = complaint();
+    assert!((complaint() - first).as_secs() >= 4);
 }
