@@ -5,7 +5,7 @@ use serde_json::json;
 
 use crate::{
     db::{Tx, log},
-    domain::{Caller, accounts, channels, members, revocations, roles::Rights},
+    domain::{Caller, accounts, channels, deliveries, members, revocations, roles::Rights},
     error::{Error, OrConflict, Result},
     event::{Audience, Stream},
     id::{ChannelId, OrganisationId, UserId},
@@ -98,6 +98,7 @@ fn take_out(tx: &mut Tx, channel: &channels::Channel, user: UserId) -> Result<Ti
         .query_row((channel.id, user), |row| row.get(0))?;
     count(tx, channel.id, -1)?;
     tx.prepare_cached("delete from mentions where channel_id = ?1 and user_id = ?2")?.execute((channel.id, user))?;
+    deliveries::wake_of(tx, user)?;
     announce(tx, channel.organisation, channel.id, "left", user)?;
     revocations::rights(tx, vec![user])?;
     Ok(joined_at)
@@ -189,6 +190,7 @@ pub fn insert(tx: &mut Tx, channel: ChannelId, user: &accounts::User, username: 
     .execute((channel, user.id, name, log::last_seq(tx)?, now))
     .or_conflict(taken)?;
     count(tx, channel, 1)?;
+    deliveries::wake_of(tx, user.id)?;
     Ok(now)
 }
 

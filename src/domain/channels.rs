@@ -10,7 +10,7 @@ use crate::{
     domain::{
         self, Caller, accounts,
         channel_lists::{Described, describe},
-        channel_members, events,
+        channel_members, deliveries, events,
         members::{self, Membership},
         revocations,
         roles::Rights,
@@ -95,6 +95,11 @@ pub const UNKNOWN: Error = Error::NotFound("Channel");
 pub fn find(conn: &Connection, caller: Caller, id: ChannelId) -> Result<Option<Access>> {
     let sql = format!("select {COLUMNS}, {ACCESS} and c.id = ?2");
     Ok(conn.prepare_cached(&sql)?.query_row((caller.user, id), |row| access_from_row(caller, row)).optional()?)
+}
+
+/// Whether the user may know of it, as in [`find`].
+pub(super) fn is_known(conn: &Connection, user: UserId, id: ChannelId) -> Result<bool> {
+    Ok(conn.prepare_cached(&format!("select {ACCESS} and c.id = ?2"))?.exists((user, id))?)
 }
 
 pub struct New {
@@ -190,6 +195,9 @@ pub fn update(tx: &mut Tx, caller: Caller, id: ChannelId, edit: Edit) -> Result<
     )?
     .execute((id, name, description, topic, edit.is_private, Time::now()))
     .or_conflict(taken)?;
+    if edit.is_private.is_some() {
+        deliveries::wake_in(tx, id)?;
+    }
     announce(tx, id, "updated", caller.user)?;
     // Without looking at who may know of it: a manager can make a channel private that they are not in.
     describe(tx, Access { channel: row(tx, id)?, ..access })

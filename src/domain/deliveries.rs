@@ -7,12 +7,13 @@
 use std::time::Duration;
 
 use bytes::Bytes;
-use rusqlite::{Connection, OptionalExtension};
+use rusqlite::{Connection, OptionalExtension, ToSql};
 use serde_json::{Value, json};
 
 use crate::{
     db::Tx,
     domain::{
+        channels,
         messages::Message,
         publications,
         room::{Room, Wanted},
@@ -21,7 +22,7 @@ use crate::{
     },
     error::Result,
     event::Effect,
-    id::{CallbackId, OrganisationId, UserId, WebhookId},
+    id::{CallbackId, ChannelId, OrganisationId, UserId, WebhookId},
     site::Site,
     time::Time,
 };
@@ -61,32 +62,47 @@ pub(super) fn payload(kind: &str, at: Time, data: Value) -> String {
     json!({ "type": kind, "timestamp": at, "data": data }).to_string()
 }
 
-/// Brings `next_due` of a webhook in line with its deliveries and with whether it sends any: only in the name of somebody
-/// who has access. To be called after every change to either.
+/// Brings `next_due` of a webhook in line with its deliveries and with whether it sends any. To be called after every
+/// change to either.
 pub(super) fn wake(tx: &mut Tx, webhook: WebhookId) -> Result<()> {
+    let sends = sends(tx, webhook)?;
     tx.prepare_cached(
-        "update webhooks set next_due = case
-           when status = 'active' and url <> '' and deleted_at is null and exists (select 1 from channels c
-             join organisations o on o.id = c.organisation_id
-             join organisation_members m on m.organisation_id = o.id and m.user_id = webhooks.owner_id
-             join users u on u.id = webhooks.owner_id
-             where c.id = webhooks.channel_id and c.deleted_at is null and o.deleted_at is null
-               and m.status <> 'deactivated' and u.is_active)
-           then (select min(due_at) from deliveries where webhook_id = ?1 and due_at is not null) end
+        "update webhooks set next_due =
+           case when ?2 then (select min(due_at) from deliveries where webhook_id = ?1 and due_at is not null) end
          where id = ?1",
     )?
-    .execute([webhook])?;
+    .execute((webhook, sends))?;
     tx.then(Effect::DeliveryQueued);
     Ok(())
 }
 
-/// [`wake`] for all webhooks of an owner who lost access or has it again.
-pub(super) fn wake_owned(tx: &mut Tx, owner: UserId) -> Result<()> {
-    let owned: Vec<WebhookId> = tx
-        .prepare_cached("select id from webhooks where owner_id = ?1 and url <> '' and deleted_at is null")?
-        .query_map([owner], |row| row.get(0))?
-        .collect::<rusqlite::Result<_>>()?;
-    owned.into_iter().try_for_each(|webhook| wake(tx, webhook))
+/// Only in the name of an owner who may know of the channel: nobody goes on hearing it through a webhook.
+fn sends(conn: &Connection, webhook: WebhookId) -> Result<bool> {
+    let delivering: Option<(UserId, ChannelId)> = conn
+        .prepare_cached(
+            "select w.owner_id, w.channel_id from webhooks w join users u on u.id = w.owner_id
+             where w.id = ?1 and w.status = 'active' and w.url <> '' and w.deleted_at is null and u.is_active",
+        )?
+        .query_row([webhook], |row| Ok((row.get(0)?, row.get(1)?)))
+        .optional()?;
+    let Some((owner, channel)) = delivering else { return Ok(false) };
+    channels::is_known(conn, owner, channel)
+}
+
+/// [`wake`] for all webhooks of an owner whose access changed.
+pub(super) fn wake_of(tx: &mut Tx, owner: UserId) -> Result<()> {
+    wake_all(tx, "select id from webhooks where owner_id = ?1 and url <> '' and deleted_at is null", owner)
+}
+
+/// [`wake`] for all webhooks of a channel, when it changed who may know of it.
+pub(super) fn wake_in(tx: &mut Tx, channel: ChannelId) -> Result<()> {
+    wake_all(tx, "select id from webhooks where channel_id = ?1 and url <> '' and deleted_at is null", channel)
+}
+
+fn wake_all(tx: &mut Tx, select: &str, of: impl ToSql) -> Result<()> {
+    let webhooks: Vec<WebhookId> =
+        tx.prepare_cached(select)?.query_map([of], |row| row.get(0))?.collect::<rusqlite::Result<_>>()?;
+    webhooks.into_iter().try_for_each(|webhook| wake(tx, webhook))
 }
 
 /// A delivery under lease, or a test, with all that an attempt takes.
@@ -150,7 +166,7 @@ pub fn count_due(conn: &Connection) -> Result<i64> {
 
 /// Takes the webhook's event that is due longest under a lease, where one is still due.
 pub fn claim(tx: &mut Tx, site: &Site, webhook: WebhookId) -> Result<Option<Claimed>> {
-    wake(tx, webhook)?; // a channel may have gone since
+    wake(tx, webhook)?; // its channel may have gone since
     let now = Time::now();
     let due = tx
         .prepare_cached(CLAIM)?

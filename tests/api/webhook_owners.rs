@@ -135,3 +135,28 @@ async fn what_a_former_address_says_stops_nothing() {
     assert_eq!(statuses, ["410", "200"]);
     assert_eq!(hook.status().await, "active");
 }
+
+/// Whoever is out of a private channel hears nothing of it; in a public one they may read, they do.
+#[tokio::test]
+async fn who_may_not_know_of_the_channel_any_more_hears_nothing_of_it() {
+    let mut scene = scene().await;
+    let path = format!("/channels/{}", scene.channel);
+    let set = async |scene: &Scene, is_private| {
+        scene.ada.patch(&path, json!({ "is_private": is_private })).await.expect(200);
+    };
+    scene.grace.call("POST", &format!("{path}/leave"), None).await.expect(200);
+    scene.ada.say(&scene.channel, "in public").await;
+    for receiver in &mut scene.receivers {
+        assert_eq!(receiver.next().await.content(), "in public");
+    }
+    set(&scene, true).await;
+    scene.say_without_grace("in private").await;
+    set(&scene, false).await;
+    assert_eq!(scene.receivers[0].next().await.content(), "in private");
+    set(&scene, true).await;
+    scene.say_without_grace("in private again").await;
+    scene.ada.post(&format!("{path}/users"), json!({ "user_ids": [scene.grace.user_id] })).await.expect(200);
+    assert_eq!(scene.receivers[0].next().await.content(), "in private again");
+    scene.ada.delete(&format!("{path}/users/{}", scene.grace.user_id)).await.expect(204);
+    scene.say_without_grace("without Grace").await;
+}
