@@ -23,13 +23,15 @@ struct Stopped {
 }
 
 /// Makes a webhook inactive, or paused if it is active, and tells its owner by mail and by push, unless it was deleted
-/// meanwhile. What it has queued is kept.
+/// meanwhile, itself or with its channel or organisation. What it has queued is kept.
 pub(super) fn stop(tx: &mut Tx, site: &Site, webhook: WebhookId, status: Status, reason: &str) -> Result<()> {
     let status = status.as_str();
     let changed = tx
         .prepare_cached(
             "update webhooks set status = ?2, updated_at = ?3
-             where id = ?1 and status not in (?2, 'inactive') and deleted_at is null",
+             where id = ?1 and status not in (?2, 'inactive') and deleted_at is null and exists (select 1
+               from channels c join organisations o on o.id = c.organisation_id
+               where c.id = webhooks.channel_id and c.deleted_at is null and o.deleted_at is null)",
         )?
         .execute((webhook, status, Time::now()))?;
     deliveries::wake(tx, webhook)?;

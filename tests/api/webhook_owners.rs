@@ -77,6 +77,16 @@ async fn what_a_leaver_set_up_waits_for_its_new_owner() {
 }
 
 #[tokio::test]
+async fn nobody_is_told_of_a_webhook_whose_channel_is_gone() {
+    let scene = scene().await;
+    scene.grace.delete(&format!("/channels/{}", scene.channel)).await.expect(204);
+    let mails = scene.server.count("mails");
+    scene.grace.delete(&scene.member()).await.expect(200);
+    assert_eq!(scene.server.count("events where type = 'webhook_update'"), 0);
+    assert_eq!(scene.server.count("mails"), mails);
+}
+
+#[tokio::test]
 async fn a_deactivated_members_webhook_waits_for_its_owner() {
     let mut scene = scene().await;
     scene.ada.put(&scene.member(), json!({ "status": "deactivated" })).await.expect(200);
