@@ -79,7 +79,9 @@ pub fn update(tx: &mut Tx, caller: Caller, organisation: OrganisationId, user: U
     .execute((organisation, user, role.id, &status, Time::now()))?;
     let account = accounts::get(tx, user)?;
     members::announce(tx, organisation, &account, "updated", &role.name, &status)?;
-    deliveries::wake_of(tx, user)?;
+    if role.id != before.role.id || [status.as_str(), &before.status].contains(&DEACTIVATED) {
+        deliveries::wake_of(tx, user)?;
+    }
     if status == DEACTIVATED {
         accounts::leave_current_organisation(tx, user, organisation)?;
         revocations::rights(tx, vec![user])?;

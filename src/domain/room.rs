@@ -6,7 +6,8 @@ use crate::id::OrganisationId;
 
 /// What is being sent, bounded in all, for an organisation and for one target. Webhooks that are not prompt hold on to a
 /// place the longest, up to the whole time that an attempt may take: they get half of the places, and leave the other half
-/// to the prompt.
+/// to the prompt. No organisation takes more places than it leaves free: an account may own many, and a few with targets
+/// that hang would have all.
 #[derive(Clone, Debug, Default)]
 pub struct Room {
     all: Taken,
@@ -31,8 +32,15 @@ struct Taken {
 }
 
 impl Taken {
-    fn has_place(self, bound: usize, is_prompt: bool) -> bool {
-        self.prompt + self.others < bound && (is_prompt || self.others < bound / 2)
+    /// Of so many places, those that another of its kind can still have.
+    fn free(self, bound: usize, is_prompt: bool) -> usize {
+        let free = bound - self.prompt - self.others;
+        if is_prompt { free } else { free.min(bound / 2 - self.others) }
+    }
+
+    /// What stands in the way of another of its kind.
+    fn count(self, is_prompt: bool) -> usize {
+        if is_prompt { self.prompt + self.others } else { self.others }
     }
 
     fn of(&mut self, is_prompt: bool) -> &mut usize {
@@ -47,7 +55,7 @@ impl Room {
 
     /// Whether there is a place for any organisation and target.
     pub fn has_any(&self, is_prompt: bool) -> bool {
-        self.all.has_place(Room::ALL, is_prompt)
+        self.all.free(Room::ALL, is_prompt) > 0
     }
 
     /// Takes a place, if there is one.
@@ -55,9 +63,9 @@ impl Room {
         let Wanted { organisation, target, is_prompt } = wanted;
         let by_organisation = self.by_organisation.get(organisation).copied().unwrap_or_default();
         let by_target = self.by_target.get(target).copied().unwrap_or_default();
-        let has_place = self.has_any(*is_prompt)
-            && by_organisation.has_place(Room::OF_AN_ORGANISATION, *is_prompt)
-            && by_target.has_place(Room::OF_A_TARGET, *is_prompt);
+        let has_place = by_organisation.count(*is_prompt) < self.all.free(Room::ALL, *is_prompt)
+            && by_organisation.free(Room::OF_AN_ORGANISATION, *is_prompt) > 0
+            && by_target.free(Room::OF_A_TARGET, *is_prompt) > 0;
         if has_place {
             *self.all.of(*is_prompt) += 1;
             *self.by_organisation.entry(*organisation).or_default().of(*is_prompt) += 1;
@@ -114,15 +122,32 @@ mod tests {
     }
 
     #[test]
+    fn organisations_that_take_all_they_can_leave_places_to_another() {
+        for many in [4, 20, Room::ALL / 2 - 1] {
+            let mut room = Room::default();
+            let organisations: Vec<_> = (0..many).map(|_| OrganisationId::new()).collect();
+            for (n, is_prompt) in (0..Room::ALL).flat_map(|n| [(n, false), (n, true)]) {
+                for of in &organisations {
+                    room.enter(&wanted(*of, format!("{of} {n}"), is_prompt));
+                }
+            }
+            for is_prompt in [false, true] {
+                assert!(room.clone().enter(&wanted(OrganisationId::new(), "another", is_prompt)), "{many}");
+            }
+        }
+    }
+
+    #[test]
     fn what_is_not_prompt_has_half_of_all_places() {
         let mut room = Room::default();
-        let organisations: Vec<_> = (0..Room::ALL / 2).map(|_| OrganisationId::new()).collect();
-        assert!(organisations.iter().all(|of| room.enter(&wanted(*of, of, false))));
+        let organisations: Vec<_> = (0..Room::ALL).map(|_| OrganisationId::new()).collect();
+        let (prompt, others) = organisations.split_at(Room::ALL / 2);
+        assert!(others.iter().all(|of| room.enter(&wanted(*of, of, false))));
         let another = OrganisationId::new();
         assert!(!room.has_any(false) && !room.enter(&wanted(another, "another", false)));
-        assert!(organisations.iter().all(|of| room.enter(&wanted(*of, of, true))));
+        assert!(prompt.iter().all(|of| room.enter(&wanted(*of, of, true))));
         assert!(!room.has_any(true) && !room.enter(&wanted(another, "another", true)));
-        room.leave(&wanted(organisations[0], organisations[0], true));
+        room.leave(&wanted(prompt[0], prompt[0], true));
         assert!(!room.enter(&wanted(another, "another", false)) && room.enter(&wanted(another, "another", true)));
     }
 }

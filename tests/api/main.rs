@@ -48,6 +48,7 @@ mod memberships;
 mod messages;
 mod metrics;
 mod model;
+mod next_due;
 mod organisations;
 mod outgoing;
 mod outgoing_addresses;

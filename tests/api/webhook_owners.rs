@@ -77,12 +77,13 @@ async fn what_a_leaver_set_up_waits_for_its_new_owner() {
 }
 
 #[tokio::test]
-async fn nobody_is_told_of_a_leavers_webhook_in_a_deleted_channel() {
-    let Scene { server, ada, grace, organisation, channel, .. } = scene().await;
-    grace.delete(&format!("/channels/{channel}")).await.expect(204);
-    let before = server.count("mails");
-    ada.delete(&format!("/organisations/{organisation}/users/{}", grace.user_id)).await.expect(200);
-    assert_eq!(server.count("mails"), before);
+async fn nobody_is_told_of_a_webhook_whose_channel_is_gone() {
+    let scene = scene().await;
+    scene.grace.delete(&format!("/channels/{}", scene.channel)).await.expect(204);
+    let mails = scene.server.count("mails");
+    scene.grace.delete(&scene.member()).await.expect(200);
+    assert_eq!(scene.server.count("events where type = 'webhook_update'"), 0);
+    assert_eq!(scene.server.count("mails"), mails);
 }
 
 #[tokio::test]
