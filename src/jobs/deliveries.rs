@@ -56,6 +56,7 @@ async fn send_due(app: &App, sending: &mut JoinSet<()>) -> Result<Duration> {
                 sending.spawn(async move { deliver(&place, claimed).await });
             }
         }
+        tokio::task::yield_now().await; // what was claimed leaves before the next look, which may be a long one
     }
 }
 
