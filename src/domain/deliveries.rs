@@ -66,13 +66,18 @@ pub(super) fn payload(kind: &str, at: Time, data: Value) -> String {
 /// change to either.
 pub(super) fn wake(tx: &mut Tx, webhook: WebhookId) -> Result<()> {
     let sends = sends(tx, webhook)?;
+    set_next_due(tx, webhook, sends)?;
+    tx.then(Effect::DeliveryQueued);
+    Ok(())
+}
+
+fn set_next_due(tx: &Tx, webhook: WebhookId, sends: bool) -> Result<()> {
     tx.prepare_cached(
         "update webhooks set next_due =
            case when ?2 then (select min(due_at) from deliveries where webhook_id = ?1 and due_at is not null) end
          where id = ?1",
     )?
     .execute((webhook, sends))?;
-    tx.then(Effect::DeliveryQueued);
     Ok(())
 }
 
@@ -166,7 +171,10 @@ pub fn count_due(conn: &Connection) -> Result<i64> {
 
 /// Takes the webhook's event that is due longest under a lease, where one is still due.
 pub fn claim(tx: &mut Tx, site: &Site, webhook: WebhookId) -> Result<Option<Claimed>> {
-    wake(tx, webhook)?; // its channel may have gone since
+    if !sends(tx, webhook)? {
+        set_next_due(tx, webhook, false)?; // its channel has gone since
+        return Ok(None);
+    }
     let now = Time::now();
     let due = tx
         .prepare_cached(CLAIM)?
@@ -182,7 +190,10 @@ pub fn claim(tx: &mut Tx, site: &Site, webhook: WebhookId) -> Result<Option<Clai
             })
         })
         .optional()?;
-    let Some(mut claimed) = due else { return Ok(None) };
+    let Some(mut claimed) = due else {
+        set_next_due(tx, webhook, true)?; // what was due has gone since
+        return Ok(None);
+    };
     match webhooks::secrets(tx, site, webhook) {
         Ok(secrets) => claimed.secrets = secrets,
         Err(err) => {
@@ -193,13 +204,13 @@ pub fn claim(tx: &mut Tx, site: &Site, webhook: WebhookId) -> Result<Option<Clai
     }
     tx.prepare_cached("update deliveries set due_at = ?2, is_leased = 1, first_at = coalesce(first_at, ?3) where id = ?1")?
         .execute((claimed.id, claimed.lease, now))?;
-    wake(tx, webhook)?;
+    set_next_due(tx, webhook, true)?;
     Ok(Some(claimed))
 }
 
 pub const CLAIM: &str = "select d.id, d.attempts, w.url, e.payload
     from webhooks w join deliveries d on d.webhook_id = w.id join webhook_events e on e.message_n = d.message_n
-    where w.id = ?1 and w.next_due is not null and d.due_at <= ?2 order by d.due_at limit 1";
+    where w.id = ?1 and d.due_at <= ?2 order by d.due_at limit 1";
 
 /// What a former server had under lease when it ended is due at once. Returns how many there were.
 pub fn release(tx: &mut Tx) -> Result<usize> {
