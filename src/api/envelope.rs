@@ -329,7 +329,7 @@ fn has_status_code(path: &str) -> bool {
 }
 
 /// The answer to a failure below `/api/v1`; `path` is relative to that.
-fn failure(err: poem::Error, path: &str) -> Response {
+pub fn failure(err: poem::Error, path: &str) -> Response {
     let failure = translate(err, path);
     let status = failure.status();
     let request = uuid::Uuid::now_v7();

@@ -10,6 +10,7 @@ mod channels;
 mod contact;
 mod deliveries;
 mod direct_messages;
+pub mod document;
 mod envelope;
 mod feeds;
 mod guard;
@@ -28,7 +29,6 @@ mod tokens;
 mod webhooks;
 
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, percent_decode_str, utf8_percent_encode};
-use std::sync::LazyLock;
 
 use poem::{
     Endpoint, EndpointExt, IntoResponse, Request, Response, Route,
@@ -36,7 +36,7 @@ use poem::{
     get, handler,
     http::{HeaderMap, HeaderValue, Method, StatusCode, header},
     post,
-    web::{Data, Html, Json},
+    web::{Data, Json},
 };
 use poem_openapi::{OpenApi, OpenApiService, Tags};
 
@@ -106,30 +106,16 @@ fn service() -> OpenApiService<impl OpenApi, ()> {
         .server("/api/v1")
 }
 
-/// The OpenAPI document, as JSON. Made once: it takes as long and as much memory as the rest of the start.
-pub fn document() -> &'static str {
-    static DOCUMENT: LazyLock<String> = LazyLock::new(|| service().spec());
-    &DOCUMENT
-}
-
-/// The page to read it and to try it out.
-fn docs() -> &'static str {
-    static PAGE: LazyLock<String> = LazyLock::new(|| service().swagger_ui_html());
-    &PAGE
-}
-
 /// Everything that the server answers.
 pub fn routes(app: App) -> impl Endpoint {
-    let openapi = make_sync(|_| Response::builder().content_type("application/json").body(document()));
-    let page = make_sync(|_| Html(docs()));
-    let api = Route::new().at("/openapi.json", openapi).nest("/", service());
+    let api = Route::new().at("/openapi.json", get(make_sync(document::openapi))).nest("/", service());
     let mut routes = Route::new();
     if let Some(key) = &app.metrics.key {
         routes = routes.at("/metrics", guard::by_bearer(get(metrics::show), key.clone()));
     }
     let routes = routes
-        .nest("/api/v1", Enveloped::new(api, document()))
-        .nest("/docs", Route::new().at("/", page))
+        .nest("/api/v1", Enveloped::new(api, document::document()).around(uncached))
+        .nest("/docs", Route::new().at("/", get(make_sync(document::page))))
         .at("/health", get(health));
     // Where another server serves push, nothing here does.
     let routes = match app.centrifugo {
@@ -137,6 +123,28 @@ pub fn routes(app: App) -> impl Endpoint {
         None => push(routes, &app),
     };
     routes.nest("/", web::pages()).around(readable).around(cross_origin).data(app)
+}
+
+/// What is answered while too many connections are open: whether the server lives, and nothing else.
+pub fn reserve(app: App) -> impl Endpoint {
+    let busy = make_sync(|req| refuse(req.uri().path(), Error::Unavailable("Too many connections are open")));
+    Route::new().at("/health", get(health)).at("/*path", busy).data(app)
+}
+
+/// The answer to a request that is not looked at.
+pub fn refuse(path: &str, why: Error) -> Response {
+    envelope::failure(why.into(), path.strip_prefix("/api/v1").unwrap_or(path))
+}
+
+/// Answers of the API are for their caller: nothing on the way keeps them, and no browser guesses at what they are.
+async fn uncached<E: Endpoint>(next: std::sync::Arc<E>, req: Request) -> poem::Result<Response> {
+    let mut response = next.get_response(req).await;
+    let headers = response.headers_mut();
+    if !headers.contains_key(header::CACHE_CONTROL) {
+        headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
+    }
+    headers.insert(header::X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
+    Ok(response)
 }
 
 /// The embedded push endpoint.

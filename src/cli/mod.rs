@@ -72,7 +72,7 @@ fn run() -> Result<()> {
         Command::Invite(command) => invite::run(&data_dir, command),
         Command::Contact(command) => contact::run(&data_dir, command),
         Command::Migrate(command) => migrate::run(&data_dir, command),
-        Command::Openapi => print(api::document()),
+        Command::Openapi => print(api::document::document()),
         Command::Version => print(concat!("tidings ", env!("CARGO_PKG_VERSION"))),
     }
 }

@@ -1,12 +1,18 @@
 //! The embedded pages: nothing in them is fetched from elsewhere.
 
+mod asset;
+
+use std::borrow::Cow;
+
 use poem::{
-    Endpoint, Request, Response, Route,
+    Body, Endpoint, Request, Response, Route,
     endpoint::make_sync,
     error::NotFoundError,
     http::{StatusCode, header},
 };
 use rust_embed::RustEmbed;
+
+pub use self::asset::{Asset, Shared};
 
 #[derive(RustEmbed)]
 #[folder = "src/web/pages"]
@@ -38,5 +44,8 @@ fn page(req: Request) -> poem::Result<Response> {
             "default-src 'none'; style-src 'self'; script-src 'self'; connect-src 'self'; base-uri 'none'; form-action 'none'; \
              frame-ancestors 'none'",
         );
-    Ok(response.body(file.data.into_owned()))
+    Ok(response.body(match file.data {
+        Cow::Borrowed(data) => Body::from(data),
+        Cow::Owned(data) => Body::from(data),
+    }))
 }
