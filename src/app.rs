@@ -19,6 +19,7 @@ use url::Url;
 use crate::{
     centrifugo::Centrifugo,
     config::Settings,
+    connections::Places,
     db::{self, Db},
     domain::{Caller, room::Room, sessions},
     error::{Error, Result},
@@ -59,6 +60,8 @@ pub struct Inner {
     pub origins: Origins,
     /// Who may tell the client's address.
     pub trusted_proxies: Vec<IpNet>,
+    /// For connections of clients.
+    pub places: Arc<Places>,
     /// For other programs.
     pub server_api: ServerApi,
     pub metrics: Metrics,
@@ -154,6 +157,7 @@ impl App {
             server_api,
             metrics,
             trusted_proxies: settings.trusted_proxy.clone(),
+            places: Places::new(settings.connections_per_address as usize, &settings.trusted_proxy),
             ping_every: Duration::from_secs(settings.push_ping_seconds.into()),
             delivering: Arc::default(),
             testing: Arc::default(),

@@ -141,6 +141,10 @@ pub struct Settings {
     #[arg(long, env = "TIDINGS_TRUSTED_PROXY", value_delimiter = ',', value_name = "CIDR", value_parser = network)]
     pub trusted_proxy: Vec<IpNet>,
 
+    /// How many connections one address may have open; those of trusted proxies are not counted
+    #[arg(long, env = "TIDINGS_CONNECTIONS_PER_ADDRESS", default_value_t = 256, value_name = "COUNT", value_parser = clap::value_parser!(u32).range(1..))]
+    pub connections_per_address: u32,
+
     /// Networks that webhooks may reach though they are not on the public internet, as in 10.0.0.0/8 [default: none]
     #[arg(long, env = "TIDINGS_ALLOW_PRIVATE_WEBHOOKS", value_delimiter = ',', value_name = "CIDR", value_parser = network)]
     pub allow_private_webhooks: Vec<IpNet>,

@@ -5,14 +5,16 @@
 //! [`db::Db::write`]; after a commit its events go to [`push`].
 //!
 //! ```text
-//! main -> cli -> app -+-> api ------> domain -> db
-//!                     +-> push -----------^      |  (effects, after commit)
-//!                     +-> jobs -----------^      v
-//!                          |                     push::publisher -> push::hub
+//! main -> cli -> app -+-> connections -> api -> domain -> db
+//!                     |                    `-> push  |
+//!                     +-> push ----------------^     |  (effects, after commit)
+//!                     +-> jobs ----------------^     v
+//!                          |                      push::publisher -> push::hub
 //!                          +-> mail, outgoing
 //! leaves used by all: id, time, event, error, config, secret, site, limits
 //! ```
 //!
+//! [`connections`] accepts what clients open, within bounds, and hands requests to [`api`].
 //! The house's doors: [`mail`] (the domain words and queues mails, [`jobs`] sends them), [`issuer`] (whose id
 //! tokens log in), [`outgoing`] (requests to addresses that users gave: [`jobs`] delivers there what webhooks queue, and `api`
 //! has it test one at once), [`centrifugo`] (a push server outside, instead of our own), [`tls`] (whom these four trust),
@@ -37,6 +39,7 @@ pub mod app;
 pub mod centrifugo;
 pub mod cli;
 pub mod config;
+pub mod connections;
 pub mod db;
 pub mod domain;
 pub mod error;
@@ -57,24 +60,13 @@ pub mod web;
 
 use std::time::Duration;
 
-use poem::{
-    Server,
-    http::uri::Scheme,
-    listener::Acceptor,
-    web::{LocalAddr, RemoteAddr},
-};
-use tokio::{
-    net::{TcpListener, TcpStream},
-    time::timeout,
-};
+use tokio::{net::TcpListener, time::timeout};
 
 use crate::{
     app::App,
     error::{Error, Result},
 };
 
-/// For requests in flight to finish, once the server is to end.
-const REQUESTS_WITHIN: Duration = Duration::from_secs(5);
 /// For sockets to take their last frames and the close.
 const SOCKETS_WITHIN: Duration = Duration::from_secs(2);
 
@@ -94,17 +86,12 @@ pub async fn run(app: App, listener: TcpListener, shutdown: impl Future<Output =
     let mut sockets = app.count_sockets();
     let forwarded = jobs::prepare(&app).await?;
     let jobs = tokio::spawn(jobs::run(app.clone(), forwarded));
-    let stop = {
-        let app = app.clone();
-        async move {
-            shutdown.await;
-            app.stop();
-        }
-    };
-    let served = Server::new_with_acceptor(NoDelay(listener))
-        .run_with_graceful_shutdown(api::routes(app.clone()), stop, Some(REQUESTS_WITHIN))
-        .await;
-    app.stop();
+    let stopping = app.clone();
+    tokio::spawn(async move {
+        shutdown.await;
+        stopping.stop();
+    });
+    connections::serve(&app, listener).await;
     _ = jobs.await;
     if let Err(err) = jobs::tidy(&app).await {
         tracing::warn!(err = err.detail(), "the last housekeeping failed");
@@ -113,29 +100,5 @@ pub async fn run(app: App, listener: TcpListener, shutdown: impl Future<Output =
     tokio::task::spawn_blocking(move || finishing.finish_writes()).await.map_err(Error::internal)?;
     app.close_sockets(); // last, so that what was answered is pushed before
     _ = timeout(SOCKETS_WITHIN, sockets.recv()).await;
-    served.map_err(Error::internal)
-}
-
-/// Accepts connections that send at once: a frame or an answer is not held back for the next.
-struct NoDelay(TcpListener);
-
-impl Acceptor for NoDelay {
-    type Io = TcpStream;
-
-    fn local_addr(&self) -> Vec<LocalAddr> {
-        self.0.local_addr().map(|address| LocalAddr(address.into())).into_iter().collect()
-    }
-
-    async fn accept(&mut self) -> std::io::Result<(TcpStream, LocalAddr, RemoteAddr, Scheme)> {
-        let (stream, peer) = match self.0.accept().await {
-            Ok(accepted) => accepted,
-            Err(err) => {
-                // Out of files, mostly: at once it would only fail again.
-                tokio::time::sleep(Duration::from_millis(100)).await;
-                return Err(err);
-            }
-        };
-        _ = stream.set_nodelay(true);
-        Ok((stream, LocalAddr(self.0.local_addr()?.into()), RemoteAddr(peer.into()), Scheme::HTTP))
-    }
+    Ok(())
 }

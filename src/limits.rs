@@ -144,7 +144,7 @@ fn keys(address: IpAddr, email: &str) -> [([u8; 32], u32); 2] {
 }
 
 /// One subscriber has a /64 of IPv6 addresses at the least: they count as one.
-fn network(address: IpAddr) -> IpAddr {
+pub fn network(address: IpAddr) -> IpAddr {
     match address.to_canonical() {
         IpAddr::V6(v6) => IpAddr::V6((v6.to_bits() >> 64 << 64).into()),
         v4 => v4,

@@ -28,6 +28,7 @@ mod centrifugo;
 mod channel_members;
 mod channels;
 mod clocks;
+mod connections;
 mod contact;
 mod contract;
 mod deleting;

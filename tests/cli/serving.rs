@@ -170,3 +170,45 @@ async fn one_data_folder_has_one_server() {
     let second = run(&["serve", "--listen", "127.0.0.1:0", "--data-dir", folder.path().to_str().unwrap()]);
     refused(&second, "another server is running");
 }
+
+/// 150 files: 59 connections have a place, the newest 16 of the others a seat in the reserve.
+#[tokio::test]
+async fn without_files_for_more_connections_health_is_answered_and_the_log_says_why() {
+    use std::process::Stdio;
+    use tokio::{
+        io::{AsyncReadExt, AsyncWriteExt},
+        net::TcpStream,
+    };
+    let folder = tempfile::tempdir().unwrap();
+    let log = folder.path().join("log");
+    let mut command = std::process::Command::new("sh");
+    command.env_clear().stdin(Stdio::null()).stdout(Stdio::piped());
+    command.args(["-c", r#"ulimit -n 150; exec "$0" serve --listen 127.0.0.1:0 --log warn --data-dir "$1""#]);
+    command.arg(crate::harness::BINARY).arg(folder.path().join("data"));
+    let server = Server::logging(&mut command, std::fs::File::create(&log).unwrap().into());
+    let address = server.url.trim_start_matches("http://").to_owned();
+    let ask = async |path: &str| {
+        let mut stream = TcpStream::connect(&address).await.unwrap();
+        stream.write_all(format!("GET {path} HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n").as_bytes()).await.unwrap();
+        let mut said = String::new();
+        _ = stream.read_to_string(&mut said).await;
+        said
+    };
+    let mut idle = Vec::new();
+    for n in 0..200 {
+        idle.push(TcpStream::connect(&address).await.unwrap());
+        if n == 40 {
+            assert!(ask("/api/v1/blogs").await.starts_with("HTTP/1.1 200"));
+        }
+    }
+    for _ in 0..3 {
+        assert!(ask("/health").await.starts_with("HTTP/1.1 200"));
+    }
+    let refused = ask("/api/v1/blogs").await;
+    assert!(refused.starts_with("HTTP/1.1 503") && refused.contains(r#""status_code":503"#), "{refused}");
+    assert!(refused.contains("retry-after: 1"), "{refused}");
+    let log = std::fs::read_to_string(&log).unwrap();
+    assert_eq!(log.matches("as many as the limit of open files allows").count(), 1, "{log}");
+    drop(idle);
+    while !ask("/api/v1/blogs").await.starts_with("HTTP/1.1 200") {}
+}

@@ -1,0 +1,298 @@
+//! One connection, from its first byte to its end or its upgrade.
+
+use std::{
+    convert::Infallible,
+    net::SocketAddr,
+    pin::{Pin, pin},
+    sync::Arc,
+    task::{Context, Poll},
+};
+
+use bytes::Bytes;
+use http_body_util::{BodyExt, combinators::BoxBody};
+use hyper::{
+    body::{Body, Frame, Incoming, SizeHint},
+    server::conn::http1,
+    service::service_fn,
+};
+use hyper_util::rt::TokioIo;
+use poem::{
+    Endpoint,
+    http::{Request, Response, StatusCode, uri::Scheme},
+    web::{LocalAddr, RemoteAddr},
+};
+use tokio::{
+    io::{AsyncRead, AsyncWrite},
+    net::TcpStream,
+    sync::watch,
+    time::timeout,
+};
+
+use super::{
+    Door,
+    clock::{Clock, DEADLINES, Deadlines, Timed},
+    places::{Place, Unread},
+};
+use crate::{api, error::Error, web::Shared};
+
+/// Bytes of a request's head: a listener's address holds a token for each of its 128 channels.
+const HEAD_BYTES: usize = 64 << 10;
+/// Bytes of an answer that is not counted while it waits to be read.
+const SMALL: u64 = 64 << 10;
+
+pub struct Connection {
+    pub peer: SocketAddr,
+    pub place: Place,
+    pub door: Door,
+    /// Whether it has one answer and no more.
+    pub is_reserve: bool,
+    pub stopping: watch::Receiver<bool>,
+}
+
+impl Connection {
+    pub async fn serve(self, stream: TcpStream) {
+        // Buffers are made for it once it says something.
+        let spoke = timeout(DEADLINES.head, stream.readable()).await;
+        if matches!(spoke, Ok(Ok(()))) {
+            self.run(stream, DEADLINES).await;
+        }
+    }
+
+    async fn run(self, stream: impl AsyncRead + AsyncWrite + Send + Unpin + 'static, deadlines: Deadlines) {
+        let Connection { peer, place, door, is_reserve, mut stopping } = self;
+        let (clock, place) = (Clock::new(deadlines), Arc::new(place));
+        let service = service_fn(|req| answer(req, peer, &door, &place, &clock));
+        let stream = Timed { stream, clock: clock.clone(), held: place.clone() };
+        let connection = http1::Builder::new()
+            .max_buf_size(HEAD_BYTES)
+            .keep_alive(!is_reserve)
+            .serve_connection(TokioIo::new(stream), service)
+            .with_upgrades();
+        let mut connection = pin!(connection);
+        let mut overdue = pin!(clock.overdue());
+        loop {
+            tokio::select! {
+                biased;
+                _ = &mut connection => return,
+                () = &mut overdue => return,
+                _ = stopping.wait_for(|stopping| *stopping) => break,
+            }
+        }
+        connection.as_mut().graceful_shutdown(); // what is asked already is answered
+        tokio::select! {
+            biased;
+            _ = connection => {}
+            () = overdue => {}
+        }
+    }
+}
+
+async fn answer(
+    req: Request<Incoming>,
+    peer: SocketAddr,
+    door: &Door,
+    place: &Place,
+    clock: &Arc<Clock>,
+) -> Result<Response<Answer>, Infallible> {
+    clock.requested();
+    let response = if place.is_behind() {
+        api::refuse(req.uri().path(), Error::Unavailable("Read the answers that wait first"))
+    } else {
+        let req = poem::Request::from((req, LocalAddr::default(), RemoteAddr(peer.into()), Scheme::HTTP));
+        door.get_response(req).await
+    };
+    let is_upgrade = response.status() == StatusCode::SWITCHING_PROTOCOLS;
+    let is_shared = response.extensions().get::<Shared>().is_some();
+    let (parts, body) = Response::<BoxBody<_, _>>::from(response).into_parts();
+    let body = match body.size_hint().exact() {
+        Some(size) if size > SMALL && !is_shared => {
+            let unread = Arc::new(place.unread(size as usize));
+            body.map_frame(move |frame| frame.map_data(|data| Bytes::from_owner(Held { data, _unread: unread.clone() }))).boxed()
+        }
+        _ => body,
+    };
+    // After an upgrade the connection's own task has ended.
+    let clock = (!is_upgrade).then(|| clock.clone());
+    Ok(Response::from_parts(parts, Answer { body, clock }))
+}
+
+/// Bytes that are counted until they have left.
+struct Held {
+    data: Bytes,
+    _unread: Arc<Unread>,
+}
+
+impl AsRef<[u8]> for Held {
+    fn as_ref(&self) -> &[u8] {
+        &self.data
+    }
+}
+
+/// A body that tells the clock when it has been handed over.
+struct Answer {
+    body: BoxBody<Bytes, std::io::Error>,
+    clock: Option<Arc<Clock>>,
+}
+
+impl Body for Answer {
+    type Data = Bytes;
+    type Error = std::io::Error;
+
+    fn poll_frame(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, Self::Error>>> {
+        Pin::new(&mut self.body).poll_frame(cx)
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.body.is_end_stream()
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        self.body.size_hint()
+    }
+}
+
+impl Drop for Answer {
+    fn drop(&mut self) {
+        if let Some(clock) = &self.clock {
+            clock.answered();
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::{Duration, Instant};
+
+    use poem::{EndpointExt, Route, endpoint::make, get};
+    use tokio::io::{AsyncReadExt, AsyncWriteExt, DuplexStream, duplex};
+
+    use super::{super::places::Places, *};
+
+    const LONG: Duration = Duration::from_secs(3600);
+    const SHORT: Duration = Duration::from_millis(150);
+    const ENDLESS: Deadlines = Deadlines { head: LONG, idle: LONG, write: LONG };
+    const GET: &[u8] = b"GET / HTTP/1.1\r\nhost: x\r\n\r\n";
+
+    /// A client of a server that answers `/` with "done", `/slow` after a while, and `/long` with 100,000 bytes; and
+    /// the server's places.
+    fn client(deadlines: Deadlines) -> (DuplexStream, Arc<Places>) {
+        let slow = make(|_| async {
+            tokio::time::sleep(SHORT * 3).await;
+            "done"
+        });
+        let routes = Route::new()
+            .at("/", get(make(|_| async { "done" })))
+            .at("/slow", get(slow))
+            .at("/long", get(make(|_| async { "x".repeat(100_000) })));
+        let places = Places::new(1000, &[]);
+        let peer: SocketAddr = "192.0.2.1:1".parse().unwrap();
+        let super::super::places::Admission::Place(place) = places.admit(peer.ip()) else { panic!("there is a place") };
+        let (running, stopping) = watch::channel(false);
+        let door = Arc::new(routes.map_to_response().boxed());
+        let (here, there) = duplex(1024);
+        tokio::spawn(async move {
+            let _running = running;
+            Connection { peer, place, door, is_reserve: false, stopping }.run(there, deadlines).await;
+        });
+        (here, places)
+    }
+
+    async fn answer_of(stream: &mut DuplexStream) {
+        let mut answer = Vec::new();
+        while !answer.ends_with(b"done") {
+            assert!(stream.read_buf(&mut answer).await.unwrap() > 0, "{}", String::from_utf8_lossy(&answer));
+        }
+    }
+
+    /// Waits until the server hangs up, which takes `SHORT` at the least.
+    async fn hung_up(mut stream: DuplexStream, since: Instant) {
+        let mut rest = Vec::new();
+        _ = timeout(LONG, stream.read_to_end(&mut rest)).await.unwrap();
+        assert!(since.elapsed() >= SHORT, "{:?}", since.elapsed());
+    }
+
+    #[tokio::test]
+    async fn a_head_that_does_not_end_ends_the_connection() {
+        let since = Instant::now();
+        let (mut stream, _) = client(Deadlines { head: SHORT, ..ENDLESS });
+        stream.write_all(b"GET / HTTP/1.1\r\n").await.unwrap();
+        hung_up(stream, since).await;
+    }
+
+    #[tokio::test]
+    async fn a_head_that_comes_byte_by_byte_ends_the_connection() {
+        let since = Instant::now();
+        let (mut stream, _) = client(Deadlines { head: SHORT, ..ENDLESS });
+        while stream.write_all(b"x").await.is_ok() {
+            tokio::time::sleep(SHORT / 20).await;
+        }
+        hung_up(stream, since).await;
+    }
+
+    #[tokio::test]
+    async fn the_second_head_has_its_own_deadline() {
+        let (mut stream, _) = client(Deadlines { head: SHORT, ..ENDLESS });
+        stream.write_all(GET).await.unwrap();
+        answer_of(&mut stream).await;
+        tokio::time::sleep(SHORT * 2).await;
+        let since = Instant::now();
+        stream.write_all(&GET[..5]).await.unwrap();
+        hung_up(stream, since).await;
+    }
+
+    #[tokio::test]
+    async fn an_idle_connection_ends() {
+        let (mut stream, places) = client(Deadlines { idle: SHORT, ..ENDLESS });
+        for _ in 0..3 {
+            stream.write_all(GET).await.unwrap();
+            answer_of(&mut stream).await;
+        }
+        hung_up(stream, Instant::now()).await;
+        assert_eq!(places.open(), 0);
+    }
+
+    #[tokio::test]
+    async fn a_request_may_take_its_time() {
+        let (mut stream, _) = client(Deadlines { head: SHORT, idle: SHORT, write: SHORT });
+        stream.write_all(b"GET /slow HTTP/1.1\r\nhost: x\r\n\r\n").await.unwrap();
+        answer_of(&mut stream).await;
+    }
+
+    #[tokio::test]
+    async fn an_answer_that_nobody_reads_is_counted_and_ends_the_connection() {
+        let (mut stream, places) = client(Deadlines { write: SHORT, ..ENDLESS });
+        let since = Instant::now();
+        stream.write_all(b"GET /long HTTP/1.1\r\nhost: x\r\n\r\n").await.unwrap();
+        while places.unread() == 0 {
+            tokio::task::yield_now().await;
+        }
+        assert_eq!(places.unread(), 100_000);
+        while places.open() > 0 {
+            tokio::time::sleep(SHORT / 10).await;
+        }
+        assert!(since.elapsed() >= SHORT, "{:?}", since.elapsed());
+        assert_eq!(places.unread(), 0);
+    }
+
+    #[tokio::test]
+    async fn an_answer_that_is_read_slowly_arrives() {
+        let (mut stream, _) = client(Deadlines { head: LONG, idle: SHORT, write: SHORT });
+        stream.write_all(b"GET /long HTTP/1.1\r\nhost: x\r\n\r\n").await.unwrap();
+        let (since, mut taken, mut piece) = (Instant::now(), 0, [0; 1024]);
+        while taken < 100_000 {
+            taken += stream.read(&mut piece).await.unwrap();
+            tokio::time::sleep(SHORT / 30).await;
+        }
+        assert!(since.elapsed() > SHORT * 2, "it was read too fast to prove anything: {:?}", since.elapsed());
+    }
+
+    #[tokio::test]
+    async fn http_2_is_not_spoken() {
+        let (mut stream, _) = client(ENDLESS);
+        stream.write_all(b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n").await.unwrap();
+        let mut answer = Vec::new();
+        _ = stream.read_to_end(&mut answer).await;
+        let answer = String::from_utf8_lossy(&answer);
+        assert!(answer.starts_with("HTTP/1.1 4") || answer.starts_with("HTTP/1.0 4") || answer.is_empty(), "{answer}");
+    }
+}

@@ -1,0 +1,239 @@
+//! How many connections there may be, of all clients and of one address, and how much may wait for them to read it.
+
+use std::{
+    collections::HashMap,
+    net::IpAddr,
+    sync::{Arc, Mutex, MutexGuard},
+    time::{Duration, Instant},
+};
+
+use ipnet::IpNet;
+use rustix::process::{Resource, getrlimit};
+
+use crate::limits;
+
+/// Files for everything that is no connection of a client: the database, deliveries and tests of webhooks, mails.
+const OTHER_FILES: usize = 512;
+/// Connections past the bound that may still ask for `/health`; the oldest makes way for the newest.
+pub const RESERVE: usize = 16;
+/// Bytes of long answers that an address has not read, above which it is answered nothing more.
+const UNREAD_BY_ADDRESS: usize = 8 << 20;
+/// The same of all addresses together.
+const UNREAD: usize = 64 << 20;
+const WARN_EVERY: Duration = Duration::from_secs(60);
+
+pub struct Places {
+    /// Connections of all clients.
+    most: usize,
+    /// Connections of one address, an IPv6 one by its /64.
+    most_by_address: usize,
+    /// Proxies have one address for many clients, and bounds of their own.
+    proxies: Vec<IpNet>,
+    taken: Mutex<Taken>,
+}
+
+#[derive(Default)]
+struct Taken {
+    all: Share,
+    addresses: HashMap<IpAddr, Share>,
+    warned: Option<Instant>,
+}
+
+#[derive(Clone, Copy, Default)]
+struct Share {
+    connections: usize,
+    unread: usize,
+}
+
+/// What becomes of a connection.
+pub enum Admission {
+    Place(Place),
+    /// Too many are open: this one may ask for `/health`, and nothing else.
+    Reserve(Place),
+    /// Too many of its address are.
+    Refused,
+}
+
+impl Places {
+    /// As many connections as the limit of open files leaves; `most_by_address` of them for one address.
+    pub fn new(most_by_address: usize, proxies: &[IpNet]) -> Arc<Places> {
+        let files = getrlimit(Resource::Nofile).current.map_or(usize::MAX, |files| files as usize);
+        Places::of(files - OTHER_FILES.min(files / 2) - RESERVE.min(files / 8), most_by_address, proxies)
+    }
+
+    fn of(most: usize, most_by_address: usize, proxies: &[IpNet]) -> Arc<Places> {
+        Arc::new(Places { most, most_by_address, proxies: proxies.to_vec(), taken: Mutex::default() })
+    }
+
+    pub fn admit(self: &Arc<Self>, peer: IpAddr) -> Admission {
+        let address = self.counted(peer);
+        let mut taken = self.taken();
+        let of_address = address.and_then(|address| taken.addresses.get(&address)).copied().unwrap_or_default();
+        if of_address.connections >= self.most_by_address {
+            taken.warn(|| format!("{peer} has {} connections open: more of them are refused", of_address.connections));
+            return Admission::Refused;
+        }
+        let open = taken.all.connections;
+        if open >= self.most {
+            taken
+                .warn(|| format!("{open} connections are open, as many as the limit of open files allows: raise it (ulimit -n)"));
+        }
+        taken.shares(address, |share| share.connections += 1);
+        let place = Place { places: self.clone(), address };
+        if open < self.most { Admission::Place(place) } else { Admission::Reserve(place) }
+    }
+
+    #[cfg(test)]
+    pub fn open(&self) -> usize {
+        self.taken().all.connections
+    }
+
+    #[cfg(test)]
+    pub fn unread(&self) -> usize {
+        self.taken().all.unread
+    }
+
+    /// Accepting a connection failed.
+    pub fn failed(&self, err: &std::io::Error) {
+        self.taken().warn(|| format!("can't accept connections: {err}"));
+    }
+
+    /// As which address a peer is counted.
+    fn counted(&self, peer: IpAddr) -> Option<IpAddr> {
+        let peer = peer.to_canonical();
+        (!self.proxies.iter().any(|proxy| proxy.contains(&peer))).then(|| limits::network(peer))
+    }
+
+    fn taken(&self) -> MutexGuard<'_, Taken> {
+        self.taken.lock().expect("nothing panics while it holds this")
+    }
+}
+
+impl Taken {
+    /// Changes what all have, and what the address has.
+    fn shares(&mut self, address: Option<IpAddr>, change: impl Fn(&mut Share)) {
+        change(&mut self.all);
+        let Some(address) = address else { return };
+        let share = self.addresses.entry(address).or_default();
+        change(share);
+        if share.connections == 0 && share.unread == 0 {
+            self.addresses.remove(&address);
+        }
+    }
+
+    /// Once a minute.
+    fn warn(&mut self, text: impl FnOnce() -> String) {
+        if self.warned.is_none_or(|warned| warned.elapsed() >= WARN_EVERY) {
+            self.warned = Some(Instant::now());
+            tracing::warn!("{}", text());
+        }
+    }
+}
+
+/// One connection's; given back when it is dropped.
+pub struct Place {
+    places: Arc<Places>,
+    address: Option<IpAddr>,
+}
+
+impl Place {
+    /// Whether so much waits to be read that nothing more is answered.
+    pub fn is_behind(&self) -> bool {
+        let taken = self.places.taken();
+        let by_address = self.address.and_then(|address| taken.addresses.get(&address)).map_or(0, |share| share.unread);
+        by_address >= UNREAD_BY_ADDRESS || taken.all.unread >= UNREAD
+    }
+
+    /// Counts an answer until it is read.
+    pub fn unread(&self, bytes: usize) -> Unread {
+        self.places.taken().shares(self.address, |share| share.unread += bytes);
+        Unread { places: self.places.clone(), address: self.address, bytes }
+    }
+}
+
+impl Drop for Place {
+    fn drop(&mut self) {
+        self.places.taken().shares(self.address, |share| share.connections -= 1);
+    }
+}
+
+/// An answer that was not read yet.
+pub struct Unread {
+    places: Arc<Places>,
+    address: Option<IpAddr>,
+    bytes: usize,
+}
+
+impl Drop for Unread {
+    fn drop(&mut self) {
+        self.places.taken().shares(self.address, |share| share.unread -= self.bytes);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn address(text: &str) -> IpAddr {
+        text.parse().unwrap()
+    }
+
+    fn place(admission: Admission) -> Place {
+        match admission {
+            Admission::Place(place) => place,
+            Admission::Reserve(_) => panic!("only from the reserve"),
+            Admission::Refused => panic!("refused"),
+        }
+    }
+
+    #[test]
+    fn an_address_has_so_many_connections_and_gets_them_back() {
+        let places = Places::of(100, 3, &[]);
+        let mut held: Vec<_> = (0..3).map(|n| place(places.admit(address(&format!("2001:db8::{n}"))))).collect();
+        assert!(matches!(places.admit(address("2001:db8::9")), Admission::Refused), "the same /64");
+        place(places.admit(address("2001:db8:0:1::9")));
+        held.pop();
+        place(places.admit(address("2001:db8::9")));
+        drop(held);
+        assert!(places.taken().addresses.is_empty() && places.taken().all.connections == 0);
+    }
+
+    #[test]
+    fn connections_of_a_proxy_are_not_counted_by_its_address() {
+        let places = Places::of(100, 3, &["10.0.0.0/8".parse().unwrap()]);
+        let held: Vec<_> = (0..50).map(|_| place(places.admit(address("::ffff:10.1.2.3")))).collect();
+        assert_eq!(places.taken().all.connections, held.len());
+    }
+
+    #[test]
+    fn past_the_bound_there_is_a_reserve() {
+        let places = Places::of(2, 100, &[]);
+        let mut held: Vec<_> = (0..2).map(|_| place(places.admit(address("192.0.2.1")))).collect();
+        assert!(matches!(places.admit(address("192.0.2.2")), Admission::Reserve(_)));
+        held.pop();
+        place(places.admit(address("192.0.2.2")));
+    }
+
+    #[test]
+    fn whoever_does_not_read_is_answered_nothing_more() {
+        let places = Places::of(100, 100, &[]);
+        let [slow, beside, other] = ["192.0.2.1", "192.0.2.1", "192.0.2.2"].map(|text| place(places.admit(address(text))));
+        let first = slow.unread(UNREAD_BY_ADDRESS - 1);
+        assert!(!beside.is_behind());
+        let second = slow.unread(1);
+        assert!(slow.is_behind() && beside.is_behind() && !other.is_behind());
+        drop(second);
+        assert!(!slow.is_behind());
+        let third = other.unread(UNREAD);
+        assert!(slow.is_behind());
+        drop((first, third));
+        assert!(!other.is_behind() && places.taken().all.unread == 0);
+    }
+
+    #[test]
+    fn some_files_are_kept_for_other_things() {
+        let files = getrlimit(Resource::Nofile).current.unwrap() as usize;
+        let places = Places::new(1, &[]);
+        assert!(places.most + RESERVE.min(files / 8) + OTHER_FILES.min(files / 2) == files);
+    }
+}

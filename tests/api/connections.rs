@@ -1,0 +1,154 @@
+//! Connections: how many, for how long, and what goes over them to everybody alike.
+
+use std::{io::Read, time::Duration};
+
+use serde_json::json;
+use tokio::{
+    io::{AsyncReadExt, AsyncWriteExt},
+    net::TcpStream,
+    time::{Instant, timeout},
+};
+
+use crate::{
+    harness::{Client, Server},
+    socket::Socket,
+};
+
+async fn dial(server: &Server) -> TcpStream {
+    TcpStream::connect(server.origin.trim_start_matches("http://")).await.unwrap()
+}
+
+/// Everything that the server says until it hangs up.
+async fn to_the_end(stream: &mut TcpStream) -> String {
+    let mut said = Vec::new();
+    let end = timeout(Duration::from_secs(60), stream.read_to_end(&mut said)).await.expect("the server hangs up");
+    _ = end; // a reset is an end, too
+    String::from_utf8_lossy(&said).into_owned()
+}
+
+/// What the server answers, on a connection that stays open.
+async fn asks_health(stream: &mut TcpStream) -> String {
+    stream.write_all(b"GET /health HTTP/1.1\r\nhost: x\r\n\r\n").await.unwrap();
+    let mut said = vec![0; 1024];
+    let read = stream.read(&mut said).await.unwrap_or_default();
+    String::from_utf8_lossy(&said[..read]).into_owned()
+}
+
+#[tokio::test]
+async fn who_says_nothing_or_half_a_head_is_hung_up_on_after_ten_seconds() {
+    let server = Server::start().await;
+    let begun = Instant::now();
+    let hung_up = async |says: &[u8]| {
+        let mut stream = dial(&server).await;
+        stream.write_all(says).await.unwrap();
+        assert_eq!(to_the_end(&mut stream).await, "");
+        let after = begun.elapsed();
+        assert!(after >= Duration::from_millis(9_900) && after < Duration::from_secs(20), "{after:?}");
+    };
+    tokio::join!(hung_up(b""), hung_up(b"GET /health HTTP/1.1\r\nhost: x\r\n"));
+}
+
+#[tokio::test]
+async fn an_address_has_so_many_connections_open_sockets_among_them() {
+    let server = Server::with(|settings| settings.connections_per_address = 4).await;
+    let http = reqwest::Client::builder().pool_max_idle_per_host(0).build().unwrap();
+    let ada = Client { http, ..server.user("ada").await };
+    let server = server.restart().await; // without the connections that made the account
+    let socket = Socket::connect(&ada).await;
+    let mut held = vec![dial(&server).await, dial(&server).await, dial(&server).await];
+    for stream in &mut held {
+        assert!(asks_health(stream).await.starts_with("HTTP/1.1 200"));
+    }
+    let refused = asks_health(&mut dial(&server).await).await;
+    assert!(refused.is_empty() || refused.starts_with("HTTP/1.1 503"), "{refused}");
+    // A socket's place is free once it is closed.
+    drop(socket);
+    let mut answered = String::new();
+    while !answered.starts_with("HTTP/1.1 200") {
+        answered = asks_health(&mut dial(&server).await).await;
+    }
+}
+
+#[tokio::test]
+async fn http_2_is_not_spoken_in_clear_text() {
+    let server = Server::start().await;
+    let mut stream = dial(&server).await;
+    stream.write_all(b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\0\0\0\x04\0\0\0\0\0").await.unwrap();
+    let said = to_the_end(&mut stream).await;
+    assert!(said.is_empty() || said.starts_with("HTTP/1.1 4"), "{said:?}");
+}
+
+#[tokio::test]
+async fn a_head_is_read_up_to_64_kib() {
+    let server = Server::start().await;
+    for (length, statuses) in [(50_000, &["HTTP/1.1 200"][..]), (70_000, &["HTTP/1.1 431", ""])] {
+        let mut stream = dial(&server).await;
+        let head = format!("GET /health HTTP/1.1\r\nhost: x\r\nconnection: close\r\nx-long: {}\r\n\r\n", "x".repeat(length));
+        _ = stream.write_all(head.as_bytes()).await;
+        let said = to_the_end(&mut stream).await;
+        assert!(statuses.iter().any(|status| said.starts_with(status)), "{length}: {said}");
+    }
+}
+
+#[tokio::test]
+async fn the_docs_and_the_document_are_sent_once_and_compressed_on_demand() {
+    let server = Server::start().await;
+    let anybody = server.anonymous();
+    for path in ["/docs", "/api/v1/openapi.json"] {
+        let plain = anybody.request("GET", path).send().await.unwrap();
+        assert_eq!(plain.status(), 200);
+        let headers = plain.headers().clone();
+        assert_eq!(headers["cache-control"], "no-cache");
+        assert_eq!(headers["vary"], "accept-encoding");
+        assert_eq!(headers["x-content-type-options"], "nosniff");
+        assert!(!headers.contains_key("content-encoding"));
+        let plain = plain.text().await.unwrap();
+
+        let gzip = anybody.request("GET", path).header("accept-encoding", "br, gzip").send().await.unwrap();
+        assert_eq!(gzip.headers()["content-encoding"], "gzip");
+        let (tag, gzip) = (gzip.headers()["etag"].clone(), gzip.bytes().await.unwrap());
+        assert_eq!(tag, headers["etag"]);
+        assert!(gzip.len() < plain.len() / 2, "{} of {}", gzip.len(), plain.len());
+        let mut unpacked = String::new();
+        flate2::read::GzDecoder::new(&gzip[..]).read_to_string(&mut unpacked).unwrap();
+        assert!(unpacked == plain, "{path} is another text when it is compressed");
+
+        for (known, status) in [(tag.to_str().unwrap(), 304), ("\"other\", W/\"another\"", 200)] {
+            let again = anybody.request("GET", path).header("if-none-match", known).send().await.unwrap();
+            assert_eq!(again.status(), status);
+            assert_eq!(again.headers()["etag"], tag);
+            assert_eq!(again.bytes().await.unwrap().is_empty(), status == 304);
+        }
+    }
+}
+
+#[tokio::test]
+async fn no_page_may_frame_the_docs_or_add_scripts_to_them() {
+    let server = Server::start().await;
+    let docs = server.anonymous().request("GET", "/docs").send().await.unwrap();
+    let policy = docs.headers()["content-security-policy"].to_str().unwrap().to_owned();
+    assert!(policy.starts_with("default-src 'none'; script-src 'sha256-"), "{policy}");
+    assert!(policy.contains("frame-ancestors 'none'") && policy.contains("connect-src 'self'"), "{policy}");
+    assert!(!policy.contains("script-src 'unsafe-inline'") && !policy.contains("unsafe-eval"), "{policy}");
+}
+
+#[tokio::test]
+async fn answers_of_the_api_are_kept_by_nobody_and_guessed_at_by_no_browser() {
+    let server = Server::start().await;
+    let ada = server.user("ada").await;
+    let organisation = ada.organisation("Engines").await;
+    let cases = [
+        ("GET", "/api/v1/users/me".to_owned(), 200),
+        ("DELETE", format!("/api/v1/organisations/{organisation}"), 204),
+        ("GET", "/api/v1/blogs".to_owned(), 200),
+        ("GET", "/api/v1/nowhere".to_owned(), 404),
+        ("PATCH", "/api/v1/auth/login".to_owned(), 405),
+        ("POST", "/api/v1/auth/login".to_owned(), 422),
+    ];
+    for (method, path, status) in cases {
+        let reply = ada.request(method, &path).json(&json!({})).send().await.unwrap();
+        assert_eq!(reply.status(), status, "{method} {path}");
+        assert_eq!(reply.headers()["cache-control"], "no-store", "{method} {path}");
+        assert_eq!(reply.headers()["x-content-type-options"], "nosniff", "{method} {path}");
+    }
+}
