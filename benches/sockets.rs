@@ -71,7 +71,8 @@ impl Server {
 
     fn on(folder: tempfile::TempDir) -> Server {
         let mut process = Command::new(env!("CARGO_BIN_EXE_tidings"))
-            .args(["serve", "--listen", "127.0.0.1:0", "--rate-limit", "off", "--log", "error", "--data-dir"])
+            .args(["serve", "--listen", "127.0.0.1:0", "--rate-limit", "off", "--connections-per-address", "10000"])
+            .args(["--log", "error", "--data-dir"])
             .arg(folder.path().join("data"))
             .stdout(Stdio::piped())
             .spawn()
