@@ -47,6 +47,7 @@ pub mod jobs;
 pub mod limits;
 pub mod mail;
 pub mod metrics;
+pub mod origins;
 pub mod outgoing;
 pub mod push;
 pub mod secret;
