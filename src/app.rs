@@ -104,7 +104,7 @@ impl App {
         let external = settings.push.external()?;
         let centrifugo = external.as_ref().map(|external| Centrifugo::new(external, &authorities)).transpose()?;
         let outgoing = Outgoing::new(&settings.allow_private_webhooks, &authorities)?;
-        let origins = Origins::new(&settings.allowed_origin)?;
+        let origins = Origins::new(&settings.allowed_origin, &links.0, &links.1)?;
         let server_api = ServerApi::new(settings.push_api_key.as_deref())?;
         let metrics = Metrics::new(settings.metrics_token.as_deref())?;
         db::make_folder(&settings.data_dir)?;
