@@ -68,6 +68,33 @@ fn a_key_that_can_be_guessed_is_refused_and_not_shown() {
     assert!(!data.exists(), "it leaves nothing behind");
 }
 
+#[tokio::test]
+async fn the_keys_of_a_centrifugo_have_a_length_that_holds() {
+    let folder = tempfile::tempdir().unwrap();
+    let data = folder.path().join("data");
+    let (api_key, token_key) = ("a".repeat(16), "t".repeat(32));
+    let settings = |api_key: &str, token_key: &str| {
+        let keys = ["--centrifugo-api-key", api_key, "--centrifugo-token-key", token_key];
+        let push = ["--push", "centrifugo", "--centrifugo-url", "http://127.0.0.1:9"];
+        [&push[..], &keys].concat().into_iter().map(str::to_owned).collect::<Vec<_>>()
+    };
+    for (settings, says) in [
+        (settings(&api_key, &token_key[1..]), "--centrifugo-token-key: it must have at least 32 characters"),
+        (settings(&api_key[1..], &token_key), "--centrifugo-api-key: it must have at least 16 characters"),
+    ] {
+        let mut command = tidings(&["serve", "--data-dir", data.to_str().unwrap(), "--listen", "127.0.0.1:0"]);
+        let output = command.args(settings).output().unwrap();
+        refused(&output, says);
+        let shown = String::from_utf8_lossy(&output.stderr);
+        assert!(!shown.contains("aaaa") && !shown.contains("tttt"), "{shown}");
+        assert!(!data.exists(), "it leaves nothing behind");
+    }
+    let settings = settings(&api_key, &token_key);
+    let settings: Vec<_> = settings.iter().map(String::as_str).collect();
+    let server = Server::start(&data, &settings);
+    assert!(server.http.get(format!("{}/health", server.url)).send().await.unwrap().status().is_success());
+}
+
 #[test]
 fn the_readme_names_every_setting_with_its_variable_and_its_default() {
     let readme = include_str!("../../README.md");
