@@ -10,7 +10,7 @@
 //!                     +-> jobs -----------^      v
 //!                          |                     push::publisher -> push::hub
 //!                          +-> mail, outgoing
-//! leaves used by all: id, time, event, error, config, secret, site, limits
+//! leaves used by all: id, time, event, error, config, secret, site, limits, origins
 //! ```
 //!
 //! The house's doors: [`mail`] (the domain words and queues mails, [`jobs`] sends them), [`issuer`] (whose id
@@ -31,6 +31,8 @@
 //! 7. Everything slow that a change brings about is a row written in the same transaction and done later by
 //!    [`jobs`]; everything pushed is a row of the event log. The two are never mixed.
 //! 8. A token never replaces the check of rights in the database.
+
+#![forbid(unsafe_code)]
 
 pub mod api;
 pub mod app;
