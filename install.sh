@@ -11,6 +11,8 @@ usage: install.sh [options]
   --binary FILE    install this binary; without it, one is built with cargo
   --service        also write a systemd unit, tidings.service
   --unit-dir DIR   where the unit goes (default: PREFIX/lib/systemd/system)
+  --env-file FILE  where the unit reads settings (default: /etc/tidings.env); made when
+                   missing, and in any case readable by its owner alone
   --help           show this text
 
 When DESTDIR is set in the environment, files go below it, while the paths
@@ -27,22 +29,25 @@ prefix=/usr/local
 binary=
 service=no
 unit_dir=
+env_file=
 
 while [ $# -gt 0 ]; do
     case $1 in
-        --prefix | --binary | --unit-dir)
+        --prefix | --binary | --unit-dir | --env-file)
             [ $# -ge 2 ] || fail "$1 needs a value (see --help)"
             [ -n "$2" ] || fail "$1 needs a value that is not empty (see --help)"
             case $1 in
                 --prefix) prefix=$2 ;;
                 --binary) binary=$2 ;;
                 --unit-dir) unit_dir=$2 ;;
+                --env-file) env_file=$2 ;;
             esac
             shift 2
             ;;
         --prefix=*) prefix=${1#*=}; shift ;;
         --binary=*) binary=${1#*=}; shift ;;
         --unit-dir=*) unit_dir=${1#*=}; shift ;;
+        --env-file=*) env_file=${1#*=}; shift ;;
         --service) service=yes; shift ;;
         --help | -h) usage; exit 0 ;;
         *) fail "unknown option: $1 (see --help)" ;;
@@ -61,13 +66,17 @@ absolute() {
 prefix=$(absolute "$prefix")
 [ "$prefix" = / ] || prefix=${prefix%/}
 [ -z "$unit_dir" ] || [ "$service" = yes ] || fail "--unit-dir is only of use with --service"
+[ -z "$env_file" ] || [ "$service" = yes ] || fail "--env-file is only of use with --service"
 unit_dir=$(absolute "${unit_dir:-$prefix/lib/systemd/system}")
+env_file=$(absolute "${env_file:-/etc/tidings.env}")
 destdir=${DESTDIR:-}
-# systemd would read these signs in ExecStart as something else.
+# systemd would read these signs in the unit as something else.
 if [ "$service" = yes ]; then
-    case $prefix in
-        *[!A-Za-z0-9/._+-]*) fail "with --service, --prefix may hold only letters, digits and / . _ + -" ;;
-    esac
+    for path in "$prefix" "$env_file"; do
+        case $path in
+            *[!A-Za-z0-9/._+-]*) fail "with --service, --prefix and --env-file may hold only letters, digits and / . _ + -" ;;
+        esac
+    done
 fi
 
 if [ -z "$binary" ]; then
@@ -110,6 +119,16 @@ printf 'Installed %s: %s\n' "$bin_dir/tidings" "$version"
 
 [ "$service" = yes ] || exit 0
 
+# It holds passwords and keys. systemd reads it before the server has a user of its own, so nobody but root needs to.
+staged_env=$destdir$env_file
+mkdir -p "$(dirname "$staged_env")" 2>/dev/null || fail "can't make the folder $(dirname "$staged_env")"
+if [ ! -e "$staged_env" ]; then
+    (umask 077 && printf '# Settings of tidings, one a line, such as\n# TIDINGS_BASE_URL=https://chat.example.org\n' >"$staged_env") 2>/dev/null ||
+        fail "can't write $staged_env; run as a user who may, or name another file with --env-file"
+fi
+chmod 0600 "$staged_env" 2>/dev/null || fail "can't keep others from reading $staged_env"
+[ "$(id -u)" -ne 0 ] || chown 0:0 "$staged_env" || fail "can't make root the owner of $staged_env"
+
 staged_dir=$destdir$unit_dir
 mkdir -p "$staged_dir" 2>/dev/null || fail "can't make the folder $staged_dir"
 staged=$staged_dir/.tidings.service.new.$$
@@ -122,7 +141,7 @@ Wants=network-online.target
 [Service]
 ExecStart=$prefix/bin/tidings serve
 # Settings, one a line, such as TIDINGS_LISTEN=127.0.0.1:8080
-EnvironmentFile=-/etc/tidings.env
+EnvironmentFile=-$env_file
 Environment=TIDINGS_DATA_DIR=/var/lib/tidings
 Restart=always
 RestartSec=1
@@ -170,6 +189,7 @@ chmod 0644 "$staged"
 mv -f "$staged" "$staged_dir/tidings.service"
 cat <<EOF
 Wrote $staged_dir/tidings.service
+Settings go to $staged_env
 Start it with:
   systemctl daemon-reload
   systemctl enable --now tidings

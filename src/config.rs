@@ -13,7 +13,7 @@ use ipnet::IpNet;
 use crate::{
     domain,
     error::{Error, Result},
-    secret::Keys,
+    secret::{self, Keys},
     site::{FeedAuth, Registration, Site},
 };
 
@@ -57,11 +57,11 @@ pub struct Push {
     #[arg(long, env = "TIDINGS_CENTRIFUGO_URL", value_name = "URL")]
     pub centrifugo_url: Option<String>,
 
-    /// The key of its server API
+    /// The key of its server API, at least 16 characters
     #[arg(long, env = "TIDINGS_CENTRIFUGO_API_KEY", value_name = "KEY", hide_env_values = true)]
     pub centrifugo_api_key: Option<String>,
 
-    /// The HMAC key with which it verifies tokens; ours are signed with it
+    /// The HMAC key with which it verifies tokens, at least 32 characters; ours are signed with it
     #[arg(long, env = "TIDINGS_CENTRIFUGO_TOKEN_KEY", value_name = "KEY", hide_env_values = true)]
     pub centrifugo_token_key: Option<String>,
 }
@@ -133,7 +133,7 @@ pub struct Settings {
     #[arg(long, env = "TIDINGS_FEED_AUTH", default_value = "slug", value_name = "slug|bearer")]
     pub feed_auth: FeedAuth,
 
-    /// Origins of pages that may call the API and open sockets, or * [default: the server's own]
+    /// Origins of pages that may call the API and open sockets besides the server's own, or * [default: none]
     #[arg(long, env = "TIDINGS_ALLOWED_ORIGIN", value_delimiter = ',', value_name = "ORIGIN")]
     pub allowed_origin: Vec<String>,
 
@@ -265,7 +265,10 @@ impl Push {
         let given = |value: &Option<String>| value.clone().filter(|value| !value.is_empty());
         match (given(&self.centrifugo_url), given(&self.centrifugo_api_key), given(&self.centrifugo_token_key)) {
             (Some(url), Some(api_key), Some(token_key)) => {
-                Ok(Some(External { url: origin("--centrifugo-url", &url)?, api_key, token_key }))
+                let url = origin("--centrifugo-url", &url)?;
+                secret::check_key("--centrifugo-api-key", &api_key, secret::ACCESS_KEY_MIN)?;
+                secret::check_key("--centrifugo-token-key", &token_key, secret::SIGNING_KEY_MIN)?;
+                Ok(Some(External { url, api_key, token_key }))
             }
             _ => Err(Error::bad_request(
                 "--push centrifugo needs --centrifugo-url, --centrifugo-api-key and --centrifugo-token-key",

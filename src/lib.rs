@@ -11,7 +11,7 @@
 //!                     +-> jobs ----------------^     v
 //!                          |                      push::publisher -> push::hub
 //!                          +-> mail, outgoing
-//! leaves used by all: id, time, event, error, config, secret, site, limits
+//! leaves used by all: id, time, event, error, config, secret, site, limits, origins
 //! ```
 //!
 //! [`connections`] accepts what clients open, within bounds, and hands requests to [`api`].
@@ -34,6 +34,8 @@
 //!    [`jobs`]; everything pushed is a row of the event log. The two are never mixed.
 //! 8. A token never replaces the check of rights in the database.
 
+#![forbid(unsafe_code)]
+
 pub mod api;
 pub mod app;
 pub mod centrifugo;
@@ -50,6 +52,7 @@ pub mod jobs;
 pub mod limits;
 pub mod mail;
 pub mod metrics;
+pub mod origins;
 pub mod outgoing;
 pub mod push;
 pub mod secret;

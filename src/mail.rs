@@ -245,6 +245,11 @@ impl Mailer {
         Ok(Mailer { from, transport, reached: Mutex::default() })
     }
 
+    /// Whether mails go to the server's log, which shows their links to whoever reads it.
+    pub fn writes_to_log(&self) -> bool {
+        matches!(self.transport, Transport::Log)
+    }
+
     /// Whether mails can leave now, as far as can be seen without sending one. Asked once in ten seconds at the most.
     pub async fn is_reachable(&self) -> bool {
         // Held while asking: who comes meanwhile waits for the same answer.

@@ -133,15 +133,25 @@ pub struct AccessKey {
     tag: hmac::Tag,
 }
 
-impl AccessKey {
-    pub const SHORTEST: usize = 16;
+/// Characters of a key that is shown to a server: it can be guessed only by asking that server, one request a guess.
+pub const ACCESS_KEY_MIN: usize = 16;
+/// Characters of a key that signs what clients hold: they can guess at it by themselves, as fast as they can compute.
+/// RFC 7518, section 3.2, wants as many bits as the hash has.
+pub const SIGNING_KEY_MIN: usize = 32;
 
-    /// Fails for one that could be guessed, or that no header could carry; the message does not show it.
+/// Fails for a key of the settings that could be guessed, or that no header could carry. The message does not show it.
+pub fn check_key(flag: &str, key: &str, shortest: usize) -> Result<()> {
+    if key.len() < shortest || !key.bytes().all(|byte| byte.is_ascii_graphic()) {
+        let what = "characters, letters, digits and signs of ASCII";
+        return Err(Error::bad_request(format!("{flag}: it must have at least {shortest} {what}")));
+    }
+    Ok(())
+}
+
+impl AccessKey {
+    /// Fails as [`check_key`] does.
     pub fn new(flag: &str, key: &str) -> Result<AccessKey> {
-        if key.len() < Self::SHORTEST || !key.bytes().all(|byte| byte.is_ascii_graphic()) {
-            let what = "characters, letters, digits and signs of ASCII";
-            return Err(Error::bad_request(format!("{flag}: it must have at least {} {what}", Self::SHORTEST)));
-        }
+        check_key(flag, key, ACCESS_KEY_MIN)?;
         let blind = hmac::Key::new(hmac::HMAC_SHA256, &random::<32>());
         Ok(AccessKey { tag: hmac::sign(&blind, key.as_bytes()), blind })
     }

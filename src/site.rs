@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use ipnet::IpNet;
-use url::Url;
+use url::{Host, Url};
 
 use crate::{id::WebhookId, secret::Keys};
 
@@ -47,6 +47,22 @@ impl Site {
             (host, url.port_or_known_default())
         };
         Url::parse(&self.base_url).is_ok_and(|own| place(&own) == place(url))
+    }
+
+    /// Whether only this machine can follow the links that are mailed, and reach the server under its base URL.
+    pub fn is_local(&self) -> bool {
+        is_loopback(&self.base_url) && is_loopback(&self.web_url)
+    }
+}
+
+/// Whether an address leads to the machine that asks for it: nobody elsewhere can follow it.
+pub fn is_loopback(address: &str) -> bool {
+    let Ok(url) = Url::parse(address) else { return false };
+    match url.host() {
+        Some(Host::Domain(name)) => name == "localhost" || name.ends_with(".localhost"),
+        Some(Host::Ipv4(ip)) => ip.is_loopback(),
+        Some(Host::Ipv6(ip)) => ip.to_canonical().is_loopback(),
+        None => false,
     }
 }
 

@@ -2,6 +2,8 @@
 //!
 //! More cases than usual: `PROPTEST_CASES=10000000 cargo test --release --test frames`.
 
+#![allow(unsafe_code)] // for the allocator, which every implementation of it needs
+
 use std::{
     alloc::{GlobalAlloc, Layout, System},
     cell::Cell,

@@ -33,6 +33,11 @@ async fn serve(settings: Settings) -> Result<()> {
     let mut interrupt = signal(SignalKind::interrupt()).map_err(Error::internal)?;
     let app = App::open(&settings, address)?;
     announce(&settings, &app);
+    if app.mailer.writes_to_log() && !app.site.is_local() {
+        tracing::warn!(
+            "MAILS GO TO THE LOG, LINKS INCLUDED: whoever reads it can log in as others; name a mail server with --mail-url"
+        );
+    }
     let shutdown = async move {
         tokio::select! { _ = terminate.recv() => {}, _ = interrupt.recv() => {} }
         tracing::info!("shutting down");

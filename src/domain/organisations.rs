@@ -67,6 +67,7 @@ impl Edit {
             }
             other => other,
         };
+        let logo_url = self.logo_url.as_deref().map(|url| domain::web_address_if_any(url, "logo_url")).transpose();
         Ok(Edit {
             name,
             email,
@@ -74,7 +75,7 @@ impl Edit {
             industry: text(self.industry, "type", 255)?,
             location: text(self.location, "location", 255)?,
             country: text(self.country, "country", 255)?,
-            logo_url: text(self.logo_url, "logo_url", 2000)?,
+            logo_url: logo_url.map_err(Error::BadRequest)?.map(str::to_owned),
         })
     }
 }

@@ -56,6 +56,19 @@ fn bodies_are_built_by_the_envelope() {
 }
 
 #[test]
+fn unsafe_code_has_one_home() {
+    for (folder, homes) in [("src", &[][..]), ("tests", &["tests/frames.rs"]), ("benches", &[]), ("examples", &[])] {
+        for (place, code) in code(folder) {
+            let at_home = homes.iter().any(|home| place.starts_with(home));
+            assert!(at_home || !code.contains(concat!("allow(un", "safe_code")), "{place}: {code}");
+        }
+    }
+    for file in ["src/lib.rs", "src/main.rs"] {
+        assert!(fs::read_to_string(root().join(file)).unwrap().contains("#![forbid(unsafe_code)]"), "{file}");
+    }
+}
+
+#[test]
 fn no_test_sleeps_or_is_left_out() {
     let banned = [concat!("time::", "sleep"), concat!("thread::", "sleep"), concat!("#[ig", "nore")];
     forbid("tests/api", &banned);

@@ -191,7 +191,11 @@ async fn the_base_url_may_carry_the_apis_suffix() {
 
 #[tokio::test]
 async fn pages_of_allowed_origins_may_call() {
-    let server = Server::with(|settings| settings.allowed_origin = vec!["https://chat.example".into()]).await;
+    let server = Server::with(|settings| {
+        settings.allowed_origin = vec!["https://chat.example".into()];
+        settings.links.web_url = Some("https://web.example".into());
+    });
+    let server = server.await;
     let preflight = async |origin: &str| {
         let request = server.anonymous().request("OPTIONS", "/api/v1/organisations").header("origin", origin);
         let request = request.header("access-control-request-method", "POST");
@@ -199,6 +203,7 @@ async fn pages_of_allowed_origins_may_call() {
         request.send().await.unwrap().headers().get("access-control-allow-origin").map(|value| value.to_str().unwrap().to_owned())
     };
     assert_eq!(preflight("https://chat.example").await.as_deref(), Some("https://chat.example"));
+    assert_eq!(preflight("https://web.example").await.as_deref(), Some("https://web.example"));
     assert_eq!(preflight("https://evil.example").await, None);
 }
 

@@ -18,6 +18,7 @@ mod wire;
 
 mod acceptance;
 mod accounts;
+mod addresses;
 mod architecture;
 mod archive;
 mod attempts;

@@ -247,6 +247,41 @@ async fn only_allowed_pages_open_sockets() {
     assert!(open(&anybody, "https://evil.example").await);
 }
 
+/// A page of a name that was made to lead here (DNS rebinding) sends that name as its origin and as the host.
+#[tokio::test]
+async fn the_host_that_a_page_names_opens_no_socket() {
+    let plain = Server::start().await;
+    let port = plain.origin.rsplit(':').next().unwrap();
+    let named = Server::with(|settings| {
+        settings.links.base_url = Some("https://chat.example".into());
+        settings.links.web_url = Some("https://web.example".into());
+    });
+    let named = named.await;
+    let status = async |server: &Server, path: &str, origin: &str| {
+        let request = server.anonymous().request("GET", path).header("origin", origin);
+        let request = request.header("host", origin.split_once("://").unwrap().1);
+        let request = request.header("connection", "upgrade").header("upgrade", "websocket");
+        let request = request.header("sec-websocket-version", "13").header("sec-websocket-key", "dGhlIHNhbXBsZSBub25jZQ==");
+        request.send().await.unwrap().status().as_u16()
+    };
+    for (path, taken) in [("/connection/websocket", 101), ("/connection/uni_websocket", 101), ("/connection/uni_sse", 400)] {
+        for (server, origin, expected) in [
+            (&plain, format!("http://rebound.example:{port}"), 403),
+            (&plain, format!("http://127.0.0.1:{port}"), taken),
+            (&plain, format!("http://localhost:{port}"), taken),
+            (&plain, format!("http://[::1]:{port}"), taken),
+            (&plain, "http://localhost:1".into(), 403),
+            (&named, "https://chat.example".into(), taken),
+            (&named, "https://web.example".into(), taken),
+            (&named, "http://chat.example".into(), 403),
+            (&named, "https://rebound.example".into(), 403),
+            (&named, named.origin.clone(), 403),
+        ] {
+            assert_eq!(status(server, path, &origin).await, expected, "{path} {origin}");
+        }
+    }
+}
+
 #[tokio::test]
 async fn the_end_of_the_server_is_told() {
     let server = Server::start().await;

@@ -212,3 +212,30 @@ async fn without_files_for_more_connections_health_is_answered_and_the_log_says_
     drop(idle);
     while !ask("/api/v1/blogs").await.starts_with("HTTP/1.1 200") {}
 }
+
+#[test]
+fn a_server_that_others_reach_warns_of_mails_in_its_log() {
+    let folder = tempfile::tempdir().unwrap();
+    let mails = format!("file://{}", folder.path().join("mails").display());
+    for (n, (settings, warns)) in [
+        (&["--base-url", "https://chat.example.org"][..], true),
+        (&["--web-url", "https://web.example.org"], true),
+        (&["--listen", "0.0.0.0:0"], true),
+        (&["--base-url", "https://chat.example.org", "--mail-url", &mails], false),
+        (&["--base-url", "http://localhost:8080"], false),
+        (&["--base-url", "http://[::1]:8080"], false),
+        (&[], false),
+    ]
+    .into_iter()
+    .enumerate()
+    {
+        let (data, log) = (folder.path().join(format!("data{n}")), folder.path().join(format!("log{n}")));
+        let mut command = tidings(&["serve", "--data-dir", data.to_str().unwrap()]);
+        command.args(if settings.contains(&"--listen") { &[][..] } else { &["--listen", "127.0.0.1:0"] }).args(settings);
+        let mut server = Server::logging(&mut command, std::fs::File::create(&log).unwrap().into());
+        server.signal("TERM");
+        assert_eq!(server.end().code(), Some(0));
+        let log = std::fs::read_to_string(log).unwrap();
+        assert_eq!(log.contains("MAILS GO TO THE LOG, LINKS INCLUDED"), warns, "{settings:?}: {log}");
+    }
+}

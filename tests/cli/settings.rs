@@ -2,7 +2,7 @@
 
 use clap::Args;
 use serde_json::json;
-use tidings::config::{Folder, Settings};
+use tidings::config::{Folder, Push, PushServer, Settings};
 
 use crate::harness::{PASSWORD, Server, refused, run, tidings};
 
@@ -66,6 +66,27 @@ fn a_key_that_can_be_guessed_is_refused_and_not_shown() {
     refused(&output, "--push-api-key: it must have at least 16 characters");
     assert!(!String::from_utf8_lossy(&output.stderr).contains("much-too"), "{output:?}");
     assert!(!data.exists(), "it leaves nothing behind");
+}
+
+#[test]
+fn the_keys_of_a_centrifugo_have_a_length_that_holds() {
+    let external = |api_key: usize, token_key: usize| {
+        let push = Push {
+            server: PushServer::Centrifugo,
+            centrifugo_url: Some("https://push.example.org".into()),
+            centrifugo_api_key: Some("a".repeat(api_key)),
+            centrifugo_token_key: Some("t".repeat(token_key)),
+        };
+        push.external().map(|_| ()).map_err(|err| err.detail())
+    };
+    for (lengths, says) in [
+        ((16, 31), "--centrifugo-token-key: it must have at least 32 characters"),
+        ((15, 32), "--centrifugo-api-key: it must have at least 16 characters"),
+    ] {
+        let refusal = external(lengths.0, lengths.1).expect_err(says);
+        assert!(refusal.contains(says) && !refusal.contains("aaaa") && !refusal.contains("tttt"), "{refusal}");
+    }
+    assert_eq!(external(16, 32), Ok(()));
 }
 
 #[test]

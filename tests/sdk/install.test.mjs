@@ -1,7 +1,7 @@
 // install.sh, with a binary that is there: what it writes, and that a failure leaves nothing behind.
 import assert from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'
-import { existsSync, readFileSync, readdirSync, statSync, writeFileSync } from 'node:fs'
+import { chmodSync, existsSync, readFileSync, readdirSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import test from 'node:test'
 import { binary, root, scratch } from './lib/server.mjs'
@@ -11,9 +11,10 @@ const run = (program, args, options = {}) => spawnSync(program, args, { encoding
 const install = (args, options) => run('sh', [join(root, 'install.sh'), ...args], options)
 
 test('it puts the binary and the unit in place, twice', { timeout }, t => {
-  const prefix = join(scratch(t), 'prefix')
+  const folder = scratch(t)
+  const prefix = join(folder, 'prefix')
   for (const time of ['first', 'second']) {
-    const done = install(['--prefix', prefix, '--binary', binary(), '--service'])
+    const done = install(['--prefix', prefix, '--binary', binary(), '--service', '--env-file', join(folder, 'etc/tidings.env')])
     assert.equal(done.status, 0, `${time}: ${done.stderr}`)
     assert.equal(done.stderr, '')
   }
@@ -45,6 +46,28 @@ test('paths may be relative, have spaces, and lie below DESTDIR', { timeout }, t
   assert.match(readFileSync(join(folder, 'root/etc/systemd/system/tidings.service'), 'utf8'), /^ExecStart=\/usr\/bin\/tidings serve$/m)
 })
 
+test('nobody but its owner reads the file with the settings', { timeout }, t => {
+  const folder = scratch(t)
+  const file = join(folder, 'etc/tidings.env')
+  const service = () => {
+    const args = ['--prefix', '/usr', '--service', '--binary', binary()]
+    const done = run('sh', ['-c', 'umask 000; exec sh "$0" "$@"', join(root, 'install.sh'), ...args], {
+      env: { ...process.env, DESTDIR: folder },
+    })
+    assert.equal(done.status, 0, done.stderr)
+    const { mode, uid } = statSync(file)
+    assert.equal(mode & 0o777, 0o600)
+    assert.equal(uid, process.getuid())
+  }
+  service()
+  assert.match(readFileSync(join(folder, 'usr/lib/systemd/system/tidings.service'), 'utf8'), /^EnvironmentFile=-\/etc\/tidings\.env$/m)
+  // One that is there keeps what it says.
+  writeFileSync(file, 'TIDINGS_METRICS_TOKEN=a-token-of-sixteen\n')
+  chmodSync(file, 0o644)
+  service()
+  assert.equal(readFileSync(file, 'utf8'), 'TIDINGS_METRICS_TOKEN=a-token-of-sixteen\n')
+})
+
 test('wrong use is one clear line, and leaves nothing behind', { timeout }, t => {
   const folder = scratch(t)
   const text = join(folder, 'text')
@@ -60,6 +83,8 @@ test('wrong use is one clear line, and leaves nothing behind', { timeout }, t =>
     [['--prefix', prefix, '--binary', '/bin/echo'], /is not tidings/],
     [['--prefix', join(text, 'below'), '--binary', binary()], /can't make the folder/],
     [['--prefix', join(folder, 'a b'), '--service', '--binary', binary()], /may hold only letters/],
+    [['--prefix', prefix, '--env-file', '/x', '--binary', binary()], /--env-file is only of use with --service/],
+    [['--prefix', prefix, '--service', '--env-file', '/a b', '--binary', binary()], /may hold only letters/],
   ]
   for (const [args, message] of cases) {
     const done = install(args)

@@ -1,10 +1,10 @@
 // The tour of the README works as it is written there.
 import assert from 'node:assert/strict'
 import { execFileSync } from 'node:child_process'
-import { readFileSync } from 'node:fs'
+import { mkdirSync, readFileSync, readdirSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import test from 'node:test'
-import { root, start } from './lib/server.mjs'
+import { root, scratch, start } from './lib/server.mjs'
 
 /** What a reader of the tour does: each `name=...` is filled in from the answer before, as the comment behind it says. */
 const reader = `
@@ -28,4 +28,20 @@ test('the commands of the tour do what it says', { timeout: 60_000 }, async t =>
   const [hand, feed, receive] = ['"content":"Good morning"', 'Data sent successfully', '"webhook_name":"mirror"']
   const printed = execFileSync('bash', ['-c', reader + script], { encoding: 'utf8', stdio: ['ignore', 'pipe', 'inherit'] })
   for (const words of [hand, feed, receive]) assert.ok(printed.includes(words), `${words} is missing in\n${printed}`)
+})
+
+test('nobody else reads the backup that it tells to make', t => {
+  const folder = scratch(t)
+  const data = join(folder, 'tidings-data')
+  for (const path of [data, join(folder, 'backup')]) mkdirSync(path)
+  writeFileSync(join(data, 'secret.key'), 'key', { mode: 0o600 })
+  const [, backups] = readFileSync(join(root, 'README.md'), 'utf8').split('\n**Backups.**')
+  const [, block] = backups.match(/```sh\n([^]*?)```/)
+  // Makes the file that it is told to, as the real one would.
+  const stand_in = `sqlite3() { path=\${2#*"'"}; : >"\${path%"'"}"; }`
+  const script = ['set -eu; umask 022', stand_in, block.replaceAll('/backup/', join(folder, 'backup/'))].join('\n')
+  execFileSync('sh', ['-c', script], { cwd: folder })
+  const made = readdirSync(join(folder, 'backup'))
+  assert.deepEqual(made.sort(), ['secret.key', 'tidings.db'])
+  for (const name of made) assert.equal(statSync(join(folder, 'backup', name)).mode & 0o077, 0, `${name} is for its owner alone`)
 })

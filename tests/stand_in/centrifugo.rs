@@ -17,8 +17,8 @@ use tokio::{
     time::timeout,
 };
 
-pub const API_KEY: &str = "an API key";
-pub const TOKEN_KEY: &str = "a key for tokens";
+pub const API_KEY: &str = "a-key-of-the-server-API";
+pub const TOKEN_KEY: &str = "a-key-for-tokens-of-32-characters";
 
 /// What a request meets instead of an answer.
 #[derive(Clone, Copy, Debug)]
