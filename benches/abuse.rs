@@ -186,6 +186,7 @@ async fn attack() {
     std::io::stdin().read_line(&mut line).unwrap();
     let given: Value = serde_json::from_str(&line).unwrap();
     let url = api::text(&given["url"]);
+    _ = Api::new(url.clone()); // clients of HTTP need what it installs
     let target = &*Box::leak(Box::new(Target {
         server: url.trim_start_matches("http://").parse().unwrap(),
         url,
@@ -242,7 +243,6 @@ async fn idle(target: &Target, n: usize) -> std::io::Result<()> {
 async fn half_head(target: &Target, n: usize) -> std::io::Result<()> {
     let mut stream = dial(target, address(2, n), None).await?;
     stream.write_all(b"GET /health HTTP/1.1\r\nhost: x\r\nx-long: ").await?;
-    stream.write_all(&[b'x'; 8000]).await?;
     loop {
         stream.write_all(b"x").await?;
         sleep(Duration::from_secs(1)).await;

@@ -51,10 +51,10 @@ pub struct Connection {
 
 impl Connection {
     pub async fn serve(self, stream: TcpStream) {
-        // Buffers are made for it once it says something.
-        let spoke = timeout(DEADLINES.head, stream.readable()).await;
-        if matches!(spoke, Ok(Ok(()))) {
-            self.run(stream, DEADLINES).await;
+        // Room and buffers are made for it once it says something.
+        let spoke = timeout(DEADLINES.head, stream.peek(&mut [0])).await;
+        if matches!(spoke, Ok(Ok(1..))) {
+            Box::pin(self.run(stream, DEADLINES)).await;
         }
     }
 
