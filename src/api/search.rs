@@ -50,7 +50,7 @@ impl Api {
         let query = search::Query::parse(&q)?;
         let limit = size(*limit, PAGE, LARGEST_PAGE)?;
         let (caller, organisation, channel) = (caller.0, *organisation_id, *channel_id);
-        let read = app.db.read_slow(move |conn| search::find(conn, caller, organisation, channel, &query, limit));
+        let read = app.db.read_slow(caller.user, move |conn| search::find(conn, caller, organisation, channel, &query, limit));
         Ok(ok("Messages found successfully", read.await?.into_iter().map(Message::from).collect()))
     }
 }
