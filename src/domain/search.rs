@@ -4,37 +4,41 @@ use rusqlite::Connection;
 
 use crate::{
     domain::{
-        Caller, channels, members,
+        Caller, channels, indexing, members,
         messages::{self, Message},
     },
     error::{Error, Result},
     id::{ChannelId, OrganisationId},
 };
 
-/// What is searched for, as an expression of the index.
+/// What is searched for: texts that stand in a message, all of them.
 #[derive(Debug, PartialEq)]
-pub struct Query(String);
+pub struct Query(Vec<String>);
 
-/// The index is made of runs of three characters.
-const SHORTEST: usize = 3;
+const SHORTEST: usize = indexing::RUN;
 const LONGEST: usize = 256;
 
 impl Query {
     /// All words of three characters and more; where there are none, the text as it stands. 400 when it has less
     /// than three characters, or too many.
     pub fn parse(text: &str) -> Result<Query> {
-        let words: Vec<&str> =
-            text.split(|c: char| c.is_whitespace() || c.is_control()).filter(|word| !word.is_empty()).collect();
+        let words: Vec<&str> = indexing::words(text).collect();
         let whole = words.join(" ");
         match whole.chars().count() {
             ..SHORTEST => return Err(Error::bad_request(format!("q must have at least {SHORTEST} characters"))),
             SHORTEST..=LONGEST => {}
             _ => return Err(Error::bad_request(format!("q is longer than {LONGEST} characters"))),
         }
+        let long: Vec<String> =
+            words.iter().filter(|word| word.chars().count() >= SHORTEST).map(|word| word.to_string()).collect();
+        Ok(Query(if long.is_empty() { vec![whole] } else { long }))
+    }
+
+    /// As an expression of the index.
+    fn within(&self, organisation: OrganisationId) -> String {
         // In quotes nothing is an operator.
-        let quoted = |phrase: &str| format!("\"{}\"", phrase.replace('"', "\"\""));
-        let long: Vec<String> = words.iter().filter(|word| word.chars().count() >= SHORTEST).map(|word| quoted(word)).collect();
-        Ok(Query(if long.is_empty() { quoted(&whole) } else { long.join(" ") }))
+        let quoted = |text: &String| format!("\"{}\"", indexing::terms(organisation, text).replace('"', "\"\""));
+        self.0.iter().map(quoted).collect::<Vec<_>>().join(" ")
     }
 }
 
@@ -64,7 +68,7 @@ pub fn find(
                and c.organisation_id = ?3 and (?4 is null or c.id = ?4)
              order by s.rowid desc limit ?5",
         )?
-        .query_map((&query.0, caller.user, organisation, channel, limit), |row| row.get(0))?
+        .query_map((query.within(organisation), caller.user, organisation, channel, limit), |row| row.get(0))?
         .collect::<rusqlite::Result<_>>()?;
     let mut messages = messages::at(conn, &found)?;
     messages.reverse();
@@ -76,10 +80,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn words_are_quoted_and_short_ones_left_out() {
+    fn short_words_are_left_out_where_there_are_others() {
         let parsed = |text: &str| Query::parse(text).map(|query| query.0).ok();
-        assert_eq!(parsed(" engine  in OR* \"near(\u{0}").as_deref(), Some(r#""engine" "OR*" """near(""#));
-        assert_eq!(parsed("to be").as_deref(), Some(r#""to be""#));
+        assert_eq!(parsed(" engine  in OR* \"near(\u{0}"), Some(vec!["engine".into(), "OR*".into(), "\"near(".into()]));
+        assert_eq!(parsed("to be"), Some(vec!["to be".into()]));
         assert_eq!(parsed("ab "), None);
         assert_eq!(parsed("\u{0}\u{0}\u{0}"), None);
         assert!(parsed(&"x".repeat(256)).is_some() && parsed(&"x".repeat(257)).is_none());
