@@ -33,7 +33,7 @@ impl Api {
     ///
     /// Posts and replies of the channels that the caller is in, newest first. Found are those that contain all words of
     /// `q`, in any place and without regard to case; words of less than three characters count only where there are no
-    /// others. New messages are found within some seconds.
+    /// others. New and edited texts are found within some seconds.
     #[oai(path = "/organisations/:organisation_id/search", method = "get", tag = "Tag::Messages")]
     async fn search(
         &self,
