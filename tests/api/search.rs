@@ -172,6 +172,25 @@ async fn no_list_of_postings_holds_messages_of_two_organisations() {
     assert_eq!(database.query_row(&shared, [], |row| row.get::<_, String>(0)).unwrap(), "");
 }
 
+/// Each step leaves a part of the index behind, and a search looks into all parts. Left to SQLite, sixteen of them are
+/// merged in one write.
+#[tokio::test]
+async fn what_the_steps_leave_behind_is_merged_in_small_steps() {
+    let server = Server::start().await;
+    let ada = server.user("ada").await;
+    let organisation = ada.organisation("Engines").await;
+    ada.say(&ada.general(&organisation).await, "sesame").await;
+    server.sql(
+        "insert into messages (id, channel_id, user_id, username, content, created_at, updated_at)
+           with recursive copies (k) as (select 1 union all select k + 1 from copies where k < 1000)
+           select randomblob(16), channel_id, user_id, username, 'sesame ' || hex(randomblob(46)), created_at, updated_at
+           from copies, (select * from messages limit 1)",
+    );
+    indexed(&ada, &organisation).await;
+    within_a_moment("the parts are merged", async || server.number("select count(distinct segid) from message_search_idx") < 9)
+        .await;
+}
+
 #[tokio::test]
 async fn nothing_in_the_text_is_an_operator() {
     let server = Server::start().await;
