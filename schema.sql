@@ -269,8 +269,16 @@ create table reactions (
     primary key (n, emoji, user_id)
 ) strict, without rowid;
 
--- Full text, filled in the background from `messages` up to meta.search_cursor.
-create virtual table message_search using fts5 (content, content = '', contentless_delete = 1, tokenize = 'trigram');
+-- Full text, filled in the background from `messages` up to meta.search_cursor. It is given terms, one on a line:
+-- every printable character belongs to one.
+create virtual table message_search using fts5 (content, content = '', contentless_delete = 1,
+    tokenize = "ascii tokenchars ' !""#$%&''()*+,-./:;<=>?@[\]^_`{|}~'");
+-- Merged in the background, a little at a time.
+insert into message_search (message_search, rank) values ('automerge', 0);
+-- Messages up to meta.search_cursor that were edited, and are not in `message_search` until the background gets there.
+create table unindexed_edits (
+    n integer primary key
+) strict;
 
 
 -- The event log: every change that a client can see --------------------------------------------

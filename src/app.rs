@@ -70,7 +70,7 @@ pub struct Inner {
     pub mail_due: Arc<Notify>,
     /// Woken when a delivery was queued, or there is room for one.
     pub delivery_due: Arc<Notify>,
-    /// Woken when something was posted.
+    /// Woken when something was posted, or edited.
     pub posted: Arc<Notify>,
     /// Woken by every commit that set something off.
     pub logged: Arc<Notify>,
@@ -131,7 +131,11 @@ impl App {
             if effects.iter().any(|effect| matches!(effect, Effect::DeliveryQueued | Effect::Foreign)) {
                 deliveries.notify_one();
             }
-            if effects.iter().any(|effect| matches!(effect, Effect::Publish(event) if event.is_message())) {
+            let is_text = |effect: &Effect| match effect {
+                Effect::Publish(event) => event.is_message(),
+                effect => matches!(effect, Effect::TextEdited),
+            };
+            if effects.iter().any(is_text) {
                 posts.notify_one();
             }
             log.notify_one();

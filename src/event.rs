@@ -96,6 +96,8 @@ pub enum Effect {
     MailQueued,
     /// A delivery of a webhook may be due.
     DeliveryQueued,
+    /// An edited text waits for its place in the search index.
+    TextEdited,
     /// Another process wrote to the database: nothing remembered holds.
     Foreign,
 }

@@ -16,7 +16,7 @@ use std::{fmt::Debug, hash::Hash};
 use crate::{
     app::App,
     db::log,
-    domain::{deliveries, forwarding, outbox, search},
+    domain::{deliveries, forwarding, indexing, outbox},
     error::{Error, Result},
     secret::AccessKey,
 };
@@ -148,7 +148,7 @@ fn push(app: &App, registry: &mut Registry) {
 fn database(app: &App, registry: &mut Registry) -> Result<()> {
     let (last, forwarded, unindexed, mails, webhooks) = app.db.read(|conn| {
         let (mails, webhooks) = (outbox::count_due(conn)?, deliveries::count_due(conn)?);
-        Ok((log::last_seq(conn)?, forwarding::cursor(conn)?, search::behind(conn)?, mails, webhooks))
+        Ok((log::last_seq(conn)?, forwarding::cursor(conn)?, indexing::behind(conn)?, mails, webhooks))
     })?;
     registry.register("push_publisher_lag", "What is committed and not pushed yet", app.metrics.publisher_lag.clone());
     if let Some(forwarded) = forwarded {

@@ -15,6 +15,7 @@ use super::{
 };
 use crate::{
     app::App,
+    db::Asker,
     domain::blogs,
     error::Result,
     id::{BlogId, CategoryId, UserId},
@@ -69,7 +70,7 @@ impl Api {
             app.db.read(|conn| blogs::list(conn, "", category, page))?
         } else {
             // Looks through the text of all posts, for anybody who asks.
-            app.db.read_slow(move |conn| blogs::list(conn, &search, category, page)).await?
+            app.db.read_slow(Asker::Public, move |conn| blogs::list(conn, &search, category, page)).await?
         };
         Ok(ok("Blogs retrieved successfully.", listed.into_iter().map(Blog::from).collect()))
     }

@@ -33,7 +33,7 @@ impl Api {
     ///
     /// Posts and replies of the channels that the caller is in, newest first. Found are those that contain all words of
     /// `q`, in any place and without regard to case; words of less than three characters count only where there are no
-    /// others. New messages are found within some seconds.
+    /// others. New and edited texts are found within some seconds.
     #[oai(path = "/organisations/:organisation_id/search", method = "get", tag = "Tag::Messages")]
     async fn search(
         &self,
@@ -50,7 +50,7 @@ impl Api {
         let query = search::Query::parse(&q)?;
         let limit = size(*limit, PAGE, LARGEST_PAGE)?;
         let (caller, organisation, channel) = (caller.0, *organisation_id, *channel_id);
-        let read = app.db.read_slow(move |conn| search::find(conn, caller, organisation, channel, &query, limit));
+        let read = app.db.read_slow(caller.user, move |conn| search::find(conn, caller, organisation, channel, &query, limit));
         Ok(ok("Messages found successfully", read.await?.into_iter().map(Message::from).collect()))
     }
 }

@@ -54,7 +54,7 @@ impl Api {
         let replies = size(*messages, threads::REPLIES, MOST_REPLIES)?;
         let (caller, id) = (caller.0, *id);
         // A deep page walks that far into every channel of the caller's.
-        let listed = app.db.read_slow(move |conn| threads::list_all(conn, caller, id, page, replies)).await?;
+        let listed = app.db.read_slow(caller.user, move |conn| threads::list_all(conn, caller, id, page, replies)).await?;
         Ok(ok("Data retrieved successfully", listed.into_iter().map(Thread::from).collect()))
     }
 

@@ -6,6 +6,7 @@ mod checkpoint;
 mod epoch;
 pub mod log;
 mod schema;
+mod slow;
 mod tx;
 mod writer;
 
@@ -17,23 +18,19 @@ use std::{
     time::{Duration, Instant},
 };
 
-use rusqlite::{Connection, OpenFlags};
-use tokio::{sync::Semaphore, time::timeout};
-
 pub use self::{
     schema::{Version, newest as newest_version},
+    slow::Asker,
     tx::Tx,
     writer::AfterCommit,
 };
 use crate::error::{Error, Result};
+use rusqlite::{Connection, OpenFlags};
 
 const FILE: &str = "tidings.db";
-const SLOW_READS: usize = 2;
 /// What reads the log for a push server outside, off the runtime's threads, too.
 const FORWARDER: usize = 1;
 const SLOW_READ_WITHIN: Duration = Duration::from_secs(2);
-/// How long one waits for its turn.
-const SLOW_TURN_WITHIN: Duration = Duration::from_secs(10);
 /// Of SQLite's machine, between two looks at the clock.
 const STEPS: i32 = 10_000;
 /// More than there are statements in `domain/`.
@@ -43,8 +40,7 @@ const STATEMENT_CACHE: usize = 512;
 pub struct Db {
     readers: r2d2::Pool<r2d2_sqlite::SqliteConnectionManager>,
     writer: Arc<writer::Writer>,
-    /// As many slow reads at once.
-    slow: Arc<Semaphore>,
+    turns: Arc<slow::Turns>,
 }
 
 impl Db {
@@ -55,7 +51,7 @@ impl Db {
         let mut conn = connect(&path, OpenFlags::default())?;
         schema::migrate(&mut conn, &path)?;
         let marker = epoch::Marker::open(&conn, folder)?;
-        let size = std::thread::available_parallelism().map_or(2, usize::from) + SLOW_READS + FORWARDER;
+        let size = std::thread::available_parallelism().map_or(2, usize::from) + slow::PLACES + FORWARDER;
         let manager = r2d2_sqlite::SqliteConnectionManager::file(&path)
             .with_flags(OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX)
             .with_init(|conn| prepare(conn).and_then(|()| conn.pragma_update(None, "query_only", true)));
@@ -68,7 +64,7 @@ impl Db {
             .map_err(Error::internal)?;
         let checkpoints = checkpoint::Checkpoints::start(&path)?;
         let writer = Arc::new(writer::Writer::start(conn, marker, checkpoints, after_commit)?);
-        Ok(Db { readers, writer, slow: Arc::new(Semaphore::new(SLOW_READS)) })
+        Ok(Db { readers, writer, turns: Arc::default() })
     }
 
     /// Runs `f` in one short read transaction, on this thread: for reads by key, bounded in rows.
@@ -79,11 +75,14 @@ impl Db {
         f(read.0)
     }
 
-    /// [`Db::read`] off the runtime's threads, for what is not bounded in rows: a few at once, and 503 after two
-    /// seconds.
-    pub async fn read_slow<T: Send + 'static>(&self, f: impl FnOnce(&Connection) -> Result<T> + Send + 'static) -> Result<T> {
-        let turn = timeout(SLOW_TURN_WITHIN, self.slow.clone().acquire_owned()).await;
-        let turn = turn.map_err(|_| OVERLOADED)?.map_err(Error::internal)?;
+    /// [`Db::read`] off the runtime's threads, for what is not bounded in rows: a few at once, one for each
+    /// user, and 503 after two seconds.
+    pub async fn read_slow<T: Send + 'static>(
+        &self,
+        asker: impl Into<Asker>,
+        f: impl FnOnce(&Connection) -> Result<T> + Send + 'static,
+    ) -> Result<T> {
+        let turn = self.turns.take(asker.into()).await?;
         let db = self.clone();
         let read = move || {
             let _turn = turn;

@@ -5,9 +5,9 @@ use serde_json::json;
 use crate::{
     db::Tx,
     domain::{
-        Caller, channels, deliveries,
+        Caller, channels, deliveries, indexing,
         messages::{self, Message},
-        publications, search, threads,
+        publications, threads,
     },
     error::{Error, Result},
     id::{ChannelId, MessageId, OrganisationId},
@@ -51,7 +51,7 @@ fn erase(tx: &Tx, n: i64) -> Result<()> {
     )?
     .execute([n])?;
     deliveries::erase(tx, n)?;
-    search::forget(tx, n)
+    indexing::forget(tx, n)
 }
 
 /// Takes the message out of all counters; whoever has read it has read one less. Returns whether somebody's

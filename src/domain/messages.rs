@@ -6,13 +6,13 @@ use serde_json::json;
 use crate::{
     db::Tx,
     domain::{
-        Caller, accounts, channels, deliveries,
+        Caller, accounts, channels, deliveries, indexing,
         mentions::{self, Mention},
         publications,
         reactions::{self, Reaction},
         reading::{self, Counts},
         roles::Rights,
-        search, threads,
+        threads,
     },
     error::{Error, OrConflict, Result},
     id::{ChannelId, MessageId, OrganisationId, UserId},
@@ -251,7 +251,7 @@ pub fn edit(tx: &mut Tx, caller: Caller, channel: ChannelId, edit: &Edit) -> Res
     tx.prepare_cached("update messages set content = ?2, mentions = ?3, updated_at = ?4, edited_at = ?4 where n = ?1")?
         .execute((message.n, &edit.content, to_json(&mentions)?, Time::now()))?;
     let recount = mentions::record_anew(tx, channel, message.n, &mentions)?;
-    search::replace(tx, message.n, &edit.content)?;
+    indexing::replace(tx, message.n)?;
     let before = message.mentions;
     let mut message = find(tx, id)?.ok_or_else(|| Error::internal("the message was just written"))?;
     publications::edited(tx, &message, access.channel.organisation, &before, recount)?;

@@ -20,6 +20,7 @@ pub mod fan_out;
 pub mod feeds;
 pub mod forwarding;
 pub mod identities;
+pub mod indexing;
 pub mod invitations;
 pub mod inviting;
 pub mod leaving;
@@ -140,6 +141,11 @@ fn steers(c: char) -> bool {
     c.is_control() || matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
 }
 
+/// Without regard to case: by way of capitals, so that ß meets SS, and a final ς meets σ.
+fn folded(text: &str) -> String {
+    text.to_uppercase().chars().flat_map(char::to_lowercase).collect()
+}
+
 /// [`one_line`] that is not empty.
 fn required<'a>(text: &'a str, field: &str, max: usize) -> Result<&'a str, String> {
     match one_line(text, field, max)? {
@@ -154,4 +160,15 @@ pub fn email_address(text: &str) -> Option<String> {
     let address: lettre::Address = text.parse().ok()?;
     // 254: the longest path that fits RFC 5321's limits.
     (text.len() <= 254 && !address.domain().is_empty()).then_some(text)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn case_is_folded() {
+        assert_eq!(folded("Straße ΟΔΟΣ"), folded("STRASSE οδος"));
+        assert_eq!(folded("100%_"), "100%_");
+    }
 }

@@ -3,7 +3,7 @@
 use rusqlite::Connection;
 use serde_json::json;
 
-use crate::{db::Tx, domain::search, error::Result, event::Stream, id::ChannelId, time::Time};
+use crate::{db::Tx, domain::indexing, error::Result, event::Stream, id::ChannelId, time::Time};
 
 /// Removes up to `limit` rows of one channel that was deleted before that time; the channel itself comes last.
 /// Returns how many: 0 when nothing is left to do.
@@ -59,7 +59,7 @@ fn messages(tx: &Tx, channel: ChannelId, limit: usize) -> Result<usize> {
         tx.prepare_cached(sql)?.execute([&list])?;
     }
     for n in &gone {
-        search::forget(tx, *n)?;
+        indexing::forget(tx, *n)?;
     }
     Ok(gone.len())
 }

@@ -1,67 +1,44 @@
-//! Full text of messages. The index is filled in the background: a commit with index rows costs many times one without.
+//! Full text of messages.
 
 use rusqlite::Connection;
 
 use crate::{
-    db::Tx,
     domain::{
-        Caller, channels, members,
+        Caller, channels, indexing, members,
         messages::{self, Message},
     },
     error::{Error, Result},
     id::{ChannelId, OrganisationId},
 };
 
-/// Text taken into the index in one write, so that it does not hold up others.
-const SLICE_BYTES: usize = 64 << 10;
-
-/// Takes up to `limit` messages more into the index. Returns how many were looked at: 0 at the end.
-pub fn index(tx: &mut Tx, limit: u32) -> Result<usize> {
-    let from = cursor(tx)?;
-    let mut select = tx.prepare_cached("select n, content from messages where n > ?1 order by n limit ?2")?;
-    let mut insert = tx.prepare_cached("insert into message_search (rowid, content) values (?1, ?2)")?;
-    let (mut rows, mut last, mut looked_at, mut bytes) = (select.query((from, limit))?, from, 0, 0);
-    while bytes < SLICE_BYTES
-        && let Some(row) = rows.next()?
-    {
-        let content: String = row.get("content")?;
-        last = row.get("n")?;
-        looked_at += 1;
-        bytes += content.len();
-        if !content.is_empty() {
-            insert.execute((last, content))?;
-        }
-    }
-    if looked_at > 0 {
-        tx.prepare_cached("update meta set value = ?1 where key = 'search_cursor'")?.execute([last.to_string()])?;
-    }
-    Ok(looked_at)
-}
-
-/// What is searched for, as an expression of the index.
+/// What is searched for: texts that stand in a message, all of them.
 #[derive(Debug, PartialEq)]
-pub struct Query(String);
+pub struct Query(Vec<String>);
 
-/// The index is made of runs of three characters.
-const SHORTEST: usize = 3;
+const SHORTEST: usize = indexing::RUN;
 const LONGEST: usize = 256;
 
 impl Query {
     /// All words of three characters and more; where there are none, the text as it stands. 400 when it has less
     /// than three characters, or too many.
     pub fn parse(text: &str) -> Result<Query> {
-        let words: Vec<&str> =
-            text.split(|c: char| c.is_whitespace() || c.is_control()).filter(|word| !word.is_empty()).collect();
+        let words: Vec<&str> = indexing::words(text).collect();
         let whole = words.join(" ");
         match whole.chars().count() {
             ..SHORTEST => return Err(Error::bad_request(format!("q must have at least {SHORTEST} characters"))),
             SHORTEST..=LONGEST => {}
             _ => return Err(Error::bad_request(format!("q is longer than {LONGEST} characters"))),
         }
+        let long: Vec<String> =
+            words.iter().filter(|word| word.chars().count() >= SHORTEST).map(|word| word.to_string()).collect();
+        Ok(Query(if long.is_empty() { vec![whole] } else { long }))
+    }
+
+    /// As an expression of the index.
+    fn within(&self, organisation: OrganisationId) -> String {
         // In quotes nothing is an operator.
-        let quoted = |phrase: &str| format!("\"{}\"", phrase.replace('"', "\"\""));
-        let long: Vec<String> = words.iter().filter(|word| word.chars().count() >= SHORTEST).map(|word| quoted(word)).collect();
-        Ok(Query(if long.is_empty() { quoted(&whole) } else { long.join(" ") }))
+        let quoted = |text: &String| format!("\"{}\"", indexing::terms(organisation, text).replace('"', "\"\""));
+        self.0.iter().map(quoted).collect::<Vec<_>>().join(" ")
     }
 }
 
@@ -91,39 +68,11 @@ pub fn find(
                and c.organisation_id = ?3 and (?4 is null or c.id = ?4)
              order by s.rowid desc limit ?5",
         )?
-        .query_map((&query.0, caller.user, organisation, channel, limit), |row| row.get(0))?
+        .query_map((query.within(organisation), caller.user, organisation, channel, limit), |row| row.get(0))?
         .collect::<rusqlite::Result<_>>()?;
     let mut messages = messages::at(conn, &found)?;
     messages.reverse();
     Ok(messages)
-}
-
-/// How many messages are not in the index yet, about: some numbers were never given.
-pub fn behind(conn: &Connection) -> Result<i64> {
-    let last: i64 = conn.prepare_cached("select coalesce(max(n), 0) from messages")?.query_row([], |row| row.get(0))?;
-    Ok((last - cursor(conn)?).max(0))
-}
-
-/// The `n` of the last message in the index.
-fn cursor(conn: &Connection) -> Result<i64> {
-    let sql = "select cast(value as integer) from meta where key = 'search_cursor'";
-    Ok(conn.prepare_cached(sql)?.query_row([], |row| row.get(0))?)
-}
-
-/// Takes a deleted message out.
-pub fn forget(tx: &Tx, n: i64) -> Result<()> {
-    if n <= cursor(tx)? {
-        tx.prepare_cached("delete from message_search where rowid = ?1")?.execute([n])?;
-    }
-    Ok(())
-}
-
-/// Follows an edit. What the background has not reached yet, it will find as it is now.
-pub fn replace(tx: &Tx, n: i64, content: &str) -> Result<()> {
-    if n <= cursor(tx)? {
-        tx.prepare_cached("insert or replace into message_search (rowid, content) values (?1, ?2)")?.execute((n, content))?;
-    }
-    Ok(())
 }
 
 #[cfg(test)]
@@ -131,10 +80,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn words_are_quoted_and_short_ones_left_out() {
+    fn short_words_are_left_out_where_there_are_others() {
         let parsed = |text: &str| Query::parse(text).map(|query| query.0).ok();
-        assert_eq!(parsed(" engine  in OR* \"near(\u{0}").as_deref(), Some(r#""engine" "OR*" """near(""#));
-        assert_eq!(parsed("to be").as_deref(), Some(r#""to be""#));
+        assert_eq!(parsed(" engine  in OR* \"near(\u{0}"), Some(vec!["engine".into(), "OR*".into(), "\"near(".into()]));
+        assert_eq!(parsed("to be"), Some(vec!["to be".into()]));
         assert_eq!(parsed("ab "), None);
         assert_eq!(parsed("\u{0}\u{0}\u{0}"), None);
         assert!(parsed(&"x".repeat(256)).is_some() && parsed(&"x".repeat(257)).is_none());

@@ -17,7 +17,7 @@ pub use self::forwarding::prepare;
 use crate::{
     app::App,
     db::Tx,
-    domain::{self, accounts, attempts, events, one_time_tokens, outbox, purging, search, sessions, webhooks},
+    domain::{self, accounts, attempts, events, indexing, one_time_tokens, outbox, purging, sessions, webhooks},
     error::{Error, Result},
     time::Time,
 };
@@ -129,7 +129,7 @@ async fn send(app: &App, claimed: outbox::Claimed) {
 /// Takes new messages into the search index, a second behind the posts so that many go in together.
 async fn search_index(app: &App) {
     loop {
-        if let Err(err) = in_slices(app, |tx| search::index(tx, SLICE)).await {
+        if let Err(err) = in_slices(app, |tx| indexing::index(tx, SLICE)).await {
             tracing::warn!(err = err.detail(), "the search index could not be brought up to date, next try with the next post");
         }
         app.posted.notified().await;

@@ -22,19 +22,23 @@ fn contents(list: &Value) -> Vec<String> {
     list.as_array().unwrap().iter().map(|message| text(&message["content"])).collect()
 }
 
-/// Posts a marker and waits until it is found: all before it is in the index by then. The index tells
-/// nobody that it has grown, so this looks again every few milliseconds.
+/// Posts a marker and waits until it is found: all before it is in the index by then.
 async fn indexed(client: &Client, organisation: &str) {
     let channel = client.general(organisation).await;
     let marker = format!("marker-{}", unknown_id());
     client.say(&channel, &marker).await;
+    within_a_moment("the index follows", async || found(client, organisation, &marker).await != json!([])).await;
+}
+
+/// The index tells nobody that it has changed, so this looks again every few milliseconds.
+async fn within_a_moment(what: &str, mut holds: impl AsyncFnMut() -> bool) {
     let mut look = tokio::time::interval(Duration::from_millis(20));
     let arrived = async {
-        while found(client, organisation, &marker).await == json!([]) {
+        while !holds().await {
             look.tick().await;
         }
     };
-    tokio::time::timeout(Duration::from_secs(30), arrived).await.expect("the index follows");
+    tokio::time::timeout(Duration::from_secs(30), arrived).await.expect(what);
 }
 
 #[tokio::test]
@@ -63,6 +67,7 @@ async fn posts_and_replies_are_found_newest_first() {
         ("größe", 1),
         ("🌍🌍🌍", 1),
         ("a l", 1),
+        ("GRÖSSE", 1),
     ] {
         assert_eq!(contents(&found(&grace, &organisation, q).await).len(), hits, "{q}");
     }
@@ -90,8 +95,13 @@ async fn an_edit_is_followed_and_a_deletion_too() {
     indexed(&ada, &organisation).await;
     assert_eq!(contents(&found(&ada, &organisation, "sesame").await), ["sesame four", "sesame three"]);
     edit(&late, "barley three").await;
+    edit(&gone_late, "barley four").await;
     delete(&gone_late).await;
     assert_eq!(found(&ada, &organisation, "sesame").await, json!([]));
+    within_a_moment("an edit is followed without a post", async || {
+        !contents(&found(&ada, &organisation, "three").await).is_empty()
+    })
+    .await;
     assert_eq!(contents(&found(&ada, &organisation, "barley").await), ["barley three", "barley one"]);
 }
 
@@ -135,6 +145,50 @@ async fn only_what_the_caller_may_read_is_found() {
     assert_eq!(unknown, within(&guest, &public, 404).await);
     assert_eq!(unknown, within(&ada, &ada.general(&elsewhere).await, 404).await);
     within(&grace, &public, 403).await;
+}
+
+/// Otherwise the time that a search takes would tell how common a word is elsewhere.
+#[tokio::test]
+async fn no_list_of_postings_holds_messages_of_two_organisations() {
+    let server = Server::start().await;
+    let (ada, grace) = (server.user("ada").await, server.user("grace").await);
+    for (client, name) in [(&ada, "Engines"), (&grace, "Looms")] {
+        let organisation = client.organisation(name).await;
+        let channel = client.general(&organisation).await;
+        client.say(&channel, "open sesame").await;
+        let edited = client.say(&channel, "open").await;
+        indexed(client, &organisation).await;
+        let body = json!({ "message_id": edited, "content": "open barley" });
+        client.put(&format!("/channels/{channel}/messages"), body).await.expect(200);
+        within_a_moment("the edit is followed", async || found(client, &organisation, "barley").await != json!([])).await;
+        assert_eq!(contents(&found(client, &organisation, "open").await), ["open barley", "open sesame"]);
+    }
+    let database = rusqlite::Connection::open(server.folder().join("tidings.db")).unwrap();
+    database.execute("create virtual table temp.postings using fts5vocab (main, message_search, instance)", []).unwrap();
+    let lists = "select term, count(distinct c.organisation_id) as organisations from temp.postings p
+                   join messages m on m.n = p.doc join channels c on c.id = m.channel_id group by term";
+    assert!(database.query_row(&format!("select count(*) from ({lists})"), [], |row| row.get::<_, i64>(0)).unwrap() > 20);
+    let shared = format!("select coalesce(group_concat(term, ' '), '') from ({lists}) where organisations > 1");
+    assert_eq!(database.query_row(&shared, [], |row| row.get::<_, String>(0)).unwrap(), "");
+}
+
+/// Each step leaves a part of the index behind, and a search looks into all parts. Left to SQLite, sixteen of them are
+/// merged in one write.
+#[tokio::test]
+async fn what_the_steps_leave_behind_is_merged_in_small_steps() {
+    let server = Server::start().await;
+    let ada = server.user("ada").await;
+    let organisation = ada.organisation("Engines").await;
+    ada.say(&ada.general(&organisation).await, "sesame").await;
+    server.sql(
+        "insert into messages (id, channel_id, user_id, username, content, created_at, updated_at)
+           with recursive copies (k) as (select 1 union all select k + 1 from copies where k < 1000)
+           select randomblob(16), channel_id, user_id, username, 'sesame ' || hex(randomblob(46)), created_at, updated_at
+           from copies, (select * from messages limit 1)",
+    );
+    indexed(&ada, &organisation).await;
+    within_a_moment("the parts are merged", async || server.number("select count(distinct segid) from message_search_idx") < 9)
+        .await;
 }
 
 #[tokio::test]

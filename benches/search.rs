@@ -1,0 +1,96 @@
+//! What others' messages cost a search in an empty organisation, for a word that is in each of them and for one that is
+//! in none, and what the index costs posts meanwhile: `cargo bench --bench search`.
+
+use std::{
+    path::Path,
+    time::{Duration, Instant},
+};
+
+use reqwest::Method;
+use serde_json::{Value, json};
+use tidings::{db::Db, domain::indexing};
+use tokio::net::TcpListener;
+
+use self::api::Api;
+
+#[allow(dead_code, reason = "other benches open sockets, too")]
+mod api;
+
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
+const SEARCHES: usize = 500;
+
+#[tokio::main]
+async fn main() {
+    for messages in [1_000, 30_000, 300_000] {
+        measure(messages).await;
+    }
+}
+
+async fn measure(messages: u32) {
+    let folder = tempfile::tempdir().unwrap();
+    let mut settings = tidings::config::Settings::for_folder(folder.path());
+    settings.rate_limit = tidings::config::Switch::Off;
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let url = format!("http://{}", listener.local_addr().unwrap());
+    let (stop, stopped) = tokio::sync::oneshot::channel::<()>();
+    let server = tokio::spawn(tidings::serve(settings, listener, async { _ = stopped.await }));
+
+    let (ada, grace) = (Api::new(url.clone()).person("ada").await, Api::new(url).person("grace").await);
+    let (busy, channel) = ada.place().await;
+    let (empty, _) = grace.place().await;
+    let post = async || {
+        let began = Instant::now();
+        ada.call(Method::POST, &format!("/channels/{channel}/messages"), json!({ "content": "of the same sort" })).await;
+        began.elapsed()
+    };
+    post().await;
+    multiply(folder.path(), messages);
+    let (began, mut posts) = (Instant::now(), vec![post().await]);
+    let database = Db::reader(folder.path()).unwrap();
+    while indexing::behind(&database).unwrap() > 0 {
+        tokio::time::sleep(Duration::from_millis(5)).await;
+        posts.push(post().await);
+    }
+    posts.sort();
+    println!(
+        "{messages} messages indexed in {:.1} s; posts meanwhile: median {:.1?}, p99 {:.1?}, longest {:.1?}",
+        began.elapsed().as_secs_f32(),
+        posts[posts.len() / 2],
+        posts[posts.len() * 99 / 100],
+        posts.last().unwrap()
+    );
+
+    let (mut common, mut absent) = (Vec::new(), Vec::new());
+    for _ in 0..SEARCHES {
+        for (word, times) in [("invoices", &mut common), ("zeppelin", &mut absent)] {
+            let began = Instant::now();
+            let found = grace.call(Method::GET, &format!("/organisations/{empty}/search?q={word}"), Value::Null).await;
+            times.push(began.elapsed());
+            assert_eq!(found["data"], json!([]));
+        }
+    }
+    let began = Instant::now();
+    let own = ada.call(Method::GET, &format!("/organisations/{busy}/search?q=invoices"), Value::Null).await;
+    println!("  50 of the busy organisation's own: {:.2?}", began.elapsed());
+    assert_eq!(own["data"].as_array().unwrap().len(), 50);
+    for (what, mut times) in [("common elsewhere", common), ("in no message", absent)] {
+        times.sort();
+        println!("  a word {what}: median {:.3?}, p95 {:.3?}", times[SEARCHES / 2], times[SEARCHES * 95 / 100]);
+    }
+    stop.send(()).unwrap();
+    server.await.unwrap().unwrap();
+}
+
+/// Copies the one message so often, each with the common word and some letters of its own.
+fn multiply(folder: &Path, copies: u32) {
+    let database = rusqlite::Connection::open(folder.join("tidings.db")).unwrap();
+    database.busy_timeout(Duration::from_secs(60)).unwrap();
+    let sql = "insert into messages (id, channel_id, user_id, username, content, created_at, updated_at)
+                 with recursive copies (k) as (select 1 union all select k + 1 from copies where k < ?1)
+                 select randomblob(16), channel_id, user_id, username, 'the invoices of ' || hex(randomblob(25)), created_at, updated_at
+                 from copies, (select * from messages limit 1)";
+    database.execute(sql, [copies]).unwrap();
+    database.query_row("pragma wal_checkpoint(truncate)", [], |_| Ok(())).unwrap();
+}
