@@ -14,7 +14,7 @@ use crate::{
     db::Tx,
     domain::{
         channels,
-        messages::Message,
+        messages::{self, Message},
         publications,
         room::{Room, Wanted},
         stopping,
@@ -35,7 +35,7 @@ const AT_ONCE: usize = 32;
 /// Queues a new message for each webhook of its channel that delivers: a paused one, too, which holds it. A feed's
 /// post goes nowhere: two servers that feed each other would never end.
 pub(super) fn queue(tx: &mut Tx, message: &Message, organisation: OrganisationId) -> Result<()> {
-    if message.user.is_none() {
+    if message.kind == messages::FED {
         return Ok(());
     }
     let webhooks: Vec<WebhookId> = tx

@@ -1,4 +1,5 @@
-//! Feeds: posts of no member, through a webhook's secret address or from a member's own programs.
+//! Feeds: posts by programs, through a webhook's secret address or with a member's bearer. A member whose bearer is sent
+//! is the author and is shown as such; a feed by the address alone has no author.
 
 use rusqlite::{Connection, OptionalExtension, Row};
 
@@ -22,7 +23,7 @@ const ACTION_TYPE_MAX: usize = 80;
 /// What is fed. Empty texts count as left out.
 pub struct Feed {
     pub message: String,
-    /// Shown as the author, whoever that is.
+    /// The name shown; only a label beside the author, if there is one.
     pub username: String,
     pub event_name: String,
     pub action_type: String,
@@ -60,9 +61,12 @@ struct Checked<'a> {
 }
 
 impl Checked<'_> {
-    fn post(self, tx: &mut Tx, channel: ChannelId, organisation: OrganisationId) -> Result<MessageId> {
-        let Checked { username, labels, content } = self;
-        let author = Author::Feed(labels);
+    fn post(self, tx: &mut Tx, caller: Option<Caller>, channel: ChannelId, organisation: OrganisationId) -> Result<MessageId> {
+        let Checked { username, mut labels, content } = self;
+        if caller.is_some() {
+            labels.avatar_url = ""; // a member's post has the member's picture
+        }
+        let author = Author::Feed(caller.map(|caller| caller.user), labels);
         let post = Post { id: MessageId::new(), channel, organisation, root: None, author, username, content };
         Ok(messages::write(tx, &post)?.id)
     }
@@ -79,8 +83,8 @@ struct Gate {
     is_archived: bool,
 }
 
-/// Whoever knows the slug; a caller who says who they are must be one who may post in the channel. Posts
-/// under the webhook's names where the feed gives none, and records it; a paused webhook only records.
+/// Whoever knows the slug; a caller who says who they are must be one who may post in the channel, and is the post's
+/// author. Posts under the webhook's names where the feed gives none, and records it; a paused webhook only records.
 /// 404 for an unknown slug, 403 for an inactive webhook and an archived channel.
 pub fn take(tx: &mut Tx, caller: Option<Caller>, slug: &str, feed: &Feed) -> Result<()> {
     let gate = find(tx, slug)?.ok_or(Error::NotFound("Webhook"))?;
@@ -99,19 +103,19 @@ pub fn take(tx: &mut Tx, caller: Option<Caller>, slug: &str, feed: &Feed) -> Res
     }
     checked.username = first_of(checked.username, &gate.name);
     checked.labels.event_name = first_of(checked.labels.event_name, &gate.event_name);
-    let message = checked.post(tx, gate.channel, gate.organisation)?;
+    let message = checked.post(tx, caller, gate.channel, gate.organisation)?;
     attempts::took_in(tx, gate.webhook, "feed", CallbackId(message.0))
 }
 
 /// Members of the channel with the right to post, for their own programs: without a webhook, and recorded
-/// nowhere. Under their name in the channel where the feed gives none.
+/// nowhere. They are the author; the name shown is theirs in the channel where the feed gives none.
 pub fn queue(tx: &mut Tx, caller: Caller, channel: ChannelId, feed: &Feed) -> Result<()> {
     let access = poster(tx, caller, channel)?;
     access.require_no_dm()?;
     access.require_live()?;
     let mut checked = feed.check()?;
     checked.username = first_of(checked.username, access.username.as_deref().unwrap_or_default());
-    checked.post(tx, channel, access.channel.organisation)?;
+    checked.post(tx, Some(caller), channel, access.channel.organisation)?;
     Ok(())
 }
 
