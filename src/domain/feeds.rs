@@ -9,11 +9,12 @@ use crate::{
         self, Caller, attempts,
         channels::{self, Access},
         messages::{self, Author, Labels, Post},
+        owning,
         roles::Rights,
         webhooks::{EVENT_NAME_MAX, Status},
     },
     error::{Error, Result},
-    id::{CallbackId, ChannelId, MessageId, OrganisationId, WebhookId},
+    id::{CallbackId, ChannelId, MessageId, OrganisationId, UserId, WebhookId},
     secret,
 };
 
@@ -75,6 +76,7 @@ impl Checked<'_> {
 /// A webhook that can be fed.
 struct Gate {
     webhook: WebhookId,
+    owner: UserId,
     name: String,
     event_name: String,
     status: Status,
@@ -85,7 +87,8 @@ struct Gate {
 
 /// Whoever knows the slug; a caller who says who they are must be one who may post in the channel, and is the post's
 /// author. Posts under the webhook's names where the feed gives none, and records it; a paused webhook only records.
-/// 404 for an unknown slug, 403 for an inactive webhook and an archived channel.
+/// 404 for an unknown slug, 403 for an inactive webhook, an archived channel, and a webhook whose owner may not know of the
+/// channel any more or may not post.
 pub fn take(tx: &mut Tx, caller: Option<Caller>, slug: &str, feed: &Feed) -> Result<()> {
     let gate = find(tx, slug)?.ok_or(Error::NotFound("Webhook"))?;
     if let Some(caller) = caller {
@@ -96,6 +99,10 @@ pub fn take(tx: &mut Tx, caller: Option<Caller>, slug: &str, feed: &Feed) -> Res
     }
     if gate.status == Status::Inactive {
         return Err(Error::Forbidden("The webhook is inactive"));
+    }
+    let rights = owning::rights(tx, gate.owner, gate.channel)?;
+    if !rights.is_some_and(|rights| rights.include(Rights::POST_MESSAGES)) {
+        return Err(Error::Forbidden("The webhook's owner may not post in the channel any more"));
     }
     let mut checked = feed.check()?;
     if gate.status == Status::Paused {
@@ -133,7 +140,7 @@ fn first_of<'a>(given: &'a str, otherwise: &'a str) -> &'a str {
 fn find(conn: &Connection, slug: &str) -> Result<Option<Gate>> {
     Ok(conn
         .prepare_cached(
-            "select w.id, w.name, w.event_name, w.status, w.channel_id, c.organisation_id, c.archived_at is not null as is_archived
+            "select w.id, w.owner_id, w.name, w.event_name, w.status, w.channel_id, c.organisation_id, c.archived_at is not null as is_archived
              from webhooks w join channels c on c.id = w.channel_id join organisations o on o.id = c.organisation_id
              where w.slug_hash = ?1 and w.deleted_at is null and c.deleted_at is null and o.deleted_at is null",
         )?
@@ -144,6 +151,7 @@ fn find(conn: &Connection, slug: &str) -> Result<Option<Gate>> {
 fn from_row(row: &Row) -> rusqlite::Result<Gate> {
     Ok(Gate {
         webhook: row.get("id")?,
+        owner: row.get("owner_id")?,
         name: row.get("name")?,
         event_name: row.get("event_name")?,
         status: row.get("status")?,

@@ -1,16 +1,25 @@
-//! The owner of a webhook, and what they are told of it.
+//! The owner of a webhook: the member who answers for it, and whose access to the channel it needs.
 
+use rusqlite::{Connection, OptionalExtension};
 use serde_json::json;
 
 use crate::{
     db::Tx,
-    domain::{events, outbox},
+    domain::{channels, events, outbox, roles::Rights},
     error::Result,
     event::{Audience, Stream},
     id::{ChannelId, OrganisationId, UserId, WebhookId},
     mail::Mail,
     site::Site,
 };
+
+/// The owner's rights in the channel; none for an owner whose account is disabled, and for one who may not know of the
+/// channel (see [`channels::find`]): their webhook neither delivers nor takes feeds.
+pub(super) fn rights(conn: &Connection, owner: UserId, channel: ChannelId) -> Result<Option<Rights>> {
+    let sql =
+        format!("select {} and c.id = ?2 and exists (select 1 from users u where u.id = ?1 and u.is_active)", channels::ACCESS);
+    Ok(conn.prepare_cached(&sql)?.query_row((owner, channel), |row| Ok(Rights(row.get("rights")?))).optional()?)
+}
 
 /// A webhook as a present or former owner is told of it.
 pub(super) struct Told {

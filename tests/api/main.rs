@@ -36,6 +36,7 @@ mod direct_messages;
 mod errors;
 mod expiry;
 mod feed_authors;
+mod feed_owners;
 mod feeds;
 mod half_open;
 mod invitations;

@@ -1,0 +1,76 @@
+//! A webhook's feed address: it works while the webhook's owner may post in the channel.
+
+use serde_json::{Value, json};
+use tidings::{db::write_once, domain::accounts};
+
+use crate::harness::{Client, Server, text};
+
+/// Ada's private channel with Mallory, who manages webhooks and has made one.
+struct Scene {
+    server: Server,
+    ada: Client,
+    mallory: Client,
+    organisation: String,
+    channel: String,
+    webhook: Value,
+}
+
+async fn scene() -> Scene {
+    let server = Server::start().await;
+    let ada = server.user("ada").await;
+    let organisation = ada.organisation("Engines").await;
+    let mallory = server.member(&ada, &organisation, "mallory", "admin").await;
+    let channel = ada.private_channel(&organisation, "plans", &[&mallory]).await;
+    let webhook = mallory.webhook(&channel, "builds").await;
+    Scene { server, ada, mallory, organisation, channel, webhook }
+}
+
+impl Scene {
+    /// Feeds by POST and by GET, without a bearer; both must answer so. Returns the answer's body.
+    async fn feed(&self, webhook: &Value, status: u16) -> Value {
+        let path = format!("/webhooks/feed/{}", text(&webhook["webhook_slug"]));
+        let query = "username=ci&event_name=build&message=done&status=success";
+        let anybody = self.server.anonymous();
+        anybody.get(&format!("{path}?{query}")).await.expect(status);
+        anybody.post(&path, json!({ "message": "done" })).await.expect(status)
+    }
+
+    async fn set_member(&self, body: Value) {
+        let path = format!("/organisations/{}/users/{}", self.organisation, self.mallory.user_id);
+        self.ada.put(&path, body).await.expect(200);
+    }
+}
+
+#[tokio::test]
+async fn it_is_refused_while_its_owner_has_no_access() {
+    let scene = scene().await;
+    let users = format!("/channels/{}/users", scene.channel);
+    scene.feed(&scene.webhook, 200).await;
+
+    scene.ada.delete(&format!("{users}/{}", scene.mallory.user_id)).await.expect(204);
+    let refused = scene.feed(&scene.webhook, 403).await;
+    assert_eq!(refused["message"], "The webhook's owner may not post in the channel any more");
+    scene.ada.post(&users, json!({ "user_ids": [scene.mallory.user_id] })).await.expect(200);
+    scene.feed(&scene.webhook, 200).await;
+
+    for (without, with) in [
+        (json!({ "status": "deactivated" }), json!({ "status": "active" })),
+        (json!({ "role_id": "guest" }), json!({ "role_id": "admin" })),
+    ] {
+        scene.set_member(without).await;
+        assert_eq!(scene.feed(&scene.webhook, 403).await, refused);
+        scene.set_member(with).await;
+        scene.feed(&scene.webhook, 200).await;
+    }
+    let set = |is_active| {
+        let email = scene.mallory.email.clone();
+        write_once(scene.server.folder(), move |tx| accounts::set_active(tx, &email, is_active)).unwrap();
+    };
+    set(false);
+    assert_eq!(scene.feed(&scene.webhook, 403).await, refused);
+    set(true);
+    scene.feed(&scene.webhook, 200).await;
+    let history = scene.ada.get(&format!("/webhooks/{}/history/{}?limit=100", scene.channel, text(&scene.webhook["id"]))).await;
+    let history = history.expect(200)["data"]["webhooks_history"].take();
+    assert_eq!(history.as_array().unwrap().len(), 10, "what was refused left no record");
+}
