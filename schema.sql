@@ -321,6 +321,7 @@ create table webhooks (
     event_name      text not null default '',
     url             text not null default '',                 -- '' = nothing is delivered out
     slug_hash       blob not null unique,                     -- SHA-256 of the secret in the feed address
+    generation      integer not null default 1,               -- raised by each new slug; part of it
     status          text not null default 'active' check (status in ('active', 'inactive', 'paused')),
     secret          blob not null,                            -- encrypted under the server's key
     old_secret      blob,                                     -- still signs until old_secret_until

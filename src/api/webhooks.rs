@@ -160,6 +160,22 @@ impl Api {
         let changed = ChangedStatus { id: changed.id, webhook_status: changed.status.as_str().into() };
         Ok(ok("Webhook updated successfully", changed))
     }
+
+    /// Give a webhook a new feed address
+    ///
+    /// The `feed_url` before is dead at once.
+    #[oai(path = "/webhooks/:channel_id/:webhook_id/rotate-slug", method = "post", tag = "Tag::Webhooks")]
+    async fn rotate_slug(
+        &self,
+        caller: Bearer,
+        app: Data<&App>,
+        channel_id: Path<ChannelId>,
+        webhook_id: Path<WebhookId>,
+    ) -> Result<Success<Webhook>> {
+        let (site, channel, id) = (app.site.clone(), *channel_id, *webhook_id);
+        let rotated = app.db.write(move |tx| webhooks::rotate_slug(tx, &site, caller.0, channel, id)).await?;
+        Ok(ok("Webhook slug rotated successfully", Webhook::new(&app.site, rotated)))
+    }
 }
 
 #[derive(Object)]
@@ -231,7 +247,7 @@ struct Webhook {
 
 impl Webhook {
     fn new(site: &Site, webhook: webhooks::Webhook) -> Self {
-        let feed_url = site.feed_url(webhook.id);
+        let feed_url = site.feed_url(webhook.id, webhook.generation);
         Webhook {
             id: webhook.id,
             channel_id: webhook.channel,
@@ -240,7 +256,7 @@ impl Webhook {
             event_name: webhook.event_name,
             status: webhook.status.as_str().into(),
             webhook_url: if webhook.url.is_empty() { feed_url.clone() } else { webhook.url },
-            webhook_slug: site.keys.webhook_slug(webhook.id),
+            webhook_slug: site.keys.webhook_slug(webhook.id, webhook.generation),
             feed_url,
             webhook_secret: None,
             created_at: webhook.created_at,

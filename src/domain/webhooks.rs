@@ -41,6 +41,8 @@ pub struct Webhook {
     /// Host and port of it.
     pub target: String,
     pub status: Status,
+    /// Rises with each new slug, which is made from it.
+    pub generation: i64,
     pub created_at: Time,
     pub updated_at: Time,
 }
@@ -119,7 +121,7 @@ pub fn create(tx: &mut Tx, site: &Site, caller: Caller, channel: ChannelId, new:
         event_name,
         url,
         target,
-        secret::sha256(&site.keys.webhook_slug(id)),
+        secret::sha256(&site.keys.webhook_slug(id, 1)),
         site.keys.seal(&secret),
         Time::now(),
     ))?;
@@ -221,6 +223,20 @@ pub fn rotate_secret(tx: &mut Tx, site: &Site, caller: Caller, channel: ChannelI
     Ok((secret, until))
 }
 
+/// Managers, in archived channels, too. The feed address before is dead at once.
+pub fn rotate_slug(tx: &mut Tx, site: &Site, caller: Caller, channel: ChannelId, id: WebhookId) -> Result<Webhook> {
+    let webhook = get(tx, caller, channel, id)?;
+    let generation = webhook.generation + 1;
+    let slug = site.keys.webhook_slug(id, generation);
+    tx.prepare_cached("update webhooks set generation = ?2, slug_hash = ?3, updated_at = ?4 where id = ?1")?.execute((
+        id,
+        generation,
+        secret::sha256(&slug),
+        Time::now(),
+    ))?;
+    get(tx, caller, channel, id)
+}
+
 /// What signs: the webhook's secret, and the one before while that is good. 422 when the server's key does not open
 /// them.
 pub(super) fn secrets(conn: &Connection, site: &Site, id: WebhookId) -> Result<Vec<String>> {
@@ -275,7 +291,7 @@ pub fn prune(tx: &mut Tx, before: Time, limit: u32) -> Result<usize> {
 }
 
 const SELECT: &str =
-    "select id, channel_id, owner_id, name, event_name, url, target, status, created_at, updated_at from webhooks";
+    "select id, channel_id, owner_id, name, event_name, url, target, status, generation, created_at, updated_at from webhooks";
 
 fn from_row(row: &Row) -> rusqlite::Result<Webhook> {
     Ok(Webhook {
@@ -287,6 +303,7 @@ fn from_row(row: &Row) -> rusqlite::Result<Webhook> {
         url: row.get("url")?,
         target: row.get("target")?,
         status: row.get("status")?,
+        generation: row.get("generation")?,
         created_at: row.get("created_at")?,
         updated_at: row.get("updated_at")?,
     })

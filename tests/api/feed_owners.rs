@@ -1,9 +1,12 @@
-//! A webhook's feed address: it works while the webhook's owner may post in the channel.
+//! A webhook's feed address: it works while the webhook's owner may post in the channel, and until it is replaced.
 
 use serde_json::{Value, json};
 use tidings::{db::write_once, domain::accounts};
 
-use crate::harness::{Client, Server, text};
+use crate::{
+    harness::{Client, Server, text},
+    shapes::{WEBHOOK, assert_shape},
+};
 
 /// Ada's private channel with Mallory, who manages webhooks and has made one.
 struct Scene {
@@ -39,6 +42,10 @@ impl Scene {
         let path = format!("/organisations/{}/users/{}", self.organisation, self.mallory.user_id);
         self.ada.put(&path, body).await.expect(200);
     }
+
+    fn one(&self, rest: &str) -> String {
+        format!("/webhooks/{}/{}{rest}", self.channel, text(&self.webhook["id"]))
+    }
 }
 
 #[tokio::test]
@@ -73,4 +80,31 @@ async fn it_is_refused_while_its_owner_has_no_access() {
     let history = scene.ada.get(&format!("/webhooks/{}/history/{}?limit=100", scene.channel, text(&scene.webhook["id"]))).await;
     let history = history.expect(200)["data"]["webhooks_history"].take();
     assert_eq!(history.as_array().unwrap().len(), 10, "what was refused left no record");
+}
+
+#[tokio::test]
+async fn a_new_slug_ends_the_one_before_at_once() {
+    let scene = scene().await;
+    let rotate = async |client: &Client| {
+        let rotated = client.call("POST", &scene.one("/rotate-slug"), None).await;
+        rotated.data(200, "Webhook slug rotated successfully")
+    };
+    let first = rotate(&scene.mallory).await;
+    assert_shape(&first, WEBHOOK);
+    assert!(first.get("webhook_secret").is_none());
+    assert_ne!(first["webhook_slug"], scene.webhook["webhook_slug"]);
+    assert!(text(&first["feed_url"]).ends_with(&text(&first["webhook_slug"])));
+    scene.feed(&scene.webhook, 404).await;
+    scene.feed(&first, 200).await;
+
+    let second = rotate(&scene.ada).await;
+    scene.feed(&scene.webhook, 404).await;
+    scene.feed(&first, 404).await;
+    scene.feed(&second, 200).await;
+    let read = scene.ada.get(&format!("/webhooks/{}", scene.channel)).await.expect(200);
+    assert_eq!(read["data"], second);
+    let listed = scene.ada.get("/channels").await.expect(200)["channels"].take();
+    let listed = listed.as_array().unwrap().iter().find(|listed| listed["channels_id"] == scene.channel).unwrap().clone();
+    assert_eq!(listed["webhook_url"], second["feed_url"]);
+    assert!(!scene.server.stores(&text(&second["webhook_slug"])));
 }
