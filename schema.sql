@@ -316,7 +316,7 @@ create index mails_by_recipient on mails (recipient, created_at) where not is_no
 create table webhooks (
     id              blob primary key check (length(id) = 16),
     channel_id      blob not null references channels (id),
-    owner_id        blob not null references users (id),
+    owner_id        blob not null references users (id),      -- answers for it: it works while they have access
     name            text not null,
     event_name      text not null default '',
     url             text not null default '',                 -- '' = nothing is delivered out

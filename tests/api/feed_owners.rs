@@ -98,6 +98,7 @@ async fn a_new_slug_ends_the_one_before_at_once() {
     scene.feed(&first, 200).await;
 
     let second = rotate(&scene.ada).await;
+    assert_eq!([&second["owner_id"], &second["status"]], [&scene.ada.user_id, "active"]);
     scene.feed(&scene.webhook, 404).await;
     scene.feed(&first, 404).await;
     scene.feed(&second, 200).await;

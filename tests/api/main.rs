@@ -73,6 +73,7 @@ mod roles;
 mod search;
 mod server_api;
 mod slow_reads;
+mod taking_over;
 mod testimonials;
 mod threads;
 mod tokens;
