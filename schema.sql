@@ -218,9 +218,9 @@ create table messages (
     id            blob not null unique check (length(id) = 16),
     channel_id    blob not null,                              -- no reference: the end of a channel would look through all messages
     root          integer references messages (n),
-    user_id       blob references users (id),                 -- null = a webhook's feed
-    username      text not null,                              -- as it was when posted
-    avatar_url    text not null default '',                   -- of a feed
+    user_id       blob references users (id),                 -- null = fed without a bearer
+    username      text not null,                              -- as it was when posted; of a feed its label
+    avatar_url    text not null default '',                   -- of a feed without an author
     content       text not null,
     mentions      text not null default '[]',                 -- [{id, type, username}]
     type          text not null default 'message' check (type in ('message', 'thread')),
@@ -242,7 +242,7 @@ create table messages (
 create index messages_top on messages (channel_id, n) where root is null;
 create index messages_active on messages (channel_id, active_n) where root is null;
 create index messages_replies on messages (root, n) where root is not null;
-create index messages_by_author on messages (channel_id, user_id, n) where root is null;
+create index messages_by_author on messages (channel_id, user_id, n) where root is null and type = 'message';
 create index messages_pinned on messages (channel_id, pinned_at) where pinned_at is not null;
 
 -- Who was mentioned by name, for the count of unread mentions.
@@ -324,11 +324,12 @@ create index mails_by_recipient on mails (recipient, created_at) where not is_no
 create table webhooks (
     id              blob primary key check (length(id) = 16),
     channel_id      blob not null references channels (id),
-    owner_id        blob not null references users (id),
+    owner_id        blob not null references users (id),      -- answers for it: it works while they have access
     name            text not null,
     event_name      text not null default '',
     url             text not null default '',                 -- '' = nothing is delivered out
     slug_hash       blob not null unique,                     -- SHA-256 of the secret in the feed address
+    generation      integer not null default 1,               -- raised by each new slug; part of it
     status          text not null default 'active' check (status in ('active', 'inactive', 'paused')),
     secret          blob not null,                            -- encrypted under the server's key
     old_secret      blob,                                     -- still signs until old_secret_until

@@ -123,6 +123,14 @@ pub fn webhook_stopped(to: &str, name: &str, channel: &str, status: &str, reason
     mail(to, &format!("Your webhook {name} is {status} now"), &text)
 }
 
+/// To the former owner of a webhook that another manager took over. Counts in the hourly limit, as [`webhook_stopped`].
+pub fn webhook_taken_over(to: &str, name: &str, channel: &str, reason: &str) -> Mail {
+    let text = format!(
+        "The webhook {name} of the channel {channel} is no longer yours: {reason}. It goes on working as long as the new owner has access to the channel."
+    );
+    mail(to, &format!("Your webhook {name} has another owner now"), &text)
+}
+
 /// What the contact form took in, cleaned.
 pub fn contact(to: &str, name: &str, reply_to: Option<String>, text: &str) -> Mail {
     let subject = format!("{} wrote to you", if name.is_empty() { "Somebody" } else { name });

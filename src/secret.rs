@@ -57,8 +57,10 @@ impl Keys {
     }
 
     /// The secret in the address where a webhook is fed: it can be made again to be shown, and only its hash is stored.
-    pub fn webhook_slug(&self, id: crate::id::WebhookId) -> String {
-        BASE64_URL_SAFE_NO_PAD.encode(hmac::sign(&self.webhook, id.0.as_bytes()))
+    /// Each generation of the webhook has another.
+    pub fn webhook_slug(&self, id: crate::id::WebhookId, generation: i64) -> String {
+        let text = format!("webhook:{id}:{generation}");
+        BASE64_URL_SAFE_NO_PAD.encode(hmac::sign(&self.webhook, text.as_bytes()))
     }
 
     /// Encrypts a text for the database: a random nonce, the ciphertext, the tag.

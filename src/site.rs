@@ -36,8 +36,8 @@ pub struct Site {
 
 impl Site {
     /// Where a webhook takes in posts.
-    pub fn feed_url(&self, webhook: WebhookId) -> String {
-        format!("{}/api/v1/webhooks/feed/{}", self.base_url, self.keys.webhook_slug(webhook))
+    pub fn feed_url(&self, webhook: WebhookId, generation: i64) -> String {
+        format!("{}/api/v1/webhooks/feed/{}", self.base_url, self.keys.webhook_slug(webhook, generation))
     }
 
     /// Whether the address is on this server itself, whatever its scheme.

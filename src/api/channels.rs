@@ -228,7 +228,7 @@ impl Channel {
             users,
             user_count: channel.user_count,
             message_count: channel.message_count,
-            webhook_url: webhook.map_or_else(String::new, |webhook| site.feed_url(webhook)),
+            webhook_url: webhook.map_or_else(String::new, |(webhook, generation)| site.feed_url(webhook, generation)),
             created_at: channel.created_at,
             updated_at: channel.updated_at,
             deleted_at: Time::NEVER,

@@ -26,7 +26,8 @@ impl Api {
     /// Give a webhook a new secret
     ///
     /// It is shown only now. For a day deliveries are signed with the one before, too, so that receivers can change over; a
-    /// still older one signs no more.
+    /// still older one signs no more. The caller becomes the webhook's owner, and the former owner is told. If the former
+    /// owner may not post in the channel any more, the webhook is `paused` now: make it active when its `webhook_url` is right.
     #[oai(path = "/webhooks/:channel_id/:webhook_id/rotate-secret", method = "post", tag = "Tag::Webhooks")]
     async fn rotate_secret(
         &self,

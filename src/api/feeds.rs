@@ -26,7 +26,8 @@ pub struct Api;
 impl Api {
     /// Feed a channel without a webhook
     ///
-    /// For a member's own programs: with the right to post, and a bearer. Leaves no record in any history.
+    /// For a member's own programs: with the right to post, and a bearer. The member is the author: `user_id`, `full_name`,
+    /// `email` and `avatar_url` of the post are theirs, and `username` is only a label. Leaves no record in any history.
     #[oai(path = "/webhooks/feed/backend-queue", method = "post", tag = "Tag::Webhooks")]
     async fn queue(&self, caller: Bearer, app: Data<&App>, body: Body<QueuedFeed>) -> Result<Success<Value>> {
         let Body(QueuedFeed { channel_id, feed }, bytes) = body;
@@ -38,7 +39,8 @@ impl Api {
     /// Feed a webhook
     ///
     /// The address is the secret: it needs no bearer, unless the server is set so. One that is sent must be a member's
-    /// of the channel with the right to post. A paused webhook answers the same and posts nothing.
+    /// of the channel with the right to post, who is then the author. A paused webhook answers the same and posts nothing. 403 while the webhook's
+    /// owner may not post in the channel.
     #[oai(path = "/webhooks/feed/:webhook_slug", method = "post", tag = "Tag::Webhooks")]
     async fn feed(&self, feeder: Feeder, app: Data<&App>, webhook_slug: Path<Text>, body: Body<Feed>) -> Result<Success<Value>> {
         take(&app, feeder.0, webhook_slug.0, body.0.into(), body.1).await
@@ -61,7 +63,7 @@ impl Api {
         /// `success` or `error`.
         status: Query<Text>,
         action_type: Query<Option<Text>>,
-        /// A picture of the author's.
+        /// A picture; not shown when a bearer is sent, as the post then has the member's.
         avatar_url: Query<Option<Text>>,
     ) -> Result<Success<Value>> {
         let (username, event_name, status) = (Some(username.0), Some(event_name.0), Some(status.0));
@@ -87,7 +89,7 @@ fn sent() -> Success<Value> {
 struct Feed {
     /// The text of the post: 1 to 40,000 characters, not only white space. `@username` and `@channel` mention.
     message: Text,
-    /// Shown as the author, up to 64 characters; the webhook's name when left out.
+    /// The name shown, up to 64 characters; when left out the webhook's, or without a webhook the member's.
     username: Option<Text>,
     /// Up to 255 characters; the webhook's when left out.
     event_name: Option<Text>,
@@ -95,7 +97,7 @@ struct Feed {
     status: Option<Text>,
     /// Up to 80 characters.
     action_type: Option<Text>,
-    /// A picture of the author's: http or https, up to 2,000 characters.
+    /// A picture: http or https, up to 2,000 characters. Not shown when a bearer is sent, as the post then has the member's.
     avatar_url: Option<Text>,
 }
 example!(Feed, { "event_name": "build finished", "message": "main is green", "status": "success", "username": "builder" });

@@ -181,8 +181,9 @@ pub struct Message {
     channel_id: ChannelId,
     /// Its own id, or that of the post that it replies to.
     thread_id: MessageId,
-    /// Empty of a webhook's feed.
+    /// The author; empty for a feed without a bearer.
     user_id: String,
+    /// The author's name in the channel, or the name that a feed gave.
     username: String,
     avatar_url: String,
     mentions: Vec<Mention>,

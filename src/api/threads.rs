@@ -183,13 +183,18 @@ struct Thread {
     status: String,
     /// `pending` or `completed`.
     current_status: String,
-    /// `thread` for what a webhook fed, `message` for what a member posted.
+    /// `thread` for what a program fed, `message` for what a member posted.
     #[oai(rename = "type")]
     kind: String,
+    /// The author; empty for a feed without a bearer.
     user_id: String,
+    /// The author's name in the channel, or the name that a feed gave.
     username: String,
+    /// The author's; empty for a feed without a bearer.
     full_name: String,
+    /// The author's; empty for a feed without a bearer.
     email: String,
+    /// The author's; of a feed without a bearer the one it gave.
     avatar_url: String,
     content: String,
     /// The same as `content`.

@@ -107,7 +107,8 @@ impl Api {
     /// Change a webhook
     ///
     /// Fields that are left out stay as they are; empty ones are cleared, but the name can't be. What is still to be
-    /// delivered goes to the new `webhook_url`.
+    /// delivered goes to the new `webhook_url`. Whoever sets an address becomes the webhook's owner, and the former owner is
+    /// told; a webhook whose former owner may not post in the channel any more is `paused` then.
     #[oai(path = "/webhooks/:channel_id/:webhook_id", method = "put", tag = "Tag::Webhooks")]
     async fn update(
         &self,
@@ -144,6 +145,7 @@ impl Api {
     ///
     /// A `paused` webhook takes what is fed without posting it, and holds its deliveries, up to 30 days, until it is active;
     /// an `inactive` one refuses what is fed, and holds what it had to deliver, but what is posted meanwhile is never delivered.
+    /// Whoever makes it active becomes its owner, and the former owner is told.
     #[oai(path = "/webhooks/:channel_id/:webhook_id/change-status", method = "put", tag = "Tag::Webhooks")]
     async fn change_status(
         &self,
@@ -155,10 +157,29 @@ impl Api {
     ) -> Result<Success<ChangedStatus>> {
         let Body(NewStatus { webhook_status }, bytes) = body;
         let (channel, id) = (*channel_id, *webhook_id);
-        let change = move |tx: &mut Tx| webhooks::change_status(tx, caller.0, channel, id, &webhook_status);
+        let site = app.site.clone();
+        let change = move |tx: &mut Tx| webhooks::change_status(tx, &site, caller.0, channel, id, &webhook_status);
         let changed = app.db.write_sized(bytes, change).await?;
         let changed = ChangedStatus { id: changed.id, webhook_status: changed.status.as_str().into() };
         Ok(ok("Webhook updated successfully", changed))
+    }
+
+    /// Give a webhook a new feed address
+    ///
+    /// The `feed_url` before is dead at once. The caller becomes the webhook's owner, and the former owner is told. If the
+    /// former owner may not post in the channel any more, the webhook is `paused` now: make it active when its `webhook_url`
+    /// is right.
+    #[oai(path = "/webhooks/:channel_id/:webhook_id/rotate-slug", method = "post", tag = "Tag::Webhooks")]
+    async fn rotate_slug(
+        &self,
+        caller: Bearer,
+        app: Data<&App>,
+        channel_id: Path<ChannelId>,
+        webhook_id: Path<WebhookId>,
+    ) -> Result<Success<Webhook>> {
+        let (site, channel, id) = (app.site.clone(), *channel_id, *webhook_id);
+        let rotated = app.db.write(move |tx| webhooks::rotate_slug(tx, &site, caller.0, channel, id)).await?;
+        Ok(ok("Webhook slug rotated successfully", Webhook::new(&app.site, rotated)))
     }
 }
 
@@ -207,7 +228,8 @@ struct WebhookList {
 struct Webhook {
     id: WebhookId,
     channel_id: ChannelId,
-    /// Who made it; the channel's owner, once they have left the organisation.
+    /// Whoever made it, or was the last to set its address, give it a new secret or slug, or make it active; the channel's
+    /// owner, once they have left the organisation. It delivers and is fed only while they have access to the channel.
     owner_id: UserId,
     webhook_name: String,
     event_name: String,
@@ -231,7 +253,7 @@ struct Webhook {
 
 impl Webhook {
     fn new(site: &Site, webhook: webhooks::Webhook) -> Self {
-        let feed_url = site.feed_url(webhook.id);
+        let feed_url = site.feed_url(webhook.id, webhook.generation);
         Webhook {
             id: webhook.id,
             channel_id: webhook.channel,
@@ -240,7 +262,7 @@ impl Webhook {
             event_name: webhook.event_name,
             status: webhook.status.as_str().into(),
             webhook_url: if webhook.url.is_empty() { feed_url.clone() } else { webhook.url },
-            webhook_slug: site.keys.webhook_slug(webhook.id),
+            webhook_slug: site.keys.webhook_slug(webhook.id, webhook.generation),
             feed_url,
             webhook_secret: None,
             created_at: webhook.created_at,

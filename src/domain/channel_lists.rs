@@ -22,8 +22,8 @@ pub struct Described {
     pub users: Vec<UserId>,
     /// The newest top-level post, for who is in the channel.
     pub newest: Option<Message>,
-    /// The first webhook, for who may manage the channel's webhooks.
-    pub webhook: Option<WebhookId>,
+    /// The first webhook and its generation, for who may manage the channel's webhooks.
+    pub webhook: Option<(WebhookId, i64)>,
 }
 
 /// By way of the caller's memberships: an organisation has many more channels, direct messages above all.
@@ -133,13 +133,13 @@ fn users<'a>(conn: &Connection, found: impl Iterator<Item = &'a Access>) -> Resu
 }
 
 /// Each one's oldest webhook.
-fn webhooks<'a>(conn: &Connection, found: impl Iterator<Item = &'a Access>) -> Result<HashMap<ChannelId, WebhookId>> {
+fn webhooks<'a>(conn: &Connection, found: impl Iterator<Item = &'a Access>) -> Result<HashMap<ChannelId, (WebhookId, i64)>> {
     // The oldest comes last and stays.
     let mut select = conn.prepare_cached(
-        "select w.channel_id, w.id from json_each(?1) listed cross join webhooks w on w.channel_id = unhex(listed.value)
+        "select w.channel_id, w.id, w.generation from json_each(?1) listed cross join webhooks w on w.channel_id = unhex(listed.value)
          where w.deleted_at is null order by w.created_at desc, w.id desc",
     )?;
-    Ok(select.query_map([list(found)], |row| Ok((row.get(0)?, row.get(1)?)))?.collect::<rusqlite::Result<_>>()?)
+    Ok(select.query_map([list(found)], |row| Ok((row.get(0)?, (row.get(1)?, row.get(2)?))))?.collect::<rusqlite::Result<_>>()?)
 }
 
 /// Their identifiers as a JSON array in hexadecimal: a statement takes one parameter for all.

@@ -97,11 +97,6 @@ pub fn find(conn: &Connection, caller: Caller, id: ChannelId) -> Result<Option<A
     Ok(conn.prepare_cached(&sql)?.query_row((caller.user, id), |row| access_from_row(caller, row)).optional()?)
 }
 
-/// Whether the user may know of it, as in [`find`].
-pub(super) fn is_known(conn: &Connection, user: UserId, id: ChannelId) -> Result<bool> {
-    Ok(conn.prepare_cached(&format!("select {ACCESS} and c.id = ?2"))?.exists((user, id))?)
-}
-
 pub struct New {
     pub organisation: OrganisationId,
     pub name: String,

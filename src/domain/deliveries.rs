@@ -13,9 +13,8 @@ use serde_json::{Value, json};
 use crate::{
     db::Tx,
     domain::{
-        channels,
-        messages::Message,
-        publications,
+        messages::{self, Message},
+        owning, publications,
         room::{Room, Wanted},
         stopping,
         webhooks::{self, Status},
@@ -35,7 +34,7 @@ const AT_ONCE: usize = 32;
 /// Queues a new message for each webhook of its channel that delivers: a paused one, too, which holds it. A feed's
 /// post goes nowhere: two servers that feed each other would never end.
 pub(super) fn queue(tx: &mut Tx, message: &Message, organisation: OrganisationId) -> Result<()> {
-    if message.user.is_none() {
+    if message.kind == messages::FED {
         return Ok(());
     }
     let webhooks: Vec<WebhookId> = tx
@@ -81,17 +80,17 @@ fn set_next_due(tx: &Tx, webhook: WebhookId, sends: bool) -> Result<()> {
     Ok(())
 }
 
-/// Only in the name of an owner who may know of the channel: nobody goes on hearing it through a webhook.
+/// Only while the owner may know of the channel: nobody goes on hearing it through a webhook.
 fn sends(conn: &Connection, webhook: WebhookId) -> Result<bool> {
     let delivering: Option<(UserId, ChannelId)> = conn
         .prepare_cached(
-            "select w.owner_id, w.channel_id from webhooks w join users u on u.id = w.owner_id
-             where w.id = ?1 and w.status = 'active' and w.url <> '' and w.deleted_at is null and u.is_active",
+            "select owner_id, channel_id from webhooks
+             where id = ?1 and status = 'active' and url <> '' and deleted_at is null",
         )?
         .query_row([webhook], |row| Ok((row.get(0)?, row.get(1)?)))
         .optional()?;
     let Some((owner, channel)) = delivering else { return Ok(false) };
-    channels::is_known(conn, owner, channel)
+    Ok(owning::rights(conn, owner, channel)?.is_some())
 }
 
 /// [`wake`] for all webhooks of an owner whose access changed.

@@ -1,4 +1,5 @@
-//! Feeds: posts of no member, through a webhook's secret address or from a member's own programs.
+//! Feeds: posts by programs, through a webhook's secret address or with a member's bearer. A member whose bearer is sent
+//! is the author and is shown as such; a feed by the address alone has no author.
 
 use rusqlite::{Connection, OptionalExtension, Row};
 
@@ -8,11 +9,12 @@ use crate::{
         self, Caller, attempts,
         channels::{self, Access},
         messages::{self, Author, Labels, Post},
+        owning,
         roles::Rights,
         webhooks::{EVENT_NAME_MAX, Status},
     },
     error::{Error, Result},
-    id::{CallbackId, ChannelId, MessageId, OrganisationId, WebhookId},
+    id::{CallbackId, ChannelId, MessageId, OrganisationId, UserId, WebhookId},
     secret,
 };
 
@@ -22,7 +24,7 @@ const ACTION_TYPE_MAX: usize = 80;
 /// What is fed. Empty texts count as left out.
 pub struct Feed {
     pub message: String,
-    /// Shown as the author, whoever that is.
+    /// The name shown; only a label beside the author, if there is one.
     pub username: String,
     pub event_name: String,
     pub action_type: String,
@@ -60,9 +62,12 @@ struct Checked<'a> {
 }
 
 impl Checked<'_> {
-    fn post(self, tx: &mut Tx, channel: ChannelId, organisation: OrganisationId) -> Result<MessageId> {
-        let Checked { username, labels, content } = self;
-        let author = Author::Feed(labels);
+    fn post(self, tx: &mut Tx, caller: Option<Caller>, channel: ChannelId, organisation: OrganisationId) -> Result<MessageId> {
+        let Checked { username, mut labels, content } = self;
+        if caller.is_some() {
+            labels.avatar_url = ""; // a member's post has the member's picture
+        }
+        let author = Author::Feed(caller.map(|caller| caller.user), labels);
         let post = Post { id: MessageId::new(), channel, organisation, root: None, author, username, content };
         Ok(messages::write(tx, &post)?.id)
     }
@@ -71,6 +76,7 @@ impl Checked<'_> {
 /// A webhook that can be fed.
 struct Gate {
     webhook: WebhookId,
+    owner: UserId,
     name: String,
     event_name: String,
     status: Status,
@@ -79,9 +85,10 @@ struct Gate {
     is_archived: bool,
 }
 
-/// Whoever knows the slug; a caller who says who they are must be one who may post in the channel. Posts
-/// under the webhook's names where the feed gives none, and records it; a paused webhook only records.
-/// 404 for an unknown slug, 403 for an inactive webhook and an archived channel.
+/// Whoever knows the slug; a caller who says who they are must be one who may post in the channel, and is the post's
+/// author. Posts under the webhook's names where the feed gives none, and records it; a paused webhook only records.
+/// 404 for an unknown slug, 403 for an inactive webhook, an archived channel, and a webhook whose owner may not know of the
+/// channel any more or may not post.
 pub fn take(tx: &mut Tx, caller: Option<Caller>, slug: &str, feed: &Feed) -> Result<()> {
     let gate = find(tx, slug)?.ok_or(Error::NotFound("Webhook"))?;
     if let Some(caller) = caller {
@@ -93,25 +100,29 @@ pub fn take(tx: &mut Tx, caller: Option<Caller>, slug: &str, feed: &Feed) -> Res
     if gate.status == Status::Inactive {
         return Err(Error::Forbidden("The webhook is inactive"));
     }
+    let rights = owning::rights(tx, gate.owner, gate.channel)?;
+    if !rights.is_some_and(|rights| rights.include(Rights::POST_MESSAGES)) {
+        return Err(Error::Forbidden("The webhook's owner may not post in the channel any more"));
+    }
     let mut checked = feed.check()?;
     if gate.status == Status::Paused {
         return attempts::took_in(tx, gate.webhook, "paused", CallbackId::new());
     }
     checked.username = first_of(checked.username, &gate.name);
     checked.labels.event_name = first_of(checked.labels.event_name, &gate.event_name);
-    let message = checked.post(tx, gate.channel, gate.organisation)?;
+    let message = checked.post(tx, caller, gate.channel, gate.organisation)?;
     attempts::took_in(tx, gate.webhook, "feed", CallbackId(message.0))
 }
 
 /// Members of the channel with the right to post, for their own programs: without a webhook, and recorded
-/// nowhere. Under their name in the channel where the feed gives none.
+/// nowhere. They are the author; the name shown is theirs in the channel where the feed gives none.
 pub fn queue(tx: &mut Tx, caller: Caller, channel: ChannelId, feed: &Feed) -> Result<()> {
     let access = poster(tx, caller, channel)?;
     access.require_no_dm()?;
     access.require_live()?;
     let mut checked = feed.check()?;
     checked.username = first_of(checked.username, access.username.as_deref().unwrap_or_default());
-    checked.post(tx, channel, access.channel.organisation)?;
+    checked.post(tx, Some(caller), channel, access.channel.organisation)?;
     Ok(())
 }
 
@@ -129,7 +140,7 @@ fn first_of<'a>(given: &'a str, otherwise: &'a str) -> &'a str {
 fn find(conn: &Connection, slug: &str) -> Result<Option<Gate>> {
     Ok(conn
         .prepare_cached(
-            "select w.id, w.name, w.event_name, w.status, w.channel_id, c.organisation_id, c.archived_at is not null as is_archived
+            "select w.id, w.owner_id, w.name, w.event_name, w.status, w.channel_id, c.organisation_id, c.archived_at is not null as is_archived
              from webhooks w join channels c on c.id = w.channel_id join organisations o on o.id = c.organisation_id
              where w.slug_hash = ?1 and w.deleted_at is null and c.deleted_at is null and o.deleted_at is null",
         )?
@@ -140,6 +151,7 @@ fn find(conn: &Connection, slug: &str) -> Result<Option<Gate>> {
 fn from_row(row: &Row) -> rusqlite::Result<Gate> {
     Ok(Gate {
         webhook: row.get("id")?,
+        owner: row.get("owner_id")?,
         name: row.get("name")?,
         event_name: row.get("event_name")?,
         status: row.get("status")?,

@@ -20,6 +20,8 @@ use crate::{
 };
 
 pub const CONTENT_MAX: usize = 40_000;
+/// The `type` of what programs feed.
+pub(super) const FED: &str = "thread";
 
 #[derive(Clone, Debug)]
 pub struct Message {
@@ -30,8 +32,9 @@ pub struct Message {
     /// Its own id, or its root's.
     pub thread: MessageId,
     pub is_reply: bool,
-    /// None of a webhook's feed.
+    /// The author; none for a feed that came without a bearer.
     pub user: Option<UserId>,
+    /// The author's name in the channel, or the name that a feed gave.
     pub username: String,
     pub full_name: String,
     pub email: String,
@@ -108,8 +111,8 @@ pub fn create(tx: &mut Tx, caller: Caller, channel: ChannelId, new: &New) -> Res
 /// Who speaks.
 pub(super) enum Author<'a> {
     Member(UserId),
-    /// No member, whatever name it gives.
-    Feed(Labels<'a>),
+    /// A program: the member whose bearer it sent, if it sent one. The name it gives is only a label.
+    Feed(Option<UserId>, Labels<'a>),
 }
 
 /// What a feed's post shows besides.
@@ -140,7 +143,7 @@ pub(super) fn write(tx: &mut Tx, post: &Post) -> Result<Message> {
     let mentions = mentions::find(tx, post.channel, post.content)?;
     let (user, kind, labels) = match &post.author {
         Author::Member(user) => (Some(user), "message", &Labels { status: "success", ..Labels::default() }),
-        Author::Feed(labels) => (None, "thread", labels),
+        Author::Feed(author, labels) => (author.as_ref(), FED, labels),
     };
     let now = Time::now();
     tx.prepare_cached(
@@ -223,7 +226,7 @@ fn count(tx: &Tx, channel: ChannelId, n: i64, root: Option<i64>, now: Time, ment
 /// Which message an edit means.
 pub struct Edit {
     pub content: String,
-    /// The caller's latest when absent.
+    /// The caller's latest when absent; none that a program of theirs fed.
     pub message: Option<MessageId>,
     /// Among the replies of that thread.
     pub thread: Option<MessageId>,
@@ -265,8 +268,8 @@ pub const UNKNOWN: Error = Error::NotFound("Message");
 fn latest_own(conn: &Connection, user: UserId, channel: ChannelId, thread: Option<MessageId>) -> Result<Option<MessageId>> {
     let sql = match thread {
         None => {
-            "select id from messages where channel_id = ?1 and user_id = ?2 and root is null and ?3 is null and deleted_at is null
-             order by n desc limit 1"
+            "select id from messages where channel_id = ?1 and user_id = ?2 and root is null and type = 'message' and ?3 is null
+               and deleted_at is null order by n desc limit 1"
         }
         Some(_) => {
             "select id from messages where root = (select n from messages where id = ?3 and root is null)

@@ -33,6 +33,7 @@ pub mod one_time_tokens;
 pub mod organisations;
 pub mod outbox;
 pub mod outcomes;
+pub mod owning;
 pub mod page;
 pub mod pins;
 pub mod profiles;

@@ -11,7 +11,7 @@ use crate::{
     domain::{
         events,
         mentions::{self, Mention, Recount},
-        messages::Message,
+        messages::{self, Message},
         reading,
     },
     error::Result,
@@ -69,7 +69,7 @@ fn mentioned(tx: &mut Tx, message: &Message, organisation: OrganisationId, befor
         emit(tx, message, Stream::Channel(message.channel), Audience::Members, "channel_mention", &body)?;
         return Ok(()); // who is named besides has been told
     }
-    for user in new.map(|mention| UserId(mention.id)).filter(|user| Some(*user) != message.user) {
+    for user in new.map(|mention| UserId(mention.id)).filter(|user| Some(*user) != reader(message)) {
         emit(tx, message, Stream::Personal(organisation, user), Audience::Subscribers, "channel_mention", &body)?;
     }
     Ok(())
@@ -90,7 +90,7 @@ pub(super) fn emit(
         kind,
         channel: Some(message.channel),
         message: Some(message.n),
-        actor: message.user,
+        actor: reader(message),
         body,
     };
     events::emit(tx, new)
@@ -161,7 +161,13 @@ pub(super) fn object(message: &Message, organisation: OrganisationId) -> Value {
     })
 }
 
-/// Empty of a feed's post.
+/// The member who has read the message because they wrote it. A feed counts as unread for its author, too: a program
+/// wrote it.
+fn reader(message: &Message) -> Option<UserId> {
+    message.user.filter(|_| message.kind != messages::FED)
+}
+
+/// Empty for a feed without an author.
 fn author(message: &Message) -> String {
     message.user.map_or_else(String::new, |user| user.to_string())
 }

@@ -1,73 +1,35 @@
 //! Webhooks that stop to deliver, though nobody said so: their owners are told.
 
-use serde_json::json;
+use rusqlite::OptionalExtension;
 
 use crate::{
     db::Tx,
-    domain::{deliveries, events, outbox, webhooks::Status},
+    domain::{deliveries, owning, webhooks::Status},
     error::Result,
-    event::{Audience, Stream},
-    id::{ChannelId, OrganisationId, UserId, WebhookId},
+    id::{UserId, WebhookId},
     mail,
     site::Site,
     time::Time,
 };
 
-struct Stopped {
-    name: String,
-    channel: ChannelId,
-    channel_name: String,
-    organisation: OrganisationId,
-    owner: UserId,
-    email: String,
-}
-
 /// Makes a webhook inactive, or paused if it is active, and tells its owner by mail and by push, unless it was deleted
 /// meanwhile, alone or with its channel. What it has queued is kept.
 pub(super) fn stop(tx: &mut Tx, site: &Site, webhook: WebhookId, status: Status, reason: &str) -> Result<()> {
     let status = status.as_str();
-    let changed = tx
+    let stopped: Option<UserId> = tx
         .prepare_cached(
             "update webhooks set status = ?2, updated_at = ?3
              where id = ?1 and status not in (?2, 'inactive') and deleted_at is null and exists (select 1 from channels c
                join organisations o on o.id = c.organisation_id
-               where c.id = webhooks.channel_id and c.deleted_at is null and o.deleted_at is null)",
+               where c.id = webhooks.channel_id and c.deleted_at is null and o.deleted_at is null)
+             returning owner_id",
         )?
-        .execute((webhook, status, Time::now()))?;
+        .query_row((webhook, status, Time::now()), |row| row.get(0))
+        .optional()?;
     deliveries::wake(tx, webhook)?;
-    if changed == 0 {
-        return Ok(());
-    }
+    let Some(owner) = stopped else { return Ok(()) };
     tracing::info!(%webhook, status, reason, "a webhook was stopped");
-    let stopped = tx
-        .prepare_cached(
-            "select w.name, w.channel_id, c.name as channel_name, c.organisation_id, w.owner_id, u.email
-             from webhooks w join channels c on c.id = w.channel_id join users u on u.id = w.owner_id where w.id = ?1",
-        )?
-        .query_row([webhook], |row| {
-            Ok(Stopped {
-                name: row.get("name")?,
-                channel: row.get("channel_id")?,
-                channel_name: row.get("channel_name")?,
-                organisation: row.get("organisation_id")?,
-                owner: row.get("owner_id")?,
-                email: row.get("email")?,
-            })
-        })?;
-    let data = json!({
-        "id": webhook, "channel_id": stopped.channel, "channels_id": stopped.channel, "organisation_id": stopped.organisation,
-        "webhook_name": stopped.name, "status": status, "reason": reason,
-    });
-    let body = events::envelope("webhook_update", events::CHANNELS_SECTION, data);
-    let new = events::New {
-        stream: Stream::Personal(stopped.organisation, stopped.owner),
-        audience: Audience::Subscribers,
-        kind: "webhook_update",
-        channel: Some(stopped.channel),
-        message: None,
-        actor: None,
-        body: &body,
-    };
-    events::emit(tx, new)?;
-    outbox::queue(tx, site, mail::webhook_stopped(&stopped.email, &stopped.name, &stopped.channel_name, status, reason))
+    owning::tell(tx, site, webhook, owner, reason, |told| {
+        mail::webhook_stopped(&told.email, &told.name, &told.channel_name, status, reason)
+    })
 }

@@ -1,7 +1,8 @@
 //! Webhooks: a channel's gates. In, a secret address feeds posts (see [`super::feeds`]); out, an address of
 //! somebody else's is told of messages. What went through is in [`super::attempts`].
 //!
-//! Only who manages a channel's webhooks knows of them: the owner of the channel, and `manage:webhooks`.
+//! Only who manages a channel's webhooks knows of them: the owner of the channel, and `manage:webhooks`. A webhook works
+//! as long as its owner has access to the channel (see [`super::owning`]).
 
 use std::time::Duration;
 
@@ -12,7 +13,7 @@ use crate::{
     domain::{
         self, Caller,
         channels::{self, Access},
-        deliveries,
+        deliveries, owning,
         page::Page,
     },
     error::{Error, Result},
@@ -33,6 +34,7 @@ const OLD_SECRET: Duration = Duration::from_secs(24 * 3600);
 pub struct Webhook {
     pub id: WebhookId,
     pub channel: ChannelId,
+    /// The member who answers for it; see [`super::owning`].
     pub owner_id: UserId,
     pub name: String,
     pub event_name: String,
@@ -41,6 +43,8 @@ pub struct Webhook {
     /// Host and port of it.
     pub target: String,
     pub status: Status,
+    /// Rises with each new slug, which is made from it.
+    pub generation: i64,
     pub created_at: Time,
     pub updated_at: Time,
 }
@@ -119,7 +123,7 @@ pub fn create(tx: &mut Tx, site: &Site, caller: Caller, channel: ChannelId, new:
         event_name,
         url,
         target,
-        secret::sha256(&site.keys.webhook_slug(id)),
+        secret::sha256(&site.keys.webhook_slug(id, 1)),
         site.keys.seal(&secret),
         Time::now(),
     ))?;
@@ -159,7 +163,7 @@ pub struct Edit {
     pub url: Option<String>,
 }
 
-/// Managers, in archived channels, too.
+/// Managers, in archived channels, too. Whoever gives it another address becomes its owner.
 pub fn update(tx: &mut Tx, site: &Site, caller: Caller, channel: ChannelId, id: WebhookId, edit: &Edit) -> Result<Webhook> {
     let webhook = get(tx, caller, channel, id)?;
     let name = edit.name.as_deref().map(check_name).transpose()?;
@@ -181,16 +185,29 @@ pub fn update(tx: &mut Tx, site: &Site, caller: Caller, channel: ChannelId, id: 
              where webhook_id = ?1 and is_leased = 1";
         tx.prepare_cached(sql)?.execute((id, Time::now()))?;
     }
+    if url.is_some_and(|url| !url.is_empty()) {
+        owning::take_over(tx, site, caller, &webhook, "given it another address")?;
+    }
     deliveries::wake(tx, id)?;
     get(tx, caller, channel, id)
 }
 
-/// Managers, in archived channels, too. What a webhook had still to deliver waits until it is active. 422 for what is
-/// no status.
-pub fn change_status(tx: &mut Tx, caller: Caller, channel: ChannelId, id: WebhookId, status: &str) -> Result<Webhook> {
-    get(tx, caller, channel, id)?;
+/// Managers, in archived channels, too. Whoever makes it active becomes its owner. What a webhook had still to deliver
+/// waits until it is active. 422 for what is no status.
+pub fn change_status(
+    tx: &mut Tx,
+    site: &Site,
+    caller: Caller,
+    channel: ChannelId,
+    id: WebhookId,
+    status: &str,
+) -> Result<Webhook> {
+    let webhook = get(tx, caller, channel, id)?;
     let status =
         Status::named(status).ok_or_else(|| Error::invalid("webhook_status must be one of active, inactive and paused"))?;
+    if status == Status::Active && webhook.status != Status::Active {
+        owning::take_over(tx, site, caller, &webhook, "made it active")?;
+    }
     tx.prepare_cached("update webhooks set status = ?2, updated_at = ?3 where id = ?1 and status <> ?2")?.execute((
         id,
         status.as_str(),
@@ -207,10 +224,10 @@ pub fn delete(tx: &mut Tx, caller: Caller, channel: ChannelId, id: WebhookId) ->
     deliveries::wake(tx, id)
 }
 
-/// Managers, in archived channels, too. Gives the new secret, for the only time, and until when the one before signs
-/// beside it: a day, or no more when it can't be read. A still older one ends now.
+/// Managers, in archived channels, too; they become the owner. Gives the new secret, for the only time, and until when the
+/// one before signs beside it: a day, or no more when it can't be read. A still older one ends now.
 pub fn rotate_secret(tx: &mut Tx, site: &Site, caller: Caller, channel: ChannelId, id: WebhookId) -> Result<(String, Time)> {
-    get(tx, caller, channel, id)?;
+    let webhook = get(tx, caller, channel, id)?;
     let (secret, now) = (secret::signing_secret(), Time::now());
     // One that can't be read would keep the new one from signing.
     let until = secrets(tx, site, id).map_or(now, |_| now + OLD_SECRET);
@@ -218,7 +235,23 @@ pub fn rotate_secret(tx: &mut Tx, site: &Site, caller: Caller, channel: ChannelI
         "update webhooks set old_secret = secret, old_secret_until = ?3, secret = ?2, updated_at = ?4 where id = ?1",
     )?
     .execute((id, site.keys.seal(&secret), until, now))?;
+    owning::take_over(tx, site, caller, &webhook, "given it a new secret")?;
     Ok((secret, until))
+}
+
+/// Managers, in archived channels, too; they become the owner. The feed address before is dead at once.
+pub fn rotate_slug(tx: &mut Tx, site: &Site, caller: Caller, channel: ChannelId, id: WebhookId) -> Result<Webhook> {
+    let webhook = get(tx, caller, channel, id)?;
+    let generation = webhook.generation + 1;
+    let slug = site.keys.webhook_slug(id, generation);
+    tx.prepare_cached("update webhooks set generation = ?2, slug_hash = ?3, updated_at = ?4 where id = ?1")?.execute((
+        id,
+        generation,
+        secret::sha256(&slug),
+        Time::now(),
+    ))?;
+    owning::take_over(tx, site, caller, &webhook, "given it another feed address")?;
+    get(tx, caller, channel, id)
 }
 
 /// What signs: the webhook's secret, and the one before while that is good. 422 when the server's key does not open
@@ -275,7 +308,7 @@ pub fn prune(tx: &mut Tx, before: Time, limit: u32) -> Result<usize> {
 }
 
 const SELECT: &str =
-    "select id, channel_id, owner_id, name, event_name, url, target, status, created_at, updated_at from webhooks";
+    "select id, channel_id, owner_id, name, event_name, url, target, status, generation, created_at, updated_at from webhooks";
 
 fn from_row(row: &Row) -> rusqlite::Result<Webhook> {
     Ok(Webhook {
@@ -287,6 +320,7 @@ fn from_row(row: &Row) -> rusqlite::Result<Webhook> {
         url: row.get("url")?,
         target: row.get("target")?,
         status: row.get("status")?,
+        generation: row.get("generation")?,
         created_at: row.get("created_at")?,
         updated_at: row.get("updated_at")?,
     })

@@ -237,7 +237,7 @@ async fn a_bearer_that_is_sent_must_be_one_who_may_post() {
     assert_eq!(scene.threads().await.len(), 0);
     scene.grace.post(&scene.feed, without("username")).await.data(200, SENT);
     let thread = &scene.threads().await[0];
-    assert_eq!([&thread["user_id"], &thread["username"]], ["", "builder"], "not hers");
+    assert_eq!([&thread["user_id"], &thread["username"]], [&*scene.grace.user_id, "builder"]);
 }
 
 #[tokio::test]
@@ -257,7 +257,7 @@ async fn the_backend_queue_is_for_members_who_may_post() {
     assert!(scene.grace.post(QUEUE, queued.clone()).await.data(200, SENT).is_null());
     let thread = &scene.threads().await[0];
     assert_eq!([&thread["type"], &thread["username"], &thread["event_name"]], ["thread", "ci", "build finished"]);
-    assert_eq!([&thread["user_id"], &thread["email"], &thread["content"]], ["", "", "main is green"]);
+    assert_eq!([&thread["user_id"], &thread["content"]], [&*scene.grace.user_id, "main is green"]);
     scene.grace.post(QUEUE, json!({ "channel_id": scene.channel, "message": "bare" })).await.expect(200);
     assert_eq!(scene.threads().await[0]["username"], "grace");
     assert_eq!(scene.history().await.len(), 0);

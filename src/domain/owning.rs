@@ -1,0 +1,97 @@
+//! The owner of a webhook: the member who answers for it, and whose access to the channel it needs.
+
+use rusqlite::{Connection, OptionalExtension};
+use serde_json::json;
+
+use crate::{
+    db::Tx,
+    domain::{Caller, channels, deliveries, events, outbox, roles::Rights, webhooks::Webhook},
+    error::Result,
+    event::{Audience, Stream},
+    id::{ChannelId, OrganisationId, UserId, WebhookId},
+    mail::{self, Mail},
+    site::Site,
+    time::Time,
+};
+
+/// The owner's rights in the channel; none for an owner whose account is disabled, and for one who may not know of the
+/// channel (see [`channels::find`]): their webhook neither delivers nor takes feeds.
+pub(super) fn rights(conn: &Connection, owner: UserId, channel: ChannelId) -> Result<Option<Rights>> {
+    let sql =
+        format!("select {} and c.id = ?2 and exists (select 1 from users u where u.id = ?1 and u.is_active)", channels::ACCESS);
+    Ok(conn.prepare_cached(&sql)?.query_row((owner, channel), |row| Ok(Rights(row.get("rights")?))).optional()?)
+}
+
+/// Makes the caller, who manages the channel's webhooks, the owner, because they `have` changed where the webhook leads or
+/// what opens it: it must stop when they lose access. Tells the former owner by mail and by push.
+///
+/// If the webhook had stopped because the former owner lost access or the right to post, it becomes paused: that person
+/// may still have its feed address and receive what it delivers. The caller makes it active once they have looked. Who has
+/// no access is told nothing.
+pub(super) fn take_over(tx: &mut Tx, site: &Site, caller: Caller, webhook: &Webhook, have: &str) -> Result<()> {
+    let former = webhook.owner_id;
+    if former == caller.user {
+        return Ok(());
+    }
+    let rights = rights(tx, former, webhook.channel)?;
+    let was_working = rights.is_some_and(|rights| rights.include(Rights::POST_MESSAGES));
+    tx.prepare_cached(
+        "update webhooks set owner_id = ?2, status = case when ?3 or status <> 'active' then status else 'paused' end,
+           updated_at = ?4 where id = ?1",
+    )?
+    .execute((webhook.id, caller.user, was_working, Time::now()))?;
+    deliveries::wake(tx, webhook.id)?;
+    if rights.is_some() {
+        let reason = format!("another manager of the channel has {have}, and is its owner now");
+        tell(tx, site, webhook.id, former, &reason, |told| {
+            mail::webhook_taken_over(&told.email, &told.name, &told.channel_name, &reason)
+        })?;
+    }
+    Ok(())
+}
+
+/// A webhook as a present or former owner is told of it.
+pub(super) struct Told {
+    pub name: String,
+    pub channel_name: String,
+    /// Of the person who is told.
+    pub email: String,
+}
+
+/// Tells an owner of the webhook why it has changed, by push and by mail.
+pub(super) fn tell(
+    tx: &mut Tx,
+    site: &Site,
+    webhook: WebhookId,
+    owner: UserId,
+    reason: &str,
+    mail: impl FnOnce(&Told) -> Mail,
+) -> Result<()> {
+    let (told, organisation, channel, data) = tx
+        .prepare_cached(
+            "select w.name, w.channel_id, w.status, w.owner_id, c.name as channel_name, c.organisation_id, u.email
+             from webhooks w join channels c on c.id = w.channel_id join users u on u.id = ?2 where w.id = ?1",
+        )?
+        .query_row((webhook, owner), |row| {
+            let told = Told { name: row.get("name")?, channel_name: row.get("channel_name")?, email: row.get("email")? };
+            let (organisation, channel): (OrganisationId, ChannelId) = (row.get("organisation_id")?, row.get("channel_id")?);
+            let data = json!({
+                "id": webhook, "channel_id": channel, "channels_id": channel, "organisation_id": organisation,
+                "webhook_name": told.name, "status": row.get::<_, String>("status")?,
+                "owner_id": row.get::<_, UserId>("owner_id")?, "reason": reason,
+            });
+            Ok((told, organisation, channel, data))
+        })?;
+    let body = events::envelope("webhook_update", events::CHANNELS_SECTION, data);
+    let new = events::New {
+        stream: Stream::Personal(organisation, owner),
+        audience: Audience::Subscribers,
+        kind: "webhook_update",
+        channel: Some(channel),
+        message: None,
+        actor: None,
+        body: &body,
+    };
+    events::emit(tx, new)?;
+    outbox::queue(tx, site, mail(&told))
+}

@@ -1,0 +1,158 @@
+//! Who decides where a webhook leads, or what opens it, becomes its owner: it stops when they lose access.
+
+use serde_json::{Value, json};
+
+use crate::{
+    harness::{Client, Server, blob, text},
+    receiver::{self, Hook, Receiver},
+    socket::Socket,
+};
+
+/// Ada's private channel with Mallory, who manages webhooks, and Ada's webhook, which delivers to `hers`.
+struct Scene {
+    server: Server,
+    ada: Client,
+    mallory: Client,
+    organisation: String,
+    channel: String,
+    hook: Hook,
+    hers: Receiver,
+}
+
+async fn scene() -> Scene {
+    let server = receiver::server().await;
+    let ada = server.user("ada").await;
+    let organisation = ada.organisation("Engines").await;
+    let mallory = server.member(&ada, &organisation, "mallory", "admin").await;
+    let channel = ada.private_channel(&organisation, "plans", &[&mallory]).await;
+    let hers = Receiver::start(&[200]).await;
+    let hook = ada.hook(&channel, &hers.url).await;
+    Scene { server, ada, mallory, organisation, channel, hook, hers }
+}
+
+impl Scene {
+    /// The webhook as Ada reads it.
+    async fn webhook(&self) -> Value {
+        self.ada.get(&format!("/webhooks/{}", self.channel)).await.expect(200)["data"].take()
+    }
+
+    fn due(&self) -> i64 {
+        self.server.count(&format!("webhooks where next_due is not null and id = {}", blob(&self.hook.id)))
+    }
+
+    async fn remove(&self, member: &Client) {
+        let path = format!("/channels/{}/users/{}", self.channel, member.user_id);
+        self.ada.delete(&path).await.expect(204);
+    }
+}
+
+/// Method, path, body, and what the former owner is told.
+fn changes(url: &str) -> [(&'static str, &'static str, Option<Value>, &'static str); 4] {
+    [
+        ("PUT", "", Some(json!({ "webhook_url": url })), "given it another address"),
+        ("POST", "/rotate-secret", None, "given it a new secret"),
+        ("POST", "/rotate-slug", None, "given it another feed address"),
+        ("PUT", "/change-status", Some(json!({ "webhook_status": "active" })), "made it active"),
+    ]
+}
+
+#[tokio::test]
+async fn a_removed_manager_receives_nothing_at_the_address_that_they_set() {
+    let mut scene = scene().await;
+    let mut theirs = Receiver::start(&[200]).await;
+    scene.mallory.put(&scene.hook.path(""), json!({ "webhook_url": theirs.url })).await.expect(200);
+    scene.ada.say(&scene.channel, "while Mallory is here").await;
+    assert_eq!(theirs.next().await.content(), "while Mallory is here");
+
+    scene.remove(&scene.mallory).await;
+    scene.ada.say(&scene.channel, "without Mallory").await;
+    assert_eq!(scene.due(), 0, "nothing is to leave");
+    // Ada takes it over again, and what was held goes where she wants it once she makes it active.
+    scene.ada.put(&scene.hook.path(""), json!({ "webhook_url": scene.hers.url })).await.expect(200);
+    let webhook = scene.webhook().await;
+    assert_eq!([&webhook["owner_id"], &webhook["status"]], [&scene.ada.user_id, "paused"]);
+    scene.hook.set("active").await;
+    assert_eq!(scene.hers.next().await.content(), "without Mallory");
+    assert!(theirs.is_empty());
+}
+
+#[tokio::test]
+async fn whoever_changes_where_it_leads_or_what_opens_it_becomes_its_owner_and_the_former_one_is_told() {
+    for (method, rest, body, reason) in changes("http://127.0.0.1:9/") {
+        let scene = scene().await;
+        scene.hook.set("paused").await;
+        let personal = scene.ada.personal(&scene.organisation);
+        let mut socket = Socket::listening(&scene.ada, &[&personal]).await;
+        scene.mallory.call(method, &scene.hook.path(rest), body).await.expect(200);
+        let webhook = scene.webhook().await;
+        assert_eq!(webhook["owner_id"], scene.mallory.user_id, "{reason}");
+        let told = socket.on(&personal).await;
+        assert_eq!(told["notification_type"], "webhook_update");
+        assert_eq!([&told["data"]["id"], &told["data"]["owner_id"]], [&scene.hook.id, &scene.mallory.user_id]);
+        assert!(text(&told["data"]["reason"]).contains(reason), "{told}");
+        let mail = &scene.server.mails(&scene.ada.email, 2).await[1];
+        assert_eq!(mail.subject, "Your webhook out has another owner now");
+        assert!(mail.text.contains(reason) && mail.text.contains("plans"), "{}", mail.text);
+    }
+}
+
+#[tokio::test]
+async fn the_owner_changes_it_without_being_told() {
+    let scene = scene().await;
+    for (method, rest, body, _) in changes("http://127.0.0.1:9/") {
+        scene.ada.call(method, &scene.hook.path(rest), body).await.expect(200);
+    }
+    assert_eq!(scene.server.count("events where type = 'webhook_update'"), 0);
+}
+
+#[tokio::test]
+async fn other_changes_leave_it_its_owner() {
+    let scene = scene().await;
+    let edit = async |body: Value| scene.mallory.put(&scene.hook.path(""), body).await.expect(200);
+    edit(json!({ "webhook_name": "renamed", "event_name": "said", "webhook_url": scene.hers.url })).await;
+    for status in ["active", "paused", "inactive"] {
+        scene.mallory.put(&scene.hook.path("/change-status"), json!({ "webhook_status": status })).await.expect(200);
+    }
+    scene.mallory.call("POST", &scene.hook.path("/test"), None).await.expect(200);
+    edit(json!({ "webhook_url": "" })).await;
+    assert_eq!(scene.webhook().await["owner_id"], scene.ada.user_id);
+    assert_eq!(scene.server.count("events where type = 'webhook_update'"), 0);
+}
+
+/// Who may only read any more goes on hearing the channel, but knows the feed's address.
+#[tokio::test]
+async fn a_webhook_of_somebody_who_may_not_post_pauses_when_it_is_taken_over_and_they_are_told() {
+    let scene = scene().await;
+    let hook = scene.mallory.hook(&scene.channel, "http://127.0.0.1:9/").await.managed_by(&scene.ada);
+    let member = format!("/organisations/{}/users/{}", scene.organisation, scene.mallory.user_id);
+    scene.ada.put(&member, json!({ "role_id": "guest" })).await.expect(200);
+    let personal = scene.mallory.personal(&scene.organisation);
+    let mut socket = Socket::listening(&scene.mallory, &[&personal]).await;
+    scene.ada.call("POST", &hook.path("/rotate-secret"), None).await.expect(200);
+    assert_eq!(hook.status().await, "paused");
+    let told = socket.on(&personal).await;
+    assert_eq!([&told["notification_type"], &told["data"]["status"]], ["webhook_update", "paused"]);
+}
+
+/// A new secret or slug is what one gives it when somebody was removed: it must not deliver to them again.
+#[tokio::test]
+async fn a_webhook_of_somebody_without_access_pauses_when_it_is_taken_over() {
+    for (method, rest, body, reason) in changes("http://127.0.0.1:9/").into_iter().take(3) {
+        let scene = scene().await;
+        let mut theirs = Receiver::start(&[200]).await;
+        let hook = scene.mallory.hook(&scene.channel, &theirs.url).await.managed_by(&scene.ada);
+        scene.remove(&scene.mallory).await;
+        let mails = scene.server.count("mails");
+        scene.ada.say(&scene.channel, "held").await;
+        scene.ada.call(method, &hook.path(rest), body).await.expect(200);
+        assert_eq!(hook.status().await, "paused", "{reason}");
+        let due = scene.server.count(&format!("webhooks where next_due is not null and id = {}", blob(&hook.id)));
+        assert_eq!(due, 0, "nothing is to leave: {reason}");
+        assert_eq!(scene.server.count("events where type = 'webhook_update'"), 0, "{reason}");
+        assert_eq!(scene.server.count("mails"), mails, "who has no access is told nothing: {reason}");
+        if rest == "/rotate-slug" {
+            hook.set("active").await;
+            assert_eq!(theirs.next().await.content(), "held", "Ada wants it so");
+        }
+    }
+}
