@@ -24,6 +24,7 @@ mod attempts;
 mod bad_input;
 mod bad_targets;
 mod blogs;
+mod bodies;
 mod centrifugo;
 mod channel_members;
 mod channels;
