@@ -178,7 +178,7 @@ impl Inner {
     pub fn caller(&self, session: SessionId) -> Result<Option<Caller>> {
         let caller = self.sessions.find(session, || self.db.read(|conn| sessions::find(conn, session)))?;
         if let Some(caller) = caller {
-            self.limits.session(session)?;
+            self.limits.user(caller.user)?;
             self.seen(caller.user);
         }
         Ok(caller)

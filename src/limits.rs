@@ -1,4 +1,4 @@
-//! Rates (decisions, section 11): requests of a session, an address and a slug, forms, failed log-ins.
+//! Rates (decisions, sections 11 and 14): requests of a user, an address and a slug, forms, failed log-ins.
 
 use std::{
     collections::HashMap,
@@ -12,13 +12,14 @@ use governor::{DefaultKeyedRateLimiter, Quota, RateLimiter, clock::Clock};
 
 use crate::{
     error::{Error, Result},
-    id::SessionId,
+    id::UserId,
     secret,
 };
 
-const SESSION_RATE: u32 = 60;
-const SESSION_BURST: u32 = 120;
-/// Commands on a session's sockets: one of them may subscribe to all that it can hear at once, and come back.
+/// By user, not by session: another log-in must give no more.
+const USER_RATE: u32 = 60;
+const USER_BURST: u32 = 120;
+/// Commands on a user's sockets: one of them may subscribe to all that it can hear at once, and come back.
 const COMMAND_RATE: u32 = 60;
 const COMMAND_BURST: u32 = 600;
 const ADDRESS_RATE: u32 = 20;
@@ -41,8 +42,8 @@ pub enum Form {
 pub struct Limits(Option<Kept>);
 
 struct Kept {
-    sessions: DefaultKeyedRateLimiter<SessionId>,
-    commands: DefaultKeyedRateLimiter<SessionId>,
+    users: DefaultKeyedRateLimiter<UserId>,
+    commands: DefaultKeyedRateLimiter<UserId>,
     addresses: DefaultKeyedRateLimiter<IpAddr>,
     /// Keyed by a hash: slugs are secrets, and as long as the caller likes.
     slugs: DefaultKeyedRateLimiter<[u8; 32]>,
@@ -54,7 +55,7 @@ impl Limits {
     pub fn new(on: bool) -> Limits {
         let rate = |n| NonZeroU32::new(n).expect("rates are not zero");
         Limits(on.then(|| Kept {
-            sessions: RateLimiter::keyed(Quota::per_second(rate(SESSION_RATE)).allow_burst(rate(SESSION_BURST))),
+            users: RateLimiter::keyed(Quota::per_second(rate(USER_RATE)).allow_burst(rate(USER_BURST))),
             commands: RateLimiter::keyed(Quota::per_second(rate(COMMAND_RATE)).allow_burst(rate(COMMAND_BURST))),
             addresses: RateLimiter::keyed(Quota::per_second(rate(ADDRESS_RATE))),
             slugs: RateLimiter::keyed(Quota::per_second(rate(SLUG_RATE))),
@@ -63,14 +64,14 @@ impl Limits {
         }))
     }
 
-    /// A request of a session. 429 when there are too many.
-    pub fn session(&self, session: SessionId) -> Result<()> {
-        self.0.as_ref().map_or(Ok(()), |kept| check(&kept.sessions, &session))
+    /// A request of a user, in any of their sessions. 429 when there are too many.
+    pub fn user(&self, user: UserId) -> Result<()> {
+        self.0.as_ref().map_or(Ok(()), |kept| check(&kept.users, &user))
     }
 
-    /// A command on a socket of a session.
-    pub fn command(&self, session: SessionId) -> Result<()> {
-        self.0.as_ref().map_or(Ok(()), |kept| check(&kept.commands, &session))
+    /// A command on any of a user's sockets.
+    pub fn command(&self, user: UserId) -> Result<()> {
+        self.0.as_ref().map_or(Ok(()), |kept| check(&kept.commands, &user))
     }
 
     /// A request without a session.
@@ -119,7 +120,7 @@ impl Limits {
     /// Forgets what no longer counts; called once a minute.
     pub fn tidy(&self) {
         let Some(kept) = &self.0 else { return };
-        kept.sessions.retain_recent();
+        kept.users.retain_recent();
         kept.commands.retain_recent();
         kept.addresses.retain_recent();
         kept.slugs.retain_recent();
@@ -174,10 +175,10 @@ mod tests {
     #[test]
     fn a_burst_is_taken_and_one_more_is_not() {
         let limits = Limits::new(true);
-        let session = SessionId::new();
-        let taken = (0..SESSION_BURST + 20).filter(|_| limits.session(session).is_ok()).count();
-        assert!((SESSION_BURST as usize..SESSION_BURST as usize + 20).contains(&taken), "{taken}");
-        assert!(Limits::new(false).session(session).is_ok());
+        let user = UserId::new();
+        let taken = (0..USER_BURST + 20).filter(|_| limits.user(user).is_ok()).count();
+        assert!((USER_BURST as usize..USER_BURST as usize + 20).contains(&taken), "{taken}");
+        assert!(Limits::new(false).user(user).is_ok());
     }
 
     #[test]

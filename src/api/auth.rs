@@ -41,7 +41,7 @@ async fn by_notification_token(req: &Request, key: ApiKey) -> poem::Result<Calle
         app.limits.address(address(req))?;
         return Err(Error::Unauthorized("The notification token is invalid").into());
     };
-    app.limits.session(known.session)?;
+    app.limits.user(known.user)?;
     Bound::raise(req, body::WITH_SESSION);
     Ok(known)
 }
