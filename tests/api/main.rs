@@ -71,6 +71,7 @@ mod revoking;
 mod roles;
 mod search;
 mod server_api;
+mod sessions;
 mod slow_reads;
 mod testimonials;
 mod threads;
