@@ -1,5 +1,7 @@
 //! What a handler holds: the parts of the server, how they are opened and how they end.
 
+mod passwords;
+
 use std::{
     collections::HashMap,
     net::SocketAddr,
@@ -30,7 +32,7 @@ use crate::{
     metrics::Metrics,
     outgoing::Outgoing,
     push::{hub::Hub, publisher::Publisher, server_api::ServerApi},
-    secret::{self, Keys},
+    secret::Keys,
     site::Site,
     time::Time,
     tls::Authorities,
@@ -197,21 +199,6 @@ impl Inner {
 
     pub fn take_seen(&self) -> Vec<(UserId, Time)> {
         self.seen.lock().expect("nothing panics while it holds this").drain().collect()
-    }
-
-    /// [`secret::hash_password`] off the runtime's threads.
-    pub async fn hash(&self, password: String) -> Result<String> {
-        self.hashing(move || secret::hash_password(&password)).await?
-    }
-
-    /// [`secret::verify_password`] off the runtime's threads.
-    pub async fn verify(&self, password: String, hash: String) -> Result<bool> {
-        self.hashing(move || secret::verify_password(&password, &hash)).await
-    }
-
-    async fn hashing<T: Send + 'static>(&self, f: impl FnOnce() -> T + Send + 'static) -> Result<T> {
-        let _permit = self.hashing.acquire().await.map_err(Error::internal)?;
-        tokio::task::spawn_blocking(f).await.map_err(Error::internal)
     }
 
     /// Becomes true when the server is to end.
