@@ -15,9 +15,10 @@ use std::{
 
 use ipnet::IpNet;
 use poem::{Request, http::header};
-use tokio::sync::{Notify, Semaphore, mpsc, watch};
+use tokio::sync::{Notify, mpsc, watch};
 use url::Url;
 
+use self::passwords::Hashing;
 use crate::{
     centrifugo::Centrifugo,
     config::Settings,
@@ -75,8 +76,7 @@ pub struct Inner {
     /// Woken by every commit that set something off.
     pub logged: Arc<Notify>,
     sessions: Arc<SessionCache>,
-    /// As many password hashes at once as there are cores: a storm of log-ins must not starve the rest.
-    hashing: Semaphore,
+    hashing: Hashing,
     seen: Mutex<HashMap<UserId, Time>>,
     stopping: watch::Sender<bool>,
     /// Later than `stopping`: once all that was answered has been pushed.
@@ -164,7 +164,7 @@ impl App {
             posted,
             logged,
             sessions,
-            hashing: Semaphore::new(cores),
+            hashing: Hashing::new(cores),
             seen: Mutex::default(),
             stopping: watch::Sender::new(false),
             closing_sockets: watch::Sender::new(false),

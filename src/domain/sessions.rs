@@ -158,6 +158,16 @@ pub fn list(conn: &Connection, caller: Caller, user: UserId) -> Result<Vec<Sessi
         .collect::<rusqlite::Result<_>>()?)
 }
 
+/// Where the latest 1,000 of a user's sessions were begun, those that have ended included.
+pub fn addresses(conn: &Connection, user: UserId) -> Result<Vec<String>> {
+    Ok(conn
+        .prepare_cached(
+            "select distinct address from (select address from sessions where user_id = ?1 order by id desc limit 1000)",
+        )?
+        .query_map([user], |row| row.get(0))?
+        .collect::<rusqlite::Result<_>>()?)
+}
+
 /// When the caller's session ends.
 pub fn expiry(conn: &Connection, caller: Caller) -> Result<Time> {
     Ok(conn.prepare_cached("select expires_at from sessions where id = ?1")?.query_row([caller.session], |row| row.get(0))?)

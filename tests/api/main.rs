@@ -37,6 +37,7 @@ mod direct_messages;
 mod errors;
 mod expiry;
 mod feeds;
+mod guesses;
 mod half_open;
 mod invitations;
 mod large_recoveries;
