@@ -62,6 +62,7 @@ create table sessions (
     ended_at           integer                                -- logged out or revoked
 ) strict, without rowid;
 create index sessions_by_user on sessions (user_id);
+create index sessions_open on sessions (user_id) where ended_at is null;
 create index sessions_by_end on sessions (expires_at);
 create index sessions_ended on sessions (ended_at) where ended_at is not null;
 

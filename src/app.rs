@@ -1,5 +1,7 @@
 //! What a handler holds: the parts of the server, how they are opened and how they end.
 
+mod passwords;
+
 use std::{
     collections::HashMap,
     net::SocketAddr,
@@ -12,15 +14,16 @@ use std::{
 };
 
 use ipnet::IpNet;
-use tokio::sync::{Notify, Semaphore, mpsc, watch};
+use tokio::sync::{Notify, mpsc, watch};
 
+use self::passwords::Hashing;
 use crate::{
     centrifugo::Centrifugo,
     config::Settings,
     connections::Places,
     db::{self, Db},
     domain::{Caller, room::Room, sessions},
-    error::{Error, Result},
+    error::Result,
     event::Effect,
     id::{SessionId, UserId},
     issuer::Issuer,
@@ -30,7 +33,7 @@ use crate::{
     origins::Origins,
     outgoing::Outgoing,
     push::{hub::Hub, publisher::Publisher, server_api::ServerApi},
-    secret::{self, Keys},
+    secret::Keys,
     site::Site,
     time::Time,
     tls::Authorities,
@@ -75,8 +78,7 @@ pub struct Inner {
     /// Woken by every commit that set something off.
     pub logged: Arc<Notify>,
     sessions: Arc<SessionCache>,
-    /// As many password hashes at once as there are cores: a storm of log-ins must not starve the rest.
-    hashing: Semaphore,
+    hashing: Hashing,
     seen: Mutex<HashMap<UserId, Time>>,
     stopping: watch::Sender<bool>,
     /// Later than `stopping`: once all that was answered has been pushed.
@@ -169,7 +171,7 @@ impl App {
             posted,
             logged,
             sessions,
-            hashing: Semaphore::new(cores),
+            hashing: Hashing::new(cores),
             seen: Mutex::default(),
             stopping: watch::Sender::new(false),
             closing_sockets: watch::Sender::new(false),
@@ -185,7 +187,7 @@ impl Inner {
     pub fn caller(&self, session: SessionId) -> Result<Option<Caller>> {
         let caller = self.sessions.find(session, || self.db.read(|conn| sessions::find(conn, session)))?;
         if let Some(caller) = caller {
-            self.limits.session(session)?;
+            self.limits.user(caller.user)?;
             self.seen(caller.user);
         }
         Ok(caller)
@@ -204,21 +206,6 @@ impl Inner {
 
     pub fn take_seen(&self) -> Vec<(UserId, Time)> {
         self.seen.lock().expect("nothing panics while it holds this").drain().collect()
-    }
-
-    /// [`secret::hash_password`] off the runtime's threads.
-    pub async fn hash(&self, password: String) -> Result<String> {
-        self.hashing(move || secret::hash_password(&password)).await?
-    }
-
-    /// [`secret::verify_password`] off the runtime's threads.
-    pub async fn verify(&self, password: String, hash: String) -> Result<bool> {
-        self.hashing(move || secret::verify_password(&password, &hash)).await
-    }
-
-    async fn hashing<T: Send + 'static>(&self, f: impl FnOnce() -> T + Send + 'static) -> Result<T> {
-        let _permit = self.hashing.acquire().await.map_err(Error::internal)?;
-        tokio::task::spawn_blocking(f).await.map_err(Error::internal)
     }
 
     /// Becomes true when the server is to end.

@@ -1,34 +1,28 @@
-//! Rates (decisions, section 11): requests of a session, an address and a slug, forms, failed log-ins.
+//! Rates (decisions, sections 11 and 14): requests of a user, an address and a slug, forms, failed log-ins.
 
-use std::{
-    collections::HashMap,
-    net::IpAddr,
-    num::NonZeroU32,
-    sync::Mutex,
-    time::{Duration, Instant},
-};
+mod guesses;
+
+use std::{net::IpAddr, num::NonZeroU32};
 
 use governor::{DefaultKeyedRateLimiter, Quota, RateLimiter, clock::Clock};
 
+use self::guesses::Guesses;
 use crate::{
     error::{Error, Result},
-    id::SessionId,
+    id::UserId,
     secret,
 };
 
-const SESSION_RATE: u32 = 60;
-const SESSION_BURST: u32 = 120;
-/// Commands on a session's sockets: one of them may subscribe to all that it can hear at once, and come back.
+/// By user, not by session: another log-in must give no more.
+const USER_RATE: u32 = 60;
+const USER_BURST: u32 = 120;
+/// Commands on a user's sockets: one of them may subscribe to all that it can hear at once, and come back.
 const COMMAND_RATE: u32 = 60;
 const COMMAND_BURST: u32 = 600;
 const ADDRESS_RATE: u32 = 20;
 const SLUG_RATE: u32 = 20;
 /// Of one form, by one address, a minute.
 const FORM_RATE: u32 = 5;
-const MINUTE: Duration = Duration::from_secs(60);
-/// Failed log-ins a minute, for one address and account together, and for one address.
-const FAILURES_BY_ACCOUNT: u32 = 10;
-const FAILURES_BY_ADDRESS: u32 = 60;
 
 /// What anybody may send in; each has a rate of its own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -41,36 +35,36 @@ pub enum Form {
 pub struct Limits(Option<Kept>);
 
 struct Kept {
-    sessions: DefaultKeyedRateLimiter<SessionId>,
-    commands: DefaultKeyedRateLimiter<SessionId>,
+    users: DefaultKeyedRateLimiter<UserId>,
+    commands: DefaultKeyedRateLimiter<UserId>,
     addresses: DefaultKeyedRateLimiter<IpAddr>,
     /// Keyed by a hash: slugs are secrets, and as long as the caller likes.
     slugs: DefaultKeyedRateLimiter<[u8; 32]>,
     forms: DefaultKeyedRateLimiter<(Form, IpAddr)>,
-    failures: Mutex<HashMap<[u8; 32], (Instant, u32)>>,
+    guesses: Guesses,
 }
 
 impl Limits {
     pub fn new(on: bool) -> Limits {
         let rate = |n| NonZeroU32::new(n).expect("rates are not zero");
         Limits(on.then(|| Kept {
-            sessions: RateLimiter::keyed(Quota::per_second(rate(SESSION_RATE)).allow_burst(rate(SESSION_BURST))),
+            users: RateLimiter::keyed(Quota::per_second(rate(USER_RATE)).allow_burst(rate(USER_BURST))),
             commands: RateLimiter::keyed(Quota::per_second(rate(COMMAND_RATE)).allow_burst(rate(COMMAND_BURST))),
             addresses: RateLimiter::keyed(Quota::per_second(rate(ADDRESS_RATE))),
             slugs: RateLimiter::keyed(Quota::per_second(rate(SLUG_RATE))),
             forms: RateLimiter::keyed(Quota::per_minute(rate(FORM_RATE))),
-            failures: Mutex::default(),
+            guesses: Guesses::default(),
         }))
     }
 
-    /// A request of a session. 429 when there are too many.
-    pub fn session(&self, session: SessionId) -> Result<()> {
-        self.0.as_ref().map_or(Ok(()), |kept| check(&kept.sessions, &session))
+    /// A request of a user, in any of their sessions. 429 when there are too many.
+    pub fn user(&self, user: UserId) -> Result<()> {
+        self.0.as_ref().map_or(Ok(()), |kept| check(&kept.users, &user))
     }
 
-    /// A command on a socket of a session.
-    pub fn command(&self, session: SessionId) -> Result<()> {
-        self.0.as_ref().map_or(Ok(()), |kept| check(&kept.commands, &session))
+    /// A command on any of a user's sockets.
+    pub fn command(&self, user: UserId) -> Result<()> {
+        self.0.as_ref().map_or(Ok(()), |kept| check(&kept.commands, &user))
     }
 
     /// A request without a session.
@@ -88,43 +82,20 @@ impl Limits {
         self.0.as_ref().map_or(Ok(()), |kept| check(&kept.forms, &(form, network(address))))
     }
 
-    /// Counts an attempt to log in as failed until [`Limits::logged_in`] takes it back: attempts that run
-    /// at the same time count, too. 429 after too many; never locks an account for others.
-    pub fn log_in(&self, address: IpAddr, email: &str) -> Result<()> {
-        let Some(kept) = &self.0 else { return Ok(()) };
-        let mut failures = kept.failures.lock().expect("nothing panics while it holds this");
-        for (key, most) in keys(address, email) {
-            let (since, count) = failures.entry(key).or_insert((Instant::now(), 0));
-            if since.elapsed() >= MINUTE {
-                (*since, *count) = (Instant::now(), 0);
-            }
-            if *count >= most {
-                return Err(Error::TooMany((MINUTE - since.elapsed()).as_secs() + 1));
-            }
-        }
-        for (key, _) in keys(address, email) {
-            failures.entry(key).and_modify(|(_, count)| *count += 1);
-        }
-        Ok(())
-    }
-
-    pub fn logged_in(&self, address: IpAddr, email: &str) {
-        let Some(kept) = &self.0 else { return };
-        let mut failures = kept.failures.lock().expect("nothing panics while it holds this");
-        for (key, _) in keys(address, email) {
-            failures.entry(key).and_modify(|(_, count)| *count = count.saturating_sub(1));
-        }
+    /// Of passwords; they are not counted when the limits are switched off.
+    pub fn guesses(&self) -> Option<&Guesses> {
+        self.0.as_ref().map(|kept| &kept.guesses)
     }
 
     /// Forgets what no longer counts; called once a minute.
     pub fn tidy(&self) {
         let Some(kept) = &self.0 else { return };
-        kept.sessions.retain_recent();
+        kept.users.retain_recent();
         kept.commands.retain_recent();
         kept.addresses.retain_recent();
         kept.slugs.retain_recent();
         kept.forms.retain_recent();
-        kept.failures.lock().expect("nothing panics while it holds this").retain(|_, (since, _)| since.elapsed() < MINUTE);
+        kept.guesses.tidy();
     }
 }
 
@@ -133,14 +104,6 @@ fn check<K: std::hash::Hash + Eq + Clone>(limiter: &DefaultKeyedRateLimiter<K>, 
         let wait = not_until.wait_time_from(limiter.clock().now());
         Error::TooMany(wait.as_secs() + 1)
     })
-}
-
-fn keys(address: IpAddr, email: &str) -> [([u8; 32], u32); 2] {
-    let address = network(address);
-    [
-        (secret::sha256(&format!("{address} {}", email.trim().to_lowercase())), FAILURES_BY_ACCOUNT),
-        (secret::sha256(&address.to_string()), FAILURES_BY_ADDRESS),
-    ]
 }
 
 /// One subscriber has a /64 of IPv6 addresses at the least: they count as one.
@@ -156,28 +119,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn ten_failures_are_taken_and_others_are_not_locked_out() {
-        let limits = Limits::new(true);
-        let (here, there): (IpAddr, IpAddr) = ("192.0.2.1".parse().unwrap(), "192.0.2.2".parse().unwrap());
-        for _ in 0..10 {
-            limits.log_in(here, "ada@x.example").unwrap();
-        }
-        for _ in 0..20 {
-            limits.log_in(there, "ada@x.example").unwrap();
-            limits.logged_in(there, "ada@x.example");
-        }
-        assert!(matches!(limits.log_in(here, "Ada@x.example"), Err(Error::TooMany(1..=61))));
-        limits.log_in(there, "ada@x.example").unwrap();
-        limits.log_in(here, "grace@x.example").unwrap();
-    }
-
-    #[test]
     fn a_burst_is_taken_and_one_more_is_not() {
         let limits = Limits::new(true);
-        let session = SessionId::new();
-        let taken = (0..SESSION_BURST + 20).filter(|_| limits.session(session).is_ok()).count();
-        assert!((SESSION_BURST as usize..SESSION_BURST as usize + 20).contains(&taken), "{taken}");
-        assert!(Limits::new(false).session(session).is_ok());
+        let user = UserId::new();
+        let taken = (0..USER_BURST + 20).filter(|_| limits.user(user).is_ok()).count();
+        assert!((USER_BURST as usize..USER_BURST as usize + 20).contains(&taken), "{taken}");
+        assert!(Limits::new(false).user(user).is_ok());
     }
 
     #[test]

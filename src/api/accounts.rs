@@ -48,15 +48,11 @@ impl Api {
     #[oai(path = "/auth/login", method = "post", tag = "Tag::Accounts", transform = "faulty_is_422")]
     async fn login(&self, app: Data<&App>, visitor: Visitor, body: Body<Credentials>) -> Result<Success<LoggedIn>> {
         let email = domain::email_address(&body.email).ok_or_else(|| Error::invalid("email is not a valid e-mail address"))?;
-        app.limits.log_in(visitor.address, &email)?;
         let user = app.db.read(|conn| accounts::find_by_email(conn, &email))?;
-        let hash = user.as_ref().map(|user| user.password_hash.clone()).unwrap_or_default();
         let password = body.0.password.0;
-        let right = app.verify(password.clone(), hash.clone()).await?;
-        let Some(user) = user.filter(|_| right) else {
-            return Err(Error::Unauthorized(sessions::WRONG_CREDENTIALS));
-        };
-        app.limits.logged_in(visitor.address, &email);
+        let right = app.verify_password(visitor.address, &email, user.as_ref(), password.clone()).await?;
+        let user = user.filter(|_| right).ok_or(Error::Unauthorized(sessions::WRONG_CREDENTIALS))?;
+        let hash = user.password_hash;
         let site = app.site.clone();
         let logged = hash.clone();
         let started = app.db.write(move |tx| sessions::log_in(tx, &site, user.id, &logged, &visitor.device)).await?;
@@ -108,12 +104,10 @@ impl Api {
         const WRONG: Error = Error::Unauthorized("The old password is incorrect");
         let caller = caller.0;
         let user = app.db.read(|conn| accounts::find(conn, caller.user))?.ok_or(WRONG)?;
-        app.limits.log_in(visitor.address, &user.email)?;
         let PasswordChange { old_password: Text(old), new_password: Text(new) } = body.0;
-        if !app.verify(old.clone(), user.password_hash.clone()).await? {
+        if !app.verify_password(visitor.address, &user.email, Some(&user), old.clone()).await? {
             return Err(WRONG);
         }
-        app.limits.logged_in(visitor.address, &user.email);
         accounts::check_password(&new, &user.email, &user.username).map_err(Error::Invalid)?;
         if new == old {
             return Err(Error::invalid("the new password is the old one"));

@@ -9,10 +9,11 @@ use poem_openapi::{
     auth::{ApiKey, Bearer as BearerToken},
 };
 
+use super::body::{self, Bound};
 use crate::{
     app::App,
     domain::{
-        Caller,
+        Caller, feeds,
         sessions::{self, AccessClaims, Device},
     },
     error::{Error, Result},
@@ -40,7 +41,8 @@ async fn by_notification_token(req: &Request, key: ApiKey) -> poem::Result<Calle
         app.limits.address(address(req))?;
         return Err(Error::Unauthorized("The notification token is invalid").into());
     };
-    app.limits.session(known.session)?;
+    app.limits.user(known.user)?;
+    Bound::raise(req, body::WITH_SESSION);
     Ok(known)
 }
 
@@ -53,7 +55,10 @@ fn authenticate(req: &Request, token: &str) -> Result<Caller> {
         Err(_) => None,
     };
     match caller {
-        Some(caller) => Ok(caller),
+        Some(caller) => {
+            Bound::raise(req, body::WITH_SESSION);
+            Ok(caller)
+        }
         None => {
             app.limits.address(address(req))?;
             Err(Error::Unauthorized("The access token is invalid or expired"))
@@ -81,18 +86,23 @@ impl<'a> FromRequest<'a> for MaybeBearer {
     }
 }
 
-/// Who feeds a webhook: whoever knows its address, or as `--feed-auth` demands a caller. Counts towards the
-/// address's rate.
+/// Who feeds a webhook: whoever knows its address, or as `--feed-auth` demands a caller. Counts towards the rates of
+/// the client's address and of the slug.
 pub struct Feeder(pub Option<Caller>);
 
 impl<'a> FromRequest<'a> for Feeder {
     async fn from_request(req: &'a Request, body: &mut RequestBody) -> poem::Result<Self> {
         app(req).limits.address(address(req))?;
         let MaybeBearer(caller) = MaybeBearer::from_request(req, body).await?;
-        match (caller, app(req).site.feed_auth) {
-            (None, FeedAuth::Bearer) => Err(Error::Unauthorized("A bearer token is required").into()),
-            (caller, _) => Ok(Feeder(caller)),
+        if caller.is_none() && app(req).site.feed_auth == FeedAuth::Bearer {
+            return Err(Error::Unauthorized("A bearer token is required").into());
         }
+        let slug: String = req.path_params()?;
+        app(req).limits.slug(&slug)?;
+        if app(req).db.read(|conn| feeds::is_known(conn, &slug))? {
+            Bound::raise(req, body::FEED);
+        }
+        Ok(Feeder(caller))
     }
 }
 

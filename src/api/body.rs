@@ -1,7 +1,18 @@
 //! Request bodies: read with a limit, strict in their types, refused in the documented words.
 
-use std::{borrow::Cow, ops::Deref, time::Duration};
+mod json;
 
+use std::{
+    borrow::Cow,
+    ops::Deref,
+    sync::{
+        Arc,
+        atomic::{AtomicUsize, Ordering::Relaxed},
+    },
+    time::Duration,
+};
+
+use bytes::Bytes;
 use poem::{Request, RequestBody, error::ReadBodyError};
 use poem_openapi::{
     ApiExtractor, ApiExtractorType, ExtractParamOptions,
@@ -12,27 +23,64 @@ use poem_openapi::{
 use serde_json::Value;
 use tokio::time::timeout;
 
-use crate::error::Error;
+use crate::error::{Error, Result};
 
-/// Bytes of a request body.
-const MAX: usize = 1 << 20;
-/// For all of it to arrive.
+/// Bytes of a body whose sender has shown no session.
+const WITHOUT_SESSION: usize = 16 << 10;
+/// Bytes of a body whose sender has.
+pub const WITH_SESSION: usize = 1 << 20;
+/// Bytes of a post to a webhook's address that exists.
+pub const FEED: usize = 256 << 10;
+/// Bytes of the contact form, which holds more text than the others that need no session.
+pub const CONTACT: usize = 64 << 10;
+/// For all of a body to arrive.
 const READ_WITHIN: Duration = Duration::from_secs(30);
-/// Nested arrays and objects.
-const DEPTH: usize = 64;
+
+/// How many bytes a request's body may have. It starts small; whatever proves that the sender may send more raises it
+/// before the body is read, so that an operation which nobody thought of has the small bound.
+#[derive(Clone)]
+pub struct Bound(Arc<AtomicUsize>);
+
+impl Default for Bound {
+    fn default() -> Self {
+        Bound(Arc::new(WITHOUT_SESSION.into()))
+    }
+}
+
+impl Bound {
+    pub fn raise(req: &Request, bytes: usize) {
+        if let Some(Bound(bound)) = req.data() {
+            bound.fetch_max(bytes, Relaxed);
+        }
+    }
+
+    fn of(req: &Request) -> usize {
+        req.data().map_or(WITHOUT_SESSION, |Bound(bound)| bound.load(Relaxed))
+    }
+}
+
+/// All of a body, if it is within the bound and arrives within 30 seconds: 413 and 400 otherwise.
+pub async fn read(body: poem::Body, bound: usize) -> Result<Bytes> {
+    match timeout(READ_WITHIN, body.into_bytes_limit(bound)).await {
+        Ok(Ok(bytes)) => Ok(bytes),
+        Ok(Err(ReadBodyError::PayloadTooLarge)) => Err(Error::TooLarge(bound)),
+        Ok(Err(err)) => Err(Error::bad_request(format!("The request body could not be read: {err}"))),
+        Err(_) => Err(Error::bad_request("The request body did not arrive in time")),
+    }
+}
 
 /// A JSON body, and its length in bytes. None at all counts as `{}`, so that a body of optional fields may
-/// be left out.
-pub struct Body<T>(pub T, pub usize);
+/// be left out. `LEAST` is the bound where nothing has raised it.
+pub struct Body<T, const LEAST: usize = WITHOUT_SESSION>(pub T, pub usize);
 
-impl<T> Deref for Body<T> {
+impl<T, const LEAST: usize> Deref for Body<T, LEAST> {
     type Target = T;
     fn deref(&self) -> &T {
         &self.0
     }
 }
 
-impl<'a, T: ParseFromJSON> ApiExtractor<'a> for Body<T> {
+impl<'a, T: ParseFromJSON, const LEAST: usize> ApiExtractor<'a> for Body<T, LEAST> {
     const TYPES: &'static [ApiExtractorType] = &[ApiExtractorType::RequestObject];
     type ParamType = ();
     type ParamRawType = ();
@@ -47,26 +95,15 @@ impl<'a, T: ParseFromJSON> ApiExtractor<'a> for Body<T> {
     }
 
     async fn from_request(req: &'a Request, body: &mut RequestBody, _: ExtractParamOptions<()>) -> poem::Result<Self> {
-        let bytes = match timeout(READ_WITHIN, body.take()?.into_bytes_limit(MAX)).await {
-            Ok(Ok(bytes)) => bytes,
-            Ok(Err(ReadBodyError::PayloadTooLarge)) => return Err(Error::TooLarge(MAX).into()),
-            Err(_) => return Err(Error::bad_request("The request body did not arrive in time").into()),
-            Ok(Err(err)) => return Err(Error::bad_request(format!("The request body could not be read: {err}")).into()),
-        };
-        let value = if bytes.is_empty() {
-            Value::Object(Default::default())
-        } else {
-            if !req.content_type().is_some_and(Json::<T>::check_content_type) {
-                return Err(Error::bad_request("The request body must be JSON, with the content type application/json").into());
-            }
-            if depth(&bytes) > DEPTH {
-                return Err(Error::bad_request(format!("The request body is nested deeper than {DEPTH}")).into());
-            }
-            serde_json::from_slice(&bytes).map_err(|err| Error::bad_request(format!("The request body is not JSON: {err}")))?
-        };
-        match T::parse_from_json(Some(value.clone())) {
+        let bytes = read(body.take()?, Bound::of(req).max(LEAST)).await?;
+        if !bytes.is_empty() && !req.content_type().is_some_and(Json::<T>::check_content_type) {
+            return Err(Error::bad_request("The request body must be JSON, with the content type application/json").into());
+        }
+        let text: &[u8] = if bytes.is_empty() { b"{}" } else { &bytes };
+        match T::parse_from_json(Some(json::parse(text)?)) {
             Ok(parsed) => Ok(Body(parsed, bytes.len())),
-            Err(err) => Err(Faulty(fault::<T>(&value).unwrap_or_else(|| plain(err.message()))).into()),
+            // Parsed again, as only failures need it: the attempt has used up the tree.
+            Err(err) => Err(Faulty(fault::<T>(&json::parse(text)?).unwrap_or_else(|| plain(err.message()))).into()),
         }
     }
 }
@@ -123,25 +160,6 @@ fn plain(message: &str) -> String {
         "The request body is faulty: {}",
         message.replace("Expected input type ", "expected ").replace("occurred while parsing", "in")
     )
-}
-
-/// How deep brackets are nested at the most, outside strings.
-fn depth(json: &[u8]) -> usize {
-    let (mut depth, mut deepest, mut in_string, mut escaped) = (0_usize, 0, false, false);
-    for byte in json {
-        match byte {
-            _ if escaped => escaped = false,
-            b'\\' if in_string => escaped = true,
-            b'"' => in_string = !in_string,
-            b'[' | b'{' if !in_string => {
-                depth += 1;
-                deepest = deepest.max(depth);
-            }
-            b']' | b'}' if !in_string => depth = depth.saturating_sub(1),
-            _ => {}
-        }
-    }
-    deepest
 }
 
 /// A JSON string, and nothing that could be turned into one: a number is a wrong type here.
@@ -257,7 +275,7 @@ pub(crate) use example;
 mod tests {
     use serde_json::json;
 
-    use super::{Text, depth, fault};
+    use super::{Text, fault};
     use crate::id::UserId;
 
     #[derive(poem_openapi::Object)]
@@ -278,12 +296,5 @@ mod tests {
         assert_eq!(said(json!({ "name": "", "users": "x" })), "users must be an array");
         assert_eq!(said(json!({ "name": "", "users": ["x"] })), "users must be an array, each of it a UUID");
         assert_eq!(said(json!({ "name": "", "users": null })), "");
-    }
-
-    #[test]
-    fn depth_counts_brackets_outside_strings() {
-        assert_eq!(depth(br#"{"a":[1,[2]],"b":"[[[\"[["}"#), 3);
-        assert_eq!(depth(b"1"), 0);
-        assert_eq!(depth(b"]]]["), 1);
     }
 }

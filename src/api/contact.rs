@@ -6,7 +6,7 @@ use poem_openapi::{Object, OpenApi};
 use super::{
     Tag,
     auth::Visitor,
-    body::{Body, Text, example},
+    body::{self, Body, Text, example},
     envelope::{Made, made},
 };
 use crate::{
@@ -24,7 +24,7 @@ impl Api {
     ///
     /// Needs no account. 5 a minute from one address.
     #[oai(path = "/contact", method = "post", tag = "Tag::Contact")]
-    async fn create(&self, visitor: Visitor, app: Data<&App>, body: Body<NewContact>) -> Result<Made> {
+    async fn create(&self, visitor: Visitor, app: Data<&App>, body: Body<NewContact, { body::CONTACT }>) -> Result<Made> {
         app.limits.form(Form::Contact, visitor.address)?;
         let Body(NewContact { name, email, phone_number, message }, bytes) = body;
         let contact = Contact::new(name.0, email.0, phone_number.unwrap_or_default().0, message.0)?;

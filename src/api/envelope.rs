@@ -17,7 +17,7 @@ use poem_openapi::{
 };
 use serde::{Deserialize, de::IgnoredAny};
 
-use super::body::Faulty;
+use super::body::{Bound, Faulty};
 use crate::error::Error;
 
 #[derive(Object)]
@@ -279,6 +279,7 @@ impl<E: Endpoint> Endpoint for Enveloped<E> {
 
     async fn call(&self, mut req: Request) -> poem::Result<Response> {
         rewrite(&mut req);
+        req.set_data(Bound::default());
         let path = req.uri().path().to_owned();
         // The router answers HEAD through GET: who only looks whether a feed's address is there must not post.
         let answered = if req.method() == Method::HEAD && path.starts_with("/webhooks/feed/") {

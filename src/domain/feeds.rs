@@ -85,6 +85,11 @@ struct Gate {
     is_archived: bool,
 }
 
+/// Whether a webhook has this slug, whatever may be fed to it.
+pub fn is_known(conn: &Connection, slug: &str) -> Result<bool> {
+    Ok(find(conn, slug)?.is_some())
+}
+
 /// Whoever knows the slug; a caller who says who they are must be one who may post in the channel, and is the post's
 /// author. Posts under the webhook's names where the feed gives none, and records it; a paused webhook only records.
 /// 404 for an unknown slug, 403 for an inactive webhook, an archived channel, and a webhook whose owner may not know of the

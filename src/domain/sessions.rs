@@ -60,7 +60,10 @@ pub fn require_active(user: &accounts::User) -> Result<()> {
 
 pub const WRONG_CREDENTIALS: &str = "Invalid email or password";
 
-/// Begins a session.
+/// Live sessions of a user.
+const MOST: u32 = 50;
+
+/// Begins a session. Beyond 50 of the user's the oldest ends, with its sockets.
 pub fn start(tx: &mut Tx, site: &Site, user: accounts::User, device: &Device) -> Result<Started> {
     let (id, now) = (SessionId::new(), Time::now());
     let expires_at = now + site.session_lifetime;
@@ -79,9 +82,23 @@ pub fn start(tx: &mut Tx, site: &Site, user: accounts::User, device: &Device) ->
         now,
         expires_at,
     ))?;
+    end_oldest(tx, user.id)?;
     let claims =
         AccessClaims { sub: user.id, sid: id, iat: now.unix_seconds(), exp: expires_at.unix_seconds(), aud: AUDIENCE.into() };
     Ok(Started { access_token: site.keys.access.sign(&claims)?, user, expires_at, notification_token })
+}
+
+/// Sessions that have expired count until they are deleted: they are the oldest.
+fn end_oldest(tx: &mut Tx, user: UserId) -> Result<()> {
+    let ended: Vec<SessionId> = tx
+        .prepare_cached(
+            "update sessions set ended_at = ?2 where id in
+               (select id from sessions where user_id = ?1 and ended_at is null order by id desc limit -1 offset ?3)
+             returning id",
+        )?
+        .query_map((user, Time::now(), MOST), |row| row.get(0))?
+        .collect::<rusqlite::Result<_>>()?;
+    revocations::sessions(tx, user, ended)
 }
 
 /// The caller of a live session of an active account.
@@ -138,6 +155,16 @@ pub fn list(conn: &Connection, caller: Caller, user: UserId) -> Result<Vec<Sessi
                 expires_at: row.get("expires_at")?,
             })
         })?
+        .collect::<rusqlite::Result<_>>()?)
+}
+
+/// Where the latest 1,000 of a user's sessions were begun, those that have ended included.
+pub fn addresses(conn: &Connection, user: UserId) -> Result<Vec<String>> {
+    Ok(conn
+        .prepare_cached(
+            "select distinct address from (select address from sessions where user_id = ?1 order by id desc limit 1000)",
+        )?
+        .query_map([user], |row| row.get(0))?
         .collect::<rusqlite::Result<_>>()?)
 }
 

@@ -14,7 +14,7 @@ use crate::app::App;
 /// Any command after the first but a pong, which is the socket's business. Its reply is queued.
 pub fn handle(app: &App, connection: &Arc<Connection>, id: u32, request: Request) -> Result<(), Disconnect> {
     app.metrics.command(request.name());
-    let answered = if app.limits.command(connection.session).is_ok() {
+    let answered = if app.limits.command(connection.user).is_ok() {
         answer(app, connection, id, request)
     } else {
         Err(Failure::TOO_MANY_REQUESTS.into())

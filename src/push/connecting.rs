@@ -45,7 +45,7 @@ pub fn connect(app: &App, request: ConnectRequest, welcome: Welcome) -> Result<A
         return Err(Disconnect::CHANNEL_LIMIT.into());
     }
     // As much work as that many commands.
-    if (0..=request.subs.len()).any(|_| app.limits.command(identity.session).is_err()) {
+    if (0..=request.subs.len()).any(|_| app.limits.command(identity.user).is_err()) {
         return Err(Failure::TOO_MANY_REQUESTS.into());
     }
     let connection = Connection::new(identity.user, identity.session, welcome.transport, welcome.encoding, identity.expires_at);

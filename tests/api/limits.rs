@@ -1,13 +1,9 @@
 //! Limits, each at the limit and one past it (decisions, section 11).
 
 use serde_json::json;
-use tokio::{
-    io::{AsyncReadExt, AsyncWriteExt},
-    net::TcpStream,
-};
 
 use crate::{
-    harness::{Client, Reply, Server, unknown_id},
+    harness::{Reply, Server, unknown_id},
     receiver::Receiver,
     socket::Socket,
     wire::{self, Wire},
@@ -15,70 +11,10 @@ use crate::{
 
 const MEBIBYTE: usize = 1 << 20;
 
-/// A good body of exactly so many bytes.
-fn body(bytes: usize) -> String {
-    padded(&json!({ "name": "Engines" }), bytes)
-}
-
 fn padded(value: &serde_json::Value, bytes: usize) -> String {
     let text = value.to_string();
     let spaces = " ".repeat(bytes - text.len());
     text + &spaces
-}
-
-/// Sends the body in chunks, without saying how long it is; gives the answer's status and text.
-async fn chunked(client: &Client, body: &str) -> (u16, String) {
-    let host = client.origin.strip_prefix("http://").unwrap();
-    let token = client.token.as_deref().unwrap();
-    let mut stream = TcpStream::connect(host).await.unwrap();
-    let head = format!(
-        "POST /api/v1/organisations HTTP/1.1\r\nhost: {host}\r\nauthorization: Bearer {token}\r\n\
-         content-type: application/json\r\ntransfer-encoding: chunked\r\nconnection: close\r\n\r\n"
-    );
-    stream.write_all(head.as_bytes()).await.unwrap();
-    for chunk in body.as_bytes().chunks(60_000) {
-        stream.write_all(format!("{:x}\r\n", chunk.len()).as_bytes()).await.unwrap();
-        stream.write_all(chunk).await.unwrap();
-        stream.write_all(b"\r\n").await.unwrap();
-    }
-    stream.write_all(b"0\r\n\r\n").await.unwrap();
-    let mut answer = String::new();
-    stream.read_to_string(&mut answer).await.unwrap();
-    (answer.split(' ').nth(1).unwrap().parse().unwrap(), answer)
-}
-
-#[tokio::test]
-async fn a_body_has_at_most_a_mebibyte() {
-    let server = Server::start().await;
-    let ada = server.user("ada").await;
-    ada.call_text("POST", "/organisations", &body(MEBIBYTE)).await.expect(201);
-    ada.call_text("POST", "/organisations", &body(MEBIBYTE + 1)).await.expect(413);
-    ada.call_text("POST", "/organisations", &body(3 * MEBIBYTE)).await.expect(413);
-    server.anonymous().call_text("POST", "/auth/register", &body(MEBIBYTE + 1)).await.expect(413);
-}
-
-#[tokio::test]
-async fn a_chunked_body_has_no_more() {
-    let server = Server::start().await;
-    let ada = server.user("ada").await;
-    let (status, answer) = chunked(&ada, &body(MEBIBYTE)).await;
-    assert_eq!(status, 201, "{answer}");
-    let (status, answer) = chunked(&ada, &body(MEBIBYTE + 1)).await;
-    assert_eq!(status, 413, "{answer}");
-    assert!(answer.contains("\"status_code\":413"), "the envelope: {answer}");
-}
-
-#[tokio::test]
-async fn json_nests_64_deep() {
-    let server = Server::start().await;
-    let ada = server.user("ada").await;
-    let nested = |depth: usize| format!("{{\"name\":\"Engines\",\"more\":{}{}}}", "[".repeat(depth - 1), "]".repeat(depth - 1));
-    ada.call_text("POST", "/organisations", &nested(64)).await.expect(201);
-    ada.call_text("POST", "/organisations", &nested(65)).await.expect(400);
-    ada.call_text("POST", "/organisations", &nested(100_000)).await.expect(400);
-    ada.call_text("POST", "/organisations", &"[".repeat(MEBIBYTE)).await.expect(400);
-    let in_text = format!("{{\"name\":\"Engines\",\"more\":\"\\\"{}\"}}", "[{".repeat(100));
-    ada.call_text("POST", "/organisations", &in_text).await.expect(201);
 }
 
 #[tokio::test]

@@ -1,0 +1,112 @@
+//! Hashing and checking passwords: dear by design, so it is bounded in how much is done at once and in how long it waits.
+
+use std::{net::IpAddr, sync::Arc, time::Duration};
+
+use tokio::{sync::Semaphore, time::timeout};
+
+use super::Inner;
+use crate::{
+    domain::{accounts::User, sessions},
+    error::{Error, Result},
+    limits, secret,
+};
+
+/// For a password's turn to be hashed. Beyond it the client is told to try again, rather than wait in a queue that
+/// grows with every log-in.
+const QUEUE_WITHIN: Duration = Duration::from_secs(2);
+const BUSY: Error = Error::Unavailable("Too many passwords are being checked, try again in a moment");
+
+/// Password hashes, off the runtime's threads.
+pub struct Hashing {
+    slots: Arc<Semaphore>,
+    queue_within: Duration,
+}
+
+impl Hashing {
+    /// As many at once as there are cores: a storm of log-ins must not starve the rest.
+    pub fn new(cores: usize) -> Hashing {
+        Hashing { slots: Arc::new(Semaphore::new(cores)), queue_within: QUEUE_WITHIN }
+    }
+
+    /// 503 after two seconds in the queue.
+    async fn run<T: Send + 'static>(&self, work: impl FnOnce() -> T + Send + 'static) -> Result<T> {
+        let slot = timeout(self.queue_within, self.slots.clone().acquire_owned()).await.map_err(|_| BUSY)?;
+        let slot = slot.map_err(Error::internal)?;
+        let work = move || {
+            // Held by the work itself, which goes on when its request is given up.
+            let _slot = slot;
+            work()
+        };
+        tokio::task::spawn_blocking(work).await.map_err(Error::internal)
+    }
+}
+
+impl Inner {
+    /// [`secret::hash_password`]. 503 when too many wait for theirs.
+    pub async fn hash(&self, password: String) -> Result<String> {
+        self.hashing.run(move || secret::hash_password(&password)).await?
+    }
+
+    /// [`secret::verify_password`], of somebody who has proved by other means who they are; whoever may be guessing
+    /// goes through [`Inner::verify_password`]. 503 when too many wait for theirs.
+    pub async fn verify(&self, password: String, hash: String) -> Result<bool> {
+        self.hashing.run(move || secret::verify_password(&password, &hash)).await
+    }
+
+    /// Whether the password is that of an account. `email` is what the client gave, `account` that address's account
+    /// if there is one; both cases take the same steps, and as long. Wrong ones count against the network and the
+    /// account: 429 after too many from one network, or when the turn of an account that is being guessed at does not
+    /// come; 503 when too many passwords are checked at once. Tries that were not answered count for nothing.
+    pub async fn verify_password(&self, from: IpAddr, email: &str, account: Option<&User>, password: String) -> Result<bool> {
+        let hash = account.map(|account| account.password_hash.clone()).unwrap_or_default();
+        let Some(guesses) = self.limits.guesses() else { return self.verify(password, hash).await };
+        let must_wait = guesses.begin(from, email)?;
+        let checked = async {
+            let turn = match must_wait && !self.logged_in_from(from, account)? {
+                true => Some(guesses.turn(email).await?),
+                false => None,
+            };
+            let verify = move || {
+                let _turn = turn;
+                secret::verify_password(&password, &hash)
+            };
+            self.hashing.run(verify).await
+        };
+        let checked = checked.await;
+        if !matches!(checked, Ok(false)) {
+            guesses.take_back(from, email);
+        }
+        checked
+    }
+
+    /// Whether a session of the account was begun from this network.
+    fn logged_in_from(&self, address: IpAddr, account: Option<&User>) -> Result<bool> {
+        let Some(account) = account else { return Ok(false) };
+        let begun = self.db.read(|conn| sessions::addresses(conn, account.id))?;
+        let here = limits::network(address);
+        Ok(begun.iter().any(|there| there.parse().is_ok_and(|there| limits::network(there) == here)))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::{sync::mpsc, time::Duration};
+
+    use super::Hashing;
+    use crate::error::Error;
+
+    #[tokio::test]
+    async fn whoever_waits_too_long_to_be_hashed_is_sent_away() {
+        let hashing = Hashing { queue_within: Duration::from_millis(20), ..Hashing::new(1) };
+        let (go_on, wait) = mpsc::channel::<()>();
+        let mut first = Box::pin(hashing.run(move || _ = wait.recv()));
+        let begun = futures_util::FutureExt::now_or_never(first.as_mut());
+        assert!(begun.is_none(), "it hashes");
+        assert!(matches!(hashing.run(|| ()).await, Err(Error::Unavailable(_))));
+        drop(first);
+        assert!(hashing.run(|| ()).await.is_err(), "a request that is given up leaves its work behind, and the slot taken");
+        go_on.send(()).unwrap();
+        let hashing = Hashing { queue_within: super::QUEUE_WITHIN, ..hashing };
+        hashing.run(|| ()).await.unwrap();
+    }
+}

@@ -1,0 +1,72 @@
+//! How many sessions a user has, and what they may do together.
+
+use futures_util::future::join_all;
+use serde_json::json;
+use tidings::config::Switch;
+
+use crate::{
+    harness::{Client, PASSWORD, Server},
+    socket::Socket,
+};
+
+#[tokio::test]
+async fn the_51st_session_of_a_user_ends_the_oldest() {
+    let server = Server::start().await;
+    let (oldest, grace) = (server.user("ada").await, server.user("grace").await);
+    let second = server.log_in("ada", PASSWORD).await;
+    let mut socket = Socket::connect(&oldest).await;
+    for _ in 2..50 {
+        server.log_in("ada", PASSWORD).await;
+    }
+    let live = async |client: &Client| client.get("/profile").await.status == 200;
+    assert!(live(&oldest).await, "50 are live");
+    assert_eq!(socket.command("unsubscribe", json!({ "channel": "x" })).await["unsubscribe"], json!({}));
+
+    let newest = server.log_in("ada", PASSWORD).await;
+
+    assert!(!live(&oldest).await);
+    assert_eq!(socket.closed().await, 3503);
+    assert!(live(&second).await && live(&newest).await && live(&grace).await);
+    let listed = newest.get(&format!("/users/{}/sessions", newest.user_id)).await.data(200, "Sessions retrieved successfully");
+    assert_eq!(listed.as_array().unwrap().len(), 50);
+    second.post("/auth/logout", json!({})).await.expect(200);
+    let another = server.log_in("ada", PASSWORD).await;
+    assert!(live(&another).await && live(&newest).await, "an ended one makes room");
+    let open = "select count(*) from sessions s join users u on u.id = s.user_id where username = 'ada' and ended_at is null";
+    assert_eq!(server.number(open), 50);
+}
+
+#[tokio::test]
+async fn four_sessions_of_a_user_may_ask_no_more_often_than_one() {
+    let server = Server::with(|settings| settings.rate_limit = Switch::On).await;
+    let mut sessions = vec![server.user("ada").await];
+    for _ in 1..4 {
+        sessions.push(server.log_in("ada", PASSWORD).await);
+    }
+    // For each session a burst.
+    let requests = sessions.iter().flat_map(|session| std::iter::repeat_n(session, 120));
+    let replies = join_all(requests.map(|session| session.get("/users/organisations"))).await;
+    let refused = replies.iter().filter(|reply| reply.status == 429).count();
+    assert!(refused > 60, "of 480 at once {refused} were refused");
+}
+
+#[tokio::test]
+async fn commands_on_sockets_count_by_user() {
+    let server = Server::with(|settings| settings.rate_limit = Switch::On).await;
+    let (one, other) = (server.user("ada").await, server.log_in("ada", PASSWORD).await);
+    let mut sockets = [Socket::connect(&one).await, Socket::connect(&other).await];
+    // For each session less than a burst.
+    let ids = 1000..1500;
+    let commands = ids.clone().map(|id| json!({ "id": id, "unsubscribe": { "channel": "x" } }).to_string());
+    let frame = commands.collect::<Vec<_>>().join("\n");
+    let mut refused = 0;
+    for socket in &mut sockets {
+        socket.send(&frame).await;
+    }
+    for socket in &mut sockets {
+        for id in ids.clone() {
+            refused += usize::from(socket.reply(id).await["error"]["code"] == 111);
+        }
+    }
+    assert!(refused > 0, "all of 1,000 were answered");
+}
