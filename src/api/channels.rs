@@ -45,7 +45,8 @@ impl Api {
             username: body.username.or(body.also_username).map(|name| name.0).filter(|name| !name.is_empty()),
             users: body.user_ids.unwrap_or_default(),
         };
-        let made = app.db.write_sized(bytes, move |tx| channels::create(tx, caller.0, new)).await?;
+        let site = app.site.clone();
+        let made = app.db.write_sized(bytes, move |tx| channels::create(tx, &site, caller.0, new)).await?;
         Ok(created("Channel created successfully", Channel::new(&app.site, made)))
     }
 
@@ -124,8 +125,8 @@ impl Api {
         #[oai(name = "channelId")] id: Path<ChannelId>,
         body: Body<Archive>,
     ) -> Result<Success<Channel>> {
-        let archived = body.archived;
-        let channel = app.db.write(move |tx| channels::archive(tx, caller.0, *id, archived)).await?;
+        let (site, archived) = (app.site.clone(), body.archived);
+        let channel = app.db.write(move |tx| channels::archive(tx, &site, caller.0, *id, archived)).await?;
         Ok(ok(archive_message(archived), Channel::new(&app.site, channel)))
     }
 }

@@ -27,7 +27,8 @@ impl Api {
     /// The caller becomes its owner and first member, and gets a channel `general`.
     #[oai(path = "/organisations", method = "post", tag = "Tag::Organisations")]
     async fn create(&self, caller: Bearer, app: Data<&App>, body: Body<EditOrganisation>) -> Result<Created<Organisation>> {
-        let made = app.db.write_sized(body.1, move |tx| organisations::create(tx, caller.0, body.0.into())).await?;
+        let site = app.site.clone();
+        let made = app.db.write_sized(body.1, move |tx| organisations::create(tx, &site, caller.0, body.0.into())).await?;
         Ok(created("Organization created successfully", made.into()))
     }
 
@@ -153,7 +154,9 @@ impl Api {
         body: Body<ArchiveChannel>,
     ) -> Result<Success<Channel>> {
         let ArchiveChannel { channel_id, archived } = body.0;
-        let channel = app.db.write(move |tx| channels::archive_in(tx, caller.0, *organisation_id, channel_id, archived)).await?;
+        let (site, organisation) = (app.site.clone(), *organisation_id);
+        let channel =
+            app.db.write(move |tx| channels::archive_in(tx, &site, caller.0, organisation, channel_id, archived)).await?;
         Ok(ok(archive_message(archived), Channel::new(&app.site, channel)))
     }
 }

@@ -15,6 +15,7 @@ use crate::{
     id::{OrganisationId, UserId},
     time::Time,
 };
+    site::Site,
 
 #[derive(Clone, Debug)]
 pub struct Organisation {
@@ -79,21 +80,12 @@ impl Edit {
     }
 }
 
-/// Of one account: each is told of a change to its name.
-const MOST_OWNED: i64 = 200;
-
 /// Anybody with an account; they become its owner and first member, in the role `admin`, and in the
 /// default channel `general`. 400 for one organisation too many.
-pub fn create(tx: &mut Tx, caller: Caller, new: Edit) -> Result<Organisation> {
+pub fn create(tx: &mut Tx, site: &Site, caller: Caller, new: Edit) -> Result<Organisation> {
     let new = new.check()?;
     let name = new.name.ok_or_else(|| Error::bad_request("name is required"))?;
     let owner = accounts::own(tx, caller)?;
-    let owned: i64 = tx
-        .prepare_cached("select count(*) from organisations where owner_id = ?1 and deleted_at is null")?
-        .query_row([caller.user], |row| row.get(0))?;
-    if owned >= MOST_OWNED {
-        return Err(Error::bad_request(format!("an account owns at most {MOST_OWNED} organisations")));
-    }
     let (id, now) = (OrganisationId::new(), Time::now());
     let or_empty = Option::unwrap_or_default;
     tx.prepare_cached(
@@ -114,7 +106,7 @@ pub fn create(tx: &mut Tx, caller: Caller, new: Edit) -> Result<Organisation> {
     ])?;
     let admin = roles::find(tx, id, "admin")?.ok_or_else(|| Error::internal("the built-in roles are missing"))?;
     channels::create_default(tx, id, &name, &owner)?;
-    members::join(tx, id, &owner, &admin)?;
+    members::join(tx, site, id, &owner, &admin)?;
     get(tx, caller, id)
 }
 

@@ -61,6 +61,7 @@ mod push;
 mod push_rights;
 mod races;
 mod reactions;
+mod quotas;
 mod reading;
 mod recovery;
 mod rejoining;
