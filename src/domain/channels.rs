@@ -117,7 +117,7 @@ pub struct New {
 pub fn create(tx: &mut Tx, site: &Site, caller: Caller, new: New) -> Result<Described> {
     let membership = members::find(tx, new.organisation, caller.user)?.ok_or(members::OUTSIDER)?;
     membership.require(Rights::CREATE_CHANNELS)?;
-    require_place(tx, site, new.organisation)?;
+    require_quota(tx, site, new.organisation)?;
     let id = insert(tx, new.organisation, caller.user, &check_name(&new.name)?, &new.description, new.is_private, false)?;
     let creator = accounts::own(tx, caller)?;
     channel_members::insert(tx, id, &creator, new.username.as_deref())?;
@@ -160,7 +160,7 @@ fn insert(
 }
 
 /// 422 when the organisation has as many live channels as it may have.
-fn require_place(conn: &Connection, site: &Site, organisation: OrganisationId) -> Result<()> {
+fn require_quota(conn: &Connection, site: &Site, organisation: OrganisationId) -> Result<()> {
     let live: u32 = conn
         .prepare_cached(
             "select count(*) from channels
@@ -247,7 +247,7 @@ pub fn archive(tx: &mut Tx, site: &Site, caller: Caller, id: ChannelId, archived
         return describe(tx, access);
     }
     if !archived {
-        require_place(tx, site, access.channel.organisation)?;
+        require_quota(tx, site, access.channel.organisation)?;
     }
     let now = Time::now();
     tx.prepare_cached("update channels set archived_at = ?2, updated_at = ?3 where id = ?1")?

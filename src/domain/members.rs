@@ -61,14 +61,14 @@ pub fn join(tx: &mut Tx, site: &Site, organisation: OrganisationId, user: &accou
     )?
     .execute((organisation, user.id, role.id, log::last_seq(tx)?, now))
     .or_conflict(|| Error::bad_request("The user is already a member of the organisation"))?;
-    require_few(tx, site, user.id)?;
+    require_quota(tx, site, user.id)?;
     accounts::set_current_organisation(tx, user.id, organisation)?;
     announce(tx, organisation, user, "joined", &role.name, "active")?;
     channel_members::join_default(tx, organisation, user)
 }
 
 /// 400 when the user is in more organisations than an account may be in, whatever their status there.
-fn require_few(conn: &Connection, site: &Site, user: UserId) -> Result<()> {
+fn require_quota(conn: &Connection, site: &Site, user: UserId) -> Result<()> {
     let number: u32 = conn
         .prepare_cached(
             "select count(*) from organisation_members m join organisations o on o.id = m.organisation_id
