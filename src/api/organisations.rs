@@ -1,7 +1,10 @@
 //! Organisations, and the lists of their channels.
 
 use poem::web::Data;
-use poem_openapi::{Object, OpenApi, param::Path, payload::Json};
+use poem_openapi::{
+    Object, OpenApi,
+    param::{Path, Query},
+};
 
 use super::{
     Tag,
@@ -9,6 +12,7 @@ use super::{
     body::{Body, Text, example, text},
     channels::{ArchivedChannel, Channel, ChannelList, OpenChannel, OwnChannel, archive_message},
     envelope::{Created, Gone, Success, created, ok},
+    listing::{Address, BareListed, Listed, Rows, fill, listed, rows},
 };
 use crate::{
     app::App,
@@ -40,7 +44,9 @@ impl Api {
         app: Data<&App>,
         #[oai(name = "orgId")] id: Path<OrganisationId>,
     ) -> Result<Success<Organisation>> {
-        let found = app.db.read(|conn| organisations::get(conn, caller.0, *id))?;
+        let id = *id;
+        // It adds up the messages of all channels, direct messages included.
+        let found = app.db.read_slow(move |conn| organisations::get(conn, caller.0, id)).await?;
         Ok(ok("Organization retrieved successfully", found.into()))
     }
 
@@ -93,9 +99,17 @@ impl Api {
         caller: Bearer,
         app: Data<&App>,
         #[oai(name = "organisationId")] id: Path<OrganisationId>,
-    ) -> Result<Json<ChannelList>> {
-        let listed = app.db.read(|conn| channel_lists::live(conn, caller.0, *id))?;
-        Ok(Json(ChannelList::new(&app.site, listed)))
+        address: Address,
+        /// Rows to skip; default 0.
+        offset: Query<Option<u64>>,
+        /// Up to 1,000, the default. An answer may end earlier, at 1 MB.
+        limit: Query<Option<u64>>,
+    ) -> Result<BareListed<ChannelList>> {
+        let (site, id, page) = (app.site.clone(), *id, rows(*offset, *limit)?);
+        let read = app.db.read_slow(move |conn| {
+            fill(page, |part| channel_lists::live(conn, caller.0, id, part), |found| Channel::new(&site, found))
+        });
+        Ok(ChannelList::answer(read.await?, &address))
     }
 
     /// List the caller's channels in an organisation
@@ -107,10 +121,17 @@ impl Api {
         caller: Bearer,
         app: Data<&App>,
         org_id: Path<OrganisationId>,
-    ) -> Result<Success<Vec<OwnChannel>>> {
-        let listed = app.db.read(|conn| channel_lists::joined(conn, caller.0, *org_id))?;
-        let listed = listed.into_iter().map(|(unread, channel)| OwnChannel::new(unread, channel)).collect();
-        Ok(ok("User channels fetched successfully", listed))
+        address: Address,
+        /// Rows to skip; default 0.
+        offset: Query<Option<u64>>,
+        /// Up to 1,000, the default. An answer may end earlier, at 1 MB.
+        limit: Query<Option<u64>>,
+    ) -> Result<Listed<Vec<OwnChannel>>> {
+        let (id, page) = (*org_id, rows(*offset, *limit)?);
+        let one = |(unread, channel)| OwnChannel::new(unread, channel);
+        let read = app.db.read_slow(move |conn| fill(page, |part| channel_lists::joined(conn, caller.0, id, part), one));
+        let Rows { rows, rest } = read.await?;
+        Ok(listed("User channels fetched successfully", rows, address.rest(rest)))
     }
 
     /// List the channels that the caller could join
@@ -122,10 +143,18 @@ impl Api {
         caller: Bearer,
         app: Data<&App>,
         organisation_id: Path<OrganisationId>,
-    ) -> Result<Success<Vec<OpenChannel>>> {
-        let listed = app.db.read(|conn| channel_lists::not_joined(conn, caller.0, *organisation_id))?;
-        let listed = listed.into_iter().map(OpenChannel::from).collect();
-        Ok(ok("Channels user does not belong fetched successfully", listed))
+        address: Address,
+        /// Rows to skip; default 0.
+        offset: Query<Option<u64>>,
+        /// Up to 1,000, the default. An answer may end earlier, at 1 MB.
+        limit: Query<Option<u64>>,
+    ) -> Result<Listed<Vec<OpenChannel>>> {
+        let (id, page) = (*organisation_id, rows(*offset, *limit)?);
+        let read = app
+            .db
+            .read_slow(move |conn| fill(page, |part| channel_lists::not_joined(conn, caller.0, id, part), OpenChannel::from));
+        let Rows { rows, rest } = read.await?;
+        Ok(listed("Channels user does not belong fetched successfully", rows, address.rest(rest)))
     }
 
     /// List the archived channels
@@ -137,9 +166,18 @@ impl Api {
         caller: Bearer,
         app: Data<&App>,
         organisation_id: Path<OrganisationId>,
-    ) -> Result<Success<Vec<ArchivedChannel>>> {
-        let listed = app.db.read(|conn| channel_lists::archived(conn, caller.0, *organisation_id))?;
-        Ok(ok("Archived channels retrieved successfully", listed.into_iter().map(ArchivedChannel::from).collect()))
+        address: Address,
+        /// Rows to skip; default 0.
+        offset: Query<Option<u64>>,
+        /// Up to 1,000, the default. An answer may end earlier, at 1 MB.
+        limit: Query<Option<u64>>,
+    ) -> Result<Listed<Vec<ArchivedChannel>>> {
+        let (id, page) = (*organisation_id, rows(*offset, *limit)?);
+        let read = app
+            .db
+            .read_slow(move |conn| fill(page, |part| channel_lists::archived(conn, caller.0, id, part), ArchivedChannel::from));
+        let Rows { rows, rest } = read.await?;
+        Ok(listed("Archived channels retrieved successfully", rows, address.rest(rest)))
     }
 
     /// Archive a channel of the organisation, or open it again

@@ -185,7 +185,7 @@ pub fn list(conn: &Connection, caller: Caller, organisation: OrganisationId, pag
                from organisation_members m join users u on u.id = m.user_id join roles r on r.id = m.role_id
              where m.organisation_id = ?1 order by m.created_at desc, m.user_id limit ?2 offset ?3",
         )?
-        .query_map((organisation, page.size, page.offset()), |row| {
+        .query_map((organisation, page.size, page.offset), |row| {
             let (email, username): (String, String) = (row.get("email")?, row.get("username")?);
             let full_name = accounts::full_name(&row.get::<_, String>("first_name")?, &row.get::<_, String>("last_name")?);
             Ok(Listed {

@@ -7,6 +7,7 @@ use crate::{
     domain::{
         Caller, channels, members,
         messages::{self, Message},
+        page::Page,
     },
     error::{Error, Result},
     id::{ChannelId, OrganisationId},
@@ -73,7 +74,7 @@ pub fn find(
     organisation: OrganisationId,
     channel: Option<ChannelId>,
     query: &Query,
-    limit: u32,
+    page: Page,
 ) -> Result<Vec<Message>> {
     members::find(conn, organisation, caller.user)?.ok_or(Error::NotFound("Organisation"))?;
     if let Some(channel) = channel {
@@ -89,9 +90,9 @@ pub fn find(
                cross join channel_members cm on cm.channel_id = c.id and cm.user_id = ?2
              where s.message_search match ?1 and m.deleted_at is null and c.deleted_at is null
                and c.organisation_id = ?3 and (?4 is null or c.id = ?4)
-             order by s.rowid desc limit ?5",
+             order by s.rowid desc limit ?5 offset ?6",
         )?
-        .query_map((&query.0, caller.user, organisation, channel, limit), |row| row.get(0))?
+        .query_map((&query.0, caller.user, organisation, channel, page.size, page.offset), |row| row.get(0))?
         .collect::<rusqlite::Result<_>>()?;
     let mut messages = messages::at(conn, &found)?;
     messages.reverse();

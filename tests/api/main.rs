@@ -4,6 +4,7 @@
 //! neighbour. What a test expects is the specification's word, never the server's.
 
 mod certificate;
+mod crowd;
 mod harness;
 mod mailbox;
 mod operations;
@@ -42,6 +43,7 @@ mod large_recoveries;
 mod leaving;
 mod limits;
 mod links;
+mod list_bounds;
 mod listening;
 mod members;
 mod memberships;
@@ -59,9 +61,9 @@ mod publications;
 mod purging;
 mod push;
 mod push_rights;
+mod quotas;
 mod races;
 mod reactions;
-mod quotas;
 mod reading;
 mod recovery;
 mod rejoining;
