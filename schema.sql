@@ -190,7 +190,8 @@ create table channels (
 create unique index channels_live_name on channels (organisation_id, name)
     where deleted_at is null and archived_at is null and is_dm = 0;
 create unique index channels_default on channels (organisation_id) where is_default = 1 and deleted_at is null;
-create index channels_by_organisation on channels (organisation_id, is_dm);
+create index channels_by_organisation on channels (organisation_id, is_dm, deleted_at, archived_at);
+create index channels_opened on channels (organisation_id, created_by) where is_dm = 1;
 create index channels_deleted on channels (deleted_at) where deleted_at is not null;
 create unique index channels_dm on channels (organisation_id, dm_key) where dm_key is not null;
 

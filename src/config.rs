@@ -197,6 +197,14 @@ pub struct Settings {
     #[arg(long, env = "TIDINGS_PURGE_DAYS", default_value_t = 30, value_name = "DAYS", value_parser = clap::value_parser!(u32).range(1..=3650))]
     pub purge_days: u32,
 
+    /// Live channels of one organisation, direct messages aside
+    #[arg(long, env = "TIDINGS_CHANNELS_PER_ORGANISATION", default_value_t = 2000, value_name = "NUMBER", value_parser = clap::value_parser!(u32).range(1..=100_000))]
+    pub channels_per_organisation: u32,
+
+    /// Organisations that one account is a member of
+    #[arg(long, env = "TIDINGS_ORGANISATIONS_PER_USER", default_value_t = 200, value_name = "NUMBER", value_parser = clap::value_parser!(u32).range(1..=10_000))]
+    pub organisations_per_user: u32,
+
     /// The bearer token with which the server's numbers are read, on /metrics [default: they can't be]
     #[arg(long, env = "TIDINGS_METRICS_TOKEN", value_name = "TOKEN", hide_env_values = true)]
     pub metrics_token: Option<String>,
@@ -240,6 +248,8 @@ impl Settings {
             push_token_lifetime: self.push.server.cut(SECOND * self.push_token_seconds),
             event_retention: HOUR * self.event_retention_hours,
             purge_after: DAY * self.purge_days,
+            channels_per_organisation: self.channels_per_organisation,
+            organisations_per_user: self.organisations_per_user,
             contact_to: self.contact_to.clone(),
             rate_limit: self.rate_limit == Switch::On,
         }

@@ -28,6 +28,10 @@ pub struct Site {
     pub event_retention: Duration,
     /// How long deleted channels are kept.
     pub purge_after: Duration,
+    /// Live channels of one organisation, direct messages aside.
+    pub channels_per_organisation: u32,
+    /// Organisations that one account is a member of.
+    pub organisations_per_user: u32,
     /// Who is mailed what the contact form takes in.
     pub contact_to: Option<String>,
     /// False lifts the limits on mails and invitations, too.

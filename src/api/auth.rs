@@ -66,7 +66,7 @@ fn authenticate(req: &Request, token: &str) -> Result<Caller> {
     }
 }
 
-fn app(req: &Request) -> &App {
+pub(super) fn app(req: &Request) -> &App {
     req.data().expect("the application is installed in routes()")
 }
 

@@ -11,7 +11,7 @@ use super::{
     auth::{Bearer, Visitor},
     body::{Body, Text, example},
     envelope::{Done, Gone, Made, Success, done, made, ok},
-    page,
+    listing::{self, Address, Listed, Rows, fill, listed},
 };
 use crate::{
     app::App,
@@ -55,24 +55,28 @@ impl Api {
         &self,
         _visitor: Visitor,
         app: Data<&App>,
+        address: Address,
         /// Only posts with this text in title or content, without regard to case. Every character stands for itself.
         search: Query<Option<Text>>,
         /// Only posts of this category.
         category: Query<Option<CategoryId>>,
         /// From 1; default 1.
         page: Query<Option<u32>>,
+        /// Rows to skip, instead of `page`.
+        offset: Query<Option<u64>>,
         /// Up to 100; default 100.
         limit: Query<Option<u64>>,
-    ) -> Result<Success<Vec<Blog>>> {
-        let page = self::page(*page, *limit, PAGE, LARGEST_PAGE)?;
+    ) -> Result<Listed<Vec<Blog>>> {
+        let page = listing::page(*page, *offset, *limit, PAGE, LARGEST_PAGE)?;
         let (search, category) = (search.0.unwrap_or_default(), *category);
-        let listed = if search.is_empty() {
-            app.db.read(|conn| blogs::list(conn, "", category, page))?
+        let Rows { rows, rest } = if search.is_empty() {
+            app.db.read(|conn| fill(page, |part| blogs::list(conn, "", category, part), Blog::from))?
         } else {
             // Looks through the text of all posts, for anybody who asks.
-            app.db.read_slow(Asker::Public, move |conn| blogs::list(conn, &search, category, page)).await?
+            let read = move |conn: &_| fill(page, |part| blogs::list(conn, &search, category, part), Blog::from);
+            app.db.read_slow(Asker::Public, read).await?
         };
-        Ok(ok("Blogs retrieved successfully.", listed.into_iter().map(Blog::from).collect()))
+        Ok(listed("Blogs retrieved successfully.", rows, address.rest(rest)))
     }
 
     /// Read a blog post

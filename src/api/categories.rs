@@ -1,13 +1,17 @@
 //! Categories of blog posts.
 
 use poem::web::Data;
-use poem_openapi::{Object, OpenApi, param::Path};
+use poem_openapi::{
+    Object, OpenApi,
+    param::{Path, Query},
+};
 
 use super::{
     Tag,
     auth::{Bearer, Visitor},
     body::{Body, Text, example},
     envelope::{Created, Gone, Success, created, ok},
+    listing::{Address, Listed, Rows, fill, listed, rows},
 };
 use crate::{app::App, domain::categories, error::Result, id::CategoryId, time::Time};
 
@@ -28,9 +32,19 @@ impl Api {
     ///
     /// All of them, by name.
     #[oai(path = "/blog_categories", method = "get", tag = "Tag::Blogs")]
-    async fn list(&self, _visitor: Visitor, app: Data<&App>) -> Result<Success<Vec<Category>>> {
-        let listed = app.db.read(categories::list)?;
-        Ok(ok("Blog categories retrieved successfully.", listed.into_iter().map(Category::from).collect()))
+    async fn list(
+        &self,
+        _visitor: Visitor,
+        app: Data<&App>,
+        address: Address,
+        /// Rows to skip; default 0.
+        offset: Query<Option<u64>>,
+        /// Up to 1,000, the default. An answer may end earlier, at 1 MB.
+        limit: Query<Option<u64>>,
+    ) -> Result<Listed<Vec<Category>>> {
+        let page = rows(*offset, *limit)?;
+        let Rows { rows, rest } = app.db.read(|conn| fill(page, |part| categories::list(conn, part), Category::from))?;
+        Ok(listed("Blog categories retrieved successfully.", rows, address.rest(rest)))
     }
 
     /// Read a blog category

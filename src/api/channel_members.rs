@@ -12,6 +12,7 @@ use super::{
     auth::Bearer,
     body::{Body, Text, example},
     envelope::{Done, Gone, Success, done, ok},
+    listing::{Address, BareListed, Rows, fill, rows},
 };
 use crate::{
     app::App,
@@ -105,9 +106,18 @@ impl Api {
         caller: Bearer,
         app: Data<&App>,
         #[oai(name = "channelId")] id: Path<ChannelId>,
-    ) -> Result<Json<UserList>> {
-        let members = app.db.read(|conn| channel_members::list(conn, caller.0, *id))?;
-        Ok(Json(UserList { users: members.into_iter().map(ChannelMember::from).collect() }))
+        address: Address,
+        /// Rows to skip; default 0.
+        offset: Query<Option<u64>>,
+        /// Up to 1,000, the default. An answer may end earlier, at 1 MB.
+        limit: Query<Option<u64>>,
+    ) -> Result<BareListed<UserList>> {
+        let (id, page) = (*id, rows(*offset, *limit)?);
+        let read = app.db.read_slow(caller.0.user, move |conn| {
+            fill(page, |part| channel_members::list(conn, caller.0, id, part), ChannelMember::from)
+        });
+        let Rows { rows, rest } = read.await?;
+        Ok(BareListed::Ok(Json(UserList { users: rows }), address.rest(rest)))
     }
 
     /// Add users to a channel

@@ -12,6 +12,7 @@ use super::{
     auth::Bearer,
     body::{Body, Text, example, text},
     envelope::{Created, Gone, Success, created, ok},
+    listing::{Address, BareListed, Rows, fill, rows},
     messages::Message,
 };
 use crate::{
@@ -45,7 +46,8 @@ impl Api {
             username: body.username.or(body.also_username).map(|name| name.0).filter(|name| !name.is_empty()),
             users: body.user_ids.unwrap_or_default(),
         };
-        let made = app.db.write_sized(bytes, move |tx| channels::create(tx, caller.0, new)).await?;
+        let site = app.site.clone();
+        let made = app.db.write_sized(bytes, move |tx| channels::create(tx, &site, caller.0, new)).await?;
         Ok(created("Channel created successfully", Channel::new(&app.site, made)))
     }
 
@@ -53,9 +55,21 @@ impl Api {
     ///
     /// The live ones of all organisations, each with its newest top-level post.
     #[oai(path = "/channels", method = "get", tag = "Tag::Channels")]
-    async fn list(&self, caller: Bearer, app: Data<&App>) -> Result<Json<ChannelList>> {
-        let listed = app.db.read(|conn| channel_lists::own(conn, caller.0))?;
-        Ok(Json(ChannelList::new(&app.site, listed)))
+    async fn list(
+        &self,
+        caller: Bearer,
+        app: Data<&App>,
+        address: Address,
+        /// Rows to skip; default 0.
+        offset: Query<Option<u64>>,
+        /// Up to 1,000, the default. An answer may end earlier, at 1 MB.
+        limit: Query<Option<u64>>,
+    ) -> Result<BareListed<ChannelList>> {
+        let (site, page) = (app.site.clone(), rows(*offset, *limit)?);
+        let read = app.db.read_slow(caller.0.user, move |conn| {
+            fill(page, |part| channel_lists::own(conn, caller.0, part), |found| Channel::new(&site, found))
+        });
+        Ok(ChannelList::answer(read.await?, &address))
     }
 
     /// Read a channel
@@ -124,8 +138,8 @@ impl Api {
         #[oai(name = "channelId")] id: Path<ChannelId>,
         body: Body<Archive>,
     ) -> Result<Success<Channel>> {
-        let archived = body.archived;
-        let channel = app.db.write(move |tx| channels::archive(tx, caller.0, *id, archived)).await?;
+        let (site, archived) = (app.site.clone(), body.archived);
+        let channel = app.db.write(move |tx| channels::archive(tx, &site, caller.0, *id, archived)).await?;
         Ok(ok(archive_message(archived), Channel::new(&app.site, channel)))
     }
 }
@@ -177,8 +191,8 @@ pub struct ChannelList {
 }
 
 impl ChannelList {
-    pub fn new(site: &Site, channels: Vec<Described>) -> Self {
-        ChannelList { channels: channels.into_iter().map(|channel| Channel::new(site, channel)).collect() }
+    pub fn answer(Rows { rows, rest }: Rows<Channel>, address: &Address) -> BareListed<ChannelList> {
+        BareListed::Ok(Json(ChannelList { channels: rows }), address.rest(rest))
     }
 }
 
@@ -196,8 +210,9 @@ pub struct Channel {
     is_private: bool,
     is_dm: bool,
     archived: bool,
-    /// The members.
+    /// The members: the first 1,000 of them, in the order in which they joined.
     users: Vec<UserId>,
+    /// All members.
     user_count: i64,
     /// Posts and replies.
     message_count: i64,
@@ -295,8 +310,9 @@ pub struct ArchivedChannel {
     organisation_id: OrganisationId,
     owner_id: UserId,
     is_private: bool,
-    /// The members.
+    /// The members: the first 1,000 of them, in the order in which they joined.
     users: Vec<UserId>,
+    /// All members.
     user_count: i64,
     /// Posts and replies.
     message_count: i64,

@@ -1,14 +1,18 @@
 //! Direct messages between members of an organisation.
 
 use poem::web::Data;
-use poem_openapi::{Object, OpenApi, param::Path};
+use poem_openapi::{
+    Object, OpenApi,
+    param::{Path, Query},
+};
 
 use super::{
     Tag,
     auth::Bearer,
     body::{Body, example},
     channels::Channel,
-    envelope::{Opened, Success, ok, opened},
+    envelope::{Opened, opened},
+    listing::{Address, Listed, Rows, fill, listed, rows},
 };
 use crate::{
     app::App,
@@ -28,7 +32,8 @@ impl Api {
     /// Open a direct message
     ///
     /// Answers the one that these members have (200), or makes it (201). It is used like a channel: posts, threads,
-    /// read marks, live push. Nobody joins or leaves it, and it is not edited, archived or deleted.
+    /// read marks, live push. Nobody joins or leaves it, and it is not edited, archived or deleted. A member opens up to
+    /// 500 in an organisation.
     #[oai(path = "/organisations/:organisation_id/dms", method = "post", tag = "Tag::Channels")]
     async fn open(
         &self,
@@ -52,14 +57,23 @@ impl Api {
         caller: Bearer,
         app: Data<&App>,
         organisation_id: Path<OrganisationId>,
-    ) -> Result<Success<Vec<DirectMessage>>> {
-        let listed = app.db.read(|conn| channel_lists::direct_messages(conn, caller.0, *organisation_id))?;
-        let one = |(unread, channel): (Counts, Described)| DirectMessage {
-            channel: Channel::new(&app.site, channel),
+        address: Address,
+        /// Rows to skip; default 0.
+        offset: Query<Option<u64>>,
+        /// Up to 1,000, the default. An answer may end earlier, at 1 MB.
+        limit: Query<Option<u64>>,
+    ) -> Result<Listed<Vec<DirectMessage>>> {
+        let (site, organisation, page) = (app.site.clone(), *organisation_id, rows(*offset, *limit)?);
+        let one = move |(unread, channel): (Counts, Described)| DirectMessage {
+            channel: Channel::new(&site, channel),
             thread_count: unread.threads,
             mention_count: unread.mentions,
         };
-        Ok(ok("Direct messages fetched successfully", listed.into_iter().map(one).collect()))
+        let read = app.db.read_slow(caller.0.user, move |conn| {
+            fill(page, |part| channel_lists::direct_messages(conn, caller.0, organisation, part), one)
+        });
+        let Rows { rows, rest } = read.await?;
+        Ok(listed("Direct messages fetched successfully", rows, address.rest(rest)))
     }
 }
 

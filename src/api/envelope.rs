@@ -49,7 +49,7 @@ pub enum Success<T: Type + ParseFromJSON + ToJSON> {
     Ok(Json<Envelope<T>>),
 }
 
-/// A page of a list.
+/// The envelope of a page of a list.
 #[derive(Object)]
 pub struct Page<T: Type + ParseFromJSON + ToJSON, P: Type + ParseFromJSON + ToJSON> {
     /// `success`
@@ -60,13 +60,6 @@ pub struct Page<T: Type + ParseFromJSON + ToJSON, P: Type + ParseFromJSON + ToJS
     message: String,
     data: T,
     pagination: P,
-}
-
-#[derive(ApiResponse)]
-pub enum Paged<T: Type + ParseFromJSON + ToJSON, P: Type + ParseFromJSON + ToJSON> {
-    /// Done.
-    #[oai(status = 200)]
-    Ok(Json<Page<T, P>>),
 }
 
 #[derive(ApiResponse)]
@@ -112,10 +105,15 @@ pub struct Uncoded<T: Type + ParseFromJSON + ToJSON> {
 }
 
 #[derive(ApiResponse)]
-pub enum UncodedSuccess<T: Type + ParseFromJSON + ToJSON> {
+pub enum UncodedListed<T: Type + ParseFromJSON + ToJSON> {
     /// Done.
     #[oai(status = 200)]
-    Ok(Json<Uncoded<T>>),
+    Ok(
+        Json<Uncoded<T>>,
+        /// Where the rest of the list is, if there is more: `<address>; rel="next"`
+        #[oai(header = "Link")]
+        Option<String>,
+    ),
 }
 
 #[derive(ApiResponse)]
@@ -132,8 +130,16 @@ pub enum Gone {
     NoContent,
 }
 
-fn envelope<T: Type + ParseFromJSON + ToJSON>(status_code: u16, message: &str, data: T) -> Json<Envelope<T>> {
+pub(super) fn envelope<T: Type + ParseFromJSON + ToJSON>(status_code: u16, message: &str, data: T) -> Json<Envelope<T>> {
     Json(Envelope { status: "success".into(), status_code, message: message.into(), data })
+}
+
+pub(super) fn page_envelope<T, P>(message: &str, data: T, pagination: P) -> Json<Page<T, P>>
+where
+    T: Type + ParseFromJSON + ToJSON,
+    P: Type + ParseFromJSON + ToJSON,
+{
+    Json(Page { status: "success".into(), status_code: 200, message: message.into(), data, pagination })
 }
 
 fn plain(status_code: u16, message: &str) -> Json<Plain> {
@@ -142,14 +148,6 @@ fn plain(status_code: u16, message: &str) -> Json<Plain> {
 
 pub fn ok<T: Type + ParseFromJSON + ToJSON>(message: &str, data: T) -> Success<T> {
     Success::Ok(envelope(200, message, data))
-}
-
-pub fn paged<T, P>(message: &str, data: T, pagination: P) -> Paged<T, P>
-where
-    T: Type + ParseFromJSON + ToJSON,
-    P: Type + ParseFromJSON + ToJSON,
-{
-    Paged::Ok(Json(Page { status: "success".into(), status_code: 200, message: message.into(), data, pagination }))
 }
 
 pub fn created<T: Type + ParseFromJSON + ToJSON>(message: &str, data: T) -> Created<T> {

@@ -11,8 +11,8 @@ use super::{
     accounts::LoggedIn,
     auth::{Bearer, MaybeBearer, Visitor},
     body::{Body, RoleName, Text, example},
-    envelope::{Created, Done, Paged, Success, created, done, ok, paged},
-    page,
+    envelope::{Created, Done, Success, created, done, ok},
+    listing::{self, Address, Paged, Rows, fill, paged},
 };
 use crate::{
     app::App,
@@ -88,27 +88,37 @@ impl Api {
         caller: Bearer,
         app: Data<&App>,
         org_id: Path<OrganisationId>,
+        address: Address,
         /// From 1; default 1.
         page: Query<Option<u32>>,
+        /// Rows to skip, instead of `page`.
+        offset: Query<Option<u64>>,
         /// Up to 200; default 20.
         page_size: Query<Option<u64>>,
         /// Another name for `page_size`.
         limit: Query<Option<u64>>,
     ) -> Result<Paged<SentInvitations, Pagination>> {
-        let page = self::page(*page, page_size.or(*limit), PAGE, LARGEST_PAGE)?;
-        let (data, total) = app.db.read(|conn| {
-            let (listed, total) = invitations::list(conn, &app.site, caller.0, *org_id, page)?;
-            let organisation =
-                Organisation::new(organisations::get(conn, caller.0, *org_id)?, roles::list(conn, caller.0, *org_id)?);
-            let invitations = listed.into_iter().map(|listed| SentInvitation::new(listed, organisation.clone())).collect();
-            Ok((SentInvitations { invitations, totalnoguests: members::count_guests(conn, caller.0, *org_id)? }, total))
-        })?;
+        let page = listing::page(*page, *offset, page_size.or(*limit), PAGE, LARGEST_PAGE)?;
+        let (site, caller, id) = (app.site.clone(), caller.0, *org_id);
+        let read = app.db.read_slow(caller.user, move |conn| {
+            let totalnoguests = members::count_guests(conn, caller, id)?;
+            let organisation = Organisation::new(organisations::get(conn, caller, id)?, roles::list(conn, caller, id)?);
+            let mut total = 0;
+            let read = |part| {
+                let (listed, all) = invitations::list(conn, &site, caller, id, part)?;
+                total = all;
+                Ok(listed)
+            };
+            let listed = fill(page, read, |listed| SentInvitation::new(listed, organisation.clone()))?;
+            Ok((listed, totalnoguests, total))
+        });
+        let (Rows { rows: invitations, rest }, totalnoguests, total) = read.await?;
         let pagination = Pagination {
-            current_page: page.number,
-            page_count: data.invitations.len() as u32,
+            current_page: page.number(),
+            page_count: invitations.len() as u32,
             total_pages_count: total.div_ceil(page.size),
         };
-        Ok(paged("success", data, pagination))
+        Ok(paged("success", SentInvitations { invitations, totalnoguests }, pagination, address.rest(rest)))
     }
 
     /// Cancel an invitation

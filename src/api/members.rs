@@ -10,8 +10,8 @@ use super::{
     Tag,
     auth::Bearer,
     body::{Body, RoleName, Text, example, text},
-    envelope::{Done, Paged, Success, done, ok, paged},
-    page,
+    envelope::{Done, Success, done, ok},
+    listing::{self, Address, Paged, Rows, fill, paged},
 };
 use crate::{
     app::App,
@@ -43,8 +43,8 @@ impl Api {
         body: Body<NewMember>,
     ) -> Result<Done> {
         let NewMember { user_id, role } = body.0;
-        let role = role.map(|role| role.0);
-        app.db.write_sized(body.1, move |tx| members::add(tx, caller.0, *id, user_id, role.as_deref())).await?;
+        let (site, role) = (app.site.clone(), role.map(|role| role.0));
+        app.db.write_sized(body.1, move |tx| members::add(tx, &site, caller.0, *id, user_id, role.as_deref())).await?;
         Ok(done("User added successfully"))
     }
 
@@ -57,22 +57,35 @@ impl Api {
         caller: Bearer,
         app: Data<&App>,
         org_id: Path<OrganisationId>,
+        address: Address,
         /// From 1; default 1.
         page: Query<Option<u32>>,
+        /// Rows to skip, instead of `page`.
+        offset: Query<Option<u64>>,
         /// Up to 200; default 20.
         page_size: Query<Option<u64>>,
         /// Another name for `page_size`.
         limit: Query<Option<u64>>,
     ) -> Result<Paged<Vec<Member>, Pagination>> {
-        let page = self::page(*page, page_size.or(*limit), PAGE, LARGEST_PAGE)?;
-        let (listed, total) = app.db.read(|conn| members::list(conn, caller.0, *org_id, page))?;
+        let page = listing::page(*page, *offset, page_size.or(*limit), PAGE, LARGEST_PAGE)?;
+        let id = *org_id;
+        let read = app.db.read_slow(caller.0.user, move |conn| {
+            let mut total = 0;
+            let read = |part| {
+                let (listed, all) = members::list(conn, caller.0, id, part)?;
+                total = all;
+                Ok(listed)
+            };
+            Ok((fill(page, read, Member::from)?, total))
+        });
+        let (Rows { rows, rest }, total) = read.await?;
         let pagination = Pagination {
-            current_page: page.number,
+            current_page: page.number(),
             page_size: page.size,
             total_items: total,
             total_pages: total.div_ceil(page.size),
         };
-        Ok(paged("Users retrieved successfully", listed.into_iter().map(Member::from).collect(), pagination))
+        Ok(paged("Users retrieved successfully", rows, pagination, address.rest(rest)))
     }
 
     /// Change a member's role or status
@@ -123,9 +136,11 @@ impl Api {
         /// How far back lately reaches: 1 to 365 days; default 7.
         days: Query<Option<u32>>,
     ) -> Result<Success<Metrics>> {
-        let days = days.unwrap_or(DAYS);
-        let counted = app.db.read(|conn| members::metrics(conn, caller.0, *org_id, days, |user| app.is_here(user)))?;
-        let members::Metrics { active, total } = counted;
+        let (here, id, days) = (app.clone(), *org_id, days.unwrap_or(DAYS));
+        // It looks at every member.
+        let read =
+            app.db.read_slow(caller.0.user, move |conn| members::metrics(conn, caller.0, id, days, |user| here.is_here(user)));
+        let members::Metrics { active, total } = read.await?;
         let metrics = Metrics { active_count: active, inactive_count: total - active, total_members: total };
         Ok(ok("Metrics fetched successfully", metrics))
     }

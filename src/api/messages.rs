@@ -12,8 +12,8 @@ use super::{
     auth::Bearer,
     body::{Body, Text, example},
     envelope::{Created, Gone, Success, created, ok},
+    listing::{self, Address, BareListed, Rows, fill},
     reactions::Reaction,
-    size,
 };
 use crate::{
     app::App,
@@ -96,17 +96,26 @@ impl Api {
         caller: Bearer,
         app: Data<&App>,
         channel_id: Path<ChannelId>,
-        /// Up to 200; default 50.
+        address: Address,
+        /// Up to 200; default 50. An answer may end earlier, at 1 MB.
         limit: Query<Option<u64>>,
         /// Only messages older than this one.
         before: Query<Option<MessageId>>,
         /// Only messages newer than this one; the ones right after it.
         after: Query<Option<MessageId>>,
-    ) -> Result<Json<MessageList>> {
-        let limit = size(*limit, PAGE, LARGEST_PAGE)?;
-        let range = Range { before: *before, after: *after, limit };
-        let listed = app.db.read(|conn| messages::list(conn, caller.0, *channel_id, &range))?;
-        Ok(Json(MessageList { messages: listed.into_iter().map(Message::from).collect() }))
+    ) -> Result<BareListed<MessageList>> {
+        let page = listing::page(None, None, *limit, PAGE, LARGEST_PAGE)?;
+        let range = Range { before: *before, after: *after };
+        let read = app.db.read(|conn| fill(page, |part| messages::list(conn, caller.0, *channel_id, range, part), Message::from));
+        let Rows { rows: mut messages, rest } = read?;
+        // From a message on and not by number: newer ones move none of them.
+        let end = if range.is_ascending() { "after" } else { "before" };
+        let last = messages.last().filter(|_| rest.is_some());
+        let rest = last.map(|last| address.next(end, &last.id.to_string()));
+        if range.is_ascending() {
+            messages.reverse();
+        }
+        Ok(BareListed::Ok(Json(MessageList { messages }), rest))
     }
 
     /// Mark a channel as read

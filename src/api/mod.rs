@@ -15,6 +15,7 @@ mod envelope;
 mod feeds;
 mod guard;
 mod invitations;
+mod listing;
 mod mailbox;
 mod members;
 mod messages;
@@ -43,8 +44,7 @@ use poem_openapi::{OpenApi, OpenApiService, Tags};
 use self::envelope::Enveloped;
 use crate::{
     app::App,
-    domain::page::Page,
-    error::{Error, Result},
+    error::Error,
     metrics,
     push::{handshake, listener, server_api},
     web,
@@ -200,22 +200,8 @@ fn allow(headers: &mut HeaderMap, origin: &str) {
     let fixed = [
         (header::ACCESS_CONTROL_ALLOW_METHODS, "GET, POST, PUT, PATCH, DELETE"),
         (header::ACCESS_CONTROL_ALLOW_HEADERS, "authorization, content-type, x-notification-token"),
-        (header::ACCESS_CONTROL_EXPOSE_HEADERS, "retry-after, x-request-id"),
+        (header::ACCESS_CONTROL_EXPOSE_HEADERS, "link, retry-after, x-request-id"),
         (header::ACCESS_CONTROL_MAX_AGE, "600"),
     ];
     fixed.into_iter().for_each(|(name, value)| _ = headers.insert(name, HeaderValue::from_static(value)));
-}
-
-/// `page` and `page_size` (or `limit`) of a list, with its defaults.
-fn page(number: Option<u32>, size: Option<u64>, default: u32, largest: u32) -> Result<Page> {
-    Page::new(number.unwrap_or(1), self::size(size, default, largest)?)
-}
-
-/// Over the limit it is cut; below 1 is 400.
-fn size(asked: Option<u64>, default: u32, largest: u32) -> Result<u32> {
-    match asked {
-        None => Ok(default),
-        Some(0) => Err(Error::bad_request("a page's size starts at 1")),
-        Some(asked) => Ok(asked.min(largest.into()) as u32),
-    }
 }

@@ -1,7 +1,10 @@
 //! Organisations, and the lists of their channels.
 
 use poem::web::Data;
-use poem_openapi::{Object, OpenApi, param::Path, payload::Json};
+use poem_openapi::{
+    Object, OpenApi,
+    param::{Path, Query},
+};
 
 use super::{
     Tag,
@@ -9,6 +12,7 @@ use super::{
     body::{Body, Text, example, text},
     channels::{ArchivedChannel, Channel, ChannelList, OpenChannel, OwnChannel, archive_message},
     envelope::{Created, Gone, Success, created, ok},
+    listing::{Address, BareListed, Listed, Rows, fill, listed, rows},
 };
 use crate::{
     app::App,
@@ -27,7 +31,8 @@ impl Api {
     /// The caller becomes its owner and first member, and gets a channel `general`.
     #[oai(path = "/organisations", method = "post", tag = "Tag::Organisations")]
     async fn create(&self, caller: Bearer, app: Data<&App>, body: Body<EditOrganisation>) -> Result<Created<Organisation>> {
-        let made = app.db.write_sized(body.1, move |tx| organisations::create(tx, caller.0, body.0.into())).await?;
+        let site = app.site.clone();
+        let made = app.db.write_sized(body.1, move |tx| organisations::create(tx, &site, caller.0, body.0.into())).await?;
         Ok(created("Organization created successfully", made.into()))
     }
 
@@ -39,7 +44,9 @@ impl Api {
         app: Data<&App>,
         #[oai(name = "orgId")] id: Path<OrganisationId>,
     ) -> Result<Success<Organisation>> {
-        let found = app.db.read(|conn| organisations::get(conn, caller.0, *id))?;
+        let id = *id;
+        // It adds up the messages of all channels, direct messages included.
+        let found = app.db.read_slow(caller.0.user, move |conn| organisations::get(conn, caller.0, id)).await?;
         Ok(ok("Organization retrieved successfully", found.into()))
     }
 
@@ -92,9 +99,17 @@ impl Api {
         caller: Bearer,
         app: Data<&App>,
         #[oai(name = "organisationId")] id: Path<OrganisationId>,
-    ) -> Result<Json<ChannelList>> {
-        let listed = app.db.read(|conn| channel_lists::live(conn, caller.0, *id))?;
-        Ok(Json(ChannelList::new(&app.site, listed)))
+        address: Address,
+        /// Rows to skip; default 0.
+        offset: Query<Option<u64>>,
+        /// Up to 1,000, the default. An answer may end earlier, at 1 MB.
+        limit: Query<Option<u64>>,
+    ) -> Result<BareListed<ChannelList>> {
+        let (site, id, page) = (app.site.clone(), *id, rows(*offset, *limit)?);
+        let read = app.db.read_slow(caller.0.user, move |conn| {
+            fill(page, |part| channel_lists::live(conn, caller.0, id, part), |found| Channel::new(&site, found))
+        });
+        Ok(ChannelList::answer(read.await?, &address))
     }
 
     /// List the caller's channels in an organisation
@@ -106,10 +121,18 @@ impl Api {
         caller: Bearer,
         app: Data<&App>,
         org_id: Path<OrganisationId>,
-    ) -> Result<Success<Vec<OwnChannel>>> {
-        let listed = app.db.read(|conn| channel_lists::joined(conn, caller.0, *org_id))?;
-        let listed = listed.into_iter().map(|(unread, channel)| OwnChannel::new(unread, channel)).collect();
-        Ok(ok("User channels fetched successfully", listed))
+        address: Address,
+        /// Rows to skip; default 0.
+        offset: Query<Option<u64>>,
+        /// Up to 1,000, the default. An answer may end earlier, at 1 MB.
+        limit: Query<Option<u64>>,
+    ) -> Result<Listed<Vec<OwnChannel>>> {
+        let (id, page) = (*org_id, rows(*offset, *limit)?);
+        let one = |(unread, channel)| OwnChannel::new(unread, channel);
+        let read =
+            app.db.read_slow(caller.0.user, move |conn| fill(page, |part| channel_lists::joined(conn, caller.0, id, part), one));
+        let Rows { rows, rest } = read.await?;
+        Ok(listed("User channels fetched successfully", rows, address.rest(rest)))
     }
 
     /// List the channels that the caller could join
@@ -121,10 +144,18 @@ impl Api {
         caller: Bearer,
         app: Data<&App>,
         organisation_id: Path<OrganisationId>,
-    ) -> Result<Success<Vec<OpenChannel>>> {
-        let listed = app.db.read(|conn| channel_lists::not_joined(conn, caller.0, *organisation_id))?;
-        let listed = listed.into_iter().map(OpenChannel::from).collect();
-        Ok(ok("Channels user does not belong fetched successfully", listed))
+        address: Address,
+        /// Rows to skip; default 0.
+        offset: Query<Option<u64>>,
+        /// Up to 1,000, the default. An answer may end earlier, at 1 MB.
+        limit: Query<Option<u64>>,
+    ) -> Result<Listed<Vec<OpenChannel>>> {
+        let (id, page) = (*organisation_id, rows(*offset, *limit)?);
+        let read = app.db.read_slow(caller.0.user, move |conn| {
+            fill(page, |part| channel_lists::not_joined(conn, caller.0, id, part), OpenChannel::from)
+        });
+        let Rows { rows, rest } = read.await?;
+        Ok(listed("Channels user does not belong fetched successfully", rows, address.rest(rest)))
     }
 
     /// List the archived channels
@@ -136,9 +167,18 @@ impl Api {
         caller: Bearer,
         app: Data<&App>,
         organisation_id: Path<OrganisationId>,
-    ) -> Result<Success<Vec<ArchivedChannel>>> {
-        let listed = app.db.read(|conn| channel_lists::archived(conn, caller.0, *organisation_id))?;
-        Ok(ok("Archived channels retrieved successfully", listed.into_iter().map(ArchivedChannel::from).collect()))
+        address: Address,
+        /// Rows to skip; default 0.
+        offset: Query<Option<u64>>,
+        /// Up to 1,000, the default. An answer may end earlier, at 1 MB.
+        limit: Query<Option<u64>>,
+    ) -> Result<Listed<Vec<ArchivedChannel>>> {
+        let (id, page) = (*organisation_id, rows(*offset, *limit)?);
+        let read = app.db.read_slow(caller.0.user, move |conn| {
+            fill(page, |part| channel_lists::archived(conn, caller.0, id, part), ArchivedChannel::from)
+        });
+        let Rows { rows, rest } = read.await?;
+        Ok(listed("Archived channels retrieved successfully", rows, address.rest(rest)))
     }
 
     /// Archive a channel of the organisation, or open it again
@@ -153,7 +193,9 @@ impl Api {
         body: Body<ArchiveChannel>,
     ) -> Result<Success<Channel>> {
         let ArchiveChannel { channel_id, archived } = body.0;
-        let channel = app.db.write(move |tx| channels::archive_in(tx, caller.0, *organisation_id, channel_id, archived)).await?;
+        let (site, organisation) = (app.site.clone(), *organisation_id);
+        let channel =
+            app.db.write(move |tx| channels::archive_in(tx, &site, caller.0, organisation, channel_id, archived)).await?;
         Ok(ok(archive_message(archived), Channel::new(&app.site, channel)))
     }
 }

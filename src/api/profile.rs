@@ -1,7 +1,10 @@
 //! The caller's own account: profile, sessions, and what clients remember for it.
 
 use poem::web::Data;
-use poem_openapi::{Object, OpenApi, param::Path};
+use poem_openapi::{
+    Object, OpenApi,
+    param::{Path, Query},
+};
 
 use super::{
     Tag,
@@ -9,6 +12,7 @@ use super::{
     auth::Bearer,
     body::{Body, Text, example, text},
     envelope::{Done, Success, done, ok},
+    listing::{Address, Listed, Rows, fill, listed, rows},
 };
 use crate::{
     app::App,
@@ -55,8 +59,18 @@ impl Api {
     ///
     /// Those that are live, newest first. One's own; superadmins of the server see everybody's.
     #[oai(path = "/users/:id/sessions", method = "get", tag = "Tag::Profile")]
-    async fn sessions(&self, caller: Bearer, app: Data<&App>, id: Path<UserId>) -> Result<Success<Vec<Session>>> {
-        let listed = app.db.read(|conn| sessions::list(conn, caller.0, *id))?;
+    async fn sessions(
+        &self,
+        caller: Bearer,
+        app: Data<&App>,
+        id: Path<UserId>,
+        address: Address,
+        /// Rows to skip; default 0.
+        offset: Query<Option<u64>>,
+        /// Up to 1,000, the default. An answer may end earlier, at 1 MB.
+        limit: Query<Option<u64>>,
+    ) -> Result<Listed<Vec<Session>>> {
+        let page = rows(*offset, *limit)?;
         let one = |session: sessions::Session| Session {
             id: session.id,
             is_current: session.id == caller.0.session,
@@ -65,7 +79,8 @@ impl Api {
             created_at: session.created_at,
             expires_at: session.expires_at,
         };
-        Ok(ok("Sessions retrieved successfully", listed.into_iter().map(one).collect()))
+        let Rows { rows, rest } = app.db.read(|conn| fill(page, |part| sessions::list(conn, caller.0, *id, part), one))?;
+        Ok(listed("Sessions retrieved successfully", rows, address.rest(rest)))
     }
 
     /// End a session

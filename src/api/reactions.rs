@@ -1,13 +1,17 @@
 //! Reactions to messages, and pinned messages.
 
 use poem::web::Data;
-use poem_openapi::{Object, OpenApi, param::Path};
+use poem_openapi::{
+    Object, OpenApi,
+    param::{Path, Query},
+};
 
 use super::{
     Tag,
     auth::Bearer,
     body::Text,
     envelope::{Gone, Success, ok},
+    listing::{Address, Listed, Rows, fill, listed, rows},
     messages::Message,
 };
 use crate::{
@@ -86,9 +90,23 @@ impl Api {
     ///
     /// Posts and replies, the latest pinned first, for members of the channel.
     #[oai(path = "/channels/:channel_id/pins", method = "get", tag = "Tag::Messages")]
-    async fn pins(&self, caller: Bearer, app: Data<&App>, channel_id: Path<ChannelId>) -> Result<Success<Vec<Message>>> {
-        let listed = app.db.read(|conn| pins::list(conn, caller.0, *channel_id))?;
-        Ok(ok("Pinned messages fetched successfully", listed.into_iter().map(Message::from).collect()))
+    async fn pins(
+        &self,
+        caller: Bearer,
+        app: Data<&App>,
+        channel_id: Path<ChannelId>,
+        address: Address,
+        /// Rows to skip; default 0.
+        offset: Query<Option<u64>>,
+        /// Up to 1,000, the default. An answer may end earlier, at 1 MB.
+        limit: Query<Option<u64>>,
+    ) -> Result<Listed<Vec<Message>>> {
+        let (channel, page) = (*channel_id, rows(*offset, *limit)?);
+        let read = app
+            .db
+            .read_slow(caller.0.user, move |conn| fill(page, |part| pins::list(conn, caller.0, channel, part), Message::from));
+        let Rows { rows, rest } = read.await?;
+        Ok(listed("Pinned messages fetched successfully", rows, address.rest(rest)))
     }
 }
 

@@ -10,9 +10,8 @@ use super::{
     Tag,
     auth::Bearer,
     body::Text,
-    envelope::{Success, ok},
+    listing::{self, Address, Listed, Rows, fill, listed},
     messages::Message,
-    size,
 };
 use crate::{
     app::App,
@@ -40,17 +39,22 @@ impl Api {
         caller: Bearer,
         app: Data<&App>,
         organisation_id: Path<OrganisationId>,
+        address: Address,
         /// 3 to 256 characters.
         q: Query<Text>,
         /// Only in this channel.
         channel_id: Query<Option<ChannelId>>,
-        /// Up to 200; default 50.
+        /// Rows to skip; default 0.
+        offset: Query<Option<u64>>,
+        /// Up to 200; default 50. An answer may end earlier, at 1 MB.
         limit: Query<Option<u64>>,
-    ) -> Result<Success<Vec<Message>>> {
+    ) -> Result<Listed<Vec<Message>>> {
         let query = search::Query::parse(&q)?;
-        let limit = size(*limit, PAGE, LARGEST_PAGE)?;
+        let page = listing::page(None, *offset, *limit, PAGE, LARGEST_PAGE)?.shallow()?;
         let (caller, organisation, channel) = (caller.0, *organisation_id, *channel_id);
-        let read = app.db.read_slow(caller.user, move |conn| search::find(conn, caller, organisation, channel, &query, limit));
-        Ok(ok("Messages found successfully", read.await?.into_iter().map(Message::from).collect()))
+        let find =
+            move |conn: &_| fill(page, |part| search::find(conn, caller, organisation, channel, &query, part), Message::from);
+        let Rows { rows, rest } = app.db.read_slow(caller.user, find).await?;
+        Ok(listed("Messages found successfully", rows, address.rest(rest)))
     }
 }

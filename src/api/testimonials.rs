@@ -7,8 +7,8 @@ use super::{
     Tag,
     auth::{Bearer, Visitor},
     body::{Body, Text, example},
-    envelope::{UncodedCreated, UncodedSuccess, uncoded},
-    page,
+    envelope::{UncodedCreated, UncodedListed, uncoded},
+    listing::{self, Address, Rows, fill},
 };
 use crate::{
     app::App,
@@ -44,17 +44,19 @@ impl Api {
         &self,
         _visitor: Visitor,
         app: Data<&App>,
+        address: Address,
         /// From 1; default 1.
         page: Query<Option<u32>>,
+        /// Rows to skip, instead of `page`.
+        offset: Query<Option<u64>>,
         /// Up to 100; default 10.
         limit: Query<Option<u64>>,
         /// Another name for `limit`.
         page_limit: Query<Option<u64>>,
-    ) -> Result<UncodedSuccess<Vec<Testimonial>>> {
-        let page = self::page(*page, limit.or(*page_limit), PAGE, LARGEST_PAGE)?;
-        let listed = app.db.read(|conn| testimonials::list(conn, page))?;
-        let listed = listed.into_iter().map(Testimonial::from).collect();
-        Ok(UncodedSuccess::Ok(uncoded("Testimonials retrieved successfully.", listed)))
+    ) -> Result<UncodedListed<Vec<Testimonial>>> {
+        let page = listing::page(*page, *offset, limit.or(*page_limit), PAGE, LARGEST_PAGE)?.shallow()?;
+        let Rows { rows, rest } = app.db.read(|conn| fill(page, |part| testimonials::list(conn, part), Testimonial::from))?;
+        Ok(UncodedListed::Ok(uncoded("Testimonials retrieved successfully.", rows), address.rest(rest)))
     }
 }
 

@@ -11,14 +11,13 @@ use super::{
     auth::Bearer,
     body::{Body, Text, example, text},
     envelope::{Created, Gone, Success, created, ok},
+    listing::{self, Address, Listed, Rows, fill, fill_up_to, json_length, listed},
     messages::Mention,
-    page,
     reactions::Reaction,
-    size,
 };
 use crate::{
     app::App,
-    domain::{deleting, messages, threads},
+    domain::{deleting, messages, page::Page, threads},
     error::Result,
     id::{ChannelId, MessageId, OrganisationId},
     time::Time,
@@ -29,6 +28,8 @@ const PAGE: u32 = 50;
 const LARGEST_PAGE: u32 = 200;
 /// Replies shown with each.
 const MOST_REPLIES: u32 = 200;
+/// Bytes of them, so that a thread with its replies fits an answer.
+const REPLY_BYTES: usize = 256 << 10;
 
 pub struct Api;
 
@@ -43,19 +44,25 @@ impl Api {
         caller: Bearer,
         app: Data<&App>,
         #[oai(name = "orgId")] id: Path<OrganisationId>,
+        address: Address,
         /// From 1; default 1.
         page: Query<Option<u32>>,
+        /// Rows to skip, instead of `page`.
+        offset: Query<Option<u64>>,
         /// Up to 200; default 50.
         limit: Query<Option<u64>>,
         /// Replies shown with each thread: up to 200; default 5.
         messages: Query<Option<u64>>,
-    ) -> Result<Success<Vec<Thread>>> {
-        let page = self::page(*page, *limit, PAGE, LARGEST_PAGE)?;
-        let replies = size(*messages, threads::REPLIES, MOST_REPLIES)?;
+    ) -> Result<Listed<Vec<Thread>>> {
+        let page = listing::page(*page, *offset, *limit, PAGE, LARGEST_PAGE)?.shallow()?;
+        let replies = listing::size(*messages, threads::REPLIES, MOST_REPLIES)?;
         let (caller, id) = (caller.0, *id);
         // A deep page walks that far into every channel of the caller's.
-        let listed = app.db.read_slow(caller.user, move |conn| threads::list_all(conn, caller, id, page, replies)).await?;
-        Ok(ok("Data retrieved successfully", listed.into_iter().map(Thread::from).collect()))
+        let read = app.db.read_slow(caller.user, move |conn| {
+            fill(page, |part| threads::list_all(conn, caller, id, part, replies), Thread::shortened)
+        });
+        let Rows { rows, rest } = read.await?;
+        Ok(listed("Data retrieved successfully", rows, address.rest(rest)))
     }
 
     /// List the threads of a channel
@@ -67,17 +74,24 @@ impl Api {
         caller: Bearer,
         app: Data<&App>,
         #[oai(name = "channelId")] id: Path<ChannelId>,
+        address: Address,
         /// From 1; default 1.
         page: Query<Option<u32>>,
+        /// Rows to skip, instead of `page`.
+        offset: Query<Option<u64>>,
         /// Up to 200; default 50.
         limit: Query<Option<u64>>,
         /// Replies shown with each thread: up to 200; default 5.
         messages: Query<Option<u64>>,
-    ) -> Result<Success<Vec<Thread>>> {
-        let page = self::page(*page, *limit, PAGE, LARGEST_PAGE)?;
-        let replies = size(*messages, threads::REPLIES, MOST_REPLIES)?;
-        let listed = app.db.read(|conn| threads::list(conn, caller.0, *id, page, replies))?;
-        Ok(ok("Data retrieved successfully", listed.into_iter().map(Thread::from).collect()))
+    ) -> Result<Listed<Vec<Thread>>> {
+        let page = listing::page(*page, *offset, *limit, PAGE, LARGEST_PAGE)?.shallow()?;
+        let replies = listing::size(*messages, threads::REPLIES, MOST_REPLIES)?;
+        let id = *id;
+        let read = app.db.read_slow(caller.0.user, move |conn| {
+            fill(page, |part| threads::list(conn, caller.0, id, part, replies), Thread::shortened)
+        });
+        let Rows { rows, rest } = read.await?;
+        Ok(listed("Data retrieved successfully", rows, address.rest(rest)))
     }
 
     /// Start a thread
@@ -106,14 +120,23 @@ impl Api {
         app: Data<&App>,
         thread_id: Path<MessageId>,
         channel_id: Path<ChannelId>,
+        address: Address,
         /// From 1; default 1.
         page: Query<Option<u32>>,
+        /// Replies to skip, instead of `page`.
+        offset: Query<Option<u64>>,
         /// Replies on a page: up to 200; default 50.
         limit: Query<Option<u64>>,
-    ) -> Result<Success<Thread>> {
-        let page = self::page(*page, *limit, PAGE, LARGEST_PAGE)?;
-        let found = app.db.read(|conn| threads::get(conn, caller.0, *channel_id, *thread_id, page))?;
-        Ok(ok("Data retrieved successfully", found.into()))
+    ) -> Result<Listed<Thread>> {
+        let page = listing::page(*page, *offset, *limit, PAGE, LARGEST_PAGE)?.shallow()?;
+        let (thread, rest) = app.db.read(|conn| {
+            let get = |part| threads::get(conn, caller.0, *channel_id, *thread_id, part);
+            let thread = Thread::from(get(Page { size: 0, ..page })?);
+            let left = listing::BYTES.saturating_sub(json_length(&thread));
+            let replies = fill_up_to(left, page, |part| Ok(get(part)?.replies), Reply::from)?;
+            Ok((Thread { messages: replies.rows, ..thread }, replies.rest))
+        })?;
+        Ok(listed("Data retrieved successfully", thread, address.rest(rest)))
     }
 
     /// Change a thread
@@ -203,7 +226,7 @@ struct Thread {
     edited: bool,
     pinned: bool,
     reactions: Vec<Reaction>,
-    /// The latest replies, oldest first.
+    /// The latest replies, oldest first; in lists 256 KiB of them at the most.
     messages: Vec<Reply>,
     /// All replies.
     message_count: i64,
@@ -243,6 +266,23 @@ impl From<threads::Thread> for Thread {
             updated_at: root.updated_at,
             deleted_at: root.deleted_at.unwrap_or(Time::NEVER),
         }
+    }
+}
+
+impl Thread {
+    /// Without the oldest replies, if they are too many bytes.
+    fn shortened(thread: threads::Thread) -> Thread {
+        let mut thread = Thread::from(thread);
+        let mut left = REPLY_BYTES;
+        let fits = |reply: &&Reply| {
+            let length = json_length(*reply);
+            let fits = length <= left;
+            left = left.saturating_sub(length);
+            fits
+        };
+        let kept = thread.messages.iter().rev().take_while(fits).count();
+        thread.messages.drain(..thread.messages.len() - kept);
+        thread
     }
 }
 

@@ -1,13 +1,14 @@
 //! Tokens for the push endpoint, and what a client needs to form its channels' names.
 
 use poem::web::Data;
-use poem_openapi::{Object, OpenApi};
+use poem_openapi::{Object, OpenApi, param::Query};
 
 use super::{
     Tag,
     auth::{Bearer, NotificationToken},
     body::{Body, Text, example},
     envelope::{Success, ok},
+    listing::{Address, Listed, Rows, fill, listed, rows},
 };
 use crate::{
     app::App,
@@ -63,17 +64,31 @@ impl Api {
     }
 
     /// List the caller's organisations
+    ///
+    /// By name.
     #[oai(path = "/users/organisations", method = "get", tag = "Tag::Realtime")]
-    async fn organisations(&self, caller: Bearer, app: Data<&App>) -> Result<Success<Vec<OwnOrganisation>>> {
-        let own = app.db.read(|conn| organisations::list_own(conn, caller.0))?;
-        let one = |organisation: organisations::Organisation| OwnOrganisation {
+    async fn organisations(
+        &self,
+        caller: Bearer,
+        app: Data<&App>,
+        address: Address,
+        /// Rows to skip; default 0.
+        offset: Query<Option<u64>>,
+        /// Up to 1,000, the default. An answer may end earlier, at 1 MB.
+        limit: Query<Option<u64>>,
+    ) -> Result<Listed<Vec<OwnOrganisation>>> {
+        let page = rows(*offset, *limit)?;
+        let one = |organisation: organisations::Own| OwnOrganisation {
             id: organisation.id,
             name: organisation.name,
             logo_url: organisation.logo_url,
             org_role: organisation.role,
             channels_count: organisation.channels_count,
         };
-        Ok(ok("Organisations retrieved successfully", own.into_iter().map(one).collect()))
+        let read =
+            app.db.read_slow(caller.0.user, move |conn| fill(page, |part| organisations::list_own(conn, caller.0, part), one));
+        let Rows { rows, rest } = read.await?;
+        Ok(listed("Organisations retrieved successfully", rows, address.rest(rest)))
     }
 }
 

@@ -11,7 +11,7 @@ use super::{
     auth::Bearer,
     body::{Body, Text, example, text},
     envelope::{Created, Gone, Success, created, ok},
-    page,
+    listing::{self, Address, Listed, Rows, fill, listed},
 };
 use crate::{
     app::App,
@@ -72,15 +72,19 @@ impl Api {
         caller: Bearer,
         app: Data<&App>,
         channel_id: Path<ChannelId>,
+        address: Address,
         /// From 1; default 1.
         page: Query<Option<u32>>,
+        /// Rows to skip, instead of `page`.
+        offset: Query<Option<u64>>,
         /// Up to 100; default 10.
         limit: Query<Option<u64>>,
-    ) -> Result<Success<WebhookList>> {
-        let page = self::page(*page, *limit, PAGE, LARGEST_PAGE)?;
-        let listed = app.db.read(|conn| webhooks::list(conn, caller.0, *channel_id, page))?;
-        let webhooks = listed.into_iter().map(|webhook| Webhook::new(&app.site, webhook)).collect();
-        Ok(ok("Webhooks fetched successfully", WebhookList { webhooks }))
+    ) -> Result<Listed<WebhookList>> {
+        let page = listing::page(*page, *offset, *limit, PAGE, LARGEST_PAGE)?;
+        let one = |webhook| Webhook::new(&app.site, webhook);
+        let read = app.db.read(|conn| fill(page, |part| webhooks::list(conn, caller.0, *channel_id, part), one));
+        let Rows { rows: webhooks, rest } = read?;
+        Ok(listed("Webhooks fetched successfully", WebhookList { webhooks }, address.rest(rest)))
     }
 
     /// Read a webhook's history
@@ -93,15 +97,19 @@ impl Api {
         app: Data<&App>,
         channel_id: Path<ChannelId>,
         webhook_id: Path<WebhookId>,
+        address: Address,
         /// From 1; default 1.
         page: Query<Option<u32>>,
+        /// Rows to skip, instead of `page`.
+        offset: Query<Option<u64>>,
         /// Up to 100; default 10.
         limit: Query<Option<u64>>,
-    ) -> Result<Success<History>> {
-        let page = self::page(*page, *limit, PAGE, LARGEST_PAGE)?;
-        let listed = app.db.read(|conn| attempts::list(conn, caller.0, *channel_id, *webhook_id, page))?;
-        let history = History { webhooks_history: listed.into_iter().map(Attempt::from).collect() };
-        Ok(ok("Webhook history fetched successfully", history))
+    ) -> Result<Listed<History>> {
+        let page = listing::page(*page, *offset, *limit, PAGE, LARGEST_PAGE)?.shallow()?;
+        let (channel, webhook) = (*channel_id, *webhook_id);
+        let read = app.db.read(|conn| fill(page, |part| attempts::list(conn, caller.0, channel, webhook, part), Attempt::from));
+        let Rows { rows: webhooks_history, rest } = read?;
+        Ok(listed("Webhook history fetched successfully", History { webhooks_history }, address.rest(rest)))
     }
 
     /// Change a webhook

@@ -113,7 +113,7 @@ pub fn require_no_account(conn: &Connection, open: &Open) -> Result<()> {
 
 fn finish(tx: &mut Tx, site: &Site, open: Open, user: accounts::User, device: &sessions::Device) -> Result<sessions::Started> {
     tx.prepare_cached("update invitations set accepted_at = ?2 where id = ?1")?.execute((open.id, Time::now()))?;
-    match members::join(tx, open.organisation, &user, &open.role) {
+    match members::join(tx, site, open.organisation, &user, &open.role) {
         Err(Error::BadRequest(reason)) => return Err(Error::Invalid(reason)),
         other => other?,
     }

@@ -70,14 +70,11 @@ pub(super) fn find(conn: &Connection, webhook: WebhookId, id: AttemptId) -> Resu
 }
 
 /// A webhook's history, newest first, for who manages the channel's webhooks. 403 for hidden channels, 404
-/// for a webhook that is not the channel's, 400 for a page too deep.
+/// for a webhook that is not the channel's.
 pub fn list(conn: &Connection, caller: Caller, channel: ChannelId, webhook: WebhookId, page: Page) -> Result<Vec<Attempt>> {
     webhooks::get(conn, caller, channel, webhook)?;
     let sql = format!("{SELECT} where webhook_id = ?1 order by attempted_at desc, id desc limit ?2 offset ?3");
-    Ok(conn
-        .prepare_cached(&sql)?
-        .query_map((webhook, page.size, page.shallow_offset()?), from_row)?
-        .collect::<rusqlite::Result<_>>()?)
+    Ok(conn.prepare_cached(&sql)?.query_map((webhook, page.size, page.offset), from_row)?.collect::<rusqlite::Result<_>>()?)
 }
 
 const SELECT: &str = "select id, webhook_id, callback_id, direction, action_type, status_code, retries, latency_ms, error,

@@ -93,7 +93,7 @@ pub fn list(conn: &Connection, search: &str, category: Option<CategoryId>, page:
          where {of_category} and (?1 = '' or instr(folded, ?1)) order by created_at desc, id desc limit ?2 offset ?3"
     );
     let mut found = conn.prepare_cached(&sql)?;
-    let rows = found.query_map((domain::folded(search.trim()), page.size, page.offset(), category), from_row)?;
+    let rows = found.query_map((domain::folded(search.trim()), page.size, page.offset, category), from_row)?;
     Ok(rows.collect::<rusqlite::Result<_>>()?)
 }
 

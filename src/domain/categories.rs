@@ -4,7 +4,7 @@ use rusqlite::{Connection, OptionalExtension, Row};
 
 use crate::{
     db::Tx,
-    domain::{self, Caller, PlatformRole},
+    domain::{self, Caller, PlatformRole, page::Page},
     error::{Error, OrConflict, Result},
     id::CategoryId,
     time::Time,
@@ -33,9 +33,9 @@ pub fn create(tx: &mut Tx, caller: Caller, name: &str) -> Result<Category> {
 }
 
 /// By anybody: all of them, by name.
-pub fn list(conn: &Connection) -> Result<Vec<Category>> {
-    let mut all = conn.prepare_cached(&format!("{SELECT} order by name"))?;
-    Ok(all.query_map([], from_row)?.collect::<rusqlite::Result<_>>()?)
+pub fn list(conn: &Connection, page: Page) -> Result<Vec<Category>> {
+    let mut all = conn.prepare_cached(&format!("{SELECT} order by name limit ?1 offset ?2"))?;
+    Ok(all.query_map((page.size, page.offset), from_row)?.collect::<rusqlite::Result<_>>()?)
 }
 
 pub fn find(conn: &Connection, id: CategoryId) -> Result<Option<Category>> {

@@ -10,6 +10,7 @@ use crate::{
         channels::{self, ACCESS, Access, COLUMNS, Channel},
         members,
         messages::{self, Message},
+        page::Page,
         reading::{self, Counts},
     },
     error::{Error, Result},
@@ -19,6 +20,7 @@ use crate::{
 /// A channel as lists show it.
 pub struct Described {
     pub channel: Channel,
+    /// The first of its members: at most 1,000.
     pub users: Vec<UserId>,
     /// The newest top-level post, for who is in the channel.
     pub newest: Option<Message>,
@@ -26,52 +28,57 @@ pub struct Described {
     pub webhook: Option<(WebhookId, i64)>,
 }
 
+/// Members that are named with a channel; its count tells of all.
+const USERS_SHOWN: i64 = 1000;
+
 /// By way of the caller's memberships: an organisation has many more channels, direct messages above all.
 const OWN: &str = "and c.id in (select own.channel_id from channel_members own where own.user_id = ?1)";
 
 /// The caller's live channels of all organisations.
-pub fn own(conn: &Connection, caller: Caller) -> Result<Vec<Described>> {
-    let rule = format!("{OWN} and c.archived_at is null and c.is_dm = 0 order by c.organisation_id, c.name collate nocase, c.id");
-    describe_all(conn, select(conn, caller, &rule, [caller.user])?)
+pub fn own(conn: &Connection, caller: Caller, page: Page) -> Result<Vec<Described>> {
+    let rule = format!(
+        "{OWN} and c.archived_at is null and c.is_dm = 0 order by c.organisation_id, c.name collate nocase, c.id limit ?2 offset ?3"
+    );
+    describe_all(conn, select(conn, caller, &rule, (caller.user, page.size, page.offset))?)
 }
 
 /// An organisation's live channels that the caller may know of. 404 for outsiders.
-pub fn live(conn: &Connection, caller: Caller, organisation: OrganisationId) -> Result<Vec<Described>> {
-    let rule = "and c.organisation_id = ?2 and c.archived_at is null and c.is_dm = 0 order by c.name collate nocase, c.id";
-    describe_all(conn, of_organisation(conn, caller, organisation, rule)?)
+pub fn live(conn: &Connection, caller: Caller, organisation: OrganisationId, page: Page) -> Result<Vec<Described>> {
+    let rule = "and c.archived_at is null and c.is_dm = 0 order by c.name collate nocase, c.id";
+    describe_all(conn, of_organisation(conn, caller, organisation, page, rule)?)
 }
 
 /// The archived ones that the caller may know of. 404 for outsiders.
-pub fn archived(conn: &Connection, caller: Caller, organisation: OrganisationId) -> Result<Vec<Described>> {
-    let rule = "and c.organisation_id = ?2 and c.archived_at is not null and c.is_dm = 0 order by c.name collate nocase, c.id";
-    describe_all(conn, of_organisation(conn, caller, organisation, rule)?)
+pub fn archived(conn: &Connection, caller: Caller, organisation: OrganisationId, page: Page) -> Result<Vec<Described>> {
+    let rule = "and c.archived_at is not null and c.is_dm = 0 order by c.name collate nocase, c.id";
+    describe_all(conn, of_organisation(conn, caller, organisation, page, rule)?)
 }
 
 /// The live ones that the caller is in, with what is unread in them. 404 for outsiders.
-pub fn joined(conn: &Connection, caller: Caller, organisation: OrganisationId) -> Result<Vec<(Counts, Channel)>> {
-    let rule = format!(
-        "{OWN} and c.organisation_id = ?2 and c.archived_at is null and c.is_dm = 0 order by c.name collate nocase, c.id"
-    );
-    let found = of_organisation(conn, caller, organisation, &rule)?;
-    let mut counts = reading::all_counts(conn, organisation, caller.user)?;
-    let unread = |access: Access| (counts.remove(&access.channel.id).unwrap_or_default(), access.channel);
-    Ok(found.into_iter().map(unread).collect())
+pub fn joined(conn: &Connection, caller: Caller, organisation: OrganisationId, page: Page) -> Result<Vec<(Counts, Channel)>> {
+    let rule = format!("{OWN} and c.archived_at is null and c.is_dm = 0 order by c.name collate nocase, c.id");
+    let found = of_organisation(conn, caller, organisation, page, &rule)?;
+    let unread = |access: Access| Ok((reading::counts(conn, access.channel.id, caller.user)?, access.channel));
+    found.into_iter().map(unread).collect()
 }
 
 /// The caller's direct messages, the latest active first, with what is unread in them. 404 for outsiders.
-pub fn direct_messages(conn: &Connection, caller: Caller, organisation: OrganisationId) -> Result<Vec<(Counts, Described)>> {
-    let rule = format!("{OWN} and c.organisation_id = ?2 and c.is_dm = 1 order by c.last_n desc, c.created_at desc, c.id");
-    let found = describe_all(conn, of_organisation(conn, caller, organisation, &rule)?)?;
-    let mut counts = reading::all_counts(conn, organisation, caller.user)?;
-    let unread = |dm: Described| (counts.remove(&dm.channel.id).unwrap_or_default(), dm);
-    Ok(found.into_iter().map(unread).collect())
+pub fn direct_messages(
+    conn: &Connection,
+    caller: Caller,
+    organisation: OrganisationId,
+    page: Page,
+) -> Result<Vec<(Counts, Described)>> {
+    let rule = format!("{OWN} and c.is_dm = 1 order by c.last_n desc, c.created_at desc, c.id");
+    let found = describe_all(conn, of_organisation(conn, caller, organisation, page, &rule)?)?;
+    let unread = |dm: Described| Ok((reading::counts(conn, dm.channel.id, caller.user)?, dm));
+    found.into_iter().map(unread).collect()
 }
 
 /// The live public ones that the caller could join. 404 for outsiders.
-pub fn not_joined(conn: &Connection, caller: Caller, organisation: OrganisationId) -> Result<Vec<Channel>> {
-    let rule = "and c.organisation_id = ?2 and cm.user_id is null and c.archived_at is null and c.is_dm = 0
-        order by c.name collate nocase, c.id";
-    let found = of_organisation(conn, caller, organisation, rule)?;
+pub fn not_joined(conn: &Connection, caller: Caller, organisation: OrganisationId, page: Page) -> Result<Vec<Channel>> {
+    let rule = "and cm.user_id is null and c.archived_at is null and c.is_dm = 0 order by c.name collate nocase, c.id";
+    let found = of_organisation(conn, caller, organisation, page, rule)?;
     Ok(found.into_iter().map(|access| access.channel).collect())
 }
 
@@ -84,9 +91,17 @@ pub fn by_name(conn: &Connection, caller: Caller, name: &str, organisation: Opti
     describe(conn, found.ok_or(channels::UNKNOWN)?)
 }
 
-fn of_organisation(conn: &Connection, caller: Caller, organisation: OrganisationId, rule: &str) -> Result<Vec<Access>> {
+/// A page of the organisation's channels that the caller may know of; `rule` narrows them down and orders them.
+fn of_organisation(
+    conn: &Connection,
+    caller: Caller,
+    organisation: OrganisationId,
+    page: Page,
+    rule: &str,
+) -> Result<Vec<Access>> {
     members::find(conn, organisation, caller.user)?.ok_or(Error::NotFound("Organisation"))?;
-    select(conn, caller, rule, (caller.user, organisation))
+    let rule = format!("and c.organisation_id = ?2 {rule} limit ?3 offset ?4");
+    select(conn, caller, &rule, (caller.user, organisation, page.size, page.offset))
 }
 
 fn select(conn: &Connection, caller: Caller, rule: &str, params: impl Params) -> Result<Vec<Access>> {
@@ -103,33 +118,18 @@ pub fn describe(conn: &Connection, access: Access) -> Result<Described> {
 }
 
 fn describe_all(conn: &Connection, found: Vec<Access>) -> Result<Vec<Described>> {
-    let mut users = users(conn, found.iter())?;
     let mut webhooks = webhooks(conn, found.iter().filter(|access| access.manages_webhooks()))?;
     let inside = found.iter().filter(|access| access.username.is_some());
     let newest: Vec<i64> = inside.map(|access| access.channel.last_thread).collect();
     let mut newest: HashMap<ChannelId, Message> =
         messages::at(conn, &newest)?.into_iter().map(|message| (message.channel, message)).collect();
-    let describe = |Access { channel, .. }| Described {
-        users: users.remove(&channel.id).unwrap_or_default(),
-        newest: newest.remove(&channel.id),
-        webhook: webhooks.remove(&channel.id),
-        channel,
+    let mut first_users =
+        conn.prepare_cached("select user_id from channel_members where channel_id = ?1 order by created_at, user_id limit ?2")?;
+    let describe = |Access { channel, .. }: Access| {
+        let users = first_users.query_map((channel.id, USERS_SHOWN), |row| row.get(0))?.collect::<rusqlite::Result<_>>()?;
+        Ok(Described { users, newest: newest.remove(&channel.id), webhook: webhooks.remove(&channel.id), channel })
     };
-    Ok(found.into_iter().map(describe).collect())
-}
-
-/// The members of each, in the order in which they joined.
-fn users<'a>(conn: &Connection, found: impl Iterator<Item = &'a Access>) -> Result<HashMap<ChannelId, Vec<UserId>>> {
-    let mut users: HashMap<ChannelId, Vec<UserId>> = HashMap::new();
-    let mut select = conn.prepare_cached(
-        "select cm.channel_id, cm.user_id from json_each(?1) listed cross join channel_members cm on cm.channel_id = unhex(listed.value)
-         order by cm.created_at, cm.user_id",
-    )?;
-    for row in select.query_map([list(found)], |row| Ok((row.get(0)?, row.get(1)?)))? {
-        let (channel, user) = row?;
-        users.entry(channel).or_default().push(user);
-    }
-    Ok(users)
+    found.into_iter().map(describe).collect()
 }
 
 /// Each one's oldest webhook.

@@ -5,7 +5,7 @@ use serde_json::json;
 
 use crate::{
     db::{Tx, log},
-    domain::{Caller, accounts, channels, deliveries, members, revocations, roles::Rights},
+    domain::{Caller, accounts, channels, deliveries, members, page::Page, revocations, roles::Rights},
     error::{Error, OrConflict, Result},
     event::{Audience, Stream},
     id::{ChannelId, OrganisationId, UserId},
@@ -46,13 +46,14 @@ pub fn include(conn: &Connection, caller: Caller, channel: ChannelId, user: User
 }
 
 /// In the order in which they joined, for whoever may know of the channel; 404 for all others.
-pub fn list(conn: &Connection, caller: Caller, channel: ChannelId) -> Result<Vec<Member>> {
+pub fn list(conn: &Connection, caller: Caller, channel: ChannelId, page: Page) -> Result<Vec<Member>> {
     channels::find(conn, caller, channel)?.ok_or(channels::UNKNOWN)?;
     Ok(conn
         .prepare_cached(
-            "select user_id, username, created_at from channel_members where channel_id = ?1 order by created_at, user_id",
+            "select user_id, username, created_at from channel_members where channel_id = ?1 order by created_at, user_id
+             limit ?2 offset ?3",
         )?
-        .query_map([channel], from_row)?
+        .query_map((channel, page.size, page.offset), from_row)?
         .collect::<rusqlite::Result<_>>()?)
 }
 

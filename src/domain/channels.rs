@@ -18,6 +18,7 @@ use crate::{
     error::{Error, OrConflict, Result},
     event::{Audience, Stream},
     id::{ChannelId, OrganisationId, UserId},
+    site::Site,
     time::Time,
 };
 
@@ -107,10 +108,11 @@ pub struct New {
     pub users: Vec<UserId>,
 }
 
-/// Needs `create:channels`. The creator is owner and member; the named users become members.
-pub fn create(tx: &mut Tx, caller: Caller, new: New) -> Result<Described> {
+/// Needs `create:channels`. The creator is owner and member; the named users become members. 422 for one channel too many.
+pub fn create(tx: &mut Tx, site: &Site, caller: Caller, new: New) -> Result<Described> {
     let membership = members::find(tx, new.organisation, caller.user)?.ok_or(members::OUTSIDER)?;
     membership.require(Rights::CREATE_CHANNELS)?;
+    require_quota(tx, site, new.organisation)?;
     let id = insert(tx, new.organisation, caller.user, &check_name(&new.name)?, &new.description, new.is_private, false)?;
     let creator = accounts::own(tx, caller)?;
     channel_members::insert(tx, id, &creator, new.username.as_deref())?;
@@ -150,6 +152,22 @@ fn insert(
     .execute((id, organisation, name, description, is_private, is_default, owner, now))
     .or_conflict(taken)?;
     Ok(id)
+}
+
+/// 422 when the organisation has as many live channels as it may have.
+fn require_quota(conn: &Connection, site: &Site, organisation: OrganisationId) -> Result<()> {
+    let live: u32 = conn
+        .prepare_cached(
+            "select count(*) from channels
+             where organisation_id = ?1 and is_dm = 0 and archived_at is null and deleted_at is null",
+        )?
+        .query_row([organisation], |row| row.get(0))?;
+    let most = site.channels_per_organisation;
+    if live < most {
+        Ok(())
+    } else {
+        Err(Error::invalid(format!("an organisation has at most {most} channels: archive or delete one first")))
+    }
 }
 
 fn taken() -> Error {
@@ -213,8 +231,8 @@ pub fn delete(tx: &mut Tx, caller: Caller, id: ChannelId) -> Result<()> {
 }
 
 /// Closes a channel to posts and joins, or opens it again: its owner, or `manage:channels`; never the default
-/// channel. An archived name may be given to another channel: 422 when it was.
-pub fn archive(tx: &mut Tx, caller: Caller, id: ChannelId, archived: bool) -> Result<Described> {
+/// channel. An archived name may be given to another channel: 422 when it was, and for one live channel too many.
+pub fn archive(tx: &mut Tx, site: &Site, caller: Caller, id: ChannelId, archived: bool) -> Result<Described> {
     let access = find(tx, caller, id)?.ok_or(UNKNOWN)?;
     access.require_manager()?;
     if access.channel.is_default {
@@ -222,6 +240,9 @@ pub fn archive(tx: &mut Tx, caller: Caller, id: ChannelId, archived: bool) -> Re
     }
     if access.channel.archived_at.is_some() == archived {
         return describe(tx, access);
+    }
+    if !archived {
+        require_quota(tx, site, access.channel.organisation)?;
     }
     let now = Time::now();
     tx.prepare_cached("update channels set archived_at = ?2, updated_at = ?3 where id = ?1")?
@@ -233,10 +254,17 @@ pub fn archive(tx: &mut Tx, caller: Caller, id: ChannelId, archived: bool) -> Re
 }
 
 /// [`archive`] for a channel that must be the organisation's.
-pub fn archive_in(tx: &mut Tx, caller: Caller, organisation: OrganisationId, id: ChannelId, archived: bool) -> Result<Described> {
+pub fn archive_in(
+    tx: &mut Tx,
+    site: &Site,
+    caller: Caller,
+    organisation: OrganisationId,
+    id: ChannelId,
+    archived: bool,
+) -> Result<Described> {
     members::find(tx, organisation, caller.user)?.ok_or(Error::NotFound("Organisation"))?;
     find(tx, caller, id)?.filter(|access| access.channel.organisation == organisation).ok_or(UNKNOWN)?;
-    archive(tx, caller, id, archived)
+    archive(tx, site, caller, id, archived)
 }
 
 /// Pushes `channel_update` to those in the channel and to each member's personal stream.

@@ -13,9 +13,13 @@ use crate::{
 
 /// Others than the caller.
 const OTHERS_MAX: usize = 8;
+/// Direct messages that a member opens in an organisation. What others open with them does not count: they could be
+/// kept from opening any.
+const OPENED_MAX: i64 = 500;
 
 /// The direct message of the caller and these members of the organisation, made when there is none; and whether
-/// it was made. Needs the right to post. 404 for outsiders; 422 for too many, none, or who is no member.
+/// it was made. Needs the right to post. 404 for outsiders; 422 for too many, none, or who is no
+/// member, and for one direct message too many.
 pub fn open(tx: &mut Tx, caller: Caller, organisation: OrganisationId, others: Vec<UserId>) -> Result<(Described, bool)> {
     let membership = members::find(tx, organisation, caller.user)?.ok_or(Error::NotFound("Organisation"))?;
     membership.require(Rights::POST_MESSAGES)?;
@@ -29,6 +33,9 @@ pub fn open(tx: &mut Tx, caller: Caller, organisation: OrganisationId, others: V
     }
     let key = key(&accounts);
     let is_new = insert(tx, organisation, caller.user, &accounts, &key)?;
+    if is_new && count_opened(tx, organisation, caller.user)? > OPENED_MAX {
+        return Err(Error::invalid(format!("a member opens at most {OPENED_MAX} direct messages in an organisation")));
+    }
     let id: ChannelId = tx
         .prepare_cached("select id from channels where organisation_id = ?1 and dm_key = ?2")?
         .query_row((organisation, &key[..]), |row| row.get(0))?;
@@ -48,6 +55,12 @@ pub fn open(tx: &mut Tx, caller: Caller, organisation: OrganisationId, others: V
 fn key(accounts: &[accounts::User]) -> [u8; 32] {
     let users: BTreeSet<String> = accounts.iter().map(|account| account.id.to_string()).collect();
     secret::sha256(&users.into_iter().collect::<Vec<_>>().join(" "))
+}
+
+fn count_opened(tx: &Tx, organisation: OrganisationId, user: UserId) -> Result<i64> {
+    Ok(tx
+        .prepare_cached("select count(*) from channels where organisation_id = ?1 and created_by = ?2 and is_dm = 1")?
+        .query_row((organisation, user), |row| row.get(0))?)
 }
 
 fn insert(tx: &Tx, organisation: OrganisationId, owner: UserId, accounts: &[accounts::User], key: &[u8]) -> Result<bool> {

@@ -83,7 +83,7 @@ pub fn list(
     );
     let found: Vec<Invitation> = conn
         .prepare_cached(&sql)?
-        .query_map((organisation, by, page.size, page.offset()), from_row)?
+        .query_map((organisation, by, page.size, page.offset), from_row)?
         .collect::<rusqlite::Result<_>>()?;
     let listed = found.into_iter().map(|invitation| {
         let role = roles::get(conn, invitation.role_id)?;

@@ -14,6 +14,7 @@ use crate::{
     },
     error::{Error, OrConflict, Result},
     id::{OrganisationId, UserId},
+    site::Site,
     time::Time,
 };
 
@@ -51,8 +52,8 @@ pub fn find(conn: &Connection, organisation: OrganisationId, user: UserId) -> Re
 }
 
 /// Makes the user a member with a role, adds them to the default channel, and tells the organisation.
-/// 400 when they are one already, in whatever status.
-pub fn join(tx: &mut Tx, organisation: OrganisationId, user: &accounts::User, role: &roles::Role) -> Result<()> {
+/// 400 when they are one already, in whatever status, and when they are in too many organisations.
+pub fn join(tx: &mut Tx, site: &Site, organisation: OrganisationId, user: &accounts::User, role: &roles::Role) -> Result<()> {
     let now = Time::now();
     tx.prepare_cached(
         "insert into organisation_members (organisation_id, user_id, role_id, joined_seq, created_at, updated_at)
@@ -60,9 +61,26 @@ pub fn join(tx: &mut Tx, organisation: OrganisationId, user: &accounts::User, ro
     )?
     .execute((organisation, user.id, role.id, log::last_seq(tx)?, now))
     .or_conflict(|| Error::bad_request("The user is already a member of the organisation"))?;
+    require_quota(tx, site, user.id)?;
     accounts::set_current_organisation(tx, user.id, organisation)?;
     announce(tx, organisation, user, "joined", &role.name, "active")?;
     channel_members::join_default(tx, organisation, user)
+}
+
+/// 400 when the user is in more organisations than an account may be in, whatever their status there.
+fn require_quota(conn: &Connection, site: &Site, user: UserId) -> Result<()> {
+    let number: u32 = conn
+        .prepare_cached(
+            "select count(*) from organisation_members m join organisations o on o.id = m.organisation_id
+             where m.user_id = ?1 and o.deleted_at is null",
+        )?
+        .query_row([user], |row| row.get(0))?;
+    let most = site.organisations_per_user;
+    if number <= most {
+        Ok(())
+    } else {
+        Err(Error::bad_request(format!("an account is a member of at most {most} organisations: leave one first")))
+    }
 }
 
 /// Tells the organisation that a member has `joined`, was `updated` or `removed`.
@@ -84,7 +102,14 @@ pub fn announce(
 
 /// A platform superadmin adds an account to any organisation; the role is named as in a request.
 /// 404 for an unknown organisation or account.
-pub fn add(tx: &mut Tx, caller: Caller, organisation: OrganisationId, user: UserId, role: Option<&str>) -> Result<()> {
+pub fn add(
+    tx: &mut Tx,
+    site: &Site,
+    caller: Caller,
+    organisation: OrganisationId,
+    user: UserId,
+    role: Option<&str>,
+) -> Result<()> {
     if caller.role < PlatformRole::Superadmin {
         // An outsider is told nothing; a member is told that this takes more.
         find(tx, organisation, caller.user)?.ok_or(Error::NotFound("Organisation"))?;
@@ -97,7 +122,7 @@ pub fn add(tx: &mut Tx, caller: Caller, organisation: OrganisationId, user: User
     let account = accounts::find(tx, user)?.ok_or(Error::NotFound("User"))?;
     let role =
         roles::find(tx, organisation, role.unwrap_or("member"))?.ok_or_else(|| Error::bad_request("role_Id: no such role"))?;
-    join(tx, organisation, &account, &role)
+    join(tx, site, organisation, &account, &role)
 }
 
 pub struct Metrics {
@@ -160,7 +185,7 @@ pub fn list(conn: &Connection, caller: Caller, organisation: OrganisationId, pag
                from organisation_members m join users u on u.id = m.user_id join roles r on r.id = m.role_id
              where m.organisation_id = ?1 order by m.created_at desc, m.user_id limit ?2 offset ?3",
         )?
-        .query_map((organisation, page.size, page.offset()), |row| {
+        .query_map((organisation, page.size, page.offset), |row| {
             let (email, username): (String, String) = (row.get("email")?, row.get("username")?);
             let full_name = accounts::full_name(&row.get::<_, String>("first_name")?, &row.get::<_, String>("last_name")?);
             Ok(Listed {

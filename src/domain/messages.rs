@@ -8,6 +8,7 @@ use crate::{
     domain::{
         Caller, accounts, channels, deliveries, indexing,
         mentions::{self, Mention},
+        page::Page,
         publications,
         reactions::{self, Reaction},
         reading::{self, Counts},
@@ -288,16 +289,22 @@ pub fn find_root(conn: &Connection, channel: ChannelId, thread: MessageId) -> Re
 }
 
 /// Where a list begins and ends; messages are named by id and ordered by `n`.
-#[derive(Default)]
+#[derive(Clone, Copy, Default)]
 pub struct Range {
     pub before: Option<MessageId>,
     pub after: Option<MessageId>,
-    pub limit: u32,
 }
 
-/// The channel's top-level posts, newest first; with `after` the ones that follow it. For members of the
+impl Range {
+    /// The ones right after a message are its oldest successors.
+    pub fn is_ascending(self) -> bool {
+        self.after.is_some() && self.before.is_none()
+    }
+}
+
+/// The channel's top-level posts, newest first, or in an ascending range oldest first. For members of the
 /// channel. A deleted one is listed while it has replies.
-pub fn list(conn: &Connection, caller: Caller, channel: ChannelId, range: &Range) -> Result<Vec<Message>> {
+pub fn list(conn: &Connection, caller: Caller, channel: ChannelId, range: Range, page: Page) -> Result<Vec<Message>> {
     let access = channels::find(conn, caller, channel)?.ok_or(channels::UNKNOWN)?;
     access.require_member()?;
     let place = |id: Option<MessageId>, otherwise: i64| -> Result<i64> {
@@ -309,20 +316,15 @@ pub fn list(conn: &Connection, caller: Caller, channel: ChannelId, range: &Range
         n.ok_or(UNKNOWN)
     };
     let (before, after) = (place(range.before, i64::MAX)?, place(range.after, 0)?);
-    // The ones right after a message are its oldest successors, shown newest first like the rest.
-    let ascending = range.after.is_some() && range.before.is_none();
-    let order = if ascending { "asc" } else { "desc" };
+    let order = if range.is_ascending() { "asc" } else { "desc" };
     let sql = format!(
         "{SELECT} where m.channel_id = ?1 and m.root is null and m.n < ?2 and m.n > ?3 and (m.deleted_at is null or m.reply_count > 0)
-         order by m.n {order} limit ?4"
+         order by m.n {order} limit ?4 offset ?5"
     );
     let mut messages: Vec<Message> = conn
         .prepare_cached(&sql)?
-        .query_map((channel, before, after, range.limit), from_row)?
+        .query_map((channel, before, after, page.size, page.offset), from_row)?
         .collect::<rusqlite::Result<_>>()?;
-    if ascending {
-        messages.reverse();
-    }
     reactions::attach(conn, &mut messages)?;
     Ok(messages)
 }

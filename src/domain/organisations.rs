@@ -8,11 +8,14 @@ use crate::{
     domain::{
         self, Caller, accounts, channels, events,
         members::{self, Membership},
-        memberships, revocations,
+        memberships,
+        page::Page,
+        revocations,
         roles::{self, Rights},
     },
     error::{Error, Result},
     id::{OrganisationId, UserId},
+    site::Site,
     time::Time,
 };
 
@@ -80,21 +83,12 @@ impl Edit {
     }
 }
 
-/// Of one account: each is told of a change to its name.
-const MOST_OWNED: i64 = 200;
-
 /// Anybody with an account; they become its owner and first member, in the role `admin`, and in the
 /// default channel `general`. 400 for one organisation too many.
-pub fn create(tx: &mut Tx, caller: Caller, new: Edit) -> Result<Organisation> {
+pub fn create(tx: &mut Tx, site: &Site, caller: Caller, new: Edit) -> Result<Organisation> {
     let new = new.check()?;
     let name = new.name.ok_or_else(|| Error::bad_request("name is required"))?;
     let owner = accounts::own(tx, caller)?;
-    let owned: i64 = tx
-        .prepare_cached("select count(*) from organisations where owner_id = ?1 and deleted_at is null")?
-        .query_row([caller.user], |row| row.get(0))?;
-    if owned >= MOST_OWNED {
-        return Err(Error::bad_request(format!("an account owns at most {MOST_OWNED} organisations")));
-    }
     let (id, now) = (OrganisationId::new(), Time::now());
     let or_empty = Option::unwrap_or_default;
     tx.prepare_cached(
@@ -115,13 +109,16 @@ pub fn create(tx: &mut Tx, caller: Caller, new: Edit) -> Result<Organisation> {
     ])?;
     let admin = roles::find(tx, id, "admin")?.ok_or_else(|| Error::internal("the built-in roles are missing"))?;
     channels::create_default(tx, id, &name, &owner)?;
-    members::join(tx, id, &owner, &admin)?;
+    members::join(tx, site, id, &owner, &admin)?;
     get(tx, caller, id)
 }
 
 /// For members; 404 for everybody else.
 pub fn get(conn: &Connection, caller: Caller, id: OrganisationId) -> Result<Organisation> {
-    let sql = format!("{SELECT} where o.id = ?1 and m.user_id = ?2 and m.status <> 'deactivated' and o.deleted_at is null");
+    let sql = format!(
+        "select {COLUMNS}, {CHANNELS_COUNT} as channels_count {FROM}
+         where o.id = ?1 and m.user_id = ?2 and m.status <> 'deactivated' and o.deleted_at is null"
+    );
     conn.prepare_cached(&sql)?.query_row((id, caller.user), from_row).optional()?.ok_or(UNKNOWN)
 }
 
@@ -215,12 +212,38 @@ fn announce(tx: &mut Tx, caller: Caller, action: &str, organisation: &Organisati
     events::tell_organisation(tx, *id, "organisation_update", caller.user, data)
 }
 
+/// A row of the list of the caller's organisations.
+pub struct Own {
+    pub id: OrganisationId,
+    pub name: String,
+    pub logo_url: String,
+    /// The caller's.
+    pub role: String,
+    pub channels_count: i64,
+}
+
 /// Those that the caller is a member of, by name.
-pub fn list_own(conn: &Connection, caller: Caller) -> Result<Vec<Organisation>> {
+pub fn list_own(conn: &Connection, caller: Caller, page: Page) -> Result<Vec<Own>> {
+    // Counted of those that are listed only.
     let sql = format!(
-        "{SELECT} where m.user_id = ?1 and m.status <> 'deactivated' and o.deleted_at is null order by o.name collate nocase, o.id"
+        "select o.id, o.name, o.logo_url, o.role, {CHANNELS_COUNT} as channels_count from
+           (select o.id, o.name, o.logo_url, r.name as role
+              from organisation_members m join organisations o on o.id = m.organisation_id join roles r on r.id = m.role_id
+            where m.user_id = ?1 and m.status <> 'deactivated' and o.deleted_at is null
+            order by o.name collate nocase, o.id limit ?2 offset ?3) o
+         order by o.name collate nocase, o.id"
     );
-    Ok(conn.prepare_cached(&sql)?.query_map([caller.user], from_row)?.collect::<rusqlite::Result<_>>()?)
+    let row = |row: &Row| {
+        Ok(Own {
+            id: row.get("id")?,
+            name: row.get("name")?,
+            logo_url: row.get("logo_url")?,
+            role: row.get("role")?,
+            channels_count: row.get("channels_count")?,
+        })
+    };
+    let mut select = conn.prepare_cached(&sql)?;
+    Ok(select.query_map((caller.user, page.size, page.offset), row)?.collect::<rusqlite::Result<_>>()?)
 }
 
 fn seen(conn: &Connection, caller: Caller, id: OrganisationId) -> Result<Membership> {
@@ -229,13 +252,17 @@ fn seen(conn: &Connection, caller: Caller, id: OrganisationId) -> Result<Members
 
 const UNKNOWN: Error = Error::NotFound("Organisation");
 
-const SELECT: &str = "select o.id, o.name, o.description, o.email, o.industry, o.location, o.country, o.logo_url, o.owner_id,
-      (select count(*) from channels c where c.organisation_id = o.id and c.deleted_at is null and c.archived_at is null and c.is_dm = 0)
-        as channels_count,
+/// Live channels of `organisations o`, without direct messages.
+const CHANNELS_COUNT: &str = "(select count(*) from channels c
+    where c.organisation_id = o.id and c.is_dm = 0 and c.deleted_at is null and c.archived_at is null)";
+
+const COLUMNS: &str = "o.id, o.name, o.description, o.email, o.industry, o.location, o.country, o.logo_url, o.owner_id,
       (select coalesce(sum(c.message_count), 0) from channels c where c.organisation_id = o.id and c.deleted_at is null)
         as total_messages_count,
-      r.name as role, o.created_at, o.updated_at
-    from organisation_members m join organisations o on o.id = m.organisation_id join roles r on r.id = m.role_id";
+      r.name as role, o.created_at, o.updated_at";
+
+const FROM: &str =
+    "from organisation_members m join organisations o on o.id = m.organisation_id join roles r on r.id = m.role_id";
 
 fn from_row(row: &Row) -> rusqlite::Result<Organisation> {
     Ok(Organisation {

@@ -7,6 +7,7 @@ use crate::{
     domain::{
         Caller, channels,
         messages::{self, Message},
+        page::Page,
         publications, reactions,
     },
     error::{Error, Result},
@@ -47,13 +48,16 @@ pub fn unpin(tx: &mut Tx, caller: Caller, channel: ChannelId, id: MessageId) -> 
 }
 
 /// A channel's pinned posts and replies, the latest pinned first. For members of the channel.
-pub fn list(conn: &Connection, caller: Caller, channel: ChannelId) -> Result<Vec<Message>> {
+pub fn list(conn: &Connection, caller: Caller, channel: ChannelId, page: Page) -> Result<Vec<Message>> {
     let access = channels::find(conn, caller, channel)?.ok_or(channels::UNKNOWN)?;
     access.require_member()?;
-    let sql =
-        format!("{} where m.channel_id = ?1 and m.pinned_at is not null order by m.pinned_at desc, m.n desc", messages::SELECT);
+    let sql = format!(
+        "{} where m.channel_id = ?1 and m.pinned_at is not null order by m.pinned_at desc, m.n desc limit ?2 offset ?3",
+        messages::SELECT
+    );
     let mut select = conn.prepare_cached(&sql)?;
-    let mut pinned: Vec<Message> = select.query_map([channel], messages::from_row)?.collect::<rusqlite::Result<_>>()?;
+    let pinned = select.query_map((channel, page.size, page.offset), messages::from_row)?;
+    let mut pinned: Vec<Message> = pinned.collect::<rusqlite::Result<_>>()?;
     reactions::attach(conn, &mut pinned)?;
     Ok(pinned)
 }

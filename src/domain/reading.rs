@@ -1,8 +1,6 @@
 //! What a member has read. Unread posts are the channel's counter minus the member's mark: no write for
 //! each member and message.
 
-use std::collections::HashMap;
-
 use rusqlite::Connection;
 use serde_json::{Value, json};
 
@@ -33,18 +31,6 @@ pub fn counts(conn: &Connection, channel: ChannelId, user: UserId) -> Result<Cou
         "select {COUNTS} from channel_members cm join channels c on c.id = cm.channel_id where cm.channel_id = ?1 and cm.user_id = ?2"
     );
     Ok(conn.prepare_cached(&sql)?.query_row((channel, user), |row| Ok(Counts { threads: row.get(0)?, mentions: row.get(1)? }))?)
-}
-
-/// [`counts`] of all channels of the organisation that the user is in.
-pub fn all_counts(conn: &Connection, organisation: OrganisationId, user: UserId) -> Result<HashMap<ChannelId, Counts>> {
-    let sql = format!(
-        "select c.id, {COUNTS} from channel_members cm join channels c on c.id = cm.channel_id
-         where cm.user_id = ?1 and c.organisation_id = ?2"
-    );
-    let mut select = conn.prepare_cached(&sql)?;
-    let counted = select
-        .query_map((user, organisation), |row| Ok((row.get(0)?, Counts { threads: row.get(1)?, mentions: row.get(2)? })))?;
-    Ok(counted.collect::<rusqlite::Result<_>>()?)
 }
 
 /// Reads the channel up to a message, or all of it. A mark only moves forward. Tells the reader's other

@@ -6,6 +6,7 @@ use crate::{
     domain::{
         Caller, channels, indexing, members,
         messages::{self, Message},
+        page::Page,
     },
     error::{Error, Result},
     id::{ChannelId, OrganisationId},
@@ -50,7 +51,7 @@ pub fn find(
     organisation: OrganisationId,
     channel: Option<ChannelId>,
     query: &Query,
-    limit: u32,
+    page: Page,
 ) -> Result<Vec<Message>> {
     members::find(conn, organisation, caller.user)?.ok_or(Error::NotFound("Organisation"))?;
     if let Some(channel) = channel {
@@ -66,9 +67,9 @@ pub fn find(
                cross join channel_members cm on cm.channel_id = c.id and cm.user_id = ?2
              where s.message_search match ?1 and m.deleted_at is null and c.deleted_at is null
                and c.organisation_id = ?3 and (?4 is null or c.id = ?4)
-             order by s.rowid desc limit ?5",
+             order by s.rowid desc limit ?5 offset ?6",
         )?
-        .query_map((query.within(organisation), caller.user, organisation, channel, limit), |row| row.get(0))?
+        .query_map((query.within(organisation), caller.user, organisation, channel, page.size, page.offset), |row| row.get(0))?
         .collect::<rusqlite::Result<_>>()?;
     let mut messages = messages::at(conn, &found)?;
     messages.reverse();

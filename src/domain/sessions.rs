@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::{
     db::Tx,
-    domain::{Caller, PlatformRole, accounts, revocations},
+    domain::{Caller, PlatformRole, accounts, page::Page, revocations},
     error::{Error, Result},
     id::{SessionId, UserId},
     secret,
@@ -137,16 +137,16 @@ pub struct Session {
 }
 
 /// A user's live sessions, newest first: the caller's own, and for superadmins everybody's. 404 for others.
-pub fn list(conn: &Connection, caller: Caller, user: UserId) -> Result<Vec<Session>> {
+pub fn list(conn: &Connection, caller: Caller, user: UserId, page: Page) -> Result<Vec<Session>> {
     if user != caller.user && (caller.role < PlatformRole::Superadmin || accounts::find(conn, user)?.is_none()) {
         return Err(Error::NotFound("User"));
     }
     Ok(conn
         .prepare_cached(
             "select id, user_agent, address, created_at, expires_at from sessions
-             where user_id = ?1 and ended_at is null and expires_at > ?2 order by created_at desc, id desc",
+             where user_id = ?1 and ended_at is null and expires_at > ?2 order by created_at desc, id desc limit ?3 offset ?4",
         )?
-        .query_map((user, Time::now()), |row| {
+        .query_map((user, Time::now(), page.size, page.offset), |row| {
             Ok(Session {
                 id: row.get("id")?,
                 user_agent: row.get("user_agent")?,

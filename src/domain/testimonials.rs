@@ -43,7 +43,7 @@ pub fn create(tx: &mut Tx, caller: Caller, company_name: &str, content: &str) ->
 pub fn list(conn: &Connection, page: Page) -> Result<Vec<Testimonial>> {
     let sql = format!("{SELECT} order by t.created_at desc, t.id desc limit ?1 offset ?2");
     let mut found = conn.prepare_cached(&sql)?;
-    Ok(found.query_map((page.size, page.offset()), from_row)?.collect::<rusqlite::Result<_>>()?)
+    Ok(found.query_map((page.size, page.offset), from_row)?.collect::<rusqlite::Result<_>>()?)
 }
 
 const SELECT: &str = "select t.id, t.user_id, t.company_name, t.content, t.created_at,

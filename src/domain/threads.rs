@@ -38,7 +38,7 @@ impl Thread {
 pub fn list(conn: &Connection, caller: Caller, channel: ChannelId, page: Page, replies: u32) -> Result<Vec<Thread>> {
     let access = channels::find(conn, caller, channel)?.ok_or(channels::UNKNOWN)?;
     access.require_member()?;
-    read_all(conn, active(conn, channel, page.size, page.shallow_offset()?)?.into_iter(), replies)
+    read_all(conn, active(conn, channel, page.size, page.offset)?.into_iter(), replies)
 }
 
 /// The threads of all channels of the organisation that the caller is in. 404 for outsiders.
@@ -57,27 +57,25 @@ pub fn list_all(
     let channels: Vec<ChannelId> =
         channels.query_map((caller.user, organisation), |row| row.get(0))?.collect::<rusqlite::Result<_>>()?;
     // The first pages of each channel hold the first pages of all: an index walk each, and no sort of everything.
-    let offset = page.shallow_offset()?;
-    let most = offset as u32 + page.size;
+    let most = page.offset as u32 + page.size;
     let mut roots = Vec::new();
     for channel in channels {
         roots.extend(active(conn, channel, most, 0)?);
     }
     roots.sort_unstable_by_key(|(_, active_n)| std::cmp::Reverse(*active_n));
-    read_all(conn, roots.into_iter().skip(offset as usize).take(page.size as usize), replies)
+    read_all(conn, roots.into_iter().skip(page.offset as usize).take(page.size as usize), replies)
 }
 
-/// One thread with a page of its replies, oldest first. For members of the channel; a deleted post is shown
+/// One thread with a part of its replies, oldest first. For members of the channel; a deleted post is shown
 /// while it has replies.
 pub fn get(conn: &Connection, caller: Caller, channel: ChannelId, thread: MessageId, page: Page) -> Result<Thread> {
     let access = channels::find(conn, caller, channel)?.ok_or(channels::UNKNOWN)?;
     access.require_member()?;
-    let offset = page.shallow_offset()?;
     let root = messages::find(conn, thread)?.filter(|root| root.channel == channel && !root.is_reply);
     let root = root.filter(|root| root.deleted_at.is_none() || root.reply_count > 0).ok_or(UNKNOWN)?;
     let sql = format!("{} where m.root = ?1 and m.deleted_at is null order by m.n limit ?2 offset ?3", messages::SELECT);
     let mut select = conn.prepare_cached(&sql)?;
-    let replies = select.query_map((root.n, page.size, offset), messages::from_row)?.collect::<rusqlite::Result<_>>()?;
+    let replies = select.query_map((root.n, page.size, page.offset), messages::from_row)?.collect::<rusqlite::Result<_>>()?;
     let mut thread = Thread { root, channel_name: access.channel.name, replies };
     reactions::attach(conn, thread.messages())?;
     Ok(thread)
@@ -139,17 +137,11 @@ fn written(conn: &Connection, root: i64) -> Result<Thread> {
     read_all(conn, std::iter::once((root, root)), REPLIES)?.pop().ok_or(UNKNOWN)
 }
 
-/// Text of replies in one answer; after it threads are listed without theirs (`message_count` tells).
-const REPLY_BYTES: usize = 8 << 20;
+/// Text of replies that is read with a thread: the older ones are left out (`message_count` tells).
+const REPLY_BYTES: usize = 256 << 10;
 
 fn read_all(conn: &Connection, roots: impl Iterator<Item = (i64, i64)>, replies: u32) -> Result<Vec<Thread>> {
-    let mut bytes = 0;
-    let mut threads = Vec::new();
-    for (n, _) in roots {
-        let thread = read(conn, n, if bytes < REPLY_BYTES { replies } else { 0 })?;
-        bytes += thread.replies.iter().map(|reply| reply.content.len()).sum::<usize>();
-        threads.push(thread);
-    }
+    let mut threads = roots.map(|(n, _)| read(conn, n, replies)).collect::<Result<Vec<Thread>>>()?;
     reactions::attach(conn, threads.iter_mut().flat_map(Thread::messages))?;
     Ok(threads)
 }
@@ -170,10 +162,17 @@ fn read(conn: &Connection, root: i64, replies: u32) -> Result<Thread> {
     let select = messages::SELECT;
     let message = conn.prepare_cached(&format!("{select} where m.n = ?1"))?.query_row([root], messages::from_row)?;
     let sql = format!("{select} where m.root = ?1 and m.deleted_at is null order by m.n desc limit ?2");
-    let mut replies: Vec<Message> =
-        conn.prepare_cached(&sql)?.query_map((root, replies), messages::from_row)?.collect::<rusqlite::Result<_>>()?;
-    replies.reverse();
+    let (mut select, mut newest, mut bytes) = (conn.prepare_cached(&sql)?, Vec::new(), 0);
+    for reply in select.query_map((root, replies), messages::from_row)? {
+        let reply = reply?;
+        bytes += reply.content.len();
+        if bytes > REPLY_BYTES {
+            break;
+        }
+        newest.push(reply);
+    }
+    newest.reverse();
     let channel_name =
         conn.prepare_cached("select name from channels where id = ?1")?.query_row([message.channel], |row| row.get(0))?;
-    Ok(Thread { root: message, channel_name, replies })
+    Ok(Thread { root: message, channel_name, replies: newest })
 }

@@ -282,7 +282,7 @@ pub fn oldest(conn: &Connection, caller: Caller, channel: ChannelId) -> Result<W
 /// The channel's webhooks, oldest first, for managers. 404 for hidden channels.
 pub fn list(conn: &Connection, caller: Caller, channel: ChannelId, page: Page) -> Result<Vec<Webhook>> {
     managed(conn, caller, channel, channels::UNKNOWN)?;
-    some(conn, channel, page.size, page.offset())
+    some(conn, channel, page.size, page.offset)
 }
 
 fn some(conn: &Connection, channel: ChannelId, limit: u32, offset: i64) -> Result<Vec<Webhook>> {

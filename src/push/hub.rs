@@ -21,6 +21,8 @@ use crate::id::UserId;
 
 const SHARDS: usize = 64;
 const CONNECTIONS_PER_USER: usize = 100;
+/// Connections named in an answer of presence: a thousand are some hundred kilobytes.
+const PRESENT_MAX: usize = 1000;
 
 /// Who hears a channel.
 #[derive(Default)]
@@ -170,11 +172,11 @@ impl Hub {
         self.users().len()
     }
 
-    /// The connections that hear the channel.
+    /// The connections that hear the channel: any 1,000 of them where there are more, as their number is asked for apart.
     pub fn presence(&self, channel: &str) -> HashMap<String, ClientInfo> {
         let shard = self.reading(channel);
         let subscribers = shard.get(channel).into_iter().flat_map(|audience| audience.subscribers.values());
-        subscribers.map(|connection| (connection.client.to_string(), connection.info())).collect()
+        subscribers.take(PRESENT_MAX).map(|connection| (connection.client.to_string(), connection.info())).collect()
     }
 
     /// How many connections hear the channel, and of how many users.

@@ -203,8 +203,9 @@ async fn a_query_out_of_range_is_400() {
                 (Some("string"), Some("uuid")) => &["x", "1", "%20"],
                 _ => &[],
             };
-            for value in wrong {
-                let name = parameter["name"].as_str().unwrap();
+            let name = parameter["name"].as_str().unwrap();
+            // An offset counts from 0.
+            for value in wrong.iter().filter(|value| name != "offset" || **value != "0") {
                 let path = with_query(&setting.scene.path(&operation.path), name, value);
                 // A body where one is wanted: the query is read first, and is what is refused.
                 let body = operation.has_body().then(|| json!({}));

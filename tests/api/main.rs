@@ -4,6 +4,7 @@
 //! neighbour. What a test expects is the specification's word, never the server's.
 
 mod certificate;
+mod crowd;
 mod harness;
 mod mailbox;
 mod operations;
@@ -48,6 +49,7 @@ mod large_recoveries;
 mod leaving;
 mod limits;
 mod links;
+mod list_bounds;
 mod listening;
 mod members;
 mod memberships;
@@ -65,6 +67,7 @@ mod publications;
 mod purging;
 mod push;
 mod push_rights;
+mod quotas;
 mod races;
 mod reactions;
 mod reading;

@@ -222,7 +222,7 @@ async fn the_counts_are_of_live_channels_and_messages() {
 }
 
 #[tokio::test]
-async fn an_account_owns_two_hundred_of_them() {
+async fn an_account_is_in_two_hundred_of_them() {
     let server = Server::start().await;
     let ada = server.user("ada").await;
     ada.organisation("First").await;
@@ -230,6 +230,10 @@ async fn an_account_owns_two_hundred_of_them() {
         "insert into organisations (id, name, owner_id, created_at, updated_at)
          with recursive more (k) as (select 1 union all select k + 1 from more where k < 198)
          select unhex(printf('%032x', k)), 'more', owner_id, created_at, updated_at from more, organisations",
+    );
+    server.sql(
+        "insert into organisation_members (organisation_id, user_id, role_id, created_at, updated_at)
+         select id, owner_id, 1, created_at, updated_at from organisations where name = 'more'",
     );
     let last = ada.organisation("Last").await;
     ada.post("/organisations", json!({ "name": "One too many" })).await.expect(400);

@@ -1,0 +1,250 @@
+//! Lists: an answer holds at most 1,000 rows and 1 MB, and names the rest in its `Link` header.
+
+use std::io;
+
+use poem::{FromRequest, Request, RequestBody};
+use poem_openapi::{
+    ApiResponse,
+    payload::Json,
+    types::{ParseFromJSON, ToJSON, Type},
+};
+use url::form_urlencoded;
+
+use super::{
+    auth::app,
+    envelope::{Envelope, Page as PageEnvelope, envelope, page_envelope},
+};
+use crate::{
+    domain::page::Page,
+    error::{Error, Result},
+};
+
+/// Rows in one answer.
+pub const MOST: u32 = 1000;
+/// Bytes of rows in one answer: 1 MB less the envelope around them.
+pub const BYTES: usize = 990_000;
+/// Rows in the first part that is read: with messages of the largest size they take some megabytes of memory.
+const FIRST: usize = 16;
+
+/// The page that a request asks for: by its number, or by `offset`, which wins. `size` is its `limit` or `page_size`.
+pub fn page(number: Option<u32>, offset: Option<u64>, size: Option<u64>, default: u32, largest: u32) -> Result<Page> {
+    let page = Page::new(number.unwrap_or(1), self::size(size, default, largest)?)?;
+    match offset.map(i64::try_from) {
+        None => Ok(page),
+        Some(Ok(offset)) => Ok(Page { offset, ..page }),
+        Some(Err(_)) => Err(Error::bad_request("offset is too large")),
+    }
+}
+
+/// The page of a list that is answered whole if it fits one answer.
+pub fn rows(offset: Option<u64>, limit: Option<u64>) -> Result<Page> {
+    page(None, offset, limit, MOST, MOST)
+}
+
+/// Caps a page's size at the largest one. 400 below 1.
+pub fn size(asked: Option<u64>, default: u32, largest: u32) -> Result<u32> {
+    match asked {
+        None => Ok(default),
+        Some(0) => Err(Error::bad_request("a page's size starts at 1")),
+        Some(asked) => Ok(asked.min(largest.into()) as u32),
+    }
+}
+
+/// The rows of one answer.
+pub struct Rows<T> {
+    pub rows: Vec<T>,
+    /// Where the rest begins, if there is more.
+    pub rest: Option<i64>,
+}
+
+/// Fills one answer with the rows of a page. `read` reads a part of the list, `show` makes a row what is answered.
+pub fn fill<R, T: ToJSON>(page: Page, read: impl FnMut(Page) -> Result<Vec<R>>, show: impl FnMut(R) -> T) -> Result<Rows<T>> {
+    fill_up_to(BYTES, page, read, show)
+}
+
+/// [`fill`] up to a number of bytes. The list is read in parts, so that memory and time follow the answer and not the
+/// list. The first row is always answered, so that the next answer begins after it.
+pub fn fill_up_to<R, T: ToJSON>(
+    bytes: usize,
+    page: Page,
+    mut read: impl FnMut(Page) -> Result<Vec<R>>,
+    mut show: impl FnMut(R) -> T,
+) -> Result<Rows<T>> {
+    let (mut rows, mut left, mut part) = (Vec::new(), bytes, FIRST);
+    loop {
+        // One more than the page has: it tells whether there is a rest.
+        let size = part.min(page.size as usize + 1 - rows.len());
+        let found = read(Page { offset: page.offset + rows.len() as i64, size: size as u32 })?;
+        let is_last = found.len() < size;
+        for row in found {
+            let row = show(row);
+            let length = json_length(&row) + 1; // and a comma
+            if rows.len() == page.size as usize || (length > left && !rows.is_empty()) {
+                return Ok(Rows { rest: Some(page.offset + rows.len() as i64), rows });
+            }
+            left = left.saturating_sub(length);
+            rows.push(row);
+        }
+        if is_last {
+            return Ok(Rows { rows, rest: None });
+        }
+        // As many as will fit if they are like those before, and one that will not.
+        part = left * rows.len() / (bytes - left).max(1) + 1;
+    }
+}
+
+/// Bytes of the value in an answer.
+pub fn json_length(value: &impl ToJSON) -> usize {
+    struct Counter(usize);
+    impl io::Write for Counter {
+        fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+            self.0 += bytes.len();
+            Ok(bytes.len())
+        }
+        fn flush(&mut self) -> io::Result<()> {
+            Ok(())
+        }
+    }
+    let mut counter = Counter(0);
+    // Writing to it can't fail, and a `Value` has no keys but texts.
+    _ = serde_json::to_writer(&mut counter, &value.to_json());
+    counter.0
+}
+
+/// A list, or the part of it that one answer holds.
+#[derive(ApiResponse)]
+pub enum Listed<T: Type + ParseFromJSON + ToJSON> {
+    /// Done.
+    #[oai(status = 200)]
+    Ok(
+        Json<Envelope<T>>,
+        /// Where the rest of the list is, if there is more: `<address>; rel="next"`
+        #[oai(header = "Link")]
+        Option<String>,
+    ),
+}
+
+/// [`Listed`] without an envelope.
+#[derive(ApiResponse)]
+pub enum BareListed<T: Type + ParseFromJSON + ToJSON> {
+    /// Done.
+    #[oai(status = 200)]
+    Ok(
+        Json<T>,
+        /// Where the rest of the list is, if there is more: `<address>; rel="next"`
+        #[oai(header = "Link")]
+        Option<String>,
+    ),
+}
+
+/// A page of a list that tells how many there are.
+#[derive(ApiResponse)]
+pub enum Paged<T: Type + ParseFromJSON + ToJSON, P: Type + ParseFromJSON + ToJSON> {
+    /// Done.
+    #[oai(status = 200)]
+    Ok(
+        Json<PageEnvelope<T, P>>,
+        /// Where the rest of the list is, if there is more: `<address>; rel="next"`
+        #[oai(header = "Link")]
+        Option<String>,
+    ),
+}
+
+/// `rest`: the `Link` header to what is left, as for all lists.
+pub fn listed<T: Type + ParseFromJSON + ToJSON>(message: &str, data: T, rest: Option<String>) -> Listed<T> {
+    Listed::Ok(envelope(200, message, data), rest)
+}
+
+pub fn paged<T, P>(message: &str, data: T, pagination: P, rest: Option<String>) -> Paged<T, P>
+where
+    T: Type + ParseFromJSON + ToJSON,
+    P: Type + ParseFromJSON + ToJSON,
+{
+    Paged::Ok(page_envelope(message, data, pagination), rest)
+}
+
+/// The address at which a list was asked for, to link to its rest.
+pub struct Address {
+    path: String,
+    query: Vec<(String, String)>,
+}
+
+impl<'a> FromRequest<'a> for Address {
+    async fn from_request(req: &'a Request, _: &mut RequestBody) -> poem::Result<Self> {
+        let uri = req.original_uri();
+        let query = form_urlencoded::parse(uri.query().unwrap_or_default().as_bytes()).into_owned().collect();
+        Ok(Address { path: format!("{}{}", app(req).site.base_url, uri.path()), query })
+    }
+}
+
+impl Address {
+    /// The `Link` header for the rows from `rest` on.
+    pub fn rest(&self, rest: Option<i64>) -> Option<String> {
+        rest.map(|rest| self.next("offset", &rest.to_string()))
+    }
+
+    /// The `Link` header (RFC 8288) to the same list from another place on, which one of its parameters names.
+    pub fn next(&self, parameter: &str, place: &str) -> String {
+        let kept = self.query.iter().filter(|(name, _)| ![parameter, "page", "offset"].contains(&name.as_str()));
+        let query = form_urlencoded::Serializer::new(String::new()).extend_pairs(kept).append_pair(parameter, place).finish();
+        format!("<{}?{query}>; rel=\"next\"", self.path)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A list of as many texts, in parts as they were asked for; gives the numbers of rows asked.
+    fn filled(list: &[String], page: Page, bytes: usize) -> (Vec<String>, Option<i64>, Vec<u32>) {
+        let mut asked = Vec::new();
+        let read = |part: Page| {
+            asked.push(part.size);
+            Ok(list.iter().skip(part.offset as usize).take(part.size as usize).cloned().collect())
+        };
+        let Rows { rows, rest } = fill_up_to(bytes, page, read, |row| row).unwrap();
+        (rows, rest, asked)
+    }
+
+    fn texts(number: usize, length: usize) -> Vec<String> {
+        (0..number).map(|n| format!("{n:0length$}")).collect()
+    }
+
+    #[test]
+    fn an_answer_ends_with_the_page() {
+        let list = texts(100, 7);
+        let page = |offset, size| filled(&list, Page { offset, size }, 10_000);
+        assert_eq!(page(0, 10), (list[..10].to_vec(), Some(10), vec![11]));
+        assert_eq!(page(90, 10), (list[90..].to_vec(), None, vec![11]));
+        assert_eq!(page(0, 100), (list.clone(), None, vec![16, 85]));
+        assert_eq!(page(0, 99), (list[..99].to_vec(), Some(99), vec![16, 84]));
+        assert_eq!(page(100, 10), (Vec::new(), None, vec![11]));
+    }
+
+    #[test]
+    fn an_answer_ends_when_it_is_full() {
+        // Each is 10 bytes with its quotes and the comma.
+        let list = texts(100, 7);
+        let page = |offset, bytes| filled(&list, Page { offset, size: 100 }, bytes);
+        assert_eq!(page(0, 300), (list[..30].to_vec(), Some(30), vec![16, 15]));
+        assert_eq!(page(0, 299), (list[..29].to_vec(), Some(29), vec![16, 14]));
+        assert_eq!(page(30, 300), (list[30..60].to_vec(), Some(60), vec![16, 15]));
+        assert_eq!(page(99, 3), (list[99..].to_vec(), None, vec![16]), "a row that is too large has an answer of its own");
+        assert_eq!(page(98, 3), (list[98..99].to_vec(), Some(99), vec![16]));
+    }
+
+    #[test]
+    fn the_length_is_that_of_the_answer() {
+        assert_eq!(json_length(&"a\"\n\u{1}é".to_owned()), r#""a\"\n\u0001é""#.len());
+    }
+
+    #[test]
+    fn a_link_leads_to_the_rest() {
+        let query = [("page", "2"), ("q", "a&b é"), ("offset", "7"), ("limit", "50")];
+        let query = query.map(|(name, value)| (name.to_owned(), value.to_owned())).to_vec();
+        let address = Address { path: "https://chat.example.org/api/v1/channels".into(), query };
+        let link = "<https://chat.example.org/api/v1/channels?q=a%26b+%C3%A9&limit=50&offset=90>; rel=\"next\"";
+        assert_eq!(address.rest(Some(90)).as_deref(), Some(link));
+        assert_eq!(address.rest(None), None);
+    }
+}
