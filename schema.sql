@@ -34,6 +34,7 @@ create table users (
     role          text not null default 'user' check (role in ('user', 'admin', 'superadmin')),
     is_active     integer not null default 1 check (is_active in (0, 1)),
     is_verified   integer not null default 0 check (is_verified in (0, 1)),
+    mailbox_proved integer not null default 0 check (mailbox_proved in (0, 1)), -- whoever uses the account reads the mailbox
     is_onboarded  integer not null default 0 check (is_onboarded in (0, 1)),
     current_org   blob references organisations (id),
     last_seen_at  integer,                                    -- written once a minute at the most
@@ -50,6 +51,7 @@ create table identities (
     user_id blob not null references users (id),
     primary key (issuer, subject)
 ) strict, without rowid;
+create index identities_by_user on identities (user_id);
 
 create table sessions (
     id                 blob primary key check (length(id) = 16),

@@ -6,13 +6,16 @@ use poem_openapi::{Object, OpenApi};
 use super::{
     Tag,
     accounts::LoggedIn,
-    auth::Visitor,
+    auth::{MaybeBearer, Visitor},
     body::{Body, Text, example},
     envelope::{Done, Success, done, ok},
 };
 use crate::{
     app::App,
-    domain::{self, accounts, mailbox},
+    domain::{
+        self, accounts,
+        mailbox::{self, Companion},
+    },
     error::{Error, Result},
 };
 
@@ -34,7 +37,7 @@ impl Api {
 
     /// Log in with a magic link
     ///
-    /// Entering an account whose address nobody had proved before removes its password and ends its other sessions:
+    /// Entering an account whose mailbox nobody had proved before removes its password and ends its other sessions:
     /// whoever registered the address may have been somebody else.
     #[oai(path = "/auth/magic-link/verify", method = "post", tag = "Tag::Accounts")]
     async fn enter(&self, app: Data<&App>, visitor: Visitor, body: Body<OneTimeToken>) -> Result<Success<LoggedIn>> {
@@ -83,9 +86,27 @@ impl Api {
     }
 
     /// Verify an e-mail address
+    ///
+    /// Together with the account's bearer or password it also proves the mailbox to be the account's. Without, a later
+    /// magic link or password reset ends the account's sessions and password, as somebody else may have registered the
+    /// address. A wrong password is 401, and does not use up the token.
     #[oai(path = "/auth/email-request/verify", method = "post", tag = "Tag::Accounts")]
-    async fn verify(&self, app: Data<&App>, _visitor: Visitor, body: Body<OneTimeToken>) -> Result<Done> {
-        app.db.write_sized(body.1, move |tx| mailbox::verify(tx, &body.0.token)).await?;
+    async fn verify(&self, caller: MaybeBearer, app: Data<&App>, visitor: Visitor, body: Body<Verification>) -> Result<Done> {
+        let Verification { token: Text(token), password } = body.0;
+        let companion = match (caller.0, password) {
+            (Some(caller), _) => Companion::Session(caller),
+            (None, Some(Text(password))) => {
+                let user = app.db.read(|conn| mailbox::find_verification(conn, &token))?;
+                app.limits.log_in(visitor.address, &user.email)?;
+                if !app.verify(password, user.password_hash.clone()).await? {
+                    return Err(mailbox::WRONG_PASSWORD);
+                }
+                app.limits.logged_in(visitor.address, &user.email);
+                Companion::Password(user.password_hash)
+            }
+            (None, None) => Companion::Nothing,
+        };
+        app.db.write_sized(body.1, move |tx| mailbox::verify(tx, &token, companion)).await?;
         Ok(done("Email verified successfully"))
     }
 }
@@ -113,6 +134,16 @@ struct OneTimeToken {
     token: Text,
 }
 example!(OneTimeToken, { "token": "mZ0n3Q4y1k6f8c2x5v7b9w1e3r5t7y9u2i4o6p8a0sd" });
+
+#[derive(Object)]
+#[oai(example)]
+struct Verification {
+    /// From the mail's link.
+    token: Text,
+    /// The account's, unless its bearer is sent.
+    password: Option<Text>,
+}
+example!(Verification, { "token": "mZ0n3Q4y1k6f8c2x5v7b9w1e3r5t7y9u2i4o6p8a0sd", "password": "correct horse battery" });
 
 #[derive(Object)]
 #[oai(example)]

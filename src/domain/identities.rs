@@ -7,13 +7,13 @@ use crate::{
     domain::{
         self,
         accounts::{self, User},
-        mailbox, sessions,
+        mailbox::{self, Proof},
+        sessions,
     },
     error::{Error, Result},
     id::UserId,
     issuer::Claims,
     site::Site,
-    time::Time,
 };
 
 /// Logs in whom verified claims name: the account that they are linked to, else the one of their verified address,
@@ -41,7 +41,7 @@ fn link(tx: &mut Tx, site: &Site, claims: &Claims) -> Result<User> {
     let user = match accounts::find_by_email(tx, &email)? {
         Some(user) => {
             sessions::require_active(&user)?;
-            mailbox::prove(tx, user)?
+            mailbox::prove(tx, user, Proof::Mailbox)?
         }
         None => register(tx, site, &email, claims)?,
     };
@@ -61,10 +61,12 @@ fn register(tx: &mut Tx, site: &Site, email: &str, claims: &Claims) -> Result<Us
     let new = named.or_else(|_| accounts::New::check(email, None, "", "")).map_err(Error::BadRequest)?;
     let id = accounts::create(tx, &new, "")?;
     let picture = domain::web_address_if_any(&claims.picture, "picture").unwrap_or_default();
-    tx.prepare_cached("update users set is_verified = 1, avatar_url = ?2, updated_at = ?3 where id = ?1")?.execute((
-        id,
-        picture,
-        Time::now(),
-    ))?;
-    accounts::get(tx, id)
+    tx.prepare_cached("update users set avatar_url = ?2 where id = ?1")?.execute((id, picture))?;
+    mailbox::prove(tx, accounts::get(tx, id)?, Proof::Mailbox)
+}
+
+/// Forgets the identities that open an account.
+pub fn unlink(tx: &mut Tx, user: UserId) -> Result<()> {
+    tx.prepare_cached("delete from identities where user_id = ?1")?.execute([user])?;
+    Ok(())
 }

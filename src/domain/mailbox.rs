@@ -1,13 +1,19 @@
 //! Proof of a mailbox: magic links, password resets, and verification of the address.
 //!
+//! `is_verified` says that somebody opened the link of a verification mail, as the specification has it. It does not say
+//! that they use the account: anybody can register an address, and its owner may open the link without a thought. So the
+//! proof is kept apart, in `mailbox_proved`.
+//!
 //! An unknown address is answered like a known one, and at the same cost: one write that reaches the disk.
 
 use crate::{
     db::Tx,
     domain::{
+        Caller,
         accounts::{self, User},
+        identities,
         one_time_tokens::{self, Purpose},
-        outbox, sessions,
+        outbox, profiles, sessions,
     },
     error::{Error, Result},
     id::UserId,
@@ -69,20 +75,45 @@ pub fn enter(tx: &mut Tx, site: &Site, token: &str, device: &sessions::Device) -
     let user = one_time_tokens::take(tx, Purpose::MagicLink, token)?;
     let user = accounts::get(tx, user)?;
     sessions::require_active(&user)?;
-    let user = prove(tx, user)?;
+    let user = prove(tx, user, Proof::Mailbox)?;
     sessions::start(tx, site, user, device)
 }
 
-/// Somebody showed the mailbox to be theirs. If nobody had before, whoever registered the address may have been
-/// somebody else: their sessions end, and their password is removed.
-pub fn prove(tx: &mut Tx, user: User) -> Result<User> {
-    if user.is_verified {
+/// How somebody showed a mailbox to be theirs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Proof {
+    /// By the mailbox alone: a link that was mailed, or an issuer that is authoritative for the address.
+    Mailbox,
+    /// By the mailbox together with the account's bearer or password.
+    MailboxAndAccount,
+}
+
+/// Records that the account's user reads the mailbox.
+///
+/// Before the first proof, whoever registered the address may have been somebody else. So a first proof by the mailbox
+/// alone ends all sessions and removes the password and linked identities: every way in that was there before. A first
+/// proof together with the account removes nothing.
+pub fn prove(tx: &mut Tx, user: User, proof: Proof) -> Result<User> {
+    if user.mailbox_proved {
         return Ok(user);
     }
-    sessions::end_others(tx, user.id, None)?;
-    tx.prepare_cached("update users set is_verified = 1, password_hash = '', updated_at = ?2 where id = ?1")?
-        .execute((user.id, Time::now()))?;
-    accounts::get(tx, user.id)
+    if proof == Proof::Mailbox {
+        sessions::end_others(tx, user.id, None)?;
+        identities::unlink(tx, user.id)?;
+        tx.prepare_cached("update users set password_hash = '' where id = ?1")?.execute([user.id])?;
+    }
+    tx.prepare_cached("update users set mailbox_proved = 1 where id = ?1")?.execute([user.id])?;
+    set_verified(tx, &user)
+}
+
+/// Sets `is_verified`, which members of the user's organisations see.
+fn set_verified(tx: &mut Tx, before: &User) -> Result<User> {
+    tx.prepare_cached("update users set is_verified = 1, updated_at = ?2 where id = ?1")?.execute((before.id, Time::now()))?;
+    let user = accounts::get(tx, before.id)?;
+    if !before.is_verified {
+        profiles::announce(tx, &user)?;
+    }
+    Ok(user)
 }
 
 /// The account whose password a token may set; does not use it up. 422 for every bad token.
@@ -97,7 +128,7 @@ pub fn find_reset(conn: &rusqlite::Connection, token: &str) -> Result<User> {
 pub fn reset(tx: &mut Tx, site: &Site, token: &str, password_hash: &str) -> Result<()> {
     let user = find_reset(tx, token)?;
     one_time_tokens::take(tx, Purpose::PasswordReset, token)?;
-    tx.prepare_cached("update users set is_verified = 1 where id = ?1")?.execute([user.id])?;
+    let user = prove(tx, user, Proof::Mailbox)?;
     accounts::set_password(tx, site, &user, password_hash, None)
 }
 
@@ -108,9 +139,39 @@ fn as_invalid(err: Error) -> Error {
     }
 }
 
-/// Verifies the address. 400 and 422 as [`one_time_tokens::find`] says.
-pub fn verify(tx: &mut Tx, token: &str) -> Result<()> {
+/// The account whose address a token verifies; does not use it up. 400 and 422 as [`one_time_tokens::find`] says.
+pub fn find_verification(conn: &rusqlite::Connection, token: &str) -> Result<User> {
+    let user = one_time_tokens::find(conn, Purpose::EmailVerification, token)?;
+    accounts::get(conn, user)
+}
+
+/// With what the link of a verification mail was opened.
+pub enum Companion {
+    Nothing,
+    Session(Caller),
+    /// The password was just verified against this hash.
+    Password(String),
+}
+
+pub const WRONG_PASSWORD: Error = Error::Unauthorized("The password is incorrect");
+
+/// Verifies the address; together with a session or the password of the same account, this proves the mailbox.
+///
+/// 400 and 422 as [`one_time_tokens::find`] says, 401 when the password changed meanwhile. Nothing is used up then.
+pub fn verify(tx: &mut Tx, token: &str, companion: Companion) -> Result<()> {
     let user = one_time_tokens::take(tx, Purpose::EmailVerification, token)?;
-    tx.prepare_cached("update users set is_verified = 1, updated_at = ?2 where id = ?1")?.execute((user, Time::now()))?;
+    let user = accounts::get(tx, user)?;
+    let is_theirs = match companion {
+        Companion::Nothing => false,
+        // Another account's session proves nothing of this one.
+        Companion::Session(caller) => caller.user == user.id,
+        Companion::Password(hash) if hash != user.password_hash => return Err(WRONG_PASSWORD),
+        Companion::Password(_) => true,
+    };
+    if is_theirs {
+        prove(tx, user, Proof::MailboxAndAccount)?;
+    } else {
+        set_verified(tx, &user)?;
+    }
     Ok(())
 }

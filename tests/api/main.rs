@@ -55,6 +55,7 @@ mod outgoing_addresses;
 mod passwords;
 mod permissions;
 mod presence;
+mod proofs;
 mod publications;
 mod purging;
 mod push;

@@ -6,7 +6,7 @@ use uuid::Uuid;
 pub const ORGANISATION: &str = "id:uuid name:text description:text email:text country:text industry:text location:text
     logo_url:text owner_id:uuid channels_count:int total_messages_count:int org_role:text created_at:time updated_at:time";
 pub const OWN_ORGANISATION: &str = "id:uuid name:text logo_url:text org_role:text channels_count:int";
-pub const MEMBER: &str = "id:uuid email:text phone_number:text name:text role:text status:text";
+pub const MEMBER: &str = "id:uuid email:text phone_number:text name:text role:text status:text is_verified:bool";
 pub const PAGINATION: &str = "current_page:int page_size:int total_items:int total_pages:int";
 pub const MEMBERSHIP: &str = "user_id:uuid organisation_id:uuid status:text role_id:int created_at:time deleted_at:time?";
 pub const METRICS: &str = "active_count:int inactive_count:int total_members:int";
