@@ -145,8 +145,9 @@ create table invitations (
     email           text not null,
     role_id         integer not null references roles (id),
     invited_by      blob not null references users (id),
-    generation      integer not null default 1,               -- raised by each resend; part of the token
-    token_hash      blob not null unique,                     -- SHA-256
+    generation      integer not null default 1,               -- raised by each resend; part of the tokens
+    token_hash      blob not null unique,                     -- SHA-256 of the token that the inviter is shown
+    mailed_hash     blob not null unique,                     -- SHA-256 of the token that only the mail carries
     created_at      integer not null,
     sent_at         integer not null,
     expires_at      integer not null,

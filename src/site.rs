@@ -17,7 +17,7 @@ pub struct Site {
     pub feed_auth: FeedAuth,
     /// Networks that webhooks may reach though they are not on the public internet.
     pub private_webhooks: Vec<IpNet>,
-    /// Whether log-in waits for the e-mail address to be verified.
+    /// Whether sessions, however they begin, need a verified e-mail address.
     pub require_verified_email: bool,
     pub session_lifetime: Duration,
     pub invitation_lifetime: Duration,

@@ -38,8 +38,9 @@ pub struct Api;
 impl Api {
     /// Invite people to an organisation
     ///
-    /// Each address gets a mail with a link, or a line in `errors` that says why not. Nobody invites to a role with
-    /// rights that they do not have.
+    /// Each address gets a mail with a link, or a line in `errors` that says why not. The link and token in the answer
+    /// are others than the mail's: they let the invited person in, but do not verify the address. Nobody invites to a
+    /// role with rights that they do not have.
     #[oai(path = "/invite", method = "post", tag = "Tag::Invitations")]
     async fn create(&self, caller: Bearer, app: Data<&App>, body: Body<NewInvitations>) -> Result<Created<Invitations>> {
         let site = app.site.clone();
@@ -55,7 +56,9 @@ impl Api {
     /// Accept an invitation
     ///
     /// With the bearer token of the invited account, which joins. Without one an account is made, and its generated
-    /// password is shown once; if the address has an account already, log in first (401).
+    /// password is shown once; if the address has an account already, log in first (401). The token of the mail verifies
+    /// the address, too; the one that the inviter is shown does not, and opens nothing where sessions need a verified
+    /// address (403).
     #[oai(path = "/invite/verify", method = "post", tag = "Tag::Invitations")]
     async fn verify(
         &self,
@@ -71,7 +74,7 @@ impl Api {
             return Ok(ok("User invited successfully", LoggedIn::from(started).with_password(String::new())));
         }
         // Before the costly hash: is there anything to accept?
-        app.db.read(|conn| acceptance::require_no_account(conn, &acceptance::open(conn, &token)?))?;
+        app.db.read(|conn| acceptance::require_new(conn, &site, &acceptance::open(conn, &token)?))?;
         let password = secret::random_token();
         let hash = app.hash(password.clone()).await?;
         let started =
@@ -181,6 +184,8 @@ struct Invitation {
     invite_token: String,
     /// Whether the address has an account.
     is_platform_user: bool,
+    /// Whether that account's address is verified.
+    is_verified: bool,
     invitation_link: String,
     sent_at: Time,
     expires_at: Time,
@@ -196,6 +201,7 @@ impl Invitation {
             email: invitation.email,
             org_id: invitation.organisation,
             is_platform_user: invitation.is_platform_user,
+            is_verified: invitation.is_verified,
             sent_at: invitation.sent_at,
             expires_at: invitation.expires_at,
         }
@@ -221,6 +227,8 @@ struct SentInvitation {
     organisation_id: OrganisationId,
     /// Whether the address has an account.
     is_platform_user: bool,
+    /// Whether that account's address is verified.
+    is_verified: bool,
     invited_by: UserId,
     #[oai(rename = "Organisation")]
     organisation: Organisation,
@@ -240,6 +248,7 @@ impl SentInvitation {
             role,
             organisation_id: invitation.organisation,
             is_platform_user: invitation.is_platform_user,
+            is_verified: invitation.is_verified,
             invited_by: invitation.invited_by,
             organisation,
             created_at: invitation.created_at,

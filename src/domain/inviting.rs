@@ -88,7 +88,7 @@ fn send(tx: &mut Tx, site: &Site, caller: Caller, organisation: OrganisationId, 
     let inviter = accounts::own(tx, caller)?;
     let inviter = members::shown_name(&inviter);
     for invitation in invitations {
-        outbox::queue(tx, site, mail::invitation(site, &invitation.email, &name, &inviter, &invitation.link(site)))?;
+        outbox::queue(tx, site, mail::invitation(site, &invitation.email, &name, &inviter, &invitation.mailed_link(site)))?;
     }
     Ok(())
 }
@@ -112,13 +112,24 @@ fn insert(
         "delete from invitations where organisation_id = ?1 and email = ?2 and accepted_at is null and expires_at <= ?3",
     )?
     .execute((organisation, email, now))?;
-    let hash = secret::sha256(&site.keys.invitation_token(id, 1));
+    let (token, mailed) = (site.keys.invitation_token(id, 1), site.keys.mailed_invitation_token(id, 1));
     let inserted = tx
         .prepare_cached(
-            "insert into invitations (id, organisation_id, email, role_id, invited_by, token_hash, created_at, sent_at, expires_at)
-             values (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?7, ?8) on conflict (organisation_id, email) where accepted_at is null do nothing",
+            "insert into invitations
+               (id, organisation_id, email, role_id, invited_by, token_hash, mailed_hash, created_at, sent_at, expires_at)
+             values (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?8, ?9) on conflict (organisation_id, email) where accepted_at is null do nothing",
         )?
-        .execute((id, organisation, email, role, by, hash, now, now + site.invitation_lifetime))?;
+        .execute((
+            id,
+            organisation,
+            email,
+            role,
+            by,
+            secret::sha256(&token),
+            secret::sha256(&mailed),
+            now,
+            now + site.invitation_lifetime,
+        ))?;
     if inserted == 0 {
         return Ok(Err(format!("An invitation has already been sent to {email}")));
     }
@@ -162,14 +173,24 @@ fn renew(tx: &mut Tx, site: &Site, by: UserId, old: Invitation) -> Result<Invita
         ..old
     };
     tx.prepare_cached(
-        "update invitations set generation = ?2, token_hash = ?3, invited_by = ?4, sent_at = ?5, expires_at = ?6 where id = ?1",
+        "update invitations
+         set generation = ?2, token_hash = ?3, mailed_hash = ?4, invited_by = ?5, sent_at = ?6, expires_at = ?7 where id = ?1",
     )?
-    .execute((new.id, new.generation, secret::sha256(&new.token(site)), by, now, new.expires_at))?;
+    .execute((
+        new.id,
+        new.generation,
+        secret::sha256(&new.token(site)),
+        secret::sha256(&new.mailed_token(site)),
+        by,
+        now,
+        new.expires_at,
+    ))?;
     Ok(new)
 }
 
 /// For the command line: the link of the address's open invitation, or of a new one, in the name of the
-/// organisation's owner and without a mail. 422 when the open one is to another role.
+/// organisation's owner and without a mail. It is the link of the mail: the operator, who is trusted to pass it to the
+/// invited person, vouches for the address. 422 when the open one is to another role.
 pub fn link(tx: &mut Tx, site: &Site, organisation: OrganisationId, email: &str, role: &str) -> Result<String> {
     let email = domain::email_address(email).ok_or_else(|| Error::bad_request("email is not a valid e-mail address"))?;
     let owner: Option<UserId> = tx
@@ -191,5 +212,5 @@ pub fn link(tx: &mut Tx, site: &Site, organisation: OrganisationId, email: &str,
         }
         None => insert(tx, site, owner, organisation, &email, role.id)?.map_err(Error::Invalid)?,
     };
-    Ok(invitation.link(site))
+    Ok(invitation.mailed_link(site))
 }

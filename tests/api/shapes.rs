@@ -14,11 +14,11 @@ pub const ROLE: &str = "id:int uuid:uuid organisation_id:uuid? name:text descrip
     created_at:time updated_at:time";
 /// As in the organisation's list of invitations.
 pub const SENT_INVITATION: &str = "id:uuid email:text token:text status:text role:text organisation_id:uuid
-    is_platform_user:bool Organisation:object created_at:time expires_at:time";
+    is_platform_user:bool is_verified:bool Organisation:object created_at:time expires_at:time";
 pub const INVITING_ORGANISATION: &str = "id:uuid name:text description:text email:text type:text location:text country:text
     owner_id:uuid channels_count:int total_messages_count:int org_roles:array Users:array created_at:time updated_at:time";
 pub const INVITATION_PAGINATION: &str = "current_page:int page_count:int total_pages_count:int";
-pub const INVITATION: &str = "id:uuid email:text org_id:uuid status:text invite_token:text is_platform_user:bool
+pub const INVITATION: &str = "id:uuid email:text org_id:uuid status:text invite_token:text is_platform_user:bool is_verified:bool
     invitation_link:text sent_at:time expires_at:time";
 
 pub const SESSION: &str = "user:object access_token:text access_token_expires_in:seconds notification_token:text";
