@@ -67,14 +67,14 @@ create index sessions_by_user on sessions (user_id);
 create index sessions_by_end on sessions (expires_at);
 create index sessions_ended on sessions (ended_at) where ended_at is not null;
 
--- Links in mails. At most one live token for each account and purpose.
+-- Links in mails. At most three live tokens for each account and purpose.
 create table one_time_tokens (
     hash       blob primary key,                              -- SHA-256
     purpose    text not null check (purpose in ('magic_link', 'password_reset', 'email_verification')),
     user_id    blob not null references users (id),
     created_at integer not null,
     expires_at integer not null,
-    used_at    integer                                        -- used, or voided by a later one
+    used_at    integer                                        -- used, or voided by later ones
 ) strict, without rowid;
 create index one_time_tokens_by_end on one_time_tokens (expires_at);
 create index one_time_tokens_by_user on one_time_tokens (user_id, purpose);
@@ -301,7 +301,7 @@ create index events_by_message on events (message_n) where message_n is not null
 create table mails (
     id          blob primary key check (length(id) = 16),
     recipient   text not null,
-    is_notice   integer not null check (is_notice in (0, 1)), -- not counted in the recipient's hourly limit
+    kind        text not null,                                -- a recipient's hourly limit counts each by itself; none for 'notice'
     sealed      blob,                                         -- encrypted; null once sent or given up
     created_at  integer not null,
     due_at      integer,                                      -- null once sent or given up; a lease while being sent
@@ -311,7 +311,7 @@ create table mails (
 ) strict, without rowid;
 create index mails_due on mails (due_at) where due_at is not null;
 create index mails_done on mails (created_at) where due_at is null;
-create index mails_by_recipient on mails (recipient, created_at) where not is_notice;
+create index mails_by_recipient on mails (recipient, kind, created_at) where kind <> 'notice';
 
 
 -- Webhooks -------------------------------------------------------------------------------------

@@ -15,7 +15,9 @@ use crate::{
     domain::{
         self,
         accounts::{self, New},
-        identities, sessions,
+        identities,
+        mailbox::MayMail,
+        sessions,
     },
     error::{Error, Result},
     id::UserId,
@@ -31,14 +33,14 @@ impl Api {
     /// A link that verifies the address is mailed; log-in works before it is opened. Without a `username` one is made
     /// from the address.
     #[oai(path = "/auth/register", method = "post", tag = "Tag::Accounts")]
-    async fn register(&self, app: Data<&App>, _visitor: Visitor, body: Body<NewAccount>) -> Result<Made> {
+    async fn register(&self, app: Data<&App>, visitor: Visitor, body: Body<NewAccount>) -> Result<Made> {
         let text = |field: &Option<Text>| field.as_deref().unwrap_or_default().to_owned();
         let new = New::check(&body.email, body.username.as_deref(), &text(&body.first_name), &text(&body.last_name));
         let new = new.map_err(Error::BadRequest)?;
         new.check_password(&body.password).map_err(Error::BadRequest)?;
         let hash = app.hash(body.0.password.0).await?;
-        let site = app.site.clone();
-        app.db.write(move |tx| accounts::register(tx, &site, &new, &hash)).await?;
+        let (site, may_mail) = (app.site.clone(), MayMail(app.limits.link(visitor.address)));
+        app.db.write(move |tx| accounts::register(tx, &site, &new, &hash, may_mail)).await?;
         Ok(made("User created successfully"))
     }
 

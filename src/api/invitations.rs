@@ -16,10 +16,13 @@ use super::{
 };
 use crate::{
     app::App,
+    db::Tx,
     domain::{
         acceptance,
         invitations::{self, Listed},
-        inviting, members, organisations, roles,
+        inviting,
+        mailbox::MayMail,
+        members, organisations, roles,
     },
     error::Result,
     id::{InvitationId, OrganisationId, UserId},
@@ -74,11 +77,15 @@ impl Api {
             return Ok(ok("User invited successfully", LoggedIn::from(started).with_password(String::new())));
         }
         // Before the costly hash: is there anything to accept?
-        app.db.read(|conn| acceptance::require_new(conn, &site, &acceptance::open(conn, &token)?))?;
+        let is_mailed = app.db.read(|conn| {
+            let open = acceptance::open(conn, &token)?;
+            acceptance::require_new(conn, &site, &open).map(|()| open.is_mailed)
+        })?;
         let password = secret::random_token();
         let hash = app.hash(password.clone()).await?;
-        let started =
-            app.db.write_sized(body.1, move |tx| acceptance::accept_as_new(tx, &site, &token, &hash, &visitor.device)).await?;
+        let may_mail = MayMail(!is_mailed && app.limits.link(visitor.address));
+        let accept = move |tx: &mut Tx| acceptance::accept_as_new(tx, &site, &token, &hash, may_mail, &visitor.device);
+        let started = app.db.write_sized(body.1, accept).await?;
         Ok(ok("User invited successfully", LoggedIn::from(started).with_password(password)))
     }
 

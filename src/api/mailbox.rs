@@ -14,7 +14,7 @@ use crate::{
     app::App,
     domain::{
         self, accounts,
-        mailbox::{self, Companion},
+        mailbox::{self, Companion, MayMail},
     },
     error::{Error, Result},
 };
@@ -25,13 +25,13 @@ pub struct Api;
 impl Api {
     /// Ask for a magic link
     ///
-    /// Mails a link that logs in, once. An address without an account is answered alike.
+    /// Mails a link that logs in, once; the last three work. An address without an account is answered alike.
     #[oai(path = "/auth/magic-link", method = "post", tag = "Tag::Accounts")]
-    async fn magic_link(&self, app: Data<&App>, _visitor: Visitor, body: Body<Address>) -> Result<Done> {
+    async fn magic_link(&self, app: Data<&App>, visitor: Visitor, body: Body<Address>) -> Result<Done> {
         let email = address(&body.email)?;
         require_mail(&app).await?;
-        let site = app.site.clone();
-        app.db.write(move |tx| mailbox::request_magic_link(tx, &site, &email)).await?;
+        let (site, may_mail) = (app.site.clone(), MayMail(app.limits.link(visitor.address)));
+        app.db.write(move |tx| mailbox::request_magic_link(tx, &site, &email, may_mail)).await?;
         Ok(done("Magic link sent successfully"))
     }
 
@@ -48,13 +48,13 @@ impl Api {
 
     /// Ask for a password reset
     ///
-    /// Mails a link that sets a new password, once. An address without an account is answered alike.
+    /// Mails a link that sets a new password, once; the last three work. An address without an account is answered alike.
     #[oai(path = "/auth/password-reset", method = "post", tag = "Tag::Accounts")]
-    async fn password_reset(&self, app: Data<&App>, _visitor: Visitor, body: Body<Address>) -> Result<Done> {
+    async fn password_reset(&self, app: Data<&App>, visitor: Visitor, body: Body<Address>) -> Result<Done> {
         let email = address(&body.email)?;
         require_mail(&app).await?;
-        let site = app.site.clone();
-        app.db.write(move |tx| mailbox::request_reset(tx, &site, &email)).await?;
+        let (site, may_mail) = (app.site.clone(), MayMail(app.limits.link(visitor.address)));
+        app.db.write(move |tx| mailbox::request_reset(tx, &site, &email, may_mail)).await?;
         Ok(done("Password reset link sent successfully"))
     }
 
@@ -77,11 +77,13 @@ impl Api {
 
     /// Ask for a verification mail
     ///
-    /// Mails a link that verifies the address. An address without an account is answered alike; a verified one is 422.
+    /// Mails a link that verifies the address; the last three work. An address without an account is answered alike; a
+    /// verified one is 422.
     #[oai(path = "/auth/email-request", method = "post", tag = "Tag::Accounts")]
-    async fn email_request(&self, app: Data<&App>, _visitor: Visitor, body: Body<Address>) -> Result<Done> {
-        let (site, email) = (app.site.clone(), address(&body.email)?);
-        app.db.write(move |tx| mailbox::request_verification(tx, &site, &email)).await?;
+    async fn email_request(&self, app: Data<&App>, visitor: Visitor, body: Body<Address>) -> Result<Done> {
+        let email = address(&body.email)?;
+        let (site, may_mail) = (app.site.clone(), MayMail(app.limits.link(visitor.address)));
+        app.db.write(move |tx| mailbox::request_verification(tx, &site, &email, may_mail)).await?;
         Ok(done("Verification email sent successfully"))
     }
 

@@ -6,7 +6,7 @@ use crate::{
     db::Tx,
     domain::{
         Caller, accounts,
-        mailbox::{self, Proof},
+        mailbox::{self, MayMail, Proof},
         members,
         roles::{self, Rights, Role},
         sessions,
@@ -25,7 +25,7 @@ pub struct Open {
     pub email: String,
     role: Role,
     /// Whether the token is the mail's: whoever has it reads the mailbox.
-    is_mailed: bool,
+    pub is_mailed: bool,
 }
 
 /// 400 when there is no such invitation; 422 when it is expired or used, or its sender could not send it any more.
@@ -100,6 +100,7 @@ pub fn accept_as_new(
     site: &Site,
     token: &str,
     password_hash: &str,
+    may_mail: MayMail,
     device: &sessions::Device,
 ) -> Result<sessions::Started> {
     let open = open(tx, token)?;
@@ -111,7 +112,7 @@ pub fn accept_as_new(
     let user = if open.is_mailed {
         mailbox::prove(tx, user, Proof::MailboxAndAccount)?
     } else {
-        mailbox::mail_verification(tx, site, id, &open.email)?;
+        mailbox::mail_verification(tx, site, id, &open.email, may_mail)?;
         user
     };
     finish(tx, site, open, user, device)

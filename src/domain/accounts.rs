@@ -113,10 +113,10 @@ pub fn check_password(password: &str, email: &str, username: &str) -> Result<(),
 /// Makes an account for whoever asks, as far as the server's policy lets them, and mails a
 /// verification link. 403 when registration is not open to them, 422 when the address or the
 /// username is taken.
-pub fn register(tx: &mut Tx, site: &Site, new: &New, password_hash: &str) -> Result<UserId> {
+pub fn register(tx: &mut Tx, site: &Site, new: &New, password_hash: &str, may_mail: mailbox::MayMail) -> Result<UserId> {
     require_welcome(tx, site, &new.email)?;
     let user = create(tx, new, password_hash)?;
-    mailbox::mail_verification(tx, site, user, &new.email)?;
+    mailbox::mail_verification(tx, site, user, &new.email, may_mail)?;
     Ok(user)
 }
 

@@ -15,7 +15,8 @@ use crate::{
     },
     error::{Error, Result},
     id::{InvitationId, OrganisationId, UserId},
-    mail, secret,
+    mail::{self, Kind},
+    secret,
     site::Site,
     time::Time,
 };
@@ -73,7 +74,7 @@ fn require_few(emails: &[String]) -> Result<()> {
     if emails.len() <= MOST { Ok(()) } else { Err(Error::invalid(format!("at most {MOST} addresses can be invited at once"))) }
 }
 
-/// Mails each its link, in the caller's name. 429 when the organisation has sent its share of the day.
+/// Mails each its link, in the caller's name; one whose recipient had enough within the hour is dropped. 429 when the organisation has sent its share of the day.
 fn send(tx: &mut Tx, site: &Site, caller: Caller, organisation: OrganisationId, invitations: &[Invitation]) -> Result<()> {
     let now = Time::now().unix_seconds();
     let (name, sent): (String, i64) = tx
@@ -138,8 +139,8 @@ fn insert(
 }
 
 /// Mails each address a new link for its open invitation, expired ones too; the former link is dead, and the
-/// caller now answers for it. Nothing is sent when an address has none that the caller may know of (422), or
-/// one to a role with a right that the caller lacks (403).
+/// caller now answers for it. An invitation whose mail would be dropped stays as it is, with its link. Nothing is sent when
+/// an address has none that the caller may know of (422), or one to a role with a right that the caller lacks (403).
 pub fn resend(tx: &mut Tx, site: &Site, caller: Caller, organisation: OrganisationId, emails: &[String]) -> Result<()> {
     let membership = inviter(tx, caller, organisation)?;
     if emails.is_empty() {
@@ -157,7 +158,9 @@ pub fn resend(tx: &mut Tx, site: &Site, caller: Caller, organisation: Organisati
             .filter(|invitation| invitation.invited_by == caller.user || invitations::sees_others(&membership));
         let invitation = known.ok_or_else(|| Error::invalid(format!("{address} has no pending invitation")))?;
         membership.require_all(roles::get(tx, invitation.role_id)?.rights)?;
-        again.push(renew(tx, site, caller.user, invitation)?);
+        if outbox::has_room(tx, site, &address, Kind::Invitation)? {
+            again.push(renew(tx, site, caller.user, invitation)?);
+        }
     }
     send(tx, site, caller, organisation, &again)
 }

@@ -4,7 +4,8 @@
 //! that they use the account: anybody can register an address, and its owner may open the link without a thought. So the
 //! proof is kept apart, in `mailbox_proved`.
 //!
-//! An unknown address is answered like a known one, and at the same cost: one write that reaches the disk.
+//! An unknown address is answered like a known one, and at the same cost: one write that reaches the disk. So is a request
+//! past a limit, which changes nothing: links that were mailed before go on working.
 
 use crate::{
     db::Tx,
@@ -17,23 +18,30 @@ use crate::{
     },
     error::{Error, Result},
     id::UserId,
-    mail,
+    mail::{self, Kind},
     site::Site,
     time::Time,
 };
 
+/// Whether whoever asks for a link may cause one more mail: their network had its share of the hour otherwise
+/// ([`crate::limits::Limits::link`]).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct MayMail(pub bool);
+
 /// Mails a link that logs in. `email`: as [`crate::domain::email_address`] gives it.
-pub fn request_magic_link(tx: &mut Tx, site: &Site, email: &str) -> Result<()> {
-    let Some(user) = addressee(tx, email)? else { return ask_in_vain(tx) };
-    let token = one_time_tokens::issue(tx, user.id, Purpose::MagicLink, site.magic_link_lifetime)?;
-    outbox::queue(tx, site, mail::magic_link(site, email, &token))
+pub fn request_magic_link(tx: &mut Tx, site: &Site, email: &str, may_mail: MayMail) -> Result<()> {
+    match addressee(tx, email)? {
+        Some(user) => mail_link(tx, site, user.id, email, Purpose::MagicLink, may_mail),
+        None => ask_in_vain(tx),
+    }
 }
 
 /// Mails a link that sets a new password.
-pub fn request_reset(tx: &mut Tx, site: &Site, email: &str) -> Result<()> {
-    let Some(user) = addressee(tx, email)? else { return ask_in_vain(tx) };
-    let token = one_time_tokens::issue(tx, user.id, Purpose::PasswordReset, site.reset_lifetime)?;
-    outbox::queue(tx, site, mail::password_reset(site, email, &token))
+pub fn request_reset(tx: &mut Tx, site: &Site, email: &str, may_mail: MayMail) -> Result<()> {
+    match addressee(tx, email)? {
+        Some(user) => mail_link(tx, site, user.id, email, Purpose::PasswordReset, may_mail),
+        None => ask_in_vain(tx),
+    }
 }
 
 /// For the command line: a link that sets a new password, without a mail.
@@ -45,18 +53,36 @@ pub fn reset_link(tx: &mut Tx, site: &Site, email: &str) -> Result<String> {
 }
 
 /// Mails a link that verifies the address. 422 when it is verified.
-pub fn request_verification(tx: &mut Tx, site: &Site, email: &str) -> Result<()> {
+pub fn request_verification(tx: &mut Tx, site: &Site, email: &str, may_mail: MayMail) -> Result<()> {
     match addressee(tx, email)? {
         None => ask_in_vain(tx),
         Some(user) if user.is_verified => Err(Error::invalid("The e-mail address is already verified")),
-        Some(user) => mail_verification(tx, site, user.id, email),
+        Some(user) => mail_verification(tx, site, user.id, email, may_mail),
     }
 }
 
-/// Voids the former link.
-pub fn mail_verification(tx: &mut Tx, site: &Site, user: UserId, email: &str) -> Result<()> {
-    let token = one_time_tokens::issue(tx, user, Purpose::EmailVerification, site.verification_lifetime)?;
-    outbox::queue(tx, site, mail::verification(site, email, &token))
+/// Mails a link that verifies the address of an account.
+pub fn mail_verification(tx: &mut Tx, site: &Site, user: UserId, email: &str, may_mail: MayMail) -> Result<()> {
+    mail_link(tx, site, user, email, Purpose::EmailVerification, may_mail)
+}
+
+/// Mails a link with a new token. Past a limit it changes nothing: no token is voided without a mail in its place.
+fn mail_link(tx: &mut Tx, site: &Site, user: UserId, email: &str, purpose: Purpose, may_mail: MayMail) -> Result<()> {
+    let (kind, lifetime) = match purpose {
+        Purpose::MagicLink => (Kind::MagicLink, site.magic_link_lifetime),
+        Purpose::PasswordReset => (Kind::PasswordReset, site.reset_lifetime),
+        Purpose::EmailVerification => (Kind::Verification, site.verification_lifetime),
+    };
+    if !may_mail.0 || !outbox::has_room(tx, site, email, kind)? {
+        return ask_in_vain(tx);
+    }
+    let token = one_time_tokens::issue(tx, user, purpose, lifetime)?;
+    let mail = match purpose {
+        Purpose::MagicLink => mail::magic_link(site, email, &token),
+        Purpose::PasswordReset => mail::password_reset(site, email, &token),
+        Purpose::EmailVerification => mail::verification(site, email, &token),
+    };
+    outbox::queue(tx, site, mail)
 }
 
 /// The account of the address, if it may be entered.

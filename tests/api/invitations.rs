@@ -8,7 +8,7 @@ use crate::{
     shapes::{INVITATION, INVITATION_PAGINATION, INVITING_ORGANISATION, SENT_INVITATION, assert_shape},
 };
 
-async fn invite(client: &Client, organisation: &str, emails: &[&str]) -> Reply {
+pub async fn invite(client: &Client, organisation: &str, emails: &[&str]) -> Reply {
     client.post("/invite", json!({ "org_id": organisation, "emails": emails, "role": "member" })).await
 }
 
@@ -137,7 +137,7 @@ fn column(list: &Value, field: &str) -> Vec<String> {
     list["data"]["invitations"].as_array().unwrap().iter().map(|invitation| text(&invitation[field])).collect()
 }
 
-async fn resend(client: &Client, organisation: &str, emails: &[&str]) -> Reply {
+pub async fn resend(client: &Client, organisation: &str, emails: &[&str]) -> Reply {
     client.post("/invite/resend", json!({ "org_id": organisation, "emails": emails })).await
 }
 

@@ -41,6 +41,7 @@ mod invitations;
 mod large_recoveries;
 mod leaving;
 mod limits;
+mod link_limits;
 mod links;
 mod listening;
 mod members;
