@@ -93,9 +93,6 @@ create table organisations (
     logo_url    text not null default '',
     owner_id    blob not null references users (id),
     last_seq    integer not null default 0,                   -- of its stream in `events`
-    -- Mails with invitations on the day `invited_on`, which counts from 1970.
-    invited_on    integer not null default 0,
-    invited_count integer not null default 0,
     created_at  integer not null,
     updated_at  integer not null,
     deleted_at  integer
@@ -158,6 +155,14 @@ create unique index invitations_open on invitations (organisation_id, email) whe
 create index invitations_by_email on invitations (email) where accepted_at is null;
 create index invitations_newest on invitations (organisation_id, created_at desc, id desc);
 create index invitations_by_role on invitations (role_id);
+
+-- Invitations that were mailed on a day in UTC: by an account, in an organisation, and by the whole server.
+create table invitation_counts (
+    counted blob primary key,                                 -- the account, the organisation; x'' = the server
+    day     integer not null,                                 -- since 1970
+    mailed  integer not null
+) strict, without rowid;
+create index invitation_counts_by_day on invitation_counts (day);
 
 
 -- Channels -------------------------------------------------------------------------------------

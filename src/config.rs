@@ -87,6 +87,50 @@ pub struct External {
     pub token_key: String,
 }
 
+/// How many invitations are mailed on one day, in UTC, those sent again included.
+#[derive(Args, Clone, Copy, Debug)]
+pub struct Invitations {
+    /// Invitations that an account may mail in a day, over all its organisations
+    #[arg(
+        id = "invitations_per_account",
+        long = "invitations-per-account",
+        env = "TIDINGS_INVITATIONS_PER_ACCOUNT",
+        default_value_t = 200,
+        value_name = "COUNT"
+    )]
+    pub per_account: u32,
+
+    /// The same for an account that has not proved its mailbox
+    #[arg(
+        id = "invitations_per_account_unverified",
+        long = "invitations-per-account-unverified",
+        env = "TIDINGS_INVITATIONS_PER_ACCOUNT_UNVERIFIED",
+        default_value_t = 20,
+        value_name = "COUNT"
+    )]
+    pub per_account_unverified: u32,
+
+    /// Invitations that an organisation may mail in a day
+    #[arg(
+        id = "invitations_per_organisation",
+        long = "invitations-per-organisation",
+        env = "TIDINGS_INVITATIONS_PER_ORGANISATION",
+        default_value_t = 200,
+        value_name = "COUNT"
+    )]
+    pub per_organisation: u32,
+
+    /// Invitations that the whole server may mail in a day
+    #[arg(
+        id = "invitations_per_server",
+        long = "invitations-per-server",
+        env = "TIDINGS_INVITATIONS_PER_SERVER",
+        default_value_t = 2000,
+        value_name = "COUNT"
+    )]
+    pub per_server: u32,
+}
+
 /// The settings of `tidings serve`.
 #[derive(Args, Clone, Debug)]
 pub struct Settings {
@@ -119,6 +163,9 @@ pub struct Settings {
     /// Whether requests, log-ins, mails and invitations are limited in rate
     #[arg(long, env = "TIDINGS_RATE_LIMIT", default_value = "on", value_name = "on|off")]
     pub rate_limit: Switch,
+
+    #[command(flatten)]
+    pub invitations: Invitations,
 
     /// Who may make an account
     #[arg(long, env = "TIDINGS_REGISTRATION", default_value = "open", value_name = "POLICY")]
@@ -230,6 +277,7 @@ impl Settings {
             require_verified_email: self.require_verified_email,
             session_lifetime: DAY * self.session_days,
             invitation_lifetime: DAY * 7,
+            invitations: self.invitations,
             magic_link_lifetime: MINUTE * self.magic_link_minutes,
             reset_lifetime: MINUTE * self.password_reset_minutes,
             verification_lifetime: HOUR * self.verification_hours,

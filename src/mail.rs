@@ -103,8 +103,26 @@ pub fn reset_link(site: &Site, token: &str) -> String {
     format!("{}/auth/reset-password?token={token}", site.web_url)
 }
 
+/// What users call themselves and their things, fit to stand in a mail's own words: on one line, and with nothing that a
+/// mail program would make a link of. Otherwise a name could be a message of its own, sent in the server's name.
+///
+/// Every text of a user's that a mail shows passes here, but for the message of the contact form.
+pub fn name(text: &str) -> String {
+    let line = text.replace("://", " ").split_whitespace().collect::<Vec<_>>().join(" ");
+    let lower = line.to_ascii_lowercase();
+    let mut kept = String::with_capacity(line.len());
+    let mut from = 0;
+    for (at, _) in lower.match_indices("www.") {
+        kept.push_str(&line[from..at + 3]);
+        kept.push(' ');
+        from = at + 4;
+    }
+    kept + &line[from..]
+}
+
 /// An invitation to an organisation.
 pub fn invitation(site: &Site, to: &str, organisation: &str, inviter: &str, link: &str) -> Mail {
+    let (organisation, inviter) = (name(organisation), name(inviter));
     let subject = format!("{inviter} invites you to {organisation}");
     let text = format!(
         "{inviter} invites you to join {organisation}. Open the link to accept. It works for {}.",
@@ -132,16 +150,17 @@ pub fn password_changed(to: &str) -> Mail {
 
 /// To the owner of a webhook that was made `paused` or `inactive`. No notice: its words are its owner's, who may have
 /// registered with somebody else's address, and can have it stop again and again.
-pub fn webhook_stopped(to: &str, name: &str, channel: &str, status: &str, reason: &str) -> Mail {
+pub fn webhook_stopped(to: &str, webhook: &str, channel: &str, status: &str, reason: &str) -> Mail {
+    let (webhook, channel, reason) = (name(webhook), name(channel), name(reason));
     let text = format!(
-        "The webhook {name} of the channel {channel} is {status} now, and delivers nothing: {reason}. What it had still to deliver is kept for 30 days. Make it active again, and all of that is delivered."
+        "The webhook {webhook} of the channel {channel} is {status} now, and delivers nothing: {reason}. What it had still to deliver is kept for 30 days. Make it active again, and all of that is delivered."
     );
-    mail(Kind::Webhook, to, &format!("Your webhook {name} is {status} now"), &text)
+    mail(Kind::Webhook, to, &format!("Your webhook {webhook} is {status} now"), &text)
 }
 
 /// What the contact form took in, cleaned.
-pub fn contact(to: &str, name: &str, reply_to: Option<String>, text: &str) -> Mail {
-    let subject = format!("{} wrote to you", if name.is_empty() { "Somebody" } else { name });
+pub fn contact(to: &str, sender: &str, reply_to: Option<String>, text: &str) -> Mail {
+    let subject = format!("{} wrote to you", if sender.is_empty() { "Somebody".to_owned() } else { name(sender) });
     Mail { reply_to, ..mail(Kind::Notice, to, &subject, text) }
 }
 
@@ -346,6 +365,36 @@ mod tests {
         let text = String::from_utf8(mail.message(MailId::new(), &from).unwrap().formatted()).unwrap();
         let mut headers = text.lines().take_while(|line| !line.is_empty());
         assert!(!headers.any(|line| line.starts_with("Bcc:")), "{text}");
+    }
+
+    #[test]
+    fn a_name_is_no_link_and_has_one_line() {
+        for (given, kept) in [
+            ("PayPal Security: https://evil.example/login", "PayPal Security: https evil.example/login"),
+            ("see WWW.Evil.example or www.www.example", "see WWW Evil.example or www www example"),
+            ("a\r\nb\u{2028}c\u{b}d", "a b c d"),
+            (":://// wwwww.w. ://", ": // wwwww w."),
+            ("Ada & Söhne, v1.2 www", "Ada & Söhne, v1.2 www"),
+        ] {
+            assert_eq!(name(given), kept);
+        }
+    }
+
+    #[test]
+    fn no_mail_shows_a_link_in_a_name() {
+        let keys = crate::secret::Keys::derive(&[1; 32]);
+        let folder = std::path::Path::new("/nowhere");
+        let site = crate::config::Settings::for_folder(folder).site(keys, ("http://x".into(), "http://x".into()));
+        let evil = "E\nhttps://evil.example www.evil.example";
+        for mail in [
+            invitation(&site, "a@b.example", evil, evil, ""),
+            webhook_stopped("a@b.example", evil, evil, "paused", evil),
+            contact("a@b.example", evil, None, ""),
+        ] {
+            for text in [&mail.subject, &mail.text] {
+                assert!(!["://", "www.", "\n"].iter().any(|bad| text.contains(bad)), "{text}");
+            }
+        }
     }
 
     #[test]

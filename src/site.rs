@@ -5,7 +5,7 @@ use std::time::Duration;
 use ipnet::IpNet;
 use url::Url;
 
-use crate::{id::WebhookId, secret::Keys};
+use crate::{config::Invitations, id::WebhookId, secret::Keys};
 
 pub struct Site {
     pub keys: Keys,
@@ -21,6 +21,7 @@ pub struct Site {
     pub require_verified_email: bool,
     pub session_lifetime: Duration,
     pub invitation_lifetime: Duration,
+    pub invitations: Invitations,
     pub magic_link_lifetime: Duration,
     pub reset_lifetime: Duration,
     pub verification_lifetime: Duration,

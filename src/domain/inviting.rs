@@ -23,8 +23,6 @@ use crate::{
 
 /// Addresses in one call.
 const MOST: usize = 50;
-/// Mails with invitations of one organisation on one day, in UTC.
-const PER_DAY: i64 = 200;
 const DAY_SECONDS: i64 = 24 * 3600;
 
 /// Invites each address, with a mail; what could not be invited is said in words, address by address.
@@ -74,24 +72,44 @@ fn require_few(emails: &[String]) -> Result<()> {
     if emails.len() <= MOST { Ok(()) } else { Err(Error::invalid(format!("at most {MOST} addresses can be invited at once"))) }
 }
 
-/// Mails each its link, in the caller's name; one whose recipient had enough within the hour is dropped. 429 when the organisation has sent its share of the day.
+/// Mails each its link, in the caller's name; one whose recipient had enough within the hour is dropped. 429 when the
+/// caller, the organisation or the server has sent its share of the day.
 fn send(tx: &mut Tx, site: &Site, caller: Caller, organisation: OrganisationId, invitations: &[Invitation]) -> Result<()> {
-    let now = Time::now().unix_seconds();
-    let (name, sent): (String, i64) = tx
-        .prepare_cached(
-            "update organisations set invited_count = ?3 + iif(invited_on = ?2, invited_count, 0), invited_on = ?2
-             where id = ?1 returning name, invited_count",
-        )?
-        .query_row((organisation, now / DAY_SECONDS, invitations.len() as i64), |row| Ok((row.get(0)?, row.get(1)?)))?;
-    if site.rate_limit && sent > PER_DAY {
-        return Err(Error::TooMany((DAY_SECONDS - now % DAY_SECONDS) as u64));
-    }
     let inviter = accounts::own(tx, caller)?;
+    let (bounds, more) = (site.invitations, invitations.len());
+    let own = if inviter.mailbox_proved { bounds.per_account } else { bounds.per_account_unverified };
+    count(tx, site, caller.user.0.as_bytes(), more, own)?;
+    count(tx, site, organisation.0.as_bytes(), more, bounds.per_organisation)?;
+    count(tx, site, &[], more, bounds.per_server)?;
+    let name: String =
+        tx.prepare_cached("select name from organisations where id = ?1")?.query_row([organisation], |row| row.get(0))?;
     let inviter = members::shown_name(&inviter);
     for invitation in invitations {
         outbox::queue(tx, site, mail::invitation(site, &invitation.email, &name, &inviter, &invitation.mailed_link(site)))?;
     }
     Ok(())
+}
+
+/// Counts so many more invitations of today, in UTC. 429 when that makes more than `most`.
+fn count(tx: &mut Tx, site: &Site, counted: &[u8], more: usize, most: u32) -> Result<()> {
+    let now = Time::now().unix_seconds();
+    let mailed: i64 = tx
+        .prepare_cached(
+            "insert into invitation_counts (counted, day, mailed) values (?1, ?2, ?3)
+             on conflict (counted) do update set mailed = excluded.mailed + iif(day = excluded.day, mailed, 0), day = excluded.day
+             returning mailed",
+        )?
+        .query_row((counted, now / DAY_SECONDS, more as i64), |row| row.get(0))?;
+    if site.rate_limit && mailed > i64::from(most) {
+        return Err(Error::TooMany((DAY_SECONDS - now % DAY_SECONDS) as u64));
+    }
+    Ok(())
+}
+
+/// Deletes counts of past days, up to `limit`.
+pub fn prune(tx: &mut Tx, limit: u32) -> Result<usize> {
+    let sql = "delete from invitation_counts where counted in (select counted from invitation_counts where day < ?1 limit ?2)";
+    Ok(tx.prepare_cached(sql)?.execute((Time::now().unix_seconds() / DAY_SECONDS, limit))?)
 }
 
 fn insert(

@@ -322,25 +322,3 @@ async fn only_who_may_know_of_an_invitation_resends_it() {
     resend(&lead, &organisation, &["boss@example.org"]).await.expect(403);
     resend(&lead, &organisation, &["new@example.org"]).await.expect(200);
 }
-
-#[tokio::test]
-async fn an_organisation_sends_at_most_200_invitations_a_day() {
-    let server = Server::with(|settings| settings.rate_limit = tidings::config::Switch::On).await;
-    let ada = server.user("ada").await;
-    let organisation = ada.organisation("Engines").await;
-    let emails: Vec<_> = (0..199).map(|n| format!("user{n}@example.org")).collect();
-    for some in emails.chunks(50) {
-        let some: Vec<_> = some.iter().map(String::as_str).collect();
-        assert_eq!(invite(&ada, &organisation, &some).await.expect(201)["data"]["errors"], json!([]));
-    }
-    // A cancelled invitation was sent all the same.
-    let path = format!("/invite/{}", id_of(&ada, &organisation, "user198@example.org").await);
-    ada.delete(&path).await.expect(200);
-    resend(&ada, &organisation, &["user0@example.org"]).await.expect(200);
-    let refused = resend(&ada, &organisation, &["user1@example.org"]).await;
-    assert!(refused.headers.contains_key("retry-after"));
-    refused.expect(429);
-    invite(&ada, &organisation, &["new@example.org"]).await.expect(429);
-    invite(&ada, &organisation, &["user0@example.org"]).await.expect(201);
-    invite(&ada, &ada.organisation("Other").await, &["new@example.org"]).await.expect(201);
-}

@@ -38,6 +38,7 @@ mod expiry;
 mod feeds;
 mod half_open;
 mod invitations;
+mod inviting;
 mod large_recoveries;
 mod leaving;
 mod limits;
