@@ -53,6 +53,13 @@ create table identities (
 ) strict, without rowid;
 create index identities_by_user on identities (user_id);
 
+-- Id tokens that have logged somebody in, until they expire: none does so twice.
+create table used_id_tokens (
+    hash       blob primary key,                              -- SHA-256 of what the token's signature covers
+    expires_at integer not null
+) strict, without rowid;
+create index used_id_tokens_by_end on used_id_tokens (expires_at);
+
 create table sessions (
     id                 blob primary key check (length(id) = 16),
     user_id            blob not null references users (id),

@@ -149,7 +149,7 @@ fn check<K: std::hash::Hash + Eq + Clone>(limiter: &DefaultKeyedRateLimiter<K>, 
 fn keys(address: IpAddr, email: &str) -> [([u8; 32], u32); 2] {
     let address = network(address);
     [
-        (secret::sha256(&format!("{address} {}", email.trim().to_lowercase())), FAILURES_BY_ACCOUNT),
+        (secret::sha256(&format!("{address} {}", email.trim().to_ascii_lowercase())), FAILURES_BY_ACCOUNT),
         (secret::sha256(&address.to_string()), FAILURES_BY_ADDRESS),
     ]
 }

@@ -74,16 +74,17 @@ impl Api {
     /// Log in with an id token
     ///
     /// Of the OpenID Connect issuer that this server trusts, Google unless it is configured otherwise. The account is
-    /// the one that the identity is linked to, else the one of its verified address, else a new one.
+    /// the one that the identity is linked to, else the one of its verified address, else a new one. Google's identities
+    /// are linked to accounts of `gmail.com` and of its Workspaces (`hd`) only. A token logs in once.
     #[oai(path = "/auth/google", method = "post", tag = "Tag::Accounts")]
     async fn google(&self, app: Data<&App>, visitor: Visitor, body: Body<IdToken>) -> Result<Success<LoggedIn>> {
         if body.id_token.trim().is_empty() {
             return Err(Error::bad_request("id_token must not be empty"));
         }
         let issuer = app.issuer.as_ref().ok_or(Error::Unauthorized("Federated log-in is not configured on this server"))?;
-        let claims = issuer.verify(&body.id_token).await?;
+        let token = issuer.verify(&body.id_token, body.nonce.as_deref()).await?;
         let site = app.site.clone();
-        let started = app.db.write(move |tx| identities::log_in(tx, &site, &claims, &visitor.device)).await?;
+        let started = app.db.write(move |tx| identities::log_in(tx, &site, &token, &visitor.device)).await?;
         Ok(ok("Login successful", started.into()))
     }
 
@@ -164,8 +165,10 @@ example!(Credentials, { "email": "ada@example.org", "password": "correct horse b
 struct IdToken {
     /// A JSON Web Token (OpenID Connect Core 1.0, section 2).
     id_token: Text,
+    /// What the client asked the issuer to put into the token: then the token must have it.
+    nonce: Option<Text>,
 }
-example!(IdToken, { "id_token": "eyJhbGciOiJSUzI1NiIsImtpZCI6IjEifQ.eyJzdWIiOiIxMjM0In0.c2lnbmF0dXJl" });
+example!(IdToken, { "id_token": "eyJhbGciOiJSUzI1NiIsImtpZCI6IjEifQ.eyJzdWIiOiIxMjM0In0.c2lnbmF0dXJl", "nonce": "q7Vd2mXk0sRb" });
 
 #[derive(Object)]
 #[oai(example)]

@@ -35,6 +35,7 @@ mod deliveries;
 mod direct_messages;
 mod errors;
 mod expiry;
+mod federated;
 mod feeds;
 mod half_open;
 mod invitations;
