@@ -34,6 +34,7 @@ create table users (
     role          text not null default 'user' check (role in ('user', 'admin', 'superadmin')),
     is_active     integer not null default 1 check (is_active in (0, 1)),
     is_verified   integer not null default 0 check (is_verified in (0, 1)),
+    mailbox_proved integer not null default 0 check (mailbox_proved in (0, 1)), -- whoever uses the account reads the mailbox
     is_onboarded  integer not null default 0 check (is_onboarded in (0, 1)),
     current_org   blob references organisations (id),
     last_seen_at  integer,                                    -- written once a minute at the most
@@ -50,6 +51,14 @@ create table identities (
     user_id blob not null references users (id),
     primary key (issuer, subject)
 ) strict, without rowid;
+create index identities_by_user on identities (user_id);
+
+-- Id tokens that have logged somebody in, until they expire: none does so twice.
+create table used_id_tokens (
+    hash       blob primary key,                              -- SHA-256 of what the token's signature covers
+    expires_at integer not null
+) strict, without rowid;
+create index used_id_tokens_by_end on used_id_tokens (expires_at);
 
 create table sessions (
     id                 blob primary key check (length(id) = 16),
@@ -66,14 +75,14 @@ create index sessions_open on sessions (user_id) where ended_at is null;
 create index sessions_by_end on sessions (expires_at);
 create index sessions_ended on sessions (ended_at) where ended_at is not null;
 
--- Links in mails. At most one live token for each account and purpose.
+-- Links in mails. At most three live tokens for each account and purpose.
 create table one_time_tokens (
     hash       blob primary key,                              -- SHA-256
     purpose    text not null check (purpose in ('magic_link', 'password_reset', 'email_verification')),
     user_id    blob not null references users (id),
     created_at integer not null,
     expires_at integer not null,
-    used_at    integer                                        -- used, or voided by a later one
+    used_at    integer                                        -- used, or voided by later ones
 ) strict, without rowid;
 create index one_time_tokens_by_end on one_time_tokens (expires_at);
 create index one_time_tokens_by_user on one_time_tokens (user_id, purpose);
@@ -92,9 +101,6 @@ create table organisations (
     logo_url    text not null default '',
     owner_id    blob not null references users (id),
     last_seq    integer not null default 0,                   -- of its stream in `events`
-    -- Mails with invitations on the day `invited_on`, which counts from 1970.
-    invited_on    integer not null default 0,
-    invited_count integer not null default 0,
     created_at  integer not null,
     updated_at  integer not null,
     deleted_at  integer
@@ -144,8 +150,9 @@ create table invitations (
     email           text not null,
     role_id         integer not null references roles (id),
     invited_by      blob not null references users (id),
-    generation      integer not null default 1,               -- raised by each resend; part of the token
-    token_hash      blob not null unique,                     -- SHA-256
+    generation      integer not null default 1,               -- raised by each resend; part of the tokens
+    token_hash      blob not null unique,                     -- SHA-256 of the token that the inviter is shown
+    mailed_hash     blob not null unique,                     -- SHA-256 of the token that only the mail carries
     created_at      integer not null,
     sent_at         integer not null,
     expires_at      integer not null,
@@ -156,6 +163,14 @@ create unique index invitations_open on invitations (organisation_id, email) whe
 create index invitations_by_email on invitations (email) where accepted_at is null;
 create index invitations_newest on invitations (organisation_id, created_at desc, id desc);
 create index invitations_by_role on invitations (role_id);
+
+-- Invitations that were mailed on a day in UTC: by an account, in an organisation, and by the whole server.
+create table invitation_counts (
+    counted blob primary key,                                 -- the account, the organisation; x'' = the server
+    day     integer not null,                                 -- since 1970
+    mailed  integer not null
+) strict, without rowid;
+create index invitation_counts_by_day on invitation_counts (day);
 
 
 -- Channels -------------------------------------------------------------------------------------
@@ -308,7 +323,7 @@ create index events_by_message on events (message_n) where message_n is not null
 create table mails (
     id          blob primary key check (length(id) = 16),
     recipient   text not null,
-    is_notice   integer not null check (is_notice in (0, 1)), -- not counted in the recipient's hourly limit
+    kind        text not null,                                -- a recipient's hourly limit counts each by itself; none for 'notice'
     sealed      blob,                                         -- encrypted; null once sent or given up
     created_at  integer not null,
     due_at      integer,                                      -- null once sent or given up; a lease while being sent
@@ -318,7 +333,7 @@ create table mails (
 ) strict, without rowid;
 create index mails_due on mails (due_at) where due_at is not null;
 create index mails_done on mails (created_at) where due_at is null;
-create index mails_by_recipient on mails (recipient, created_at) where not is_notice;
+create index mails_by_recipient on mails (recipient, kind, created_at) where kind <> 'notice';
 
 
 -- Webhooks -------------------------------------------------------------------------------------

@@ -11,7 +11,6 @@ use clap::{ArgAction, Args, Command, ValueEnum, builder::BoolishValueParser};
 use ipnet::IpNet;
 
 use crate::{
-    domain,
     error::{Error, Result},
     secret::{self, Keys},
     site::{FeedAuth, Registration, Site},
@@ -87,6 +86,50 @@ pub struct External {
     pub token_key: String,
 }
 
+/// How many invitations are mailed on one day, in UTC, those sent again included.
+#[derive(Args, Clone, Copy, Debug)]
+pub struct Invitations {
+    /// Invitations that an account may mail in a day, over all its organisations
+    #[arg(
+        id = "invitations_per_account",
+        long = "invitations-per-account",
+        env = "TIDINGS_INVITATIONS_PER_ACCOUNT",
+        default_value_t = 200,
+        value_name = "COUNT"
+    )]
+    pub per_account: u32,
+
+    /// The same for an account that has not proved its mailbox
+    #[arg(
+        id = "invitations_per_account_unverified",
+        long = "invitations-per-account-unverified",
+        env = "TIDINGS_INVITATIONS_PER_ACCOUNT_UNVERIFIED",
+        default_value_t = 20,
+        value_name = "COUNT"
+    )]
+    pub per_account_unverified: u32,
+
+    /// Invitations that an organisation may mail in a day
+    #[arg(
+        id = "invitations_per_organisation",
+        long = "invitations-per-organisation",
+        env = "TIDINGS_INVITATIONS_PER_ORGANISATION",
+        default_value_t = 200,
+        value_name = "COUNT"
+    )]
+    pub per_organisation: u32,
+
+    /// Invitations that the whole server may mail in a day
+    #[arg(
+        id = "invitations_per_server",
+        long = "invitations-per-server",
+        env = "TIDINGS_INVITATIONS_PER_SERVER",
+        default_value_t = 2000,
+        value_name = "COUNT"
+    )]
+    pub per_server: u32,
+}
+
 /// The settings of `tidings serve`.
 #[derive(Args, Clone, Debug)]
 pub struct Settings {
@@ -120,11 +163,14 @@ pub struct Settings {
     #[arg(long, env = "TIDINGS_RATE_LIMIT", default_value = "on", value_name = "on|off")]
     pub rate_limit: Switch,
 
+    #[command(flatten)]
+    pub invitations: Invitations,
+
     /// Who may make an account
     #[arg(long, env = "TIDINGS_REGISTRATION", default_value = "open", value_name = "POLICY")]
     pub registration: Registration,
 
-    /// Refuse log-in before the e-mail address is verified
+    /// Begin no session, however it begins, before the e-mail address is verified
     #[arg(long, env = "TIDINGS_REQUIRE_VERIFIED_EMAIL", default_value = "false", value_name = "true|false",
         action = ArgAction::Set, num_args = 0..=1, default_missing_value = "true", value_parser = BoolishValueParser::new())]
     pub require_verified_email: bool,
@@ -242,6 +288,7 @@ impl Settings {
             require_verified_email: self.require_verified_email,
             session_lifetime: DAY * self.session_days,
             invitation_lifetime: DAY * 7,
+            invitations: self.invitations,
             magic_link_lifetime: MINUTE * self.magic_link_minutes,
             reset_lifetime: MINUTE * self.password_reset_minutes,
             verification_lifetime: HOUR * self.verification_hours,
@@ -288,7 +335,8 @@ impl Push {
 }
 
 fn email_address(text: &str) -> Result<String, String> {
-    domain::email_address(text).ok_or_else(|| "not an e-mail address".into())
+    // The operator may well mean a mailbox of this machine, as in root@localhost.
+    text.parse().map(|address: lettre::Address| address.to_string()).map_err(|_| "not an e-mail address".into())
 }
 
 /// A network, or one address.

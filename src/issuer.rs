@@ -17,6 +17,7 @@ use tokio::sync::Mutex;
 
 use crate::{
     error::{Error, Result},
+    secret,
     time::Time,
     tls::Authorities,
 };
@@ -30,6 +31,8 @@ const FETCH_WITHIN: Duration = Duration::from_secs(10);
 const DOCUMENT: usize = 256 << 10;
 /// Seconds that clocks may differ.
 const LEEWAY: u64 = 30;
+/// Google's identifier; in tokens it may stand without the scheme.
+const GOOGLE: [&str; 2] = ["https://accounts.google.com", "accounts.google.com"];
 /// Signatures that only the issuer can make. Never HMAC: its key would be the public one.
 const ALGORITHMS: [Algorithm; 9] = [
     Algorithm::RS256,
@@ -49,8 +52,12 @@ pub struct Claims {
     pub iss: String,
     pub sub: String,
     iat: i64,
+    exp: i64,
     aud: Audience,
     azp: Option<String>,
+    nonce: Option<String>,
+    /// The domain of a Google Workspace, whose administrators assign its addresses.
+    hd: Option<String>,
     #[serde(default)]
     pub email: String,
     #[serde(default, deserialize_with = "truth")]
@@ -61,6 +68,29 @@ pub struct Claims {
     pub family_name: String,
     #[serde(default)]
     pub picture: String,
+}
+
+impl Claims {
+    /// Whether the issuer can say today whose an address is, given as [`crate::domain::email_address`] has it.
+    ///
+    /// Google verifies any address once, when an account is made with it; it says on only for its own domain and for
+    /// those of its Workspaces. Another issuer is the operator's choice, who trusts what it verifies.
+    pub fn is_authoritative_for(&self, email: &str) -> bool {
+        let domain = email.rsplit_once('@').map_or("", |(_, domain)| domain);
+        let is_google = GOOGLE.contains(&self.iss.as_str());
+        let is_hosted = self.hd.as_ref().is_some_and(|hosted| hosted.eq_ignore_ascii_case(domain));
+        !is_google || domain == "gmail.com" || is_hosted
+    }
+}
+
+/// A good id token.
+#[derive(Clone, Debug)]
+pub struct Verified {
+    pub claims: Claims,
+    /// SHA-256 of what its signature covers: the signature itself may be written in several ways.
+    pub hash: [u8; 32],
+    /// From when on it would be refused anyway.
+    pub expires_at: Time,
 }
 
 #[derive(Clone, Debug, Deserialize)]
@@ -115,8 +145,9 @@ impl Issuer {
         Ok(Issuer { url: url.into(), client_ids: client_ids.to_vec(), http, keys: RwLock::default(), tried: Mutex::default() })
     }
 
-    /// 401 for a token that is not a good one of this issuer's for this server; 503 when its keys cannot be fetched.
-    pub async fn verify(&self, token: &str) -> Result<Claims> {
+    /// 401 for a token that is not a good one of this issuer's for this server, or that has not the nonce which the client
+    /// asked for; 503 when its keys cannot be fetched.
+    pub async fn verify(&self, token: &str, nonce: Option<&str>) -> Result<Verified> {
         const REFUSED: Error = Error::Unauthorized("The id token could not be verified");
         let header = jsonwebtoken::decode_header(token).map_err(|_| REFUSED)?;
         if !ALGORITHMS.contains(&header.alg) {
@@ -136,7 +167,13 @@ impl Issuer {
             Audience::Many(many) => claims.azp.as_ref().or(many.first().filter(|_| many.len() == 1)).ok_or(REFUSED)?,
         };
         let for_us = self.client_ids.contains(party);
-        if issued_later || !for_us || claims.sub.is_empty() { Err(REFUSED) } else { Ok(claims) }
+        let is_asked_for = nonce.is_none_or(|nonce| claims.nonce.as_deref() == Some(nonce));
+        if issued_later || !for_us || !is_asked_for || claims.sub.is_empty() {
+            return Err(REFUSED);
+        }
+        let signed = token.rsplit_once('.').map_or(token, |(signed, _)| signed);
+        let expires_at = Time::from_unix_seconds(claims.exp) + Duration::from_secs(LEEWAY + 1);
+        Ok(Verified { hash: secret::sha256(signed), expires_at, claims })
     }
 
     /// The key of that id; asks the issuer when it is unknown or what is known is old.
@@ -202,5 +239,29 @@ impl Issuer {
             }
         }
         serde_json::from_slice(&bytes).map_err(Error::internal)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::Claims;
+
+    #[test]
+    fn google_is_authoritative_for_its_own_addresses_only() {
+        let says = |issuer: &str, hosted: Option<&str>, email: &str| {
+            let claims = json!({ "iss": issuer, "sub": "1", "iat": 0, "exp": 0, "aud": "x", "hd": hosted });
+            serde_json::from_value::<Claims>(claims).unwrap().is_authoritative_for(email)
+        };
+        for google in ["https://accounts.google.com", "accounts.google.com"] {
+            assert!(says(google, None, "ada@gmail.com"));
+            assert!(says(google, Some("Example.org"), "ada@example.org"));
+            assert!(!says(google, None, "ada@example.org"));
+            assert!(!says(google, Some("example.org"), "ada@sub.example.org"));
+            assert!(!says(google, Some("example.org"), "ada@evil.example"));
+            assert!(!says(google, None, "ada@notgmail.com"));
+        }
+        assert!(says("https://sso.example.org", None, "ada@example.org"));
     }
 }

@@ -23,6 +23,9 @@ const ADDRESS_RATE: u32 = 20;
 const SLUG_RATE: u32 = 20;
 /// Of one form, by one address, a minute.
 const FORM_RATE: u32 = 5;
+/// Requests that may mail a link, by one network, an hour. Known and unknown addresses count alike: otherwise one's own
+/// mails would tell which of the addresses that one asked for have an account.
+const LINK_RATE: u32 = 20;
 
 /// What anybody may send in; each has a rate of its own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -41,6 +44,7 @@ struct Kept {
     /// Keyed by a hash: slugs are secrets, and as long as the caller likes.
     slugs: DefaultKeyedRateLimiter<[u8; 32]>,
     forms: DefaultKeyedRateLimiter<(Form, IpAddr)>,
+    links: DefaultKeyedRateLimiter<IpAddr>,
     guesses: Guesses,
 }
 
@@ -53,6 +57,7 @@ impl Limits {
             addresses: RateLimiter::keyed(Quota::per_second(rate(ADDRESS_RATE))),
             slugs: RateLimiter::keyed(Quota::per_second(rate(SLUG_RATE))),
             forms: RateLimiter::keyed(Quota::per_minute(rate(FORM_RATE))),
+            links: RateLimiter::keyed(Quota::per_hour(rate(LINK_RATE))),
             guesses: Guesses::default(),
         }))
     }
@@ -82,6 +87,11 @@ impl Limits {
         self.0.as_ref().map_or(Ok(()), |kept| check(&kept.forms, &(form, network(address))))
     }
 
+    /// Whether a request may have a link mailed, such as one that logs in.
+    pub fn link(&self, address: IpAddr) -> bool {
+        self.0.as_ref().is_none_or(|kept| kept.links.check_key(&network(address)).is_ok())
+    }
+
     /// Of passwords; they are not counted when the limits are switched off.
     pub fn guesses(&self) -> Option<&Guesses> {
         self.0.as_ref().map(|kept| &kept.guesses)
@@ -95,6 +105,7 @@ impl Limits {
         kept.addresses.retain_recent();
         kept.slugs.retain_recent();
         kept.forms.retain_recent();
+        kept.links.retain_recent();
         kept.guesses.tidy();
     }
 }
@@ -134,6 +145,17 @@ mod tests {
         assert!((SLUG_RATE as usize..SLUG_RATE as usize + 20).contains(&taken), "{taken}");
         limits.slug("quiet").unwrap();
         assert!((0..100).all(|_| Limits::new(false).slug("busy").is_ok()));
+    }
+
+    #[test]
+    fn twenty_links_are_mailed_for_one_network() {
+        let limits = Limits::new(true);
+        let address = |text: &str| text.parse::<IpAddr>().unwrap();
+        assert!((1..=20).all(|n| limits.link(address(&format!("2001:db8::{n}")))));
+        assert!(!limits.link(address("2001:db8::21")));
+        assert!(limits.link(address("2001:db8:0:1::1")) && limits.link(address("192.0.2.1")));
+        let off = Limits::new(false);
+        assert!((0..100).all(|_| off.link(address("192.0.2.1"))));
     }
 
     #[test]

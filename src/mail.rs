@@ -1,5 +1,7 @@
 //! Mails: their words, and the transport (SMTP, files, the log).
 
+mod names;
+
 use std::{
     path::PathBuf,
     time::{Duration, Instant},
@@ -15,6 +17,7 @@ use serde::{Deserialize, Serialize};
 use tokio::{io::AsyncWriteExt, sync::Mutex};
 use url::Url;
 
+pub use self::names::name;
 use crate::{
     error::{Error, Result},
     id::MailId,
@@ -22,8 +25,35 @@ use crate::{
     tls::Authorities,
 };
 
+/// What a mail is about: the limit of a recipient's mails counts each kind by itself.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Kind {
+    Verification,
+    MagicLink,
+    PasswordReset,
+    Invitation,
+    Webhook,
+    /// Tells of a change to the account, or goes to the server's own people: neither dropped by the limit of a
+    /// recipient's mails, nor counted in it, so that strangers can't use it up.
+    Notice,
+}
+
+impl Kind {
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Kind::Verification => "verification",
+            Kind::MagicLink => "magic_link",
+            Kind::PasswordReset => "password_reset",
+            Kind::Invitation => "invitation",
+            Kind::Webhook => "webhook",
+            Kind::Notice => "notice",
+        }
+    }
+}
+
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Mail {
+    pub kind: Kind,
     pub to: String,
     pub subject: String,
     /// Before the link.
@@ -32,34 +62,23 @@ pub struct Mail {
     link: Option<(String, String)>,
     /// Whom an answer reaches, when not the sender.
     reply_to: Option<String>,
-    /// Tells of a change to the account, or goes to the server's own people: neither dropped by the limit of a
-    /// recipient's mails, nor counted in it, so that strangers can't use it up.
-    pub is_notice: bool,
     /// Comes from somebody else than its reader, who is told how to stop it (RFC 2369).
     is_unasked: bool,
 }
 
-fn mail(to: &str, subject: &str, text: &str) -> Mail {
-    Mail {
-        to: to.into(),
-        subject: subject.into(),
-        text: text.into(),
-        link: None,
-        reply_to: None,
-        is_notice: false,
-        is_unasked: false,
-    }
+fn mail(kind: Kind, to: &str, subject: &str, text: &str) -> Mail {
+    Mail { kind, to: to.into(), subject: subject.into(), text: text.into(), link: None, reply_to: None, is_unasked: false }
 }
 
-fn with_link(to: &str, subject: &str, text: &str, button: &str, link: String) -> Mail {
-    Mail { link: Some((button.into(), link)), ..mail(to, subject, text) }
+fn with_link(kind: Kind, to: &str, subject: &str, text: &str, button: &str, link: String) -> Mail {
+    Mail { link: Some((button.into(), link)), ..mail(kind, to, subject, text) }
 }
 
 /// After registration and on demand: proves the mailbox.
 pub fn verification(site: &Site, to: &str, token: &str) -> Mail {
     let text = "Somebody, probably you, made an account with this address. Open the link to verify it. If it was not you, ignore this mail.";
     let link = format!("{}/auth/verify-email?token={token}", site.web_url);
-    with_link(to, "Verify your e-mail address", text, "Verify e-mail address", link)
+    with_link(Kind::Verification, to, "Verify your e-mail address", text, "Verify e-mail address", link)
 }
 
 /// Logs in.
@@ -69,7 +88,7 @@ pub fn magic_link(site: &Site, to: &str, token: &str) -> Mail {
         span(site.magic_link_lifetime)
     );
     let link = format!("{}/auth/login/magic-link?token={token}", site.web_url);
-    with_link(to, "Your link to log in", &text, "Log in", link)
+    with_link(Kind::MagicLink, to, "Your link to log in", &text, "Log in", link)
 }
 
 /// Sets a new password.
@@ -79,7 +98,7 @@ pub fn password_reset(site: &Site, to: &str, token: &str) -> Mail {
         span(site.reset_lifetime)
     );
     let link = reset_link(site, token);
-    with_link(to, "Set a new password", &text, "Set a new password", link)
+    with_link(Kind::PasswordReset, to, "Set a new password", &text, "Set a new password", link)
 }
 
 /// Where a token sets a new password.
@@ -89,12 +108,13 @@ pub fn reset_link(site: &Site, token: &str) -> String {
 
 /// An invitation to an organisation.
 pub fn invitation(site: &Site, to: &str, organisation: &str, inviter: &str, link: &str) -> Mail {
+    let (organisation, inviter) = (name(organisation), name(inviter));
     let subject = format!("{inviter} invites you to {organisation}");
     let text = format!(
         "{inviter} invites you to join {organisation}. Open the link to accept. It works for {}.",
         span(site.invitation_lifetime)
     );
-    Mail { is_unasked: true, ..with_link(to, &subject, &text, "Accept the invitation", link.into()) }
+    Mail { is_unasked: true, ..with_link(Kind::Invitation, to, &subject, &text, "Accept the invitation", link.into()) }
 }
 
 /// A length of time in words.
@@ -111,30 +131,32 @@ fn span(time: Duration) -> String {
 /// After a new password, however it was set.
 pub fn password_changed(to: &str) -> Mail {
     let text = "The password of your account was changed, and all other sessions were ended. If it was not you, reset your password at once.";
-    Mail { is_notice: true, ..mail(to, "Your password was changed", text) }
+    mail(Kind::Notice, to, "Your password was changed", text)
 }
 
 /// To the owner of a webhook that was made `paused` or `inactive`. No notice: its words are its owner's, who may have
 /// registered with somebody else's address, and can have it stop again and again.
-pub fn webhook_stopped(to: &str, name: &str, channel: &str, status: &str, reason: &str) -> Mail {
+pub fn webhook_stopped(to: &str, webhook: &str, channel: &str, status: &str, reason: &str) -> Mail {
+    let (webhook, channel, reason) = (name(webhook), name(channel), name(reason));
     let text = format!(
-        "The webhook {name} of the channel {channel} is {status} now, and delivers nothing: {reason}. What it had still to deliver is kept for 30 days. Make it active again, and all of that is delivered."
+        "The webhook {webhook} of the channel {channel} is {status} now, and delivers nothing: {reason}. What it had still to deliver is kept for 30 days. Make it active again, and all of that is delivered."
     );
-    mail(to, &format!("Your webhook {name} is {status} now"), &text)
+    mail(Kind::Webhook, to, &format!("Your webhook {webhook} is {status} now"), &text)
 }
 
 /// To the former owner of a webhook that another manager took over. Counts in the hourly limit, as [`webhook_stopped`].
-pub fn webhook_taken_over(to: &str, name: &str, channel: &str, reason: &str) -> Mail {
+pub fn webhook_taken_over(to: &str, webhook: &str, channel: &str, reason: &str) -> Mail {
+    let (webhook, channel, reason) = (name(webhook), name(channel), name(reason));
     let text = format!(
-        "The webhook {name} of the channel {channel} is no longer yours: {reason}. It goes on working as long as the new owner has access to the channel."
+        "The webhook {webhook} of the channel {channel} is no longer yours: {reason}. It goes on working as long as the new owner has access to the channel."
     );
-    mail(to, &format!("Your webhook {name} has another owner now"), &text)
+    mail(Kind::Webhook, to, &format!("Your webhook {webhook} has another owner now"), &text)
 }
 
 /// What the contact form took in, cleaned.
-pub fn contact(to: &str, name: &str, reply_to: Option<String>, text: &str) -> Mail {
-    let subject = format!("{} wrote to you", if name.is_empty() { "Somebody" } else { name });
-    Mail { reply_to, is_notice: true, ..mail(to, &subject, text) }
+pub fn contact(to: &str, sender: &str, reply_to: Option<String>, text: &str) -> Mail {
+    let subject = format!("{} wrote to you", if sender.is_empty() { "Somebody".to_owned() } else { name(sender) });
+    Mail { reply_to, ..mail(Kind::Notice, to, &subject, text) }
 }
 
 impl Mail {
@@ -338,7 +360,7 @@ mod tests {
 
     #[test]
     fn a_name_cannot_add_a_header() {
-        let mail = with_link("a@b.example", "Evil\r\nBcc: c@d.example", "", "Ada", "http://x/".into());
+        let mail = with_link(Kind::Invitation, "a@b.example", "Evil\r\nBcc: c@d.example", "", "Ada", "http://x/".into());
         let from = "Tidings <tidings@localhost>".parse().unwrap();
         let text = String::from_utf8(mail.message(MailId::new(), &from).unwrap().formatted()).unwrap();
         let mut headers = text.lines().take_while(|line| !line.is_empty());
@@ -346,8 +368,25 @@ mod tests {
     }
 
     #[test]
+    fn no_mail_shows_a_link_in_a_name() {
+        let keys = crate::secret::Keys::derive(&[1; 32]);
+        let folder = std::path::Path::new("/nowhere");
+        let site = crate::config::Settings::for_folder(folder).site(keys, ("http://x".into(), "http://x".into()));
+        let evil = "E\nhttps://evil.example www.evil.example";
+        for mail in [
+            invitation(&site, "a@b.example", evil, evil, ""),
+            webhook_stopped("a@b.example", evil, evil, "paused", evil),
+            contact("a@b.example", evil, None, ""),
+        ] {
+            for text in [&mail.subject, &mail.text] {
+                assert!(!["://", "www.", "\n"].iter().any(|bad| text.contains(bad)), "{text}");
+            }
+        }
+    }
+
+    #[test]
     fn html_is_escaped() {
-        let mail = with_link("a@b.example", "<script>", "<b>", "Ada", "http://x/?a=1&b=\"2\"".into());
+        let mail = with_link(Kind::Invitation, "a@b.example", "<script>", "<b>", "Ada", "http://x/?a=1&b=\"2\"".into());
         assert!(!mail.html().contains("<script>") && !mail.html().contains("<b>"));
         assert!(mail.html().contains("a=1&amp;b=&quot;2&quot;"));
     }

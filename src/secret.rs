@@ -49,10 +49,19 @@ impl Keys {
         Keys { push: JwtKey::new(key.as_bytes()), ..self }
     }
 
-    /// The token of an invitation: it can be made again to be shown, and each resend voids the
-    /// former (decisions, section 5).
+    /// The token of an invitation that its inviter is shown: it can be made again, and each resend voids the former
+    /// (decisions, section 5).
     pub fn invitation_token(&self, id: crate::id::InvitationId, generation: i64) -> String {
-        let text = format!("invitation:{id}:{generation}");
+        self.invitation_token_for("invitation", id, generation)
+    }
+
+    /// The token of an invitation that only its mail carries: whoever has it reads the mailbox.
+    pub fn mailed_invitation_token(&self, id: crate::id::InvitationId, generation: i64) -> String {
+        self.invitation_token_for("mailed invitation", id, generation)
+    }
+
+    fn invitation_token_for(&self, purpose: &str, id: crate::id::InvitationId, generation: i64) -> String {
+        let text = format!("{purpose}:{id}:{generation}");
         BASE64_URL_SAFE_NO_PAD.encode(hmac::sign(&self.invitation, text.as_bytes()))
     }
 

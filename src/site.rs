@@ -5,7 +5,7 @@ use std::time::Duration;
 use ipnet::IpNet;
 use url::{Host, Url};
 
-use crate::{id::WebhookId, secret::Keys};
+use crate::{config::Invitations, id::WebhookId, secret::Keys};
 
 pub struct Site {
     pub keys: Keys,
@@ -17,10 +17,11 @@ pub struct Site {
     pub feed_auth: FeedAuth,
     /// Networks that webhooks may reach though they are not on the public internet.
     pub private_webhooks: Vec<IpNet>,
-    /// Whether log-in waits for the e-mail address to be verified.
+    /// Whether sessions, however they begin, need a verified e-mail address.
     pub require_verified_email: bool,
     pub session_lifetime: Duration,
     pub invitation_lifetime: Duration,
+    pub invitations: Invitations,
     pub magic_link_lifetime: Duration,
     pub reset_lifetime: Duration,
     pub verification_lifetime: Duration,

@@ -23,6 +23,10 @@ impl Time {
         Time(jiff::Timestamp::now().as_microsecond())
     }
 
+    pub fn from_unix_seconds(seconds: i64) -> Time {
+        Time(seconds.saturating_mul(1_000_000))
+    }
+
     pub fn unix_seconds(self) -> i64 {
         self.0.div_euclid(1_000_000)
     }

@@ -15,7 +15,9 @@ use crate::{
     domain::{
         self,
         accounts::{self, New},
-        identities, sessions,
+        identities,
+        mailbox::MayMail,
+        sessions,
     },
     error::{Error, Result},
     id::UserId,
@@ -31,14 +33,14 @@ impl Api {
     /// A link that verifies the address is mailed; log-in works before it is opened. Without a `username` one is made
     /// from the address.
     #[oai(path = "/auth/register", method = "post", tag = "Tag::Accounts")]
-    async fn register(&self, app: Data<&App>, _visitor: Visitor, body: Body<NewAccount>) -> Result<Made> {
+    async fn register(&self, app: Data<&App>, visitor: Visitor, body: Body<NewAccount>) -> Result<Made> {
         let text = |field: &Option<Text>| field.as_deref().unwrap_or_default().to_owned();
         let new = New::check(&body.email, body.username.as_deref(), &text(&body.first_name), &text(&body.last_name));
         let new = new.map_err(Error::BadRequest)?;
         new.check_password(&body.password).map_err(Error::BadRequest)?;
         let hash = app.hash(body.0.password.0).await?;
-        let site = app.site.clone();
-        app.db.write(move |tx| accounts::register(tx, &site, &new, &hash)).await?;
+        let (site, may_mail) = (app.site.clone(), MayMail(app.limits.link(visitor.address)));
+        app.db.write(move |tx| accounts::register(tx, &site, &new, &hash, may_mail)).await?;
         Ok(made("User created successfully"))
     }
 
@@ -68,16 +70,17 @@ impl Api {
     /// Log in with an id token
     ///
     /// Of the OpenID Connect issuer that this server trusts, Google unless it is configured otherwise. The account is
-    /// the one that the identity is linked to, else the one of its verified address, else a new one.
+    /// the one that the identity is linked to, else the one of its verified address, else a new one. Google's identities
+    /// are linked to accounts of `gmail.com` and of its Workspaces (`hd`) only. A token logs in once.
     #[oai(path = "/auth/google", method = "post", tag = "Tag::Accounts")]
     async fn google(&self, app: Data<&App>, visitor: Visitor, body: Body<IdToken>) -> Result<Success<LoggedIn>> {
         if body.id_token.trim().is_empty() {
             return Err(Error::bad_request("id_token must not be empty"));
         }
         let issuer = app.issuer.as_ref().ok_or(Error::Unauthorized("Federated log-in is not configured on this server"))?;
-        let claims = issuer.verify(&body.id_token).await?;
+        let token = issuer.verify(&body.id_token, body.nonce.as_deref()).await?;
         let site = app.site.clone();
-        let started = app.db.write(move |tx| identities::log_in(tx, &site, &claims, &visitor.device)).await?;
+        let started = app.db.write(move |tx| identities::log_in(tx, &site, &token, &visitor.device)).await?;
         Ok(ok("Login successful", started.into()))
     }
 
@@ -156,8 +159,10 @@ example!(Credentials, { "email": "ada@example.org", "password": "correct horse b
 struct IdToken {
     /// A JSON Web Token (OpenID Connect Core 1.0, section 2).
     id_token: Text,
+    /// What the client asked the issuer to put into the token: then the token must have it.
+    nonce: Option<Text>,
 }
-example!(IdToken, { "id_token": "eyJhbGciOiJSUzI1NiIsImtpZCI6IjEifQ.eyJzdWIiOiIxMjM0In0.c2lnbmF0dXJl" });
+example!(IdToken, { "id_token": "eyJhbGciOiJSUzI1NiIsImtpZCI6IjEifQ.eyJzdWIiOiIxMjM0In0.c2lnbmF0dXJl", "nonce": "q7Vd2mXk0sRb" });
 
 #[derive(Object)]
 #[oai(example)]

@@ -16,10 +16,13 @@ use super::{
 };
 use crate::{
     app::App,
+    db::Tx,
     domain::{
         acceptance,
         invitations::{self, Listed},
-        inviting, members, organisations, roles,
+        inviting,
+        mailbox::MayMail,
+        members, organisations, roles,
     },
     error::Result,
     id::{InvitationId, OrganisationId, UserId},
@@ -38,8 +41,9 @@ pub struct Api;
 impl Api {
     /// Invite people to an organisation
     ///
-    /// Each address gets a mail with a link, or a line in `errors` that says why not. Nobody invites to a role with
-    /// rights that they do not have.
+    /// Each address gets a mail with a link, or a line in `errors` that says why not. The link and token in the answer
+    /// are others than the mail's: they let the invited person in, but do not verify the address. Nobody invites to a
+    /// role with rights that they do not have.
     #[oai(path = "/invite", method = "post", tag = "Tag::Invitations")]
     async fn create(&self, caller: Bearer, app: Data<&App>, body: Body<NewInvitations>) -> Result<Created<Invitations>> {
         let site = app.site.clone();
@@ -55,7 +59,9 @@ impl Api {
     /// Accept an invitation
     ///
     /// With the bearer token of the invited account, which joins. Without one an account is made, and its generated
-    /// password is shown once; if the address has an account already, log in first (401).
+    /// password is shown once; if the address has an account already, log in first (401). The token of the mail verifies
+    /// the address, too; the one that the inviter is shown does not, and opens nothing where sessions need a verified
+    /// address (403).
     #[oai(path = "/invite/verify", method = "post", tag = "Tag::Invitations")]
     async fn verify(
         &self,
@@ -71,11 +77,15 @@ impl Api {
             return Ok(ok("User invited successfully", LoggedIn::from(started).with_password(String::new())));
         }
         // Before the costly hash: is there anything to accept?
-        app.db.read(|conn| acceptance::require_no_account(conn, &acceptance::open(conn, &token)?))?;
+        let is_mailed = app.db.read(|conn| {
+            let open = acceptance::open(conn, &token)?;
+            acceptance::require_new(conn, &site, &open).map(|()| open.is_mailed)
+        })?;
         let password = secret::random_token();
         let hash = app.hash(password.clone()).await?;
-        let started =
-            app.db.write_sized(body.1, move |tx| acceptance::accept_as_new(tx, &site, &token, &hash, &visitor.device)).await?;
+        let may_mail = MayMail(!is_mailed && app.limits.link(visitor.address));
+        let accept = move |tx: &mut Tx| acceptance::accept_as_new(tx, &site, &token, &hash, may_mail, &visitor.device);
+        let started = app.db.write_sized(body.1, accept).await?;
         Ok(ok("User invited successfully", LoggedIn::from(started).with_password(password)))
     }
 
@@ -191,6 +201,8 @@ struct Invitation {
     invite_token: String,
     /// Whether the address has an account.
     is_platform_user: bool,
+    /// Whether that account's address is verified.
+    is_verified: bool,
     invitation_link: String,
     sent_at: Time,
     expires_at: Time,
@@ -206,6 +218,7 @@ impl Invitation {
             email: invitation.email,
             org_id: invitation.organisation,
             is_platform_user: invitation.is_platform_user,
+            is_verified: invitation.is_verified,
             sent_at: invitation.sent_at,
             expires_at: invitation.expires_at,
         }
@@ -231,6 +244,8 @@ struct SentInvitation {
     organisation_id: OrganisationId,
     /// Whether the address has an account.
     is_platform_user: bool,
+    /// Whether that account's address is verified.
+    is_verified: bool,
     invited_by: UserId,
     #[oai(rename = "Organisation")]
     organisation: Organisation,
@@ -250,6 +265,7 @@ impl SentInvitation {
             role,
             organisation_id: invitation.organisation,
             is_platform_user: invitation.is_platform_user,
+            is_verified: invitation.is_verified,
             invited_by: invitation.invited_by,
             organisation,
             created_at: invitation.created_at,

@@ -6,13 +6,16 @@ use poem_openapi::{Object, OpenApi};
 use super::{
     Tag,
     accounts::LoggedIn,
-    auth::Visitor,
+    auth::{MaybeBearer, Visitor},
     body::{Body, Text, example},
     envelope::{Done, Success, done, ok},
 };
 use crate::{
     app::App,
-    domain::{self, accounts, mailbox},
+    domain::{
+        self, accounts,
+        mailbox::{self, Companion, MayMail},
+    },
     error::{Error, Result},
 };
 
@@ -22,19 +25,19 @@ pub struct Api;
 impl Api {
     /// Ask for a magic link
     ///
-    /// Mails a link that logs in, once. An address without an account is answered alike.
+    /// Mails a link that logs in, once; the last three work. An address without an account is answered alike.
     #[oai(path = "/auth/magic-link", method = "post", tag = "Tag::Accounts")]
-    async fn magic_link(&self, app: Data<&App>, _visitor: Visitor, body: Body<Address>) -> Result<Done> {
+    async fn magic_link(&self, app: Data<&App>, visitor: Visitor, body: Body<Address>) -> Result<Done> {
         let email = address(&body.email)?;
         require_mail(&app).await?;
-        let site = app.site.clone();
-        app.db.write(move |tx| mailbox::request_magic_link(tx, &site, &email)).await?;
+        let (site, may_mail) = (app.site.clone(), MayMail(app.limits.link(visitor.address)));
+        app.db.write(move |tx| mailbox::request_magic_link(tx, &site, &email, may_mail)).await?;
         Ok(done("Magic link sent successfully"))
     }
 
     /// Log in with a magic link
     ///
-    /// Entering an account whose address nobody had proved before removes its password and ends its other sessions:
+    /// Entering an account whose mailbox nobody had proved before removes its password and ends its other sessions:
     /// whoever registered the address may have been somebody else.
     #[oai(path = "/auth/magic-link/verify", method = "post", tag = "Tag::Accounts")]
     async fn enter(&self, app: Data<&App>, visitor: Visitor, body: Body<OneTimeToken>) -> Result<Success<LoggedIn>> {
@@ -45,13 +48,13 @@ impl Api {
 
     /// Ask for a password reset
     ///
-    /// Mails a link that sets a new password, once. An address without an account is answered alike.
+    /// Mails a link that sets a new password, once; the last three work. An address without an account is answered alike.
     #[oai(path = "/auth/password-reset", method = "post", tag = "Tag::Accounts")]
-    async fn password_reset(&self, app: Data<&App>, _visitor: Visitor, body: Body<Address>) -> Result<Done> {
+    async fn password_reset(&self, app: Data<&App>, visitor: Visitor, body: Body<Address>) -> Result<Done> {
         let email = address(&body.email)?;
         require_mail(&app).await?;
-        let site = app.site.clone();
-        app.db.write(move |tx| mailbox::request_reset(tx, &site, &email)).await?;
+        let (site, may_mail) = (app.site.clone(), MayMail(app.limits.link(visitor.address)));
+        app.db.write(move |tx| mailbox::request_reset(tx, &site, &email, may_mail)).await?;
         Ok(done("Password reset link sent successfully"))
     }
 
@@ -74,18 +77,36 @@ impl Api {
 
     /// Ask for a verification mail
     ///
-    /// Mails a link that verifies the address. An address without an account is answered alike; a verified one is 422.
+    /// Mails a link that verifies the address; the last three work. An address without an account is answered alike; a
+    /// verified one is 422.
     #[oai(path = "/auth/email-request", method = "post", tag = "Tag::Accounts")]
-    async fn email_request(&self, app: Data<&App>, _visitor: Visitor, body: Body<Address>) -> Result<Done> {
-        let (site, email) = (app.site.clone(), address(&body.email)?);
-        app.db.write(move |tx| mailbox::request_verification(tx, &site, &email)).await?;
+    async fn email_request(&self, app: Data<&App>, visitor: Visitor, body: Body<Address>) -> Result<Done> {
+        let email = address(&body.email)?;
+        let (site, may_mail) = (app.site.clone(), MayMail(app.limits.link(visitor.address)));
+        app.db.write(move |tx| mailbox::request_verification(tx, &site, &email, may_mail)).await?;
         Ok(done("Verification email sent successfully"))
     }
 
     /// Verify an e-mail address
+    ///
+    /// Together with the account's bearer or password it also proves the mailbox to be the account's. Without, a later
+    /// magic link or password reset ends the account's sessions and password, as somebody else may have registered the
+    /// address. A wrong password is 401, and does not use up the token.
     #[oai(path = "/auth/email-request/verify", method = "post", tag = "Tag::Accounts")]
-    async fn verify(&self, app: Data<&App>, _visitor: Visitor, body: Body<OneTimeToken>) -> Result<Done> {
-        app.db.write_sized(body.1, move |tx| mailbox::verify(tx, &body.0.token)).await?;
+    async fn verify(&self, caller: MaybeBearer, app: Data<&App>, visitor: Visitor, body: Body<Verification>) -> Result<Done> {
+        let Verification { token: Text(token), password } = body.0;
+        let companion = match (caller.0, password) {
+            (Some(caller), _) => Companion::Session(caller),
+            (None, Some(Text(password))) => {
+                let user = app.db.read(|conn| mailbox::find_verification(conn, &token))?;
+                if !app.verify_password(visitor.address, &user.email, Some(&user), password).await? {
+                    return Err(mailbox::WRONG_PASSWORD);
+                }
+                Companion::Password(user.password_hash)
+            }
+            (None, None) => Companion::Nothing,
+        };
+        app.db.write_sized(body.1, move |tx| mailbox::verify(tx, &token, companion)).await?;
         Ok(done("Email verified successfully"))
     }
 }
@@ -113,6 +134,16 @@ struct OneTimeToken {
     token: Text,
 }
 example!(OneTimeToken, { "token": "mZ0n3Q4y1k6f8c2x5v7b9w1e3r5t7y9u2i4o6p8a0sd" });
+
+#[derive(Object)]
+#[oai(example)]
+struct Verification {
+    /// From the mail's link.
+    token: Text,
+    /// The account's, unless its bearer is sent.
+    password: Option<Text>,
+}
+example!(Verification, { "token": "mZ0n3Q4y1k6f8c2x5v7b9w1e3r5t7y9u2i4o6p8a0sd", "password": "correct horse battery" });
 
 #[derive(Object)]
 #[oai(example)]

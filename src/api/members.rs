@@ -211,6 +211,8 @@ struct Member {
     role: String,
     /// `active`, `inactive` or `deactivated`.
     status: String,
+    /// Whether the e-mail address is verified; until then, anybody may have registered it.
+    is_verified: bool,
 }
 
 impl From<members::Listed> for Member {
@@ -222,6 +224,7 @@ impl From<members::Listed> for Member {
             name: member.name,
             role: member.role,
             status: member.status,
+            is_verified: member.is_verified,
         }
     }
 }

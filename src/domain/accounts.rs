@@ -25,7 +25,10 @@ pub struct User {
     pub avatar_url: String,
     pub role: PlatformRole,
     pub is_active: bool,
+    /// Somebody opened the link that was mailed; who that was is another question.
     pub is_verified: bool,
+    /// Whoever uses the account reads the mailbox ([`mailbox::prove`]). Implies `is_verified`.
+    pub mailbox_proved: bool,
     pub is_onboarded: bool,
     pub current_org: Option<OrganisationId>,
     pub created_at: Time,
@@ -110,10 +113,10 @@ pub fn check_password(password: &str, email: &str, username: &str) -> Result<(),
 /// Makes an account for whoever asks, as far as the server's policy lets them, and mails a
 /// verification link. 403 when registration is not open to them, 422 when the address or the
 /// username is taken.
-pub fn register(tx: &mut Tx, site: &Site, new: &New, password_hash: &str) -> Result<UserId> {
+pub fn register(tx: &mut Tx, site: &Site, new: &New, password_hash: &str, may_mail: mailbox::MayMail) -> Result<UserId> {
     require_welcome(tx, site, &new.email)?;
     let user = create(tx, new, password_hash)?;
-    mailbox::mail_verification(tx, site, user, &new.email)?;
+    mailbox::mail_verification(tx, site, user, &new.email, may_mail)?;
     Ok(user)
 }
 
@@ -169,7 +172,7 @@ pub fn first_free(base: &str, mut taken: impl FnMut(&str) -> Result<bool>) -> Re
 }
 
 const SELECT: &str = "select id, email, username, password_hash, first_name, last_name, phone, avatar_url, role, is_active,
-    is_verified, is_onboarded, current_org, created_at, updated_at from users";
+    is_verified, mailbox_proved, is_onboarded, current_org, created_at, updated_at from users";
 
 pub fn find(conn: &Connection, id: UserId) -> Result<Option<User>> {
     Ok(conn.prepare_cached(&format!("{SELECT} where id = ?1"))?.query_row([id], from_row).optional()?)
@@ -232,7 +235,7 @@ pub fn leave_current_organisation(tx: &mut Tx, user: UserId, organisation: Organ
 /// For the command line: an account with a role, verified, as its maker vouches for the address.
 pub fn create_by_administrator(tx: &mut Tx, new: &New, password_hash: &str) -> Result<UserId> {
     let id = create(tx, new, password_hash)?;
-    tx.execute("update users set is_verified = 1 where id = ?1", [id])?;
+    tx.execute("update users set is_verified = 1, mailbox_proved = 1 where id = ?1", [id])?;
     tx.then(Effect::AccountChanged(id));
     Ok(id)
 }
@@ -281,6 +284,7 @@ fn from_row(row: &Row) -> rusqlite::Result<User> {
         role: row.get("role")?,
         is_active: row.get("is_active")?,
         is_verified: row.get("is_verified")?,
+        mailbox_proved: row.get("mailbox_proved")?,
         is_onboarded: row.get("is_onboarded")?,
         current_org: row.get("current_org")?,
         created_at: row.get("created_at")?,

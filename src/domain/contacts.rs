@@ -55,8 +55,9 @@ impl Contact {
     /// To whom the server's settings say.
     pub fn mail(&self, to: &str) -> mail::Mail {
         let shown = self.cleaned();
-        let phone = if shown.phone_number.is_empty() { String::new() } else { format!("\nPhone: {}", shown.phone_number) };
-        let text = format!("Name: {}\nE-mail: {}{phone}\n\n{}", shown.name, shown.email, shown.message);
+        let (name, phone) = (mail::name(&shown.name), mail::name(&shown.phone_number));
+        let phone = if phone.is_empty() { String::new() } else { format!("\nPhone: {phone}") };
+        let text = format!("Name: {name}\nE-mail: {}{phone}\n\n{}", shown.email, shown.message);
         mail::contact(to, &shown.name, domain::email_address(&self.email), &text)
     }
 }

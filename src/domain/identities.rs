@@ -7,19 +7,26 @@ use crate::{
     domain::{
         self,
         accounts::{self, User},
-        mailbox, sessions,
+        mailbox::{self, Proof},
+        sessions,
     },
-    error::{Error, Result},
+    error::{Error, OrConflict, Result},
     id::UserId,
-    issuer::Claims,
+    issuer::{Claims, Verified},
     site::Site,
     time::Time,
 };
 
-/// Logs in whom verified claims name: the account that they are linked to, else the one of their verified address,
-/// which is linked, else a new one. 401 when the issuer has not verified the address, 403 for a disabled account
-/// and where registration is not open to them.
-pub fn log_in(tx: &mut Tx, site: &Site, claims: &Claims, device: &sessions::Device) -> Result<sessions::Started> {
+/// Logs in whom a verified token names: the account that its identity is linked to, else the one of its verified address,
+/// which is linked, else a new one.
+///
+/// 401 for a token that has logged in before, and when the issuer has not verified the address, or is not authoritative
+/// for one that has an account; 403 for a disabled account and where registration is not open to them.
+pub fn log_in(tx: &mut Tx, site: &Site, token: &Verified, device: &sessions::Device) -> Result<sessions::Started> {
+    tx.prepare_cached("insert into used_id_tokens (hash, expires_at) values (?1, ?2)")?
+        .execute((token.hash, token.expires_at))
+        .or_conflict(|| Error::Unauthorized("The id token has already been used"))?;
+    let claims = &token.claims;
     let user = match find(tx, claims)? {
         Some(user) => accounts::get(tx, user)?,
         None => link(tx, site, claims)?,
@@ -39,9 +46,12 @@ fn link(tx: &mut Tx, site: &Site, claims: &Claims) -> Result<User> {
     let email = domain::email_address(&claims.email).filter(|_| claims.email_verified);
     let email = email.ok_or(Error::Unauthorized("The identity provider has not verified an e-mail address"))?;
     let user = match accounts::find_by_email(tx, &email)? {
+        Some(_) if !claims.is_authoritative_for(&email) => {
+            return Err(Error::Unauthorized("The address has an account already: log in with its password or a magic link"));
+        }
         Some(user) => {
             sessions::require_active(&user)?;
-            mailbox::prove(tx, user)?
+            mailbox::prove(tx, user, Proof::Mailbox)?
         }
         None => register(tx, site, &email, claims)?,
     };
@@ -61,10 +71,20 @@ fn register(tx: &mut Tx, site: &Site, email: &str, claims: &Claims) -> Result<Us
     let new = named.or_else(|_| accounts::New::check(email, None, "", "")).map_err(Error::BadRequest)?;
     let id = accounts::create(tx, &new, "")?;
     let picture = domain::web_address_if_any(&claims.picture, "picture").unwrap_or_default();
-    tx.prepare_cached("update users set is_verified = 1, avatar_url = ?2, updated_at = ?3 where id = ?1")?.execute((
-        id,
-        picture,
-        Time::now(),
-    ))?;
-    accounts::get(tx, id)
+    // The issuer has verified the address, if only once; that is less than a proof where it is not authoritative.
+    tx.prepare_cached("update users set is_verified = 1, avatar_url = ?2 where id = ?1")?.execute((id, picture))?;
+    let user = accounts::get(tx, id)?;
+    if claims.is_authoritative_for(email) { mailbox::prove(tx, user, Proof::Mailbox) } else { Ok(user) }
+}
+
+/// Forgets the identities that open an account.
+pub fn unlink(tx: &mut Tx, user: UserId) -> Result<()> {
+    tx.prepare_cached("delete from identities where user_id = ?1")?.execute([user])?;
+    Ok(())
+}
+
+/// Forgets used tokens that have expired by now, up to `limit`.
+pub fn prune(tx: &mut Tx, limit: u32) -> Result<usize> {
+    let sql = "delete from used_id_tokens where hash in (select hash from used_id_tokens where expires_at < ?1 limit ?2)";
+    Ok(tx.prepare_cached(sql)?.execute((Time::now(), limit))?)
 }

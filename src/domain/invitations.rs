@@ -1,6 +1,9 @@
 //! Invitations by e-mail (decisions, section 5): what they are, who sees and cancels them. `inviting` sends
 //! them, `acceptance` lets the invited in.
 //!
+//! An invitation has two tokens. The inviter is shown one, as the specification has it, so accepting by that one says
+//! nothing of the invited address. The mail carries the other, and accepting by that one proves the mailbox.
+//!
 //! `invite:members` makes them, and shows, cancels and resends one's own; others' are for those who hold
 //! `remove:members`, too, and unknown to everybody else.
 
@@ -27,9 +30,12 @@ pub struct Invitation {
     pub email: String,
     pub role_id: i64,
     pub invited_by: UserId,
-    /// Raised by each resend; part of the token.
+    /// Raised by each resend; part of the tokens.
     pub generation: i64,
+    /// Whether the address has an account.
     pub is_platform_user: bool,
+    /// Whether that account's address is verified.
+    pub is_verified: bool,
     pub created_at: Time,
     pub sent_at: Time,
     pub expires_at: Time,
@@ -45,14 +51,28 @@ impl Invitation {
         }
     }
 
-    /// It can be made again, as only its hash is stored.
+    /// The token for the inviter. It can be made again, as only its hash is stored.
     pub fn token(&self, site: &Site) -> String {
         site.keys.invitation_token(self.id, self.generation)
     }
 
+    /// The token for the mail.
+    pub fn mailed_token(&self, site: &Site) -> String {
+        site.keys.mailed_invitation_token(self.id, self.generation)
+    }
+
+    /// The link for the inviter.
     pub fn link(&self, site: &Site) -> String {
-        let (organisation, token) = (self.organisation, self.token(site));
-        format!("{}/accept_org_invitation?org_id={organisation}&invitation_token={token}", site.web_url)
+        self.link_with(site, &self.token(site))
+    }
+
+    /// The link for the mail: accepting by it proves the mailbox.
+    pub fn mailed_link(&self, site: &Site) -> String {
+        self.link_with(site, &self.mailed_token(site))
+    }
+
+    fn link_with(&self, site: &Site, token: &str) -> String {
+        format!("{}/accept_org_invitation?org_id={}&invitation_token={token}", site.web_url, self.organisation)
     }
 }
 
@@ -139,9 +159,9 @@ pub fn is_invited(conn: &Connection, email: &str) -> Result<bool> {
 }
 
 const SELECT: &str = "select i.id, i.organisation_id, i.email, i.role_id, i.invited_by, i.generation,
-      exists (select 1 from users u where u.email = i.email) as is_platform_user,
+      u.id is not null as is_platform_user, coalesce(u.is_verified, 0) as is_verified,
       i.created_at, i.sent_at, i.expires_at, i.accepted_at
-    from invitations i";
+    from invitations i left join users u on u.email = i.email";
 
 fn from_row(row: &Row) -> rusqlite::Result<Invitation> {
     Ok(Invitation {
@@ -152,6 +172,7 @@ fn from_row(row: &Row) -> rusqlite::Result<Invitation> {
         invited_by: row.get("invited_by")?,
         generation: row.get("generation")?,
         is_platform_user: row.get("is_platform_user")?,
+        is_verified: row.get("is_verified")?,
         created_at: row.get("created_at")?,
         sent_at: row.get("sent_at")?,
         expires_at: row.get("expires_at")?,

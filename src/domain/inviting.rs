@@ -15,15 +15,14 @@ use crate::{
     },
     error::{Error, Result},
     id::{InvitationId, OrganisationId, UserId},
-    mail, secret,
+    mail::{self, Kind},
+    secret,
     site::Site,
     time::Time,
 };
 
 /// Addresses in one call.
 const MOST: usize = 50;
-/// Mails with invitations of one organisation on one day, in UTC.
-const PER_DAY: i64 = 200;
 const DAY_SECONDS: i64 = 24 * 3600;
 
 /// Invites each address, with a mail; what could not be invited is said in words, address by address.
@@ -73,24 +72,44 @@ fn require_few(emails: &[String]) -> Result<()> {
     if emails.len() <= MOST { Ok(()) } else { Err(Error::invalid(format!("at most {MOST} addresses can be invited at once"))) }
 }
 
-/// Mails each its link, in the caller's name. 429 when the organisation has sent its share of the day.
+/// Mails each its link, in the caller's name; one whose recipient had enough within the hour is dropped. 429 when the
+/// caller, the organisation or the server has sent its share of the day.
 fn send(tx: &mut Tx, site: &Site, caller: Caller, organisation: OrganisationId, invitations: &[Invitation]) -> Result<()> {
-    let now = Time::now().unix_seconds();
-    let (name, sent): (String, i64) = tx
-        .prepare_cached(
-            "update organisations set invited_count = ?3 + iif(invited_on = ?2, invited_count, 0), invited_on = ?2
-             where id = ?1 returning name, invited_count",
-        )?
-        .query_row((organisation, now / DAY_SECONDS, invitations.len() as i64), |row| Ok((row.get(0)?, row.get(1)?)))?;
-    if site.rate_limit && sent > PER_DAY {
-        return Err(Error::TooMany((DAY_SECONDS - now % DAY_SECONDS) as u64));
-    }
     let inviter = accounts::own(tx, caller)?;
+    let (bounds, more) = (site.invitations, invitations.len());
+    let own = if inviter.mailbox_proved { bounds.per_account } else { bounds.per_account_unverified };
+    count(tx, site, caller.user.0.as_bytes(), more, own)?;
+    count(tx, site, organisation.0.as_bytes(), more, bounds.per_organisation)?;
+    count(tx, site, &[], more, bounds.per_server)?;
+    let name: String =
+        tx.prepare_cached("select name from organisations where id = ?1")?.query_row([organisation], |row| row.get(0))?;
     let inviter = members::shown_name(&inviter);
     for invitation in invitations {
-        outbox::queue(tx, site, mail::invitation(site, &invitation.email, &name, &inviter, &invitation.link(site)))?;
+        outbox::queue(tx, site, mail::invitation(site, &invitation.email, &name, &inviter, &invitation.mailed_link(site)))?;
     }
     Ok(())
+}
+
+/// Counts so many more invitations of today, in UTC. 429 when that makes more than `most`.
+fn count(tx: &mut Tx, site: &Site, counted: &[u8], more: usize, most: u32) -> Result<()> {
+    let now = Time::now().unix_seconds();
+    let mailed: i64 = tx
+        .prepare_cached(
+            "insert into invitation_counts (counted, day, mailed) values (?1, ?2, ?3)
+             on conflict (counted) do update set mailed = excluded.mailed + iif(day = excluded.day, mailed, 0), day = excluded.day
+             returning mailed",
+        )?
+        .query_row((counted, now / DAY_SECONDS, more as i64), |row| row.get(0))?;
+    if site.rate_limit && mailed > i64::from(most) {
+        return Err(Error::TooMany((DAY_SECONDS - now % DAY_SECONDS) as u64));
+    }
+    Ok(())
+}
+
+/// Deletes counts of past days, up to `limit`.
+pub fn prune(tx: &mut Tx, limit: u32) -> Result<usize> {
+    let sql = "delete from invitation_counts where counted in (select counted from invitation_counts where day < ?1 limit ?2)";
+    Ok(tx.prepare_cached(sql)?.execute((Time::now().unix_seconds() / DAY_SECONDS, limit))?)
 }
 
 fn insert(
@@ -112,13 +131,24 @@ fn insert(
         "delete from invitations where organisation_id = ?1 and email = ?2 and accepted_at is null and expires_at <= ?3",
     )?
     .execute((organisation, email, now))?;
-    let hash = secret::sha256(&site.keys.invitation_token(id, 1));
+    let (token, mailed) = (site.keys.invitation_token(id, 1), site.keys.mailed_invitation_token(id, 1));
     let inserted = tx
         .prepare_cached(
-            "insert into invitations (id, organisation_id, email, role_id, invited_by, token_hash, created_at, sent_at, expires_at)
-             values (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?7, ?8) on conflict (organisation_id, email) where accepted_at is null do nothing",
+            "insert into invitations
+               (id, organisation_id, email, role_id, invited_by, token_hash, mailed_hash, created_at, sent_at, expires_at)
+             values (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?8, ?9) on conflict (organisation_id, email) where accepted_at is null do nothing",
         )?
-        .execute((id, organisation, email, role, by, hash, now, now + site.invitation_lifetime))?;
+        .execute((
+            id,
+            organisation,
+            email,
+            role,
+            by,
+            secret::sha256(&token),
+            secret::sha256(&mailed),
+            now,
+            now + site.invitation_lifetime,
+        ))?;
     if inserted == 0 {
         return Ok(Err(format!("An invitation has already been sent to {email}")));
     }
@@ -127,8 +157,8 @@ fn insert(
 }
 
 /// Mails each address a new link for its open invitation, expired ones too; the former link is dead, and the
-/// caller now answers for it. Nothing is sent when an address has none that the caller may know of (422), or
-/// one to a role with a right that the caller lacks (403).
+/// caller now answers for it. An invitation whose mail would be dropped stays as it is, with its link. Nothing is sent when
+/// an address has none that the caller may know of (422), or one to a role with a right that the caller lacks (403).
 pub fn resend(tx: &mut Tx, site: &Site, caller: Caller, organisation: OrganisationId, emails: &[String]) -> Result<()> {
     let membership = inviter(tx, caller, organisation)?;
     if emails.is_empty() {
@@ -146,7 +176,9 @@ pub fn resend(tx: &mut Tx, site: &Site, caller: Caller, organisation: Organisati
             .filter(|invitation| invitation.invited_by == caller.user || invitations::sees_others(&membership));
         let invitation = known.ok_or_else(|| Error::invalid(format!("{address} has no pending invitation")))?;
         membership.require_all(roles::get(tx, invitation.role_id)?.rights)?;
-        again.push(renew(tx, site, caller.user, invitation)?);
+        if outbox::has_room(tx, site, &address, Kind::Invitation)? {
+            again.push(renew(tx, site, caller.user, invitation)?);
+        }
     }
     send(tx, site, caller, organisation, &again)
 }
@@ -162,14 +194,24 @@ fn renew(tx: &mut Tx, site: &Site, by: UserId, old: Invitation) -> Result<Invita
         ..old
     };
     tx.prepare_cached(
-        "update invitations set generation = ?2, token_hash = ?3, invited_by = ?4, sent_at = ?5, expires_at = ?6 where id = ?1",
+        "update invitations
+         set generation = ?2, token_hash = ?3, mailed_hash = ?4, invited_by = ?5, sent_at = ?6, expires_at = ?7 where id = ?1",
     )?
-    .execute((new.id, new.generation, secret::sha256(&new.token(site)), by, now, new.expires_at))?;
+    .execute((
+        new.id,
+        new.generation,
+        secret::sha256(&new.token(site)),
+        secret::sha256(&new.mailed_token(site)),
+        by,
+        now,
+        new.expires_at,
+    ))?;
     Ok(new)
 }
 
 /// For the command line: the link of the address's open invitation, or of a new one, in the name of the
-/// organisation's owner and without a mail. 422 when the open one is to another role.
+/// organisation's owner and without a mail. It is the link of the mail: the operator, who is trusted to pass it to the
+/// invited person, vouches for the address. 422 when the open one is to another role.
 pub fn link(tx: &mut Tx, site: &Site, organisation: OrganisationId, email: &str, role: &str) -> Result<String> {
     let email = domain::email_address(email).ok_or_else(|| Error::bad_request("email is not a valid e-mail address"))?;
     let owner: Option<UserId> = tx
@@ -191,5 +233,5 @@ pub fn link(tx: &mut Tx, site: &Site, organisation: OrganisationId, email: &str,
         }
         None => insert(tx, site, owner, organisation, &email, role.id)?.map_err(Error::Invalid)?,
     };
-    Ok(invitation.link(site))
+    Ok(invitation.mailed_link(site))
 }

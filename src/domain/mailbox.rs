@@ -1,33 +1,47 @@
 //! Proof of a mailbox: magic links, password resets, and verification of the address.
 //!
-//! An unknown address is answered like a known one, and at the same cost: one write that reaches the disk.
+//! `is_verified` says that somebody opened the link of a verification mail, as the specification has it. It does not say
+//! that they use the account: anybody can register an address, and its owner may open the link without a thought. So the
+//! proof is kept apart, in `mailbox_proved`.
+//!
+//! An unknown address is answered like a known one, and at the same cost: one write that reaches the disk. So is a request
+//! past a limit, which changes nothing: links that were mailed before go on working.
 
 use crate::{
     db::Tx,
     domain::{
+        Caller,
         accounts::{self, User},
+        identities,
         one_time_tokens::{self, Purpose},
-        outbox, sessions,
+        outbox, profiles, sessions,
     },
     error::{Error, Result},
     id::UserId,
-    mail,
+    mail::{self, Kind},
     site::Site,
     time::Time,
 };
 
+/// Whether whoever asks for a link may cause one more mail: their network had its share of the hour otherwise
+/// ([`crate::limits::Limits::link`]).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct MayMail(pub bool);
+
 /// Mails a link that logs in. `email`: as [`crate::domain::email_address`] gives it.
-pub fn request_magic_link(tx: &mut Tx, site: &Site, email: &str) -> Result<()> {
-    let Some(user) = addressee(tx, email)? else { return ask_in_vain(tx) };
-    let token = one_time_tokens::issue(tx, user.id, Purpose::MagicLink, site.magic_link_lifetime)?;
-    outbox::queue(tx, site, mail::magic_link(site, email, &token))
+pub fn request_magic_link(tx: &mut Tx, site: &Site, email: &str, may_mail: MayMail) -> Result<()> {
+    match addressee(tx, email)? {
+        Some(user) => mail_link(tx, site, user.id, email, Purpose::MagicLink, may_mail),
+        None => ask_in_vain(tx),
+    }
 }
 
 /// Mails a link that sets a new password.
-pub fn request_reset(tx: &mut Tx, site: &Site, email: &str) -> Result<()> {
-    let Some(user) = addressee(tx, email)? else { return ask_in_vain(tx) };
-    let token = one_time_tokens::issue(tx, user.id, Purpose::PasswordReset, site.reset_lifetime)?;
-    outbox::queue(tx, site, mail::password_reset(site, email, &token))
+pub fn request_reset(tx: &mut Tx, site: &Site, email: &str, may_mail: MayMail) -> Result<()> {
+    match addressee(tx, email)? {
+        Some(user) => mail_link(tx, site, user.id, email, Purpose::PasswordReset, may_mail),
+        None => ask_in_vain(tx),
+    }
 }
 
 /// For the command line: a link that sets a new password, without a mail.
@@ -39,18 +53,36 @@ pub fn reset_link(tx: &mut Tx, site: &Site, email: &str) -> Result<String> {
 }
 
 /// Mails a link that verifies the address. 422 when it is verified.
-pub fn request_verification(tx: &mut Tx, site: &Site, email: &str) -> Result<()> {
+pub fn request_verification(tx: &mut Tx, site: &Site, email: &str, may_mail: MayMail) -> Result<()> {
     match addressee(tx, email)? {
         None => ask_in_vain(tx),
         Some(user) if user.is_verified => Err(Error::invalid("The e-mail address is already verified")),
-        Some(user) => mail_verification(tx, site, user.id, email),
+        Some(user) => mail_verification(tx, site, user.id, email, may_mail),
     }
 }
 
-/// Voids the former link.
-pub fn mail_verification(tx: &mut Tx, site: &Site, user: UserId, email: &str) -> Result<()> {
-    let token = one_time_tokens::issue(tx, user, Purpose::EmailVerification, site.verification_lifetime)?;
-    outbox::queue(tx, site, mail::verification(site, email, &token))
+/// Mails a link that verifies the address of an account.
+pub fn mail_verification(tx: &mut Tx, site: &Site, user: UserId, email: &str, may_mail: MayMail) -> Result<()> {
+    mail_link(tx, site, user, email, Purpose::EmailVerification, may_mail)
+}
+
+/// Mails a link with a new token. Past a limit it changes nothing: no token is voided without a mail in its place.
+fn mail_link(tx: &mut Tx, site: &Site, user: UserId, email: &str, purpose: Purpose, may_mail: MayMail) -> Result<()> {
+    let (kind, lifetime) = match purpose {
+        Purpose::MagicLink => (Kind::MagicLink, site.magic_link_lifetime),
+        Purpose::PasswordReset => (Kind::PasswordReset, site.reset_lifetime),
+        Purpose::EmailVerification => (Kind::Verification, site.verification_lifetime),
+    };
+    if !may_mail.0 || !outbox::has_room(tx, site, email, kind)? {
+        return ask_in_vain(tx);
+    }
+    let token = one_time_tokens::issue(tx, user, purpose, lifetime)?;
+    let mail = match purpose {
+        Purpose::MagicLink => mail::magic_link(site, email, &token),
+        Purpose::PasswordReset => mail::password_reset(site, email, &token),
+        Purpose::EmailVerification => mail::verification(site, email, &token),
+    };
+    outbox::queue(tx, site, mail)
 }
 
 /// The account of the address, if it may be entered.
@@ -69,20 +101,45 @@ pub fn enter(tx: &mut Tx, site: &Site, token: &str, device: &sessions::Device) -
     let user = one_time_tokens::take(tx, Purpose::MagicLink, token)?;
     let user = accounts::get(tx, user)?;
     sessions::require_active(&user)?;
-    let user = prove(tx, user)?;
+    let user = prove(tx, user, Proof::Mailbox)?;
     sessions::start(tx, site, user, device)
 }
 
-/// Somebody showed the mailbox to be theirs. If nobody had before, whoever registered the address may have been
-/// somebody else: their sessions end, and their password is removed.
-pub fn prove(tx: &mut Tx, user: User) -> Result<User> {
-    if user.is_verified {
+/// How somebody showed a mailbox to be theirs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Proof {
+    /// By the mailbox alone: a link that was mailed, or an issuer that is authoritative for the address.
+    Mailbox,
+    /// By the mailbox together with the account's bearer or password.
+    MailboxAndAccount,
+}
+
+/// Records that the account's user reads the mailbox.
+///
+/// Before the first proof, whoever registered the address may have been somebody else. So a first proof by the mailbox
+/// alone ends all sessions and removes the password and linked identities: every way in that was there before. A first
+/// proof together with the account removes nothing.
+pub fn prove(tx: &mut Tx, user: User, proof: Proof) -> Result<User> {
+    if user.mailbox_proved {
         return Ok(user);
     }
-    sessions::end_others(tx, user.id, None)?;
-    tx.prepare_cached("update users set is_verified = 1, password_hash = '', updated_at = ?2 where id = ?1")?
-        .execute((user.id, Time::now()))?;
-    accounts::get(tx, user.id)
+    if proof == Proof::Mailbox {
+        sessions::end_others(tx, user.id, None)?;
+        identities::unlink(tx, user.id)?;
+        tx.prepare_cached("update users set password_hash = '' where id = ?1")?.execute([user.id])?;
+    }
+    tx.prepare_cached("update users set mailbox_proved = 1 where id = ?1")?.execute([user.id])?;
+    set_verified(tx, &user)
+}
+
+/// Sets `is_verified`, which members of the user's organisations see.
+fn set_verified(tx: &mut Tx, before: &User) -> Result<User> {
+    tx.prepare_cached("update users set is_verified = 1, updated_at = ?2 where id = ?1")?.execute((before.id, Time::now()))?;
+    let user = accounts::get(tx, before.id)?;
+    if !before.is_verified {
+        profiles::announce(tx, &user)?;
+    }
+    Ok(user)
 }
 
 /// The account whose password a token may set; does not use it up. 422 for every bad token.
@@ -97,7 +154,7 @@ pub fn find_reset(conn: &rusqlite::Connection, token: &str) -> Result<User> {
 pub fn reset(tx: &mut Tx, site: &Site, token: &str, password_hash: &str) -> Result<()> {
     let user = find_reset(tx, token)?;
     one_time_tokens::take(tx, Purpose::PasswordReset, token)?;
-    tx.prepare_cached("update users set is_verified = 1 where id = ?1")?.execute([user.id])?;
+    let user = prove(tx, user, Proof::Mailbox)?;
     accounts::set_password(tx, site, &user, password_hash, None)
 }
 
@@ -108,9 +165,39 @@ fn as_invalid(err: Error) -> Error {
     }
 }
 
-/// Verifies the address. 400 and 422 as [`one_time_tokens::find`] says.
-pub fn verify(tx: &mut Tx, token: &str) -> Result<()> {
+/// The account whose address a token verifies; does not use it up. 400 and 422 as [`one_time_tokens::find`] says.
+pub fn find_verification(conn: &rusqlite::Connection, token: &str) -> Result<User> {
+    let user = one_time_tokens::find(conn, Purpose::EmailVerification, token)?;
+    accounts::get(conn, user)
+}
+
+/// With what the link of a verification mail was opened.
+pub enum Companion {
+    Nothing,
+    Session(Caller),
+    /// The password was just verified against this hash.
+    Password(String),
+}
+
+pub const WRONG_PASSWORD: Error = Error::Unauthorized("The password is incorrect");
+
+/// Verifies the address; together with a session or the password of the same account, this proves the mailbox.
+///
+/// 400 and 422 as [`one_time_tokens::find`] says, 401 when the password changed meanwhile. Nothing is used up then.
+pub fn verify(tx: &mut Tx, token: &str, companion: Companion) -> Result<()> {
     let user = one_time_tokens::take(tx, Purpose::EmailVerification, token)?;
-    tx.prepare_cached("update users set is_verified = 1, updated_at = ?2 where id = ?1")?.execute((user, Time::now()))?;
+    let user = accounts::get(tx, user)?;
+    let is_theirs = match companion {
+        Companion::Nothing => false,
+        // Another account's session proves nothing of this one.
+        Companion::Session(caller) => caller.user == user.id,
+        Companion::Password(hash) if hash != user.password_hash => return Err(WRONG_PASSWORD),
+        Companion::Password(_) => true,
+    };
+    if is_theirs {
+        prove(tx, user, Proof::MailboxAndAccount)?;
+    } else {
+        set_verified(tx, &user)?;
+    }
     Ok(())
 }

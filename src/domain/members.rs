@@ -95,7 +95,7 @@ pub fn announce(
     let data = json!({
         "action": action, "organisation_id": organisation, "user_id": user.id, "username": user.username,
         "name": shown_name(user), "full_name": user.full_name(), "email": user.email, "phone_number": user.phone,
-        "avatar_url": user.avatar_url, "role": role, "status": status,
+        "avatar_url": user.avatar_url, "is_verified": user.is_verified, "role": role, "status": status,
     });
     events::tell_organisation(tx, organisation, "member_update", user.id, data)
 }
@@ -174,6 +174,7 @@ pub struct Listed {
     pub name: String,
     pub role: String,
     pub status: String,
+    pub is_verified: bool,
 }
 
 /// All members whatever their status, newest first, and how many there are. 403 for outsiders.
@@ -181,7 +182,7 @@ pub fn list(conn: &Connection, caller: Caller, organisation: OrganisationId, pag
     find(conn, organisation, caller.user)?.ok_or(OUTSIDER)?;
     let rows = conn
         .prepare_cached(
-            "select u.id, u.email, u.phone, u.username, u.first_name, u.last_name, r.name as role, m.status
+            "select u.id, u.email, u.phone, u.username, u.first_name, u.last_name, u.is_verified, r.name as role, m.status
                from organisation_members m join users u on u.id = m.user_id join roles r on r.id = m.role_id
              where m.organisation_id = ?1 order by m.created_at desc, m.user_id limit ?2 offset ?3",
         )?
@@ -195,6 +196,7 @@ pub fn list(conn: &Connection, caller: Caller, organisation: OrganisationId, pag
                 phone: row.get("phone")?,
                 role: row.get("role")?,
                 status: row.get("status")?,
+                is_verified: row.get("is_verified")?,
             })
         })?
         .collect::<rusqlite::Result<_>>()?;

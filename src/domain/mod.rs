@@ -155,21 +155,48 @@ fn required<'a>(text: &'a str, field: &str, max: usize) -> Result<&'a str, Strin
     }
 }
 
-/// The address in lower case, if it is one (RFC 5321, as far as mail servers follow it).
+/// The address in the form that is stored and compared, if it is one (RFC 5321, as far as mail servers follow it).
+///
+/// Only ASCII letters are lower-cased: Unicode has signs whose lower case is an ASCII letter, such as the Kelvin sign, and
+/// an address with one is another's. The domain has two labels at least: no `localhost`, no IP literal.
 pub fn email_address(text: &str) -> Option<String> {
-    let text = text.trim().to_lowercase();
+    let text = text.trim().to_ascii_lowercase();
     let address: lettre::Address = text.parse().ok()?;
+    let domain = address.domain();
+    let is_public = domain.contains('.')
+        && domain.split('.').all(|label| !label.is_empty())
+        && !domain.starts_with('[')
+        && domain.parse::<std::net::IpAddr>().is_err();
     // 254: the longest path that fits RFC 5321's limits.
-    (text.len() <= 254 && !address.domain().is_empty()).then_some(text)
+    (text.len() <= 254 && is_public).then_some(text)
 }
 
 #[cfg(test)]
 mod tests {
-    use super::*;
+    use super::{email_address, folded};
 
     #[test]
     fn case_is_folded() {
         assert_eq!(folded("Straße ΟΔΟΣ"), folded("STRASSE οδος"));
         assert_eq!(folded("100%_"), "100%_");
+    }
+
+    #[test]
+    fn addresses_are_compared_in_ascii_lower_case() {
+        assert_eq!(email_address(" Ada@Example.ORG ").unwrap(), "ada@example.org");
+        assert_ne!(email_address("\u{212a}ate@example.org"), email_address("kate@example.org"), "the Kelvin sign");
+        assert_ne!(email_address("\u{130}da@example.org"), email_address("ida@example.org"));
+    }
+
+    #[test]
+    fn a_domain_has_two_labels_and_is_no_ip_address() {
+        for good in ["a@b.example", "a@b.c.example", "a@4.example", "a@1.2.3.4.example"] {
+            assert!(email_address(good).is_some(), "{good}");
+        }
+        for bad in
+            ["a@localhost", "a@b", "a@[127.0.0.1]", "a@[IPv6:::1]", "a@127.0.0.1", "a@b.example.", "a@.example", "a@b..example"]
+        {
+            assert_eq!(email_address(bad), None, "{bad}");
+        }
     }
 }

@@ -29,11 +29,19 @@ impl Purpose {
     }
 }
 
-/// A new token; voids the account's former one for the same purpose.
+/// An account's live tokens for one purpose. More than one, so that whoever asks for links to somebody else's mailbox
+/// does not void the link that its owner is about to open.
+const LIVE: u32 = 3;
+
+/// A new token, for a link that is handed over; voids all but the last of the account's for the same purpose.
 pub fn issue(tx: &mut Tx, user: UserId, purpose: Purpose, lifetime: Duration) -> Result<String> {
     let (token, now) = (secret::random_token(), Time::now());
-    tx.prepare_cached("update one_time_tokens set used_at = ?3 where user_id = ?1 and purpose = ?2 and used_at is null")?
-        .execute((user, purpose.as_str(), now))?;
+    tx.prepare_cached(
+        "update one_time_tokens set used_at = ?3
+         where hash in (select hash from one_time_tokens where user_id = ?1 and purpose = ?2 and used_at is null
+           order by created_at desc limit -1 offset ?4)",
+    )?
+    .execute((user, purpose.as_str(), now, LIVE - 1))?;
     tx.prepare_cached(
         "insert into one_time_tokens (hash, purpose, user_id, created_at, expires_at) values (?1, ?2, ?3, ?4, ?5)",
     )?
@@ -50,23 +58,26 @@ pub fn find(conn: &Connection, purpose: Purpose, token: &str) -> Result<UserId> 
         .optional()?;
     match found {
         None => Err(Error::bad_request("The token is invalid")),
-        Some((_, true, _)) => Err(Error::invalid("The token has already been used, or a newer one was sent")),
+        Some((_, true, _)) => Err(Error::invalid("The token has already been used, or newer ones were sent")),
         Some((_, false, expires_at)) if expires_at <= Time::now() => Err(Error::invalid("The token has expired")),
         Some((user, ..)) => Ok(user),
     }
 }
 
-/// [`find`], and uses it up.
+/// [`find`], and uses it up, with the account's others for the same purpose.
 pub fn take(tx: &mut Tx, purpose: Purpose, token: &str) -> Result<UserId> {
     let now = Time::now();
-    let taken = tx
+    let taken: Option<UserId> = tx
         .prepare_cached(
             "update one_time_tokens set used_at = ?3
              where hash = ?1 and purpose = ?2 and used_at is null and expires_at > ?3 returning user_id",
         )?
         .query_row((secret::sha256(token), purpose.as_str(), now), |row| row.get(0))
         .optional()?;
-    taken.map_or_else(|| find(tx, purpose, token), Ok)
+    let Some(user) = taken else { return find(tx, purpose, token) };
+    tx.prepare_cached("update one_time_tokens set used_at = ?3 where user_id = ?1 and purpose = ?2 and used_at is null")?
+        .execute((user, purpose.as_str(), now))?;
+    Ok(user)
 }
 
 /// Voids an account's tokens that let somebody in: they must not outlive a new password.

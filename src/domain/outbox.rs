@@ -11,12 +11,12 @@ use crate::{
     error::{Error, Result},
     event::Effect,
     id::MailId,
-    mail::Mail,
+    mail::{Kind, Mail},
     site::Site,
     time::Time,
 };
 
-/// Mails that others can cause, for one recipient within an hour.
+/// Mails of one kind that others can cause, for one recipient within an hour.
 const PER_HOUR: i64 = 5;
 /// How long one attempt may take before another process may try.
 const LEASE: Duration = Duration::from_secs(120);
@@ -33,24 +33,32 @@ const BACKOFF: [Duration; 9] = [
     Duration::from_secs(20 * 3600),
 ];
 
-/// Queues a mail. One too many that somebody could have asked for is dropped without a word, lest the
-/// answer tell anything.
-pub fn queue(tx: &mut Tx, site: &Site, mail: Mail) -> Result<()> {
-    let now = Time::now();
-    if site.rate_limit && !mail.is_notice {
-        let recent: i64 = tx
-            .prepare_cached("select count(*) from mails where recipient = ?1 and created_at > ?2 and not is_notice")?
-            .query_row((&mail.to, now - Duration::from_secs(3600)), |row| row.get(0))?;
-        if recent >= PER_HOUR {
-            tracing::info!("a mail was dropped: its recipient had {PER_HOUR} within an hour");
-            return Ok(());
-        }
+/// Whether a recipient may be sent one more mail of a kind now.
+///
+/// Whoever asks is not told, lest the answer tell of the account. A caller who voids an older link asks first: no link
+/// dies without a mail in its place.
+pub fn has_room(conn: &Connection, site: &Site, to: &str, kind: Kind) -> Result<bool> {
+    if !site.rate_limit || kind == Kind::Notice {
+        return Ok(true);
     }
+    let recent: i64 = conn
+        .prepare_cached("select count(*) from mails where recipient = ?1 and kind = ?2 and created_at > ?3 and kind <> 'notice'")?
+        .query_row((to, kind.as_str(), Time::now() - Duration::from_secs(3600)), |row| row.get(0))?;
+    if recent >= PER_HOUR {
+        tracing::info!(kind = kind.as_str(), "a mail was dropped: its recipient had {PER_HOUR} of the kind within an hour");
+    }
+    Ok(recent < PER_HOUR)
+}
+
+/// Queues a mail; drops it where [`has_room`] says no.
+pub fn queue(tx: &mut Tx, site: &Site, mail: Mail) -> Result<()> {
+    if !has_room(tx, site, &mail.to, mail.kind)? {
+        return Ok(());
+    }
+    let now = Time::now();
     let text = serde_json::to_string(&mail).map_err(Error::internal)?;
-    tx.prepare_cached(
-        "insert into mails (id, recipient, is_notice, sealed, created_at, due_at) values (?1, ?2, ?3, ?4, ?5, ?5)",
-    )?
-    .execute((MailId::new(), &mail.to, mail.is_notice, site.keys.seal(&text), now))?;
+    tx.prepare_cached("insert into mails (id, recipient, kind, sealed, created_at, due_at) values (?1, ?2, ?3, ?4, ?5, ?5)")?
+        .execute((MailId::new(), &mail.to, mail.kind.as_str(), site.keys.seal(&text), now))?;
     tx.then(Effect::MailQueued);
     Ok(())
 }

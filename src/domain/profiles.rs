@@ -69,7 +69,7 @@ pub fn update(tx: &mut Tx, caller: Caller, edit: Edit) -> Result<User> {
 }
 
 /// Tells the organisations whose list of members has the user.
-fn announce(tx: &mut Tx, user: &User) -> Result<()> {
+pub fn announce(tx: &mut Tx, user: &User) -> Result<()> {
     let memberships: Vec<(OrganisationId, String, String)> = tx
         .prepare_cached(
             "select m.organisation_id, r.name, m.status from organisation_members m

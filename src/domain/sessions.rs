@@ -42,14 +42,11 @@ pub struct Device {
 }
 
 /// Begins a session of an account whose password was just verified against `password_hash`.
-/// 401 when it changed meanwhile, 403 when the account is disabled or must verify its address first.
+/// 401 when it changed meanwhile, 403 when the account is disabled, and as [`start`] says.
 pub fn log_in(tx: &mut Tx, site: &Site, user: UserId, password_hash: &str, device: &Device) -> Result<Started> {
     let user = accounts::find(tx, user)?.filter(|user| user.password_hash == password_hash);
     let user = user.ok_or(Error::Unauthorized(WRONG_CREDENTIALS))?;
     require_active(&user)?;
-    if site.require_verified_email && !user.is_verified {
-        return Err(Error::Forbidden("Verify your e-mail address first"));
-    }
     start(tx, site, user, device)
 }
 
@@ -63,8 +60,12 @@ pub const WRONG_CREDENTIALS: &str = "Invalid email or password";
 /// Live sessions of a user.
 const MOST: u32 = 50;
 
-/// Begins a session. Beyond 50 of the user's the oldest ends, with its sockets.
+/// Begins a session: the one way to it. Beyond 50 of the user's the oldest ends, with its sockets. 403 where sessions need
+/// a verified address, and this one is not.
 pub fn start(tx: &mut Tx, site: &Site, user: accounts::User, device: &Device) -> Result<Started> {
+    if site.require_verified_email && !user.is_verified {
+        return Err(Error::Forbidden("Verify your e-mail address first"));
+    }
     let (id, now) = (SessionId::new(), Time::now());
     let expires_at = now + site.session_lifetime;
     let notification_token = secret::random_token();

@@ -17,7 +17,9 @@ pub use self::forwarding::prepare;
 use crate::{
     app::App,
     db::Tx,
-    domain::{self, accounts, attempts, events, indexing, one_time_tokens, outbox, purging, sessions, webhooks},
+    domain::{
+        self, accounts, attempts, events, identities, indexing, inviting, one_time_tokens, outbox, purging, sessions, webhooks,
+    },
     error::{Error, Result},
     time::Time,
 };
@@ -160,6 +162,8 @@ pub async fn tidy(app: &App) -> Result<()> {
     in_slices(app, move |tx| sessions::prune(tx, now - KEPT, SLICE)).await?;
     in_slices(app, move |tx| one_time_tokens::prune(tx, now - KEPT, SLICE)).await?;
     in_slices(app, move |tx| outbox::prune(tx, now - KEPT, SLICE)).await?;
+    in_slices(app, move |tx| inviting::prune(tx, SLICE)).await?;
+    in_slices(app, move |tx| identities::prune(tx, SLICE)).await?;
     in_slices(app, move |tx| domain::deliveries::prune(tx, now - KEPT, SLICE)).await?;
     in_slices(app, move |tx| domain::deliveries::prune_events(tx, SLICE)).await?;
     in_slices(app, move |tx| attempts::prune(tx, now - KEPT, SLICE)).await?;

@@ -160,7 +160,7 @@ impl Guesses {
 
 /// How the address is written makes no difference.
 fn account(email: &str) -> String {
-    email.trim().to_lowercase()
+    email.trim().to_ascii_lowercase()
 }
 
 fn keys(address: IpAddr, email: &str) -> [([u8; 32], u32); 2] {

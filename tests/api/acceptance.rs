@@ -1,6 +1,6 @@
 //! Accepting an invitation.
 
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::{
     harness::{Client, PASSWORD, Reply, Server, text},
@@ -126,4 +126,91 @@ async fn an_invitation_is_worth_what_its_sender_is_worth() {
     ada.post("/invite/resend", json!({ "org_id": organisation, "emails": ["new@example.org"] })).await.expect(200);
     let again = server.mails("new@example.org", 2).await[1].parameter("invitation_token");
     verify(&server.anonymous(), &again).await.expect(200);
+}
+
+/// The row of an address in the organisation's list of members, or of invitations.
+async fn listed(client: &Client, organisation: &str, list: &str, email: &str) -> Value {
+    let data = client.get(&format!("/organisations/{organisation}/{list}")).await.expect(200)["data"].take();
+    let rows = data["invitations"].as_array().or_else(|| data.as_array()).unwrap();
+    rows.iter().find(|row| row["email"] == email).unwrap_or_else(|| panic!("{email} is not in {data}")).clone()
+}
+
+async fn mailed(server: &Server, email: &str, count: usize) -> String {
+    server.mails(email, count).await[count - 1].parameter("invitation_token")
+}
+
+/// The inviter is shown a token, and could be the one who accepts by it.
+#[tokio::test]
+async fn only_the_mailed_link_verifies_the_address() {
+    let server = Server::start().await;
+    let ada = server.user("ada").await;
+    let organisation = ada.organisation("Engines").await;
+    for (email, by_mail) in [("cfo@example.org", false), ("new@example.org", true)] {
+        let shown = ada.invite(&organisation, email, "member").await;
+        let token = if by_mail { mailed(&server, email, 1).await } else { shown.clone() };
+        assert_eq!(token == shown, !by_mail);
+        let data = verify(&server.anonymous(), &token).await.data(200, "User invited successfully");
+        assert_eq!(data["user"]["is_verified"], by_mail);
+        for list in ["users", "invites"] {
+            assert_eq!(listed(&ada, &organisation, list, email).await["is_verified"], by_mail, "{list}");
+        }
+        // The token that was not used is dead as well.
+        verify(&server.anonymous(), &shown).await.expect(422);
+    }
+    server.mails("cfo@example.org", 2).await; // to verify the address
+    assert_eq!(server.count("mails where recipient = 'new@example.org'"), 1);
+}
+
+#[tokio::test]
+async fn the_generated_password_of_a_mailed_invitation_works_and_stays() {
+    let server = Server::start().await;
+    let ada = server.user("ada").await;
+    let organisation = ada.organisation("Engines").await;
+    ada.invite(&organisation, "new@example.org", "member").await;
+    let data = verify(&server.anonymous(), &mailed(&server, "new@example.org", 1).await).await.expect(200);
+    let password = text(&data["data"]["user"]["password"]);
+    server.anonymous().post("/auth/magic-link", json!({ "email": "new@example.org" })).await.expect(200);
+    let link = server.mails("new@example.org", 2).await[1].parameter("token");
+    server.anonymous().post("/auth/magic-link/verify", json!({ "token": link })).await.expect(200);
+    server.log_in("new", &password).await;
+}
+
+#[tokio::test]
+async fn an_account_that_accepts_by_the_mailed_link_proves_its_mailbox_and_loses_nothing() {
+    let server = Server::start().await;
+    let (ada, grace) = (server.user("ada").await, server.user("grace").await);
+    let organisation = ada.organisation("Engines").await;
+    ada.invite(&organisation, &grace.email, "member").await;
+    let data = verify(&grace, &mailed(&server, &grace.email, 2).await).await.expect(200);
+    assert_eq!(data["data"]["user"]["is_verified"], true);
+    server.anonymous().post("/auth/magic-link", json!({ "email": grace.email })).await.expect(200);
+    let link = server.mails(&grace.email, 3).await[2].parameter("token");
+    server.anonymous().post("/auth/magic-link/verify", json!({ "token": link })).await.expect(200);
+    grace.get("/profile").await.expect(200);
+    server.log_in("grace", PASSWORD).await;
+}
+
+#[tokio::test]
+async fn where_sessions_need_a_verified_address_the_inviters_link_opens_none() {
+    let server = Server::start().await;
+    let (ada, grace) = (server.user("ada").await, server.user("grace").await);
+    let organisation = ada.organisation("Engines").await;
+    let cfo = ada.invite(&organisation, "cfo@example.org", "member").await;
+    let hers = ada.invite(&organisation, &grace.email, "member").await;
+    let mails = [mailed(&server, "cfo@example.org", 1).await, mailed(&server, &grace.email, 2).await];
+    let server = Server::on_folder(server.end_and_keep().await, |settings| settings.require_verified_email = true).await;
+    let here = |client: &Client| Client { origin: server.origin.clone(), ..client.clone() };
+    let (ada, grace) = (here(&ada), here(&grace));
+
+    verify(&server.anonymous(), &cfo).await.expect(403);
+    verify(&grace, &hers).await.expect(403);
+    assert_eq!(server.count("users where email = 'cfo@example.org'"), 0, "nothing is half done");
+    assert_eq!(server.count("organisation_members"), 1);
+    for email in ["cfo@example.org", &grace.email] {
+        assert_eq!(listed(&ada, &organisation, "invites", email).await["status"], "invited");
+    }
+
+    verify(&server.anonymous(), &mails[0]).await.expect(200);
+    verify(&grace, &mails[1]).await.expect(200);
+    assert_eq!(server.count("organisation_members"), 3);
 }

@@ -57,6 +57,24 @@ async fn an_address_or_a_username_is_given_once() {
     register(&anonymous, body("other@example.org", "other")).await.expect(201);
 }
 
+/// The Kelvin sign's lower case is a `k`; but an address with it is another's.
+#[tokio::test]
+async fn addresses_are_the_same_in_ascii_lower_case_only() {
+    let server = Server::start().await;
+    register(&server.anonymous(), json!({ "email": "KATE@example.org", "password": PASSWORD })).await.expect(201);
+    log_in(&server.anonymous(), "Kate@Example.org", PASSWORD).await.expect(200);
+    let other = log_in(&server.anonymous(), "\u{212a}ate@example.org", PASSWORD).await;
+    assert!([401, 422].contains(&other.status), "{}", other.status);
+}
+
+#[tokio::test]
+async fn an_address_has_a_domain_of_two_labels_and_no_ip_address() {
+    let server = Server::start().await;
+    for email in ["ada@localhost", "ada@[127.0.0.1]", "ada@[IPv6:::1]", "ada@127.0.0.1", "ada@example.org."] {
+        register(&server.anonymous(), json!({ "email": email, "password": PASSWORD })).await.expect(400);
+    }
+}
+
 #[tokio::test]
 async fn a_missing_username_is_made_from_the_address() {
     let server = Server::start().await;

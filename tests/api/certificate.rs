@@ -55,6 +55,11 @@ impl Certificate {
 
     /// Gives this answer to everybody who trusts the certificate; on a port of 127.0.0.1.
     pub fn serve(&self, answer: &'static str) -> u16 {
+        self.serve_with(move |_, _| answer.to_owned())
+    }
+
+    /// Answers requests, as their text and the port say.
+    pub fn serve_with(&self, answer: impl Fn(u16, &str) -> String + Send + 'static) -> u16 {
         let provider = Arc::new(rustls::crypto::ring::default_provider());
         let key = PrivateKeyDer::Pkcs8(PrivatePkcs8KeyDer::from(self.key.clone()));
         let config = ServerConfig::builder_with_provider(provider).with_safe_default_protocol_versions().unwrap();
@@ -65,11 +70,13 @@ impl Certificate {
             for stream in listener.incoming() {
                 let mut stream = StreamOwned::new(ServerConnection::new(config.clone()).unwrap(), stream.unwrap());
                 let (mut request, mut byte) = (Vec::new(), [0]);
-                // A JSON body is the end of the request; where the certificate is refused, nothing comes.
-                while !request.ends_with(b"}") && stream.read(&mut byte).is_ok_and(|read| read == 1) {
+                // A JSON body is the end of the request, and a GET has none; where the certificate is refused, nothing comes.
+                let is_whole =
+                    |request: &[u8]| request.ends_with(b"}") || request.starts_with(b"GET ") && request.ends_with(b"\r\n\r\n");
+                while !is_whole(&request) && stream.read(&mut byte).is_ok_and(|read| read == 1) {
                     request.extend(byte);
                 }
-                _ = stream.write_all(answer.as_bytes());
+                _ = stream.write_all(answer(port, &String::from_utf8_lossy(&request)).as_bytes());
                 stream.conn.send_close_notify();
                 _ = stream.flush();
             }

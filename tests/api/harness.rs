@@ -289,7 +289,7 @@ impl Client {
         text(&self.post("/organisations", json!({ "name": name })).await.expect(201)["data"]["id"])
     }
 
-    /// Invites an address; gives the token of the mail.
+    /// Invites an address; gives the token that the inviter is shown.
     pub async fn invite(&self, organisation: &str, email: &str, role: &str) -> String {
         let body = json!({ "org_id": organisation, "emails": [email], "role": role });
         let data = self.post("/invite", body).await.data(201, "Invitations created successfully");

@@ -8,7 +8,7 @@ use crate::{
     shapes::{INVITATION, INVITATION_PAGINATION, INVITING_ORGANISATION, SENT_INVITATION, assert_shape},
 };
 
-async fn invite(client: &Client, organisation: &str, emails: &[&str]) -> Reply {
+pub async fn invite(client: &Client, organisation: &str, emails: &[&str]) -> Reply {
     client.post("/invite", json!({ "org_id": organisation, "emails": emails, "role": "member" })).await
 }
 
@@ -36,7 +36,7 @@ async fn an_invitation_is_answered_and_mailed() {
         assert_eq!(lifetime.as_secs(), 7 * 24 * 3600);
     }
     let mails = server.mails("new@example.org", 1).await;
-    assert_eq!(mails[0].parameter("invitation_token"), text(&made[1]["invite_token"]));
+    assert_ne!(mails[0].parameter("invitation_token"), text(&made[1]["invite_token"]), "the inviter does not see the mail's");
     assert_eq!(mails[0].parameter("org_id"), organisation);
 }
 
@@ -137,7 +137,7 @@ fn column(list: &Value, field: &str) -> Vec<String> {
     list["data"]["invitations"].as_array().unwrap().iter().map(|invitation| text(&invitation[field])).collect()
 }
 
-async fn resend(client: &Client, organisation: &str, emails: &[&str]) -> Reply {
+pub async fn resend(client: &Client, organisation: &str, emails: &[&str]) -> Reply {
     client.post("/invite/resend", json!({ "org_id": organisation, "emails": emails })).await
 }
 
@@ -266,11 +266,14 @@ async fn a_resent_invitation_has_a_new_link_and_lifetime() {
     let data = resend(&ada, &organisation, &["New@example.org ", "new@example.org"]).await.data(200, "success");
     assert_eq!(data, "Invitations sent successfully");
     let mails = server.mails("new@example.org", 2).await;
-    let new = mails[1].parameter("invitation_token");
-    assert_ne!(new, old);
+    let (first, new) = (mails[0].parameter("invitation_token"), mails[1].parameter("invitation_token"));
+    assert_ne!(new, first);
     assert!(mails[1].subject.starts_with("ada "), "in the name of whoever sent it: {}", mails[1].subject);
-    assert_eq!(column(&list(&ada, &organisation, "?page_size=1").await, "token"), [new.as_str()]);
-    verify(&server.anonymous(), &old).await.expect(400);
+    let shown = column(&list(&ada, &organisation, "?page_size=1").await, "token");
+    assert!(shown[0] != old && shown[0] != new, "{shown:?}");
+    for former in [&old, &first] {
+        verify(&server.anonymous(), former).await.expect(400);
+    }
     verify(&server.anonymous(), &new).await.expect(200);
 }
 
@@ -318,26 +321,4 @@ async fn only_who_may_know_of_an_invitation_resends_it() {
     resend(&grace, &organisation, &["new@example.org"]).await.expect(422);
     resend(&lead, &organisation, &["boss@example.org"]).await.expect(403);
     resend(&lead, &organisation, &["new@example.org"]).await.expect(200);
-}
-
-#[tokio::test]
-async fn an_organisation_sends_at_most_200_invitations_a_day() {
-    let server = Server::with(|settings| settings.rate_limit = tidings::config::Switch::On).await;
-    let ada = server.user("ada").await;
-    let organisation = ada.organisation("Engines").await;
-    let emails: Vec<_> = (0..199).map(|n| format!("user{n}@example.org")).collect();
-    for some in emails.chunks(50) {
-        let some: Vec<_> = some.iter().map(String::as_str).collect();
-        assert_eq!(invite(&ada, &organisation, &some).await.expect(201)["data"]["errors"], json!([]));
-    }
-    // A cancelled invitation was sent all the same.
-    let path = format!("/invite/{}", id_of(&ada, &organisation, "user198@example.org").await);
-    ada.delete(&path).await.expect(200);
-    resend(&ada, &organisation, &["user0@example.org"]).await.expect(200);
-    let refused = resend(&ada, &organisation, &["user1@example.org"]).await;
-    assert!(refused.headers.contains_key("retry-after"));
-    refused.expect(429);
-    invite(&ada, &organisation, &["new@example.org"]).await.expect(429);
-    invite(&ada, &organisation, &["user0@example.org"]).await.expect(201);
-    invite(&ada, &ada.organisation("Other").await, &["new@example.org"]).await.expect(201);
 }

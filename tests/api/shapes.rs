@@ -6,7 +6,7 @@ use uuid::Uuid;
 pub const ORGANISATION: &str = "id:uuid name:text description:text email:text country:text industry:text location:text
     logo_url:text owner_id:uuid channels_count:int total_messages_count:int org_role:text created_at:time updated_at:time";
 pub const OWN_ORGANISATION: &str = "id:uuid name:text logo_url:text org_role:text channels_count:int";
-pub const MEMBER: &str = "id:uuid email:text phone_number:text name:text role:text status:text";
+pub const MEMBER: &str = "id:uuid email:text phone_number:text name:text role:text status:text is_verified:bool";
 pub const PAGINATION: &str = "current_page:int page_size:int total_items:int total_pages:int";
 pub const MEMBERSHIP: &str = "user_id:uuid organisation_id:uuid status:text role_id:int created_at:time deleted_at:time?";
 pub const METRICS: &str = "active_count:int inactive_count:int total_members:int";
@@ -14,11 +14,11 @@ pub const ROLE: &str = "id:int uuid:uuid organisation_id:uuid? name:text descrip
     created_at:time updated_at:time";
 /// As in the organisation's list of invitations.
 pub const SENT_INVITATION: &str = "id:uuid email:text token:text status:text role:text organisation_id:uuid
-    is_platform_user:bool Organisation:object created_at:time expires_at:time";
+    is_platform_user:bool is_verified:bool Organisation:object created_at:time expires_at:time";
 pub const INVITING_ORGANISATION: &str = "id:uuid name:text description:text email:text type:text location:text country:text
     owner_id:uuid channels_count:int total_messages_count:int org_roles:array Users:array created_at:time updated_at:time";
 pub const INVITATION_PAGINATION: &str = "current_page:int page_count:int total_pages_count:int";
-pub const INVITATION: &str = "id:uuid email:text org_id:uuid status:text invite_token:text is_platform_user:bool
+pub const INVITATION: &str = "id:uuid email:text org_id:uuid status:text invite_token:text is_platform_user:bool is_verified:bool
     invitation_link:text sent_at:time expires_at:time";
 
 pub const SESSION: &str = "user:object access_token:text access_token_expires_in:seconds notification_token:text";

@@ -1,5 +1,6 @@
 // Federated log-in against an issuer on this machine: what is let in, and everything that must not be.
 import assert from 'node:assert/strict'
+import { randomUUID } from 'node:crypto'
 import test from 'node:test'
 import { certificates } from './lib/certificates.mjs'
 import { confused, keyPair, sign, startIssuer, unsigned } from './lib/issuer.mjs'
@@ -16,7 +17,7 @@ async function scene(t, ...flags) {
   const issuer = await startIssuer(t, files, [rsa])
   const server = await start(t, '--google-client-id', `other,${CLIENT}`, '--oidc-issuer', issuer.url, '--ca-file', files.ca, ...flags)
   const claims = more => ({
-    iss: issuer.url, aud: CLIENT, sub: '10769150350006150715113082367', iat: seconds(), exp: seconds() + 3600,
+    iss: issuer.url, aud: CLIENT, sub: '10769150350006150715113082367', iat: seconds(), exp: seconds() + 3600, jti: randomUUID(),
     email: 'Ada@Example.org', email_verified: true, given_name: 'Ada', family_name: 'Lovelace', ...more,
   })
   const post = async token => {

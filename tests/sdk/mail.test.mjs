@@ -124,6 +124,7 @@ test('the pages behind the links: opening uses nothing up, the button does', { t
   const ada = await person(server, 'ada')
 
   await visit((await mails.mails(ada.email, 1))[0])
+  await page.getByLabel('Password').fill(ada.password)
   await page.screenshot({ path: join(shots, 'verify-email.png') })
   await page.getByRole('button').click()
   await say('Your e-mail address is verified.')
@@ -181,6 +182,7 @@ test('the pages behind the links: opening uses nothing up, the button does', { t
 
   // Without a token there is nothing to do, and the page says so.
   await page.goto(`${server.url}/auth/verify-email`)
+  await page.getByLabel('Password').fill('any')
   await page.getByRole('button').click()
   await say('invalid')
   assert.deepEqual([strays, errors], [[], []])

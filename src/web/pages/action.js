@@ -34,8 +34,8 @@ const joined = data => ['You have joined the organisation.',
 const actions = {
   'magic-link': async token => tell(...welcome(await post('/auth/magic-link/verify', { token }))),
 
-  'verify-email': async token => {
-    await post('/auth/email-request/verify', { token })
+  'verify-email': async (token, form) => {
+    await post('/auth/email-request/verify', { token, password: form.get('password') })
     tell('Your e-mail address is verified.')
   },
 

@@ -8,7 +8,7 @@ use crate::harness::Client;
 
 /// Not the counts of channels and messages: statistics, which a client reads where it shows them.
 pub const ORGANISATION: &str = "name description email industry location country logo_url owner_id created_at updated_at";
-pub const MEMBER: &str = "email phone_number name role status";
+pub const MEMBER: &str = "email phone_number name role status is_verified";
 pub const ROLE: &str = "uuid name description permission_list created_at updated_at";
 /// Not its webhook's address: webhooks are read where they are managed.
 pub const CHANNEL: &str =

@@ -1,0 +1,170 @@
+//! Federated log-in, against an issuer on this machine.
+
+use jsonwebtoken::{Algorithm, EncodingKey, Header};
+use ring::{
+    rand::SystemRandom,
+    signature::{ECDSA_P256_SHA256_FIXED_SIGNING, EcdsaKeyPair, KeyPair},
+};
+use serde_json::{Value, json};
+use tidings::{
+    config::Settings,
+    domain::{identities, sessions::Device},
+    error::Error,
+    issuer::Verified,
+    secret::Keys,
+    time::Time,
+};
+
+use crate::{
+    certificate::Certificate,
+    harness::{PASSWORD, Reply, Server},
+};
+
+const CLIENT: &str = "tidings-test";
+
+struct Issuer {
+    url: String,
+    key: EncodingKey,
+    certificate: Certificate,
+}
+
+impl Issuer {
+    /// Publishes one key.
+    fn start() -> Issuer {
+        use base64::{Engine, prelude::BASE64_URL_SAFE_NO_PAD};
+        let random = SystemRandom::new();
+        let key = EcdsaKeyPair::generate_pkcs8(&ECDSA_P256_SHA256_FIXED_SIGNING, &random).unwrap();
+        let pair = EcdsaKeyPair::from_pkcs8(&ECDSA_P256_SHA256_FIXED_SIGNING, key.as_ref(), &random).unwrap();
+        let (x, y) = pair.public_key().as_ref()[1..].split_at(32); // after the sign of an uncompressed point
+        let [x, y] = [x, y].map(|half| BASE64_URL_SAFE_NO_PAD.encode(half));
+        let keys = json!({ "keys": [{ "kty": "EC", "crv": "P-256", "kid": "one", "use": "sig", "x": x, "y": y }] });
+        let certificate = Certificate::of("localhost");
+        let port = certificate.serve_with(move |port, request| {
+            let url = format!("https://localhost:{port}");
+            let about = json!({ "issuer": url, "jwks_uri": format!("{url}/keys") });
+            let body = if request.starts_with("GET /keys ") { &keys } else { &about }.to_string();
+            format!("HTTP/1.1 200 OK\r\ncontent-length: {}\r\nconnection: close\r\n\r\n{body}", body.len())
+        });
+        Issuer { url: format!("https://localhost:{port}"), key: EncodingKey::from_ec_der(key.as_ref()), certificate }
+    }
+
+    /// A server that trusts it.
+    async fn server(&self) -> Server {
+        Server::with(|settings| {
+            let file = settings.data_dir.join("authority.pem");
+            std::fs::write(&file, self.certificate.pem()).unwrap();
+            settings.ca_file = Some(file);
+            settings.oidc_issuer = self.url.clone();
+            settings.google_client_id = vec![CLIENT.into()];
+        })
+        .await
+    }
+
+    /// An id token for Ada, with further claims.
+    fn token(&self, more: Value) -> String {
+        let now = jiff::Timestamp::now().as_second();
+        let mut claims = json!({
+            "iss": self.url, "aud": CLIENT, "sub": "42", "iat": now, "exp": now + 600,
+            "email": "Ada@example.org", "email_verified": true,
+        });
+        claims.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+        let header = Header { kid: Some("one".into()), ..Header::new(Algorithm::ES256) };
+        jsonwebtoken::encode(&header, &claims, &self.key).unwrap()
+    }
+}
+
+async fn log_in(server: &Server, body: Value) -> Reply {
+    server.anonymous().post("/auth/google", body).await
+}
+
+#[tokio::test]
+async fn a_token_logs_in_once_and_after_a_restart_neither() {
+    let issuer = Issuer::start();
+    let server = issuer.server().await;
+    let token = issuer.token(json!({ "jti": "a" }));
+    let data = log_in(&server, json!({ "id_token": token })).await.data(200, "Login successful");
+    assert_eq!([&data["user"]["email"], &data["user"]["is_verified"]], [&json!("ada@example.org"), &json!(true)]);
+    log_in(&server, json!({ "id_token": token })).await.expect(401);
+    let server = server.restart().await;
+    let refused = log_in(&server, json!({ "id_token": token })).await.expect(401);
+    assert_eq!(refused["message"], "The id token has already been used");
+    log_in(&server, json!({ "id_token": issuer.token(json!({ "jti": "b" })) })).await.expect(200);
+    assert_eq!(server.count("used_id_tokens"), 2);
+}
+
+#[tokio::test]
+async fn a_token_that_could_not_log_in_is_not_used_up() {
+    let issuer = Issuer::start();
+    let server = issuer.server().await;
+    let token = issuer.token(json!({}));
+    server.register("ada").await;
+    server.sql("update users set is_active = 0");
+    log_in(&server, json!({ "id_token": token })).await.expect(403);
+    server.sql("update users set is_active = 1");
+    log_in(&server, json!({ "id_token": token })).await.expect(200);
+}
+
+#[tokio::test]
+async fn a_nonce_that_is_sent_must_be_the_tokens() {
+    let issuer = Issuer::start();
+    let server = issuer.server().await;
+    let with = issuer.token(json!({ "nonce": "mine", "jti": "with" }));
+    for nonce in ["another", "", "mine "] {
+        log_in(&server, json!({ "id_token": with, "nonce": nonce })).await.expect(401);
+    }
+    log_in(&server, json!({ "id_token": with, "nonce": 7 })).await.expect(400);
+    let without = issuer.token(json!({ "jti": "without" }));
+    log_in(&server, json!({ "id_token": without, "nonce": "mine" })).await.expect(401);
+    log_in(&server, json!({ "id_token": with, "nonce": "mine" })).await.expect(200);
+    log_in(&server, json!({ "id_token": without })).await.expect(200);
+}
+
+#[tokio::test]
+async fn an_issuer_proves_the_mailbox_and_ends_what_was_before() {
+    let issuer = Issuer::start();
+    let server = issuer.server().await;
+    let stranger = server.user("ada").await;
+    let token = server.mails("ada@example.org", 1).await[0].parameter("token");
+    server.anonymous().post("/auth/email-request/verify", json!({ "token": token })).await.expect(200);
+    log_in(&server, json!({ "id_token": issuer.token(json!({})) })).await.expect(200);
+    stranger.get("/profile").await.expect(401);
+    let body = json!({ "email": "ada@example.org", "password": PASSWORD });
+    server.anonymous().post("/auth/login", body).await.expect(401);
+}
+
+/// What the rules make of a token of Google's, which no test can have.
+fn google(server: &Server, subject: &str, email: &str, hosted: Option<&str>) -> Result<String, Error> {
+    let claims = json!({
+        "iss": "https://accounts.google.com", "aud": CLIENT, "sub": subject, "iat": 0, "exp": 0,
+        "email": email, "email_verified": true, "hd": hosted,
+    });
+    let claims = serde_json::from_value(claims).unwrap();
+    let token = Verified { claims, hash: tidings::secret::sha256(&uuid::Uuid::now_v7().to_string()), expires_at: Time::now() };
+    let keys = Keys::derive(&tidings::db::secret_key(server.folder()).unwrap());
+    let site = Settings::for_folder(server.folder()).site(keys, (String::new(), String::new()));
+    let log_in = |tx: &mut tidings::db::Tx| identities::log_in(tx, &site, &token, &Device::default());
+    tidings::db::write_once(server.folder(), log_in).map(|started| started.user.email)
+}
+
+#[tokio::test]
+async fn google_opens_accounts_of_addresses_that_it_assigns_only() {
+    let server = Server::start().await;
+    let ada = server.user("ada").await;
+    server.anonymous().post("/auth/register", json!({ "email": "grace@gmail.com", "password": PASSWORD })).await.expect(201);
+    for hosted in [None, Some("evil.example"), Some("org")] {
+        let refused = google(&server, "1", "ada@example.org", hosted).unwrap_err();
+        assert!(matches!(refused, Error::Unauthorized(_)), "{refused}");
+    }
+    ada.get("/profile").await.expect(200);
+    assert_eq!(google(&server, "1", "Ada@example.org", Some("Example.org")).unwrap(), "ada@example.org");
+    assert_eq!(server.count("sessions where ended_at is not null"), 1, "what was before the proof");
+    assert_eq!(google(&server, "2", "grace@gmail.com", None).unwrap(), "grace@gmail.com");
+
+    // Of an address that nobody registered it makes an account, which proves nothing where Google has no say.
+    google(&server, "3", "new@example.org", None).unwrap();
+    google(&server, "4", "new@gmail.com", None).unwrap();
+    google(&server, "3", "elsewhere@example.org", None).unwrap();
+    assert_eq!(server.count("users where email = 'new@example.org' and is_verified and not mailbox_proved"), 1);
+    assert_eq!(server.count("users where email = 'new@gmail.com' and mailbox_proved"), 1);
+    assert_eq!(server.count("users"), 4);
+}
