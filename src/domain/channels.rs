@@ -65,15 +65,22 @@ impl Access {
         if self.username.is_some() { Ok(()) } else { Err(Error::Forbidden("You are not a member of this channel")) }
     }
 
-    /// The owner of the channel and who holds `manage:channels`; never of a direct message.
-    pub fn require_manager(&self) -> Result<()> {
-        self.require_no_dm()?;
-        if self.channel.owner_id == self.user { Ok(()) } else { self.membership.require(Rights::MANAGE_CHANNELS) }
+    /// Whether the caller holds the right, or owns the channel. Ownership gives nothing to an owner without
+    /// `post:messages`: it outlives a demotion, and a guest manages nothing.
+    fn manages(&self, right: Rights) -> bool {
+        let Membership { rights } = self.membership;
+        rights.include(right) || (self.channel.owner_id == self.user && rights.include(Rights::POST_MESSAGES))
     }
 
-    /// The owner of the channel and who holds `manage:webhooks`.
+    /// The owner of the channel and who holds `manage:channels` ([`Access::manages`]); never of a direct message.
+    pub fn require_manager(&self) -> Result<()> {
+        self.require_no_dm()?;
+        if self.manages(Rights::MANAGE_CHANNELS) { Ok(()) } else { Err(members::LACKING) }
+    }
+
+    /// The owner of the channel and who holds `manage:webhooks` ([`Access::manages`]).
     pub fn manages_webhooks(&self) -> bool {
-        self.channel.owner_id == self.user || self.membership.rights.include(Rights::MANAGE_WEBHOOKS)
+        self.manages(Rights::MANAGE_WEBHOOKS)
     }
 
     pub fn require_no_dm(&self) -> Result<()> {

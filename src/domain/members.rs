@@ -25,7 +25,7 @@ pub struct Membership {
 
 impl Membership {
     pub fn require(&self, right: Rights) -> Result<()> {
-        if self.rights.include(right) { Ok(()) } else { Err(Error::Forbidden("You do not have permission to do this")) }
+        if self.rights.include(right) { Ok(()) } else { Err(LACKING) }
     }
 
     /// 403 for a right that this member lacks: what they do not hold they neither give nor take.
@@ -33,6 +33,9 @@ impl Membership {
         if self.rights.include(rights) { Ok(()) } else { Err(Error::Forbidden("The role holds rights that you do not have")) }
     }
 }
+
+/// The answer to a member who lacks a right.
+pub const LACKING: Error = Error::Forbidden("You do not have permission to do this");
 
 /// The answer of rows that list 403 and no 404, to unknown and foreign organisations alike.
 pub const OUTSIDER: Error = Error::Forbidden("You are not a member of this organisation");
