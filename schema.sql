@@ -35,13 +35,11 @@ create table users (
     is_active     integer not null default 1 check (is_active in (0, 1)),
     is_verified   integer not null default 0 check (is_verified in (0, 1)),
     is_onboarded  integer not null default 0 check (is_onboarded in (0, 1)),
-    current_org   blob references organisations (id),
+    current_org   blob references organisations (id),          -- none once that is deleted
     last_seen_at  integer,                                    -- written once a minute at the most
     created_at    integer not null,
     updated_at    integer not null
 ) strict, without rowid;
-
-create index users_by_current_org on users (current_org) where current_org is not null;
 
 -- Accounts of OpenID Connect issuers.
 create table identities (
@@ -111,9 +109,10 @@ create table roles (
     description     text not null default '',
     rights          integer not null,
     created_at      integer not null,
-    updated_at      integer not null
+    updated_at      integer not null,
+    deleted_at      integer                                   -- until the last holder has become a member
 ) strict;
-create unique index roles_by_name on roles (organisation_id, name collate nocase);
+create unique index roles_by_name on roles (organisation_id, name collate nocase) where deleted_at is null;
 
 insert into roles (id, uuid, name, description, rights, created_at, updated_at) values
     (1, x'01900000000070008000000000000001', 'admin',        'Everything, except what only the owner may do', 255, 0, 0),
@@ -292,6 +291,20 @@ create index events_to_members on events (channel_id, seq) where audience = 'mem
 create index events_by_message on events (message_n) where message_n is not null;
 
 
+-- Chores ---------------------------------------------------------------------------------------
+
+-- What a change left to be done by the background jobs, in slices.
+create table chores (
+    id              integer primary key autoincrement,        -- the next slice is the lowest's
+    kind            text not null check (kind in ('departure', 'webhooks', 'role', 'message')),
+    organisation_id blob,                                     -- of a departure
+    user_id         blob,                                     -- of a departure and of webhooks
+    number          integer,                                  -- of a role; `n` of a message
+    cursor          blob not null                             -- where the next slice begins
+) strict;
+create index chores_by_subject on chores (kind, organisation_id, user_id, number);
+
+
 -- Mail -----------------------------------------------------------------------------------------
 
 -- The outbox: written in the transaction of the change, sent by the background jobs.
@@ -334,7 +347,7 @@ create table webhooks (
     deleted_at      integer
 ) strict, without rowid;
 create index webhooks_by_channel on webhooks (channel_id, created_at);
-create index webhooks_by_owner on webhooks (owner_id);
+create index webhooks_by_owner on webhooks (owner_id, channel_id);
 create index webhooks_deleted on webhooks (deleted_at) where deleted_at is not null;
 -- Whose turn it is. A target with no room is passed over here, not delivery by delivery.
 create index webhooks_due on webhooks (is_prompt, next_due, target, channel_id) where next_due is not null;

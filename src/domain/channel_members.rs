@@ -5,7 +5,7 @@ use serde_json::json;
 
 use crate::{
     db::{Tx, log},
-    domain::{Caller, accounts, channels, deliveries, members, revocations, roles::Rights},
+    domain::{Caller, accounts, channels, deliveries, leaving, members, revocations, roles::Rights},
     error::{Error, OrConflict, Result},
     event::{Audience, Stream},
     id::{ChannelId, OrganisationId, UserId},
@@ -91,16 +91,19 @@ pub fn leave(tx: &mut Tx, caller: Caller, id: ChannelId) -> Result<(channels::Ch
     Ok((access.channel, joined_at))
 }
 
-/// Ends a membership and tells of it. Returns since when it was.
+/// Ends a membership and tells of it; an owner's channel passes on. Returns since when it was.
 fn take_out(tx: &mut Tx, channel: &channels::Channel, user: UserId) -> Result<Time> {
     let joined_at = tx
         .prepare_cached("delete from channel_members where channel_id = ?1 and user_id = ?2 returning created_at")?
         .query_row((channel.id, user), |row| row.get(0))?;
     count(tx, channel.id, -1)?;
-    tx.prepare_cached("delete from mentions where channel_id = ?1 and user_id = ?2")?.execute((channel.id, user))?;
-    deliveries::wake_of(tx, user)?;
+    deliveries::wake_of_in(tx, user, channel.id)?;
+    let is_passed_on = leaving::pass_channel_on(tx, channel.id, user)?;
     announce(tx, channel.organisation, channel.id, "left", user)?;
     revocations::rights(tx, vec![user])?;
+    if is_passed_on {
+        channels::announce(tx, channel.id, "updated", user)?;
+    }
     Ok(joined_at)
 }
 
@@ -190,7 +193,7 @@ pub fn insert(tx: &mut Tx, channel: ChannelId, user: &accounts::User, username: 
     .execute((channel, user.id, name, log::last_seq(tx)?, now))
     .or_conflict(taken)?;
     count(tx, channel, 1)?;
-    deliveries::wake_of(tx, user.id)?;
+    deliveries::wake_of_in(tx, user.id, channel)?;
     Ok(now)
 }
 

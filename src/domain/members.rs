@@ -8,7 +8,7 @@ use serde_json::json;
 use crate::{
     db::{Tx, log},
     domain::{
-        Caller, PlatformRole, accounts, channel_members, events,
+        Caller, PlatformRole, accounts, channel_members, chores, events,
         page::Page,
         roles::{self, Rights},
     },
@@ -54,8 +54,11 @@ pub fn find(conn: &Connection, organisation: OrganisationId, user: UserId) -> Re
 }
 
 /// Makes the user a member with a role, adds them to the default channel, and tells the organisation.
-/// 400 when they are one already, in whatever status.
+/// 400 when they are one already, in whatever status; 503 while what they left behind is still being passed on.
 pub fn join(tx: &mut Tx, organisation: OrganisationId, user: &accounts::User, role: &roles::Role) -> Result<()> {
+    if chores::is_departing(tx, organisation, user.id)? {
+        return Err(Error::Unavailable("What the user left behind is still being passed on: try again in a few seconds"));
+    }
     let now = Time::now();
     tx.prepare_cached(
         "insert into organisation_members (organisation_id, user_id, role_id, joined_seq, created_at, updated_at)
