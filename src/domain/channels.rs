@@ -1,7 +1,5 @@
 //! Channels: who sees them, making, changing and deleting them.
 
-use std::collections::BTreeSet;
-
 use rusqlite::{Connection, OptionalExtension, Row};
 use serde_json::json;
 
@@ -24,8 +22,6 @@ use crate::{
 const NAME_MAX: usize = 80;
 const DESCRIPTION_MAX: usize = 1000;
 const TOPIC_MAX: usize = 250;
-/// Users made members with a new channel.
-const USERS_MAX: usize = 1000;
 
 #[derive(Clone, Debug)]
 pub struct Channel {
@@ -119,22 +115,15 @@ pub struct New {
     pub users: Vec<UserId>,
 }
 
-/// Needs `create:channels`. The creator is owner and member; the named users become members.
+/// Needs `create:channels`. The creator is owner and member; the named users, at most 100, become members.
 pub fn create(tx: &mut Tx, caller: Caller, new: New) -> Result<Described> {
     let membership = members::find(tx, new.organisation, caller.user)?.ok_or(members::OUTSIDER)?;
     membership.require(Rights::CREATE_CHANNELS)?;
+    let others = channel_members::others(caller, "userIds", new.users)?;
     let id = insert(tx, new.organisation, caller.user, &check_name(&new.name)?, &new.description, new.is_private, false)?;
     let creator = accounts::own(tx, caller)?;
     channel_members::insert(tx, id, &creator, new.username.as_deref())?;
-    // A set: the writer does this while all others wait.
-    let users: BTreeSet<UserId> = new.users.into_iter().filter(|user| *user != caller.user).collect();
-    if users.len() > USERS_MAX {
-        return Err(Error::invalid(format!("at most {USERS_MAX} users can be added at once")));
-    }
-    for user in users {
-        let account = channel_members::account(tx, new.organisation, user)?;
-        channel_members::insert(tx, id, &account, None)?;
-    }
+    channel_members::insert_all(tx, new.organisation, id, &others)?;
     announce(tx, id, "created", caller.user)?;
     get(tx, caller, id)
 }
