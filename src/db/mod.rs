@@ -17,6 +17,7 @@ use std::{
     time::{Duration, Instant},
 };
 
+use prometheus_client::metrics::histogram::Histogram;
 use rusqlite::{Connection, OpenFlags};
 use tokio::{sync::Semaphore, time::timeout};
 
@@ -129,6 +130,16 @@ impl Db {
     /// Bytes of live frames in the WAL when last looked at.
     pub fn wal_bytes(&self) -> u64 {
         self.writer.wal_bytes()
+    }
+
+    /// How long write jobs take.
+    pub fn job_seconds(&self) -> Histogram {
+        self.writer.job_seconds.clone()
+    }
+
+    /// The longest write job since this was last asked; for measurements.
+    pub fn take_longest_job(&self) -> Duration {
+        self.writer.take_longest_job()
     }
 
     /// A read connection of its own, for a thread that reads all day.
