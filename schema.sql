@@ -238,7 +238,7 @@ create table messages (
     edited_at     integer,
     deleted_at    integer
 ) strict;
-create index messages_top on messages (channel_id, n) where root is null;
+create index messages_top on messages (channel_id, n, deleted_at) where root is null; -- to count without looking at texts
 create index messages_active on messages (channel_id, active_n) where root is null;
 create index messages_replies on messages (root, n) where root is not null;
 create index messages_by_author on messages (channel_id, user_id, n) where root is null;
