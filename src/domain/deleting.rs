@@ -18,7 +18,7 @@ use crate::{
 
 /// Reactions, and rows of the log, that one write takes the text from: a message may have been edited thousands of times.
 const SLICE_ROWS: usize = 200;
-const SLICE_BYTES: i64 = 512 << 10;
+const SLICE_BYTES: i64 = 256 << 10;
 
 /// The author, the owner of the channel, or who holds `manage:channels`, each while a member of the channel;
 /// of a direct message only the author. Also in an archived channel: what should not be there can still go.
