@@ -23,8 +23,7 @@ use crate::{
 
 /// Channels that a slice looks at.
 const LOOKED_AT: usize = 200;
-/// Changes after which a slice ends. One more channel may add 52: its member, its owner and 50 webhooks, each with a row
-/// of the event log and some with a mail.
+/// Changes after which a slice ends, each with a row of the event log, and that of a webhook with a mail.
 const CHANGES: usize = 25;
 
 /// Ends a membership, and all access with it, at once; whoever was removed can be invited again. Members
@@ -64,26 +63,27 @@ pub(super) fn slice(
         .prepare_cached("select id from channels where organisation_id = ?1 and is_dm = 0 and id > ?2 order by id limit ?3")?
         .query_map((organisation, after, LOOKED_AT as i64), |row| row.get(0))?
         .collect::<rusqlite::Result<_>>()?;
-    let mut changes = 0;
+    let (mut changes, mut done) = (0, after.to_vec());
     for channel in &channels {
-        changes += leave(tx, site, *channel, user)?;
+        changes += leave(tx, site, *channel, user, CHANGES - changes)?;
         if changes >= CHANGES {
-            return Ok(Some(channel.0.as_bytes().to_vec()));
+            return Ok(Some(done)); // the next slice looks whether there is more to do in this one
         }
+        done = channel.0.as_bytes().to_vec();
     }
-    let last = channels.last().filter(|_| channels.len() == LOOKED_AT);
-    Ok(last.map(|channel| channel.0.as_bytes().to_vec()))
+    Ok((channels.len() == LOOKED_AT).then_some(done))
 }
 
-/// Ends what a former member has to do with a channel, and tells of it. Returns how many changes that took.
-fn leave(tx: &mut Tx, site: &Site, channel: ChannelId, user: UserId) -> Result<usize> {
+/// Ends what a former member has to do with a channel, but for more than `most` webhooks, and tells of it. Returns how
+/// many changes that took.
+fn leave(tx: &mut Tx, site: &Site, channel: ChannelId, user: UserId, most: usize) -> Result<usize> {
     let was_in =
         tx.prepare_cached("delete from channel_members where channel_id = ?1 and user_id = ?2")?.execute((channel, user))? > 0;
     if was_in {
         tx.prepare_cached("update channels set user_count = user_count - 1 where id = ?1")?.execute([channel])?;
     }
     let is_passed_on = pass_channel_on(tx, channel, user)?;
-    let webhooks = pass_webhooks_on(tx, site, channel, user)?;
+    let webhooks = pass_webhooks_on(tx, site, channel, user, most)?;
     if was_in {
         // The channel alone: the leaver's own stream is no more.
         let body = channels::update_body(tx, channel, "left", user)?;
@@ -124,14 +124,16 @@ pub(super) fn pass_channel_on(tx: &Tx, channel: ChannelId, leaver: UserId) -> Re
 }
 
 /// The leaver's webhooks pass to the channel's owner. Those that deliver do it where the leaver wanted, who would go on
-/// hearing the channel: they pause until the new owner has seen to it. Returns how many there were.
-fn pass_webhooks_on(tx: &mut Tx, site: &Site, channel: ChannelId, user: UserId) -> Result<usize> {
+/// hearing the channel: they pause until the new owner has seen to it. Returns how many passed, at most `most`.
+fn pass_webhooks_on(tx: &mut Tx, site: &Site, channel: ChannelId, user: UserId, most: usize) -> Result<usize> {
     let passed: Vec<(WebhookId, bool)> = tx
         .prepare_cached(
             "update webhooks set owner_id = (select owner_id from channels where id = ?1)
-             where owner_id = ?2 and channel_id = ?1 and deleted_at is null returning id, url <> ''",
+             where id in (select id from webhooks where owner_id = ?2 and channel_id = ?1 and deleted_at is null
+               and exists (select 1 from channels where id = ?1 and deleted_at is null) limit ?3)
+             returning id, url <> ''",
         )?
-        .query_map((channel, user), |row| Ok((row.get(0)?, row.get(1)?)))?
+        .query_map((channel, user, most as i64), |row| Ok((row.get(0)?, row.get(1)?)))?
         .collect::<rusqlite::Result<_>>()?;
     let reason = "whoever chose its address has left the organisation; see whether it should go on delivering there";
     let delivering = passed.iter().filter(|(_, delivers)| *delivers);

@@ -97,6 +97,12 @@ fn hers([organisation, _, ada, grace]: [&str; 4]) -> String {
          insert into webhooks (id, channel_id, owner_id, name, url, target, slug_hash, secret, next_due, created_at, updated_at)
            select unhex(printf('f3%030x', k)), unhex(printf('f2%030x', k)), {grace}, 'w', 'http://x.example/', 'x.example:80',
              unhex(printf('%064x', k)), x'00', 1, 0, 0 from k;
+         -- a deleted one, with more webhooks than a slice changes
+         insert into channels (id, organisation_id, name, owner_id, created_by, created_at, updated_at, deleted_at)
+           values (x'f7000000000000000000000000000001', {organisation}, 'gone', {grace}, {grace}, 0, 0, 1);
+         insert into webhooks (id, channel_id, owner_id, name, slug_hash, secret, created_at, updated_at)
+           select unhex(printf('f7%030x', k)), x'f7000000000000000000000000000001', {grace}, 'w', unhex(printf('f7%062x', k)), x'00', 0, 0
+           from k where k <= 30;
          insert into webhook_events (message_n, payload) values (1, '{{}}');
          insert into deliveries (id, webhook_id, message_n, due_at, created_at)
            select unhex(printf('f4%030x', k)), unhex(printf('f3%030x', k)), 1, 1, 1 from k;"
