@@ -68,6 +68,23 @@ impl Bench {
 
 #[tokio::main]
 async fn main() {
+    // The least of three: what other programs take from this machine meanwhile is not the operation's.
+    let mut took = round().await;
+    for again in [round().await, round().await] {
+        for (least, (own, later, _)) in took.iter_mut().zip(again) {
+            (least.0, least.1) = (least.0.min(own), least.1.min(later));
+        }
+    }
+    took.sort_unstable_by_key(|(own, later, _)| std::cmp::Reverse(*own.max(later)));
+    let milliseconds = |took: Duration| took.as_secs_f64() * 1000.0;
+    println!("the longest write of the request, and in the background");
+    for (own, later, what) in took {
+        println!("{:8.2} ms {:8.2} ms  {what}", milliseconds(own), milliseconds(later));
+    }
+}
+
+/// All operations, once each.
+async fn round() -> Vec<(Duration, Duration, String)> {
     let folder = tempfile::tempdir().unwrap();
     let mut settings = Settings::for_folder(folder.path());
     settings.rate_limit = Switch::Off;
@@ -87,14 +104,9 @@ async fn main() {
     channels(&mut bench, &ada, &grace, &world).await;
     organisations(&mut bench, &ada, &grace, &world, folder.path()).await;
 
-    bench.took.sort_unstable_by_key(|(own, later, _)| std::cmp::Reverse(*own.max(later)));
-    let milliseconds = |took: &Duration| took.as_secs_f64() * 1000.0;
-    println!("the longest write of the request, and in the background");
-    for (own, later, what) in &bench.took {
-        println!("{:8.2} ms {:8.2} ms  {what}", milliseconds(own), milliseconds(later));
-    }
     stop.send(()).unwrap();
     server.await.unwrap().unwrap();
+    bench.took
 }
 
 /// What all is measured in.
@@ -213,21 +225,27 @@ async fn messages(bench: &mut Bench, ada: &Api, world: &World) {
     let path = format!("/channels/{channel}/read");
     bench.call("100,000 posts marked read", ada, Method::PUT, &path, json!({ "last_message_id": made(6, UNREAD) })).await;
     let names: String = (1..=20).map(|k| format!("@u{k} ")).collect();
-    let long = |filler: &str| format!("{names}{}", filler.repeat(40_000 - names.len()));
+    // No word twice, as the search index has the least to share then.
+    let long = |first: u32, letters: u32| {
+        let text =
+            (0..39_990 - names.len() as u32).map(|k| char::from_u32(first + k.wrapping_mul(2_654_435_761) % letters).unwrap());
+        names.chars().chain(text).collect::<String>()
+    };
     bench
         .call(
             "post of 40,000 characters, 20 mentions, 50 webhooks",
             ada,
             Method::POST,
             &messages,
-            json!({ "content": long("x") }),
+            json!({ "content": long(0x61, 26) }),
         )
         .await;
-    let wide =
-        bench.call("the same in wide characters", ada, Method::POST, &messages, json!({ "content": long("\u{1f6a2}") })).await;
+    let wide = bench
+        .call("the same in wide characters", ada, Method::POST, &messages, json!({ "content": long(0x20000, 40_000) }))
+        .await;
     let wide = text(&wide["data"]["id"]);
     bench.call("post, short", ada, Method::POST, &messages, json!({ "content": "x" })).await;
-    let edited = json!({ "message_id": wide, "content": format!("@channel {}", "\u{1f6a2}".repeat(39_000)) });
+    let edited = json!({ "message_id": wide, "content": long(0x21000, 30_000).replacen("@u1 ", "@all ", 1) });
     bench.call("edit that mentions @channel", ada, Method::PUT, &messages, edited).await;
     let reply = json!({ "content": "x", "thread_id": post });
     bench.call("reply", ada, Method::POST, &messages, reply).await;
