@@ -36,13 +36,11 @@ create table users (
     is_verified   integer not null default 0 check (is_verified in (0, 1)),
     mailbox_proved integer not null default 0 check (mailbox_proved in (0, 1)), -- whoever uses the account reads the mailbox
     is_onboarded  integer not null default 0 check (is_onboarded in (0, 1)),
-    current_org   blob references organisations (id),
+    current_org   blob references organisations (id),          -- none once that is deleted
     last_seen_at  integer,                                    -- written once a minute at the most
     created_at    integer not null,
     updated_at    integer not null
 ) strict, without rowid;
-
-create index users_by_current_org on users (current_org) where current_org is not null;
 
 -- Accounts of OpenID Connect issuers.
 create table identities (
@@ -118,9 +116,10 @@ create table roles (
     description     text not null default '',
     rights          integer not null,
     created_at      integer not null,
-    updated_at      integer not null
+    updated_at      integer not null,
+    deleted_at      integer                                   -- until the last holder has become a member
 ) strict;
-create unique index roles_by_name on roles (organisation_id, name collate nocase);
+create unique index roles_by_name on roles (organisation_id, name collate nocase) where deleted_at is null;
 
 insert into roles (id, uuid, name, description, rights, created_at, updated_at) values
     (1, x'01900000000070008000000000000001', 'admin',        'Everything, except what only the owner may do', 255, 0, 0),
@@ -256,7 +255,7 @@ create table messages (
     edited_at     integer,
     deleted_at    integer
 ) strict;
-create index messages_top on messages (channel_id, n) where root is null;
+create index messages_top on messages (channel_id, n, deleted_at) where root is null; -- to count without looking at texts
 create index messages_active on messages (channel_id, active_n) where root is null;
 create index messages_replies on messages (root, n) where root is not null;
 create index messages_by_author on messages (channel_id, user_id, n) where root is null and type = 'message';
@@ -317,6 +316,20 @@ create index events_to_members on events (channel_id, seq) where audience = 'mem
 create index events_by_message on events (message_n) where message_n is not null;
 
 
+-- Chores ---------------------------------------------------------------------------------------
+
+-- What a change left to be done by the background jobs, in slices.
+create table chores (
+    id              integer primary key autoincrement,        -- the next slice is the lowest's
+    kind            text not null check (kind in ('departure', 'webhooks', 'role', 'message')),
+    organisation_id blob,                                     -- of a departure
+    user_id         blob,                                     -- of a departure and of webhooks
+    number          integer,                                  -- of a role; `n` of a message
+    cursor          blob not null                             -- where the next slice begins
+) strict;
+create index chores_by_subject on chores (kind, organisation_id, user_id, number);
+
+
 -- Mail -----------------------------------------------------------------------------------------
 
 -- The outbox: written in the transaction of the change, sent by the background jobs.
@@ -360,7 +373,7 @@ create table webhooks (
     deleted_at      integer
 ) strict, without rowid;
 create index webhooks_by_channel on webhooks (channel_id, created_at);
-create index webhooks_by_owner on webhooks (owner_id);
+create index webhooks_by_owner on webhooks (owner_id, channel_id);
 create index webhooks_deleted on webhooks (deleted_at) where deleted_at is not null;
 -- Whose turn it is. A target with no room is passed over here, not delivery by delivery.
 create index webhooks_due on webhooks (is_prompt, next_due, target, channel_id) where next_due is not null;

@@ -3,7 +3,7 @@
 use reqwest::{Client, Method};
 use serde_json::{Value, json};
 
-const PASSWORD: &str = "correct horse battery";
+pub const PASSWORD: &str = "correct horse battery";
 
 #[derive(Clone)]
 pub struct Api {
@@ -45,11 +45,13 @@ impl Api {
         json!({ "connect": { "token": token, "subs": subs } }).to_string()
     }
 
+    /// Null for an empty answer.
     pub async fn call(&self, method: Method, path: &str, body: Value) -> Value {
         let request = self.http.request(method, format!("{}/api/v1{path}", self.url)).bearer_auth(&self.token);
         let reply = if body.is_null() { request } else { request.json(&body) }.send().await.unwrap();
-        assert!(reply.status().is_success(), "{path}: {}", reply.status());
-        reply.json().await.unwrap()
+        let (status, answer) = (reply.status(), reply.text().await.unwrap());
+        assert!(status.is_success(), "{path}: {status}: {answer}");
+        if answer.is_empty() { Value::Null } else { serde_json::from_str(&answer).unwrap() }
     }
 }
 

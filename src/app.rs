@@ -73,6 +73,8 @@ pub struct Inner {
     pub mail_due: Arc<Notify>,
     /// Woken when a delivery was queued, or there is room for one.
     pub delivery_due: Arc<Notify>,
+    /// Woken when work was left to the jobs.
+    pub chore_left: Arc<Notify>,
     /// Woken when something was posted, or edited.
     pub posted: Arc<Notify>,
     /// Woken by every commit that set something off.
@@ -121,10 +123,10 @@ impl App {
         };
         let site = settings.site(keys, links);
         let (hub, sessions) = (Arc::new(Hub::default()), Arc::new(SessionCache::default()));
-        let [mail_due, delivery_due, posted, logged] = std::array::from_fn(|_| Arc::new(Notify::new()));
+        let [mail_due, delivery_due, chore_left, posted, logged] = std::array::from_fn(|_| Arc::new(Notify::new()));
         let (publisher, waiting) = Publisher::new(metrics.publisher_lag.clone());
         let (cache, mails, deliveries) = (sessions.clone(), mail_due.clone(), delivery_due.clone());
-        let (posts, log) = (posted.clone(), logged.clone());
+        let (chores, posts, log) = (chore_left.clone(), posted.clone(), logged.clone());
         let after_commit = Box::new(move |effects: Vec<Effect>| {
             cache.forget(&effects);
             if effects.iter().any(|effect| matches!(effect, Effect::MailQueued | Effect::Foreign)) {
@@ -132,6 +134,9 @@ impl App {
             }
             if effects.iter().any(|effect| matches!(effect, Effect::DeliveryQueued | Effect::Foreign)) {
                 deliveries.notify_one();
+            }
+            if effects.iter().any(|effect| matches!(effect, Effect::ChoreLeft | Effect::Foreign)) {
+                chores.notify_one();
             }
             let is_text = |effect: &Effect| match effect {
                 Effect::Publish(event) => event.is_message(),
@@ -168,6 +173,7 @@ impl App {
             testing: Arc::default(),
             mail_due,
             delivery_due,
+            chore_left,
             posted,
             logged,
             sessions,

@@ -94,6 +94,8 @@ pub enum Effect {
     RightsChanged(Vec<UserId>),
     /// A mail is due.
     MailQueued,
+    /// Work is left to the jobs.
+    ChoreLeft,
     /// A delivery of a webhook may be due.
     DeliveryQueued,
     /// An edited text waits for its place in the search index.

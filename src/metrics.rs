@@ -16,7 +16,7 @@ use std::{fmt::Debug, hash::Hash};
 use crate::{
     app::App,
     db::log,
-    domain::{deliveries, forwarding, indexing, outbox},
+    domain::{chores, deliveries, forwarding, indexing, outbox},
     error::{Error, Result},
     secret::AccessKey,
 };
@@ -146,9 +146,9 @@ fn push(app: &App, registry: &mut Registry) {
 }
 
 fn database(app: &App, registry: &mut Registry) -> Result<()> {
-    let (last, forwarded, unindexed, mails, webhooks) = app.db.read(|conn| {
+    let (last, forwarded, unindexed, mails, webhooks, chores) = app.db.read(|conn| {
         let (mails, webhooks) = (outbox::count_due(conn)?, deliveries::count_due(conn)?);
-        Ok((log::last_seq(conn)?, forwarding::cursor(conn)?, indexing::behind(conn)?, mails, webhooks))
+        Ok((log::last_seq(conn)?, forwarding::cursor(conn)?, indexing::behind(conn)?, mails, webhooks, chores::count(conn)?))
     })?;
     registry.register("push_publisher_lag", "What is committed and not pushed yet", app.metrics.publisher_lag.clone());
     if let Some(forwarded) = forwarded {
@@ -160,6 +160,8 @@ fn database(app: &App, registry: &mut Registry) -> Result<()> {
         );
     }
     gauge(registry, "log_last_seq", "The newest row of the event log", last as usize);
+    registry.register("writer_job_seconds", "How long a write held up all others", app.db.job_seconds());
+    gauge(registry, "chores", "Changes that the background jobs have not worked off yet", chores as usize);
     gauge(registry, "wal_bytes", "What waits to be moved into the database file", app.db.wal_bytes() as usize);
     gauge(registry, "search_behind", "Messages that are not in the search index yet", unindexed as usize);
     gauge(registry, "mails_due", "Mails that are to be sent now", mails as usize);

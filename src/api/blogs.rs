@@ -91,7 +91,8 @@ impl Api {
     /// With its feedback. For administrators of the server.
     #[oai(path = "/blogs/:blogId", method = "delete", tag = "Tag::Blogs")]
     async fn delete(&self, caller: Bearer, app: Data<&App>, #[oai(name = "blogId")] id: Path<BlogId>) -> Result<Gone> {
-        app.db.write(move |tx| blogs::delete(tx, caller.0, *id)).await?;
+        let (caller, id) = (caller.0, *id);
+        while !app.db.write(move |tx| blogs::delete(tx, caller, id)).await? {}
         Ok(Gone::NoContent)
     }
 

@@ -34,7 +34,7 @@ pub struct Api;
 impl Api {
     /// Make a channel
     ///
-    /// The caller becomes its owner and a member; `userIds` become members. Needs `create:channels`.
+    /// The caller becomes its owner and a member; `userIds`, at most 100, become members. Needs `create:channels`.
     #[oai(path = "/channels", method = "post", tag = "Tag::Channels")]
     async fn create(&self, caller: Bearer, app: Data<&App>, body: Body<NewChannel>) -> Result<Created<Channel>> {
         let Body(body, bytes) = body;

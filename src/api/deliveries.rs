@@ -93,8 +93,14 @@ impl Api {
     ) -> Result<Success<AllReplayed>> {
         let (since, until) = (body.since, body.until.unwrap_or_else(Time::now));
         let (channel, webhook) = (*channel_id, *webhook_id);
-        let events = app.db.write(move |tx| replaying::replay_all(tx, caller.0, channel, webhook, since, until)).await?;
-        Ok(ok("Events queued successfully", AllReplayed { events: events as u64 }))
+        let caller = caller.0;
+        let span = app.db.read(|conn| replaying::span(conn, caller, channel, webhook, since, until))?;
+        let mut queued = 0;
+        for events in span.chunks(replaying::SLICE) {
+            let events = events.to_vec();
+            queued += app.db.write(move |tx| replaying::replay_some(tx, caller, channel, webhook, &events)).await?;
+        }
+        Ok(ok("Events queued successfully", AllReplayed { events: queued as u64 }))
     }
 }
 

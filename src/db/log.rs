@@ -18,8 +18,24 @@ pub fn epoch(conn: &Connection) -> rusqlite::Result<String> {
     conn.prepare_cached("select value from meta where key = 'epoch'")?.query_row([], |row| row.get(0))
 }
 
-/// What [`from_row`] reads.
-pub const COLUMNS: &str = "seq, stream, audience, type, channel_id, actor_id, body";
+/// A row's body without the message's text and mentions: of the message itself, or inside an envelope.
+macro_rules! erased {
+    () => {
+        "json_replace(body, '$.content', '', '$.message', '', '$.mentions', json('[]'),
+           '$.data.content', '', '$.data.message', '', '$.data.mentions', json('[]'))"
+    };
+}
+
+/// SQL of the body of a row of `events` without the text of the message that it carries.
+pub const ERASED: &str = erased!();
+
+/// What [`from_row`] reads; of a deleted message without its text, which may still stand in the rows for a while.
+pub const COLUMNS: &str = concat!(
+    "seq, stream, audience, type, channel_id, actor_id,
+     iif(exists (select 1 from messages m where m.n = events.message_n and m.deleted_at is not null), ",
+    erased!(),
+    ", body) as body"
+);
 
 /// The rows after `seq`, oldest first.
 pub fn since(conn: &Connection, seq: i64) -> rusqlite::Result<Vec<Event>> {

@@ -18,6 +18,9 @@ use std::{
     time::{Duration, Instant},
 };
 
+use prometheus_client::metrics::histogram::Histogram;
+use rusqlite::{Connection, OpenFlags};
+
 pub use self::{
     schema::{Version, newest as newest_version},
     slow::Asker,
@@ -25,7 +28,6 @@ pub use self::{
     writer::AfterCommit,
 };
 use crate::error::{Error, Result};
-use rusqlite::{Connection, OpenFlags};
 
 const FILE: &str = "tidings.db";
 /// What reads the log for a push server outside, off the runtime's threads, too.
@@ -128,6 +130,16 @@ impl Db {
     /// Bytes of live frames in the WAL when last looked at.
     pub fn wal_bytes(&self) -> u64 {
         self.writer.wal_bytes()
+    }
+
+    /// How long write jobs take.
+    pub fn job_seconds(&self) -> Histogram {
+        self.writer.job_seconds.clone()
+    }
+
+    /// The longest write job since this was last asked; for measurements.
+    pub fn take_longest_job(&self) -> Duration {
+        self.writer.take_longest_job()
     }
 
     /// A read connection of its own, for a thread that reads all day.

@@ -9,13 +9,14 @@ use std::{
     sync::Arc,
     sync::{
         Mutex,
-        atomic::{AtomicUsize, Ordering::Relaxed},
+        atomic::{AtomicU64, AtomicUsize, Ordering::Relaxed},
         mpsc::{Receiver, RecvTimeoutError, SyncSender, TrySendError, sync_channel},
     },
     thread::JoinHandle,
     time::{Duration, Instant},
 };
 
+use prometheus_client::metrics::histogram::Histogram;
 use rusqlite::Connection;
 use tokio::sync::oneshot;
 
@@ -42,6 +43,9 @@ const IDLE: Duration = Duration::from_secs(1);
 const MARK_EVERY: Duration = Duration::from_secs(1);
 /// Live WAL frames above which the writer itself empties the WAL.
 const WAL_LIMIT: u64 = 64 << 20;
+
+/// Bounds of what is counted together. A job that takes longer than 10 ms holds up others noticeably.
+const JOB_SECONDS: [f64; 7] = [0.0001, 0.0005, 0.002, 0.01, 0.05, 0.25, 1.0];
 
 const BUSY: Error = Error::Unavailable("the server is overloaded, try again");
 const FULL: Error = Error::Unavailable("the server's disk is full");
@@ -84,6 +88,9 @@ pub struct Writer {
     thread: Mutex<Option<JoinHandle<()>>>,
     queued_bytes: Arc<AtomicUsize>,
     checkpoints: Arc<Checkpoints>,
+    /// How long jobs hold up all others.
+    pub job_seconds: Histogram,
+    longest_job: Arc<AtomicU64>,
 }
 
 impl Writer {
@@ -91,6 +98,7 @@ impl Writer {
         let (queue, jobs) = sync_channel(QUEUE_JOBS);
         let queued_bytes = Arc::new(AtomicUsize::new(0));
         let checkpoints = Arc::new(checkpoints);
+        let (job_seconds, longest_job) = (Histogram::new(JOB_SECONDS), Arc::new(AtomicU64::new(0)));
         let mut state = Thread {
             // In this order: a commit of another process between the two is seen as foreign.
             data_version: data_version(&conn)?,
@@ -101,6 +109,8 @@ impl Writer {
             conn,
             after_commit,
             checkpoints: checkpoints.clone(),
+            job_seconds: job_seconds.clone(),
+            longest_job: longest_job.clone(),
         };
         let run = move || {
             // Effects that never reach the publisher would be pushes lost: better to start again from the log.
@@ -110,7 +120,14 @@ impl Writer {
             }
         };
         let thread = std::thread::Builder::new().name("writer".into()).spawn(run).map_err(Error::internal)?;
-        Ok(Writer { queue: Mutex::new(Some(queue)), thread: Mutex::new(Some(thread)), queued_bytes, checkpoints })
+        Ok(Writer {
+            queue: Mutex::new(Some(queue)),
+            thread: Mutex::new(Some(thread)),
+            queued_bytes,
+            checkpoints,
+            job_seconds,
+            longest_job,
+        })
     }
 
     /// Queues a job; the receiver gets its value after the commit, and is closed if the job never ran.
@@ -144,6 +161,11 @@ impl Writer {
         self.checkpoints.wal_bytes()
     }
 
+    /// How long the longest job took since this was last asked.
+    pub fn take_longest_job(&self) -> Duration {
+        Duration::from_nanos(self.longest_job.swap(0, Relaxed))
+    }
+
     /// Takes no more jobs, and waits until the queued ones are on disk.
     pub fn close(&self) {
         drop(self.queue.lock().expect("nothing panics while it holds this").take());
@@ -165,6 +187,8 @@ struct Thread {
     next_truncate: u64,
     marker: Marker,
     marked: Instant,
+    job_seconds: Histogram,
+    longest_job: Arc<AtomicU64>,
 }
 
 impl Thread {
@@ -249,9 +273,10 @@ impl Thread {
         let mut next = first;
         while let Some(job) = next.take() {
             execute(&self.conn, "savepoint job")?;
-            let mark = effects.len();
+            let (mark, began) = (effects.len(), Instant::now());
             let Ran { keep, answer } = (job.run)(&mut Tx::new(&self.conn, &mut effects));
             answers.push(answer);
+            self.took(began.elapsed());
             if self.conn.is_autocommit() {
                 // The job (or a full disk) ended the transaction, and with it everything before it.
                 return Err(rusqlite::Error::SqliteFailure(rusqlite::ffi::Error::new(rusqlite::ffi::SQLITE_ABORT), None));
@@ -268,6 +293,11 @@ impl Thread {
         execute(&self.conn, "commit")?;
         self.data_version = version;
         Ok(effects)
+    }
+
+    fn took(&self, time: Duration) {
+        self.job_seconds.observe(time.as_secs_f64());
+        self.longest_job.fetch_max(time.as_nanos() as u64, Relaxed);
     }
 
     fn truncate_wal(&mut self) {

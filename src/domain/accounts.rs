@@ -172,7 +172,8 @@ pub fn first_free(base: &str, mut taken: impl FnMut(&str) -> Result<bool>) -> Re
 }
 
 const SELECT: &str = "select id, email, username, password_hash, first_name, last_name, phone, avatar_url, role, is_active,
-    is_verified, mailbox_proved, is_onboarded, current_org, created_at, updated_at from users";
+    is_verified, mailbox_proved, is_onboarded, created_at, updated_at,
+    (select o.id from organisations o where o.id = current_org and o.deleted_at is null) as current_org from users";
 
 pub fn find(conn: &Connection, id: UserId) -> Result<Option<User>> {
     Ok(conn.prepare_cached(&format!("{SELECT} where id = ?1"))?.query_row([id], from_row).optional()?)

@@ -1,11 +1,13 @@
 //! Who is in a channel, and under which name.
 
+use std::collections::BTreeSet;
+
 use rusqlite::{Connection, OptionalExtension, Row};
 use serde_json::json;
 
 use crate::{
     db::{Tx, log},
-    domain::{Caller, accounts, channels, deliveries, members, page::Page, revocations, roles::Rights},
+    domain::{Caller, accounts, channels, deliveries, leaving, members, page::Page, revocations, roles::Rights},
     error::{Error, OrConflict, Result},
     event::{Audience, Stream},
     id::{ChannelId, OrganisationId, UserId},
@@ -92,21 +94,32 @@ pub fn leave(tx: &mut Tx, caller: Caller, id: ChannelId) -> Result<(channels::Ch
     Ok((access.channel, joined_at))
 }
 
-/// Ends a membership and tells of it. Returns since when it was.
+/// Ends a membership and tells of it; an owner's channel passes on. Returns since when it was.
 fn take_out(tx: &mut Tx, channel: &channels::Channel, user: UserId) -> Result<Time> {
     let joined_at = tx
         .prepare_cached("delete from channel_members where channel_id = ?1 and user_id = ?2 returning created_at")?
         .query_row((channel.id, user), |row| row.get(0))?;
     count(tx, channel.id, -1)?;
-    tx.prepare_cached("delete from mentions where channel_id = ?1 and user_id = ?2")?.execute((channel.id, user))?;
-    deliveries::wake_of(tx, user)?;
+    deliveries::wake_of_in(tx, user, channel.id)?;
+    let is_passed_on = leaving::pass_channel_on(tx, channel.id, user)?;
     announce(tx, channel.organisation, channel.id, "left", user)?;
     revocations::rights(tx, vec![user])?;
+    if is_passed_on {
+        channels::announce(tx, channel.id, "updated", user)?;
+    }
     Ok(joined_at)
 }
 
-/// Users added at once: each is told in rows of their own.
-const ADDED_MAX: usize = 100;
+/// Users in a list of a request: the writer works it off while all others wait.
+const LISTED_MAX: usize = 100;
+
+/// The users that a request lists, without the caller, each once. 422 for too many.
+pub(super) fn others(caller: Caller, field: &str, listed: Vec<UserId>) -> Result<BTreeSet<UserId>> {
+    if listed.len() > LISTED_MAX {
+        return Err(Error::invalid(format!("{field} names at most {LISTED_MAX} users")));
+    }
+    Ok(listed.into_iter().filter(|user| *user != caller.user).collect())
+}
 
 /// Members of the channel with the right to post add members of the organisation; who is in it already stays.
 /// 422 naming one who is no member of the organisation; nobody is added then. Returns those named, in their order.
@@ -116,8 +129,8 @@ pub fn add(tx: &mut Tx, caller: Caller, id: ChannelId, users: Vec<UserId>) -> Re
     access.require_member()?;
     access.membership.require(Rights::POST_MESSAGES)?;
     access.require_live()?;
-    if users.is_empty() || users.len() > ADDED_MAX {
-        return Err(Error::invalid(format!("user_ids must name 1 to {ADDED_MAX} users")));
+    if users.is_empty() || users.len() > LISTED_MAX {
+        return Err(Error::invalid(format!("user_ids must name 1 to {LISTED_MAX} users")));
     }
     let mut named = Vec::new();
     for user in users {
@@ -137,9 +150,13 @@ pub fn add(tx: &mut Tx, caller: Caller, id: ChannelId, users: Vec<UserId>) -> Re
 /// The account of a member of the organisation; 422 naming the user when they are none.
 pub fn account(conn: &Connection, organisation: OrganisationId, user: UserId) -> Result<accounts::User> {
     if members::find(conn, organisation, user)?.is_none() {
-        return Err(Error::invalid(format!("user {user} is not a member of the organisation")));
+        return Err(no_member(user));
     }
     accounts::get(conn, user)
+}
+
+fn no_member(user: UserId) -> Error {
+    Error::invalid(format!("user {user} is not a member of the organisation"))
 }
 
 /// The owner of the channel, or `manage:channels`. 404 for a user who is not in it.
@@ -191,8 +208,43 @@ pub fn insert(tx: &mut Tx, channel: ChannelId, user: &accounts::User, username: 
     .execute((channel, user.id, name, log::last_seq(tx)?, now))
     .or_conflict(taken)?;
     count(tx, channel, 1)?;
-    deliveries::wake_of(tx, user.id)?;
+    deliveries::wake_of_in(tx, user.id, channel)?;
     Ok(now)
+}
+
+/// [`insert`] of members of the organisation into a channel that was just made, in one statement. 422 naming one who
+/// is no member of the organisation.
+pub(super) fn insert_all(tx: &mut Tx, organisation: OrganisationId, channel: ChannelId, users: &BTreeSet<UserId>) -> Result<()> {
+    let list: Vec<String> = users.iter().map(|user| user.0.simple().to_string()).collect();
+    let list = json!(list).to_string();
+    let outsider: Option<UserId> = tx
+        .prepare_cached(
+            "select unhex(listed.value) from json_each(?1) listed where not exists (select 1 from organisation_members m
+               where m.organisation_id = ?2 and m.user_id = unhex(listed.value) and m.status <> 'deactivated') limit 1",
+        )?
+        .query_row((&list, organisation), |row| row.get(0))
+        .optional()?;
+    if let Some(user) = outsider {
+        return Err(no_member(user));
+    }
+    let inserted = tx
+        .prepare_cached(
+            "insert into channel_members (channel_id, user_id, username, joined_seq, read_n, read_thread_count, read_mention_count, created_at)
+             select c.id, u.id, u.username, ?3, c.last_n, c.thread_count, c.mention_count, ?4
+               from json_each(?2) listed cross join users u on u.id = unhex(listed.value) cross join channels c
+             where c.id = ?1 on conflict (channel_id, username) do nothing",
+        )?
+        .execute((channel, &list, log::last_seq(tx)?, Time::now()))?;
+    count(tx, channel, inserted as i64)?;
+    if inserted < users.len() {
+        // Usernames are unique: only a name that the creator chose for this channel can stand in the way.
+        for user in users {
+            if name(tx, channel, *user)?.is_none() {
+                insert(tx, channel, &accounts::get(tx, *user)?, None)?;
+            }
+        }
+    }
+    Ok(())
 }
 
 /// Keeps the channel's counter of members.

@@ -1,7 +1,5 @@
 //! Channels: who sees them, making, changing and deleting them.
 
-use std::collections::BTreeSet;
-
 use rusqlite::{Connection, OptionalExtension, Row};
 use serde_json::json;
 
@@ -25,8 +23,6 @@ use crate::{
 const NAME_MAX: usize = 80;
 const DESCRIPTION_MAX: usize = 1000;
 const TOPIC_MAX: usize = 250;
-/// Users made members with a new channel.
-const USERS_MAX: usize = 1000;
 
 #[derive(Clone, Debug)]
 pub struct Channel {
@@ -66,15 +62,22 @@ impl Access {
         if self.username.is_some() { Ok(()) } else { Err(Error::Forbidden("You are not a member of this channel")) }
     }
 
-    /// The owner of the channel and who holds `manage:channels`; never of a direct message.
-    pub fn require_manager(&self) -> Result<()> {
-        self.require_no_dm()?;
-        if self.channel.owner_id == self.user { Ok(()) } else { self.membership.require(Rights::MANAGE_CHANNELS) }
+    /// Whether the caller holds the right, or owns the channel. Ownership gives nothing to an owner without
+    /// `post:messages`: it outlives a demotion, and a guest manages nothing.
+    fn manages(&self, right: Rights) -> bool {
+        let Membership { rights } = self.membership;
+        rights.include(right) || (self.channel.owner_id == self.user && rights.include(Rights::POST_MESSAGES))
     }
 
-    /// The owner of the channel and who holds `manage:webhooks`.
+    /// The owner of the channel and who holds `manage:channels` ([`Access::manages`]); never of a direct message.
+    pub fn require_manager(&self) -> Result<()> {
+        self.require_no_dm()?;
+        if self.manages(Rights::MANAGE_CHANNELS) { Ok(()) } else { Err(members::LACKING) }
+    }
+
+    /// The owner of the channel and who holds `manage:webhooks` ([`Access::manages`]).
     pub fn manages_webhooks(&self) -> bool {
-        self.channel.owner_id == self.user || self.membership.rights.include(Rights::MANAGE_WEBHOOKS)
+        self.manages(Rights::MANAGE_WEBHOOKS)
     }
 
     pub fn require_no_dm(&self) -> Result<()> {
@@ -108,23 +111,17 @@ pub struct New {
     pub users: Vec<UserId>,
 }
 
-/// Needs `create:channels`. The creator is owner and member; the named users become members. 422 for one channel too many.
+/// Needs `create:channels`. The creator is owner and member; the named users, at most 100, become members. 422 for one
+/// channel too many.
 pub fn create(tx: &mut Tx, site: &Site, caller: Caller, new: New) -> Result<Described> {
     let membership = members::find(tx, new.organisation, caller.user)?.ok_or(members::OUTSIDER)?;
     membership.require(Rights::CREATE_CHANNELS)?;
     require_quota(tx, site, new.organisation)?;
+    let others = channel_members::others(caller, "userIds", new.users)?;
     let id = insert(tx, new.organisation, caller.user, &check_name(&new.name)?, &new.description, new.is_private, false)?;
     let creator = accounts::own(tx, caller)?;
     channel_members::insert(tx, id, &creator, new.username.as_deref())?;
-    // A set: the writer does this while all others wait.
-    let users: BTreeSet<UserId> = new.users.into_iter().filter(|user| *user != caller.user).collect();
-    if users.len() > USERS_MAX {
-        return Err(Error::invalid(format!("at most {USERS_MAX} users can be added at once")));
-    }
-    for user in users {
-        let account = channel_members::account(tx, new.organisation, user)?;
-        channel_members::insert(tx, id, &account, None)?;
-    }
+    channel_members::insert_all(tx, new.organisation, id, &others)?;
     announce(tx, id, "created", caller.user)?;
     get(tx, caller, id)
 }

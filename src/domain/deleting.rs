@@ -3,9 +3,11 @@
 use serde_json::json;
 
 use crate::{
-    db::Tx,
+    db::{Tx, log},
     domain::{
-        Caller, channels, deliveries, indexing,
+        Caller, channels,
+        chores::{self, Chore, Cursor},
+        deliveries, indexing,
         messages::{self, Message},
         publications, threads,
     },
@@ -13,6 +15,10 @@ use crate::{
     id::{ChannelId, MessageId, OrganisationId},
     time::Time,
 };
+
+/// Reactions, and rows of the log, that one write takes the text from: a message may have been edited thousands of times.
+const SLICE_ROWS: usize = 200;
+const SLICE_BYTES: i64 = 256 << 10;
 
 /// The author, the owner of the channel, or who holds `manage:channels`, each while a member of the channel;
 /// of a direct message only the author. Also in an archived channel: what should not be there can still go.
@@ -25,6 +31,8 @@ pub fn delete(tx: &mut Tx, caller: Caller, channel: ChannelId, id: MessageId) ->
         access.require_manager()?;
     }
     erase(tx, message.n)?;
+    let rest = slice(tx, message.n, &[])?;
+    chores::leave(tx, Chore::Message { n: message.n }, rest)?;
     let is_counted_unread = uncount(tx, &message)?;
     announce(tx, id, access.channel.organisation, is_counted_unread)
 }
@@ -37,21 +45,39 @@ pub fn delete_thread(tx: &mut Tx, caller: Caller, channel: ChannelId, thread: Me
     delete(tx, caller, channel, thread)
 }
 
-/// Takes the text out of the message, of what hangs on it, of the log that others catch up from, and of what webhooks
-/// deliver.
+/// Takes the text out of the message, of the search, and of what webhooks deliver.
 fn erase(tx: &Tx, n: i64) -> Result<()> {
     tx.prepare_cached("update messages set content = '', mentions = '[]', pinned_at = null, deleted_at = ?2 where n = ?1")?
         .execute((n, Time::now()))?;
-    tx.prepare_cached("delete from reactions where n = ?1")?.execute([n])?;
-    // The object itself, or inside an envelope.
-    tx.prepare_cached(
-        "update events set body = json_replace(body, '$.content', '', '$.message', '', '$.mentions', json('[]'),
-           '$.data.content', '', '$.data.message', '', '$.data.mentions', json('[]'))
-         where message_n = ?1",
-    )?
-    .execute([n])?;
     deliveries::erase(tx, n)?;
     indexing::forget(tx, n)
+}
+
+/// Takes the text out of some of the message's rows in the log, and its reactions away. Nobody is shown them meanwhile:
+/// the log is read through [`log::COLUMNS`], and reactions only of what is not deleted.
+pub(super) fn slice(tx: &Tx, n: i64, after: &[u8]) -> Result<Option<Cursor>> {
+    let reactions = tx
+        .prepare_cached(
+            "delete from reactions where n = ?1 and (emoji, user_id) in (select emoji, user_id from reactions where n = ?1 limit ?2)",
+        )?
+        .execute((n, SLICE_ROWS as i64))?;
+    let mut last = after.try_into().map_or(0, i64::from_be_bytes);
+    let rows: Vec<(i64, i64)> = tx
+        .prepare_cached("select seq, octet_length(body) from events where message_n = ?1 and seq > ?2 order by seq limit ?3")?
+        .query_map((n, last, SLICE_ROWS as i64), |row| Ok((row.get(0)?, row.get(1)?)))?
+        .collect::<rusqlite::Result<_>>()?;
+    let mut is_done = reactions < SLICE_ROWS && rows.len() < SLICE_ROWS;
+    let mut bytes = 0;
+    for (seq, length) in rows {
+        if bytes > SLICE_BYTES {
+            is_done = false;
+            break;
+        }
+        tx.prepare_cached(&format!("update events set body = {} where seq = ?1", log::ERASED))?.execute([seq])?;
+        bytes += length;
+        last = seq;
+    }
+    Ok((!is_done).then(|| last.to_be_bytes().to_vec()))
 }
 
 /// Takes the message out of all counters; whoever has read it has read one less. Returns whether somebody's

@@ -7,12 +7,13 @@
 use std::time::Duration;
 
 use bytes::Bytes;
-use rusqlite::{Connection, OptionalExtension, ToSql};
+use rusqlite::{Connection, OptionalExtension, Params};
 use serde_json::{Value, json};
 
 use crate::{
     db::Tx,
     domain::{
+        chores::{self, Chore, Cursor},
         messages::{self, Message},
         owning, publications,
         room::{Room, Wanted},
@@ -30,6 +31,8 @@ use crate::{
 const LEASE: Duration = Duration::from_secs(60);
 /// Deliveries claimed in one write.
 const AT_ONCE: usize = 32;
+/// Webhooks of one owner that one write wakes.
+const WOKEN: usize = 200;
 
 /// Queues a new message for each webhook of its channel that delivers: a paused one, too, which holds it. A feed's
 /// post goes nowhere: two servers that feed each other would never end.
@@ -93,19 +96,44 @@ fn sends(conn: &Connection, webhook: WebhookId) -> Result<bool> {
     Ok(owning::rights(conn, owner, channel)?.is_some())
 }
 
-/// [`wake`] for all webhooks of an owner whose access changed.
+/// [`wake`] for all webhooks of an owner whose access changed. The last may follow later: what sends too much until then
+/// is held back when it is claimed.
 pub(super) fn wake_of(tx: &mut Tx, owner: UserId) -> Result<()> {
-    wake_all(tx, "select id from webhooks where owner_id = ?1 and url <> '' and deleted_at is null", owner)
+    let rest = wake_slice(tx, owner, &[])?;
+    chores::leave(tx, Chore::Webhooks { user: owner }, rest)
+}
+
+/// [`wake`] for some of an owner's webhooks, in the order of channel and identifier.
+pub(super) fn wake_slice(tx: &mut Tx, owner: UserId, after: &[u8]) -> Result<Option<Cursor>> {
+    let (channel, webhook) = after.split_at_checked(16).unwrap_or_default();
+    let webhooks: Vec<(ChannelId, WebhookId)> = tx
+        .prepare_cached(
+            "select channel_id, id from webhooks where owner_id = ?1 and (channel_id, id) > (?2, ?3)
+             order by channel_id, id limit ?4",
+        )?
+        .query_map((owner, channel, webhook, WOKEN as i64), |row| Ok((row.get(0)?, row.get(1)?)))?
+        .collect::<rusqlite::Result<_>>()?;
+    for (_, webhook) in &webhooks {
+        wake(tx, *webhook)?;
+    }
+    let last = webhooks.last().filter(|_| webhooks.len() == WOKEN);
+    Ok(last.map(|(channel, webhook)| [*channel.0.as_bytes(), *webhook.0.as_bytes()].concat()))
+}
+
+/// [`wake`] for an owner's webhooks in one channel, when their access to it changed.
+pub(super) fn wake_of_in(tx: &mut Tx, owner: UserId, channel: ChannelId) -> Result<()> {
+    let select = "select id from webhooks where owner_id = ?1 and channel_id = ?2 and url <> '' and deleted_at is null";
+    wake_all(tx, select, (owner, channel))
 }
 
 /// [`wake`] for all webhooks of a channel, when it changed who may know of it.
 pub(super) fn wake_in(tx: &mut Tx, channel: ChannelId) -> Result<()> {
-    wake_all(tx, "select id from webhooks where channel_id = ?1 and url <> '' and deleted_at is null", channel)
+    wake_all(tx, "select id from webhooks where channel_id = ?1 and url <> '' and deleted_at is null", [channel])
 }
 
-fn wake_all(tx: &mut Tx, select: &str, of: impl ToSql) -> Result<()> {
+fn wake_all(tx: &mut Tx, select: &str, of: impl Params) -> Result<()> {
     let webhooks: Vec<WebhookId> =
-        tx.prepare_cached(select)?.query_map([of], |row| row.get(0))?.collect::<rusqlite::Result<_>>()?;
+        tx.prepare_cached(select)?.query_map(of, |row| row.get(0))?.collect::<rusqlite::Result<_>>()?;
     webhooks.into_iter().try_for_each(|webhook| wake(tx, webhook))
 }
 

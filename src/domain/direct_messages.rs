@@ -23,7 +23,7 @@ const OPENED_MAX: i64 = 500;
 pub fn open(tx: &mut Tx, caller: Caller, organisation: OrganisationId, others: Vec<UserId>) -> Result<(Described, bool)> {
     let membership = members::find(tx, organisation, caller.user)?.ok_or(Error::NotFound("Organisation"))?;
     membership.require(Rights::POST_MESSAGES)?;
-    let others: BTreeSet<UserId> = others.into_iter().filter(|user| *user != caller.user).collect();
+    let others = channel_members::others(caller, "user_ids", others)?;
     if others.is_empty() || others.len() > OTHERS_MAX {
         return Err(Error::invalid(format!("user_ids must name 1 to {OTHERS_MAX} others")));
     }

@@ -8,7 +8,7 @@ use serde_json::json;
 use crate::{
     db::{Tx, log},
     domain::{
-        Caller, PlatformRole, accounts, channel_members, events,
+        Caller, PlatformRole, accounts, channel_members, chores, events,
         page::Page,
         roles::{self, Rights},
     },
@@ -26,7 +26,7 @@ pub struct Membership {
 
 impl Membership {
     pub fn require(&self, right: Rights) -> Result<()> {
-        if self.rights.include(right) { Ok(()) } else { Err(Error::Forbidden("You do not have permission to do this")) }
+        if self.rights.include(right) { Ok(()) } else { Err(LACKING) }
     }
 
     /// 403 for a right that this member lacks: what they do not hold they neither give nor take.
@@ -34,6 +34,9 @@ impl Membership {
         if self.rights.include(rights) { Ok(()) } else { Err(Error::Forbidden("The role holds rights that you do not have")) }
     }
 }
+
+/// The answer to a member who lacks a right.
+pub const LACKING: Error = Error::Forbidden("You do not have permission to do this");
 
 /// The answer of rows that list 403 and no 404, to unknown and foreign organisations alike.
 pub const OUTSIDER: Error = Error::Forbidden("You are not a member of this organisation");
@@ -52,8 +55,12 @@ pub fn find(conn: &Connection, organisation: OrganisationId, user: UserId) -> Re
 }
 
 /// Makes the user a member with a role, adds them to the default channel, and tells the organisation.
-/// 400 when they are one already, in whatever status, and when they are in too many organisations.
+/// 400 when they are one already, in whatever status, and when they are in too many organisations; 503 while what they
+/// left behind is still being passed on.
 pub fn join(tx: &mut Tx, site: &Site, organisation: OrganisationId, user: &accounts::User, role: &roles::Role) -> Result<()> {
+    if chores::is_departing(tx, organisation, user.id)? {
+        return Err(Error::Unavailable("What the user left behind is still being passed on: try again in a few seconds"));
+    }
     let now = Time::now();
     tx.prepare_cached(
         "insert into organisation_members (organisation_id, user_id, role_id, joined_seq, created_at, updated_at)

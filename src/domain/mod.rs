@@ -11,6 +11,7 @@ pub mod categories;
 pub mod channel_lists;
 pub mod channel_members;
 pub mod channels;
+pub mod chores;
 pub mod contacts;
 pub mod deleting;
 pub mod deliveries;

@@ -164,7 +164,6 @@ pub fn delete(tx: &mut Tx, caller: Caller, id: OrganisationId) -> Result<()> {
         return Err(Error::Forbidden("Only the owner deletes an organisation"));
     }
     announce(tx, caller, "deleted", &organisation)?;
-    tx.prepare_cached("update users set current_org = null where current_org = ?1")?.execute([id])?;
     let members = tx
         .prepare_cached("select user_id from organisation_members where organisation_id = ?1")?
         .query_map([id], |row| row.get(0))?

@@ -3,7 +3,8 @@
 use std::collections::HashSet;
 
 use rusqlite::Connection;
-use serde_json::{Value, json};
+use serde::Serialize;
+use serde_json::{Value, json, value::to_raw_value};
 use uuid::Uuid;
 
 use crate::{
@@ -14,7 +15,7 @@ use crate::{
         messages::{self, Message},
         reading,
     },
-    error::Result,
+    error::{Error, Result},
     event::{Audience, Stream},
     id::{OrganisationId, UserId},
     time::Time,
@@ -64,13 +65,14 @@ fn mentioned(tx: &mut Tx, message: &Message, organisation: OrganisationId, befor
     if new.peek().is_none() || mentions::name_everybody(before) {
         return Ok(());
     }
-    let body = carrying("channel_mention", message, organisation);
+    // As text at once: a long message is written for each who is named.
+    let body = to_raw_value(&carrying("channel_mention", message, organisation)).map_err(Error::internal)?;
     if mentions::name_everybody(&message.mentions) {
-        emit(tx, message, Stream::Channel(message.channel), Audience::Members, "channel_mention", &body)?;
+        emit(tx, message, Stream::Channel(message.channel), Audience::Members, "channel_mention", &*body)?;
         return Ok(()); // who is named besides has been told
     }
     for user in new.map(|mention| UserId(mention.id)).filter(|user| Some(*user) != reader(message)) {
-        emit(tx, message, Stream::Personal(organisation, user), Audience::Subscribers, "channel_mention", &body)?;
+        emit(tx, message, Stream::Personal(organisation, user), Audience::Subscribers, "channel_mention", &*body)?;
     }
     Ok(())
 }
@@ -82,7 +84,7 @@ pub(super) fn emit(
     stream: Stream,
     audience: Audience,
     kind: &'static str,
-    body: &Value,
+    body: &(impl Serialize + ?Sized),
 ) -> Result<i64> {
     let new = events::New {
         stream,

@@ -48,11 +48,20 @@ fn find(conn: &Connection, before: Time) -> Result<Option<ChannelId>> {
 fn messages(tx: &Tx, channel: ChannelId, limit: usize) -> Result<usize> {
     let gone = oldest(tx, channel, limit)?;
     let list = json!(gone).to_string();
+    // A message may have any number of these.
     for sql in [
-        "delete from mentions where n in (select value from json_each(?1))",
+        "delete from mentions where (channel_id, user_id, n) in (select channel_id, user_id, n from mentions
+           where n in (select value from json_each(?1)) limit ?2)",
+        "delete from reactions where (n, emoji, user_id) in (select n, emoji, user_id from reactions
+           where n in (select value from json_each(?1)) limit ?2)",
+        "delete from events where seq in (select seq from events where message_n in (select value from json_each(?1)) limit ?2)",
+    ] {
+        if tx.prepare_cached(sql)?.execute((&list, limit as i64))? == limit {
+            return Ok(limit);
+        }
+    }
+    for sql in [
         "delete from channel_mentions where n in (select value from json_each(?1))",
-        "delete from reactions where n in (select value from json_each(?1))",
-        "delete from events where message_n in (select value from json_each(?1))",
         "delete from webhook_events where message_n in (select value from json_each(?1))",
         "delete from messages where n in (select value from json_each(?1))",
     ] {

@@ -101,7 +101,8 @@ fn announce(tx: &mut Tx, access: &Access, message: &Message, emoji: &str, action
 
 /// Reads the reactions of all these messages at once.
 pub fn attach<'a>(conn: &Connection, messages: impl IntoIterator<Item = &'a mut Message>) -> Result<()> {
-    let mut messages: HashMap<i64, &mut Message> = messages.into_iter().map(|message| (message.n, message)).collect();
+    let live = messages.into_iter().filter(|message| message.deleted_at.is_none());
+    let mut messages: HashMap<i64, &mut Message> = live.map(|message| (message.n, message)).collect();
     let ns: Vec<i64> = messages.keys().copied().collect();
     let mut select = conn.prepare_cached(
         "select n, emoji, user_id from reactions where n in (select value from json_each(?1)) order by created_at, emoji, user_id",

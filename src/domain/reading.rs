@@ -1,7 +1,7 @@
 //! What a member has read. Unread posts are the channel's counter minus the member's mark: no write for
 //! each member and message.
 
-use rusqlite::Connection;
+use rusqlite::{Connection, OptionalExtension};
 use serde_json::{Value, json};
 
 use crate::{
@@ -35,19 +35,21 @@ pub fn counts(conn: &Connection, channel: ChannelId, user: UserId) -> Result<Cou
 
 /// Reads the channel up to a message, or all of it. A mark only moves forward. Tells the reader's other
 /// devices. Members of the channel; 404 for a message that is not in it.
-pub fn mark(tx: &mut Tx, caller: Caller, channel: ChannelId, last: Option<MessageId>) -> Result<Counts> {
+///
+/// A mark passes a few thousand messages at once: none is returned when it has not arrived, for the caller to go on.
+pub fn mark(tx: &mut Tx, caller: Caller, channel: ChannelId, last: Option<MessageId>) -> Result<Option<Counts>> {
     let access = channels::find(tx, caller, channel)?.ok_or(channels::UNKNOWN)?;
     access.require_member()?;
     let before = counts(tx, channel, caller.user)?;
-    match last {
-        None => mark_all(tx, caller.user, channel)?,
+    let has_arrived = match last {
+        None => mark_all(tx, caller.user, channel).map(|()| true)?,
         Some(last) => mark_up_to(tx, caller.user, channel, last)?,
-    }
+    };
     let after = counts(tx, channel, caller.user)?;
     if after != before {
         announce(tx, caller.user, channel, after)?;
     }
-    Ok(after)
+    Ok(has_arrived.then_some(after))
 }
 
 /// Tells the reader's other devices.
@@ -80,22 +82,33 @@ pub fn mark_all(tx: &Tx, user: UserId, channel: ChannelId) -> Result<()> {
     Ok(())
 }
 
-fn mark_up_to(tx: &Tx, user: UserId, channel: ChannelId, last: MessageId) -> Result<()> {
+/// Posts that a mark passes in one write.
+const PASSED: i64 = 2000;
+
+/// Returns whether the mark is there.
+fn mark_up_to(tx: &Tx, user: UserId, channel: ChannelId, last: MessageId) -> Result<bool> {
     // Only what the mark passes is counted: each message once for each member, however often they mark.
-    let moved = tx
+    let arrived = tx
         .prepare_cached(
-            "update channel_members set
+            "with goal as materialized (
+               select min(m.n, coalesce((select passed.n from messages passed
+                 where passed.channel_id = ?1 and passed.root is null and passed.n > own.read_n
+                 order by passed.n limit 1 offset ?4), m.n)) as n
+               from messages m join channel_members own on own.channel_id = ?1 and own.user_id = ?2
+               where m.channel_id = ?1 and m.id = ?3)
+             update channel_members set
                read_thread_count = read_thread_count + (select count(*) from messages passed
-                 where passed.channel_id = ?1 and passed.root is null and passed.n > read_n and passed.n <= m.n
+                 where passed.channel_id = ?1 and passed.root is null and passed.n > read_n and passed.n <= goal.n
                    and passed.deleted_at is null),
                read_mention_count = read_mention_count + (select count(*) from channel_mentions passed
-                 where passed.channel_id = ?1 and passed.n > read_n and passed.n <= m.n),
-               read_n = max(read_n, m.n)
-             from messages m
-             where channel_members.channel_id = ?1 and channel_members.user_id = ?2 and m.channel_id = ?1 and m.id = ?3",
+                 where passed.channel_id = ?1 and passed.n > read_n and passed.n <= goal.n),
+               read_n = max(read_n, goal.n)
+             from goal where channel_id = ?1 and user_id = ?2
+             returning read_n >= (select m.n from messages m where m.id = ?3)",
         )?
-        .execute((channel, user, last))?;
-    if moved == 0 { Err(Error::NotFound("Message")) } else { Ok(()) }
+        .query_row((channel, user, last, PASSED - 1), |row| row.get(0))
+        .optional()?;
+    arrived.ok_or(Error::NotFound("Message"))
 }
 
 /// `notification_type` of a channel's unread state.

@@ -37,29 +37,39 @@ pub fn replay(tx: &mut Tx, caller: Caller, channel: ChannelId, webhook: WebhookI
     Ok(attempt.callback)
 }
 
-/// [`replay`] for all of the webhook's events that were made in a span of time and are not queued, the last moment
-/// not included: whether they were delivered or given up. Returns how many. 422 when there are more than 1,000.
-pub fn replay_all(
-    tx: &mut Tx,
+/// All of the webhook's events that were made in a span of time and are not queued, the last moment not included:
+/// whether they were delivered or given up. For [`replay_some`]. 422 when there are more than 1,000.
+pub fn span(
+    conn: &Connection,
     caller: Caller,
     channel: ChannelId,
     webhook: WebhookId,
     since: Time,
     until: Time,
-) -> Result<usize> {
-    let webhook = webhooks::get(tx, caller, channel, webhook)?;
+) -> Result<Vec<CallbackId>> {
+    let webhook = webhooks::get(conn, caller, channel, webhook)?;
     if since >= until {
         return Err(Error::invalid("since must be before until"));
     }
     require_delivering(&webhook)?;
-    let events: Vec<CallbackId> = tx
+    let events: Vec<CallbackId> = conn
         .prepare_cached(SPAN)?
         .query_map((webhook.id, since, until, MOST as i64 + 1), |row| row.get(0))?
         .collect::<rusqlite::Result<_>>()?;
     if events.len() > MOST {
         return Err(Error::invalid(format!("these are more than {MOST} events: name a shorter time")));
     }
-    again(tx, &webhook, &events)
+    Ok(events)
+}
+
+/// Events that one write queues.
+pub const SLICE: usize = 200;
+
+/// [`replay`] for up to [`SLICE`] of the webhook's events. Returns how many were still kept.
+pub fn replay_some(tx: &mut Tx, caller: Caller, channel: ChannelId, webhook: WebhookId, events: &[CallbackId]) -> Result<usize> {
+    let webhook = webhooks::get(tx, caller, channel, webhook)?;
+    require_delivering(&webhook)?;
+    again(tx, &webhook, events)
 }
 
 pub const SPAN: &str =

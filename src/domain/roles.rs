@@ -10,7 +10,9 @@ use serde_json::json;
 use crate::{
     db::Tx,
     domain::{
-        self, Caller, accounts, events,
+        self, Caller, accounts,
+        chores::{self, Chore, Cursor},
+        events,
         members::{self, Membership},
     },
     error::{Error, OrConflict, Result},
@@ -22,6 +24,8 @@ const NAME_MAX: usize = 64;
 const DESCRIPTION_MAX: usize = 255;
 /// Roles of an organisation's own.
 const MOST: i64 = 100;
+/// Holders of a deleted role, each told of in a row of the event log, that become members in one write.
+const SLICE: usize = 50;
 
 /// A set of rights; the bits are those of `roles.rights`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -102,7 +106,7 @@ pub fn find(conn: &Connection, organisation: OrganisationId, named: &str) -> Res
 }
 
 fn one(conn: &Connection, by: &str, organisation: OrganisationId, value: impl rusqlite::ToSql) -> Result<Option<Role>> {
-    let sql = format!("{SELECT} where {by} and (organisation_id is null or organisation_id = ?1)");
+    let sql = format!("{SELECT} where {by} and deleted_at is null and (organisation_id is null or organisation_id = ?1)");
     Ok(conn.prepare_cached(&sql)?.query_row((organisation, value), from_row).optional()?)
 }
 
@@ -113,7 +117,7 @@ pub fn get(conn: &Connection, id: i64) -> Result<Role> {
 
 /// The built-in ones, then the organisation's own.
 fn all(conn: &Connection, organisation: OrganisationId) -> Result<Vec<Role>> {
-    let sql = format!("{SELECT} where organisation_id is null or organisation_id = ?1 order by id");
+    let sql = format!("{SELECT} where deleted_at is null and (organisation_id is null or organisation_id = ?1) order by id");
     Ok(conn.prepare_cached(&sql)?.query_map([organisation], from_row)?.collect::<rusqlite::Result<_>>()?)
 }
 
@@ -145,7 +149,7 @@ pub fn create(tx: &mut Tx, caller: Caller, organisation: OrganisationId, new: &E
     membership.require_all(rights)?;
     let name = check_name(new.name.as_deref().unwrap_or_default())?;
     let own: i64 = tx
-        .prepare_cached("select count(*) from roles where organisation_id = ?1")?
+        .prepare_cached("select count(*) from roles where organisation_id = ?1 and deleted_at is null")?
         .query_row([organisation], |row| row.get(0))?;
     if own >= MOST {
         return Err(Error::invalid(format!("an organisation has at most {MOST} roles of its own")));
@@ -196,19 +200,43 @@ pub fn delete(tx: &mut Tx, caller: Caller, organisation: OrganisationId, named: 
     let (membership, role) = managed(tx, caller, organisation, named)?;
     let member = get(tx, MEMBER)?;
     membership.require_all(member.rights)?;
-    tx.prepare_cached("update invitations set role_id = ?2 where role_id = ?1")?.execute((role.id, MEMBER))?;
-    let holders: Vec<(UserId, String)> = tx
-        .prepare_cached(
-            "update organisation_members set role_id = ?2, updated_at = ?3 where role_id = ?1 returning user_id, status",
-        )?
-        .query_map((role.id, MEMBER, Time::now()), |row| Ok((row.get(0)?, row.get(1)?)))?
-        .collect::<rusqlite::Result<_>>()?;
-    tx.prepare_cached("delete from roles where id = ?1")?.execute([role.id])?;
-    for (user, status) in holders {
-        let user = accounts::get(tx, user)?;
-        members::announce(tx, organisation, &user, "updated", &member.name, &status)?;
-    }
+    // Whoever still holds it, or is yet to join with it, holds what a member does.
+    tx.prepare_cached("update roles set name = ?2, rights = ?3, deleted_at = ?4 where id = ?1")?.execute((
+        role.id,
+        &member.name,
+        member.rights.0,
+        Time::now(),
+    ))?;
+    let rest = slice(tx, role.id)?;
+    chores::leave(tx, Chore::Role { role: role.id }, rest)?;
     announce(tx, organisation, caller, "deleted", &role)
+}
+
+/// Makes some holders of a deleted role members, and tells their organisation; the role itself goes with the last.
+pub(super) fn slice(tx: &mut Tx, role: i64) -> Result<Option<Cursor>> {
+    let invited = tx
+        .prepare_cached(
+            "update invitations set role_id = ?2 where id in (select id from invitations where role_id = ?1 limit ?3)",
+        )?
+        .execute((role, MEMBER, SLICE as i64))?;
+    let holders: Vec<(OrganisationId, UserId, String)> = tx
+        .prepare_cached(
+            "update organisation_members set role_id = ?2, updated_at = ?3 where (organisation_id, user_id) in
+               (select organisation_id, user_id from organisation_members where role_id = ?1 limit ?4)
+             returning organisation_id, user_id, status",
+        )?
+        .query_map((role, MEMBER, Time::now(), SLICE as i64), |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))?
+        .collect::<rusqlite::Result<_>>()?;
+    let member = get(tx, MEMBER)?;
+    for (organisation, user, status) in &holders {
+        let user = accounts::get(tx, *user)?;
+        members::announce(tx, *organisation, &user, "updated", &member.name, status)?;
+    }
+    if invited == SLICE || holders.len() == SLICE {
+        return Ok(Some(Cursor::new()));
+    }
+    tx.prepare_cached("delete from roles where id = ?1")?.execute([role])?;
+    Ok(None)
 }
 
 /// Tells the organisation of a role, which stands for all its holders: they may be very many.

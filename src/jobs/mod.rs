@@ -52,7 +52,7 @@ pub async fn run(app: App, forwarded: Option<i64>) {
         () = async {
             let forward = async { if let Some(forwarder) = &mut forwarder { forwarder.run().await } };
             let deliver = deliveries::run(&app, &mut delivering);
-            tokio::join!(mails(&app, &mut sending), deliver, search_index(&app), housekeeping(&app), forward);
+            tokio::join!(mails(&app, &mut sending), deliver, chores(&app), search_index(&app), housekeeping(&app), forward);
         } => {}
         _ = stopping.wait_for(|stopping| *stopping) => {}
     }
@@ -125,6 +125,19 @@ async fn send(app: &App, claimed: outbox::Claimed) {
     };
     if let Err(err) = recorded {
         tracing::error!(%id, err = err.detail(), "a mail's outcome could not be recorded");
+    }
+}
+
+/// Works off what changes have left to be done, from before the start, too.
+async fn chores(app: &App) {
+    loop {
+        let site = app.site.clone();
+        if let Err(err) = in_slices(app, move |tx| domain::chores::work(tx, &site)).await {
+            tracing::error!(err = err.detail(), "work that a change has left could not be done, next try in five seconds");
+            app.chore_left.notify_one();
+            tokio::time::sleep(AFTER_FAILURE).await;
+        }
+        app.chore_left.notified().await;
     }
 }
 

@@ -116,7 +116,7 @@ impl Thread {
                     self.check(&self.hub.all_connections());
                     Ok(())
                 }
-                Effect::MailQueued | Effect::DeliveryQueued | Effect::TextEdited => Ok(()),
+                Effect::MailQueued | Effect::DeliveryQueued | Effect::ChoreLeft | Effect::TextEdited => Ok(()),
             };
             if let Err(err) = result {
                 tracing::error!(err = err.detail(), "a publication failed");

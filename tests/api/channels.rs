@@ -40,6 +40,40 @@ async fn a_new_channel_has_its_maker_and_the_named_members() {
 }
 
 #[tokio::test]
+async fn a_channel_is_made_with_up_to_a_hundred_users() {
+    let server = Server::start().await;
+    let (ada, grace, organisation) = server.ada_and_grace().await;
+    let database = rusqlite::Connection::open(server.folder().join("tidings.db")).unwrap();
+    database
+        .execute_batch(
+            "create temp table k as with recursive k (k) as (select 1 union all select k + 1 from k where k < 99) select k from k;
+             insert into users (id, email, username, created_at, updated_at)
+               select unhex(printf('%032x', k)), k || '@x.example', 'u' || k, 0, 0 from k;
+             insert into organisation_members (organisation_id, user_id, role_id, created_at, updated_at)
+               select o.id, unhex(printf('%032x', k)), 4, 0, 0 from k, organisations o;",
+        )
+        .unwrap();
+    let mut users: Vec<String> = (1..=99).map(|k| uuid::Uuid::from_u128(k).to_string()).collect();
+    users.push(grace.user_id.clone());
+    let post = async |name: &str, users: &[String]| {
+        let body = json!({ "organisation_id": organisation, "name": name, "username": "grace", "userIds": users });
+        ada.post("/channels", body).await
+    };
+    let made = post("all", &users).await.expect(201)["data"]["id"].take();
+    let members = grace.get(&format!("/channels/{}/users", text(&made))).await.expect(200)["users"].take();
+    let name =
+        |user: &str| members.as_array().unwrap().iter().find(|member| member["user_id"] == user).unwrap()["username"].clone();
+    assert_eq!(members.as_array().unwrap().len(), 101);
+    assert_eq!([name(&ada.user_id), name(&grace.user_id)], ["grace", "grace2"], "who makes it chooses first");
+    assert_eq!(grace.get(&format!("/channels/{}", text(&made))).await.expect(200)["data"]["user_count"], 101);
+    users.push(ada.user_id.clone());
+    post("too-many", &users).await.expect(422);
+    let path = format!("/organisations/{organisation}/dms");
+    ada.post(&path, json!({ "user_ids": vec![&grace.user_id; 100] })).await.expect(201);
+    ada.post(&path, json!({ "user_ids": vec![&grace.user_id; 101] })).await.expect(422);
+}
+
+#[tokio::test]
 async fn a_faulty_channel_is_refused() {
     let server = Server::start().await;
     let (ada, _, organisation) = server.ada_and_grace().await;

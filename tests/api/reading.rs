@@ -259,3 +259,27 @@ async fn play(ada: &Client, grace: &Client, organisation: &str, steps: &[Step]) 
     }
     Ok(())
 }
+
+#[tokio::test]
+async fn a_mark_passes_thousands_of_posts_in_steps() {
+    let server = Server::start().await;
+    let (ada, grace, organisation) = server.ada_and_grace().await;
+    let channel = ada.channel(&organisation, "busy", &[&grace]).await;
+    let database = rusqlite::Connection::open(server.folder().join("tidings.db")).unwrap();
+    let id = crate::harness::blob(&channel);
+    database
+        .execute_batch(&format!(
+            "insert into messages (id, channel_id, username, content, created_at, updated_at)
+               with recursive k (k) as (select 1 union all select k + 1 from k where k < 4500)
+               select unhex(printf('%032x', k)), {id}, 'feed', 'x', 0, 0 from k;
+             update messages set deleted_at = 1 where n % 10 = 0;
+             update channels set thread_count = 4050, message_count = 4050, last_n = (select max(n) from messages) where id = {id};"
+        ))
+        .unwrap();
+    assert_eq!(unread(&grace, &organisation, &channel).await, (4050, 0));
+    let post = |k: u128| uuid::Uuid::from_u128(k).to_string();
+    for (last, left) in [(4100, 360), (10, 360), (4500, 0)] {
+        read(&grace, &channel, json!({ "last_message_id": post(last) })).await.expect(200);
+        assert_eq!(unread(&grace, &organisation, &channel).await, (left, 0), "up to {last}");
+    }
+}

@@ -15,8 +15,11 @@ use crate::{
     push::codes::Failure,
 };
 
-/// Of one broadcast, all its rows together: they are written at once.
+/// Of one broadcast, all its rows together.
 const BROADCAST_BYTES: usize = 16 << 20;
+/// Rows of one write, and their bytes: others write between two of them.
+const SLICE: usize = 100;
+const SLICE_BYTES: usize = 1 << 20;
 
 /// All is logged and recovered here, so `skip_history`, `delta` and `version` have no meaning; nor have `tags`.
 #[derive(Default, Deserialize)]
@@ -77,18 +80,23 @@ fn body(request: &Request) -> Result<Box<RawValue>, Failure> {
     serde_json::from_str::<Value>(&line).and_then(|_| RawValue::from_string(line)).map_err(|_| Failure::BAD_REQUEST)
 }
 
-/// Publishes on each channel, in one write; gives the seqs.
+/// Publishes on each channel, in few writes; gives the seqs.
 async fn post(app: &App, channels: Vec<String>, key: String, body: Box<RawValue>) -> Result<Vec<Result<i64, Refused>>, Refused> {
     let app = app.clone();
     let posting = async move {
         let claims: Vec<Claim> = channels.iter().map(|channel| app.server_api.repeats.claim(channel, &key)).collect();
         let firsts = channels.into_iter().zip(&claims).filter(|(_, claim)| matches!(claim, Claim::First(_)));
         let firsts: Vec<String> = firsts.map(|(channel, _)| channel).collect();
-        let bytes = body.get().len() + firsts.iter().map(String::len).sum::<usize>();
-        let write = move |tx: &mut Tx| {
-            firsts.iter().map(|channel| domain::publishing::publish(tx, channel, &body)).collect::<Result<Vec<_>>>()
-        };
-        let mut seqs = app.db.write_sized(bytes, write).await?.into_iter();
+        let mut seqs = Vec::new();
+        for slice in firsts.chunks((SLICE_BYTES / body.get().len().max(1)).clamp(1, SLICE)) {
+            let (slice, body) = (slice.to_vec(), body.clone());
+            let bytes = body.get().len() + slice.iter().map(String::len).sum::<usize>();
+            let write = move |tx: &mut Tx| {
+                slice.iter().map(|channel| domain::publishing::publish(tx, channel, &body)).collect::<Result<Vec<_>>>()
+            };
+            seqs.extend(app.db.write_sized(bytes, write).await?);
+        }
+        let mut seqs = seqs.into_iter();
         // All of our own are told before we wait for others': two who wait for each other would wait for ever.
         let mut outcomes = Vec::new();
         for claim in claims {

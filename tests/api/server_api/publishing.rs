@@ -115,6 +115,11 @@ async fn a_broadcast_is_answered_channel_by_channel() {
     for channels in [json!([]), json!([channel, ""])] {
         assert_eq!(program.refused("broadcast", json!({ "channels": channels, "data": 1 })).await, 107);
     }
+    let many = program.result("broadcast", json!({ "channels": vec![&channel; 250], "data": 1 })).await;
+    let offsets: Vec<u64> =
+        many["responses"].as_array().unwrap().iter().map(|response| response["result"]["offset"].as_u64().unwrap()).collect();
+    assert_eq!(offsets.len(), 250);
+    assert!(offsets.is_sorted_by(|a, b| a < b), "{offsets:?}");
     for (copies, size) in [(1001, 1), (100, 200_000)] {
         let request = json!({ "channels": vec![&channel; copies], "data": "x".repeat(size) });
         assert_eq!(program.refused("broadcast", request).await, 106);

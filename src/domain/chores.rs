@@ -1,0 +1,101 @@
+//! Work that a change leaves behind when there is much of it: a row, which the background jobs work off slice by slice.
+//!
+//! The change itself ends rights at once and does the first slice, so that mostly nothing is left. A slice holds the
+//! writer for a few milliseconds; it says where the next one begins, and is committed with that, so that a restart
+//! loses and repeats nothing.
+
+use rusqlite::{Connection, OptionalExtension, Row, types::FromSqlError};
+
+use crate::{
+    db::Tx,
+    domain::{deleting, deliveries, leaving, roles},
+    error::Result,
+    event::Effect,
+    id::{OrganisationId, UserId},
+    site::Site,
+};
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Chore {
+    /// A former member's channels and webhooks go to others.
+    Departure { organisation: OrganisationId, user: UserId },
+    /// A user's webhooks send again, or stop to, after their access changed.
+    Webhooks { user: UserId },
+    /// The holders of a deleted role become members.
+    Role { role: i64 },
+    /// A deleted message's text goes from the log.
+    Message { n: i64 },
+}
+
+/// Where a slice has ended; empty before the first. Its form is the chore's own affair.
+pub(super) type Cursor = Vec<u8>;
+
+impl Chore {
+    /// Does one slice. Returns where the next one begins; none when all is done.
+    fn slice(self, tx: &mut Tx, site: &Site, cursor: &[u8]) -> Result<Option<Cursor>> {
+        match self {
+            Chore::Departure { organisation, user } => leaving::slice(tx, site, organisation, user, cursor),
+            Chore::Webhooks { user } => deliveries::wake_slice(tx, user, cursor),
+            Chore::Role { role } => roles::slice(tx, role),
+            Chore::Message { n } => deleting::slice(tx, n, cursor),
+        }
+    }
+
+    /// The columns `kind`, `organisation_id`, `user_id` and `number`.
+    fn columns(self) -> (&'static str, Option<OrganisationId>, Option<UserId>, Option<i64>) {
+        match self {
+            Chore::Departure { organisation, user } => ("departure", Some(organisation), Some(user), None),
+            Chore::Webhooks { user } => ("webhooks", None, Some(user), None),
+            Chore::Role { role } => ("role", None, None, Some(role)),
+            Chore::Message { n } => ("message", None, None, Some(n)),
+        }
+    }
+
+    fn from_row(row: &Row) -> rusqlite::Result<Chore> {
+        Ok(match row.get_ref("kind")?.as_str()? {
+            "departure" => Chore::Departure { organisation: row.get("organisation_id")?, user: row.get("user_id")? },
+            "webhooks" => Chore::Webhooks { user: row.get("user_id")? },
+            "role" => Chore::Role { role: row.get("number")? },
+            "message" => Chore::Message { n: row.get("number")? },
+            _ => return Err(FromSqlError::InvalidType.into()),
+        })
+    }
+}
+
+/// Leaves to the jobs what follows the first slice, where something does. The same chore begun before is forgotten.
+pub(super) fn leave(tx: &mut Tx, chore: Chore, rest: Option<Cursor>) -> Result<()> {
+    let (kind, organisation, user, number) = chore.columns();
+    tx.prepare_cached("delete from chores where kind = ?1 and organisation_id is ?2 and user_id is ?3 and number is ?4")?
+        .execute((kind, organisation, user, number))?;
+    if let Some(cursor) = rest {
+        tx.prepare_cached("insert into chores (kind, organisation_id, user_id, number, cursor) values (?1, ?2, ?3, ?4, ?5)")?
+            .execute((kind, organisation, user, number, cursor))?;
+        tx.then(Effect::ChoreLeft);
+    }
+    Ok(())
+}
+
+/// Whether somebody has left the organisation whose channels and webhooks are not all passed on yet.
+pub(super) fn is_departing(conn: &Connection, organisation: OrganisationId, user: UserId) -> Result<bool> {
+    let sql = "select 1 from chores where kind = 'departure' and organisation_id = ?1 and user_id = ?2";
+    Ok(conn.prepare_cached(sql)?.exists((organisation, user))?)
+}
+
+/// Does a slice of the chore that has waited longest, which then goes behind the others. Returns how many slices were
+/// done: 0 when nothing is left to do.
+pub fn work(tx: &mut Tx, site: &Site) -> Result<usize> {
+    let first: Option<(i64, Chore, Cursor)> = tx
+        .prepare_cached("select * from chores order by id limit 1")?
+        .query_row([], |row| Ok((row.get("id")?, Chore::from_row(row)?, row.get("cursor")?)))
+        .optional()?;
+    let Some((id, chore, cursor)) = first else { return Ok(0) };
+    let rest = chore.slice(tx, site, &cursor)?;
+    tx.prepare_cached("delete from chores where id = ?1")?.execute([id])?;
+    leave(tx, chore, rest)?;
+    Ok(1)
+}
+
+/// How many are not done yet.
+pub fn count(conn: &Connection) -> Result<i64> {
+    Ok(conn.prepare_cached("select count(*) from chores")?.query_row([], |row| row.get(0))?)
+}

@@ -1,0 +1,274 @@
+//! Changes that touch many records: what they end has ended at once, and the rest follows in slices, over a restart, too.
+//! Between the two nobody sees what is not theirs any more.
+
+use serde_json::json;
+use tempfile::TempDir;
+use tidings::{
+    app::App,
+    config::Settings,
+    domain::{
+        Caller, PlatformRole, accounts, channels, chores, deleting, deliveries, leaving, members, memberships, recovery, roles,
+        streams,
+    },
+    error::{Error, Result},
+    event::Stream,
+    id::{ChannelId, MessageId, OrganisationId, SessionId, UserId, WebhookId},
+};
+use uuid::Uuid;
+
+use crate::harness::{Client, Server, blob};
+
+/// More than two slices of anything.
+const MANY: u128 = 450;
+
+/// A folder with Ada's organisation, and Grace in it, for an application without background jobs.
+struct Scene {
+    folder: TempDir,
+    organisation: OrganisationId,
+    ada: Caller,
+    grace: Caller,
+    general: ChannelId,
+}
+
+impl Scene {
+    /// `fill` gets the ids of the organisation, its default channel, Ada and Grace as they stand in SQL.
+    async fn make(role: &str, fill: impl Fn([&str; 4]) -> String) -> Scene {
+        let server = Server::start().await;
+        let ada = server.user("ada").await;
+        let organisation = ada.organisation("Engines").await;
+        let role = json!({ "name": role, "permission_list": { "post:messages": true, "invite:members": true } });
+        let role = ada.post(&format!("/organisations/{organisation}/roles"), role).await.expect(201)["data"]["name"].take();
+        let grace = server.member(&ada, &organisation, "grace", role.as_str().unwrap()).await;
+        let general = ada.general(&organisation).await;
+        let caller =
+            |client: &Client| Caller { user: UserId(id(&client.user_id)), session: SessionId::new(), role: PlatformRole::User };
+        let (ada, grace) = (caller(&ada), caller(&grace));
+        let in_sql = [&organisation, &general, &ada.user.to_string(), &grace.user.to_string()].map(|id| blob(id));
+        let folder = server.end_and_keep().await;
+        let database = rusqlite::Connection::open(folder.path().join("tidings.db")).unwrap();
+        database
+            .execute_batch(&format!(
+                "create temp table k as with recursive k (k) as (select 1 union all select k + 1 from k where k < {MANY}) select k from k;
+                 {}",
+                fill(in_sql.each_ref().map(String::as_str))
+            ))
+            .unwrap();
+        Scene { folder, organisation: OrganisationId(id(&organisation)), ada, grace, general: ChannelId(id(&general)) }
+    }
+
+    fn open(&self) -> App {
+        App::open(&Settings::for_folder(self.folder.path()), "127.0.0.1:1".parse().unwrap()).unwrap()
+    }
+
+    fn number(&self, query: &str) -> i64 {
+        let database = rusqlite::Connection::open(self.folder.path().join("tidings.db")).unwrap();
+        database.query_row(query, [], |row| row.get(0)).unwrap()
+    }
+}
+
+fn id(text: &str) -> Uuid {
+    text.parse().unwrap()
+}
+
+fn left(app: &App) -> i64 {
+    app.db.read(chores::count).unwrap()
+}
+
+/// Works off what is left; gives the number of slices.
+async fn finish(app: &App) -> usize {
+    let mut slices = 0;
+    loop {
+        let site = app.site.clone();
+        match app.db.write(move |tx| chores::work(tx, &site)).await.unwrap() {
+            0 => return slices,
+            done => slices += done,
+        }
+    }
+}
+
+/// Channels that Grace owns and Ada is in, each with a webhook of Grace's that has something to deliver.
+fn hers([organisation, _, ada, grace]: [&str; 4]) -> String {
+    format!(
+        "insert into channels (id, organisation_id, name, is_private, owner_id, created_by, user_count, created_at, updated_at)
+           select unhex(printf('f2%030x', k)), {organisation}, 'c' || k, 1, {grace}, {grace}, 2, 0, 0 from k;
+         insert into channel_members (channel_id, user_id, username, created_at)
+           select unhex(printf('f2%030x', k)), {grace}, 'grace', 0 from k
+           union all select unhex(printf('f2%030x', k)), {ada}, 'ada', 1 from k;
+         insert into webhooks (id, channel_id, owner_id, name, url, target, slug_hash, secret, next_due, created_at, updated_at)
+           select unhex(printf('f3%030x', k)), unhex(printf('f2%030x', k)), {grace}, 'w', 'http://x.example/', 'x.example:80',
+             unhex(printf('%064x', k)), x'00', 1, 0, 0 from k;
+         -- a deleted one, with more webhooks than a slice changes
+         insert into channels (id, organisation_id, name, owner_id, created_by, created_at, updated_at, deleted_at)
+           values (x'f7000000000000000000000000000001', {organisation}, 'gone', {grace}, {grace}, 0, 0, 1);
+         insert into webhooks (id, channel_id, owner_id, name, slug_hash, secret, created_at, updated_at)
+           select unhex(printf('f7%030x', k)), x'f7000000000000000000000000000001', {grace}, 'w', unhex(printf('f7%062x', k)), x'00', 0, 0
+           from k where k <= 30;
+         insert into webhook_events (message_n, payload) values (1, '{{}}');
+         insert into deliveries (id, webhook_id, message_n, due_at, created_at)
+           select unhex(printf('f4%030x', k)), unhex(printf('f3%030x', k)), 1, 1, 1 from k;"
+    )
+}
+
+const LAST_CHANNEL: ChannelId = ChannelId(Uuid::from_u128((0xf2 << 120) + MANY));
+const LAST_WEBHOOK: WebhookId = WebhookId(Uuid::from_u128((0xf3 << 120) + MANY));
+
+/// Whether the last of Grace's webhooks delivers.
+async fn delivers(app: &App) -> bool {
+    let site = app.site.clone();
+    app.db.write(move |tx| deliveries::claim(tx, &site, LAST_WEBHOOK)).await.unwrap().is_some()
+}
+
+async fn join(app: &App, scene: &Scene) -> Result<()> {
+    let (organisation, user) = (scene.organisation, scene.grace.user);
+    let site = app.site.clone();
+    let join = move |tx: &mut tidings::db::Tx| {
+        let (user, role) = (accounts::get(tx, user)?, roles::find(tx, organisation, "member")?.unwrap());
+        members::join(tx, &site, organisation, &user, &role)
+    };
+    app.db.write(join).await
+}
+
+#[tokio::test]
+async fn a_leaver_with_many_channels_and_webhooks_has_no_access_from_the_first_slice_on() {
+    let scene = Scene::make("poster", hers).await;
+    let (organisation, ada, grace) = (scene.organisation, scene.ada, scene.grace);
+    let app = scene.open();
+    let remove = || {
+        let site = app.site.clone();
+        app.db.write(move |tx| leaving::remove(tx, &site, ada, organisation, grace.user))
+    };
+    remove().await.unwrap();
+    assert_eq!(left(&app), 1);
+    let stands = app.db.read(|conn| {
+        let stands =
+            conn.query_row("select count(*) from channel_members where username = 'grace'", [], |row| row.get::<_, i64>(0))?;
+        assert!(members::find(conn, organisation, grace.user)?.is_none());
+        assert!(channels::find(conn, grace, LAST_CHANNEL)?.is_none());
+        assert!(streams::audible(conn, grace.user, &LAST_CHANNEL.to_string())?.is_none());
+        assert!(tidings::domain::reading::members(conn, LAST_CHANNEL)?.iter().all(|(user, _)| *user != grace.user));
+        Ok(stands)
+    });
+    assert!(stands.unwrap() > 200, "most follows later");
+    assert!(!delivers(&app).await);
+    assert!(matches!(remove().await, Err(Error::NotFound("Member"))));
+    assert!(matches!(join(&app, &scene).await, Err(Error::Unavailable(_))), "what she had must not come back with her");
+    app.finish_writes();
+    drop(app);
+
+    // The jobs of the next start go on with it.
+    let Scene { folder, .. } = &scene;
+    let copy = Server::on_copy_of(folder.path(), |_| {}).await;
+    while copy.count("chores") > 0 {
+        copy.anonymous().get("/blogs").await.expect(200);
+    }
+    assert_eq!(copy.count("channels where is_private = 1 and (owner_id <> created_by and user_count = 1)"), MANY as i64);
+    assert_eq!(copy.count("channel_members where username = 'grace'"), 0);
+    assert_eq!(copy.count("webhooks where status = 'paused' and next_due is null"), MANY as i64);
+    assert_eq!(copy.count("events where type = 'webhook_update'"), MANY as i64);
+    copy.stop().await;
+
+    let app = scene.open();
+    assert!(finish(&app).await > 2);
+    join(&app, &scene).await.unwrap();
+    assert!(app.db.read(|conn| channels::find(conn, grace, LAST_CHANNEL)).unwrap().is_none());
+}
+
+#[tokio::test]
+async fn who_is_deactivated_with_many_webhooks_is_not_delivered_to_meanwhile() {
+    let scene = Scene::make("poster", hers).await;
+    let (organisation, ada, grace) = (scene.organisation, scene.ada, scene.grace);
+    let app = scene.open();
+    let set = |status: &str| {
+        let edit = memberships::Edit { role: None, status: Some(status.into()) };
+        app.db.write(move |tx| memberships::update(tx, ada, organisation, grace.user, edit).map(|_| ()))
+    };
+    let waiting = || scene.number("select count(*) from webhooks where next_due is not null");
+    set("deactivated").await.unwrap();
+    assert_eq!(left(&app), 1);
+    assert!(waiting() > 0);
+    assert!(!delivers(&app).await);
+    assert_eq!((finish(&app).await, waiting()), (2, 0));
+    set("active").await.unwrap();
+    set("deactivated").await.unwrap();
+    assert_eq!(left(&app), 1, "the later one stands for both");
+    set("active").await.unwrap();
+    finish(&app).await;
+    assert_eq!(waiting(), MANY as i64);
+}
+
+#[tokio::test]
+async fn a_deleted_role_with_many_holders_gives_what_a_member_has_at_once() {
+    let scene = Scene::make("poster", |[organisation, ..]| {
+        format!(
+            "insert into users (id, email, username, created_at, updated_at)
+               select unhex(printf('f5%030x', k)), k || '@x.example', 'u' || k, 0, 0 from k;
+             insert into organisation_members (organisation_id, user_id, role_id, created_at, updated_at)
+               select {organisation}, unhex(printf('f5%030x', k)), (select id from roles where name = 'poster'), 0, 0 from k;"
+        )
+    })
+    .await;
+    let (organisation, ada) = (scene.organisation, scene.ada);
+    let app = scene.open();
+    app.db.write(move |tx| roles::delete(tx, ada, organisation, "poster")).await.unwrap();
+    assert_eq!(left(&app), 1);
+    let last = UserId(Uuid::from_u128((0xf5 << 120) + MANY));
+    app.db
+        .read(|conn| {
+            let member = roles::find(conn, organisation, "member")?.unwrap().rights;
+            assert_eq!(members::find(conn, organisation, last)?.unwrap().rights, member);
+            assert_eq!(memberships::find(conn, ada, organisation, last)?.1.role.name, "member");
+            assert!(roles::find(conn, organisation, "poster")?.is_none());
+            assert_eq!(roles::list(conn, ada, organisation)?.len(), 5);
+            Ok(())
+        })
+        .unwrap();
+    let again = roles::Edit { name: Some("poster".into()), ..roles::Edit::default() };
+    app.db.write(move |tx| roles::create(tx, ada, organisation, &again).map(|_| ())).await.unwrap();
+    assert!(finish(&app).await > 2);
+    assert_eq!(scene.number("select count(*) from organisation_members where role_id = 4"), MANY as i64 + 1);
+    assert_eq!(scene.number("select count(*) from roles where organisation_id is not null"), 1);
+    assert_eq!(
+        scene.number("select count(*) from events where body like '%member_update%' and body like '%\"updated\"%'"),
+        MANY as i64 + 1
+    );
+}
+
+#[tokio::test]
+async fn the_text_of_a_deleted_message_with_many_edits_is_shown_to_nobody() {
+    let scene = Scene::make("poster", |[_, general, ada, _]| {
+        format!(
+            "insert into messages (id, channel_id, user_id, username, content, created_at, updated_at)
+               values (x'f6000000000000000000000000000001', {general}, {ada}, 'ada', 'secret', 1, 1);
+             update channels set thread_count = 1, message_count = 1, last_n = 1 where id = {general};
+             insert into events (stream, audience, type, channel_id, message_n, body, created_at)
+               select {stream}, 'subscribers', 'updated', {general}, (select max(n) from messages),
+                 json_object('notification_type', 'updated', 'data', json_object('content', 'secret')), 1 from k;
+             insert into reactions (n, emoji, user_id, created_at)
+               select (select max(n) from messages), 'e' || k, {ada}, 1 from k;",
+            stream = format_args!(
+                "(select lower(hex(substr(id, 1, 4)) || '-' || hex(substr(id, 5, 2)) || '-' || hex(substr(id, 7, 2))
+               || '-' || hex(substr(id, 9, 2)) || '-' || hex(substr(id, 11))) from channels where id = {general})"
+            ),
+        )
+    })
+    .await;
+    let (ada, general) = (scene.ada, scene.general);
+    let app = scene.open();
+    let shown = || {
+        app.db
+            .read(|conn| {
+                let range = recovery::Range { after: 0, before: i64::MAX, newest_first: true, limit: 300 };
+                let shown = recovery::publications(conn, Stream::Channel(general), "", range)?;
+                Ok(shown.iter().filter(|publication| publication.body.contains("secret")).count())
+            })
+            .unwrap()
+    };
+    assert_eq!(shown(), 300);
+    let message = MessageId(Uuid::from_u128((0xf6 << 120) + 1));
+    app.db.write(move |tx| deleting::delete(tx, ada, general, message)).await.unwrap();
+    assert_eq!((left(&app), shown()), (1, 0));
+    assert!(scene.number("select count(*) from events where body like '%secret%'") > 0, "most follows later");
+    assert_eq!(finish(&app).await, 2);
+    assert_eq!(scene.number("select count(*) from events where body like '%secret%'"), 0);
+    assert_eq!(scene.number("select count(*) from reactions"), 0);
+}
