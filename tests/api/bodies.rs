@@ -111,7 +111,8 @@ async fn without_a_session_no_operation_reads_much() {
         let read = send(&server.anonymous(), bound(operation)).await.status;
         assert!([400, 422].contains(&read), "{name} with as much as it may be: {read}");
         send(&server.anonymous(), bound(operation) + 1).await.expect(413);
-        if operation.path.starts_with("/auth/") {
+        // One of them takes a bearer beside its token.
+        if operation.path.starts_with("/auth/") && operation.path != "/auth/email-request/verify" {
             send(&owner, bound(operation) + 1).await.expect(413);
         }
         public += 1;

@@ -205,7 +205,7 @@ impl Named<'_> {
             "invitations",
             "o.accepted_at is null",
             &times(299),
-            &[ID, ("token_hash", "randomblob(32)"), ("email", "'i' || s.n || '@example.org'")],
+            &[ID, ("token_hash", "randomblob(32)"), ("mailed_hash", "randomblob(32)"), ("email", "'i' || s.n || '@example.org'")],
         );
         copies.make(
             "roles",
