@@ -78,8 +78,7 @@ fn raise_file_limit() {
     _ = setrlimit(Resource::Nofile, limit);
 }
 
-/// Memory comes from the kernel in pages of 4 KiB, not of 2 MiB, of which most would stay empty: it is 20 MB after the start
-/// instead of 37.
+/// Turns transparent huge pages off: the heap is sparse, and most of each 2 MiB page would stay empty.
 fn use_small_pages() {
     #[cfg(target_os = "linux")]
     if let Err(err) = rustix::thread::disable_transparent_huge_pages(true) {
