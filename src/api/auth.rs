@@ -3,7 +3,10 @@
 use std::net::{IpAddr, SocketAddr};
 
 use ipnet::IpNet;
-use poem::{FromRequest, Request, RequestBody, http::header};
+use poem::{
+    FromRequest, Request, RequestBody,
+    http::{HeaderMap, header},
+};
 use poem_openapi::{
     SecurityScheme,
     auth::{ApiKey, Bearer as BearerToken},
@@ -124,8 +127,13 @@ impl<'a> FromRequest<'a> for Visitor {
 /// The client's address: the peer's, or what trusted proxies say of it.
 pub fn address(req: &Request) -> IpAddr {
     let peer = req.remote_addr().as_socket_addr().map_or(IpAddr::from([0, 0, 0, 0]), |peer| peer.ip());
-    let forwarded: Vec<_> = req.headers().get_all("x-forwarded-for").iter().map(|value| value.to_str().unwrap_or("?")).collect();
-    client(&app(req).trusted_proxies, peer, &forwarded)
+    address_of(&app(req).trusted_proxies, peer, req.headers())
+}
+
+/// [`address`] of a request that was not looked at yet.
+pub fn address_of(trusted: &[IpNet], peer: IpAddr, headers: &HeaderMap) -> IpAddr {
+    let forwarded: Vec<_> = headers.get_all("x-forwarded-for").iter().map(|value| value.to_str().unwrap_or("?")).collect();
+    client(trusted, peer, &forwarded)
 }
 
 /// Each proxy adds its peer on the right of `X-Forwarded-For`, so only what trusted ones added can be believed:

@@ -133,18 +133,24 @@ pub fn reserve(app: App) -> impl Endpoint {
 
 /// The answer to a request that is not looked at.
 pub fn refuse(path: &str, why: Error) -> Response {
-    envelope::failure(why.into(), path.strip_prefix("/api/v1").unwrap_or(path))
+    let mut response = envelope::failure(why.into(), path.strip_prefix("/api/v1").unwrap_or(path));
+    keep_private(&mut response);
+    response
+}
+
+async fn uncached<E: Endpoint>(next: std::sync::Arc<E>, req: Request) -> poem::Result<Response> {
+    let mut response = next.get_response(req).await;
+    keep_private(&mut response);
+    Ok(response)
 }
 
 /// Answers of the API are for their caller: nothing on the way keeps them, and no browser guesses at what they are.
-async fn uncached<E: Endpoint>(next: std::sync::Arc<E>, req: Request) -> poem::Result<Response> {
-    let mut response = next.get_response(req).await;
+fn keep_private(response: &mut Response) {
     let headers = response.headers_mut();
     if !headers.contains_key(header::CACHE_CONTROL) {
         headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
     }
     headers.insert(header::X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
-    Ok(response)
 }
 
 /// The embedded push endpoint.

@@ -52,8 +52,8 @@ enum Awaited {
 }
 
 impl Clock {
-    pub fn new(deadlines: Deadlines) -> Arc<Clock> {
-        let until = Instant::now() + deadlines.head;
+    pub fn new(accepted: Instant, deadlines: Deadlines) -> Arc<Clock> {
+        let until = accepted + deadlines.head;
         let state = State { awaited: Awaited::Head, until, stalled_until: None };
         Arc::new(Clock { deadlines, state: Mutex::new(state) })
     }

@@ -25,20 +25,25 @@ use tokio::{
     io::{AsyncRead, AsyncWrite},
     net::TcpStream,
     sync::watch,
-    time::timeout,
+    time::{Instant, timeout},
 };
 
 use super::{
     Door,
     clock::{Clock, DEADLINES, Deadlines, Timed},
-    places::{Place, Unread},
+    places::{Buffered, Place},
 };
 use crate::{api, error::Error, web::Shared};
 
-/// Bytes of a request's head: a listener's address holds a token for each of its 128 channels.
-const HEAD_BYTES: usize = 64 << 10;
-/// Bytes of an answer that is not counted while it waits to be read.
+/// Bytes of a request's head. The longest is a listener's, whose address holds a token for each of its channels; who needs
+/// more than some 40 of them sends them in a WebSocket's first message.
+const HEAD_BYTES: usize = 16 << 10;
+/// Bytes of a body that is not counted while it arrives or waits to be read.
 const SMALL: u64 = 64 << 10;
+/// Headers without which a body has few bytes.
+const CREDENTIALS: [&str; 3] = ["authorization", "x-notification-token", "x-api-key"];
+/// Bytes that a body of unknown length is counted for, as large as bodies may be.
+const UNKNOWN: u64 = 1 << 20;
 
 pub struct Connection {
     pub peer: SocketAddr,
@@ -51,16 +56,17 @@ pub struct Connection {
 
 impl Connection {
     pub async fn serve(self, stream: TcpStream) {
+        let accepted = Instant::now();
         // Room and buffers are made for it once it says something.
         let spoke = timeout(DEADLINES.head, stream.peek(&mut [0])).await;
         if matches!(spoke, Ok(Ok(1..))) {
-            Box::pin(self.run(stream, DEADLINES)).await;
+            Box::pin(self.run(stream, accepted, DEADLINES)).await;
         }
     }
 
-    async fn run(self, stream: impl AsyncRead + AsyncWrite + Send + Unpin + 'static, deadlines: Deadlines) {
+    async fn run(self, stream: impl AsyncRead + AsyncWrite + Send + Unpin + 'static, accepted: Instant, deadlines: Deadlines) {
         let Connection { peer, place, door, is_reserve, mut stopping } = self;
-        let (clock, place) = (Clock::new(deadlines), Arc::new(place));
+        let (clock, place) = (Clock::new(accepted, deadlines), Arc::new(place));
         let service = service_fn(|req| answer(req, peer, &door, &place, &clock));
         let stream = Timed { stream, clock: clock.clone(), held: place.clone() };
         let connection = http1::Builder::new()
@@ -70,13 +76,11 @@ impl Connection {
             .with_upgrades();
         let mut connection = pin!(connection);
         let mut overdue = pin!(clock.overdue());
-        loop {
-            tokio::select! {
-                biased;
-                _ = &mut connection => return,
-                () = &mut overdue => return,
-                _ = stopping.wait_for(|stopping| *stopping) => break,
-            }
+        tokio::select! {
+            biased;
+            _ = &mut connection => return,
+            () = &mut overdue => return,
+            _ = stopping.wait_for(|stopping| *stopping) => {}
         }
         connection.as_mut().graceful_shutdown(); // what is asked already is answered
         tokio::select! {
@@ -95,9 +99,14 @@ async fn answer(
     clock: &Arc<Clock>,
 ) -> Result<Response<Answer>, Infallible> {
     clock.requested();
-    let response = if place.is_behind() {
-        api::refuse(req.uri().path(), Error::Unavailable("Read the answers that wait first"))
+    let client = place.client(peer.ip(), req.headers());
+    let response = if client.is_behind() && req.uri().path() != "/health" {
+        api::refuse(req.uri().path(), Error::Unavailable("Too many long requests and answers are under way"))
     } else {
+        // Bodies are short where nobody shows who they are, and not read where that is refused.
+        let has_credentials = CREDENTIALS.iter().any(|name| req.headers().contains_key(*name));
+        let size = req.body().size_hint().exact().unwrap_or(UNKNOWN).min(UNKNOWN);
+        let _arriving = (has_credentials && size > SMALL).then(|| client.buffer(size as usize));
         let req = poem::Request::from((req, LocalAddr::default(), RemoteAddr(peer.into()), Scheme::HTTP));
         door.get_response(req).await
     };
@@ -106,8 +115,9 @@ async fn answer(
     let (parts, body) = Response::<BoxBody<_, _>>::from(response).into_parts();
     let body = match body.size_hint().exact() {
         Some(size) if size > SMALL && !is_shared => {
-            let unread = Arc::new(place.unread(size as usize));
-            body.map_frame(move |frame| frame.map_data(|data| Bytes::from_owner(Held { data, _unread: unread.clone() }))).boxed()
+            let counted = Arc::new(client.buffer(size as usize));
+            body.map_frame(move |frame| frame.map_data(|data| Bytes::from_owner(Held { data, _counted: counted.clone() })))
+                .boxed()
         }
         _ => body,
     };
@@ -119,7 +129,7 @@ async fn answer(
 /// Bytes that are counted until they have left.
 struct Held {
     data: Bytes,
-    _unread: Arc<Unread>,
+    _counted: Arc<Buffered>,
 }
 
 impl AsRef<[u8]> for Held {
@@ -161,9 +171,9 @@ impl Drop for Answer {
 
 #[cfg(test)]
 mod tests {
-    use std::time::{Duration, Instant};
+    use std::time::Duration;
 
-    use poem::{EndpointExt, Route, endpoint::make, get};
+    use poem::{EndpointExt, Route, endpoint::make, get, post};
     use tokio::io::{AsyncReadExt, AsyncWriteExt, DuplexStream, duplex};
 
     use super::{super::places::Places, *};
@@ -173,8 +183,8 @@ mod tests {
     const ENDLESS: Deadlines = Deadlines { head: LONG, idle: LONG, write: LONG };
     const GET: &[u8] = b"GET / HTTP/1.1\r\nhost: x\r\n\r\n";
 
-    /// A client of a server that answers `/` with "done", `/slow` after a while, and `/long` with 100,000 bytes; and
-    /// the server's places.
+    /// A client of a server that answers `/` with "done", `/slow` after a while, `/take` after the body, and `/long` with
+    /// 100,000 bytes; and the server's places.
     fn client(deadlines: Deadlines) -> (DuplexStream, Arc<Places>) {
         let slow = make(|_| async {
             tokio::time::sleep(SHORT * 3).await;
@@ -183,7 +193,8 @@ mod tests {
         let routes = Route::new()
             .at("/", get(make(|_| async { "done" })))
             .at("/slow", get(slow))
-            .at("/long", get(make(|_| async { "x".repeat(100_000) })));
+            .at("/long", get(make(|_| async { "x".repeat(100_000) })))
+            .at("/take", post(make(|req| async move { req.into_body().into_bytes().await.map(|_| "done") })));
         let places = Places::new(1000, &[]);
         let peer: SocketAddr = "192.0.2.1:1".parse().unwrap();
         let super::super::places::Admission::Place(place) = places.admit(peer.ip()) else { panic!("there is a place") };
@@ -192,7 +203,7 @@ mod tests {
         let (here, there) = duplex(1024);
         tokio::spawn(async move {
             let _running = running;
-            Connection { peer, place, door, is_reserve: false, stopping }.run(there, deadlines).await;
+            Connection { peer, place, door, is_reserve: false, stopping }.run(there, Instant::now(), deadlines).await;
         });
         (here, places)
     }
@@ -263,15 +274,34 @@ mod tests {
         let (mut stream, places) = client(Deadlines { write: SHORT, ..ENDLESS });
         let since = Instant::now();
         stream.write_all(b"GET /long HTTP/1.1\r\nhost: x\r\n\r\n").await.unwrap();
-        while places.unread() == 0 {
+        while places.buffered() == 0 {
             tokio::task::yield_now().await;
         }
-        assert_eq!(places.unread(), 100_000);
+        assert_eq!(places.buffered(), 100_000);
         while places.open() > 0 {
             tokio::time::sleep(SHORT / 10).await;
         }
         assert!(since.elapsed() >= SHORT, "{:?}", since.elapsed());
-        assert_eq!(places.unread(), 0);
+        assert_eq!(places.buffered(), 0);
+    }
+
+    #[tokio::test]
+    async fn a_long_body_is_counted_while_it_arrives() {
+        let (mut stream, places) = client(ENDLESS);
+        for (head, counted) in [("content-length: 100000", 100_000), ("transfer-encoding: chunked", 1 << 20)] {
+            stream
+                .write_all(format!("POST /take HTTP/1.1\r\nhost: x\r\nauthorization: x\r\n{head}\r\n\r\n").as_bytes())
+                .await
+                .unwrap();
+            while places.buffered() == 0 {
+                tokio::task::yield_now().await;
+            }
+            assert_eq!(places.buffered(), counted);
+            let body = if counted == 100_000 { "x".repeat(counted) } else { "1\r\nx\r\n0\r\n\r\n".into() };
+            stream.write_all(body.as_bytes()).await.unwrap();
+            answer_of(&mut stream).await;
+            assert_eq!(places.buffered(), 0);
+        }
     }
 
     #[tokio::test]

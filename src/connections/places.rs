@@ -8,18 +8,20 @@ use std::{
 };
 
 use ipnet::IpNet;
+use poem::http::HeaderMap;
 use rustix::process::{Resource, getrlimit};
 
-use crate::limits;
+use crate::{api, limits};
 
 /// Files for everything that is no connection of a client: the database, deliveries and tests of webhooks, mails.
 const OTHER_FILES: usize = 512;
 /// Connections past the bound that may still ask for `/health`; the oldest makes way for the newest.
 pub const RESERVE: usize = 16;
-/// Bytes of long answers that an address has not read, above which it is answered nothing more.
-const UNREAD_BY_ADDRESS: usize = 8 << 20;
-/// The same of all addresses together.
-const UNREAD: usize = 64 << 20;
+/// Bytes of long requests that arrive from an address, and of long answers that it has not read: with more it is answered
+/// nothing but `/health`.
+const BUFFERED_BY_ADDRESS: usize = 8 << 20;
+/// The same of all addresses together; with more, an address has one request or answer buffered at once.
+const BUFFERED: usize = 32 << 20;
 const WARN_EVERY: Duration = Duration::from_secs(60);
 
 pub struct Places {
@@ -36,13 +38,14 @@ pub struct Places {
 struct Taken {
     all: Share,
     addresses: HashMap<IpAddr, Share>,
-    warned: Option<Instant>,
+    /// By [`Reason`].
+    warned: [Option<Instant>; 3],
 }
 
 #[derive(Clone, Copy, Default)]
 struct Share {
     connections: usize,
-    unread: usize,
+    buffered: usize,
 }
 
 /// What becomes of a connection.
@@ -70,13 +73,14 @@ impl Places {
         let mut taken = self.taken();
         let of_address = address.and_then(|address| taken.addresses.get(&address)).copied().unwrap_or_default();
         if of_address.connections >= self.most_by_address {
-            taken.warn(|| format!("{peer} has {} connections open: more of them are refused", of_address.connections));
+            if taken.may_warn(Reason::Address) {
+                tracing::warn!("{peer} has {} connections open: more of them are refused", of_address.connections);
+            }
             return Admission::Refused;
         }
         let open = taken.all.connections;
-        if open >= self.most {
-            taken
-                .warn(|| format!("{open} connections are open, as many as the limit of open files allows: raise it (ulimit -n)"));
+        if open >= self.most && taken.may_warn(Reason::Files) {
+            tracing::warn!("{open} connections are open, as many as the limit of open files allows: raise it (ulimit -n)");
         }
         taken.shares(address, |share| share.connections += 1);
         let place = Place { places: self.clone(), address };
@@ -89,13 +93,15 @@ impl Places {
     }
 
     #[cfg(test)]
-    pub fn unread(&self) -> usize {
-        self.taken().all.unread
+    pub fn buffered(&self) -> usize {
+        self.taken().all.buffered
     }
 
     /// Accepting a connection failed.
     pub fn failed(&self, err: &std::io::Error) {
-        self.taken().warn(|| format!("can't accept connections: {err}"));
+        if self.taken().may_warn(Reason::Accept) {
+            tracing::warn!(%err, "can't accept connections");
+        }
     }
 
     /// As which address a peer is counted.
@@ -116,18 +122,28 @@ impl Taken {
         let Some(address) = address else { return };
         let share = self.addresses.entry(address).or_default();
         change(share);
-        if share.connections == 0 && share.unread == 0 {
+        if share.connections == 0 && share.buffered == 0 {
             self.addresses.remove(&address);
         }
     }
 
-    /// Once a minute.
-    fn warn(&mut self, text: impl FnOnce() -> String) {
-        if self.warned.is_none_or(|warned| warned.elapsed() >= WARN_EVERY) {
-            self.warned = Some(Instant::now());
-            tracing::warn!("{}", text());
+    /// Once a minute for each reason.
+    fn may_warn(&mut self, reason: Reason) -> bool {
+        let warned = &mut self.warned[reason as usize];
+        let may = warned.is_none_or(|warned| warned.elapsed() >= WARN_EVERY);
+        if may {
+            *warned = Some(Instant::now());
         }
+        may
     }
+}
+
+/// Why connections are refused.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Reason {
+    Address,
+    Files,
+    Accept,
 }
 
 /// One connection's; given back when it is dropped.
@@ -137,17 +153,10 @@ pub struct Place {
 }
 
 impl Place {
-    /// Whether so much waits to be read that nothing more is answered.
-    pub fn is_behind(&self) -> bool {
-        let taken = self.places.taken();
-        let by_address = self.address.and_then(|address| taken.addresses.get(&address)).map_or(0, |share| share.unread);
-        by_address >= UNREAD_BY_ADDRESS || taken.all.unread >= UNREAD
-    }
-
-    /// Counts an answer until it is read.
-    pub fn unread(&self, bytes: usize) -> Unread {
-        self.places.taken().shares(self.address, |share| share.unread += bytes);
-        Unread { places: self.places.clone(), address: self.address, bytes }
+    /// For what a request makes the server buffer.
+    pub fn client(&self, peer: IpAddr, headers: &HeaderMap) -> Client {
+        let address = limits::network(api::auth::address_of(&self.places.proxies, peer, headers));
+        Client { places: self.places.clone(), address }
     }
 }
 
@@ -157,21 +166,44 @@ impl Drop for Place {
     }
 }
 
-/// An answer that was not read yet.
-pub struct Unread {
+/// Who sent a request, by the address that a trusted proxy tells.
+pub struct Client {
     places: Arc<Places>,
-    address: Option<IpAddr>,
+    address: IpAddr,
+}
+
+impl Client {
+    /// Whether so much is buffered for this address that it must wait. What others hold never keeps out an address that
+    /// holds nothing.
+    pub fn is_behind(&self) -> bool {
+        let taken = self.places.taken();
+        let own = taken.addresses.get(&self.address).map_or(0, |share| share.buffered);
+        own >= BUFFERED_BY_ADDRESS || (own > 0 && taken.all.buffered >= BUFFERED)
+    }
+
+    /// Counts bytes until the guard is dropped.
+    pub fn buffer(&self, bytes: usize) -> Buffered {
+        self.places.taken().shares(Some(self.address), |share| share.buffered += bytes);
+        Buffered { client: Client { places: self.places.clone(), address: self.address }, bytes }
+    }
+}
+
+/// A request that is arriving, or an answer that was not read yet.
+pub struct Buffered {
+    client: Client,
     bytes: usize,
 }
 
-impl Drop for Unread {
+impl Drop for Buffered {
     fn drop(&mut self) {
-        self.places.taken().shares(self.address, |share| share.unread -= self.bytes);
+        self.client.places.taken().shares(Some(self.client.address), |share| share.buffered -= self.bytes);
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use poem::http::HeaderValue;
+
     use super::*;
 
     fn address(text: &str) -> IpAddr {
@@ -215,19 +247,34 @@ mod tests {
     }
 
     #[test]
-    fn whoever_does_not_read_is_answered_nothing_more() {
-        let places = Places::of(100, 100, &[]);
-        let [slow, beside, other] = ["192.0.2.1", "192.0.2.1", "192.0.2.2"].map(|text| place(places.admit(address(text))));
-        let first = slow.unread(UNREAD_BY_ADDRESS - 1);
+    fn whoever_does_not_read_is_answered_nothing_more_and_keeps_nobody_out() {
+        let places = Places::of(100, 100, &["10.0.0.0/8".parse().unwrap()]);
+        let client = |peer: &str, forwarded: &'static str| {
+            let headers = HeaderMap::from_iter([("x-forwarded-for".parse().unwrap(), HeaderValue::from_static(forwarded))]);
+            place(places.admit(address(peer))).client(address(peer), &headers)
+        };
+        let [slow, beside] = ["203.0.113.9", "invented"].map(|forwarded| client("192.0.2.1", forwarded));
+        let [other, idle] = ["192.0.2.2", "192.0.2.3"].map(|peer| client(peer, "192.0.2.1"));
+        let [behind_proxy, beside_it] = ["203.0.113.1", "203.0.113.2"].map(|forwarded| client("10.0.0.1", forwarded));
+        let first = slow.buffer(BUFFERED_BY_ADDRESS - 1);
         assert!(!beside.is_behind());
-        let second = slow.unread(1);
+        let second = slow.buffer(1);
         assert!(slow.is_behind() && beside.is_behind() && !other.is_behind());
         drop(second);
         assert!(!slow.is_behind());
-        let third = other.unread(UNREAD);
-        assert!(slow.is_behind());
-        drop((first, third));
-        assert!(!other.is_behind() && places.taken().all.unread == 0);
+        let third = behind_proxy.buffer(BUFFERED);
+        let fourth = other.buffer(1);
+        assert!(slow.is_behind() && other.is_behind() && behind_proxy.is_behind(), "they hold something");
+        assert!(!idle.is_behind() && !beside_it.is_behind());
+        drop((first, third, fourth));
+        assert!(!other.is_behind() && places.taken().all.buffered == 0);
+    }
+
+    #[test]
+    fn each_reason_to_warn_has_its_minute() {
+        let mut taken = Taken::default();
+        let reasons = [Reason::Address, Reason::Address, Reason::Files, Reason::Accept, Reason::Files];
+        assert_eq!(reasons.map(|reason| taken.may_warn(reason)), [true, false, true, true, false]);
     }
 
     #[test]
