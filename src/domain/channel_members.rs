@@ -102,6 +102,7 @@ fn take_out(tx: &mut Tx, channel: &channels::Channel, user: UserId) -> Result<Ti
     count(tx, channel.id, -1)?;
     deliveries::wake_of_in(tx, user, channel.id)?;
     let is_passed_on = leaving::pass_channel_on(tx, channel.id, user)?;
+    channels::archive_deserted(tx, channel.id)?;
     announce(tx, channel.organisation, channel.id, "left", user)?;
     revocations::rights(tx, vec![user])?;
     if is_passed_on {

@@ -116,7 +116,7 @@ pub struct New {
 pub fn create(tx: &mut Tx, site: &Site, caller: Caller, new: New) -> Result<Described> {
     let membership = members::find(tx, new.organisation, caller.user)?.ok_or(members::OUTSIDER)?;
     membership.require(Rights::CREATE_CHANNELS)?;
-    require_quota(tx, site, new.organisation)?;
+    require_quota(tx, site, new.organisation, caller.user)?;
     let others = channel_members::others(caller, "userIds", new.users)?;
     let id = insert(tx, new.organisation, caller.user, &check_name(&new.name)?, &new.description, new.is_private, false)?;
     let creator = accounts::own(tx, caller)?;
@@ -151,20 +151,39 @@ fn insert(
     Ok(id)
 }
 
-/// 422 when the organisation has as many live channels as it may have.
-fn require_quota(conn: &Connection, site: &Site, organisation: OrganisationId) -> Result<()> {
-    let live: u32 = conn
+/// Of an organisation's live channels, the share that a member without `manage:channels` may own: one of them alone must
+/// not take all.
+const OWNED: u32 = 10;
+
+/// 422 when the organisation has as many live channels as it may have, or the owner of one more a tenth of them.
+fn require_quota(conn: &Connection, site: &Site, organisation: OrganisationId, owner: UserId) -> Result<()> {
+    let (live, owned): (u32, u32) = conn
         .prepare_cached(
-            "select count(*) from channels
+            "select count(*), count(*) filter (where owner_id = ?2) from channels
              where organisation_id = ?1 and is_dm = 0 and archived_at is null and deleted_at is null",
         )?
-        .query_row([organisation], |row| row.get(0))?;
+        .query_row((organisation, owner), |row| Ok((row.get(0)?, row.get(1)?)))?;
     let most = site.channels_per_organisation;
-    if live < most {
-        Ok(())
-    } else {
-        Err(Error::invalid(format!("an organisation has at most {most} channels: archive or delete one first")))
+    if live >= most {
+        return Err(Error::invalid(format!("an organisation has at most {most} channels: archive or delete one first")));
     }
+    let share = most.div_ceil(OWNED);
+    let manages = members::find(conn, organisation, owner)?.is_some_and(|own| own.rights.include(Rights::MANAGE_CHANNELS));
+    if owned >= share && !manages {
+        return Err(Error::invalid(format!("a member owns at most {share} channels: archive or delete one first")));
+    }
+    Ok(())
+}
+
+/// Archives a private channel that nobody is in any more: nobody may know of it, so that nobody could make room for
+/// another.
+pub(super) fn archive_deserted(tx: &Tx, id: ChannelId) -> Result<()> {
+    tx.prepare_cached(
+        "update channels set archived_at = ?2, updated_at = ?2
+         where id = ?1 and is_private and not is_dm and user_count = 0 and archived_at is null",
+    )?
+    .execute((id, Time::now()))?;
+    Ok(())
 }
 
 fn taken() -> Error {
@@ -239,7 +258,7 @@ pub fn archive(tx: &mut Tx, site: &Site, caller: Caller, id: ChannelId, archived
         return describe(tx, access);
     }
     if !archived {
-        require_quota(tx, site, access.channel.organisation)?;
+        require_quota(tx, site, access.channel.organisation, access.channel.owner_id)?;
     }
     let now = Time::now();
     tx.prepare_cached("update channels set archived_at = ?2, updated_at = ?3 where id = ?1")?

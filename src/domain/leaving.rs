@@ -83,6 +83,9 @@ fn leave(tx: &mut Tx, site: &Site, channel: ChannelId, user: UserId, most: usize
         tx.prepare_cached("update channels set user_count = user_count - 1 where id = ?1")?.execute([channel])?;
     }
     let is_passed_on = pass_channel_on(tx, channel, user)?;
+    if was_in {
+        channels::archive_deserted(tx, channel)?;
+    }
     let webhooks = pass_webhooks_on(tx, site, channel, user, most)?;
     if was_in {
         // The channel alone: the leaver's own stream is no more.

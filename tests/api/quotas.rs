@@ -41,6 +41,35 @@ async fn an_organisation_has_so_many_live_channels() {
     refused(make(&ada, &organisation, "four").await, 422, CHANNELS);
 }
 
+#[tokio::test]
+async fn a_member_alone_takes_a_tenth_of_the_channels_and_what_they_leave_is_room_again() {
+    let server = Server::with(|settings| settings.channels_per_organisation = 20).await;
+    let (ada, grace, organisation) = server.ada_and_grace().await;
+    let private = |name: &str| json!({ "organisation_id": organisation, "name": name, "is_private": true });
+    let mut owned = Vec::new();
+    for name in ["one", "two"] {
+        owned.push(text(&grace.post("/channels", private(name)).await.expect(201)["data"]["id"]));
+    }
+    const OWN: &str = "a member owns at most 2 channels: archive or delete one first";
+    refused(make(&grace, &organisation, "three").await, 422, OWN);
+    let archive =
+        async |id: &str, archived: bool| grace.put(&format!("/channels/{id}/archive"), json!({ "archived": archived })).await;
+    archive(&owned[0], true).await.expect(200);
+    grace.post("/channels", private("three")).await.expect(201);
+    refused(archive(&owned[0], false).await, 422, OWN);
+    for name in ["four", "five", "six"] {
+        make(&ada, &organisation, name).await.expect(201);
+    }
+
+    // Nobody else is in hers, and nobody may know of them.
+    let live = || server.number("select count(*) from channels where archived_at is null and deleted_at is null and is_dm = 0");
+    assert_eq!(live(), 6);
+    grace.post(&format!("/channels/{}/leave", owned[1]), json!({})).await.expect(200);
+    assert_eq!(live(), 5);
+    ada.delete(&format!("/organisations/{organisation}/users/{}", grace.user_id)).await.expect(200);
+    assert_eq!(live(), 4);
+}
+
 const ORGANISATIONS: &str = "an account is a member of at most 2 organisations: leave one first";
 
 #[tokio::test]
