@@ -95,16 +95,16 @@ impl Api {
     #[oai(path = "/auth/email-request/verify", method = "post", tag = "Tag::Accounts")]
     async fn verify(&self, caller: MaybeBearer, app: Data<&App>, visitor: Visitor, body: Body<Verification>) -> Result<Done> {
         let Verification { token: Text(token), password } = body.0;
+        let user = app.db.read(|conn| mailbox::find_verification(conn, &token))?;
         let companion = match (caller.0, password) {
-            (Some(caller), _) => Companion::Session(caller),
-            (None, Some(Text(password))) => {
-                let user = app.db.read(|conn| mailbox::find_verification(conn, &token))?;
+            (Some(caller), _) if caller.user == user.id => Companion::Session(caller),
+            (_, Some(Text(password))) => {
                 if !app.verify_password(visitor.address, &user.email, Some(&user), password).await? {
                     return Err(mailbox::WRONG_PASSWORD);
                 }
                 Companion::Password(user.password_hash)
             }
-            (None, None) => Companion::Nothing,
+            _ => Companion::Nothing, // another account's session proves nothing of this one
         };
         app.db.write_sized(body.1, move |tx| mailbox::verify(tx, &token, companion)).await?;
         Ok(done("Email verified successfully"))

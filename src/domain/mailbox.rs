@@ -48,6 +48,7 @@ pub fn request_reset(tx: &mut Tx, site: &Site, email: &str, may_mail: MayMail) -
 pub fn reset_link(tx: &mut Tx, site: &Site, email: &str) -> Result<String> {
     let user = accounts::find_by_email(tx, email)?.ok_or(accounts::NO_ACCOUNT)?;
     sessions::require_active(&user)?;
+    // Beside those that were mailed: nothing is mailed in their place.
     let token = one_time_tokens::issue(tx, user.id, Purpose::PasswordReset, site.reset_lifetime)?;
     Ok(mail::reset_link(site, &token))
 }
@@ -76,6 +77,7 @@ fn mail_link(tx: &mut Tx, site: &Site, user: UserId, email: &str, purpose: Purpo
     if !may_mail.0 || !outbox::has_room(tx, site, email, kind)? {
         return ask_in_vain(tx);
     }
+    one_time_tokens::void_oldest(tx, user, purpose)?;
     let token = one_time_tokens::issue(tx, user, purpose, lifetime)?;
     let mail = match purpose {
         Purpose::MagicLink => mail::magic_link(site, email, &token),
@@ -189,7 +191,6 @@ pub fn verify(tx: &mut Tx, token: &str, companion: Companion) -> Result<()> {
     let user = accounts::get(tx, user)?;
     let is_theirs = match companion {
         Companion::Nothing => false,
-        // Another account's session proves nothing of this one.
         Companion::Session(caller) => caller.user == user.id,
         Companion::Password(hash) if hash != user.password_hash => return Err(WRONG_PASSWORD),
         Companion::Password(_) => true,

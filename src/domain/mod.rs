@@ -159,7 +159,8 @@ fn required<'a>(text: &'a str, field: &str, max: usize) -> Result<&'a str, Strin
 /// The address in the form that is stored and compared, if it is one (RFC 5321, as far as mail servers follow it).
 ///
 /// Only ASCII letters are lower-cased: Unicode has signs whose lower case is an ASCII letter, such as the Kelvin sign, and
-/// an address with one is another's. The domain has two labels at least: no `localhost`, no IP literal.
+/// an address with one is another's. The domain has two labels at least, and the last is no number: no `localhost`, no IP
+/// address however it is written (WHATWG URL, section 3.5).
 pub fn email_address(text: &str) -> Option<String> {
     let text = text.trim().to_ascii_lowercase();
     let address: lettre::Address = text.parse().ok()?;
@@ -167,7 +168,10 @@ pub fn email_address(text: &str) -> Option<String> {
     let is_public = domain.contains('.')
         && domain.split('.').all(|label| !label.is_empty())
         && !domain.starts_with('[')
-        && domain.parse::<std::net::IpAddr>().is_err();
+        && !domain
+            .rsplit('.')
+            .next()
+            .is_some_and(|last| last.starts_with("0x") || last.bytes().all(|byte| byte.is_ascii_digit()));
     // 254: the longest path that fits RFC 5321's limits.
     (text.len() <= 254 && is_public).then_some(text)
 }
@@ -194,9 +198,18 @@ mod tests {
         for good in ["a@b.example", "a@b.c.example", "a@4.example", "a@1.2.3.4.example"] {
             assert!(email_address(good).is_some(), "{good}");
         }
-        for bad in
-            ["a@localhost", "a@b", "a@[127.0.0.1]", "a@[IPv6:::1]", "a@127.0.0.1", "a@b.example.", "a@.example", "a@b..example"]
-        {
+        for bad in [
+            "a@localhost",
+            "a@b",
+            "a@[127.0.0.1]",
+            "a@[IPv6:::1]",
+            "a@127.0.0.1",
+            "a@127.1",
+            "a@0x7f.0x1",
+            "a@b.example.",
+            "a@.example",
+            "a@b..example",
+        ] {
             assert_eq!(email_address(bad), None, "{bad}");
         }
     }

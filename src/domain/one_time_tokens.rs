@@ -33,20 +33,25 @@ impl Purpose {
 /// does not void the link that its owner is about to open.
 const LIVE: u32 = 3;
 
-/// A new token, for a link that is handed over; voids all but the last of the account's for the same purpose.
+/// A new token, for a link that is handed over.
 pub fn issue(tx: &mut Tx, user: UserId, purpose: Purpose, lifetime: Duration) -> Result<String> {
     let (token, now) = (secret::random_token(), Time::now());
-    tx.prepare_cached(
-        "update one_time_tokens set used_at = ?3
-         where hash in (select hash from one_time_tokens where user_id = ?1 and purpose = ?2 and used_at is null
-           order by created_at desc limit -1 offset ?4)",
-    )?
-    .execute((user, purpose.as_str(), now, LIVE - 1))?;
     tx.prepare_cached(
         "insert into one_time_tokens (hash, purpose, user_id, created_at, expires_at) values (?1, ?2, ?3, ?4, ?5)",
     )?
     .execute((secret::sha256(&token), purpose.as_str(), user, now, now + lifetime))?;
     Ok(token)
+}
+
+/// Makes room for one more of an account's live tokens for a purpose.
+pub fn void_oldest(tx: &mut Tx, user: UserId, purpose: Purpose) -> Result<()> {
+    tx.prepare_cached(
+        "update one_time_tokens set used_at = ?3
+         where hash in (select hash from one_time_tokens where user_id = ?1 and purpose = ?2 and used_at is null
+           order by created_at desc limit -1 offset ?4)",
+    )?
+    .execute((user, purpose.as_str(), Time::now(), LIVE - 1))?;
+    Ok(())
 }
 
 /// Whose token it is, without using it up. 400 when there is no such token, 422 when it is used,

@@ -125,6 +125,17 @@ async fn the_session_of_another_account_proves_nothing() {
 }
 
 #[tokio::test]
+async fn the_password_counts_beside_the_session_of_another_account() {
+    let server = Server::start().await;
+    let (ada, token) = registered(&server).await;
+    let grace = server.user("grace").await;
+    verify(&grace, json!({ "token": token, "password": PASSWORD })).await.expect(200);
+    let token = link(&server, "/auth/magic-link", 2).await;
+    server.anonymous().post("/auth/magic-link/verify", json!({ "token": token })).await.expect(200);
+    ada.get("/profile").await.expect(200);
+}
+
+#[tokio::test]
 async fn members_see_who_is_verified_and_are_told_of_it() {
     let server = Server::start().await;
     let (ada, grace, organisation) = server.ada_and_grace().await;
