@@ -336,7 +336,8 @@ create index chores_by_subject on chores (kind, organisation_id, user_id, number
 create table mails (
     id          blob primary key check (length(id) = 16),
     recipient   text not null,
-    kind        text not null,                                -- a recipient's hourly limit counts each by itself; none for 'notice'
+    -- A recipient's hourly limit counts each kind by itself, and 'notice' not at all.
+    kind        text not null check (kind in ('verification', 'magic_link', 'password_reset', 'invitation', 'webhook', 'notice')),
     sealed      blob,                                         -- encrypted; null once sent or given up
     created_at  integer not null,
     due_at      integer,                                      -- null once sent or given up; a lease while being sent
