@@ -170,7 +170,7 @@ pub struct Settings {
     #[arg(long, env = "TIDINGS_REGISTRATION", default_value = "open", value_name = "POLICY")]
     pub registration: Registration,
 
-    /// Begin no session, however it begins, before the e-mail address is verified
+    /// Require a verified e-mail address for every session
     #[arg(long, env = "TIDINGS_REQUIRE_VERIFIED_EMAIL", default_value = "false", value_name = "true|false",
         action = ArgAction::Set, num_args = 0..=1, default_missing_value = "true", value_parser = BoolishValueParser::new())]
     pub require_verified_email: bool,
