@@ -285,8 +285,9 @@ create table reactions (
     primary key (n, emoji, user_id)
 ) strict, without rowid;
 
--- Full text, filled in the background from `messages` up to meta.search_cursor. It is given terms, one on a line:
--- every printable character belongs to one.
+-- Full text, filled in the background from `messages` up to meta.search_cursor.
+-- Holds trigrams behind their organisation's key, one on a line (domain/indexing.rs). All printable ASCII characters are
+-- token characters: only the line feed separates terms.
 create virtual table message_search using fts5 (content, content = '', contentless_delete = 1,
     tokenize = "ascii tokenchars ' !""#$%&''()*+,-./:;<=>?@[\]^_`{|}~'");
 -- Merged in the background, a little at a time.

@@ -231,7 +231,7 @@ impl ApiResponse for Error {
     }
 }
 
-/// Paths of other clients, and what they stand for (decisions, section 0.6).
+/// Paths of other clients, and what they stand for.
 const ALIASES: [(&str, &str); 2] = [("/centrifugo/", "/realtime/"), ("/auth/magick-link", "/auth/magic-link")];
 
 /// Wraps all of `/api/v1`: aliases in front, the envelope behind.
@@ -316,7 +316,7 @@ fn rewrite(req: &mut Request) {
     }
 }
 
-/// User management and threads answer failures with `errors: [..]` (decisions, section 10).
+/// User management and threads answer failures with `errors: [..]`.
 fn lists_errors(path: &str) -> bool {
     let parts: Vec<&str> = path.split('/').skip(1).collect();
     matches!(parts.as_slice(), ["threads", ..] | ["organisations", _, "users" | "metrics" | "invites", ..])

@@ -1,7 +1,7 @@
 //! The index of the search. It is filled in the background: a commit with index rows costs many times one without.
 //!
-//! Its terms stand behind a key of their organisation. No list of postings so holds messages of two of them, and what a search
-//! costs, and how long it takes, depends on the caller's own organisation alone.
+//! Each term begins with a key of its organisation. So no posting list holds messages of two organisations, and the cost and
+//! duration of a search depend on the caller's own alone.
 
 use rusqlite::{Connection, Rows};
 

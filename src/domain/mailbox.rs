@@ -23,7 +23,7 @@ use crate::{
     time::Time,
 };
 
-/// Whether whoever asks for a link may cause one more mail: their network had its share of the hour otherwise
+/// Whether the request may cause one more mail: false once its network has used up its hourly quota
 /// ([`crate::limits::Limits::link`]).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct MayMail(pub bool);
