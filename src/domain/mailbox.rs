@@ -73,7 +73,11 @@ fn mail_link(tx: &mut Tx, site: &Site, user: UserId, email: &str, purpose: Purpo
         Purpose::PasswordReset => (Kind::PasswordReset, site.reset_lifetime),
         Purpose::EmailVerification => (Kind::Verification, site.verification_lifetime),
     };
-    if !may_mail.0 || !outbox::has_room(tx, site, email, kind)? {
+    if !may_mail.0 {
+        return ask_in_vain(tx);
+    }
+    if !outbox::within_quota(tx, site, email, kind)? {
+        outbox::log_dropped(kind);
         return ask_in_vain(tx);
     }
     let token = one_time_tokens::issue(tx, user, purpose, lifetime)?;
@@ -82,7 +86,7 @@ fn mail_link(tx: &mut Tx, site: &Site, user: UserId, email: &str, purpose: Purpo
         Purpose::PasswordReset => mail::password_reset(site, email, &token),
         Purpose::EmailVerification => mail::verification(site, email, &token),
     };
-    outbox::queue(tx, site, mail)
+    outbox::insert(tx, site, &mail)
 }
 
 /// The account of the address, if it may be entered.
