@@ -105,18 +105,6 @@ pub struct Uncoded<T: Type + ParseFromJSON + ToJSON> {
 }
 
 #[derive(ApiResponse)]
-pub enum UncodedListed<T: Type + ParseFromJSON + ToJSON> {
-    /// Done.
-    #[oai(status = 200)]
-    Ok(
-        Json<Uncoded<T>>,
-        /// Where the rest of the list is, if there is more: `<address>; rel="next"`
-        #[oai(header = "Link")]
-        Option<String>,
-    ),
-}
-
-#[derive(ApiResponse)]
 pub enum UncodedCreated<T: Type + ParseFromJSON + ToJSON> {
     /// Made.
     #[oai(status = 201)]
