@@ -1,4 +1,5 @@
-# `make check` is what continuous integration runs, without the parts that need a browser.
+# For everyday use. Before a merge `.ci/run` must pass: it also checks the dependencies (cargo-deny), the clients of `make sdk`
+# and the static binary.
 CARGO ?= cargo
 
 .PHONY: help check test sdk bench dist run clean

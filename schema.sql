@@ -285,8 +285,9 @@ create table reactions (
     primary key (n, emoji, user_id)
 ) strict, without rowid;
 
--- Full text, filled in the background from `messages` up to meta.search_cursor. It is given terms, one on a line:
--- every printable character belongs to one.
+-- Full text, filled in the background from `messages` up to meta.search_cursor.
+-- Holds trigrams behind their organisation's key, one on a line (domain/indexing.rs). All printable ASCII characters are
+-- token characters: only the line feed separates terms.
 create virtual table message_search using fts5 (content, content = '', contentless_delete = 1,
     tokenize = "ascii tokenchars ' !""#$%&''()*+,-./:;<=>?@[\]^_`{|}~'");
 -- Merged in the background, a little at a time.
@@ -336,7 +337,8 @@ create index chores_by_subject on chores (kind, organisation_id, user_id, number
 create table mails (
     id          blob primary key check (length(id) = 16),
     recipient   text not null,
-    kind        text not null,                                -- a recipient's hourly limit counts each by itself; none for 'notice'
+    -- A recipient's hourly limit counts each kind by itself, and 'notice' not at all.
+    kind        text not null check (kind in ('verification', 'magic_link', 'password_reset', 'invitation', 'webhook', 'notice')),
     sealed      blob,                                         -- encrypted; null once sent or given up
     created_at  integer not null,
     due_at      integer,                                      -- null once sent or given up; a lease while being sent

@@ -20,7 +20,7 @@ use self::passwords::Hashing;
 use crate::{
     centrifugo::Centrifugo,
     config::Settings,
-    connections::Places,
+    connections::places::Places,
     db::{self, Db},
     domain::{Caller, room::Room, sessions},
     error::Result,

@@ -156,7 +156,7 @@ pub struct Settings {
     pub mail_from: String,
 
     /// Who is mailed what the contact form takes in
-    #[arg(long, env = "TIDINGS_CONTACT_TO", value_name = "ADDRESS", value_parser = email_address)]
+    #[arg(long, env = "TIDINGS_CONTACT_TO", value_name = "ADDRESS", value_parser = operator_address)]
     pub contact_to: Option<String>,
 
     /// Whether requests, log-ins, mails and invitations are limited in rate
@@ -170,7 +170,7 @@ pub struct Settings {
     #[arg(long, env = "TIDINGS_REGISTRATION", default_value = "open", value_name = "POLICY")]
     pub registration: Registration,
 
-    /// Begin no session, however it begins, before the e-mail address is verified
+    /// Require a verified e-mail address for every session
     #[arg(long, env = "TIDINGS_REQUIRE_VERIFIED_EMAIL", default_value = "false", value_name = "true|false",
         action = ArgAction::Set, num_args = 0..=1, default_missing_value = "true", value_parser = BoolishValueParser::new())]
     pub require_verified_email: bool,
@@ -334,7 +334,7 @@ impl Push {
     }
 }
 
-fn email_address(text: &str) -> Result<String, String> {
+fn operator_address(text: &str) -> Result<String, String> {
     // The operator may well mean a mailbox of this machine, as in root@localhost.
     text.parse().map(|address: lettre::Address| address.to_string()).map_err(|_| "not an e-mail address".into())
 }

@@ -2,7 +2,7 @@
 
 use crate::id::{ChannelId, MessageId, OrganisationId, SessionId, UserId};
 
-/// The name of a push channel (decisions, section 2).
+/// The name of a push channel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Stream {
     Channel(ChannelId),

@@ -15,7 +15,7 @@
 //! ```
 //!
 //! [`connections`] accepts what clients open, within bounds, and hands requests to [`api`].
-//! The house's doors: [`mail`] (the domain words and queues mails, [`jobs`] sends them), [`issuer`] (whose id
+//! Modules that reach outside: [`mail`] (the domain words and queues mails, [`jobs`] sends them), [`issuer`] (whose id
 //! tokens log in), [`outgoing`] (requests to addresses that users gave: [`jobs`] delivers there what webhooks queue, and `api`
 //! has it test one at once), [`centrifugo`] (a push server outside, instead of our own), [`tls`] (whom these four trust),
 //! [`web`] (the embedded pages, behind the links in mails), [`metrics`] (how all of it fares).

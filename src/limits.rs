@@ -1,4 +1,4 @@
-//! Rates (decisions, sections 11 and 14): requests of a user, an address and a slug, forms, failed log-ins.
+//! Rates (SECURITY.md, *Bounds*): requests by user, address and slug, socket commands, forms, mailed links, failed log-ins.
 
 mod guesses;
 

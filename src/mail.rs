@@ -27,6 +27,7 @@ use crate::{
 
 /// What a mail is about: the limit of a recipient's mails counts each kind by itself.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Kind {
     Verification,
     MagicLink,
@@ -376,6 +377,7 @@ mod tests {
         for mail in [
             invitation(&site, "a@b.example", evil, evil, ""),
             webhook_stopped("a@b.example", evil, evil, "paused", evil),
+            webhook_taken_over("a@b.example", evil, evil, evil),
             contact("a@b.example", evil, None, ""),
         ] {
             for text in [&mail.subject, &mail.text] {

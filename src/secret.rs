@@ -49,8 +49,7 @@ impl Keys {
         Keys { push: JwtKey::new(key.as_bytes()), ..self }
     }
 
-    /// The token of an invitation that its inviter is shown: it can be made again, and each resend voids the former
-    /// (decisions, section 5).
+    /// The token of an invitation that its inviter is shown: it can be made again, and each resend voids the former.
     pub fn invitation_token(&self, id: crate::id::InvitationId, generation: i64) -> String {
         self.invitation_token_for("invitation", id, generation)
     }

@@ -9,7 +9,7 @@ use poem_openapi::{
 use rusqlite::types::{FromSql, FromSqlResult, ToSql, ToSqlOutput, ValueRef};
 use serde_json::Value;
 
-/// What a time that never was is shown as (decisions, section 6).
+/// What a time that never was is shown as.
 const NEVER: &str = "0001-01-01T00:00:00Z";
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]

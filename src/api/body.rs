@@ -218,7 +218,7 @@ impl ToJSON for Text {
     }
 }
 
-/// A role as requests name it: an integer, a UUID or a name (decisions, section 4).
+/// A role as requests name it: an integer, a UUID or a name.
 #[derive(Clone, Debug)]
 pub struct RoleName(pub String);
 

@@ -105,18 +105,6 @@ pub struct Uncoded<T: Type + ParseFromJSON + ToJSON> {
 }
 
 #[derive(ApiResponse)]
-pub enum UncodedListed<T: Type + ParseFromJSON + ToJSON> {
-    /// Done.
-    #[oai(status = 200)]
-    Ok(
-        Json<Uncoded<T>>,
-        /// Where the rest of the list is, if there is more: `<address>; rel="next"`
-        #[oai(header = "Link")]
-        Option<String>,
-    ),
-}
-
-#[derive(ApiResponse)]
 pub enum UncodedCreated<T: Type + ParseFromJSON + ToJSON> {
     /// Made.
     #[oai(status = 201)]
@@ -231,7 +219,7 @@ impl ApiResponse for Error {
     }
 }
 
-/// Paths of other clients, and what they stand for (decisions, section 0.6).
+/// Paths of other clients, and what they stand for.
 const ALIASES: [(&str, &str); 2] = [("/centrifugo/", "/realtime/"), ("/auth/magick-link", "/auth/magic-link")];
 
 /// Wraps all of `/api/v1`: aliases in front, the envelope behind.
@@ -316,7 +304,7 @@ fn rewrite(req: &mut Request) {
     }
 }
 
-/// User management and threads answer failures with `errors: [..]` (decisions, section 10).
+/// User management and threads answer failures with `errors: [..]`.
 fn lists_errors(path: &str) -> bool {
     let parts: Vec<&str> = path.split('/').skip(1).collect();
     matches!(parts.as_slice(), ["threads", ..] | ["organisations", _, "users" | "metrics" | "invites", ..])

@@ -38,9 +38,9 @@ impl Api {
 
     /// Feed a webhook
     ///
-    /// The address is the secret: it needs no bearer, unless the server is set so. One that is sent must be a member's
-    /// of the channel with the right to post, who is then the author. A paused webhook answers the same and posts nothing. 403 while the webhook's
-    /// owner may not post in the channel.
+    /// The address is the secret: it needs no bearer, unless the server is set so. A bearer that is sent must belong to a
+    /// member of the channel with the right to post, who is then the author. A paused webhook answers alike and posts
+    /// nothing. 403 while the webhook's owner may not post in the channel.
     #[oai(path = "/webhooks/feed/:webhook_slug", method = "post", tag = "Tag::Webhooks")]
     async fn feed(&self, feeder: Feeder, app: Data<&App>, webhook_slug: Path<Text>, body: Body<Feed>) -> Result<Success<Value>> {
         take(&app, feeder.0, webhook_slug.0, body.0.into(), body.1).await

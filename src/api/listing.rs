@@ -12,7 +12,7 @@ use url::form_urlencoded;
 
 use super::{
     auth::app,
-    envelope::{Envelope, Page as PageEnvelope, envelope, page_envelope},
+    envelope::{Envelope, Page as PageEnvelope, Uncoded, envelope, page_envelope},
 };
 use crate::{
     domain::page::Page,
@@ -131,6 +131,19 @@ pub enum BareListed<T: Type + ParseFromJSON + ToJSON> {
     #[oai(status = 200)]
     Ok(
         Json<T>,
+        /// Where the rest of the list is, if there is more: `<address>; rel="next"`
+        #[oai(header = "Link")]
+        Option<String>,
+    ),
+}
+
+/// [`Listed`] in an envelope without the HTTP status.
+#[derive(ApiResponse)]
+pub enum UncodedListed<T: Type + ParseFromJSON + ToJSON> {
+    /// Done.
+    #[oai(status = 200)]
+    Ok(
+        Json<Uncoded<T>>,
         /// Where the rest of the list is, if there is more: `<address>; rel="next"`
         #[oai(header = "Link")]
         Option<String>,

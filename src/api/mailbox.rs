@@ -15,6 +15,7 @@ use crate::{
     domain::{
         self, accounts,
         mailbox::{self, Companion, MayMail},
+        one_time_tokens::Purpose,
     },
     error::{Error, Result},
 };
@@ -31,7 +32,7 @@ impl Api {
         let email = address(&body.email)?;
         require_mail(&app).await?;
         let (site, may_mail) = (app.site.clone(), MayMail(app.limits.link(visitor.address)));
-        app.db.write(move |tx| mailbox::request_magic_link(tx, &site, &email, may_mail)).await?;
+        app.db.write(move |tx| mailbox::request_link(tx, &site, &email, Purpose::MagicLink, may_mail)).await?;
         Ok(done("Magic link sent successfully"))
     }
 
@@ -54,7 +55,7 @@ impl Api {
         let email = address(&body.email)?;
         require_mail(&app).await?;
         let (site, may_mail) = (app.site.clone(), MayMail(app.limits.link(visitor.address)));
-        app.db.write(move |tx| mailbox::request_reset(tx, &site, &email, may_mail)).await?;
+        app.db.write(move |tx| mailbox::request_link(tx, &site, &email, Purpose::PasswordReset, may_mail)).await?;
         Ok(done("Password reset link sent successfully"))
     }
 
@@ -83,7 +84,7 @@ impl Api {
     async fn email_request(&self, app: Data<&App>, visitor: Visitor, body: Body<Address>) -> Result<Done> {
         let email = address(&body.email)?;
         let (site, may_mail) = (app.site.clone(), MayMail(app.limits.link(visitor.address)));
-        app.db.write(move |tx| mailbox::request_verification(tx, &site, &email, may_mail)).await?;
+        app.db.write(move |tx| mailbox::request_link(tx, &site, &email, Purpose::EmailVerification, may_mail)).await?;
         Ok(done("Verification email sent successfully"))
     }
 

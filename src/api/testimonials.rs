@@ -7,8 +7,8 @@ use super::{
     Tag,
     auth::{Bearer, Visitor},
     body::{Body, Text, example},
-    envelope::{UncodedCreated, UncodedListed, uncoded},
-    listing::{self, Address, Rows, fill},
+    envelope::{UncodedCreated, uncoded},
+    listing::{self, Address, Rows, UncodedListed, fill},
 };
 use crate::{
     app::App,

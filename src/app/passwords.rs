@@ -1,4 +1,4 @@
-//! Hashing and checking passwords: dear by design, so it is bounded in how much is done at once and in how long it waits.
+//! Hashing and checking passwords: expensive by design, so it is bounded in how much is done at once and in how long it waits.
 
 use std::{net::IpAddr, sync::Arc, time::Duration};
 

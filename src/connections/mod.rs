@@ -5,20 +5,19 @@
 
 mod clock;
 mod connection;
-mod places;
+pub mod places;
 
 use std::{collections::VecDeque, io::Write, sync::Arc, time::Duration};
 
-use poem::{EndpointExt, endpoint::BoxEndpoint};
+use poem::EndpointExt;
 use tokio::{
     net::{TcpListener, TcpStream},
     task::{AbortHandle, JoinSet},
     time::{sleep, timeout},
 };
 
-pub use self::places::Places;
 use self::{
-    connection::Connection,
+    connection::{Connection, Door},
     places::{Admission, RESERVE},
 };
 use crate::{api, app::App};
@@ -29,9 +28,6 @@ const REQUESTS_WITHIN: Duration = Duration::from_secs(5);
 const PAUSE: Duration = Duration::from_millis(100);
 /// All that is said to a connection for which there is no place.
 const REFUSAL: &[u8] = b"HTTP/1.1 503 Service Unavailable\r\nretry-after: 1\r\ncontent-length: 0\r\nconnection: close\r\n\r\n";
-
-/// What answers requests.
-type Door = Arc<BoxEndpoint<'static, poem::Response>>;
 
 /// Accepts and serves until the application is stopping; then requests in flight have five seconds to finish.
 pub async fn serve(app: &App, listener: TcpListener) {

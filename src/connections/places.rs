@@ -61,7 +61,7 @@ impl Places {
     /// As many connections as the limit of open files leaves; `most_by_address` of them for one address.
     pub fn new(most_by_address: usize, proxies: &[IpNet]) -> Arc<Places> {
         let files = getrlimit(Resource::Nofile).current.map_or(usize::MAX, |files| files as usize);
-        Places::of(files - OTHER_FILES.min(files / 2) - RESERVE.min(files / 8), most_by_address, proxies)
+        Places::of(bound(files), most_by_address, proxies)
     }
 
     fn of(most: usize, most_by_address: usize, proxies: &[IpNet]) -> Arc<Places> {
@@ -113,6 +113,11 @@ impl Places {
     fn taken(&self) -> MutexGuard<'_, Taken> {
         self.taken.lock().expect("nothing panics while it holds this")
     }
+}
+
+/// How many connections there may be with so many open files.
+fn bound(files: usize) -> usize {
+    files - OTHER_FILES.min(files / 2) - RESERVE.min(files / 8)
 }
 
 impl Taken {
@@ -279,8 +284,8 @@ mod tests {
 
     #[test]
     fn some_files_are_kept_for_other_things() {
-        let files = getrlimit(Resource::Nofile).current.unwrap() as usize;
-        let places = Places::new(1, &[]);
-        assert!(places.most + RESERVE.min(files / 8) + OTHER_FILES.min(files / 2) == files);
+        for (files, connections) in [(150, 59), (1024, 496), (65_536, 65_008)] {
+            assert_eq!(bound(files), connections, "{files}");
+        }
     }
 }

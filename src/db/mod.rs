@@ -33,7 +33,7 @@ const FILE: &str = "tidings.db";
 /// What reads the log for a push server outside, off the runtime's threads, too.
 const FORWARDER: usize = 1;
 const SLOW_READ_WITHIN: Duration = Duration::from_secs(2);
-/// Of SQLite's machine, between two looks at the clock.
+/// SQLite VM instructions between two deadline checks.
 const STEPS: i32 = 10_000;
 /// More than there are statements in `domain/`.
 const STATEMENT_CACHE: usize = 512;

@@ -8,6 +8,7 @@ use crate::{
         Caller, accounts,
         mailbox::{self, MayMail, Proof},
         members,
+        one_time_tokens::Purpose,
         roles::{self, Rights, Role},
         sessions,
     },
@@ -112,7 +113,7 @@ pub fn accept_as_new(
     let user = if open.is_mailed {
         mailbox::prove(tx, user, Proof::MailboxAndAccount)?
     } else {
-        mailbox::mail_verification(tx, site, id, &open.email, may_mail)?;
+        mailbox::mail_link(tx, site, id, &open.email, Purpose::EmailVerification, may_mail)?;
         user
     };
     finish(tx, site, open, user, device)

@@ -4,7 +4,11 @@ use rusqlite::{Connection, OptionalExtension, Row};
 
 use crate::{
     db::Tx,
-    domain::{self, Caller, PlatformRole, deliveries, invitations, mailbox, one_time_tokens, outbox, sessions},
+    domain::{
+        self, Caller, PlatformRole, deliveries, invitations, mailbox,
+        one_time_tokens::{self, Purpose},
+        outbox, sessions,
+    },
     error::{Error, OrConflict, Result},
     event::Effect,
     id::{OrganisationId, SessionId, UserId},
@@ -116,7 +120,7 @@ pub fn check_password(password: &str, email: &str, username: &str) -> Result<(),
 pub fn register(tx: &mut Tx, site: &Site, new: &New, password_hash: &str, may_mail: mailbox::MayMail) -> Result<UserId> {
     require_welcome(tx, site, &new.email)?;
     let user = create(tx, new, password_hash)?;
-    mailbox::mail_verification(tx, site, user, &new.email, may_mail)?;
+    mailbox::mail_link(tx, site, user, &new.email, Purpose::EmailVerification, may_mail)?;
     Ok(user)
 }
 

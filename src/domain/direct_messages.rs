@@ -18,8 +18,8 @@ const OTHERS_MAX: usize = 8;
 const OPENED_MAX: i64 = 500;
 
 /// The direct message of the caller and these members of the organisation, made when there is none; and whether
-/// it was made. Needs the right to post. 404 for outsiders; 422 for too many, none, or who is no
-/// member, and for one direct message too many.
+/// it was made. Needs the right to post. 404 for outsiders; 422 for no others, too many, somebody who is no member, and
+/// more than 500 direct messages opened.
 pub fn open(tx: &mut Tx, caller: Caller, organisation: OrganisationId, others: Vec<UserId>) -> Result<(Described, bool)> {
     let membership = members::find(tx, organisation, caller.user)?.ok_or(Error::NotFound("Organisation"))?;
     membership.require(Rights::POST_MESSAGES)?;

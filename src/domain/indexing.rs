@@ -1,7 +1,7 @@
 //! The index of the search. It is filled in the background: a commit with index rows costs many times one without.
 //!
-//! Its terms stand behind a key of their organisation. No list of postings so holds messages of two of them, and what a search
-//! costs, and how long it takes, depends on the caller's own organisation alone.
+//! Each term begins with a key of its organisation. So no posting list holds messages of two organisations, and the cost and
+//! duration of a search depend on the caller's own alone.
 
 use rusqlite::{Connection, Rows};
 
@@ -11,7 +11,7 @@ use crate::{db::Tx, domain, error::Result, event::Effect, id::OrganisationId};
 const SLICE_BYTES: usize = 8 << 10;
 const MERGED_PAGES: i64 = 16;
 /// Characters of a term.
-pub(super) const RUN: usize = 3;
+pub(super) const TRIGRAM: usize = 3;
 const SEPARATOR: char = '\n';
 
 /// One step: merges a little of what earlier steps wrote, or takes in edited texts, or up to `limit` messages more.
@@ -78,16 +78,15 @@ fn take(tx: &Tx, mut rows: Rows) -> Result<Option<(usize, i64)>> {
     Ok(last.map(|last| (looked_at, last)))
 }
 
-/// What a text is found under: its runs of three characters without regard to case, in order, each behind the
-/// organisation's key.
+/// What a text is found under: its trigrams without regard to case, in order, each behind the organisation's key.
 pub(super) fn terms(organisation: OrganisationId, text: &str) -> String {
     // The random end of the identifier: two organisations with one key would share the cost, never the results.
     let key: String = organisation.0.as_bytes()[11..].iter().map(|byte| format!("{byte:02x}")).collect();
     let text: Vec<char> = domain::folded(&words(text).collect::<Vec<_>>().join(" ")).chars().collect();
-    let mut terms = String::with_capacity(text.len() * (key.len() + RUN + 1));
-    for run in text.windows(RUN) {
+    let mut terms = String::with_capacity(text.len() * (key.len() + TRIGRAM + 1));
+    for trigram in text.windows(TRIGRAM) {
         terms.push_str(&key);
-        terms.extend(run);
+        terms.extend(trigram);
         terms.push(SEPARATOR);
     }
     terms
@@ -134,7 +133,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn terms_are_runs_of_three_behind_the_key() {
+    fn terms_are_trigrams_behind_the_key() {
         let organisation = OrganisationId("0190aaaa-bbbb-7ccc-8ddd-ee0102030405".parse().unwrap());
         assert_eq!(terms(organisation, " \tÜB\u{0}\n ß"), "0102030405üb \n0102030405b s\n0102030405 ss\n");
         assert_eq!(terms(organisation, "ab"), "");

@@ -1,4 +1,4 @@
-//! Invitations by e-mail (decisions, section 5): what they are, who sees and cancels them. `inviting` sends
+//! Invitations by e-mail: what they are, who sees and cancels them. `inviting` sends
 //! them, `acceptance` lets the invited in.
 //!
 //! An invitation has two tokens. The inviter is shown one, as the specification has it, so accepting by that one says

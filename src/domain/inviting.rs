@@ -176,8 +176,10 @@ pub fn resend(tx: &mut Tx, site: &Site, caller: Caller, organisation: Organisati
             .filter(|invitation| invitation.invited_by == caller.user || invitations::sees_others(&membership));
         let invitation = known.ok_or_else(|| Error::invalid(format!("{address} has no pending invitation")))?;
         membership.require_all(roles::get(tx, invitation.role_id)?.rights)?;
-        if outbox::has_room(tx, site, &address, Kind::Invitation)? {
+        if outbox::within_quota(tx, site, &address, Kind::Invitation)? {
             again.push(renew(tx, site, caller.user, invitation)?);
+        } else {
+            outbox::log_dropped(Kind::Invitation);
         }
     }
     send(tx, site, caller, organisation, &again)

@@ -23,24 +23,21 @@ use crate::{
     time::Time,
 };
 
-/// Whether whoever asks for a link may cause one more mail: their network had its share of the hour otherwise
+/// Whether the request may cause one more mail: false once its network has used up its hourly quota
 /// ([`crate::limits::Limits::link`]).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct MayMail(pub bool);
 
-/// Mails a link that logs in. `email`: as [`crate::domain::email_address`] gives it.
-pub fn request_magic_link(tx: &mut Tx, site: &Site, email: &str, may_mail: MayMail) -> Result<()> {
-    match addressee(tx, email)? {
-        Some(user) => mail_link(tx, site, user.id, email, Purpose::MagicLink, may_mail),
+/// Mails a link to the account of the address, [`crate::domain::email_address`]'s. 422 for one that verifies an address
+/// which is verified.
+pub fn request_link(tx: &mut Tx, site: &Site, email: &str, purpose: Purpose, may_mail: MayMail) -> Result<()> {
+    // An account that may not be entered is answered like none.
+    match accounts::find_by_email(tx, email)?.filter(|user| user.is_active) {
         None => ask_in_vain(tx),
-    }
-}
-
-/// Mails a link that sets a new password.
-pub fn request_reset(tx: &mut Tx, site: &Site, email: &str, may_mail: MayMail) -> Result<()> {
-    match addressee(tx, email)? {
-        Some(user) => mail_link(tx, site, user.id, email, Purpose::PasswordReset, may_mail),
-        None => ask_in_vain(tx),
+        Some(user) if purpose == Purpose::EmailVerification && user.is_verified => {
+            Err(Error::invalid("The e-mail address is already verified"))
+        }
+        Some(user) => mail_link(tx, site, user.id, email, purpose, may_mail),
     }
 }
 
@@ -53,28 +50,18 @@ pub fn reset_link(tx: &mut Tx, site: &Site, email: &str) -> Result<String> {
     Ok(mail::reset_link(site, &token))
 }
 
-/// Mails a link that verifies the address. 422 when it is verified.
-pub fn request_verification(tx: &mut Tx, site: &Site, email: &str, may_mail: MayMail) -> Result<()> {
-    match addressee(tx, email)? {
-        None => ask_in_vain(tx),
-        Some(user) if user.is_verified => Err(Error::invalid("The e-mail address is already verified")),
-        Some(user) => mail_verification(tx, site, user.id, email, may_mail),
-    }
-}
-
-/// Mails a link that verifies the address of an account.
-pub fn mail_verification(tx: &mut Tx, site: &Site, user: UserId, email: &str, may_mail: MayMail) -> Result<()> {
-    mail_link(tx, site, user, email, Purpose::EmailVerification, may_mail)
-}
-
 /// Mails a link with a new token. Past a limit it changes nothing: no token is voided without a mail in its place.
-fn mail_link(tx: &mut Tx, site: &Site, user: UserId, email: &str, purpose: Purpose, may_mail: MayMail) -> Result<()> {
+pub fn mail_link(tx: &mut Tx, site: &Site, user: UserId, email: &str, purpose: Purpose, may_mail: MayMail) -> Result<()> {
     let (kind, lifetime) = match purpose {
         Purpose::MagicLink => (Kind::MagicLink, site.magic_link_lifetime),
         Purpose::PasswordReset => (Kind::PasswordReset, site.reset_lifetime),
         Purpose::EmailVerification => (Kind::Verification, site.verification_lifetime),
     };
-    if !may_mail.0 || !outbox::has_room(tx, site, email, kind)? {
+    if !may_mail.0 {
+        return ask_in_vain(tx);
+    }
+    if !outbox::within_quota(tx, site, email, kind)? {
+        outbox::log_dropped(kind);
         return ask_in_vain(tx);
     }
     one_time_tokens::void_oldest(tx, user, purpose)?;
@@ -84,12 +71,7 @@ fn mail_link(tx: &mut Tx, site: &Site, user: UserId, email: &str, purpose: Purpo
         Purpose::PasswordReset => mail::password_reset(site, email, &token),
         Purpose::EmailVerification => mail::verification(site, email, &token),
     };
-    outbox::queue(tx, site, mail)
-}
-
-/// The account of the address, if it may be entered.
-fn addressee(tx: &Tx, email: &str) -> Result<Option<User>> {
-    Ok(accounts::find_by_email(tx, email)?.filter(|user| user.is_active))
+    outbox::insert(tx, site, &mail)
 }
 
 /// Without this, the missing fsync would tell that there is no such account.

@@ -33,30 +33,38 @@ const BACKOFF: [Duration; 9] = [
     Duration::from_secs(20 * 3600),
 ];
 
-/// Whether a recipient may be sent one more mail of a kind now.
+/// Whether a recipient may be sent one more mail of a kind now: true while they had fewer than five within the hour.
 ///
-/// Whoever asks is not told, lest the answer tell of the account. A caller who voids an older link asks first: no link
-/// dies without a mail in its place.
-pub fn has_room(conn: &Connection, site: &Site, to: &str, kind: Kind) -> Result<bool> {
+/// A caller who voids an older link asks first: no link dies without a mail in its place.
+pub fn within_quota(conn: &Connection, site: &Site, to: &str, kind: Kind) -> Result<bool> {
     if !site.rate_limit || kind == Kind::Notice {
         return Ok(true);
     }
+    // The last term lets SQLite use `mails_by_recipient`, an index of the mails for which it holds.
     let recent: i64 = conn
         .prepare_cached("select count(*) from mails where recipient = ?1 and kind = ?2 and created_at > ?3 and kind <> 'notice'")?
         .query_row((to, kind.as_str(), Time::now() - Duration::from_secs(3600)), |row| row.get(0))?;
-    if recent >= PER_HOUR {
-        tracing::info!(kind = kind.as_str(), "a mail was dropped: its recipient had {PER_HOUR} of the kind within an hour");
-    }
     Ok(recent < PER_HOUR)
 }
 
-/// Queues a mail; drops it where [`has_room`] says no.
+/// Logs that a mail was dropped by [`within_quota`]. Whoever asked for it is not told, lest the answer tell of the account.
+pub fn log_dropped(kind: Kind) {
+    tracing::info!(kind = kind.as_str(), "a mail was dropped: its recipient had {PER_HOUR} of the kind within an hour");
+}
+
+/// Queues a mail, or drops it past its recipient's quota.
 pub fn queue(tx: &mut Tx, site: &Site, mail: Mail) -> Result<()> {
-    if !has_room(tx, site, &mail.to, mail.kind)? {
-        return Ok(());
+    if within_quota(tx, site, &mail.to, mail.kind)? {
+        return insert(tx, site, &mail);
     }
+    log_dropped(mail.kind);
+    Ok(())
+}
+
+/// Queues a mail whose caller has asked [`within_quota`].
+pub fn insert(tx: &mut Tx, site: &Site, mail: &Mail) -> Result<()> {
     let now = Time::now();
-    let text = serde_json::to_string(&mail).map_err(Error::internal)?;
+    let text = serde_json::to_string(mail).map_err(Error::internal)?;
     tx.prepare_cached("insert into mails (id, recipient, kind, sealed, created_at, due_at) values (?1, ?2, ?3, ?4, ?5, ?5)")?
         .execute((MailId::new(), &mail.to, mail.kind.as_str(), site.keys.seal(&text), now))?;
     tx.then(Effect::MailQueued);

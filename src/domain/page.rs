@@ -26,7 +26,7 @@ impl Page {
         u32::try_from(self.offset / i64::from(self.size) + 1).unwrap_or(u32::MAX)
     }
 
-    /// The same of a list without end, which costs what lies before the page: 400 beyond 10,000 rows.
+    /// The page itself, for a list whose cost grows with the rows skipped: 400 from 10,000 rows on.
     pub fn shallow(self) -> Result<Page> {
         if self.offset < DEEPEST { Ok(self) } else { Err(Error::bad_request(format!("pages end after {DEEPEST} rows"))) }
     }

@@ -1,4 +1,4 @@
-//! What is pushed of messages (decisions, section 3): to their channel, their thread, and whom they mention.
+//! What is pushed of messages: to their channel, their thread, and whom they mention.
 
 use std::collections::HashSet;
 

@@ -16,7 +16,7 @@ use crate::{
 #[derive(Debug, PartialEq)]
 pub struct Query(Vec<String>);
 
-const SHORTEST: usize = indexing::RUN;
+const SHORTEST: usize = indexing::TRIGRAM;
 const LONGEST: usize = 256;
 
 impl Query {

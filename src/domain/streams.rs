@@ -1,4 +1,4 @@
-//! Who may hear which push channel (decisions, section 2). Asked at each subscription and again
+//! Who may hear which push channel. Asked at each subscription and again
 //! whenever rights change: a token never replaces it.
 
 use rusqlite::{Connection, OptionalExtension};

@@ -141,11 +141,14 @@ async fn chores(app: &App) {
     }
 }
 
-/// Takes new messages into the search index, a second behind the posts so that many go in together.
+/// Takes new and edited messages into the search index, a second behind the posts so that many go in together.
 async fn search_index(app: &App) {
     loop {
         if let Err(err) = in_slices(app, |tx| indexing::index(tx, SLICE)).await {
-            tracing::warn!(err = err.detail(), "the search index could not be brought up to date, next try with the next post");
+            tracing::warn!(
+                err = err.detail(),
+                "the search index could not be brought up to date, next try with the next post or edit"
+            );
         }
         app.posted.notified().await;
         tokio::time::sleep(INDEX_AFTER).await;

@@ -1,4 +1,4 @@
-//! Guesses of passwords (decisions, section 14). One network is refused after some failures. One account is never locked:
+//! Guesses of passwords (SECURITY.md, *Bounds*). One network is refused after some failures. One account is never locked:
 //! after many failures from all networks together its tries wait for their turn, one at a time.
 
 use std::{

@@ -1,4 +1,4 @@
-//! The tokens that connections and subscriptions are opened with (decisions, section 2).
+//! The tokens that connections and subscriptions are opened with.
 
 use serde::{Deserialize, Serialize};
 

@@ -18,7 +18,7 @@ pub use self::asset::{Asset, Shared};
 #[folder = "src/web/pages"]
 struct Pages;
 
-/// `/` and what it refers to, and the pages that links in mails lead to (decisions, section 0.6).
+/// `/` and what it refers to, and the pages that links in mails lead to.
 pub fn pages() -> impl Endpoint {
     Route::new().at("/", make_sync(page)).at("/*path", make_sync(page))
 }

@@ -1,4 +1,4 @@
-//! Request bodies, each bound at the limit and one past it (decisions, sections 11 and 14).
+//! Request bodies, each bound at the limit and one past it (SECURITY.md, *Bounds*).
 
 use serde_json::{Value, json};
 use tokio::{
@@ -26,7 +26,7 @@ fn padded(value: &Value, bytes: usize) -> String {
     text + &spaces
 }
 
-/// A megabyte that is dear to parse: each of its values is an object in an object.
+/// A megabyte that is expensive to parse: each of its values is an object in an object.
 fn nested_objects() -> String {
     format!("[{}{{}}]", "{\"\":{}},".repeat(MEBIBYTE / 8 - 2))
 }

@@ -148,7 +148,7 @@ async fn an_open_one_does_not() {
 
 #[test]
 fn only_the_three_deviations_open_what_the_specification_protects() {
-    // Their callers have no account yet (decisions, section 0.5), and a secret of their own.
+    // Their callers have no account yet, and a secret of their own.
     let deviations = [
         ("POST /webhooks/feed/{webhook_slug}", "a program feeds by the secret address alone"),
         ("GET /webhooks/feed/{webhook_slug}", "a program feeds by the secret address alone"),

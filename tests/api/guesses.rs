@@ -1,4 +1,4 @@
-//! Guesses of passwords from many networks: they slow each other down, and nobody else (decisions, section 14).
+//! Guesses of passwords from many networks: they slow each other down, and nobody else (SECURITY.md, *Bounds*).
 
 use std::pin::pin;
 

@@ -1,4 +1,4 @@
-//! Limits, each at the limit and one past it (decisions, section 11).
+//! Limits, each at the limit and one past it (SECURITY.md, *Bounds*).
 
 use serde_json::json;
 

@@ -1,4 +1,4 @@
-//! What is pushed, to whom, and in which order (decisions, section 3).
+//! What is pushed, to whom, and in which order.
 
 use serde_json::{Value, json};
 

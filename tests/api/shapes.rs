@@ -134,7 +134,7 @@ pub fn assert_failure(what: &str, status: u16, body: &Value) {
     }
 }
 
-/// The groups whose failures carry `errors` (decisions, section 10).
+/// The groups whose failures carry `errors`.
 fn lists_errors(what: &str) -> bool {
     let path = what.split_whitespace().nth(1).unwrap_or_default().split('?').next().unwrap_or_default();
     match path.split('/').collect::<Vec<_>>()[..] {
