@@ -33,7 +33,7 @@ const FILE: &str = "tidings.db";
 /// What reads the log for a push server outside, off the runtime's threads, too.
 const FORWARDER: usize = 1;
 const SLOW_READ_WITHIN: Duration = Duration::from_secs(2);
-/// Of SQLite's machine, between two looks at the clock.
+/// SQLite VM instructions between two deadline checks.
 const STEPS: i32 = 10_000;
 /// More than there are statements in `domain/`.
 const STATEMENT_CACHE: usize = 512;
@@ -42,7 +42,7 @@ const STATEMENT_CACHE: usize = 512;
 pub struct Db {
     readers: r2d2::Pool<r2d2_sqlite::SqliteConnectionManager>,
     writer: Arc<writer::Writer>,
-    turns: Arc<slow::Turns>,
+    admission: Arc<slow::Admission>,
 }
 
 impl Db {
@@ -53,7 +53,7 @@ impl Db {
         let mut conn = connect(&path, OpenFlags::default())?;
         schema::migrate(&mut conn, &path)?;
         let marker = epoch::Marker::open(&conn, folder)?;
-        let size = std::thread::available_parallelism().map_or(2, usize::from) + slow::PLACES + FORWARDER;
+        let size = std::thread::available_parallelism().map_or(2, usize::from) + slow::SLOTS + FORWARDER;
         let manager = r2d2_sqlite::SqliteConnectionManager::file(&path)
             .with_flags(OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX)
             .with_init(|conn| prepare(conn).and_then(|()| conn.pragma_update(None, "query_only", true)));
@@ -66,7 +66,7 @@ impl Db {
             .map_err(Error::internal)?;
         let checkpoints = checkpoint::Checkpoints::start(&path)?;
         let writer = Arc::new(writer::Writer::start(conn, marker, checkpoints, after_commit)?);
-        Ok(Db { readers, writer, turns: Arc::default() })
+        Ok(Db { readers, writer, admission: Arc::default() })
     }
 
     /// Runs `f` in one short read transaction, on this thread: for reads by key, bounded in rows.
@@ -84,10 +84,10 @@ impl Db {
         asker: impl Into<Asker>,
         f: impl FnOnce(&Connection) -> Result<T> + Send + 'static,
     ) -> Result<T> {
-        let turn = self.turns.take(asker.into()).await?;
+        let permit = self.admission.permit(asker.into()).await?;
         let db = self.clone();
         let read = move || {
-            let _turn = turn;
+            let _permit = permit;
             let end = Instant::now() + SLOW_READ_WITHIN;
             let done = db.read(|conn| {
                 conn.progress_handler(STEPS, Some(move || Instant::now() >= end))?;

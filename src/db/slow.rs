@@ -1,4 +1,4 @@
-//! Whose turn it is to read slowly: a few users at once, one read each, and the public beside them.
+//! Admission of slow reads: a few users at once, one read each, and the public beside them.
 
 use std::{
     collections::HashMap,
@@ -20,16 +20,16 @@ use crate::{
 const USERS: usize = 2;
 const PUBLIC: usize = 1;
 /// Slow reads at once.
-pub(super) const PLACES: usize = USERS + PUBLIC;
-/// How long one waits for a place, and for one's own read before.
-const PLACE_WITHIN: Duration = Duration::from_secs(10);
+pub(super) const SLOTS: usize = USERS + PUBLIC;
+/// How long one waits for a slot, and for one's own read before.
+const SLOT_WITHIN: Duration = Duration::from_secs(10);
 const OWN_WITHIN: Duration = Duration::from_secs(1);
 
 /// For whom a slow read is.
 #[derive(Clone, Copy, Debug)]
 pub enum Asker {
     User(UserId),
-    /// Anybody, known or not: what is open to all takes no user's place.
+    /// Anybody, known or not: what is open to all takes no user's slot.
     Public,
 }
 
@@ -39,29 +39,29 @@ impl From<UserId> for Asker {
     }
 }
 
-pub(super) struct Turns {
+pub(super) struct Admission {
     users: Arc<Semaphore>,
     public: Arc<Semaphore>,
-    /// Of the users who read or wait now, one turn each.
+    /// Of the users who read or wait now, one permit each.
     own: Mutex<HashMap<UserId, Weak<Semaphore>>>,
 }
 
 /// Held while reading.
-pub(super) struct Turn {
-    _place: OwnedSemaphorePermit,
+pub(super) struct Permit {
+    _slot: OwnedSemaphorePermit,
     _own: Option<OwnedSemaphorePermit>,
 }
 
-impl Default for Turns {
+impl Default for Admission {
     fn default() -> Self {
-        Turns { users: Arc::new(Semaphore::new(USERS)), public: Arc::new(Semaphore::new(PUBLIC)), own: Mutex::default() }
+        Admission { users: Arc::new(Semaphore::new(USERS)), public: Arc::new(Semaphore::new(PUBLIC)), own: Mutex::default() }
     }
 }
 
-impl Turns {
-    /// 429 when the user reads already and goes on to, 503 when all places stay taken.
-    pub async fn take(&self, asker: Asker) -> Result<Turn> {
-        let (own, places) = match asker {
+impl Admission {
+    /// 429 when the user reads already and goes on to, 503 when all slots stay taken.
+    pub async fn permit(&self, asker: Asker) -> Result<Permit> {
+        let (own, slots) = match asker {
             Asker::User(user) => {
                 let own = timeout(OWN_WITHIN, self.own(user).acquire_owned()).await;
                 let own = own.map_err(|_| Error::TooMany(OWN_WITHIN.as_secs()))?.map_err(Error::internal)?;
@@ -69,9 +69,9 @@ impl Turns {
             }
             Asker::Public => (None, &self.public),
         };
-        let place = timeout(PLACE_WITHIN, places.clone().acquire_owned()).await;
-        let place = place.map_err(|_| OVERLOADED)?.map_err(Error::internal)?;
-        Ok(Turn { _place: place, _own: own })
+        let slot = timeout(SLOT_WITHIN, slots.clone().acquire_owned()).await;
+        let slot = slot.map_err(|_| OVERLOADED)?.map_err(Error::internal)?;
+        Ok(Permit { _slot: slot, _own: own })
     }
 
     fn own(&self, user: UserId) -> Arc<Semaphore> {
