@@ -69,7 +69,7 @@ impl Api {
     ) -> Result<Paged<Vec<Member>, Pagination>> {
         let page = listing::page(*page, *offset, page_size.or(*limit), PAGE, LARGEST_PAGE)?;
         let id = *org_id;
-        let read = app.db.read_slow(caller.0.user, move |conn| {
+        let read = app.db.read_list(move |conn| {
             let mut total = 0;
             let read = |part| {
                 let (listed, all) = members::list(conn, caller.0, id, part)?;

@@ -87,9 +87,8 @@ impl Api {
         let page = listing::page(*page, *offset, *limit, PAGE, LARGEST_PAGE)?.shallow()?;
         let replies = listing::size(*messages, threads::REPLIES, MOST_REPLIES)?;
         let id = *id;
-        let read = app.db.read_slow(caller.0.user, move |conn| {
-            fill(page, |part| threads::list(conn, caller.0, id, part, replies), Thread::shortened)
-        });
+        let read =
+            app.db.read_list(move |conn| fill(page, |part| threads::list(conn, caller.0, id, part, replies), Thread::shortened));
         let Rows { rows, rest } = read.await?;
         Ok(listed("Data retrieved successfully", rows, address.rest(rest)))
     }
