@@ -92,7 +92,7 @@ impl Api {
     #[oai(path = "/blogs/:blogId", method = "delete", tag = "Tag::Blogs")]
     async fn delete(&self, caller: Bearer, app: Data<&App>, #[oai(name = "blogId")] id: Path<BlogId>) -> Result<Gone> {
         let (caller, id) = (caller.0, *id);
-        while !app.db.write(move |tx| blogs::delete(tx, caller, id)).await? {}
+        app.db.write_in_steps(move |tx| Ok(blogs::delete(tx, caller, id)?.then_some(()))).await?;
         Ok(Gone::NoContent)
     }
 

@@ -129,6 +129,25 @@ impl Db {
         self.writer.submit(bytes, f)?.await.unwrap_or(Err(writer::UNKNOWN))
     }
 
+    /// [`Db::write`] of something long: runs `step`, a transaction each, until it returns what the whole came to.
+    /// A caller who hangs up changes nothing: all steps are done. `Err` undoes its own step and ends the rest.
+    pub async fn write_in_steps<T: Send + 'static>(
+        &self,
+        mut step: impl FnMut(&mut Tx) -> Result<Option<T>> + Send + 'static,
+    ) -> Result<T> {
+        let db = self.clone();
+        let run = async move {
+            loop {
+                let (done, again) = db.write(move |tx| Ok((step(tx)?, step))).await?;
+                match done {
+                    Some(done) => return Ok(done),
+                    None => step = again,
+                }
+            }
+        };
+        tokio::spawn(run).await.map_err(Error::internal)?
+    }
+
     /// Whether the writer takes work: false on a full disk.
     pub fn is_writable(&self) -> bool {
         self.writer.is_writable()
