@@ -113,12 +113,8 @@ impl Api {
         let read = app.db.read_list(move |conn| {
             let totalnoguests = members::count_guests(conn, caller, id)?;
             let organisation = Organisation::new(organisations::get(conn, caller, id)?, roles::list(conn, caller, id)?);
-            let mut total = 0;
-            let read = |part| {
-                let (listed, all) = invitations::list(conn, &site, caller, id, part)?;
-                total = all;
-                Ok(listed)
-            };
+            let total = invitations::count(conn, caller, id)?;
+            let read = |part| invitations::list(conn, &site, caller, id, part);
             let listed = fill(page, read, |listed| SentInvitation::new(listed, organisation.clone()))?;
             Ok((listed, totalnoguests, total))
         });
