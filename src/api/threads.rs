@@ -17,7 +17,7 @@ use super::{
 };
 use crate::{
     app::App,
-    domain::{deleting, messages, page::Page, threads},
+    domain::{deleting, messages, threads},
     error::Result,
     id::{ChannelId, MessageId, OrganisationId},
     time::Time,
@@ -129,10 +129,10 @@ impl Api {
     ) -> Result<Listed<Thread>> {
         let page = listing::page(*page, *offset, *limit, PAGE, LARGEST_PAGE)?.shallow()?;
         let (thread, rest) = app.db.read(|conn| {
-            let get = |part| threads::get(conn, caller.0, *channel_id, *thread_id, part);
-            let thread = Thread::from(get(Page { size: 0, ..page })?);
+            let thread = Thread::from(threads::get(conn, caller.0, *channel_id, *thread_id)?);
             let left = listing::BYTES.saturating_sub(json_length(&thread));
-            let replies = fill_up_to(left, page, |part| Ok(get(part)?.replies), Reply::from)?;
+            let read = |part| threads::replies(conn, caller.0, *channel_id, *thread_id, part);
+            let replies = fill_up_to(left, page, read, Reply::from)?;
             Ok((Thread { messages: replies.rows, ..thread }, replies.rest))
         })?;
         Ok(listed("Data retrieved successfully", thread, address.rest(rest)))

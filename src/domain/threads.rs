@@ -66,19 +66,31 @@ pub fn list_all(
     read_all(conn, roots.into_iter().skip(page.offset as usize).take(page.size as usize), replies)
 }
 
-/// One thread with a part of its replies, oldest first. For members of the channel; a deleted post is shown
-/// while it has replies.
-pub fn get(conn: &Connection, caller: Caller, channel: ChannelId, thread: MessageId, page: Page) -> Result<Thread> {
+/// One thread without its replies, which are read with [`replies`]. For members of the channel; a deleted post is
+/// shown while it has replies.
+pub fn get(conn: &Connection, caller: Caller, channel: ChannelId, thread: MessageId) -> Result<Thread> {
     let access = channels::find(conn, caller, channel)?.ok_or(channels::UNKNOWN)?;
     access.require_member()?;
     let root = messages::find(conn, thread)?.filter(|root| root.channel == channel && !root.is_reply);
     let root = root.filter(|root| root.deleted_at.is_none() || root.reply_count > 0).ok_or(UNKNOWN)?;
-    let sql = format!("{} where m.root = ?1 and m.deleted_at is null order by m.n limit ?2 offset ?3", messages::SELECT);
-    let mut select = conn.prepare_cached(&sql)?;
-    let replies = select.query_map((root.n, page.size, page.offset), messages::from_row)?.collect::<rusqlite::Result<_>>()?;
-    let mut thread = Thread { root, channel_name: access.channel.name, replies };
+    let mut thread = Thread { root, channel_name: access.channel.name, replies: Vec::new() };
     reactions::attach(conn, thread.messages())?;
     Ok(thread)
+}
+
+/// The replies of a thread, oldest first; none of what is no thread of the channel. For members of the channel.
+pub fn replies(conn: &Connection, caller: Caller, channel: ChannelId, thread: MessageId, page: Page) -> Result<Vec<Message>> {
+    channels::find(conn, caller, channel)?.ok_or(channels::UNKNOWN)?.require_member()?;
+    let sql = format!(
+        "{} where m.root = (select n from messages where id = ?1 and channel_id = ?2) and m.deleted_at is null
+         order by m.n limit ?3 offset ?4",
+        messages::SELECT
+    );
+    let mut select = conn.prepare_cached(&sql)?;
+    let replies = select.query_map((thread, channel, page.size, page.offset), messages::from_row)?;
+    let mut replies: Vec<Message> = replies.collect::<rusqlite::Result<_>>()?;
+    reactions::attach(conn, replies.iter_mut())?;
+    Ok(replies)
 }
 
 /// Makes a top-level post, as [`messages::create`] does; the same `id` again gives the same thread.
