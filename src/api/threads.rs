@@ -28,8 +28,6 @@ const PAGE: u32 = 50;
 const LARGEST_PAGE: u32 = 200;
 /// Replies shown with each.
 const MOST_REPLIES: u32 = 200;
-/// Bytes of them, so that a thread with its replies fits an answer.
-const REPLY_BYTES: usize = 256 << 10;
 
 pub struct Api;
 
@@ -272,7 +270,7 @@ impl Thread {
     /// Without the oldest replies, if they are too many bytes.
     fn shortened(thread: threads::Thread) -> Thread {
         let mut thread = Thread::from(thread);
-        let mut left = REPLY_BYTES;
+        let mut left = threads::REPLY_BYTES;
         let fits = |reply: &&Reply| {
             let length = json_length(*reply);
             let fits = length <= left;

@@ -19,6 +19,9 @@ use crate::{
 
 /// The latest replies that are shown with a thread where nobody asks for more.
 pub const REPLIES: u32 = 5;
+/// Bytes of replies that lists show with a thread, so that both fit an answer: text when they are read, JSON when they
+/// are shown. The older ones are left out (`message_count` tells).
+pub const REPLY_BYTES: usize = 256 << 10;
 
 pub struct Thread {
     pub root: Message,
@@ -148,9 +151,6 @@ pub const UNKNOWN: Error = Error::NotFound("Thread");
 fn written(conn: &Connection, root: i64) -> Result<Thread> {
     read_all(conn, std::iter::once((root, root)), REPLIES)?.pop().ok_or(UNKNOWN)
 }
-
-/// Text of replies that is read with a thread: the older ones are left out (`message_count` tells).
-const REPLY_BYTES: usize = 256 << 10;
 
 fn read_all(conn: &Connection, roots: impl Iterator<Item = (i64, i64)>, replies: u32) -> Result<Vec<Thread>> {
     let mut threads = roots.map(|(n, _)| read(conn, n, replies)).collect::<Result<Vec<Thread>>>()?;
