@@ -11,7 +11,7 @@
 //!                     +-> jobs ----------------^     v
 //!                          |                      push::publisher -> push::hub
 //!                          +-> mail, outgoing
-//! leaves used by all: id, time, event, error, config, secret, site, limits, origins
+//! leaves used by all: id, time, event, error, config, secret, site, limits, origins, request_body
 //! ```
 //!
 //! [`connections`] accepts what clients open, within bounds, and hands requests to [`api`].
@@ -55,6 +55,7 @@ pub mod metrics;
 pub mod origins;
 pub mod outgoing;
 pub mod push;
+pub mod request_body;
 pub mod secret;
 pub mod site;
 pub mod time;

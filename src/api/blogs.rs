@@ -15,7 +15,7 @@ use super::{
 };
 use crate::{
     app::App,
-    db::Asker,
+    db::Class,
     domain::blogs,
     error::Result,
     id::{BlogId, CategoryId, UserId},
@@ -74,7 +74,7 @@ impl Api {
         } else {
             // Looks through the text of all posts, for anybody who asks.
             let read = move |conn: &_| fill(page, |part| blogs::list(conn, &search, category, part), Blog::from);
-            app.db.read_slow(Asker::Public, read).await?
+            app.db.read_slow(Class::Public, read).await?
         };
         Ok(listed("Blogs retrieved successfully.", rows, address.rest(rest)))
     }
@@ -92,7 +92,7 @@ impl Api {
     #[oai(path = "/blogs/:blogId", method = "delete", tag = "Tag::Blogs")]
     async fn delete(&self, caller: Bearer, app: Data<&App>, #[oai(name = "blogId")] id: Path<BlogId>) -> Result<Gone> {
         let (caller, id) = (caller.0, *id);
-        while !app.db.write(move |tx| blogs::delete(tx, caller, id)).await? {}
+        app.db.write_in_steps(move |tx| Ok(blogs::delete(tx, caller, id)?.then_some(()))).await?;
         Ok(Gone::NoContent)
     }
 

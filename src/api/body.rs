@@ -9,11 +9,9 @@ use std::{
         Arc,
         atomic::{AtomicUsize, Ordering::Relaxed},
     },
-    time::Duration,
 };
 
-use bytes::Bytes;
-use poem::{Request, RequestBody, error::ReadBodyError};
+use poem::{Request, RequestBody};
 use poem_openapi::{
     ApiExtractor, ApiExtractorType, ExtractParamOptions,
     payload::{Json, Payload},
@@ -21,9 +19,8 @@ use poem_openapi::{
     types::{ParseError, ParseFromJSON, ParseFromParameter, ParseResult, ToJSON, Type},
 };
 use serde_json::Value;
-use tokio::time::timeout;
 
-use crate::error::{Error, Result};
+use crate::{error::Error, request_body};
 
 /// Bytes of a body whose sender has shown no session.
 const WITHOUT_SESSION: usize = 16 << 10;
@@ -33,8 +30,6 @@ pub const WITH_SESSION: usize = 1 << 20;
 pub const FEED: usize = 256 << 10;
 /// Bytes of the contact form, which holds more text than the others that need no session.
 pub const CONTACT: usize = 64 << 10;
-/// For all of a body to arrive.
-const READ_WITHIN: Duration = Duration::from_secs(30);
 
 /// How many bytes a request's body may have. It starts small; whatever proves that the sender may send more raises it
 /// before the body is read, so that an operation which nobody thought of has the small bound.
@@ -56,16 +51,6 @@ impl Bound {
 
     fn of(req: &Request) -> usize {
         req.data().map_or(WITHOUT_SESSION, |Bound(bound)| bound.load(Relaxed))
-    }
-}
-
-/// All of a body, if it is within the bound and arrives within 30 seconds: 413 and 400 otherwise.
-pub async fn read(body: poem::Body, bound: usize) -> Result<Bytes> {
-    match timeout(READ_WITHIN, body.into_bytes_limit(bound)).await {
-        Ok(Ok(bytes)) => Ok(bytes),
-        Ok(Err(ReadBodyError::PayloadTooLarge)) => Err(Error::TooLarge(bound)),
-        Ok(Err(err)) => Err(Error::bad_request(format!("The request body could not be read: {err}"))),
-        Err(_) => Err(Error::bad_request("The request body did not arrive in time")),
     }
 }
 
@@ -95,7 +80,7 @@ impl<'a, T: ParseFromJSON, const LEAST: usize> ApiExtractor<'a> for Body<T, LEAS
     }
 
     async fn from_request(req: &'a Request, body: &mut RequestBody, _: ExtractParamOptions<()>) -> poem::Result<Self> {
-        let bytes = read(body.take()?, Bound::of(req).max(LEAST)).await?;
+        let bytes = request_body::read(body.take()?, Bound::of(req).max(LEAST)).await?;
         if !bytes.is_empty() && !req.content_type().is_some_and(Json::<T>::check_content_type) {
             return Err(Error::bad_request("The request body must be JSON, with the content type application/json").into());
         }

@@ -12,6 +12,7 @@ use super::{
 };
 use crate::{
     app::App,
+    db::Tx,
     domain::{replaying, webhooks},
     error::Result,
     id::{AttemptId, CallbackId, ChannelId, WebhookId},
@@ -95,11 +96,14 @@ impl Api {
         let (channel, webhook) = (*channel_id, *webhook_id);
         let caller = caller.0;
         let span = app.db.read(|conn| replaying::span(conn, caller, channel, webhook, since, until))?;
-        let mut queued = 0;
-        for events in span.chunks(replaying::SLICE) {
-            let events = events.to_vec();
-            queued += app.db.write(move |tx| replaying::replay_some(tx, caller, channel, webhook, &events)).await?;
-        }
+        let (mut passed, mut queued) = (0, 0);
+        let replay = move |tx: &mut Tx| {
+            let end = span.len().min(passed + replaying::SLICE);
+            queued += replaying::replay_some(tx, caller, channel, webhook, &span[passed..end])?;
+            passed = end;
+            Ok((passed == span.len()).then_some(queued))
+        };
+        let queued = app.db.write_in_steps(replay).await?;
         Ok(ok("Events queued successfully", AllReplayed { events: queued as u64 }))
     }
 }

@@ -110,15 +110,11 @@ impl Api {
     ) -> Result<Paged<SentInvitations, Pagination>> {
         let page = listing::page(*page, *offset, page_size.or(*limit), PAGE, LARGEST_PAGE)?;
         let (site, caller, id) = (app.site.clone(), caller.0, *org_id);
-        let read = app.db.read_slow(caller.user, move |conn| {
+        let read = app.db.read_list(move |conn| {
             let totalnoguests = members::count_guests(conn, caller, id)?;
             let organisation = Organisation::new(organisations::get(conn, caller, id)?, roles::list(conn, caller, id)?);
-            let mut total = 0;
-            let read = |part| {
-                let (listed, all) = invitations::list(conn, &site, caller, id, part)?;
-                total = all;
-                Ok(listed)
-            };
+            let total = invitations::count(conn, caller, id)?;
+            let read = |part| invitations::list(conn, &site, caller, id, part);
             let listed = fill(page, read, |listed| SentInvitation::new(listed, organisation.clone()))?;
             Ok((listed, totalnoguests, total))
         });

@@ -69,14 +69,9 @@ impl Api {
     ) -> Result<Paged<Vec<Member>, Pagination>> {
         let page = listing::page(*page, *offset, page_size.or(*limit), PAGE, LARGEST_PAGE)?;
         let id = *org_id;
-        let read = app.db.read_slow(caller.0.user, move |conn| {
-            let mut total = 0;
-            let read = |part| {
-                let (listed, all) = members::list(conn, caller.0, id, part)?;
-                total = all;
-                Ok(listed)
-            };
-            Ok((fill(page, read, Member::from)?, total))
+        let read = app.db.read_list(move |conn| {
+            let total = members::count(conn, caller.0, id)?;
+            Ok((fill(page, |part| members::list(conn, caller.0, id, part), Member::from)?, total))
         });
         let (Rows { rows, rest }, total) = read.await?;
         let pagination = Pagination {

@@ -130,11 +130,7 @@ impl Api {
         body: Body<ReadMark>,
     ) -> Result<Success<Unread>> {
         let (channel_id, last) = (*channel_id, body.last_message_id);
-        let left = loop {
-            if let Some(left) = app.db.write(move |tx| reading::mark(tx, caller.0, channel_id, last)).await? {
-                break left;
-            }
-        };
+        let left = app.db.write_in_steps(move |tx| reading::mark(tx, caller.0, channel_id, last)).await?;
         let left = Unread { channel_id, thread_count: left.threads, mention_count: left.mentions };
         Ok(ok("Channel marked as read successfully", left))
     }

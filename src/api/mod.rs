@@ -3,7 +3,7 @@
 mod accounts;
 pub mod auth;
 mod blogs;
-pub mod body;
+mod body;
 mod categories;
 mod channel_members;
 mod channels;

@@ -17,7 +17,7 @@ use super::{
 };
 use crate::{
     app::App,
-    domain::{deleting, messages, page::Page, threads},
+    domain::{deleting, messages, threads},
     error::Result,
     id::{ChannelId, MessageId, OrganisationId},
     time::Time,
@@ -28,8 +28,6 @@ const PAGE: u32 = 50;
 const LARGEST_PAGE: u32 = 200;
 /// Replies shown with each.
 const MOST_REPLIES: u32 = 200;
-/// Bytes of them, so that a thread with its replies fits an answer.
-const REPLY_BYTES: usize = 256 << 10;
 
 pub struct Api;
 
@@ -87,9 +85,8 @@ impl Api {
         let page = listing::page(*page, *offset, *limit, PAGE, LARGEST_PAGE)?.shallow()?;
         let replies = listing::size(*messages, threads::REPLIES, MOST_REPLIES)?;
         let id = *id;
-        let read = app.db.read_slow(caller.0.user, move |conn| {
-            fill(page, |part| threads::list(conn, caller.0, id, part, replies), Thread::shortened)
-        });
+        let read =
+            app.db.read_list(move |conn| fill(page, |part| threads::list(conn, caller.0, id, part, replies), Thread::shortened));
         let Rows { rows, rest } = read.await?;
         Ok(listed("Data retrieved successfully", rows, address.rest(rest)))
     }
@@ -130,10 +127,10 @@ impl Api {
     ) -> Result<Listed<Thread>> {
         let page = listing::page(*page, *offset, *limit, PAGE, LARGEST_PAGE)?.shallow()?;
         let (thread, rest) = app.db.read(|conn| {
-            let get = |part| threads::get(conn, caller.0, *channel_id, *thread_id, part);
-            let thread = Thread::from(get(Page { size: 0, ..page })?);
+            let thread = Thread::from(threads::get(conn, caller.0, *channel_id, *thread_id)?);
             let left = listing::BYTES.saturating_sub(json_length(&thread));
-            let replies = fill_up_to(left, page, |part| Ok(get(part)?.replies), Reply::from)?;
+            let read = |part| threads::replies(conn, caller.0, *channel_id, *thread_id, part);
+            let replies = fill_up_to(left, page, read, Reply::from)?;
             Ok((Thread { messages: replies.rows, ..thread }, replies.rest))
         })?;
         Ok(listed("Data retrieved successfully", thread, address.rest(rest)))
@@ -273,7 +270,7 @@ impl Thread {
     /// Without the oldest replies, if they are too many bytes.
     fn shortened(thread: threads::Thread) -> Thread {
         let mut thread = Thread::from(thread);
-        let mut left = REPLY_BYTES;
+        let mut left = threads::REPLY_BYTES;
         let fits = |reply: &&Reply| {
             let length = json_length(*reply);
             let fits = length <= left;

@@ -23,7 +23,7 @@ use rusqlite::{Connection, OpenFlags};
 
 pub use self::{
     schema::{Version, newest as newest_version},
-    slow::Asker,
+    slow::Class,
     tx::Tx,
     writer::AfterCommit,
 };
@@ -42,7 +42,7 @@ const STATEMENT_CACHE: usize = 512;
 pub struct Db {
     readers: r2d2::Pool<r2d2_sqlite::SqliteConnectionManager>,
     writer: Arc<writer::Writer>,
-    turns: Arc<slow::Turns>,
+    admission: Arc<slow::Admission>,
 }
 
 impl Db {
@@ -53,7 +53,8 @@ impl Db {
         let mut conn = connect(&path, OpenFlags::default())?;
         schema::migrate(&mut conn, &path)?;
         let marker = epoch::Marker::open(&conn, folder)?;
-        let size = std::thread::available_parallelism().map_or(2, usize::from) + slow::PLACES + FORWARDER;
+        let cores = std::thread::available_parallelism().map_or(2, usize::from);
+        let size = cores + slow::Admission::slots(cores) + FORWARDER;
         let manager = r2d2_sqlite::SqliteConnectionManager::file(&path)
             .with_flags(OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX)
             .with_init(|conn| prepare(conn).and_then(|()| conn.pragma_update(None, "query_only", true)));
@@ -66,7 +67,7 @@ impl Db {
             .map_err(Error::internal)?;
         let checkpoints = checkpoint::Checkpoints::start(&path)?;
         let writer = Arc::new(writer::Writer::start(conn, marker, checkpoints, after_commit)?);
-        Ok(Db { readers, writer, turns: Arc::default() })
+        Ok(Db { readers, writer, admission: Arc::new(slow::Admission::new(cores)) })
     }
 
     /// Runs `f` in one short read transaction, on this thread: for reads by key, bounded in rows.
@@ -77,17 +78,23 @@ impl Db {
         f(read.0)
     }
 
+    /// [`Db::read`] off the runtime's threads, for lists bounded in rows, and sums over them: as many at once as
+    /// there are cores, and 503 after two seconds.
+    pub async fn read_list<T: Send + 'static>(&self, f: impl FnOnce(&Connection) -> Result<T> + Send + 'static) -> Result<T> {
+        self.read_slow(Class::List, f).await
+    }
+
     /// [`Db::read`] off the runtime's threads, for what is not bounded in rows: a few at once, one for each
     /// user, and 503 after two seconds.
     pub async fn read_slow<T: Send + 'static>(
         &self,
-        asker: impl Into<Asker>,
+        class: impl Into<Class>,
         f: impl FnOnce(&Connection) -> Result<T> + Send + 'static,
     ) -> Result<T> {
-        let turn = self.turns.take(asker.into()).await?;
+        let permit = self.admission.permit(class.into()).await?;
         let db = self.clone();
         let read = move || {
-            let _turn = turn;
+            let _permit = permit;
             let end = Instant::now() + SLOW_READ_WITHIN;
             let done = db.read(|conn| {
                 conn.progress_handler(STEPS, Some(move || Instant::now() >= end))?;
@@ -120,6 +127,25 @@ impl Db {
         f: impl FnOnce(&mut Tx) -> Result<T> + Send + 'static,
     ) -> Result<T> {
         self.writer.submit(bytes, f)?.await.unwrap_or(Err(writer::UNKNOWN))
+    }
+
+    /// [`Db::write`] of something long: runs `step`, a transaction each, until it returns what the whole came to.
+    /// A caller who hangs up changes nothing: all steps are done. `Err` undoes its own step and ends the rest.
+    pub async fn write_in_steps<T: Send + 'static>(
+        &self,
+        mut step: impl FnMut(&mut Tx) -> Result<Option<T>> + Send + 'static,
+    ) -> Result<T> {
+        let db = self.clone();
+        let run = async move {
+            loop {
+                let (done, again) = db.write(move |tx| Ok((step(tx)?, step))).await?;
+                match done {
+                    Some(done) => return Ok(done),
+                    None => step = again,
+                }
+            }
+        };
+        tokio::spawn(run).await.map_err(Error::internal)?
     }
 
     /// Whether the writer takes work: false on a full disk.

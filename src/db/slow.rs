@@ -1,4 +1,4 @@
-//! Whose turn it is to read slowly: a few users at once, one read each, and the public beside them.
+//! Admission of slow reads: a few users at once, one read each; the public and lists beside them.
 
 use std::{
     collections::HashMap,
@@ -19,59 +19,67 @@ use crate::{
 
 const USERS: usize = 2;
 const PUBLIC: usize = 1;
-/// Slow reads at once.
-pub(super) const PLACES: usize = USERS + PUBLIC;
-/// How long one waits for a place, and for one's own read before.
-const PLACE_WITHIN: Duration = Duration::from_secs(10);
+
+/// How long one waits for a slot, and for one's own read before.
+const SLOT_WITHIN: Duration = Duration::from_secs(10);
 const OWN_WITHIN: Duration = Duration::from_secs(1);
 
-/// For whom a slow read is.
+/// Whose slots a slow read takes.
 #[derive(Clone, Copy, Debug)]
-pub enum Asker {
+pub enum Class {
+    /// A user, who has one at once.
     User(UserId),
-    /// Anybody, known or not: what is open to all takes no user's place.
+    /// Anybody, known or not: what is open to all takes no user's slot.
     Public,
+    /// Bounded in rows. A client may ask for several at once, and no search holds them up.
+    List,
 }
 
-impl From<UserId> for Asker {
+impl From<UserId> for Class {
     fn from(user: UserId) -> Self {
-        Asker::User(user)
+        Class::User(user)
     }
 }
 
-pub(super) struct Turns {
+pub(super) struct Admission {
     users: Arc<Semaphore>,
     public: Arc<Semaphore>,
-    /// Of the users who read or wait now, one turn each.
+    lists: Arc<Semaphore>,
+    /// Of the users who read or wait now, one permit each.
     own: Mutex<HashMap<UserId, Weak<Semaphore>>>,
 }
 
 /// Held while reading.
-pub(super) struct Turn {
-    _place: OwnedSemaphorePermit,
+pub(super) struct Permit {
+    _slot: OwnedSemaphorePermit,
     _own: Option<OwnedSemaphorePermit>,
 }
 
-impl Default for Turns {
-    fn default() -> Self {
-        Turns { users: Arc::new(Semaphore::new(USERS)), public: Arc::new(Semaphore::new(PUBLIC)), own: Mutex::default() }
+impl Admission {
+    pub fn new(lists: usize) -> Self {
+        let [users, public, lists] = [USERS, PUBLIC, lists].map(|slots| Arc::new(Semaphore::new(slots)));
+        Admission { users, public, lists, own: Mutex::default() }
     }
-}
 
-impl Turns {
-    /// 429 when the user reads already and goes on to, 503 when all places stay taken.
-    pub async fn take(&self, asker: Asker) -> Result<Turn> {
-        let (own, places) = match asker {
-            Asker::User(user) => {
+    /// Slow reads at once, of all classes.
+    pub fn slots(lists: usize) -> usize {
+        USERS + PUBLIC + lists
+    }
+
+    /// 429 when the user reads already and goes on to, 503 when all slots stay taken.
+    pub async fn permit(&self, class: Class) -> Result<Permit> {
+        let (own, slots) = match class {
+            Class::User(user) => {
                 let own = timeout(OWN_WITHIN, self.own(user).acquire_owned()).await;
                 let own = own.map_err(|_| Error::TooMany(OWN_WITHIN.as_secs()))?.map_err(Error::internal)?;
                 (Some(own), &self.users)
             }
-            Asker::Public => (None, &self.public),
+            Class::Public => (None, &self.public),
+            Class::List => (None, &self.lists),
         };
-        let place = timeout(PLACE_WITHIN, places.clone().acquire_owned()).await;
-        let place = place.map_err(|_| OVERLOADED)?.map_err(Error::internal)?;
-        Ok(Turn { _place: place, _own: own })
+        let slot = timeout(SLOT_WITHIN, slots.clone().acquire_owned()).await;
+        let slot = slot.map_err(|_| OVERLOADED)?.map_err(Error::internal)?;
+        Ok(Permit { _slot: slot, _own: own })
     }
 
     fn own(&self, user: UserId) -> Arc<Semaphore> {

@@ -84,19 +84,9 @@ pub struct Listed {
     pub token: Option<String>,
 }
 
-/// The invitations that the caller may know of, newest first, and how many there are. 403 for outsiders, and
-/// without `invite:members`.
-pub fn list(
-    conn: &Connection,
-    site: &Site,
-    caller: Caller,
-    organisation: OrganisationId,
-    page: Page,
-) -> Result<(Vec<Listed>, u32)> {
-    let membership = members::find(conn, organisation, caller.user)?.ok_or(members::OUTSIDER)?;
-    membership.require(Rights::INVITE_MEMBERS)?;
-    // Whose: everybody's, or the caller's.
-    let by = (!sees_others(&membership)).then_some(caller.user);
+/// The invitations that the caller may know of, newest first. 403 for outsiders, and without `invite:members`.
+pub fn list(conn: &Connection, site: &Site, caller: Caller, organisation: OrganisationId, page: Page) -> Result<Vec<Listed>> {
+    let (membership, by) = listing(conn, caller, organisation)?;
     let sql = format!(
         "{SELECT} where i.organisation_id = ?1 and (?2 is null or i.invited_by = ?2)
          order by i.created_at desc, i.id desc limit ?3 offset ?4"
@@ -110,10 +100,23 @@ pub fn list(
         let is_shown = invitation.status() == "invited" && membership.rights.include(role.rights);
         Ok(Listed { token: is_shown.then(|| invitation.token(site)), role: role.name, invitation })
     });
-    let total = conn
+    listed.collect()
+}
+
+/// How many [`list`] has in all.
+pub fn count(conn: &Connection, caller: Caller, organisation: OrganisationId) -> Result<u32> {
+    let (_, by) = listing(conn, caller, organisation)?;
+    Ok(conn
         .prepare_cached("select count(*) from invitations where organisation_id = ?1 and (?2 is null or invited_by = ?2)")?
-        .query_row((organisation, by), |row| row.get(0))?;
-    Ok((listed.collect::<Result<_>>()?, total))
+        .query_row((organisation, by), |row| row.get(0))?)
+}
+
+/// The caller's membership, and whose invitations it lists: none for everybody's.
+fn listing(conn: &Connection, caller: Caller, organisation: OrganisationId) -> Result<(Membership, Option<UserId>)> {
+    let membership = members::find(conn, organisation, caller.user)?.ok_or(members::OUTSIDER)?;
+    membership.require(Rights::INVITE_MEMBERS)?;
+    let by = (!sees_others(&membership)).then_some(caller.user);
+    Ok((membership, by))
 }
 
 /// Whether the member may know of invitations that others sent.

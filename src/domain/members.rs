@@ -184,10 +184,10 @@ pub struct Listed {
     pub is_verified: bool,
 }
 
-/// All members whatever their status, newest first, and how many there are. 403 for outsiders.
-pub fn list(conn: &Connection, caller: Caller, organisation: OrganisationId, page: Page) -> Result<(Vec<Listed>, u32)> {
+/// All members whatever their status, newest first. 403 for outsiders.
+pub fn list(conn: &Connection, caller: Caller, organisation: OrganisationId, page: Page) -> Result<Vec<Listed>> {
     find(conn, organisation, caller.user)?.ok_or(OUTSIDER)?;
-    let rows = conn
+    Ok(conn
         .prepare_cached(
             "select u.id, u.email, u.phone, u.username, u.first_name, u.last_name, u.is_verified, r.name as role, m.status
                from organisation_members m join users u on u.id = m.user_id join roles r on r.id = m.role_id
@@ -206,11 +206,15 @@ pub fn list(conn: &Connection, caller: Caller, organisation: OrganisationId, pag
                 is_verified: row.get("is_verified")?,
             })
         })?
-        .collect::<rusqlite::Result<_>>()?;
-    let total = conn
+        .collect::<rusqlite::Result<_>>()?)
+}
+
+/// How many [`list`] has in all. 403 for outsiders.
+pub fn count(conn: &Connection, caller: Caller, organisation: OrganisationId) -> Result<u32> {
+    find(conn, organisation, caller.user)?.ok_or(OUTSIDER)?;
+    Ok(conn
         .prepare_cached("select count(*) from organisation_members where organisation_id = ?1")?
-        .query_row([organisation], |row| row.get(0))?;
-    Ok((rows, total))
+        .query_row([organisation], |row| row.get(0))?)
 }
 
 /// Full name, else username, else the address's local part.

@@ -19,6 +19,9 @@ use crate::{
 
 /// The latest replies that are shown with a thread where nobody asks for more.
 pub const REPLIES: u32 = 5;
+/// Bytes of replies that lists show with a thread, so that both fit an answer: text when they are read, JSON when they
+/// are shown. The older ones are left out (`message_count` tells).
+pub const REPLY_BYTES: usize = 256 << 10;
 
 pub struct Thread {
     pub root: Message,
@@ -66,19 +69,31 @@ pub fn list_all(
     read_all(conn, roots.into_iter().skip(page.offset as usize).take(page.size as usize), replies)
 }
 
-/// One thread with a part of its replies, oldest first. For members of the channel; a deleted post is shown
-/// while it has replies.
-pub fn get(conn: &Connection, caller: Caller, channel: ChannelId, thread: MessageId, page: Page) -> Result<Thread> {
+/// One thread without its replies, which are read with [`replies`]. For members of the channel; a deleted post is
+/// shown while it has replies.
+pub fn get(conn: &Connection, caller: Caller, channel: ChannelId, thread: MessageId) -> Result<Thread> {
     let access = channels::find(conn, caller, channel)?.ok_or(channels::UNKNOWN)?;
     access.require_member()?;
     let root = messages::find(conn, thread)?.filter(|root| root.channel == channel && !root.is_reply);
     let root = root.filter(|root| root.deleted_at.is_none() || root.reply_count > 0).ok_or(UNKNOWN)?;
-    let sql = format!("{} where m.root = ?1 and m.deleted_at is null order by m.n limit ?2 offset ?3", messages::SELECT);
-    let mut select = conn.prepare_cached(&sql)?;
-    let replies = select.query_map((root.n, page.size, page.offset), messages::from_row)?.collect::<rusqlite::Result<_>>()?;
-    let mut thread = Thread { root, channel_name: access.channel.name, replies };
+    let mut thread = Thread { root, channel_name: access.channel.name, replies: Vec::new() };
     reactions::attach(conn, thread.messages())?;
     Ok(thread)
+}
+
+/// The replies of a thread, oldest first; none of what is no thread of the channel. For members of the channel.
+pub fn replies(conn: &Connection, caller: Caller, channel: ChannelId, thread: MessageId, page: Page) -> Result<Vec<Message>> {
+    channels::find(conn, caller, channel)?.ok_or(channels::UNKNOWN)?.require_member()?;
+    let sql = format!(
+        "{} where m.root = (select n from messages where id = ?1 and channel_id = ?2) and m.deleted_at is null
+         order by m.n limit ?3 offset ?4",
+        messages::SELECT
+    );
+    let mut select = conn.prepare_cached(&sql)?;
+    let replies = select.query_map((thread, channel, page.size, page.offset), messages::from_row)?;
+    let mut replies: Vec<Message> = replies.collect::<rusqlite::Result<_>>()?;
+    reactions::attach(conn, replies.iter_mut())?;
+    Ok(replies)
 }
 
 /// Makes a top-level post, as [`messages::create`] does; the same `id` again gives the same thread.
@@ -136,9 +151,6 @@ pub const UNKNOWN: Error = Error::NotFound("Thread");
 fn written(conn: &Connection, root: i64) -> Result<Thread> {
     read_all(conn, std::iter::once((root, root)), REPLIES)?.pop().ok_or(UNKNOWN)
 }
-
-/// Text of replies that is read with a thread: the older ones are left out (`message_count` tells).
-const REPLY_BYTES: usize = 256 << 10;
 
 fn read_all(conn: &Connection, roots: impl Iterator<Item = (i64, i64)>, replies: u32) -> Result<Vec<Thread>> {
     let mut threads = roots.map(|(n, _)| read(conn, n, replies)).collect::<Result<Vec<Thread>>>()?;

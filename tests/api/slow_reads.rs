@@ -1,9 +1,9 @@
-//! Reads that are not bounded in rows end by the clock, leave the pool as it was, and wait for their turn.
+//! Reads that are not bounded in rows end by the clock, leave the pool as it was, and wait for a slot.
 
 use std::sync::mpsc;
 
 use tidings::{
-    db::{Asker, Db},
+    db::{Class, Db},
     error::{Error, Result},
     id::UserId,
 };
@@ -47,10 +47,10 @@ async fn a_user_has_one_at_once_and_waits_a_moment_for_it() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn users_and_the_public_have_places_of_their_own() {
+async fn users_and_the_public_have_slots_of_their_own() {
     let folder = tempfile::tempdir().unwrap();
     let db = Db::open(folder.path(), Box::new(drop)).unwrap();
-    let (ended, public) = held(&db, Asker::Public).await;
+    let (ended, public) = held(&db, Class::Public).await;
     assert_eq!(seven(&db, UserId::new()).await.unwrap(), 7);
     drop(ended);
     public.await.unwrap().unwrap();
@@ -58,25 +58,49 @@ async fn users_and_the_public_have_places_of_their_own() {
     let mut third = Box::pin(seven(&db, UserId::new()));
     tokio::select! {
         biased;
-        ended = &mut third => panic!("it waits for a place, as the public must not: {ended:?}"),
-        public = seven(&db, Asker::Public) => assert_eq!(public.unwrap(), 7),
+        ended = &mut third => panic!("it waits for a slot, as the public must not: {ended:?}"),
+        public = seven(&db, Class::Public) => assert_eq!(public.unwrap(), 7),
     }
     drop((one.0, two.0));
     assert_eq!(third.await.unwrap(), 7);
     db.close();
 }
 
-async fn seven(db: &Db, asker: impl Into<Asker>) -> Result<i64> {
-    db.read_slow(asker, |conn| Ok(conn.query_row("select 7", [], |row| row.get(0))?)).await
+#[tokio::test(flavor = "multi_thread")]
+async fn lists_wait_for_no_search_and_a_user_reads_several_at_once() {
+    let folder = tempfile::tempdir().unwrap();
+    let db = Db::open(folder.path(), Box::new(drop)).unwrap();
+    let searches = [held(&db, UserId::new()).await, held(&db, UserId::new()).await];
+    let cores = std::thread::available_parallelism().unwrap().get();
+    let mut lists = Vec::new();
+    for _ in 0..cores {
+        lists.push(held(&db, Class::List).await);
+    }
+    // All connections that slow reads may have but the public's are taken now: short reads have theirs.
+    assert_eq!(db.read(|conn| Ok(conn.query_row("select 7", [], |row| row.get::<_, i64>(0))?)).unwrap(), 7);
+    let mut waiting = Box::pin(seven(&db, Class::List));
+    tokio::select! {
+        biased;
+        ended = &mut waiting => panic!("there are as many slots as cores: {ended:?}"),
+        public = seven(&db, Class::Public) => assert_eq!(public.unwrap(), 7),
+    }
+    drop(lists.pop());
+    assert_eq!(waiting.await.unwrap(), 7);
+    drop((searches, lists));
+    db.close();
+}
+
+async fn seven(db: &Db, class: impl Into<Class>) -> Result<i64> {
+    db.read_slow(class, |conn| Ok(conn.query_row("select 7", [], |row| row.get(0))?)).await
 }
 
 /// A slow read that has begun, and goes on until the sender is dropped.
-async fn held(db: &Db, asker: impl Into<Asker>) -> (mpsc::Sender<()>, JoinHandle<Result<()>>) {
+async fn held(db: &Db, class: impl Into<Class>) -> (mpsc::Sender<()>, JoinHandle<Result<()>>) {
     let (release, released) = mpsc::channel::<()>();
     let (began, begun) = oneshot::channel();
-    let (db, asker) = (db.clone(), asker.into());
+    let (db, class) = (db.clone(), class.into());
     let reading = tokio::spawn(async move {
-        db.read_slow(asker, move |_| {
+        db.read_slow(class, move |_| {
             _ = began.send(());
             _ = released.recv();
             Ok(())

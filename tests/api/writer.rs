@@ -148,6 +148,42 @@ async fn a_caller_who_hangs_up_changes_nothing() {
 }
 
 #[tokio::test]
+async fn a_caller_who_hangs_up_does_not_stop_a_write_in_steps() {
+    let fixture = Fixture::new();
+    let (told, mut steps) = tokio::sync::mpsc::unbounded_channel();
+    let mut n = 0;
+    let write = fixture.db.write_in_steps(move |tx| {
+        n += 1;
+        told.send(n).map_err(Error::internal)?;
+        insert(tx, n).map(|()| (n == 3).then_some(n))
+    });
+    let mut hung_up = Box::pin(write);
+    assert!(futures_util::poll!(&mut hung_up).is_pending());
+    drop(hung_up);
+    for n in 1..=3 {
+        assert_eq!(steps.recv().await, Some(n));
+    }
+    fixture.db.write(|_| Ok(())).await.unwrap(); // after the last step's commit
+    assert_eq!(fixture.rows(), 3);
+}
+
+#[tokio::test]
+async fn a_write_in_steps_returns_what_its_last_step_does() {
+    let fixture = Fixture::new();
+    let steps = |fails: u8| {
+        let mut n = 0;
+        fixture.db.write_in_steps(move |tx| {
+            n += 1;
+            insert(tx, 16 * fails + n)?;
+            if n == fails { Err(Error::Forbidden("no")) } else { Ok((n == 3).then_some(n)) }
+        })
+    };
+    assert_eq!(steps(0).await.unwrap(), 3);
+    assert!(matches!(steps(2).await, Err(Error::Forbidden("no"))));
+    assert_eq!(fixture.rows(), 3 + 1, "what failed undoes its own step");
+}
+
+#[tokio::test]
 async fn what_another_process_wrote_is_published_once_and_in_order() {
     let fixture = Fixture::new();
     fixture.db.write(|tx| emit(tx, "ours")).await.unwrap();

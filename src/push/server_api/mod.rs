@@ -20,11 +20,11 @@ use uuid::Uuid;
 use self::repeats::Repeats;
 use super::{codes::Failure, protocol::ReplyError};
 use crate::{
-    api::body,
     app::App,
     domain::streams,
     error::{Error, Result},
     event::Stream,
+    request_body,
     secret::AccessKey,
 };
 
@@ -52,7 +52,7 @@ impl ServerApi {
 /// `POST /api/METHOD`; and `POST /api`, the older form: each line is a command `{"method", "params"}`.
 #[handler]
 pub async fn call(req: &Request, app: Data<&App>, body: Body) -> poem::Result<Response> {
-    let body = body::read(body, BODY_MAX).await?;
+    let body = request_body::read(body, BODY_MAX).await?;
     let answered = match (str::from_utf8(&body), req.raw_path_param("method")) {
         (Ok(body), Some("batch")) => batch(app.0, body).await,
         (Ok(body), Some(method)) => answer(app.0, method, body).await.map(|result| json(&Reply::Result(result))),
