@@ -88,8 +88,8 @@ pub fn fill_up_to<R, T: ToJSON>(
         if is_last {
             return Ok(Rows { rows, rest: None });
         }
-        // As many as will fit if they are like those before, and one that will not.
-        part = left * rows.len() / (bytes - left).max(1) + 1;
+        // As many as will fit if they are like those before, and one that will not; but they may be longer.
+        part = (left * rows.len() / (bytes - left).max(1) + 1).min(part * 2);
     }
 }
 
@@ -229,8 +229,8 @@ mod tests {
         let page = |offset, size| filled(&list, Page { offset, size }, 10_000);
         assert_eq!(page(0, 10), (list[..10].to_vec(), Some(10), vec![11]));
         assert_eq!(page(90, 10), (list[90..].to_vec(), None, vec![11]));
-        assert_eq!(page(0, 100), (list.clone(), None, vec![16, 85]));
-        assert_eq!(page(0, 99), (list[..99].to_vec(), Some(99), vec![16, 84]));
+        assert_eq!(page(0, 100), (list.clone(), None, vec![16, 32, 53]));
+        assert_eq!(page(0, 99), (list[..99].to_vec(), Some(99), vec![16, 32, 52]));
         assert_eq!(page(100, 10), (Vec::new(), None, vec![11]));
     }
 

@@ -106,8 +106,9 @@ impl Api {
     ) -> Result<BareListed<MessageList>> {
         let page = listing::page(None, None, *limit, PAGE, LARGEST_PAGE)?;
         let range = Range { before: *before, after: *after };
-        let read = app.db.read(|conn| fill(page, |part| messages::list(conn, caller.0, *channel_id, range, part), Message::from));
-        let Rows { rows: mut messages, rest } = read?;
+        let (caller, id) = (caller.0, *channel_id);
+        let read = move |conn: &_| fill(page, |part| messages::list(conn, caller, id, range, part), Message::from);
+        let Rows { rows: mut messages, rest } = app.db.read_list(read).await?;
         // From a message on and not by number: newer ones move none of them.
         let end = if range.is_ascending() { "after" } else { "before" };
         let last = messages.last().filter(|_| rest.is_some());

@@ -126,13 +126,14 @@ impl Api {
         limit: Query<Option<u64>>,
     ) -> Result<Listed<Thread>> {
         let page = listing::page(*page, *offset, *limit, PAGE, LARGEST_PAGE)?.shallow()?;
-        let (thread, rest) = app.db.read(|conn| {
-            let thread = Thread::from(threads::get(conn, caller.0, *channel_id, *thread_id)?);
-            let left = listing::BYTES.saturating_sub(json_length(&thread));
-            let read = |part| threads::replies(conn, caller.0, *channel_id, *thread_id, part);
-            let replies = fill_up_to(left, page, read, Reply::from)?;
-            Ok((Thread { messages: replies.rows, ..thread }, replies.rest))
-        })?;
+        let (caller, channel, thread) = (caller.0, *channel_id, *thread_id);
+        let read = app.db.read_list(move |conn| {
+            let found = Thread::from(threads::get(conn, caller, channel, thread)?);
+            let left = listing::BYTES.saturating_sub(json_length(&found));
+            let replies = fill_up_to(left, page, |part| threads::replies(conn, caller, channel, thread, part), Reply::from)?;
+            Ok((Thread { messages: replies.rows, ..found }, replies.rest))
+        });
+        let (thread, rest) = read.await?;
         Ok(listed("Data retrieved successfully", thread, address.rest(rest)))
     }
 
