@@ -326,7 +326,8 @@ create table chores (
     organisation_id blob,                                     -- of a departure
     user_id         blob,                                     -- of a departure and of webhooks
     number          integer,                                  -- of a role; `n` of a message
-    cursor          blob not null                             -- where the next slice begins
+    cursor          blob not null,                            -- where the next slice begins
+    retry_at        integer not null default 0                -- after a slice that failed: not before then
 ) strict;
 create index chores_by_subject on chores (kind, organisation_id, user_id, number);
 

@@ -55,6 +55,7 @@ impl Api {
     }
 }
 
+#[track_caller]
 pub fn text(value: &Value) -> String {
     value.as_str().unwrap().to_owned()
 }

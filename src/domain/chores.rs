@@ -13,6 +13,7 @@ use crate::{
     event::Effect,
     id::{OrganisationId, UserId},
     site::Site,
+    time::Time,
 };
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -82,17 +83,30 @@ pub(super) fn is_departing(conn: &Connection, organisation: OrganisationId, user
 }
 
 /// Does a slice of the chore that has waited longest, which then goes behind the others. Returns how many slices were
-/// done: 0 when nothing is left to do.
+/// done: 0 when nothing is left to do now.
 pub fn work(tx: &mut Tx, site: &Site) -> Result<usize> {
-    let first: Option<(i64, Chore, Cursor)> = tx
-        .prepare_cached("select * from chores order by id limit 1")?
-        .query_row([], |row| Ok((row.get("id")?, Chore::from_row(row)?, row.get("cursor")?)))
-        .optional()?;
-    let Some((id, chore, cursor)) = first else { return Ok(0) };
+    let Some((chore, cursor)) = first(tx)? else { return Ok(0) };
     let rest = chore.slice(tx, site, &cursor)?;
-    tx.prepare_cached("delete from chores where id = ?1")?.execute([id])?;
     leave(tx, chore, rest)?;
     Ok(1)
+}
+
+/// Leaves the chore that has waited longest alone until the given time, after its slice failed: the others go on without
+/// it. Returns which one that is, for the log.
+pub fn postpone(tx: &mut Tx, until: Time) -> Result<String> {
+    let Some((chore, _)) = first(tx)? else { return Ok(String::new()) };
+    let (kind, organisation, user, number) = chore.columns();
+    tx.prepare_cached(
+        "update chores set retry_at = ?5 where kind = ?1 and organisation_id is ?2 and user_id is ?3 and number is ?4",
+    )?
+    .execute((kind, organisation, user, number, until))?;
+    Ok(format!("{chore:?}"))
+}
+
+fn first(conn: &Connection) -> Result<Option<(Chore, Cursor)>> {
+    let sql = "select kind, organisation_id, user_id, number, cursor from chores where retry_at <= ?1 order by id limit 1";
+    let row = |row: &Row| Ok((Chore::from_row(row)?, row.get("cursor")?));
+    Ok(conn.prepare_cached(sql)?.query_row([Time::now()], row).optional()?)
 }
 
 /// How many are not done yet.

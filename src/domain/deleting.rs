@@ -5,7 +5,7 @@ use serde_json::json;
 use crate::{
     db::{Tx, log},
     domain::{
-        Caller, channels,
+        Caller, bounded, channels,
         chores::{self, Chore, Cursor},
         deliveries, indexing,
         messages::{self, Message},
@@ -18,7 +18,6 @@ use crate::{
 
 /// Reactions, and rows of the log, that one write takes the text from: a message may have been edited thousands of times.
 const SLICE_ROWS: usize = 200;
-const SLICE_BYTES: i64 = 256 << 10;
 
 /// The author, the owner of the channel, or who holds `manage:channels`, each while a member of the channel;
 /// of a direct message only the author. Also in an archived channel: what should not be there can still go.
@@ -62,22 +61,14 @@ pub(super) fn slice(tx: &Tx, n: i64, after: &[u8]) -> Result<Option<Cursor>> {
         )?
         .execute((n, SLICE_ROWS as i64))?;
     let mut last = after.try_into().map_or(0, i64::from_be_bytes);
-    let rows: Vec<(i64, i64)> = tx
-        .prepare_cached("select seq, octet_length(body) from events where message_n = ?1 and seq > ?2 order by seq limit ?3")?
-        .query_map((n, last, SLICE_ROWS as i64), |row| Ok((row.get(0)?, row.get(1)?)))?
-        .collect::<rusqlite::Result<_>>()?;
-    let mut is_done = reactions < SLICE_ROWS && rows.len() < SLICE_ROWS;
-    let mut bytes = 0;
-    for (seq, length) in rows {
-        if bytes > SLICE_BYTES {
-            is_done = false;
-            break;
-        }
+    let log = "select seq, octet_length(body) from events where message_n = ?1 and seq > ?2 order by seq limit ?3";
+    for seq in bounded::rows(tx, log, (n, last, SLICE_ROWS as i64))? {
         tx.prepare_cached(&format!("update events set body = {} where seq = ?1", log::ERASED))?.execute([seq])?;
-        bytes += length;
         last = seq;
     }
-    Ok((!is_done).then(|| last.to_be_bytes().to_vec()))
+    let is_more = reactions == SLICE_ROWS
+        || tx.prepare_cached("select 1 from events where message_n = ?1 and seq > ?2")?.exists((n, last))?;
+    Ok(is_more.then(|| last.to_be_bytes().to_vec()))
 }
 
 /// Takes the message out of all counters; whoever has read it has read one less. Returns whether somebody's

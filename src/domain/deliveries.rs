@@ -13,6 +13,7 @@ use serde_json::{Value, json};
 use crate::{
     db::Tx,
     domain::{
+        bounded,
         chores::{self, Chore, Cursor},
         messages::{self, Message},
         owning, publications,
@@ -276,11 +277,10 @@ pub fn prune(tx: &mut Tx, before: Time, limit: u32) -> Result<usize> {
 /// Deletes events that no delivery carries any more, up to `limit`.
 pub fn prune_events(tx: &mut Tx, limit: u32) -> Result<usize> {
     // The oldest lose their deliveries first.
-    Ok(tx
-        .prepare_cached(
-            "delete from webhook_events where message_n in
-               (select message_n from (select message_n from webhook_events order by message_n limit ?1) oldest
-                where not exists (select 1 from deliveries d where d.message_n = oldest.message_n))",
-        )?
-        .execute([limit])?)
+    let idle = "select message_n, octet_length(payload)
+        from (select message_n, payload from webhook_events order by message_n limit ?1) oldest
+        where not exists (select 1 from deliveries d where d.message_n = oldest.message_n)";
+    let idle: Vec<i64> = bounded::rows(tx, idle, [limit])?;
+    let sql = "delete from webhook_events where message_n in (select value from json_each(?1))";
+    Ok(tx.prepare_cached(sql)?.execute([json!(idle).to_string()])?)
 }

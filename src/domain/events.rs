@@ -5,7 +5,7 @@ use serde_json::json;
 
 use crate::{
     db::Tx,
-    domain::forwarding,
+    domain::{bounded, forwarding},
     error::{Error, Result},
     event::{Audience, Effect, Event, Stream},
     id::{ChannelId, OrganisationId, UserId},
@@ -119,10 +119,10 @@ pub fn with_notification_id(epoch: &str, seq: i64, kind: &str, body: &str) -> St
 /// Forgets up to `limit` rows older than `before`, but for those that wait to be forwarded, and raises the floor with
 /// them. Returns how many.
 pub fn prune(tx: &mut Tx, before: Time, limit: u32) -> Result<usize> {
-    let oldest = "select seq from events order by seq limit ?2";
+    let oldest: Vec<i64> = bounded::rows(tx, "select seq, octet_length(body) from events order by seq limit ?1", [limit])?;
     let floor: Option<i64> = tx
-        .prepare_cached(&format!("select max(seq) from events where seq in ({oldest}) and created_at < ?1 and seq <= ?3"))?
-        .query_row((before, limit, forwarding::prunable(tx)?), |row| row.get(0))?;
+        .prepare_cached("select max(seq) from events where seq <= ?1 and created_at < ?2 and seq <= ?3")?
+        .query_row((oldest.last(), before, forwarding::prunable(tx)?), |row| row.get(0))?;
     let Some(floor) = floor else { return Ok(0) };
     let gone = tx.prepare_cached("delete from events where seq <= ?1")?.execute([floor])?;
     tx.prepare_cached("update meta set value = ?1 where key = 'events_floor'")?.execute([floor.to_string()])?;

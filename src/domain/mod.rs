@@ -7,6 +7,7 @@ pub mod acceptance;
 pub mod accounts;
 pub mod attempts;
 pub mod blogs;
+mod bounded;
 pub mod categories;
 pub mod channel_lists;
 pub mod channel_members;

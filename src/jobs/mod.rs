@@ -132,12 +132,25 @@ async fn send(app: &App, claimed: outbox::Claimed) {
 async fn chores(app: &App) {
     loop {
         let site = app.site.clone();
-        if let Err(err) = in_slices(app, move |tx| domain::chores::work(tx, &site)).await {
-            tracing::error!(err = err.detail(), "work that a change has left could not be done, next try in five seconds");
-            app.chore_left.notify_one();
+        match in_slices(app, move |tx| domain::chores::work(tx, &site)).await {
+            // What was postponed comes up again without a change that leaves more.
+            Ok(()) => _ = timeout(MINUTE, app.chore_left.notified()).await,
+            Err(err) => postpone(app, err).await,
+        }
+    }
+}
+
+/// Puts a chore off whose slice has failed, so that it does not keep the others waiting.
+async fn postpone(app: &App, failure: Error) {
+    match write(app, |tx| domain::chores::postpone(tx, Time::now() + MINUTE)).await {
+        Ok(chore) => {
+            let err = failure.detail();
+            tracing::error!(chore, err, "work that a change has left could not be done, next try in a minute");
+        }
+        Err(err) => {
+            tracing::error!(err = err.detail(), "work that a change has left could not be put off, next try in five seconds");
             tokio::time::sleep(AFTER_FAILURE).await;
         }
-        app.chore_left.notified().await;
     }
 }
 

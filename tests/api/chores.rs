@@ -272,3 +272,29 @@ async fn the_text_of_a_deleted_message_with_many_edits_is_shown_to_nobody() {
     assert_eq!(scene.number("select count(*) from events where body like '%secret%'"), 0);
     assert_eq!(scene.number("select count(*) from reactions"), 0);
 }
+
+#[tokio::test]
+async fn a_chore_that_fails_keeps_no_other_waiting() {
+    // The log's row of message 1 can't be changed, and its chore is the first.
+    let scene = Scene::make("poster", |_| {
+        "insert into events (stream, audience, type, message_n, body, created_at)
+           values ('x', 'subscribers', 'updated', 1, '{}', 1), ('x', 'subscribers', 'updated', 2, '{}', 1);
+         create trigger broken before update of body on events when old.message_n = 1 and old.created_at = 1 begin select raise(abort, 'broken'); end;
+         insert into chores (kind, number, cursor) values ('message', 1, x''), ('message', 2, x'');"
+            .into()
+    })
+    .await;
+    let server = Server::on_copy_of(scene.folder.path(), |_| {}).await;
+    let until = std::time::Instant::now() + std::time::Duration::from_secs(30);
+    while server.count("chores where number = 2") > 0 || server.count("chores where retry_at = 0") > 0 {
+        assert!(std::time::Instant::now() < until, "it waits for the one that fails");
+        server.anonymous().get("/blogs").await.expect(200);
+    }
+    assert_eq!(server.count("chores where number = 1"), 1, "which is tried again later");
+    server.sql("update events set created_at = 2 where message_n = 1");
+    server.sql("update chores set retry_at = 0");
+    while server.count("chores") > 0 {
+        assert!(std::time::Instant::now() < until, "it is not tried again");
+        server.anonymous().get("/blogs").await.expect(200);
+    }
+}

@@ -65,3 +65,33 @@ async fn a_deleted_channel_goes_for_good_and_no_other() {
     grace.put(&format!("/channels/{kept}/read"), json!({})).await.expect(200);
     grace.say(kept, "goes on").await;
 }
+
+#[tokio::test]
+async fn a_slice_of_long_messages_is_bounded_in_bytes() {
+    let server = Server::start().await;
+    let ada = server.user("ada").await;
+    let organisation = ada.organisation("Engines").await;
+    let channel = ada.channel(&organisation, "doomed", &[]).await;
+    ada.hook(&channel, "https://hook.example/").await.set("paused").await;
+    let long = "𠀀".repeat(40_000);
+    let post = ada.say(&channel, &long).await;
+    for _ in 0..2 {
+        ada.reply(&channel, &post, &long).await;
+        ada.say(&channel, &long).await;
+    }
+    ada.delete(&format!("/channels/{channel}")).await.expect(204);
+    let bytes = || {
+        server.number(
+            "select (select coalesce(sum(octet_length(content)), 0) from messages) + (select coalesce(sum(octet_length(body)), 0) from events)
+             + (select coalesce(sum(octet_length(payload)), 0) from webhook_events)",
+        )
+    };
+    let (mut left, all) = (bytes(), bytes());
+    while write_once(server.folder(), |tx| purging::purge(tx, Time::now() + DAY, 200)).unwrap() > 0 {
+        let gone = left - bytes();
+        assert!(gone < 800_000, "{gone} bytes of {all} in one slice");
+        left -= gone;
+    }
+    assert_eq!(server.count("messages"), 0);
+    assert!(left < 10_000 && all > 3_000_000, "{left} bytes are left of {all}");
+}

@@ -7,7 +7,7 @@ use std::{
 
 use tidings::{
     db::{Db, Tx, write_once},
-    domain::events,
+    domain::{deliveries, events},
     error::{Error, Result},
     event::{Audience, Effect, Stream},
     id::ChannelId,
@@ -244,4 +244,20 @@ async fn pruning_goes_in_slices_and_raises_the_floor() {
     let floor: i64 = fixture.db.read(|conn| Ok(conn.query_row(sql, [], |row| row.get(0))?)).unwrap();
     assert_eq!(floor, 5);
     assert_eq!(fixture.db.write(|tx| emit(tx, "y")).await.unwrap(), 6, "a seq never comes back");
+}
+
+#[tokio::test]
+async fn pruning_is_bounded_in_bytes_too() {
+    const LONG: usize = 200 << 10; // two of them are too much for one slice
+    let fixture = Fixture::new();
+    for n in 1..=3 {
+        fixture.db.write(|tx| emit(tx, &"x".repeat(LONG))).await.unwrap();
+        let carried = "insert into webhook_events (message_n, payload) values (?1, ?2)";
+        fixture.db.write(move |tx| Ok(tx.execute(carried, (n, "x".repeat(LONG)))?)).await.unwrap();
+    }
+    let later = tidings::time::Time::now() + std::time::Duration::from_secs(1);
+    for expected in [1, 1, 1, 0] {
+        assert_eq!(fixture.db.write(move |tx| events::prune(tx, later, 200)).await.unwrap(), expected);
+        assert_eq!(fixture.db.write(|tx| deliveries::prune_events(tx, 200)).await.unwrap(), expected);
+    }
 }

@@ -1,0 +1,85 @@
+//! How long each writing operation holds the writer, and with it everybody else, with the database filled to the bounds
+//! that are documented: `cargo bench --bench writer`. The worst come first; 10 ms is the aim. It fails when an operation
+//! of the OpenAPI document that writes has no case here.
+
+#[path = "../api.rs"]
+#[allow(dead_code, reason = "other benches open sockets, too")]
+mod api;
+
+mod accounts;
+mod background;
+mod bench;
+mod channels;
+mod messages;
+mod organisations;
+mod public;
+mod webhooks;
+mod world;
+
+use std::cmp::Reverse;
+
+use tidings::{
+    app::App,
+    config::{Settings, Switch},
+};
+use tokio::net::TcpListener;
+
+use self::{
+    api::Api,
+    bench::{Bench, Case},
+    world::World,
+};
+
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
+#[tokio::main]
+async fn main() {
+    // The least of three: what other programs take from this machine meanwhile is not the operation's.
+    let (mut took, missing) = round().await;
+    for (again, _) in [round().await, round().await] {
+        for (least, case) in took.iter_mut().zip(again) {
+            least.own = least.own.min(case.own);
+            least.later = least.later.min(case.later);
+        }
+    }
+    took.sort_unstable_by_key(|case| Reverse(case.own.max(case.later)));
+    println!("the longest write of the request, and in the background");
+    for Case { own, later, what } in took {
+        println!("{:8.2} ms {:8.2} ms  {what}", own.as_secs_f64() * 1000.0, later.as_secs_f64() * 1000.0);
+    }
+    if !missing.is_empty() {
+        eprintln!("no case for {}", missing.join(", "));
+        std::process::exit(1);
+    }
+}
+
+/// All operations, once each; and those that were forgotten.
+async fn round() -> (Vec<Case>, Vec<String>) {
+    let folder = tempfile::tempdir().unwrap();
+    let mut settings = Settings::for_folder(folder.path());
+    settings.rate_limit = Switch::Off;
+    settings.allow_private_webhooks = vec!["127.0.0.0/8".parse().unwrap()];
+    settings.push_api_key = Some(public::KEY.into());
+    settings.log = "off".into();
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let address = listener.local_addr().unwrap();
+    let app = App::open(&settings, address).unwrap();
+    let (stop, stopped) = tokio::sync::oneshot::channel::<()>();
+    let server = tokio::spawn(tidings::run(app.clone(), listener, async { _ = stopped.await }));
+    let mut bench = Bench::new(app, Api::new(format!("http://{address}")), folder.path()).await;
+
+    let world = World::make(&bench).await;
+    messages::walk(&mut bench, &world).await;
+    webhooks::walk(&mut bench, &world).await;
+    channels::walk(&mut bench, &world).await;
+    accounts::walk(&mut bench, &world).await;
+    public::walk(&mut bench, &world).await;
+    organisations::walk(&mut bench, &world).await;
+    background::walk(&mut bench, &world).await;
+
+    stop.send(()).unwrap();
+    server.await.unwrap().unwrap();
+    let missing = bench.missing();
+    (bench.took, missing)
+}
