@@ -361,6 +361,7 @@ create table webhooks (
     name            text not null,
     event_name      text not null default '',
     url             text not null default '',                 -- '' = nothing is delivered out
+    url_by          blob references users (id),               -- who answers for url: it delivers while they have access, too
     slug_hash       blob not null unique,                     -- SHA-256 of the secret in the feed address
     generation      integer not null default 1,               -- raised by each new slug; part of it
     status          text not null default 'active' check (status in ('active', 'inactive', 'paused')),
@@ -373,10 +374,12 @@ create table webhooks (
     last_success_at integer,
     created_at      integer not null,
     updated_at      integer not null,
-    deleted_at      integer
+    deleted_at      integer,
+    check ((url = '') = (url_by is null))
 ) strict, without rowid;
 create index webhooks_by_channel on webhooks (channel_id, created_at);
 create index webhooks_by_owner on webhooks (owner_id, channel_id);
+create index webhooks_by_url_by on webhooks (url_by, channel_id) where url_by is not null;
 create index webhooks_deleted on webhooks (deleted_at) where deleted_at is not null;
 -- Whose turn it is. A target with no room is passed over here, not delivery by delivery.
 create index webhooks_due on webhooks (is_prompt, next_due, target, channel_id) where next_due is not null;

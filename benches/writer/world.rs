@@ -96,12 +96,12 @@ impl World {
            select unhex(printf('02%030x', k)), {grace}, 'grace', 0 from k where k <= {CHANNELS};
          insert into channel_members (channel_id, user_id, username, created_at)
            select unhex(printf('02%030x', k)), unhex(printf('%032x', k % {MEMBERS} + 1)), 'other', 1 from k where k <= {CHANNELS};
-         insert into webhooks (id, channel_id, owner_id, name, url, target, slug_hash, secret, created_at, updated_at)
+         insert into webhooks (id, channel_id, owner_id, name, url, url_by, target, slug_hash, secret, created_at, updated_at)
            select unhex(printf('03%030x', k)), unhex(printf('02%030x', (k - 1) / 50 + 1)), {grace}, 'w' || k, 'http://127.0.0.1:9/',
-             '127.0.0.1:9', unhex(printf('%064x', k)), w.secret, 0, 0 from k, webhooks w where k <= {WEBHOOKS} and w.id = {webhook};
+             {grace}, '127.0.0.1:9', unhex(printf('%064x', k)), w.secret, 0, 0 from k, webhooks w where k <= {WEBHOOKS} and w.id = {webhook};
          -- 49 more webhooks of the channel, and what one of them can send again
-         insert into webhooks (id, channel_id, owner_id, name, url, target, slug_hash, secret, created_at, updated_at)
-           select unhex(printf('04%030x', k)), {channel}, {ada}, 'x' || k, 'http://127.0.0.1:9/', '127.0.0.1:9',
+         insert into webhooks (id, channel_id, owner_id, name, url, url_by, target, slug_hash, secret, created_at, updated_at)
+           select unhex(printf('04%030x', k)), {channel}, {ada}, 'x' || k, 'http://127.0.0.1:9/', {ada}, '127.0.0.1:9',
              unhex(printf('f%063x', k)), w.secret, 0, 0 from k, webhooks w where k <= 49 and w.id = {webhook};
          update webhooks set status = 'paused' where channel_id = {channel};
          insert into webhook_events (message_n, payload) select 1000000 + k, '{{}}' from k where k <= 1000;

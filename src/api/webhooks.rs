@@ -153,7 +153,8 @@ impl Api {
     ///
     /// A `paused` webhook takes what is fed without posting it, and holds its deliveries, up to 30 days, until it is active;
     /// an `inactive` one refuses what is fed, and holds what it had to deliver, but what is posted meanwhile is never delivered.
-    /// Whoever makes it active becomes its owner, and the former owner is told.
+    /// Whoever makes it active becomes its owner, and the former owner is told. If whoever set its `webhook_url` has no access
+    /// to the channel any more, the caller answers for that address from now on.
     #[oai(path = "/webhooks/:channel_id/:webhook_id/change-status", method = "put", tag = "Tag::Webhooks")]
     async fn change_status(
         &self,
@@ -237,7 +238,8 @@ struct Webhook {
     id: WebhookId,
     channel_id: ChannelId,
     /// Whoever made it, or was the last to set its address, give it a new secret or slug, or make it active; the channel's
-    /// owner, once they have left the organisation. It delivers and is fed only while they have access to the channel.
+    /// owner, once they have left the organisation. It delivers and is fed only while they have access to the channel, and
+    /// delivers only while whoever set its `webhook_url` has, too.
     owner_id: UserId,
     webhook_name: String,
     event_name: String,

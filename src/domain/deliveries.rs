@@ -21,7 +21,7 @@ use crate::{
         stopping,
         webhooks::{self, Status},
     },
-    error::Result,
+    error::{Error, Result},
     event::Effect,
     id::{CallbackId, ChannelId, OrganisationId, UserId, WebhookId},
     site::Site,
@@ -32,7 +32,7 @@ use crate::{
 const LEASE: Duration = Duration::from_secs(60);
 /// Deliveries claimed in one write.
 const AT_ONCE: usize = 32;
-/// Webhooks of one owner that one write wakes.
+/// Webhooks of one user that one write wakes.
 const WOKEN: usize = 200;
 
 /// Queues a new message for each webhook of its channel that delivers: a paused one, too, which holds it. A feed's
@@ -84,35 +84,37 @@ fn set_next_due(tx: &Tx, webhook: WebhookId, sends: bool) -> Result<()> {
     Ok(())
 }
 
-/// Only while the owner may know of the channel: nobody goes on hearing it through a webhook.
+/// Only while the owner and whoever set the address may know of the channel: nobody goes on hearing it through a webhook.
 fn sends(conn: &Connection, webhook: WebhookId) -> Result<bool> {
-    let delivering: Option<(UserId, ChannelId)> = conn
+    let delivering: Option<(UserId, UserId, ChannelId)> = conn
         .prepare_cached(
-            "select owner_id, channel_id from webhooks
+            "select owner_id, url_by, channel_id from webhooks
              where id = ?1 and status = 'active' and url <> '' and deleted_at is null",
         )?
-        .query_row([webhook], |row| Ok((row.get(0)?, row.get(1)?)))
+        .query_row([webhook], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))
         .optional()?;
-    let Some((owner, channel)) = delivering else { return Ok(false) };
-    Ok(owning::rights(conn, owner, channel)?.is_some())
+    let Some((owner, url_by, channel)) = delivering else { return Ok(false) };
+    let may_know = |user| Ok::<_, Error>(owning::rights(conn, user, channel)?.is_some());
+    Ok(may_know(owner)? && (url_by == owner || may_know(url_by)?))
 }
 
-/// [`wake`] for all webhooks of an owner whose access changed. The last may follow later: what sends too much until then
-/// is held back when it is claimed.
-pub(super) fn wake_of(tx: &mut Tx, owner: UserId) -> Result<()> {
-    let rest = wake_slice(tx, owner, &[])?;
-    chores::leave(tx, Chore::Webhooks { user: owner }, rest)
+/// [`wake`] for all webhooks that a user answers for, when their access changed: those that they own, and those whose
+/// address they set. The last may follow later: what sends too much until then is held back when it is claimed.
+pub(super) fn wake_of(tx: &mut Tx, user: UserId) -> Result<()> {
+    let rest = wake_slice(tx, user, &[])?;
+    chores::leave(tx, Chore::Webhooks { user }, rest)
 }
 
-/// [`wake`] for some of an owner's webhooks, in the order of channel and identifier.
-pub(super) fn wake_slice(tx: &mut Tx, owner: UserId, after: &[u8]) -> Result<Option<Cursor>> {
+/// [`wake`] for some of these webhooks, in the order of channel and identifier.
+pub(super) fn wake_slice(tx: &mut Tx, user: UserId, after: &[u8]) -> Result<Option<Cursor>> {
     let (channel, webhook) = after.split_at_checked(16).unwrap_or_default();
     let webhooks: Vec<(ChannelId, WebhookId)> = tx
         .prepare_cached(
             "select channel_id, id from webhooks where owner_id = ?1 and (channel_id, id) > (?2, ?3)
+             union select channel_id, id from webhooks where url_by = ?1 and (channel_id, id) > (?2, ?3)
              order by channel_id, id limit ?4",
         )?
-        .query_map((owner, channel, webhook, WOKEN as i64), |row| Ok((row.get(0)?, row.get(1)?)))?
+        .query_map((user, channel, webhook, WOKEN as i64), |row| Ok((row.get(0)?, row.get(1)?)))?
         .collect::<rusqlite::Result<_>>()?;
     for (_, webhook) in &webhooks {
         wake(tx, *webhook)?;
@@ -121,10 +123,11 @@ pub(super) fn wake_slice(tx: &mut Tx, owner: UserId, after: &[u8]) -> Result<Opt
     Ok(last.map(|(channel, webhook)| [*channel.0.as_bytes(), *webhook.0.as_bytes()].concat()))
 }
 
-/// [`wake`] for an owner's webhooks in one channel, when their access to it changed.
-pub(super) fn wake_of_in(tx: &mut Tx, owner: UserId, channel: ChannelId) -> Result<()> {
-    let select = "select id from webhooks where owner_id = ?1 and channel_id = ?2 and url <> '' and deleted_at is null";
-    wake_all(tx, select, (owner, channel))
+/// [`wake`] for those in one channel, when the user's access to it changed.
+pub(super) fn wake_of_in(tx: &mut Tx, user: UserId, channel: ChannelId) -> Result<()> {
+    let select = "select id from webhooks where (owner_id = ?1 or url_by = ?1) and channel_id = ?2 and url <> ''
+      and deleted_at is null";
+    wake_all(tx, select, (user, channel))
 }
 
 /// [`wake`] for all webhooks of a channel, when it changed who may know of it.

@@ -126,20 +126,31 @@ pub(super) fn pass_channel_on(tx: &Tx, channel: ChannelId, leaver: UserId) -> Re
     Ok(passed)
 }
 
-/// The leaver's webhooks pass to the channel's owner, and pause until that one has seen to them: they deliver where the
-/// leaver wanted, who would go on hearing the channel, and are fed at an address that the leaver knows. Returns how many
-/// passed, at most `most`.
+/// The leaver's webhooks pass to the channel's owner, and pause until that one has seen to them, as do those of others
+/// that deliver where the leaver wanted, who would go on hearing the channel; the leaver's are fed at an address that the
+/// leaver knows, too. Returns how many changed, at most `most`.
 fn pass_webhooks_on(tx: &mut Tx, site: &Site, channel: ChannelId, user: UserId, most: usize) -> Result<usize> {
-    let passed: Vec<WebhookId> = tx
+    // Each is found once: the leaver's has another owner then, and another's is paused.
+    let found: Vec<(WebhookId, bool)> = tx
         .prepare_cached(
-            "update webhooks set owner_id = (select owner_id from channels where id = ?1)
-             where id in (select id from webhooks where owner_id = ?2 and channel_id = ?1 and deleted_at is null
-               and exists (select 1 from channels where id = ?1 and deleted_at is null) limit ?3)
-             returning id",
+            "select w.id, w.is_owner from (
+               select id, 1 as is_owner from webhooks where owner_id = ?2 and channel_id = ?1 and deleted_at is null
+               union all select id, 0 from webhooks
+                 where url_by = ?2 and channel_id = ?1 and owner_id <> ?2 and status = 'active' and deleted_at is null) w
+             where exists (select 1 from channels c join organisations o on o.id = c.organisation_id
+               where c.id = ?1 and c.deleted_at is null and o.deleted_at is null) limit ?3",
         )?
-        .query_map((channel, user, most as i64), |row| row.get(0))?
+        .query_map((channel, user, most as i64), |row| Ok((row.get(0)?, row.get(1)?)))?
         .collect::<rusqlite::Result<_>>()?;
-    let reason = "whoever set it up has left the organisation; see whether it should go on as it is";
-    passed.iter().try_for_each(|id| stop(tx, site, *id, Status::Paused, reason))?;
-    Ok(passed.len())
+    for (id, is_owner) in &found {
+        let reason = if *is_owner {
+            let sql = "update webhooks set owner_id = (select owner_id from channels where id = ?2) where id = ?1";
+            tx.prepare_cached(sql)?.execute((id, channel))?;
+            "whoever set it up has left the organisation; see whether it should go on as it is"
+        } else {
+            "whoever set its address has left the organisation; see whether it should go on delivering there"
+        };
+        stop(tx, site, *id, Status::Paused, reason)?;
+    }
+    Ok(found.len())
 }

@@ -1,4 +1,5 @@
-//! The owner of a webhook: the member who answers for it, and whose access to the channel it needs.
+//! Who answers for a webhook, and whose access to the channel it needs: its owner, and, that it may deliver, whoever set
+//! its address. The owner changes with a new secret or slug, too, and knows nothing of where the address leads.
 
 use rusqlite::{Connection, OptionalExtension};
 use serde_json::json;
@@ -14,12 +15,12 @@ use crate::{
     time::Time,
 };
 
-/// The owner's rights in the channel; none for an owner whose account is disabled, and for one who may not know of the
-/// channel (see [`channels::find`]): their webhook neither delivers nor takes feeds.
-pub(super) fn rights(conn: &Connection, owner: UserId, channel: ChannelId) -> Result<Option<Rights>> {
+/// The rights in the channel of somebody who answers for a webhook; none for one whose account is disabled, and for one
+/// who may not know of the channel (see [`channels::find`]): it does not deliver then, nor take feeds if it is the owner.
+pub(super) fn rights(conn: &Connection, user: UserId, channel: ChannelId) -> Result<Option<Rights>> {
     let sql =
         format!("select {} and c.id = ?2 and exists (select 1 from users u where u.id = ?1 and u.is_active)", channels::ACCESS);
-    Ok(conn.prepare_cached(&sql)?.query_row((owner, channel), |row| Ok(Rights(row.get("rights")?))).optional()?)
+    Ok(conn.prepare_cached(&sql)?.query_row((user, channel), |row| Ok(Rights(row.get("rights")?))).optional()?)
 }
 
 /// Makes the caller, who manages the channel's webhooks, the owner, because they `have` changed where the webhook leads or
@@ -46,6 +47,21 @@ pub(super) fn take_over(tx: &mut Tx, site: &Site, caller: Caller, webhook: &Webh
         tell(tx, site, webhook.id, former, &reason, |told| {
             mail::webhook_taken_over(&told.email, &told.name, &told.channel_name, &reason)
         })?;
+    }
+    Ok(())
+}
+
+/// Who answers for an address that the caller sets.
+pub(super) fn answers_for(url: &str, caller: Caller) -> Option<UserId> {
+    (!url.is_empty()).then_some(caller.user)
+}
+
+/// Has the caller, who makes the webhook active, answer for its address if who did has no access any more: it had stopped
+/// for that, and it is the caller who wants it to go on. As long as the former has access, it stops with theirs.
+pub(super) fn vouch(tx: &Tx, caller: Caller, webhook: &Webhook) -> Result<()> {
+    let Some(former) = webhook.url_by else { return Ok(()) };
+    if rights(tx, former, webhook.channel)?.is_none() {
+        tx.prepare_cached("update webhooks set url_by = ?2 where id = ?1")?.execute((webhook.id, caller.user))?;
     }
     Ok(())
 }

@@ -2,7 +2,8 @@
 //! somebody else's is told of messages. What went through is in [`super::attempts`].
 //!
 //! Only who manages a channel's webhooks knows of them: the owner of the channel, and `manage:webhooks`. A webhook works
-//! as long as its owner has access to the channel (see [`super::owning`]).
+//! as long as its owner has access to the channel, and delivers while whoever set its address has, too (see
+//! [`super::owning`]).
 
 use std::time::Duration;
 
@@ -40,6 +41,8 @@ pub struct Webhook {
     pub event_name: String,
     /// Where the channel's messages are delivered; empty when nowhere.
     pub url: String,
+    /// Who answers for the address, as whoever set it; none where there is no address.
+    pub(super) url_by: Option<UserId>,
     /// Host and port of it.
     pub target: String,
     pub status: Status,
@@ -112,8 +115,9 @@ pub fn create(tx: &mut Tx, site: &Site, caller: Caller, channel: ChannelId, new:
     }
     let (id, secret) = (WebhookId::new(), secret::signing_secret());
     tx.prepare_cached(
-        "insert into webhooks (id, channel_id, owner_id, name, event_name, url, target, slug_hash, secret, created_at, updated_at)
-         values (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?10)",
+        "insert into webhooks (id, channel_id, owner_id, name, event_name, url, url_by, target, slug_hash, secret, created_at,
+           updated_at)
+         values (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?11)",
     )?
     .execute((
         id,
@@ -122,6 +126,7 @@ pub fn create(tx: &mut Tx, site: &Site, caller: Caller, channel: ChannelId, new:
         name,
         event_name,
         url,
+        owning::answers_for(url, caller),
         target,
         secret::sha256(&site.keys.webhook_slug(id, 1)),
         site.keys.seal(&secret),
@@ -175,10 +180,11 @@ pub fn update(tx: &mut Tx, site: &Site, caller: Caller, channel: ChannelId, id: 
     }
     tx.prepare_cached(
         "update webhooks set name = coalesce(?2, name), event_name = coalesce(?3, event_name), url = coalesce(?4, url),
-           target = coalesce(?5, target), is_prompt = ?4 is null and is_prompt, updated_at = ?6
+           url_by = case when ?4 is null then url_by else ?7 end, target = coalesce(?5, target),
+           is_prompt = ?4 is null and is_prompt, updated_at = ?6
          where id = ?1",
     )?
-    .execute((id, name, event_name, url, target, Time::now()))?;
+    .execute((id, name, event_name, url, target, Time::now(), url.and_then(|url| owning::answers_for(url, caller))))?;
     if url.is_some() {
         // What the former address has not answered yet is the new one's, whatever the former says.
         let sql = "update deliveries set due_at = ?2, attempts = 0, first_at = null, is_leased = 0
@@ -192,8 +198,8 @@ pub fn update(tx: &mut Tx, site: &Site, caller: Caller, channel: ChannelId, id: 
     get(tx, caller, channel, id)
 }
 
-/// Managers, in archived channels, too. Whoever makes it active becomes its owner. What a webhook had still to deliver
-/// waits until it is active. 422 for what is no status.
+/// Managers, in archived channels, too. Whoever makes it active becomes its owner, and answers for its address where
+/// nobody with access does. What a webhook had still to deliver waits until it is active. 422 for what is no status.
 pub fn change_status(
     tx: &mut Tx,
     site: &Site,
@@ -207,6 +213,7 @@ pub fn change_status(
         Status::named(status).ok_or_else(|| Error::invalid("webhook_status must be one of active, inactive and paused"))?;
     if status == Status::Active && webhook.status != Status::Active {
         owning::take_over(tx, site, caller, &webhook, "made it active")?;
+        owning::vouch(tx, caller, &webhook)?;
     }
     tx.prepare_cached("update webhooks set status = ?2, updated_at = ?3 where id = ?1 and status <> ?2")?.execute((
         id,
@@ -307,8 +314,7 @@ pub fn prune(tx: &mut Tx, before: Time, limit: u32) -> Result<usize> {
         .execute((before, limit))?)
 }
 
-const SELECT: &str =
-    "select id, channel_id, owner_id, name, event_name, url, target, status, generation, created_at, updated_at from webhooks";
+const SELECT: &str = "select id, channel_id, owner_id, name, event_name, url, url_by, target, status, generation, created_at, updated_at from webhooks";
 
 fn from_row(row: &Row) -> rusqlite::Result<Webhook> {
     Ok(Webhook {
@@ -318,6 +324,7 @@ fn from_row(row: &Row) -> rusqlite::Result<Webhook> {
         name: row.get("name")?,
         event_name: row.get("event_name")?,
         url: row.get("url")?,
+        url_by: row.get("url_by")?,
         target: row.get("target")?,
         status: row.get("status")?,
         generation: row.get("generation")?,

@@ -94,9 +94,9 @@ fn hers([organisation, _, ada, grace]: [&str; 4]) -> String {
          insert into channel_members (channel_id, user_id, username, created_at)
            select unhex(printf('f2%030x', k)), {grace}, 'grace', 0 from k
            union all select unhex(printf('f2%030x', k)), {ada}, 'ada', 1 from k;
-         insert into webhooks (id, channel_id, owner_id, name, url, target, slug_hash, secret, next_due, created_at, updated_at)
-           select unhex(printf('f3%030x', k)), unhex(printf('f2%030x', k)), {grace}, 'w', 'http://x.example/', 'x.example:80',
-             unhex(printf('%064x', k)), x'00', 1, 0, 0 from k;
+         insert into webhooks (id, channel_id, owner_id, name, url, url_by, target, slug_hash, secret, next_due, created_at, updated_at)
+           select unhex(printf('f3%030x', k)), unhex(printf('f2%030x', k)), {grace}, 'w', 'http://x.example/', {grace},
+             'x.example:80', unhex(printf('%064x', k)), x'00', 1, 0, 0 from k;
          -- a deleted one, with more webhooks than a slice changes
          insert into channels (id, organisation_id, name, owner_id, created_by, created_at, updated_at, deleted_at)
            values (x'f7000000000000000000000000000001', {organisation}, 'gone', {grace}, {grace}, 0, 0, 1);
@@ -173,9 +173,32 @@ async fn a_leaver_with_many_channels_and_webhooks_has_no_access_from_the_first_s
     assert!(app.db.read(|conn| channels::find(conn, grace, LAST_CHANNEL)).unwrap().is_none());
 }
 
+/// [`hers`], but the webhooks are Ada's by now; their addresses are Grace's.
+fn to_her(ids: [&str; 4]) -> String {
+    format!("{} update webhooks set owner_id = {} where url <> '';", hers(ids), ids[2])
+}
+
+#[tokio::test]
+async fn the_webhooks_of_others_that_deliver_to_a_leaver_pause() {
+    let scene = Scene::make("poster", to_her).await;
+    let (organisation, ada, grace) = (scene.organisation, scene.ada, scene.grace);
+    let app = scene.open();
+    let site = app.site.clone();
+    app.db.write(move |tx| leaving::remove(tx, &site, ada, organisation, grace.user)).await.unwrap();
+    assert!(!delivers(&app).await, "from the first slice on");
+    assert!(finish(&app).await > 2);
+    assert_eq!(scene.number("select count(*) from webhooks where status = 'paused' and next_due is null"), MANY as i64);
+    assert_eq!(scene.number("select count(*) from events where type = 'webhook_update'"), MANY as i64);
+}
+
 #[tokio::test]
 async fn who_is_deactivated_with_many_webhooks_is_not_delivered_to_meanwhile() {
-    let scene = Scene::make("poster", hers).await;
+    for fill in [hers, to_her] {
+        is_not_delivered_to_meanwhile(Scene::make("poster", fill).await).await;
+    }
+}
+
+async fn is_not_delivered_to_meanwhile(scene: Scene) {
     let (organisation, ada, grace) = (scene.organisation, scene.ada, scene.grace);
     let app = scene.open();
     let set = |status: &str| {

@@ -27,12 +27,13 @@ const NAMES: [&str; 3] = ["ada", "grace", "bob"];
 const SLICE: u32 = 5;
 const DAY: Duration = Duration::from_secs(24 * 3600);
 
-/// Whether a webhook `w` sends, and when its next delivery is due, by looking.
-const SENDS: &str =
-    "w.status = 'active' and w.url <> '' and w.deleted_at is null and (select is_active from users where id = w.owner_id)
-    and exists (select 1 from channels c join organisation_members m on m.organisation_id = c.organisation_id
-      where c.id = w.channel_id and m.user_id = w.owner_id and m.status <> 'deactivated'
-        and (c.is_private = 0 or exists (select 1 from channel_members where channel_id = c.id and user_id = w.owner_id)))";
+/// Whether a webhook `w` sends, and when its next delivery is due, by looking: none of those who answer for it is without
+/// access.
+const SENDS: &str = "w.status = 'active' and w.url <> '' and w.deleted_at is null
+    and not exists (select 1 from users u where u.id in (w.owner_id, w.url_by) and not (u.is_active
+      and exists (select 1 from channels c join organisation_members m on m.organisation_id = c.organisation_id
+        where c.id = w.channel_id and m.user_id = u.id and m.status <> 'deactivated'
+          and (c.is_private = 0 or exists (select 1 from channel_members where channel_id = c.id and user_id = u.id)))))";
 const FOUND: &str = "(select min(due_at) from deliveries where webhook_id = w.id)";
 /// The end of a channel or of an organisation is noticed when a delivery is claimed, as is that of old deliveries.
 const LIVES: &str = "exists (select 1 from channels c join organisations o on o.id = c.organisation_id

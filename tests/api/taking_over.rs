@@ -40,6 +40,24 @@ impl Scene {
         self.server.count(&format!("webhooks where next_due is not null and id = {}", blob(&self.hook.id)))
     }
 
+    /// Mallory sets the address to a receiver of theirs, which is returned, and pauses; Ada does something that makes her
+    /// the owner, and the webhook is active.
+    async fn delivers_to_mallory(&self, method: &str, rest: &str, body: Option<Value>) -> Receiver {
+        let mut theirs = Receiver::start(&[200]).await;
+        self.mallory.put(&self.hook.path(""), json!({ "webhook_url": theirs.url })).await.expect(200);
+        self.mallory.put(&self.hook.path("/change-status"), json!({ "webhook_status": "paused" })).await.expect(200);
+        self.ada.call(method, &self.hook.path(rest), body).await.expect(200);
+        self.hook.set("active").await;
+        assert_eq!(self.webhook().await["owner_id"], self.ada.user_id);
+        self.ada.say(&self.channel, "while Mallory is here").await;
+        assert_eq!(theirs.next().await.content(), "while Mallory is here");
+        theirs
+    }
+
+    fn member(&self) -> String {
+        format!("/organisations/{}/users/{}", self.organisation, self.mallory.user_id)
+    }
+
     async fn remove(&self, member: &Client) {
         let path = format!("/channels/{}/users/{}", self.channel, member.user_id);
         self.ada.delete(&path).await.expect(204);
@@ -124,8 +142,7 @@ async fn other_changes_leave_it_its_owner() {
 async fn a_webhook_of_somebody_who_may_not_post_pauses_when_it_is_taken_over_and_they_are_told() {
     let scene = scene().await;
     let hook = scene.mallory.hook(&scene.channel, "http://127.0.0.1:9/").await.managed_by(&scene.ada);
-    let member = format!("/organisations/{}/users/{}", scene.organisation, scene.mallory.user_id);
-    scene.ada.put(&member, json!({ "role_id": "guest" })).await.expect(200);
+    scene.ada.put(&scene.member(), json!({ "role_id": "guest" })).await.expect(200);
     let personal = scene.mallory.personal(&scene.organisation);
     let mut socket = Socket::listening(&scene.mallory, &[&personal]).await;
     scene.ada.call("POST", &hook.path("/rotate-secret"), None).await.expect(200);
@@ -154,5 +171,75 @@ async fn a_webhook_of_somebody_without_access_pauses_when_it_is_taken_over() {
             hook.set("active").await;
             assert_eq!(theirs.next().await.content(), "held", "Ada wants it so");
         }
+    }
+}
+
+/// Whoever owns it by now need not know where it leads.
+#[tokio::test]
+async fn another_owner_does_not_deliver_on_to_the_address_that_a_removed_manager_set() {
+    for (method, rest, body, reason) in changes("").into_iter().skip(1) {
+        let scene = scene().await;
+        let mut theirs = scene.delivers_to_mallory(method, rest, body).await;
+        scene.remove(&scene.mallory).await;
+        scene.ada.say(&scene.channel, "without Mallory").await;
+        assert_eq!(scene.due(), 0, "nothing is to leave: {reason}");
+        // A further secret does not say that the address is right; making it active does.
+        scene.ada.call("POST", &scene.hook.path("/rotate-secret"), None).await.expect(200);
+        assert_eq!(scene.due(), 0, "nothing is to leave: {reason}");
+        assert!(theirs.is_empty(), "{reason}");
+        scene.hook.set("paused").await;
+        scene.hook.set("active").await;
+        assert_eq!(theirs.next().await.content(), "without Mallory", "Ada wants it so");
+    }
+}
+
+#[tokio::test]
+async fn what_a_leaver_gave_an_address_pauses_and_its_owner_is_told() {
+    let scene = scene().await;
+    let mut theirs = scene.delivers_to_mallory("POST", "/rotate-secret", None).await;
+    let personal = scene.ada.personal(&scene.organisation);
+    let mut socket = Socket::listening(&scene.ada, &[&personal]).await;
+    scene.ada.delete(&scene.member()).await.expect(200);
+    let told = loop {
+        let push = socket.on(&personal).await;
+        if push["notification_type"] == "webhook_update" {
+            break push;
+        }
+    };
+    assert_eq!([&told["data"]["id"], &told["data"]["owner_id"]], [&scene.hook.id, &scene.ada.user_id]);
+    assert!(text(&told["data"]["reason"]).contains("whoever set its address has left"), "{told}");
+    assert_eq!(scene.hook.status().await, "paused");
+    scene.ada.say(&scene.channel, "without Mallory").await;
+    assert_eq!(scene.due(), 0, "nothing is to leave");
+    assert!(theirs.is_empty());
+    scene.hook.set("active").await;
+    assert_eq!(theirs.next().await.content(), "without Mallory", "Ada wants it so");
+}
+
+#[tokio::test]
+async fn it_delivers_again_once_whoever_set_its_address_has_access_again() {
+    let scene = scene().await;
+    let mut theirs = scene.delivers_to_mallory("POST", "/rotate-slug", None).await;
+    scene.remove(&scene.mallory).await;
+    scene.ada.say(&scene.channel, "outside the channel").await;
+    assert_eq!(scene.due(), 0, "nothing is to leave");
+    let users = format!("/channels/{}/users", scene.channel);
+    scene.ada.post(&users, json!({ "user_ids": [scene.mallory.user_id] })).await;
+    assert_eq!(theirs.next().await.content(), "outside the channel");
+    scene.ada.put(&scene.member(), json!({ "status": "deactivated" })).await.expect(200);
+    scene.ada.say(&scene.channel, "deactivated").await;
+    assert_eq!(scene.due(), 0, "nothing is to leave");
+    scene.ada.put(&scene.member(), json!({ "status": "active" })).await.expect(200);
+    assert_eq!(theirs.next().await.content(), "deactivated");
+}
+
+#[tokio::test]
+async fn an_address_that_was_taken_away_or_replaced_ties_it_to_nobody() {
+    for url in ["", "http://127.0.0.1:9/"] {
+        let scene = scene().await;
+        scene.delivers_to_mallory("POST", "/rotate-slug", None).await;
+        scene.ada.put(&scene.hook.path(""), json!({ "webhook_url": url })).await.expect(200);
+        scene.ada.delete(&scene.member()).await.expect(200);
+        assert_eq!(scene.hook.status().await, "active");
     }
 }
