@@ -163,9 +163,10 @@ create index invitations_by_email on invitations (email) where accepted_at is nu
 create index invitations_newest on invitations (organisation_id, created_at desc, id desc);
 create index invitations_by_role on invitations (role_id);
 
--- Invitations that were mailed on a day in UTC: by an account, in an organisation, and by the whole server.
+-- Invitations that were mailed on a day in UTC: by an account, in an organisation, by all accounts together that have not
+-- proved their mailbox, and by the whole server.
 create table invitation_counts (
-    counted blob primary key,                                 -- the account, the organisation; x'' = the server
+    counted blob primary key,                                 -- the account, the organisation; 'unproved'; x'' = the server
     day     integer not null,                                 -- since 1970
     mailed  integer not null
 ) strict, without rowid;

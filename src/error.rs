@@ -32,6 +32,9 @@ pub enum Error {
     /// 429, with the seconds after which to try again.
     #[error("Too many requests, try again in {0} seconds")]
     TooMany(u64),
+    /// 429 for an account that could do more at once if it proved its mailbox, with the seconds as in `TooMany`.
+    #[error("Verify your e-mail address while logged in to send more invitations today, or try again in {0} seconds")]
+    Unproved(u64),
     /// 503: overload, or a write whose outcome is unknown.
     #[error("{0}")]
     Unavailable(&'static str),
@@ -63,7 +66,7 @@ impl Error {
             Error::MethodNotAllowed => StatusCode::METHOD_NOT_ALLOWED,
             Error::Invalid(_) => StatusCode::UNPROCESSABLE_ENTITY,
             Error::TooLarge(_) => StatusCode::PAYLOAD_TOO_LARGE,
-            Error::TooMany(_) => StatusCode::TOO_MANY_REQUESTS,
+            Error::TooMany(_) | Error::Unproved(_) => StatusCode::TOO_MANY_REQUESTS,
             Error::Unavailable(_) => StatusCode::SERVICE_UNAVAILABLE,
             Error::Internal { .. } => StatusCode::INTERNAL_SERVER_ERROR,
         }

@@ -330,7 +330,7 @@ pub fn failure(err: poem::Error, path: &str) -> Response {
     let mut response = Json(body).with_status(status).into_response();
     let headers = response.headers_mut();
     match failure {
-        Error::TooMany(seconds) => _ = headers.insert(header::RETRY_AFTER, seconds.into()),
+        Error::TooMany(seconds) | Error::Unproved(seconds) => _ = headers.insert(header::RETRY_AFTER, seconds.into()),
         Error::Unavailable(_) => _ = headers.insert(header::RETRY_AFTER, 1.into()),
         Error::Unauthorized(_) => _ = headers.insert(header::WWW_AUTHENTICATE, HeaderValue::from_static("Bearer")),
         _ => {}

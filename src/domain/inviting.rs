@@ -25,6 +25,13 @@ use crate::{
 const MOST: usize = 50;
 const DAY_SECONDS: i64 = 24 * 3600;
 
+/// What is counted for the whole server, and for all accounts together that have not proved their mailbox.
+const SERVER: &[u8] = b"";
+const UNPROVED: &[u8] = b"unproved";
+/// One in so many invitations of the server may come from the latter. Anybody makes such accounts without end: what they
+/// use up must not be everybody's.
+const UNPROVED_SHARE: u32 = 10;
+
 /// Invites each address, with a mail; what could not be invited is said in words, address by address.
 /// Needs `invite:members`, and no role is given that holds a right which the caller lacks.
 pub fn create(
@@ -73,14 +80,19 @@ fn require_few(emails: &[String]) -> Result<()> {
 }
 
 /// Mails each its link, in the caller's name; one whose recipient had enough within the hour is dropped. 429 when the
-/// caller, the organisation or the server has sent its share of the day.
+/// caller, the accounts with an unproved mailbox, the organisation or the server have sent their share of the day.
 fn send(tx: &mut Tx, site: &Site, caller: Caller, organisation: OrganisationId, invitations: &[Invitation]) -> Result<()> {
     let inviter = accounts::own(tx, caller)?;
     let (bounds, more) = (site.invitations, invitations.len());
-    let own = if inviter.mailbox_proved { bounds.per_account } else { bounds.per_account_unverified };
-    count(tx, site, caller.user.0.as_bytes(), more, own)?;
-    count(tx, site, organisation.0.as_bytes(), more, bounds.per_organisation)?;
-    count(tx, site, &[], more, bounds.per_server)?;
+    let account = caller.user.0.as_bytes();
+    if inviter.mailbox_proved {
+        count(tx, site, account, more, bounds.per_account, Error::TooMany)?;
+    } else {
+        count(tx, site, account, more, bounds.per_account_unverified, Error::Unproved)?;
+        count(tx, site, UNPROVED, more, bounds.per_server.div_ceil(UNPROVED_SHARE), Error::Unproved)?;
+    }
+    count(tx, site, organisation.0.as_bytes(), more, bounds.per_organisation, Error::TooMany)?;
+    count(tx, site, SERVER, more, bounds.per_server, Error::TooMany)?;
     let name: String =
         tx.prepare_cached("select name from organisations where id = ?1")?.query_row([organisation], |row| row.get(0))?;
     let inviter = members::shown_name(&inviter);
@@ -90,8 +102,9 @@ fn send(tx: &mut Tx, site: &Site, caller: Caller, organisation: OrganisationId, 
     Ok(())
 }
 
-/// Counts so many more invitations of today, in UTC. 429 when that makes more than `most`.
-fn count(tx: &mut Tx, site: &Site, counted: &[u8], more: usize, most: u32) -> Result<()> {
+/// Counts so many more invitations of today, in UTC. `refusal`, with the seconds left of the day, when that makes more
+/// than `most`.
+fn count(tx: &mut Tx, site: &Site, counted: &[u8], more: usize, most: u32, refusal: fn(u64) -> Error) -> Result<()> {
     let now = Time::now().unix_seconds();
     let mailed: i64 = tx
         .prepare_cached(
@@ -101,7 +114,7 @@ fn count(tx: &mut Tx, site: &Site, counted: &[u8], more: usize, most: u32) -> Re
         )?
         .query_row((counted, now / DAY_SECONDS, more as i64), |row| row.get(0))?;
     if site.rate_limit && mailed > i64::from(most) {
-        return Err(Error::TooMany((DAY_SECONDS - now % DAY_SECONDS) as u64));
+        return Err(refusal((DAY_SECONDS - now % DAY_SECONDS) as u64));
     }
     Ok(())
 }

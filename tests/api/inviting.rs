@@ -22,6 +22,12 @@ async fn invite_many(client: &Client, organisation: &str, name: &str, count: usi
     invite(client, organisation, &emails.iter().map(String::as_str).collect::<Vec<_>>()).await
 }
 
+/// Opens the mailed link while logged in.
+async fn prove_mailbox(server: &Server, client: &Client) {
+    let token = server.mails(&client.email, 1).await[0].parameter("token");
+    client.post("/auth/email-request/verify", json!({ "token": token })).await.expect(200);
+}
+
 async fn count(client: &Client, organisation: &str) -> u64 {
     let list = client.get(&format!("/organisations/{organisation}/invites?page_size=1")).await.expect(200);
     list["pagination"]["total_pages_count"].as_u64().unwrap()
@@ -44,8 +50,7 @@ async fn an_account_mails_20_invitations_a_day_until_its_mailbox_is_proved_and_t
     resend(&ada, &one, &["a0@example.org"]).await.expect(429);
     assert_eq!([count(&ada, &one).await, count(&ada, &two).await], [10, 9], "a refusal changes nothing");
 
-    let token = server.mails(&ada.email, 1).await[0].parameter("token");
-    ada.post("/auth/email-request/verify", json!({ "token": token })).await.expect(200);
+    prove_mailbox(&server, &ada).await;
     for (organisation, name, more) in [(&one, "c", 50), (&one, "d", 50), (&two, "e", 50), (&two, "f", 30)] {
         invite_many(&ada, organisation, name, more).await.expect(201);
     }
@@ -56,8 +61,9 @@ async fn an_account_mails_20_invitations_a_day_until_its_mailbox_is_proved_and_t
 
 #[tokio::test]
 async fn an_organisation_mails_at_most_200_invitations_a_day() {
-    let server = server(|settings| settings.invitations.per_account_unverified = 1000).await;
+    let server = server(|settings| settings.invitations.per_account = 1000).await;
     let ada = server.user("ada").await;
+    prove_mailbox(&server, &ada).await;
     let organisation = ada.organisation("Engines").await;
     for name in ["a", "b", "c"] {
         assert_eq!(invite_many(&ada, &organisation, name, 50).await.expect(201)["data"]["errors"], json!([]));
@@ -79,12 +85,38 @@ async fn an_organisation_mails_at_most_200_invitations_a_day() {
 async fn the_server_mails_at_most_as_many_invitations_a_day_as_are_set() {
     let server = server(|settings| settings.invitations.per_server = 3).await;
     let (ada, grace) = (server.user("ada").await, server.user("grace").await);
+    prove_mailbox(&server, &ada).await;
+    prove_mailbox(&server, &grace).await;
     let (hers, other) = (ada.organisation("Engines").await, grace.organisation("Ships").await);
     invite_many(&ada, &hers, "a", 2).await.expect(201);
     invite_many(&grace, &other, "b", 2).await.expect(429);
     invite_many(&grace, &other, "b", 1).await.expect(201);
     invite_many(&ada, &hers, "c", 1).await.expect(429);
     assert_eq!(Settings::for_folder(server.folder()).invitations.per_server, 2000);
+}
+
+/// Whoever makes accounts without end uses up their share, and nobody else's.
+#[tokio::test]
+async fn all_accounts_without_a_proved_mailbox_share_a_tenth_of_the_servers_invitations() {
+    let server = server(|settings| settings.invitations.per_server = 41).await;
+    let (eve, mallory, ada) = (server.user("eve").await, server.user("mallory").await, server.user("ada").await);
+    let (one, two, hers) = (eve.organisation("One").await, mallory.organisation("Two").await, ada.organisation("Engines").await);
+    prove_mailbox(&server, &ada).await;
+    invite_many(&eve, &one, "a", 3).await.expect(201);
+    invite_many(&mallory, &two, "b", 3).await.expect(429);
+    invite_many(&mallory, &two, "b", 2).await.expect(201);
+    for (client, organisation) in [(&eve, &one), (&mallory, &two)] {
+        let refused = invite(client, organisation, &["more@example.org"]).await;
+        assert!(refused.headers.contains_key("retry-after"));
+        let refused = refused.expect(429);
+        assert!(refused["message"].as_str().unwrap().starts_with("Verify your e-mail address"), "{refused}");
+    }
+    resend(&eve, &one, &["a0@example.org"]).await.expect(429);
+
+    invite_many(&ada, &hers, "c", 35).await.expect(201);
+    prove_mailbox(&server, &eve).await;
+    invite_many(&eve, &one, "d", 1).await.expect(201);
+    invite_many(&eve, &one, "e", 1).await.expect(429);
 }
 
 #[tokio::test]
