@@ -50,7 +50,6 @@ impl Api {
     ///
     /// The same from the query, for programs that can only open an address.
     #[oai(path = "/webhooks/feed/:webhook_slug", method = "get", tag = "Tag::Webhooks")]
-    #[expect(clippy::too_many_arguments, reason = "the query's")]
     async fn feed_by_query(
         &self,
         feeder: Feeder,

@@ -69,13 +69,13 @@ impl Access {
         rights.include(right) || (self.channel.owner_id == self.user && rights.include(Rights::POST_MESSAGES))
     }
 
-    /// The owner of the channel and who holds `manage:channels` ([`Access::manages`]); never of a direct message.
+    /// The owner of the channel and who holds `manage:channels`; never of a direct message.
     pub fn require_manager(&self) -> Result<()> {
         self.require_no_dm()?;
         if self.manages(Rights::MANAGE_CHANNELS) { Ok(()) } else { Err(members::LACKING) }
     }
 
-    /// The owner of the channel and who holds `manage:webhooks` ([`Access::manages`]).
+    /// The owner of the channel and who holds `manage:webhooks`.
     pub fn manages_webhooks(&self) -> bool {
         self.manages(Rights::MANAGE_WEBHOOKS)
     }
