@@ -56,14 +56,14 @@ impl Inner {
     /// Whether the password is that of an account. `email` is what the client gave, `account` that address's account
     /// if there is one; both cases take the same steps, and as long. Wrong ones count against the network and the
     /// account: 429 after too many from one network, or when the turn of an account that is being guessed at does not
-    /// come; 503 when too many passwords are checked at once. Tries that were not answered count for nothing.
+    /// come; 503 when too many passwords are checked at once.
     pub async fn verify_password(&self, from: IpAddr, email: &str, account: Option<&User>, password: String) -> Result<bool> {
         let hash = account.map(|account| account.password_hash.clone()).unwrap_or_default();
         let Some(guesses) = self.limits.guesses() else { return self.verify(password, hash).await };
         let must_wait = guesses.begin(from, email)?;
         let checked = async {
             let turn = match must_wait && !self.logged_in_from(from, account)? {
-                true => Some(guesses.turn(email).await?),
+                true => Some(guesses.turn(from, email).await?),
                 false => None,
             };
             let verify = move || {
@@ -73,9 +73,7 @@ impl Inner {
             self.hashing.run(verify).await
         };
         let checked = checked.await;
-        if !matches!(checked, Ok(false)) {
-            guesses.take_back(from, email);
-        }
+        guesses.end(from, email, &checked);
         checked
     }
 

@@ -93,6 +93,17 @@ async fn an_address_without_an_account_is_slowed_alike() {
     assert!(answered > 35, "only {answered} of 40 tries that came before had their turn");
 }
 
+/// Otherwise whoever fills an account's queue would do so free of charge.
+#[tokio::test]
+async fn tries_that_found_no_room_count_for_their_network() {
+    let server = start().await;
+    fail_a_hundred_times(&server, "ada").await;
+    let replies = join_all((0..10).map(|_| log_in(&server, "192.0.2.7", "ada", WRONG))).await;
+    assert!(replies.iter().all(|reply| [401, 429].contains(&reply.status)));
+    log_in(&server, "192.0.2.7", "ada", WRONG).await.expect(429);
+    log_in(&server, HOME, "ada", PASSWORD).await.expect(200);
+}
+
 /// The other place where a password can be guessed.
 #[tokio::test]
 async fn guesses_of_the_old_password_count_with_those_at_log_in() {
