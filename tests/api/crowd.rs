@@ -217,7 +217,7 @@ impl Named<'_> {
             "webhooks",
             "true",
             &times(49),
-            &[ID, ("slug_hash", "randomblob(32)"), ("event_name", &short), ("url", &logo)],
+            &[ID, ("slug_hash", "randomblob(32)"), ("event_name", &short), ("url", &logo), ("url_by", "o.owner_id")],
         );
         copies.make("webhook_history", "true", &times(299), &[ID, ("response", &long)]);
         copies.make("sessions", &format!("o.user_id = {ada}"), &times(1100), &[ID, ("notification_hash", "randomblob(32)")]);
