@@ -319,11 +319,13 @@ pub struct ArchivedChannel {
     /// `true`
     archived: bool,
     /// Always null: channels have no groups.
+    #[oai(nullable)]
     group_id: Option<String>,
     created_at: Time,
     /// `0001-01-01T00:00:00Z`, as deleted channels are not shown.
     deleted_at: Time,
     /// Always null; the threads of a channel have a list of their own.
+    #[oai(nullable)]
     threads: Option<Vec<String>>,
 }
 
