@@ -113,6 +113,7 @@ async fn defend() {
         member.call(Method::POST, "/invite/verify", json!({ "token": made })).await;
         member.call(Method::POST, &format!("/channels/{channel}/join"), json!({})).await;
         tokens.push(member.token);
+        sleep(Duration::from_millis(300)).await; // one address without a session has a rate
     }
     let messages = format!("/channels/{channel}/messages");
     for _ in 0..200 {
