@@ -1,13 +1,21 @@
 //! Reads that are not bounded in rows end by the clock, leave the pool as it was, and wait for a slot.
 
-use std::sync::mpsc;
+use std::{
+    sync::mpsc,
+    time::{Duration, Instant},
+};
 
 use tidings::{
+    app::App,
+    config::Settings,
     db::{Class, Db},
+    domain::{Caller, PlatformRole},
     error::{Error, Result},
-    id::{OrganisationId, UserId},
+    id::{OrganisationId, SessionId, UserId},
 };
 use tokio::{sync::oneshot, task::JoinHandle};
+
+use crate::harness::Server;
 
 const ENDLESS: &str = "with recursive number (n) as (select 1 union all select n + 1 from number) select max(n) from number";
 
@@ -16,11 +24,14 @@ async fn a_read_without_end_is_ended_and_harms_no_other() {
     let folder = tempfile::tempdir().unwrap();
     let db = Db::open(folder.path(), Box::new(drop)).unwrap();
     let endless = || db.read_slow(member(), |conn| Ok(conn.query_row(ENDLESS, [], |row| row.get::<_, i64>(0))?));
+    let began = Instant::now();
     let (one, two, quick) = tokio::join!(endless(), endless(), seven(&db, member()));
     for ended in [one, two] {
         assert!(matches!(ended, Err(Error::Unavailable(_))), "{ended:?}");
     }
     assert_eq!(quick.unwrap(), 7, "it waits for its turn");
+    let within = began.elapsed();
+    assert!(within >= Duration::from_millis(500) && within < Duration::from_secs(2), "half a second, and not {within:?}");
     let panicked = db.read_slow(member(), |_| -> Result<()> { panic!("a bug") }).await;
     assert!(matches!(panicked, Err(Error::Internal { .. })));
     // Each connection of the pool, and no clock stands over them any more.
@@ -89,6 +100,32 @@ async fn an_organisation_has_one_at_once_and_does_not_keep_others_waiting() {
         assert_eq!(colleague.await.unwrap(), 7);
     }
     db.close();
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn outsiders_do_not_take_the_slot_of_an_organisation() {
+    let server = Server::start().await;
+    let ada = server.user("ada").await;
+    let organisation = OrganisationId(ada.organisation("Engines").await.parse().unwrap());
+    let folder = server.end_and_keep().await;
+    let settings = Settings::for_folder(folder.path());
+    let app = App::open(&settings, "127.0.0.1:80".parse().unwrap()).unwrap();
+    let seven = async |user: UserId| {
+        let caller = Caller { user, session: SessionId::new(), role: PlatformRole::User };
+        app.read_within(caller, organisation, |conn| Ok(conn.query_row("select 7", [], |row| row.get::<_, i64>(0))?)).await
+    };
+    let member = UserId(ada.user_id.parse().unwrap());
+    let (release, reading) = held(&app.db, Class::Member(UserId::new(), organisation)).await;
+    let mut waiting = Box::pin(seven(member));
+    tokio::select! {
+        biased;
+        ended = &mut waiting => panic!("a member waits for the other: {ended:?}"),
+        outsider = seven(UserId::new()) => assert_eq!(outsider.unwrap(), 7),
+    }
+    drop(release);
+    reading.await.unwrap().unwrap();
+    assert_eq!(waiting.await.unwrap(), 7);
+    app.finish_writes();
 }
 
 #[tokio::test(flavor = "multi_thread")]
