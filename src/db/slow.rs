@@ -40,11 +40,11 @@ pub enum Class {
 }
 
 impl Class {
-    /// How long the read may take. With 500 ms, 40 organisations have to search all the time before another one waits for
-    /// ten seconds.
+    /// How long the read may take. With a second, 20 organisations have to use all of it all the time before another one
+    /// waits for ten.
     pub(super) fn within(self) -> Duration {
         match self {
-            Class::Member(..) => Duration::from_millis(500),
+            Class::Member(..) => Duration::from_secs(1),
             Class::Public | Class::List(_) => Duration::from_secs(2),
         }
     }
