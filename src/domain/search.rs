@@ -55,8 +55,8 @@ impl Query {
 
     /// Whether all of the texts stand in this one.
     fn matches(&self, text: &str) -> bool {
-        let text = indexing::comparable(text);
-        self.0.iter().all(|searched| text.contains(searched))
+        let all_in = |text: &str| self.0.iter().all(|searched| text.contains(searched));
+        all_in(text) || all_in(&indexing::comparable(text)) // the second one takes many times as long
     }
 }
 
