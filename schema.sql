@@ -289,7 +289,7 @@ create table reactions (
 -- Full text, filled in the background from `messages` up to meta.search_cursor.
 -- Holds trigrams behind their organisation's key, one on a line (domain/indexing.rs). All printable ASCII characters are
 -- token characters: only the line feed separates terms.
-create virtual table message_search using fts5 (content, content = '', contentless_delete = 1,
+create virtual table message_search using fts5 (content, content = '', contentless_delete = 1, detail = none,
     tokenize = "ascii tokenchars ' !""#$%&''()*+,-./:;<=>?@[\]^_`{|}~'");
 -- Merged in the background, a little at a time.
 insert into message_search (message_search, rank) values ('automerge', 0);

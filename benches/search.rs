@@ -1,5 +1,6 @@
 //! What others' messages cost a search in an empty organisation, for a word that is in each of them and for one that is
-//! in none, and what the index costs posts meanwhile: `cargo bench --bench search`.
+//! in none, what the index costs posts meanwhile, and what a search waits while others search for what costs most:
+//! `cargo bench --bench search`.
 
 use std::{
     path::Path,
@@ -20,6 +21,8 @@ mod api;
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 const SEARCHES: usize = 500;
+/// Members of the busy organisation who search all the time.
+const ATTACKERS: usize = 15;
 
 #[tokio::main]
 async fn main() {
@@ -75,12 +78,64 @@ async fn measure(messages: u32) {
     let own = ada.call(Method::GET, &format!("/organisations/{busy}/search?q=invoices"), Value::Null).await;
     println!("  50 of the busy organisation's own: {:.2?}", began.elapsed());
     assert_eq!(own["data"].as_array().unwrap().len(), 50);
+    dear(&ada, &busy, &channel, &grace, &empty).await;
     for (what, mut times) in [("common elsewhere", common), ("in no message", absent)] {
         times.sort();
         println!("  a word {what}: median {:.3?}, p95 {:.3?}", times[SEARCHES / 2], times[SEARCHES * 95 / 100]);
     }
     stop.send(()).unwrap();
     server.await.unwrap().unwrap();
+}
+
+/// What searches cost that find little in much, and what they make another organisation wait.
+async fn dear(ada: &Api, busy: &str, channel: &str, grace: &Api, empty: &str) {
+    let long = json!({ "content": "a".repeat(40_000) });
+    for _ in 0..200 {
+        ada.call(Method::POST, &format!("/channels/{channel}/messages"), long.clone()).await;
+    }
+    tokio::time::sleep(Duration::from_secs(10)).await; // until they are in the index
+    let digits = ["0AB", "1CD", "2EF", "3A0", "4B1", "5C2", "6D3", "7E4", "8F5", "9A6", "AB7", "BC8", "CD9", "DEA", "EFB", "F0C"];
+    let phrases = [
+        ("of one letter", "a".repeat(256)),
+        ("of one letter, and another", format!("{}b", "a".repeat(255))),
+        ("of words that are everywhere, and one that is nowhere", "the invoices of zeppelin".into()),
+        ("of sixteen that are never together", digits.join(" ")),
+        ("of four letters that are rare", "invoices AB7F".into()),
+    ];
+    let path = |phrase: &str| format!("/organisations/{busy}/search?q={}", phrase.replace(' ', "%20"));
+    for (what, phrase) in &phrases {
+        let began = Instant::now();
+        let answer = ada.http.get(format!("{}/api/v1{}", ada.url, path(phrase))).bearer_auth(&ada.token).send().await.unwrap();
+        println!("  a search {what}: {} after {:.1?}", answer.status(), began.elapsed());
+    }
+    let waited = async || {
+        let mut times = Vec::new();
+        for _ in 0..100 {
+            let began = Instant::now();
+            grace.call(Method::GET, &format!("/organisations/{empty}/search?q=zeppelin"), Value::Null).await;
+            times.push(began.elapsed());
+        }
+        times.sort();
+        (times[50], times[99])
+    };
+    println!("  another organisation's search: {:.1?}", waited().await);
+    let mut attackers = tokio::task::JoinSet::new();
+    for n in 0..ATTACKERS {
+        let name = format!("attacker{n}");
+        let attacker = ada.person(&name).await;
+        let invitation = json!({ "org_id": busy, "emails": [format!("{name}@x.example")] });
+        let made = ada.call(Method::POST, "/invite", invitation).await["data"]["invitations"][0]["invite_token"].take();
+        attacker.call(Method::POST, "/invite/verify", json!({ "token": made })).await;
+        attacker.call(Method::POST, &format!("/channels/{channel}/join"), json!({})).await;
+        let dearest = format!("{}/api/v1{}", ada.url, path(&phrases[0].1));
+        attackers.spawn(async move {
+            loop {
+                _ = attacker.http.get(&dearest).bearer_auth(&attacker.token).send().await;
+            }
+        });
+    }
+    println!("  beside {ATTACKERS} members who search all the time (median, longest): {:.1?}", waited().await);
+    attackers.shutdown().await;
 }
 
 /// Copies the one message so often, each with the common word and some letters of its own.

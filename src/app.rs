@@ -14,6 +14,7 @@ use std::{
 };
 
 use ipnet::IpNet;
+use rusqlite::Connection;
 use tokio::sync::{Notify, mpsc, watch};
 
 use self::passwords::Hashing;
@@ -21,11 +22,11 @@ use crate::{
     centrifugo::Centrifugo,
     config::Settings,
     connections::places::Places,
-    db::{self, Db},
-    domain::{Caller, room::Room, sessions},
+    db::{self, Class, Db},
+    domain::{Caller, members, room::Room, sessions},
     error::Result,
     event::Effect,
-    id::{SessionId, UserId},
+    id::{OrganisationId, SessionId, UserId},
     issuer::Issuer,
     limits::Limits,
     mail::Mailer,
@@ -197,6 +198,21 @@ impl Inner {
             self.seen(caller.user);
         }
         Ok(caller)
+    }
+
+    /// [`Db::read_slow`] within an organisation, which has one at once. Outsiders, whom `f` refuses at once, do not take
+    /// the members' slot.
+    pub async fn read_within<T: Send + 'static>(
+        &self,
+        caller: Caller,
+        organisation: OrganisationId,
+        f: impl FnOnce(&Connection) -> Result<T> + Send + 'static,
+    ) -> Result<T> {
+        let class = match self.db.read(|conn| members::find(conn, organisation, caller.user))? {
+            Some(_) => Class::Member(caller.user, organisation),
+            None => Class::List(Some(caller.user)),
+        };
+        self.db.read_slow(class, f).await
     }
 
     /// Notes that a user was here; written once a minute.

@@ -70,7 +70,7 @@ impl Api {
         let page = listing::page(*page, *offset, *limit, PAGE, LARGEST_PAGE)?;
         let (search, category) = (search.0.unwrap_or_default(), *category);
         let Rows { rows, rest } = if search.is_empty() {
-            app.db.read_list(move |conn| fill(page, |part| blogs::list(conn, "", category, part), Blog::from)).await?
+            app.db.read_list(None, move |conn| fill(page, |part| blogs::list(conn, "", category, part), Blog::from)).await?
         } else {
             // Looks through the text of all posts, for anybody who asks.
             let read = move |conn: &_| fill(page, |part| blogs::list(conn, &search, category, part), Blog::from);

@@ -113,8 +113,9 @@ impl Api {
         limit: Query<Option<u64>>,
     ) -> Result<BareListed<UserList>> {
         let (id, page) = (*id, rows(*offset, *limit)?);
-        let read =
-            app.db.read_list(move |conn| fill(page, |part| channel_members::list(conn, caller.0, id, part), ChannelMember::from));
+        let read = app.db.read_list(caller.0.user, move |conn| {
+            fill(page, |part| channel_members::list(conn, caller.0, id, part), ChannelMember::from)
+        });
         let Rows { rows, rest } = read.await?;
         Ok(BareListed::Ok(Json(UserList { users: rows }), address.rest(rest)))
     }

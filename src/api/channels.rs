@@ -66,7 +66,7 @@ impl Api {
         limit: Query<Option<u64>>,
     ) -> Result<BareListed<ChannelList>> {
         let (site, page) = (app.site.clone(), rows(*offset, *limit)?);
-        let read = app.db.read_list(move |conn| {
+        let read = app.db.read_list(caller.0.user, move |conn| {
             fill(page, |part| channel_lists::own(conn, caller.0, part), |found| Channel::new(&site, found))
         });
         Ok(ChannelList::answer(read.await?, &address))

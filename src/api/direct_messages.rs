@@ -69,9 +69,9 @@ impl Api {
             thread_count: unread.threads,
             mention_count: unread.mentions,
         };
-        let read = app
-            .db
-            .read_list(move |conn| fill(page, |part| channel_lists::direct_messages(conn, caller.0, organisation, part), one));
+        let read = app.db.read_list(caller.0.user, move |conn| {
+            fill(page, |part| channel_lists::direct_messages(conn, caller.0, organisation, part), one)
+        });
         let Rows { rows, rest } = read.await?;
         Ok(listed("Direct messages fetched successfully", rows, address.rest(rest)))
     }

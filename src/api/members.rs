@@ -69,7 +69,7 @@ impl Api {
     ) -> Result<Paged<Vec<Member>, Pagination>> {
         let page = listing::page(*page, *offset, page_size.or(*limit), PAGE, LARGEST_PAGE)?;
         let id = *org_id;
-        let read = app.db.read_list(move |conn| {
+        let read = app.db.read_list(caller.0.user, move |conn| {
             let total = members::count(conn, caller.0, id)?;
             Ok((fill(page, |part| members::list(conn, caller.0, id, part), Member::from)?, total))
         });
@@ -134,7 +134,7 @@ impl Api {
         let (here, id, days) = (app.clone(), *org_id, days.unwrap_or(DAYS));
         // It looks at every member.
         let read =
-            app.db.read_slow(caller.0.user, move |conn| members::metrics(conn, caller.0, id, days, |user| here.is_here(user)));
+            app.read_within(caller.0, id, move |conn| members::metrics(conn, caller.0, id, days, |user| here.is_here(user)));
         let members::Metrics { active, total } = read.await?;
         let metrics = Metrics { active_count: active, inactive_count: total - active, total_members: total };
         Ok(ok("Metrics fetched successfully", metrics))

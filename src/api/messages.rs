@@ -108,7 +108,7 @@ impl Api {
         let range = Range { before: *before, after: *after };
         let (caller, id) = (caller.0, *channel_id);
         let read = move |conn: &_| fill(page, |part| messages::list(conn, caller, id, range, part), Message::from);
-        let Rows { rows: mut messages, rest } = app.db.read_list(read).await?;
+        let Rows { rows: mut messages, rest } = app.db.read_list(caller.user, read).await?;
         // From a message on and not by number: newer ones move none of them.
         let end = if range.is_ascending() { "after" } else { "before" };
         let last = messages.last().filter(|_| rest.is_some());

@@ -46,7 +46,7 @@ impl Api {
     ) -> Result<Success<Organisation>> {
         let id = *id;
         // It adds up the messages of all channels, direct messages included.
-        let found = app.db.read_list(move |conn| organisations::get(conn, caller.0, id)).await?;
+        let found = app.db.read_list(caller.0.user, move |conn| organisations::get(conn, caller.0, id)).await?;
         Ok(ok("Organization retrieved successfully", found.into()))
     }
 
@@ -106,7 +106,7 @@ impl Api {
         limit: Query<Option<u64>>,
     ) -> Result<BareListed<ChannelList>> {
         let (site, id, page) = (app.site.clone(), *id, rows(*offset, *limit)?);
-        let read = app.db.read_list(move |conn| {
+        let read = app.db.read_list(caller.0.user, move |conn| {
             fill(page, |part| channel_lists::live(conn, caller.0, id, part), |found| Channel::new(&site, found))
         });
         Ok(ChannelList::answer(read.await?, &address))
@@ -129,7 +129,8 @@ impl Api {
     ) -> Result<Listed<Vec<OwnChannel>>> {
         let (id, page) = (*org_id, rows(*offset, *limit)?);
         let one = |(unread, channel)| OwnChannel::new(unread, channel);
-        let read = app.db.read_list(move |conn| fill(page, |part| channel_lists::joined(conn, caller.0, id, part), one));
+        let read =
+            app.db.read_list(caller.0.user, move |conn| fill(page, |part| channel_lists::joined(conn, caller.0, id, part), one));
         let Rows { rows, rest } = read.await?;
         Ok(listed("User channels fetched successfully", rows, address.rest(rest)))
     }
@@ -150,9 +151,9 @@ impl Api {
         limit: Query<Option<u64>>,
     ) -> Result<Listed<Vec<OpenChannel>>> {
         let (id, page) = (*organisation_id, rows(*offset, *limit)?);
-        let read = app
-            .db
-            .read_list(move |conn| fill(page, |part| channel_lists::not_joined(conn, caller.0, id, part), OpenChannel::from));
+        let read = app.db.read_list(caller.0.user, move |conn| {
+            fill(page, |part| channel_lists::not_joined(conn, caller.0, id, part), OpenChannel::from)
+        });
         let Rows { rows, rest } = read.await?;
         Ok(listed("Channels user does not belong fetched successfully", rows, address.rest(rest)))
     }
@@ -173,9 +174,9 @@ impl Api {
         limit: Query<Option<u64>>,
     ) -> Result<Listed<Vec<ArchivedChannel>>> {
         let (id, page) = (*organisation_id, rows(*offset, *limit)?);
-        let read = app
-            .db
-            .read_list(move |conn| fill(page, |part| channel_lists::archived(conn, caller.0, id, part), ArchivedChannel::from));
+        let read = app.db.read_list(caller.0.user, move |conn| {
+            fill(page, |part| channel_lists::archived(conn, caller.0, id, part), ArchivedChannel::from)
+        });
         let Rows { rows, rest } = read.await?;
         Ok(listed("Archived channels retrieved successfully", rows, address.rest(rest)))
     }

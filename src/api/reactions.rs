@@ -102,7 +102,9 @@ impl Api {
         limit: Query<Option<u64>>,
     ) -> Result<Listed<Vec<Message>>> {
         let (channel, page) = (*channel_id, rows(*offset, *limit)?);
-        let read = app.db.read_list(move |conn| fill(page, |part| pins::list(conn, caller.0, channel, part), Message::from));
+        let read = app
+            .db
+            .read_list(caller.0.user, move |conn| fill(page, |part| pins::list(conn, caller.0, channel, part), Message::from));
         let Rows { rows, rest } = read.await?;
         Ok(listed("Pinned messages fetched successfully", rows, address.rest(rest)))
     }

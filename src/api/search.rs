@@ -54,7 +54,7 @@ impl Api {
         let (caller, organisation, channel) = (caller.0, *organisation_id, *channel_id);
         let find =
             move |conn: &_| fill(page, |part| search::find(conn, caller, organisation, channel, &query, part), Message::from);
-        let Rows { rows, rest } = app.db.read_slow(caller.user, find).await?;
+        let Rows { rows, rest } = app.read_within(caller, organisation, find).await?;
         Ok(listed("Messages found successfully", rows, address.rest(rest)))
     }
 }

@@ -56,7 +56,7 @@ impl Api {
         let replies = listing::size(*messages, threads::REPLIES, MOST_REPLIES)?;
         let (caller, id) = (caller.0, *id);
         // A deep page walks that far into every channel of the caller's.
-        let read = app.db.read_slow(caller.user, move |conn| {
+        let read = app.read_within(caller, id, move |conn| {
             fill(page, |part| threads::list_all(conn, caller, id, part, replies), Thread::shortened)
         });
         let Rows { rows, rest } = read.await?;
@@ -85,8 +85,9 @@ impl Api {
         let page = listing::page(*page, *offset, *limit, PAGE, LARGEST_PAGE)?.shallow()?;
         let replies = listing::size(*messages, threads::REPLIES, MOST_REPLIES)?;
         let id = *id;
-        let read =
-            app.db.read_list(move |conn| fill(page, |part| threads::list(conn, caller.0, id, part, replies), Thread::shortened));
+        let read = app.db.read_list(caller.0.user, move |conn| {
+            fill(page, |part| threads::list(conn, caller.0, id, part, replies), Thread::shortened)
+        });
         let Rows { rows, rest } = read.await?;
         Ok(listed("Data retrieved successfully", rows, address.rest(rest)))
     }
@@ -127,7 +128,7 @@ impl Api {
     ) -> Result<Listed<Thread>> {
         let page = listing::page(*page, *offset, *limit, PAGE, LARGEST_PAGE)?.shallow()?;
         let (caller, channel, thread) = (caller.0, *channel_id, *thread_id);
-        let read = app.db.read_list(move |conn| {
+        let read = app.db.read_list(caller.user, move |conn| {
             let found = Thread::from(threads::get(conn, caller, channel, thread)?);
             let left = listing::BYTES.saturating_sub(json_length(&found));
             let replies = fill_up_to(left, page, |part| threads::replies(conn, caller, channel, thread, part), Reply::from)?;

@@ -85,7 +85,8 @@ impl Api {
             org_role: organisation.role,
             channels_count: organisation.channels_count,
         };
-        let read = app.db.read_list(move |conn| fill(page, |part| organisations::list_own(conn, caller.0, part), one));
+        let read =
+            app.db.read_list(caller.0.user, move |conn| fill(page, |part| organisations::list_own(conn, caller.0, part), one));
         let Rows { rows, rest } = read.await?;
         Ok(listed("Organisations retrieved successfully", rows, address.rest(rest)))
     }

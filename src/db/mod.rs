@@ -19,6 +19,7 @@ use std::{
 };
 
 use prometheus_client::metrics::histogram::Histogram;
+
 use rusqlite::{Connection, OpenFlags};
 
 pub use self::{
@@ -27,14 +28,16 @@ pub use self::{
     tx::Tx,
     writer::AfterCommit,
 };
-use crate::error::{Error, Result};
+use crate::{
+    error::{Error, Result},
+    id::UserId,
+};
 
 const FILE: &str = "tidings.db";
 /// What reads the log for a push server outside, off the runtime's threads, too.
 const FORWARDER: usize = 1;
-const SLOW_READ_WITHIN: Duration = Duration::from_secs(2);
 /// SQLite VM instructions between two deadline checks.
-const STEPS: i32 = 10_000;
+const STEPS: i32 = 1_000;
 /// More than there are statements in `domain/`.
 const STATEMENT_CACHE: usize = 512;
 
@@ -53,7 +56,7 @@ impl Db {
         let mut conn = connect(&path, OpenFlags::default())?;
         schema::migrate(&mut conn, &path)?;
         let marker = epoch::Marker::open(&conn, folder)?;
-        let cores = std::thread::available_parallelism().map_or(2, usize::from);
+        let cores = std::thread::available_parallelism().map_or(2, usize::from).max(2); // one list holds up no other
         let size = cores + slow::Admission::slots(cores) + FORWARDER;
         let manager = r2d2_sqlite::SqliteConnectionManager::file(&path)
             .with_flags(OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX)
@@ -79,23 +82,27 @@ impl Db {
     }
 
     /// [`Db::read`] off the runtime's threads, for lists bounded in rows, and sums over them: as many at once as
-    /// there are cores, and 503 after two seconds.
-    pub async fn read_list<T: Send + 'static>(&self, f: impl FnOnce(&Connection) -> Result<T> + Send + 'static) -> Result<T> {
-        self.read_slow(Class::List, f).await
-    }
-
-    /// [`Db::read`] off the runtime's threads, for what is not bounded in rows: a few at once, one for each
-    /// user, and 503 after two seconds.
-    pub async fn read_slow<T: Send + 'static>(
+    /// there are cores, one for each user, and 503 after two seconds. Without a user it is one for all.
+    pub async fn read_list<T: Send + 'static>(
         &self,
-        class: impl Into<Class>,
+        user: impl Into<Option<UserId>>,
         f: impl FnOnce(&Connection) -> Result<T> + Send + 'static,
     ) -> Result<T> {
-        let permit = self.admission.permit(class.into()).await?;
+        self.read_slow(Class::List(user.into()), f).await
+    }
+
+    /// [`Db::read`] off the runtime's threads, for what is not bounded in rows: a few at once, by their class, and 503
+    /// when it takes too long.
+    pub async fn read_slow<T: Send + 'static>(
+        &self,
+        class: Class,
+        f: impl FnOnce(&Connection) -> Result<T> + Send + 'static,
+    ) -> Result<T> {
+        let permit = self.admission.permit(class).await?;
         let db = self.clone();
         let read = move || {
             let _permit = permit;
-            let end = Instant::now() + SLOW_READ_WITHIN;
+            let end = Instant::now() + class.within();
             let done = db.read(|conn| {
                 conn.progress_handler(STEPS, Some(move || Instant::now() >= end))?;
                 let done = catch_unwind(AssertUnwindSafe(|| f(conn)));

@@ -1,4 +1,7 @@
-//! Admission of slow reads: a few users at once, one read each; the public and lists beside them.
+//! Admission of slow reads: a few organisations at once, one read each; the public and lists beside them.
+//!
+//! Slots are given in the order of asking. Who waits for a slot has no other read of its kind that waits or goes on, so the
+//! wait for a slot grows with the number of others who ask, and not with how much one of them asks for.
 
 use std::{
     collections::HashMap,
@@ -8,88 +11,105 @@ use std::{
 
 use tokio::{
     sync::{OwnedSemaphorePermit, Semaphore},
-    time::timeout,
+    time::{Instant, timeout, timeout_at},
 };
 
 use super::OVERLOADED;
 use crate::{
     error::{Error, Result},
-    id::UserId,
+    id::{OrganisationId, UserId},
 };
 
-const USERS: usize = 2;
+const ORGANISATIONS: usize = 2;
 const PUBLIC: usize = 1;
 
-/// How long one waits for a slot, and for one's own read before.
+/// How long one waits for a slot and those before one, and how long a member waits for an earlier read of theirs.
 const SLOT_WITHIN: Duration = Duration::from_secs(10);
 const OWN_WITHIN: Duration = Duration::from_secs(1);
 
 /// Whose slots a slow read takes.
 #[derive(Clone, Copy, Debug)]
 pub enum Class {
-    /// A user, who has one at once.
-    User(UserId),
+    /// A member, who has one at once, within an organisation, which has one at once.
+    Member(UserId, OrganisationId),
     /// Anybody, known or not: what is open to all takes no user's slot.
     Public,
-    /// Bounded in rows. A client may ask for several at once, and no search holds them up.
-    List,
+    /// Bounded in rows. A user has one at once; a client that asks for several gets one after the other, and no search
+    /// holds them up. All who ask for a list of the public count as one.
+    List(Option<UserId>),
 }
 
-impl From<UserId> for Class {
-    fn from(user: UserId) -> Self {
-        Class::User(user)
+impl Class {
+    /// How long the read may take. With a second, 20 organisations have to use all of it all the time before another one
+    /// waits for ten.
+    pub(super) fn within(self) -> Duration {
+        match self {
+            Class::Member(..) => Duration::from_secs(1),
+            Class::Public | Class::List(_) => Duration::from_secs(2),
+        }
     }
 }
 
+/// Who has one slow read of a kind at once.
+#[derive(PartialEq, Eq, Hash)]
+enum Reader {
+    Member(UserId),
+    Organisation(OrganisationId),
+    List(Option<UserId>),
+}
+
 pub(super) struct Admission {
-    users: Arc<Semaphore>,
+    organisations: Arc<Semaphore>,
     public: Arc<Semaphore>,
     lists: Arc<Semaphore>,
-    /// Of the users who read or wait now, one permit each.
-    own: Mutex<HashMap<UserId, Weak<Semaphore>>>,
+    /// Of those who read or wait now, one permit each.
+    own: Mutex<HashMap<Reader, Weak<Semaphore>>>,
 }
 
 /// Held while reading.
 pub(super) struct Permit {
     _slot: OwnedSemaphorePermit,
-    _own: Option<OwnedSemaphorePermit>,
+    _own: Vec<OwnedSemaphorePermit>,
 }
 
 impl Admission {
     pub fn new(lists: usize) -> Self {
-        let [users, public, lists] = [USERS, PUBLIC, lists].map(|slots| Arc::new(Semaphore::new(slots)));
-        Admission { users, public, lists, own: Mutex::default() }
+        let [organisations, public, lists] = [ORGANISATIONS, PUBLIC, lists].map(|slots| Arc::new(Semaphore::new(slots)));
+        Admission { organisations, public, lists, own: Mutex::default() }
     }
 
     /// Slow reads at once, of all classes.
     pub fn slots(lists: usize) -> usize {
-        USERS + PUBLIC + lists
+        ORGANISATIONS + PUBLIC + lists
     }
 
-    /// 429 when the user reads already and goes on to, 503 when all slots stay taken.
+    /// 429 when the member reads already and goes on to, 503 when the organisation's turn or a slot does not come.
     pub async fn permit(&self, class: Class) -> Result<Permit> {
+        let end = Instant::now() + SLOT_WITHIN;
         let (own, slots) = match class {
-            Class::User(user) => {
-                let own = timeout(OWN_WITHIN, self.own(user).acquire_owned()).await;
+            Class::Member(user, organisation) => {
+                let own = timeout(OWN_WITHIN, self.own(Reader::Member(user)).acquire_owned()).await;
                 let own = own.map_err(|_| Error::TooMany(OWN_WITHIN.as_secs()))?.map_err(Error::internal)?;
-                (Some(own), &self.users)
+                (vec![own, by(end, self.own(Reader::Organisation(organisation))).await?], &self.organisations)
             }
-            Class::Public => (None, &self.public),
-            Class::List => (None, &self.lists),
+            Class::Public => (Vec::new(), &self.public),
+            Class::List(user) => (vec![by(end, self.own(Reader::List(user))).await?], &self.lists),
         };
-        let slot = timeout(SLOT_WITHIN, slots.clone().acquire_owned()).await;
-        let slot = slot.map_err(|_| OVERLOADED)?.map_err(Error::internal)?;
-        Ok(Permit { _slot: slot, _own: own })
+        Ok(Permit { _slot: by(end, slots.clone()).await?, _own: own })
     }
 
-    fn own(&self, user: UserId) -> Arc<Semaphore> {
+    fn own(&self, reader: Reader) -> Arc<Semaphore> {
         let mut all = self.own.lock().expect("nothing panics while it holds this");
         all.retain(|_, own| own.strong_count() > 0);
-        if let Some(own) = all.get(&user).and_then(Weak::upgrade) {
+        if let Some(own) = all.get(&reader).and_then(Weak::upgrade) {
             return own;
         }
         let own = Arc::new(Semaphore::new(1));
-        all.insert(user, Arc::downgrade(&own));
+        all.insert(reader, Arc::downgrade(&own));
         own
     }
+}
+
+async fn by(end: Instant, slots: Arc<Semaphore>) -> Result<OwnedSemaphorePermit> {
+    timeout_at(end, slots.acquire_owned()).await.map_err(|_| OVERLOADED)?.map_err(Error::internal)
 }

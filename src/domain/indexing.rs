@@ -68,7 +68,7 @@ fn take(tx: &Tx, mut rows: Rows) -> Result<Option<(usize, i64)>> {
             (row.get("content")?, row.get("organisation_id")?);
         if let (Some(content), Some(organisation)) = (content, organisation) {
             bytes += content.len();
-            let terms = terms(organisation, &content);
+            let terms = terms(organisation, &comparable(&content));
             if !terms.is_empty() {
                 insert.execute((n, terms))?;
             }
@@ -78,11 +78,16 @@ fn take(tx: &Tx, mut rows: Rows) -> Result<Option<(usize, i64)>> {
     Ok(last.map(|last| (looked_at, last)))
 }
 
-/// What a text is found under: its trigrams without regard to case, in order, each behind the organisation's key.
+/// A text as it is compared: without regard to case, and with one space for what stands between words.
+pub(super) fn comparable(text: &str) -> String {
+    domain::folded(&words(text).collect::<Vec<_>>().join(" "))
+}
+
+/// What a comparable text is found under: its trigrams, each behind the organisation's key and on a line.
 pub(super) fn terms(organisation: OrganisationId, text: &str) -> String {
     // The random end of the identifier: two organisations with one key would share the cost, never the results.
     let key: String = organisation.0.as_bytes()[11..].iter().map(|byte| format!("{byte:02x}")).collect();
-    let text: Vec<char> = domain::folded(&words(text).collect::<Vec<_>>().join(" ")).chars().collect();
+    let text: Vec<char> = text.chars().collect();
     let mut terms = String::with_capacity(text.len() * (key.len() + TRIGRAM + 1));
     for trigram in text.windows(TRIGRAM) {
         terms.push_str(&key);
@@ -135,7 +140,7 @@ mod tests {
     #[test]
     fn terms_are_trigrams_behind_the_key() {
         let organisation = OrganisationId("0190aaaa-bbbb-7ccc-8ddd-ee0102030405".parse().unwrap());
-        assert_eq!(terms(organisation, " \tÜB\u{0}\n ß"), "0102030405üb \n0102030405b s\n0102030405 ss\n");
+        assert_eq!(terms(organisation, &comparable(" \tÜB\u{0}\n ß")), "0102030405üb \n0102030405b s\n0102030405 ss\n");
         assert_eq!(terms(organisation, "ab"), "");
     }
 }

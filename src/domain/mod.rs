@@ -146,6 +146,9 @@ fn steers(c: char) -> bool {
 
 /// Without regard to case: by way of capitals, so that ß meets SS, and a final ς meets σ.
 fn folded(text: &str) -> String {
+    if text.is_ascii() {
+        return text.to_ascii_lowercase(); // the same, and many times faster
+    }
     text.to_uppercase().chars().flat_map(char::to_lowercase).collect()
 }
 

@@ -1,4 +1,9 @@
 //! Full text of messages.
+//!
+//! The index tells which messages have the trigrams of what is searched for, and their text whether it stands there: so a
+//! search takes no longer where a trigram is repeated many times in each message.
+
+use std::collections::BTreeSet;
 
 use rusqlite::Connection;
 
@@ -12,12 +17,15 @@ use crate::{
     id::{ChannelId, OrganisationId},
 };
 
-/// What is searched for: texts that stand in a message, all of them.
+/// What is searched for: texts that stand in a message, all of them, as they are compared.
 #[derive(Debug, PartialEq)]
 pub struct Query(Vec<String>);
 
 const SHORTEST: usize = indexing::TRIGRAM;
 const LONGEST: usize = 256;
+/// Lists of postings that one search intersects. With 254 of them, two sorts of messages with 32 words each made a search
+/// take 270 ms in 30,000 messages; with 16 it takes 5 ms.
+const MOST_TERMS: usize = 16;
 
 impl Query {
     /// All words of three characters and more; where there are none, the text as it stands. 400 when it has less
@@ -31,15 +39,24 @@ impl Query {
             _ => return Err(Error::bad_request(format!("q is longer than {LONGEST} characters"))),
         }
         let long: Vec<String> =
-            words.iter().filter(|word| word.chars().count() >= SHORTEST).map(|word| word.to_string()).collect();
-        Ok(Query(if long.is_empty() { vec![whole] } else { long }))
+            words.iter().filter(|word| word.chars().count() >= SHORTEST).map(|word| indexing::comparable(word)).collect();
+        Ok(Query(if long.is_empty() { vec![indexing::comparable(&whole)] } else { long }))
     }
 
-    /// As an expression of the index.
+    /// As an expression of the index, which finds all messages with these texts, and others: it has the trigrams, or some
+    /// of many.
     fn within(&self, organisation: OrganisationId) -> String {
+        let terms: String = self.0.iter().map(|text| indexing::terms(organisation, text)).collect();
+        let terms: BTreeSet<&str> = terms.lines().collect();
         // In quotes nothing is an operator.
-        let quoted = |text: &String| format!("\"{}\"", indexing::terms(organisation, text).replace('"', "\"\""));
-        self.0.iter().map(quoted).collect::<Vec<_>>().join(" ")
+        let quoted = |term: &&str| format!("\"{}\"", term.replace('"', "\"\""));
+        terms.iter().step_by(terms.len().div_ceil(MOST_TERMS)).map(quoted).collect::<Vec<_>>().join(" ")
+    }
+
+    /// Whether all of the texts stand in this one.
+    fn matches(&self, text: &str) -> bool {
+        let all_in = |text: &str| self.0.iter().all(|searched| text.contains(searched));
+        all_in(text) || all_in(&indexing::comparable(text)) // the second one takes many times as long
     }
 }
 
@@ -58,19 +75,27 @@ pub fn find(
         let access = channels::find(conn, caller, channel)?.filter(|access| access.channel.organisation == organisation);
         access.ok_or(channels::UNKNOWN)?.require_member()?;
     }
-    // In this order: the index gives the newest first, and the limit ends the search.
-    let found: Vec<i64> = conn
-        .prepare_cached(
-            "select m.n from message_search s
+    // In this order: the index gives the newest first, and the end of the page ends the search.
+    let mut select = conn.prepare_cached(
+        "select m.n, m.content from message_search s
                cross join messages m on m.n = s.rowid
                cross join channels c on c.id = m.channel_id
                cross join channel_members cm on cm.channel_id = c.id and cm.user_id = ?2
              where s.message_search match ?1 and m.deleted_at is null and c.deleted_at is null
                and c.organisation_id = ?3 and (?4 is null or c.id = ?4)
-             order by s.rowid desc limit ?5 offset ?6",
-        )?
-        .query_map((query.within(organisation), caller.user, organisation, channel, page.size, page.offset), |row| row.get(0))?
-        .collect::<rusqlite::Result<_>>()?;
+             order by s.rowid desc",
+    )?;
+    let mut rows = select.query((query.within(organisation), caller.user, organisation, channel))?;
+    let (mut skipped, mut found) = (0, Vec::new());
+    while found.len() < page.size as usize
+        && let Some(row) = rows.next()?
+    {
+        match query.matches(&row.get::<_, String>("content")?) {
+            true if skipped < page.offset => skipped += 1,
+            true => found.push(row.get("n")?),
+            false => {}
+        }
+    }
     let mut messages = messages::at(conn, &found)?;
     messages.reverse();
     Ok(messages)
@@ -81,9 +106,18 @@ mod tests {
     use super::*;
 
     #[test]
+    fn a_query_of_many_trigrams_looks_into_sixteen_lists() {
+        let lists = |q: &str| Query::parse(q).unwrap().within(OrganisationId::new()).split(' ').count();
+        let letters = "abcdefghijklmnopqrstuvwxyz";
+        assert_eq!([lists("abc"), lists(&letters[..18]), lists(&letters[..19])], [1, 16, 9]);
+        assert_eq!((3..=256).map(|length| lists(&letters.repeat(10)[..length])).max(), Some(16));
+        assert_eq!(lists(&"a".repeat(256)), 1, "each list once");
+    }
+
+    #[test]
     fn short_words_are_left_out_where_there_are_others() {
         let parsed = |text: &str| Query::parse(text).map(|query| query.0).ok();
-        assert_eq!(parsed(" engine  in OR* \"near(\u{0}"), Some(vec!["engine".into(), "OR*".into(), "\"near(".into()]));
+        assert_eq!(parsed(" engine  in OR* \"near(\u{0}"), Some(vec!["engine".into(), "or*".into(), "\"near(".into()]));
         assert_eq!(parsed("to be"), Some(vec!["to be".into()]));
         assert_eq!(parsed("ab "), None);
         assert_eq!(parsed("\u{0}\u{0}\u{0}"), None);

@@ -231,3 +231,43 @@ async fn searching_fails_as_documented() {
         assert_eq!(found(&ada, &organisation, q).await, json!([]));
     }
 }
+
+/// The index knows of trigrams, not of their order.
+#[tokio::test]
+async fn a_text_with_all_parts_of_a_word_but_not_the_word_is_not_found() {
+    let server = Server::start().await;
+    let ada = server.user("ada").await;
+    let organisation = ada.organisation("Engines").await;
+    let channel = ada.general(&organisation).await;
+    let long = "abcdefghijklmnopqrstuvwxyz";
+    for content in ["aab aaa", "xAAAB", "to the bees", "to  be", &long[..25], long] {
+        ada.say(&channel, content).await;
+    }
+    indexed(&ada, &organisation).await;
+    for (q, hits) in [("aaab", vec!["xAAAB"]), ("to be", vec!["to  be"]), (long, vec![long])] {
+        assert_eq!(contents(&found(&ada, &organisation, q).await), hits, "{q}");
+    }
+    let second = search(&ada, &organisation, &[("q", "aaa"), ("limit", "1"), ("offset", "1")]).await.expect(200);
+    assert_eq!(contents(&second["data"]), ["aab aaa"], "what does not match does not count");
+}
+
+/// Else some accounts that repeat it would take the slots from all others.
+#[tokio::test]
+async fn a_phrase_that_repeats_itself_in_long_messages_is_found_in_time() {
+    let server = Server::start().await;
+    let ada = server.user("ada").await;
+    let organisation = ada.organisation("Engines").await;
+    ada.say(&ada.general(&organisation).await, &"a".repeat(40_000)).await;
+    server.sql(
+        "insert into messages (id, channel_id, user_id, username, content, created_at, updated_at)
+           with recursive copies (k) as (select 1 union all select k + 1 from copies where k < 100)
+           select randomblob(16), channel_id, user_id, username, content, created_at, updated_at
+           from copies, (select * from messages limit 1)",
+    );
+    indexed(&ada, &organisation).await;
+    let phrase = "a".repeat(256);
+    let found = search(&ada, &organisation, &[("q", &phrase)]).await.expect(200);
+    assert!(!found["data"].as_array().unwrap().is_empty());
+    let absent = format!("{}b", &phrase[1..]);
+    assert_eq!(search(&ada, &organisation, &[("q", &absent)]).await.expect(200)["data"], json!([]));
+}

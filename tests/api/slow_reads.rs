@@ -1,13 +1,21 @@
 //! Reads that are not bounded in rows end by the clock, leave the pool as it was, and wait for a slot.
 
-use std::sync::mpsc;
+use std::{
+    sync::mpsc,
+    time::{Duration, Instant},
+};
 
 use tidings::{
+    app::App,
+    config::Settings,
     db::{Class, Db},
+    domain::{Caller, PlatformRole},
     error::{Error, Result},
-    id::UserId,
+    id::{OrganisationId, SessionId, UserId},
 };
 use tokio::{sync::oneshot, task::JoinHandle};
+
+use crate::harness::Server;
 
 const ENDLESS: &str = "with recursive number (n) as (select 1 union all select n + 1 from number) select max(n) from number";
 
@@ -15,13 +23,16 @@ const ENDLESS: &str = "with recursive number (n) as (select 1 union all select n
 async fn a_read_without_end_is_ended_and_harms_no_other() {
     let folder = tempfile::tempdir().unwrap();
     let db = Db::open(folder.path(), Box::new(drop)).unwrap();
-    let endless = || db.read_slow(UserId::new(), |conn| Ok(conn.query_row(ENDLESS, [], |row| row.get::<_, i64>(0))?));
-    let (one, two, quick) = tokio::join!(endless(), endless(), seven(&db, UserId::new()));
+    let endless = || db.read_slow(member(), |conn| Ok(conn.query_row(ENDLESS, [], |row| row.get::<_, i64>(0))?));
+    let began = Instant::now();
+    let (one, two, quick) = tokio::join!(endless(), endless(), seven(&db, member()));
     for ended in [one, two] {
         assert!(matches!(ended, Err(Error::Unavailable(_))), "{ended:?}");
     }
     assert_eq!(quick.unwrap(), 7, "it waits for its turn");
-    let panicked = db.read_slow(UserId::new(), |_| -> Result<()> { panic!("a bug") }).await;
+    let within = began.elapsed();
+    assert!(within >= Duration::from_secs(1) && within < Duration::from_secs(2), "one second, and not {within:?}");
+    let panicked = db.read_slow(member(), |_| -> Result<()> { panic!("a bug") }).await;
     assert!(matches!(panicked, Err(Error::Internal { .. })));
     // Each connection of the pool, and no clock stands over them any more.
     for _ in 0..20 {
@@ -34,8 +45,9 @@ async fn a_read_without_end_is_ended_and_harms_no_other() {
 async fn a_user_has_one_at_once_and_waits_a_moment_for_it() {
     let folder = tempfile::tempdir().unwrap();
     let db = Db::open(folder.path(), Box::new(drop)).unwrap();
-    let (ada, grace) = (UserId::new(), UserId::new());
-    let (release, reading) = held(&db, ada).await;
+    let (user, grace) = (UserId::new(), member());
+    let [ada, elsewhere] = [OrganisationId::new(), OrganisationId::new()].map(|organisation| Class::Member(user, organisation));
+    let (release, reading) = held(&db, elsewhere).await;
     let (refused, other) = tokio::join!(seven(&db, ada), seven(&db, grace));
     assert!(matches!(refused, Err(Error::TooMany(1))), "{refused:?}");
     assert_eq!(other.unwrap(), 7);
@@ -47,15 +59,15 @@ async fn a_user_has_one_at_once_and_waits_a_moment_for_it() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn users_and_the_public_have_slots_of_their_own() {
+async fn organisations_and_the_public_have_slots_of_their_own() {
     let folder = tempfile::tempdir().unwrap();
     let db = Db::open(folder.path(), Box::new(drop)).unwrap();
     let (ended, public) = held(&db, Class::Public).await;
-    assert_eq!(seven(&db, UserId::new()).await.unwrap(), 7);
+    assert_eq!(seven(&db, member()).await.unwrap(), 7);
     drop(ended);
     public.await.unwrap().unwrap();
-    let (one, two) = (held(&db, UserId::new()).await, held(&db, UserId::new()).await);
-    let mut third = Box::pin(seven(&db, UserId::new()));
+    let (one, two) = (held(&db, member()).await, held(&db, member()).await);
+    let mut third = Box::pin(seven(&db, member()));
     tokio::select! {
         biased;
         ended = &mut third => panic!("it waits for a slot, as the public must not: {ended:?}"),
@@ -66,19 +78,88 @@ async fn users_and_the_public_have_slots_of_their_own() {
     db.close();
 }
 
+/// Whatever its members search for, however many of them.
 #[tokio::test(flavor = "multi_thread")]
-async fn lists_wait_for_no_search_and_a_user_reads_several_at_once() {
+async fn an_organisation_has_one_at_once_and_does_not_keep_others_waiting() {
     let folder = tempfile::tempdir().unwrap();
     let db = Db::open(folder.path(), Box::new(drop)).unwrap();
-    let searches = [held(&db, UserId::new()).await, held(&db, UserId::new()).await];
-    let cores = std::thread::available_parallelism().unwrap().get();
+    let organisation = OrganisationId::new();
+    let colleague = || Class::Member(UserId::new(), organisation);
+    let (release, reading) = held(&db, colleague()).await;
+    let mut waiting: Vec<_> = (0..20).map(|_| Box::pin(seven(&db, colleague()))).collect();
+    for colleague in &mut waiting {
+        tokio::select! {
+            biased;
+            ended = colleague => panic!("it has its turn beside another of the organisation: {ended:?}"),
+            other = seven(&db, member()) => assert_eq!(other.unwrap(), 7),
+        }
+    }
+    drop(release);
+    reading.await.unwrap().unwrap();
+    for colleague in waiting {
+        assert_eq!(colleague.await.unwrap(), 7);
+    }
+    db.close();
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn outsiders_do_not_take_the_slot_of_an_organisation() {
+    let server = Server::start().await;
+    let ada = server.user("ada").await;
+    let organisation = OrganisationId(ada.organisation("Engines").await.parse().unwrap());
+    let folder = server.end_and_keep().await;
+    let settings = Settings::for_folder(folder.path());
+    let app = App::open(&settings, "127.0.0.1:80".parse().unwrap()).unwrap();
+    let seven = async |user: UserId| {
+        let caller = Caller { user, session: SessionId::new(), role: PlatformRole::User };
+        app.read_within(caller, organisation, |conn| Ok(conn.query_row("select 7", [], |row| row.get::<_, i64>(0))?)).await
+    };
+    let member = UserId(ada.user_id.parse().unwrap());
+    let (release, reading) = held(&app.db, Class::Member(UserId::new(), organisation)).await;
+    let mut waiting = Box::pin(seven(member));
+    tokio::select! {
+        biased;
+        ended = &mut waiting => panic!("a member waits for the other: {ended:?}"),
+        outsider = seven(UserId::new()) => assert_eq!(outsider.unwrap(), 7),
+    }
+    drop(release);
+    reading.await.unwrap().unwrap();
+    assert_eq!(waiting.await.unwrap(), 7);
+    app.finish_writes();
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_user_has_one_list_at_once_and_the_public_too() {
+    let folder = tempfile::tempdir().unwrap();
+    let db = Db::open(folder.path(), Box::new(drop)).unwrap();
+    for (one, other) in [(Some(UserId::new()), None), (None, Some(UserId::new()))] {
+        let (release, reading) = held(&db, Class::List(one)).await;
+        let mut second = Box::pin(seven(&db, Class::List(one)));
+        tokio::select! {
+            biased;
+            ended = &mut second => panic!("it has its turn beside another list of theirs: {ended:?}"),
+            other = seven(&db, Class::List(other)) => assert_eq!(other.unwrap(), 7),
+        }
+        drop(release);
+        reading.await.unwrap().unwrap();
+        assert_eq!(second.await.unwrap(), 7);
+    }
+    db.close();
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn lists_wait_for_no_search_and_have_as_many_slots_as_cores() {
+    let folder = tempfile::tempdir().unwrap();
+    let db = Db::open(folder.path(), Box::new(drop)).unwrap();
+    let searches = [held(&db, member()).await, held(&db, member()).await];
+    let cores = std::thread::available_parallelism().unwrap().get().max(2);
     let mut lists = Vec::new();
     for _ in 0..cores {
-        lists.push(held(&db, Class::List).await);
+        lists.push(held(&db, Class::List(Some(UserId::new()))).await);
     }
     // All connections that slow reads may have but the public's are taken now: short reads have theirs.
     assert_eq!(db.read(|conn| Ok(conn.query_row("select 7", [], |row| row.get::<_, i64>(0))?)).unwrap(), 7);
-    let mut waiting = Box::pin(seven(&db, Class::List));
+    let mut waiting = Box::pin(seven(&db, Class::List(Some(UserId::new()))));
     tokio::select! {
         biased;
         ended = &mut waiting => panic!("there are as many slots as cores: {ended:?}"),
@@ -90,15 +171,20 @@ async fn lists_wait_for_no_search_and_a_user_reads_several_at_once() {
     db.close();
 }
 
-async fn seven(db: &Db, class: impl Into<Class>) -> Result<i64> {
+/// Somebody of some organisation.
+fn member() -> Class {
+    Class::Member(UserId::new(), OrganisationId::new())
+}
+
+async fn seven(db: &Db, class: Class) -> Result<i64> {
     db.read_slow(class, |conn| Ok(conn.query_row("select 7", [], |row| row.get(0))?)).await
 }
 
 /// A slow read that has begun, and goes on until the sender is dropped.
-async fn held(db: &Db, class: impl Into<Class>) -> (mpsc::Sender<()>, JoinHandle<Result<()>>) {
+async fn held(db: &Db, class: Class) -> (mpsc::Sender<()>, JoinHandle<Result<()>>) {
     let (release, released) = mpsc::channel::<()>();
     let (began, begun) = oneshot::channel();
-    let (db, class) = (db.clone(), class.into());
+    let db = db.clone();
     let reading = tokio::spawn(async move {
         db.read_slow(class, move |_| {
             _ = began.send(());
