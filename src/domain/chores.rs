@@ -76,10 +76,10 @@ pub(super) fn leave(tx: &mut Tx, chore: Chore, rest: Option<Cursor>) -> Result<(
     Ok(())
 }
 
-/// Whether somebody has left the organisation whose channels and webhooks are not all passed on yet.
-pub(super) fn is_departing(conn: &Connection, organisation: OrganisationId, user: UserId) -> Result<bool> {
-    let sql = "select 1 from chores where kind = 'departure' and organisation_id = ?1 and user_id = ?2";
-    Ok(conn.prepare_cached(sql)?.exists((organisation, user))?)
+/// Whether a chore was left and is not done yet.
+pub(super) fn is_left(conn: &Connection, chore: Chore) -> Result<bool> {
+    let sql = "select 1 from chores where kind = ?1 and organisation_id is ?2 and user_id is ?3 and number is ?4";
+    Ok(conn.prepare_cached(sql)?.exists(chore.columns())?)
 }
 
 /// Does a slice of the chore that has waited longest, which then goes behind the others. Returns how many slices were

@@ -6,7 +6,7 @@ use serde_json::json;
 
 use crate::{
     db::Tx,
-    domain::{Caller, channels, deliveries, events, outbox, roles::Rights, webhooks::Webhook},
+    domain::{Caller, channels, chores::Cursor, deliveries, events, outbox, roles::Rights, webhooks::Webhook},
     error::Result,
     event::{Audience, Stream},
     id::{ChannelId, OrganisationId, UserId, WebhookId},
@@ -64,6 +64,22 @@ pub(super) fn vouch(tx: &Tx, caller: Caller, webhook: &Webhook) -> Result<()> {
         tx.prepare_cached("update webhooks set url_by = ?2 where id = ?1")?.execute((webhook.id, caller.user))?;
     }
     Ok(())
+}
+
+/// Some of the webhooks that a user answers for, as owner or for the address, deleted ones too: after a place in the order
+/// of channel and identifier, with the place of each.
+pub(super) fn some_of(conn: &Connection, user: UserId, after: &[u8], most: usize) -> Result<Vec<(WebhookId, Cursor)>> {
+    let (channel, webhook) = after.split_at_checked(16).unwrap_or_default();
+    let mut select = conn.prepare_cached(
+        "select channel_id, id from webhooks where owner_id = ?1 and (channel_id, id) > (?2, ?3)
+         union select channel_id, id from webhooks where url_by = ?1 and (channel_id, id) > (?2, ?3)
+         order by channel_id, id limit ?4",
+    )?;
+    let found = select.query_map((user, channel, webhook, most as i64), |row| {
+        let (channel, webhook): (ChannelId, WebhookId) = (row.get("channel_id")?, row.get("id")?);
+        Ok((webhook, [*channel.0.as_bytes(), *webhook.0.as_bytes()].concat()))
+    })?;
+    Ok(found.collect::<rusqlite::Result<_>>()?)
 }
 
 /// A webhook as a present or former owner is told of it.
