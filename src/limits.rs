@@ -1,12 +1,14 @@
 //! Rates (SECURITY.md, *Bounds*): requests by user, address and slug, socket commands, forms, mailed links, failed log-ins.
 
 mod guesses;
+mod turns;
 
 use std::{net::IpAddr, num::NonZeroU32};
 
 use governor::{DefaultKeyedRateLimiter, Quota, RateLimiter, clock::Clock};
 
 use self::guesses::Guesses;
+pub use self::turns::Turns;
 use crate::{
     error::{Error, Result},
     id::UserId,

@@ -1,10 +1,6 @@
 //! Admission of slow reads: a few users at once, one read each; the public and lists beside them.
 
-use std::{
-    collections::HashMap,
-    sync::{Arc, Mutex, Weak},
-    time::Duration,
-};
+use std::{sync::Arc, time::Duration};
 
 use tokio::{
     sync::{OwnedSemaphorePermit, Semaphore},
@@ -15,6 +11,7 @@ use super::OVERLOADED;
 use crate::{
     error::{Error, Result},
     id::UserId,
+    limits::Turns,
 };
 
 const USERS: usize = 2;
@@ -45,8 +42,7 @@ pub(super) struct Admission {
     users: Arc<Semaphore>,
     public: Arc<Semaphore>,
     lists: Arc<Semaphore>,
-    /// Of the users who read or wait now, one permit each.
-    own: Mutex<HashMap<UserId, Weak<Semaphore>>>,
+    own: Turns<UserId>,
 }
 
 /// Held while reading.
@@ -58,7 +54,7 @@ pub(super) struct Permit {
 impl Admission {
     pub fn new(lists: usize) -> Self {
         let [users, public, lists] = [USERS, PUBLIC, lists].map(|slots| Arc::new(Semaphore::new(slots)));
-        Admission { users, public, lists, own: Mutex::default() }
+        Admission { users, public, lists, own: Turns::new(1) }
     }
 
     /// Slow reads at once, of all classes.
@@ -70,7 +66,7 @@ impl Admission {
     pub async fn permit(&self, class: Class) -> Result<Permit> {
         let (own, slots) = match class {
             Class::User(user) => {
-                let own = timeout(OWN_WITHIN, self.own(user).acquire_owned()).await;
+                let own = timeout(OWN_WITHIN, self.own.of(user).acquire_owned()).await;
                 let own = own.map_err(|_| Error::TooMany(OWN_WITHIN.as_secs()))?.map_err(Error::internal)?;
                 (Some(own), &self.users)
             }
@@ -80,16 +76,5 @@ impl Admission {
         let slot = timeout(SLOT_WITHIN, slots.clone().acquire_owned()).await;
         let slot = slot.map_err(|_| OVERLOADED)?.map_err(Error::internal)?;
         Ok(Permit { _slot: slot, _own: own })
-    }
-
-    fn own(&self, user: UserId) -> Arc<Semaphore> {
-        let mut all = self.own.lock().expect("nothing panics while it holds this");
-        all.retain(|_, own| own.strong_count() > 0);
-        if let Some(own) = all.get(&user).and_then(Weak::upgrade) {
-            return own;
-        }
-        let own = Arc::new(Semaphore::new(1));
-        all.insert(user, Arc::downgrade(&own));
-        own
     }
 }
