@@ -64,14 +64,14 @@ impl Api {
     /// With the token of the mail; a password that is refused does not use it up. All sessions end, and the user is told
     /// by mail.
     #[oai(path = "/auth/password-reset/verify", method = "post", tag = "Tag::Accounts")]
-    async fn reset_password(&self, app: Data<&App>, _visitor: Visitor, body: Body<NewPassword>) -> Result<Done> {
+    async fn reset_password(&self, app: Data<&App>, visitor: Visitor, body: Body<NewPassword>) -> Result<Done> {
         let NewPassword { token: Text(token), new_password: Text(password) } = body.0;
         let user = app.db.read(|conn| mailbox::find_reset(conn, &token))?;
         accounts::check_password(&password, &user.email, &user.username).map_err(Error::Invalid)?;
-        if app.verify(password.clone(), user.password_hash).await? {
+        if app.verify(visitor.address, password.clone(), user.password_hash).await? {
             return Err(Error::invalid("the new password is the old one"));
         }
-        let (site, hash) = (app.site.clone(), app.hash(password).await?);
+        let (site, hash) = (app.site.clone(), app.hash(visitor.address, password).await?);
         app.db.write_sized(body.1, move |tx| mailbox::reset(tx, &site, &token, &hash)).await?;
         Ok(done("Password reset successfully"))
     }
