@@ -373,7 +373,7 @@ mod tests {
         let keys = crate::secret::Keys::derive(&[1; 32]);
         let folder = std::path::Path::new("/nowhere");
         let site = crate::config::Settings::for_folder(folder).site(keys, ("http://x".into(), "http://x".into()));
-        let evil = "E\nhttps://evil.example www.evil.example";
+        let evil = "E\nhttps://evil.example www.evil.example evil.example";
         for mail in [
             invitation(&site, "a@b.example", evil, evil, ""),
             webhook_stopped("a@b.example", evil, evil, "paused", evil),
@@ -381,7 +381,7 @@ mod tests {
             contact("a@b.example", evil, None, ""),
         ] {
             for text in [&mail.subject, &mail.text] {
-                assert!(!["://", "www.", "\n"].iter().any(|bad| text.contains(bad)), "{text}");
+                assert!(!["://", "www.", "\n", ".example"].iter().any(|bad| text.contains(bad)), "{text}");
             }
         }
     }
