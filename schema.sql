@@ -162,6 +162,7 @@ create unique index invitations_open on invitations (organisation_id, email) whe
 create index invitations_by_email on invitations (email) where accepted_at is null;
 create index invitations_newest on invitations (organisation_id, created_at desc, id desc);
 create index invitations_by_role on invitations (role_id);
+create index invitations_by_inviter on invitations (invited_by) where accepted_at is null;
 
 -- Invitations that were mailed on a day in UTC: by an account, in an organisation, by all accounts together that have not
 -- proved their mailbox, and by the whole server.
@@ -323,9 +324,9 @@ create index events_by_message on events (message_n) where message_n is not null
 -- What a change left to be done by the background jobs, in slices.
 create table chores (
     id              integer primary key autoincrement,        -- the next slice is the lowest's
-    kind            text not null check (kind in ('departure', 'webhooks', 'role', 'message')),
+    kind            text not null check (kind in ('departure', 'webhooks', 'reclaim', 'role', 'message')),
     organisation_id blob,                                     -- of a departure
-    user_id         blob,                                     -- of a departure and of webhooks
+    user_id         blob,                                     -- of a departure, of webhooks and of a reclaim
     number          integer,                                  -- of a role; `n` of a message
     cursor          blob not null,                            -- where the next slice begins
     retry_at        integer not null default 0                -- after a slice that failed: not before then

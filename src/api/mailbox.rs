@@ -91,8 +91,8 @@ impl Api {
     /// Verify an e-mail address
     ///
     /// Together with the account's bearer or password it also proves the mailbox to be the account's. Without, a later
-    /// magic link or password reset ends the account's sessions and password, as somebody else may have registered the
-    /// address. A wrong password is 401, and does not use up the token.
+    /// magic link or password reset ends the account's sessions and password, pauses its webhooks and cancels its open
+    /// invitations, as somebody else may have registered the address. A wrong password is 401, and does not use up the token.
     #[oai(path = "/auth/email-request/verify", method = "post", tag = "Tag::Accounts")]
     async fn verify(&self, caller: MaybeBearer, app: Data<&App>, visitor: Visitor, body: Body<Verification>) -> Result<Done> {
         let Verification { token: Text(token), password } = body.0;
@@ -107,7 +107,8 @@ impl Api {
             }
             _ => Companion::Nothing, // another account's session proves nothing of this one
         };
-        app.db.write_sized(body.1, move |tx| mailbox::verify(tx, &token, companion)).await?;
+        let site = app.site.clone();
+        app.db.write_sized(body.1, move |tx| mailbox::verify(tx, &site, &token, companion)).await?;
         Ok(done("Email verified successfully"))
     }
 }

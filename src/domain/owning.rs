@@ -6,7 +6,7 @@ use serde_json::json;
 
 use crate::{
     db::Tx,
-    domain::{Caller, channels, chores::Cursor, deliveries, events, outbox, roles::Rights, webhooks::Webhook},
+    domain::{Caller, channels, chores::Cursor, deliveries, events, outbox, reclaiming, roles::Rights, webhooks::Webhook},
     error::Result,
     event::{Audience, Stream},
     id::{ChannelId, OrganisationId, UserId, WebhookId},
@@ -17,7 +17,11 @@ use crate::{
 
 /// The rights in the channel of somebody who answers for a webhook; none for one whose account is disabled, and for one
 /// who may not know of the channel (see [`channels::find`]): it does not deliver then, nor take feeds if it is the owner.
+/// None, too, while the user's webhooks are about to pause ([`reclaiming`]).
 pub(super) fn rights(conn: &Connection, user: UserId, channel: ChannelId) -> Result<Option<Rights>> {
+    if reclaiming::is_under_way(conn, user)? {
+        return Ok(None);
+    }
     let sql =
         format!("select {} and c.id = ?2 and exists (select 1 from users u where u.id = ?1 and u.is_active)", channels::ACCESS);
     Ok(conn.prepare_cached(&sql)?.query_row((user, channel), |row| Ok(Rights(row.get("rights")?))).optional()?)
