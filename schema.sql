@@ -342,6 +342,7 @@ create table mails (
     recipient   text not null,
     -- A recipient's hourly limit counts each kind by itself, and 'notice' not at all.
     kind        text not null check (kind in ('verification', 'magic_link', 'password_reset', 'invitation', 'webhook', 'notice')),
+    webhook_id  blob,                                         -- the one that it tells of; no reference, as a mail outlives it
     sealed      blob,                                         -- encrypted; null once sent or given up
     created_at  integer not null,
     due_at      integer,                                      -- null once sent or given up; a lease while being sent

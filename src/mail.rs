@@ -20,7 +20,7 @@ use url::Url;
 pub use self::names::name;
 use crate::{
     error::{Error, Result},
-    id::MailId,
+    id::{MailId, WebhookId},
     site::Site,
     tls::Authorities,
 };
@@ -63,12 +63,24 @@ pub struct Mail {
     link: Option<(String, String)>,
     /// Whom an answer reaches, when not the sender.
     reply_to: Option<String>,
+    /// The webhook that it tells of: one alone does not use up a recipient's limit.
+    #[serde(skip)]
+    pub webhook: Option<WebhookId>,
     /// Comes from somebody else than its reader, who is told how to stop it (RFC 2369).
     is_unasked: bool,
 }
 
 fn mail(kind: Kind, to: &str, subject: &str, text: &str) -> Mail {
-    Mail { kind, to: to.into(), subject: subject.into(), text: text.into(), link: None, reply_to: None, is_unasked: false }
+    Mail {
+        kind,
+        to: to.into(),
+        subject: subject.into(),
+        text: text.into(),
+        link: None,
+        reply_to: None,
+        webhook: None,
+        is_unasked: false,
+    }
 }
 
 fn with_link(kind: Kind, to: &str, subject: &str, text: &str, button: &str, link: String) -> Mail {

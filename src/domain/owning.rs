@@ -129,5 +129,7 @@ pub(super) fn tell(
         body: &body,
     };
     events::emit(tx, new)?;
-    outbox::queue(tx, site, mail(&told))
+    let mut mail = mail(&told);
+    mail.webhook = Some(webhook);
+    outbox::queue(tx, site, mail)
 }
