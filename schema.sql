@@ -286,6 +286,15 @@ create table reactions (
     created_at integer not null,
     primary key (n, emoji, user_id)
 ) strict, without rowid;
+create index reactions_first on reactions (n, emoji, created_at, user_id);
+-- So that nothing counts over `reactions`.
+create table reaction_counts (
+    n          integer not null references messages (n),
+    emoji      text not null,
+    count      integer not null,                              -- who gave it; no row for none
+    first_at   integer not null,                              -- when the first of these did
+    primary key (n, emoji)
+) strict, without rowid;
 
 -- Full text, filled in the background from `messages` up to meta.search_cursor.
 -- Holds trigrams behind their organisation's key, one on a line (domain/indexing.rs). All printable ASCII characters are
