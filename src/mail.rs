@@ -71,16 +71,8 @@ pub struct Mail {
 }
 
 fn mail(kind: Kind, to: &str, subject: &str, text: &str) -> Mail {
-    Mail {
-        kind,
-        to: to.into(),
-        subject: subject.into(),
-        text: text.into(),
-        link: None,
-        reply_to: None,
-        webhook: None,
-        is_unasked: false,
-    }
+    let (to, subject, text) = (to.into(), subject.into(), text.into());
+    Mail { kind, to, subject, text, link: None, reply_to: None, webhook: None, is_unasked: false }
 }
 
 fn with_link(kind: Kind, to: &str, subject: &str, text: &str, button: &str, link: String) -> Mail {
