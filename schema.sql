@@ -162,6 +162,7 @@ create unique index invitations_open on invitations (organisation_id, email) whe
 create index invitations_by_email on invitations (email) where accepted_at is null;
 create index invitations_newest on invitations (organisation_id, created_at desc, id desc);
 create index invitations_by_role on invitations (role_id);
+create index invitations_by_inviter on invitations (invited_by) where accepted_at is null;
 
 -- Invitations that were mailed on a day in UTC: by an account, in an organisation, by all accounts together that have not
 -- proved their mailbox, and by the whole server.
@@ -285,6 +286,15 @@ create table reactions (
     created_at integer not null,
     primary key (n, emoji, user_id)
 ) strict, without rowid;
+create index reactions_first on reactions (n, emoji, created_at, user_id);
+-- So that nothing counts over `reactions`.
+create table reaction_counts (
+    n          integer not null references messages (n),
+    emoji      text not null,
+    count      integer not null,                              -- who gave it; no row for none
+    first_at   integer not null,                              -- when the first of these did
+    primary key (n, emoji)
+) strict, without rowid;
 
 -- Full text, filled in the background from `messages` up to meta.search_cursor.
 -- Holds trigrams behind their organisation's key, one on a line (domain/indexing.rs). All printable ASCII characters are
@@ -323,9 +333,9 @@ create index events_by_message on events (message_n) where message_n is not null
 -- What a change left to be done by the background jobs, in slices.
 create table chores (
     id              integer primary key autoincrement,        -- the next slice is the lowest's
-    kind            text not null check (kind in ('departure', 'webhooks', 'role', 'message')),
+    kind            text not null check (kind in ('departure', 'webhooks', 'reclaim', 'role', 'message')),
     organisation_id blob,                                     -- of a departure
-    user_id         blob,                                     -- of a departure and of webhooks
+    user_id         blob,                                     -- of a departure, of webhooks and of a reclaim
     number          integer,                                  -- of a role; `n` of a message
     cursor          blob not null,                            -- where the next slice begins
     retry_at        integer not null default 0                -- after a slice that failed: not before then
@@ -341,6 +351,7 @@ create table mails (
     recipient   text not null,
     -- A recipient's hourly limit counts each kind by itself, and 'notice' not at all.
     kind        text not null check (kind in ('verification', 'magic_link', 'password_reset', 'invitation', 'webhook', 'notice')),
+    webhook_id  blob,                                         -- the one that it tells of; no reference, as a mail outlives it
     sealed      blob,                                         -- encrypted; null once sent or given up
     created_at  integer not null,
     due_at      integer,                                      -- null once sent or given up; a lease while being sent

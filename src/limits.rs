@@ -1,12 +1,15 @@
 //! Rates (SECURITY.md, *Bounds*): requests by user, address and slug, socket commands, forms, mailed links, failed log-ins.
 
 mod guesses;
+mod turns;
 
-use std::{net::IpAddr, num::NonZeroU32};
+use std::{net::IpAddr, num::NonZeroU32, sync::Arc};
 
 use governor::{DefaultKeyedRateLimiter, Quota, RateLimiter, clock::Clock};
+use tokio::sync::Semaphore;
 
 use self::guesses::Guesses;
+pub use self::turns::Turns;
 use crate::{
     error::{Error, Result},
     id::UserId,
@@ -27,6 +30,10 @@ const FORM_RATE: u32 = 5;
 /// mails would tell which of the addresses that one asked for have an account.
 const LINK_RATE: u32 = 20;
 
+/// Passwords of one network that are hashed at once, or are next in line for it. With the queue's two seconds and a hash of
+/// some 50 ms it takes 20 networks for each core to keep the others out.
+const HASHES_OF_NETWORK: usize = 2;
+
 /// What anybody may send in; each has a rate of its own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Form {
@@ -46,6 +53,7 @@ struct Kept {
     forms: DefaultKeyedRateLimiter<(Form, IpAddr)>,
     links: DefaultKeyedRateLimiter<IpAddr>,
     guesses: Guesses,
+    hashes: Turns<IpAddr>,
 }
 
 impl Limits {
@@ -59,6 +67,7 @@ impl Limits {
             forms: RateLimiter::keyed(Quota::per_minute(rate(FORM_RATE))),
             links: RateLimiter::keyed(Quota::per_hour(rate(LINK_RATE))),
             guesses: Guesses::default(),
+            hashes: Turns::new(HASHES_OF_NETWORK),
         }))
     }
 
@@ -95,6 +104,11 @@ impl Limits {
     /// Of passwords; they are not counted when the limits are switched off.
     pub fn guesses(&self) -> Option<&Guesses> {
         self.0.as_ref().map(|kept| &kept.guesses)
+    }
+
+    /// The turns of a network at having passwords hashed.
+    pub fn hashes(&self, address: IpAddr) -> Option<Arc<Semaphore>> {
+        self.0.as_ref().map(|kept| kept.hashes.of(network(address)))
     }
 
     /// Forgets what no longer counts; called once a minute.

@@ -20,7 +20,7 @@ use url::Url;
 pub use self::names::name;
 use crate::{
     error::{Error, Result},
-    id::MailId,
+    id::{MailId, WebhookId},
     site::Site,
     tls::Authorities,
 };
@@ -63,12 +63,16 @@ pub struct Mail {
     link: Option<(String, String)>,
     /// Whom an answer reaches, when not the sender.
     reply_to: Option<String>,
+    /// The webhook that it tells of: one alone does not use up a recipient's limit.
+    #[serde(skip)]
+    pub webhook: Option<WebhookId>,
     /// Comes from somebody else than its reader, who is told how to stop it (RFC 2369).
     is_unasked: bool,
 }
 
 fn mail(kind: Kind, to: &str, subject: &str, text: &str) -> Mail {
-    Mail { kind, to: to.into(), subject: subject.into(), text: text.into(), link: None, reply_to: None, is_unasked: false }
+    let (to, subject, text) = (to.into(), subject.into(), text.into());
+    Mail { kind, to, subject, text, link: None, reply_to: None, webhook: None, is_unasked: false }
 }
 
 fn with_link(kind: Kind, to: &str, subject: &str, text: &str, button: &str, link: String) -> Mail {
@@ -373,7 +377,7 @@ mod tests {
         let keys = crate::secret::Keys::derive(&[1; 32]);
         let folder = std::path::Path::new("/nowhere");
         let site = crate::config::Settings::for_folder(folder).site(keys, ("http://x".into(), "http://x".into()));
-        let evil = "E\nhttps://evil.example www.evil.example";
+        let evil = "E\nhttps://evil.example www.evil.example evil.example";
         for mail in [
             invitation(&site, "a@b.example", evil, evil, ""),
             webhook_stopped("a@b.example", evil, evil, "paused", evil),
@@ -381,7 +385,7 @@ mod tests {
             contact("a@b.example", evil, None, ""),
         ] {
             for text in [&mail.subject, &mail.text] {
-                assert!(!["://", "www.", "\n"].iter().any(|bad| text.contains(bad)), "{text}");
+                assert!(!["://", "www.", "\n", ".example"].iter().any(|bad| text.contains(bad)), "{text}");
             }
         }
     }

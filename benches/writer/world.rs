@@ -118,6 +118,7 @@ impl World {
            from k, events e where k <= {EDITS} and e.message_n = (select n from messages where id = {post}) and e.type = '';
          insert into reactions (n, emoji, user_id, created_at)
            select m.n, 'e' || (k % 50), unhex(printf('%032x', k)), 0 from k, messages m where k <= {MEMBERS} and m.id = {post};
+         insert into reaction_counts select n, emoji, count(*), min(created_at) from reactions group by n, emoji;
          update messages set pinned_at = 1 where n in (select n from messages where channel_id = {channel} order by n desc limit 99);
          insert into webhook_history (id, webhook_id, callback_id, direction, action_type, status_code, attempted_at)
            select x'08000000000000000000000000000001', {webhook}, x'05000000000000000000000000000001', 'out', 'delivery', 500, 0;

@@ -38,7 +38,7 @@ impl Api {
         let new = New::check(&body.email, body.username.as_deref(), &text(&body.first_name), &text(&body.last_name));
         let new = new.map_err(Error::BadRequest)?;
         new.check_password(&body.password).map_err(Error::BadRequest)?;
-        let hash = app.hash(body.0.password.0).await?;
+        let hash = app.hash(visitor.address, body.0.password.0).await?;
         let (site, may_mail) = (app.site.clone(), MayMail(app.limits.link(visitor.address)));
         app.db.write(move |tx| accounts::register(tx, &site, &new, &hash, may_mail)).await?;
         Ok(made("User created successfully"))
@@ -60,7 +60,7 @@ impl Api {
         let started = app.db.write(move |tx| sessions::log_in(tx, &site, user.id, &logged, &visitor.device)).await?;
         if secret::is_outdated(&hash) {
             // The log-in stands, whatever becomes of this.
-            if let Ok(newer) = app.hash(password).await {
+            if let Ok(newer) = app.hash(visitor.address, password).await {
                 _ = app.db.write(move |tx| accounts::rehash(tx, user.id, &hash, &newer)).await;
             }
         }
@@ -115,7 +115,7 @@ impl Api {
         if new == old {
             return Err(Error::invalid("the new password is the old one"));
         }
-        let hash = app.hash(new).await?;
+        let hash = app.hash(visitor.address, new).await?;
         let site = app.site.clone();
         app.db.write(move |tx| accounts::change_password(tx, &site, caller, &user.password_hash, &hash)).await?;
         Ok(done("Password changed successfully"))

@@ -82,7 +82,7 @@ impl Api {
             acceptance::require_new(conn, &site, &open).map(|()| open.is_mailed)
         })?;
         let password = secret::random_token();
-        let hash = app.hash(password.clone()).await?;
+        let hash = app.hash(visitor.address, password.clone()).await?;
         let may_mail = MayMail(!is_mailed && app.limits.link(visitor.address));
         let accept = move |tx: &mut Tx| acceptance::accept_as_new(tx, &site, &token, &hash, may_mail, &visitor.device);
         let started = app.db.write_sized(body.1, accept).await?;

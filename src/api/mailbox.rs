@@ -64,14 +64,14 @@ impl Api {
     /// With the token of the mail; a password that is refused does not use it up. All sessions end, and the user is told
     /// by mail.
     #[oai(path = "/auth/password-reset/verify", method = "post", tag = "Tag::Accounts")]
-    async fn reset_password(&self, app: Data<&App>, _visitor: Visitor, body: Body<NewPassword>) -> Result<Done> {
+    async fn reset_password(&self, app: Data<&App>, visitor: Visitor, body: Body<NewPassword>) -> Result<Done> {
         let NewPassword { token: Text(token), new_password: Text(password) } = body.0;
         let user = app.db.read(|conn| mailbox::find_reset(conn, &token))?;
         accounts::check_password(&password, &user.email, &user.username).map_err(Error::Invalid)?;
-        if app.verify(password.clone(), user.password_hash).await? {
+        if app.verify(visitor.address, password.clone(), user.password_hash).await? {
             return Err(Error::invalid("the new password is the old one"));
         }
-        let (site, hash) = (app.site.clone(), app.hash(password).await?);
+        let (site, hash) = (app.site.clone(), app.hash(visitor.address, password).await?);
         app.db.write_sized(body.1, move |tx| mailbox::reset(tx, &site, &token, &hash)).await?;
         Ok(done("Password reset successfully"))
     }
@@ -91,8 +91,8 @@ impl Api {
     /// Verify an e-mail address
     ///
     /// Together with the account's bearer or password it also proves the mailbox to be the account's. Without, a later
-    /// magic link or password reset ends the account's sessions and password, as somebody else may have registered the
-    /// address. A wrong password is 401, and does not use up the token.
+    /// magic link or password reset ends the account's sessions and password, pauses its webhooks and cancels its open
+    /// invitations, as somebody else may have registered the address. A wrong password is 401, and does not use up the token.
     #[oai(path = "/auth/email-request/verify", method = "post", tag = "Tag::Accounts")]
     async fn verify(&self, caller: MaybeBearer, app: Data<&App>, visitor: Visitor, body: Body<Verification>) -> Result<Done> {
         let Verification { token: Text(token), password } = body.0;
@@ -107,7 +107,8 @@ impl Api {
             }
             _ => Companion::Nothing, // another account's session proves nothing of this one
         };
-        app.db.write_sized(body.1, move |tx| mailbox::verify(tx, &token, companion)).await?;
+        let site = app.site.clone();
+        app.db.write_sized(body.1, move |tx| mailbox::verify(tx, &site, &token, companion)).await?;
         Ok(done("Email verified successfully"))
     }
 }

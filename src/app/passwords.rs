@@ -2,7 +2,10 @@
 
 use std::{net::IpAddr, sync::Arc, time::Duration};
 
-use tokio::{sync::Semaphore, time::timeout};
+use tokio::{
+    sync::{AcquireError, Semaphore},
+    time::timeout,
+};
 
 use super::Inner;
 use crate::{
@@ -28,13 +31,24 @@ impl Hashing {
         Hashing { slots: Arc::new(Semaphore::new(cores)), queue_within: QUEUE_WITHIN }
     }
 
-    /// 503 after two seconds in the queue.
-    async fn run<T: Send + 'static>(&self, work: impl FnOnce() -> T + Send + 'static) -> Result<T> {
-        let slot = timeout(self.queue_within, self.slots.clone().acquire_owned()).await.map_err(|_| BUSY)?;
-        let slot = slot.map_err(Error::internal)?;
+    /// In its network's turn, where these are counted: what one network has beyond it waits behind its own, and keeps no
+    /// other out. 503 after two seconds of waiting.
+    async fn run<T: Send + 'static>(
+        &self,
+        turns: Option<Arc<Semaphore>>,
+        work: impl FnOnce() -> T + Send + 'static,
+    ) -> Result<T> {
+        let begin = async {
+            let turn = match turns {
+                Some(turns) => Some(turns.acquire_owned().await?),
+                None => None,
+            };
+            Ok::<_, AcquireError>((turn, self.slots.clone().acquire_owned().await?))
+        };
+        let held = timeout(self.queue_within, begin).await.map_err(|_| BUSY)?.map_err(Error::internal)?;
         let work = move || {
             // Held by the work itself, which goes on when its request is given up.
-            let _slot = slot;
+            let _held = held;
             work()
         };
         tokio::task::spawn_blocking(work).await.map_err(Error::internal)
@@ -42,15 +56,15 @@ impl Hashing {
 }
 
 impl Inner {
-    /// [`secret::hash_password`]. 503 when too many wait for theirs.
-    pub async fn hash(&self, password: String) -> Result<String> {
-        self.hashing.run(move || secret::hash_password(&password)).await?
+    /// [`secret::hash_password`], for a client's address. 503 when too many wait for theirs.
+    pub async fn hash(&self, from: IpAddr, password: String) -> Result<String> {
+        self.hashing.run(self.limits.hashes(from), move || secret::hash_password(&password)).await?
     }
 
     /// [`secret::verify_password`], of somebody who has proved by other means who they are; whoever may be guessing
     /// goes through [`Inner::verify_password`]. 503 when too many wait for theirs.
-    pub async fn verify(&self, password: String, hash: String) -> Result<bool> {
-        self.hashing.run(move || secret::verify_password(&password, &hash)).await
+    pub async fn verify(&self, from: IpAddr, password: String, hash: String) -> Result<bool> {
+        self.hashing.run(self.limits.hashes(from), move || secret::verify_password(&password, &hash)).await
     }
 
     /// Whether the password is that of an account. `email` is what the client gave, `account` that address's account
@@ -59,7 +73,7 @@ impl Inner {
     /// come; 503 when too many passwords are checked at once.
     pub async fn verify_password(&self, from: IpAddr, email: &str, account: Option<&User>, password: String) -> Result<bool> {
         let hash = account.map(|account| account.password_hash.clone()).unwrap_or_default();
-        let Some(guesses) = self.limits.guesses() else { return self.verify(password, hash).await };
+        let Some(guesses) = self.limits.guesses() else { return self.verify(from, password, hash).await };
         let must_wait = guesses.begin(from, email)?;
         let checked = async {
             let turn = match must_wait && !self.logged_in_from(from, account)? {
@@ -70,7 +84,7 @@ impl Inner {
                 let _turn = turn;
                 secret::verify_password(&password, &hash)
             };
-            self.hashing.run(verify).await
+            self.hashing.run(self.limits.hashes(from), verify).await
         };
         let checked = checked.await;
         guesses.end(from, email, &checked);
@@ -90,21 +104,53 @@ impl Inner {
 mod tests {
     use std::{sync::mpsc, time::Duration};
 
+    use futures_util::FutureExt;
+
     use super::Hashing;
-    use crate::error::Error;
+    use crate::{
+        error::{Error, Result},
+        limits::Limits,
+    };
 
     #[tokio::test]
     async fn whoever_waits_too_long_to_be_hashed_is_sent_away() {
         let hashing = Hashing { queue_within: Duration::from_millis(20), ..Hashing::new(1) };
         let (go_on, wait) = mpsc::channel::<()>();
-        let mut first = Box::pin(hashing.run(move || _ = wait.recv()));
-        let begun = futures_util::FutureExt::now_or_never(first.as_mut());
+        let mut first = Box::pin(hashing.run(None, move || _ = wait.recv()));
+        let begun = first.as_mut().now_or_never();
         assert!(begun.is_none(), "it hashes");
-        assert!(matches!(hashing.run(|| ()).await, Err(Error::Unavailable(_))));
+        assert!(matches!(hashing.run(None, || ()).await, Err(Error::Unavailable(_))));
         drop(first);
-        assert!(hashing.run(|| ()).await.is_err(), "a request that is given up leaves its work behind, and the slot taken");
+        assert!(hashing.run(None, || ()).await.is_err(), "a request that is given up leaves its work behind, and the slot taken");
         go_on.send(()).unwrap();
         let hashing = Hashing { queue_within: super::QUEUE_WITHIN, ..hashing };
-        hashing.run(|| ()).await.unwrap();
+        hashing.run(None, || ()).await.unwrap();
+    }
+
+    #[tokio::test]
+    async fn one_network_takes_two_places_and_others_come_next() {
+        let limits = Limits::new(true);
+        let turns = |address: &str| limits.hashes(address.parse().unwrap());
+        let hashing = Hashing::new(1);
+        let (go_on, wait) = mpsc::channel::<()>();
+        let (done, order) = mpsc::channel();
+        let work = |name: &'static str| {
+            let done = done.clone();
+            hashing.run(turns(name), move || done.send(name).unwrap())
+        };
+        let mut first = Box::pin(hashing.run(turns("2001:db8::1"), move || _ = wait.recv()));
+        assert!(first.as_mut().now_or_never().is_none(), "it hashes");
+        // The second of the network stands in line, and more wait behind their own.
+        let mut flood: Vec<_> = (0..20).map(|_| Box::pin(work("2001:db8::2"))).collect();
+        assert!(flood.iter_mut().all(|one| one.as_mut().now_or_never().is_none()));
+        let mut other = Box::pin(work("2001:db8:0:1::1"));
+        assert!(other.as_mut().now_or_never().is_none());
+        go_on.send(()).unwrap();
+        first.await.unwrap();
+        let (other, flood) = futures_util::join!(other, futures_util::future::join_all(flood));
+        assert!(other.is_ok() && flood.iter().all(Result::is_ok));
+        let order: Vec<_> = order.try_iter().collect();
+        assert_eq!(order.iter().position(|name| *name == "2001:db8:0:1::1"), Some(1), "{order:?}");
+        assert!(Limits::new(false).hashes("192.0.2.1".parse().unwrap()).is_none());
     }
 }

@@ -3,11 +3,7 @@
 //! Slots are given in the order of asking. Who waits for a slot has no other read of its kind that waits or goes on, so the
 //! wait for a slot grows with the number of others who ask, and not with how much one of them asks for.
 
-use std::{
-    collections::HashMap,
-    sync::{Arc, Mutex, Weak},
-    time::Duration,
-};
+use std::{sync::Arc, time::Duration};
 
 use tokio::{
     sync::{OwnedSemaphorePermit, Semaphore},
@@ -18,6 +14,7 @@ use super::OVERLOADED;
 use crate::{
     error::{Error, Result},
     id::{OrganisationId, UserId},
+    limits::Turns,
 };
 
 const ORGANISATIONS: usize = 2;
@@ -62,8 +59,7 @@ pub(super) struct Admission {
     organisations: Arc<Semaphore>,
     public: Arc<Semaphore>,
     lists: Arc<Semaphore>,
-    /// Of those who read or wait now, one permit each.
-    own: Mutex<HashMap<Reader, Weak<Semaphore>>>,
+    own: Turns<Reader>,
 }
 
 /// Held while reading.
@@ -75,7 +71,7 @@ pub(super) struct Permit {
 impl Admission {
     pub fn new(lists: usize) -> Self {
         let [organisations, public, lists] = [ORGANISATIONS, PUBLIC, lists].map(|slots| Arc::new(Semaphore::new(slots)));
-        Admission { organisations, public, lists, own: Mutex::default() }
+        Admission { organisations, public, lists, own: Turns::new(1) }
     }
 
     /// Slow reads at once, of all classes.
@@ -88,25 +84,14 @@ impl Admission {
         let end = Instant::now() + SLOT_WITHIN;
         let (own, slots) = match class {
             Class::Member(user, organisation) => {
-                let own = timeout(OWN_WITHIN, self.own(Reader::Member(user)).acquire_owned()).await;
+                let own = timeout(OWN_WITHIN, self.own.of(Reader::Member(user)).acquire_owned()).await;
                 let own = own.map_err(|_| Error::TooMany(OWN_WITHIN.as_secs()))?.map_err(Error::internal)?;
-                (vec![own, by(end, self.own(Reader::Organisation(organisation))).await?], &self.organisations)
+                (vec![own, by(end, self.own.of(Reader::Organisation(organisation))).await?], &self.organisations)
             }
             Class::Public => (Vec::new(), &self.public),
-            Class::List(user) => (vec![by(end, self.own(Reader::List(user))).await?], &self.lists),
+            Class::List(user) => (vec![by(end, self.own.of(Reader::List(user))).await?], &self.lists),
         };
         Ok(Permit { _slot: by(end, slots.clone()).await?, _own: own })
-    }
-
-    fn own(&self, reader: Reader) -> Arc<Semaphore> {
-        let mut all = self.own.lock().expect("nothing panics while it holds this");
-        all.retain(|_, own| own.strong_count() > 0);
-        if let Some(own) = all.get(&reader).and_then(Weak::upgrade) {
-            return own;
-        }
-        let own = Arc::new(Semaphore::new(1));
-        all.insert(reader, Arc::downgrade(&own));
-        own
     }
 }
 

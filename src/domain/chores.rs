@@ -8,7 +8,7 @@ use rusqlite::{Connection, OptionalExtension, Row, types::FromSqlError};
 
 use crate::{
     db::Tx,
-    domain::{deleting, deliveries, leaving, roles},
+    domain::{deleting, deliveries, leaving, reclaiming, roles},
     error::Result,
     event::Effect,
     id::{OrganisationId, UserId},
@@ -22,6 +22,8 @@ pub(super) enum Chore {
     Departure { organisation: OrganisationId, user: UserId },
     /// A user's webhooks send again, or stop to, after their access changed.
     Webhooks { user: UserId },
+    /// A user's webhooks pause, as somebody else may have set them up.
+    Reclaim { user: UserId },
     /// The holders of a deleted role become members.
     Role { role: i64 },
     /// A deleted message's text goes from the log.
@@ -37,6 +39,7 @@ impl Chore {
         match self {
             Chore::Departure { organisation, user } => leaving::slice(tx, site, organisation, user, cursor),
             Chore::Webhooks { user } => deliveries::wake_slice(tx, user, cursor),
+            Chore::Reclaim { user } => reclaiming::slice(tx, site, user, cursor),
             Chore::Role { role } => roles::slice(tx, role),
             Chore::Message { n } => deleting::slice(tx, n, cursor),
         }
@@ -47,6 +50,7 @@ impl Chore {
         match self {
             Chore::Departure { organisation, user } => ("departure", Some(organisation), Some(user), None),
             Chore::Webhooks { user } => ("webhooks", None, Some(user), None),
+            Chore::Reclaim { user } => ("reclaim", None, Some(user), None),
             Chore::Role { role } => ("role", None, None, Some(role)),
             Chore::Message { n } => ("message", None, None, Some(n)),
         }
@@ -56,6 +60,7 @@ impl Chore {
         Ok(match row.get_ref("kind")?.as_str()? {
             "departure" => Chore::Departure { organisation: row.get("organisation_id")?, user: row.get("user_id")? },
             "webhooks" => Chore::Webhooks { user: row.get("user_id")? },
+            "reclaim" => Chore::Reclaim { user: row.get("user_id")? },
             "role" => Chore::Role { role: row.get("number")? },
             "message" => Chore::Message { n: row.get("number")? },
             _ => return Err(FromSqlError::InvalidType.into()),
@@ -76,10 +81,10 @@ pub(super) fn leave(tx: &mut Tx, chore: Chore, rest: Option<Cursor>) -> Result<(
     Ok(())
 }
 
-/// Whether somebody has left the organisation whose channels and webhooks are not all passed on yet.
-pub(super) fn is_departing(conn: &Connection, organisation: OrganisationId, user: UserId) -> Result<bool> {
-    let sql = "select 1 from chores where kind = 'departure' and organisation_id = ?1 and user_id = ?2";
-    Ok(conn.prepare_cached(sql)?.exists((organisation, user))?)
+/// Whether a chore was left and is not done yet.
+pub(super) fn is_left(conn: &Connection, chore: Chore) -> Result<bool> {
+    let sql = "select 1 from chores where kind = ?1 and organisation_id is ?2 and user_id is ?3 and number is ?4";
+    Ok(conn.prepare_cached(sql)?.exists(chore.columns())?)
 }
 
 /// Does a slice of the chore that has waited longest, which then goes behind the others. Returns how many slices were

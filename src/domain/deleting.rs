@@ -48,6 +48,7 @@ pub fn delete_thread(tx: &mut Tx, caller: Caller, channel: ChannelId, thread: Me
 fn erase(tx: &Tx, n: i64) -> Result<()> {
     tx.prepare_cached("update messages set content = '', mentions = '[]', pinned_at = null, deleted_at = ?2 where n = ?1")?
         .execute((n, Time::now()))?;
+    tx.prepare_cached("delete from reaction_counts where n = ?1")?.execute([n])?;
     deliveries::erase(tx, n)?;
     indexing::forget(tx, n)
 }

@@ -105,22 +105,14 @@ pub(super) fn wake_of(tx: &mut Tx, user: UserId) -> Result<()> {
     chores::leave(tx, Chore::Webhooks { user }, rest)
 }
 
-/// [`wake`] for some of these webhooks, in the order of channel and identifier.
+/// [`wake`] for some of these webhooks.
 pub(super) fn wake_slice(tx: &mut Tx, user: UserId, after: &[u8]) -> Result<Option<Cursor>> {
-    let (channel, webhook) = after.split_at_checked(16).unwrap_or_default();
-    let webhooks: Vec<(ChannelId, WebhookId)> = tx
-        .prepare_cached(
-            "select channel_id, id from webhooks where owner_id = ?1 and (channel_id, id) > (?2, ?3)
-             union select channel_id, id from webhooks where url_by = ?1 and (channel_id, id) > (?2, ?3)
-             order by channel_id, id limit ?4",
-        )?
-        .query_map((user, channel, webhook, WOKEN as i64), |row| Ok((row.get(0)?, row.get(1)?)))?
-        .collect::<rusqlite::Result<_>>()?;
-    for (_, webhook) in &webhooks {
+    let mut webhooks = owning::some_of(tx, user, after, WOKEN)?;
+    for (webhook, _) in &webhooks {
         wake(tx, *webhook)?;
     }
-    let last = webhooks.last().filter(|_| webhooks.len() == WOKEN);
-    Ok(last.map(|(channel, webhook)| [*channel.0.as_bytes(), *webhook.0.as_bytes()].concat()))
+    let is_full = webhooks.len() == WOKEN;
+    Ok(webhooks.pop().filter(|_| is_full).map(|(_, place)| place))
 }
 
 /// [`wake`] for those in one channel, when the user's access to it changed.

@@ -22,6 +22,7 @@ const USERNAME_MAX: usize = 64;
 const ACTION_TYPE_MAX: usize = 80;
 
 /// What is fed. Empty texts count as left out.
+#[derive(Default)]
 pub struct Feed {
     pub message: String,
     /// The name shown; only a label beside the author, if there is one.

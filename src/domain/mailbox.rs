@@ -14,7 +14,7 @@ use crate::{
         accounts::{self, User},
         identities,
         one_time_tokens::{self, Purpose},
-        outbox, profiles, sessions,
+        outbox, profiles, reclaiming, sessions,
     },
     error::{Error, Result},
     id::UserId,
@@ -85,7 +85,7 @@ pub fn enter(tx: &mut Tx, site: &Site, token: &str, device: &sessions::Device) -
     let user = one_time_tokens::take(tx, Purpose::MagicLink, token)?;
     let user = accounts::get(tx, user)?;
     sessions::require_active(&user)?;
-    let user = prove(tx, user, Proof::Mailbox)?;
+    let user = prove(tx, site, user, Proof::Mailbox)?;
     sessions::start(tx, site, user, device)
 }
 
@@ -101,9 +101,9 @@ pub enum Proof {
 /// Records that the account's user reads the mailbox.
 ///
 /// Before the first proof, whoever registered the address may have been somebody else. So a first proof by the mailbox
-/// alone ends all sessions and removes the password and linked identities: every way in that was there before. A first
-/// proof together with the account removes nothing.
-pub fn prove(tx: &mut Tx, user: User, proof: Proof) -> Result<User> {
+/// alone ends all sessions and removes the password and linked identities: every way in that was there before. What goes
+/// on without a way in is reclaimed ([`reclaiming`]). A first proof together with the account removes nothing.
+pub fn prove(tx: &mut Tx, site: &Site, user: User, proof: Proof) -> Result<User> {
     if user.mailbox_proved {
         return Ok(user);
     }
@@ -111,6 +111,7 @@ pub fn prove(tx: &mut Tx, user: User, proof: Proof) -> Result<User> {
         sessions::end_others(tx, user.id, None)?;
         identities::unlink(tx, user.id)?;
         tx.prepare_cached("update users set password_hash = '' where id = ?1")?.execute([user.id])?;
+        reclaiming::reclaim(tx, site, user.id)?;
     }
     tx.prepare_cached("update users set mailbox_proved = 1 where id = ?1")?.execute([user.id])?;
     set_verified(tx, &user)
@@ -138,7 +139,7 @@ pub fn find_reset(conn: &rusqlite::Connection, token: &str) -> Result<User> {
 pub fn reset(tx: &mut Tx, site: &Site, token: &str, password_hash: &str) -> Result<()> {
     let user = find_reset(tx, token)?;
     one_time_tokens::take(tx, Purpose::PasswordReset, token)?;
-    let user = prove(tx, user, Proof::Mailbox)?;
+    let user = prove(tx, site, user, Proof::Mailbox)?;
     accounts::set_password(tx, site, &user, password_hash, None)
 }
 
@@ -168,7 +169,7 @@ pub const WRONG_PASSWORD: Error = Error::Unauthorized("The password is incorrect
 /// Verifies the address; together with a session or the password of the same account, this proves the mailbox.
 ///
 /// 400 and 422 as [`one_time_tokens::find`] says, 401 when the password changed meanwhile. Nothing is used up then.
-pub fn verify(tx: &mut Tx, token: &str, companion: Companion) -> Result<()> {
+pub fn verify(tx: &mut Tx, site: &Site, token: &str, companion: Companion) -> Result<()> {
     let user = one_time_tokens::take(tx, Purpose::EmailVerification, token)?;
     let user = accounts::get(tx, user)?;
     let is_theirs = match companion {
@@ -178,7 +179,7 @@ pub fn verify(tx: &mut Tx, token: &str, companion: Companion) -> Result<()> {
         Companion::Password(_) => true,
     };
     if is_theirs {
-        prove(tx, user, Proof::MailboxAndAccount)?;
+        prove(tx, site, user, Proof::MailboxAndAccount)?;
     } else {
         set_verified(tx, &user)?;
     }

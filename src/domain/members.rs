@@ -8,7 +8,9 @@ use serde_json::json;
 use crate::{
     db::{Tx, log},
     domain::{
-        Caller, PlatformRole, accounts, channel_members, chores, events,
+        Caller, PlatformRole, accounts, channel_members,
+        chores::{self, Chore},
+        events,
         page::Page,
         roles::{self, Rights},
     },
@@ -58,7 +60,7 @@ pub fn find(conn: &Connection, organisation: OrganisationId, user: UserId) -> Re
 /// 400 when they are one already, in whatever status, and when they are in too many organisations; 503 while what they
 /// left behind is still being passed on.
 pub fn join(tx: &mut Tx, site: &Site, organisation: OrganisationId, user: &accounts::User, role: &roles::Role) -> Result<()> {
-    if chores::is_departing(tx, organisation, user.id)? {
+    if chores::is_left(tx, Chore::Departure { organisation, user: user.id })? {
         return Err(Error::Unavailable("What the user left behind is still being passed on: try again in a few seconds"));
     }
     let now = Time::now();

@@ -44,6 +44,7 @@ pub mod publishing;
 pub mod purging;
 pub mod reactions;
 pub mod reading;
+pub mod reclaiming;
 pub mod recovery;
 pub mod replaying;
 pub mod revocations;

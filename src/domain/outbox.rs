@@ -10,14 +10,17 @@ use crate::{
     db::Tx,
     error::{Error, Result},
     event::Effect,
-    id::MailId,
+    id::{MailId, WebhookId},
     mail::{Kind, Mail},
     site::Site,
     time::Time,
 };
 
 /// Mails of one kind that others can cause, for one recipient within an hour.
+const HOUR: Duration = Duration::from_secs(3600);
 const PER_HOUR: i64 = 5;
+/// Of these, mails about one webhook.
+const PER_WEBHOOK: i64 = 2;
 /// How long one attempt may take before another process may try.
 const LEASE: Duration = Duration::from_secs(120);
 /// Between attempts; after the last the mail is given up.
@@ -43,18 +46,34 @@ pub fn within_quota(conn: &Connection, site: &Site, to: &str, kind: Kind) -> Res
     // The last term lets SQLite use `mails_by_recipient`, an index of the mails for which it holds.
     let recent: i64 = conn
         .prepare_cached("select count(*) from mails where recipient = ?1 and kind = ?2 and created_at > ?3 and kind <> 'notice'")?
-        .query_row((to, kind.as_str(), Time::now() - Duration::from_secs(3600)), |row| row.get(0))?;
+        .query_row((to, kind.as_str(), Time::now() - HOUR), |row| row.get(0))?;
     Ok(recent < PER_HOUR)
 }
 
-/// Logs that a mail was dropped by [`within_quota`]. Whoever asked for it is not told, lest the answer tell of the account.
+/// Whether one more mail may tell the recipient of the same webhook now: one that stops again and again must not keep them
+/// from hearing of others.
+fn within_share(conn: &Connection, site: &Site, to: &str, kind: Kind, webhook: WebhookId) -> Result<bool> {
+    if !site.rate_limit {
+        return Ok(true);
+    }
+    let recent: i64 = conn
+        .prepare_cached(
+            "select count(*) from mails
+             where recipient = ?1 and kind = ?2 and created_at > ?3 and kind <> 'notice' and webhook_id = ?4",
+        )?
+        .query_row((to, kind.as_str(), Time::now() - HOUR, webhook), |row| row.get(0))?;
+    Ok(recent < PER_WEBHOOK)
+}
+
+/// Logs that a mail was dropped by its recipient's limit. Whoever asked for it is not told, lest the answer tell of the account.
 pub fn log_dropped(kind: Kind) {
-    tracing::info!(kind = kind.as_str(), "a mail was dropped: its recipient had {PER_HOUR} of the kind within an hour");
+    tracing::info!(kind = kind.as_str(), "a mail was dropped: its recipient had enough of the kind within an hour");
 }
 
 /// Queues a mail, or drops it past its recipient's quota.
 pub fn queue(tx: &mut Tx, site: &Site, mail: Mail) -> Result<()> {
-    if within_quota(tx, site, &mail.to, mail.kind)? {
+    let has_share = mail.webhook.map_or(Ok(true), |webhook| within_share(tx, site, &mail.to, mail.kind, webhook))?;
+    if has_share && within_quota(tx, site, &mail.to, mail.kind)? {
         return insert(tx, site, &mail);
     }
     log_dropped(mail.kind);
@@ -65,8 +84,10 @@ pub fn queue(tx: &mut Tx, site: &Site, mail: Mail) -> Result<()> {
 pub fn insert(tx: &mut Tx, site: &Site, mail: &Mail) -> Result<()> {
     let now = Time::now();
     let text = serde_json::to_string(mail).map_err(Error::internal)?;
-    tx.prepare_cached("insert into mails (id, recipient, kind, sealed, created_at, due_at) values (?1, ?2, ?3, ?4, ?5, ?5)")?
-        .execute((MailId::new(), &mail.to, mail.kind.as_str(), site.keys.seal(&text), now))?;
+    tx.prepare_cached(
+        "insert into mails (id, recipient, kind, webhook_id, sealed, created_at, due_at) values (?1, ?2, ?3, ?4, ?5, ?6, ?6)",
+    )?
+    .execute((MailId::new(), &mail.to, mail.kind.as_str(), mail.webhook, site.keys.seal(&text), now))?;
     tx.then(Effect::MailQueued);
     Ok(())
 }

@@ -6,7 +6,7 @@ use serde_json::json;
 
 use crate::{
     db::Tx,
-    domain::{Caller, channels, deliveries, events, outbox, roles::Rights, webhooks::Webhook},
+    domain::{Caller, channels, chores::Cursor, deliveries, events, outbox, reclaiming, roles::Rights, webhooks::Webhook},
     error::Result,
     event::{Audience, Stream},
     id::{ChannelId, OrganisationId, UserId, WebhookId},
@@ -17,7 +17,11 @@ use crate::{
 
 /// The rights in the channel of somebody who answers for a webhook; none for one whose account is disabled, and for one
 /// who may not know of the channel (see [`channels::find`]): it does not deliver then, nor take feeds if it is the owner.
+/// None, too, while the user's webhooks are about to pause ([`reclaiming`]).
 pub(super) fn rights(conn: &Connection, user: UserId, channel: ChannelId) -> Result<Option<Rights>> {
+    if reclaiming::is_under_way(conn, user)? {
+        return Ok(None);
+    }
     let sql =
         format!("select {} and c.id = ?2 and exists (select 1 from users u where u.id = ?1 and u.is_active)", channels::ACCESS);
     Ok(conn.prepare_cached(&sql)?.query_row((user, channel), |row| Ok(Rights(row.get("rights")?))).optional()?)
@@ -66,6 +70,22 @@ pub(super) fn vouch(tx: &Tx, caller: Caller, webhook: &Webhook) -> Result<()> {
     Ok(())
 }
 
+/// Some of the webhooks that a user answers for, as owner or for the address, deleted ones too: after a place in the order
+/// of channel and identifier, with the place of each.
+pub(super) fn some_of(conn: &Connection, user: UserId, after: &[u8], most: usize) -> Result<Vec<(WebhookId, Cursor)>> {
+    let (channel, webhook) = after.split_at_checked(16).unwrap_or_default();
+    let mut select = conn.prepare_cached(
+        "select channel_id, id from webhooks where owner_id = ?1 and (channel_id, id) > (?2, ?3)
+         union select channel_id, id from webhooks where url_by = ?1 and (channel_id, id) > (?2, ?3)
+         order by channel_id, id limit ?4",
+    )?;
+    let found = select.query_map((user, channel, webhook, most as i64), |row| {
+        let (channel, webhook): (ChannelId, WebhookId) = (row.get("channel_id")?, row.get("id")?);
+        Ok((webhook, [*channel.0.as_bytes(), *webhook.0.as_bytes()].concat()))
+    })?;
+    Ok(found.collect::<rusqlite::Result<_>>()?)
+}
+
 /// A webhook as a present or former owner is told of it.
 pub(super) struct Told {
     pub name: String,
@@ -109,5 +129,7 @@ pub(super) fn tell(
         body: &body,
     };
     events::emit(tx, new)?;
-    outbox::queue(tx, site, mail(&told))
+    let mut mail = mail(&told);
+    mail.webhook = Some(webhook);
+    outbox::queue(tx, site, mail)
 }

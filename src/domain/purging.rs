@@ -64,6 +64,8 @@ fn messages(tx: &Tx, channel: ChannelId, limit: usize) -> Result<usize> {
            where n in (select value from json_each(?1)) limit ?2)",
         "delete from reactions where (n, emoji, user_id) in (select n, emoji, user_id from reactions
            where n in (select value from json_each(?1)) limit ?2)",
+        "delete from reaction_counts where (n, emoji) in (select n, emoji from reaction_counts
+           where n in (select value from json_each(?1)) limit ?2)",
     ] {
         if tx.prepare_cached(sql)?.execute((&list, limit as i64))? == limit {
             return Ok(limit);

@@ -13,8 +13,8 @@ use crate::{
 };
 
 /// Makes a webhook inactive, or paused if it is active, and tells its owner by mail and by push, unless it was deleted
-/// meanwhile, alone or with its channel. What it has queued is kept.
-pub(super) fn stop(tx: &mut Tx, site: &Site, webhook: WebhookId, status: Status, reason: &str) -> Result<()> {
+/// meanwhile, alone or with its channel. What it has queued is kept. Returns whether it changed.
+pub(super) fn stop(tx: &mut Tx, site: &Site, webhook: WebhookId, status: Status, reason: &str) -> Result<bool> {
     let status = status.as_str();
     let stopped: Option<UserId> = tx
         .prepare_cached(
@@ -27,9 +27,10 @@ pub(super) fn stop(tx: &mut Tx, site: &Site, webhook: WebhookId, status: Status,
         .query_row((webhook, status, Time::now()), |row| row.get(0))
         .optional()?;
     deliveries::wake(tx, webhook)?;
-    let Some(owner) = stopped else { return Ok(()) };
+    let Some(owner) = stopped else { return Ok(false) };
     tracing::info!(%webhook, status, reason, "a webhook was stopped");
     owning::tell(tx, site, webhook, owner, reason, |told| {
         mail::webhook_stopped(&told.email, &told.name, &told.channel_name, status, reason)
-    })
+    })?;
+    Ok(true)
 }

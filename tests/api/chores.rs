@@ -7,12 +7,13 @@ use tidings::{
     app::App,
     config::Settings,
     domain::{
-        Caller, PlatformRole, accounts, channels, chores, deleting, deliveries, leaving, members, memberships, recovery, roles,
-        streams,
+        Caller, PlatformRole, accounts, channels, chores, deleting, deliveries, feeds, leaving, mailbox, members, memberships,
+        recovery, roles, streams,
     },
     error::{Error, Result},
     event::Stream,
     id::{ChannelId, MessageId, OrganisationId, SessionId, UserId, WebhookId},
+    site::Site,
 };
 use uuid::Uuid;
 
@@ -189,6 +190,39 @@ async fn the_webhooks_of_others_that_deliver_to_a_leaver_pause() {
     assert!(finish(&app).await > 2);
     assert_eq!(scene.number("select count(*) from webhooks where status = 'paused' and next_due is null"), MANY as i64);
     assert_eq!(scene.number("select count(*) from events where type = 'webhook_update'"), MANY as i64);
+}
+
+/// Somebody else may have used her account, and had so many webhooks deliver to them.
+#[tokio::test]
+async fn many_webhooks_of_whoever_proves_a_mailbox_pause_and_until_then_none_delivers_or_is_fed() {
+    for fill in [hers, to_her] {
+        let scene = Scene::make("poster", fill).await;
+        let slug = "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"; // SHA-256 of abc
+        let app = scene.open();
+        let (user, last) = (scene.grace.user, blob(&LAST_WEBHOOK.to_string()));
+        let prove = move |tx: &mut tidings::db::Tx, site: &Site| {
+            tx.execute(&format!("update webhooks set slug_hash = x'{slug}' where id = {last}"), [])?;
+            let user = accounts::get(tx, user)?;
+            mailbox::prove(tx, site, user, mailbox::Proof::Mailbox)
+        };
+        let site = app.site.clone();
+        app.db.write(move |tx| prove(tx, &site)).await.unwrap();
+        assert_eq!(left(&app), 1);
+        assert!(!delivers(&app).await);
+        let is_hers = scene.number(&format!("select owner_id = {} from webhooks limit 1", blob(&user.to_string()))) == 1;
+        let feed = |tx: &mut tidings::db::Tx| {
+            feeds::take(tx, None, "abc", &feeds::Feed { message: "fed".into(), ..feeds::Feed::default() })
+        };
+        assert_eq!(app.db.write(feed).await.is_err(), is_hers, "Ada's may still be fed");
+        // One that she makes meanwhile, in a channel that was looked through, sends when all is done.
+        let database = rusqlite::Connection::open(scene.folder.path().join("tidings.db")).unwrap();
+        let meanwhile = "update webhooks set status = 'active', next_due = null where id = unhex(printf('f3%030x', 1))";
+        database.execute(meanwhile, []).unwrap();
+        assert!(finish(&app).await > 2);
+        assert_eq!(scene.number("select count(*) from webhooks where status = 'paused' and next_due is null"), MANY as i64 - 1);
+        assert_eq!(scene.number("select count(*) from webhooks where status = 'active' and next_due is not null"), 1);
+        assert_eq!(scene.number("select count(*) from events where type = 'webhook_update'"), MANY as i64);
+    }
 }
 
 #[tokio::test]

@@ -182,6 +182,7 @@ impl Named<'_> {
             "insert into reactions (n, emoji, user_id, created_at)
                select m.n, 'emoji' || e.n, u.id, 1 from (select * from messages where pinned_at is not null order by length(content) desc limit 5) m,
                  (select n from messages order by n limit 50) e, (select id from users limit 150) u",
+            "insert into reaction_counts select n, emoji, count(*), min(created_at) from reactions group by n, emoji",
             "update meta set value = (select max(n) from messages) where key = 'search_cursor'",
             // Of a text only the word that is looked for: its runs of three, behind the organisation's key.
             "insert into message_search (rowid, content)

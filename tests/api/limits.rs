@@ -179,10 +179,18 @@ async fn the_owner_of_webhooks_that_stop_gets_few_mails_within_an_hour() {
     let hook = ada.hook(&channel, &gone.url).await;
     let personal = ada.personal(&organisation);
     let mut socket = Socket::listening(&ada, &[&personal]).await;
-    for n in 0..6 {
-        hook.set("active").await;
-        ada.say(&channel, &n.to_string()).await;
-        assert_eq!(socket.on(&personal).await["notification_type"], "webhook_update", "push tells of each");
+    let mut hooks = vec![hook];
+    for _ in 0..2 {
+        hooks.push(ada.hook(&channel, &gone.url).await);
+        hooks.last().unwrap().set("inactive").await;
     }
-    assert_eq!(server.count("mails where kind = 'webhook'"), 5);
+    // One that stops again and again leaves mails for the others.
+    for (hook, stops, mails) in [(&hooks[0], 3, 2), (&hooks[1], 3, 4), (&hooks[2], 2, 5)] {
+        for n in 0..stops {
+            hook.set("active").await;
+            ada.say(&channel, &n.to_string()).await;
+            assert_eq!(socket.on(&personal).await["notification_type"], "webhook_update", "push tells of each");
+        }
+        assert_eq!(server.count("mails where kind = 'webhook'"), mails);
+    }
 }

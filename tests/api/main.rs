@@ -77,6 +77,7 @@ mod quotas;
 mod races;
 mod reactions;
 mod reading;
+mod reclaiming;
 mod recovery;
 mod rejoining;
 mod replaying;

@@ -55,6 +55,7 @@ async fn a_deleted_channel_goes_for_good_and_no_other() {
         assert_eq!(count(&format!("select count(*) from {table}")), 16, "{table}");
     }
     assert_eq!(count("select count(*) from reactions"), 4);
+    assert_eq!(count("select count(*) from reaction_counts"), 4);
     assert_eq!(count("select count(*) from webhook_history"), 0);
     assert_eq!(count(&format!("select count(*) from events where stream = '{doomed}'")), 0);
     assert_eq!(count("select count(*) from channels where deleted_at is not null"), 0);

@@ -117,6 +117,45 @@ async fn reactions_have_limits() {
     unreact(&ada, &channel, &post, "one-more").await.expect(404); // it is Grace's
 }
 
+/// However many have given one, a list reads the users that it shows, and the count as it stands.
+#[tokio::test]
+async fn of_a_reaction_of_many_the_first_hundred_are_read() {
+    let server = Server::start().await;
+    let (ada, grace, organisation) = server.ada_and_grace().await;
+    let channel = ada.channel(&organisation, "news", &[&grace]).await;
+    let post = ada.say(&channel, "post").await;
+    react(&grace, &channel, &post, "👍").await.expect(200);
+    react(&ada, &channel, &post, "👍").await.expect(200);
+    let numbers = "with recursive k (k) as (select 1 union all select k + 1 from k where k < 150)";
+    server.sql(&format!(
+        "insert into users (id, email, username, created_at, updated_at) {numbers}
+         select unhex(printf('f5%030x', k)), k || '@x.example', 'u' || k, 0, 0 from k"
+    ));
+    server.sql(
+        "insert into reactions (n, emoji, user_id, created_at)
+         select n, emoji, u.id, 9e15 - row_number() over (order by u.id) from reaction_counts, users u where u.username glob 'u[0-9]*'",
+    );
+    server.sql("update reaction_counts set count = 1000000");
+    let listed = async || {
+        let listed = ada.get(&format!("/channels/{channel}/messages")).await.expect(200);
+        listed["messages"][0]["reactions"][0].clone()
+    };
+    let shown = listed().await;
+    assert_eq!(
+        [&shown["count"], &shown["users"][0], &shown["users"][1]],
+        [&json!(1_000_000), &json!(grace.user_id), &json!(ada.user_id)]
+    );
+    assert_eq!(shown["users"].as_array().unwrap().len(), 100);
+    assert!(text(&shown["users"][2]).ends_with("96"), "the latest of those that were made first: {shown}");
+    unreact(&ada, &channel, &post, "👍").await.expect(204);
+    assert_eq!(listed().await["count"], 999_999);
+
+    let database = rusqlite::Connection::open(server.folder().join("tidings.db")).unwrap();
+    let mut explain = database.prepare(&format!("explain query plan {}", tidings::domain::reactions::FIRST)).unwrap();
+    let plan: Vec<String> = explain.query_map((1, "x", 1), |row| row.get("detail")).unwrap().map(Result::unwrap).collect();
+    assert_eq!(plan, ["SEARCH reactions USING COVERING INDEX reactions_first (n=? AND emoji=?)"]);
+}
+
 #[tokio::test]
 async fn a_pinned_message_is_listed_and_pushed() {
     let server = Server::start().await;
