@@ -1,7 +1,10 @@
 //! Webhooks: what changes them, what feeds them, what they deliver.
 
+use std::time::Duration;
+
 use reqwest::Method;
 use serde_json::{Value, json};
+use tidings::time::Time;
 
 use super::{
     bench::{Bench, blob, long, made, wide},
@@ -41,7 +44,8 @@ async fn feeds(bench: &mut Bench, world: &World) {
 async fn deliveries(bench: &mut Bench, world: &World) {
     let World { ada, channel, webhook, .. } = world;
     let path = format!("/webhooks/{channel}/{webhook}");
-    let span = json!({ "since": "1970-01-01T00:00:00Z", "until": "1970-01-02T00:00:00Z" });
+    let ago = |hours: u64| Time::now() - Duration::from_secs(hours * 3600);
+    let span = json!({ "since": ago(3), "until": ago(1) });
     bench.call("1,000 deliveries again", ada, Method::POST, &format!("{path}/replay"), span).await;
     let again = format!("{path}/history/{}/replay", made(8, 1));
     bench.call("one delivery again", ada, Method::POST, &again, Value::Null).await;

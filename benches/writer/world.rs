@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 
 use super::{
     api::{Api, text},
-    bench::{Bench, blob},
+    bench::{Bench, NOW, blob},
 };
 
 /// Members of the organisation, of its default channel and of the channel of the measurements. They have no bound.
@@ -106,7 +106,7 @@ impl World {
          update webhooks set status = 'paused' where channel_id = {channel};
          insert into webhook_events (message_n, payload) select 1000000 + k, '{{}}' from k where k <= 1000;
          insert into deliveries (id, webhook_id, message_n, created_at)
-           select unhex(printf('05%030x', k)), {webhook}, 1000000 + k, k from k where k <= 1000;
+           select unhex(printf('05%030x', k)), {webhook}, 1000000 + k, {NOW} - 7200000000 from k where k <= 1000;
          -- what was posted, and the log of a post that was edited often
          insert into messages (id, channel_id, user_id, username, content, created_at, updated_at)
            select unhex(printf('06%030x', k)), {channel}, {ada}, 'ada', 'x', k, k from k where k <= {UNREAD};
@@ -114,14 +114,14 @@ impl World {
            last_n = (select max(n) from messages), last_thread = (select max(n) from messages) where id = {channel};
          insert into events (stream, audience, type, channel_id, message_n, body, created_at)
            select e.stream, 'subscribers', 'updated', e.channel_id, e.message_n,
-             json_object('data', json_object('content', hex(zeroblob(20000)), 'message', hex(zeroblob(20000)))), 0
+             json_object('data', json_object('content', hex(zeroblob(20000)), 'message', hex(zeroblob(20000)))), {NOW}
            from k, events e where k <= {EDITS} and e.message_n = (select n from messages where id = {post}) and e.type = '';
          insert into reactions (n, emoji, user_id, created_at)
            select m.n, 'e' || (k % 50), unhex(printf('%032x', k)), 0 from k, messages m where k <= {MEMBERS} and m.id = {post};
          insert into reaction_counts select n, emoji, count(*), min(created_at) from reactions group by n, emoji;
          update messages set pinned_at = 1 where n in (select n from messages where channel_id = {channel} order by n desc limit 99);
          insert into webhook_history (id, webhook_id, callback_id, direction, action_type, status_code, attempted_at)
-           select x'08000000000000000000000000000001', {webhook}, x'05000000000000000000000000000001', 'out', 'delivery', 500, 0;
+           select x'08000000000000000000000000000001', {webhook}, x'05000000000000000000000000000001', 'out', 'delivery', 500, {NOW};
          -- organisations of one person
          insert into organisations (id, name, owner_id, created_at, updated_at)
            select unhex(printf('07%030x', k)), 'o' || k, {mary}, 0, 0 from k where k <= {ORGANISATIONS};

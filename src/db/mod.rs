@@ -170,9 +170,10 @@ impl Db {
         self.writer.job_seconds.clone()
     }
 
-    /// The longest write job since this was last asked; for measurements.
-    pub fn take_longest_job(&self) -> Duration {
-        self.writer.take_longest_job()
+    /// How long the longest write job and the longest commit, with its fsync, took since this was last asked; for
+    /// measurements.
+    pub fn take_longest(&self) -> (Duration, Duration) {
+        self.writer.take_longest()
     }
 
     /// A read connection of its own, for a thread that reads all day.

@@ -90,7 +90,14 @@ pub struct Writer {
     checkpoints: Arc<Checkpoints>,
     /// How long jobs hold up all others.
     pub job_seconds: Histogram,
-    longest_job: Arc<AtomicU64>,
+    longest: Arc<Longest>,
+}
+
+/// In nanoseconds.
+#[derive(Default)]
+struct Longest {
+    job: AtomicU64,
+    commit: AtomicU64,
 }
 
 impl Writer {
@@ -98,7 +105,7 @@ impl Writer {
         let (queue, jobs) = sync_channel(QUEUE_JOBS);
         let queued_bytes = Arc::new(AtomicUsize::new(0));
         let checkpoints = Arc::new(checkpoints);
-        let (job_seconds, longest_job) = (Histogram::new(JOB_SECONDS), Arc::new(AtomicU64::new(0)));
+        let (job_seconds, longest) = (Histogram::new(JOB_SECONDS), Arc::<Longest>::default());
         let mut state = Thread {
             // In this order: a commit of another process between the two is seen as foreign.
             data_version: data_version(&conn)?,
@@ -110,7 +117,7 @@ impl Writer {
             after_commit,
             checkpoints: checkpoints.clone(),
             job_seconds: job_seconds.clone(),
-            longest_job: longest_job.clone(),
+            longest: longest.clone(),
         };
         let run = move || {
             // Effects that never reach the publisher would be pushes lost: better to start again from the log.
@@ -126,7 +133,7 @@ impl Writer {
             queued_bytes,
             checkpoints,
             job_seconds,
-            longest_job,
+            longest,
         })
     }
 
@@ -161,9 +168,10 @@ impl Writer {
         self.checkpoints.wal_bytes()
     }
 
-    /// How long the longest job took since this was last asked.
-    pub fn take_longest_job(&self) -> Duration {
-        Duration::from_nanos(self.longest_job.swap(0, Relaxed))
+    /// How long the longest job and the longest commit took since this was last asked.
+    pub fn take_longest(&self) -> (Duration, Duration) {
+        let Longest { job, commit } = &*self.longest;
+        (Duration::from_nanos(job.swap(0, Relaxed)), Duration::from_nanos(commit.swap(0, Relaxed)))
     }
 
     /// Takes no more jobs, and waits until the queued ones are on disk.
@@ -188,7 +196,7 @@ struct Thread {
     marker: Marker,
     marked: Instant,
     job_seconds: Histogram,
-    longest_job: Arc<AtomicU64>,
+    longest: Arc<Longest>,
 }
 
 impl Thread {
@@ -276,7 +284,6 @@ impl Thread {
             let (mark, began) = (effects.len(), Instant::now());
             let Ran { keep, answer } = (job.run)(&mut Tx::new(&self.conn, &mut effects));
             answers.push(answer);
-            self.took(began.elapsed());
             if self.conn.is_autocommit() {
                 // The job (or a full disk) ended the transaction, and with it everything before it.
                 return Err(rusqlite::Error::SqliteFailure(rusqlite::ffi::Error::new(rusqlite::ffi::SQLITE_ABORT), None));
@@ -286,18 +293,21 @@ impl Thread {
                 execute(&self.conn, "rollback to job")?;
             }
             execute(&self.conn, "release job")?;
+            self.took(began.elapsed()); // with the release, at which the search index writes what it was given
             if answers.len() < BATCH_JOBS && started.elapsed() < BATCH_TIME {
                 next = jobs.try_recv().ok();
             }
         }
+        let began = Instant::now();
         execute(&self.conn, "commit")?;
+        self.longest.commit.fetch_max(began.elapsed().as_nanos() as u64, Relaxed);
         self.data_version = version;
         Ok(effects)
     }
 
     fn took(&self, time: Duration) {
         self.job_seconds.observe(time.as_secs_f64());
-        self.longest_job.fetch_max(time.as_nanos() as u64, Relaxed);
+        self.longest.job.fetch_max(time.as_nanos() as u64, Relaxed);
     }
 
     fn truncate_wal(&mut self) {

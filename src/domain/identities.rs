@@ -83,8 +83,8 @@ pub fn unlink(tx: &mut Tx, user: UserId) -> Result<()> {
     Ok(())
 }
 
-/// Forgets used tokens that have expired by now, up to `limit`.
-pub fn prune(tx: &mut Tx, limit: u32) -> Result<usize> {
+/// Forgets used tokens that have expired by then, up to `limit`.
+pub fn prune(tx: &mut Tx, now: Time, limit: u32) -> Result<usize> {
     let sql = "delete from used_id_tokens where hash in (select hash from used_id_tokens where expires_at < ?1 limit ?2)";
-    Ok(tx.prepare_cached(sql)?.execute((Time::now(), limit))?)
+    Ok(tx.prepare_cached(sql)?.execute((now, limit))?)
 }

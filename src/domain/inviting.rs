@@ -119,10 +119,10 @@ fn count(tx: &mut Tx, site: &Site, counted: &[u8], more: usize, most: u32, refus
     Ok(())
 }
 
-/// Deletes counts of past days, up to `limit`.
-pub fn prune(tx: &mut Tx, limit: u32) -> Result<usize> {
+/// Deletes counts of days that are past by then, up to `limit`.
+pub fn prune(tx: &mut Tx, now: Time, limit: u32) -> Result<usize> {
     let sql = "delete from invitation_counts where counted in (select counted from invitation_counts where day < ?1 limit ?2)";
-    Ok(tx.prepare_cached(sql)?.execute((Time::now().unix_seconds() / DAY_SECONDS, limit))?)
+    Ok(tx.prepare_cached(sql)?.execute((now.unix_seconds() / DAY_SECONDS, limit))?)
 }
 
 fn insert(

@@ -191,8 +191,8 @@ pub async fn tidy(app: &App) -> Result<()> {
     in_slices(app, move |tx| sessions::prune(tx, now - KEPT, SLICE)).await?;
     in_slices(app, move |tx| one_time_tokens::prune(tx, now - KEPT, SLICE)).await?;
     in_slices(app, move |tx| outbox::prune(tx, now - KEPT, SLICE)).await?;
-    in_slices(app, move |tx| inviting::prune(tx, SLICE)).await?;
-    in_slices(app, move |tx| identities::prune(tx, SLICE)).await?;
+    in_slices(app, move |tx| inviting::prune(tx, now, SLICE)).await?;
+    in_slices(app, move |tx| identities::prune(tx, now, SLICE)).await?;
     in_slices(app, move |tx| domain::deliveries::prune(tx, now - KEPT, SLICE)).await?;
     in_slices(app, move |tx| domain::deliveries::prune_events(tx, SLICE)).await?;
     in_slices(app, move |tx| attempts::prune(tx, now - KEPT, SLICE)).await?;
