@@ -333,9 +333,9 @@ create index events_by_message on events (message_n) where message_n is not null
 -- What a change left to be done by the background jobs, in slices.
 create table chores (
     id              integer primary key autoincrement,        -- the next slice is the lowest's
-    kind            text not null check (kind in ('departure', 'webhooks', 'reclaim', 'role', 'message')),
+    kind            text not null check (kind in ('departure', 'webhooks', 'reclaim', 'profile', 'role', 'message')),
     organisation_id blob,                                     -- of a departure
-    user_id         blob,                                     -- of a departure, of webhooks and of a reclaim
+    user_id         blob,                                     -- of a departure, of webhooks, of a reclaim and of a profile
     number          integer,                                  -- of a role; `n` of a message
     cursor          blob not null,                            -- where the next slice begins
     retry_at        integer not null default 0                -- after a slice that failed: not before then

@@ -8,7 +8,7 @@ use rusqlite::{Connection, OptionalExtension, Row, types::FromSqlError};
 
 use crate::{
     db::Tx,
-    domain::{deleting, deliveries, leaving, reclaiming, roles},
+    domain::{deleting, deliveries, leaving, profiles, reclaiming, roles},
     error::Result,
     event::Effect,
     id::{OrganisationId, UserId},
@@ -24,6 +24,8 @@ pub(super) enum Chore {
     Webhooks { user: UserId },
     /// A user's webhooks pause, as somebody else may have set them up.
     Reclaim { user: UserId },
+    /// A user's organisations are told of what they show by now.
+    Profile { user: UserId },
     /// The holders of a deleted role become members.
     Role { role: i64 },
     /// A deleted message's text goes from the log.
@@ -40,6 +42,7 @@ impl Chore {
             Chore::Departure { organisation, user } => leaving::slice(tx, site, organisation, user, cursor),
             Chore::Webhooks { user } => deliveries::wake_slice(tx, user, cursor),
             Chore::Reclaim { user } => reclaiming::slice(tx, site, user, cursor),
+            Chore::Profile { user } => profiles::slice(tx, user, cursor),
             Chore::Role { role } => roles::slice(tx, role),
             Chore::Message { n } => deleting::slice(tx, n, cursor),
         }
@@ -51,6 +54,7 @@ impl Chore {
             Chore::Departure { organisation, user } => ("departure", Some(organisation), Some(user), None),
             Chore::Webhooks { user } => ("webhooks", None, Some(user), None),
             Chore::Reclaim { user } => ("reclaim", None, Some(user), None),
+            Chore::Profile { user } => ("profile", None, Some(user), None),
             Chore::Role { role } => ("role", None, None, Some(role)),
             Chore::Message { n } => ("message", None, None, Some(n)),
         }
@@ -61,6 +65,7 @@ impl Chore {
             "departure" => Chore::Departure { organisation: row.get("organisation_id")?, user: row.get("user_id")? },
             "webhooks" => Chore::Webhooks { user: row.get("user_id")? },
             "reclaim" => Chore::Reclaim { user: row.get("user_id")? },
+            "profile" => Chore::Profile { user: row.get("user_id")? },
             "role" => Chore::Role { role: row.get("number")? },
             "message" => Chore::Message { n: row.get("number")? },
             _ => return Err(FromSqlError::InvalidType.into()),

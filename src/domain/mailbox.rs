@@ -122,7 +122,7 @@ fn set_verified(tx: &mut Tx, before: &User) -> Result<User> {
     tx.prepare_cached("update users set is_verified = 1, updated_at = ?2 where id = ?1")?.execute((before.id, Time::now()))?;
     let user = accounts::get(tx, before.id)?;
     if !before.is_verified {
-        profiles::announce(tx, &user)?;
+        profiles::announce(tx, user.id)?;
     }
     Ok(user)
 }
