@@ -43,7 +43,8 @@ impl Api {
             category: category_id,
             image_url: image_url.unwrap_or_default().0,
         };
-        app.db.write_sized(body.1, move |tx| blogs::create(tx, caller.0, new)).await?;
+        let checked = new.check(caller.0)?;
+        app.db.write_sized(body.1, move |tx| blogs::create(tx, checked)).await?;
         Ok(made("Blog created successfully."))
     }
 
