@@ -133,19 +133,25 @@ pub fn add(tx: &mut Tx, caller: Caller, id: ChannelId, users: Vec<UserId>) -> Re
     if users.is_empty() || users.len() > LISTED_MAX {
         return Err(Error::invalid(format!("user_ids must name 1 to {LISTED_MAX} users")));
     }
-    let mut named = Vec::new();
+    let mut named: Vec<UserId> = Vec::new();
     for user in users {
-        if named.iter().any(|member: &Member| member.user == user) {
-            continue;
+        if !named.contains(&user) {
+            named.push(user);
         }
-        let account = account(tx, access.channel.organisation, user)?;
-        if name(tx, id, user)?.is_none() {
-            insert(tx, id, &account, None)?;
-            announce(tx, access.channel.organisation, id, "joined", user)?;
-        }
-        named.extend(find(tx, id, user)?);
     }
-    Ok(named)
+    require_members(tx, access.channel.organisation, &named)?;
+    let mut new = BTreeSet::new();
+    for user in &named {
+        if name(tx, id, *user)?.is_none() {
+            new.insert(*user);
+        }
+    }
+    insert_all(tx, id, &new)?;
+    for user in named.iter().filter(|user| new.contains(user)) {
+        deliveries::wake_of_in(tx, *user, id)?;
+        announce(tx, access.channel.organisation, id, "joined", *user)?;
+    }
+    named.into_iter().filter_map(|user| find(tx, id, user).transpose()).collect()
 }
 
 /// The account of a member of the organisation; 422 naming the user when they are none.
@@ -213,21 +219,31 @@ pub fn insert(tx: &mut Tx, channel: ChannelId, user: &accounts::User, username: 
     Ok(now)
 }
 
-/// [`insert`] of members of the organisation into a channel that was just made, in one statement. 422 naming one who
-/// is no member of the organisation.
-pub(super) fn insert_all(tx: &mut Tx, organisation: OrganisationId, channel: ChannelId, users: &BTreeSet<UserId>) -> Result<()> {
-    let list: Vec<String> = users.iter().map(|user| user.0.simple().to_string()).collect();
-    let list = json!(list).to_string();
-    let outsider: Option<UserId> = tx
+/// 422 naming one who is no member of the organisation.
+pub(super) fn require_members<'a>(
+    conn: &Connection,
+    organisation: OrganisationId,
+    users: impl IntoIterator<Item = &'a UserId>,
+) -> Result<()> {
+    let outsider: Option<UserId> = conn
         .prepare_cached(
             "select unhex(listed.value) from json_each(?1) listed where not exists (select 1 from organisation_members m
                where m.organisation_id = ?2 and m.user_id = unhex(listed.value) and m.status <> 'deactivated') limit 1",
         )?
-        .query_row((&list, organisation), |row| row.get(0))
+        .query_row((listed(users), organisation), |row| row.get(0))
         .optional()?;
-    if let Some(user) = outsider {
-        return Err(no_member(user));
-    }
+    outsider.map_or(Ok(()), |user| Err(no_member(user)))
+}
+
+/// As JSON.
+fn listed<'a>(users: impl IntoIterator<Item = &'a UserId>) -> String {
+    let list: Vec<String> = users.into_iter().map(|user| user.0.simple().to_string()).collect();
+    json!(list).to_string()
+}
+
+/// [`insert`] of users who are not in the channel, in one statement; but it does not wake webhooks, which a channel that was
+/// just made has none of.
+pub(super) fn insert_all(tx: &mut Tx, channel: ChannelId, users: &BTreeSet<UserId>) -> Result<()> {
     let inserted = tx
         .prepare_cached(
             "insert into channel_members (channel_id, user_id, username, joined_seq, read_n, read_thread_count, read_mention_count, created_at)
@@ -235,10 +251,10 @@ pub(super) fn insert_all(tx: &mut Tx, organisation: OrganisationId, channel: Cha
                from json_each(?2) listed cross join users u on u.id = unhex(listed.value) cross join channels c
              where c.id = ?1 on conflict (channel_id, username) do nothing",
         )?
-        .execute((channel, &list, log::last_seq(tx)?, Time::now()))?;
+        .execute((channel, listed(users), log::last_seq(tx)?, Time::now()))?;
     count(tx, channel, inserted as i64)?;
     if inserted < users.len() {
-        // Usernames are unique: only a name that the creator chose for this channel can stand in the way.
+        // Usernames are unique: only a name that somebody chose in this channel can stand in the way.
         for user in users {
             if name(tx, channel, *user)?.is_none() {
                 insert(tx, channel, &accounts::get(tx, *user)?, None)?;

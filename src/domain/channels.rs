@@ -121,7 +121,8 @@ pub fn create(tx: &mut Tx, site: &Site, caller: Caller, new: New) -> Result<Desc
     let id = insert(tx, new.organisation, caller.user, &check_name(&new.name)?, &new.description, new.is_private, false)?;
     let creator = accounts::own(tx, caller)?;
     channel_members::insert(tx, id, &creator, new.username.as_deref())?;
-    channel_members::insert_all(tx, new.organisation, id, &others)?;
+    channel_members::require_members(tx, new.organisation, &others)?;
+    channel_members::insert_all(tx, id, &others)?;
     announce(tx, id, "created", caller.user)?;
     get(tx, caller, id)
 }
