@@ -32,6 +32,8 @@ use crate::{
 const LEASE: Duration = Duration::from_secs(60);
 /// Deliveries claimed in one write.
 const AT_ONCE: usize = 32;
+/// Bytes of events after which one write claims no more.
+const CLAIMED_BYTES: usize = 256 << 10;
 /// Webhooks of one user that one write wakes.
 const WOKEN: usize = 200;
 
@@ -192,8 +194,22 @@ pub fn count_due(conn: &Connection) -> Result<i64> {
     Ok(conn.prepare_cached(sql)?.query_row([Time::now()], |row| row.get(0))?)
 }
 
-/// Takes the webhook's event that is due longest under a lease, where one is still due.
-pub fn claim(tx: &mut Tx, site: &Site, webhook: WebhookId) -> Result<Option<Claimed>> {
+/// Takes under a lease what is due longest of each webhook, where something still is: of as many of them as one write
+/// may read, in their order.
+pub fn claim(tx: &mut Tx, site: &Site, webhooks: &[WebhookId]) -> Result<Vec<Option<Claimed>>> {
+    let (mut claimed, mut bytes) = (Vec::new(), 0);
+    for webhook in webhooks {
+        if bytes >= CLAIMED_BYTES {
+            break;
+        }
+        let next = claim_one(tx, site, *webhook)?;
+        bytes += next.as_ref().map_or(0, |next| next.payload.len());
+        claimed.push(next);
+    }
+    Ok(claimed)
+}
+
+fn claim_one(tx: &mut Tx, site: &Site, webhook: WebhookId) -> Result<Option<Claimed>> {
     if !sends(tx, webhook)? {
         set_next_due(tx, webhook, false)?; // its channel has gone since
         return Ok(None);

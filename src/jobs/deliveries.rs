@@ -49,8 +49,7 @@ async fn send_due(app: &App, sending: &mut JoinSet<()>) -> Result<Duration> {
         let enter = |turn: Turn| Some((turn.webhook, Place::enter(app, &app.delivering, turn.place)?));
         let (webhooks, places): (Vec<_>, Vec<_>) = turns.into_iter().filter_map(enter).unzip();
         let site = app.site.clone();
-        let claim = move |tx: &mut Tx| webhooks.iter().map(|webhook| deliveries::claim(tx, &site, *webhook)).collect();
-        let claimed: Vec<_> = app.db.write(claim).await?;
+        let claimed = app.db.write(move |tx| deliveries::claim(tx, &site, &webhooks)).await?;
         for (place, claimed) in places.into_iter().zip(claimed) {
             if let Some(claimed) = claimed {
                 sending.spawn(async move { deliver(&place, claimed).await });

@@ -7,8 +7,8 @@ use tidings::{
     app::App,
     config::Settings,
     domain::{
-        Caller, PlatformRole, accounts, channels, chores, deleting, deliveries, feeds, leaving, mailbox, members, memberships, profiles,
-        recovery, roles, streams,
+        Caller, PlatformRole, accounts, channels, chores, deleting, deliveries, feeds, leaving, mailbox, members, memberships,
+        profiles, recovery, roles, streams,
     },
     error::{Error, Result},
     event::Stream,
@@ -116,7 +116,7 @@ const LAST_WEBHOOK: WebhookId = WebhookId(Uuid::from_u128((0xf3 << 120) + MANY))
 /// Whether the last of Grace's webhooks delivers.
 async fn delivers(app: &App) -> bool {
     let site = app.site.clone();
-    app.db.write(move |tx| deliveries::claim(tx, &site, LAST_WEBHOOK)).await.unwrap().is_some()
+    app.db.write(move |tx| deliveries::claim(tx, &site, &[LAST_WEBHOOK])).await.unwrap().iter().flatten().count() == 1
 }
 
 async fn join(app: &App, scene: &Scene) -> Result<()> {
