@@ -26,9 +26,9 @@ pub struct Hashing {
 }
 
 impl Hashing {
-    /// As many at once as there are cores: a storm of log-ins must not starve the rest.
+    /// On half of the cores, and four at the most, as each takes 19 MiB: a storm of log-ins must not starve the rest.
     pub fn new(cores: usize) -> Hashing {
-        Hashing { slots: Arc::new(Semaphore::new(cores)), queue_within: QUEUE_WITHIN }
+        Hashing { slots: Arc::new(Semaphore::new((cores / 2).clamp(1, 4))), queue_within: QUEUE_WITHIN }
     }
 
     /// In its network's turn, where these are counted: what one network has beyond it waits behind its own, and keeps no
