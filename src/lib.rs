@@ -11,7 +11,7 @@
 //!                     +-> jobs ----------------^     v
 //!                          |                      push::publisher -> push::hub
 //!                          +-> mail, outgoing
-//! leaves used by all: id, time, event, error, config, secret, site, limits, origins, request_body
+//! leaves used by all: id, time, event, error, config, secret, site, limits, origins, request_body, upgrade
 //! ```
 //!
 //! [`connections`] accepts what clients open, within bounds, and hands requests to [`api`].
@@ -60,6 +60,7 @@ pub mod secret;
 pub mod site;
 pub mod time;
 pub mod tls;
+mod upgrade;
 pub mod web;
 
 use std::time::Duration;

@@ -2,10 +2,17 @@
 
 use std::{
     convert::Infallible,
+    future::poll_fn,
+    io,
+    mem::MaybeUninit,
     net::SocketAddr,
-    pin::{Pin, pin},
-    sync::Arc,
-    task::{Context, Poll},
+    pin::Pin,
+    sync::{
+        Arc, Mutex,
+        atomic::{AtomicBool, Ordering},
+    },
+    task::{Context, Poll, ready},
+    time::Duration,
 };
 
 use bytes::Bytes;
@@ -19,22 +26,40 @@ use hyper_util::rt::TokioIo;
 use poem::{
     Endpoint,
     endpoint::BoxEndpoint,
-    http::{Request, Response, StatusCode, uri::Scheme},
+    http::{Method, Request, Response, uri::Scheme},
     web::{LocalAddr, RemoteAddr},
 };
 use tokio::{
-    io::{AsyncRead, AsyncWrite},
+    io::{AsyncWriteExt, ReadBuf},
     net::TcpStream,
     sync::watch,
-    time::{Instant, timeout},
+    time::{Instant, timeout, timeout_at},
 };
 
 use super::{
-    clock::{Clock, DEADLINES, Deadlines, Timed},
     places::{Buffered, Place},
+    stream::Stream,
 };
-use crate::{api, error::Error, web::Shared};
+use crate::{
+    api,
+    error::Error,
+    upgrade::{Io, Upgrade},
+    web::Shared,
+};
 
+/// How long a connection may keep us waiting.
+#[derive(Clone, Copy)]
+struct Deadlines {
+    /// From the connect, or from the first byte of a later request, to the end of its head.
+    head: Duration,
+    /// From the end of an answer to the first byte of the next request.
+    idle: Duration,
+    /// For the peer to take anything of what is written.
+    write: Duration,
+}
+
+const DEADLINES: Deadlines =
+    Deadlines { head: Duration::from_secs(10), idle: Duration::from_secs(75), write: Duration::from_secs(30) };
 /// Bytes of a request's head. The longest is a listener's, whose address holds a token for each of its channels; who needs
 /// more than some 40 of them sends them in a WebSocket's first message.
 const HEAD_BYTES: usize = 16 << 10;
@@ -50,7 +75,7 @@ pub type Door = Arc<BoxEndpoint<'static, poem::Response>>;
 
 pub struct Connection {
     pub peer: SocketAddr,
-    pub place: Place,
+    pub place: Arc<Place>,
     pub door: Door,
     /// Whether it has one answer and no more.
     pub is_reserve: bool,
@@ -59,39 +84,132 @@ pub struct Connection {
 
 impl Connection {
     pub async fn serve(self, stream: TcpStream) {
-        let accepted = Instant::now();
-        // A connection gets buffers only once it has sent a byte.
-        let spoke = timeout(DEADLINES.head, stream.peek(&mut [0])).await;
-        if matches!(spoke, Ok(Ok(1..))) {
-            Box::pin(self.run(stream, accepted, DEADLINES)).await;
+        self.run(stream, Instant::now(), DEADLINES).await;
+    }
+
+    /// Between two requests there is nothing but the stream: a connection has buffers only while a whole request is there.
+    async fn run(mut self, mut stream: impl Io + 'static, accepted: Instant, deadlines: Deadlines) {
+        let (mut head, mut whole_by) = (Vec::new(), accepted + deadlines.head);
+        loop {
+            let came = tokio::select! {
+                biased;
+                _ = self.stopping.wait_for(|stopping| *stopping) => return,
+                came = timeout_at(whole_by, read_head(&mut stream, &mut head)) => came,
+            };
+            if !matches!(came, Ok(Ok(true))) {
+                return;
+            }
+            // Boxed, so that an idle connection has no room for it.
+            let Some(rest) = Box::pin(self.exchange(stream, head.into(), deadlines.write)).await else { return };
+            (stream, head) = rest;
+            if head.is_empty() {
+                let came = tokio::select! {
+                    biased;
+                    _ = self.stopping.wait_for(|stopping| *stopping) => return,
+                    came = timeout(deadlines.idle, read(&mut stream, &mut head)) => came,
+                };
+                if !matches!(came, Ok(Ok(1..))) {
+                    return;
+                }
+            }
+            whole_by = Instant::now() + deadlines.head;
         }
     }
 
-    async fn run(self, stream: impl AsyncRead + AsyncWrite + Send + Unpin + 'static, accepted: Instant, deadlines: Deadlines) {
-        let Connection { peer, place, door, is_reserve, mut stopping } = self;
-        let (clock, place) = (Clock::new(accepted, deadlines), Arc::new(place));
-        let service = service_fn(|req| answer(req, peer, &door, &place, &clock));
-        let stream = Timed { stream, clock: clock.clone(), held: place.clone() };
-        let connection = http1::Builder::new()
+    /// Answers requests until none is left and all answers have left, too. Gives the stream back, with what else was read;
+    /// `None` when the connection has ended or was handed over.
+    async fn exchange<S: Io + 'static>(&mut self, stream: S, before: Bytes, write_within: Duration) -> Option<(S, Vec<u8>)> {
+        let exchange = Arc::new(Exchange::default());
+        let service = service_fn(|req| {
+            exchange.is_answered.store(false, Ordering::Relaxed);
+            Box::pin(answer(req, self.peer, &self.door, &self.place, &exchange))
+        });
+        let stream = Stream::new(stream, before, write_within, exchange.is_stalled.clone(), self.place.clone());
+        let mut connection = http1::Builder::new()
             .max_buf_size(HEAD_BYTES)
-            .keep_alive(!is_reserve)
-            .serve_connection(TokioIo::new(stream), service)
-            .with_upgrades();
-        let mut connection = pin!(connection);
-        let mut overdue = pin!(clock.overdue());
-        tokio::select! {
+            .keep_alive(!self.is_reserve)
+            .serve_connection(TokioIo::new(stream), service);
+        let mut rests = false;
+        let done = poll_fn(|cx| {
+            let done = connection.poll_without_shutdown(cx);
+            if done.is_ready() || !exchange.is_over() {
+                return done;
+            }
+            Pin::new(&mut connection).graceful_shutdown(); // it ends at once where nothing is under way
+            let done = connection.poll_without_shutdown(cx);
+            rests = done.is_ready();
+            done
+        });
+        let done = tokio::select! {
             biased;
-            _ = &mut connection => return,
-            () = &mut overdue => return,
-            _ = stopping.wait_for(|stopping| *stopping) => {}
+            done = done => Some(done),
+            _ = self.stopping.wait_for(|stopping| *stopping) => None,
+        };
+        let done = match done {
+            Some(done) => done,
+            None => {
+                Pin::new(&mut connection).graceful_shutdown(); // what is asked already is answered
+                poll_fn(|cx| connection.poll_without_shutdown(cx)).await
+            }
+        };
+        let parts = connection.into_parts();
+        let (mut stream, mut unread) = (parts.io.into_inner(), Vec::from(parts.read_buf));
+        unread.extend_from_slice(&stream.before);
+        let upgrade = exchange.upgrade.lock().expect("nothing panics while it holds this").take();
+        match upgrade {
+            _ if done.is_err() => _ = stream.shutdown().await,
+            Some(upgrade) => {
+                stream.before = unread.into();
+                upgrade.hand_over(Box::new(stream));
+            }
+            None if rests => return Some((stream.inner, unread)),
+            None => _ = stream.shutdown().await,
         }
-        connection.as_mut().graceful_shutdown(); // what is asked already is answered
-        tokio::select! {
-            biased;
-            _ = connection => {}
-            () = overdue => {}
+        None
+    }
+}
+
+/// What the service and the stream tell of the requests under way.
+#[derive(Default)]
+struct Exchange {
+    is_answered: AtomicBool,
+    is_stalled: Arc<AtomicBool>,
+    upgrade: Mutex<Option<Upgrade>>,
+}
+
+impl Exchange {
+    fn is_over(&self) -> bool {
+        self.is_answered.load(Ordering::Relaxed) && !self.is_stalled.load(Ordering::Relaxed)
+    }
+}
+
+/// Reads until there is a whole head, or what can't become one; `false` when the peer has hung up.
+async fn read_head(stream: &mut impl Io, head: &mut Vec<u8>) -> io::Result<bool> {
+    let mut looked_at = 0_usize;
+    loop {
+        let unseen = &head[looked_at.saturating_sub(3)..];
+        let ends = unseen.windows(2).any(|end| end == b"\n\n") || unseen.windows(3).any(|end| end == b"\n\r\n");
+        let is_http = head.first().is_none_or(|first| first.is_ascii_graphic() || first.is_ascii_whitespace());
+        if ends || !is_http || head.len() >= HEAD_BYTES {
+            return Ok(true);
+        }
+        looked_at = head.len();
+        if read(stream, head).await? == 0 {
+            return Ok(false);
         }
     }
+}
+
+/// Adds to `bytes` what has come, and waits without a buffer until something has.
+async fn read(stream: &mut impl Io, bytes: &mut Vec<u8>) -> io::Result<usize> {
+    poll_fn(|cx| {
+        let mut room = [const { MaybeUninit::uninit() }; 4 << 10];
+        let mut room = ReadBuf::uninit(&mut room);
+        ready!(Pin::new(&mut *stream).poll_read(cx, &mut room))?;
+        bytes.extend_from_slice(room.filled());
+        Poll::Ready(Ok(room.filled().len()))
+    })
+    .await
 }
 
 async fn answer(
@@ -99,12 +217,13 @@ async fn answer(
     peer: SocketAddr,
     door: &Door,
     place: &Place,
-    clock: &Arc<Clock>,
+    exchange: &Arc<Exchange>,
 ) -> Result<Response<Answer>, Infallible> {
-    clock.requested();
     let client = place.client(peer.ip(), req.headers());
-    let response = if client.is_behind() && req.uri().path() != "/health" {
-        api::refuse(req.uri().path(), Error::Unavailable("Too many long requests and answers are under way"))
+    let (path, may_refuse) = (req.uri().path().to_owned(), req.method() == Method::GET);
+    let refuse = || api::refuse(&path, Error::Unavailable("Too many long requests and answers are under way"));
+    let mut response = if client.is_behind() && path != "/health" {
+        refuse()
     } else {
         // Bodies are short where nobody shows who they are, and not read where that is refused.
         let has_credentials = CREDENTIALS.iter().any(|name| req.headers().contains_key(*name));
@@ -113,20 +232,21 @@ async fn answer(
         let req = poem::Request::from((req, LocalAddr::default(), RemoteAddr(peer.into()), Scheme::HTTP));
         door.get_response(req).await
     };
-    let is_upgrade = response.status() == StatusCode::SWITCHING_PROTOCOLS;
+    *exchange.upgrade.lock().expect("nothing panics while it holds this") = response.extensions_mut().remove::<Upgrade>();
     let is_shared = response.extensions().get::<Shared>().is_some();
-    let (parts, body) = Response::<BoxBody<_, _>>::from(response).into_parts();
-    let body = match body.size_hint().exact() {
-        Some(size) if size > SMALL && !is_shared => {
-            let counted = Arc::new(client.buffer(size as usize));
-            body.map_frame(move |frame| frame.map_data(|data| Bytes::from_owner(Held { data, _counted: counted.clone() })))
-                .boxed()
-        }
-        _ => body,
-    };
-    // After an upgrade the connection's own task has ended.
-    let clock = (!is_upgrade).then(|| clock.clone());
-    Ok(Response::from_parts(parts, Answer { body, clock }))
+    let size = |body: &BoxBody<_, _>| body.size_hint().exact().filter(|size| *size > SMALL && !is_shared);
+    let (mut parts, mut body) = Response::<BoxBody<_, _>>::from(response).into_parts();
+    // Of many that were asked for at once, those that are made last may be too many. What was changed is answered.
+    if may_refuse && size(&body).is_some() && client.is_behind() {
+        (parts, body) = Response::from(refuse()).into_parts();
+    }
+    if let Some(size) = size(&body) {
+        let counted = Arc::new(client.buffer(size as usize));
+        body = body
+            .map_frame(move |frame| frame.map_data(|data| Bytes::from_owner(Held { data, _counted: counted.clone() })))
+            .boxed();
+    }
+    Ok(Response::from_parts(parts, Answer { body, exchange: exchange.clone() }))
 }
 
 /// Bytes that are counted until they have left.
@@ -141,10 +261,10 @@ impl AsRef<[u8]> for Held {
     }
 }
 
-/// A body that tells the clock when it has been handed over.
+/// A body that tells when it has been handed over.
 struct Answer {
-    body: BoxBody<Bytes, std::io::Error>,
-    clock: Option<Arc<Clock>>,
+    body: BoxBody<Bytes, io::Error>,
+    exchange: Arc<Exchange>,
 }
 
 impl Body for Answer {
@@ -166,9 +286,7 @@ impl Body for Answer {
 
 impl Drop for Answer {
     fn drop(&mut self) {
-        if let Some(clock) = &self.clock {
-            clock.answered();
-        }
+        self.exchange.is_answered.store(true, Ordering::Relaxed);
     }
 }
 
@@ -176,37 +294,47 @@ impl Drop for Answer {
 mod tests {
     use std::time::Duration;
 
-    use poem::{EndpointExt, Route, endpoint::make, get, post};
+    use poem::{EndpointExt, Route, endpoint::make, get, http::HeaderMap, post};
     use tokio::io::{AsyncReadExt, AsyncWriteExt, DuplexStream, duplex};
 
-    use super::{super::places::Places, *};
+    use super::{
+        super::places::{Admission, Places},
+        *,
+    };
 
     const LONG: Duration = Duration::from_secs(3600);
     const SHORT: Duration = Duration::from_millis(150);
     const ENDLESS: Deadlines = Deadlines { head: LONG, idle: LONG, write: LONG };
     const GET: &[u8] = b"GET / HTTP/1.1\r\nhost: x\r\n\r\n";
 
-    /// A client of a server that answers `/` with "done", `/slow` after a while, `/take` after the body, and `/long` with
-    /// 100,000 bytes; and the server's places.
+    /// A client of a server that answers `/` with "done", `/slow` after a while, `/take` after the body, `/long` with 100,000
+    /// bytes, and `/late` with as many after a while; and the server's places.
     fn client(deadlines: Deadlines) -> (DuplexStream, Arc<Places>) {
         let slow = make(|_| async {
             tokio::time::sleep(SHORT * 3).await;
             "done"
         });
+        let late = make(|_| async {
+            tokio::time::sleep(SHORT * 3).await;
+            "x".repeat(100_000)
+        });
         let routes = Route::new()
             .at("/", get(make(|_| async { "done" })))
             .at("/slow", get(slow))
             .at("/long", get(make(|_| async { "x".repeat(100_000) })))
+            .at("/late", get(late))
             .at("/take", post(make(|req| async move { req.into_body().into_bytes().await.map(|_| "done") })));
         let places = Places::new(1000, &[]);
         let peer: SocketAddr = "192.0.2.1:1".parse().unwrap();
-        let super::super::places::Admission::Place(place) = places.admit(peer.ip()) else { panic!("there is a place") };
+        let Admission::Place(place) = places.admit(peer.ip()) else { panic!("there is a place") };
         let (running, stopping) = watch::channel(false);
         let door = Arc::new(routes.map_to_response().boxed());
         let (here, there) = duplex(1024);
         tokio::spawn(async move {
             let _running = running;
-            Connection { peer, place, door, is_reserve: false, stopping }.run(there, Instant::now(), deadlines).await;
+            Connection { peer, place: Arc::new(place), door, is_reserve: false, stopping }
+                .run(there, Instant::now(), deadlines)
+                .await;
         });
         (here, places)
     }
@@ -305,6 +433,51 @@ mod tests {
             answer_of(&mut stream).await;
             assert_eq!(places.buffered(), 0);
         }
+    }
+
+    #[tokio::test]
+    async fn requests_may_come_together_and_in_pieces() {
+        let (mut stream, _) = client(ENDLESS);
+        let post = b"POST /take HTTP/1.1\r\nhost: x\r\ncontent-length: 3\r\n\r\nabc";
+        let all = [GET, post, b"\r\n", GET].concat().repeat(20);
+        // One by one; then so that each piece ends within a request.
+        for length in [1, GET.len() + 5, all.len()] {
+            let (mut theirs, mut ours) = tokio::io::split(&mut stream);
+            let write = async {
+                for piece in all.chunks(length) {
+                    ours.write_all(piece).await.unwrap();
+                }
+            };
+            let read = async {
+                let mut answers = Vec::new();
+                while answers.windows(4).filter(|end| end == b"done").count() < 60 {
+                    assert!(theirs.read_buf(&mut answers).await.unwrap() > 0, "{}", String::from_utf8_lossy(&answers));
+                }
+            };
+            tokio::join!(write, read);
+        }
+    }
+
+    #[tokio::test]
+    async fn what_is_no_http_is_refused_at_once() {
+        let (mut stream, _) = client(ENDLESS);
+        stream.write_all(b"\x16\x03\x01\x02\x00").await.unwrap();
+        let mut answer = String::new();
+        stream.read_to_string(&mut answer).await.unwrap();
+        assert!(answer.starts_with("HTTP/1.1 400 "), "{answer}");
+    }
+
+    #[tokio::test]
+    async fn of_long_answers_that_are_made_together_those_past_the_bound_are_refused() {
+        let (mut stream, places) = client(ENDLESS);
+        let Admission::Place(beside) = places.admit("192.0.2.1".parse().unwrap()) else { panic!("there is a place") };
+        stream.write_all(b"GET /slow HTTP/1.1\r\nhost: x\r\n\r\nGET /late HTTP/1.1\r\nhost: x\r\n\r\n").await.unwrap();
+        answer_of(&mut stream).await;
+        let buffered = beside.client("192.0.2.1:1".parse::<SocketAddr>().unwrap().ip(), &HeaderMap::new()).buffer(8 << 20);
+        let mut answer = [0; 12];
+        stream.read_exact(&mut answer).await.unwrap();
+        assert_eq!(&answer, b"HTTP/1.1 503");
+        drop(buffered);
     }
 
     #[tokio::test]

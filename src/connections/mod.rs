@@ -3,9 +3,9 @@
 //! HTTP/2 is not spoken: its streams would multiply what one connection may hold, and a reverse proxy that speaks it to
 //! browsers speaks HTTP/1.1 to us. WebSockets leave through the upgrade and keep their place until they are closed.
 
-mod clock;
 mod connection;
 pub mod places;
+mod stream;
 
 use std::{collections::VecDeque, io::Write, sync::Arc, time::Duration};
 
@@ -58,7 +58,7 @@ pub async fn serve(app: &App, listener: TcpListener) {
         };
         _ = stream.set_nodelay(true); // a frame or an answer is not held back for the next
         let door = if is_reserve { reserve.clone() } else { door.clone() };
-        let connection = Connection { peer, place, door, is_reserve, stopping: app.stopping() };
+        let connection = Connection { peer, place: Arc::new(place), door, is_reserve, stopping: app.stopping() };
         let serving = connections.spawn(connection.serve(stream));
         if is_reserve {
             in_reserve.retain(|earlier| !earlier.is_finished());

@@ -21,7 +21,7 @@ pub const RESERVE: usize = 16;
 /// nothing but `/health`.
 const BUFFERED_BY_ADDRESS: usize = 8 << 20;
 /// The same of all addresses together; with more, an address has one request or answer buffered at once.
-const BUFFERED: usize = 32 << 20;
+const BUFFERED: usize = 16 << 20;
 const WARN_EVERY: Duration = Duration::from_secs(60);
 
 pub struct Places {

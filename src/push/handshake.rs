@@ -11,7 +11,7 @@ use super::{
     encoding::{self, Encoding},
     socket::{self, Manner, Pings},
 };
-use crate::app::App;
+use crate::{app::App, upgrade::Upgrade};
 
 /// `GET /connection/websocket` (RFC 6455): JSON, or Protobuf by the subprotocol `centrifuge-protobuf` or
 /// `?format=protobuf`. Compression is not taken up. With `?cf_ws_frame_ping_pong=true` pings are those of WebSocket.
@@ -61,16 +61,17 @@ fn upgrade(req: &Request, app: &App, protocol: Option<&'static str>, manner: Man
         return refuse(StatusCode::FORBIDDEN, "this origin is not allowed");
     }
     let accept = derive_accept_key(key.as_bytes());
-    let Ok(upgrade) = req.take_upgrade() else { return refuse(StatusCode::BAD_REQUEST, "this is a WebSocket") };
+    let (upgrade, upgraded) = Upgrade::new();
     let app = app.clone();
     tokio::spawn(async move {
         // Held until the socket is closed: the end of the server waits for it.
         let Some(_open) = app.open_socket() else { return };
-        let Ok(io) = upgrade.await else { return };
+        let Ok(io) = upgraded.await else { return };
         socket::run(app, io, manner).await;
     });
     let mut response = Response::builder()
         .status(StatusCode::SWITCHING_PROTOCOLS)
+        .extension(upgrade)
         .header(header::CONNECTION, "upgrade")
         .header(header::UPGRADE, "websocket")
         .header(header::SEC_WEBSOCKET_ACCEPT, accept);

@@ -21,7 +21,7 @@ use super::{
     heartbeat::Heartbeat,
     protocol::{Answer, Command, ConnectRequest, PushBody, Reply, Request},
 };
-use crate::app::App;
+use crate::{app::App, upgrade::Upgraded};
 
 /// Until the first command.
 const STALE_AFTER: Duration = Duration::from_secs(10);
@@ -52,7 +52,7 @@ pub enum Pings {
 }
 
 /// From the handshake to the close.
-pub async fn run(app: App, io: poem::Upgraded, manner: Manner) {
+pub async fn run(app: App, io: Upgraded, manner: Manner) {
     let config = WebSocketConfig::default()
         .read_buffer_size(1024) // kept all the time; an idle client sends two bytes now and then
         .write_buffer_size(4096)
@@ -83,7 +83,7 @@ impl From<Disconnect> for End {
 
 struct Socket {
     app: App,
-    stream: WebSocketStream<poem::Upgraded>,
+    stream: WebSocketStream<Upgraded>,
     encoding: Encoding,
     pings: Pings,
     /// From the accepted connect on.
