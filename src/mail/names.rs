@@ -2,7 +2,8 @@
 
 /// What users call themselves and their things, fit to stand in a mail's own words: on one line, and with nothing that a
 /// mail program would make a link of: no `://`, no `www.`, and a space after a dot between the parts of what could be a
-/// host. An invisible character in its place would not do: in host names these are left out. Otherwise a name could be a message of its own, sent in the server's name.
+/// host. An invisible character in its place would not do: in host names these are left out. Otherwise a name could be a
+/// message of its own, sent in the server's name.
 ///
 /// Every text of a user's that a mail shows passes here, but for the message of the contact form.
 pub fn name(text: &str) -> String {

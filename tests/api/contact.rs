@@ -68,7 +68,7 @@ async fn it_is_mailed_without_markup_to_be_answered() {
     send(&server.anonymous(), sent).await.done(201, MADE);
     let mail = &server.mails("office@example.org", 1).await[0];
     assert_eq!(mail.reply_to, "ada@example.org");
-    assert!(mail.subject.contains("Ada Bcc: evil@x.example wrote to you"), "{}", mail.subject);
+    assert!(mail.subject.contains("Ada Bcc: evil@x. example wrote to you"), "{}", mail.subject);
     assert!(mail.text.contains("Does it weave?") && mail.text.contains("A <b> & more"), "{}", mail.text);
     assert!(!mail.raw.lines().any(|line| line.starts_with("Bcc")), "{}", mail.raw);
     let (_, html) = mail.raw.split_once("text/html").unwrap();
