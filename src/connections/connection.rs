@@ -153,7 +153,7 @@ impl Connection {
             }
         };
         let parts = connection.into_parts();
-        let (mut stream, mut unread) = (parts.io.into_inner(), Vec::from(parts.read_buf));
+        let (mut stream, mut unread) = (parts.io.into_inner(), parts.read_buf.to_vec());
         unread.extend_from_slice(&stream.before);
         let upgrade = exchange.upgrade.lock().expect("nothing panics while it holds this").take();
         match upgrade {
