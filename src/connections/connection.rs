@@ -1,34 +1,19 @@
 //! One connection, from its first byte to its end or its upgrade.
 
 use std::{
-    convert::Infallible,
     future::poll_fn,
     io,
     mem::MaybeUninit,
     net::SocketAddr,
     pin::Pin,
-    sync::{
-        Arc, Mutex,
-        atomic::{AtomicBool, Ordering},
-    },
-    task::{Context, Poll, ready},
+    sync::{Arc, atomic::Ordering},
+    task::{Poll, ready},
     time::Duration,
 };
 
 use bytes::Bytes;
-use http_body_util::{BodyExt, combinators::BoxBody};
-use hyper::{
-    body::{Body, Frame, Incoming, SizeHint},
-    server::conn::http1,
-    service::service_fn,
-};
+use hyper::{server::conn::http1, service::service_fn};
 use hyper_util::rt::TokioIo;
-use poem::{
-    Endpoint,
-    endpoint::BoxEndpoint,
-    http::{Method, Request, Response, uri::Scheme},
-    web::{LocalAddr, RemoteAddr},
-};
 use tokio::{
     io::{AsyncWriteExt, ReadBuf},
     net::TcpStream,
@@ -37,15 +22,11 @@ use tokio::{
 };
 
 use super::{
-    places::{Buffered, Place},
+    answer::{Door, Exchange, answer},
+    places::Place,
     stream::Stream,
 };
-use crate::{
-    api,
-    error::Error,
-    upgrade::{Io, Upgrade},
-    web::Shared,
-};
+use crate::upgrade::Io;
 
 /// How long a connection may keep us waiting.
 #[derive(Clone, Copy)]
@@ -63,15 +44,6 @@ const DEADLINES: Deadlines =
 /// Bytes of a request's head. The longest is a listener's, whose address holds a token for each of its channels; who needs
 /// more than some 40 of them sends them in a WebSocket's first message.
 const HEAD_BYTES: usize = 16 << 10;
-/// Bytes of a body that is not counted while it arrives or waits to be read.
-const SMALL: u64 = 64 << 10;
-/// Headers without which a body has few bytes.
-const CREDENTIALS: [&str; 3] = ["authorization", "x-notification-token", "x-api-key"];
-/// Bytes that a body of unknown length is counted for, as large as bodies may be.
-const UNKNOWN: u64 = 1 << 20;
-
-/// What answers requests.
-pub type Door = Arc<BoxEndpoint<'static, poem::Response>>;
 
 pub struct Connection {
     pub peer: SocketAddr,
@@ -169,20 +141,6 @@ impl Connection {
     }
 }
 
-/// What the service and the stream tell of the requests under way.
-#[derive(Default)]
-struct Exchange {
-    is_answered: AtomicBool,
-    is_stalled: Arc<AtomicBool>,
-    upgrade: Mutex<Option<Upgrade>>,
-}
-
-impl Exchange {
-    fn is_over(&self) -> bool {
-        self.is_answered.load(Ordering::Relaxed) && !self.is_stalled.load(Ordering::Relaxed)
-    }
-}
-
 /// Reads until there is a whole head, or what can't become one; `false` when the peer has hung up.
 async fn read_head(stream: &mut impl Io, head: &mut Vec<u8>) -> io::Result<bool> {
     let mut looked_at = 0_usize;
@@ -210,84 +168,6 @@ async fn read(stream: &mut impl Io, bytes: &mut Vec<u8>) -> io::Result<usize> {
         Poll::Ready(Ok(room.filled().len()))
     })
     .await
-}
-
-async fn answer(
-    req: Request<Incoming>,
-    peer: SocketAddr,
-    door: &Door,
-    place: &Place,
-    exchange: &Arc<Exchange>,
-) -> Result<Response<Answer>, Infallible> {
-    let client = place.client(peer.ip(), req.headers());
-    let (path, may_refuse) = (req.uri().path().to_owned(), req.method() == Method::GET);
-    let refuse = || api::refuse(&path, Error::Unavailable("Too many long requests and answers are under way"));
-    let mut response = if client.is_behind() && path != "/health" {
-        refuse()
-    } else {
-        // Bodies are short where nobody shows who they are, and not read where that is refused.
-        let has_credentials = CREDENTIALS.iter().any(|name| req.headers().contains_key(*name));
-        let size = req.body().size_hint().exact().unwrap_or(UNKNOWN).min(UNKNOWN);
-        let _arriving = (has_credentials && size > SMALL).then(|| client.buffer(size as usize));
-        let req = poem::Request::from((req, LocalAddr::default(), RemoteAddr(peer.into()), Scheme::HTTP));
-        door.get_response(req).await
-    };
-    *exchange.upgrade.lock().expect("nothing panics while it holds this") = response.extensions_mut().remove::<Upgrade>();
-    let is_shared = response.extensions().get::<Shared>().is_some();
-    let size = |body: &BoxBody<_, _>| body.size_hint().exact().filter(|size| *size > SMALL && !is_shared);
-    let (mut parts, mut body) = Response::<BoxBody<_, _>>::from(response).into_parts();
-    // Of many that were asked for at once, those that are made last may be too many. What was changed is answered.
-    if may_refuse && size(&body).is_some() && client.is_behind() {
-        (parts, body) = Response::from(refuse()).into_parts();
-    }
-    if let Some(size) = size(&body) {
-        let counted = Arc::new(client.buffer(size as usize));
-        body = body
-            .map_frame(move |frame| frame.map_data(|data| Bytes::from_owner(Held { data, _counted: counted.clone() })))
-            .boxed();
-    }
-    Ok(Response::from_parts(parts, Answer { body, exchange: exchange.clone() }))
-}
-
-/// Bytes that are counted until they have left.
-struct Held {
-    data: Bytes,
-    _counted: Arc<Buffered>,
-}
-
-impl AsRef<[u8]> for Held {
-    fn as_ref(&self) -> &[u8] {
-        &self.data
-    }
-}
-
-/// A body that tells when it has been handed over.
-struct Answer {
-    body: BoxBody<Bytes, io::Error>,
-    exchange: Arc<Exchange>,
-}
-
-impl Body for Answer {
-    type Data = Bytes;
-    type Error = std::io::Error;
-
-    fn poll_frame(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, Self::Error>>> {
-        Pin::new(&mut self.body).poll_frame(cx)
-    }
-
-    fn is_end_stream(&self) -> bool {
-        self.body.is_end_stream()
-    }
-
-    fn size_hint(&self) -> SizeHint {
-        self.body.size_hint()
-    }
-}
-
-impl Drop for Answer {
-    fn drop(&mut self) {
-        self.exchange.is_answered.store(true, Ordering::Relaxed);
-    }
 }
 
 #[cfg(test)]

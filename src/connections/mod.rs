@@ -3,6 +3,7 @@
 //! HTTP/2 is not spoken: its streams would multiply what one connection may hold, and a reverse proxy that speaks it to
 //! browsers speaks HTTP/1.1 to us. WebSockets leave through the upgrade and keep their place until they are closed.
 
+mod answer;
 mod connection;
 pub mod places;
 mod stream;
@@ -17,7 +18,8 @@ use tokio::{
 };
 
 use self::{
-    connection::{Connection, Door},
+    answer::Door,
+    connection::Connection,
     places::{Admission, RESERVE},
 };
 use crate::{api, app::App};

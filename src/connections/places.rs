@@ -17,11 +17,8 @@ use crate::{api, limits};
 const OTHER_FILES: usize = 512;
 /// Connections past the bound that may still ask for `/health`; the oldest makes way for the newest.
 pub const RESERVE: usize = 16;
-/// Bytes of long requests that arrive from an address, and of long answers that it has not read: with more it is answered
-/// nothing but `/health`.
-const BUFFERED_BY_ADDRESS: usize = 8 << 20;
-/// The same of all addresses together; with more, an address has one request or answer buffered at once.
-const BUFFERED: usize = 16 << 20;
+/// Bytes of long requests that arrive, and of long answers that were not read: with more, an address has one of them at once.
+const BUFFERED: usize = 8 << 20;
 const WARN_EVERY: Duration = Duration::from_secs(60);
 
 pub struct Places {
@@ -178,12 +175,12 @@ pub struct Client {
 }
 
 impl Client {
-    /// Whether so much is buffered for this address that it must wait. What others hold never keeps out an address that
+    /// Whether this address must wait for what it sends or does not read. What others hold never keeps out an address that
     /// holds nothing.
     pub fn is_behind(&self) -> bool {
         let taken = self.places.taken();
         let own = taken.addresses.get(&self.address).map_or(0, |share| share.buffered);
-        own >= BUFFERED_BY_ADDRESS || (own > 0 && taken.all.buffered >= BUFFERED)
+        own > 0 && taken.all.buffered >= BUFFERED
     }
 
     /// Counts bytes until the guard is dropped.
@@ -261,7 +258,7 @@ mod tests {
         let [slow, beside] = ["203.0.113.9", "invented"].map(|forwarded| client("192.0.2.1", forwarded));
         let [other, idle] = ["192.0.2.2", "192.0.2.3"].map(|peer| client(peer, "192.0.2.1"));
         let [behind_proxy, beside_it] = ["203.0.113.1", "203.0.113.2"].map(|forwarded| client("10.0.0.1", forwarded));
-        let first = slow.buffer(BUFFERED_BY_ADDRESS - 1);
+        let first = slow.buffer(BUFFERED - 1);
         assert!(!beside.is_behind());
         let second = slow.buffer(1);
         assert!(slow.is_behind() && beside.is_behind() && !other.is_behind());
