@@ -45,7 +45,11 @@ pub struct Exchange {
 
 impl Exchange {
     pub fn is_over(&self) -> bool {
-        self.is_answered.load(Ordering::Relaxed) && !self.is_stalled.load(Ordering::Relaxed)
+        self.is_answered.load(Ordering::Relaxed) && !self.is_stalled()
+    }
+
+    pub fn is_stalled(&self) -> bool {
+        self.is_stalled.load(Ordering::Relaxed)
     }
 }
 

@@ -2,12 +2,10 @@
 
 use std::{
     future::poll_fn,
-    io,
-    mem::MaybeUninit,
     net::SocketAddr,
     pin::Pin,
     sync::{Arc, atomic::Ordering},
-    task::{Poll, ready},
+    task::{Context, Poll},
     time::Duration,
 };
 
@@ -15,7 +13,7 @@ use bytes::Bytes;
 use hyper::{server::conn::http1, service::service_fn};
 use hyper_util::rt::TokioIo;
 use tokio::{
-    io::{AsyncWriteExt, ReadBuf},
+    io::AsyncWriteExt,
     net::TcpStream,
     sync::watch,
     time::{Instant, timeout, timeout_at},
@@ -23,6 +21,7 @@ use tokio::{
 
 use super::{
     answer::{Door, Exchange, answer},
+    head::{self, HEAD_BYTES},
     places::Place,
     stream::Stream,
 };
@@ -41,10 +40,6 @@ struct Deadlines {
 
 const DEADLINES: Deadlines =
     Deadlines { head: Duration::from_secs(10), idle: Duration::from_secs(75), write: Duration::from_secs(30) };
-/// Bytes of a request's head. The longest is a listener's, whose address holds a token for each of its channels; who needs
-/// more than some 40 of them sends them in a WebSocket's first message.
-const HEAD_BYTES: usize = 16 << 10;
-
 pub struct Connection {
     pub peer: SocketAddr,
     pub place: Arc<Place>,
@@ -66,7 +61,7 @@ impl Connection {
             let came = tokio::select! {
                 biased;
                 _ = self.stopping.wait_for(|stopping| *stopping) => return,
-                came = timeout_at(whole_by, read_head(&mut stream, &mut head)) => came,
+                came = timeout_at(whole_by, head::read_whole(&mut stream, &mut head)) => came,
             };
             if !matches!(came, Ok(Ok(true))) {
                 return;
@@ -78,7 +73,7 @@ impl Connection {
                 let came = tokio::select! {
                     biased;
                     _ = self.stopping.wait_for(|stopping| *stopping) => return,
-                    came = timeout(deadlines.idle, read(&mut stream, &mut head)) => came,
+                    came = timeout(deadlines.idle, head::read(&mut stream, &mut head)) => came,
                 };
                 if !matches!(came, Ok(Ok(1..))) {
                     return;
@@ -101,11 +96,20 @@ impl Connection {
             .max_buf_size(HEAD_BYTES)
             .keep_alive(!self.is_reserve)
             .serve_connection(TokioIo::new(stream), service);
+        // hyper may be done with an answer that has not left yet.
+        let has_left = |done: &Poll<_>| !matches!(done, Poll::Ready(Ok(()))) || !exchange.is_stalled();
         let mut rests = false;
         let done = poll_fn(|cx| {
-            let done = connection.poll_without_shutdown(cx);
-            if done.is_ready() || !exchange.is_over() {
-                return done;
+            // With the answer the request's body is dropped, too: at the second look hyper skips what is left of it, or
+            // closes. What it has not skipped must never be taken for a request.
+            for _ in 0..2 {
+                let done = connection.poll_without_shutdown(cx);
+                if !has_left(&done) {
+                    return Poll::Pending;
+                }
+                if done.is_ready() || !exchange.is_over() {
+                    return done;
+                }
             }
             Pin::new(&mut connection).graceful_shutdown(); // it ends at once where nothing is under way
             let done = connection.poll_without_shutdown(cx);
@@ -121,7 +125,8 @@ impl Connection {
             Some(done) => done,
             None => {
                 Pin::new(&mut connection).graceful_shutdown(); // what is asked already is answered
-                poll_fn(|cx| connection.poll_without_shutdown(cx)).await
+                let mut done = |cx: &mut Context<'_>| Some(connection.poll_without_shutdown(cx)).filter(has_left);
+                poll_fn(|cx| done(cx).unwrap_or(Poll::Pending)).await
             }
         };
         let parts = connection.into_parts();
@@ -139,35 +144,6 @@ impl Connection {
         }
         None
     }
-}
-
-/// Reads until there is a whole head, or what can't become one; `false` when the peer has hung up.
-async fn read_head(stream: &mut impl Io, head: &mut Vec<u8>) -> io::Result<bool> {
-    let mut looked_at = 0_usize;
-    loop {
-        let unseen = &head[looked_at.saturating_sub(3)..];
-        let ends = unseen.windows(2).any(|end| end == b"\n\n") || unseen.windows(3).any(|end| end == b"\n\r\n");
-        let is_http = head.first().is_none_or(|first| first.is_ascii_graphic() || first.is_ascii_whitespace());
-        if ends || !is_http || head.len() >= HEAD_BYTES {
-            return Ok(true);
-        }
-        looked_at = head.len();
-        if read(stream, head).await? == 0 {
-            return Ok(false);
-        }
-    }
-}
-
-/// Adds to `bytes` what has come, and waits without a buffer until something has.
-async fn read(stream: &mut impl Io, bytes: &mut Vec<u8>) -> io::Result<usize> {
-    poll_fn(|cx| {
-        let mut room = [const { MaybeUninit::uninit() }; 4 << 10];
-        let mut room = ReadBuf::uninit(&mut room);
-        ready!(Pin::new(&mut *stream).poll_read(cx, &mut room))?;
-        bytes.extend_from_slice(room.filled());
-        Poll::Ready(Ok(room.filled().len()))
-    })
-    .await
 }
 
 #[cfg(test)]
@@ -200,9 +176,9 @@ mod tests {
         });
         let routes = Route::new()
             .at("/", get(make(|_| async { "done" })))
-            .at("/slow", get(slow))
+            .at("/slow", slow)
             .at("/long", get(make(|_| async { "x".repeat(100_000) })))
-            .at("/late", get(late))
+            .at("/late", late)
             .at("/take", post(make(|req| async move { req.into_body().into_bytes().await.map(|_| "done") })));
         let places = Places::new(1000, &[]);
         let peer: SocketAddr = "192.0.2.1:1".parse().unwrap();
@@ -345,6 +321,48 @@ mod tests {
         let mut answer = String::new();
         stream.read_to_string(&mut answer).await.unwrap();
         assert!(answer.starts_with("HTTP/1.1 400 "), "{answer}");
+    }
+
+    #[tokio::test]
+    async fn what_nobody_read_of_a_body_is_no_request() {
+        for head in [
+            "POST / HTTP/1.1\r\ncontent-length: 1000",
+            "POST / HTTP/1.1\r\ntransfer-encoding: chunked",
+            "POST / HTTP/1.1\r\nexpect: 100-continue\r\ncontent-length: 1000",
+            "POST /slow HTTP/1.1\r\ncontent-length: 1000",
+            "GET / HTTP/1.1\r\nconnection: close",
+            "GET / HTTP/1.0",
+        ] {
+            let (mut stream, _) = client(Deadlines { head: SHORT, idle: SHORT, ..ENDLESS });
+            stream.write_all(format!("{head}\r\nhost: x\r\n\r\n").as_bytes()).await.unwrap();
+            let mut answers = vec![0; 12];
+            stream.read_exact(&mut answers).await.unwrap();
+            _ = stream.write_all(GET).await; // it may be closed by now
+            stream.read_to_end(&mut answers).await.unwrap();
+            let answers = String::from_utf8(answers).unwrap();
+            assert_eq!(answers.matches("HTTP/1.").count(), 1, "{head}: {answers}");
+        }
+    }
+
+    #[tokio::test]
+    async fn an_answer_leaves_whole_though_the_requests_body_was_not_read() {
+        let (mut stream, _) = client(ENDLESS);
+        let head = "POST /late HTTP/1.1\r\nhost: x\r\ncontent-length: 1000\r\n\r\n";
+        stream.write_all(head.as_bytes()).await.unwrap();
+        tokio::time::sleep(SHORT * 4).await;
+        let mut answer = Vec::new();
+        stream.read_to_end(&mut answer).await.unwrap();
+        assert!(answer.len() > 100_000, "{}", answer.len());
+    }
+
+    #[tokio::test]
+    async fn empty_lines_gain_no_time() {
+        for head in ["\r\n\r\n", "\n\n\n", "\r\n\r\nGET / HTTP/1.1\r\n"] {
+            let since = Instant::now();
+            let (mut stream, _) = client(Deadlines { head: SHORT, ..ENDLESS });
+            stream.write_all(head.as_bytes()).await.unwrap();
+            hung_up(stream, since).await;
+        }
     }
 
     #[tokio::test]

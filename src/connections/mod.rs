@@ -5,6 +5,7 @@
 
 mod answer;
 mod connection;
+mod head;
 pub mod places;
 mod stream;
 
