@@ -9,7 +9,7 @@ use std::{
 
 use reqwest::Method;
 use serde_json::{Value, json};
-use tidings::{db::Db, domain::indexing};
+use tidings::{db::Db, domain::messages::indexing};
 use tokio::net::TcpListener;
 
 use self::api::Api;

@@ -23,7 +23,7 @@ use crate::{
     config::Settings,
     connections::places::Places,
     db::{self, Class, Db},
-    domain::{Caller, members, room::Room, sessions},
+    domain::{Caller, accounts::sessions, organisations::members, webhooks::delivery_slots::Room},
     error::Result,
     event::Effect,
     id::{OrganisationId, SessionId, UserId},

@@ -1,5 +1,5 @@
 //! An OpenID Connect issuer: fetches its signing keys and verifies its id tokens (OpenID Connect Core 1.0,
-//! section 3.1.3.7). Whose account a token opens is decided in `domain/identities.rs`.
+//! section 3.1.3.7). Whose account a token opens is decided in `domain/accounts/identities.rs`.
 
 use std::{
     collections::HashMap,

@@ -1,7 +1,7 @@
 //! Tidings: a team-messaging server in one binary.
 //!
-//! Two halves: `api/<thing>.rs` is HTTP (routes, bodies, words), `domain/<thing>.rs` is the rules with their SQL,
-//! in more files where one would be long. Between them stand [`db::Db::read`] and
+//! Two halves: `api/<thing>.rs` is HTTP (routes, bodies, words), `domain/<area>/<thing>.rs` is the rules with their SQL.
+//! Between them stand [`db::Db::read`] and
 //! [`db::Db::write`]; after a commit its events go to [`push`].
 //!
 //! ```text

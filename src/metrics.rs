@@ -16,7 +16,7 @@ use std::{fmt::Debug, hash::Hash};
 use crate::{
     app::App,
     db::log,
-    domain::{chores, deliveries, forwarding, indexing, outbox},
+    domain::{chores, log::forwarding, messages::indexing, outbox, webhooks::deliveries},
     error::{Error, Result},
     secret::AccessKey,
 };

@@ -4,7 +4,7 @@
 use reqwest::Method;
 use serde_json::{Value, json};
 use tidings::{
-    domain::{identities, sessions::Device},
+    domain::accounts::{identities, sessions::Device},
     issuer::Verified,
     secret,
     time::Time,

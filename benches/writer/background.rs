@@ -5,7 +5,12 @@ use std::time::Duration;
 use tidings::{
     db::Tx,
     domain::{
-        accounts, attempts, deliveries, events, identities, inviting, one_time_tokens, outbox, purging, sessions, webhooks,
+        accounts::{self, identities, one_time_tokens, sessions},
+        channels::purging,
+        log::events,
+        organisations::invitations,
+        outbox,
+        webhooks::{self, deliveries, history},
     },
     id::UserId,
     time::Time,
@@ -32,12 +37,12 @@ pub async fn walk(bench: &mut Bench, world: &World) {
         gone => Ok(gone),
     };
     bench.slices("deliveries and what they carried pruned", delivered).await;
-    bench.slices("attempts pruned", move |tx| attempts::prune(tx, soon, SLICE)).await;
+    bench.slices("attempts pruned", move |tx| history::prune(tx, soon, SLICE)).await;
     bench.slices("webhooks pruned", move |tx| webhooks::prune(tx, soon, SLICE)).await;
     bench.slices("sessions pruned", move |tx| sessions::prune(tx, soon, SLICE)).await;
     bench.slices("one-time tokens pruned", move |tx| one_time_tokens::prune(tx, soon, SLICE)).await;
     bench.slices("mails pruned", move |tx| outbox::prune(tx, soon, SLICE)).await;
-    bench.slices("counts of invitations pruned", move |tx| inviting::prune(tx, soon, SLICE)).await;
+    bench.slices("counts of invitations pruned", move |tx| invitations::send::prune(tx, soon, SLICE)).await;
     bench.slices("id tokens pruned", move |tx| identities::prune(tx, soon, SLICE)).await;
     seen(bench).await;
 }

@@ -12,7 +12,7 @@ use serde_json::Value;
 use tidings::{
     app::App,
     db::Tx,
-    domain::{chores, deliveries, indexing, outbox},
+    domain::{chores, messages::indexing, outbox, webhooks::deliveries},
     error::Result,
 };
 

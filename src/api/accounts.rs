@@ -14,10 +14,7 @@ use crate::{
     app::App,
     domain::{
         self,
-        accounts::{self, New},
-        identities,
-        mailbox::MayMail,
-        sessions,
+        accounts::{self, New, identities, mailbox::MayMail, sessions},
     },
     error::{Error, Result},
     id::UserId,

@@ -16,8 +16,9 @@ use super::body::{self, Bound};
 use crate::{
     app::App,
     domain::{
-        Caller, feeds,
-        sessions::{self, AccessClaims, Device},
+        Caller,
+        accounts::sessions::{self, AccessClaims, Device},
+        webhooks::feeds,
     },
     error::{Error, Result},
     site::FeedAuth,

@@ -16,7 +16,7 @@ use super::{
 use crate::{
     app::App,
     db::Class,
-    domain::blogs,
+    domain::public::blogs,
     error::Result,
     id::{BlogId, CategoryId, UserId},
     limits::Form,

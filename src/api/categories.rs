@@ -13,7 +13,7 @@ use super::{
     envelope::{Created, Gone, Success, created, ok},
     listing::{Address, Listed, Rows, fill, listed, rows},
 };
-use crate::{app::App, domain::categories, error::Result, id::CategoryId, time::Time};
+use crate::{app::App, domain::public::categories, error::Result, id::CategoryId, time::Time};
 
 pub struct Api;
 

@@ -16,7 +16,7 @@ use super::{
 };
 use crate::{
     app::App,
-    domain::{channel_members, channels},
+    domain::channels,
     error::{Error, Result},
     id::{ChannelId, OrganisationId, UserId},
     time::Time,
@@ -39,7 +39,8 @@ impl Api {
     ) -> Result<Success<Membership>> {
         let caller = caller.0;
         let name = body.0.username.map(|name| name.0).filter(|name| !name.is_empty());
-        let (channel, at) = app.db.write_sized(body.1, move |tx| channel_members::join(tx, caller, *id, name.as_deref())).await?;
+        let (channel, at) =
+            app.db.write_sized(body.1, move |tx| channels::members::join(tx, caller, *id, name.as_deref())).await?;
         Ok(ok("User joined channel successfully", Membership::new(channel, caller.user, at)))
     }
 
@@ -52,7 +53,7 @@ impl Api {
         #[oai(name = "channelId")] id: Path<ChannelId>,
     ) -> Result<Success<Membership>> {
         let caller = caller.0;
-        let (channel, at) = app.db.write(move |tx| channel_members::leave(tx, caller, *id)).await?;
+        let (channel, at) = app.db.write(move |tx| channels::members::leave(tx, caller, *id)).await?;
         Ok(ok("User left channel successfully", Membership::new(channel, caller.user, at)))
     }
 
@@ -65,7 +66,7 @@ impl Api {
         #[oai(name = "channelId")] id: Path<ChannelId>,
         body: Body<NewName>,
     ) -> Result<Done> {
-        app.db.write_sized(body.1, move |tx| channel_members::rename(tx, caller.0, *id, &body.username)).await?;
+        app.db.write_sized(body.1, move |tx| channels::members::rename(tx, caller.0, *id, &body.username)).await?;
         Ok(done("Username updated successfully"))
     }
 
@@ -81,7 +82,7 @@ impl Api {
         user_id: Query<Option<UserId>>,
     ) -> Result<Success<Exists>> {
         let user = user.or(*user_id).ok_or_else(|| Error::bad_request("The query parameter userId is missing or invalid"))?;
-        let exists = app.db.read(|conn| channel_members::include(conn, caller.0, *id, user))?;
+        let exists = app.db.read(|conn| channels::members::include(conn, caller.0, *id, user))?;
         Ok(ok("User exists in channel", Exists { exists }))
     }
 
@@ -93,7 +94,7 @@ impl Api {
         app: Data<&App>,
         #[oai(name = "channelId")] id: Path<ChannelId>,
     ) -> Result<Json<UserCount>> {
-        let user_count = app.db.read(|conn| channel_members::number(conn, caller.0, *id))?;
+        let user_count = app.db.read(|conn| channels::members::number(conn, caller.0, *id))?;
         Ok(Json(UserCount { user_count }))
     }
 
@@ -114,7 +115,7 @@ impl Api {
     ) -> Result<BareListed<UserList>> {
         let (id, page) = (*id, rows(*offset, *limit)?);
         let read = app.db.read_list(caller.0.user, move |conn| {
-            fill(page, |part| channel_members::list(conn, caller.0, id, part), ChannelMember::from)
+            fill(page, |part| channels::members::list(conn, caller.0, id, part), ChannelMember::from)
         });
         let Rows { rows, rest } = read.await?;
         Ok(BareListed::Ok(Json(UserList { users: rows }), address.rest(rest)))
@@ -133,7 +134,7 @@ impl Api {
         body: Body<NewMembers>,
     ) -> Result<Success<Vec<ChannelMember>>> {
         let users = body.0.user_ids;
-        let added = app.db.write_sized(body.1, move |tx| channel_members::add(tx, caller.0, *id, users)).await?;
+        let added = app.db.write_sized(body.1, move |tx| channels::members::add(tx, caller.0, *id, users)).await?;
         Ok(ok("Users added to channel successfully", added.into_iter().map(ChannelMember::from).collect()))
     }
 
@@ -148,7 +149,7 @@ impl Api {
         body: Body<NewMembersOf>,
     ) -> Result<Success<Vec<ChannelMember>>> {
         let NewMembersOf { channel_id, user_ids } = body.0;
-        let added = app.db.write_sized(body.1, move |tx| channel_members::add(tx, caller.0, channel_id, user_ids)).await?;
+        let added = app.db.write_sized(body.1, move |tx| channels::members::add(tx, caller.0, channel_id, user_ids)).await?;
         Ok(ok("Users added to channel successfully", added.into_iter().map(ChannelMember::from).collect()))
     }
 
@@ -163,7 +164,7 @@ impl Api {
         #[oai(name = "channelId")] id: Path<ChannelId>,
         user_id: Path<UserId>,
     ) -> Result<Gone> {
-        app.db.write(move |tx| channel_members::remove(tx, caller.0, *id, *user_id)).await?;
+        app.db.write(move |tx| channels::members::remove(tx, caller.0, *id, *user_id)).await?;
         Ok(Gone::NoContent)
     }
 }
@@ -251,8 +252,8 @@ struct ChannelMember {
     joined_at: Time,
 }
 
-impl From<channel_members::Member> for ChannelMember {
-    fn from(member: channel_members::Member) -> Self {
+impl From<channels::members::Member> for ChannelMember {
+    fn from(member: channels::members::Member) -> Self {
         ChannelMember { user_id: member.user, username: member.username, joined_at: member.joined_at }
     }
 }

@@ -17,11 +17,7 @@ use super::{
 };
 use crate::{
     app::App,
-    domain::{
-        channel_lists::{self, Described},
-        channels,
-        reading::Counts,
-    },
+    domain::channels::{self, lists::Described, reading::Counts},
     error::Result,
     id::{ChannelId, OrganisationId, UserId},
     site::Site,
@@ -67,7 +63,7 @@ impl Api {
     ) -> Result<BareListed<ChannelList>> {
         let (site, page) = (app.site.clone(), rows(*offset, *limit)?);
         let read = app.db.read_list(caller.0.user, move |conn| {
-            fill(page, |part| channel_lists::own(conn, caller.0, part), |found| Channel::new(&site, found))
+            fill(page, |part| channels::lists::own(conn, caller.0, part), |found| Channel::new(&site, found))
         });
         Ok(ChannelList::answer(read.await?, &address))
     }
@@ -96,7 +92,7 @@ impl Api {
         /// Only in this organisation.
         organisation_id: Query<Option<OrganisationId>>,
     ) -> Result<Success<Channel>> {
-        let found = app.db.read(|conn| channel_lists::by_name(conn, caller.0, &name, *organisation_id))?;
+        let found = app.db.read(|conn| channels::lists::by_name(conn, caller.0, &name, *organisation_id))?;
         Ok(ok("channel name retrieved successfully", Channel::new(&app.site, found)))
     }
 

@@ -11,7 +11,7 @@ use super::{
 };
 use crate::{
     app::App,
-    domain::contacts::{self, Contact},
+    domain::public::contacts::{self, Contact},
     error::Result,
     limits::Form,
 };

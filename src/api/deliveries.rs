@@ -13,7 +13,7 @@ use super::{
 use crate::{
     app::App,
     db::Tx,
-    domain::{replaying, webhooks},
+    domain::webhooks::{self, replay},
     error::Result,
     id::{AttemptId, CallbackId, ChannelId, WebhookId},
     jobs::deliveries,
@@ -55,9 +55,9 @@ impl Api {
         channel_id: Path<ChannelId>,
         webhook_id: Path<WebhookId>,
     ) -> Result<Success<Attempt>> {
-        let (place, test) = app.db.read(|conn| replaying::test(conn, &app.site, caller.0, *channel_id, *webhook_id))?;
+        let (place, test) = app.db.read(|conn| replay::test(conn, &app.site, caller.0, *channel_id, *webhook_id))?;
         let outcome = deliveries::test(&app, place, &test).await?;
-        let record = app.db.write(move |tx| replaying::tested(tx, &test, &outcome)).await?;
+        let record = app.db.write(move |tx| replay::tested(tx, &test, &outcome)).await?;
         Ok(ok("Test event sent", record.into()))
     }
 
@@ -75,7 +75,7 @@ impl Api {
         history_id: Path<AttemptId>,
     ) -> Result<Success<Replayed>> {
         let (channel, webhook, attempt) = (*channel_id, *webhook_id, *history_id);
-        let callback_id = app.db.write(move |tx| replaying::replay(tx, caller.0, channel, webhook, attempt)).await?;
+        let callback_id = app.db.write(move |tx| replay::replay(tx, caller.0, channel, webhook, attempt)).await?;
         Ok(ok("Event queued successfully", Replayed { callback_id }))
     }
 
@@ -95,11 +95,11 @@ impl Api {
         let (since, until) = (body.since, body.until.unwrap_or_else(Time::now));
         let (channel, webhook) = (*channel_id, *webhook_id);
         let caller = caller.0;
-        let span = app.db.read(|conn| replaying::span(conn, caller, channel, webhook, since, until))?;
+        let span = app.db.read(|conn| replay::span(conn, caller, channel, webhook, since, until))?;
         let (mut passed, mut queued) = (0, 0);
         let replay = move |tx: &mut Tx| {
-            let end = span.len().min(passed + replaying::SLICE);
-            queued += replaying::replay_some(tx, caller, channel, webhook, &span[passed..end])?;
+            let end = span.len().min(passed + replay::SLICE);
+            queued += replay::replay_some(tx, caller, channel, webhook, &span[passed..end])?;
             passed = end;
             Ok((passed == span.len()).then_some(queued))
         };

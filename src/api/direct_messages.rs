@@ -16,11 +16,7 @@ use super::{
 };
 use crate::{
     app::App,
-    domain::{
-        channel_lists::{self, Described},
-        direct_messages,
-        reading::Counts,
-    },
+    domain::channels::{self, direct_messages, lists::Described, reading::Counts},
     error::Result,
     id::{OrganisationId, UserId},
 };
@@ -70,7 +66,7 @@ impl Api {
             mention_count: unread.mentions,
         };
         let read = app.db.read_list(caller.0.user, move |conn| {
-            fill(page, |part| channel_lists::direct_messages(conn, caller.0, organisation, part), one)
+            fill(page, |part| channels::lists::direct_messages(conn, caller.0, organisation, part), one)
         });
         let Rows { rows, rest } = read.await?;
         Ok(listed("Direct messages fetched successfully", rows, address.rest(rest)))

@@ -15,7 +15,7 @@ use super::{
 };
 use crate::{
     app::App,
-    domain::{Caller, feeds},
+    domain::{Caller, webhooks::feeds},
     error::Result,
     id::ChannelId,
 };

@@ -18,11 +18,12 @@ use crate::{
     app::App,
     db::Tx,
     domain::{
-        acceptance,
-        invitations::{self, Listed},
-        inviting,
-        mailbox::MayMail,
-        members, organisations, roles,
+        accounts::mailbox::MayMail,
+        organisations::{
+            self,
+            invitations::{self, Listed, acceptance},
+            members, roles,
+        },
     },
     error::Result,
     id::{InvitationId, OrganisationId, UserId},
@@ -51,7 +52,7 @@ impl Api {
         let emails = texts(emails);
         let role = role.map_or_else(|| "member".to_owned(), |role| role.0);
         let (invitations, errors) =
-            app.db.write_sized(body.1, move |tx| inviting::create(tx, &site, caller.0, org_id, &emails, &role)).await?;
+            app.db.write_sized(body.1, move |tx| invitations::send::create(tx, &site, caller.0, org_id, &emails, &role)).await?;
         let invitations = invitations.into_iter().map(|invitation| Invitation::new(&app.site, invitation)).collect();
         Ok(created("Invitations created successfully", Invitations { invitations, errors }))
     }
@@ -144,7 +145,7 @@ impl Api {
     async fn resend(&self, caller: Bearer, app: Data<&App>, body: Body<Resend>) -> Result<Success<String>> {
         let site = app.site.clone();
         let (org_id, emails) = (body.0.org_id, texts(body.0.emails));
-        app.db.write_sized(body.1, move |tx| inviting::resend(tx, &site, caller.0, org_id, &emails)).await?;
+        app.db.write_sized(body.1, move |tx| invitations::send::resend(tx, &site, caller.0, org_id, &emails)).await?;
         Ok(ok("success", "Invitations sent successfully".to_owned()))
     }
 }

@@ -13,9 +13,12 @@ use super::{
 use crate::{
     app::App,
     domain::{
-        self, accounts,
-        mailbox::{self, Companion, MayMail},
-        one_time_tokens::Purpose,
+        self,
+        accounts::{
+            self,
+            mailbox::{self, Companion, MayMail},
+            one_time_tokens::Purpose,
+        },
     },
     error::{Error, Result},
 };

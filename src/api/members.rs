@@ -15,7 +15,7 @@ use super::{
 };
 use crate::{
     app::App,
-    domain::{leaving, members, memberships},
+    domain::organisations::{leaving, members, memberships},
     error::Result,
     id::{OrganisationId, UserId},
     time::Time,

@@ -18,9 +18,8 @@ use super::{
 use crate::{
     app::App,
     domain::{
-        deleting, mentions,
-        messages::{self, Edit, New, Range},
-        reading,
+        channels::reading,
+        messages::{self, Edit, New, Range, deleting, mentions},
     },
     error::Result,
     id::{ChannelId, MessageId},

@@ -16,7 +16,7 @@ use super::{
 };
 use crate::{
     app::App,
-    domain::{channel_lists, channels, organisations},
+    domain::{channels, organisations},
     error::Result,
     id::{ChannelId, OrganisationId, UserId},
     time::Time,
@@ -107,7 +107,7 @@ impl Api {
     ) -> Result<BareListed<ChannelList>> {
         let (site, id, page) = (app.site.clone(), *id, rows(*offset, *limit)?);
         let read = app.db.read_list(caller.0.user, move |conn| {
-            fill(page, |part| channel_lists::live(conn, caller.0, id, part), |found| Channel::new(&site, found))
+            fill(page, |part| channels::lists::live(conn, caller.0, id, part), |found| Channel::new(&site, found))
         });
         Ok(ChannelList::answer(read.await?, &address))
     }
@@ -129,8 +129,9 @@ impl Api {
     ) -> Result<Listed<Vec<OwnChannel>>> {
         let (id, page) = (*org_id, rows(*offset, *limit)?);
         let one = |(unread, channel)| OwnChannel::new(unread, channel);
-        let read =
-            app.db.read_list(caller.0.user, move |conn| fill(page, |part| channel_lists::joined(conn, caller.0, id, part), one));
+        let read = app
+            .db
+            .read_list(caller.0.user, move |conn| fill(page, |part| channels::lists::joined(conn, caller.0, id, part), one));
         let Rows { rows, rest } = read.await?;
         Ok(listed("User channels fetched successfully", rows, address.rest(rest)))
     }
@@ -152,7 +153,7 @@ impl Api {
     ) -> Result<Listed<Vec<OpenChannel>>> {
         let (id, page) = (*organisation_id, rows(*offset, *limit)?);
         let read = app.db.read_list(caller.0.user, move |conn| {
-            fill(page, |part| channel_lists::not_joined(conn, caller.0, id, part), OpenChannel::from)
+            fill(page, |part| channels::lists::not_joined(conn, caller.0, id, part), OpenChannel::from)
         });
         let Rows { rows, rest } = read.await?;
         Ok(listed("Channels user does not belong fetched successfully", rows, address.rest(rest)))
@@ -175,7 +176,7 @@ impl Api {
     ) -> Result<Listed<Vec<ArchivedChannel>>> {
         let (id, page) = (*organisation_id, rows(*offset, *limit)?);
         let read = app.db.read_list(caller.0.user, move |conn| {
-            fill(page, |part| channel_lists::archived(conn, caller.0, id, part), ArchivedChannel::from)
+            fill(page, |part| channels::lists::archived(conn, caller.0, id, part), ArchivedChannel::from)
         });
         let Rows { rows, rest } = read.await?;
         Ok(listed("Archived channels retrieved successfully", rows, address.rest(rest)))

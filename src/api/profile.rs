@@ -16,7 +16,10 @@ use super::{
 };
 use crate::{
     app::App,
-    domain::{Caller, accounts, profiles, sessions},
+    domain::{
+        Caller,
+        accounts::{self, profiles, sessions},
+    },
     error::Result,
     id::{OrganisationId, SessionId, UserId},
     time::Time,

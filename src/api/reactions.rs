@@ -16,7 +16,7 @@ use super::{
 };
 use crate::{
     app::App,
-    domain::{pins, reactions},
+    domain::messages::{pins, reactions},
     error::Result,
     id::{ChannelId, MessageId, UserId},
 };

@@ -13,7 +13,7 @@ use super::{
 };
 use crate::{
     app::App,
-    domain::roles,
+    domain::organisations::roles,
     error::Result,
     id::{OrganisationId, RoleUuid},
     time::Time,

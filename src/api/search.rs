@@ -15,7 +15,7 @@ use super::{
 };
 use crate::{
     app::App,
-    domain::search,
+    domain::messages::search,
     error::Result,
     id::{ChannelId, OrganisationId},
 };

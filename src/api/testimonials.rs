@@ -12,7 +12,7 @@ use super::{
 };
 use crate::{
     app::App,
-    domain::testimonials,
+    domain::public::testimonials,
     error::Result,
     id::{TestimonialId, UserId},
     time::Time,

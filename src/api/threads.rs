@@ -17,7 +17,7 @@ use super::{
 };
 use crate::{
     app::App,
-    domain::{deleting, messages, threads},
+    domain::messages::{self, deleting, threads},
     error::Result,
     id::{ChannelId, MessageId, OrganisationId},
     time::Time,

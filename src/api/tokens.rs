@@ -12,7 +12,7 @@ use super::{
 };
 use crate::{
     app::App,
-    domain::{Caller, organisations, streams},
+    domain::{Caller, log::streams, organisations},
     error::{Error, Result},
     id::{ChannelId, OrganisationId},
     push::tokens::PushClaims,

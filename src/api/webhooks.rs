@@ -16,7 +16,7 @@ use super::{
 use crate::{
     app::App,
     db::Tx,
-    domain::{attempts, webhooks},
+    domain::webhooks::{self, history},
     error::Result,
     id::{AttemptId, CallbackId, ChannelId, UserId, WebhookId},
     site::Site,
@@ -107,7 +107,7 @@ impl Api {
     ) -> Result<Listed<History>> {
         let page = listing::page(*page, *offset, *limit, PAGE, LARGEST_PAGE)?.shallow()?;
         let (channel, webhook) = (*channel_id, *webhook_id);
-        let read = app.db.read(|conn| fill(page, |part| attempts::list(conn, caller.0, channel, webhook, part), Attempt::from));
+        let read = app.db.read(|conn| fill(page, |part| history::list(conn, caller.0, channel, webhook, part), Attempt::from));
         let Rows { rows: webhooks_history, rest } = read?;
         Ok(listed("Webhook history fetched successfully", History { webhooks_history }, address.rest(rest)))
     }
@@ -314,8 +314,8 @@ pub(super) struct Attempt {
     next_attempt: Option<Time>,
 }
 
-impl From<attempts::Attempt> for Attempt {
-    fn from(attempt: attempts::Attempt) -> Self {
+impl From<history::Attempt> for Attempt {
+    fn from(attempt: history::Attempt) -> Self {
         Attempt {
             id: attempt.id,
             webhook_id: attempt.webhook,

@@ -9,7 +9,7 @@ use tokio::{
 
 use super::Inner;
 use crate::{
-    domain::{accounts::User, sessions},
+    domain::accounts::{User, sessions},
     error::{Error, Result},
     limits, secret,
 };

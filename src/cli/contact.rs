@@ -6,7 +6,7 @@ use clap::Subcommand;
 
 use crate::{
     db,
-    domain::contacts::{self, Contact},
+    domain::public::contacts::{self, Contact},
     error::Result,
 };
 

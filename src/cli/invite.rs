@@ -5,7 +5,7 @@ use std::path::Path;
 use clap::Subcommand;
 use uuid::Uuid;
 
-use crate::{config::Links, db, domain::inviting, error::Result, id::OrganisationId};
+use crate::{config::Links, db, domain::organisations::invitations, error::Result, id::OrganisationId};
 
 #[derive(Subcommand)]
 pub enum Command {
@@ -28,6 +28,6 @@ pub fn run(folder: &Path, command: Command) -> Result<()> {
     let Command::Link { organisation, email, role, links } = command;
     db::require(folder)?;
     let site = super::site(folder, &links)?;
-    let link = db::write_once(folder, |tx| inviting::link(tx, &site, OrganisationId(organisation), &email, &role))?;
+    let link = db::write_once(folder, |tx| invitations::send::link(tx, &site, OrganisationId(organisation), &email, &role))?;
     super::print(&link)
 }

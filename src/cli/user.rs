@@ -9,8 +9,7 @@ use crate::{
     db::{self, Tx},
     domain::{
         self, PlatformRole,
-        accounts::{self, New},
-        mailbox,
+        accounts::{self, New, mailbox},
     },
     error::{Error, Result},
     secret,

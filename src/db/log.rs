@@ -1,4 +1,4 @@
-//! Reading the event log in seq order, for those who publish it; `domain/events.rs` writes it.
+//! Reading the event log in seq order, for those who publish it; `domain/log/events.rs` writes it.
 
 use rusqlite::{Connection, Row};
 

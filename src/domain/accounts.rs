@@ -1,13 +1,21 @@
 //! Accounts: making them, reading them, their passwords.
+//!
+//! Below: sessions, identities of other issuers, profiles, proofs of the mailbox with their one-time tokens, and what a
+//! first proof takes back. Uses the log and the outbox; what an account has in organisations and channels is asked there.
+
+pub mod identities;
+pub mod mailbox;
+pub mod one_time_tokens;
+pub mod profiles;
+pub mod reclaiming;
+pub mod sessions;
 
 use rusqlite::{Connection, OptionalExtension, Row};
 
 use crate::{
     db::Tx,
     domain::{
-        self, Caller, PlatformRole, deliveries, invitations, mailbox,
-        one_time_tokens::{self, Purpose},
-        outbox, sessions,
+        self, Caller, PlatformRole, accounts::one_time_tokens::Purpose, organisations::invitations, outbox, webhooks::deliveries,
     },
     error::{Error, OrConflict, Result},
     event::Effect,
@@ -96,7 +104,7 @@ pub fn check_username(name: &str) -> Result<String, String> {
 }
 
 fn is_reserved(name: &str) -> bool {
-    domain::mentions::EVERYBODY.iter().any(|reserved| name.eq_ignore_ascii_case(reserved))
+    domain::messages::mentions::EVERYBODY.iter().any(|reserved| name.eq_ignore_ascii_case(reserved))
 }
 
 /// 8 to 128 characters, not among the most common ones, not the address or the name.

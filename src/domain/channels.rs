@@ -1,4 +1,13 @@
 //! Channels: who sees them, making, changing and deleting them.
+//!
+//! Below: lists of channels, their members, direct messages, read markers, and the purging of deleted ones. Uses
+//! organisations, accounts and the log.
+
+pub mod direct_messages;
+pub mod lists;
+pub mod members;
+pub mod purging;
+pub mod reading;
 
 use rusqlite::{Connection, OptionalExtension, Row};
 use serde_json::json;
@@ -7,11 +16,10 @@ use crate::{
     db::Tx,
     domain::{
         self, Caller, accounts,
-        channel_lists::{Described, describe},
-        channel_members, deliveries, events,
-        members::{self, Membership},
-        revocations,
-        roles::Rights,
+        channels::lists::{Described, describe},
+        log::{events, revocations},
+        organisations::{self, members::Membership, roles::Rights},
+        webhooks::deliveries,
     },
     error::{Error, OrConflict, Result},
     event::{Audience, Stream},
@@ -72,7 +80,7 @@ impl Access {
     /// The owner of the channel and who holds `manage:channels`; never of a direct message.
     pub fn require_manager(&self) -> Result<()> {
         self.require_no_dm()?;
-        if self.manages(Rights::MANAGE_CHANNELS) { Ok(()) } else { Err(members::LACKING) }
+        if self.manages(Rights::MANAGE_CHANNELS) { Ok(()) } else { Err(organisations::members::LACKING) }
     }
 
     /// The owner of the channel and who holds `manage:webhooks`.
@@ -114,15 +122,15 @@ pub struct New {
 /// Needs `create:channels`. The creator is owner and member; the named users, at most 100, become members. 422 for one
 /// channel too many.
 pub fn create(tx: &mut Tx, site: &Site, caller: Caller, new: New) -> Result<Described> {
-    let membership = members::find(tx, new.organisation, caller.user)?.ok_or(members::OUTSIDER)?;
+    let membership = organisations::members::find(tx, new.organisation, caller.user)?.ok_or(organisations::members::OUTSIDER)?;
     membership.require(Rights::CREATE_CHANNELS)?;
     require_quota(tx, site, new.organisation, caller.user)?;
-    let others = channel_members::others(caller, "userIds", new.users)?;
+    let others = members::others(caller, "userIds", new.users)?;
     let id = insert(tx, new.organisation, caller.user, &check_name(&new.name)?, &new.description, new.is_private, false)?;
     let creator = accounts::own(tx, caller)?;
-    channel_members::insert(tx, id, &creator, new.username.as_deref())?;
-    channel_members::require_members(tx, new.organisation, &others)?;
-    channel_members::insert_all(tx, id, &others)?;
+    members::insert(tx, id, &creator, new.username.as_deref())?;
+    members::require_members(tx, new.organisation, &others)?;
+    members::insert_all(tx, id, &others)?;
     announce(tx, id, "created", caller.user)?;
     get(tx, caller, id)
 }
@@ -169,7 +177,8 @@ fn require_quota(conn: &Connection, site: &Site, organisation: OrganisationId, o
         return Err(Error::invalid(format!("an organisation has at most {most} channels: archive or delete one first")));
     }
     let share = most.div_ceil(OWNED);
-    let manages = members::find(conn, organisation, owner)?.is_some_and(|own| own.rights.include(Rights::MANAGE_CHANNELS));
+    let manages =
+        organisations::members::find(conn, organisation, owner)?.is_some_and(|own| own.rights.include(Rights::MANAGE_CHANNELS));
     if owned >= share && !manages {
         return Err(Error::invalid(format!("a member owns at most {share} channels: archive or delete one first")));
     }
@@ -243,7 +252,7 @@ pub fn delete(tx: &mut Tx, caller: Caller, id: ChannelId) -> Result<()> {
     tx.prepare_cached("update channels set deleted_at = ?2 where id = ?1")?.execute((id, Time::now()))?;
     announce(tx, id, "deleted", caller.user)?;
     // The memberships stay, so that whoever was away is told when they come back.
-    let members = channel_members::ids(tx, id)?;
+    let members = members::ids(tx, id)?;
     revocations::rights(tx, members)
 }
 
@@ -279,7 +288,7 @@ pub fn archive_in(
     id: ChannelId,
     archived: bool,
 ) -> Result<Described> {
-    members::find(tx, organisation, caller.user)?.ok_or(Error::NotFound("Organisation"))?;
+    organisations::members::find(tx, organisation, caller.user)?.ok_or(Error::NotFound("Organisation"))?;
     find(tx, caller, id)?.filter(|access| access.channel.organisation == organisation).ok_or(UNKNOWN)?;
     archive(tx, site, caller, id, archived)
 }

@@ -8,7 +8,12 @@ use rusqlite::{Connection, OptionalExtension, Row, types::FromSqlError};
 
 use crate::{
     db::Tx,
-    domain::{deleting, deliveries, leaving, profiles, reclaiming, roles},
+    domain::{
+        accounts::{profiles, reclaiming},
+        messages::deleting,
+        organisations::{leaving, roles},
+        webhooks::deliveries,
+    },
     error::Result,
     event::Effect,
     id::{OrganisationId, UserId},

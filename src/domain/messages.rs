@@ -1,4 +1,14 @@
 //! Messages: top-level posts, each a thread, and replies.
+//!
+//! Below: deleting, mentions, reactions, pins, threads, and the search with its index. Uses channels and all below them.
+
+pub mod deleting;
+pub mod indexing;
+pub mod mentions;
+pub mod pins;
+pub mod reactions;
+pub mod search;
+pub mod threads;
 
 use rusqlite::{Connection, OptionalExtension, Row};
 use serde_json::json;
@@ -6,14 +16,16 @@ use serde_json::json;
 use crate::{
     db::Tx,
     domain::{
-        Caller, accounts, channels, deliveries, indexing,
-        mentions::{self, Mention},
+        Caller, accounts,
+        channels::{
+            self,
+            reading::{self, Counts},
+        },
+        log::publications,
+        messages::{mentions::Mention, reactions::Reaction},
+        organisations::roles::Rights,
         page::Page,
-        publications,
-        reactions::{self, Reaction},
-        reading::{self, Counts},
-        roles::Rights,
-        threads,
+        webhooks::deliveries,
     },
     error::{Error, OrConflict, Result},
     id::{ChannelId, MessageId, OrganisationId, UserId},

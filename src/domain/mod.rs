@@ -3,59 +3,16 @@
 //! A function takes a connection (to read) or a [`crate::db::Tx`] (to write), the caller, and plain
 //! values. The caller's right is checked here, inside the transaction that acts on it.
 
-pub mod acceptance;
 pub mod accounts;
-pub mod attempts;
-pub mod blogs;
 mod bounded;
-pub mod categories;
-pub mod channel_lists;
-pub mod channel_members;
 pub mod channels;
 pub mod chores;
-pub mod contacts;
-pub mod deleting;
-pub mod deliveries;
-pub mod direct_messages;
-pub mod events;
-pub mod fan_out;
-pub mod feeds;
-pub mod forwarding;
-pub mod identities;
-pub mod indexing;
-pub mod invitations;
-pub mod inviting;
-pub mod leaving;
-pub mod mailbox;
-pub mod members;
-pub mod memberships;
-pub mod mentions;
+pub mod log;
 pub mod messages;
-pub mod one_time_tokens;
 pub mod organisations;
 pub mod outbox;
-pub mod outcomes;
-pub mod owning;
 pub mod page;
-pub mod pins;
-pub mod profiles;
-pub mod publications;
-pub mod publishing;
-pub mod purging;
-pub mod reactions;
-pub mod reading;
-pub mod reclaiming;
-pub mod recovery;
-pub mod replaying;
-pub mod revocations;
-pub mod roles;
-pub mod room;
-pub mod search;
-pub mod sessions;
-pub mod stopping;
-pub mod streams;
-pub mod testimonials;
-pub mod threads;
+pub mod public;
 pub mod webhooks;
 
 use crate::{

@@ -1,4 +1,13 @@
-//! Organisations.
+//! Organisations: making, changing and deleting them, passing them on.
+//!
+//! Below: members with their memberships and how they leave, roles with their rights, invitations. Uses accounts and the
+//! log.
+
+pub mod invitations;
+pub mod leaving;
+pub mod members;
+pub mod memberships;
+pub mod roles;
 
 use rusqlite::{Connection, OptionalExtension, Row};
 use serde_json::json;
@@ -6,12 +15,10 @@ use serde_json::json;
 use crate::{
     db::Tx,
     domain::{
-        self, Caller, accounts, channels, events,
-        members::{self, Membership},
-        memberships,
+        self, Caller, accounts, channels,
+        log::{events, revocations},
+        organisations::{members::Membership, roles::Rights},
         page::Page,
-        revocations,
-        roles::{self, Rights},
     },
     error::{Error, Result},
     id::{OrganisationId, UserId},

@@ -1,9 +1,17 @@
-//! Webhooks: a channel's gates. In, a secret address feeds posts (see [`super::feeds`]); out, an address of
-//! somebody else's is told of messages. What went through is in [`super::attempts`].
+//! Webhooks: a channel's gates. In, a secret address feeds posts ([`feeds`]); out, an address of somebody else's is told of
+//! messages ([`deliveries`], [`retry`], [`replay`]). What went through is in [`history`]. Uses messages and all below them.
 //!
 //! Only who manages a channel's webhooks knows of them: the owner of the channel, and `manage:webhooks`. A webhook works
-//! as long as its owner has access to the channel, and delivers while whoever set its address has, too (see
-//! [`super::owning`]).
+//! as long as its owner has access to the channel, and delivers while whoever set its address has, too ([`owning`]).
+
+pub mod deliveries;
+pub mod delivery_slots;
+pub mod feeds;
+pub mod history;
+pub mod owning;
+pub mod replay;
+pub mod retry;
+pub mod suspend;
 
 use std::time::Duration;
 
@@ -14,7 +22,6 @@ use crate::{
     domain::{
         self, Caller,
         channels::{self, Access},
-        deliveries, owning,
         page::Page,
     },
     error::{Error, Result},
@@ -35,7 +42,7 @@ const OLD_SECRET: Duration = Duration::from_secs(24 * 3600);
 pub struct Webhook {
     pub id: WebhookId,
     pub channel: ChannelId,
-    /// The member who answers for it; see [`super::owning`].
+    /// The member who answers for it; see [`owning`].
     pub owner_id: UserId,
     pub name: String,
     pub event_name: String,

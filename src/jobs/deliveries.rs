@@ -12,10 +12,10 @@ use super::{AGAIN, MINUTE, rest, write};
 use crate::{
     app::App,
     db::Tx,
-    domain::{
+    domain::webhooks::{
         deliveries::{self, Claimed, Turn},
-        outcomes::{self, Outcome},
-        room::{Room, Wanted},
+        delivery_slots::{Room, Wanted},
+        retry::{self, Outcome},
     },
     error::{Error, Result},
     outgoing::Answer,
@@ -68,7 +68,7 @@ async fn deliver(place: &Place, claimed: Claimed) {
         tracing::debug!(%id, %webhook, status, error = outcome.error, "an event could not be delivered");
     }
     let (site, id) = (app.site.clone(), claimed.id);
-    let record = move |tx: &mut Tx| outcomes::record(tx, &site, &claimed, &outcome);
+    let record = move |tx: &mut Tx| retry::record(tx, &site, &claimed, &outcome);
     if let Err(err) = write(app, record).await {
         tracing::error!(%id, err = err.detail(), "what became of a delivery could not be recorded");
     }

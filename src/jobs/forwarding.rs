@@ -21,7 +21,7 @@ use crate::{
     app::App,
     centrifugo::{ApiError, Broadcast, Centrifugo, Command, Disconnect, Failure, Reply},
     db::log,
-    domain::forwarding::{self, Slice, Step},
+    domain::log::forwarding::{self, Slice, Step},
     error::{Error, Result},
     secret,
 };

@@ -18,7 +18,14 @@ use crate::{
     app::App,
     db::Tx,
     domain::{
-        self, accounts, attempts, events, identities, indexing, inviting, one_time_tokens, outbox, purging, sessions, webhooks,
+        self,
+        accounts::{self, identities, one_time_tokens, sessions},
+        channels::purging,
+        log::events,
+        messages::indexing,
+        organisations::invitations,
+        outbox,
+        webhooks::{self, history},
     },
     error::{Error, Result},
     time::Time,
@@ -191,11 +198,11 @@ pub async fn tidy(app: &App) -> Result<()> {
     in_slices(app, move |tx| sessions::prune(tx, now - KEPT, SLICE)).await?;
     in_slices(app, move |tx| one_time_tokens::prune(tx, now - KEPT, SLICE)).await?;
     in_slices(app, move |tx| outbox::prune(tx, now - KEPT, SLICE)).await?;
-    in_slices(app, move |tx| inviting::prune(tx, now, SLICE)).await?;
+    in_slices(app, move |tx| invitations::send::prune(tx, now, SLICE)).await?;
     in_slices(app, move |tx| identities::prune(tx, now, SLICE)).await?;
-    in_slices(app, move |tx| domain::deliveries::prune(tx, now - KEPT, SLICE)).await?;
-    in_slices(app, move |tx| domain::deliveries::prune_events(tx, SLICE)).await?;
-    in_slices(app, move |tx| attempts::prune(tx, now - KEPT, SLICE)).await?;
+    in_slices(app, move |tx| domain::webhooks::deliveries::prune(tx, now - KEPT, SLICE)).await?;
+    in_slices(app, move |tx| domain::webhooks::deliveries::prune_events(tx, SLICE)).await?;
+    in_slices(app, move |tx| history::prune(tx, now - KEPT, SLICE)).await?;
     in_slices(app, move |tx| webhooks::prune(tx, now - KEPT, SLICE)).await?;
     let deleted_before = now - app.site.purge_after;
     in_slices(app, move |tx| purging::purge(tx, deleted_before, SLICE)).await

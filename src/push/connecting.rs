@@ -13,7 +13,10 @@ use super::{
 use crate::{
     app::App,
     db::log,
-    domain::{recovery, sessions, streams},
+    domain::{
+        accounts::sessions,
+        log::{recovery, streams},
+    },
 };
 
 pub const VERSION: &str = env!("CARGO_PKG_VERSION");

@@ -21,7 +21,10 @@ use super::{
 };
 use crate::{
     db::{Db, log},
-    domain::{fan_out::FanOut, sessions, streams},
+    domain::{
+        accounts::sessions,
+        log::{fan_out::FanOut, streams},
+    },
     error::{Error, Result},
     event::{Effect, Event},
     id::UserId,

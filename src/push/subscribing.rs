@@ -17,8 +17,11 @@ use crate::{
     app::App,
     db::log,
     domain::{
-        recovery::{self, Range},
-        sessions, streams,
+        accounts::sessions,
+        log::{
+            recovery::{self, Range},
+            streams,
+        },
     },
     error::{Error, Result},
     event::Stream,

@@ -3,7 +3,10 @@
 use serde_json::{Value, json};
 use tidings::{
     db,
-    domain::{accounts, events, forwarding},
+    domain::{
+        accounts,
+        log::{events, forwarding},
+    },
     time::Time,
 };
 

@@ -7,8 +7,13 @@ use tidings::{
     app::App,
     config::Settings,
     domain::{
-        Caller, PlatformRole, accounts, channels, chores, deleting, deliveries, feeds, leaving, mailbox, members, memberships,
-        profiles, recovery, roles, streams,
+        Caller, PlatformRole,
+        accounts::{self, mailbox, profiles},
+        channels, chores,
+        log::{recovery, streams},
+        messages::deleting,
+        organisations::{leaving, members, memberships, roles},
+        webhooks::{deliveries, feeds},
     },
     error::{Error, Result},
     event::Stream,
@@ -146,7 +151,7 @@ async fn a_leaver_with_many_channels_and_webhooks_has_no_access_from_the_first_s
         assert!(members::find(conn, organisation, grace.user)?.is_none());
         assert!(channels::find(conn, grace, LAST_CHANNEL)?.is_none());
         assert!(streams::audible(conn, grace.user, &LAST_CHANNEL.to_string())?.is_none());
-        assert!(tidings::domain::reading::members(conn, LAST_CHANNEL)?.iter().all(|(user, _)| *user != grace.user));
+        assert!(tidings::domain::channels::reading::members(conn, LAST_CHANNEL)?.iter().all(|(user, _)| *user != grace.user));
         Ok(stands)
     });
     assert!(stands.unwrap() > 200, "most follows later");

@@ -8,7 +8,7 @@ use ring::{
 use serde_json::{Value, json};
 use tidings::{
     config::Settings,
-    domain::{identities, sessions::Device},
+    domain::accounts::{identities, sessions::Device},
     error::Error,
     issuer::Verified,
     secret::Keys,

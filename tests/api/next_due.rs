@@ -6,7 +6,7 @@ use std::{collections::BTreeSet, time::Duration};
 use serde_json::{Value, json};
 use tidings::{
     db::{Tx, write_once},
-    domain::{accounts, deliveries, purging},
+    domain::{accounts, channels::purging, webhooks::deliveries},
     error::Result,
     time::Time,
 };

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use serde_json::json;
-use tidings::{db::write_once, domain::purging, time::Time};
+use tidings::{db::write_once, domain::channels::purging, time::Time};
 
 use crate::harness::{Server, blob, encoded, text};
 

@@ -151,7 +151,7 @@ async fn of_a_reaction_of_many_the_first_hundred_are_read() {
     assert_eq!(listed().await["count"], 999_999);
 
     let database = rusqlite::Connection::open(server.folder().join("tidings.db")).unwrap();
-    let mut explain = database.prepare(&format!("explain query plan {}", tidings::domain::reactions::FIRST)).unwrap();
+    let mut explain = database.prepare(&format!("explain query plan {}", tidings::domain::messages::reactions::FIRST)).unwrap();
     let plan: Vec<String> = explain.query_map((1, "x", 1), |row| row.get("detail")).unwrap().map(Result::unwrap).collect();
     assert_eq!(plan, ["SEARCH reactions USING COVERING INDEX reactions_first (n=? AND emoji=?)"]);
 }

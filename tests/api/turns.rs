@@ -2,9 +2,10 @@
 
 use serde_json::json;
 use tidings::{
-    domain::{
-        deliveries, replaying,
-        room::{Room, Wanted},
+    domain::webhooks::{
+        deliveries,
+        delivery_slots::{Room, Wanted},
+        replay,
     },
     id::OrganisationId,
 };
@@ -93,7 +94,7 @@ async fn a_long_queue_is_not_looked_through() {
     let claim = plan(deliveries::CLAIM, &[&[0_u8; 16].as_slice(), &0]);
     assert_eq!(claim[0], "SEARCH w USING PRIMARY KEY (id=?)");
     assert_eq!(claim[1], "SEARCH d USING INDEX deliveries_due (webhook_id=? AND due_at<?)");
-    let span = plan(replaying::SPAN, &[&[0_u8; 16].as_slice(), &0, &1, &1001]);
+    let span = plan(replay::SPAN, &[&[0_u8; 16].as_slice(), &0, &1, &1001]);
     let search =
         "SEARCH deliveries USING COVERING INDEX deliveries_due (webhook_id=? AND due_at=? AND created_at>? AND created_at<?)";
     assert_eq!(span, [search]);

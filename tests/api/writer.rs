@@ -7,7 +7,7 @@ use std::{
 
 use tidings::{
     db::{Db, Tx, write_once},
-    domain::{deliveries, events},
+    domain::{log::events, webhooks::deliveries},
     error::{Error, Result},
     event::{Audience, Effect, Stream},
     id::ChannelId,

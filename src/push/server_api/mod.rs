@@ -21,7 +21,7 @@ use self::repeats::Repeats;
 use super::{codes::Failure, protocol::ReplyError};
 use crate::{
     app::App,
-    domain::streams,
+    domain::log::streams,
     error::{Error, Result},
     event::Stream,
     request_body,

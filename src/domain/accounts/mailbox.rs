@@ -1,0 +1,189 @@
+//! Proof of a mailbox: magic links, password resets, and verification of the address.
+//!
+//! `is_verified` says that somebody opened the link of a verification mail, as the specification has it. It does not say
+//! that they use the account: anybody can register an address, and its owner may open the link without a thought. So the
+//! proof is kept apart, in `mailbox_proved`.
+//!
+//! An unknown address is answered like a known one, and at the same cost: one write that reaches the disk. So is a request
+//! past a limit, which changes nothing: links that were mailed before go on working.
+
+use crate::{
+    db::Tx,
+    domain::{
+        Caller,
+        accounts::{
+            self, User, identities,
+            one_time_tokens::{self, Purpose},
+            profiles, reclaiming, sessions,
+        },
+        outbox,
+    },
+    error::{Error, Result},
+    id::UserId,
+    mail::{self, Kind},
+    site::Site,
+    time::Time,
+};
+
+/// Whether the request may cause one more mail: false once its network has used up its hourly quota
+/// ([`crate::limits::Limits::link`]).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct MayMail(pub bool);
+
+/// Mails a link to the account of the address, [`crate::domain::email_address`]'s. 422 for one that verifies an address
+/// which is verified.
+pub fn request_link(tx: &mut Tx, site: &Site, email: &str, purpose: Purpose, may_mail: MayMail) -> Result<()> {
+    // An account that may not be entered is answered like none.
+    match accounts::find_by_email(tx, email)?.filter(|user| user.is_active) {
+        None => ask_in_vain(tx),
+        Some(user) if purpose == Purpose::EmailVerification && user.is_verified => {
+            Err(Error::invalid("The e-mail address is already verified"))
+        }
+        Some(user) => mail_link(tx, site, user.id, email, purpose, may_mail),
+    }
+}
+
+/// For the command line: a link that sets a new password, without a mail.
+pub fn reset_link(tx: &mut Tx, site: &Site, email: &str) -> Result<String> {
+    let user = accounts::find_by_email(tx, email)?.ok_or(accounts::NO_ACCOUNT)?;
+    sessions::require_active(&user)?;
+    // Beside those that were mailed: nothing is mailed in their place.
+    let token = one_time_tokens::issue(tx, user.id, Purpose::PasswordReset, site.reset_lifetime)?;
+    Ok(mail::reset_link(site, &token))
+}
+
+/// Mails a link with a new token. Past a limit it changes nothing: no token is voided without a mail in its place.
+pub fn mail_link(tx: &mut Tx, site: &Site, user: UserId, email: &str, purpose: Purpose, may_mail: MayMail) -> Result<()> {
+    let (kind, lifetime) = match purpose {
+        Purpose::MagicLink => (Kind::MagicLink, site.magic_link_lifetime),
+        Purpose::PasswordReset => (Kind::PasswordReset, site.reset_lifetime),
+        Purpose::EmailVerification => (Kind::Verification, site.verification_lifetime),
+    };
+    if !may_mail.0 {
+        return ask_in_vain(tx);
+    }
+    if !outbox::within_quota(tx, site, email, kind)? {
+        outbox::log_dropped(kind);
+        return ask_in_vain(tx);
+    }
+    one_time_tokens::void_oldest(tx, user, purpose)?;
+    let token = one_time_tokens::issue(tx, user, purpose, lifetime)?;
+    let mail = match purpose {
+        Purpose::MagicLink => mail::magic_link(site, email, &token),
+        Purpose::PasswordReset => mail::password_reset(site, email, &token),
+        Purpose::EmailVerification => mail::verification(site, email, &token),
+    };
+    outbox::insert(tx, site, &mail)
+}
+
+/// Without this, the missing fsync would tell that there is no such account.
+fn ask_in_vain(tx: &Tx) -> Result<()> {
+    tx.prepare_cached("update meta set value = ?1 where key = 'last_vain_request'")?.execute([Time::now().to_string()])?;
+    Ok(())
+}
+
+/// Logs in with a magic link. 400 and 422 as [`one_time_tokens::find`] says, 403 for a disabled account.
+pub fn enter(tx: &mut Tx, site: &Site, token: &str, device: &sessions::Device) -> Result<sessions::Started> {
+    let user = one_time_tokens::take(tx, Purpose::MagicLink, token)?;
+    let user = accounts::get(tx, user)?;
+    sessions::require_active(&user)?;
+    let user = prove(tx, site, user, Proof::Mailbox)?;
+    sessions::start(tx, site, user, device)
+}
+
+/// How somebody showed a mailbox to be theirs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Proof {
+    /// By the mailbox alone: a link that was mailed, or an issuer that is authoritative for the address.
+    Mailbox,
+    /// By the mailbox together with the account's bearer or password.
+    MailboxAndAccount,
+}
+
+/// Records that the account's user reads the mailbox.
+///
+/// Before the first proof, whoever registered the address may have been somebody else. So a first proof by the mailbox
+/// alone ends all sessions and removes the password and linked identities: every way in that was there before. What goes
+/// on without a way in is reclaimed ([`reclaiming`]). A first proof together with the account removes nothing.
+pub fn prove(tx: &mut Tx, site: &Site, user: User, proof: Proof) -> Result<User> {
+    if user.mailbox_proved {
+        return Ok(user);
+    }
+    if proof == Proof::Mailbox {
+        sessions::end_others(tx, user.id, None)?;
+        identities::unlink(tx, user.id)?;
+        tx.prepare_cached("update users set password_hash = '' where id = ?1")?.execute([user.id])?;
+        reclaiming::reclaim(tx, site, user.id)?;
+    }
+    tx.prepare_cached("update users set mailbox_proved = 1 where id = ?1")?.execute([user.id])?;
+    set_verified(tx, &user)
+}
+
+/// Sets `is_verified`, which members of the user's organisations see.
+fn set_verified(tx: &mut Tx, before: &User) -> Result<User> {
+    tx.prepare_cached("update users set is_verified = 1, updated_at = ?2 where id = ?1")?.execute((before.id, Time::now()))?;
+    let user = accounts::get(tx, before.id)?;
+    if !before.is_verified {
+        profiles::announce(tx, user.id)?;
+    }
+    Ok(user)
+}
+
+/// The account whose password a token may set; does not use it up. 422 for every bad token.
+pub fn find_reset(conn: &rusqlite::Connection, token: &str) -> Result<User> {
+    let user = one_time_tokens::find(conn, Purpose::PasswordReset, token).map_err(as_invalid)?;
+    let user = accounts::get(conn, user)?;
+    sessions::require_active(&user)?;
+    Ok(user)
+}
+
+/// Sets a new password: all sessions end, all links die, the user is told by mail.
+pub fn reset(tx: &mut Tx, site: &Site, token: &str, password_hash: &str) -> Result<()> {
+    let user = find_reset(tx, token)?;
+    one_time_tokens::take(tx, Purpose::PasswordReset, token)?;
+    let user = prove(tx, site, user, Proof::Mailbox)?;
+    accounts::set_password(tx, site, &user, password_hash, None)
+}
+
+fn as_invalid(err: Error) -> Error {
+    match err {
+        Error::BadRequest(reason) => Error::Invalid(reason),
+        other => other,
+    }
+}
+
+/// The account whose address a token verifies; does not use it up. 400 and 422 as [`one_time_tokens::find`] says.
+pub fn find_verification(conn: &rusqlite::Connection, token: &str) -> Result<User> {
+    let user = one_time_tokens::find(conn, Purpose::EmailVerification, token)?;
+    accounts::get(conn, user)
+}
+
+/// With what the link of a verification mail was opened.
+pub enum Companion {
+    Nothing,
+    Session(Caller),
+    /// The password was just verified against this hash.
+    Password(String),
+}
+
+pub const WRONG_PASSWORD: Error = Error::Unauthorized("The password is incorrect");
+
+/// Verifies the address; together with a session or the password of the same account, this proves the mailbox.
+///
+/// 400 and 422 as [`one_time_tokens::find`] says, 401 when the password changed meanwhile. Nothing is used up then.
+pub fn verify(tx: &mut Tx, site: &Site, token: &str, companion: Companion) -> Result<()> {
+    let user = one_time_tokens::take(tx, Purpose::EmailVerification, token)?;
+    let user = accounts::get(tx, user)?;
+    let is_theirs = match companion {
+        Companion::Nothing => false,
+        Companion::Session(caller) => caller.user == user.id,
+        Companion::Password(hash) if hash != user.password_hash => return Err(WRONG_PASSWORD),
+        Companion::Password(_) => true,
+    };
+    if is_theirs {
+        prove(tx, site, user, Proof::MailboxAndAccount)?;
+    } else {
+        set_verified(tx, &user)?;
+    }
+    Ok(())
+}

@@ -1,0 +1,114 @@
+//! What a user says of themselves, and what their clients remember for them.
+
+use crate::{
+    db::Tx,
+    domain::{
+        self, Caller,
+        accounts::{self, User},
+        chores::{self, Chore, Cursor},
+        organisations::members,
+    },
+    error::{Error, OrConflict, Result},
+    id::{OrganisationId, UserId},
+    time::Time,
+};
+
+const NAME_MAX: usize = 100;
+const PHONE_MAX: usize = 30;
+/// Organisations that a slice tells, each with a row of the event log.
+const SLICE: usize = 25;
+
+/// Absent fields keep; empty ones clear, but for the username.
+#[derive(Default, PartialEq, Eq)]
+pub struct Edit {
+    pub username: Option<String>,
+    pub first_name: Option<String>,
+    pub last_name: Option<String>,
+    pub phone: Option<String>,
+    pub avatar_url: Option<String>,
+}
+
+impl Edit {
+    /// 400 for a bad username, as at registration; 422 for the rest.
+    fn check(self) -> Result<Edit> {
+        let text = |value: Option<String>, field, max| -> Result<Option<String>> {
+            let checked = value.map(|value| domain::one_line(&value, field, max).map(str::to_owned)).transpose();
+            checked.map_err(Error::Invalid)
+        };
+        let avatar_url = self.avatar_url.as_deref().map(|url| domain::web_address_if_any(url, "avatar_url")).transpose();
+        let username = self.username.as_deref().map(accounts::check_username).transpose();
+        Ok(Edit {
+            username: username.map_err(Error::BadRequest)?,
+            avatar_url: avatar_url.map_err(Error::Invalid)?.map(str::to_owned),
+            first_name: text(self.first_name, "first_name", NAME_MAX)?,
+            last_name: text(self.last_name, "last_name", NAME_MAX)?,
+            phone: text(self.phone, "phone", PHONE_MAX)?,
+        })
+    }
+}
+
+/// 400 for a bad username, 422 for one that is taken and for all else that is too long or not of its form. Names in
+/// channels stay; the user's organisations are told of what they show: name, phone, picture.
+pub fn update(tx: &mut Tx, caller: Caller, edit: Edit) -> Result<User> {
+    let (edit, before) = (edit.check()?, accounts::own(tx, caller)?);
+    if edit == Edit::default() {
+        return Ok(before);
+    }
+    tx.prepare_cached(
+        "update users set username = coalesce(?2, username), first_name = coalesce(?3, first_name),
+           last_name = coalesce(?4, last_name), phone = coalesce(?5, phone), avatar_url = coalesce(?6, avatar_url),
+           updated_at = ?7
+         where id = ?1",
+    )?
+    .execute((caller.user, edit.username, edit.first_name, edit.last_name, edit.phone, edit.avatar_url, Time::now()))
+    .or_conflict(|| Error::invalid("username already exists"))?;
+    let user = accounts::own(tx, caller)?;
+    let shown = |user: &User| (user.username.clone(), user.full_name(), user.phone.clone(), user.avatar_url.clone());
+    // Each organisation costs a row of the event log.
+    if shown(&user) != shown(&before) {
+        announce(tx, user.id)?;
+    }
+    Ok(user)
+}
+
+/// Tells the organisations whose list of members has the user: some at once, the others in slices ([`chores`]), of what
+/// the user shows by then.
+pub(in crate::domain) fn announce(tx: &mut Tx, user: UserId) -> Result<()> {
+    let rest = slice(tx, user, &[])?;
+    chores::leave(tx, Chore::Profile { user }, rest)
+}
+
+/// Tells some of the user's organisations, in the order of their identifiers.
+pub(in crate::domain) fn slice(tx: &mut Tx, user: UserId, after: &[u8]) -> Result<Option<Cursor>> {
+    let memberships: Vec<(OrganisationId, String, String)> = tx
+        .prepare_cached(
+            "select m.organisation_id, r.name, m.status from organisation_members m
+               join organisations o on o.id = m.organisation_id join roles r on r.id = m.role_id
+             where m.user_id = ?1 and m.organisation_id > ?2 and o.deleted_at is null order by m.organisation_id limit ?3",
+        )?
+        .query_map((user, after, SLICE as i64), |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))?
+        .collect::<rusqlite::Result<_>>()?;
+    let user = accounts::get(tx, user)?;
+    for (organisation, role, status) in &memberships {
+        members::announce(tx, *organisation, &user, "updated", role, status)?;
+    }
+    let last = memberships.last().filter(|_| memberships.len() == SLICE);
+    Ok(last.map(|(organisation, ..)| organisation.0.as_bytes().to_vec()))
+}
+
+/// Sets the organisation that the account's clients open with. 404 for one that the caller is not a member of.
+pub fn switch_organisation(tx: &mut Tx, caller: Caller, organisation: OrganisationId) -> Result<User> {
+    members::find(tx, organisation, caller.user)?.ok_or(Error::NotFound("Organisation"))?;
+    accounts::set_current_organisation(tx, caller.user, organisation)?;
+    accounts::own(tx, caller)
+}
+
+/// Whether the user has been shown around.
+pub fn set_onboarded(tx: &mut Tx, caller: Caller, is_onboarded: bool) -> Result<()> {
+    tx.prepare_cached("update users set is_onboarded = ?2, updated_at = ?3 where id = ?1")?.execute((
+        caller.user,
+        is_onboarded,
+        Time::now(),
+    ))?;
+    Ok(())
+}

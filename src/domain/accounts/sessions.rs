@@ -1,0 +1,208 @@
+//! Sessions: what an access token stands for. A token never replaces the row.
+
+use rusqlite::{Connection, OptionalExtension};
+use serde::{Deserialize, Serialize};
+
+use crate::{
+    db::Tx,
+    domain::{Caller, PlatformRole, accounts, log::revocations, page::Page},
+    error::{Error, Result},
+    id::{SessionId, UserId},
+    secret,
+    site::Site,
+    time::Time,
+};
+
+/// The claims of an access token (RFC 7519).
+#[derive(Serialize, Deserialize)]
+pub struct AccessClaims {
+    pub sub: UserId,
+    pub sid: SessionId,
+    pub iat: i64,
+    pub exp: i64,
+    pub aud: String,
+}
+
+/// `aud` of access tokens.
+pub const AUDIENCE: &str = "api";
+
+/// A new session, with the only sight of its tokens.
+pub struct Started {
+    pub user: accounts::User,
+    pub expires_at: Time,
+    pub access_token: String,
+    pub notification_token: String,
+}
+
+/// Where a session was begun, for the list of sessions.
+#[derive(Default, Clone)]
+pub struct Device {
+    pub user_agent: String,
+    pub address: String,
+}
+
+/// Begins a session of an account whose password was just verified against `password_hash`.
+/// 401 when it changed meanwhile, 403 when the account is disabled, and as [`start`] says.
+pub fn log_in(tx: &mut Tx, site: &Site, user: UserId, password_hash: &str, device: &Device) -> Result<Started> {
+    let user = accounts::find(tx, user)?.filter(|user| user.password_hash == password_hash);
+    let user = user.ok_or(Error::Unauthorized(WRONG_CREDENTIALS))?;
+    require_active(&user)?;
+    start(tx, site, user, device)
+}
+
+/// 403 for an account that an administrator disabled.
+pub fn require_active(user: &accounts::User) -> Result<()> {
+    if user.is_active { Ok(()) } else { Err(Error::Forbidden("This account is disabled")) }
+}
+
+pub const WRONG_CREDENTIALS: &str = "Invalid email or password";
+
+/// Live sessions of a user.
+const MOST: u32 = 50;
+
+/// Begins a session: the one way to it. Beyond 50 of the user's the oldest ends, with its sockets. 403 where sessions need
+/// a verified address, and this one is not.
+pub fn start(tx: &mut Tx, site: &Site, user: accounts::User, device: &Device) -> Result<Started> {
+    if site.require_verified_email && !user.is_verified {
+        return Err(Error::Forbidden("Verify your e-mail address first"));
+    }
+    let (id, now) = (SessionId::new(), Time::now());
+    let expires_at = now + site.session_lifetime;
+    let notification_token = secret::random_token();
+    let clipped = |text: &str| text.chars().take(200).collect::<String>();
+    tx.prepare_cached(
+        "insert into sessions (id, user_id, notification_hash, user_agent, address, created_at, expires_at)
+         values (?1, ?2, ?3, ?4, ?5, ?6, ?7)",
+    )?
+    .execute((
+        id,
+        user.id,
+        secret::sha256(&notification_token),
+        clipped(&device.user_agent),
+        clipped(&device.address),
+        now,
+        expires_at,
+    ))?;
+    end_oldest(tx, user.id)?;
+    let claims =
+        AccessClaims { sub: user.id, sid: id, iat: now.unix_seconds(), exp: expires_at.unix_seconds(), aud: AUDIENCE.into() };
+    Ok(Started { access_token: site.keys.access.sign(&claims)?, user, expires_at, notification_token })
+}
+
+/// Sessions that have expired count until they are deleted: they are the oldest.
+fn end_oldest(tx: &mut Tx, user: UserId) -> Result<()> {
+    let ended: Vec<SessionId> = tx
+        .prepare_cached(
+            "update sessions set ended_at = ?2 where id in
+               (select id from sessions where user_id = ?1 and ended_at is null order by id desc limit -1 offset ?3)
+             returning id",
+        )?
+        .query_map((user, Time::now(), MOST), |row| row.get(0))?
+        .collect::<rusqlite::Result<_>>()?;
+    revocations::sessions(tx, user, ended)
+}
+
+/// The caller of a live session of an active account.
+pub fn find(conn: &Connection, session: SessionId) -> Result<Option<Caller>> {
+    one(conn, "s.id = ?1", session)
+}
+
+pub fn find_by_notification_token(conn: &Connection, token: &str) -> Result<Option<Caller>> {
+    one(conn, "s.notification_hash = ?1", secret::sha256(token))
+}
+
+fn one(conn: &Connection, by: &str, value: impl rusqlite::ToSql) -> Result<Option<Caller>> {
+    let sql = format!(
+        "select s.id, s.user_id, u.role from sessions s join users u on u.id = s.user_id
+         where {by} and s.ended_at is null and s.expires_at > ?2 and u.is_active"
+    );
+    let caller =
+        |row: &rusqlite::Row| Ok(Caller { session: row.get(0)?, user: row.get(1)?, role: row.get::<_, PlatformRole>(2)? });
+    Ok(conn.prepare_cached(&sql)?.query_row((value, Time::now()), caller).optional()?)
+}
+
+/// Ends the caller's session. Ending an ended one changes nothing.
+pub fn end(tx: &mut Tx, caller: Caller) -> Result<()> {
+    tx.prepare_cached("update sessions set ended_at = ?2 where id = ?1 and ended_at is null")?
+        .execute((caller.session, Time::now()))?;
+    revocations::sessions(tx, caller.user, vec![caller.session])
+}
+
+/// A live session, as its owner sees it.
+pub struct Session {
+    pub id: SessionId,
+    pub user_agent: String,
+    pub address: String,
+    pub created_at: Time,
+    pub expires_at: Time,
+}
+
+/// A user's live sessions, newest first: the caller's own, and for superadmins everybody's. 404 for others.
+pub fn list(conn: &Connection, caller: Caller, user: UserId, page: Page) -> Result<Vec<Session>> {
+    if user != caller.user && (caller.role < PlatformRole::Superadmin || accounts::find(conn, user)?.is_none()) {
+        return Err(Error::NotFound("User"));
+    }
+    Ok(conn
+        .prepare_cached(
+            "select id, user_agent, address, created_at, expires_at from sessions
+             where user_id = ?1 and ended_at is null and expires_at > ?2 order by created_at desc, id desc limit ?3 offset ?4",
+        )?
+        .query_map((user, Time::now(), page.size, page.offset), |row| {
+            Ok(Session {
+                id: row.get("id")?,
+                user_agent: row.get("user_agent")?,
+                address: row.get("address")?,
+                created_at: row.get("created_at")?,
+                expires_at: row.get("expires_at")?,
+            })
+        })?
+        .collect::<rusqlite::Result<_>>()?)
+}
+
+/// Where the latest 1,000 of a user's sessions were begun, those that have ended included.
+pub fn addresses(conn: &Connection, user: UserId) -> Result<Vec<String>> {
+    Ok(conn
+        .prepare_cached(
+            "select distinct address from (select address from sessions where user_id = ?1 order by id desc limit 1000)",
+        )?
+        .query_map([user], |row| row.get(0))?
+        .collect::<rusqlite::Result<_>>()?)
+}
+
+/// When the caller's session ends.
+pub fn expiry(conn: &Connection, caller: Caller) -> Result<Time> {
+    Ok(conn.prepare_cached("select expires_at from sessions where id = ?1")?.query_row([caller.session], |row| row.get(0))?)
+}
+
+/// Ends one of the caller's sessions, with its sockets; superadmins end anybody's. 404 for others.
+pub fn revoke(tx: &mut Tx, caller: Caller, session: SessionId) -> Result<()> {
+    let owner: Option<UserId> = tx
+        .prepare_cached(
+            "update sessions set ended_at = ?4
+             where id = ?1 and (user_id = ?2 or ?3) and ended_at is null and expires_at > ?4 returning user_id",
+        )?
+        .query_row((session, caller.user, caller.role == PlatformRole::Superadmin, Time::now()), |row| row.get(0))
+        .optional()?;
+    let user = owner.ok_or(Error::NotFound("Session"))?;
+    revocations::sessions(tx, user, vec![session])
+}
+
+/// Ends all of the user's sessions but `keep`.
+pub fn end_others(tx: &mut Tx, user: UserId, keep: Option<SessionId>) -> Result<()> {
+    let ended: Vec<SessionId> = tx
+        .prepare_cached(
+            "update sessions set ended_at = ?3 where user_id = ?1 and id is not ?2 and ended_at is null returning id",
+        )?
+        .query_map((user, keep, Time::now()), |row| row.get(0))?
+        .collect::<rusqlite::Result<_>>()?;
+    revocations::sessions(tx, user, ended)
+}
+
+/// Deletes sessions that ended before the given time, up to `limit`.
+pub fn prune(tx: &mut Tx, before: Time, limit: u32) -> Result<usize> {
+    Ok(tx
+        .prepare_cached(
+            "delete from sessions where id in (select id from sessions where expires_at < ?1 or ended_at < ?1 limit ?2)",
+        )?
+        .execute((before, limit))?)
+}

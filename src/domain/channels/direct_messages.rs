@@ -1,0 +1,80 @@
+//! Direct messages: a private channel for each set of members, without a life of its own.
+
+use std::collections::BTreeSet;
+
+use crate::{
+    db::Tx,
+    domain::{
+        Caller, accounts,
+        channels::{self, lists::Described},
+        organisations::{members, roles::Rights},
+    },
+    error::{Error, Result},
+    id::{ChannelId, OrganisationId, UserId},
+    secret,
+    time::Time,
+};
+
+/// Others than the caller.
+const OTHERS_MAX: usize = 8;
+/// Direct messages that a member opens in an organisation. What others open with them does not count: they could be
+/// kept from opening any.
+const OPENED_MAX: i64 = 500;
+
+/// The direct message of the caller and these members of the organisation, made when there is none; and whether
+/// it was made. Needs the right to post. 404 for outsiders; 422 for no others, too many, somebody who is no member, and
+/// more than 500 direct messages opened.
+pub fn open(tx: &mut Tx, caller: Caller, organisation: OrganisationId, others: Vec<UserId>) -> Result<(Described, bool)> {
+    let membership = members::find(tx, organisation, caller.user)?.ok_or(Error::NotFound("Organisation"))?;
+    membership.require(Rights::POST_MESSAGES)?;
+    let others = channels::members::others(caller, "user_ids", others)?;
+    if others.is_empty() || others.len() > OTHERS_MAX {
+        return Err(Error::invalid(format!("user_ids must name 1 to {OTHERS_MAX} others")));
+    }
+    let mut accounts = Vec::new();
+    for user in others.into_iter().chain([caller.user]) {
+        accounts.push(channels::members::account(tx, organisation, user)?);
+    }
+    let key = key(&accounts);
+    let is_new = insert(tx, organisation, caller.user, &accounts, &key)?;
+    if is_new && count_opened(tx, organisation, caller.user)? > OPENED_MAX {
+        return Err(Error::invalid(format!("a member opens at most {OPENED_MAX} direct messages in an organisation")));
+    }
+    let id: ChannelId = tx
+        .prepare_cached("select id from channels where organisation_id = ?1 and dm_key = ?2")?
+        .query_row((organisation, &key[..]), |row| row.get(0))?;
+    for account in &accounts {
+        // Whoever left the organisation and came back is in it again.
+        if channels::members::name(tx, id, account.id)?.is_none() {
+            channels::members::insert(tx, id, account, None)?;
+        }
+    }
+    if is_new {
+        channels::announce(tx, id, "created", caller.user)?;
+    }
+    Ok((channels::get(tx, caller, id)?, is_new))
+}
+
+/// The same for the same members, in whatever order they were named.
+fn key(accounts: &[accounts::User]) -> [u8; 32] {
+    let users: BTreeSet<String> = accounts.iter().map(|account| account.id.to_string()).collect();
+    secret::sha256(&users.into_iter().collect::<Vec<_>>().join(" "))
+}
+
+fn count_opened(tx: &Tx, organisation: OrganisationId, user: UserId) -> Result<i64> {
+    Ok(tx
+        .prepare_cached("select count(*) from channels where organisation_id = ?1 and created_by = ?2 and is_dm = 1")?
+        .query_row((organisation, user), |row| row.get(0))?)
+}
+
+fn insert(tx: &Tx, organisation: OrganisationId, owner: UserId, accounts: &[accounts::User], key: &[u8]) -> Result<bool> {
+    let names: BTreeSet<&str> = accounts.iter().map(|account| account.username.as_str()).collect();
+    let name = names.into_iter().collect::<Vec<_>>().join(", ");
+    let made = tx
+        .prepare_cached(
+            "insert into channels (id, organisation_id, name, is_private, is_dm, dm_key, owner_id, created_by, created_at, updated_at)
+             values (?1, ?2, ?3, 1, 1, ?4, ?5, ?5, ?6, ?6) on conflict do nothing",
+        )?
+        .execute((ChannelId::new(), organisation, name, key, owner, Time::now()))?;
+    Ok(made > 0)
+}

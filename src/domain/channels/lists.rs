@@ -1,0 +1,151 @@
+//! Lists of channels, each made of a few statements however many channels there are.
+
+use std::collections::HashMap;
+
+use rusqlite::{Connection, Params};
+
+use crate::{
+    domain::{
+        Caller,
+        channels::{
+            self, ACCESS, Access, COLUMNS, Channel,
+            reading::{self, Counts},
+        },
+        messages::{self, Message},
+        organisations::members,
+        page::Page,
+    },
+    error::{Error, Result},
+    id::{ChannelId, OrganisationId, UserId, WebhookId},
+};
+
+/// A channel as lists show it.
+pub struct Described {
+    pub channel: Channel,
+    /// The first of its members: at most 1,000.
+    pub users: Vec<UserId>,
+    /// The newest top-level post, for who is in the channel.
+    pub newest: Option<Message>,
+    /// The first webhook and its generation, for who may manage the channel's webhooks.
+    pub webhook: Option<(WebhookId, i64)>,
+}
+
+/// Members that are named with a channel; its count tells of all.
+const USERS_SHOWN: i64 = 1000;
+
+/// By way of the caller's memberships: an organisation has many more channels, direct messages above all.
+const OWN: &str = "and c.id in (select own.channel_id from channel_members own where own.user_id = ?1)";
+
+/// The caller's live channels of all organisations.
+pub fn own(conn: &Connection, caller: Caller, page: Page) -> Result<Vec<Described>> {
+    let rule = format!(
+        "{OWN} and c.archived_at is null and c.is_dm = 0 order by c.organisation_id, c.name collate nocase, c.id limit ?2 offset ?3"
+    );
+    describe_all(conn, select(conn, caller, &rule, (caller.user, page.size, page.offset))?)
+}
+
+/// An organisation's live channels that the caller may know of. 404 for outsiders.
+pub fn live(conn: &Connection, caller: Caller, organisation: OrganisationId, page: Page) -> Result<Vec<Described>> {
+    let rule = "and c.archived_at is null and c.is_dm = 0 order by c.name collate nocase, c.id";
+    describe_all(conn, of_organisation(conn, caller, organisation, page, rule)?)
+}
+
+/// The archived ones that the caller may know of. 404 for outsiders.
+pub fn archived(conn: &Connection, caller: Caller, organisation: OrganisationId, page: Page) -> Result<Vec<Described>> {
+    let rule = "and c.archived_at is not null and c.is_dm = 0 order by c.name collate nocase, c.id";
+    describe_all(conn, of_organisation(conn, caller, organisation, page, rule)?)
+}
+
+/// The live ones that the caller is in, with what is unread in them. 404 for outsiders.
+pub fn joined(conn: &Connection, caller: Caller, organisation: OrganisationId, page: Page) -> Result<Vec<(Counts, Channel)>> {
+    let rule = format!("{OWN} and c.archived_at is null and c.is_dm = 0 order by c.name collate nocase, c.id");
+    let found = of_organisation(conn, caller, organisation, page, &rule)?;
+    let unread = |access: Access| Ok((reading::counts(conn, access.channel.id, caller.user)?, access.channel));
+    found.into_iter().map(unread).collect()
+}
+
+/// The caller's direct messages, the latest active first, with what is unread in them. 404 for outsiders.
+pub fn direct_messages(
+    conn: &Connection,
+    caller: Caller,
+    organisation: OrganisationId,
+    page: Page,
+) -> Result<Vec<(Counts, Described)>> {
+    let rule = format!("{OWN} and c.is_dm = 1 order by c.last_n desc, c.created_at desc, c.id");
+    let found = describe_all(conn, of_organisation(conn, caller, organisation, page, &rule)?)?;
+    let unread = |dm: Described| Ok((reading::counts(conn, dm.channel.id, caller.user)?, dm));
+    found.into_iter().map(unread).collect()
+}
+
+/// The live public ones that the caller could join. 404 for outsiders.
+pub fn not_joined(conn: &Connection, caller: Caller, organisation: OrganisationId, page: Page) -> Result<Vec<Channel>> {
+    let rule = "and cm.user_id is null and c.archived_at is null and c.is_dm = 0 order by c.name collate nocase, c.id";
+    let found = of_organisation(conn, caller, organisation, page, rule)?;
+    Ok(found.into_iter().map(|access| access.channel).collect())
+}
+
+/// The channel of exactly that name, else the first match without regard to case, among those that the
+/// caller may know of, in one organisation or in all of theirs. 404 when there is none.
+pub fn by_name(conn: &Connection, caller: Caller, name: &str, organisation: Option<OrganisationId>) -> Result<Described> {
+    let rule = "and c.name = ?2 collate nocase and (?3 is null or c.organisation_id = ?3)
+        and c.archived_at is null and c.is_dm = 0 order by c.name <> ?2, c.created_at, c.id limit 1";
+    let found = select(conn, caller, rule, (caller.user, name, organisation))?.pop();
+    describe(conn, found.ok_or(channels::UNKNOWN)?)
+}
+
+/// A page of the organisation's channels that the caller may know of; `rule` narrows them down and orders them.
+fn of_organisation(
+    conn: &Connection,
+    caller: Caller,
+    organisation: OrganisationId,
+    page: Page,
+    rule: &str,
+) -> Result<Vec<Access>> {
+    members::find(conn, organisation, caller.user)?.ok_or(Error::NotFound("Organisation"))?;
+    let rule = format!("and c.organisation_id = ?2 {rule} limit ?3 offset ?4");
+    select(conn, caller, &rule, (caller.user, organisation, page.size, page.offset))
+}
+
+fn select(conn: &Connection, caller: Caller, rule: &str, params: impl Params) -> Result<Vec<Access>> {
+    let sql = format!("select {COLUMNS}, {ACCESS} {rule}");
+    let mut select = conn.prepare_cached(&sql)?;
+    let found = select.query_map(params, |row| channels::access_from_row(caller, row))?;
+    Ok(found.collect::<rusqlite::Result<_>>()?)
+}
+
+/// One channel as lists show it.
+pub fn describe(conn: &Connection, access: Access) -> Result<Described> {
+    let described = describe_all(conn, vec![access])?.pop();
+    described.ok_or_else(|| Error::internal("one channel gives one description"))
+}
+
+fn describe_all(conn: &Connection, found: Vec<Access>) -> Result<Vec<Described>> {
+    let mut webhooks = webhooks(conn, found.iter().filter(|access| access.manages_webhooks()))?;
+    let inside = found.iter().filter(|access| access.username.is_some());
+    let newest: Vec<i64> = inside.map(|access| access.channel.last_thread).collect();
+    let mut newest: HashMap<ChannelId, Message> =
+        messages::at(conn, &newest)?.into_iter().map(|message| (message.channel, message)).collect();
+    let mut first_users =
+        conn.prepare_cached("select user_id from channel_members where channel_id = ?1 order by created_at, user_id limit ?2")?;
+    let describe = |Access { channel, .. }: Access| {
+        let users = first_users.query_map((channel.id, USERS_SHOWN), |row| row.get(0))?.collect::<rusqlite::Result<_>>()?;
+        Ok(Described { users, newest: newest.remove(&channel.id), webhook: webhooks.remove(&channel.id), channel })
+    };
+    found.into_iter().map(describe).collect()
+}
+
+/// Each one's oldest webhook.
+fn webhooks<'a>(conn: &Connection, found: impl Iterator<Item = &'a Access>) -> Result<HashMap<ChannelId, (WebhookId, i64)>> {
+    // The oldest comes last and stays.
+    let mut select = conn.prepare_cached(
+        "select w.channel_id, w.id, w.generation from json_each(?1) listed cross join webhooks w on w.channel_id = unhex(listed.value)
+         where w.deleted_at is null order by w.created_at desc, w.id desc",
+    )?;
+    Ok(select.query_map([list(found)], |row| Ok((row.get(0)?, (row.get(1)?, row.get(2)?))))?.collect::<rusqlite::Result<_>>()?)
+}
+
+/// Their identifiers as a JSON array in hexadecimal: a statement takes one parameter for all.
+fn list<'a>(found: impl Iterator<Item = &'a Access>) -> String {
+    let ids: Vec<String> = found.map(|access| access.channel.id.0.simple().to_string()).collect();
+    serde_json::json!(ids).to_string()
+}

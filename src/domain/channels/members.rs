@@ -1,0 +1,299 @@
+//! Who is in a channel, and under which name.
+
+use std::collections::BTreeSet;
+
+use rusqlite::{Connection, OptionalExtension, Row};
+use serde_json::json;
+
+use crate::{
+    db::{Tx, log},
+    domain::{
+        Caller, accounts, channels,
+        log::revocations,
+        organisations::{leaving, members, roles::Rights},
+        page::Page,
+        webhooks::deliveries,
+    },
+    error::{Error, OrConflict, Result},
+    event::{Audience, Stream},
+    id::{ChannelId, OrganisationId, UserId},
+    time::Time,
+};
+
+/// The user's name in the channel; none when they are not in it.
+pub fn name(conn: &Connection, channel: ChannelId, user: UserId) -> Result<Option<String>> {
+    Ok(conn
+        .prepare_cached("select username from channel_members where channel_id = ?1 and user_id = ?2")?
+        .query_row((channel, user), |row| row.get(0))
+        .optional()?)
+}
+
+/// Whoever is in the channel, in the order in which they joined.
+pub fn ids(conn: &Connection, channel: ChannelId) -> Result<Vec<UserId>> {
+    Ok(conn
+        .prepare_cached("select user_id from channel_members where channel_id = ?1 order by created_at, user_id")?
+        .query_map([channel], |row| row.get(0))?
+        .collect::<rusqlite::Result<_>>()?)
+}
+
+pub struct Member {
+    pub user: UserId,
+    pub username: String,
+    pub joined_at: Time,
+}
+
+/// How many there are, for whoever may know of the channel; 404 for all others.
+pub fn number(conn: &Connection, caller: Caller, channel: ChannelId) -> Result<i64> {
+    Ok(channels::find(conn, caller, channel)?.ok_or(channels::UNKNOWN)?.channel.user_count)
+}
+
+/// Whether the user is in the channel, for whoever may know of it; 404 for all others.
+pub fn include(conn: &Connection, caller: Caller, channel: ChannelId, user: UserId) -> Result<bool> {
+    channels::find(conn, caller, channel)?.ok_or(channels::UNKNOWN)?;
+    Ok(name(conn, channel, user)?.is_some())
+}
+
+/// In the order in which they joined, for whoever may know of the channel; 404 for all others.
+pub fn list(conn: &Connection, caller: Caller, channel: ChannelId, page: Page) -> Result<Vec<Member>> {
+    channels::find(conn, caller, channel)?.ok_or(channels::UNKNOWN)?;
+    Ok(conn
+        .prepare_cached(
+            "select user_id, username, created_at from channel_members where channel_id = ?1 order by created_at, user_id
+             limit ?2 offset ?3",
+        )?
+        .query_map((channel, page.size, page.offset), from_row)?
+        .collect::<rusqlite::Result<_>>()?)
+}
+
+fn find(conn: &Connection, channel: ChannelId, user: UserId) -> Result<Option<Member>> {
+    let sql = "select user_id, username, created_at from channel_members where channel_id = ?1 and user_id = ?2";
+    Ok(conn.prepare_cached(sql)?.query_row((channel, user), from_row).optional()?)
+}
+
+fn from_row(row: &Row) -> rusqlite::Result<Member> {
+    Ok(Member { user: row.get("user_id")?, username: row.get("username")?, joined_at: row.get("created_at")? })
+}
+
+/// The caller joins a channel that they see. 422 when they are in it, or the name is taken there;
+/// 403 for hidden and archived ones.
+pub fn join(tx: &mut Tx, caller: Caller, id: ChannelId, username: Option<&str>) -> Result<(channels::Channel, Time)> {
+    let access = channels::find(tx, caller, id)?.ok_or(channels::HIDDEN)?;
+    access.require_no_dm()?;
+    access.require_live()?;
+    if access.username.is_some() {
+        return Err(Error::invalid("You are already a member of this channel"));
+    }
+    let user = accounts::own(tx, caller)?;
+    let joined_at = insert(tx, id, &user, username)?;
+    announce(tx, access.channel.organisation, id, "joined", caller.user)?;
+    Ok((access.channel, joined_at))
+}
+
+/// The caller leaves; the owner may, too. 422 when they are not in it.
+pub fn leave(tx: &mut Tx, caller: Caller, id: ChannelId) -> Result<(channels::Channel, Time)> {
+    let access = channels::find(tx, caller, id)?.ok_or(channels::HIDDEN)?;
+    access.require_no_dm()?;
+    if access.username.is_none() {
+        return Err(Error::invalid("You are not a member of this channel"));
+    }
+    let joined_at = take_out(tx, &access.channel, caller.user)?;
+    Ok((access.channel, joined_at))
+}
+
+/// Ends a membership and tells of it; an owner's channel passes on. Returns since when it was.
+fn take_out(tx: &mut Tx, channel: &channels::Channel, user: UserId) -> Result<Time> {
+    let joined_at = tx
+        .prepare_cached("delete from channel_members where channel_id = ?1 and user_id = ?2 returning created_at")?
+        .query_row((channel.id, user), |row| row.get(0))?;
+    count(tx, channel.id, -1)?;
+    deliveries::wake_of_in(tx, user, channel.id)?;
+    let is_passed_on = leaving::pass_channel_on(tx, channel.id, user)?;
+    channels::archive_deserted(tx, channel.id)?;
+    announce(tx, channel.organisation, channel.id, "left", user)?;
+    revocations::rights(tx, vec![user])?;
+    if is_passed_on {
+        channels::announce(tx, channel.id, "updated", user)?;
+    }
+    Ok(joined_at)
+}
+
+/// Users in a list of a request: the writer works it off while all others wait.
+const LISTED_MAX: usize = 100;
+
+/// The users that a request lists, without the caller, each once. 422 for too many.
+pub(in crate::domain) fn others(caller: Caller, field: &str, listed: Vec<UserId>) -> Result<BTreeSet<UserId>> {
+    if listed.len() > LISTED_MAX {
+        return Err(Error::invalid(format!("{field} names at most {LISTED_MAX} users")));
+    }
+    Ok(listed.into_iter().filter(|user| *user != caller.user).collect())
+}
+
+/// Members of the channel with the right to post add members of the organisation; who is in it already stays.
+/// 422 naming one who is no member of the organisation; nobody is added then. Returns those named, in their order.
+pub fn add(tx: &mut Tx, caller: Caller, id: ChannelId, users: Vec<UserId>) -> Result<Vec<Member>> {
+    let access = channels::find(tx, caller, id)?.ok_or(channels::UNKNOWN)?;
+    access.require_no_dm()?;
+    access.require_member()?;
+    access.membership.require(Rights::POST_MESSAGES)?;
+    access.require_live()?;
+    if users.is_empty() || users.len() > LISTED_MAX {
+        return Err(Error::invalid(format!("user_ids must name 1 to {LISTED_MAX} users")));
+    }
+    let mut named: Vec<UserId> = Vec::new();
+    for user in users {
+        if !named.contains(&user) {
+            named.push(user);
+        }
+    }
+    require_members(tx, access.channel.organisation, &named)?;
+    let mut new = BTreeSet::new();
+    for user in &named {
+        if name(tx, id, *user)?.is_none() {
+            new.insert(*user);
+        }
+    }
+    insert_all(tx, id, &new)?;
+    for user in named.iter().filter(|user| new.contains(user)) {
+        deliveries::wake_of_in(tx, *user, id)?;
+        announce(tx, access.channel.organisation, id, "joined", *user)?;
+    }
+    named.into_iter().filter_map(|user| find(tx, id, user).transpose()).collect()
+}
+
+/// The account of a member of the organisation; 422 naming the user when they are none.
+pub fn account(conn: &Connection, organisation: OrganisationId, user: UserId) -> Result<accounts::User> {
+    if members::find(conn, organisation, user)?.is_none() {
+        return Err(no_member(user));
+    }
+    accounts::get(conn, user)
+}
+
+fn no_member(user: UserId) -> Error {
+    Error::invalid(format!("user {user} is not a member of the organisation"))
+}
+
+/// The owner of the channel, or `manage:channels`. 404 for a user who is not in it.
+pub fn remove(tx: &mut Tx, caller: Caller, id: ChannelId, user: UserId) -> Result<()> {
+    let access = channels::find(tx, caller, id)?.ok_or(channels::UNKNOWN)?;
+    access.require_manager()?;
+    name(tx, id, user)?.ok_or(Error::NotFound("Member"))?;
+    take_out(tx, &access.channel, user)?;
+    Ok(())
+}
+
+/// Sets the caller's name in a channel that they are in; unique there. The same again changes nothing.
+pub fn rename(tx: &mut Tx, caller: Caller, id: ChannelId, username: &str) -> Result<()> {
+    let access = channels::find(tx, caller, id)?.ok_or(channels::HIDDEN)?;
+    access.require_member()?;
+    let username = accounts::check_username(username).map_err(Error::Invalid)?;
+    if access.username.as_deref() == Some(&username) {
+        return Ok(());
+    }
+    tx.prepare_cached("update channel_members set username = ?3 where channel_id = ?1 and user_id = ?2")?
+        .execute((id, caller.user, username))
+        .or_conflict(taken)?;
+    announce(tx, access.channel.organisation, id, "renamed", caller.user)
+}
+
+/// Adds a new member of an organisation to its default channel.
+pub fn join_default(tx: &mut Tx, organisation: OrganisationId, user: &accounts::User) -> Result<()> {
+    let default: Option<ChannelId> = tx
+        .prepare_cached("select id from channels where organisation_id = ?1 and is_default = 1 and deleted_at is null")?
+        .query_row([organisation], |row| row.get(0))
+        .optional()?;
+    let Some(id) = default else { return Ok(()) };
+    insert(tx, id, user, None)?;
+    announce(tx, organisation, id, "joined", user.id)
+}
+
+/// Adds a member whose read mark stands at the end. An account's own name that somebody has here gets a
+/// number; a chosen one that is taken is 422. Returns the time of joining.
+pub fn insert(tx: &mut Tx, channel: ChannelId, user: &accounts::User, username: Option<&str>) -> Result<Time> {
+    let name = match username {
+        Some(chosen) => accounts::check_username(chosen).map_err(Error::Invalid)?,
+        None => free_name(tx, channel, &user.username)?,
+    };
+    let now = Time::now();
+    tx.prepare_cached(
+        "insert into channel_members (channel_id, user_id, username, joined_seq, read_n, read_thread_count, read_mention_count, created_at)
+         select id, ?2, ?3, ?4, last_n, thread_count, mention_count, ?5 from channels where id = ?1",
+    )?
+    .execute((channel, user.id, name, log::last_seq(tx)?, now))
+    .or_conflict(taken)?;
+    count(tx, channel, 1)?;
+    deliveries::wake_of_in(tx, user.id, channel)?;
+    Ok(now)
+}
+
+/// 422 naming one who is no member of the organisation.
+pub(in crate::domain) fn require_members<'a>(
+    conn: &Connection,
+    organisation: OrganisationId,
+    users: impl IntoIterator<Item = &'a UserId>,
+) -> Result<()> {
+    let outsider: Option<UserId> = conn
+        .prepare_cached(
+            "select unhex(listed.value) from json_each(?1) listed where not exists (select 1 from organisation_members m
+               where m.organisation_id = ?2 and m.user_id = unhex(listed.value) and m.status <> 'deactivated') limit 1",
+        )?
+        .query_row((listed(users), organisation), |row| row.get(0))
+        .optional()?;
+    outsider.map_or(Ok(()), |user| Err(no_member(user)))
+}
+
+/// As JSON.
+fn listed<'a>(users: impl IntoIterator<Item = &'a UserId>) -> String {
+    let list: Vec<String> = users.into_iter().map(|user| user.0.simple().to_string()).collect();
+    json!(list).to_string()
+}
+
+/// [`insert`] of users who are not in the channel, in one statement; but it does not wake webhooks, which a channel that was
+/// just made has none of.
+pub(in crate::domain) fn insert_all(tx: &mut Tx, channel: ChannelId, users: &BTreeSet<UserId>) -> Result<()> {
+    let inserted = tx
+        .prepare_cached(
+            "insert into channel_members (channel_id, user_id, username, joined_seq, read_n, read_thread_count, read_mention_count, created_at)
+             select c.id, u.id, u.username, ?3, c.last_n, c.thread_count, c.mention_count, ?4
+               from json_each(?2) listed cross join users u on u.id = unhex(listed.value) cross join channels c
+             where c.id = ?1 on conflict (channel_id, username) do nothing",
+        )?
+        .execute((channel, listed(users), log::last_seq(tx)?, Time::now()))?;
+    count(tx, channel, inserted as i64)?;
+    if inserted < users.len() {
+        // Usernames are unique: only a name that somebody chose in this channel can stand in the way.
+        for user in users {
+            if name(tx, channel, *user)?.is_none() {
+                insert(tx, channel, &accounts::get(tx, *user)?, None)?;
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Keeps the channel's counter of members.
+fn count(tx: &Tx, channel: ChannelId, more: i64) -> Result<()> {
+    tx.prepare_cached("update channels set user_count = user_count + ?2 where id = ?1")?.execute((channel, more))?;
+    Ok(())
+}
+
+fn taken() -> Error {
+    Error::invalid("This username is taken in the channel")
+}
+
+fn free_name(conn: &Connection, channel: ChannelId, base: &str) -> Result<String> {
+    let mut taken = conn.prepare_cached("select 1 from channel_members where channel_id = ?1 and username = ?2")?;
+    accounts::first_free(base, |name| Ok(taken.exists((channel, name))?))
+}
+
+/// Tells the channel, and the person concerned on their own stream; of a member with their name there.
+fn announce(tx: &mut Tx, organisation: OrganisationId, channel: ChannelId, action: &str, user: UserId) -> Result<()> {
+    let mut body = channels::update_body(tx, channel, action, user)?;
+    if let Some(member) = find(tx, channel, user)? {
+        body["data"]["username"] = json!(member.username);
+        body["data"]["joined_at"] = json!(member.joined_at);
+    }
+    for stream in [Stream::Channel(channel), Stream::Personal(organisation, user)] {
+        channels::emit(tx, channel, stream, Audience::Subscribers, Some(user), &body)?;
+    }
+    Ok(())
+}

@@ -1,0 +1,123 @@
+//! Deleted channels, past the time for which they are kept: everything in them goes for good, in slices.
+
+use rusqlite::{Connection, Params, Row};
+use serde_json::json;
+
+use crate::{
+    db::Tx,
+    domain::{
+        bounded::{self, Budget},
+        messages::indexing,
+    },
+    error::Result,
+    event::Stream,
+    id::ChannelId,
+    time::Time,
+};
+
+/// Removes up to `limit` rows of one channel that was deleted before that time; the channel itself comes last.
+/// Returns how many: 0 when nothing is left to do.
+pub fn purge(tx: &mut Tx, before: Time, limit: u32) -> Result<usize> {
+    let Some(channel) = find(tx, before)? else { return Ok(0) };
+    // What hangs on the channel, the dependent before what it depends on.
+    let mut gone = tx.prepare_cached(DELIVERIES)?.execute((channel, limit))?;
+    if gone == 0 {
+        gone = messages(tx, channel, limit as usize)?;
+    }
+    let rest = [
+        "delete from webhook_history where id in (select h.id from webhook_history h join webhooks w on w.id = h.webhook_id
+           where w.channel_id = ?1 limit ?2)",
+        "delete from webhooks where id in (select id from webhooks where channel_id = ?1 limit ?2)",
+        "delete from channel_members where (channel_id, user_id) in (select channel_id, user_id from channel_members
+           where channel_id = ?1 limit ?2)",
+    ];
+    for sql in rest {
+        if gone == 0 {
+            gone = tx.prepare_cached(sql)?.execute((channel, limit))?;
+        }
+    }
+    if gone == 0 {
+        let log = "select seq, octet_length(body) from events where stream = ?1 limit ?2";
+        gone = delete_events(tx, log, (Stream::Channel(channel).to_string(), limit))?;
+    }
+    if gone == 0 {
+        gone = tx.prepare_cached("delete from channels where id = ?1")?.execute([channel])?;
+    }
+    Ok(gone)
+}
+
+const DELIVERIES: &str =
+    "delete from deliveries where id in (select d.id from webhooks w join deliveries d on d.webhook_id = w.id
+    where w.channel_id = ?1 limit ?2)";
+
+fn find(conn: &Connection, before: Time) -> Result<Option<ChannelId>> {
+    let mut select = conn.prepare_cached("select id from channels where deleted_at < ?1 order by deleted_at limit 1")?;
+    Ok(select.query_map([before], |row| row.get(0))?.next().transpose()?)
+}
+
+fn messages(tx: &Tx, channel: ChannelId, limit: usize) -> Result<usize> {
+    let gone = oldest(tx, channel, limit)?;
+    let list = json!(gone).to_string();
+    // A message may have any number of these.
+    for sql in [
+        "delete from mentions where (channel_id, user_id, n) in (select channel_id, user_id, n from mentions
+           where n in (select value from json_each(?1)) limit ?2)",
+        "delete from reactions where (n, emoji, user_id) in (select n, emoji, user_id from reactions
+           where n in (select value from json_each(?1)) limit ?2)",
+        "delete from reaction_counts where (n, emoji) in (select n, emoji from reaction_counts
+           where n in (select value from json_each(?1)) limit ?2)",
+    ] {
+        if tx.prepare_cached(sql)?.execute((&list, limit as i64))? == limit {
+            return Ok(limit);
+        }
+    }
+    let log = "select seq, octet_length(body) from events where message_n in (select value from json_each(?1)) limit ?2";
+    let told = delete_events(tx, log, (&list, limit as i64))?;
+    if told > 0 {
+        return Ok(told); // there may be more
+    }
+    for sql in [
+        "delete from channel_mentions where n in (select value from json_each(?1))",
+        "delete from webhook_events where message_n in (select value from json_each(?1))",
+        "delete from messages where n in (select value from json_each(?1))",
+    ] {
+        tx.prepare_cached(sql)?.execute([&list])?;
+    }
+    for n in &gone {
+        indexing::forget(tx, *n)?;
+    }
+    Ok(gone.len())
+}
+
+/// Deletes rows of the log as `select` gives them, with their bytes. Returns how many.
+fn delete_events(tx: &Tx, select: &str, params: impl Params) -> Result<usize> {
+    let told: Vec<i64> = bounded::rows(tx, select, params)?;
+    let sql = "delete from events where seq in (select value from json_each(?1))";
+    Ok(tx.prepare_cached(sql)?.execute([json!(told).to_string()])?)
+}
+
+/// Up to `limit` of its messages; a post only together with the last of its replies.
+fn oldest(conn: &Connection, channel: ChannelId, limit: usize) -> Result<Vec<i64>> {
+    // What webhooks deliver holds the text twice more.
+    let mut posts = conn.prepare_cached(
+        "select n, 3 * octet_length(content) from messages where channel_id = ?1 and root is null order by n limit ?2",
+    )?;
+    let mut replies = conn.prepare_cached("select n, 3 * octet_length(content) from messages where root = ?1 limit ?2")?;
+    let with_bytes = |row: &Row| Ok((row.get(0)?, row.get(1)?));
+    let (mut found, mut budget) = (Vec::new(), Budget::new());
+    for post in posts.query_map((channel, limit as i64), with_bytes)? {
+        let (post, bytes): (i64, i64) = post?;
+        for reply in replies.query_map((post, (limit - found.len()) as i64), with_bytes)? {
+            let (reply, bytes) = reply?;
+            if !budget.takes(bytes) {
+                return Ok(found);
+            }
+            found.push(reply);
+        }
+        if found.len() >= limit || !budget.takes(bytes) {
+            break;
+        }
+        found.push(post);
+    }
+    Ok(found)
+}

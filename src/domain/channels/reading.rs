@@ -1,0 +1,188 @@
+//! What a member has read. Unread posts are the channel's counter minus the member's mark: no write for
+//! each member and message.
+
+use rusqlite::{Connection, OptionalExtension};
+use serde_json::{Value, json};
+
+use crate::{
+    db::Tx,
+    domain::{Caller, channels, log::events},
+    error::{Error, Result},
+    event::{Audience, Stream},
+    id::{ChannelId, MessageId, OrganisationId, UserId},
+    time::Time,
+};
+
+/// A member's unread top-level posts and mentions in a channel.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Counts {
+    pub threads: i64,
+    pub mentions: i64,
+}
+
+/// SQL that gives `thread_count` and `mention_count` of `channel_members cm` in `channels c`.
+const COUNTS: &str = "c.thread_count - cm.read_thread_count as unread_threads,
+    c.mention_count - cm.read_mention_count
+      + (select count(*) from mentions x where x.channel_id = c.id and x.user_id = cm.user_id and x.n > cm.read_n) as unread_mentions";
+
+/// What a member of the channel has not read in it.
+pub fn counts(conn: &Connection, channel: ChannelId, user: UserId) -> Result<Counts> {
+    let sql = format!(
+        "select {COUNTS} from channel_members cm join channels c on c.id = cm.channel_id where cm.channel_id = ?1 and cm.user_id = ?2"
+    );
+    Ok(conn.prepare_cached(&sql)?.query_row((channel, user), |row| Ok(Counts { threads: row.get(0)?, mentions: row.get(1)? }))?)
+}
+
+/// Reads the channel up to a message, or all of it. A mark only moves forward. Tells the reader's other
+/// devices. Members of the channel; 404 for a message that is not in it.
+///
+/// A mark passes a few thousand messages at once: none is returned when it has not arrived, for the caller to go on.
+pub fn mark(tx: &mut Tx, caller: Caller, channel: ChannelId, last: Option<MessageId>) -> Result<Option<Counts>> {
+    let access = channels::find(tx, caller, channel)?.ok_or(channels::UNKNOWN)?;
+    access.require_member()?;
+    let before = counts(tx, channel, caller.user)?;
+    let has_arrived = match last {
+        None => mark_all(tx, caller.user, channel).map(|()| true)?,
+        Some(last) => mark_up_to(tx, caller.user, channel, last)?,
+    };
+    let after = counts(tx, channel, caller.user)?;
+    if after != before {
+        announce(tx, caller.user, channel, after)?;
+    }
+    Ok(has_arrived.then_some(after))
+}
+
+/// Tells the reader's other devices.
+pub fn announce(tx: &mut Tx, user: UserId, channel: ChannelId, counts: Counts) -> Result<()> {
+    let notice = Notice::find(tx, channel)?;
+    let body = notice.body(counts);
+    events::emit(
+        tx,
+        events::New {
+            stream: Stream::Personal(notice.organisation, user),
+            audience: Audience::Subscribers,
+            kind: UNREAD,
+            channel: Some(channel),
+            message: None,
+            actor: Some(user),
+            body: &body,
+        },
+    )?;
+    Ok(())
+}
+
+/// Posting marks read, too.
+pub fn mark_all(tx: &Tx, user: UserId, channel: ChannelId) -> Result<()> {
+    tx.prepare_cached(
+        "update channel_members set (read_n, read_thread_count, read_mention_count) =
+           (select last_n, thread_count, mention_count from channels where id = ?1)
+         where channel_id = ?1 and user_id = ?2",
+    )?
+    .execute((channel, user))?;
+    Ok(())
+}
+
+/// Posts that a mark passes in one write.
+const PASSED: i64 = 2000;
+
+/// Returns whether the mark is there.
+fn mark_up_to(tx: &Tx, user: UserId, channel: ChannelId, last: MessageId) -> Result<bool> {
+    // Only what the mark passes is counted: each message once for each member, however often they mark.
+    let arrived = tx
+        .prepare_cached(
+            "with goal as materialized (
+               select min(m.n, coalesce((select passed.n from messages passed
+                 where passed.channel_id = ?1 and passed.root is null and passed.n > own.read_n
+                 order by passed.n limit 1 offset ?4), m.n)) as n
+               from messages m join channel_members own on own.channel_id = ?1 and own.user_id = ?2
+               where m.channel_id = ?1 and m.id = ?3)
+             update channel_members set
+               read_thread_count = read_thread_count + (select count(*) from messages passed
+                 where passed.channel_id = ?1 and passed.root is null and passed.n > read_n and passed.n <= goal.n
+                   and passed.deleted_at is null),
+               read_mention_count = read_mention_count + (select count(*) from channel_mentions passed
+                 where passed.channel_id = ?1 and passed.n > read_n and passed.n <= goal.n),
+               read_n = max(read_n, goal.n)
+             from goal where channel_id = ?1 and user_id = ?2
+             returning read_n >= (select m.n from messages m where m.id = ?3)",
+        )?
+        .query_row((channel, user, last, PASSED - 1), |row| row.get(0))
+        .optional()?;
+    arrived.ok_or(Error::NotFound("Message"))
+}
+
+/// `notification_type` of a channel's unread state.
+pub const UNREAD: &str = "unread_thread_change";
+
+/// The part of `unread_thread_change` that all members of a channel share.
+pub struct Notice {
+    pub organisation: OrganisationId,
+    data: Value,
+}
+
+impl Notice {
+    pub fn find(conn: &Connection, channel: ChannelId) -> Result<Notice> {
+        let notice = conn
+            .prepare_cached(
+                "select c.name, c.description, c.organisation_id, c.owner_id, c.topic, c.archived_at is not null, c.is_private,
+                   c.created_at, c.deleted_at, t.id
+                 from channels c left join messages t on t.n = c.last_thread where c.id = ?1",
+            )?
+            .query_row([channel], |row| {
+                let is_private: bool = row.get(6)?;
+                let organisation = row.get(2)?;
+                let data = json!({
+                    "name": row.get::<_, String>(0)?, "description": row.get::<_, String>(1)?, "channels_id": channel,
+                    "organisation_id": organisation, "owner_id": row.get::<_, UserId>(3)?,
+                    "topic": row.get::<_, String>(4)?, "archived": row.get::<_, bool>(5)?, "is_private": is_private,
+                    "access": if is_private { "private" } else { "public" }, "created_at": row.get::<_, Time>(7)?,
+                    "deleted_at": row.get::<_, Option<Time>>(8)?.unwrap_or(Time::NEVER),
+                    "last_thread_id": row.get::<_, Option<MessageId>>(9)?.map_or_else(String::new, |id| id.to_string()),
+                });
+                Ok(Notice { organisation, data })
+            })?;
+        Ok(notice)
+    }
+
+    /// The publication's body for one member.
+    pub fn body(&self, counts: Counts) -> Value {
+        let mut data = self.data.clone();
+        data["thread_count"] = counts.threads.into();
+        data["mention_count"] = counts.mentions.into();
+        events::envelope(UNREAD, events::CHANNELS_SECTION, data)
+    }
+
+    /// The same as text, made once for all members, with a place for the counts.
+    pub fn template(&self) -> Template {
+        let data = self.data.to_string();
+        let head = format!(
+            r#"{{"notification_type":"{UNREAD}","section":"{}","data":{}"#,
+            events::CHANNELS_SECTION,
+            data.strip_suffix('}').unwrap_or(&data)
+        );
+        Template(head)
+    }
+}
+
+pub struct Template(String);
+
+impl Template {
+    pub fn body(&self, counts: Counts) -> String {
+        format!(r#"{},"thread_count":{},"mention_count":{}}}}}"#, self.0, counts.threads, counts.mentions)
+    }
+}
+
+/// The members of a channel who are entitled to hear of it, with their counts.
+pub fn members(conn: &Connection, channel: ChannelId) -> Result<Vec<(UserId, Counts)>> {
+    // `cross join` keeps the order: from the channel's few members, not from all of the organisation.
+    let sql = format!(
+        "select cm.user_id, {COUNTS} from channel_members cm
+           cross join channels c on c.id = cm.channel_id
+           cross join organisation_members m on m.organisation_id = c.organisation_id and m.user_id = cm.user_id
+         where cm.channel_id = ?1 and m.status <> 'deactivated'"
+    );
+    Ok(conn
+        .prepare_cached(&sql)?
+        .query_map([channel], |row| Ok((row.get(0)?, Counts { threads: row.get(1)?, mentions: row.get(2)? })))?
+        .collect::<rusqlite::Result<_>>()?)
+}

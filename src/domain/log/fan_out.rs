@@ -1,0 +1,73 @@
+//! What a row of the event log becomes: a publication on its own stream, and one on the personal stream of each
+//! member that it is for.
+
+use std::collections::{HashMap, hash_map::Entry};
+
+use rusqlite::Connection;
+
+use crate::{
+    domain::{
+        channels::reading::{self, Counts, Notice, Template},
+        log::events,
+    },
+    error::{Error, Result},
+    event::{Audience, Event, Stream},
+    id::{ChannelId, OrganisationId, UserId},
+};
+
+/// For a batch of rows: a channel's members and the shared part of their notices are read once.
+pub struct FanOut<'a> {
+    conn: &'a Connection,
+    epoch: &'a str,
+    channels: HashMap<ChannelId, Channel>,
+}
+
+struct Channel {
+    organisation: OrganisationId,
+    notice: Template,
+    members: Vec<(UserId, Counts)>,
+}
+
+impl<'a> FanOut<'a> {
+    pub fn new(conn: &'a Connection, epoch: &'a str) -> Self {
+        FanOut { conn, epoch, channels: HashMap::new() }
+    }
+
+    /// Calls `publish` with each stream's name and what makes the body for it: most streams are heard by nobody.
+    pub fn publications(&mut self, event: &Event, mut publish: impl FnMut(&str, &dyn Fn() -> String)) -> Result<()> {
+        if event.audience == Audience::Nobody {
+            return Ok(());
+        }
+        let epoch = self.epoch;
+        let as_it_is = || events::body(epoch, event);
+        if event.audience != Audience::Members {
+            publish(&event.stream, &as_it_is);
+        }
+        if event.audience == Audience::Subscribers {
+            return Ok(());
+        }
+        let id = event.channel.ok_or_else(|| Error::internal("an event for the members of no channel"))?;
+        let channel = match self.channels.entry(id) {
+            Entry::Occupied(known) => known.into_mut(),
+            Entry::Vacant(place) => place.insert(Channel::read(self.conn, id)?),
+        };
+        for (user, counts) in channel.members.iter().filter(|(user, _)| Some(*user) != event.actor) {
+            let stream = Stream::Personal(channel.organisation, *user).to_string();
+            // Of what changes their counts, members are told their channel's new state; all else they are told as it is.
+            match event.kind.as_str() {
+                "" | "reply_count_change" | "updated" | "deleted" => publish(&stream, &|| {
+                    events::with_notification_id(epoch, event.seq, reading::UNREAD, &channel.notice.body(*counts))
+                }),
+                _ => publish(&stream, &as_it_is),
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Channel {
+    fn read(conn: &Connection, id: ChannelId) -> Result<Channel> {
+        let notice = Notice::find(conn, id)?;
+        Ok(Channel { organisation: notice.organisation, notice: notice.template(), members: reading::members(conn, id)? })
+    }
+}

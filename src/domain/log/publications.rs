@@ -1,0 +1,181 @@
+//! What is pushed of messages: to their channel, their thread, and whom they mention.
+
+use std::collections::HashSet;
+
+use rusqlite::Connection;
+use serde::Serialize;
+use serde_json::{Value, json, value::to_raw_value};
+use uuid::Uuid;
+
+use crate::{
+    db::Tx,
+    domain::{
+        channels::reading,
+        log::events,
+        messages::{
+            self, Message,
+            mentions::{self, Mention, Recount},
+        },
+    },
+    error::{Error, Result},
+    event::{Audience, Stream},
+    id::{OrganisationId, UserId},
+    time::Time,
+};
+
+/// Announces a new message.
+pub(in crate::domain) fn posted(tx: &mut Tx, message: &Message, organisation: OrganisationId) -> Result<()> {
+    let object = object(message, organisation);
+    if message.is_reply {
+        emit(tx, message, Stream::Thread(message.thread), Audience::Subscribers, "", &object)?;
+        let data = json!({ "thread_id": message.thread, "channels_id": message.channel, "last_reply": message.created_at });
+        let mut body = about("reply_count_change", message, organisation, data);
+        body["update_change"] = update_change(tx, message)?;
+        count_anew(tx, message, "reply_count_change", &body)?;
+    } else {
+        count_anew(tx, message, "", &object)?;
+    }
+    mentioned(tx, message, organisation, &[])
+}
+
+/// Announces another text of a message; it mentioned `before`.
+pub(in crate::domain) fn edited(
+    tx: &mut Tx,
+    message: &Message,
+    organisation: OrganisationId,
+    before: &[Mention],
+    recount: Recount,
+) -> Result<()> {
+    let body = carrying("updated", message, organisation);
+    match recount {
+        Recount::Everybody => tell_counting(tx, message, "updated", &body)?,
+        Recount::These(users) => {
+            tell(tx, message, "updated", &body)?;
+            for user in users {
+                let counts = reading::counts(tx, message.channel, user)?;
+                reading::announce(tx, user, message.channel, counts)?;
+            }
+        }
+    }
+    mentioned(tx, message, organisation, before)
+}
+
+/// Tells those whom the message mentions and whom `before` did not.
+fn mentioned(tx: &mut Tx, message: &Message, organisation: OrganisationId, before: &[Mention]) -> Result<()> {
+    let known: HashSet<Uuid> = before.iter().map(|mention| mention.id).collect();
+    let mut new = message.mentions.iter().filter(|mention| !known.contains(&mention.id)).peekable();
+    if new.peek().is_none() || mentions::name_everybody(before) {
+        return Ok(());
+    }
+    // As text at once: a long message is written for each who is named.
+    let body = to_raw_value(&carrying("channel_mention", message, organisation)).map_err(Error::internal)?;
+    if mentions::name_everybody(&message.mentions) {
+        emit(tx, message, Stream::Channel(message.channel), Audience::Members, "channel_mention", &*body)?;
+        return Ok(()); // who is named besides has been told
+    }
+    for user in new.map(|mention| UserId(mention.id)).filter(|user| Some(*user) != reader(message)) {
+        emit(tx, message, Stream::Personal(organisation, user), Audience::Subscribers, "channel_mention", &*body)?;
+    }
+    Ok(())
+}
+
+/// Logs a publication about the message.
+pub(in crate::domain) fn emit(
+    tx: &mut Tx,
+    message: &Message,
+    stream: Stream,
+    audience: Audience,
+    kind: &'static str,
+    body: &(impl Serialize + ?Sized),
+) -> Result<i64> {
+    let new = events::New {
+        stream,
+        audience,
+        kind,
+        channel: Some(message.channel),
+        message: Some(message.n),
+        actor: reader(message),
+        body,
+    };
+    events::emit(tx, new)
+}
+
+/// [`emit`] to the channel, and to each member but the author as what is unread there now.
+fn count_anew(tx: &mut Tx, message: &Message, kind: &'static str, body: &Value) -> Result<()> {
+    let seq = emit(tx, message, Stream::Channel(message.channel), Audience::Both, kind, body)?;
+    tx.prepare_cached("update channels set message_seq = ?2 where id = ?1")?.execute((message.channel, seq))?;
+    Ok(())
+}
+
+/// [`emit`] to the channel, and of a reply to the thread.
+pub(in crate::domain) fn tell(tx: &mut Tx, message: &Message, kind: &'static str, body: &Value) -> Result<()> {
+    emit(tx, message, Stream::Channel(message.channel), Audience::Subscribers, kind, body)?;
+    tell_thread(tx, message, kind, body)
+}
+
+/// [`tell`] of what changes the members' counts.
+pub(in crate::domain) fn tell_counting(tx: &mut Tx, message: &Message, kind: &'static str, body: &Value) -> Result<()> {
+    count_anew(tx, message, kind, body)?;
+    tell_thread(tx, message, kind, body)
+}
+
+fn tell_thread(tx: &mut Tx, message: &Message, kind: &'static str, body: &Value) -> Result<()> {
+    if message.is_reply {
+        emit(tx, message, Stream::Thread(message.thread), Audience::Subscribers, kind, body)?;
+    }
+    Ok(())
+}
+
+/// The body of a publication about the message, with the message in it.
+pub(in crate::domain) fn carrying(kind: &str, message: &Message, organisation: OrganisationId) -> Value {
+    about(kind, message, organisation, object(message, organisation))
+}
+
+/// The body of a publication about the message.
+pub(in crate::domain) fn about(kind: &str, message: &Message, organisation: OrganisationId, data: Value) -> Value {
+    let mut body = events::envelope(kind, section(message), data);
+    body["modification_ids"] = json!({
+        "thread_id": message.thread, "message_id": message.id, "channel_id": message.channel,
+        "user_id": author(message), "org_id": organisation,
+    });
+    body
+}
+
+/// What a new or deleted message has changed: the number of its channel's threads, of its thread's replies, and
+/// when the last of them came.
+pub(in crate::domain) fn update_change(conn: &Connection, message: &Message) -> Result<Value> {
+    let mut find = conn.prepare_cached(
+        "select c.thread_count, m.reply_count, m.last_reply_at from messages m join channels c on c.id = m.channel_id
+         where m.id = ?1",
+    )?;
+    let (threads, replies, last): (i64, i64, Option<Time>) =
+        find.query_row([message.thread], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))?;
+    Ok(json!({ "thread_count": threads, "message_count": replies, "last_reply": last.unwrap_or(Time::NEVER) }))
+}
+
+/// The bare message.
+pub(in crate::domain) fn object(message: &Message, organisation: OrganisationId) -> Value {
+    json!({
+        "type": message.kind, "id": message.id, "thread_id": message.thread, "channel_id": message.channel,
+        "channels_id": message.channel, "org_id": organisation, "user_id": author(message), "username": message.username,
+        "full_name": message.full_name, "email": message.email, "avatar_url": message.avatar_url, "message": message.content,
+        "content": message.content, "event_name": message.event_name, "status": message.status,
+        "action_type": message.action_type, "mentions": message.mentions, "created_at": message.created_at,
+        "updated_at": message.updated_at,
+    })
+}
+
+/// The member who has read the message because they wrote it. A feed counts as unread for its author, too: a program
+/// wrote it.
+fn reader(message: &Message) -> Option<UserId> {
+    message.user.filter(|_| message.kind != messages::FED)
+}
+
+/// Empty for a feed without an author.
+fn author(message: &Message) -> String {
+    message.user.map_or_else(String::new, |user| user.to_string())
+}
+
+fn section(message: &Message) -> &'static str {
+    if message.is_reply { events::REPLY_SECTION } else { events::THREAD_SECTION }
+}

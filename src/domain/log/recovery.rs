@@ -1,0 +1,277 @@
+//! What was published on a stream: for a client that comes back, and for one that looks back.
+//!
+//! Gaps in a stream's seqs are normal. That nothing is missing is proved by the floor, the highest seq that was
+//! pruned, and by the stream's last seq, which outlives pruning. On personal streams `unread_thread_change` and the
+//! `channel_update` of a whole channel are state: they are made anew, once for each channel that changed.
+
+use std::collections::HashMap;
+
+use rusqlite::{Connection, OptionalExtension, Params};
+
+use crate::{
+    db::log,
+    domain::{
+        channels::reading::{self, Notice},
+        log::events,
+    },
+    error::Result,
+    event::{Event, Stream},
+    id::{ChannelId, OrganisationId, UserId},
+};
+
+/// Publications given at once, at the most.
+pub const MOST: u32 = 300;
+/// And bytes: half of what may wait to be sent to a client. One answer that is larger could not be sent to anybody who
+/// does not read it at once, and asking again would give the same.
+pub const BYTES: usize = 512 << 10;
+/// What stands around a publication, at the most.
+const AROUND: usize = 100;
+
+pub struct Publication {
+    pub seq: i64,
+    /// JSON.
+    pub body: String,
+}
+
+impl Publication {
+    fn bytes(&self) -> usize {
+        self.body.len() + AROUND
+    }
+}
+
+/// A part of a stream, without its ends.
+#[derive(Clone, Copy)]
+pub struct Range {
+    pub after: i64,
+    pub before: i64,
+    pub newest_first: bool,
+    pub limit: u32,
+}
+
+impl Range {
+    fn order(&self) -> &'static str {
+        if self.newest_first { "desc" } else { "asc" }
+    }
+
+    fn holds(&self, seq: i64) -> bool {
+        seq > self.after && seq < self.before
+    }
+}
+
+/// All that followed `offset`, taken out of the `room` that there is for it. None when that can't be said for sure any
+/// more, when it is too much, or when the user was out meanwhile: what came then is not theirs.
+pub fn missed(
+    conn: &Connection,
+    user: UserId,
+    stream: Stream,
+    epoch: &str,
+    offset: i64,
+    room: &mut usize,
+) -> Result<Option<Vec<Publication>>> {
+    let is_cut = offset < floor(conn)? && last_seq(conn, stream, offset)? > offset;
+    if is_cut || offset > log::last_seq(conn)? || offset < joined_seq(conn, user, stream)? {
+        return Ok(None);
+    }
+    let range = Range { after: offset, before: i64::MAX, newest_first: false, limit: MOST + 1 };
+    let publications = within(conn, stream, epoch, range)?;
+    let bytes = publications.iter().map(Publication::bytes).sum();
+    let left = room.checked_sub(bytes).filter(|_| publications.len() <= MOST as usize);
+    Ok(left.map(|left| {
+        *room = left;
+        publications
+    }))
+}
+
+/// The stream's publications in the range: as many as there is room for, and at least one.
+pub fn publications(conn: &Connection, stream: Stream, epoch: &str, range: Range) -> Result<Vec<Publication>> {
+    let mut found = within(conn, stream, epoch, range)?;
+    let mut bytes = 0;
+    let fits = found.iter().take_while(|publication| {
+        bytes += publication.bytes();
+        bytes <= BYTES
+    });
+    let fits = fits.count().max(1);
+    found.truncate(fits);
+    Ok(found)
+}
+
+/// The stream's publications in the range; what comes after more than [`BYTES`] may be left out.
+fn within(conn: &Connection, stream: Stream, epoch: &str, range: Range) -> Result<Vec<Publication>> {
+    let mut found = match stream {
+        Stream::Personal(organisation, user) => {
+            // Of what came while they were out, this stream alone would tell more than can be fetched.
+            let range = Range { after: range.after.max(joined_seq(conn, user, stream)?), ..range };
+            personal(conn, organisation, user, epoch, range)?
+        }
+        _ => {
+            let parameters = (stream.to_string(), range.after, range.before, range.limit);
+            let found = rows(conn, "audience <> 'members'", parameters, range)?;
+            found.iter().map(|event| shown(epoch, event)).collect()
+        }
+    };
+    found.sort_by_key(|publication| if range.newest_first { -publication.seq } else { publication.seq });
+    found.truncate(range.limit as usize);
+    Ok(found)
+}
+
+fn shown(epoch: &str, event: &Event) -> Publication {
+    Publication { seq: event.seq, body: events::body(epoch, event) }
+}
+
+/// Rows of the stream ?1 in the range ?2 to ?3, at the most ?4.
+fn rows(conn: &Connection, which: &str, parameters: impl Params, range: Range) -> Result<Vec<Event>> {
+    let sql = format!(
+        "select {} from events where stream = ?1 and seq > ?2 and seq < ?3 and {which} order by seq {} limit ?4",
+        log::COLUMNS,
+        range.order()
+    );
+    some(conn.prepare_cached(&sql)?.query_map(parameters, log::from_row)?)
+}
+
+/// The rows up to that with which they are more than [`BYTES`].
+fn some(rows: impl Iterator<Item = rusqlite::Result<Event>>) -> Result<Vec<Event>> {
+    let mut bytes = 0;
+    let first = rows.take_while(|row| {
+        let wanted = bytes <= BYTES;
+        bytes += row.as_ref().map_or(0, |event| event.body.len());
+        wanted
+    });
+    Ok(first.collect::<rusqlite::Result<_>>()?)
+}
+
+/// A channel that the user is in, deleted ones included: that they are gone is still to be told.
+struct Channel {
+    id: ChannelId,
+    message_seq: i64,
+    edit_seq: i64,
+    joined_seq: i64,
+    is_deleted: bool,
+}
+
+fn personal(
+    conn: &Connection,
+    organisation: OrganisationId,
+    user: UserId,
+    epoch: &str,
+    range: Range,
+) -> Result<Vec<Publication>> {
+    let stream = Stream::Personal(organisation, user).to_string();
+    let channels = channels(conn, organisation, user)?;
+    // What one was told in a channel ends with it; that one is out does not.
+    let still_in = "type <> 'unread_thread_change' and (type = 'channel_update' or channel_id is null or exists (
+        select 1 from channel_members cm join channels c on c.id = cm.channel_id
+        where cm.channel_id = events.channel_id and cm.user_id = ?5 and c.deleted_at is null))";
+    let mut found = rows(conn, still_in, (&stream, range.after, range.before, range.limit, user), range)?;
+    found.extend(to_members(conn, organisation, user, range)?);
+    let mut found: Vec<Publication> = found.iter().map(|event| shown(epoch, event)).collect();
+    let read = last_read(conn, &stream, range.after)?;
+    for channel in &channels {
+        if channel.edit_seq > channel.joined_seq
+            && range.holds(channel.edit_seq)
+            && let Some(event) = row(conn, channel.edit_seq)?
+        {
+            found.push(shown(epoch, &event));
+        }
+        let seq = channel.message_seq.max(read.get(&channel.id).copied().unwrap_or(0));
+        if !channel.is_deleted && seq > channel.joined_seq && range.holds(seq) {
+            let body = Notice::find(conn, channel.id)?.body(reading::counts(conn, channel.id, user)?).to_string();
+            found.push(Publication { seq, body: events::with_notification_id(epoch, seq, reading::UNREAD, &body) });
+        }
+    }
+    Ok(found)
+}
+
+fn channels(conn: &Connection, organisation: OrganisationId, user: UserId) -> Result<Vec<Channel>> {
+    let mut select = conn.prepare_cached(
+        "select c.id, c.message_seq, c.edit_seq, cm.joined_seq, c.deleted_at is not null
+         from channel_members cm cross join channels c on c.id = cm.channel_id
+         where cm.user_id = ?1 and c.organisation_id = ?2",
+    )?;
+    let channels = select.query_map((user, organisation), |row| {
+        Ok(Channel {
+            id: row.get(0)?,
+            message_seq: row.get(1)?,
+            edit_seq: row.get(2)?,
+            joined_seq: row.get(3)?,
+            is_deleted: row.get(4)?,
+        })
+    })?;
+    Ok(channels.collect::<rusqlite::Result<_>>()?)
+}
+
+/// What all members of the user's channels were told and that is no state: mentions of @channel.
+fn to_members(conn: &Connection, organisation: OrganisationId, user: UserId, range: Range) -> Result<Vec<Event>> {
+    let order = range.order();
+    let sql = format!(
+        "select {} from events where seq in (
+           select e.seq from channel_members cm
+             cross join channels c on c.id = cm.channel_id
+             cross join events e on e.channel_id = cm.channel_id and e.audience = 'members'
+           where cm.user_id = ?1 and c.organisation_id = ?2 and c.deleted_at is null
+             and e.seq > max(?3, cm.joined_seq) and e.seq < ?4 and e.actor_id is not ?1
+           order by e.seq {order} limit ?5)
+         order by seq {order}",
+        log::COLUMNS
+    );
+    let mut select = conn.prepare_cached(&sql)?;
+    some(select.query_map((user, organisation, range.after, range.before, range.limit), log::from_row)?)
+}
+
+/// Where the user's own devices were last told the counts of each channel.
+fn last_read(conn: &Connection, stream: &str, after: i64) -> Result<HashMap<ChannelId, i64>> {
+    let mut select = conn.prepare_cached(
+        "select channel_id, max(seq) from events where stream = ?1 and seq > ?2 and type = 'unread_thread_change' group by 1",
+    )?;
+    Ok(select.query_map((stream, after), |row| Ok((row.get(0)?, row.get(1)?)))?.collect::<rusqlite::Result<_>>()?)
+}
+
+fn row(conn: &Connection, seq: i64) -> Result<Option<Event>> {
+    let sql = format!("select {} from events where seq = ?1", log::COLUMNS);
+    Ok(conn.prepare_cached(&sql)?.query_row([seq], log::from_row).optional()?)
+}
+
+/// The highest seq that was pruned.
+pub(in crate::domain) fn floor(conn: &Connection) -> Result<i64> {
+    let floor: String =
+        conn.prepare_cached("select value from meta where key = 'events_floor'")?.query_row([], |row| row.get(0))?;
+    Ok(floor.parse().unwrap_or(i64::MAX))
+}
+
+/// Since when the user may hear the stream without a break.
+fn joined_seq(conn: &Connection, user: UserId, stream: Stream) -> Result<i64> {
+    let channel = "select max(cm.joined_seq, m.joined_seq) from channel_members cm
+           cross join channels c on c.id = cm.channel_id
+           cross join organisation_members m on m.organisation_id = c.organisation_id and m.user_id = cm.user_id
+         where cm.user_id = ?1 and cm.channel_id = ";
+    let (sql, id) = match stream {
+        Stream::Channel(id) => (format!("{channel} ?2"), id.0),
+        Stream::Thread(id) => (format!("{channel} (select channel_id from messages where id = ?2)"), id.0),
+        Stream::Organisation(id) | Stream::Personal(id, _) => {
+            ("select joined_seq from organisation_members where user_id = ?1 and organisation_id = ?2".to_owned(), id.0)
+        }
+    };
+    let joined = conn.prepare_cached(&sql)?.query_row((user, id.as_bytes().as_slice()), |row| row.get(0)).optional()?;
+    Ok(joined.unwrap_or(i64::MAX))
+}
+
+/// The seq of the last publication on the stream, or a later one. `offset` is where its reader was.
+fn last_seq(conn: &Connection, stream: Stream, offset: i64) -> Result<i64> {
+    let one = |sql: &str, id: uuid::Uuid| -> Result<i64> {
+        Ok(conn.prepare_cached(sql)?.query_row([id.as_bytes().as_slice()], |row| row.get(0)).optional()?.unwrap_or(i64::MAX))
+    };
+    match stream {
+        Stream::Channel(id) => one("select last_seq from channels where id = ?1", id.0),
+        Stream::Thread(id) => one("select last_seq from messages where id = ?1", id.0),
+        Stream::Organisation(id) => one("select last_seq from organisations where id = ?1", id.0),
+        Stream::Personal(organisation, user) => Ok(conn
+            .prepare_cached(
+                "select max(m.last_seq, coalesce((select max(c.last_seq) from channel_members cm
+                     cross join channels c on c.id = cm.channel_id
+                   where cm.user_id = ?2 and c.organisation_id = ?1 and c.last_seq > max(cm.joined_seq, ?3)), 0))
+                 from organisation_members m where m.organisation_id = ?1 and m.user_id = ?2",
+            )?
+            .query_row((organisation, user, offset), |row| row.get(0))
+            .optional()?
+            .unwrap_or(i64::MAX)),
+    }
+}

@@ -1,0 +1,121 @@
+//! Deleting messages: the text goes everywhere, the counters follow.
+
+use serde_json::json;
+
+use crate::{
+    db::{Tx, log},
+    domain::{
+        Caller, bounded, channels,
+        chores::{self, Chore, Cursor},
+        log::publications,
+        messages::{self, Message, indexing, threads},
+        webhooks::deliveries,
+    },
+    error::{Error, Result},
+    id::{ChannelId, MessageId, OrganisationId},
+    time::Time,
+};
+
+/// Reactions, and rows of the log, that one write takes the text from: a message may have been edited thousands of times.
+const SLICE_ROWS: usize = 200;
+
+/// The author, the owner of the channel, or who holds `manage:channels`, each while a member of the channel;
+/// of a direct message only the author. Also in an archived channel: what should not be there can still go.
+/// A post with replies keeps its place without its text.
+pub fn delete(tx: &mut Tx, caller: Caller, channel: ChannelId, id: MessageId) -> Result<()> {
+    let access = channels::find(tx, caller, channel)?.ok_or(channels::UNKNOWN)?;
+    access.require_member()?;
+    let message = messages::find_live(tx, channel, id)?;
+    if message.user != Some(caller.user) {
+        access.require_manager()?;
+    }
+    erase(tx, message.n)?;
+    let rest = slice(tx, message.n, &[])?;
+    chores::leave(tx, Chore::Message { n: message.n }, rest)?;
+    let is_counted_unread = uncount(tx, &message)?;
+    announce(tx, id, access.channel.organisation, is_counted_unread)
+}
+
+/// [`delete`] for a top-level post.
+pub fn delete_thread(tx: &mut Tx, caller: Caller, channel: ChannelId, thread: MessageId) -> Result<()> {
+    let access = channels::find(tx, caller, channel)?.ok_or(channels::UNKNOWN)?;
+    access.require_member()?;
+    messages::find_root(tx, channel, thread)?.ok_or(threads::UNKNOWN)?;
+    delete(tx, caller, channel, thread)
+}
+
+/// Takes the text out of the message, of the search, and of what webhooks deliver.
+fn erase(tx: &Tx, n: i64) -> Result<()> {
+    tx.prepare_cached("update messages set content = '', mentions = '[]', pinned_at = null, deleted_at = ?2 where n = ?1")?
+        .execute((n, Time::now()))?;
+    tx.prepare_cached("delete from reaction_counts where n = ?1")?.execute([n])?;
+    deliveries::erase(tx, n)?;
+    indexing::forget(tx, n)
+}
+
+/// Takes the text out of some of the message's rows in the log, and its reactions away. Nobody is shown them meanwhile:
+/// the log is read through [`log::COLUMNS`], and reactions only of what is not deleted.
+pub(in crate::domain) fn slice(tx: &Tx, n: i64, after: &[u8]) -> Result<Option<Cursor>> {
+    let reactions = tx
+        .prepare_cached(
+            "delete from reactions where n = ?1 and (emoji, user_id) in (select emoji, user_id from reactions where n = ?1 limit ?2)",
+        )?
+        .execute((n, SLICE_ROWS as i64))?;
+    let mut last = after.try_into().map_or(0, i64::from_be_bytes);
+    let log = "select seq, octet_length(body) from events where message_n = ?1 and seq > ?2 order by seq limit ?3";
+    for seq in bounded::rows(tx, log, (n, last, SLICE_ROWS as i64))? {
+        tx.prepare_cached(&format!("update events set body = {} where seq = ?1", log::ERASED))?.execute([seq])?;
+        last = seq;
+    }
+    let is_more = reactions == SLICE_ROWS
+        || tx.prepare_cached("select 1 from events where message_n = ?1 and seq > ?2")?.exists((n, last))?;
+    Ok(is_more.then(|| last.to_be_bytes().to_vec()))
+}
+
+/// Takes the message out of all counters; whoever has read it has read one less. Returns whether somebody's
+/// unread counts may have changed.
+fn uncount(tx: &Tx, message: &Message) -> Result<bool> {
+    let is_thread = !message.is_reply;
+    let everybody = tx.prepare_cached("delete from channel_mentions where n = ?1")?.execute([message.n])? > 0;
+    let somebody = tx.prepare_cached("delete from mentions where n = ?1")?.execute([message.n])? > 0;
+    tx.prepare_cached(
+        "update channels set message_count = message_count - 1, thread_count = thread_count - ?2, mention_count = mention_count - ?3
+         where id = ?1",
+    )?
+    .execute((message.channel, is_thread, everybody))?;
+    if is_thread || everybody {
+        tx.prepare_cached(
+            "update channel_members set read_thread_count = read_thread_count - ?3, read_mention_count = read_mention_count - ?4
+             where channel_id = ?1 and read_n >= ?2",
+        )?
+        .execute((message.channel, message.n, is_thread, everybody))?;
+    }
+    if is_thread {
+        tx.prepare_cached(
+            "update channels set last_thread = coalesce((select n from messages
+               where channel_id = ?1 and root is null and deleted_at is null order by n desc limit 1), 0)
+             where id = ?1",
+        )?
+        .execute([message.channel])?;
+    } else {
+        tx.prepare_cached(
+            "update messages set reply_count = reply_count - 1,
+               active_n = coalesce((select n from messages r where r.root = messages.n and r.deleted_at is null
+                 order by r.n desc limit 1), messages.n),
+               last_reply_at = (select created_at from messages r where r.root = messages.n and r.deleted_at is null
+                 order by r.n desc limit 1)
+             where id = ?1",
+        )?
+        .execute([message.thread])?;
+    }
+    Ok(is_thread || everybody || somebody)
+}
+
+fn announce(tx: &mut Tx, id: MessageId, organisation: OrganisationId, is_counted_unread: bool) -> Result<()> {
+    let message = messages::find(tx, id)?.ok_or_else(|| Error::internal("a deleted message keeps its row"))?;
+    let mut body = publications::carrying("deleted", &message, organisation);
+    body["data"]["deleted_at"] = json!(message.deleted_at);
+    body["update_change"] = publications::update_change(tx, &message)?;
+    let tell = if is_counted_unread { publications::tell_counting } else { publications::tell };
+    tell(tx, &message, "deleted", &body)
+}

@@ -1,0 +1,63 @@
+//! Messages that are pinned to their channel.
+
+use rusqlite::Connection;
+
+use crate::{
+    db::Tx,
+    domain::{
+        Caller, channels,
+        log::publications,
+        messages::{self, Message, reactions},
+        page::Page,
+    },
+    error::{Error, Result},
+    id::{ChannelId, MessageId},
+    time::Time,
+};
+
+/// In one channel.
+const MOST: i64 = 100;
+
+/// Members of the channel with the right to post, not in an archived one. The same again changes nothing.
+/// 422 when the channel has too many.
+pub fn pin(tx: &mut Tx, caller: Caller, channel: ChannelId, id: MessageId) -> Result<Message> {
+    let (access, message) = reactions::reach(tx, caller, channel, id)?;
+    if !message.is_pinned {
+        let pinned: i64 = tx
+            .prepare_cached("select count(*) from messages where channel_id = ?1 and pinned_at is not null")?
+            .query_row([channel], |row| row.get(0))?;
+        if pinned >= MOST {
+            return Err(Error::invalid(format!("a channel has at most {MOST} pinned messages")));
+        }
+        tx.prepare_cached("update messages set pinned_at = ?2 where n = ?1")?.execute((message.n, Time::now()))?;
+        let body = publications::carrying("pinned_message_event", &message, access.channel.organisation);
+        publications::tell(tx, &message, "pinned_message_event", &body)?;
+    }
+    messages::at(tx, &[message.n])?.pop().ok_or(messages::UNKNOWN)
+}
+
+/// Who may pin may take a pin off. 404 when there is none.
+pub fn unpin(tx: &mut Tx, caller: Caller, channel: ChannelId, id: MessageId) -> Result<()> {
+    let (access, message) = reactions::reach(tx, caller, channel, id)?;
+    if !message.is_pinned {
+        return Err(Error::NotFound("Pin"));
+    }
+    tx.prepare_cached("update messages set pinned_at = null where n = ?1")?.execute([message.n])?;
+    let body = publications::carrying("unpinned_message_event", &message, access.channel.organisation);
+    publications::tell(tx, &message, "unpinned_message_event", &body)
+}
+
+/// A channel's pinned posts and replies, the latest pinned first. For members of the channel.
+pub fn list(conn: &Connection, caller: Caller, channel: ChannelId, page: Page) -> Result<Vec<Message>> {
+    let access = channels::find(conn, caller, channel)?.ok_or(channels::UNKNOWN)?;
+    access.require_member()?;
+    let sql = format!(
+        "{} where m.channel_id = ?1 and m.pinned_at is not null order by m.pinned_at desc, m.n desc limit ?2 offset ?3",
+        messages::SELECT
+    );
+    let mut select = conn.prepare_cached(&sql)?;
+    let pinned = select.query_map((channel, page.size, page.offset), messages::from_row)?;
+    let mut pinned: Vec<Message> = pinned.collect::<rusqlite::Result<_>>()?;
+    reactions::attach(conn, &mut pinned)?;
+    Ok(pinned)
+}

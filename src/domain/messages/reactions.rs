@@ -1,0 +1,141 @@
+//! Reactions to messages: an emoji, and who gave it.
+
+use std::collections::HashMap;
+
+use rusqlite::{Connection, OptionalExtension};
+use serde_json::json;
+
+use crate::{
+    db::Tx,
+    domain::{
+        Caller,
+        channels::{self, Access},
+        log::publications,
+        messages::{self, Message},
+        organisations::roles::Rights,
+    },
+    error::{Error, Result},
+    id::{ChannelId, MessageId, UserId},
+    time::Time,
+};
+
+/// Bytes: sequences of flags and families are long.
+const EMOJI_MAX: usize = 64;
+/// Different ones at one message.
+const EMOJIS_MAX: i64 = 50;
+/// Users shown with each; the count tells of all.
+const USERS_SHOWN: i64 = 100;
+
+#[derive(Clone, Debug)]
+pub struct Reaction {
+    pub emoji: String,
+    pub count: i64,
+    /// The first ones, in the order in which they gave it.
+    pub users: Vec<UserId>,
+}
+
+/// Members of the channel with the right to post, not in an archived one. The same again changes nothing.
+/// 422 for what is no emoji, and for too many different ones. Returns the message's reactions.
+pub fn add(tx: &mut Tx, caller: Caller, channel: ChannelId, id: MessageId, emoji: &str) -> Result<Vec<Reaction>> {
+    let (access, mut message) = reach(tx, caller, channel, id)?;
+    check(emoji)?;
+    let others: i64 = tx
+        .prepare_cached("select count(*) from reaction_counts where n = ?1 and emoji <> ?2")?
+        .query_row((message.n, emoji), |row| row.get(0))?;
+    if others >= EMOJIS_MAX {
+        return Err(Error::invalid(format!("a message takes at most {EMOJIS_MAX} different reactions")));
+    }
+    let now = Time::now();
+    let added = tx
+        .prepare_cached("insert into reactions (n, emoji, user_id, created_at) values (?1, ?2, ?3, ?4) on conflict do nothing")?
+        .execute((message.n, emoji, caller.user, now))?;
+    if added > 0 {
+        tx.prepare_cached(
+            "insert into reaction_counts (n, emoji, count, first_at) values (?1, ?2, 1, ?3)
+             on conflict (n, emoji) do update set count = count + 1",
+        )?
+        .execute((message.n, emoji, now))?;
+        announce(tx, &access, &message, emoji, "added")?;
+    }
+    attach(tx, [&mut message])?;
+    Ok(message.reactions)
+}
+
+/// Takes the caller's reaction back. 404 when there is none.
+pub fn remove(tx: &mut Tx, caller: Caller, channel: ChannelId, id: MessageId, emoji: &str) -> Result<()> {
+    let (access, message) = reach(tx, caller, channel, id)?;
+    let removed = tx.prepare_cached("delete from reactions where n = ?1 and emoji = ?2 and user_id = ?3")?.execute((
+        message.n,
+        emoji,
+        caller.user,
+    ))?;
+    if removed == 0 {
+        return Err(Error::NotFound("Reaction"));
+    }
+    tx.prepare_cached(
+        "update reaction_counts set count = count - 1,
+           first_at = coalesce((select min(created_at) from reactions where n = ?1 and emoji = ?2), first_at)
+         where n = ?1 and emoji = ?2",
+    )?
+    .execute((message.n, emoji))?;
+    tx.prepare_cached("delete from reaction_counts where n = ?1 and emoji = ?2 and count = 0")?.execute((message.n, emoji))?;
+    announce(tx, &access, &message, emoji, "removed")
+}
+
+/// A live message that the caller may mark: members of the channel with the right to post, not in an archived one.
+pub(in crate::domain) fn reach(
+    conn: &Connection,
+    caller: Caller,
+    channel: ChannelId,
+    id: MessageId,
+) -> Result<(Access, Message)> {
+    let access = channels::find(conn, caller, channel)?.ok_or(channels::UNKNOWN)?;
+    access.require_member()?;
+    let message = messages::find_live(conn, channel, id)?;
+    access.membership.require(Rights::POST_MESSAGES)?;
+    access.require_live()?;
+    Ok((access, message))
+}
+
+fn check(emoji: &str) -> Result<()> {
+    let is_long = emoji.is_empty() || emoji.len() > EMOJI_MAX;
+    if is_long || emoji.chars().any(|c| c.is_control() || c.is_whitespace()) {
+        return Err(Error::invalid(format!("an emoji has 1 to {EMOJI_MAX} bytes, without white space and control characters")));
+    }
+    Ok(())
+}
+
+fn announce(tx: &mut Tx, access: &Access, message: &Message, emoji: &str, action: &str) -> Result<()> {
+    let count: Option<i64> = tx
+        .prepare_cached("select count from reaction_counts where n = ?1 and emoji = ?2")?
+        .query_row((message.n, emoji), |row| row.get(0))
+        .optional()?;
+    let data = json!({
+        "action": action, "emoji": emoji, "count": count.unwrap_or(0), "user_id": access.user, "username": access.username,
+        "message_id": message.id, "thread_id": message.thread, "channels_id": message.channel,
+    });
+    let body = publications::about("reaction_event", message, access.channel.organisation, data);
+    publications::tell(tx, message, "reaction_event", &body)
+}
+
+/// Reads the reactions of all these messages at once: of each its count, and no more users than are shown.
+pub fn attach<'a>(conn: &Connection, messages: impl IntoIterator<Item = &'a mut Message>) -> Result<()> {
+    let live = messages.into_iter().filter(|message| message.deleted_at.is_none());
+    let mut messages: HashMap<i64, &mut Message> = live.map(|message| (message.n, message)).collect();
+    let ns: Vec<i64> = messages.keys().copied().collect();
+    let mut select = conn.prepare_cached(
+        "select n, emoji, count from reaction_counts where n in (select value from json_each(?1)) order by first_at, emoji",
+    )?;
+    let mut users = conn.prepare_cached(FIRST)?;
+    let mut rows = select.query([json!(ns).to_string()])?;
+    while let Some(row) = rows.next()? {
+        let (n, emoji): (i64, String) = (row.get("n")?, row.get("emoji")?);
+        let Some(message) = messages.get_mut(&n) else { continue };
+        let users = users.query_map((n, &emoji, USERS_SHOWN), |row| row.get(0))?.collect::<rusqlite::Result<_>>()?;
+        message.reactions.push(Reaction { emoji, count: row.get("count")?, users });
+    }
+    Ok(())
+}
+
+/// Who gave a reaction first.
+pub const FIRST: &str = "select user_id from reactions where n = ?1 and emoji = ?2 order by created_at, user_id limit ?3";

@@ -1,0 +1,190 @@
+//! Threads: top-level posts with their replies, by latest activity.
+
+use rusqlite::Connection;
+use serde_json::json;
+
+use crate::{
+    db::Tx,
+    domain::{
+        Caller, channels,
+        log::publications,
+        messages::{self, Message, reactions},
+        organisations::{members, roles::Rights},
+        page::Page,
+    },
+    error::{Error, Result},
+    event::{Audience, Stream},
+    id::{ChannelId, MessageId, OrganisationId},
+};
+
+/// The latest replies that are shown with a thread where nobody asks for more.
+pub const REPLIES: u32 = 5;
+/// Bytes of replies that lists show with a thread, so that both fit an answer: text when they are read, JSON when they
+/// are shown. The older ones are left out (`message_count` tells).
+pub const REPLY_BYTES: usize = 256 << 10;
+
+pub struct Thread {
+    pub root: Message,
+    pub channel_name: String,
+    /// The latest ones, oldest first.
+    pub replies: Vec<Message>,
+}
+
+impl Thread {
+    fn messages(&mut self) -> impl Iterator<Item = &mut Message> {
+        std::iter::once(&mut self.root).chain(&mut self.replies)
+    }
+}
+
+/// A channel's threads, the latest active first, each with up to `replies` of its replies. For members
+/// of the channel; 404 for whoever may not know of it.
+pub fn list(conn: &Connection, caller: Caller, channel: ChannelId, page: Page, replies: u32) -> Result<Vec<Thread>> {
+    let access = channels::find(conn, caller, channel)?.ok_or(channels::UNKNOWN)?;
+    access.require_member()?;
+    read_all(conn, active(conn, channel, page.size, page.offset)?.into_iter(), replies)
+}
+
+/// The threads of all channels of the organisation that the caller is in. 404 for outsiders.
+pub fn list_all(
+    conn: &Connection,
+    caller: Caller,
+    organisation: OrganisationId,
+    page: Page,
+    replies: u32,
+) -> Result<Vec<Thread>> {
+    members::find(conn, organisation, caller.user)?.ok_or(Error::NotFound("Organisation"))?;
+    let mut channels = conn.prepare_cached(
+        "select c.id from channel_members cm join channels c on c.id = cm.channel_id
+         where cm.user_id = ?1 and c.organisation_id = ?2 and c.deleted_at is null",
+    )?;
+    let channels: Vec<ChannelId> =
+        channels.query_map((caller.user, organisation), |row| row.get(0))?.collect::<rusqlite::Result<_>>()?;
+    // The first pages of each channel hold the first pages of all: an index walk each, and no sort of everything.
+    let most = page.offset as u32 + page.size;
+    let mut roots = Vec::new();
+    for channel in channels {
+        roots.extend(active(conn, channel, most, 0)?);
+    }
+    roots.sort_unstable_by_key(|(_, active_n)| std::cmp::Reverse(*active_n));
+    read_all(conn, roots.into_iter().skip(page.offset as usize).take(page.size as usize), replies)
+}
+
+/// One thread without its replies, which are read with [`replies`]. For members of the channel; a deleted post is
+/// shown while it has replies.
+pub fn get(conn: &Connection, caller: Caller, channel: ChannelId, thread: MessageId) -> Result<Thread> {
+    let access = channels::find(conn, caller, channel)?.ok_or(channels::UNKNOWN)?;
+    access.require_member()?;
+    let root = messages::find(conn, thread)?.filter(|root| root.channel == channel && !root.is_reply);
+    let root = root.filter(|root| root.deleted_at.is_none() || root.reply_count > 0).ok_or(UNKNOWN)?;
+    let mut thread = Thread { root, channel_name: access.channel.name, replies: Vec::new() };
+    reactions::attach(conn, thread.messages())?;
+    Ok(thread)
+}
+
+/// The replies of a thread, oldest first; none of what is no thread of the channel. For members of the channel.
+pub fn replies(conn: &Connection, caller: Caller, channel: ChannelId, thread: MessageId, page: Page) -> Result<Vec<Message>> {
+    channels::find(conn, caller, channel)?.ok_or(channels::UNKNOWN)?.require_member()?;
+    let sql = format!(
+        "{} where m.root = (select n from messages where id = ?1 and channel_id = ?2) and m.deleted_at is null
+         order by m.n limit ?3 offset ?4",
+        messages::SELECT
+    );
+    let mut select = conn.prepare_cached(&sql)?;
+    let replies = select.query_map((thread, channel, page.size, page.offset), messages::from_row)?;
+    let mut replies: Vec<Message> = replies.collect::<rusqlite::Result<_>>()?;
+    reactions::attach(conn, replies.iter_mut())?;
+    Ok(replies)
+}
+
+/// Makes a top-level post, as [`messages::create`] does; the same `id` again gives the same thread.
+pub fn create(tx: &mut Tx, caller: Caller, channel: ChannelId, content: String, id: Option<MessageId>) -> Result<Thread> {
+    channels::find(tx, caller, channel)?.ok_or(channels::UNKNOWN)?;
+    let root = messages::create(tx, caller, channel, &messages::New { content, thread: None, id })?;
+    written(tx, root.n)
+}
+
+/// What is absent stays as it is.
+#[derive(Default)]
+pub struct Edit {
+    pub content: Option<String>,
+    /// `pending` or `completed`.
+    pub status: Option<String>,
+}
+
+/// The status is set by members with the right to post, the text by its author; not in an archived channel.
+/// 422 for any other status.
+pub fn update(tx: &mut Tx, caller: Caller, channel: ChannelId, thread: MessageId, edit: Edit) -> Result<Thread> {
+    let access = channels::find(tx, caller, channel)?.ok_or(channels::UNKNOWN)?;
+    access.require_member()?;
+    let root = messages::find_live(tx, channel, thread)?;
+    if root.is_reply {
+        return Err(UNKNOWN);
+    }
+    if let Some(status) = &edit.status {
+        access.membership.require(Rights::POST_MESSAGES)?;
+        access.require_live()?;
+        set_status(tx, &root, access.channel.organisation, status)?;
+    }
+    if let Some(content) = edit.content {
+        messages::edit(tx, caller, channel, &messages::Edit { content, message: Some(thread), thread: None })?;
+    }
+    written(tx, root.n)
+}
+
+fn set_status(tx: &mut Tx, root: &Message, organisation: OrganisationId, status: &str) -> Result<()> {
+    if !["pending", "completed"].contains(&status) {
+        return Err(Error::invalid("status must be pending or completed"));
+    }
+    if root.current_status == status {
+        return Ok(());
+    }
+    tx.prepare_cached("update messages set current_status = ?2 where n = ?1")?.execute((root.n, status))?;
+    let data = json!({ "thread_id": root.id, "channels_id": root.channel, "current_status": status });
+    let body = publications::about("status_update", root, organisation, data);
+    publications::emit(tx, root, Stream::Channel(root.channel), Audience::Subscribers, "status_update", &body)?;
+    Ok(())
+}
+
+pub const UNKNOWN: Error = Error::NotFound("Thread");
+
+/// The thread as lists show it.
+fn written(conn: &Connection, root: i64) -> Result<Thread> {
+    read_all(conn, std::iter::once((root, root)), REPLIES)?.pop().ok_or(UNKNOWN)
+}
+
+fn read_all(conn: &Connection, roots: impl Iterator<Item = (i64, i64)>, replies: u32) -> Result<Vec<Thread>> {
+    let mut threads = roots.map(|(n, _)| read(conn, n, replies)).collect::<Result<Vec<Thread>>>()?;
+    reactions::attach(conn, threads.iter_mut().flat_map(Thread::messages))?;
+    Ok(threads)
+}
+
+/// `n` and latest activity of a channel's threads.
+fn active(conn: &Connection, channel: ChannelId, limit: u32, offset: i64) -> Result<Vec<(i64, i64)>> {
+    Ok(conn
+        .prepare_cached(
+            "select n, active_n from messages
+             where channel_id = ?1 and root is null and (deleted_at is null or reply_count > 0)
+             order by active_n desc limit ?2 offset ?3",
+        )?
+        .query_map((channel, limit, offset), |row| Ok((row.get(0)?, row.get(1)?)))?
+        .collect::<rusqlite::Result<_>>()?)
+}
+
+fn read(conn: &Connection, root: i64, replies: u32) -> Result<Thread> {
+    let select = messages::SELECT;
+    let message = conn.prepare_cached(&format!("{select} where m.n = ?1"))?.query_row([root], messages::from_row)?;
+    let sql = format!("{select} where m.root = ?1 and m.deleted_at is null order by m.n desc limit ?2");
+    let (mut select, mut newest, mut bytes) = (conn.prepare_cached(&sql)?, Vec::new(), 0);
+    for reply in select.query_map((root, replies), messages::from_row)? {
+        let reply = reply?;
+        bytes += reply.content.len();
+        if bytes > REPLY_BYTES {
+            break;
+        }
+        newest.push(reply);
+    }
+    newest.reverse();
+    let channel_name =
+        conn.prepare_cached("select name from channels where id = ?1")?.query_row([message.channel], |row| row.get(0))?;
+    Ok(Thread { root: message, channel_name, replies: newest })
+}

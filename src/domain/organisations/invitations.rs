@@ -1,0 +1,189 @@
+//! Invitations by e-mail: what they are, who sees and cancels them. [`send`] sends
+//! them, [`acceptance`] lets the invited in.
+//!
+//! An invitation has two tokens. The inviter is shown one, as the specification has it, so accepting by that one says
+//! nothing of the invited address. The mail carries the other, and accepting by that one proves the mailbox.
+//!
+//! `invite:members` makes them, and shows, cancels and resends one's own; others' are for those who hold
+//! `remove:members`, too, and unknown to everybody else.
+
+pub mod acceptance;
+pub mod send;
+
+use rusqlite::{Connection, OptionalExtension, Row};
+
+use crate::{
+    db::Tx,
+    domain::{
+        Caller,
+        organisations::{
+            members::{self, Membership},
+            roles::{self, Rights},
+        },
+        page::Page,
+    },
+    error::{Error, Result},
+    id::{InvitationId, OrganisationId, UserId},
+    site::Site,
+    time::Time,
+};
+
+#[derive(Clone, Debug)]
+pub struct Invitation {
+    pub id: InvitationId,
+    pub organisation: OrganisationId,
+    pub email: String,
+    pub role_id: i64,
+    pub invited_by: UserId,
+    /// Raised by each resend; part of the tokens.
+    pub generation: i64,
+    /// Whether the address has an account.
+    pub is_platform_user: bool,
+    /// Whether that account's address is verified.
+    pub is_verified: bool,
+    pub created_at: Time,
+    pub sent_at: Time,
+    pub expires_at: Time,
+    pub accepted_at: Option<Time>,
+}
+
+impl Invitation {
+    pub fn status(&self) -> &'static str {
+        match self.accepted_at {
+            Some(_) => "accepted",
+            None if self.expires_at <= Time::now() => "expired",
+            None => "invited",
+        }
+    }
+
+    /// The token for the inviter. It can be made again, as only its hash is stored.
+    pub fn token(&self, site: &Site) -> String {
+        site.keys.invitation_token(self.id, self.generation)
+    }
+
+    /// The token for the mail.
+    pub fn mailed_token(&self, site: &Site) -> String {
+        site.keys.mailed_invitation_token(self.id, self.generation)
+    }
+
+    /// The link for the inviter.
+    pub fn link(&self, site: &Site) -> String {
+        self.link_with(site, &self.token(site))
+    }
+
+    /// The link for the mail: accepting by it proves the mailbox.
+    pub fn mailed_link(&self, site: &Site) -> String {
+        self.link_with(site, &self.mailed_token(site))
+    }
+
+    fn link_with(&self, site: &Site, token: &str) -> String {
+        format!("{}/accept_org_invitation?org_id={}&invitation_token={token}", site.web_url, self.organisation)
+    }
+}
+
+/// A row of the list of invitations.
+pub struct Listed {
+    pub invitation: Invitation,
+    pub role: String,
+    /// None unless it is pending, and its role holds no right that the caller lacks.
+    pub token: Option<String>,
+}
+
+/// The invitations that the caller may know of, newest first. 403 for outsiders, and without `invite:members`.
+pub fn list(conn: &Connection, site: &Site, caller: Caller, organisation: OrganisationId, page: Page) -> Result<Vec<Listed>> {
+    let (membership, by) = listing(conn, caller, organisation)?;
+    let sql = format!(
+        "{SELECT} where i.organisation_id = ?1 and (?2 is null or i.invited_by = ?2)
+         order by i.created_at desc, i.id desc limit ?3 offset ?4"
+    );
+    let found: Vec<Invitation> = conn
+        .prepare_cached(&sql)?
+        .query_map((organisation, by, page.size, page.offset), from_row)?
+        .collect::<rusqlite::Result<_>>()?;
+    let listed = found.into_iter().map(|invitation| {
+        let role = roles::get(conn, invitation.role_id)?;
+        let is_shown = invitation.status() == "invited" && membership.rights.include(role.rights);
+        Ok(Listed { token: is_shown.then(|| invitation.token(site)), role: role.name, invitation })
+    });
+    listed.collect()
+}
+
+/// How many [`list`] has in all.
+pub fn count(conn: &Connection, caller: Caller, organisation: OrganisationId) -> Result<u32> {
+    let (_, by) = listing(conn, caller, organisation)?;
+    Ok(conn
+        .prepare_cached("select count(*) from invitations where organisation_id = ?1 and (?2 is null or invited_by = ?2)")?
+        .query_row((organisation, by), |row| row.get(0))?)
+}
+
+/// The caller's membership, and whose invitations it lists: none for everybody's.
+fn listing(conn: &Connection, caller: Caller, organisation: OrganisationId) -> Result<(Membership, Option<UserId>)> {
+    let membership = members::find(conn, organisation, caller.user)?.ok_or(members::OUTSIDER)?;
+    membership.require(Rights::INVITE_MEMBERS)?;
+    let by = (!sees_others(&membership)).then_some(caller.user);
+    Ok((membership, by))
+}
+
+/// Whether the member may know of invitations that others sent.
+pub fn sees_others(membership: &Membership) -> bool {
+    membership.rights.include(Rights::REMOVE_MEMBERS)
+}
+
+/// Deletes an open invitation; its link is dead. One's own, or with `remove:members` another's to a role
+/// without a right that the caller lacks. 404 when there is none that the caller may know of, 400 when it was
+/// accepted.
+pub fn cancel(tx: &mut Tx, caller: Caller, id: InvitationId) -> Result<()> {
+    const UNKNOWN: Error = Error::NotFound("Invitation");
+    let sql = format!("{SELECT} where i.id = ?1");
+    let invitation = tx.prepare_cached(&sql)?.query_row([id], from_row).optional()?.ok_or(UNKNOWN)?;
+    let membership = members::find(tx, invitation.organisation, caller.user)?.ok_or(UNKNOWN)?;
+    if !membership.rights.include(Rights::INVITE_MEMBERS) {
+        return Err(UNKNOWN);
+    }
+    if invitation.invited_by != caller.user {
+        if !sees_others(&membership) {
+            return Err(UNKNOWN);
+        }
+        membership.require_all(roles::get(tx, invitation.role_id)?.rights)?;
+    }
+    if invitation.accepted_at.is_some() {
+        return Err(Error::bad_request("The invitation has already been accepted"));
+    }
+    tx.prepare_cached("delete from invitations where id = ?1")?.execute([id])?;
+    Ok(())
+}
+
+/// The address's invitation that was not accepted, expired or not.
+pub fn find_open(conn: &Connection, organisation: OrganisationId, email: &str) -> Result<Option<Invitation>> {
+    let sql = format!("{SELECT} where i.organisation_id = ?1 and i.email = ?2 and i.accepted_at is null");
+    Ok(conn.prepare_cached(&sql)?.query_row((organisation, email), from_row).optional()?)
+}
+
+/// Whether an open invitation waits for the address.
+pub fn is_invited(conn: &Connection, email: &str) -> Result<bool> {
+    Ok(conn
+        .prepare_cached("select 1 from invitations where email = ?1 and accepted_at is null and expires_at > ?2")?
+        .exists((email, Time::now()))?)
+}
+
+const SELECT: &str = "select i.id, i.organisation_id, i.email, i.role_id, i.invited_by, i.generation,
+      u.id is not null as is_platform_user, coalesce(u.is_verified, 0) as is_verified,
+      i.created_at, i.sent_at, i.expires_at, i.accepted_at
+    from invitations i left join users u on u.email = i.email";
+
+fn from_row(row: &Row) -> rusqlite::Result<Invitation> {
+    Ok(Invitation {
+        id: row.get("id")?,
+        organisation: row.get("organisation_id")?,
+        email: row.get("email")?,
+        role_id: row.get("role_id")?,
+        invited_by: row.get("invited_by")?,
+        generation: row.get("generation")?,
+        is_platform_user: row.get("is_platform_user")?,
+        is_verified: row.get("is_verified")?,
+        created_at: row.get("created_at")?,
+        sent_at: row.get("sent_at")?,
+        expires_at: row.get("expires_at")?,
+        accepted_at: row.get("accepted_at")?,
+    })
+}

@@ -1,0 +1,147 @@
+//! Accepting an invitation: its token lets the invited person in, and nobody else.
+
+use rusqlite::{Connection, OptionalExtension};
+
+use crate::{
+    db::Tx,
+    domain::{
+        Caller,
+        accounts::{
+            self,
+            mailbox::{self, MayMail, Proof},
+            one_time_tokens::Purpose,
+            sessions,
+        },
+        organisations::{
+            members,
+            roles::{self, Rights, Role},
+        },
+    },
+    error::{Error, Result},
+    id::{InvitationId, OrganisationId, UserId},
+    secret,
+    site::Site,
+    time::Time,
+};
+
+/// An open invitation, found by one of its tokens.
+pub struct Open {
+    id: InvitationId,
+    organisation: OrganisationId,
+    pub email: String,
+    role: Role,
+    /// Whether the token is the mail's: whoever has it reads the mailbox.
+    pub is_mailed: bool,
+}
+
+/// 400 when there is no such invitation; 422 when it is expired or used, or its sender could not send it any more.
+pub fn open(conn: &Connection, token: &str) -> Result<Open> {
+    struct Found {
+        id: InvitationId,
+        organisation: OrganisationId,
+        email: String,
+        role: i64,
+        inviter: UserId,
+        is_mailed: bool,
+        is_used: bool,
+        expires_at: Time,
+    }
+    let found = conn
+        .prepare_cached(
+            "select i.id, i.organisation_id, i.email, i.role_id, i.invited_by, i.mailed_hash = ?1 as is_mailed,
+               i.accepted_at is not null as is_used, i.expires_at
+               from invitations i join organisations o on o.id = i.organisation_id
+             where (i.token_hash = ?1 or i.mailed_hash = ?1) and o.deleted_at is null",
+        )?
+        .query_row([secret::sha256(token)], |row| {
+            Ok(Found {
+                id: row.get("id")?,
+                organisation: row.get("organisation_id")?,
+                email: row.get("email")?,
+                role: row.get("role_id")?,
+                inviter: row.get("invited_by")?,
+                is_mailed: row.get("is_mailed")?,
+                is_used: row.get("is_used")?,
+                expires_at: row.get("expires_at")?,
+            })
+        })
+        .optional()?
+        .ok_or_else(|| Error::bad_request("The invitation token is invalid"))?;
+    if found.is_used {
+        return Err(Error::invalid("The invitation has already been used"));
+    }
+    if found.expires_at <= Time::now() {
+        return Err(Error::invalid("The invitation has expired"));
+    }
+    let role = roles::get(conn, found.role)?;
+    if !may_still_invite(conn, found.organisation, found.inviter, &role)? {
+        return Err(Error::invalid("The invitation is no longer valid: ask for a new one"));
+    }
+    Ok(Open { id: found.id, organisation: found.organisation, email: found.email, role, is_mailed: found.is_mailed })
+}
+
+/// An invitation is worth what its sender is worth: whoever was demoted, removed or disabled lets nobody in.
+fn may_still_invite(conn: &Connection, organisation: OrganisationId, inviter: UserId, role: &Role) -> Result<bool> {
+    let is_active = accounts::find(conn, inviter)?.is_some_and(|account| account.is_active);
+    let rights = members::find(conn, organisation, inviter)?.map(|membership| membership.rights);
+    Ok(is_active && rights.is_some_and(|rights| rights.include(Rights::INVITE_MEMBERS) && rights.include(role.rights)))
+}
+
+/// The invited account joins; by the mail's token, its mailbox is proved. 403 when the caller's address is not the
+/// invited one, and where [`sessions::start`] says so.
+pub fn accept(tx: &mut Tx, site: &Site, caller: Caller, token: &str, device: &sessions::Device) -> Result<sessions::Started> {
+    let open = open(tx, token)?;
+    let user = accounts::own(tx, caller)?;
+    if user.email != open.email {
+        return Err(Error::Forbidden("The invitation is for another e-mail address"));
+    }
+    let user = if open.is_mailed { mailbox::prove(tx, site, user, Proof::MailboxAndAccount)? } else { user };
+    finish(tx, site, open, user, device)
+}
+
+/// Makes the invited account, with a password that was generated for it, and joins; by the mail's token, its mailbox is
+/// proved. As [`require_new`] says.
+pub fn accept_as_new(
+    tx: &mut Tx,
+    site: &Site,
+    token: &str,
+    password_hash: &str,
+    may_mail: MayMail,
+    device: &sessions::Device,
+) -> Result<sessions::Started> {
+    let open = open(tx, token)?;
+    require_new(tx, site, &open)?;
+    accounts::require_welcome(tx, site, &open.email)?;
+    let new = accounts::New::check(&open.email, None, "", "").map_err(Error::internal)?;
+    let id = accounts::create(tx, &new, password_hash)?;
+    let user = accounts::get(tx, id)?;
+    let user = if open.is_mailed {
+        mailbox::prove(tx, site, user, Proof::MailboxAndAccount)?
+    } else {
+        mailbox::mail_link(tx, site, id, &open.email, Purpose::EmailVerification, may_mail)?;
+        user
+    };
+    finish(tx, site, open, user, device)
+}
+
+/// 401 when the invited address has an account: its owner must log in. 403 where sessions need a verified address, and
+/// the token is not the mail's.
+pub fn require_new(conn: &Connection, site: &Site, open: &Open) -> Result<()> {
+    if accounts::find_by_email(conn, &open.email)?.is_some() {
+        return Err(Error::Unauthorized("Log in as the invited user to accept"));
+    }
+    if site.require_verified_email && !open.is_mailed {
+        return Err(Error::Forbidden("Accept by the link in the invitation's mail: it verifies your e-mail address"));
+    }
+    Ok(())
+}
+
+fn finish(tx: &mut Tx, site: &Site, open: Open, user: accounts::User, device: &sessions::Device) -> Result<sessions::Started> {
+    tx.prepare_cached("update invitations set accepted_at = ?2 where id = ?1")?.execute((open.id, Time::now()))?;
+    match members::join(tx, site, open.organisation, &user, &open.role) {
+        Err(Error::BadRequest(reason)) => return Err(Error::Invalid(reason)),
+        other => other?,
+    }
+    let user = accounts::get(tx, user.id)?;
+    sessions::start(tx, site, user, device)
+}

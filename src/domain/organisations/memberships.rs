@@ -1,0 +1,125 @@
+//! Changing memberships: roles and statuses.
+
+use rusqlite::{Connection, OptionalExtension};
+
+use crate::{
+    db::{Tx, log},
+    domain::{
+        Caller, accounts,
+        log::revocations,
+        organisations::{
+            members::{self, Membership},
+            roles::{self, Rights, Role},
+        },
+        webhooks::deliveries,
+    },
+    error::{Error, Result},
+    id::{OrganisationId, UserId},
+    time::Time,
+};
+
+/// One member as those see them who manage members.
+pub struct Member {
+    pub user: UserId,
+    pub organisation: OrganisationId,
+    pub role: Role,
+    pub status: String,
+    pub is_owner: bool,
+    pub created_at: Time,
+}
+
+/// A member in whatever status, and the caller's own membership. 403 for outsiders, 404 when there is no such
+/// member.
+pub fn find(conn: &Connection, caller: Caller, organisation: OrganisationId, user: UserId) -> Result<(Membership, Member)> {
+    let own = members::find(conn, organisation, caller.user)?.ok_or(members::OUTSIDER)?;
+    let found: Option<(i64, String, bool, Time)> = conn
+        .prepare_cached(
+            "select m.role_id, m.status, o.owner_id = m.user_id, m.created_at
+               from organisation_members m join organisations o on o.id = m.organisation_id
+             where m.organisation_id = ?1 and m.user_id = ?2",
+        )?
+        .query_row((organisation, user), |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?)))
+        .optional()?;
+    let (role, status, is_owner, created_at) = found.ok_or(Error::NotFound("Member"))?;
+    Ok((own, Member { user, organisation, role: roles::get(conn, role)?, status, is_owner, created_at }))
+}
+
+pub struct Edit {
+    /// As a request names it.
+    pub role: Option<String>,
+    pub status: Option<String>,
+}
+
+const DEACTIVATED: &str = "deactivated";
+const STATUSES: [&str; 3] = ["active", "inactive", DEACTIVATED];
+
+/// Another role needs `manage:roles`, another status `remove:members`; neither touches a member, or gives a
+/// role, with a right that the caller lacks. The owner is touched by nobody else, and stays an active admin.
+/// Deactivation ends access at once, and keeps what reactivation gives back. 400 for an unknown role or status.
+pub fn update(tx: &mut Tx, caller: Caller, organisation: OrganisationId, user: UserId, edit: Edit) -> Result<Member> {
+    let (own, before) = find(tx, caller, organisation, user)?;
+    if !own.rights.include(Rights::MANAGE_ROLES) {
+        own.require(Rights::REMOVE_MEMBERS)?;
+    }
+    own.require_all(before.role.rights)?;
+    if before.is_owner && user != caller.user {
+        return Err(Error::Forbidden("Only the owner changes the owner"));
+    }
+    let role = match edit.role {
+        Some(named) => new_role(tx, &own, &before, &named)?,
+        None => before.role.clone(),
+    };
+    let status = match edit.status {
+        Some(status) => new_status(&own, &before, status)?,
+        None => before.status.clone(),
+    };
+    if role.id == before.role.id && status == before.status {
+        return Ok(before);
+    }
+    tx.prepare_cached(
+        "update organisation_members set role_id = ?3, status = ?4, updated_at = ?5 where organisation_id = ?1 and user_id = ?2",
+    )?
+    .execute((organisation, user, role.id, &status, Time::now()))?;
+    let account = accounts::get(tx, user)?;
+    members::announce(tx, organisation, &account, "updated", &role.name, &status)?;
+    if role.id != before.role.id || [status.as_str(), &before.status].contains(&DEACTIVATED) {
+        deliveries::wake_of(tx, user)?;
+    }
+    if status == DEACTIVATED {
+        accounts::leave_current_organisation(tx, user, organisation)?;
+        revocations::rights(tx, vec![user])?;
+    } else if before.status == DEACTIVATED {
+        // What was pushed meanwhile was not theirs.
+        tx.prepare_cached("update organisation_members set joined_seq = ?3 where organisation_id = ?1 and user_id = ?2")?
+            .execute((organisation, user, log::last_seq(tx)?))?;
+    }
+    Ok(Member { role, status, ..before })
+}
+
+fn new_role(conn: &Connection, own: &Membership, member: &Member, named: &str) -> Result<Role> {
+    let role = roles::find(conn, member.organisation, named)?;
+    if role.as_ref().is_some_and(|role| role.id == member.role.id) {
+        return Ok(member.role.clone());
+    }
+    own.require(Rights::MANAGE_ROLES)?;
+    if member.is_owner {
+        return Err(Error::Forbidden("The owner stays an admin"));
+    }
+    let role = role.ok_or_else(|| Error::bad_request("role_id: no such role"))?;
+    own.require_all(role.rights)?;
+    Ok(role)
+}
+
+fn new_status(own: &Membership, member: &Member, status: String) -> Result<String> {
+    if status == member.status {
+        return Ok(status);
+    }
+    own.require(Rights::REMOVE_MEMBERS)?;
+    if !STATUSES.contains(&status.as_str()) {
+        return Err(Error::bad_request(format!("status must be one of {}", STATUSES.join(", "))));
+    }
+    if member.is_owner && status == DEACTIVATED {
+        return Err(Error::Forbidden("The owner can't be deactivated"));
+    }
+    Ok(status)
+}

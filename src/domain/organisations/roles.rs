@@ -1,0 +1,302 @@
+//! What a member may do: built-in roles 1 to 5, an organisation's own from 6 up.
+//!
+//! Nobody makes, changes, gives or takes away a role that holds a right which they lack.
+
+use std::collections::BTreeMap;
+
+use rusqlite::{Connection, OptionalExtension, Row};
+use serde_json::json;
+
+use crate::{
+    db::Tx,
+    domain::{
+        self, Caller, accounts,
+        chores::{self, Chore, Cursor},
+        log::events,
+        organisations::members::{self, Membership},
+    },
+    error::{Error, OrConflict, Result},
+    id::{OrganisationId, RoleUuid, UserId},
+    time::Time,
+};
+
+const NAME_MAX: usize = 64;
+const DESCRIPTION_MAX: usize = 255;
+/// Roles of an organisation's own.
+const MOST: i64 = 100;
+/// Holders of a deleted role, each told of in a row of the event log, that become members in one write.
+const SLICE: usize = 50;
+
+/// A set of rights; the bits are those of `roles.rights`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Rights(pub i64);
+
+impl Rights {
+    pub const MANAGE_ORGANIZATION: Rights = Rights(1);
+    pub const MANAGE_ROLES: Rights = Rights(2);
+    pub const MANAGE_WEBHOOKS: Rights = Rights(4);
+    pub const MANAGE_CHANNELS: Rights = Rights(8);
+    pub const REMOVE_MEMBERS: Rights = Rights(16);
+    pub const INVITE_MEMBERS: Rights = Rights(32);
+    pub const CREATE_CHANNELS: Rights = Rights(64);
+    pub const POST_MESSAGES: Rights = Rights(128);
+
+    const NAMES: [(&'static str, Rights); 8] = [
+        ("manage:organization", Rights::MANAGE_ORGANIZATION),
+        ("manage:roles", Rights::MANAGE_ROLES),
+        ("manage:webhooks", Rights::MANAGE_WEBHOOKS),
+        ("manage:channels", Rights::MANAGE_CHANNELS),
+        ("remove:members", Rights::REMOVE_MEMBERS),
+        ("invite:members", Rights::INVITE_MEMBERS),
+        ("create:channels", Rights::CREATE_CHANNELS),
+        ("post:messages", Rights::POST_MESSAGES),
+    ];
+
+    pub fn include(self, other: Rights) -> bool {
+        self.0 & other.0 == other.0
+    }
+
+    /// Each right by its name, and whether it is held.
+    pub fn list(self) -> BTreeMap<String, bool> {
+        Rights::NAMES.iter().map(|(name, right)| ((*name).to_owned(), self.include(*right))).collect()
+    }
+
+    /// These rights with some given and some taken; 400 for an unknown name.
+    fn with(self, changes: &BTreeMap<String, bool>) -> Result<Rights> {
+        changes.iter().try_fold(self, |rights, (named, held)| {
+            let known = Rights::NAMES.iter().find(|(name, _)| name == named);
+            let (_, right) = known.ok_or_else(|| Error::bad_request(format!("permission_list: {named} is no right")))?;
+            Ok(Rights(if *held { rights.0 | right.0 } else { rights.0 & !right.0 }))
+        })
+    }
+}
+
+#[derive(Clone, Debug)]
+pub struct Role {
+    pub id: i64,
+    pub uuid: RoleUuid,
+    /// None of a built-in one.
+    pub organisation: Option<OrganisationId>,
+    pub name: String,
+    pub description: String,
+    pub rights: Rights,
+    pub created_at: Time,
+    pub updated_at: Time,
+}
+
+/// The built-in role that sees only the channels that it is in.
+pub const GUEST: i64 = 5;
+/// The built-in role of whoever has no other.
+const MEMBER: i64 = 4;
+/// Other words for built-in roles.
+const ALIASES: [(&str, &str); 2] = [("user", "member"), ("administrator", "admin")];
+
+/// A role as a request names it: by integer, UUID or name, all as text.
+pub fn find(conn: &Connection, organisation: OrganisationId, named: &str) -> Result<Option<Role>> {
+    let named = named.trim();
+    let by = if named.parse::<i64>().is_ok() {
+        "id = cast(?2 as integer)"
+    } else if let Ok(uuid) = named.parse::<uuid::Uuid>() {
+        return one(conn, "uuid = ?2", organisation, RoleUuid(uuid));
+    } else {
+        "name = ?2 collate nocase"
+    };
+    let alias = ALIASES.iter().find(|(alias, _)| named.eq_ignore_ascii_case(alias));
+    one(conn, by, organisation, alias.map_or(named, |(_, name)| name))
+}
+
+fn one(conn: &Connection, by: &str, organisation: OrganisationId, value: impl rusqlite::ToSql) -> Result<Option<Role>> {
+    let sql = format!("{SELECT} where {by} and deleted_at is null and (organisation_id is null or organisation_id = ?1)");
+    Ok(conn.prepare_cached(&sql)?.query_row((organisation, value), from_row).optional()?)
+}
+
+/// The role of a membership or an invitation.
+pub fn get(conn: &Connection, id: i64) -> Result<Role> {
+    Ok(conn.prepare_cached(&format!("{SELECT} where id = ?1"))?.query_row([id], from_row)?)
+}
+
+/// The built-in ones, then the organisation's own.
+fn all(conn: &Connection, organisation: OrganisationId) -> Result<Vec<Role>> {
+    let sql = format!("{SELECT} where deleted_at is null and (organisation_id is null or organisation_id = ?1) order by id");
+    Ok(conn.prepare_cached(&sql)?.query_map([organisation], from_row)?.collect::<rusqlite::Result<_>>()?)
+}
+
+/// For members; 404 for everybody else.
+pub fn list(conn: &Connection, caller: Caller, organisation: OrganisationId) -> Result<Vec<Role>> {
+    seen(conn, caller, organisation)?;
+    all(conn, organisation)
+}
+
+/// For members; 404 for everybody else, and when there is no such role.
+pub fn read(conn: &Connection, caller: Caller, organisation: OrganisationId, named: &str) -> Result<Role> {
+    seen(conn, caller, organisation)?;
+    find(conn, organisation, named)?.ok_or(UNKNOWN)
+}
+
+#[derive(Default)]
+pub struct Edit {
+    pub name: Option<String>,
+    pub description: Option<String>,
+    pub permissions: BTreeMap<String, bool>,
+}
+
+/// Needs `manage:roles` and every right that the role is to hold. 422 for a bad or taken name, and for one
+/// role too many.
+pub fn create(tx: &mut Tx, caller: Caller, organisation: OrganisationId, new: &Edit) -> Result<Role> {
+    let membership = seen(tx, caller, organisation)?;
+    membership.require(Rights::MANAGE_ROLES)?;
+    let rights = Rights(0).with(&new.permissions)?;
+    membership.require_all(rights)?;
+    let name = check_name(new.name.as_deref().unwrap_or_default())?;
+    let own: i64 = tx
+        .prepare_cached("select count(*) from roles where organisation_id = ?1 and deleted_at is null")?
+        .query_row([organisation], |row| row.get(0))?;
+    if own >= MOST {
+        return Err(Error::invalid(format!("an organisation has at most {MOST} roles of its own")));
+    }
+    tx.prepare_cached(
+        "insert into roles (uuid, organisation_id, name, description, rights, created_at, updated_at)
+         values (?1, ?2, ?3, ?4, ?5, ?6, ?6)",
+    )?
+    .execute((
+        RoleUuid::new(),
+        organisation,
+        name,
+        check_description(new.description.as_deref().unwrap_or_default())?,
+        rights.0,
+        Time::now(),
+    ))
+    .or_conflict(taken)?;
+    let role = get(tx, tx.last_insert_rowid())?;
+    announce(tx, organisation, caller, "created", &role)?;
+    Ok(role)
+}
+
+/// Changes what is given; its holders have other rights at once. Needs `manage:roles` and every right that the
+/// role held and is to hold. 403 for built-in ones.
+pub fn update(tx: &mut Tx, caller: Caller, organisation: OrganisationId, named: &str, edit: &Edit) -> Result<Role> {
+    let (membership, role) = managed(tx, caller, organisation, named)?;
+    let rights = role.rights.with(&edit.permissions)?;
+    membership.require_all(rights)?;
+    let name = edit.name.as_deref().map(check_name).transpose()?;
+    let description = edit.description.as_deref().map(check_description).transpose()?;
+    if rights == role.rights && name.is_none() && description.is_none() {
+        return Ok(role);
+    }
+    tx.prepare_cached(
+        "update roles set name = coalesce(?2, name), description = coalesce(?3, description), rights = ?4, updated_at = ?5
+         where id = ?1",
+    )?
+    .execute((role.id, name, description, rights.0, Time::now()))
+    .or_conflict(taken)?;
+    let role = get(tx, role.id)?;
+    announce(tx, organisation, caller, "updated", &role)?;
+    Ok(role)
+}
+
+/// Its holders, and those invited to it, become `member`, so it takes the rights of `member`, too, besides
+/// `manage:roles` and the role's own. 403 for built-in ones.
+pub fn delete(tx: &mut Tx, caller: Caller, organisation: OrganisationId, named: &str) -> Result<()> {
+    let (membership, role) = managed(tx, caller, organisation, named)?;
+    let member = get(tx, MEMBER)?;
+    membership.require_all(member.rights)?;
+    // Whoever still holds it, or is yet to join with it, holds what a member does.
+    tx.prepare_cached("update roles set name = ?2, rights = ?3, deleted_at = ?4 where id = ?1")?.execute((
+        role.id,
+        &member.name,
+        member.rights.0,
+        Time::now(),
+    ))?;
+    let rest = slice(tx, role.id)?;
+    chores::leave(tx, Chore::Role { role: role.id }, rest)?;
+    announce(tx, organisation, caller, "deleted", &role)
+}
+
+/// Makes some holders of a deleted role members, and tells their organisation; the role itself goes with the last.
+pub(in crate::domain) fn slice(tx: &mut Tx, role: i64) -> Result<Option<Cursor>> {
+    let invited = tx
+        .prepare_cached(
+            "update invitations set role_id = ?2 where id in (select id from invitations where role_id = ?1 limit ?3)",
+        )?
+        .execute((role, MEMBER, SLICE as i64))?;
+    let holders: Vec<(OrganisationId, UserId, String)> = tx
+        .prepare_cached(
+            "update organisation_members set role_id = ?2, updated_at = ?3 where (organisation_id, user_id) in
+               (select organisation_id, user_id from organisation_members where role_id = ?1 limit ?4)
+             returning organisation_id, user_id, status",
+        )?
+        .query_map((role, MEMBER, Time::now(), SLICE as i64), |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))?
+        .collect::<rusqlite::Result<_>>()?;
+    let member = get(tx, MEMBER)?;
+    for (organisation, user, status) in &holders {
+        let user = accounts::get(tx, *user)?;
+        members::announce(tx, *organisation, &user, "updated", &member.name, status)?;
+    }
+    if invited == SLICE || holders.len() == SLICE {
+        return Ok(Some(Cursor::new()));
+    }
+    tx.prepare_cached("delete from roles where id = ?1")?.execute([role])?;
+    Ok(None)
+}
+
+/// Tells the organisation of a role, which stands for all its holders: they may be very many.
+fn announce(tx: &mut Tx, organisation: OrganisationId, caller: Caller, action: &str, role: &Role) -> Result<()> {
+    let data = json!({
+        "action": action, "organisation_id": organisation, "id": role.id, "uuid": role.uuid, "name": role.name,
+        "description": role.description, "permission_list": role.rights.list(), "created_at": role.created_at,
+        "updated_at": role.updated_at,
+    });
+    events::tell_organisation(tx, organisation, "role_update", caller.user, data)
+}
+
+/// A role of the organisation's own that the caller may change.
+fn managed(conn: &Connection, caller: Caller, organisation: OrganisationId, named: &str) -> Result<(Membership, Role)> {
+    let membership = seen(conn, caller, organisation)?;
+    let role = find(conn, organisation, named)?.ok_or(UNKNOWN)?;
+    membership.require(Rights::MANAGE_ROLES)?;
+    if role.organisation.is_none() {
+        return Err(Error::Forbidden("Built-in roles can't be changed"));
+    }
+    membership.require_all(role.rights)?;
+    Ok((membership, role))
+}
+
+fn seen(conn: &Connection, caller: Caller, organisation: OrganisationId) -> Result<Membership> {
+    members::find(conn, organisation, caller.user)?.ok_or(Error::NotFound("Organisation"))
+}
+
+const UNKNOWN: Error = Error::NotFound("Role");
+
+fn taken() -> Error {
+    Error::invalid("A role with this name already exists")
+}
+
+/// 1 to 64 characters, and nothing that names another role: no number, no UUID, no built-in name.
+fn check_name(name: &str) -> Result<String> {
+    let name = domain::required(name, "name", NAME_MAX).map_err(Error::Invalid)?;
+    if name.parse::<i64>().is_ok() || name.parse::<uuid::Uuid>().is_ok() {
+        return Err(Error::invalid("name must not be a number or a UUID"));
+    }
+    const BUILT_IN: [&str; 5] = ["admin", "manager", "project-lead", "member", "guest"];
+    let reserved = BUILT_IN.into_iter().chain(ALIASES.map(|(alias, _)| alias)).any(|word| name.eq_ignore_ascii_case(word));
+    if reserved { Err(taken()) } else { Ok(name.to_owned()) }
+}
+
+fn check_description(text: &str) -> Result<String> {
+    domain::trimmed(text, "description", DESCRIPTION_MAX).map(str::to_owned).map_err(Error::Invalid)
+}
+
+const SELECT: &str = "select id, uuid, organisation_id, name, description, rights, created_at, updated_at from roles";
+
+fn from_row(row: &Row) -> rusqlite::Result<Role> {
+    Ok(Role {
+        id: row.get("id")?,
+        uuid: row.get("uuid")?,
+        organisation: row.get("organisation_id")?,
+        name: row.get("name")?,
+        description: row.get("description")?,
+        rights: Rights(row.get("rights")?),
+        created_at: row.get("created_at")?,
+        updated_at: row.get("updated_at")?,
+    })
+}

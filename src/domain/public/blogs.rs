@@ -1,0 +1,178 @@
+//! Blog posts: written by the server's administrators, read by anybody.
+
+use rusqlite::{Connection, OptionalExtension, Row};
+
+use crate::{
+    db::Tx,
+    domain::{self, Caller, PlatformRole, page::Page, public::categories},
+    error::{Error, Result},
+    id::{BlogId, CategoryId, FeedbackId, UserId},
+    time::Time,
+};
+
+const CONTENT_MAX: usize = 200_000;
+const TITLE_MAX: usize = 120;
+
+#[derive(Clone, Debug)]
+pub struct Blog {
+    pub id: BlogId,
+    pub title: String,
+    pub content: String,
+    pub category: CategoryId,
+    pub image_url: String,
+    pub author: UserId,
+    pub created_at: Time,
+    pub updated_at: Time,
+}
+
+/// A blog post to be made; an empty title is taken from the content.
+#[derive(Debug)]
+pub struct New {
+    pub title: String,
+    pub content: String,
+    pub category: CategoryId,
+    pub image_url: String,
+}
+
+/// One whose author and texts are checked, and folded for the search: of the longest that takes milliseconds, in which the
+/// writer does something else.
+pub struct Checked {
+    new: New,
+    author: UserId,
+    folded: String,
+}
+
+impl New {
+    /// For administrators of the server. 400 for texts that are empty or too long, and an image's address that is none.
+    pub fn check(mut self, caller: Caller) -> Result<Checked> {
+        caller.require(PlatformRole::Admin)?;
+        domain::trimmed(&self.content, "content", CONTENT_MAX).map_err(Error::BadRequest)?;
+        if self.content.trim().is_empty() {
+            return Err(Error::bad_request("content must not be empty"));
+        }
+        self.title = match domain::one_line(&self.title, "title", TITLE_MAX).map_err(Error::BadRequest)? {
+            "" => title_of(&self.content),
+            title => title.to_owned(),
+        };
+        // Pages show it as an image: other schemes could run a script there.
+        let image_url = domain::web_address_if_any(&self.image_url, "image_url").map_err(Error::BadRequest)?;
+        self.image_url = image_url.to_owned();
+        let folded = domain::folded(&format!("{}\n{}", self.title, self.content));
+        Ok(Checked { new: self, author: caller.user, folded })
+    }
+}
+
+/// 400 for an unknown category.
+pub fn create(tx: &mut Tx, Checked { new, author, folded }: Checked) -> Result<()> {
+    categories::find(tx, new.category)?.ok_or_else(|| Error::bad_request("category_id: no such category"))?;
+    tx.prepare_cached(
+        "insert into blogs (id, title, content, category_id, image_url, folded, author_id, created_at, updated_at)
+         values (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?8)",
+    )?
+    .execute((BlogId::new(), new.title, new.content, new.category, new.image_url, folded, author, Time::now()))?;
+    Ok(())
+}
+
+/// The first Markdown heading, or the first line with text; what lies beyond 120 characters is cut off.
+fn title_of(content: &str) -> String {
+    let lines = || content.lines().map(str::trim).filter(|line| !line.is_empty());
+    let title = lines().find_map(heading).or_else(|| lines().next()).unwrap_or_default();
+    let title: String = title.chars().map(|c| if c.is_control() { ' ' } else { c }).take(TITLE_MAX).collect();
+    title.trim().to_owned()
+}
+
+/// The text of an ATX heading: one to six `#`, white space, and perhaps `#` at the end.
+fn heading(line: &str) -> Option<&str> {
+    let text = line.trim_start_matches('#');
+    let is_heading = (1..=6).contains(&(line.len() - text.len())) && text.starts_with([' ', '\t']);
+    let text = text.trim();
+    let unclosed = text.trim_end_matches('#');
+    let text = if unclosed.ends_with([' ', '\t']) { unclosed.trim_end() } else { text };
+    (is_heading && !text.trim_matches('#').is_empty()).then_some(text)
+}
+
+/// By anybody. Newest first; with this text in title or content, and of this category.
+pub fn list(conn: &Connection, search: &str, category: Option<CategoryId>, page: Page) -> Result<Vec<Blog>> {
+    // Two statements, as one index serves each.
+    let of_category = if category.is_some() { "category_id = ?4" } else { "?4 is null" };
+    let sql = format!(
+        "{SELECT}
+         where {of_category} and (?1 = '' or instr(folded, ?1)) order by created_at desc, id desc limit ?2 offset ?3"
+    );
+    let mut found = conn.prepare_cached(&sql)?;
+    let rows = found.query_map((domain::folded(search.trim()), page.size, page.offset, category), from_row)?;
+    Ok(rows.collect::<rusqlite::Result<_>>()?)
+}
+
+/// By anybody. 404 when there is none.
+pub fn get(conn: &Connection, id: BlogId) -> Result<Blog> {
+    let sql = format!("{SELECT} where id = ?1");
+    conn.prepare_cached(&sql)?.query_row([id], from_row).optional()?.ok_or(UNKNOWN)
+}
+
+/// Feedback that one write deletes.
+const SLICE: usize = 1000;
+
+/// For administrators of the server; its feedback goes before it, some in each write. Returns whether it is gone. 404
+/// when there is none.
+pub fn delete(tx: &mut Tx, caller: Caller, id: BlogId) -> Result<bool> {
+    require(tx, id)?;
+    caller.require(PlatformRole::Admin)?;
+    let gone = tx
+        .prepare_cached("delete from blog_feedback where id in (select id from blog_feedback where blog_id = ?1 limit ?2)")?
+        .execute((id, SLICE as i64))?;
+    if gone == SLICE {
+        return Ok(false);
+    }
+    tx.prepare_cached("delete from blogs where id = ?1")?.execute([id])?;
+    Ok(true)
+}
+
+/// Whether a reader liked it; anybody may say so. 404 when there is none.
+pub fn add_feedback(tx: &mut Tx, id: BlogId, feedback: bool) -> Result<()> {
+    require(tx, id)?;
+    tx.prepare_cached("insert into blog_feedback (id, blog_id, feedback, created_at) values (?1, ?2, ?3, ?4)")?.execute((
+        FeedbackId::new(),
+        id,
+        feedback,
+        Time::now(),
+    ))?;
+    Ok(())
+}
+
+const UNKNOWN: Error = Error::NotFound("Blog");
+
+fn require(conn: &Connection, id: BlogId) -> Result<()> {
+    let exists = conn.prepare_cached("select 1 from blogs where id = ?1")?.exists([id])?;
+    if exists { Ok(()) } else { Err(UNKNOWN) }
+}
+
+const SELECT: &str = "select id, title, content, category_id, image_url, author_id, created_at, updated_at from blogs";
+
+fn from_row(row: &Row) -> rusqlite::Result<Blog> {
+    Ok(Blog {
+        id: row.get("id")?,
+        title: row.get("title")?,
+        content: row.get("content")?,
+        category: row.get("category_id")?,
+        image_url: row.get("image_url")?,
+        author: row.get("author_id")?,
+        created_at: row.get("created_at")?,
+        updated_at: row.get("updated_at")?,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_title_is_the_first_heading_or_the_first_line() {
+        assert_eq!(title_of("\n  Hello there \nmore"), "Hello there");
+        assert_eq!(title_of("Intro\n\n## The  news ##\n# Other"), "The  news");
+        assert_eq!(title_of("#hashtag first\ntext"), "#hashtag first");
+        assert_eq!(title_of("####### seven\n# C#"), "C#");
+        assert_eq!(title_of("plain\n# \n##"), "plain");
+        assert_eq!(title_of(&format!("# {}", "é".repeat(121))), "é".repeat(120));
+    }
+}

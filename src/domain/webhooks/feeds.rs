@@ -1,0 +1,167 @@
+//! Feeds: posts by programs, through a webhook's secret address or with a member's bearer. A member whose bearer is sent
+//! is the author and is shown as such; a feed by the address alone has no author.
+
+use rusqlite::{Connection, OptionalExtension, Row};
+
+use crate::{
+    db::Tx,
+    domain::{
+        self, Caller,
+        channels::{self, Access},
+        messages::{self, Author, Labels, Post},
+        organisations::roles::Rights,
+        webhooks::{EVENT_NAME_MAX, Status, history, owning},
+    },
+    error::{Error, Result},
+    id::{CallbackId, ChannelId, MessageId, OrganisationId, UserId, WebhookId},
+    secret,
+};
+
+const USERNAME_MAX: usize = 64;
+const ACTION_TYPE_MAX: usize = 80;
+
+/// What is fed. Empty texts count as left out.
+#[derive(Default)]
+pub struct Feed {
+    pub message: String,
+    /// The name shown; only a label beside the author, if there is one.
+    pub username: String,
+    pub event_name: String,
+    pub action_type: String,
+    pub avatar_url: String,
+    /// `success` when absent.
+    pub status: Option<String>,
+}
+
+impl Feed {
+    /// 422 for a text that is empty, too long or has control characters, an address that is none, another status.
+    fn check(&self) -> Result<Checked<'_>> {
+        messages::check_content(&self.message)?;
+        let username = domain::one_line(&self.username, "username", USERNAME_MAX).map_err(Error::Invalid)?;
+        Ok(Checked { username, labels: self.labels().map_err(Error::Invalid)?, content: &self.message })
+    }
+
+    fn labels(&self) -> Result<Labels<'_>, String> {
+        let status = self.status.as_deref().unwrap_or("success");
+        if !["success", "error"].contains(&status) {
+            return Err("status must be success or error".into());
+        }
+        Ok(Labels {
+            event_name: domain::one_line(&self.event_name, "event_name", EVENT_NAME_MAX)?,
+            action_type: domain::one_line(&self.action_type, "action_type", ACTION_TYPE_MAX)?,
+            avatar_url: domain::web_address_if_any(&self.avatar_url, "avatar_url")?,
+            status,
+        })
+    }
+}
+
+struct Checked<'a> {
+    username: &'a str,
+    labels: Labels<'a>,
+    content: &'a str,
+}
+
+impl Checked<'_> {
+    fn post(self, tx: &mut Tx, caller: Option<Caller>, channel: ChannelId, organisation: OrganisationId) -> Result<MessageId> {
+        let Checked { username, mut labels, content } = self;
+        if caller.is_some() {
+            labels.avatar_url = ""; // a member's post has the member's picture
+        }
+        let author = Author::Feed(caller.map(|caller| caller.user), labels);
+        let post = Post { id: MessageId::new(), channel, organisation, root: None, author, username, content };
+        Ok(messages::write(tx, &post)?.id)
+    }
+}
+
+/// A webhook that can be fed.
+struct Gate {
+    webhook: WebhookId,
+    owner: UserId,
+    name: String,
+    event_name: String,
+    status: Status,
+    channel: ChannelId,
+    organisation: OrganisationId,
+    is_archived: bool,
+}
+
+/// Whether a webhook has this slug, whatever may be fed to it.
+pub fn is_known(conn: &Connection, slug: &str) -> Result<bool> {
+    Ok(find(conn, slug)?.is_some())
+}
+
+/// Whoever knows the slug; a caller who says who they are must be one who may post in the channel, and is the post's
+/// author. Posts under the webhook's names where the feed gives none, and records it; a paused webhook only records.
+/// 404 for an unknown slug, 403 for an inactive webhook, an archived channel, and a webhook whose owner may not know of the
+/// channel any more or may not post.
+pub fn take(tx: &mut Tx, caller: Option<Caller>, slug: &str, feed: &Feed) -> Result<()> {
+    let gate = find(tx, slug)?.ok_or(Error::NotFound("Webhook"))?;
+    if let Some(caller) = caller {
+        poster(tx, caller, gate.channel)?;
+    }
+    if gate.is_archived {
+        return Err(Error::Forbidden("The channel is archived"));
+    }
+    if gate.status == Status::Inactive {
+        return Err(Error::Forbidden("The webhook is inactive"));
+    }
+    let rights = owning::rights(tx, gate.owner, gate.channel)?;
+    if !rights.is_some_and(|rights| rights.include(Rights::POST_MESSAGES)) {
+        return Err(Error::Forbidden("The webhook's owner may not post in the channel any more"));
+    }
+    let mut checked = feed.check()?;
+    if gate.status == Status::Paused {
+        return history::took_in(tx, gate.webhook, "paused", CallbackId::new());
+    }
+    checked.username = first_of(checked.username, &gate.name);
+    checked.labels.event_name = first_of(checked.labels.event_name, &gate.event_name);
+    let message = checked.post(tx, caller, gate.channel, gate.organisation)?;
+    history::took_in(tx, gate.webhook, "feed", CallbackId(message.0))
+}
+
+/// Members of the channel with the right to post, for their own programs: without a webhook, and recorded
+/// nowhere. They are the author; the name shown is theirs in the channel where the feed gives none.
+pub fn queue(tx: &mut Tx, caller: Caller, channel: ChannelId, feed: &Feed) -> Result<()> {
+    let access = poster(tx, caller, channel)?;
+    access.require_no_dm()?;
+    access.require_live()?;
+    let mut checked = feed.check()?;
+    checked.username = first_of(checked.username, access.username.as_deref().unwrap_or_default());
+    checked.post(tx, Some(caller), channel, access.channel.organisation)?;
+    Ok(())
+}
+
+fn poster(conn: &Connection, caller: Caller, channel: ChannelId) -> Result<Access> {
+    let access = channels::find(conn, caller, channel)?.ok_or(channels::HIDDEN)?;
+    access.require_member()?;
+    access.membership.require(Rights::POST_MESSAGES)?;
+    Ok(access)
+}
+
+fn first_of<'a>(given: &'a str, otherwise: &'a str) -> &'a str {
+    if given.is_empty() { otherwise } else { given }
+}
+
+fn find(conn: &Connection, slug: &str) -> Result<Option<Gate>> {
+    Ok(conn
+        .prepare_cached(
+            "select w.id, w.owner_id, w.name, w.event_name, w.status, w.channel_id, c.organisation_id, c.archived_at is not null as is_archived
+             from webhooks w join channels c on c.id = w.channel_id join organisations o on o.id = c.organisation_id
+             where w.slug_hash = ?1 and w.deleted_at is null and c.deleted_at is null and o.deleted_at is null",
+        )?
+        .query_row([secret::sha256(slug)], from_row)
+        .optional()?)
+}
+
+fn from_row(row: &Row) -> rusqlite::Result<Gate> {
+    Ok(Gate {
+        webhook: row.get("id")?,
+        owner: row.get("owner_id")?,
+        name: row.get("name")?,
+        event_name: row.get("event_name")?,
+        status: row.get("status")?,
+        channel: row.get("channel_id")?,
+        organisation: row.get("organisation_id")?,
+        is_archived: row.get("is_archived")?,
+    })
+}

@@ -1,0 +1,119 @@
+//! The history of webhooks: a record of each event that one took in or gave out.
+
+use rusqlite::{Connection, OptionalExtension, Row};
+
+use crate::{
+    db::Tx,
+    domain::{
+        Caller,
+        page::Page,
+        webhooks::{self, deliveries::Claimed, retry::Outcome},
+    },
+    error::Result,
+    id::{AttemptId, CallbackId, ChannelId, WebhookId},
+    time::Time,
+};
+
+pub struct Attempt {
+    pub id: AttemptId,
+    pub webhook: WebhookId,
+    /// The event: of a feed the message that it made.
+    pub callback: CallbackId,
+    /// `in` or `out`.
+    pub direction: String,
+    pub action: String,
+    /// 0 without an answer.
+    pub status_code: i64,
+    pub retries: i64,
+    pub latency_ms: i64,
+    pub error: String,
+    pub response: String,
+    pub attempted_at: Time,
+    /// When the next one is to be made, after one that failed.
+    pub next_at: Option<Time>,
+}
+
+/// Records an event that a webhook took in: `feed` when it was posted, `paused` when it was not.
+pub fn took_in(tx: &mut Tx, webhook: WebhookId, action: &str, callback: CallbackId) -> Result<()> {
+    tx.prepare_cached(
+        "insert into webhook_history (id, webhook_id, callback_id, direction, action_type, status_code, attempted_at)
+         values (?1, ?2, ?3, 'in', ?4, 200, ?5)",
+    )?
+    .execute((AttemptId::new(), webhook, callback, action, Time::now()))?;
+    Ok(())
+}
+
+/// Records an attempt to give out: `delivery` or `test`. Returns the record's id.
+pub(in crate::domain) fn gave_out(
+    tx: &mut Tx,
+    sent: &Claimed,
+    action: &str,
+    outcome: &Outcome,
+    next: Option<Time>,
+) -> Result<AttemptId> {
+    let id = AttemptId::new();
+    tx.prepare_cached(
+        "insert into webhook_history (id, webhook_id, callback_id, direction, action_type, status_code, retries, latency_ms,
+           error, response, attempted_at, next_at)
+         values (?1, ?2, ?3, 'out', ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)",
+    )?
+    .execute((
+        id,
+        sent.webhook,
+        sent.id,
+        action,
+        outcome.status,
+        sent.attempts,
+        outcome.latency.as_millis() as i64,
+        &outcome.error,
+        &outcome.response,
+        Time::now(),
+        next,
+    ))?;
+    Ok(id)
+}
+
+/// A record of the webhook's.
+pub(in crate::domain) fn find(conn: &Connection, webhook: WebhookId, id: AttemptId) -> Result<Option<Attempt>> {
+    let sql = format!("{SELECT} where id = ?1 and webhook_id = ?2");
+    Ok(conn.prepare_cached(&sql)?.query_row((id, webhook), from_row).optional()?)
+}
+
+/// A webhook's history, newest first, for who manages the channel's webhooks. 403 for hidden channels, 404
+/// for a webhook that is not the channel's.
+pub fn list(conn: &Connection, caller: Caller, channel: ChannelId, webhook: WebhookId, page: Page) -> Result<Vec<Attempt>> {
+    webhooks::get(conn, caller, channel, webhook)?;
+    let sql = format!("{SELECT} where webhook_id = ?1 order by attempted_at desc, id desc limit ?2 offset ?3");
+    Ok(conn.prepare_cached(&sql)?.query_map((webhook, page.size, page.offset), from_row)?.collect::<rusqlite::Result<_>>()?)
+}
+
+const SELECT: &str = "select id, webhook_id, callback_id, direction, action_type, status_code, retries, latency_ms, error,
+      response, attempted_at, next_at from webhook_history";
+
+fn from_row(row: &Row) -> rusqlite::Result<Attempt> {
+    Ok(Attempt {
+        id: row.get("id")?,
+        webhook: row.get("webhook_id")?,
+        callback: row.get("callback_id")?,
+        direction: row.get("direction")?,
+        action: row.get("action_type")?,
+        status_code: row.get("status_code")?,
+        retries: row.get("retries")?,
+        latency_ms: row.get("latency_ms")?,
+        error: row.get("error")?,
+        response: row.get("response")?,
+        attempted_at: row.get("attempted_at")?,
+        next_at: row.get("next_at")?,
+    })
+}
+
+/// Deletes records older than the given time, up to `limit`.
+pub fn prune(tx: &mut Tx, before: Time, limit: u32) -> Result<usize> {
+    // Identifiers are in the order of time: the oldest come first, and no index is needed.
+    Ok(tx
+        .prepare_cached(
+            "delete from webhook_history where id in
+               (select id from (select id, attempted_at from webhook_history order by id limit ?2) where attempted_at < ?1)",
+        )?
+        .execute((before, limit))?)
+}

@@ -1,0 +1,129 @@
+//! Deliveries on demand: events that are sent again, and events that only test a webhook. For who manages the
+//! channel's webhooks.
+
+use rusqlite::Connection;
+use serde_json::json;
+
+use crate::{
+    db::Tx,
+    domain::{
+        Caller, channels,
+        webhooks::{
+            self, Status, Webhook,
+            deliveries::{self, Claimed},
+            delivery_slots::Wanted,
+            history::{self, Attempt},
+            retry::Outcome,
+        },
+    },
+    error::{Error, Result},
+    id::{AttemptId, CallbackId, ChannelId, WebhookId},
+    site::Site,
+    time::Time,
+};
+
+/// Events that one call sends again.
+const MOST: usize = 1000;
+
+/// Queues the event of an attempt again, under its own id and with all attempts before it. 404 for an attempt that
+/// is not in the webhook's history, 422 for one that delivered nothing or whose event is not kept any more, and for a
+/// webhook that delivers nothing.
+pub fn replay(tx: &mut Tx, caller: Caller, channel: ChannelId, webhook: WebhookId, attempt: AttemptId) -> Result<CallbackId> {
+    let webhook = webhooks::get(tx, caller, channel, webhook)?;
+    let attempt = history::find(tx, webhook.id, attempt)?.ok_or(Error::NotFound("Attempt"))?;
+    require_delivering(&webhook)?;
+    if again(tx, &webhook, &[attempt.callback])? == 0 {
+        return Err(Error::invalid("only deliveries of the last 30 days can be sent again"));
+    }
+    Ok(attempt.callback)
+}
+
+/// All of the webhook's events that were made in a span of time and are not queued, the last moment not included:
+/// whether they were delivered or given up. For [`replay_some`]. 422 when there are more than 1,000.
+pub fn span(
+    conn: &Connection,
+    caller: Caller,
+    channel: ChannelId,
+    webhook: WebhookId,
+    since: Time,
+    until: Time,
+) -> Result<Vec<CallbackId>> {
+    let webhook = webhooks::get(conn, caller, channel, webhook)?;
+    if since >= until {
+        return Err(Error::invalid("since must be before until"));
+    }
+    require_delivering(&webhook)?;
+    let events: Vec<CallbackId> = conn
+        .prepare_cached(SPAN)?
+        .query_map((webhook.id, since, until, MOST as i64 + 1), |row| row.get(0))?
+        .collect::<rusqlite::Result<_>>()?;
+    if events.len() > MOST {
+        return Err(Error::invalid(format!("these are more than {MOST} events: name a shorter time")));
+    }
+    Ok(events)
+}
+
+/// Events that one write queues.
+pub const SLICE: usize = 200;
+
+/// [`replay`] for up to [`SLICE`] of the webhook's events. Returns how many were still kept.
+pub fn replay_some(tx: &mut Tx, caller: Caller, channel: ChannelId, webhook: WebhookId, events: &[CallbackId]) -> Result<usize> {
+    let webhook = webhooks::get(tx, caller, channel, webhook)?;
+    require_delivering(&webhook)?;
+    again(tx, &webhook, events)
+}
+
+pub const SPAN: &str =
+    "select id from deliveries where webhook_id = ?1 and due_at is null and created_at >= ?2 and created_at < ?3
+    order by created_at limit ?4";
+
+fn again(tx: &mut Tx, webhook: &Webhook, events: &[CallbackId]) -> Result<usize> {
+    let mut queued = 0;
+    for event in events {
+        // One that is being sent this moment is sent once more.
+        queued += tx
+            .prepare_cached(
+                "update deliveries set due_at = ?3, attempts = 0, first_at = null, is_leased = 0
+                 where id = ?1 and webhook_id = ?2",
+            )?
+            .execute((event, webhook.id, Time::now()))?;
+    }
+    deliveries::wake(tx, webhook.id)?;
+    Ok(queued)
+}
+
+fn require_delivering(webhook: &Webhook) -> Result<()> {
+    require_address(webhook)?;
+    if webhook.status == Status::Inactive { Err(Error::invalid("the webhook is inactive: make it active first")) } else { Ok(()) }
+}
+
+fn require_address(webhook: &Webhook) -> Result<()> {
+    if webhook.url.is_empty() { Err(Error::invalid("the webhook has no webhook_url to deliver to")) } else { Ok(()) }
+}
+
+/// An event that only tests the webhook's address, whatever the webhook's status, and the place that it takes. 422
+/// without an address, and when its secret can't be read.
+pub fn test(conn: &Connection, site: &Site, caller: Caller, channel: ChannelId, webhook: WebhookId) -> Result<(Wanted, Claimed)> {
+    let organisation = webhooks::managed(conn, caller, channel, channels::HIDDEN)?.channel.organisation;
+    let webhook = webhooks::get(conn, caller, channel, webhook)?;
+    require_address(&webhook)?;
+    let place = Wanted { organisation, target: webhook.target, is_prompt: true };
+    let (now, words) = (Time::now(), "A test: this webhook's deliveries arrive.");
+    let data = json!({ "webhook_id": webhook.id, "webhook_name": webhook.name, "channel_id": channel, "message": words });
+    let test = Claimed {
+        id: CallbackId::new(),
+        webhook: webhook.id,
+        secrets: webhooks::secrets(conn, site, webhook.id)?,
+        url: webhook.url,
+        payload: deliveries::payload("webhook.test", now, data).into(),
+        attempts: 0,
+        lease: None,
+    };
+    Ok((place, test))
+}
+
+/// Records a test; returns the record. It says nothing of the webhook's events, and changes nothing else.
+pub fn tested(tx: &mut Tx, test: &Claimed, outcome: &Outcome) -> Result<Attempt> {
+    let id = history::gave_out(tx, test, "test", outcome, None)?;
+    history::find(tx, test.webhook, id)?.ok_or_else(|| Error::internal("the record was just written"))
+}

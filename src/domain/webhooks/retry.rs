@@ -1,0 +1,144 @@
+//! What became of an attempt to deliver: its record, when the next one is, and the end of a webhook that has failed
+//! for too long.
+
+use std::time::Duration;
+
+use rusqlite::OptionalExtension;
+
+use crate::{
+    db::Tx,
+    domain::webhooks::{
+        Status,
+        deliveries::{self, Claimed},
+        history,
+        suspend::stop,
+    },
+    error::Result,
+    secret,
+    site::Site,
+    time::Time,
+};
+
+/// Between attempts; after the last the event is given up.
+const SCHEDULE: [Duration; 9] = {
+    const MINUTE: u64 = 60;
+    const HOUR: u64 = 60 * MINUTE;
+    [
+        Duration::from_secs(5),
+        Duration::from_secs(5 * MINUTE),
+        Duration::from_secs(30 * MINUTE),
+        Duration::from_secs(2 * HOUR),
+        Duration::from_secs(5 * HOUR),
+        Duration::from_secs(10 * HOUR),
+        Duration::from_secs(14 * HOUR),
+        Duration::from_secs(20 * HOUR),
+        Duration::from_secs(24 * HOUR),
+    ]
+};
+/// The longest that a target may ask for.
+const PATIENCE: Duration = Duration::from_secs(24 * 3600);
+/// A target that takes longer than this shares its places with those that fail.
+const PROMPT: Duration = Duration::from_secs(2);
+/// 410: the target says that it is gone for good.
+const GONE: u16 = 410;
+
+/// How an attempt went.
+#[derive(Clone, Debug)]
+pub struct Outcome {
+    /// 0 without an answer.
+    pub status: u16,
+    pub latency: Duration,
+    /// Why it is no success; empty when it is one.
+    pub error: String,
+    /// The beginning of the answer's body.
+    pub response: String,
+    pub retry_after: Option<Duration>,
+}
+
+impl Outcome {
+    pub fn is_success(&self) -> bool {
+        (200..300).contains(&self.status)
+    }
+
+    /// Whether it held up others for a short time only, and the next one can be expected to do the same.
+    fn is_prompt(&self) -> bool {
+        self.is_success() && self.latency < PROMPT
+    }
+}
+
+/// Records an attempt, in one with what follows from it: the event is done, or due again, or given up. Of one that was
+/// queued anew meanwhile, perhaps to another address, it says nothing.
+pub fn record(tx: &mut Tx, site: &Site, sent: &Claimed, outcome: &Outcome) -> Result<()> {
+    let now = Time::now();
+    let first_at: Option<Time> = tx
+        .prepare_cached("select first_at from deliveries where id = ?1 and due_at = ?2")?
+        .query_row((sent.id, sent.lease), |row| row.get(0))
+        .optional()?;
+    let again = !outcome.is_success() && outcome.status != GONE && first_at.is_some();
+    let next = if again { wait(sent.attempts, outcome.retry_after).map(|wait| now + wait) } else { None };
+    let exists = tx.prepare_cached("select 1 from webhooks where id = ?1")?.exists([sent.webhook])?;
+    if !exists {
+        return Ok(()); // gone for good, with its history
+    }
+    history::gave_out(tx, sent, "delivery", outcome, next)?;
+    let Some(first_at) = first_at else { return Ok(()) };
+    tx.prepare_cached("update deliveries set attempts = attempts + 1, due_at = ?2, is_leased = 0 where id = ?1")?
+        .execute((sent.id, next))?;
+    let last_success: Option<Time> = tx
+        .prepare_cached(
+            "update webhooks set is_prompt = ?2, last_success_at = case when ?3 then ?4 else last_success_at end
+             where id = ?1 returning last_success_at",
+        )?
+        .query_row((sent.webhook, outcome.is_prompt(), outcome.is_success(), now), |row| row.get(0))?;
+    if outcome.status == GONE {
+        stop(tx, site, sent.webhook, Status::Inactive, "it answered 410: gone for good")?;
+    } else if again && next.is_none() && last_success.is_none_or(|at| at < first_at) {
+        let reason = format!("{} attempts failed, the last with: {}", SCHEDULE.len() + 1, outcome.error);
+        stop(tx, site, sent.webhook, Status::Inactive, &reason)?;
+    }
+    deliveries::wake(tx, sent.webhook)
+}
+
+/// Until the next attempt, some of it by chance: what failed together does not come back together.
+fn wait(attempts: u32, asked: Option<Duration>) -> Option<Duration> {
+    let wait = *SCHEDULE.get(attempts as usize)?;
+    let [chance] = secret::random::<1>();
+    let wait = wait + wait * u32::from(chance) / (5 * 255);
+    Some(wait.max(asked.unwrap_or_default().min(PATIENCE)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const HOUR: Duration = Duration::from_secs(3600);
+
+    #[test]
+    fn attempts_grow_apart_by_the_schedule_and_some_chance() {
+        for (attempts, planned) in (0..).zip(SCHEDULE) {
+            let waits: Vec<_> = (0..200).map(|_| wait(attempts, None).unwrap()).collect();
+            assert!(waits.iter().all(|wait| (planned..=planned * 6 / 5).contains(wait)), "{waits:?}");
+            assert!(waits.iter().max() > waits.iter().min(), "by chance");
+        }
+        let seconds = SCHEDULE.map(|wait| wait.as_secs());
+        assert_eq!(seconds, [5, 300, 1800, 7200, 18_000, 36_000, 50_400, 72_000, 86_400]);
+        assert_eq!(wait(9, Some(HOUR)), None, "the tenth was the last");
+    }
+
+    #[test]
+    fn a_target_is_prompt_that_answers_within_two_seconds_and_well() {
+        let outcome =
+            |status, latency| Outcome { status, latency, error: String::new(), response: String::new(), retry_after: None };
+        let soon = PROMPT - Duration::from_millis(1);
+        assert!(outcome(200, soon).is_prompt() && !outcome(200, PROMPT).is_prompt());
+        assert!(!outcome(500, soon).is_prompt() && !outcome(0, soon).is_prompt());
+        assert_eq!(PROMPT, Duration::from_secs(2));
+    }
+
+    #[test]
+    fn a_target_may_ask_for_more_time_within_reason() {
+        assert_eq!(wait(0, Some(HOUR)), Some(HOUR));
+        assert!(wait(1, Some(Duration::ZERO)).unwrap() >= SCHEDULE[1], "not for less");
+        assert_eq!(wait(0, Some(1000 * HOUR)), Some(24 * HOUR));
+    }
+}
