@@ -19,12 +19,11 @@ use tokio::sync::{Notify, mpsc, watch};
 
 use self::passwords::Hashing;
 use crate::{
-    centrifugo::Centrifugo,
     config::Settings,
     connections::places::Places,
-    db::{self, Class, Db},
+    db::{self, Class, Db, Tx},
     domain::{Caller, accounts::sessions, organisations::members, webhooks::delivery_slots::Room},
-    error::Result,
+    error::{Error, Result},
     event::Effect,
     id::{OrganisationId, SessionId, UserId},
     issuer::Issuer,
@@ -33,12 +32,19 @@ use crate::{
     metrics::Metrics,
     origins::Origins,
     outgoing::Outgoing,
-    push::{hub::Hub, publisher::Publisher, server_api::ServerApi},
+    push::{
+        embedded::{hub::Hub, publisher::Publisher},
+        external::client::Centrifugo,
+        server_api::ServerApi,
+    },
     secret::Keys,
     site::Site,
     time::Time,
     tls::Authorities,
 };
+
+/// Between two tries of a background write that found the queue full.
+const AGAIN: Duration = Duration::from_millis(200);
 
 /// Cheap to clone.
 #[derive(Clone)]
@@ -213,6 +219,19 @@ impl Inner {
             None => Class::List(Some(caller.user)),
         };
         self.db.read_slow(class, f).await
+    }
+
+    /// [`Db::write`] for work that can wait until the queue has room, and may be done twice.
+    pub async fn write_in_background<T: Send + 'static>(
+        &self,
+        f: impl Fn(&mut Tx) -> Result<T> + Clone + Send + 'static,
+    ) -> Result<T> {
+        loop {
+            match self.db.write(f.clone()).await {
+                Err(Error::Unavailable(_)) if !*self.stopping.borrow() => tokio::time::sleep(AGAIN).await,
+                other => return other,
+            }
+        }
     }
 
     /// Notes that a user was here; written once a minute.

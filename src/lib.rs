@@ -1,15 +1,14 @@
 //! Tidings: a team-messaging server in one binary.
 //!
-//! Two halves: `api/<thing>.rs` is HTTP (routes, bodies, words), `domain/<area>/<thing>.rs` is the rules with their SQL.
-//! Between them stand [`db::Db::read`] and
-//! [`db::Db::write`]; after a commit its events go to [`push`].
+//! Two halves: `api/<area>/<thing>.rs` is HTTP (routes, bodies, words), `domain/<area>/<thing>.rs` is the rules with their
+//! SQL. Between them stand [`db::Db::read`] and [`db::Db::write`]; after a commit its events go to [`push`].
 //!
 //! ```text
 //! main -> cli -> app -+-> connections -> api -> domain -> db
 //!                     |                    `-> push  |
 //!                     +-> push ----------------^     |  (effects, after commit)
 //!                     +-> jobs ----------------^     v
-//!                          |                      push::publisher -> push::hub
+//!                          |                      push::embedded::publisher -> hub
 //!                          +-> mail, outgoing
 //! leaves used by all: id, time, event, error, config, secret, site, limits, origins, request_body, upgrade
 //! ```
@@ -17,17 +16,17 @@
 //! [`connections`] accepts what clients open, within bounds, and hands requests to [`api`].
 //! Modules that reach outside: [`mail`] (the domain words and queues mails, [`jobs`] sends them), [`issuer`] (whose id
 //! tokens log in), [`outgoing`] (requests to addresses that users gave: [`jobs`] delivers there what webhooks queue, and `api`
-//! has it test one at once), [`centrifugo`] (a push server outside, instead of our own), [`tls`] (whom these four trust),
+//! has it test one at once), [`push::external`] (a push server outside, instead of our own), [`tls`] (whom these four trust),
 //! [`web`] (the embedded pages, behind the links in mails), [`metrics`] (how all of it fares).
 //!
 //! # Invariants
 //! `tests/api/architecture.rs` enforces the first four.
 //! 1. `domain/` never mentions poem, tokio, `crate::api` or `crate::app`.
 //! 2. `api/` contains no SQL and no rusqlite.
-//! 3. In `push/`, `hub.rs` and `connection.rs`, `protocol.rs`, `encoding.rs` and `codes.rs` know neither HTTP nor SQL
+//! 3. In `push/embedded/`, `hub.rs` and `connection.rs`, `protocol.rs`, `encoding.rs` and `codes.rs` know neither HTTP nor SQL
 //!    nor the domain.
 //! 4. Only `db` opens the database; only `config.rs` reads the environment; only `error.rs` and
-//!    `api/envelope.rs` build error bodies.
+//!    `api/http/envelope.rs` build error bodies.
 //! 5. Nothing is published before its transaction has committed, and all is published in commit order.
 //! 6. A request that was answered 2xx is on disk (fsynced), whatever is killed afterwards.
 //! 7. Everything slow that a change brings about is a row written in the same transaction and done later by
@@ -38,7 +37,6 @@
 
 pub mod api;
 pub mod app;
-pub mod centrifugo;
 pub mod cli;
 pub mod config;
 pub mod connections;
@@ -89,7 +87,7 @@ pub async fn serve(
 /// [`serve`] for an application that is open already.
 pub async fn run(app: App, listener: TcpListener, shutdown: impl Future<Output = ()> + Send + 'static) -> Result<()> {
     let mut sockets = app.count_sockets();
-    let forwarded = jobs::prepare(&app).await?;
+    let forwarded = push::external::forwarder::prepare(&app).await?;
     let jobs = tokio::spawn(jobs::run(app.clone(), forwarded));
     let stopping = app.clone();
     tokio::spawn(async move {

@@ -12,7 +12,7 @@ use std::{
 use bytes::Bytes;
 use proptest::{prelude::*, sample::select};
 use prost::Message;
-use tidings::push::{
+use tidings::push::embedded::{
     encoding::{Unreadable, connect_request, json_commands, protobuf_commands},
     protocol::{Command, Position, Reply, Request},
 };

@@ -1,31 +1,12 @@
 //! The HTTP edge: routes, bodies, the words of answers. One file for each table of the specification.
 
 mod accounts;
-pub mod auth;
-mod blogs;
-mod body;
-mod categories;
-mod channel_members;
 mod channels;
-mod contact;
-mod deliveries;
-mod direct_messages;
 pub mod document;
-mod envelope;
-mod feeds;
-mod guard;
-mod invitations;
-mod listing;
-mod mailbox;
-mod members;
+pub mod http;
 mod messages;
 mod organisations;
-mod profile;
-mod reactions;
-mod roles;
-mod search;
-mod testimonials;
-mod threads;
+mod public;
 mod tokens;
 mod webhooks;
 
@@ -41,12 +22,18 @@ use poem::{
 };
 use poem_openapi::{OpenApi, OpenApiService, Tags};
 
-use self::envelope::Enveloped;
+use self::http::{
+    envelope::{self, Enveloped},
+    guard,
+};
 use crate::{
     app::App,
     error::Error,
     metrics,
-    push::{handshake, listener, server_api},
+    push::{
+        embedded::{handshake, listener},
+        server_api,
+    },
     web,
 };
 
@@ -83,23 +70,16 @@ enum Tag {
 }
 
 fn service() -> OpenApiService<impl OpenApi, ()> {
-    // In groups, as the framework takes tuples of sixteen at the most.
-    let people =
-        (accounts::Api, mailbox::Api, profile::Api, organisations::Api, members::Api, roles::Api, invitations::Api, tokens::Api);
-    let talk = (
-        channels::Api,
-        channel_members::Api,
-        direct_messages::Api,
-        messages::Api,
-        reactions::Api,
-        search::Api,
-        threads::Api,
-        webhooks::Api,
-        deliveries::Api,
-        feeds::Api,
+    // An area each; the framework takes tuples of sixteen at the most.
+    let apis = (
+        (accounts::Api, accounts::mailbox::Api, accounts::profiles::Api),
+        (organisations::Api, organisations::members::Api, organisations::roles::Api, organisations::invitations::Api),
+        tokens::Api,
+        (channels::Api, channels::members::Api, channels::direct_messages::Api),
+        (messages::Api, messages::reactions::Api, messages::search::Api, messages::threads::Api),
+        (webhooks::Api, webhooks::deliveries::Api, webhooks::feeds::Api),
+        (public::blogs::Api, public::categories::Api, public::testimonials::Api, public::contacts::Api),
     );
-    let public = (blogs::Api, categories::Api, testimonials::Api, contact::Api);
-    let apis = (people, talk, public);
     OpenApiService::new(apis, "Tidings", env!("CARGO_PKG_VERSION"))
         .description(include_str!("description.md"))
         .license(poem_openapi::LicenseObject::new("MIT OR Apache-2.0"))

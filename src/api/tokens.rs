@@ -5,10 +5,12 @@ use poem_openapi::{Object, OpenApi, param::Query};
 
 use super::{
     Tag,
-    auth::{Bearer, NotificationToken},
-    body::{Body, Text, example},
-    envelope::{Success, ok},
-    listing::{Address, Listed, Rows, fill, listed, rows},
+    http::{
+        auth::{Bearer, NotificationToken},
+        body::{Body, Text, example},
+        envelope::{Success, ok},
+        listing::{Address, Listed, Rows, fill, listed, rows},
+    },
 };
 use crate::{
     app::App,

@@ -8,9 +8,9 @@ use tracing_subscriber::EnvFilter;
 
 use crate::{
     app::App,
-    centrifugo::Centrifugo,
     config::Settings,
     error::{Error, Result},
+    push::external::client::Centrifugo,
 };
 
 /// At the end of this, the process ends whatever is left: nothing that was answered is at risk.

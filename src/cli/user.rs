@@ -8,8 +8,9 @@ use crate::{
     config::Links,
     db::{self, Tx},
     domain::{
-        self, PlatformRole,
+        PlatformRole,
         accounts::{self, New, mailbox},
+        text,
     },
     error::{Error, Result},
     secret,
@@ -96,7 +97,7 @@ pub fn run(folder: &Path, command: Command) -> Result<()> {
 }
 
 fn address(email: &str) -> Result<String> {
-    domain::email_address(email).ok_or_else(|| Error::bad_request(format!("{email} is not an e-mail address")))
+    text::email_address(email).ok_or_else(|| Error::bad_request(format!("{email} is not an e-mail address")))
 }
 
 fn change(folder: &Path, email: &str, change: impl FnOnce(&mut Tx, &str) -> Result<()>) -> Result<()> {

@@ -157,7 +157,7 @@ pub struct Place {
 impl Place {
     /// For what a request makes the server buffer.
     pub fn client(&self, peer: IpAddr, headers: &HeaderMap) -> Client {
-        let address = limits::network(api::auth::address_of(&self.places.proxies, peer, headers));
+        let address = limits::network(api::http::auth::address_of(&self.places.proxies, peer, headers));
         Client { places: self.places.clone(), address }
     }
 }

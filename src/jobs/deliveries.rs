@@ -8,7 +8,7 @@ use std::{
 use tokio::task::JoinSet;
 use url::Url;
 
-use super::{AGAIN, MINUTE, rest, write};
+use super::{AGAIN, MINUTE, rest};
 use crate::{
     app::App,
     db::Tx,
@@ -27,7 +27,7 @@ const NO_PANIC: &str = "nothing panics while it holds this";
 
 /// Sends due deliveries; sleeps until the next is due, one is queued, or there is room again.
 pub(super) async fn run(app: &App, sending: &mut JoinSet<()>) {
-    while let Err(err) = write(app, deliveries::release).await {
+    while let Err(err) = app.write_in_background(deliveries::release).await {
         tracing::error!(err = err.detail(), "deliveries that were under way could not be taken up");
         tokio::time::sleep(AGAIN).await;
     }
@@ -69,7 +69,7 @@ async fn deliver(place: &Place, claimed: Claimed) {
     }
     let (site, id) = (app.site.clone(), claimed.id);
     let record = move |tx: &mut Tx| retry::record(tx, &site, &claimed, &outcome);
-    if let Err(err) = write(app, record).await {
+    if let Err(err) = app.write_in_background(record).await {
         tracing::error!(%id, err = err.detail(), "what became of a delivery could not be recorded");
     }
 }

@@ -2,7 +2,6 @@
 //! server outside.
 
 pub mod deliveries;
-mod forwarding;
 
 use std::{sync::Arc, time::Duration};
 
@@ -12,8 +11,6 @@ use tokio::{
     time::timeout,
 };
 
-use self::forwarding::Forwarder;
-pub use self::forwarding::prepare;
 use crate::{
     app::App,
     db::Tx,
@@ -28,6 +25,7 @@ use crate::{
         webhooks::{self, history},
     },
     error::{Error, Result},
+    push::external::forwarder::Forwarder,
     time::Time,
 };
 
@@ -50,7 +48,7 @@ const INDEX_AFTER: Duration = Duration::from_secs(1);
 /// Rows changed in one write, so that it does not hold up others.
 const SLICE: u32 = 200;
 
-/// Runs until the server stops. `forwarded` is what [`prepare`] returned.
+/// Runs until the server stops. `forwarded` is what [`prepare`](crate::push::external::forwarder::prepare) returned.
 pub async fn run(app: App, forwarded: Option<i64>) {
     let mut stopping = app.stopping();
     let (mut sending, mut delivering) = (JoinSet::new(), JoinSet::new());
@@ -91,16 +89,6 @@ async fn rest(queue: &str, idle: Result<Duration>, woken: &Notify, sending: &mut
     while sending.try_join_next().is_some() {}
 }
 
-/// A write that can wait for the queue to have room, and may be done twice.
-async fn write<T: Send + 'static>(app: &App, f: impl Fn(&mut Tx) -> Result<T> + Clone + Send + 'static) -> Result<T> {
-    loop {
-        match app.db.write(f.clone()).await {
-            Err(Error::Unavailable(_)) if !*app.stopping().borrow() => tokio::time::sleep(AGAIN).await,
-            other => return other,
-        }
-    }
-}
-
 /// Returns how long nothing is due.
 async fn send_due(app: &App, slots: &Arc<Semaphore>, sending: &mut JoinSet<()>) -> Result<Duration> {
     while app.db.read(outbox::next_due)?.is_some_and(|due| due <= Time::now()) {
@@ -123,11 +111,11 @@ async fn send(app: &App, claimed: outbox::Claimed) {
     let outbox::Claimed { id, attempts, mail } = claimed;
     let sent = timeout(MAIL_WITHIN, app.mailer.send(id, &mail)).await.unwrap_or_else(|_| Err(Error::internal("timed out")));
     let recorded = match sent {
-        Ok(()) => write(app, move |tx| outbox::sent(tx, id)).await,
+        Ok(()) => app.write_in_background(move |tx| outbox::sent(tx, id)).await,
         Err(err) => {
             let reason = err.detail();
             tracing::warn!(%id, attempts, reason, "a mail could not be sent");
-            write(app, move |tx| outbox::failed(tx, id, attempts, &reason)).await
+            app.write_in_background(move |tx| outbox::failed(tx, id, attempts, &reason)).await
         }
     };
     if let Err(err) = recorded {
@@ -149,7 +137,7 @@ async fn chores(app: &App) {
 
 /// Puts a chore off whose slice has failed, so that it does not keep the others waiting.
 async fn postpone(app: &App, failure: Error) {
-    match write(app, |tx| domain::chores::postpone(tx, Time::now() + MINUTE)).await {
+    match app.write_in_background(|tx| domain::chores::postpone(tx, Time::now() + MINUTE)).await {
         Ok(chore) => {
             let err = failure.detail();
             tracing::error!(chore, err, "work that a change has left could not be done, next try in a minute");
@@ -191,7 +179,7 @@ pub async fn tidy(app: &App) -> Result<()> {
     let seen = app.take_seen();
     for slice in seen.chunks(SLICE as usize) {
         let slice = slice.to_vec();
-        write(app, move |tx| accounts::seen(tx, &slice)).await?;
+        app.write_in_background(move |tx| accounts::seen(tx, &slice)).await?;
     }
     let (now, events_before) = (Time::now(), Time::now() - app.site.event_retention);
     in_slices(app, move |tx| events::prune(tx, events_before, SLICE)).await?;
@@ -210,6 +198,6 @@ pub async fn tidy(app: &App) -> Result<()> {
 
 /// Until a slice comes out empty, or the server is to end: what is left is done after the next start.
 async fn in_slices(app: &App, work: impl Fn(&mut Tx) -> Result<usize> + Clone + Send + 'static) -> Result<()> {
-    while write(app, work.clone()).await? > 0 && !*app.stopping().borrow() {}
+    while app.write_in_background(work.clone()).await? > 0 && !*app.stopping().borrow() {}
     Ok(())
 }

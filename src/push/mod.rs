@@ -5,18 +5,7 @@
 //! [`commands`] answer a client, whose [`tokens`] say who it is; [`socket`] runs one WebSocket after its [`handshake`],
 //! [`listener`] a stream of server-sent events, each with a [`heartbeat`]. Other programs push through the [`server_api`].
 
-pub mod codes;
-pub mod commands;
-pub mod connecting;
-pub mod connection;
-pub mod encoding;
-pub mod handshake;
-pub mod heartbeat;
-pub mod hub;
-pub mod listener;
-pub mod protocol;
-pub mod publisher;
+pub mod embedded;
+pub mod external;
 pub mod server_api;
-pub mod socket;
-pub mod subscribing;
 pub mod tokens;

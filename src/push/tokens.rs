@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::connection::Connection;
+use super::embedded::connection::Connection;
 use crate::{
     app::App,
     id::{SessionId, UserId},

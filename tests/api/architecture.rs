@@ -20,7 +20,10 @@ fn the_api_contains_no_sql() {
 #[test]
 fn the_hub_and_the_protocol_know_neither_http_nor_sql_nor_the_domain() {
     for file in ["hub", "connection", "protocol", "encoding", "codes"] {
-        forbid(&format!("src/push/{file}.rs"), &["poem", "rusqlite", "crate::domain", "crate::db", "crate::api", "crate::app"]);
+        forbid(
+            &format!("src/push/embedded/{file}.rs"),
+            &["poem", "rusqlite", "crate::domain", "crate::db", "crate::api", "crate::app"],
+        );
     }
 }
 
@@ -51,7 +54,7 @@ fn no_job_ends_the_transaction_that_it_shares() {
 #[test]
 fn bodies_are_built_by_the_envelope() {
     // The records of a webhook's history have a field of that name, too.
-    let homes = ["src/error.rs", "src/api/envelope.rs", "src/api/webhooks.rs", "src/domain/webhooks/history.rs"];
+    let homes = ["src/error.rs", "src/api/http/envelope.rs", "src/api/webhooks/mod.rs", "src/domain/webhooks/history.rs"];
     forbid_outside(&homes, &["\"status_code\"", "status_code:"]);
 }
 

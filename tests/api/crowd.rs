@@ -8,7 +8,7 @@ use tempfile::TempDir;
 
 use crate::{
     harness::{Client, Server, blob, text},
-    list_bounds::Case,
+    http::list_bounds::Case,
 };
 
 pub struct Crowd {

@@ -5,12 +5,12 @@ use rusqlite::{Connection, OptionalExtension};
 use crate::{
     db::Tx,
     domain::{
-        self,
         accounts::{
             self, User,
             mailbox::{self, Proof},
             sessions,
         },
+        text,
     },
     error::{Error, OrConflict, Result},
     id::UserId,
@@ -45,7 +45,7 @@ fn find(conn: &Connection, claims: &Claims) -> Result<Option<UserId>> {
 }
 
 fn link(tx: &mut Tx, site: &Site, claims: &Claims) -> Result<User> {
-    let email = domain::email_address(&claims.email).filter(|_| claims.email_verified);
+    let email = text::email_address(&claims.email).filter(|_| claims.email_verified);
     let email = email.ok_or(Error::Unauthorized("The identity provider has not verified an e-mail address"))?;
     let user = match accounts::find_by_email(tx, &email)? {
         Some(_) if !claims.is_authoritative_for(&email) => {
@@ -72,7 +72,7 @@ fn register(tx: &mut Tx, site: &Site, email: &str, claims: &Claims) -> Result<Us
     let named = accounts::New::check(email, None, &claims.given_name, &claims.family_name);
     let new = named.or_else(|_| accounts::New::check(email, None, "", "")).map_err(Error::BadRequest)?;
     let id = accounts::create(tx, &new, "")?;
-    let picture = domain::web_address_if_any(&claims.picture, "picture").unwrap_or_default();
+    let picture = text::web_address_if_any(&claims.picture, "picture").unwrap_or_default();
     // The issuer has verified the address, if only once; that is less than a proof where it is not authoritative.
     tx.prepare_cached("update users set is_verified = 1, avatar_url = ?2 where id = ?1")?.execute((id, picture))?;
     let user = accounts::get(tx, id)?;

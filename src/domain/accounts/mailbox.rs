@@ -30,7 +30,7 @@ use crate::{
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct MayMail(pub bool);
 
-/// Mails a link to the account of the address, [`crate::domain::email_address`]'s. 422 for one that verifies an address
+/// Mails a link to the account of the address, [`crate::domain::text::email_address`]'s. 422 for one that verifies an address
 /// which is verified.
 pub fn request_link(tx: &mut Tx, site: &Site, email: &str, purpose: Purpose, may_mail: MayMail) -> Result<()> {
     // An account that may not be entered is answered like none.

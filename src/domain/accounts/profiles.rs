@@ -3,10 +3,11 @@
 use crate::{
     db::Tx,
     domain::{
-        self, Caller,
+        Caller,
         accounts::{self, User},
         chores::{self, Chore, Cursor},
         organisations::members,
+        text,
     },
     error::{Error, OrConflict, Result},
     id::{OrganisationId, UserId},
@@ -32,10 +33,10 @@ impl Edit {
     /// 400 for a bad username, as at registration; 422 for the rest.
     fn check(self) -> Result<Edit> {
         let text = |value: Option<String>, field, max| -> Result<Option<String>> {
-            let checked = value.map(|value| domain::one_line(&value, field, max).map(str::to_owned)).transpose();
+            let checked = value.map(|value| text::one_line(&value, field, max).map(str::to_owned)).transpose();
             checked.map_err(Error::Invalid)
         };
-        let avatar_url = self.avatar_url.as_deref().map(|url| domain::web_address_if_any(url, "avatar_url")).transpose();
+        let avatar_url = self.avatar_url.as_deref().map(|url| text::web_address_if_any(url, "avatar_url")).transpose();
         let username = self.username.as_deref().map(accounts::check_username).transpose();
         Ok(Edit {
             username: username.map_err(Error::BadRequest)?,

@@ -7,7 +7,7 @@ use std::collections::HashSet;
 
 use rusqlite::{Connection, Rows};
 
-use crate::{db::Tx, domain, error::Result, event::Effect, id::OrganisationId};
+use crate::{db::Tx, domain::text, error::Result, event::Effect, id::OrganisationId};
 
 /// Text taken in by one step, and pages of the index merged by one: a few milliseconds each, so that others wait no longer.
 const SLICE_BYTES: usize = 8 << 10;
@@ -85,7 +85,7 @@ fn take(tx: &Tx, mut rows: Rows) -> Result<Option<(usize, i64)>> {
 
 /// A text as it is compared: without regard to case, and with one space for what stands between words.
 pub(in crate::domain) fn comparable(text: &str) -> String {
-    domain::folded(&words(text).collect::<Vec<_>>().join(" "))
+    text::folded(&words(text).collect::<Vec<_>>().join(" "))
 }
 
 /// What a comparable text is found under: its first trigrams, each once, behind the organisation's key and on a line.

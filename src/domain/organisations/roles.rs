@@ -10,10 +10,11 @@ use serde_json::json;
 use crate::{
     db::Tx,
     domain::{
-        self, Caller, accounts,
+        Caller, accounts,
         chores::{self, Chore, Cursor},
         log::events,
         organisations::members::{self, Membership},
+        text,
     },
     error::{Error, OrConflict, Result},
     id::{OrganisationId, RoleUuid, UserId},
@@ -273,7 +274,7 @@ fn taken() -> Error {
 
 /// 1 to 64 characters, and nothing that names another role: no number, no UUID, no built-in name.
 fn check_name(name: &str) -> Result<String> {
-    let name = domain::required(name, "name", NAME_MAX).map_err(Error::Invalid)?;
+    let name = text::required(name, "name", NAME_MAX).map_err(Error::Invalid)?;
     if name.parse::<i64>().is_ok() || name.parse::<uuid::Uuid>().is_ok() {
         return Err(Error::invalid("name must not be a number or a UUID"));
     }
@@ -283,7 +284,7 @@ fn check_name(name: &str) -> Result<String> {
 }
 
 fn check_description(text: &str) -> Result<String> {
-    domain::trimmed(text, "description", DESCRIPTION_MAX).map(str::to_owned).map_err(Error::Invalid)
+    text::trimmed(text, "description", DESCRIPTION_MAX).map(str::to_owned).map_err(Error::Invalid)
 }
 
 const SELECT: &str = "select id, uuid, organisation_id, name, description, rights, created_at, updated_at from roles";

@@ -4,7 +4,7 @@ use rusqlite::{Connection, OptionalExtension, Row};
 
 use crate::{
     db::Tx,
-    domain::{self, Caller, PlatformRole, page::Page, public::categories},
+    domain::{Caller, PlatformRole, page::Page, public::categories, text},
     error::{Error, Result},
     id::{BlogId, CategoryId, FeedbackId, UserId},
     time::Time,
@@ -46,18 +46,18 @@ impl New {
     /// For administrators of the server. 400 for texts that are empty or too long, and an image's address that is none.
     pub fn check(mut self, caller: Caller) -> Result<Checked> {
         caller.require(PlatformRole::Admin)?;
-        domain::trimmed(&self.content, "content", CONTENT_MAX).map_err(Error::BadRequest)?;
+        text::trimmed(&self.content, "content", CONTENT_MAX).map_err(Error::BadRequest)?;
         if self.content.trim().is_empty() {
             return Err(Error::bad_request("content must not be empty"));
         }
-        self.title = match domain::one_line(&self.title, "title", TITLE_MAX).map_err(Error::BadRequest)? {
+        self.title = match text::one_line(&self.title, "title", TITLE_MAX).map_err(Error::BadRequest)? {
             "" => title_of(&self.content),
             title => title.to_owned(),
         };
         // Pages show it as an image: other schemes could run a script there.
-        let image_url = domain::web_address_if_any(&self.image_url, "image_url").map_err(Error::BadRequest)?;
+        let image_url = text::web_address_if_any(&self.image_url, "image_url").map_err(Error::BadRequest)?;
         self.image_url = image_url.to_owned();
-        let folded = domain::folded(&format!("{}\n{}", self.title, self.content));
+        let folded = text::folded(&format!("{}\n{}", self.title, self.content));
         Ok(Checked { new: self, author: caller.user, folded })
     }
 }
@@ -100,7 +100,7 @@ pub fn list(conn: &Connection, search: &str, category: Option<CategoryId>, page:
          where {of_category} and (?1 = '' or instr(folded, ?1)) order by created_at desc, id desc limit ?2 offset ?3"
     );
     let mut found = conn.prepare_cached(&sql)?;
-    let rows = found.query_map((domain::folded(search.trim()), page.size, page.offset, category), from_row)?;
+    let rows = found.query_map((text::folded(search.trim()), page.size, page.offset, category), from_row)?;
     Ok(rows.collect::<rusqlite::Result<_>>()?)
 }
 

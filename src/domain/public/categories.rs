@@ -4,7 +4,7 @@ use rusqlite::{Connection, OptionalExtension, Row};
 
 use crate::{
     db::Tx,
-    domain::{self, Caller, PlatformRole, page::Page},
+    domain::{Caller, PlatformRole, page::Page, text},
     error::{Error, OrConflict, Result},
     id::CategoryId,
     time::Time,
@@ -23,7 +23,7 @@ pub struct Category {
 /// For administrators of the server. 400 for a name that is empty, too long or taken.
 pub fn create(tx: &mut Tx, caller: Caller, name: &str) -> Result<Category> {
     caller.require(PlatformRole::Admin)?;
-    let name = domain::required(name, "name", NAME_MAX).map_err(Error::BadRequest)?;
+    let name = text::required(name, "name", NAME_MAX).map_err(Error::BadRequest)?;
     let now = Time::now();
     let category = Category { id: CategoryId::new(), name: name.to_owned(), created_at: now, updated_at: now };
     tx.prepare_cached("insert into blog_categories (id, name, created_at, updated_at) values (?1, ?2, ?3, ?3)")?

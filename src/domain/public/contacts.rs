@@ -6,7 +6,7 @@ use rusqlite::{Connection, Row};
 
 use crate::{
     db::Tx,
-    domain::{self, outbox},
+    domain::{outbox, text},
     error::{Error, Result},
     id::ContactId,
     mail,
@@ -31,12 +31,12 @@ impl Contact {
     /// 422 for what is empty or too long, and an address that is none.
     pub fn new(name: String, email: String, phone_number: String, message: String) -> Result<Contact> {
         for (text, field, max) in [(&name, "name", NAME_MAX), (&message, "message", MESSAGE_MAX)] {
-            if domain::trimmed(text, field, max).map_err(Error::Invalid)?.is_empty() {
+            if text::trimmed(text, field, max).map_err(Error::Invalid)?.is_empty() {
                 return Err(Error::invalid(format!("{field} must not be empty")));
             }
         }
-        domain::trimmed(&phone_number, "phone_number", PHONE_NUMBER_MAX).map_err(Error::Invalid)?;
-        domain::email_address(&email).ok_or_else(|| Error::invalid("email is not a valid e-mail address"))?;
+        text::trimmed(&phone_number, "phone_number", PHONE_NUMBER_MAX).map_err(Error::Invalid)?;
+        text::email_address(&email).ok_or_else(|| Error::invalid("email is not a valid e-mail address"))?;
         Ok(Contact { name, email, phone_number, message, created_at: Time::now() })
     }
 
@@ -58,7 +58,7 @@ impl Contact {
         let (name, phone) = (mail::name(&shown.name), mail::name(&shown.phone_number));
         let phone = if phone.is_empty() { String::new() } else { format!("\nPhone: {phone}") };
         let text = format!("Name: {name}\nE-mail: {}{phone}\n\n{}", shown.email, shown.message);
-        mail::contact(to, &shown.name, domain::email_address(&self.email), &text)
+        mail::contact(to, &shown.name, text::email_address(&self.email), &text)
     }
 }
 

@@ -4,7 +4,7 @@ use rusqlite::{Connection, Row};
 
 use crate::{
     db::Tx,
-    domain::{self, Caller, accounts, page::Page},
+    domain::{Caller, accounts, page::Page, text},
     error::{Error, Result},
     id::{TestimonialId, UserId},
     time::Time,
@@ -28,8 +28,8 @@ pub struct Testimonial {
 
 /// By anybody with an account. 400 for texts that are empty or too long.
 pub fn create(tx: &mut Tx, caller: Caller, company_name: &str, content: &str) -> Result<Testimonial> {
-    let company_name = domain::required(company_name, "company_name", COMPANY_NAME_MAX).map_err(Error::BadRequest)?;
-    let content = domain::trimmed(content, "content", CONTENT_MAX).map_err(Error::BadRequest)?;
+    let company_name = text::required(company_name, "company_name", COMPANY_NAME_MAX).map_err(Error::BadRequest)?;
+    let content = text::trimmed(content, "content", CONTENT_MAX).map_err(Error::BadRequest)?;
     if content.is_empty() {
         return Err(Error::bad_request("content must not be empty"));
     }

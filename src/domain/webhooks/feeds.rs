@@ -6,10 +6,11 @@ use rusqlite::{Connection, OptionalExtension, Row};
 use crate::{
     db::Tx,
     domain::{
-        self, Caller,
+        Caller,
         channels::{self, Access},
         messages::{self, Author, Labels, Post},
         organisations::roles::Rights,
+        text,
         webhooks::{EVENT_NAME_MAX, Status, history, owning},
     },
     error::{Error, Result},
@@ -37,7 +38,7 @@ impl Feed {
     /// 422 for a text that is empty, too long or has control characters, an address that is none, another status.
     fn check(&self) -> Result<Checked<'_>> {
         messages::check_content(&self.message)?;
-        let username = domain::one_line(&self.username, "username", USERNAME_MAX).map_err(Error::Invalid)?;
+        let username = text::one_line(&self.username, "username", USERNAME_MAX).map_err(Error::Invalid)?;
         Ok(Checked { username, labels: self.labels().map_err(Error::Invalid)?, content: &self.message })
     }
 
@@ -47,9 +48,9 @@ impl Feed {
             return Err("status must be success or error".into());
         }
         Ok(Labels {
-            event_name: domain::one_line(&self.event_name, "event_name", EVENT_NAME_MAX)?,
-            action_type: domain::one_line(&self.action_type, "action_type", ACTION_TYPE_MAX)?,
-            avatar_url: domain::web_address_if_any(&self.avatar_url, "avatar_url")?,
+            event_name: text::one_line(&self.event_name, "event_name", EVENT_NAME_MAX)?,
+            action_type: text::one_line(&self.action_type, "action_type", ACTION_TYPE_MAX)?,
+            avatar_url: text::web_address_if_any(&self.avatar_url, "avatar_url")?,
             status,
         })
     }

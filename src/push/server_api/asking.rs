@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use super::{Answer, result, stream};
 use crate::{
     app::App,
-    push::{
+    push::embedded::{
         connecting::VERSION,
         protocol::{ChannelRequest, HistoryRequest, PresenceResult, PresenceStatsResult},
         subscribing,

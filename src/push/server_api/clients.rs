@@ -11,7 +11,7 @@ use crate::{
     domain::log::streams,
     error::Result,
     id::UserId,
-    push::{
+    push::embedded::{
         codes::{Disconnect, Failure, Fault, Unsubscribe},
         connection::Connection,
         protocol::{Expiry, Position, PushBody, Reply, SubscribeRequest},

@@ -18,7 +18,7 @@ use serde_json::value::{RawValue, to_raw_value};
 use uuid::Uuid;
 
 use self::repeats::Repeats;
-use super::{codes::Failure, protocol::ReplyError};
+use super::embedded::{codes::Failure, protocol::ReplyError};
 use crate::{
     app::App,
     domain::log::streams,

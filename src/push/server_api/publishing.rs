@@ -12,7 +12,7 @@ use crate::{
     db::{Tx, log},
     domain,
     error::{Error, Result},
-    push::codes::Failure,
+    push::embedded::codes::Failure,
 };
 
 /// Of one broadcast, all its rows together.

@@ -7,13 +7,13 @@ use rusqlite::{Connection, OptionalExtension};
 use crate::{
     db::Tx,
     domain::{
-        self, Caller, accounts,
+        Caller, accounts,
         organisations::{
             invitations::{self, Invitation},
             members::{self, Membership},
             roles::{self, Rights},
         },
-        outbox,
+        outbox, text,
     },
     error::{Error, Result},
     id::{InvitationId, OrganisationId, UserId},
@@ -53,7 +53,7 @@ pub fn create(
     require_few(emails)?;
     let (mut made, mut errors, mut done) = (Vec::new(), Vec::new(), HashSet::new());
     for email in emails {
-        let Some(address) = domain::email_address(email) else {
+        let Some(address) = text::email_address(email) else {
             errors.push(format!("{email} is not a valid e-mail address"));
             continue;
         };
@@ -182,7 +182,7 @@ pub fn resend(tx: &mut Tx, site: &Site, caller: Caller, organisation: Organisati
     require_few(emails)?;
     let (mut again, mut done) = (Vec::new(), HashSet::new());
     for email in emails {
-        let address = domain::email_address(email);
+        let address = text::email_address(email);
         let address = address.ok_or_else(|| Error::bad_request(format!("{email} is not a valid e-mail address")))?;
         if !done.insert(address.clone()) {
             continue;
@@ -230,7 +230,7 @@ fn renew(tx: &mut Tx, site: &Site, by: UserId, old: Invitation) -> Result<Invita
 /// organisation's owner and without a mail. It is the link of the mail: the operator, who is trusted to pass it to the
 /// invited person, vouches for the address. 422 when the open one is to another role.
 pub fn link(tx: &mut Tx, site: &Site, organisation: OrganisationId, email: &str, role: &str) -> Result<String> {
-    let email = domain::email_address(email).ok_or_else(|| Error::bad_request("email is not a valid e-mail address"))?;
+    let email = text::email_address(email).ok_or_else(|| Error::bad_request("email is not a valid e-mail address"))?;
     let owner: Option<UserId> = tx
         .prepare_cached("select owner_id from organisations where id = ?1 and deleted_at is null")?
         .query_row([organisation], |row| row.get(0))

@@ -1,0 +1,163 @@
+//! Magic links, password resets, and verification of the e-mail address.
+
+use poem::web::Data;
+use poem_openapi::{Object, OpenApi};
+
+use super::LoggedIn;
+use crate::{
+    api::{
+        Tag,
+        http::{
+            auth::{MaybeBearer, Visitor},
+            body::{Body, Text, example},
+            envelope::{Done, Success, done, ok},
+        },
+    },
+    app::App,
+    domain::{
+        accounts::{
+            self,
+            mailbox::{self, Companion, MayMail},
+            one_time_tokens::Purpose,
+        },
+        text,
+    },
+    error::{Error, Result},
+};
+
+pub struct Api;
+
+#[OpenApi]
+impl Api {
+    /// Ask for a magic link
+    ///
+    /// Mails a link that logs in, once; the last three work. An address without an account is answered alike.
+    #[oai(path = "/auth/magic-link", method = "post", tag = "Tag::Accounts")]
+    async fn magic_link(&self, app: Data<&App>, visitor: Visitor, body: Body<Address>) -> Result<Done> {
+        let email = address(&body.email)?;
+        require_mail(&app).await?;
+        let (site, may_mail) = (app.site.clone(), MayMail(app.limits.link(visitor.address)));
+        app.db.write(move |tx| mailbox::request_link(tx, &site, &email, Purpose::MagicLink, may_mail)).await?;
+        Ok(done("Magic link sent successfully"))
+    }
+
+    /// Log in with a magic link
+    ///
+    /// Entering an account whose mailbox nobody had proved before removes its password and ends its other sessions:
+    /// whoever registered the address may have been somebody else.
+    #[oai(path = "/auth/magic-link/verify", method = "post", tag = "Tag::Accounts")]
+    async fn enter(&self, app: Data<&App>, visitor: Visitor, body: Body<OneTimeToken>) -> Result<Success<LoggedIn>> {
+        let (site, token) = (app.site.clone(), body.0.token.0);
+        let started = app.db.write_sized(body.1, move |tx| mailbox::enter(tx, &site, &token, &visitor.device)).await?;
+        Ok(ok("Login successful", started.into()))
+    }
+
+    /// Ask for a password reset
+    ///
+    /// Mails a link that sets a new password, once; the last three work. An address without an account is answered alike.
+    #[oai(path = "/auth/password-reset", method = "post", tag = "Tag::Accounts")]
+    async fn password_reset(&self, app: Data<&App>, visitor: Visitor, body: Body<Address>) -> Result<Done> {
+        let email = address(&body.email)?;
+        require_mail(&app).await?;
+        let (site, may_mail) = (app.site.clone(), MayMail(app.limits.link(visitor.address)));
+        app.db.write(move |tx| mailbox::request_link(tx, &site, &email, Purpose::PasswordReset, may_mail)).await?;
+        Ok(done("Password reset link sent successfully"))
+    }
+
+    /// Set a new password
+    ///
+    /// With the token of the mail; a password that is refused does not use it up. All sessions end, and the user is told
+    /// by mail.
+    #[oai(path = "/auth/password-reset/verify", method = "post", tag = "Tag::Accounts")]
+    async fn reset_password(&self, app: Data<&App>, visitor: Visitor, body: Body<NewPassword>) -> Result<Done> {
+        let NewPassword { token: Text(token), new_password: Text(password) } = body.0;
+        let user = app.db.read(|conn| mailbox::find_reset(conn, &token))?;
+        accounts::check_password(&password, &user.email, &user.username).map_err(Error::Invalid)?;
+        if app.verify(visitor.address, password.clone(), user.password_hash).await? {
+            return Err(Error::invalid("the new password is the old one"));
+        }
+        let (site, hash) = (app.site.clone(), app.hash(visitor.address, password).await?);
+        app.db.write_sized(body.1, move |tx| mailbox::reset(tx, &site, &token, &hash)).await?;
+        Ok(done("Password reset successfully"))
+    }
+
+    /// Ask for a verification mail
+    ///
+    /// Mails a link that verifies the address; the last three work. An address without an account is answered alike; a
+    /// verified one is 422.
+    #[oai(path = "/auth/email-request", method = "post", tag = "Tag::Accounts")]
+    async fn email_request(&self, app: Data<&App>, visitor: Visitor, body: Body<Address>) -> Result<Done> {
+        let email = address(&body.email)?;
+        let (site, may_mail) = (app.site.clone(), MayMail(app.limits.link(visitor.address)));
+        app.db.write(move |tx| mailbox::request_link(tx, &site, &email, Purpose::EmailVerification, may_mail)).await?;
+        Ok(done("Verification email sent successfully"))
+    }
+
+    /// Verify an e-mail address
+    ///
+    /// Together with the account's bearer or password it also proves the mailbox to be the account's. Without, a later
+    /// magic link or password reset ends the account's sessions and password, pauses its webhooks and cancels its open
+    /// invitations, as somebody else may have registered the address. A wrong password is 401, and does not use up the token.
+    #[oai(path = "/auth/email-request/verify", method = "post", tag = "Tag::Accounts")]
+    async fn verify(&self, caller: MaybeBearer, app: Data<&App>, visitor: Visitor, body: Body<Verification>) -> Result<Done> {
+        let Verification { token: Text(token), password } = body.0;
+        let user = app.db.read(|conn| mailbox::find_verification(conn, &token))?;
+        let companion = match (caller.0, password) {
+            (Some(caller), _) if caller.user == user.id => Companion::Session(caller),
+            (_, Some(Text(password))) => {
+                if !app.verify_password(visitor.address, &user.email, Some(&user), password).await? {
+                    return Err(mailbox::WRONG_PASSWORD);
+                }
+                Companion::Password(user.password_hash)
+            }
+            _ => Companion::Nothing, // another account's session proves nothing of this one
+        };
+        let site = app.site.clone();
+        app.db.write_sized(body.1, move |tx| mailbox::verify(tx, &site, &token, companion)).await?;
+        Ok(done("Email verified successfully"))
+    }
+}
+
+fn address(email: &str) -> Result<String> {
+    text::email_address(email).ok_or_else(|| Error::bad_request("email is not a valid e-mail address"))
+}
+
+/// Asked before anything is known of the address, so that the answer tells nothing of it.
+async fn require_mail(app: &App) -> Result<()> {
+    if app.mailer.is_reachable().await { Ok(()) } else { Err(Error::internal("the mail server can't be reached")) }
+}
+
+#[derive(Object)]
+#[oai(example)]
+struct Address {
+    email: Text,
+}
+example!(Address, { "email": "ada@example.org" });
+
+#[derive(Object)]
+#[oai(example)]
+struct OneTimeToken {
+    /// From the mail's link.
+    token: Text,
+}
+example!(OneTimeToken, { "token": "mZ0n3Q4y1k6f8c2x5v7b9w1e3r5t7y9u2i4o6p8a0sd" });
+
+#[derive(Object)]
+#[oai(example)]
+struct Verification {
+    /// From the mail's link.
+    token: Text,
+    /// The account's, unless its bearer is sent.
+    password: Option<Text>,
+}
+example!(Verification, { "token": "mZ0n3Q4y1k6f8c2x5v7b9w1e3r5t7y9u2i4o6p8a0sd", "password": "correct horse battery" });
+
+#[derive(Object)]
+#[oai(example)]
+struct NewPassword {
+    /// From the mail's link.
+    token: Text,
+    /// As at registration, and not the old one.
+    new_password: Text,
+}
+example!(NewPassword, { "token": "mZ0n3Q4y1k6f8c2x5v7b9w1e3r5t7y9u2i4o6p8a0sd", "new_password": "staple of the battery" });

@@ -1,0 +1,264 @@
+//! Accounts: registration, log-in, log-out, password.
+
+pub mod mailbox;
+pub mod profiles;
+
+use poem::{Endpoint, EndpointExt, web::Data};
+use poem_openapi::{Object, OpenApi};
+use uuid::Uuid;
+
+use super::{
+    Tag,
+    http::{
+        auth::{Bearer, Visitor},
+        body::{Body, Faulty, Text, example},
+        envelope::{Done, Made, Success, done, made, ok},
+    },
+};
+use crate::{
+    app::App,
+    domain::{
+        accounts::{self, New, identities, mailbox::MayMail, sessions},
+        text,
+    },
+    error::{Error, Result},
+    id::UserId,
+    secret,
+};
+
+pub struct Api;
+
+#[OpenApi]
+impl Api {
+    /// Make an account
+    ///
+    /// A link that verifies the address is mailed; log-in works before it is opened. Without a `username` one is made
+    /// from the address.
+    #[oai(path = "/auth/register", method = "post", tag = "Tag::Accounts")]
+    async fn register(&self, app: Data<&App>, visitor: Visitor, body: Body<NewAccount>) -> Result<Made> {
+        let text = |field: &Option<Text>| field.as_deref().unwrap_or_default().to_owned();
+        let new = New::check(&body.email, body.username.as_deref(), &text(&body.first_name), &text(&body.last_name));
+        let new = new.map_err(Error::BadRequest)?;
+        new.check_password(&body.password).map_err(Error::BadRequest)?;
+        let hash = app.hash(visitor.address, body.0.password.0).await?;
+        let (site, may_mail) = (app.site.clone(), MayMail(app.limits.link(visitor.address)));
+        app.db.write(move |tx| accounts::register(tx, &site, &new, &hash, may_mail)).await?;
+        Ok(made("User created successfully"))
+    }
+
+    /// Log in
+    ///
+    /// An unknown address and a wrong password are answered alike, and equally fast.
+    #[oai(path = "/auth/login", method = "post", tag = "Tag::Accounts", transform = "faulty_is_422")]
+    async fn login(&self, app: Data<&App>, visitor: Visitor, body: Body<Credentials>) -> Result<Success<LoggedIn>> {
+        let email = text::email_address(&body.email).ok_or_else(|| Error::invalid("email is not a valid e-mail address"))?;
+        let user = app.db.read(|conn| accounts::find_by_email(conn, &email))?;
+        let password = body.0.password.0;
+        let right = app.verify_password(visitor.address, &email, user.as_ref(), password.clone()).await?;
+        let user = user.filter(|_| right).ok_or(Error::Unauthorized(sessions::WRONG_CREDENTIALS))?;
+        let hash = user.password_hash;
+        let site = app.site.clone();
+        let logged = hash.clone();
+        let started = app.db.write(move |tx| sessions::log_in(tx, &site, user.id, &logged, &visitor.device)).await?;
+        if secret::is_outdated(&hash) {
+            // The log-in stands, whatever becomes of this.
+            if let Ok(newer) = app.hash(visitor.address, password).await {
+                _ = app.db.write(move |tx| accounts::rehash(tx, user.id, &hash, &newer)).await;
+            }
+        }
+        Ok(ok("Login successful", started.into()))
+    }
+
+    /// Log in with an id token
+    ///
+    /// Of the OpenID Connect issuer that this server trusts, Google unless it is configured otherwise. The account is
+    /// the one that the identity is linked to, else the one of its verified address, else a new one. Google's identities
+    /// are linked to accounts of `gmail.com` and of its Workspaces (`hd`) only. A token logs in once.
+    #[oai(path = "/auth/google", method = "post", tag = "Tag::Accounts")]
+    async fn google(&self, app: Data<&App>, visitor: Visitor, body: Body<IdToken>) -> Result<Success<LoggedIn>> {
+        if body.id_token.trim().is_empty() {
+            return Err(Error::bad_request("id_token must not be empty"));
+        }
+        let issuer = app.issuer.as_ref().ok_or(Error::Unauthorized("Federated log-in is not configured on this server"))?;
+        let token = issuer.verify(&body.id_token, body.nonce.as_deref()).await?;
+        let site = app.site.clone();
+        let started = app.db.write(move |tx| identities::log_in(tx, &site, &token, &visitor.device)).await?;
+        Ok(ok("Login successful", started.into()))
+    }
+
+    /// Log out
+    ///
+    /// Ends this session at once, with its sockets; others go on.
+    #[oai(path = "/auth/logout", method = "post", tag = "Tag::Accounts")]
+    async fn logout(&self, caller: Bearer, app: Data<&App>) -> Result<Done> {
+        app.db.write(move |tx| sessions::end(tx, caller.0)).await?;
+        Ok(done("Logout successful"))
+    }
+
+    /// Change the password
+    ///
+    /// All other sessions end, and the user is told by mail.
+    #[oai(path = "/auth/change-password", method = "put", tag = "Tag::Accounts")]
+    async fn change_password(
+        &self,
+        caller: Bearer,
+        app: Data<&App>,
+        visitor: Visitor,
+        body: Body<PasswordChange>,
+    ) -> Result<Done> {
+        const WRONG: Error = Error::Unauthorized("The old password is incorrect");
+        let caller = caller.0;
+        let user = app.db.read(|conn| accounts::find(conn, caller.user))?.ok_or(WRONG)?;
+        let PasswordChange { old_password: Text(old), new_password: Text(new) } = body.0;
+        if !app.verify_password(visitor.address, &user.email, Some(&user), old.clone()).await? {
+            return Err(WRONG);
+        }
+        accounts::check_password(&new, &user.email, &user.username).map_err(Error::Invalid)?;
+        if new == old {
+            return Err(Error::invalid("the new password is the old one"));
+        }
+        let hash = app.hash(visitor.address, new).await?;
+        let site = app.site.clone();
+        app.db.write(move |tx| accounts::change_password(tx, &site, caller, &user.password_hash, &hash)).await?;
+        Ok(done("Password changed successfully"))
+    }
+}
+
+/// Log-in's row lists 422 where others list 400; broken JSON is 400 here, too.
+fn faulty_is_422<E: Endpoint + 'static>(endpoint: E) -> impl Endpoint {
+    endpoint.around(|endpoint, req| async move {
+        endpoint.call(req).await.map_err(|err| match err.downcast::<Faulty>() {
+            Ok(Faulty(reason)) => Error::Invalid(reason).into(),
+            Err(other) => other,
+        })
+    })
+}
+
+#[derive(Object)]
+#[oai(example)]
+struct NewAccount {
+    /// Unique; case does not matter.
+    email: Text,
+    /// 8 to 128 characters, none of the most common passwords.
+    password: Text,
+    /// 1 to 64 ASCII letters, digits, `_`, `.` or `-`; unique without regard to case.
+    username: Option<Text>,
+    first_name: Option<Text>,
+    last_name: Option<Text>,
+}
+example!(NewAccount, { "email": "ada@example.org", "password": "correct horse battery", "username": "ada", "first_name": "Ada", "last_name": "Lovelace" });
+
+#[derive(Object)]
+#[oai(example)]
+struct Credentials {
+    email: Text,
+    password: Text,
+}
+example!(Credentials, { "email": "ada@example.org", "password": "correct horse battery" });
+
+#[derive(Object)]
+#[oai(example)]
+struct IdToken {
+    /// A JSON Web Token (OpenID Connect Core 1.0, section 2).
+    id_token: Text,
+    /// What the client asked the issuer to put into the token: then the token must have it.
+    nonce: Option<Text>,
+}
+example!(IdToken, { "id_token": "eyJhbGciOiJSUzI1NiIsImtpZCI6IjEifQ.eyJzdWIiOiIxMjM0In0.c2lnbmF0dXJl", "nonce": "q7Vd2mXk0sRb" });
+
+#[derive(Object)]
+#[oai(example)]
+struct PasswordChange {
+    old_password: Text,
+    /// As at registration, and not the old one.
+    new_password: Text,
+}
+example!(PasswordChange, { "old_password": "correct horse battery", "new_password": "staple of the battery" });
+
+/// A new session.
+#[derive(Object)]
+pub struct LoggedIn {
+    user: User,
+    /// For `Authorization: Bearer`.
+    access_token: String,
+    /// When the access token ends, in Unix seconds.
+    access_token_expires_in: String,
+    /// For `X-Notification-Token`.
+    notification_token: String,
+}
+
+impl From<sessions::Started> for LoggedIn {
+    fn from(started: sessions::Started) -> Self {
+        LoggedIn {
+            access_token_expires_in: started.expires_at.unix_seconds().to_string(),
+            access_token: started.access_token,
+            notification_token: started.notification_token,
+            user: User::new(started.user, started.expires_at),
+        }
+    }
+}
+
+/// An account, as its owner sees it.
+#[derive(Object)]
+pub struct User {
+    id: UserId,
+    /// The same as `id`.
+    user_id: UserId,
+    email: String,
+    username: String,
+    first_name: String,
+    last_name: String,
+    fullname: String,
+    phone: String,
+    avatar_url: String,
+    is_verified: bool,
+    is_onboarded: bool,
+    is_active: bool,
+    /// On the whole server: `user`, `admin` or `superadmin`.
+    role: String,
+    /// The organisation that was made or joined last.
+    #[oai(nullable)]
+    current_org: Option<Uuid>,
+    /// Unix seconds.
+    created_at: String,
+    /// Unix seconds.
+    updated_at: String,
+    /// The end of the session, in Unix seconds.
+    expires_in: String,
+    /// Empty, but for the account that accepting an invitation made: then the password that was generated for it.
+    #[oai(skip_serializing_if_is_none)]
+    password: Option<String>,
+}
+
+impl User {
+    pub fn new(user: accounts::User, expires_at: crate::time::Time) -> User {
+        User {
+            id: user.id,
+            user_id: user.id,
+            fullname: user.full_name(),
+            email: user.email,
+            username: user.username,
+            first_name: user.first_name,
+            last_name: user.last_name,
+            phone: user.phone,
+            avatar_url: user.avatar_url,
+            is_verified: user.is_verified,
+            is_onboarded: user.is_onboarded,
+            is_active: user.is_active,
+            role: user.role.as_str().into(),
+            current_org: user.current_org.map(|id| id.0),
+            created_at: user.created_at.unix_seconds().to_string(),
+            updated_at: user.updated_at.unix_seconds().to_string(),
+            expires_in: expires_at.unix_seconds().to_string(),
+            password: None,
+        }
+    }
+}
+
+impl LoggedIn {
+    /// The answer to an accepted invitation shows a password, mostly an empty one.
+    pub fn with_password(mut self, password: String) -> Self {
+        self.user.password = Some(password);
+        self
+    }
+}

@@ -1,0 +1,191 @@
+//! The caller's own account: profile, sessions, and what clients remember for it.
+
+use poem::web::Data;
+use poem_openapi::{
+    Object, OpenApi,
+    param::{Path, Query},
+};
+
+use super::User;
+use crate::{
+    api::{
+        Tag,
+        http::{
+            auth::Bearer,
+            body::{Body, Text, example, text},
+            envelope::{Done, Success, done, ok},
+            listing::{Address, Listed, Rows, fill, listed, rows},
+        },
+    },
+    app::App,
+    domain::{
+        Caller,
+        accounts::{self, profiles, sessions},
+    },
+    error::Result,
+    id::{OrganisationId, SessionId, UserId},
+    time::Time,
+};
+
+pub struct Api;
+
+#[OpenApi]
+impl Api {
+    /// Read one's own profile
+    #[oai(path = "/profile", method = "get", tag = "Tag::Profile")]
+    async fn get(&self, caller: Bearer, app: Data<&App>) -> Result<Success<User>> {
+        own(&app, caller.0, "Profile retrieved successfully")
+    }
+
+    /// Read one's own profile, by the other path
+    #[oai(path = "/users/me", method = "get", tag = "Tag::Profile")]
+    async fn me(&self, caller: Bearer, app: Data<&App>) -> Result<Success<User>> {
+        own(&app, caller.0, "Profile retrieved successfully")
+    }
+
+    /// Change one's own profile
+    ///
+    /// Fields that are left out stay as they are; empty ones are cleared, but for the username. Names in channels stay.
+    #[oai(path = "/profile", method = "patch", tag = "Tag::Profile")]
+    async fn update(&self, caller: Bearer, app: Data<&App>, body: Body<EditProfile>) -> Result<Success<User>> {
+        let EditProfile { username, first_name, last_name, phone, avatar_url } = body.0;
+        let edit = profiles::Edit {
+            username: text(username),
+            first_name: text(first_name),
+            last_name: text(last_name),
+            phone: text(phone),
+            avatar_url: text(avatar_url),
+        };
+        app.db.write_sized(body.1, move |tx| profiles::update(tx, caller.0, edit)).await?;
+        own(&app, caller.0, "Profile updated successfully")
+    }
+
+    /// List a user's sessions
+    ///
+    /// Those that are live, newest first. One's own; superadmins of the server see everybody's.
+    #[oai(path = "/users/:id/sessions", method = "get", tag = "Tag::Profile")]
+    async fn sessions(
+        &self,
+        caller: Bearer,
+        app: Data<&App>,
+        id: Path<UserId>,
+        address: Address,
+        /// Rows to skip; default 0.
+        offset: Query<Option<u64>>,
+        /// Up to 1,000, the default. An answer may end earlier, at 1 MB.
+        limit: Query<Option<u64>>,
+    ) -> Result<Listed<Vec<Session>>> {
+        let page = rows(*offset, *limit)?;
+        let one = |session: sessions::Session| Session {
+            id: session.id,
+            is_current: session.id == caller.0.session,
+            user_agent: session.user_agent,
+            address: session.address,
+            created_at: session.created_at,
+            expires_at: session.expires_at,
+        };
+        let Rows { rows, rest } = app.db.read(|conn| fill(page, |part| sessions::list(conn, caller.0, *id, part), one))?;
+        Ok(listed("Sessions retrieved successfully", rows, address.rest(rest)))
+    }
+
+    /// End a session
+    ///
+    /// At once, with its sockets. One's own; superadmins of the server end everybody's.
+    #[oai(path = "/users/revoke-session", method = "put", tag = "Tag::Profile")]
+    async fn revoke_session(&self, caller: Bearer, app: Data<&App>, body: Body<SessionChoice>) -> Result<Done> {
+        let session = body.session_id;
+        app.db.write(move |tx| sessions::revoke(tx, caller.0, session)).await?;
+        Ok(done("Session revoked successfully"))
+    }
+
+    /// Choose the current organisation
+    ///
+    /// The one that the user's clients open with.
+    #[oai(path = "/users/switch-org", method = "put", tag = "Tag::Profile")]
+    async fn switch_organisation(
+        &self,
+        caller: Bearer,
+        app: Data<&App>,
+        body: Body<OrganisationChoice>,
+    ) -> Result<Success<User>> {
+        let organisation = body.current_org;
+        app.db.write(move |tx| profiles::switch_organisation(tx, caller.0, organisation)).await?;
+        own(&app, caller.0, "Organisation switched successfully")
+    }
+
+    /// Whether the user has been shown around
+    #[oai(path = "/auth/onboard-status", method = "get", tag = "Tag::Profile")]
+    async fn onboarded(&self, caller: Bearer, app: Data<&App>) -> Result<Success<Onboarded>> {
+        let user = app.db.read(|conn| accounts::own(conn, caller.0))?;
+        Ok(ok("Onboard status retrieved successfully", Onboarded { is_onboarded: user.is_onboarded }))
+    }
+
+    /// Note that the user has been shown around
+    #[oai(path = "/auth/onboard-status", method = "put", tag = "Tag::Profile")]
+    async fn set_onboarded(&self, caller: Bearer, app: Data<&App>, body: Body<OnboardedChange>) -> Result<Success<Onboarded>> {
+        let is_onboarded = body.is_onboarded.unwrap_or(true);
+        app.db.write(move |tx| profiles::set_onboarded(tx, caller.0, is_onboarded)).await?;
+        Ok(ok("Onboard status updated successfully", Onboarded { is_onboarded }))
+    }
+}
+
+fn own(app: &App, caller: Caller, message: &str) -> Result<Success<User>> {
+    let (user, ends) = app.db.read(|conn| Ok((accounts::own(conn, caller)?, sessions::expiry(conn, caller)?)))?;
+    Ok(ok(message, User::new(user, ends)))
+}
+
+#[derive(Object)]
+#[oai(example)]
+struct EditProfile {
+    /// As at registration.
+    username: Option<Text>,
+    /// Up to 100 characters.
+    first_name: Option<Text>,
+    /// Up to 100 characters.
+    last_name: Option<Text>,
+    /// Up to 30 characters.
+    phone: Option<Text>,
+    /// An http or https address, up to 2,000 characters.
+    avatar_url: Option<Text>,
+}
+example!(EditProfile, { "first_name": "Ada", "last_name": "King", "phone": "+44 20 7946 0000" });
+
+#[derive(Object)]
+struct Session {
+    id: SessionId,
+    /// Whether it is the one of this request.
+    is_current: bool,
+    /// What the client called itself at log-in.
+    user_agent: String,
+    /// Where the log-in came from.
+    address: String,
+    created_at: Time,
+    expires_at: Time,
+}
+
+#[derive(Object)]
+#[oai(example)]
+struct SessionChoice {
+    session_id: SessionId,
+}
+example!(SessionChoice, { "session_id": "01900000-0000-7000-8000-0000000000ee" });
+
+#[derive(Object)]
+#[oai(example)]
+struct OrganisationChoice {
+    current_org: OrganisationId,
+}
+example!(OrganisationChoice, { "current_org": "01900000-0000-7000-8000-0000000000bb" });
+
+#[derive(Object)]
+#[oai(example)]
+struct OnboardedChange {
+    /// True when left out.
+    is_onboarded: Option<bool>,
+}
+example!(OnboardedChange, { "is_onboarded": true });
+
+#[derive(Object)]
+struct Onboarded {
+    is_onboarded: bool,
+}

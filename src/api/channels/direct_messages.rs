@@ -1,0 +1,94 @@
+//! Direct messages between members of an organisation.
+
+use poem::web::Data;
+use poem_openapi::{
+    Object, OpenApi,
+    param::{Path, Query},
+};
+
+use super::Channel;
+use crate::{
+    api::{
+        Tag,
+        http::{
+            auth::Bearer,
+            body::{Body, example},
+            envelope::{Opened, opened},
+            listing::{Address, Listed, Rows, fill, listed, rows},
+        },
+    },
+    app::App,
+    domain::channels::{self, direct_messages, lists::Described, reading::Counts},
+    error::Result,
+    id::{OrganisationId, UserId},
+};
+
+pub struct Api;
+
+#[OpenApi]
+impl Api {
+    /// Open a direct message
+    ///
+    /// Answers the one that these members have (200), or makes it (201). It is used like a channel: posts, threads,
+    /// read marks, live push. Nobody joins or leaves it, and it is not edited, archived or deleted. A member opens up to
+    /// 500 in an organisation.
+    #[oai(path = "/organisations/:organisation_id/dms", method = "post", tag = "Tag::Channels")]
+    async fn open(
+        &self,
+        caller: Bearer,
+        app: Data<&App>,
+        organisation_id: Path<OrganisationId>,
+        body: Body<Others>,
+    ) -> Result<Opened<Channel>> {
+        let others = body.0.user_ids;
+        let (found, is_new) =
+            app.db.write_sized(body.1, move |tx| direct_messages::open(tx, caller.0, *organisation_id, others)).await?;
+        Ok(opened("Direct message opened successfully", Channel::new(&app.site, found), is_new))
+    }
+
+    /// List the caller's direct messages
+    ///
+    /// The latest active first, with what is unread in each.
+    #[oai(path = "/organisations/:organisation_id/dms", method = "get", tag = "Tag::Channels")]
+    async fn list(
+        &self,
+        caller: Bearer,
+        app: Data<&App>,
+        organisation_id: Path<OrganisationId>,
+        address: Address,
+        /// Rows to skip; default 0.
+        offset: Query<Option<u64>>,
+        /// Up to 1,000, the default. An answer may end earlier, at 1 MB.
+        limit: Query<Option<u64>>,
+    ) -> Result<Listed<Vec<DirectMessage>>> {
+        let (site, organisation, page) = (app.site.clone(), *organisation_id, rows(*offset, *limit)?);
+        let one = move |(unread, channel): (Counts, Described)| DirectMessage {
+            channel: Channel::new(&site, channel),
+            thread_count: unread.threads,
+            mention_count: unread.mentions,
+        };
+        let read = app.db.read_list(caller.0.user, move |conn| {
+            fill(page, |part| channels::lists::direct_messages(conn, caller.0, organisation, part), one)
+        });
+        let Rows { rows, rest } = read.await?;
+        Ok(listed("Direct messages fetched successfully", rows, address.rest(rest)))
+    }
+}
+
+#[derive(Object)]
+#[oai(example)]
+struct Others {
+    /// 1 to 8 members of the organisation; the caller need not be named.
+    user_ids: Vec<UserId>,
+}
+example!(Others, { "user_ids": ["01900000-0000-7000-8000-0000000000aa"] });
+
+#[derive(Object)]
+struct DirectMessage {
+    #[oai(flatten)]
+    channel: Channel,
+    /// Unread top-level posts.
+    thread_count: i64,
+    /// Unread mentions.
+    mention_count: i64,
+}

@@ -1,0 +1,261 @@
+//! Who is in a channel: joining and leaving, adding and removing, names, counts.
+
+use poem::web::Data;
+use poem_openapi::{
+    Object, OpenApi,
+    param::{Path, Query},
+    payload::Json,
+};
+
+use crate::{
+    api::{
+        Tag,
+        http::{
+            auth::Bearer,
+            body::{Body, Text, example},
+            envelope::{Done, Gone, Success, done, ok},
+            listing::{Address, BareListed, Rows, fill, rows},
+        },
+    },
+    app::App,
+    domain::channels,
+    error::{Error, Result},
+    id::{ChannelId, OrganisationId, UserId},
+    time::Time,
+};
+
+pub struct Api;
+
+#[OpenApi]
+impl Api {
+    /// Join a channel
+    ///
+    /// Under the account's username, or under one chosen for this channel.
+    #[oai(path = "/channels/:channelId/join", method = "post", tag = "Tag::Channels")]
+    async fn join(
+        &self,
+        caller: Bearer,
+        app: Data<&App>,
+        #[oai(name = "channelId")] id: Path<ChannelId>,
+        body: Body<JoinName>,
+    ) -> Result<Success<Membership>> {
+        let caller = caller.0;
+        let name = body.0.username.map(|name| name.0).filter(|name| !name.is_empty());
+        let (channel, at) =
+            app.db.write_sized(body.1, move |tx| channels::members::join(tx, caller, *id, name.as_deref())).await?;
+        Ok(ok("User joined channel successfully", Membership::new(channel, caller.user, at)))
+    }
+
+    /// Leave a channel
+    #[oai(path = "/channels/:channelId/leave", method = "post", tag = "Tag::Channels")]
+    async fn leave(
+        &self,
+        caller: Bearer,
+        app: Data<&App>,
+        #[oai(name = "channelId")] id: Path<ChannelId>,
+    ) -> Result<Success<Membership>> {
+        let caller = caller.0;
+        let (channel, at) = app.db.write(move |tx| channels::members::leave(tx, caller, *id)).await?;
+        Ok(ok("User left channel successfully", Membership::new(channel, caller.user, at)))
+    }
+
+    /// Change the caller's name in a channel
+    #[oai(path = "/channels/:channelId/username", method = "patch", tag = "Tag::Channels")]
+    async fn rename(
+        &self,
+        caller: Bearer,
+        app: Data<&App>,
+        #[oai(name = "channelId")] id: Path<ChannelId>,
+        body: Body<NewName>,
+    ) -> Result<Done> {
+        app.db.write_sized(body.1, move |tx| channels::members::rename(tx, caller.0, *id, &body.username)).await?;
+        Ok(done("Username updated successfully"))
+    }
+
+    /// Whether a user is in a channel
+    #[oai(path = "/channels/:channelId/user-exist", method = "get", tag = "Tag::Channels")]
+    async fn user_exist(
+        &self,
+        caller: Bearer,
+        app: Data<&App>,
+        #[oai(name = "channelId")] id: Path<ChannelId>,
+        #[oai(name = "userId")] user: Query<Option<UserId>>,
+        /// Another name for `userId`.
+        user_id: Query<Option<UserId>>,
+    ) -> Result<Success<Exists>> {
+        let user = user.or(*user_id).ok_or_else(|| Error::bad_request("The query parameter userId is missing or invalid"))?;
+        let exists = app.db.read(|conn| channels::members::include(conn, caller.0, *id, user))?;
+        Ok(ok("User exists in channel", Exists { exists }))
+    }
+
+    /// Count a channel's members
+    #[oai(path = "/channels/:channelId/num-users", method = "get", tag = "Tag::Channels")]
+    async fn num_users(
+        &self,
+        caller: Bearer,
+        app: Data<&App>,
+        #[oai(name = "channelId")] id: Path<ChannelId>,
+    ) -> Result<Json<UserCount>> {
+        let user_count = app.db.read(|conn| channels::members::number(conn, caller.0, *id))?;
+        Ok(Json(UserCount { user_count }))
+    }
+
+    /// List a channel's members
+    ///
+    /// In the order in which they joined.
+    #[oai(path = "/channels/:channelId/users", method = "get", tag = "Tag::Channels")]
+    async fn users(
+        &self,
+        caller: Bearer,
+        app: Data<&App>,
+        #[oai(name = "channelId")] id: Path<ChannelId>,
+        address: Address,
+        /// Rows to skip; default 0.
+        offset: Query<Option<u64>>,
+        /// Up to 1,000, the default. An answer may end earlier, at 1 MB.
+        limit: Query<Option<u64>>,
+    ) -> Result<BareListed<UserList>> {
+        let (id, page) = (*id, rows(*offset, *limit)?);
+        let read = app.db.read_list(caller.0.user, move |conn| {
+            fill(page, |part| channels::members::list(conn, caller.0, id, part), ChannelMember::from)
+        });
+        let Rows { rows, rest } = read.await?;
+        Ok(BareListed::Ok(Json(UserList { users: rows }), address.rest(rest)))
+    }
+
+    /// Add users to a channel
+    ///
+    /// Members of the organisation; whoever is in the channel already stays. By members of the channel with the right to
+    /// post. Answers those who were named.
+    #[oai(path = "/channels/:channelId/users", method = "post", tag = "Tag::Channels")]
+    async fn add(
+        &self,
+        caller: Bearer,
+        app: Data<&App>,
+        #[oai(name = "channelId")] id: Path<ChannelId>,
+        body: Body<NewMembers>,
+    ) -> Result<Success<Vec<ChannelMember>>> {
+        let users = body.0.user_ids;
+        let added = app.db.write_sized(body.1, move |tx| channels::members::add(tx, caller.0, *id, users)).await?;
+        Ok(ok("Users added to channel successfully", added.into_iter().map(ChannelMember::from).collect()))
+    }
+
+    /// Add users to a channel, named in the body
+    ///
+    /// The same as `POST /channels/{channelId}/users`.
+    #[oai(path = "/channels/add-multiple", method = "post", tag = "Tag::Channels")]
+    async fn add_multiple(
+        &self,
+        caller: Bearer,
+        app: Data<&App>,
+        body: Body<NewMembersOf>,
+    ) -> Result<Success<Vec<ChannelMember>>> {
+        let NewMembersOf { channel_id, user_ids } = body.0;
+        let added = app.db.write_sized(body.1, move |tx| channels::members::add(tx, caller.0, channel_id, user_ids)).await?;
+        Ok(ok("Users added to channel successfully", added.into_iter().map(ChannelMember::from).collect()))
+    }
+
+    /// Remove a user from a channel
+    ///
+    /// By its owner, or who holds `manage:channels`.
+    #[oai(path = "/channels/:channelId/users/:user_id", method = "delete", tag = "Tag::Channels")]
+    async fn remove(
+        &self,
+        caller: Bearer,
+        app: Data<&App>,
+        #[oai(name = "channelId")] id: Path<ChannelId>,
+        user_id: Path<UserId>,
+    ) -> Result<Gone> {
+        app.db.write(move |tx| channels::members::remove(tx, caller.0, *id, *user_id)).await?;
+        Ok(Gone::NoContent)
+    }
+}
+
+#[derive(Object)]
+#[oai(example)]
+struct JoinName {
+    /// The caller's name in the channel; the account's when left out.
+    username: Option<Text>,
+}
+example!(JoinName, { "username": "countess" });
+
+#[derive(Object)]
+#[oai(example)]
+struct NewName {
+    /// Unique in the channel.
+    username: Text,
+}
+example!(NewName, { "username": "countess" });
+
+#[derive(Object)]
+#[oai(example)]
+struct NewMembers {
+    /// 1 to 100 members of the organisation.
+    user_ids: Vec<UserId>,
+}
+example!(NewMembers, { "user_ids": ["01900000-0000-7000-8000-0000000000aa"] });
+
+#[derive(Object)]
+#[oai(example)]
+struct NewMembersOf {
+    channel_id: ChannelId,
+    /// 1 to 100 members of the organisation.
+    user_ids: Vec<UserId>,
+}
+example!(NewMembersOf, { "channel_id": "01900000-0000-7000-8000-0000000000cc", "user_ids": ["01900000-0000-7000-8000-0000000000aa"] });
+
+/// The result of joining and leaving.
+#[derive(Object)]
+struct Membership {
+    name: String,
+    description: String,
+    #[oai(rename = "userId")]
+    user_id: UserId,
+    channel_id: ChannelId,
+    organisation_id: OrganisationId,
+    owner_id: UserId,
+    /// When the caller joined.
+    created_at: Time,
+}
+
+impl Membership {
+    fn new(channel: channels::Channel, user: UserId, joined_at: Time) -> Self {
+        Membership {
+            name: channel.name,
+            description: channel.description,
+            user_id: user,
+            channel_id: channel.id,
+            organisation_id: channel.organisation,
+            owner_id: channel.owner_id,
+            created_at: joined_at,
+        }
+    }
+}
+
+#[derive(Object)]
+struct Exists {
+    exists: bool,
+}
+
+#[derive(Object)]
+struct UserCount {
+    user_count: i64,
+}
+
+#[derive(Object)]
+struct UserList {
+    users: Vec<ChannelMember>,
+}
+
+#[derive(Object)]
+struct ChannelMember {
+    user_id: UserId,
+    username: String,
+    joined_at: Time,
+}
+
+impl From<channels::members::Member> for ChannelMember {
+    fn from(member: channels::members::Member) -> Self {
+        ChannelMember { user_id: member.user, username: member.username, joined_at: member.joined_at }
+    }
+}

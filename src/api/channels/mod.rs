@@ -1,0 +1,352 @@
+//! Channels: making, reading, changing, archiving and deleting them.
+
+pub mod direct_messages;
+pub mod members;
+
+use poem::web::Data;
+use poem_openapi::{
+    Object, OpenApi,
+    param::{Path, Query},
+    payload::Json,
+};
+
+use super::{
+    Tag,
+    http::{
+        auth::Bearer,
+        body::{Body, Text, example, text},
+        envelope::{Created, Gone, Success, created, ok},
+        listing::{Address, BareListed, Rows, fill, rows},
+    },
+    messages::Message,
+};
+use crate::{
+    app::App,
+    domain::channels::{self, lists::Described, reading::Counts},
+    error::Result,
+    id::{ChannelId, OrganisationId, UserId},
+    site::Site,
+    time::Time,
+};
+
+pub struct Api;
+
+#[OpenApi]
+impl Api {
+    /// Make a channel
+    ///
+    /// The caller becomes its owner and a member; `userIds`, at most 100, become members. Needs `create:channels`.
+    #[oai(path = "/channels", method = "post", tag = "Tag::Channels")]
+    async fn create(&self, caller: Bearer, app: Data<&App>, body: Body<NewChannel>) -> Result<Created<Channel>> {
+        let Body(body, bytes) = body;
+        let new = channels::New {
+            organisation: body.organisation_id,
+            name: body.name.0,
+            description: body.description.unwrap_or_default().0,
+            is_private: body.is_private.unwrap_or_default(),
+            username: body.username.or(body.also_username).map(|name| name.0).filter(|name| !name.is_empty()),
+            users: body.user_ids.unwrap_or_default(),
+        };
+        let site = app.site.clone();
+        let made = app.db.write_sized(bytes, move |tx| channels::create(tx, &site, caller.0, new)).await?;
+        Ok(created("Channel created successfully", Channel::new(&app.site, made)))
+    }
+
+    /// List the caller's channels
+    ///
+    /// The live ones of all organisations, each with its newest top-level post.
+    #[oai(path = "/channels", method = "get", tag = "Tag::Channels")]
+    async fn list(
+        &self,
+        caller: Bearer,
+        app: Data<&App>,
+        address: Address,
+        /// Rows to skip; default 0.
+        offset: Query<Option<u64>>,
+        /// Up to 1,000, the default. An answer may end earlier, at 1 MB.
+        limit: Query<Option<u64>>,
+    ) -> Result<BareListed<ChannelList>> {
+        let (site, page) = (app.site.clone(), rows(*offset, *limit)?);
+        let read = app.db.read_list(caller.0.user, move |conn| {
+            fill(page, |part| channels::lists::own(conn, caller.0, part), |found| Channel::new(&site, found))
+        });
+        Ok(ChannelList::answer(read.await?, &address))
+    }
+
+    /// Read a channel
+    #[oai(path = "/channels/:channelId", method = "get", tag = "Tag::Channels")]
+    async fn get(
+        &self,
+        caller: Bearer,
+        app: Data<&App>,
+        #[oai(name = "channelId")] id: Path<ChannelId>,
+    ) -> Result<Success<Channel>> {
+        let found = app.db.read(|conn| channels::get(conn, caller.0, *id))?;
+        Ok(ok("channel retrieved successfully", Channel::new(&app.site, found)))
+    }
+
+    /// Read a channel by its name
+    ///
+    /// The exact name, else the first match without regard to case, among the channels that the caller may know of.
+    #[oai(path = "/channels/name/:channelName", method = "get", tag = "Tag::Channels")]
+    async fn get_by_name(
+        &self,
+        caller: Bearer,
+        app: Data<&App>,
+        #[oai(name = "channelName")] name: Path<Text>,
+        /// Only in this organisation.
+        organisation_id: Query<Option<OrganisationId>>,
+    ) -> Result<Success<Channel>> {
+        let found = app.db.read(|conn| channels::lists::by_name(conn, caller.0, &name, *organisation_id))?;
+        Ok(ok("channel name retrieved successfully", Channel::new(&app.site, found)))
+    }
+
+    /// Change a channel
+    ///
+    /// Its owner, or who holds `manage:channels`. Fields that are left out stay as they are.
+    #[oai(path = "/channels/:channelId", method = "patch", tag = "Tag::Channels")]
+    async fn update(
+        &self,
+        caller: Bearer,
+        app: Data<&App>,
+        #[oai(name = "channelId")] id: Path<ChannelId>,
+        body: Body<EditChannel>,
+    ) -> Result<Success<Channel>> {
+        let EditChannel { name, description, topic, is_private } = body.0;
+        let edit = channels::Edit { name: text(name), description: text(description), topic: text(topic), is_private };
+        let edited = app.db.write_sized(body.1, move |tx| channels::update(tx, caller.0, *id, edit)).await?;
+        Ok(ok("Channel updated successfully", Channel::new(&app.site, edited)))
+    }
+
+    /// Delete a channel
+    ///
+    /// With its messages. Its owner, or who holds `manage:channels`; never the default channel.
+    #[oai(path = "/channels/:channelId", method = "delete", tag = "Tag::Channels")]
+    async fn delete(&self, caller: Bearer, app: Data<&App>, #[oai(name = "channelId")] id: Path<ChannelId>) -> Result<Gone> {
+        app.db.write(move |tx| channels::delete(tx, caller.0, *id)).await?;
+        Ok(Gone::NoContent)
+    }
+
+    /// Archive a channel, or open it again
+    ///
+    /// An archived channel stays readable and takes no posts and no joins. Its owner, or who holds `manage:channels`;
+    /// never the default channel.
+    #[oai(path = "/channels/:channelId/archive", method = "put", tag = "Tag::Channels")]
+    async fn archive(
+        &self,
+        caller: Bearer,
+        app: Data<&App>,
+        #[oai(name = "channelId")] id: Path<ChannelId>,
+        body: Body<Archive>,
+    ) -> Result<Success<Channel>> {
+        let (site, archived) = (app.site.clone(), body.archived);
+        let channel = app.db.write(move |tx| channels::archive(tx, &site, caller.0, *id, archived)).await?;
+        Ok(ok(archive_message(archived), Channel::new(&app.site, channel)))
+    }
+}
+
+#[derive(Object)]
+#[oai(example)]
+struct NewChannel {
+    /// 1 to 80 characters; unique among the organisation's live channels.
+    name: Text,
+    description: Option<Text>,
+    /// Members of the organisation who become members of the channel.
+    #[oai(rename = "userIds")]
+    user_ids: Option<Vec<UserId>>,
+    organisation_id: OrganisationId,
+    /// The caller's name in the channel; the account's when left out.
+    username: Option<Text>,
+    #[oai(rename = "Username")]
+    also_username: Option<Text>,
+    /// Seen by its members only.
+    is_private: Option<bool>,
+}
+example!(NewChannel, { "name": "engines", "description": "All about engines", "userIds": [], "organisation_id": "01900000-0000-7000-8000-0000000000bb" });
+
+#[derive(Object)]
+#[oai(example)]
+struct EditChannel {
+    name: Option<Text>,
+    description: Option<Text>,
+    topic: Option<Text>,
+    is_private: Option<bool>,
+}
+example!(EditChannel, { "description": "All about analytical engines" });
+
+#[derive(Object)]
+#[oai(example)]
+struct Archive {
+    /// `false` opens the channel again.
+    archived: bool,
+}
+example!(Archive, { "archived": true });
+
+pub fn archive_message(archived: bool) -> &'static str {
+    if archived { "Channel archived successfully" } else { "Channel unarchived successfully" }
+}
+
+#[derive(Object)]
+pub struct ChannelList {
+    channels: Vec<Channel>,
+}
+
+impl ChannelList {
+    pub fn answer(Rows { rows, rest }: Rows<Channel>, address: &Address) -> BareListed<ChannelList> {
+        BareListed::Ok(Json(ChannelList { channels: rows }), address.rest(rest))
+    }
+}
+
+#[derive(Object)]
+pub struct Channel {
+    id: ChannelId,
+    /// The same as `id`.
+    channels_id: ChannelId,
+    name: String,
+    description: String,
+    topic: String,
+    organisation_id: OrganisationId,
+    owner_id: UserId,
+    created_by: UserId,
+    is_private: bool,
+    is_dm: bool,
+    archived: bool,
+    /// The members: the first 1,000 of them, in the order in which they joined.
+    users: Vec<UserId>,
+    /// All members.
+    user_count: i64,
+    /// Posts and replies.
+    message_count: i64,
+    /// Where the channel's first webhook is fed, for who may manage its webhooks.
+    webhook_url: String,
+    created_at: Time,
+    updated_at: Time,
+    /// `0001-01-01T00:00:00Z`, as deleted channels are not shown.
+    deleted_at: Time,
+    /// The newest top-level post, for who is in the channel; or none.
+    messages: Vec<Message>,
+}
+
+impl Channel {
+    pub fn new(site: &Site, Described { channel, users, newest, webhook }: Described) -> Self {
+        Channel {
+            id: channel.id,
+            channels_id: channel.id,
+            name: channel.name,
+            description: channel.description,
+            topic: channel.topic,
+            organisation_id: channel.organisation,
+            owner_id: channel.owner_id,
+            created_by: channel.created_by,
+            is_private: channel.is_private,
+            is_dm: channel.is_dm,
+            archived: channel.archived_at.is_some(),
+            users,
+            user_count: channel.user_count,
+            message_count: channel.message_count,
+            webhook_url: webhook.map_or_else(String::new, |(webhook, generation)| site.feed_url(webhook, generation)),
+            created_at: channel.created_at,
+            updated_at: channel.updated_at,
+            deleted_at: Time::NEVER,
+            messages: newest.into_iter().map(Message::from).collect(),
+        }
+    }
+}
+
+/// A channel of the caller's, with what is unread in it.
+#[derive(Object)]
+pub struct OwnChannel {
+    id: ChannelId,
+    name: String,
+    description: String,
+    is_private: bool,
+    /// Unread top-level posts.
+    thread_count: i64,
+    /// Unread mentions.
+    mention_count: i64,
+    created_at: Time,
+}
+
+impl OwnChannel {
+    pub fn new(unread: Counts, channel: channels::Channel) -> Self {
+        OwnChannel {
+            id: channel.id,
+            name: channel.name,
+            description: channel.description,
+            is_private: channel.is_private,
+            thread_count: unread.threads,
+            mention_count: unread.mentions,
+            created_at: channel.created_at,
+        }
+    }
+}
+
+/// A channel that the caller could join.
+#[derive(Object)]
+pub struct OpenChannel {
+    id: ChannelId,
+    name: String,
+    description: String,
+    user_count: i64,
+    created_at: Time,
+}
+
+impl From<channels::Channel> for OpenChannel {
+    fn from(channel: channels::Channel) -> Self {
+        OpenChannel {
+            id: channel.id,
+            name: channel.name,
+            description: channel.description,
+            user_count: channel.user_count,
+            created_at: channel.created_at,
+        }
+    }
+}
+
+#[derive(Object)]
+pub struct ArchivedChannel {
+    channels_id: ChannelId,
+    name: String,
+    description: String,
+    organisation_id: OrganisationId,
+    owner_id: UserId,
+    is_private: bool,
+    /// The members: the first 1,000 of them, in the order in which they joined.
+    users: Vec<UserId>,
+    /// All members.
+    user_count: i64,
+    /// Posts and replies.
+    message_count: i64,
+    /// `true`
+    archived: bool,
+    /// Always null: channels have no groups.
+    #[oai(nullable)]
+    group_id: Option<String>,
+    created_at: Time,
+    /// `0001-01-01T00:00:00Z`, as deleted channels are not shown.
+    deleted_at: Time,
+    /// Always null; the threads of a channel have a list of their own.
+    #[oai(nullable)]
+    threads: Option<Vec<String>>,
+}
+
+impl From<Described> for ArchivedChannel {
+    fn from(Described { channel, users, .. }: Described) -> Self {
+        ArchivedChannel {
+            channels_id: channel.id,
+            name: channel.name,
+            description: channel.description,
+            organisation_id: channel.organisation,
+            owner_id: channel.owner_id,
+            is_private: channel.is_private,
+            users,
+            user_count: channel.user_count,
+            message_count: channel.message_count,
+            archived: channel.archived_at.is_some(),
+            group_id: None,
+            created_at: channel.created_at,
+            deleted_at: Time::NEVER,
+            threads: None,
+        }
+    }
+}

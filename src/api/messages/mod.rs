@@ -1,0 +1,257 @@
+//! Messages of a channel, and reading them.
+
+pub mod reactions;
+pub mod search;
+pub mod threads;
+
+use poem::web::Data;
+use poem_openapi::{
+    Object, OpenApi,
+    param::{Path, Query},
+    payload::Json,
+};
+
+use super::{
+    Tag,
+    http::{
+        auth::Bearer,
+        body::{Body, Text, example},
+        envelope::{Created, Gone, Success, created, ok},
+        listing::{self, Address, BareListed, Rows, fill},
+    },
+    messages::reactions::Reaction,
+};
+use crate::{
+    app::App,
+    domain::{
+        channels::reading,
+        messages::{self, Edit, New, Range, deleting, mentions},
+    },
+    error::Result,
+    id::{ChannelId, MessageId},
+    time::Time,
+};
+
+/// Messages on a page.
+const PAGE: u32 = 50;
+const LARGEST_PAGE: u32 = 200;
+
+pub struct Api;
+
+#[OpenApi]
+impl Api {
+    /// Post a message
+    ///
+    /// With a `thread_id` it is a reply. With an `id` of the client's making a repeated request is known for one: it
+    /// answers the first message and posts nothing. `@username` and `@channel` mention.
+    #[oai(path = "/channels/:channel_id/messages", method = "post", tag = "Tag::Messages")]
+    async fn create(
+        &self,
+        caller: Bearer,
+        app: Data<&App>,
+        channel_id: Path<ChannelId>,
+        body: Body<NewMessage>,
+    ) -> Result<Created<Message>> {
+        let NewMessage { content, thread_id, id } = body.0;
+        let new = New { content: content.0, thread: thread_id, id };
+        let posted = app.db.write_sized(body.1, move |tx| messages::create(tx, caller.0, *channel_id, &new)).await?;
+        Ok(created("Message created successfully", posted.into()))
+    }
+
+    /// Edit a message
+    ///
+    /// Its author only. Without a `message_id` the caller's latest post in the channel, or their latest reply where a
+    /// `thread_id` is given. Whoever only the new text mentions is told.
+    #[oai(path = "/channels/:channel_id/messages", method = "put", tag = "Tag::Messages")]
+    async fn edit(
+        &self,
+        caller: Bearer,
+        app: Data<&App>,
+        channel_id: Path<ChannelId>,
+        body: Body<EditMessage>,
+    ) -> Result<Success<Message>> {
+        let EditMessage { content, message_id, thread_id } = body.0;
+        let edit = Edit { content: content.0, message: message_id, thread: thread_id };
+        let edited = app.db.write_sized(body.1, move |tx| messages::edit(tx, caller.0, *channel_id, &edit)).await?;
+        Ok(ok("Message updated successfully", edited.into()))
+    }
+
+    /// Delete a message
+    ///
+    /// Its author, the channel's owner, or who holds `manage:channels`; members of the channel only. A post with replies
+    /// keeps its place, without its text.
+    #[oai(path = "/channels/:channel_id/messages/:message_id", method = "delete", tag = "Tag::Messages")]
+    async fn delete(
+        &self,
+        caller: Bearer,
+        app: Data<&App>,
+        channel_id: Path<ChannelId>,
+        message_id: Path<MessageId>,
+    ) -> Result<Gone> {
+        app.db.write(move |tx| deleting::delete(tx, caller.0, *channel_id, *message_id)).await?;
+        Ok(Gone::NoContent)
+    }
+
+    /// List a channel's messages
+    ///
+    /// Top-level posts, newest first, for members of the channel.
+    #[oai(path = "/channels/:channel_id/messages", method = "get", tag = "Tag::Messages")]
+    async fn list(
+        &self,
+        caller: Bearer,
+        app: Data<&App>,
+        channel_id: Path<ChannelId>,
+        address: Address,
+        /// Up to 200; default 50. An answer may end earlier, at 1 MB.
+        limit: Query<Option<u64>>,
+        /// Only messages older than this one.
+        before: Query<Option<MessageId>>,
+        /// Only messages newer than this one; the ones right after it.
+        after: Query<Option<MessageId>>,
+    ) -> Result<BareListed<MessageList>> {
+        let page = listing::page(None, None, *limit, PAGE, LARGEST_PAGE)?;
+        let range = Range { before: *before, after: *after };
+        let (caller, id) = (caller.0, *channel_id);
+        let read = move |conn: &_| fill(page, |part| messages::list(conn, caller, id, range, part), Message::from);
+        let Rows { rows: mut messages, rest } = app.db.read_list(caller.user, read).await?;
+        // From a message on and not by number: newer ones move none of them.
+        let end = if range.is_ascending() { "after" } else { "before" };
+        let last = messages.last().filter(|_| rest.is_some());
+        let rest = last.map(|last| address.next(end, &last.id.to_string()));
+        if range.is_ascending() {
+            messages.reverse();
+        }
+        Ok(BareListed::Ok(Json(MessageList { messages }), rest))
+    }
+
+    /// Mark a channel as read
+    ///
+    /// Up to a message, or all of it. A mark only moves forward.
+    #[oai(path = "/channels/:channel_id/read", method = "put", tag = "Tag::Messages")]
+    async fn read(
+        &self,
+        caller: Bearer,
+        app: Data<&App>,
+        channel_id: Path<ChannelId>,
+        body: Body<ReadMark>,
+    ) -> Result<Success<Unread>> {
+        let (channel_id, last) = (*channel_id, body.last_message_id);
+        let left = app.db.write_in_steps(move |tx| reading::mark(tx, caller.0, channel_id, last)).await?;
+        let left = Unread { channel_id, thread_count: left.threads, mention_count: left.mentions };
+        Ok(ok("Channel marked as read successfully", left))
+    }
+}
+
+#[derive(Object)]
+#[oai(example)]
+struct NewMessage {
+    /// 1 to 40,000 characters, not only white space.
+    content: Text,
+    /// The thread to reply to.
+    thread_id: Option<MessageId>,
+    /// A UUID of the client's making.
+    id: Option<MessageId>,
+}
+example!(NewMessage, { "content": "The engine has arrived, @grace" });
+
+#[derive(Object)]
+#[oai(example)]
+struct EditMessage {
+    /// 1 to 40,000 characters, not only white space.
+    content: Text,
+    message_id: Option<MessageId>,
+    thread_id: Option<MessageId>,
+}
+example!(EditMessage, { "content": "The engine has arrived at last" });
+
+#[derive(Object)]
+#[oai(example)]
+struct ReadMark {
+    /// The last message that was read; the channel's last when left out.
+    last_message_id: Option<MessageId>,
+}
+example!(ReadMark, { "last_message_id": "01900000-0000-7000-8000-0000000000cc" });
+
+/// What is left unread.
+#[derive(Object)]
+struct Unread {
+    channel_id: ChannelId,
+    /// Unread top-level posts.
+    thread_count: i64,
+    /// Unread mentions.
+    mention_count: i64,
+}
+
+#[derive(Object)]
+struct MessageList {
+    messages: Vec<Message>,
+}
+
+#[derive(Object)]
+pub struct Message {
+    id: MessageId,
+    content: String,
+    /// The same as `content`.
+    message: String,
+    channel_id: ChannelId,
+    /// Its own id, or that of the post that it replies to.
+    thread_id: MessageId,
+    /// The author; empty for a feed without a bearer.
+    user_id: String,
+    /// The author's name in the channel, or the name that a feed gave.
+    username: String,
+    avatar_url: String,
+    mentions: Vec<Mention>,
+    /// Replies, of a top-level post.
+    message_count: i64,
+    edited: bool,
+    pinned: bool,
+    reactions: Vec<Reaction>,
+    created_at: Time,
+    updated_at: Time,
+    /// `0001-01-01T00:00:00Z`, unless it was deleted and kept for its replies.
+    deleted_at: Time,
+}
+
+impl From<messages::Message> for Message {
+    fn from(message: messages::Message) -> Self {
+        Message {
+            id: message.id,
+            message: message.content.clone(),
+            content: message.content,
+            channel_id: message.channel,
+            thread_id: message.thread,
+            user_id: message.user.map_or_else(String::new, |user| user.to_string()),
+            username: message.username,
+            avatar_url: message.avatar_url,
+            mentions: message.mentions.into_iter().map(Mention::from).collect(),
+            message_count: message.reply_count,
+            edited: message.is_edited,
+            pinned: message.is_pinned,
+            reactions: message.reactions.into_iter().map(Reaction::from).collect(),
+            created_at: message.created_at,
+            updated_at: message.updated_at,
+            deleted_at: message.deleted_at.unwrap_or(Time::NEVER),
+        }
+    }
+}
+
+#[derive(Object)]
+pub struct Mention {
+    /// A user's, or the channel's.
+    id: uuid::Uuid,
+    /// `user` or `channel`.
+    #[oai(rename = "type")]
+    kind: String,
+    username: String,
+}
+
+impl From<mentions::Mention> for Mention {
+    fn from(mention: mentions::Mention) -> Self {
+        let kind = match mention.kind {
+            mentions::Kind::User => "user",
+            mentions::Kind::Channel => "channel",
+        };
+        Mention { id: mention.id, kind: kind.into(), username: mention.username }
+    }
+}

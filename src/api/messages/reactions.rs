@@ -1,0 +1,136 @@
+//! Reactions to messages, and pinned messages.
+
+use poem::web::Data;
+use poem_openapi::{
+    Object, OpenApi,
+    param::{Path, Query},
+};
+
+use super::Message;
+use crate::{
+    api::{
+        Tag,
+        http::{
+            auth::Bearer,
+            body::Text,
+            envelope::{Gone, Success, ok},
+            listing::{Address, Listed, Rows, fill, listed, rows},
+        },
+    },
+    app::App,
+    domain::messages::{pins, reactions},
+    error::Result,
+    id::{ChannelId, MessageId, UserId},
+};
+
+pub struct Api;
+
+#[OpenApi]
+impl Api {
+    /// React to a message
+    ///
+    /// By members of the channel with the right to post. The emoji has 1 to 64 bytes, without white space; a message takes
+    /// up to 50 different ones. Reacting again with the same changes nothing.
+    #[oai(path = "/channels/:channel_id/messages/:message_id/reactions/:emoji", method = "put", tag = "Tag::Messages")]
+    async fn add(
+        &self,
+        caller: Bearer,
+        app: Data<&App>,
+        channel_id: Path<ChannelId>,
+        message_id: Path<MessageId>,
+        emoji: Path<Text>,
+    ) -> Result<Success<Reactions>> {
+        let (channel_id, message_id) = (*channel_id, *message_id);
+        let added = app.db.write(move |tx| reactions::add(tx, caller.0, channel_id, message_id, &emoji)).await?;
+        let reactions = added.into_iter().map(Reaction::from).collect();
+        Ok(ok("Reaction added successfully", Reactions { message_id, channel_id, reactions }))
+    }
+
+    /// Take a reaction back
+    #[oai(path = "/channels/:channel_id/messages/:message_id/reactions/:emoji", method = "delete", tag = "Tag::Messages")]
+    async fn remove(
+        &self,
+        caller: Bearer,
+        app: Data<&App>,
+        channel_id: Path<ChannelId>,
+        message_id: Path<MessageId>,
+        emoji: Path<Text>,
+    ) -> Result<Gone> {
+        app.db.write(move |tx| reactions::remove(tx, caller.0, *channel_id, *message_id, &emoji)).await?;
+        Ok(Gone::NoContent)
+    }
+
+    /// Pin a message to its channel
+    ///
+    /// By members of the channel with the right to post; up to 100 in a channel.
+    #[oai(path = "/channels/:channel_id/messages/:message_id/pin", method = "put", tag = "Tag::Messages")]
+    async fn pin(
+        &self,
+        caller: Bearer,
+        app: Data<&App>,
+        channel_id: Path<ChannelId>,
+        message_id: Path<MessageId>,
+    ) -> Result<Success<Message>> {
+        let pinned = app.db.write(move |tx| pins::pin(tx, caller.0, *channel_id, *message_id)).await?;
+        Ok(ok("Message pinned successfully", pinned.into()))
+    }
+
+    /// Take a pin off
+    #[oai(path = "/channels/:channel_id/messages/:message_id/pin", method = "delete", tag = "Tag::Messages")]
+    async fn unpin(
+        &self,
+        caller: Bearer,
+        app: Data<&App>,
+        channel_id: Path<ChannelId>,
+        message_id: Path<MessageId>,
+    ) -> Result<Gone> {
+        app.db.write(move |tx| pins::unpin(tx, caller.0, *channel_id, *message_id)).await?;
+        Ok(Gone::NoContent)
+    }
+
+    /// List a channel's pinned messages
+    ///
+    /// Posts and replies, the latest pinned first, for members of the channel.
+    #[oai(path = "/channels/:channel_id/pins", method = "get", tag = "Tag::Messages")]
+    async fn pins(
+        &self,
+        caller: Bearer,
+        app: Data<&App>,
+        channel_id: Path<ChannelId>,
+        address: Address,
+        /// Rows to skip; default 0.
+        offset: Query<Option<u64>>,
+        /// Up to 1,000, the default. An answer may end earlier, at 1 MB.
+        limit: Query<Option<u64>>,
+    ) -> Result<Listed<Vec<Message>>> {
+        let (channel, page) = (*channel_id, rows(*offset, *limit)?);
+        let read = app
+            .db
+            .read_list(caller.0.user, move |conn| fill(page, |part| pins::list(conn, caller.0, channel, part), Message::from));
+        let Rows { rows, rest } = read.await?;
+        Ok(listed("Pinned messages fetched successfully", rows, address.rest(rest)))
+    }
+}
+
+/// What a message has got.
+#[derive(Object)]
+struct Reactions {
+    message_id: MessageId,
+    channel_id: ChannelId,
+    reactions: Vec<Reaction>,
+}
+
+#[derive(Object)]
+pub struct Reaction {
+    emoji: String,
+    /// Users who gave it.
+    count: i64,
+    /// Up to 100 of them, the first first.
+    users: Vec<UserId>,
+}
+
+impl From<reactions::Reaction> for Reaction {
+    fn from(reactions::Reaction { emoji, count, users }: reactions::Reaction) -> Self {
+        Reaction { emoji, count, users }
+    }
+}

@@ -1,0 +1,62 @@
+//! Full-text search over messages.
+
+use poem::web::Data;
+use poem_openapi::{
+    OpenApi,
+    param::{Path, Query},
+};
+
+use super::Message;
+use crate::{
+    api::{
+        Tag,
+        http::{
+            auth::Bearer,
+            body::Text,
+            listing::{self, Address, Listed, Rows, fill, listed},
+        },
+    },
+    app::App,
+    domain::messages::search,
+    error::Result,
+    id::{ChannelId, OrganisationId},
+};
+
+/// Messages found.
+const PAGE: u32 = 50;
+const LARGEST_PAGE: u32 = 200;
+
+pub struct Api;
+
+#[OpenApi]
+impl Api {
+    /// Search messages
+    ///
+    /// Posts and replies of the channels that the caller is in, newest first. Found are those that contain all words of
+    /// `q`, in any place and without regard to case; words of less than three characters count only where there are no
+    /// others. New and edited texts are found within some seconds.
+    #[oai(path = "/organisations/:organisation_id/search", method = "get", tag = "Tag::Messages")]
+    async fn search(
+        &self,
+        caller: Bearer,
+        app: Data<&App>,
+        organisation_id: Path<OrganisationId>,
+        address: Address,
+        /// 3 to 256 characters.
+        q: Query<Text>,
+        /// Only in this channel.
+        channel_id: Query<Option<ChannelId>>,
+        /// Rows to skip; default 0.
+        offset: Query<Option<u64>>,
+        /// Up to 200; default 50. An answer may end earlier, at 1 MB.
+        limit: Query<Option<u64>>,
+    ) -> Result<Listed<Vec<Message>>> {
+        let query = search::Query::parse(&q)?;
+        let page = listing::page(None, *offset, *limit, PAGE, LARGEST_PAGE)?.shallow()?;
+        let (caller, organisation, channel) = (caller.0, *organisation_id, *channel_id);
+        let find =
+            move |conn: &_| fill(page, |part| search::find(conn, caller, organisation, channel, &query, part), Message::from);
+        let Rows { rows, rest } = app.read_within(caller, organisation, find).await?;
+        Ok(listed("Messages found successfully", rows, address.rest(rest)))
+    }
+}

@@ -1,0 +1,336 @@
+//! Invitations: making, listing, cancelling, sending again and accepting them.
+
+use poem::web::Data;
+use poem_openapi::{
+    Object, OpenApi,
+    param::{Path, Query},
+};
+
+use crate::{
+    api::{
+        Tag,
+        accounts::LoggedIn,
+        http::{
+            auth::{Bearer, MaybeBearer, Visitor},
+            body::{Body, RoleName, Text, example},
+            envelope::{Created, Done, Success, created, done, ok},
+            listing::{self, Address, Paged, Rows, fill, paged},
+        },
+    },
+    app::App,
+    db::Tx,
+    domain::{
+        accounts::mailbox::MayMail,
+        organisations::{
+            self,
+            invitations::{self, Listed, acceptance},
+            members, roles,
+        },
+    },
+    error::Result,
+    id::{InvitationId, OrganisationId, UserId},
+    secret,
+    site::Site,
+    time::Time,
+};
+
+/// Invitations on a page.
+const PAGE: u32 = 20;
+const LARGEST_PAGE: u32 = 200;
+
+pub struct Api;
+
+#[OpenApi]
+impl Api {
+    /// Invite people to an organisation
+    ///
+    /// Each address gets a mail with a link, or a line in `errors` that says why not. The link and token in the answer
+    /// are others than the mail's: they let the invited person in, but do not verify the address. Nobody invites to a
+    /// role with rights that they do not have.
+    #[oai(path = "/invite", method = "post", tag = "Tag::Invitations")]
+    async fn create(&self, caller: Bearer, app: Data<&App>, body: Body<NewInvitations>) -> Result<Created<Invitations>> {
+        let site = app.site.clone();
+        let NewInvitations { org_id, emails, role } = body.0;
+        let emails = texts(emails);
+        let role = role.map_or_else(|| "member".to_owned(), |role| role.0);
+        let (invitations, errors) =
+            app.db.write_sized(body.1, move |tx| invitations::send::create(tx, &site, caller.0, org_id, &emails, &role)).await?;
+        let invitations = invitations.into_iter().map(|invitation| Invitation::new(&app.site, invitation)).collect();
+        Ok(created("Invitations created successfully", Invitations { invitations, errors }))
+    }
+
+    /// Accept an invitation
+    ///
+    /// With the bearer token of the invited account, which joins. Without one an account is made, and its generated
+    /// password is shown once; if the address has an account already, log in first (401). The token of the mail verifies
+    /// the address, too; the one that the inviter is shown does not, and opens nothing where sessions need a verified
+    /// address (403).
+    #[oai(path = "/invite/verify", method = "post", tag = "Tag::Invitations")]
+    async fn verify(
+        &self,
+        caller: MaybeBearer,
+        app: Data<&App>,
+        visitor: Visitor,
+        body: Body<InvitationToken>,
+    ) -> Result<Success<LoggedIn>> {
+        let (site, token) = (app.site.clone(), body.0.token.0);
+        if let Some(caller) = caller.0 {
+            let started =
+                app.db.write_sized(body.1, move |tx| acceptance::accept(tx, &site, caller, &token, &visitor.device)).await?;
+            return Ok(ok("User invited successfully", LoggedIn::from(started).with_password(String::new())));
+        }
+        // Before the costly hash: is there anything to accept?
+        let is_mailed = app.db.read(|conn| {
+            let open = acceptance::open(conn, &token)?;
+            acceptance::require_new(conn, &site, &open).map(|()| open.is_mailed)
+        })?;
+        let password = secret::random_token();
+        let hash = app.hash(visitor.address, password.clone()).await?;
+        let may_mail = MayMail(!is_mailed && app.limits.link(visitor.address));
+        let accept = move |tx: &mut Tx| acceptance::accept_as_new(tx, &site, &token, &hash, may_mail, &visitor.device);
+        let started = app.db.write_sized(body.1, accept).await?;
+        Ok(ok("User invited successfully", LoggedIn::from(started).with_password(password)))
+    }
+
+    /// List an organisation's invitations
+    ///
+    /// Newest first, in all statuses. Needs `invite:members`; those that others sent are listed with `remove:members`.
+    #[oai(path = "/organisations/:org_id/invites", method = "get", tag = "Tag::Invitations")]
+    async fn list(
+        &self,
+        caller: Bearer,
+        app: Data<&App>,
+        org_id: Path<OrganisationId>,
+        address: Address,
+        /// From 1; default 1.
+        page: Query<Option<u32>>,
+        /// Rows to skip, instead of `page`.
+        offset: Query<Option<u64>>,
+        /// Up to 200; default 20.
+        page_size: Query<Option<u64>>,
+        /// Another name for `page_size`.
+        limit: Query<Option<u64>>,
+    ) -> Result<Paged<SentInvitations, Pagination>> {
+        let page = listing::page(*page, *offset, page_size.or(*limit), PAGE, LARGEST_PAGE)?;
+        let (site, caller, id) = (app.site.clone(), caller.0, *org_id);
+        let read = app.db.read_list(caller.user, move |conn| {
+            let totalnoguests = members::count_guests(conn, caller, id)?;
+            let organisation = Organisation::new(organisations::get(conn, caller, id)?, roles::list(conn, caller, id)?);
+            let total = invitations::count(conn, caller, id)?;
+            let read = |part| invitations::list(conn, &site, caller, id, part);
+            let listed = fill(page, read, |listed| SentInvitation::new(listed, organisation.clone()))?;
+            Ok((listed, totalnoguests, total))
+        });
+        let (Rows { rows: invitations, rest }, totalnoguests, total) = read.await?;
+        let pagination = Pagination {
+            current_page: page.number(),
+            page_count: invitations.len() as u32,
+            total_pages_count: total.div_ceil(page.size),
+        };
+        Ok(paged("success", SentInvitations { invitations, totalnoguests }, pagination, address.rest(rest)))
+    }
+
+    /// Cancel an invitation
+    ///
+    /// Its link is dead. Whoever sent it, or who holds `remove:members`.
+    #[oai(path = "/invite/:invite_id", method = "delete", tag = "Tag::Invitations")]
+    async fn cancel(&self, caller: Bearer, app: Data<&App>, invite_id: Path<InvitationId>) -> Result<Done> {
+        app.db.write(move |tx| invitations::cancel(tx, caller.0, *invite_id)).await?;
+        Ok(done("Invitation cancelled successfully"))
+    }
+
+    /// Send invitations again
+    ///
+    /// Each address gets a mail with a new link, which works for seven days; the former one is dead. Nothing is sent
+    /// when one of the addresses has no pending invitation.
+    #[oai(path = "/invite/resend", method = "post", tag = "Tag::Invitations")]
+    async fn resend(&self, caller: Bearer, app: Data<&App>, body: Body<Resend>) -> Result<Success<String>> {
+        let site = app.site.clone();
+        let (org_id, emails) = (body.0.org_id, texts(body.0.emails));
+        app.db.write_sized(body.1, move |tx| invitations::send::resend(tx, &site, caller.0, org_id, &emails)).await?;
+        Ok(ok("success", "Invitations sent successfully".to_owned()))
+    }
+}
+
+fn texts(list: Vec<Text>) -> Vec<String> {
+    list.into_iter().map(|text| text.0).collect()
+}
+
+#[derive(Object)]
+#[oai(example)]
+struct NewInvitations {
+    org_id: OrganisationId,
+    /// 1 to 50 addresses.
+    emails: Vec<Text>,
+    /// An integer, a UUID or a name; `member` when left out.
+    role: Option<RoleName>,
+}
+example!(NewInvitations, { "org_id": "01900000-0000-7000-8000-0000000000bb", "emails": ["grace@example.org"], "role": "member" });
+
+#[derive(Object)]
+#[oai(example)]
+struct InvitationToken {
+    token: Text,
+}
+example!(InvitationToken, { "token": "mZ0n3Q4y1k6f8c2x5v7b9w1e3r5t7y9u2i4o6p8a0sd" });
+
+#[derive(Object)]
+#[oai(example)]
+struct Resend {
+    org_id: OrganisationId,
+    /// 1 to 50 addresses.
+    emails: Vec<Text>,
+}
+example!(Resend, { "org_id": "01900000-0000-7000-8000-0000000000bb", "emails": ["grace@example.org"] });
+
+#[derive(Object)]
+struct Invitations {
+    invitations: Vec<Invitation>,
+    /// One line for each address that could not be invited.
+    errors: Vec<String>,
+}
+
+#[derive(Object)]
+struct Invitation {
+    id: InvitationId,
+    email: String,
+    org_id: OrganisationId,
+    /// `invited`
+    status: String,
+    invite_token: String,
+    /// Whether the address has an account.
+    is_platform_user: bool,
+    /// Whether that account's address is verified.
+    is_verified: bool,
+    invitation_link: String,
+    sent_at: Time,
+    expires_at: Time,
+}
+
+impl Invitation {
+    fn new(site: &Site, invitation: invitations::Invitation) -> Self {
+        Invitation {
+            id: invitation.id,
+            status: invitation.status().into(),
+            invite_token: invitation.token(site),
+            invitation_link: invitation.link(site),
+            email: invitation.email,
+            org_id: invitation.organisation,
+            is_platform_user: invitation.is_platform_user,
+            is_verified: invitation.is_verified,
+            sent_at: invitation.sent_at,
+            expires_at: invitation.expires_at,
+        }
+    }
+}
+
+#[derive(Object)]
+struct SentInvitations {
+    invitations: Vec<SentInvitation>,
+    /// Members in the role `guest`.
+    totalnoguests: i64,
+}
+
+#[derive(Object)]
+struct SentInvitation {
+    id: InvitationId,
+    email: String,
+    /// Empty unless the invitation is pending, and its role holds no right that the caller lacks.
+    token: String,
+    /// `invited`, `accepted` or `expired`.
+    status: String,
+    role: String,
+    organisation_id: OrganisationId,
+    /// Whether the address has an account.
+    is_platform_user: bool,
+    /// Whether that account's address is verified.
+    is_verified: bool,
+    invited_by: UserId,
+    #[oai(rename = "Organisation")]
+    organisation: Organisation,
+    created_at: Time,
+    /// When the last mail was sent.
+    sent_at: Time,
+    expires_at: Time,
+}
+
+impl SentInvitation {
+    fn new(Listed { invitation, role, token }: Listed, organisation: Organisation) -> Self {
+        SentInvitation {
+            id: invitation.id,
+            status: invitation.status().into(),
+            email: invitation.email,
+            token: token.unwrap_or_default(),
+            role,
+            organisation_id: invitation.organisation,
+            is_platform_user: invitation.is_platform_user,
+            is_verified: invitation.is_verified,
+            invited_by: invitation.invited_by,
+            organisation,
+            created_at: invitation.created_at,
+            sent_at: invitation.sent_at,
+            expires_at: invitation.expires_at,
+        }
+    }
+}
+
+/// An organisation as its invitations show it.
+#[derive(Object, Clone)]
+#[oai(rename = "InvitationOrganisation")]
+struct Organisation {
+    id: OrganisationId,
+    name: String,
+    description: String,
+    email: String,
+    #[oai(rename = "type")]
+    kind: String,
+    location: String,
+    country: String,
+    owner_id: UserId,
+    channels_count: i64,
+    total_messages_count: i64,
+    /// The roles that its members can have.
+    org_roles: Vec<RoleOption>,
+    /// Always empty: the members have a list of their own.
+    #[oai(rename = "Users")]
+    users: Vec<String>,
+    created_at: Time,
+    updated_at: Time,
+}
+
+#[derive(Object, Clone)]
+struct RoleOption {
+    id: i64,
+    name: String,
+}
+
+impl Organisation {
+    fn new(organisation: organisations::Organisation, roles: Vec<roles::Role>) -> Self {
+        Organisation {
+            id: organisation.id,
+            name: organisation.name,
+            description: organisation.description,
+            email: organisation.email,
+            kind: organisation.industry,
+            location: organisation.location,
+            country: organisation.country,
+            owner_id: organisation.owner_id,
+            channels_count: organisation.channels_count,
+            total_messages_count: organisation.total_messages_count,
+            org_roles: roles.into_iter().map(|role| RoleOption { id: role.id, name: role.name }).collect(),
+            users: Vec::new(),
+            created_at: organisation.created_at,
+            updated_at: organisation.updated_at,
+        }
+    }
+}
+
+#[derive(Object)]
+#[oai(rename = "InvitationPagination")]
+struct Pagination {
+    current_page: u32,
+    /// Invitations on this page.
+    page_count: u32,
+    /// Pages.
+    total_pages_count: u32,
+}

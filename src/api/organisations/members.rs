@@ -1,0 +1,235 @@
+//! Members of organisations.
+
+use poem::web::Data;
+use poem_openapi::{
+    Object, OpenApi,
+    param::{Path, Query},
+};
+
+use crate::{
+    api::{
+        Tag,
+        http::{
+            auth::Bearer,
+            body::{Body, RoleName, Text, example, text},
+            envelope::{Done, Success, done, ok},
+            listing::{self, Address, Paged, Rows, fill, paged},
+        },
+    },
+    app::App,
+    domain::organisations::{leaving, members, memberships},
+    error::Result,
+    id::{OrganisationId, UserId},
+    time::Time,
+};
+
+/// Members on a page.
+const PAGE: u32 = 20;
+const LARGEST_PAGE: u32 = 200;
+/// What counts as lately in metrics.
+const DAYS: u32 = 7;
+
+pub struct Api;
+
+#[OpenApi]
+impl Api {
+    /// Add a user to an organisation
+    ///
+    /// For superadmins of the server; everybody else invites. The role is an integer, a UUID or a name.
+    #[oai(path = "/organisations/:orgId/users", method = "post", tag = "Tag::Members")]
+    async fn add(
+        &self,
+        caller: Bearer,
+        app: Data<&App>,
+        #[oai(name = "orgId")] id: Path<OrganisationId>,
+        body: Body<NewMember>,
+    ) -> Result<Done> {
+        let NewMember { user_id, role } = body.0;
+        let (site, role) = (app.site.clone(), role.map(|role| role.0));
+        app.db.write_sized(body.1, move |tx| members::add(tx, &site, caller.0, *id, user_id, role.as_deref())).await?;
+        Ok(done("User added successfully"))
+    }
+
+    /// List an organisation's members
+    ///
+    /// Newest first, in all statuses.
+    #[oai(path = "/organisations/:org_id/users", method = "get", tag = "Tag::Members")]
+    async fn list(
+        &self,
+        caller: Bearer,
+        app: Data<&App>,
+        org_id: Path<OrganisationId>,
+        address: Address,
+        /// From 1; default 1.
+        page: Query<Option<u32>>,
+        /// Rows to skip, instead of `page`.
+        offset: Query<Option<u64>>,
+        /// Up to 200; default 20.
+        page_size: Query<Option<u64>>,
+        /// Another name for `page_size`.
+        limit: Query<Option<u64>>,
+    ) -> Result<Paged<Vec<Member>, Pagination>> {
+        let page = listing::page(*page, *offset, page_size.or(*limit), PAGE, LARGEST_PAGE)?;
+        let id = *org_id;
+        let read = app.db.read_list(caller.0.user, move |conn| {
+            let total = members::count(conn, caller.0, id)?;
+            Ok((fill(page, |part| members::list(conn, caller.0, id, part), Member::from)?, total))
+        });
+        let (Rows { rows, rest }, total) = read.await?;
+        let pagination = Pagination {
+            current_page: page.number(),
+            page_size: page.size,
+            total_items: total,
+            total_pages: total.div_ceil(page.size),
+        };
+        Ok(paged("Users retrieved successfully", rows, pagination, address.rest(rest)))
+    }
+
+    /// Change a member's role or status
+    ///
+    /// Another role needs `manage:roles`, another status `remove:members`. `deactivated` ends all access at once, and
+    /// keeps the member's place. Nobody changes a member, or gives a role, with a right that they do not have.
+    #[oai(path = "/organisations/:org_id/users/:user_id", method = "put", tag = "Tag::Members")]
+    async fn update(
+        &self,
+        caller: Bearer,
+        app: Data<&App>,
+        org_id: Path<OrganisationId>,
+        user_id: Path<UserId>,
+        body: Body<EditMember>,
+    ) -> Result<Success<Membership>> {
+        let EditMember { role_id, status } = body.0;
+        let edit = memberships::Edit { role: role_id.map(|role| role.0), status: text(status) };
+        let edited = app.db.write_sized(body.1, move |tx| memberships::update(tx, caller.0, *org_id, *user_id, edit)).await?;
+        Ok(ok("success", edited.into()))
+    }
+
+    /// Remove a member
+    ///
+    /// Members remove themselves to leave; otherwise it needs `remove:members`. Channels that the member owned pass to
+    /// others. Whoever was removed can be invited again.
+    #[oai(path = "/organisations/:org_id/users/:user_id", method = "delete", tag = "Tag::Members")]
+    async fn remove(
+        &self,
+        caller: Bearer,
+        app: Data<&App>,
+        org_id: Path<OrganisationId>,
+        user_id: Path<UserId>,
+    ) -> Result<Success<String>> {
+        let site = app.site.clone();
+        app.db.write(move |tx| leaving::remove(tx, &site, caller.0, *org_id, *user_id)).await?;
+        Ok(ok("success", "Member removed successfully".to_owned()))
+    }
+
+    /// Count an organisation's members
+    ///
+    /// All of them, and those in status `active` who were seen lately: a request or an open socket.
+    #[oai(path = "/organisations/:org_id/metrics", method = "get", tag = "Tag::Members")]
+    async fn metrics(
+        &self,
+        caller: Bearer,
+        app: Data<&App>,
+        org_id: Path<OrganisationId>,
+        /// How far back lately reaches: 1 to 365 days; default 7.
+        days: Query<Option<u32>>,
+    ) -> Result<Success<Metrics>> {
+        let (here, id, days) = (app.clone(), *org_id, days.unwrap_or(DAYS));
+        // It looks at every member.
+        let read =
+            app.read_within(caller.0, id, move |conn| members::metrics(conn, caller.0, id, days, |user| here.is_here(user)));
+        let members::Metrics { active, total } = read.await?;
+        let metrics = Metrics { active_count: active, inactive_count: total - active, total_members: total };
+        Ok(ok("Metrics fetched successfully", metrics))
+    }
+}
+
+#[derive(Object)]
+#[oai(example)]
+struct NewMember {
+    user_id: UserId,
+    /// An integer, a UUID or a name; `member` when left out.
+    #[oai(rename = "role_Id")]
+    role: Option<RoleName>,
+}
+example!(NewMember, { "user_id": "01900000-0000-7000-8000-0000000000aa", "role_Id": "01900000-0000-7000-8000-000000000004" });
+
+#[derive(Object)]
+#[oai(example)]
+struct EditMember {
+    /// An integer, a UUID or a name.
+    role_id: Option<RoleName>,
+    /// `active`, `inactive` (keeps access) or `deactivated` (ends it).
+    status: Option<Text>,
+}
+example!(EditMember, { "role_id": 3, "status": "active" });
+
+#[derive(Object)]
+#[oai(rename = "OrganisationMembership")]
+struct Membership {
+    user_id: UserId,
+    organisation_id: OrganisationId,
+    status: String,
+    role_id: i64,
+    created_at: Time,
+    /// Always null: removed members are not shown.
+    #[oai(nullable)]
+    deleted_at: Option<Time>,
+}
+
+impl From<memberships::Member> for Membership {
+    fn from(member: memberships::Member) -> Self {
+        Membership {
+            user_id: member.user,
+            organisation_id: member.organisation,
+            status: member.status,
+            role_id: member.role.id,
+            created_at: member.created_at,
+            deleted_at: None,
+        }
+    }
+}
+
+#[derive(Object)]
+struct Metrics {
+    /// Members in status `active` who were seen in the last days.
+    active_count: i64,
+    /// All others.
+    inactive_count: i64,
+    total_members: i64,
+}
+
+#[derive(Object)]
+struct Member {
+    id: UserId,
+    email: String,
+    phone_number: String,
+    /// The full name, else the username.
+    name: String,
+    role: String,
+    /// `active`, `inactive` or `deactivated`.
+    status: String,
+    /// Whether the e-mail address is verified; until then, anybody may have registered it.
+    is_verified: bool,
+}
+
+impl From<members::Listed> for Member {
+    fn from(member: members::Listed) -> Self {
+        Member {
+            id: member.id,
+            email: member.email,
+            phone_number: member.phone,
+            name: member.name,
+            role: member.role,
+            status: member.status,
+            is_verified: member.is_verified,
+        }
+    }
+}
+
+#[derive(Object)]
+struct Pagination {
+    current_page: u32,
+    page_size: u32,
+    total_items: u32,
+    total_pages: u32,
+}

@@ -1,0 +1,297 @@
+//! Organisations, and the lists of their channels.
+
+pub mod invitations;
+pub mod members;
+pub mod roles;
+
+use poem::web::Data;
+use poem_openapi::{
+    Object, OpenApi,
+    param::{Path, Query},
+};
+
+use super::{
+    Tag,
+    channels::{ArchivedChannel, Channel, ChannelList, OpenChannel, OwnChannel, archive_message},
+    http::{
+        auth::Bearer,
+        body::{Body, Text, example, text},
+        envelope::{Created, Gone, Success, created, ok},
+        listing::{Address, BareListed, Listed, Rows, fill, listed, rows},
+    },
+};
+use crate::{
+    app::App,
+    domain::{channels, organisations},
+    error::Result,
+    id::{ChannelId, OrganisationId, UserId},
+    time::Time,
+};
+
+pub struct Api;
+
+#[OpenApi]
+impl Api {
+    /// Make an organisation
+    ///
+    /// The caller becomes its owner and first member, and gets a channel `general`.
+    #[oai(path = "/organisations", method = "post", tag = "Tag::Organisations")]
+    async fn create(&self, caller: Bearer, app: Data<&App>, body: Body<EditOrganisation>) -> Result<Created<Organisation>> {
+        let site = app.site.clone();
+        let made = app.db.write_sized(body.1, move |tx| organisations::create(tx, &site, caller.0, body.0.into())).await?;
+        Ok(created("Organization created successfully", made.into()))
+    }
+
+    /// Read an organisation
+    #[oai(path = "/organisations/:orgId", method = "get", tag = "Tag::Organisations")]
+    async fn get(
+        &self,
+        caller: Bearer,
+        app: Data<&App>,
+        #[oai(name = "orgId")] id: Path<OrganisationId>,
+    ) -> Result<Success<Organisation>> {
+        let id = *id;
+        // It adds up the messages of all channels, direct messages included.
+        let found = app.db.read_list(caller.0.user, move |conn| organisations::get(conn, caller.0, id)).await?;
+        Ok(ok("Organization retrieved successfully", found.into()))
+    }
+
+    /// Change an organisation
+    ///
+    /// Fields that are left out stay as they are; empty ones are cleared, but for the name. Needs `manage:organization`.
+    #[oai(path = "/organisations/:orgId", method = "put", tag = "Tag::Organisations")]
+    async fn update(
+        &self,
+        caller: Bearer,
+        app: Data<&App>,
+        #[oai(name = "orgId")] id: Path<OrganisationId>,
+        body: Body<EditOrganisation>,
+    ) -> Result<Success<Organisation>> {
+        let edited = app.db.write_sized(body.1, move |tx| organisations::update(tx, caller.0, *id, body.0.into())).await?;
+        Ok(ok("Organization updated successfully", edited.into()))
+    }
+
+    /// Delete an organisation
+    ///
+    /// Its owner only. Nobody sees it afterwards.
+    #[oai(path = "/organisations/:orgId", method = "delete", tag = "Tag::Organisations")]
+    async fn delete(&self, caller: Bearer, app: Data<&App>, #[oai(name = "orgId")] id: Path<OrganisationId>) -> Result<Gone> {
+        app.db.write(move |tx| organisations::delete(tx, caller.0, *id)).await?;
+        Ok(Gone::NoContent)
+    }
+
+    /// Pass an organisation on
+    ///
+    /// Its owner only. The new owner is another member, and gets the role `admin`; the former one keeps theirs.
+    #[oai(path = "/organisations/:orgId/owner", method = "put", tag = "Tag::Organisations")]
+    async fn pass_on(
+        &self,
+        caller: Bearer,
+        app: Data<&App>,
+        #[oai(name = "orgId")] id: Path<OrganisationId>,
+        body: Body<NewOwner>,
+    ) -> Result<Success<Organisation>> {
+        let user = body.0.user_id;
+        let passed = app.db.write(move |tx| organisations::pass_on(tx, caller.0, *id, user)).await?;
+        Ok(ok("Organization updated successfully", passed.into()))
+    }
+
+    /// List an organisation's channels
+    ///
+    /// Those that the caller may know of: all public ones, and the private ones that they are in.
+    #[oai(path = "/organisations/:organisationId/channels", method = "get", tag = "Tag::Organisations")]
+    async fn channels(
+        &self,
+        caller: Bearer,
+        app: Data<&App>,
+        #[oai(name = "organisationId")] id: Path<OrganisationId>,
+        address: Address,
+        /// Rows to skip; default 0.
+        offset: Query<Option<u64>>,
+        /// Up to 1,000, the default. An answer may end earlier, at 1 MB.
+        limit: Query<Option<u64>>,
+    ) -> Result<BareListed<ChannelList>> {
+        let (site, id, page) = (app.site.clone(), *id, rows(*offset, *limit)?);
+        let read = app.db.read_list(caller.0.user, move |conn| {
+            fill(page, |part| channels::lists::live(conn, caller.0, id, part), |found| Channel::new(&site, found))
+        });
+        Ok(ChannelList::answer(read.await?, &address))
+    }
+
+    /// List the caller's channels in an organisation
+    ///
+    /// With what is unread in each: top-level posts (`thread_count`) and mentions (`mention_count`).
+    #[oai(path = "/organisations/:org_id/user-channels", method = "get", tag = "Tag::Organisations")]
+    async fn user_channels(
+        &self,
+        caller: Bearer,
+        app: Data<&App>,
+        org_id: Path<OrganisationId>,
+        address: Address,
+        /// Rows to skip; default 0.
+        offset: Query<Option<u64>>,
+        /// Up to 1,000, the default. An answer may end earlier, at 1 MB.
+        limit: Query<Option<u64>>,
+    ) -> Result<Listed<Vec<OwnChannel>>> {
+        let (id, page) = (*org_id, rows(*offset, *limit)?);
+        let one = |(unread, channel)| OwnChannel::new(unread, channel);
+        let read = app
+            .db
+            .read_list(caller.0.user, move |conn| fill(page, |part| channels::lists::joined(conn, caller.0, id, part), one));
+        let Rows { rows, rest } = read.await?;
+        Ok(listed("User channels fetched successfully", rows, address.rest(rest)))
+    }
+
+    /// List the channels that the caller could join
+    ///
+    /// The live public ones of the organisation that they are not in; none for guests.
+    #[oai(path = "/organisations/:organisation_id/user-not-channels", method = "get", tag = "Tag::Organisations")]
+    async fn user_not_channels(
+        &self,
+        caller: Bearer,
+        app: Data<&App>,
+        organisation_id: Path<OrganisationId>,
+        address: Address,
+        /// Rows to skip; default 0.
+        offset: Query<Option<u64>>,
+        /// Up to 1,000, the default. An answer may end earlier, at 1 MB.
+        limit: Query<Option<u64>>,
+    ) -> Result<Listed<Vec<OpenChannel>>> {
+        let (id, page) = (*organisation_id, rows(*offset, *limit)?);
+        let read = app.db.read_list(caller.0.user, move |conn| {
+            fill(page, |part| channels::lists::not_joined(conn, caller.0, id, part), OpenChannel::from)
+        });
+        let Rows { rows, rest } = read.await?;
+        Ok(listed("Channels user does not belong fetched successfully", rows, address.rest(rest)))
+    }
+
+    /// List the archived channels
+    ///
+    /// Those that the caller may know of: all public ones, and the private ones that they are in.
+    #[oai(path = "/organisations/:organisation_id/channels/archived", method = "get", tag = "Tag::Organisations")]
+    async fn archived_channels(
+        &self,
+        caller: Bearer,
+        app: Data<&App>,
+        organisation_id: Path<OrganisationId>,
+        address: Address,
+        /// Rows to skip; default 0.
+        offset: Query<Option<u64>>,
+        /// Up to 1,000, the default. An answer may end earlier, at 1 MB.
+        limit: Query<Option<u64>>,
+    ) -> Result<Listed<Vec<ArchivedChannel>>> {
+        let (id, page) = (*organisation_id, rows(*offset, *limit)?);
+        let read = app.db.read_list(caller.0.user, move |conn| {
+            fill(page, |part| channels::lists::archived(conn, caller.0, id, part), ArchivedChannel::from)
+        });
+        let Rows { rows, rest } = read.await?;
+        Ok(listed("Archived channels retrieved successfully", rows, address.rest(rest)))
+    }
+
+    /// Archive a channel of the organisation, or open it again
+    ///
+    /// The same as `PUT /channels/{channelId}/archive`.
+    #[oai(path = "/organisations/:organisation_id/archive-channel", method = "put", tag = "Tag::Organisations")]
+    async fn archive_channel(
+        &self,
+        caller: Bearer,
+        app: Data<&App>,
+        organisation_id: Path<OrganisationId>,
+        body: Body<ArchiveChannel>,
+    ) -> Result<Success<Channel>> {
+        let ArchiveChannel { channel_id, archived } = body.0;
+        let (site, organisation) = (app.site.clone(), *organisation_id);
+        let channel =
+            app.db.write(move |tx| channels::archive_in(tx, &site, caller.0, organisation, channel_id, archived)).await?;
+        Ok(ok(archive_message(archived), Channel::new(&app.site, channel)))
+    }
+}
+
+#[derive(Object)]
+#[oai(example)]
+struct EditOrganisation {
+    /// 1 to 255 characters; required to make one.
+    name: Option<Text>,
+    description: Option<Text>,
+    email: Option<Text>,
+    /// The kind of organisation; shown as `industry`.
+    #[oai(rename = "type")]
+    kind: Option<Text>,
+    location: Option<Text>,
+    country: Option<Text>,
+    logo_url: Option<Text>,
+}
+example!(EditOrganisation, { "name": "Analytical Engines", "description": "We compute", "email": "office@example.org", "type": "research", "location": "London", "country": "UK", "logo_url": "" });
+
+impl From<EditOrganisation> for organisations::Edit {
+    fn from(edit: EditOrganisation) -> Self {
+        organisations::Edit {
+            name: text(edit.name),
+            description: text(edit.description),
+            email: text(edit.email),
+            industry: text(edit.kind),
+            location: text(edit.location),
+            country: text(edit.country),
+            logo_url: text(edit.logo_url),
+        }
+    }
+}
+
+#[derive(Object)]
+#[oai(example)]
+struct NewOwner {
+    user_id: UserId,
+}
+example!(NewOwner, { "user_id": "01900000-0000-7000-8000-0000000000aa" });
+
+#[derive(Object)]
+#[oai(example)]
+struct ArchiveChannel {
+    channel_id: ChannelId,
+    /// `false` opens the channel again.
+    archived: bool,
+}
+example!(ArchiveChannel, { "channel_id": "01900000-0000-7000-8000-0000000000cc", "archived": true });
+
+#[derive(Object)]
+struct Organisation {
+    id: OrganisationId,
+    name: String,
+    description: String,
+    email: String,
+    country: String,
+    /// The request's `type`.
+    industry: String,
+    location: String,
+    logo_url: String,
+    owner_id: UserId,
+    /// Live channels, without direct messages.
+    channels_count: i64,
+    /// Posts and replies.
+    total_messages_count: i64,
+    /// The caller's role.
+    org_role: String,
+    created_at: Time,
+    updated_at: Time,
+}
+
+impl From<organisations::Organisation> for Organisation {
+    fn from(organisation: organisations::Organisation) -> Self {
+        Organisation {
+            id: organisation.id,
+            name: organisation.name,
+            description: organisation.description,
+            email: organisation.email,
+            country: organisation.country,
+            industry: organisation.industry,
+            location: organisation.location,
+            logo_url: organisation.logo_url,
+            owner_id: organisation.owner_id,
+            channels_count: organisation.channels_count,
+            total_messages_count: organisation.total_messages_count,
+            org_role: organisation.role,
+            created_at: organisation.created_at,
+            updated_at: organisation.updated_at,
+        }
+    }
+}

@@ -1,0 +1,173 @@
+//! Roles of an organisation: the built-in ones, and its own.
+
+use std::collections::BTreeMap;
+
+use poem::web::Data;
+use poem_openapi::{Object, OpenApi, param::Path};
+
+use crate::{
+    api::{
+        Tag,
+        http::{
+            auth::Bearer,
+            body::{Body, Text, example, text},
+            envelope::{Created, Gone, Success, created, ok},
+        },
+    },
+    app::App,
+    domain::organisations::roles,
+    error::Result,
+    id::{OrganisationId, RoleUuid},
+    time::Time,
+};
+
+pub struct Api;
+
+#[OpenApi]
+impl Api {
+    /// List an organisation's roles
+    ///
+    /// The built-in ones, then its own. For members.
+    #[oai(path = "/organisations/:org_id/roles", method = "get", tag = "Tag::Roles")]
+    async fn list(&self, caller: Bearer, app: Data<&App>, org_id: Path<OrganisationId>) -> Result<Success<Vec<Role>>> {
+        let listed = app.db.read(|conn| roles::list(conn, caller.0, *org_id))?;
+        Ok(ok("Roles retrieved successfully", listed.into_iter().map(Role::from).collect()))
+    }
+
+    /// Make a role
+    ///
+    /// Needs `manage:roles`, and every right that the role is to hold.
+    #[oai(path = "/organisations/:org_id/roles", method = "post", tag = "Tag::Roles")]
+    async fn create(
+        &self,
+        caller: Bearer,
+        app: Data<&App>,
+        org_id: Path<OrganisationId>,
+        body: Body<NewRole>,
+    ) -> Result<Created<Role>> {
+        let NewRole { name, description, permission_list } = body.0;
+        let permissions = permission_list.unwrap_or_default();
+        let new = roles::Edit { name: Some(name.0), description: text(description), permissions };
+        let made = app.db.write_sized(body.1, move |tx| roles::create(tx, caller.0, *org_id, &new)).await?;
+        Ok(created("Role created successfully", made.into()))
+    }
+
+    /// Read a role
+    ///
+    /// By its integer, its UUID or its name. For members.
+    #[oai(path = "/organisations/:org_id/roles/:role_id", method = "get", tag = "Tag::Roles")]
+    async fn get(
+        &self,
+        caller: Bearer,
+        app: Data<&App>,
+        org_id: Path<OrganisationId>,
+        role_id: Path<Text>,
+    ) -> Result<Success<Role>> {
+        let found = app.db.read(|conn| roles::read(conn, caller.0, *org_id, &role_id))?;
+        Ok(ok("Role retrieved successfully", found.into()))
+    }
+
+    /// Change a role's name or description
+    ///
+    /// Needs `manage:roles`, and every right of the role. Built-in roles stay as they are.
+    #[oai(path = "/organisations/:org_id/roles/:role_id", method = "put", tag = "Tag::Roles")]
+    async fn update(
+        &self,
+        caller: Bearer,
+        app: Data<&App>,
+        org_id: Path<OrganisationId>,
+        role_id: Path<Text>,
+        body: Body<EditRole>,
+    ) -> Result<Success<Role>> {
+        let EditRole { name, description } = body.0;
+        let edit = roles::Edit { name: text(name), description: text(description), ..Default::default() };
+        let edited = app.db.write_sized(body.1, move |tx| roles::update(tx, caller.0, *org_id, &role_id, &edit)).await?;
+        Ok(ok("Role updated successfully", edited.into()))
+    }
+
+    /// Change a role's rights
+    ///
+    /// Rights that are left out stay as they are. Needs `manage:roles`, and every right that the role has and gets.
+    #[oai(path = "/organisations/:org_id/roles/:role_id/permissions", method = "put", tag = "Tag::Roles")]
+    async fn permissions(
+        &self,
+        caller: Bearer,
+        app: Data<&App>,
+        org_id: Path<OrganisationId>,
+        role_id: Path<Text>,
+        body: Body<Permissions>,
+    ) -> Result<Success<Role>> {
+        let edit = roles::Edit { permissions: body.0.permission_list, ..Default::default() };
+        let edited = app.db.write_sized(body.1, move |tx| roles::update(tx, caller.0, *org_id, &role_id, &edit)).await?;
+        Ok(ok("Permissions updated successfully", edited.into()))
+    }
+
+    /// Delete a role
+    ///
+    /// Its holders, and those invited to it, become `member`. Needs `manage:roles`, and every right of the role and
+    /// of `member`.
+    #[oai(path = "/organisations/:org_id/roles/:role_id", method = "delete", tag = "Tag::Roles")]
+    async fn delete(&self, caller: Bearer, app: Data<&App>, org_id: Path<OrganisationId>, role_id: Path<Text>) -> Result<Gone> {
+        app.db.write(move |tx| roles::delete(tx, caller.0, *org_id, &role_id)).await?;
+        Ok(Gone::NoContent)
+    }
+}
+
+#[derive(Object)]
+#[oai(example)]
+struct NewRole {
+    /// 1 to 64 characters; unique in the organisation, without regard to case.
+    name: Text,
+    description: Option<Text>,
+    /// Rights by name; those that are left out are not held.
+    permission_list: Option<BTreeMap<String, bool>>,
+}
+example!(NewRole, { "name": "moderator", "description": "Keeps order", "permission_list": { "manage:channels": true, "post:messages": true } });
+
+#[derive(Object)]
+#[oai(example)]
+struct EditRole {
+    name: Option<Text>,
+    description: Option<Text>,
+}
+example!(EditRole, { "description": "Keeps order in all channels" });
+
+#[derive(Object)]
+#[oai(example)]
+struct Permissions {
+    /// `manage:organization`, `manage:roles`, `manage:webhooks`, `manage:channels`, `remove:members`,
+    /// `invite:members`, `create:channels`, `post:messages`
+    permission_list: BTreeMap<String, bool>,
+}
+example!(Permissions, { "permission_list": { "manage:webhooks": true } });
+
+#[derive(Object)]
+struct Role {
+    /// 1 to 5 are built in.
+    id: i64,
+    uuid: RoleUuid,
+    /// Null for built-in ones.
+    #[oai(nullable)]
+    organisation_id: Option<OrganisationId>,
+    name: String,
+    description: String,
+    /// Each right, and whether the role holds it.
+    permission_list: BTreeMap<String, bool>,
+    created_at: Time,
+    updated_at: Time,
+}
+
+impl From<roles::Role> for Role {
+    fn from(role: roles::Role) -> Self {
+        Role {
+            id: role.id,
+            uuid: role.uuid,
+            organisation_id: role.organisation,
+            name: role.name,
+            description: role.description,
+            permission_list: role.rights.list(),
+            created_at: role.created_at,
+            updated_at: role.updated_at,
+        }
+    }
+}

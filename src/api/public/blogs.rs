@@ -1,0 +1,162 @@
+//! Blog posts and the feedback on them.
+
+use poem::web::Data;
+use poem_openapi::{
+    Object, OpenApi,
+    param::{Path, Query},
+};
+
+use crate::{
+    api::{
+        Tag,
+        http::{
+            auth::{Bearer, Visitor},
+            body::{Body, Text, example},
+            envelope::{Done, Gone, Made, Success, done, made, ok},
+            listing::{self, Address, Listed, Rows, fill, listed},
+        },
+    },
+    app::App,
+    db::Class,
+    domain::public::blogs,
+    error::Result,
+    id::{BlogId, CategoryId, UserId},
+    limits::Form,
+    time::Time,
+};
+
+/// Blog posts on a page.
+const PAGE: u32 = 100;
+const LARGEST_PAGE: u32 = 100;
+
+pub struct Api;
+
+#[OpenApi]
+impl Api {
+    /// Write a blog post
+    ///
+    /// For administrators of the server.
+    #[oai(path = "/blogs", method = "post", tag = "Tag::Blogs")]
+    async fn create(&self, caller: Bearer, app: Data<&App>, body: Body<NewBlog>) -> Result<Made> {
+        let NewBlog { content, category_id, title, image_url } = body.0;
+        let new = blogs::New {
+            title: title.unwrap_or_default().0,
+            content: content.0,
+            category: category_id,
+            image_url: image_url.unwrap_or_default().0,
+        };
+        let checked = new.check(caller.0)?;
+        app.db.write_sized(body.1, move |tx| blogs::create(tx, checked)).await?;
+        Ok(made("Blog created successfully."))
+    }
+
+    /// List blog posts
+    ///
+    /// Newest first.
+    #[oai(path = "/blogs", method = "get", tag = "Tag::Blogs")]
+    async fn list(
+        &self,
+        _visitor: Visitor,
+        app: Data<&App>,
+        address: Address,
+        /// Only posts with this text in title or content, without regard to case. Every character stands for itself.
+        search: Query<Option<Text>>,
+        /// Only posts of this category.
+        category: Query<Option<CategoryId>>,
+        /// From 1; default 1.
+        page: Query<Option<u32>>,
+        /// Rows to skip, instead of `page`.
+        offset: Query<Option<u64>>,
+        /// Up to 100; default 100.
+        limit: Query<Option<u64>>,
+    ) -> Result<Listed<Vec<Blog>>> {
+        let page = listing::page(*page, *offset, *limit, PAGE, LARGEST_PAGE)?;
+        let (search, category) = (search.0.unwrap_or_default(), *category);
+        let Rows { rows, rest } = if search.is_empty() {
+            app.db.read_list(None, move |conn| fill(page, |part| blogs::list(conn, "", category, part), Blog::from)).await?
+        } else {
+            // Looks through the text of all posts, for anybody who asks.
+            let read = move |conn: &_| fill(page, |part| blogs::list(conn, &search, category, part), Blog::from);
+            app.db.read_slow(Class::Public, read).await?
+        };
+        Ok(listed("Blogs retrieved successfully.", rows, address.rest(rest)))
+    }
+
+    /// Read a blog post
+    #[oai(path = "/blogs/:blogId", method = "get", tag = "Tag::Blogs")]
+    async fn get(&self, _visitor: Visitor, app: Data<&App>, #[oai(name = "blogId")] id: Path<BlogId>) -> Result<Success<Blog>> {
+        let found = app.db.read(|conn| blogs::get(conn, *id))?;
+        Ok(ok("Blog post retrieved successfully.", Blog::from(found)))
+    }
+
+    /// Delete a blog post
+    ///
+    /// With its feedback. For administrators of the server.
+    #[oai(path = "/blogs/:blogId", method = "delete", tag = "Tag::Blogs")]
+    async fn delete(&self, caller: Bearer, app: Data<&App>, #[oai(name = "blogId")] id: Path<BlogId>) -> Result<Gone> {
+        let (caller, id) = (caller.0, *id);
+        app.db.write_in_steps(move |tx| Ok(blogs::delete(tx, caller, id)?.then_some(()))).await?;
+        Ok(Gone::NoContent)
+    }
+
+    /// Say whether a blog post was liked
+    ///
+    /// Needs no account. 5 a minute from one address.
+    #[oai(path = "/blogs/feedback", method = "post", tag = "Tag::Blogs")]
+    async fn add_feedback(&self, visitor: Visitor, app: Data<&App>, body: Body<Feedback>) -> Result<Done> {
+        app.limits.form(Form::Feedback, visitor.address)?;
+        let Feedback { blog_id, feedback } = body.0;
+        app.db.write(move |tx| blogs::add_feedback(tx, blog_id, feedback)).await?;
+        Ok(done("Blog feedback submitted successfully."))
+    }
+}
+
+#[derive(Object)]
+#[oai(example)]
+struct NewBlog {
+    /// 1 to 200,000 characters, usually Markdown. Not cleaned: whoever shows it does that.
+    content: Text,
+    category_id: CategoryId,
+    /// Up to 120 characters; the content's first Markdown heading or first line when left out.
+    title: Option<Text>,
+    /// An http or https address of up to 2,000 characters.
+    image_url: Option<Text>,
+}
+example!(NewBlog, { "content": "# Engines that weave\n\nAlgebra, like leaves and flowers.", "category_id": "01900000-0000-7000-8000-0000000000ca" });
+
+#[derive(Object)]
+#[oai(example)]
+struct Feedback {
+    blog_id: BlogId,
+    /// Whether it was liked.
+    feedback: bool,
+}
+example!(Feedback, { "blog_id": "01900000-0000-7000-8000-0000000000b1", "feedback": true });
+
+#[derive(Object)]
+struct Blog {
+    id: BlogId,
+    title: String,
+    content: String,
+    category_id: CategoryId,
+    /// Empty when there is none.
+    image_url: String,
+    author_id: UserId,
+    created_at: Time,
+    updated_at: Time,
+}
+
+impl From<blogs::Blog> for Blog {
+    fn from(blog: blogs::Blog) -> Self {
+        Blog {
+            id: blog.id,
+            title: blog.title,
+            content: blog.content,
+            category_id: blog.category,
+            image_url: blog.image_url,
+            author_id: blog.author,
+            created_at: blog.created_at,
+            updated_at: blog.updated_at,
+        }
+    }
+}

@@ -1,0 +1,101 @@
+//! Categories of blog posts.
+
+use poem::web::Data;
+use poem_openapi::{
+    Object, OpenApi,
+    param::{Path, Query},
+};
+
+use crate::{
+    api::{
+        Tag,
+        http::{
+            auth::{Bearer, Visitor},
+            body::{Body, Text, example},
+            envelope::{Created, Gone, Success, created, ok},
+            listing::{Address, Listed, Rows, fill, listed, rows},
+        },
+    },
+    app::App,
+    domain::public::categories,
+    error::Result,
+    id::CategoryId,
+    time::Time,
+};
+
+pub struct Api;
+
+#[OpenApi]
+impl Api {
+    /// Make a blog category
+    ///
+    /// For administrators of the server.
+    #[oai(path = "/blog_categories", method = "post", tag = "Tag::Blogs")]
+    async fn create(&self, caller: Bearer, app: Data<&App>, body: Body<NewCategory>) -> Result<Created<Category>> {
+        let made = app.db.write_sized(body.1, move |tx| categories::create(tx, caller.0, &body.name)).await?;
+        Ok(created("Blog category created successfully.", Category::from(made)))
+    }
+
+    /// List blog categories
+    ///
+    /// All of them, by name.
+    #[oai(path = "/blog_categories", method = "get", tag = "Tag::Blogs")]
+    async fn list(
+        &self,
+        _visitor: Visitor,
+        app: Data<&App>,
+        address: Address,
+        /// Rows to skip; default 0.
+        offset: Query<Option<u64>>,
+        /// Up to 1,000, the default. An answer may end earlier, at 1 MB.
+        limit: Query<Option<u64>>,
+    ) -> Result<Listed<Vec<Category>>> {
+        let page = rows(*offset, *limit)?;
+        let Rows { rows, rest } = app.db.read(|conn| fill(page, |part| categories::list(conn, part), Category::from))?;
+        Ok(listed("Blog categories retrieved successfully.", rows, address.rest(rest)))
+    }
+
+    /// Read a blog category
+    #[oai(path = "/blog_categories/:categoryId", method = "get", tag = "Tag::Blogs")]
+    async fn get(
+        &self,
+        _visitor: Visitor,
+        app: Data<&App>,
+        #[oai(name = "categoryId")] id: Path<CategoryId>,
+    ) -> Result<Success<Category>> {
+        let found = app.db.read(|conn| categories::get(conn, *id))?;
+        Ok(ok("Blog category retrieved successfully.", Category::from(found)))
+    }
+
+    /// Delete a blog category
+    ///
+    /// One that no blog post is in. For administrators of the server.
+    #[oai(path = "/blog_categories/:categoryId", method = "delete", tag = "Tag::Blogs")]
+    async fn delete(&self, caller: Bearer, app: Data<&App>, #[oai(name = "categoryId")] id: Path<CategoryId>) -> Result<Gone> {
+        app.db.write(move |tx| categories::delete(tx, caller.0, *id)).await?;
+        Ok(Gone::NoContent)
+    }
+}
+
+#[derive(Object)]
+#[oai(example)]
+struct NewCategory {
+    /// 1 to 100 characters; no other category has it.
+    name: Text,
+}
+example!(NewCategory, { "name": "Engineering" });
+
+#[derive(Object)]
+struct Category {
+    id: CategoryId,
+    name: String,
+    created_at: Time,
+    updated_at: Time,
+}
+
+impl From<categories::Category> for Category {
+    fn from(category: categories::Category) -> Self {
+        let categories::Category { id, name, created_at, updated_at } = category;
+        Category { id, name, created_at, updated_at }
+    }
+}

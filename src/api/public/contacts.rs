@@ -1,0 +1,53 @@
+//! The contact form.
+
+use poem::web::Data;
+use poem_openapi::{Object, OpenApi};
+
+use crate::{
+    api::{
+        Tag,
+        http::{
+            auth::Visitor,
+            body::{self, Body, Text, example},
+            envelope::{Made, made},
+        },
+    },
+    app::App,
+    domain::public::contacts::{self, Contact},
+    error::Result,
+    limits::Form,
+};
+
+pub struct Api;
+
+#[OpenApi]
+impl Api {
+    /// Write to the people behind the server
+    ///
+    /// Needs no account. 5 a minute from one address.
+    #[oai(path = "/contact", method = "post", tag = "Tag::Contact")]
+    async fn create(&self, visitor: Visitor, app: Data<&App>, body: Body<NewContact, { body::CONTACT }>) -> Result<Made> {
+        app.limits.form(Form::Contact, visitor.address)?;
+        let Body(NewContact { name, email, phone_number, message }, bytes) = body;
+        let contact = Contact::new(name.0, email.0, phone_number.unwrap_or_default().0, message.0)?;
+        // Before the write: parsing markup is no work for the one writer.
+        let mail = app.site.contact_to.as_deref().map(|to| contact.mail(to));
+        let site = app.site.clone();
+        app.db.write_sized(bytes, move |tx| contacts::create(tx, &site, &contact, mail)).await?;
+        Ok(made("Contact added successfully."))
+    }
+}
+
+#[derive(Object)]
+#[oai(example)]
+struct NewContact {
+    /// 1 to 200 characters.
+    name: Text,
+    /// Where the answer goes.
+    email: Text,
+    /// Up to 50 characters.
+    phone_number: Option<Text>,
+    /// 1 to 10,000 characters. Markup is taken out where the message is shown.
+    message: Text,
+}
+example!(NewContact, { "name": "Ada Lovelace", "email": "ada@example.org", "phone_number": "+44 20 7946 0000", "message": "Does it weave?" });

@@ -1,0 +1,6 @@
+//! What strangers read and write: blog posts, testimonials, the contact form.
+
+pub mod blogs;
+pub mod categories;
+pub mod contacts;
+pub mod testimonials;

@@ -1,0 +1,100 @@
+//! Testimonials; their envelope has no `status_code`.
+
+use poem::web::Data;
+use poem_openapi::{Object, OpenApi, param::Query};
+
+use crate::{
+    api::{
+        Tag,
+        http::{
+            auth::{Bearer, Visitor},
+            body::{Body, Text, example},
+            envelope::{UncodedCreated, uncoded},
+            listing::{self, Address, Rows, UncodedListed, fill},
+        },
+    },
+    app::App,
+    domain::public::testimonials,
+    error::Result,
+    id::{TestimonialId, UserId},
+    time::Time,
+};
+
+/// Testimonials on a page.
+const PAGE: u32 = 10;
+const LARGEST_PAGE: u32 = 100;
+
+pub struct Api;
+
+#[OpenApi]
+impl Api {
+    /// Write a testimonial
+    ///
+    /// It is shown to anybody, under the name and with the picture of the caller's account.
+    #[oai(path = "/testimonials", method = "post", tag = "Tag::Testimonials")]
+    async fn create(&self, caller: Bearer, app: Data<&App>, body: Body<NewTestimonial>) -> Result<UncodedCreated<Testimonial>> {
+        let Body(NewTestimonial { company_name, content }, bytes) = body;
+        let made = app.db.write_sized(bytes, move |tx| testimonials::create(tx, caller.0, &company_name, &content)).await?;
+        Ok(UncodedCreated::Created(uncoded("Testimonial created successfully", Testimonial::from(made))))
+    }
+
+    /// List testimonials
+    ///
+    /// Newest first.
+    #[oai(path = "/testimonials", method = "get", tag = "Tag::Testimonials")]
+    async fn list(
+        &self,
+        _visitor: Visitor,
+        app: Data<&App>,
+        address: Address,
+        /// From 1; default 1.
+        page: Query<Option<u32>>,
+        /// Rows to skip, instead of `page`.
+        offset: Query<Option<u64>>,
+        /// Up to 100; default 10.
+        limit: Query<Option<u64>>,
+        /// Another name for `limit`.
+        page_limit: Query<Option<u64>>,
+    ) -> Result<UncodedListed<Vec<Testimonial>>> {
+        let page = listing::page(*page, *offset, limit.or(*page_limit), PAGE, LARGEST_PAGE)?.shallow()?;
+        let Rows { rows, rest } = app.db.read(|conn| fill(page, |part| testimonials::list(conn, part), Testimonial::from))?;
+        Ok(UncodedListed::Ok(uncoded("Testimonials retrieved successfully.", rows), address.rest(rest)))
+    }
+}
+
+#[derive(Object)]
+#[oai(example)]
+struct NewTestimonial {
+    /// 1 to 200 characters.
+    company_name: Text,
+    /// 1 to 5,000 characters. Not cleaned of markup: whoever shows it does that.
+    content: Text,
+}
+example!(NewTestimonial, { "company_name": "Analytical Engines Ltd", "content": "It weaves as it should." });
+
+#[derive(Object)]
+struct Testimonial {
+    id: TestimonialId,
+    user_id: UserId,
+    company_name: String,
+    /// The account's picture; empty when there is none.
+    image_url: String,
+    /// The account's full name, else its username.
+    name: String,
+    content: String,
+    created_at: Time,
+}
+
+impl From<testimonials::Testimonial> for Testimonial {
+    fn from(testimonial: testimonials::Testimonial) -> Self {
+        Testimonial {
+            id: testimonial.id,
+            user_id: testimonial.user,
+            company_name: testimonial.company_name,
+            image_url: testimonial.image_url,
+            name: testimonial.name,
+            content: testimonial.content,
+            created_at: testimonial.created_at,
+        }
+    }
+}

@@ -1,0 +1,129 @@
+//! Feeding posts into a channel.
+
+use poem::web::Data;
+use poem_openapi::{
+    Object, OpenApi,
+    param::{Path, Query},
+};
+use serde_json::Value;
+
+use crate::{
+    api::{
+        Tag,
+        http::{
+            auth::{Bearer, Feeder},
+            body::{self, Body, Text, example},
+            envelope::{Success, ok},
+        },
+    },
+    app::App,
+    domain::{Caller, webhooks::feeds},
+    error::Result,
+    id::ChannelId,
+};
+
+pub struct Api;
+
+#[OpenApi]
+impl Api {
+    /// Feed a channel without a webhook
+    ///
+    /// For a member's own programs: with the right to post, and a bearer. The member is the author: `user_id`, `full_name`,
+    /// `email` and `avatar_url` of the post are theirs, and `username` is only a label. Leaves no record in any history.
+    #[oai(path = "/webhooks/feed/backend-queue", method = "post", tag = "Tag::Webhooks")]
+    async fn queue(&self, caller: Bearer, app: Data<&App>, body: Body<QueuedFeed>) -> Result<Success<Value>> {
+        let Body(QueuedFeed { channel_id, feed }, bytes) = body;
+        let feed = feed.into();
+        app.db.write_sized(bytes, move |tx| feeds::queue(tx, caller.0, channel_id, &feed)).await?;
+        Ok(sent())
+    }
+
+    /// Feed a webhook
+    ///
+    /// The address is the secret: it needs no bearer, unless the server is set so. A bearer that is sent must belong to a
+    /// member of the channel with the right to post, who is then the author. A paused webhook answers alike and posts
+    /// nothing. 403 while the webhook's owner may not post in the channel.
+    #[oai(path = "/webhooks/feed/:webhook_slug", method = "post", tag = "Tag::Webhooks")]
+    async fn feed(&self, feeder: Feeder, app: Data<&App>, webhook_slug: Path<Text>, body: Body<Feed>) -> Result<Success<Value>> {
+        take(&app, feeder.0, webhook_slug.0, body.0.into(), body.1).await
+    }
+
+    /// Feed a webhook by its address alone
+    ///
+    /// The same from the query, for programs that can only open an address.
+    #[oai(path = "/webhooks/feed/:webhook_slug", method = "get", tag = "Tag::Webhooks")]
+    async fn feed_by_query(
+        &self,
+        feeder: Feeder,
+        app: Data<&App>,
+        webhook_slug: Path<Text>,
+        username: Query<Text>,
+        event_name: Query<Text>,
+        /// The text of the post.
+        message: Query<Text>,
+        /// `success` or `error`.
+        status: Query<Text>,
+        action_type: Query<Option<Text>>,
+        /// A picture; not shown when a bearer is sent, as the post then has the member's.
+        avatar_url: Query<Option<Text>>,
+    ) -> Result<Success<Value>> {
+        let (username, event_name, status) = (Some(username.0), Some(event_name.0), Some(status.0));
+        let feed =
+            Feed { message: message.0, username, event_name, status, action_type: action_type.0, avatar_url: avatar_url.0 };
+        let bytes = feed.message.len();
+        take(&app, feeder.0, webhook_slug.0, feed.into(), bytes).await
+    }
+}
+
+async fn take(app: &App, caller: Option<Caller>, slug: Text, feed: feeds::Feed, bytes: usize) -> Result<Success<Value>> {
+    app.db.write_sized(bytes, move |tx| feeds::take(tx, caller, &slug, &feed)).await?;
+    Ok(sent())
+}
+
+fn sent() -> Success<Value> {
+    ok("Data sent successfully", Value::Null)
+}
+
+#[derive(Object)]
+#[oai(example)]
+struct Feed {
+    /// The text of the post: 1 to 40,000 characters, not only white space. `@username` and `@channel` mention.
+    message: Text,
+    /// The name shown, up to 64 characters; when left out the webhook's, or without a webhook the member's.
+    username: Option<Text>,
+    /// Up to 255 characters; the webhook's when left out.
+    event_name: Option<Text>,
+    /// `success` or `error`; `success` when left out.
+    status: Option<Text>,
+    /// Up to 80 characters.
+    action_type: Option<Text>,
+    /// A picture: http or https, up to 2,000 characters. Not shown when a bearer is sent, as the post then has the member's.
+    avatar_url: Option<Text>,
+}
+example!(Feed, { "event_name": "build finished", "message": "main is green", "status": "success", "username": "builder" });
+
+#[derive(Object)]
+#[oai(example)]
+struct QueuedFeed {
+    channel_id: ChannelId,
+    #[oai(flatten)]
+    feed: Feed,
+}
+example!(QueuedFeed, {
+    "channel_id": "01900000-0000-7000-8000-0000000000cc", "event_name": "build finished", "message": "main is green",
+    "status": "success", "username": "builder"
+});
+
+impl From<Feed> for feeds::Feed {
+    fn from(feed: Feed) -> Self {
+        let text = |field: Option<Text>| field.unwrap_or_default().0;
+        feeds::Feed {
+            message: feed.message.0,
+            username: text(feed.username),
+            event_name: text(feed.event_name),
+            action_type: text(feed.action_type),
+            avatar_url: text(feed.avatar_url),
+            status: body::text(feed.status),
+        }
+    }
+}

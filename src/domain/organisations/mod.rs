@@ -1,0 +1,288 @@
+//! Organisations: making, changing and deleting them, passing them on.
+//!
+//! Below: members with their memberships and how they leave, roles with their rights, invitations. Uses accounts and the
+//! log.
+
+pub mod invitations;
+pub mod leaving;
+pub mod members;
+pub mod memberships;
+pub mod roles;
+
+use rusqlite::{Connection, OptionalExtension, Row};
+use serde_json::json;
+
+use crate::{
+    db::Tx,
+    domain::{
+        Caller, accounts, channels,
+        log::{events, revocations},
+        organisations::{members::Membership, roles::Rights},
+        page::Page,
+        text,
+    },
+    error::{Error, Result},
+    id::{OrganisationId, UserId},
+    site::Site,
+    time::Time,
+};
+
+#[derive(Clone, Debug)]
+pub struct Organisation {
+    pub id: OrganisationId,
+    pub name: String,
+    pub description: String,
+    pub email: String,
+    pub industry: String,
+    pub location: String,
+    pub country: String,
+    pub logo_url: String,
+    pub owner_id: UserId,
+    pub channels_count: i64,
+    pub total_messages_count: i64,
+    /// The caller's.
+    pub role: String,
+    pub created_at: Time,
+    pub updated_at: Time,
+}
+
+/// What a request says of an organisation; absent fields keep, empty ones clear.
+#[derive(Default, PartialEq, Eq)]
+pub struct Edit {
+    pub name: Option<String>,
+    pub description: Option<String>,
+    pub email: Option<String>,
+    pub industry: Option<String>,
+    pub location: Option<String>,
+    pub country: Option<String>,
+    pub logo_url: Option<String>,
+}
+
+impl Edit {
+    /// 400 for every fault: these rows know no 422.
+    fn check(self) -> Result<Edit> {
+        let text = |value: Option<String>, field, max| -> Result<Option<String>> {
+            value.map(|value| text::trimmed(&value, field, max).map(str::to_owned)).transpose().map_err(Error::BadRequest)
+        };
+        let name =
+            self.name.map(|name| text::one_line(&name, "name", 255).map(str::to_owned)).transpose().map_err(Error::BadRequest)?;
+        if name.as_deref() == Some("") {
+            return Err(Error::bad_request("name must not be empty"));
+        }
+        let email = match text(self.email, "email", 254)? {
+            Some(email) if !email.is_empty() => {
+                Some(text::email_address(&email).ok_or_else(|| Error::bad_request("email is not a valid e-mail address"))?)
+            }
+            other => other,
+        };
+        let logo_url = self.logo_url.as_deref().map(|url| text::web_address_if_any(url, "logo_url")).transpose();
+        Ok(Edit {
+            name,
+            email,
+            description: text(self.description, "description", 2000)?,
+            industry: text(self.industry, "type", 255)?,
+            location: text(self.location, "location", 255)?,
+            country: text(self.country, "country", 255)?,
+            logo_url: logo_url.map_err(Error::BadRequest)?.map(str::to_owned),
+        })
+    }
+}
+
+/// Anybody with an account; they become its owner and first member, in the role `admin`, and in the
+/// default channel `general`. 400 for one organisation too many.
+pub fn create(tx: &mut Tx, site: &Site, caller: Caller, new: Edit) -> Result<Organisation> {
+    let new = new.check()?;
+    let name = new.name.ok_or_else(|| Error::bad_request("name is required"))?;
+    let owner = accounts::own(tx, caller)?;
+    let (id, now) = (OrganisationId::new(), Time::now());
+    let or_empty = Option::unwrap_or_default;
+    tx.prepare_cached(
+        "insert into organisations (id, name, description, email, industry, location, country, logo_url, owner_id, created_at, updated_at)
+         values (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?10)",
+    )?
+    .execute(rusqlite::params![
+        id,
+        name,
+        or_empty(new.description),
+        or_empty(new.email),
+        or_empty(new.industry),
+        or_empty(new.location),
+        or_empty(new.country),
+        or_empty(new.logo_url),
+        caller.user,
+        now
+    ])?;
+    let admin = roles::find(tx, id, "admin")?.ok_or_else(|| Error::internal("the built-in roles are missing"))?;
+    channels::create_default(tx, id, &name, &owner)?;
+    members::join(tx, site, id, &owner, &admin)?;
+    get(tx, caller, id)
+}
+
+/// For members; 404 for everybody else.
+pub fn get(conn: &Connection, caller: Caller, id: OrganisationId) -> Result<Organisation> {
+    let sql = format!(
+        "select {COLUMNS}, {CHANNELS_COUNT} as channels_count {FROM}
+         where o.id = ?1 and m.user_id = ?2 and m.status <> 'deactivated' and o.deleted_at is null"
+    );
+    conn.prepare_cached(&sql)?.query_row((id, caller.user), from_row).optional()?.ok_or(UNKNOWN)
+}
+
+/// Needs `manage:organization`.
+pub fn update(tx: &mut Tx, caller: Caller, id: OrganisationId, edit: Edit) -> Result<Organisation> {
+    seen(tx, caller, id)?.require(Rights::MANAGE_ORGANIZATION)?;
+    let edit = edit.check()?;
+    if edit == Edit::default() {
+        return get(tx, caller, id);
+    }
+    tx.prepare_cached(
+        "update organisations set name = coalesce(?2, name), description = coalesce(?3, description), email = coalesce(?4, email),
+           industry = coalesce(?5, industry), location = coalesce(?6, location), country = coalesce(?7, country),
+           logo_url = coalesce(?8, logo_url), updated_at = ?9
+         where id = ?1",
+    )?
+    .execute((
+        id,
+        edit.name,
+        edit.description,
+        edit.email,
+        edit.industry,
+        edit.location,
+        edit.country,
+        edit.logo_url,
+        Time::now(),
+    ))?;
+    let organisation = get(tx, caller, id)?;
+    announce(tx, caller, "updated", &organisation)?;
+    Ok(organisation)
+}
+
+/// The owner only. Nobody sees it afterwards, and its sockets' subscriptions end.
+pub fn delete(tx: &mut Tx, caller: Caller, id: OrganisationId) -> Result<()> {
+    seen(tx, caller, id)?;
+    let organisation = get(tx, caller, id)?;
+    let owned = tx.prepare_cached("update organisations set deleted_at = ?3 where id = ?1 and owner_id = ?2")?.execute((
+        id,
+        caller.user,
+        Time::now(),
+    ))?;
+    if owned == 0 {
+        return Err(Error::Forbidden("Only the owner deletes an organisation"));
+    }
+    announce(tx, caller, "deleted", &organisation)?;
+    let members = tx
+        .prepare_cached("select user_id from organisation_members where organisation_id = ?1")?
+        .query_map([id], |row| row.get(0))?
+        .collect::<rusqlite::Result<_>>()?;
+    revocations::rights(tx, members)
+}
+
+/// The owner makes another member the owner, who gets the role `admin`. 404 when there is no such member, 422
+/// when they are deactivated.
+pub fn pass_on(tx: &mut Tx, caller: Caller, id: OrganisationId, user: UserId) -> Result<Organisation> {
+    seen(tx, caller, id)?;
+    let (_, heir) = memberships::find(tx, caller, id, user)?;
+    let organisation = get(tx, caller, id)?;
+    if organisation.owner_id != caller.user {
+        return Err(Error::Forbidden("Only the owner passes an organisation on"));
+    }
+    let account = accounts::get(tx, user)?;
+    if members::find(tx, id, user)?.is_none() || !account.is_active {
+        return Err(Error::invalid("A deactivated member can't be the owner"));
+    }
+    if user == caller.user {
+        return Ok(organisation);
+    }
+    let admin = roles::find(tx, id, "admin")?.ok_or_else(|| Error::internal("the built-in roles are missing"))?;
+    let now = Time::now();
+    tx.prepare_cached("update organisations set owner_id = ?2, updated_at = ?3 where id = ?1")?.execute((id, user, now))?;
+    tx.prepare_cached(
+        "update organisation_members set role_id = ?3, updated_at = ?4 where organisation_id = ?1 and user_id = ?2",
+    )?
+    .execute((id, user, admin.id, now))?;
+    members::announce(tx, id, &account, "updated", &admin.name, &heir.status)?;
+    let organisation = get(tx, caller, id)?;
+    announce(tx, caller, "updated", &organisation)?;
+    Ok(organisation)
+}
+
+/// Tells the members. Not what differs among them, nor the counts: they change with every message.
+fn announce(tx: &mut Tx, caller: Caller, action: &str, organisation: &Organisation) -> Result<()> {
+    let Organisation { id, name, description, email, industry, location, country, logo_url, .. } = organisation;
+    let data = json!({
+        "action": action, "organisation_id": id, "name": name, "description": description, "email": email,
+        "industry": industry, "location": location, "country": country, "logo_url": logo_url,
+        "owner_id": organisation.owner_id, "created_at": organisation.created_at, "updated_at": organisation.updated_at,
+    });
+    events::tell_organisation(tx, *id, "organisation_update", caller.user, data)
+}
+
+/// A row of the list of the caller's organisations.
+pub struct Own {
+    pub id: OrganisationId,
+    pub name: String,
+    pub logo_url: String,
+    /// The caller's.
+    pub role: String,
+    pub channels_count: i64,
+}
+
+/// Those that the caller is a member of, by name.
+pub fn list_own(conn: &Connection, caller: Caller, page: Page) -> Result<Vec<Own>> {
+    // Counted of those that are listed only.
+    let sql = format!(
+        "select o.id, o.name, o.logo_url, o.role, {CHANNELS_COUNT} as channels_count from
+           (select o.id, o.name, o.logo_url, r.name as role
+              from organisation_members m join organisations o on o.id = m.organisation_id join roles r on r.id = m.role_id
+            where m.user_id = ?1 and m.status <> 'deactivated' and o.deleted_at is null
+            order by o.name collate nocase, o.id limit ?2 offset ?3) o
+         order by o.name collate nocase, o.id"
+    );
+    let row = |row: &Row| {
+        Ok(Own {
+            id: row.get("id")?,
+            name: row.get("name")?,
+            logo_url: row.get("logo_url")?,
+            role: row.get("role")?,
+            channels_count: row.get("channels_count")?,
+        })
+    };
+    let mut select = conn.prepare_cached(&sql)?;
+    Ok(select.query_map((caller.user, page.size, page.offset), row)?.collect::<rusqlite::Result<_>>()?)
+}
+
+fn seen(conn: &Connection, caller: Caller, id: OrganisationId) -> Result<Membership> {
+    members::find(conn, id, caller.user)?.ok_or(UNKNOWN)
+}
+
+const UNKNOWN: Error = Error::NotFound("Organisation");
+
+/// Live channels of `organisations o`, without direct messages.
+const CHANNELS_COUNT: &str = "(select count(*) from channels c
+    where c.organisation_id = o.id and c.is_dm = 0 and c.deleted_at is null and c.archived_at is null)";
+
+const COLUMNS: &str = "o.id, o.name, o.description, o.email, o.industry, o.location, o.country, o.logo_url, o.owner_id,
+      (select coalesce(sum(c.message_count), 0) from channels c where c.organisation_id = o.id and c.deleted_at is null)
+        as total_messages_count,
+      r.name as role, o.created_at, o.updated_at";
+
+const FROM: &str =
+    "from organisation_members m join organisations o on o.id = m.organisation_id join roles r on r.id = m.role_id";
+
+fn from_row(row: &Row) -> rusqlite::Result<Organisation> {
+    Ok(Organisation {
+        id: row.get("id")?,
+        name: row.get("name")?,
+        description: row.get("description")?,
+        email: row.get("email")?,
+        industry: row.get("industry")?,
+        location: row.get("location")?,
+        country: row.get("country")?,
+        logo_url: row.get("logo_url")?,
+        owner_id: row.get("owner_id")?,
+        channels_count: row.get("channels_count")?,
+        total_messages_count: row.get("total_messages_count")?,
+        role: row.get("role")?,
+        created_at: row.get("created_at")?,
+        updated_at: row.get("updated_at")?,
+    })
+}

@@ -1,0 +1,342 @@
+//! Webhooks: a channel's gates. In, a secret address feeds posts ([`feeds`]); out, an address of somebody else's is told of
+//! messages ([`deliveries`], [`retry`], [`replay`]). What went through is in [`history`]. Uses messages and all below them.
+//!
+//! Only who manages a channel's webhooks knows of them: the owner of the channel, and `manage:webhooks`. A webhook works
+//! as long as its owner has access to the channel, and delivers while whoever set its address has, too ([`owning`]).
+
+pub mod deliveries;
+pub mod delivery_slots;
+pub mod feeds;
+pub mod history;
+pub mod owning;
+pub mod replay;
+pub mod retry;
+pub mod suspend;
+
+use std::time::Duration;
+
+use rusqlite::{Connection, OptionalExtension, Row};
+
+use crate::{
+    db::Tx,
+    domain::{
+        Caller,
+        channels::{self, Access},
+        page::Page,
+        text,
+    },
+    error::{Error, Result},
+    id::{ChannelId, UserId, WebhookId},
+    outgoing, secret,
+    site::Site,
+    time::Time,
+};
+
+const NAME_MAX: usize = 80;
+pub const EVENT_NAME_MAX: usize = 255;
+/// Webhooks of a channel.
+const MOST: i64 = 50;
+/// How long a secret still signs after another took its place.
+const OLD_SECRET: Duration = Duration::from_secs(24 * 3600);
+
+#[derive(Clone, Debug)]
+pub struct Webhook {
+    pub id: WebhookId,
+    pub channel: ChannelId,
+    /// The member who answers for it; see [`owning`].
+    pub owner_id: UserId,
+    pub name: String,
+    pub event_name: String,
+    /// Where the channel's messages are delivered; empty when nowhere.
+    pub url: String,
+    /// Who answers for the address, as whoever set it; none where there is no address.
+    pub(super) url_by: Option<UserId>,
+    /// Host and port of it.
+    pub target: String,
+    pub status: Status,
+    /// Rises with each new slug, which is made from it.
+    pub generation: i64,
+    pub created_at: Time,
+    pub updated_at: Time,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Status {
+    Active,
+    /// Refuses feeds, delivers nothing.
+    Inactive,
+    /// Takes feeds without posting them, holds deliveries.
+    Paused,
+}
+
+impl Status {
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Status::Active => "active",
+            Status::Inactive => "inactive",
+            Status::Paused => "paused",
+        }
+    }
+
+    fn named(name: &str) -> Option<Status> {
+        [Status::Active, Status::Inactive, Status::Paused].into_iter().find(|status| status.as_str() == name)
+    }
+}
+
+impl rusqlite::types::FromSql for Status {
+    fn column_result(value: rusqlite::types::ValueRef<'_>) -> rusqlite::types::FromSqlResult<Self> {
+        Status::named(value.as_str()?).ok_or(rusqlite::types::FromSqlError::InvalidType)
+    }
+}
+
+const SEALED: &str = "the webhook's secret can't be read, for the server's key was replaced: give it a new one";
+
+/// A webhook missing in a channel whose webhooks the caller manages.
+const UNKNOWN: Error = Error::NotFound("Webhook");
+
+/// The channel, if the caller manages its webhooks; a direct message has none. `hidden` is the answer to
+/// unknown and hidden channels.
+pub(super) fn managed(conn: &Connection, caller: Caller, channel: ChannelId, hidden: Error) -> Result<Access> {
+    let access = channels::find(conn, caller, channel)?.ok_or(hidden)?;
+    access.require_no_dm()?;
+    if access.manages_webhooks() { Ok(access) } else { Err(Error::Forbidden("You may not manage this channel's webhooks")) }
+}
+
+pub struct New {
+    pub name: String,
+    pub event_name: String,
+    /// Empty for a webhook that only feeds.
+    pub url: String,
+}
+
+/// A manager makes one in a channel that is not archived; they become its owner. Also gives the secret
+/// that signs deliveries, for the only time. 422 when the channel has 50.
+pub fn create(tx: &mut Tx, site: &Site, caller: Caller, channel: ChannelId, new: &New) -> Result<(Webhook, String)> {
+    managed(tx, caller, channel, channels::HIDDEN)?.require_live()?;
+    let (name, event_name) = (check_name(&new.name)?, check_event_name(&new.event_name)?);
+    let (url, target) = check_url(site, &new.url)?;
+    let live: i64 = tx
+        .prepare_cached("select count(*) from webhooks where channel_id = ?1 and deleted_at is null")?
+        .query_row([channel], |row| row.get(0))?;
+    if live >= MOST {
+        return Err(Error::invalid(format!("a channel has at most {MOST} webhooks")));
+    }
+    let (id, secret) = (WebhookId::new(), secret::signing_secret());
+    tx.prepare_cached(
+        "insert into webhooks (id, channel_id, owner_id, name, event_name, url, url_by, target, slug_hash, secret, created_at,
+           updated_at)
+         values (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?11)",
+    )?
+    .execute((
+        id,
+        channel,
+        caller.user,
+        name,
+        event_name,
+        url,
+        owning::answers_for(url, caller),
+        target,
+        secret::sha256(&site.keys.webhook_slug(id, 1)),
+        site.keys.seal(&secret),
+        Time::now(),
+    ))?;
+    let made = find(tx, channel, id)?.ok_or_else(|| Error::internal("the webhook was just written"))?;
+    Ok((made, secret))
+}
+
+/// 1 to 80 characters; 422 otherwise.
+fn check_name(name: &str) -> Result<&str> {
+    text::required(name, "webhook_name", NAME_MAX).map_err(Error::Invalid)
+}
+
+fn check_event_name(name: &str) -> Result<&str> {
+    text::one_line(name, "event_name", EVENT_NAME_MAX).map_err(Error::Invalid)
+}
+
+/// Nothing, or an address of http or https that is not on this server: its posts would come back to it. Gives its host
+/// and port, too.
+fn check_url<'a>(site: &Site, text: &'a str) -> Result<(&'a str, String)> {
+    let text = text.trim();
+    if text.is_empty() {
+        return Ok(Default::default());
+    }
+    let url = text::web_address(text, "webhook_url").map_err(Error::Invalid)?;
+    if site.is_own(&url) {
+        return Err(Error::invalid("webhook_url must not lead to this server itself"));
+    }
+    outgoing::check(&url, &site.private_webhooks).map_err(|err| Error::invalid(format!("webhook_url: {err}")))?;
+    let host = url.host_str().unwrap_or_default().trim_end_matches('.');
+    Ok((text, format!("{host}:{}", url.port_or_known_default().unwrap_or_default())))
+}
+
+/// What is absent stays; empty texts clear, but not the name.
+pub struct Edit {
+    pub name: Option<String>,
+    pub event_name: Option<String>,
+    pub url: Option<String>,
+}
+
+/// Managers, in archived channels, too. Whoever gives it another address becomes its owner.
+pub fn update(tx: &mut Tx, site: &Site, caller: Caller, channel: ChannelId, id: WebhookId, edit: &Edit) -> Result<Webhook> {
+    let webhook = get(tx, caller, channel, id)?;
+    let name = edit.name.as_deref().map(check_name).transpose()?;
+    let event_name = edit.event_name.as_deref().map(check_event_name).transpose()?;
+    let address = edit.url.as_deref().map(|url| check_url(site, url)).transpose()?;
+    let (url, target) = address.filter(|(url, _)| *url != webhook.url).unzip();
+    if name.is_none() && event_name.is_none() && url.is_none() {
+        return Ok(webhook);
+    }
+    tx.prepare_cached(
+        "update webhooks set name = coalesce(?2, name), event_name = coalesce(?3, event_name), url = coalesce(?4, url),
+           url_by = case when ?4 is null then url_by else ?7 end, target = coalesce(?5, target),
+           is_prompt = ?4 is null and is_prompt, updated_at = ?6
+         where id = ?1",
+    )?
+    .execute((id, name, event_name, url, target, Time::now(), url.and_then(|url| owning::answers_for(url, caller))))?;
+    if url.is_some() {
+        // What the former address has not answered yet is the new one's, whatever the former says.
+        let sql = "update deliveries set due_at = ?2, attempts = 0, first_at = null, is_leased = 0
+             where webhook_id = ?1 and is_leased = 1";
+        tx.prepare_cached(sql)?.execute((id, Time::now()))?;
+    }
+    if url.is_some_and(|url| !url.is_empty()) {
+        owning::take_over(tx, site, caller, &webhook, "given it another address")?;
+    }
+    deliveries::wake(tx, id)?;
+    get(tx, caller, channel, id)
+}
+
+/// Managers, in archived channels, too. Whoever makes it active becomes its owner, and answers for its address where
+/// nobody with access does. What a webhook had still to deliver waits until it is active. 422 for what is no status.
+pub fn change_status(
+    tx: &mut Tx,
+    site: &Site,
+    caller: Caller,
+    channel: ChannelId,
+    id: WebhookId,
+    status: &str,
+) -> Result<Webhook> {
+    let webhook = get(tx, caller, channel, id)?;
+    let status =
+        Status::named(status).ok_or_else(|| Error::invalid("webhook_status must be one of active, inactive and paused"))?;
+    if status == Status::Active && webhook.status != Status::Active {
+        owning::take_over(tx, site, caller, &webhook, "made it active")?;
+        owning::vouch(tx, caller, &webhook)?;
+    }
+    tx.prepare_cached("update webhooks set status = ?2, updated_at = ?3 where id = ?1 and status <> ?2")?.execute((
+        id,
+        status.as_str(),
+        Time::now(),
+    ))?;
+    deliveries::wake(tx, id)?;
+    get(tx, caller, channel, id)
+}
+
+/// Managers, in archived channels, too. Its feed address is dead at once; its history is not shown any more.
+pub fn delete(tx: &mut Tx, caller: Caller, channel: ChannelId, id: WebhookId) -> Result<()> {
+    get(tx, caller, channel, id)?;
+    tx.prepare_cached("update webhooks set deleted_at = ?2 where id = ?1")?.execute((id, Time::now()))?;
+    deliveries::wake(tx, id)
+}
+
+/// Managers, in archived channels, too; they become the owner. Gives the new secret, for the only time, and until when the
+/// one before signs beside it: a day, or no more when it can't be read. A still older one ends now.
+pub fn rotate_secret(tx: &mut Tx, site: &Site, caller: Caller, channel: ChannelId, id: WebhookId) -> Result<(String, Time)> {
+    let webhook = get(tx, caller, channel, id)?;
+    let (secret, now) = (secret::signing_secret(), Time::now());
+    // One that can't be read would keep the new one from signing.
+    let until = secrets(tx, site, id).map_or(now, |_| now + OLD_SECRET);
+    tx.prepare_cached(
+        "update webhooks set old_secret = secret, old_secret_until = ?3, secret = ?2, updated_at = ?4 where id = ?1",
+    )?
+    .execute((id, site.keys.seal(&secret), until, now))?;
+    owning::take_over(tx, site, caller, &webhook, "given it a new secret")?;
+    Ok((secret, until))
+}
+
+/// Managers, in archived channels, too; they become the owner. The feed address before is dead at once.
+pub fn rotate_slug(tx: &mut Tx, site: &Site, caller: Caller, channel: ChannelId, id: WebhookId) -> Result<Webhook> {
+    let webhook = get(tx, caller, channel, id)?;
+    let generation = webhook.generation + 1;
+    let slug = site.keys.webhook_slug(id, generation);
+    tx.prepare_cached("update webhooks set generation = ?2, slug_hash = ?3, updated_at = ?4 where id = ?1")?.execute((
+        id,
+        generation,
+        secret::sha256(&slug),
+        Time::now(),
+    ))?;
+    owning::take_over(tx, site, caller, &webhook, "given it another feed address")?;
+    get(tx, caller, channel, id)
+}
+
+/// What signs: the webhook's secret, and the one before while that is good. 422 when the server's key does not open
+/// them.
+pub(super) fn secrets(conn: &Connection, site: &Site, id: WebhookId) -> Result<Vec<String>> {
+    let sealed: Vec<Vec<u8>> = conn
+        .prepare_cached(
+            "select secret from webhooks where id = ?1
+             union all select old_secret from webhooks where id = ?1 and old_secret_until > ?2",
+        )?
+        .query_map((id, Time::now()), |row| row.get(0))?
+        .collect::<rusqlite::Result<_>>()?;
+    sealed.iter().map(|secret| site.keys.open(secret).map_err(|_| Error::invalid(SEALED))).collect()
+}
+
+/// For managers. 403 for hidden channels, 404 for a webhook that is not the channel's.
+pub fn get(conn: &Connection, caller: Caller, channel: ChannelId, id: WebhookId) -> Result<Webhook> {
+    managed(conn, caller, channel, channels::HIDDEN)?;
+    find(conn, channel, id)?.ok_or(UNKNOWN)
+}
+
+/// The channel's oldest webhook, for managers. 404 for hidden channels, and when there is none.
+pub fn oldest(conn: &Connection, caller: Caller, channel: ChannelId) -> Result<Webhook> {
+    managed(conn, caller, channel, channels::UNKNOWN)?;
+    some(conn, channel, 1, 0)?.pop().ok_or(UNKNOWN)
+}
+
+/// The channel's webhooks, oldest first, for managers. 404 for hidden channels.
+pub fn list(conn: &Connection, caller: Caller, channel: ChannelId, page: Page) -> Result<Vec<Webhook>> {
+    managed(conn, caller, channel, channels::UNKNOWN)?;
+    some(conn, channel, page.size, page.offset)
+}
+
+fn some(conn: &Connection, channel: ChannelId, limit: u32, offset: i64) -> Result<Vec<Webhook>> {
+    let sql = format!("{SELECT} where channel_id = ?1 and deleted_at is null order by created_at, id limit ?2 offset ?3");
+    let found = conn.prepare_cached(&sql)?.query_map((channel, limit, offset), from_row)?.collect::<rusqlite::Result<_>>()?;
+    Ok(found)
+}
+
+fn find(conn: &Connection, channel: ChannelId, id: WebhookId) -> Result<Option<Webhook>> {
+    let sql = format!("{SELECT} where id = ?1 and channel_id = ?2 and deleted_at is null");
+    Ok(conn.prepare_cached(&sql)?.query_row((id, channel), from_row).optional()?)
+}
+
+/// Deletes for good what was deleted before the given time and has no history left, up to `limit`.
+pub fn prune(tx: &mut Tx, before: Time, limit: u32) -> Result<usize> {
+    Ok(tx
+        .prepare_cached(
+            "delete from webhooks where id in (select id from webhooks w where deleted_at < ?1
+               and not exists (select 1 from webhook_history h where h.webhook_id = w.id)
+               and not exists (select 1 from deliveries d where d.webhook_id = w.id) limit ?2)",
+        )?
+        .execute((before, limit))?)
+}
+
+const SELECT: &str = "select id, channel_id, owner_id, name, event_name, url, url_by, target, status, generation, created_at, updated_at from webhooks";
+
+fn from_row(row: &Row) -> rusqlite::Result<Webhook> {
+    Ok(Webhook {
+        id: row.get("id")?,
+        channel: row.get("channel_id")?,
+        owner_id: row.get("owner_id")?,
+        name: row.get("name")?,
+        event_name: row.get("event_name")?,
+        url: row.get("url")?,
+        url_by: row.get("url_by")?,
+        target: row.get("target")?,
+        status: row.get("status")?,
+        generation: row.get("generation")?,
+        created_at: row.get("created_at")?,
+        updated_at: row.get("updated_at")?,
+    })
+}

@@ -1,0 +1,333 @@
+//! Fan-out in memory: which connection hears which channel.
+//!
+//! A publication is encoded once for each encoding, and shared. Locks are taken in the order shard, then queue.
+
+use std::{
+    collections::{HashMap, HashSet, hash_map::Entry},
+    hash::{BuildHasher, RandomState},
+    sync::{Arc, Mutex, MutexGuard, RwLock, RwLockReadGuard, RwLockWriteGuard},
+};
+
+use prometheus_client::metrics::counter::Counter;
+use uuid::Uuid;
+
+use super::{
+    codes::Unsubscribe,
+    connection::{Begun, Connection, Refused, Terms},
+    encoding::Shared,
+    protocol::{ClientInfo, JoinLeave, PushBody, Reply},
+};
+use crate::id::UserId;
+
+const SHARDS: usize = 64;
+const CONNECTIONS_PER_USER: usize = 100;
+/// Connections named in an answer of presence: a thousand are some hundred kilobytes.
+const PRESENT_MAX: usize = 1000;
+
+/// Who hears a channel.
+#[derive(Default)]
+struct Channel {
+    subscribers: HashMap<Uuid, Arc<Connection>>,
+    /// How many of them want to know who comes and goes.
+    watchers: usize,
+}
+
+type Shard = HashMap<String, Channel>;
+
+pub struct Hub {
+    shards: Vec<RwLock<Shard>>,
+    hasher: RandomState,
+    users: Mutex<HashMap<UserId, HashMap<Uuid, Arc<Connection>>>>,
+    /// Those that had subscribers.
+    pub publications: Counter,
+    /// The same times their subscribers.
+    pub deliveries: Counter,
+}
+
+impl Default for Hub {
+    fn default() -> Self {
+        Hub {
+            shards: (0..SHARDS).map(|_| RwLock::default()).collect(),
+            hasher: RandomState::new(),
+            users: Mutex::default(),
+            publications: Counter::default(),
+            deliveries: Counter::default(),
+        }
+    }
+}
+
+impl Hub {
+    fn shard(&self, channel: &str) -> &RwLock<Shard> {
+        &self.shards[self.hasher.hash_one(channel) as usize % SHARDS]
+    }
+
+    fn reading(&self, channel: &str) -> RwLockReadGuard<'_, Shard> {
+        self.shard(channel).read().expect("nothing panics while it holds a shard")
+    }
+
+    fn changing(&self, channel: &str) -> RwLockWriteGuard<'_, Shard> {
+        self.shard(channel).write().expect("nothing panics while it holds a shard")
+    }
+
+    fn users(&self) -> MutexGuard<'_, HashMap<UserId, HashMap<Uuid, Arc<Connection>>>> {
+        self.users.lock().expect("nothing panics while it holds the users")
+    }
+
+    /// Makes the connection known; before its session is checked, so that an end of the session between
+    /// the two finds it. False when the user has too many.
+    #[must_use]
+    pub fn register(&self, connection: &Arc<Connection>) -> bool {
+        let mut users = self.users();
+        let own = users.entry(connection.user).or_default();
+        let room = own.len() < CONNECTIONS_PER_USER;
+        if room {
+            own.insert(connection.client, connection.clone());
+        }
+        room
+    }
+
+    /// Forgets the connection and its subscriptions.
+    pub fn unregister(&self, connection: &Connection) {
+        if let Entry::Occupied(mut own) = self.users().entry(connection.user) {
+            own.get_mut().remove(&connection.client);
+            if own.get().is_empty() {
+                own.remove();
+            }
+        }
+        for channel in connection.leave() {
+            self.unsubscribe(connection, &channel);
+        }
+    }
+
+    pub fn connections(&self, user: UserId) -> Vec<Arc<Connection>> {
+        self.users().get(&user).map(|own| own.values().cloned().collect()).unwrap_or_default()
+    }
+
+    pub fn all_connections(&self) -> Vec<Arc<Connection>> {
+        self.users().values().flat_map(|own| own.values().cloned()).collect()
+    }
+
+    /// Begins to keep back the channel's publications for the connection; [`Connection::go_live`] lets them go.
+    pub fn subscribe(&self, connection: &Arc<Connection>, channel: &str, terms: Terms) -> Result<Begun, Refused> {
+        let mut shard = self.changing(channel);
+        let begun = connection.begin(channel, terms)?;
+        let channel = shard.entry(channel.to_owned()).or_default();
+        channel.subscribers.insert(connection.client, connection.clone());
+        channel.watchers += usize::from(terms.watches);
+        Ok(begun)
+    }
+
+    /// Tells those who want to know that a connection is live on the channel; itself among them, after its reply.
+    pub fn announce(&self, connection: &Connection, channel: &str) {
+        let shard = self.reading(channel);
+        // Under the shard's lock: an end of the subscription comes either before, or after with its `leave`.
+        if let Some(audience) = shard.get(channel).filter(|_| connection.mark_announced(channel)) {
+            audience.tell(channel, PushBody::Join(JoinLeave { info: connection.info() }));
+        }
+    }
+
+    /// Returns whether it was subscribed.
+    pub fn unsubscribe(&self, connection: &Connection, channel: &str) -> bool {
+        let mut shard = self.changing(channel);
+        let Some(ended) = connection.end(channel) else { return false };
+        if let Some(audience) = shard.get_mut(channel) {
+            audience.subscribers.remove(&connection.client);
+            audience.watchers -= usize::from(ended.watched);
+            if ended.announced {
+                audience.tell(channel, PushBody::Leave(JoinLeave { info: connection.info() }));
+            }
+            if audience.subscribers.is_empty() {
+                shard.remove(channel);
+            }
+        }
+        true
+    }
+
+    /// Takes a subscription away and tells the client.
+    pub fn revoke(&self, connection: &Connection, channel: &str, why: Unsubscribe) {
+        if self.unsubscribe(connection, channel) {
+            connection.send(Reply::push(channel, PushBody::Unsubscribe(why.into())));
+        }
+    }
+
+    /// Hands a publication, which is made only if there are any, to all subscribers. Never waits for one of them.
+    pub fn publish(&self, channel: &str, seq: i64, publication: impl FnOnce() -> Reply) {
+        let shard = self.reading(channel);
+        let Some(audience) = shard.get(channel) else { return };
+        let shared = Shared::new(publication());
+        audience.subscribers.values().for_each(|connection| connection.deliver(channel, seq, &shared));
+        self.publications.inc();
+        self.deliveries.inc_by(audience.subscribers.len() as u64);
+    }
+
+    /// The channels that are heard, and how many connections hear each.
+    pub fn channels(&self) -> Vec<(String, usize)> {
+        let shards = self.shards.iter().map(|shard| shard.read().expect("nothing panics while it holds a shard"));
+        let heard = shards.map(|shard| shard.iter().map(|(name, of)| (name.clone(), of.subscribers.len())).collect::<Vec<_>>());
+        heard.flatten().collect()
+    }
+
+    /// How many users are connected.
+    pub fn user_count(&self) -> usize {
+        self.users().len()
+    }
+
+    /// The connections that hear the channel: any 1,000 of them where there are more, as their number is asked for apart.
+    pub fn presence(&self, channel: &str) -> HashMap<String, ClientInfo> {
+        let shard = self.reading(channel);
+        let subscribers = shard.get(channel).into_iter().flat_map(|audience| audience.subscribers.values());
+        subscribers.take(PRESENT_MAX).map(|connection| (connection.client.to_string(), connection.info())).collect()
+    }
+
+    /// How many connections hear the channel, and of how many users.
+    pub fn presence_stats(&self, channel: &str) -> (usize, usize) {
+        let shard = self.reading(channel);
+        let Some(audience) = shard.get(channel) else { return (0, 0) };
+        let users: HashSet<UserId> = audience.subscribers.values().map(|connection| connection.user).collect();
+        (audience.subscribers.len(), users.len())
+    }
+}
+
+impl Channel {
+    /// To those who want to know who comes and goes.
+    fn tell(&self, channel: &str, news: PushBody) {
+        if self.watchers > 0 {
+            let shared = Shared::new(Reply::push(channel, news));
+            self.subscribers.values().for_each(|connection| connection.notify(channel, &shared));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{
+        id::SessionId,
+        push::embedded::{codes::Disconnect, connection::SUBSCRIPTIONS, encoding::Encoding},
+    };
+
+    const PLAIN: Terms = Terms { watches: false, expires_at: None, is_server_side: false };
+    const WATCHING: Terms = Terms { watches: true, ..PLAIN };
+
+    fn connection(hub: &Hub) -> Arc<Connection> {
+        let connection = Arc::new(Connection::new(UserId::new(), SessionId::new(), "websocket", Encoding::Json, 0));
+        assert!(hub.register(&connection));
+        connection
+    }
+
+    /// Something to be told apart by its word.
+    fn said(word: &str) -> Reply {
+        Reply::publication("c", 0, format!("\"{word}\""))
+    }
+
+    /// What is queued: the words of publications, or the kinds of other pushes.
+    fn frames(connection: &Connection) -> Vec<String> {
+        let frames = connection.take().0;
+        let pushes = frames.iter().map(|frame| serde_json::from_str::<serde_json::Value>(frame.to_text().unwrap()).unwrap());
+        let word = |push: serde_json::Value| match push["push"]["pub"]["data"].as_str() {
+            Some(word) => word.to_owned(),
+            None => push["push"].as_object().unwrap().keys().find(|key| *key != "channel").unwrap().clone(),
+        };
+        pushes.map(word).collect()
+    }
+
+    #[test]
+    fn the_reply_comes_before_what_was_published_meanwhile_and_nothing_twice() {
+        let hub = Hub::default();
+        let connection = connection(&hub);
+        let begun = hub.subscribe(&connection, "c", PLAIN).unwrap();
+        hub.publish("c", 4, || said("old"));
+        hub.publish("c", 6, || said("new"));
+        connection.go_live(&[begun], 5, |_| [said("reply")]);
+        hub.publish("c", 7, || said("live"));
+        hub.publish("c", 5, || said("late"));
+        assert_eq!(frames(&connection), ["reply", "new", "live"]);
+    }
+
+    #[test]
+    fn a_subscription_taken_away_meanwhile_stays_away() {
+        let hub = Hub::default();
+        let connection = connection(&hub);
+        let first = hub.subscribe(&connection, "c", PLAIN).unwrap();
+        assert_eq!(hub.subscribe(&connection, "c", PLAIN).err(), Some(Refused::Already));
+        hub.revoke(&connection, "c", Unsubscribe::BY_SERVER);
+        // Begun again by somebody else: this reply is not for it.
+        hub.subscribe(&connection, "c", PLAIN).unwrap();
+        assert!(connection.go_live(&[first], 0, |live| [said(if live.is_empty() { "none" } else { "live" })]).is_empty());
+        hub.publish("c", 1, || said("secret"));
+        assert_eq!(frames(&connection), ["unsubscribe", "none"]);
+        hub.unsubscribe(&connection, "c");
+        assert!(hub.channels().is_empty());
+    }
+
+    #[test]
+    fn a_connection_that_ended_is_subscribed_to_nothing() {
+        let hub = Hub::default();
+        let connection = connection(&hub);
+        hub.unregister(&connection);
+        assert_eq!(hub.subscribe(&connection, "c", PLAIN).err(), Some(Refused::Gone));
+        assert!(hub.channels().is_empty());
+    }
+
+    #[test]
+    fn an_answer_of_many_frames_is_no_sign_of_slowness() {
+        let hub = Hub::default();
+        let connection = connection(&hub);
+        let begun = hub.subscribe(&connection, "c", PLAIN).unwrap();
+        connection.go_live(&[begun], 0, |_| (0..30).map(|_| said(&"x".repeat(100_000))));
+        let (frames, why) = connection.take();
+        assert_eq!((frames.len(), why), (30, None));
+    }
+
+    #[test]
+    fn who_wants_to_know_is_told_who_comes_and_goes() {
+        let hub = Hub::default();
+        let (watching, other) = (connection(&hub), connection(&hub));
+        for (connection, terms) in [(&watching, WATCHING), (&other, PLAIN)] {
+            let begun = hub.subscribe(connection, "c", terms).unwrap();
+            connection.go_live(&[begun], 0, |_| [said("reply")]);
+            hub.announce(connection, "c");
+        }
+        assert_eq!(hub.presence_stats("c"), (2, 2));
+        hub.unsubscribe(&other, "c");
+        assert_eq!(frames(&watching), ["reply", "join", "join", "leave"]);
+        assert_eq!(frames(&other), ["reply"]);
+        assert_eq!(hub.presence("c").into_keys().collect::<Vec<_>>(), [watching.client.to_string()]);
+        hub.announce(&other, "c");
+        hub.unregister(&watching);
+        assert!(frames(&watching).is_empty() && hub.channels().is_empty());
+    }
+
+    #[test]
+    fn a_slow_connection_ends_and_others_do_not_notice() {
+        let hub = Hub::default();
+        let (slow, quick) = (connection(&hub), connection(&hub));
+        for connection in [&slow, &quick] {
+            let begun = hub.subscribe(connection, "c", PLAIN).unwrap();
+            connection.go_live(&[begun], 0, |_| [said("reply")]);
+        }
+        for seq in 1..=1100 {
+            hub.publish("c", seq, || said(&"x".repeat(1000)));
+            quick.take();
+        }
+        let (left, why) = slow.take();
+        assert_eq!((left.len(), why), (0, Some(Disconnect::SLOW)));
+        assert_eq!(quick.take().1, None);
+    }
+
+    #[test]
+    fn limits_hold_and_one_past_them_does_not() {
+        let hub = Hub::default();
+        let user = UserId::new();
+        let make = || Arc::new(Connection::new(user, SessionId::new(), "websocket", Encoding::Json, 0));
+        let all: Vec<_> = (0..CONNECTIONS_PER_USER).map(|_| make()).collect();
+        assert!(all.iter().all(|connection| hub.register(connection)));
+        assert!(!hub.register(&make()));
+        hub.unregister(&all[0]);
+        assert!(hub.register(&make()));
+        for n in 0..SUBSCRIPTIONS {
+            hub.subscribe(&all[1], &n.to_string(), PLAIN).unwrap();
+        }
+        assert_eq!(hub.subscribe(&all[1], "more", PLAIN).err(), Some(Refused::Limit));
+    }
+}

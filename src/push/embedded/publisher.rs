@@ -1,0 +1,200 @@
+//! The one thread that hands committed events to the hub, in commit order, and acts on lost rights.
+
+use std::{
+    collections::HashSet,
+    path::Path,
+    sync::{
+        Arc, Mutex,
+        mpsc::{Receiver, SyncSender, sync_channel},
+    },
+    thread::JoinHandle,
+};
+
+use prometheus_client::metrics::gauge::Gauge;
+use rusqlite::Connection as Sqlite;
+
+use super::{
+    codes::{Disconnect, Unsubscribe},
+    connection::Connection,
+    hub::Hub,
+    protocol::Reply,
+};
+use crate::{
+    db::{Db, log},
+    domain::{
+        accounts::sessions,
+        log::{fan_out::FanOut, streams},
+    },
+    error::{Error, Result},
+    event::{Effect, Event},
+    id::UserId,
+};
+
+/// Committed batches that may wait; when they do, so does the writer.
+const BATCHES: usize = 1024;
+
+/// The way of committed effects to the publisher's thread.
+pub struct Publisher {
+    batches: SyncSender<Vec<Effect>>,
+    /// How many effects are on their way.
+    lag: Gauge,
+}
+
+/// What the thread starts with once the database is open.
+pub struct Waiting {
+    batches: Receiver<Vec<Effect>>,
+    lag: Gauge,
+}
+
+impl Publisher {
+    /// The two ends: the writer gets the first before the database, which the thread reads, is open.
+    pub fn new(lag: Gauge) -> (Publisher, Waiting) {
+        let (batches, receiver) = sync_channel(BATCHES);
+        (Publisher { batches, lag: lag.clone() }, Waiting { batches: receiver, lag })
+    }
+
+    pub fn send(&self, effects: Vec<Effect>) {
+        let count = effects.len() as i64;
+        self.lag.inc_by(count);
+        if self.batches.send(effects).is_err() {
+            self.lag.dec_by(count); // another server publishes; our thread ends only after every sender is gone
+        }
+    }
+}
+
+impl Waiting {
+    /// Runs until the [`Publisher`] is dropped and all it sent is published.
+    pub fn start(self, folder: &Path, hub: Arc<Hub>) -> Result<Mutex<Option<JoinHandle<()>>>> {
+        let conn = Db::reader(folder)?;
+        let epoch = log::epoch(&conn)?;
+        let thread = Thread { conn, epoch, hub };
+        let run = move || {
+            let panicked = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
+                for batch in self.batches {
+                    let count = batch.len() as i64;
+                    thread.publish(batch);
+                    self.lag.dec_by(count);
+                }
+            }));
+            if panicked.is_err() {
+                tracing::error!("the publisher panicked");
+                std::process::abort();
+            }
+        };
+        let handle = std::thread::Builder::new().name("publisher".into()).spawn(run).map_err(Error::internal)?;
+        Ok(Mutex::new(Some(handle)))
+    }
+}
+
+struct Thread {
+    conn: Sqlite,
+    epoch: String,
+    hub: Arc<Hub>,
+}
+
+impl Thread {
+    fn publish(&self, batch: Vec<Effect>) {
+        let mut fan_out = FanOut::new(&self.conn, &self.epoch);
+        for effect in batch {
+            let result = match effect {
+                // A gap would look like any other; those who come back get it from the log.
+                Effect::Publish(event) => self.event(&event, &mut fan_out).inspect_err(|_| {
+                    let all = self.hub.all_connections();
+                    all.iter().for_each(|connection| connection.disconnect(Disconnect::INSUFFICIENT_STATE));
+                }),
+                Effect::SessionEnded { user, session } => {
+                    let ended = self.hub.connections(user).into_iter().filter(|connection| connection.session == session);
+                    ended.for_each(|connection| connection.disconnect(Disconnect::FORCED));
+                    Ok(())
+                }
+                Effect::AccountChanged(user) => {
+                    self.check(&self.hub.connections(user));
+                    Ok(())
+                }
+                Effect::RightsChanged(users) => {
+                    users.into_iter().for_each(|user| self.check(&self.hub.connections(user)));
+                    Ok(())
+                }
+                Effect::Foreign => {
+                    self.check(&self.hub.all_connections());
+                    Ok(())
+                }
+                Effect::MailQueued | Effect::DeliveryQueued | Effect::ChoreLeft | Effect::TextEdited => Ok(()),
+            };
+            if let Err(err) = result {
+                tracing::error!(err = err.detail(), "a publication failed");
+            }
+        }
+    }
+
+    fn event(&self, event: &Event, fan_out: &mut FanOut) -> Result<()> {
+        fan_out.publications(event, |stream, body| {
+            self.hub.publish(stream, event.seq, || Reply::publication(stream, event.seq, body()));
+        })
+    }
+
+    /// Ends what these connections may no longer have; one that can't be checked must come back and be.
+    fn check(&self, connections: &[Arc<Connection>]) {
+        let mut audible = HashSet::new();
+        for connection in connections {
+            if let Err(err) = self.check_one(connection, &mut audible) {
+                tracing::error!(err = err.detail(), "a connection's rights could not be checked");
+                connection.disconnect(Disconnect::INTERNAL);
+            }
+        }
+    }
+
+    /// What was found `audible` a moment ago is not looked up again: one user may have a hundred connections, and all else
+    /// waits meanwhile. A right that has ended since then is checked for again after this.
+    fn check_one(&self, connection: &Connection, audible: &mut HashSet<(UserId, String)>) -> Result<()> {
+        if sessions::find(&self.conn, connection.session)?.is_none() {
+            connection.disconnect(Disconnect::FORCED);
+            return Ok(());
+        }
+        for channel in connection.channels() {
+            let heard = (connection.user, channel);
+            if audible.contains(&heard) {
+                continue;
+            }
+            if streams::audible(&self.conn, connection.user, &heard.1)?.is_some() {
+                audible.insert(heard);
+            } else {
+                self.hub.revoke(connection, &heard.1, Unsubscribe::BY_SERVER);
+            }
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{
+        event::{Audience, Stream},
+        id::{ChannelId, SessionId, UserId},
+        push::embedded::encoding::Encoding,
+    };
+
+    #[test]
+    fn what_could_not_be_pushed_is_to_be_recovered() {
+        let hub = Arc::new(Hub::default());
+        let listener = Arc::new(Connection::new(UserId::new(), SessionId::new(), "websocket", Encoding::Json, 0));
+        assert!(hub.register(&listener));
+        // Whose members can't be read.
+        let thread = Thread { conn: Sqlite::open_in_memory().unwrap(), epoch: "e".into(), hub };
+        let channel = ChannelId::new();
+        let event = |seq, audience| Event {
+            seq,
+            stream: Stream::Channel(channel).to_string(),
+            audience,
+            kind: String::new(),
+            channel: Some(channel),
+            actor: None,
+            body: "{}".into(),
+        };
+        thread.publish(vec![Effect::Publish(event(1, Audience::Subscribers))]);
+        assert_eq!(listener.take().1, None);
+        thread.publish(vec![Effect::Publish(event(2, Audience::Members))]);
+        assert_eq!(listener.take().1, Some(Disconnect::INSUFFICIENT_STATE));
+    }
+}

@@ -1,0 +1,225 @@
+//! Subscriptions: beginning one, with what was missed; keeping one; looking back.
+
+use std::sync::Arc;
+
+use rusqlite::Connection as Sqlite;
+
+use super::{
+    codes::{Disconnect, Failure, Fault},
+    connection::{Begun, Connection, Refused, Terms},
+    protocol::{
+        Answer, Expiry, HistoryRequest, HistoryResult, Publication, PushBody, Reply, SubRefreshRequest, SubscribeRequest,
+        SubscribeResult, Subscribed,
+    },
+};
+use crate::{
+    app::App,
+    db::log,
+    domain::{
+        accounts::sessions,
+        log::{
+            recovery::{self, Range},
+            streams,
+        },
+    },
+    error::{Error, Result},
+    event::Stream,
+    id::UserId,
+    push::tokens::{self, Refusal},
+};
+
+const CHANNEL_NAME_MAX: usize = 255;
+
+/// Answers `subscribe`; what was published meanwhile follows the reply.
+pub fn subscribe(app: &App, connection: &Arc<Connection>, id: u32, request: &SubscribeRequest) -> Result<(), Fault> {
+    let channel = &request.channel;
+    if channel.is_empty() {
+        return Err(Disconnect::BAD_REQUEST.into());
+    }
+    // In the order of the real server, before the token is looked at.
+    let early = match channel {
+        name if name.len() > CHANNEL_NAME_MAX => Some(Failure::BAD_REQUEST),
+        _ if connection.is_subscribed(channel) => Some(Failure::ALREADY_SUBSCRIBED),
+        _ if connection.is_full() => Some(Failure::LIMIT_EXCEEDED),
+        name if !name.is_ascii() => Some(Failure::BAD_REQUEST),
+        name if name.contains(':') => Some(Failure::UNKNOWN_CHANNEL), // of a namespace; there are none
+        _ if request.r#type != 0 => Some(Failure::NOT_AVAILABLE),
+        _ => None,
+    };
+    if let Some(failure) = early {
+        return Err(failure.into());
+    }
+    let expires_at = tokens::of_subscription(app, connection, channel, &request.token).map_err(|refusal| match refusal {
+        Refusal::Expired => Fault::Reply(Failure::TOKEN_EXPIRED),
+        Refusal::Unreadable => Fault::Reply(Failure::PERMISSION_DENIED),
+        Refusal::Mismatch => Fault::Close(Disconnect::INVALID_TOKEN),
+    })?;
+    let terms = Terms { watches: request.join_leave, expires_at: Some(expires_at), is_server_side: false };
+    let Start { begun, result, seq } = begin(app, connection, request, terms)?;
+    let Expiry { expires, ttl } = Expiry::at(expires_at);
+    let live = connection.go_live(&[begun], seq, |live| match live {
+        [] => [Reply::new(id, Answer::Error(Failure::PERMISSION_DENIED.into()))],
+        _ => [Reply::new(id, Answer::Subscribe(SubscribeResult { expires, ttl, ..result }))],
+    });
+    live.iter().for_each(|channel| app.hub.announce(connection, channel));
+    Ok(())
+}
+
+/// Begins a subscription that the client did not ask for. It is told so, and then what it missed since the place in
+/// the request. Nothing changes for one that is subscribed, that has ended, or whose `connect` is not answered yet.
+pub fn impose(app: &App, connection: &Arc<Connection>, request: &SubscribeRequest, expires_at: Option<i64>) -> Result<(), Fault> {
+    if !connection.is_here() {
+        return Ok(());
+    }
+    let terms = Terms { watches: false, expires_at, is_server_side: true };
+    let Start { begun, result, seq } = match begin(app, connection, request, terms) {
+        // It may end at this moment, or subscribe by itself.
+        Err(_) if !connection.is_here() || connection.is_subscribed(&request.channel) => return Ok(()),
+        begun => begun?,
+    };
+    let SubscribeResult { recoverable, epoch, offset, positioned, publications, .. } = result;
+    let subscribed = Subscribed { recoverable, epoch, offset, positioned };
+    let pushes = std::iter::once(PushBody::Subscribe(subscribed)).chain(publications.into_iter().map(PushBody::Pub));
+    let live = connection.go_live(&[begun], seq, |live| {
+        pushes.map(|push| Reply::push(&request.channel, push)).take(if live.is_empty() { 0 } else { usize::MAX })
+    });
+    live.iter().for_each(|channel| app.hub.announce(connection, channel));
+    Ok(())
+}
+
+/// A subscription that keeps back, and what it begins with.
+struct Start {
+    begun: Begun,
+    result: SubscribeResult,
+    /// Up to which the result holds what was published.
+    seq: i64,
+}
+
+/// Begins a subscription, if the connection's user may hear the channel.
+fn begin(app: &App, connection: &Arc<Connection>, request: &SubscribeRequest, terms: Terms) -> Result<Start, Fault> {
+    let channel = &request.channel;
+    let begun = app.hub.subscribe(connection, channel, terms).map_err(|refused| match refused {
+        Refused::Already => Failure::ALREADY_SUBSCRIBED,
+        Refused::Limit => Failure::LIMIT_EXCEEDED,
+        Refused::Gone => Failure::NOT_AVAILABLE,
+    })?;
+    // One state: what this transaction does not see comes through the hub, which already holds it back.
+    let checked = app.db.read(|conn| {
+        let session = sessions::find(conn, connection.session)?;
+        let stream = if session.is_some() { streams::audible(conn, connection.user, channel)? } else { None };
+        let mut room = recovery::BYTES;
+        let result = stream.map(|stream| position(conn, connection.user, stream, request, &mut room)).transpose()?;
+        Ok((result, log::last_seq(conn)?))
+    });
+    if let Ok((Some(result), _)) = &checked
+        && result.was_recovering
+    {
+        app.metrics.recovery(result.recovered);
+    }
+    match checked.map_err(unchecked) {
+        Ok((Some(result), seq)) if result.recovered || !request.recover || !request.rejects_unrecovered() => {
+            Ok(Start { begun, result, seq })
+        }
+        refused => {
+            app.hub.unsubscribe(connection, channel);
+            let (result, _) = refused?;
+            Err(if result.is_some() { Failure::UNRECOVERABLE } else { Failure::PERMISSION_DENIED }.into())
+        }
+    }
+}
+
+/// Where a subscription begins, with what followed the place that the client names: `recovered` if that is all, and there
+/// is `room` for it.
+pub fn position(
+    conn: &Sqlite,
+    user: UserId,
+    stream: Stream,
+    request: &SubscribeRequest,
+    room: &mut usize,
+) -> Result<SubscribeResult> {
+    let (epoch, top) = (log::epoch(conn)?, log::last_seq(conn)?);
+    let is_same_log = request.epoch.is_empty() || request.epoch == epoch;
+    let missed = match i64::try_from(request.offset) {
+        Ok(offset) if request.recover && is_same_log => recovery::missed(conn, user, stream, &epoch, offset, room)?,
+        _ => None,
+    };
+    let recovered = missed.is_some();
+    let publications: Vec<Publication> = missed.into_iter().flatten().map(publication).collect();
+    Ok(SubscribeResult {
+        recoverable: true,
+        positioned: true,
+        was_recovering: request.recover,
+        recovered,
+        // The client counts on from the place that it named through the publications.
+        offset: if publications.is_empty() { top as u64 } else { request.offset },
+        publications,
+        epoch,
+        ..SubscribeResult::default()
+    })
+}
+
+fn publication(publication: recovery::Publication) -> Publication {
+    Publication { data: publication.body.into(), offset: publication.seq as u64 }
+}
+
+/// Gives a subscription another token.
+pub fn refresh(app: &App, connection: &Connection, request: &SubRefreshRequest) -> Result<Expiry, Fault> {
+    let SubRefreshRequest { channel, token } = request;
+    require_subscribed(connection, channel)?;
+    if token.is_empty() {
+        return Err(Failure::BAD_REQUEST.into());
+    }
+    let expires_at = tokens::of_subscription(app, connection, channel, token).map_err(|refusal| match refusal {
+        Refusal::Expired => Disconnect::SUBSCRIPTION_EXPIRED,
+        Refusal::Unreadable | Refusal::Mismatch => Disconnect::INVALID_TOKEN,
+    })?;
+    if !connection.extend_subscription(channel, expires_at) {
+        return Err(Failure::PERMISSION_DENIED.into());
+    }
+    Ok(Expiry::at(expires_at))
+}
+
+/// Publications of a channel that the connection is subscribed to. None without a `limit`, as the real server does;
+/// -1 is as many as there may be.
+pub fn history(app: &App, connection: &Connection, request: &HistoryRequest) -> Result<HistoryResult, Fault> {
+    require_subscribed(connection, &request.channel)?;
+    let found = app.db.read(|conn| match streams::audible(conn, connection.user, &request.channel)? {
+        Some(stream) => look_back(conn, stream, request),
+        None => Ok(Err(Failure::PERMISSION_DENIED)),
+    });
+    Ok(found.map_err(unchecked)??)
+}
+
+/// [`history`] of a stream, whoever asks.
+pub fn look_back(conn: &Sqlite, stream: Stream, request: &HistoryRequest) -> Result<Result<HistoryResult, Failure>> {
+    let (epoch, offset) = (log::epoch(conn)?, log::last_seq(conn)? as u64);
+    let since = request.since.as_ref();
+    if since.is_some_and(|since| !since.epoch.is_empty() && since.epoch != epoch) {
+        return Ok(Err(Failure::UNRECOVERABLE));
+    }
+    let since = since.map(|since| i64::try_from(since.offset).unwrap_or(i64::MAX));
+    if request.reverse && since == Some(0) {
+        return Ok(Err(Failure::BAD_REQUEST));
+    }
+    let limit = u32::try_from(request.limit).unwrap_or(recovery::MOST).min(recovery::MOST);
+    let range = match (request.reverse, since) {
+        (true, before) => Range { after: 0, before: before.unwrap_or(i64::MAX), newest_first: true, limit },
+        (false, after) => Range { after: after.unwrap_or(0), before: i64::MAX, newest_first: false, limit },
+    };
+    let publications = if limit == 0 { Vec::new() } else { recovery::publications(conn, stream, &epoch, range)? };
+    Ok(Ok(HistoryResult { publications: publications.into_iter().map(publication).collect(), epoch, offset }))
+}
+
+/// What may be asked of a channel takes a subscription to it.
+pub fn require_subscribed(connection: &Connection, channel: &str) -> Result<(), Fault> {
+    if channel.is_empty() {
+        return Err(Disconnect::BAD_REQUEST.into());
+    }
+    if connection.is_subscribed(channel) { Ok(()) } else { Err(Failure::PERMISSION_DENIED.into()) }
+}
+
+/// The database could not be read.
+pub fn unchecked(err: Error) -> Failure {
+    tracing::error!(err = err.detail(), "a client's rights could not be checked");
+    Failure::INTERNAL
+}

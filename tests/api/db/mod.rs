@@ -1,0 +1,4 @@
+mod chores;
+mod clocks;
+mod races;
+mod writer;

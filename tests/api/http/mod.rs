@@ -1,0 +1,8 @@
+mod bad_input;
+mod bodies;
+mod connections;
+mod errors;
+mod limits;
+pub mod list_bounds;
+mod metrics;
+mod slow_reads;

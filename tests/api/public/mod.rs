@@ -1,0 +1,3 @@
+mod blogs;
+mod contacts;
+mod testimonials;
