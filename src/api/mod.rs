@@ -5,6 +5,7 @@ mod channels;
 pub mod document;
 pub mod http;
 mod messages;
+mod metrics;
 mod organisations;
 mod public;
 mod tokens;
@@ -27,13 +28,12 @@ use self::http::{
     guard,
 };
 use crate::{
-    app::App,
     error::Error,
-    metrics,
     push::{
         embedded::{handshake, listener},
         server_api,
     },
+    state::App,
     web,
 };
 

@@ -13,11 +13,11 @@ use super::{
     },
 };
 use crate::{
-    app::App,
     domain::{Caller, organisations, streams},
     error::{Error, Result},
     id::{ChannelId, OrganisationId},
     push::tokens::PushClaims,
+    state::App,
     time::Time,
 };
 

@@ -23,7 +23,7 @@ use self::{
     connection::Connection,
     places::{Admission, RESERVE},
 };
-use crate::{api, app::App};
+use crate::{api, state::App};
 
 /// For requests in flight to finish, once the server is to end.
 const REQUESTS_WITHIN: Duration = Duration::from_secs(5);

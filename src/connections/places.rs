@@ -11,7 +11,7 @@ use ipnet::IpNet;
 use poem::http::HeaderMap;
 use rustix::process::{Resource, getrlimit};
 
-use crate::{api, limits};
+use crate::{client_address, limits};
 
 /// Files for everything that is no connection of a client: the database, deliveries and tests of webhooks, mails.
 const OTHER_FILES: usize = 512;
@@ -157,7 +157,7 @@ pub struct Place {
 impl Place {
     /// For what a request makes the server buffer.
     pub fn client(&self, peer: IpAddr, headers: &HeaderMap) -> Client {
-        let address = limits::network(api::http::auth::address_of(&self.places.proxies, peer, headers));
+        let address = limits::network(client_address::of(&self.places.proxies, peer, headers));
         Client { places: self.places.clone(), address }
     }
 }

@@ -10,7 +10,6 @@ use url::Url;
 
 use super::{AGAIN, MINUTE, rest};
 use crate::{
-    app::App,
     db::Tx,
     domain::webhooks::{
         deliveries::{self, Claimed, Turn},
@@ -18,8 +17,10 @@ use crate::{
         retry::{self, Outcome},
     },
     error::{Error, Result},
+    event::Queue,
     outgoing::Answer,
     secret,
+    state::App,
     time::Time,
 };
 
@@ -33,7 +34,7 @@ pub(super) async fn run(app: &App, sending: &mut JoinSet<()>) {
     }
     loop {
         let idle = send_due(app, sending).await;
-        rest("deliveries", idle, &app.delivery_due, sending).await;
+        rest(idle, app, Queue::Deliveries, sending).await;
     }
 }
 
@@ -134,6 +135,6 @@ impl Place {
 impl Drop for Place {
     fn drop(&mut self) {
         self.room.lock().expect(NO_PANIC).leave(&self.taken);
-        self.app.delivery_due.notify_one();
+        self.app.wakeups.wake(Queue::Deliveries);
     }
 }

@@ -13,7 +13,6 @@ use crate::{
             envelope::{Done, Success, done, ok},
         },
     },
-    app::App,
     domain::{
         accounts::{
             self,
@@ -23,6 +22,7 @@ use crate::{
         text,
     },
     error::{Error, Result},
+    state::App,
 };
 
 pub struct Api;

@@ -16,7 +16,6 @@ use super::{
     },
 };
 use crate::{
-    app::App,
     domain::{
         accounts::{self, New, identities, mailbox::MayMail, sessions},
         text,
@@ -24,6 +23,7 @@ use crate::{
     error::{Error, Result},
     id::UserId,
     secret,
+    state::App,
 };
 
 pub struct Api;

@@ -17,13 +17,13 @@ use crate::{
             listing::{Address, Listed, Rows, fill, listed, rows},
         },
     },
-    app::App,
     domain::{
         Caller,
         accounts::{self, profiles, sessions},
     },
     error::Result,
     id::{OrganisationId, SessionId, UserId},
+    state::App,
     time::Time,
 };
 

@@ -17,10 +17,10 @@ use crate::{
             listing::{Address, Listed, Rows, fill, listed, rows},
         },
     },
-    app::App,
     domain::channels::{self, direct_messages, lists::Described, reading::Counts},
     error::Result,
     id::{OrganisationId, UserId},
+    state::App,
 };
 
 pub struct Api;

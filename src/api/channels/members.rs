@@ -17,10 +17,10 @@ use crate::{
             listing::{Address, BareListed, Rows, fill, rows},
         },
     },
-    app::App,
     domain::channels,
     error::{Error, Result},
     id::{ChannelId, OrganisationId, UserId},
+    state::App,
     time::Time,
 };
 

@@ -21,11 +21,11 @@ use super::{
     messages::Message,
 };
 use crate::{
-    app::App,
     domain::channels::{self, lists::Described, reading::Counts},
     error::Result,
     id::{ChannelId, OrganisationId, UserId},
     site::Site,
+    state::App,
     time::Time,
 };
 

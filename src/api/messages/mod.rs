@@ -22,13 +22,13 @@ use super::{
     messages::reactions::Reaction,
 };
 use crate::{
-    app::App,
     domain::{
         channels::reading,
         messages::{self, Edit, New, Range, deleting, mentions},
     },
     error::Result,
     id::{ChannelId, MessageId},
+    state::App,
     time::Time,
 };
 

@@ -17,10 +17,10 @@ use crate::{
             listing::{Address, Listed, Rows, fill, listed, rows},
         },
     },
-    app::App,
     domain::messages::{pins, reactions},
     error::Result,
     id::{ChannelId, MessageId, UserId},
+    state::App,
 };
 
 pub struct Api;

@@ -16,10 +16,10 @@ use crate::{
             listing::{self, Address, Listed, Rows, fill, listed},
         },
     },
-    app::App,
     domain::messages::search,
     error::Result,
     id::{ChannelId, OrganisationId},
+    state::App,
 };
 
 /// Messages found.

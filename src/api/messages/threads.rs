@@ -17,10 +17,10 @@ use crate::{
             listing::{self, Address, Listed, Rows, fill, fill_up_to, json_length, listed},
         },
     },
-    app::App,
     domain::messages::{self, deleting, threads},
     error::Result,
     id::{ChannelId, MessageId, OrganisationId},
+    state::App,
     time::Time,
 };
 

@@ -17,7 +17,6 @@ use crate::{
             listing::{self, Address, Paged, Rows, fill, paged},
         },
     },
-    app::App,
     db::Tx,
     domain::{
         accounts::mailbox::MayMail,
@@ -31,6 +30,7 @@ use crate::{
     id::{InvitationId, OrganisationId, UserId},
     secret,
     site::Site,
+    state::App,
     time::Time,
 };
 

@@ -16,10 +16,10 @@ use crate::{
             listing::{self, Address, Paged, Rows, fill, paged},
         },
     },
-    app::App,
     domain::organisations::{leaving, members, memberships},
     error::Result,
     id::{OrganisationId, UserId},
+    state::App,
     time::Time,
 };
 

@@ -21,10 +21,10 @@ use super::{
     },
 };
 use crate::{
-    app::App,
     domain::{channels, organisations},
     error::Result,
     id::{ChannelId, OrganisationId, UserId},
+    state::App,
     time::Time,
 };
 

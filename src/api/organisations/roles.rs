@@ -14,10 +14,10 @@ use crate::{
             envelope::{Created, Gone, Success, created, ok},
         },
     },
-    app::App,
     domain::organisations::roles,
     error::Result,
     id::{OrganisationId, RoleUuid},
+    state::App,
     time::Time,
 };
 

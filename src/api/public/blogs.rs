@@ -16,12 +16,12 @@ use crate::{
             listing::{self, Address, Listed, Rows, fill, listed},
         },
     },
-    app::App,
     db::Class,
     domain::public::blogs,
     error::Result,
     id::{BlogId, CategoryId, UserId},
     limits::Form,
+    state::App,
     time::Time,
 };
 

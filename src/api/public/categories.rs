@@ -16,10 +16,10 @@ use crate::{
             listing::{Address, Listed, Rows, fill, listed, rows},
         },
     },
-    app::App,
     domain::public::categories,
     error::Result,
     id::CategoryId,
+    state::App,
     time::Time,
 };
 

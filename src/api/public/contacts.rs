@@ -12,10 +12,10 @@ use crate::{
             envelope::{Made, made},
         },
     },
-    app::App,
     domain::public::contacts::{self, Contact},
     error::Result,
     limits::Form,
+    state::App,
 };
 
 pub struct Api;

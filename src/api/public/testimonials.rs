@@ -13,10 +13,10 @@ use crate::{
             listing::{self, Address, Rows, UncodedListed, fill},
         },
     },
-    app::App,
     domain::public::testimonials,
     error::Result,
     id::{TestimonialId, UserId},
+    state::App,
     time::Time,
 };
 

@@ -13,12 +13,12 @@ use crate::{
             envelope::{Success, ok},
         },
     },
-    app::App,
     db::Tx,
     domain::webhooks::{self, replay},
     error::Result,
     id::{AttemptId, CallbackId, ChannelId, WebhookId},
     jobs::deliveries,
+    state::App,
     time::Time,
 };
 

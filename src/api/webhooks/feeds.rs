@@ -16,10 +16,10 @@ use crate::{
             envelope::{Success, ok},
         },
     },
-    app::App,
     domain::{Caller, webhooks::feeds},
     error::Result,
     id::ChannelId,
+    state::App,
 };
 
 pub struct Api;

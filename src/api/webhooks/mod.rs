@@ -19,12 +19,12 @@ use super::{
     },
 };
 use crate::{
-    app::App,
     db::Tx,
     domain::webhooks::{self, history},
     error::Result,
     id::{AttemptId, CallbackId, ChannelId, UserId, WebhookId},
     site::Site,
+    state::App,
     time::Time,
 };
 

@@ -23,7 +23,7 @@ use crate::{
         },
     },
     error::{Error, Result},
-    event::Effect,
+    event::{Effect, Queue},
     id::{CallbackId, ChannelId, OrganisationId, UserId, WebhookId},
     site::Site,
     time::Time,
@@ -73,7 +73,7 @@ pub(in crate::domain) fn payload(kind: &str, at: Time, data: Value) -> String {
 pub(in crate::domain) fn wake(tx: &mut Tx, webhook: WebhookId) -> Result<()> {
     let sends = sends(tx, webhook)?;
     set_next_due(tx, webhook, sends)?;
-    tx.then(Effect::DeliveryQueued);
+    tx.then(Effect::Queued(Queue::Deliveries));
     Ok(())
 }
 

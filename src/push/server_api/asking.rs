@@ -7,12 +7,12 @@ use serde_json::{Value, json};
 
 use super::{Answer, result, stream};
 use crate::{
-    app::App,
     push::embedded::{
         connecting::VERSION,
         protocol::{ChannelRequest, HistoryRequest, PresenceResult, PresenceStatsResult},
         subscribing,
     },
+    state::App,
 };
 
 pub fn presence(app: &App, ChannelRequest { channel }: &ChannelRequest) -> Answer {

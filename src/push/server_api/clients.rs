@@ -7,7 +7,6 @@ use serde_json::json;
 
 use super::{Answer, Refused, result, stream};
 use crate::{
-    app::App,
     domain::streams,
     error::Result,
     id::UserId,
@@ -17,6 +16,7 @@ use crate::{
         protocol::{Expiry, Position, PushBody, Reply, SubscribeRequest},
         subscribing,
     },
+    state::App,
     time::Time,
 };
 

@@ -6,48 +6,29 @@
 
 mod asking;
 mod clients;
+pub mod memory;
 mod publishing;
 mod repeats;
 
-use std::{collections::BTreeMap, time::Instant};
+use std::collections::BTreeMap;
 
 use futures_util::future::join_all;
 use poem::{Body, Request, Response, handler, web::Data};
 use serde::{Deserialize, Serialize};
 use serde_json::value::{RawValue, to_raw_value};
-use uuid::Uuid;
 
-use self::repeats::Repeats;
 use super::embedded::{codes::Failure, protocol::ReplyError};
 use crate::{
-    app::App,
     domain::streams,
     error::{Error, Result},
     event::Stream,
     request_body,
-    secret::AccessKey,
+    state::App,
 };
 
 const BODY_MAX: usize = 1 << 20;
 /// Commands in one request, and channels in one broadcast.
 const MOST: usize = 1000;
-
-/// What the API remembers while the server runs.
-pub struct ServerApi {
-    /// Whom it answers; none for nobody.
-    pub key: Option<AccessKey>,
-    repeats: Repeats,
-    /// Names this run of the server.
-    node: Uuid,
-    started: Instant,
-}
-
-impl ServerApi {
-    pub fn new(key: Option<&str>) -> Result<ServerApi> {
-        let key = key.map(|key| AccessKey::new("--push-api-key", key)).transpose()?;
-        Ok(ServerApi { key, repeats: Repeats::default(), node: Uuid::new_v4(), started: Instant::now() })
-    }
-}
 
 /// `POST /api/METHOD`; and `POST /api`, the older form: each line is a command `{"method", "params"}`.
 #[handler]

@@ -8,11 +8,11 @@ use serde_json::{Value, value::RawValue};
 
 use super::{Answer, MOST, Refused, Reply, repeats::Claim, result};
 use crate::{
-    app::App,
     db::{Tx, log},
     domain,
     error::{Error, Result},
     push::embedded::codes::Failure,
+    state::App,
 };
 
 /// Of one broadcast, all its rows together.
