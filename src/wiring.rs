@@ -27,6 +27,7 @@ use crate::{
         server_api::memory::ServerApi,
     },
     secret::Keys,
+    site::Site,
     state::{App, Inner, hashing::Hashing, session_cache::SessionCache},
     tls::Authorities,
     wakeups::Wakeups,
@@ -57,7 +58,7 @@ pub fn open(settings: &Settings, listening: SocketAddr) -> Result<App> {
         Some(external) => keys.with_push_key(&external.token_key),
         None => keys,
     };
-    let site = settings.site(keys, links);
+    let site = Site::new(settings, keys, links);
     let (hub, sessions) = (Arc::new(Hub::default()), Arc::new(SessionCache::default()));
     let wakeups = Arc::new(Wakeups::default());
     let (publisher, waiting) = Publisher::new(metrics.publisher_lag.clone());

@@ -4,13 +4,13 @@ use poem::web::Data;
 use poem_openapi::{Object, OpenApi, param::Query};
 
 use super::{
-    Tag,
     http::{
         auth::{Bearer, NotificationToken},
         body::{Body, Text, example},
         envelope::{Success, ok},
         listing::{Address, Listed, Rows, fill, listed, rows},
     },
+    tags::Tag,
 };
 use crate::{
     domain::{Caller, organisations, streams},

@@ -11,7 +11,7 @@ use ipnet::IpNet;
 use poem::http::HeaderMap;
 use rustix::process::{Resource, getrlimit};
 
-use crate::{client_address, limits};
+use crate::{client_address, limits::networks};
 
 /// Files for everything that is no connection of a client: the database, deliveries and tests of webhooks, mails.
 const OTHER_FILES: usize = 512;
@@ -104,7 +104,7 @@ impl Places {
     /// As which address a peer is counted.
     fn counted(&self, peer: IpAddr) -> Option<IpAddr> {
         let peer = peer.to_canonical();
-        (!self.proxies.iter().any(|proxy| proxy.contains(&peer))).then(|| limits::network(peer))
+        (!self.proxies.iter().any(|proxy| proxy.contains(&peer))).then(|| networks::network(peer))
     }
 
     fn taken(&self) -> MutexGuard<'_, Taken> {
@@ -157,7 +157,7 @@ pub struct Place {
 impl Place {
     /// For what a request makes the server buffer.
     pub fn client(&self, peer: IpAddr, headers: &HeaderMap) -> Client {
-        let address = limits::network(client_address::of(&self.places.proxies, peer, headers));
+        let address = networks::network(client_address::of(&self.places.proxies, peer, headers));
         Client { places: self.places.clone(), address }
     }
 }

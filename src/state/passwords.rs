@@ -6,7 +6,8 @@ use super::Inner;
 use crate::{
     domain::accounts::{User, sessions},
     error::Result,
-    limits, secret,
+    limits::networks,
+    secret,
 };
 
 impl Inner {
@@ -49,7 +50,7 @@ impl Inner {
     fn logged_in_from(&self, address: IpAddr, account: Option<&User>) -> Result<bool> {
         let Some(account) = account else { return Ok(false) };
         let begun = self.db.read(|conn| sessions::addresses(conn, account.id))?;
-        let here = limits::network(address);
-        Ok(begun.iter().any(|there| there.parse().is_ok_and(|there| limits::network(there) == here)))
+        let here = networks::network(address);
+        Ok(begun.iter().any(|there| there.parse().is_ok_and(|there| networks::network(there) == here)))
     }
 }

@@ -6,12 +6,12 @@ use poem_openapi::{Object, OpenApi};
 use super::LoggedIn;
 use crate::{
     api::{
-        Tag,
         http::{
             auth::{MaybeBearer, Visitor},
             body::{Body, Text, example},
             envelope::{Done, Success, done, ok},
         },
+        tags::Tag,
     },
     domain::{
         accounts::{

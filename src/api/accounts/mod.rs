@@ -8,12 +8,12 @@ use poem_openapi::{Object, OpenApi};
 use uuid::Uuid;
 
 use super::{
-    Tag,
     http::{
         auth::{Bearer, Visitor},
         body::{Body, Faulty, Text, example},
         envelope::{Done, Made, Success, done, made, ok},
     },
+    tags::Tag,
 };
 use crate::{
     domain::{

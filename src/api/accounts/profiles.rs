@@ -9,13 +9,13 @@ use poem_openapi::{
 use super::User;
 use crate::{
     api::{
-        Tag,
         http::{
             auth::Bearer,
             body::{Body, Text, example, text},
             envelope::{Done, Success, done, ok},
             listing::{Address, Listed, Rows, fill, listed, rows},
         },
+        tags::Tag,
     },
     domain::{
         Caller,

@@ -9,13 +9,13 @@ use poem_openapi::{
 use super::Channel;
 use crate::{
     api::{
-        Tag,
         http::{
             auth::Bearer,
             body::{Body, example},
             envelope::{Opened, opened},
             listing::{Address, Listed, Rows, fill, listed, rows},
         },
+        tags::Tag,
     },
     domain::channels::{self, direct_messages, lists::Described, reading::Counts},
     error::Result,

@@ -9,13 +9,13 @@ use poem_openapi::{
 
 use crate::{
     api::{
-        Tag,
         http::{
             auth::Bearer,
             body::{Body, Text, example},
             envelope::{Done, Gone, Success, done, ok},
             listing::{Address, BareListed, Rows, fill, rows},
         },
+        tags::Tag,
     },
     domain::channels,
     error::{Error, Result},

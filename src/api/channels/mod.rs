@@ -11,14 +11,14 @@ use poem_openapi::{
 };
 
 use super::{
-    Tag,
     http::{
         auth::Bearer,
         body::{Body, Text, example, text},
         envelope::{Created, Gone, Success, created, ok},
         listing::{Address, BareListed, Rows, fill, rows},
     },
-    messages::Message,
+    messages::message::Message,
+    tags::Tag,
 };
 use crate::{
     domain::channels::{self, lists::Described, reading::Counts},

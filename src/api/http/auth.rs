@@ -11,13 +11,13 @@ use poem_openapi::{
 use super::body::{self, Bound};
 use crate::{
     client_address,
+    config::FeedAuth,
     domain::{
         Caller,
         accounts::sessions::{self, AccessClaims, Device},
         webhooks::feeds,
     },
     error::{Error, Result},
-    site::FeedAuth,
     state::App,
 };
 

@@ -6,15 +6,15 @@ use poem_openapi::{
     param::{Path, Query},
 };
 
-use super::Message;
+use super::message::Message;
 use crate::{
     api::{
-        Tag,
         http::{
             auth::Bearer,
             body::Text,
             listing::{self, Address, Listed, Rows, fill, listed},
         },
+        tags::Tag,
     },
     domain::messages::search,
     error::Result,

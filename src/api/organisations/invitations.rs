@@ -8,7 +8,6 @@ use poem_openapi::{
 
 use crate::{
     api::{
-        Tag,
         accounts::LoggedIn,
         http::{
             auth::{Bearer, MaybeBearer, Visitor},
@@ -16,6 +15,7 @@ use crate::{
             envelope::{Created, Done, Success, created, done, ok},
             listing::{self, Address, Paged, Rows, fill, paged},
         },
+        tags::Tag,
     },
     db::Tx,
     domain::{

@@ -8,13 +8,13 @@ use poem_openapi::{
 
 use crate::{
     api::{
-        Tag,
         http::{
             auth::Bearer,
             body::{Body, RoleName, Text, example, text},
             envelope::{Done, Success, done, ok},
             listing::{self, Address, Paged, Rows, fill, paged},
         },
+        tags::Tag,
     },
     domain::organisations::{leaving, members, memberships},
     error::Result,

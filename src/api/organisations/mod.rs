@@ -11,7 +11,6 @@ use poem_openapi::{
 };
 
 use super::{
-    Tag,
     channels::{ArchivedChannel, Channel, ChannelList, OpenChannel, OwnChannel, archive_message},
     http::{
         auth::Bearer,
@@ -19,6 +18,7 @@ use super::{
         envelope::{Created, Gone, Success, created, ok},
         listing::{Address, BareListed, Listed, Rows, fill, listed, rows},
     },
+    tags::Tag,
 };
 use crate::{
     domain::{channels, organisations},

@@ -7,12 +7,12 @@ use poem_openapi::{Object, OpenApi, param::Path};
 
 use crate::{
     api::{
-        Tag,
         http::{
             auth::Bearer,
             body::{Body, Text, example, text},
             envelope::{Created, Gone, Success, created, ok},
         },
+        tags::Tag,
     },
     domain::organisations::roles,
     error::Result,

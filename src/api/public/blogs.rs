@@ -8,13 +8,13 @@ use poem_openapi::{
 
 use crate::{
     api::{
-        Tag,
         http::{
             auth::{Bearer, Visitor},
             body::{Body, Text, example},
             envelope::{Done, Gone, Made, Success, done, made, ok},
             listing::{self, Address, Listed, Rows, fill, listed},
         },
+        tags::Tag,
     },
     db::Class,
     domain::public::blogs,

@@ -8,13 +8,13 @@ use poem_openapi::{
 
 use crate::{
     api::{
-        Tag,
         http::{
             auth::{Bearer, Visitor},
             body::{Body, Text, example},
             envelope::{Created, Gone, Success, created, ok},
             listing::{Address, Listed, Rows, fill, listed, rows},
         },
+        tags::Tag,
     },
     domain::public::categories,
     error::Result,

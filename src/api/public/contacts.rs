@@ -5,12 +5,12 @@ use poem_openapi::{Object, OpenApi};
 
 use crate::{
     api::{
-        Tag,
         http::{
             auth::Visitor,
             body::{self, Body, Text, example},
             envelope::{Made, made},
         },
+        tags::Tag,
     },
     domain::public::contacts::{self, Contact},
     error::Result,

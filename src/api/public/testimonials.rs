@@ -5,13 +5,13 @@ use poem_openapi::{Object, OpenApi, param::Query};
 
 use crate::{
     api::{
-        Tag,
         http::{
             auth::{Bearer, Visitor},
             body::{Body, Text, example},
             envelope::{UncodedCreated, uncoded},
             listing::{self, Address, Rows, UncodedListed, fill},
         },
+        tags::Tag,
     },
     domain::public::testimonials,
     error::Result,

@@ -6,12 +6,12 @@ use poem_openapi::{Object, OpenApi, param::Path};
 use super::Attempt;
 use crate::{
     api::{
-        Tag,
         http::{
             auth::Bearer,
             body::{Body, example},
             envelope::{Success, ok},
         },
+        tags::Tag,
     },
     db::Tx,
     domain::webhooks::{self, replay},

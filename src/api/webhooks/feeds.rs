@@ -9,12 +9,12 @@ use serde_json::Value;
 
 use crate::{
     api::{
-        Tag,
         http::{
             auth::{Bearer, Feeder},
             body::{self, Body, Text, example},
             envelope::{Success, ok},
         },
+        tags::Tag,
     },
     domain::{Caller, webhooks::feeds},
     error::Result,

@@ -10,13 +10,13 @@ use poem_openapi::{
 };
 
 use super::{
-    Tag,
     http::{
         auth::Bearer,
         body::{Body, Text, example, text},
         envelope::{Created, Gone, Success, created, ok},
         listing::{self, Address, Listed, Rows, fill, listed},
     },
+    tags::Tag,
 };
 use crate::{
     db::Tx,

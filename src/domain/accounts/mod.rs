@@ -13,6 +13,7 @@ pub mod sessions;
 use rusqlite::{Connection, OptionalExtension, Row};
 
 use crate::{
+    config::Registration,
     db::Tx,
     domain::{
         self, Caller, PlatformRole, accounts::one_time_tokens::Purpose, organisations::invitations, outbox, text,
@@ -22,7 +23,7 @@ use crate::{
     event::Effect,
     id::{OrganisationId, SessionId, UserId},
     mail, secret,
-    site::{Registration, Site},
+    site::Site,
     time::Time,
 };
 

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::{Answer, result, stream};
+use super::answers::{Answer, result, stream};
 use crate::{
     push::embedded::{
         connecting::VERSION,

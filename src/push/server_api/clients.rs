@@ -5,7 +5,7 @@ use std::sync::Arc;
 use serde::Deserialize;
 use serde_json::json;
 
-use super::{Answer, Refused, result, stream};
+use super::answers::{Answer, Refused, result, stream};
 use crate::{
     domain::streams,
     error::Result,

@@ -6,7 +6,10 @@ use base64::{Engine, prelude::BASE64_STANDARD};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, value::RawValue};
 
-use super::{Answer, MOST, Refused, Reply, repeats::Claim, result};
+use super::{
+    answers::{Answer, MOST, Refused, Reply, result},
+    repeats::Claim,
+};
 use crate::{
     db::{Tx, log},
     domain,
