@@ -101,6 +101,7 @@ impl std::ops::Deref for App {
 
 impl App {
     /// Opens the data folder, made when there is none, and starts the writer and the publisher.
+    #[expect(clippy::too_many_lines, reason = "one part of the server after the other")]
     pub fn open(settings: &Settings, listening: SocketAddr) -> Result<App> {
         let links = settings.links.resolve(listening)?;
         let authorities = Authorities::read(settings.ca_file.as_deref())?;
