@@ -36,33 +36,33 @@
 
 #![forbid(unsafe_code)]
 
-pub mod api;
+mod api;
 pub mod cli;
-pub mod client_address;
+mod client_address;
 pub mod config;
-pub mod connections;
+mod connections;
 pub mod db;
 pub mod domain;
 pub mod error;
 pub mod event;
 pub mod id;
 pub mod issuer;
-pub mod jobs;
-pub mod limits;
-pub mod mail;
-pub mod metrics;
-pub mod origins;
+mod jobs;
+mod limits;
+mod mail;
+mod metrics;
+mod origins;
 pub mod outgoing;
 pub mod push;
-pub mod request_body;
+mod request_body;
 pub mod secret;
 pub mod site;
 pub mod state;
 pub mod time;
 pub mod tls;
 mod upgrade;
-pub mod wakeups;
-pub mod web;
+mod wakeups;
+mod web;
 pub mod wiring;
 
 use tokio::net::TcpListener;

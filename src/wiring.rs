@@ -3,9 +3,11 @@
 use std::{
     net::SocketAddr,
     sync::{Arc, Mutex},
+    thread::JoinHandle,
     time::Duration,
 };
 
+use prometheus_client::metrics::gauge::Gauge;
 use tokio::{net::TcpListener, sync::watch, time::timeout};
 
 use crate::{
@@ -59,15 +61,8 @@ pub fn open(settings: &Settings, listening: SocketAddr) -> Result<App> {
         None => keys,
     };
     let site = Site::new(settings, keys, links);
-    let (hub, sessions) = (Arc::new(Hub::default()), Arc::new(SessionCache::default()));
-    let wakeups = Arc::new(Wakeups::default());
-    let (publisher, waiting) = Publisher::new(metrics.publisher_lag.clone());
-    let after_commit = router(sessions.clone(), wakeups.clone(), publisher);
-    let db = Db::open(&settings.data_dir, after_commit)?;
-    let publisher = match &centrifugo {
-        Some(_) => Mutex::default(), // nobody listens to the hub
-        None => waiting.start(&settings.data_dir, hub.clone())?,
-    };
+    let Opened { db, hub, sessions, wakeups, publisher } =
+        open_database(settings, metrics.publisher_lag.clone(), centrifugo.is_some())?;
     let cores = std::thread::available_parallelism().map_or(2, usize::from);
     Ok(App(Arc::new(Inner {
         db,
@@ -96,6 +91,25 @@ pub fn open(settings: &Settings, listening: SocketAddr) -> Result<App> {
         publisher,
         _lock: lock,
     })))
+}
+
+/// The database, and those who get the effects of its commits.
+struct Opened {
+    db: Db,
+    hub: Arc<Hub>,
+    sessions: Arc<SessionCache>,
+    wakeups: Arc<Wakeups>,
+    /// None where an external server publishes: nobody listens to the hub then.
+    publisher: Mutex<Option<JoinHandle<()>>>,
+}
+
+fn open_database(settings: &Settings, publisher_lag: Gauge, is_push_external: bool) -> Result<Opened> {
+    let (hub, sessions, wakeups) = (Arc::new(Hub::default()), Arc::default(), Arc::default());
+    let (publisher, waiting) = Publisher::new(publisher_lag);
+    let after_commit = router(Arc::clone(&sessions), Arc::clone(&wakeups), publisher);
+    let db = Db::open(&settings.data_dir, after_commit)?;
+    let publisher = if is_push_external { Mutex::default() } else { waiting.start(&settings.data_dir, hub.clone())? };
+    Ok(Opened { db, hub, sessions, wakeups, publisher })
 }
 
 /// Hands the effects of each commit to those who want them: before the callers are answered, so that nobody meets a

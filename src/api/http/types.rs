@@ -10,7 +10,7 @@ use poem_openapi::{
 use serde_json::Value;
 use uuid::Uuid;
 
-use crate::{error::Error, id::*, time::Time};
+use crate::{error::Error, id, time::Time};
 
 impl From<Error> for poem::Error {
     fn from(err: Error) -> Self {
@@ -22,7 +22,7 @@ impl From<Error> for poem::Error {
 /// Identifiers are UUIDs.
 macro_rules! uuids {
     ($($name:ident),+ $(,)?) => {$(
-        impl Type for $name {
+        impl Type for id::$name {
             const IS_REQUIRED: bool = true;
             type RawValueType = Self;
             type RawElementValueType = Self;
@@ -41,21 +41,21 @@ macro_rules! uuids {
             }
         }
 
-        impl ToJSON for $name {
+        impl ToJSON for id::$name {
             fn to_json(&self) -> Option<Value> {
                 self.0.to_json()
             }
         }
 
-        impl ParseFromJSON for $name {
+        impl ParseFromJSON for id::$name {
             fn parse_from_json(value: Option<Value>) -> ParseResult<Self> {
-                Uuid::parse_from_json(value).map($name).map_err(ParseError::propagate)
+                Uuid::parse_from_json(value).map(id::$name).map_err(ParseError::propagate)
             }
         }
 
-        impl ParseFromParameter for $name {
+        impl ParseFromParameter for id::$name {
             fn parse_from_parameter(value: &str) -> ParseResult<Self> {
-                ParseFromParameter::parse_from_parameter(value).map($name).map_err(ParseError::<Uuid>::propagate)
+                ParseFromParameter::parse_from_parameter(value).map(id::$name).map_err(ParseError::<Uuid>::propagate)
             }
         }
     )+};
