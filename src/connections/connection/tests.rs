@@ -1,21 +1,63 @@
-use std::time::Duration;
+use std::{sync::Weak, time::Duration};
 
-use poem::{EndpointExt, Route, endpoint::make, get, http::HeaderMap, post};
-use tokio::io::{AsyncReadExt, AsyncWriteExt, DuplexStream, duplex};
+use poem::{
+    EndpointExt, Route,
+    endpoint::make,
+    get,
+    http::{HeaderMap, StatusCode},
+    post,
+};
+use tokio::{
+    io::{AsyncReadExt, AsyncWriteExt, DuplexStream, duplex},
+    time::timeout,
+};
 
 use super::{
     super::places::{Admission, Places},
     *,
 };
+use crate::upgrade::Upgrade;
+
+mod rest;
 
 const LONG: Duration = Duration::from_secs(3600);
 const SHORT: Duration = Duration::from_millis(150);
-const ENDLESS: Deadlines = Deadlines { head: LONG, idle: LONG, write: LONG };
+/// Long enough to make a request before the connection rests.
+const REST: Duration = Duration::from_millis(100);
+const AT_ONCE: Duration = Duration::from_millis(1);
+const ENDLESS: Deadlines = Deadlines { head: LONG, idle: LONG, write: LONG, rest: REST };
 const GET: &[u8] = b"GET / HTTP/1.1\r\nhost: x\r\n\r\n";
 
-/// A client of a server that answers `/` with "done", `/slow` after a while, `/take` after the body, `/long` with 100,000
-/// bytes, and `/late` with as many after a while; and the server's places.
+/// The server's side of a connection, as the tests see it.
+struct Served {
+    places: Arc<Places>,
+    /// Held once by the connection, and once more while it has buffers.
+    place: Weak<Place>,
+    stop: watch::Sender<bool>,
+}
+
+impl Served {
+    async fn rests(&self) {
+        while self.place.strong_count() > 1 {
+            tokio::time::sleep(AT_ONCE).await;
+        }
+        assert_eq!(self.place.strong_count(), 1, "the connection has ended");
+    }
+}
+
+/// A client of a server, and the server's places.
 fn client(deadlines: Deadlines) -> (DuplexStream, Arc<Places>) {
+    let (stream, served) = serve(deadlines, false);
+    let places = served.places.clone();
+    tokio::spawn(async move {
+        served.stop.closed().await; // it runs until its connection has ended
+    });
+    (stream, places)
+}
+
+/// A client of a server that answers `/` with "done", `/slow` after a while, `/take` after the body, `/long` with 100,000
+/// bytes, and `/late` with as many after a while; and that echoes bytes once `/up` was answered.
+fn serve(deadlines: Deadlines, is_reserve: bool) -> (DuplexStream, Served) {
     let slow = make(|_| async {
         tokio::time::sleep(SHORT * 3).await;
         "done"
@@ -24,25 +66,33 @@ fn client(deadlines: Deadlines) -> (DuplexStream, Arc<Places>) {
         tokio::time::sleep(SHORT * 3).await;
         "x".repeat(100_000)
     });
+    let up = make(|_| async {
+        let (upgrade, upgraded) = Upgrade::new();
+        tokio::spawn(async move {
+            let (mut theirs, mut ours) = tokio::io::split(upgraded.await.unwrap());
+            tokio::io::copy(&mut theirs, &mut ours).await
+        });
+        let answer = poem::Response::builder().status(StatusCode::SWITCHING_PROTOCOLS);
+        answer.header("connection", "upgrade").header("upgrade", "echo").extension(upgrade).finish()
+    });
     let routes = Route::new()
         .at("/", get(make(|_| async { "done" })))
         .at("/slow", slow)
         .at("/long", get(make(|_| async { "x".repeat(100_000) })))
         .at("/late", late)
+        .at("/up", up)
         .at("/take", post(make(|req| async move { req.into_body().into_bytes().await.map(|_| "done") })));
     let places = Places::new(1000, &[]);
     let peer: SocketAddr = "192.0.2.1:1".parse().unwrap();
     let Admission::Place(place) = places.admit(peer.ip()) else { panic!("there is a place") };
-    let (running, stopping) = watch::channel(false);
+    let place = Arc::new(place);
+    let (stop, stopping) = watch::channel(false);
+    let served = Served { places, place: Arc::downgrade(&place), stop };
     let door = Arc::new(routes.map_to_response().boxed());
     let (here, there) = duplex(1024);
-    tokio::spawn(async move {
-        let _running = running;
-        Connection { peer, place: Arc::new(place), door, is_reserve: false, stopping }
-            .run(there, Instant::now(), deadlines)
-            .await;
-    });
-    (here, places)
+    let connection = Connection { peer, place, door, is_reserve, stopping };
+    tokio::spawn(connection.run(there, Instant::now(), deadlines));
+    (here, served)
 }
 
 async fn answer_of(stream: &mut DuplexStream) {
@@ -101,7 +151,7 @@ async fn an_idle_connection_ends() {
 
 #[tokio::test]
 async fn a_request_may_take_its_time() {
-    let (mut stream, _) = client(Deadlines { head: SHORT, idle: SHORT, write: SHORT });
+    let (mut stream, _) = client(Deadlines { head: SHORT, idle: SHORT, write: SHORT, rest: AT_ONCE });
     stream.write_all(b"GET /slow HTTP/1.1\r\nhost: x\r\n\r\n").await.unwrap();
     answer_of(&mut stream).await;
 }
@@ -143,11 +193,12 @@ async fn a_long_body_is_counted_while_it_arrives() {
 
 #[tokio::test]
 async fn requests_may_come_together_and_in_pieces() {
-    let (mut stream, _) = client(ENDLESS);
     let post = b"POST /take HTTP/1.1\r\nhost: x\r\ncontent-length: 3\r\n\r\nabc";
     let all = [GET, post, b"\r\n", GET].concat().repeat(20);
     // One by one; then so that each piece ends within a request.
-    for length in [1, GET.len() + 5, all.len()] {
+    let lengths = [1, GET.len() + 5, all.len()];
+    for (rest, length) in [AT_ONCE, REST].into_iter().flat_map(|rest| lengths.map(|length| (rest, length))) {
+        let (mut stream, _) = client(Deadlines { rest, ..ENDLESS });
         let (mut theirs, mut ours) = tokio::io::split(&mut stream);
         let write = async {
             for piece in all.chunks(length) {
@@ -175,15 +226,16 @@ async fn what_is_no_http_is_refused_at_once() {
 
 #[tokio::test]
 async fn what_nobody_read_of_a_body_is_no_request() {
-    for head in [
+    let heads = [
         "POST / HTTP/1.1\r\ncontent-length: 1000",
         "POST / HTTP/1.1\r\ntransfer-encoding: chunked",
         "POST / HTTP/1.1\r\nexpect: 100-continue\r\ncontent-length: 1000",
         "POST /slow HTTP/1.1\r\ncontent-length: 1000",
         "GET / HTTP/1.1\r\nconnection: close",
         "GET / HTTP/1.0",
-    ] {
-        let (mut stream, _) = client(Deadlines { head: SHORT, idle: SHORT, ..ENDLESS });
+    ];
+    for (rest, head) in [AT_ONCE, REST].into_iter().flat_map(|rest| heads.map(|head| (rest, head))) {
+        let (mut stream, _) = client(Deadlines { head: SHORT, idle: SHORT, rest, ..ENDLESS });
         stream.write_all(format!("{head}\r\nhost: x\r\n\r\n").as_bytes()).await.unwrap();
         let mut answers = vec![0; 12];
         stream.read_exact(&mut answers).await.unwrap();
@@ -191,6 +243,27 @@ async fn what_nobody_read_of_a_body_is_no_request() {
         stream.read_to_end(&mut answers).await.unwrap();
         let answers = String::from_utf8(answers).unwrap();
         assert_eq!(answers.matches("HTTP/1.").count(), 1, "{head}: {answers}");
+    }
+}
+
+#[tokio::test]
+async fn what_nobody_read_of_a_body_is_no_request_after_others_either() {
+    // Hyper pauses after every 16th request that comes together with others.
+    for (rest, before) in [AT_ONCE, REST].into_iter().flat_map(|rest| (0..36).map(move |before| (rest, before))) {
+        let (stream, _) = client(Deadlines { head: REST * 2, idle: REST * 2, rest, ..ENDLESS });
+        let (mut theirs, mut ours) = tokio::io::split(stream);
+        let post = b"POST / HTTP/1.1\r\nhost: x\r\ncontent-length: 1000\r\n\r\n";
+        let write = async {
+            _ = ours.write_all(&[GET.repeat(before).as_slice(), post].concat()).await;
+            tokio::time::sleep(AT_ONCE * 5).await;
+            _ = ours.write_all(GET).await; // it may be closed by now
+        };
+        let read = async {
+            let mut answers = Vec::new();
+            theirs.read_to_end(&mut answers).await.unwrap();
+            assert_eq!(answers.windows(7).filter(|start| start == b"HTTP/1.").count(), before + 1, "{rest:?}");
+        };
+        tokio::join!(write, read);
     }
 }
 
@@ -230,7 +303,7 @@ async fn of_long_answers_that_are_made_together_those_past_the_bound_are_refused
 
 #[tokio::test]
 async fn an_answer_that_is_read_slowly_arrives() {
-    let (mut stream, _) = client(Deadlines { head: LONG, idle: SHORT, write: SHORT });
+    let (mut stream, _) = client(Deadlines { head: LONG, idle: SHORT, write: SHORT, ..ENDLESS });
     stream.write_all(b"GET /long HTTP/1.1\r\nhost: x\r\n\r\n").await.unwrap();
     let (since, mut taken, mut piece) = (Instant::now(), 0, [0; 1024]);
     while taken < 100_000 {
