@@ -39,7 +39,7 @@ pub type Door = Arc<BoxEndpoint<'static, poem::Response>>;
 #[derive(Default)]
 pub struct Exchange {
     is_answered: AtomicBool,
-    is_newly_answered: AtomicBool,
+    has_new_answer: AtomicBool,
     pub is_stalled: Arc<AtomicBool>,
     pub upgrade: Mutex<Option<Upgrade>>,
 }
@@ -52,12 +52,12 @@ impl Exchange {
 
     fn end(&self) {
         self.is_answered.store(true, Ordering::Relaxed);
-        self.is_newly_answered.store(true, Ordering::Relaxed);
+        self.has_new_answer.store(true, Ordering::Relaxed);
     }
 
-    /// Whether an answer ended since the last call. A request may begin and end between two looks at [`Exchange::is_over`].
-    pub fn is_newly_over(&self) -> bool {
-        self.is_over() && self.is_newly_answered.swap(false, Ordering::Relaxed)
+    /// Whether an answer ended since the last call. A request may begin and end between two calls of [`Exchange::is_over`].
+    pub fn has_new_answer(&self) -> bool {
+        self.has_new_answer.swap(false, Ordering::Relaxed)
     }
 
     /// Whether all requests are answered and nothing of the answers waits for the peer.

@@ -3,7 +3,7 @@
 use std::{
     future::poll_fn,
     net::SocketAddr,
-    pin::{Pin, pin},
+    pin::Pin,
     sync::Arc,
     task::{Context, Poll, ready},
     time::Duration,
@@ -16,12 +16,13 @@ use tokio::{
     io::AsyncWriteExt,
     net::TcpStream,
     sync::watch,
-    time::{Instant, sleep, timeout_at},
+    time::{Instant, timeout_at},
 };
 
 use super::{
     answer::{Door, Exchange, answer},
     head::{self, HEAD_BYTES},
+    pause::Pause,
     places::Place,
     stream::Stream,
 };
@@ -76,10 +77,9 @@ impl Connection {
                 return;
             }
             // Boxed, so that an idle connection has no memory for it.
-            let Some(rest) = Box::pin(self.exchange(stream, head.into(), deadlines)).await else { return };
-            let ended;
-            (stream, head, ended) = rest;
-            whole_by = ended + deadlines.head;
+            let rest = Box::pin(self.exchange(stream, head.into(), deadlines)).await;
+            let Some((back, unread, ended)) = rest else { return };
+            (stream, head, whole_by) = (back, unread, ended + deadlines.head);
             if head.is_empty() {
                 let came = tokio::select! {
                     biased;
@@ -96,26 +96,20 @@ impl Connection {
 
     /// Answers requests until none has come for a while and all answers have left. Returns the stream, what was read of the
     /// next head, and when the last answer ended; `None` if the connection has ended or was handed over.
-    async fn exchange<S: Io + 'static>(
-        &mut self,
-        stream: S,
-        before: Bytes,
-        deadlines: Deadlines,
-    ) -> Option<(S, Vec<u8>, Instant)> {
+    async fn exchange<S: Io + 'static>(&mut self, stream: S, before: Bytes, within: Deadlines) -> Option<(S, Vec<u8>, Instant)> {
         let exchange = Arc::new(Exchange::default());
         let service = service_fn(|req| {
             exchange.begin();
             Box::pin(answer(req, self.peer, &self.door, &self.place, &exchange))
         });
-        let stream = Stream::new(stream, before, deadlines.write, exchange.is_stalled.clone(), self.place.clone());
+        let stream = Stream::new(stream, before, within.write, exchange.is_stalled.clone(), self.place.clone());
         let mut connection = http1::Builder::new()
             .max_buf_size(HEAD_BYTES)
             .keep_alive(!self.is_reserve)
             .serve_connection(TokioIo::new(stream), service);
         // hyper may be done with an answer that has not left yet.
         let has_left = |done: &Poll<_>| !matches!(done, Poll::Ready(Ok(()))) || !exchange.is_stalled();
-        let (mut rests, mut ended) = (false, Instant::now());
-        let mut sleep = pin!(sleep(deadlines.rest));
+        let (mut rests, mut pause) = (false, Pause::new(within.rest));
         let done = poll_fn(|cx| {
             let done = connection.poll_without_shutdown(cx);
             if !has_left(&done) {
@@ -124,17 +118,9 @@ impl Connection {
             if done.is_ready() || !exchange.is_over() {
                 return done;
             }
-            if exchange.is_newly_over() {
-                ended = Instant::now();
-            }
-            // One sleep serves all requests: if it ends too early for the last of them, it is set again.
-            while sleep.deadline() < ended + deadlines.rest {
-                ready!(sleep.as_mut().poll(cx));
-                sleep.as_mut().reset(ended + deadlines.rest);
-            }
-            ready!(sleep.as_mut().poll(cx));
-            // The answer ended in an earlier look than this one, and with it the request's body was dropped: hyper has skipped
-            // what was left of that, or closes. What it has not skipped must never be taken for a request.
+            ready!(pause.poll(cx, exchange.has_new_answer()));
+            // The pause began in an earlier poll than this one. The request's body was dropped before it began, so hyper has
+            // skipped what was left of it, or closes. What it has not skipped must never be taken for a request.
             Pin::new(&mut connection).graceful_shutdown(); // it ends at once where nothing is under way
             let done = connection.poll_without_shutdown(cx);
             rests = done.is_ready();
@@ -163,7 +149,7 @@ impl Connection {
                 stream.before = unread.into();
                 upgrade.hand_over(Box::new(stream));
             }
-            None if rests => return Some((stream.inner, unread, ended)),
+            None if rests => return Some((stream.inner, unread, pause.began)),
             None => _ = stream.shutdown().await,
         }
         None
