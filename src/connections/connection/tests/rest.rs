@@ -17,6 +17,27 @@ async fn buffers_stay_for_a_while_after_the_last_of_several_requests() {
 }
 
 #[tokio::test]
+async fn where_enough_connections_keep_their_buffers_others_give_them_up_at_once() {
+    let (mut stream, served) = serve(Deadlines { rest: LONG, ..ENDLESS }, false);
+    let Admission::Place(beside) = served.places.admit("192.0.2.1".parse().unwrap()) else { panic!("there is a place") };
+    let mut kept: Vec<_> = std::iter::from_fn(|| beside.keep_buffers()).collect();
+    for _ in 0..3 {
+        stream.write_all(GET).await.unwrap();
+        answer_of(&mut stream).await;
+        served.rests().await;
+    }
+    kept.pop();
+    stream.write_all(GET).await.unwrap();
+    answer_of(&mut stream).await;
+    assert!(beside.keep_buffers().is_none(), "the connection keeps its own");
+    drop(stream);
+    while served.place.strong_count() > 0 {
+        tokio::task::yield_now().await;
+    }
+    assert!(beside.keep_buffers().is_some());
+}
+
+#[tokio::test]
 async fn a_head_that_begins_before_the_connection_rests_has_the_same_deadline() {
     for (head, piece) in [("GET / HTTP/1.1\r\n", ""), ("\r\n", ""), ("G", "x"), ("\n", "\n")] {
         let (mut stream, served) = serve(Deadlines { head: REST * 3, ..ENDLESS }, false);
