@@ -116,6 +116,7 @@ impl Connection {
                 return Poll::Pending;
             }
             if done.is_ready() || !exchange.is_over() {
+                pause.end();
                 return done;
             }
             ready!(pause.poll(cx, exchange.has_new_answer()));

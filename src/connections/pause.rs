@@ -31,6 +31,11 @@ impl Pause<'_> {
         Pause { began: Instant::now(), most, place, permit: None, sleep: Box::pin(sleep(SHORTEST)) }
     }
 
+    /// Lets another connection keep its buffers: a request may take long, and a stream of events does.
+    pub fn end(&mut self) {
+        self.permit = None;
+    }
+
     /// Is ready when the pause has lasted as long as it may; `is_new` begins another one.
     pub fn poll(&mut self, cx: &mut Context<'_>, is_new: bool) -> Poll<()> {
         if is_new {

@@ -30,6 +30,12 @@ async fn where_enough_connections_keep_their_buffers_others_give_them_up_at_once
     stream.write_all(GET).await.unwrap();
     answer_of(&mut stream).await;
     assert!(beside.keep_buffers().is_none(), "the connection keeps its own");
+    stream.write_all(b"GET /slow HTTP/1.1\r\nhost: x\r\n\r\n").await.unwrap();
+    while beside.keep_buffers().is_none() {
+        tokio::task::yield_now().await;
+    }
+    answer_of(&mut stream).await;
+    assert!(beside.keep_buffers().is_none(), "it keeps them again");
     drop(stream);
     while served.place.strong_count() > 0 {
         tokio::task::yield_now().await;
