@@ -6,6 +6,7 @@
 mod answer;
 mod connection;
 mod head;
+mod pause;
 pub mod places;
 mod stream;
 

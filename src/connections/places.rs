@@ -10,6 +10,7 @@ use std::{
 use ipnet::IpNet;
 use poem::http::HeaderMap;
 use rustix::process::{Resource, getrlimit};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use crate::{client_address, limits::networks};
 
@@ -19,6 +20,9 @@ const OTHER_FILES: usize = 512;
 pub const RESERVE: usize = 16;
 /// Bytes of long requests that arrive, and of long answers that were not read: with more, an address has one of them at once.
 const BUFFERED: usize = 8 << 20;
+/// Connections that keep their buffers, some 15 KiB each, between two requests; others give them up at once. The allocator
+/// does not give all of what it once took for them back to the system.
+const KEPT: usize = 512;
 const WARN_EVERY: Duration = Duration::from_secs(60);
 
 pub struct Places {
@@ -29,6 +33,7 @@ pub struct Places {
     /// Proxies have one address for many clients, and bounds of their own.
     proxies: Vec<IpNet>,
     taken: Mutex<Taken>,
+    kept: Arc<Semaphore>,
 }
 
 #[derive(Default)]
@@ -62,7 +67,8 @@ impl Places {
     }
 
     fn of(most: usize, most_by_address: usize, proxies: &[IpNet]) -> Arc<Places> {
-        Arc::new(Places { most, most_by_address, proxies: proxies.to_vec(), taken: Mutex::default() })
+        let kept = Arc::new(Semaphore::new(KEPT));
+        Arc::new(Places { most, most_by_address, proxies: proxies.to_vec(), taken: Mutex::default(), kept })
     }
 
     pub fn admit(self: &Arc<Self>, peer: IpAddr) -> Admission {
@@ -159,6 +165,11 @@ impl Place {
     pub fn client(&self, peer: IpAddr, headers: &HeaderMap) -> Client {
         let address = networks::network(client_address::of(&self.places.proxies, peer, headers));
         Client { places: self.places.clone(), address }
+    }
+
+    /// Permits this connection to keep its buffers between two requests, if fewer than [`KEPT`] others do.
+    pub fn keep_buffers(&self) -> Option<OwnedSemaphorePermit> {
+        self.places.kept.clone().try_acquire_owned().ok()
     }
 }
 
