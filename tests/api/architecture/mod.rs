@@ -1,5 +1,7 @@
 //! The dependency rules of src/lib.rs, checked on the text of the sources.
 
+mod imports;
+
 use std::{
     fs,
     path::{Path, PathBuf},

@@ -1,0 +1,214 @@
+//! Which file imports which: directions of folders, and circles of files.
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    fs,
+};
+
+use super::{files, root, uncommented};
+
+/// What each folder of `src/domain` may import of the others. Below all of them lie `db`, `event`, `id`, `error`, `time`,
+/// `site`, `secret`, `mail` and `outgoing`.
+const DOMAIN: &[(&str, &[&str])] = &[
+    ("text", &[]),
+    ("page", &[]),
+    ("rights", &[]),
+    ("bounded", &[]),
+    ("outbox", &[]),
+    ("chores", &[]),
+    ("log", &["bounded"]),
+    ("access", &["rights"]),
+    ("accounts", &["access", "chores", "log", "outbox", "page", "rights", "text"]),
+    ("channels", &["access", "accounts", "chores", "log", "page", "rights", "text"]),
+    ("organisations", &["access", "accounts", "channels", "chores", "log", "outbox", "page", "rights", "text"]),
+    ("messages", &["access", "accounts", "bounded", "channels", "chores", "log", "page", "rights", "text"]),
+    ("streams", &["access", "channels", "log"]),
+    ("webhooks", &["access", "accounts", "bounded", "channels", "chores", "log", "messages", "outbox", "page", "rights", "text"]),
+    ("public", &["access", "accounts", "outbox", "page", "text"]),
+];
+
+/// What everything outside `src/domain` may import of this crate.
+const REST: &[(&str, &[&str])] = &[
+    ("id", &[]),
+    ("time", &[]),
+    ("error", &[]),
+    ("event", &["id"]),
+    ("client_address", &[]),
+    ("wakeups", &["event"]),
+    ("request_body", &["error"]),
+    ("db", &["error", "event", "id", "limits"]),
+    ("api", &["db", "domain", "error", "event", "id", "issuer", "jobs", "limits", "metrics", "outgoing", "push", "request_body", "secret", "site", "config", "state", "time", "web", "client_address", "wakeups"]),
+];
+
+#[test]
+fn no_two_files_import_each_other_in_a_circle() {
+    let imports = imports();
+    let circles = circles(&imports);
+    assert!(circles.is_empty(), "files that import each other in a circle: {circles:#?}");
+}
+
+#[test]
+fn the_folders_of_the_domain_import_downwards() {
+    let known: Vec<_> = DOMAIN.iter().map(|(folder, _)| *folder).collect();
+    for (file, imported) in imports() {
+        let Some(folder) = folder_of_domain(&file) else { continue };
+        let (_, may) = DOMAIN
+            .iter()
+            .find(|(known, _)| *known == folder)
+            .unwrap_or_else(|| panic!("src/domain/{folder} has no line that says what it may import"));
+        for other in imported.iter().filter_map(|file| folder_of_domain(file)).filter(|other| *other != folder) {
+            assert!(known.contains(&other) && may.contains(&other), "{file} must not import domain::{other}");
+        }
+    }
+}
+
+#[test]
+fn what_all_use_uses_little() {
+    let imports = imports();
+    for (folder, may) in REST {
+        let of = |file: &String| file.split("::").next().is_some_and(|first| first == *folder);
+        for (file, imported) in imports.iter().filter(|(file, _)| of(file)) {
+            for other in imported.iter().filter(|other| !of(other)) {
+                let other = other.split("::").next().unwrap();
+                assert!(may.contains(&other), "{file} must not import {other}");
+            }
+        }
+    }
+}
+
+/// The test of the tests: imports in each way of writing are found.
+#[test]
+fn imports_are_found_however_they_are_written() {
+    let imports = imports();
+    let has = |file: &str, other: &str| assert!(imports[file].contains(other), "{file}: {:?}", imports[file]);
+    has("domain::log::events", "domain::log::cursors"); // use crate::{…{…}}
+    has("limits", "limits::networks"); // use self::…
+    has("limits::guesses", "limits::networks"); // use super::…
+    has("api", "api::service"); // a path through a module that is declared in the file
+    let circle = BTreeMap::from([("a", "b"), ("b", "c"), ("c", "a"), ("d", "a")].map(|(a, b)| (a.into(), [b.into()].into())));
+    assert_eq!(circles(&circle), [["a", "b", "c"].map(str::to_owned)]);
+}
+
+fn folder_of_domain(module: &str) -> Option<&str> {
+    module.strip_prefix("domain::").map(|path| path.split("::").next().expect("splitting gives one"))
+}
+
+/// Each module of the library with those that it imports or names by a path. That a file declares another is no import.
+fn imports() -> BTreeMap<String, BTreeSet<String>> {
+    let sources: BTreeMap<String, String> = files(&root().join("src"))
+        .into_iter()
+        .filter(|file| !file.ends_with("main.rs"))
+        .map(|file| {
+            let path = file.strip_prefix(root().join("src")).unwrap().with_extension("");
+            let module = path.to_str().unwrap().replace('/', "::");
+            let module = module.strip_suffix("::mod").unwrap_or(if module == "lib" { "" } else { &module }).to_owned();
+            let text = fs::read_to_string(&file).unwrap();
+            let text = text.split("#[cfg(test)]\nmod tests").next().unwrap().to_owned();
+            (module, text.lines().map(uncommented).collect::<Vec<_>>().join("\n"))
+        })
+        .collect();
+    let is_module = |path: &str| sources.contains_key(path);
+    let of = |(module, text): (&String, &String)| {
+        let mut found = BTreeSet::new();
+        for path in paths(module, text) {
+            let segments: Vec<_> = path.split("::").collect();
+            let longest = (1..=segments.len()).rev().map(|n| segments[..n].join("::")).find(|path| is_module(path));
+            found.extend(longest.filter(|other| other != module));
+        }
+        (module.clone(), found)
+    };
+    sources.iter().map(of).collect()
+}
+
+/// The paths of this crate that a file names, from the crate's root.
+fn paths(module: &str, text: &str) -> Vec<String> {
+    let mut written = Vec::new();
+    let mut code = String::new();
+    for (n, part) in text.split(';').enumerate() {
+        let after = |word: &str| part.rfind(word).filter(|at| *at == 0 || part[..*at].ends_with(['\n', ' ', '}', '{']));
+        match after("use ") {
+            Some(at) => written.extend(expanded(&part[at + 4..].replace(char::is_whitespace, ""))),
+            None if n == 0 => code.push_str(part),
+            None => code.push_str(&format!(";{part}")),
+        }
+    }
+    let named = code.split(|c: char| !c.is_alphanumeric() && c != '_' && c != ':').filter(|path| path.contains("::"));
+    let children: Vec<_> = text
+        .lines()
+        .filter_map(|line| line.trim_start_matches("pub ").trim_start_matches("pub(crate) ").strip_prefix("mod "))
+        .filter_map(|line| line.strip_suffix(';'))
+        .collect();
+    for path in named {
+        let first = path.split("::").next().unwrap();
+        let is_imported = written.iter().any(|used: &String| used.ends_with(&format!("::{first}")));
+        if ["crate", "super", "self"].contains(&first) {
+            written.push(path.to_owned());
+        } else if children.contains(&first) && !is_imported {
+            written.push(format!("self::{path}"));
+        }
+    }
+    written.iter().filter_map(|path| absolute(module, path)).collect()
+}
+
+/// `a::{b, c::{d, self}}` as `a::b`, `a::c::d`, `a::c`.
+fn expanded(tree: &str) -> Vec<String> {
+    let Some((head, rest)) = tree.split_once('{') else { return vec![tree.to_owned()] };
+    let inner = rest.strip_suffix('}').unwrap_or(rest);
+    let (mut parts, mut depth) = (vec![String::new()], 0);
+    for c in inner.chars() {
+        match c {
+            '{' => depth += 1,
+            '}' => depth -= 1,
+            ',' if depth == 0 => {
+                parts.push(String::new());
+                continue;
+            }
+            _ => {}
+        }
+        parts.last_mut().unwrap().push(c);
+    }
+    let whole = |part: &String| expanded(part).into_iter().map(|path| format!("{head}{path}")).collect::<Vec<_>>();
+    parts.iter().filter(|part| !part.is_empty()).flat_map(whole).collect()
+}
+
+fn absolute(module: &str, path: &str) -> Option<String> {
+    let mut segments: Vec<_> = path.split("::").collect();
+    let mut base: Vec<_> = module.split("::").filter(|segment| !segment.is_empty()).collect();
+    match segments[0] {
+        "crate" => base.clear(),
+        "self" => {}
+        "super" => {
+            while segments.get(1) == Some(&"super") {
+                segments.remove(1);
+                base.pop();
+            }
+            base.pop();
+        }
+        _ => return None,
+    }
+    base.extend(segments[1..].iter().filter(|segment| **segment != "self"));
+    Some(base.join("::"))
+}
+
+/// Groups of modules of which each imports, by way of others, each other one.
+fn circles(imports: &BTreeMap<String, BTreeSet<String>>) -> Vec<Vec<String>> {
+    let reached: BTreeMap<&String, BTreeSet<&String>> = imports.keys().map(|module| (module, reached(imports, module))).collect();
+    let mut circles: BTreeSet<Vec<String>> = BTreeSet::new();
+    for module in imports.keys().filter(|module| reached[module].contains(module)) {
+        let of = |other: &&&String| reached.get(*other).is_some_and(|back| back.contains(module));
+        circles.insert(reached[module].iter().filter(of).map(|other| (*other).clone()).collect());
+    }
+    circles.into_iter().collect()
+}
+
+fn reached<'a>(imports: &'a BTreeMap<String, BTreeSet<String>>, from: &str) -> BTreeSet<&'a String> {
+    let (mut found, mut left) = (BTreeSet::new(), vec![from]);
+    while let Some(module) = left.pop() {
+        for other in imports.get(module).into_iter().flatten() {
+            if found.insert(other) {
+                left.push(other);
+            }
+        }
+    }
+    found
+}
