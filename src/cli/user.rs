@@ -8,7 +8,7 @@ use crate::{
     config::Links,
     db::{self, Tx},
     domain::{
-        PlatformRole,
+        access::PlatformRole,
         accounts::{self, New, mailbox},
         text,
     },

@@ -12,7 +12,7 @@ use super::body::{self, Bound};
 use crate::{
     client_address,
     domain::{
-        Caller,
+        access::Caller,
         accounts::sessions::{self, AccessClaims, Device},
         webhooks::feeds,
     },

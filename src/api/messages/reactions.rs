@@ -17,7 +17,7 @@ use crate::{
             listing::{Address, Listed, Rows, fill, listed, rows},
         },
     },
-    domain::messages::{pins, reactions},
+    domain::messages::{pins, reactions, record},
     error::Result,
     id::{ChannelId, MessageId, UserId},
     state::App,
@@ -129,8 +129,8 @@ pub struct Reaction {
     users: Vec<UserId>,
 }
 
-impl From<reactions::Reaction> for Reaction {
-    fn from(reactions::Reaction { emoji, count, users }: reactions::Reaction) -> Self {
+impl From<record::Reaction> for Reaction {
+    fn from(record::Reaction { emoji, count, users }: record::Reaction) -> Self {
         Reaction { emoji, count, users }
     }
 }

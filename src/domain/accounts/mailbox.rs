@@ -10,7 +10,7 @@
 use crate::{
     db::Tx,
     domain::{
-        Caller,
+        access::Caller,
         accounts::{
             self, User, identities,
             one_time_tokens::{self, Purpose},

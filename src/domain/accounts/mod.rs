@@ -15,7 +15,11 @@ use rusqlite::{Connection, OptionalExtension, Row};
 use crate::{
     db::Tx,
     domain::{
-        self, Caller, PlatformRole, accounts::one_time_tokens::Purpose, organisations::invitations, outbox, text,
+        self,
+        access::{Caller, PlatformRole},
+        accounts::one_time_tokens::Purpose,
+        organisations::invitations,
+        outbox, text,
         webhooks::deliveries,
     },
     error::{Error, OrConflict, Result},
@@ -52,6 +56,15 @@ impl User {
     pub fn full_name(&self) -> String {
         full_name(&self.first_name, &self.last_name)
     }
+
+    pub fn shown_name(&self) -> String {
+        shown_name(&self.full_name(), &self.username, &self.email).to_owned()
+    }
+}
+
+/// Full name, else username, else the address's local part.
+pub fn shown_name<'a>(full_name: &'a str, username: &'a str, email: &'a str) -> &'a str {
+    [full_name, username, local_part(email)].into_iter().find(|name| !name.is_empty()).unwrap_or_default()
 }
 
 pub fn full_name(first_name: &str, last_name: &str) -> String {
@@ -155,7 +168,7 @@ pub fn create(tx: &mut Tx, new: &New, password_hash: &str) -> Result<UserId> {
             "insert into users (id, email, username, password_hash, first_name, last_name, role, created_at, updated_at)
              values (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?8)",
         )?
-        .execute((id, &new.email, &username, password_hash, &new.first_name, &new.last_name, new.role.as_str(), now));
+        .execute((id, &new.email, &username, password_hash, &new.first_name, &new.last_name, new.role, now));
     match inserted.or_conflict(|| Error::invalid("username already exists")) {
         Err(Error::Invalid(_)) if find_by_email(tx, &new.email)?.is_some() => Err(Error::invalid("email already exists")),
         other => other.map(|_| id),
@@ -257,7 +270,7 @@ pub fn create_by_administrator(tx: &mut Tx, new: &New, password_hash: &str) -> R
 /// For the command line: gives the account of an address a role on the whole server.
 pub fn set_role(tx: &mut Tx, email: &str, role: PlatformRole) -> Result<()> {
     let sql = "update users set role = ?2, updated_at = ?3 where email = ?1";
-    require_one(tx.prepare_cached(sql)?.execute((email, role.as_str(), Time::now()))?)
+    require_one(tx.prepare_cached(sql)?.execute((email, role, Time::now()))?)
 }
 
 /// For the command line: disables an account, which ends what it has open, or enables it again.

@@ -5,7 +5,7 @@ use rusqlite::{Connection, OptionalExtension};
 use crate::{
     db::Tx,
     domain::{
-        Caller,
+        access::{self, Caller},
         accounts::{
             self,
             mailbox::{self, MayMail, Proof},
@@ -14,8 +14,9 @@ use crate::{
         },
         organisations::{
             members,
-            roles::{self, Rights, Role},
+            roles::{self, Role},
         },
+        rights::Rights,
     },
     error::{Error, Result},
     id::{InvitationId, OrganisationId, UserId},
@@ -83,7 +84,7 @@ pub fn open(conn: &Connection, token: &str) -> Result<Open> {
 /// An invitation is worth what its sender is worth: whoever was demoted, removed or disabled lets nobody in.
 fn may_still_invite(conn: &Connection, organisation: OrganisationId, inviter: UserId, role: &Role) -> Result<bool> {
     let is_active = accounts::find(conn, inviter)?.is_some_and(|account| account.is_active);
-    let rights = members::find(conn, organisation, inviter)?.map(|membership| membership.rights);
+    let rights = access::membership(conn, organisation, inviter)?.map(|membership| membership.rights);
     Ok(is_active && rights.is_some_and(|rights| rights.include(Rights::INVITE_MEMBERS) && rights.include(role.rights)))
 }
 
