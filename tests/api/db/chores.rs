@@ -8,11 +8,14 @@ use tidings::{
     config::Settings,
     domain::{
         access::{self, Caller, PlatformRole},
-        accounts::{self, mailbox, profiles},
+        accounts::{
+            self, profiles,
+            proof::{self, Proof},
+        },
         channels::record,
         chores,
         messages::deleting,
-        organisations::{leaving, memberships, roles},
+        organisations::{leaving, members, memberships, roles},
         streams::{self, recovery},
         webhooks::{deliveries, feeds},
     },
@@ -209,7 +212,7 @@ async fn many_webhooks_of_whoever_proves_a_mailbox_pause_and_until_then_none_del
         let prove = move |tx: &mut tidings::db::Tx, site: &Site| {
             tx.execute(&format!("update webhooks set slug_hash = x'{slug}' where id = {last}"), [])?;
             let user = accounts::get(tx, user)?;
-            mailbox::prove(tx, site, user, mailbox::Proof::Mailbox)
+            proof::prove(tx, site, user, Proof::Mailbox)
         };
         let site = app.site.clone();
         app.db.write(move |tx| prove(tx, &site)).await.unwrap();

@@ -8,9 +8,10 @@ use crate::{
         access::{self, Caller},
         accounts::{
             self,
-            mailbox::{self, MayMail, Proof},
+            mailbox::{self, MayMail},
             one_time_tokens::Purpose,
-            sessions,
+            proof::{self, Proof},
+            registration, sessions,
         },
         organisations::{
             members,
@@ -96,7 +97,7 @@ pub fn accept(tx: &mut Tx, site: &Site, caller: Caller, token: &str, device: &se
     if user.email != open.email {
         return Err(Error::Forbidden("The invitation is for another e-mail address"));
     }
-    let user = if open.is_mailed { mailbox::prove(tx, site, user, Proof::MailboxAndAccount)? } else { user };
+    let user = if open.is_mailed { proof::prove(tx, site, user, Proof::MailboxAndAccount)? } else { user };
     finish(tx, site, open, user, device)
 }
 
@@ -112,12 +113,12 @@ pub fn accept_as_new(
 ) -> Result<sessions::Started> {
     let open = open(tx, token)?;
     require_new(tx, site, &open)?;
-    accounts::require_welcome(tx, site, &open.email)?;
+    registration::require_welcome(tx, site, &open.email)?;
     let new = accounts::New::check(&open.email, None, "", "").map_err(Error::internal)?;
     let id = accounts::create(tx, &new, password_hash)?;
     let user = accounts::get(tx, id)?;
     let user = if open.is_mailed {
-        mailbox::prove(tx, site, user, Proof::MailboxAndAccount)?
+        proof::prove(tx, site, user, Proof::MailboxAndAccount)?
     } else {
         mailbox::mail_link(tx, site, id, &open.email, Purpose::EmailVerification, may_mail)?;
         user
