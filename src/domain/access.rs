@@ -268,3 +268,15 @@ pub fn manages_webhooks(conn: &Connection, caller: Caller, channel: ChannelId, r
     access.require_no_dm()?;
     if access.manages_webhooks() { Ok(access) } else { Err(Error::Forbidden("You may not manage this channel's webhooks")) }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::domain::rights::{BuiltInRole, MemberStatus};
+
+    #[test]
+    fn the_conditions_in_sql_mean_the_guest_and_the_deactivated_member() {
+        assert!(SEEN.contains(&format!("m.role_id <> {})", BuiltInRole::Guest as i64)));
+        assert!(SEEN.contains(&format!(" {ENTITLED}\n")) && ENTITLED.contains(MemberStatus::Deactivated.as_str()));
+    }
+}

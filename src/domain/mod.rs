@@ -1,7 +1,7 @@
 //! The rules, with their SQL. Synchronous; knows neither HTTP nor the runtime.
 //!
 //! A function takes a connection (to read) or a [`crate::db::Tx`] (to write), the caller, and plain
-//! values. The caller's right is checked here, inside the transaction that acts on it.
+//! values. The caller's right is checked here, inside the transaction that acts on it, with the verbs of [`access`].
 
 pub mod access;
 pub mod accounts;

@@ -1,7 +1,7 @@
-//! Channels: who sees them, making, changing and deleting them.
+//! Channels: making, changing, archiving and deleting them.
 //!
-//! Below: lists of channels, their members, direct messages, read markers, and the purging of deleted ones. Uses
-//! organisations, accounts and the log.
+//! Below: their record, lists of channels, their members, direct messages, read markers, the event that tells of changes,
+//! and the purging of deleted ones. Uses organisations, accounts and the log.
 
 pub mod direct_messages;
 pub mod lists;

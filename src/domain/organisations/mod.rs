@@ -1,7 +1,7 @@
 //! Organisations: making, changing and deleting them, passing them on.
 //!
-//! Below: members with their memberships and how they leave, roles with their rights, invitations. Uses accounts and the
-//! log.
+//! Below: members with their memberships and how they leave, the event that tells of them, roles, invitations. Uses
+//! accounts and the log.
 
 pub mod invitations;
 pub mod leaving;

@@ -124,7 +124,7 @@ async fn outsiders_do_not_take_the_slot_of_an_organisation() {
     drop(release);
     reading.await.unwrap().unwrap();
     assert_eq!(waiting.await.unwrap(), 7);
-    app.finish_writes();
+    wiring::finish_writes(&app);
 }
 
 #[tokio::test(flavor = "multi_thread")]
