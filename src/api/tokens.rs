@@ -13,7 +13,7 @@ use super::{
     tags::Tag,
 };
 use crate::{
-    domain::{Caller, organisations, streams},
+    domain::{access::Caller, organisations, streams},
     error::{Error, Result},
     id::{ChannelId, OrganisationId},
     push::tokens::PushClaims,

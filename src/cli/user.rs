@@ -9,8 +9,8 @@ use crate::{
     config::Links,
     db::{self, Tx},
     domain::{
-        PlatformRole,
-        accounts::{self, New, mailbox},
+        access::PlatformRole,
+        accounts::{New, administration, mailbox},
         text,
     },
     error::{Error, Result},
@@ -91,9 +91,9 @@ pub fn run(folder: &Path, command: Command) -> Result<()> {
             let (site, email) = (folder::site(folder, &links)?, address(&email)?);
             terminal::print(&db::write_once(folder, |tx| mailbox::reset_link(tx, &site, &email))?)
         }
-        Command::Role { email, role } => change(folder, &email, |tx, email| accounts::set_role(tx, email, role.into())),
-        Command::Disable { email } => change(folder, &email, |tx, email| accounts::set_active(tx, email, false)),
-        Command::Enable { email } => change(folder, &email, |tx, email| accounts::set_active(tx, email, true)),
+        Command::Role { email, role } => change(folder, &email, |tx, email| administration::set_role(tx, email, role.into())),
+        Command::Disable { email } => change(folder, &email, |tx, email| administration::set_active(tx, email, false)),
+        Command::Enable { email } => change(folder, &email, |tx, email| administration::set_active(tx, email, true)),
     }
 }
 
@@ -124,6 +124,6 @@ fn create(folder: &Path, new: &New, password: Option<String>, password_stdin: bo
     // Before the transaction: a running server must not wait for a hash.
     let hash = secret::hash_password(&password)?;
     db::make_folder(folder)?;
-    let id = db::write_once(folder, |tx| accounts::create_by_administrator(tx, new, &hash))?;
+    let id = db::write_once(folder, |tx| administration::create(tx, new, &hash))?;
     terminal::print(&format!("{id}  {}  {}", new.email, new.role.as_str()))
 }

@@ -19,7 +19,11 @@ use self::{hashing::Hashing, session_cache::SessionCache};
 use crate::{
     connections::places::Places,
     db::{self, Class, Db, Tx},
-    domain::{Caller, accounts::sessions, organisations::members, webhooks::delivery_slots::Room},
+    domain::{
+        access::{self, Caller},
+        accounts::sessions,
+        webhooks::delivery_slots::Room,
+    },
     error::{Error, Result},
     id::{OrganisationId, SessionId, UserId},
     issuer::Issuer,
@@ -107,7 +111,7 @@ impl Inner {
         organisation: OrganisationId,
         f: impl FnOnce(&Connection) -> Result<T> + Send + 'static,
     ) -> Result<T> {
-        let class = match self.db.read(|conn| members::find(conn, organisation, caller.user))? {
+        let class = match self.db.read(|conn| access::membership(conn, organisation, caller.user))? {
             Some(_) => Class::Member(caller.user, organisation),
             None => Class::List(Some(caller.user)),
         };

@@ -8,7 +8,7 @@ use std::{
     },
 };
 
-use crate::{domain::Caller, error::Result, event::Effect, id::SessionId};
+use crate::{domain::access::Caller, error::Result, event::Effect, id::SessionId};
 
 /// Session to caller, bounded. A fill is dropped when anything was forgotten since its read began: a
 /// reader from before a logout must not put the session back.

@@ -17,7 +17,7 @@ use super::{
 };
 use crate::{
     domain::{
-        accounts::{self, New, identities, mailbox::MayMail, sessions},
+        accounts::{self, New, identities, mailbox::MayMail, passwords, registration, sessions},
         text,
     },
     error::{Error, Result},
@@ -42,7 +42,7 @@ impl Api {
         new.check_password(&body.password).map_err(Error::BadRequest)?;
         let hash = app.hash(visitor.address, body.0.password.0).await?;
         let (site, may_mail) = (app.site.clone(), MayMail(app.limits.link(visitor.address)));
-        app.db.write(move |tx| accounts::register(tx, &site, &new, &hash, may_mail)).await?;
+        app.db.write(move |tx| registration::register(tx, &site, &new, &hash, may_mail)).await?;
         Ok(made("User created successfully"))
     }
 
@@ -63,7 +63,7 @@ impl Api {
         if secret::is_outdated(&hash) {
             // The log-in stands, whatever becomes of this.
             if let Ok(newer) = app.hash(visitor.address, password).await {
-                _ = app.db.write(move |tx| accounts::rehash(tx, user.id, &hash, &newer)).await;
+                _ = app.db.write(move |tx| passwords::rehash(tx, user.id, &hash, &newer)).await;
             }
         }
         Ok(ok("Login successful", started.into()))
@@ -119,7 +119,7 @@ impl Api {
         }
         let hash = app.hash(visitor.address, new).await?;
         let site = app.site.clone();
-        app.db.write(move |tx| accounts::change_password(tx, &site, caller, &user.password_hash, &hash)).await?;
+        app.db.write(move |tx| passwords::change(tx, &site, caller, &user.password_hash, &hash)).await?;
         Ok(done("Password changed successfully"))
     }
 }

@@ -18,7 +18,7 @@ use crate::{
         tags::Tag,
     },
     domain::{
-        Caller,
+        access::Caller,
         accounts::{self, profiles, sessions},
     },
     error::Result,

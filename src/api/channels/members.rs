@@ -219,7 +219,7 @@ struct Membership {
 }
 
 impl Membership {
-    fn new(channel: channels::Channel, user: UserId, joined_at: Time) -> Self {
+    fn new(channel: channels::record::Channel, user: UserId, joined_at: Time) -> Self {
         Membership {
             name: channel.name,
             description: channel.description,

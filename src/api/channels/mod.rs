@@ -21,7 +21,7 @@ use super::{
     tags::Tag,
 };
 use crate::{
-    domain::channels::{self, lists::Described, reading::Counts},
+    domain::channels::{self, lists::Described, reading::Counts, record},
     error::Result,
     id::{ChannelId, OrganisationId, UserId},
     site::Site,
@@ -81,7 +81,7 @@ impl Api {
         app: Data<&App>,
         #[oai(name = "channelId")] id: Path<ChannelId>,
     ) -> Result<Success<Channel>> {
-        let found = app.db.read(|conn| channels::get(conn, caller.0, *id))?;
+        let found = app.db.read(|conn| channels::lists::get(conn, caller.0, *id))?;
         Ok(ok("channel retrieved successfully", Channel::new(&app.site, found)))
     }
 
@@ -268,7 +268,7 @@ pub struct OwnChannel {
 }
 
 impl OwnChannel {
-    pub fn new(unread: Counts, channel: channels::Channel) -> Self {
+    pub fn new(unread: Counts, channel: record::Channel) -> Self {
         OwnChannel {
             id: channel.id,
             name: channel.name,
@@ -291,8 +291,8 @@ pub struct OpenChannel {
     created_at: Time,
 }
 
-impl From<channels::Channel> for OpenChannel {
-    fn from(channel: channels::Channel) -> Self {
+impl From<record::Channel> for OpenChannel {
+    fn from(channel: record::Channel) -> Self {
         OpenChannel {
             id: channel.id,
             name: channel.name,

@@ -13,7 +13,7 @@ use crate::{
     client_address,
     config::FeedAuth,
     domain::{
-        Caller,
+        access::Caller,
         accounts::sessions::{self, AccessClaims, Device},
         webhooks::feeds,
     },

@@ -3,7 +3,7 @@
 use poem_openapi::Object;
 
 use crate::{
-    domain::messages::{self, mentions, reactions},
+    domain::messages::{mentions, record},
     id::{ChannelId, MessageId, UserId},
     time::Time,
 };
@@ -34,8 +34,8 @@ pub struct Message {
     deleted_at: Time,
 }
 
-impl From<messages::Message> for Message {
-    fn from(message: messages::Message) -> Self {
+impl From<record::Message> for Message {
+    fn from(message: record::Message) -> Self {
         Message {
             id: message.id,
             message: message.content.clone(),
@@ -86,8 +86,8 @@ pub struct Reaction {
     users: Vec<UserId>,
 }
 
-impl From<reactions::Reaction> for Reaction {
-    fn from(reactions::Reaction { emoji, count, users }: reactions::Reaction) -> Self {
+impl From<record::Reaction> for Reaction {
+    fn from(record::Reaction { emoji, count, users }: record::Reaction) -> Self {
         Reaction { emoji, count, users }
     }
 }

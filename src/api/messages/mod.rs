@@ -25,7 +25,7 @@ use crate::{
     api::messages::message::Message,
     domain::{
         channels::reading,
-        messages::{self, Edit, New, Range, deleting},
+        messages::{deleting, editing, lists, posting},
     },
     error::Result,
     id::{ChannelId, MessageId},
@@ -53,8 +53,8 @@ impl Api {
         body: Body<NewMessage>,
     ) -> Result<Created<Message>> {
         let NewMessage { content, thread_id, id } = body.0;
-        let new = New { content: content.0, thread: thread_id, id };
-        let posted = app.db.write_sized(body.1, move |tx| messages::create(tx, caller.0, *channel_id, &new)).await?;
+        let new = posting::New { content: content.0, thread: thread_id, id };
+        let posted = app.db.write_sized(body.1, move |tx| posting::create(tx, caller.0, *channel_id, &new)).await?;
         Ok(created("Message created successfully", posted.into()))
     }
 
@@ -71,8 +71,8 @@ impl Api {
         body: Body<EditMessage>,
     ) -> Result<Success<Message>> {
         let EditMessage { content, message_id, thread_id } = body.0;
-        let edit = Edit { content: content.0, message: message_id, thread: thread_id };
-        let edited = app.db.write_sized(body.1, move |tx| messages::edit(tx, caller.0, *channel_id, &edit)).await?;
+        let edit = editing::Edit { content: content.0, message: message_id, thread: thread_id };
+        let edited = app.db.write_sized(body.1, move |tx| editing::edit(tx, caller.0, *channel_id, &edit)).await?;
         Ok(ok("Message updated successfully", edited.into()))
     }
 
@@ -110,9 +110,9 @@ impl Api {
         after: Query<Option<MessageId>>,
     ) -> Result<BareListed<MessageList>> {
         let page = listing::page(None, None, *limit, PAGE, LARGEST_PAGE)?;
-        let range = Range { before: *before, after: *after };
+        let range = lists::Range { before: *before, after: *after };
         let (caller, id) = (caller.0, *channel_id);
-        let read = move |conn: &_| fill(page, |part| messages::list(conn, caller, id, range, part), Message::from);
+        let read = move |conn: &_| fill(page, |part| lists::list(conn, caller, id, range, part), Message::from);
         let Rows { rows: mut messages, rest } = app.db.read_list(caller.user, read).await?;
         // From a message on and not by number: newer ones move none of them.
         let end = if range.is_ascending() { "after" } else { "before" };

@@ -17,7 +17,7 @@ use crate::{
         },
         tags::Tag,
     },
-    domain::messages::{self, deleting, threads},
+    domain::messages::{deleting, record, threads},
     error::Result,
     id::{ChannelId, MessageId, OrganisationId},
     state::App,
@@ -306,8 +306,8 @@ struct Reply {
     updated_at: Time,
 }
 
-impl From<messages::Message> for Reply {
-    fn from(message: messages::Message) -> Self {
+impl From<record::Message> for Reply {
+    fn from(message: record::Message) -> Self {
         Reply {
             id: message.id,
             thread_id: message.thread,

@@ -181,7 +181,7 @@ impl From<memberships::Member> for Membership {
         Membership {
             user_id: member.user,
             organisation_id: member.organisation,
-            status: member.status,
+            status: member.status.as_str().into(),
             role_id: member.role.id,
             created_at: member.created_at,
             deleted_at: None,
@@ -220,7 +220,7 @@ impl From<members::Listed> for Member {
             phone_number: member.phone,
             name: member.name,
             role: member.role,
-            status: member.status,
+            status: member.status.as_str().into(),
             is_verified: member.is_verified,
         }
     }

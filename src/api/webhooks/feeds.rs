@@ -16,7 +16,7 @@ use crate::{
         },
         tags::Tag,
     },
-    domain::{Caller, webhooks::feeds},
+    domain::{access::Caller, webhooks::feeds},
     error::Result,
     id::ChannelId,
     state::App,

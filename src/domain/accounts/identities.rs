@@ -7,8 +7,8 @@ use crate::{
     domain::{
         accounts::{
             self, User,
-            mailbox::{self, Proof},
-            sessions,
+            proof::{self, Proof},
+            registration, sessions,
         },
         text,
     },
@@ -53,7 +53,7 @@ fn link(tx: &mut Tx, site: &Site, claims: &Claims) -> Result<User> {
         }
         Some(user) => {
             sessions::require_active(&user)?;
-            mailbox::prove(tx, site, user, Proof::Mailbox)?
+            proof::prove(tx, site, user, Proof::Mailbox)?
         }
         None => register(tx, site, &email, claims)?,
     };
@@ -67,7 +67,7 @@ fn link(tx: &mut Tx, site: &Site, claims: &Claims) -> Result<User> {
 
 /// An account without a password.
 fn register(tx: &mut Tx, site: &Site, email: &str, claims: &Claims) -> Result<User> {
-    accounts::require_welcome(tx, site, email)?;
+    registration::require_welcome(tx, site, email)?;
     // What the issuer says of name and picture is a courtesy: it keeps nobody out.
     let named = accounts::New::check(email, None, &claims.given_name, &claims.family_name);
     let new = named.or_else(|_| accounts::New::check(email, None, "", "")).map_err(Error::BadRequest)?;
@@ -76,13 +76,7 @@ fn register(tx: &mut Tx, site: &Site, email: &str, claims: &Claims) -> Result<Us
     // The issuer has verified the address, if only once; that is less than a proof where it is not authoritative.
     tx.prepare_cached("update users set is_verified = 1, avatar_url = ?2 where id = ?1")?.execute((id, picture))?;
     let user = accounts::get(tx, id)?;
-    if claims.is_authoritative_for(email) { mailbox::prove(tx, site, user, Proof::Mailbox) } else { Ok(user) }
-}
-
-/// Forgets the identities that open an account.
-pub fn unlink(tx: &mut Tx, user: UserId) -> Result<()> {
-    tx.prepare_cached("delete from identities where user_id = ?1")?.execute([user])?;
-    Ok(())
+    if claims.is_authoritative_for(email) { proof::prove(tx, site, user, Proof::Mailbox) } else { Ok(user) }
 }
 
 /// Forgets used tokens that have expired by then, up to `limit`.

@@ -1,8 +1,4 @@
-//! Proof of a mailbox: magic links, password resets, and verification of the address.
-//!
-//! `is_verified` says that somebody opened the link of a verification mail, as the specification has it. It does not say
-//! that they use the account: anybody can register an address, and its owner may open the link without a thought. So the
-//! proof is kept apart, in `mailbox_proved`.
+//! Links in mails: magic links, password resets, and verification of the address.
 //!
 //! An unknown address is answered like a known one, and at the same cost: one write that reaches the disk. So is a request
 //! past a limit, which changes nothing: links that were mailed before go on working.
@@ -10,11 +6,13 @@
 use crate::{
     db::Tx,
     domain::{
-        Caller,
+        access::Caller,
         accounts::{
-            self, User, identities,
+            self, User,
             one_time_tokens::{self, Purpose},
-            profiles, reclaiming, sessions,
+            passwords,
+            proof::{Proof, prove, set_verified},
+            sessions,
         },
         outbox,
     },
@@ -91,44 +89,6 @@ pub fn enter(tx: &mut Tx, site: &Site, token: &str, device: &sessions::Device) -
     sessions::start(tx, site, user, device)
 }
 
-/// How somebody showed a mailbox to be theirs.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Proof {
-    /// By the mailbox alone: a link that was mailed, or an issuer that is authoritative for the address.
-    Mailbox,
-    /// By the mailbox together with the account's bearer or password.
-    MailboxAndAccount,
-}
-
-/// Records that the account's user reads the mailbox.
-///
-/// Before the first proof, whoever registered the address may have been somebody else. So a first proof by the mailbox
-/// alone ends all sessions and removes the password and linked identities: every way in that was there before. What goes
-/// on without a way in is reclaimed ([`reclaiming`]). A first proof together with the account removes nothing.
-pub fn prove(tx: &mut Tx, site: &Site, user: User, proof: Proof) -> Result<User> {
-    if user.mailbox_proved {
-        return Ok(user);
-    }
-    if proof == Proof::Mailbox {
-        sessions::end_others(tx, user.id, None)?;
-        identities::unlink(tx, user.id)?;
-        tx.prepare_cached("update users set password_hash = '' where id = ?1")?.execute([user.id])?;
-        reclaiming::reclaim(tx, site, user.id)?;
-    }
-    tx.prepare_cached("update users set mailbox_proved = 1 where id = ?1")?.execute([user.id])?;
-    set_verified(tx, &user)
-}
-
-/// Sets `is_verified`, which members of the user's organisations see.
-fn set_verified(tx: &mut Tx, before: &User) -> Result<User> {
-    tx.prepare_cached("update users set is_verified = 1, updated_at = ?2 where id = ?1")?.execute((before.id, Time::now()))?;
-    let user = accounts::get(tx, before.id)?;
-    if !before.is_verified {
-        profiles::announce(tx, user.id)?;
-    }
-    Ok(user)
-}
-
 /// The account whose password a token may set; does not use it up. 422 for every bad token.
 pub fn find_reset(conn: &rusqlite::Connection, token: &str) -> Result<User> {
     let user = one_time_tokens::find(conn, Purpose::PasswordReset, token).map_err(as_invalid)?;
@@ -142,7 +102,7 @@ pub fn reset(tx: &mut Tx, site: &Site, token: &str, password_hash: &str) -> Resu
     let user = find_reset(tx, token)?;
     one_time_tokens::take(tx, Purpose::PasswordReset, token)?;
     let user = prove(tx, site, user, Proof::Mailbox)?;
-    accounts::set_password(tx, site, &user, password_hash, None)
+    passwords::set(tx, site, &user, password_hash, None)
 }
 
 fn as_invalid(err: Error) -> Error {

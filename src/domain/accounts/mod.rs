@@ -1,29 +1,31 @@
-//! Accounts: making them, reading them, their passwords.
+//! Accounts: their record, and what a new one must be like.
 //!
-//! Below: sessions, identities of other issuers, profiles, proofs of the mailbox with their one-time tokens, and what a
-//! first proof takes back. Uses the log and the outbox; what an account has in organisations and channels is asked there.
+//! Below: registration, passwords, sessions, identities of other issuers, profiles, proofs of the mailbox with the links
+//! and one-time tokens that give them, what a first proof takes back, and what the command line does. Uses the log and the
+//! outbox; what an account has in organisations and channels is asked there.
 
+pub mod administration;
 pub mod identities;
 pub mod mailbox;
 pub mod one_time_tokens;
+pub mod passwords;
 pub mod profiles;
+pub mod proof;
 pub mod reclaiming;
+pub mod registration;
 pub mod sessions;
 
 use rusqlite::{Connection, OptionalExtension, Row};
 
 use crate::{
-    config::Registration,
     db::Tx,
     domain::{
-        self, Caller, PlatformRole, accounts::one_time_tokens::Purpose, organisations::invitations, outbox, text,
-        webhooks::deliveries,
+        access::{Caller, PlatformRole},
+        text,
     },
     error::{Error, OrConflict, Result},
-    event::Effect,
-    id::{OrganisationId, SessionId, UserId},
-    mail, secret,
-    site::Site,
+    id::{OrganisationId, UserId},
+    secret,
     time::Time,
 };
 
@@ -41,7 +43,7 @@ pub struct User {
     pub is_active: bool,
     /// Somebody opened the link that was mailed; who that was is another question.
     pub is_verified: bool,
-    /// Whoever uses the account reads the mailbox ([`mailbox::prove`]). Implies `is_verified`.
+    /// Whoever uses the account reads the mailbox ([`proof::prove`]). Implies `is_verified`.
     pub mailbox_proved: bool,
     pub is_onboarded: bool,
     pub current_org: Option<OrganisationId>,
@@ -53,6 +55,15 @@ impl User {
     pub fn full_name(&self) -> String {
         full_name(&self.first_name, &self.last_name)
     }
+
+    pub fn shown_name(&self) -> String {
+        shown_name(&self.full_name(), &self.username, &self.email).to_owned()
+    }
+}
+
+/// Full name, else username, else the address's local part.
+pub fn shown_name<'a>(full_name: &'a str, username: &'a str, email: &'a str) -> &'a str {
+    [full_name, username, local_part(email)].into_iter().find(|name| !name.is_empty()).unwrap_or_default()
 }
 
 pub fn full_name(first_name: &str, last_name: &str) -> String {
@@ -106,8 +117,11 @@ pub fn check_username(name: &str) -> Result<String, String> {
 }
 
 fn is_reserved(name: &str) -> bool {
-    domain::messages::mentions::EVERYBODY.iter().any(|reserved| name.eq_ignore_ascii_case(reserved))
+    EVERYBODY.iter().any(|reserved| name.eq_ignore_ascii_case(reserved))
 }
+
+/// Names that mention every member of a channel; nobody can be called so.
+pub const EVERYBODY: [&str; 4] = ["channel", "here", "all", "everyone"];
 
 /// 8 to 128 characters, not among the most common ones, not the address or the name.
 pub fn check_password(password: &str, email: &str, username: &str) -> Result<(), String> {
@@ -124,26 +138,6 @@ pub fn check_password(password: &str, email: &str, username: &str) -> Result<(),
     Ok(())
 }
 
-/// Makes an account for whoever asks, as far as the server's policy lets them, and mails a
-/// verification link. 403 when registration is not open to them, 422 when the address or the
-/// username is taken.
-pub fn register(tx: &mut Tx, site: &Site, new: &New, password_hash: &str, may_mail: mailbox::MayMail) -> Result<UserId> {
-    require_welcome(tx, site, &new.email)?;
-    let user = create(tx, new, password_hash)?;
-    mailbox::mail_link(tx, site, user, &new.email, Purpose::EmailVerification, may_mail)?;
-    Ok(user)
-}
-
-/// 403 when the server's policy does not let this address register.
-pub fn require_welcome(conn: &Connection, site: &Site, email: &str) -> Result<()> {
-    let welcome = match site.registration {
-        Registration::Open => true,
-        Registration::Invited => invitations::is_invited(conn, email)?,
-        Registration::Closed => false,
-    };
-    if welcome { Ok(()) } else { Err(Error::Forbidden("Registration is by invitation only")) }
-}
-
 /// Makes an account. 422 when the address or the username is taken.
 pub fn create(tx: &mut Tx, new: &New, password_hash: &str) -> Result<UserId> {
     let username = match &new.username {
@@ -156,7 +150,7 @@ pub fn create(tx: &mut Tx, new: &New, password_hash: &str) -> Result<UserId> {
             "insert into users (id, email, username, password_hash, first_name, last_name, role, created_at, updated_at)
              values (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?8)",
         )?
-        .execute((id, &new.email, &username, password_hash, &new.first_name, &new.last_name, new.role.as_str(), now));
+        .execute((id, &new.email, &username, password_hash, &new.first_name, &new.last_name, new.role, now));
     match inserted.or_conflict(|| Error::invalid("username already exists")) {
         Err(Error::Invalid(_)) if find_by_email(tx, &new.email)?.is_some() => Err(Error::invalid("email already exists")),
         other => other.map(|_| id),
@@ -208,33 +202,6 @@ pub fn find_by_email(conn: &Connection, email: &str) -> Result<Option<User>> {
     Ok(conn.prepare_cached(&format!("{SELECT} where email = ?1"))?.query_row([email], from_row).optional()?)
 }
 
-/// Sets the password if it is still the one that `old_hash` was made from; the caller's session goes on.
-/// 401 when it changed meanwhile.
-pub fn change_password(tx: &mut Tx, site: &Site, caller: Caller, old_hash: &str, new_hash: &str) -> Result<()> {
-    let user = find(tx, caller.user)?.filter(|user| user.password_hash == old_hash);
-    let user = user.ok_or(Error::Unauthorized("The old password is incorrect"))?;
-    set_password(tx, site, &user, new_hash, Some(caller.session))
-}
-
-/// Sets a password, ends all sessions but `keep`, voids links that log in, and tells the user by mail.
-pub fn set_password(tx: &mut Tx, site: &Site, user: &User, hash: &str, keep: Option<SessionId>) -> Result<()> {
-    tx.prepare_cached("update users set password_hash = ?2, updated_at = ?3 where id = ?1")?.execute((
-        user.id,
-        hash,
-        Time::now(),
-    ))?;
-    one_time_tokens::void_entrances(tx, user.id)?;
-    sessions::end_others(tx, user.id, keep)?;
-    outbox::queue(tx, site, mail::password_changed(&user.email))
-}
-
-/// Replaces a hash by one of the same password with today's parameters.
-pub fn rehash(tx: &mut Tx, user: UserId, old_hash: &str, new_hash: &str) -> Result<()> {
-    tx.prepare_cached("update users set password_hash = ?3 where id = ?1 and password_hash = ?2")?
-        .execute((user, old_hash, new_hash))?;
-    Ok(())
-}
-
 /// The organisation that the account's clients open with: the last one made or joined.
 pub fn set_current_organisation(tx: &mut Tx, user: UserId, organisation: OrganisationId) -> Result<()> {
     tx.prepare_cached("update users set current_org = ?2 where id = ?1")?.execute((user, organisation))?;
@@ -245,33 +212,6 @@ pub fn set_current_organisation(tx: &mut Tx, user: UserId, organisation: Organis
 pub fn leave_current_organisation(tx: &mut Tx, user: UserId, organisation: OrganisationId) -> Result<()> {
     tx.prepare_cached("update users set current_org = null where id = ?1 and current_org = ?2")?.execute((user, organisation))?;
     Ok(())
-}
-
-/// For the command line: an account with a role, verified, as its maker vouches for the address.
-pub fn create_by_administrator(tx: &mut Tx, new: &New, password_hash: &str) -> Result<UserId> {
-    let id = create(tx, new, password_hash)?;
-    tx.execute("update users set is_verified = 1, mailbox_proved = 1 where id = ?1", [id])?;
-    tx.then(Effect::AccountChanged(id));
-    Ok(id)
-}
-
-/// For the command line: gives the account of an address a role on the whole server.
-pub fn set_role(tx: &mut Tx, email: &str, role: PlatformRole) -> Result<()> {
-    let sql = "update users set role = ?2, updated_at = ?3 where email = ?1";
-    require_one(tx.prepare_cached(sql)?.execute((email, role.as_str(), Time::now()))?)
-}
-
-/// For the command line: disables an account, which ends what it has open, or enables it again.
-pub fn set_active(tx: &mut Tx, email: &str, is_active: bool) -> Result<()> {
-    let sql = "update users set is_active = ?2, updated_at = ?3 where email = ?1";
-    require_one(tx.prepare_cached(sql)?.execute((email, is_active, Time::now()))?)?;
-    let user = find_by_email(tx, email)?.ok_or(NO_ACCOUNT)?;
-    deliveries::wake_of(tx, user.id)?;
-    if is_active { Ok(()) } else { sessions::end_others(tx, user.id, None) }
-}
-
-fn require_one(changed: usize) -> Result<()> {
-    if changed == 1 { Ok(()) } else { Err(NO_ACCOUNT) }
 }
 
 /// What the command line answers to an address without an account.

@@ -3,10 +3,11 @@
 use crate::{
     db::Tx,
     domain::{
-        Caller,
+        access::{self, Caller},
         accounts::{self, User},
         chores::{self, Chore, Cursor},
-        organisations::members,
+        organisations::member_updates,
+        rights::MemberStatus,
         text,
     },
     error::{Error, OrConflict, Result},
@@ -81,7 +82,7 @@ pub(in crate::domain) fn announce(tx: &mut Tx, user: UserId) -> Result<()> {
 
 /// Tells some of the user's organisations, in the order of their identifiers.
 pub(in crate::domain) fn slice(tx: &mut Tx, user: UserId, after: &[u8]) -> Result<Option<Cursor>> {
-    let memberships: Vec<(OrganisationId, String, String)> = tx
+    let memberships: Vec<(OrganisationId, String, MemberStatus)> = tx
         .prepare_cached(
             "select m.organisation_id, r.name, m.status from organisation_members m
                join organisations o on o.id = m.organisation_id join roles r on r.id = m.role_id
@@ -91,7 +92,7 @@ pub(in crate::domain) fn slice(tx: &mut Tx, user: UserId, after: &[u8]) -> Resul
         .collect::<rusqlite::Result<_>>()?;
     let user = accounts::get(tx, user)?;
     for (organisation, role, status) in &memberships {
-        members::announce(tx, *organisation, &user, "updated", role, status)?;
+        member_updates::announce(tx, *organisation, &user, "updated", role, *status)?;
     }
     let last = memberships.last().filter(|_| memberships.len() == SLICE);
     Ok(last.map(|(organisation, ..)| organisation.0.as_bytes().to_vec()))
@@ -99,7 +100,7 @@ pub(in crate::domain) fn slice(tx: &mut Tx, user: UserId, after: &[u8]) -> Resul
 
 /// Sets the organisation that the account's clients open with. 404 for one that the caller is not a member of.
 pub fn switch_organisation(tx: &mut Tx, caller: Caller, organisation: OrganisationId) -> Result<User> {
-    members::find(tx, organisation, caller.user)?.ok_or(Error::NotFound("Organisation"))?;
+    access::is_member(tx, caller, organisation, access::UNKNOWN_ORGANISATION)?;
     accounts::set_current_organisation(tx, caller.user, organisation)?;
     accounts::own(tx, caller)
 }

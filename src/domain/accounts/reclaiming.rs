@@ -1,4 +1,4 @@
-//! What an account leaves at work for whoever used it before the owner of its mailbox did ([`super::mailbox`]):
+//! What an account leaves at work for whoever used it before the owner of its mailbox did ([`super::proof`]):
 //! webhooks, which go on without a session, and invitations.
 //!
 //! Somebody else may have chosen where the webhooks lead, and knows their secrets and feed addresses. So they pause, until

@@ -5,7 +5,12 @@ use serde::{Deserialize, Serialize};
 
 use crate::{
     db::Tx,
-    domain::{Caller, PlatformRole, accounts, log::revocations, page::Page},
+    domain::{
+        access::{Caller, PlatformRole},
+        accounts,
+        log::revocations,
+        page::Page,
+    },
     error::{Error, Result},
     id::{SessionId, UserId},
     secret,
@@ -139,7 +144,7 @@ pub struct Session {
 
 /// A user's live sessions, newest first: the caller's own, and for superadmins everybody's. 404 for others.
 pub fn list(conn: &Connection, caller: Caller, user: UserId, page: Page) -> Result<Vec<Session>> {
-    if user != caller.user && (caller.role < PlatformRole::Superadmin || accounts::find(conn, user)?.is_none()) {
+    if user != caller.user && (!caller.holds(PlatformRole::Superadmin) || accounts::find(conn, user)?.is_none()) {
         return Err(Error::NotFound("User"));
     }
     Ok(conn
@@ -181,7 +186,7 @@ pub fn revoke(tx: &mut Tx, caller: Caller, session: SessionId) -> Result<()> {
             "update sessions set ended_at = ?4
              where id = ?1 and (user_id = ?2 or ?3) and ended_at is null and expires_at > ?4 returning user_id",
         )?
-        .query_row((session, caller.user, caller.role == PlatformRole::Superadmin, Time::now()), |row| row.get(0))
+        .query_row((session, caller.user, caller.holds(PlatformRole::Superadmin), Time::now()), |row| row.get(0))
         .optional()?;
     let user = owner.ok_or(Error::NotFound("Session"))?;
     revocations::sessions(tx, user, vec![session])

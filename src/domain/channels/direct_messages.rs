@@ -5,9 +5,13 @@ use std::collections::BTreeSet;
 use crate::{
     db::Tx,
     domain::{
-        Caller, accounts,
-        channels::{self, lists::Described},
-        organisations::{members, roles::Rights},
+        access::{self, Caller},
+        accounts,
+        channels::{
+            lists::{self, Described},
+            members, updates,
+        },
+        rights::Rights,
     },
     error::{Error, Result},
     id::{ChannelId, OrganisationId, UserId},
@@ -25,15 +29,14 @@ const OPENED_MAX: i64 = 500;
 /// it was made. Needs the right to post. 404 for outsiders; 422 for no others, too many, somebody who is no member, and
 /// more than 500 direct messages opened.
 pub fn open(tx: &mut Tx, caller: Caller, organisation: OrganisationId, others: Vec<UserId>) -> Result<(Described, bool)> {
-    let membership = members::find(tx, organisation, caller.user)?.ok_or(Error::NotFound("Organisation"))?;
-    membership.require(Rights::POST_MESSAGES)?;
-    let others = channels::members::others(caller, "user_ids", others)?;
+    access::may(tx, caller, Rights::POST_MESSAGES, organisation, access::UNKNOWN_ORGANISATION)?;
+    let others = members::others(caller, "user_ids", others)?;
     if others.is_empty() || others.len() > OTHERS_MAX {
         return Err(Error::invalid(format!("user_ids must name 1 to {OTHERS_MAX} others")));
     }
     let mut accounts = Vec::new();
     for user in others.into_iter().chain([caller.user]) {
-        accounts.push(channels::members::account(tx, organisation, user)?);
+        accounts.push(members::account(tx, organisation, user)?);
     }
     let key = key(&accounts);
     let is_new = insert(tx, organisation, caller.user, &accounts, &key)?;
@@ -45,14 +48,14 @@ pub fn open(tx: &mut Tx, caller: Caller, organisation: OrganisationId, others: V
         .query_row((organisation, &key[..]), |row| row.get(0))?;
     for account in &accounts {
         // Whoever left the organisation and came back is in it again.
-        if channels::members::name(tx, id, account.id)?.is_none() {
-            channels::members::insert(tx, id, account, None)?;
+        if members::name(tx, id, account.id)?.is_none() {
+            members::insert(tx, id, account, None)?;
         }
     }
     if is_new {
-        channels::announce(tx, id, "created", caller.user)?;
+        updates::announce(tx, id, "created", caller.user)?;
     }
-    Ok((channels::get(tx, caller, id)?, is_new))
+    Ok((lists::get(tx, caller, id)?, is_new))
 }
 
 /// The same for the same members, in whatever order they were named.

@@ -2,17 +2,16 @@
 
 use std::collections::HashMap;
 
-use rusqlite::{Connection, Params};
+use rusqlite::Connection;
 
 use crate::{
     domain::{
-        Caller,
+        access::{self, Caller},
         channels::{
-            self, ACCESS, Access, COLUMNS, Channel,
             reading::{self, Counts},
+            record::{self, Channel, Visible},
         },
-        messages::{self, Message},
-        organisations::members,
+        messages::{self, record::Message},
         page::Page,
     },
     error::{Error, Result},
@@ -41,7 +40,7 @@ pub fn own(conn: &Connection, caller: Caller, page: Page) -> Result<Vec<Describe
     let rule = format!(
         "{OWN} and c.archived_at is null and c.is_dm = 0 order by c.organisation_id, c.name collate nocase, c.id limit ?2 offset ?3"
     );
-    describe_all(conn, select(conn, caller, &rule, (caller.user, page.size, page.offset))?)
+    describe_all(conn, record::select(conn, caller, &rule, (caller.user, page.size, page.offset))?)
 }
 
 /// An organisation's live channels that the caller may know of. 404 for outsiders.
@@ -60,7 +59,7 @@ pub fn archived(conn: &Connection, caller: Caller, organisation: OrganisationId,
 pub fn joined(conn: &Connection, caller: Caller, organisation: OrganisationId, page: Page) -> Result<Vec<(Counts, Channel)>> {
     let rule = format!("{OWN} and c.archived_at is null and c.is_dm = 0 order by c.name collate nocase, c.id");
     let found = of_organisation(conn, caller, organisation, page, &rule)?;
-    let unread = |access: Access| Ok((reading::counts(conn, access.channel.id, caller.user)?, access.channel));
+    let unread = |found: Visible| Ok((reading::counts(conn, found.channel.id, caller.user)?, found.channel));
     found.into_iter().map(unread).collect()
 }
 
@@ -81,7 +80,7 @@ pub fn direct_messages(
 pub fn not_joined(conn: &Connection, caller: Caller, organisation: OrganisationId, page: Page) -> Result<Vec<Channel>> {
     let rule = "and cm.user_id is null and c.archived_at is null and c.is_dm = 0 order by c.name collate nocase, c.id";
     let found = of_organisation(conn, caller, organisation, page, rule)?;
-    Ok(found.into_iter().map(|access| access.channel).collect())
+    Ok(found.into_iter().map(|found| found.channel).collect())
 }
 
 /// The channel of exactly that name, else the first match without regard to case, among those that the
@@ -89,8 +88,8 @@ pub fn not_joined(conn: &Connection, caller: Caller, organisation: OrganisationI
 pub fn by_name(conn: &Connection, caller: Caller, name: &str, organisation: Option<OrganisationId>) -> Result<Described> {
     let rule = "and c.name = ?2 collate nocase and (?3 is null or c.organisation_id = ?3)
         and c.archived_at is null and c.is_dm = 0 order by c.name <> ?2, c.created_at, c.id limit 1";
-    let found = select(conn, caller, rule, (caller.user, name, organisation))?.pop();
-    describe(conn, found.ok_or(channels::UNKNOWN)?)
+    let found = record::select(conn, caller, rule, (caller.user, name, organisation))?.pop();
+    describe(conn, found.ok_or(access::UNKNOWN_CHANNEL)?)
 }
 
 /// A page of the organisation's channels that the caller may know of; `rule` narrows them down and orders them.
@@ -100,34 +99,32 @@ fn of_organisation(
     organisation: OrganisationId,
     page: Page,
     rule: &str,
-) -> Result<Vec<Access>> {
-    members::find(conn, organisation, caller.user)?.ok_or(Error::NotFound("Organisation"))?;
+) -> Result<Vec<Visible>> {
+    access::is_member(conn, caller, organisation, access::UNKNOWN_ORGANISATION)?;
     let rule = format!("and c.organisation_id = ?2 {rule} limit ?3 offset ?4");
-    select(conn, caller, &rule, (caller.user, organisation, page.size, page.offset))
+    record::select(conn, caller, &rule, (caller.user, organisation, page.size, page.offset))
 }
 
-fn select(conn: &Connection, caller: Caller, rule: &str, params: impl Params) -> Result<Vec<Access>> {
-    let sql = format!("select {COLUMNS}, {ACCESS} {rule}");
-    let mut select = conn.prepare_cached(&sql)?;
-    let found = select.query_map(params, |row| channels::access_from_row(caller, row))?;
-    Ok(found.collect::<rusqlite::Result<_>>()?)
+/// One channel as lists show it, for a caller who sees it; 404 for everybody else.
+pub fn get(conn: &Connection, caller: Caller, id: ChannelId) -> Result<Described> {
+    describe(conn, record::find(conn, caller, id)?.ok_or(access::UNKNOWN_CHANNEL)?)
 }
 
 /// One channel as lists show it.
-pub fn describe(conn: &Connection, access: Access) -> Result<Described> {
-    let described = describe_all(conn, vec![access])?.pop();
+pub fn describe(conn: &Connection, found: Visible) -> Result<Described> {
+    let described = describe_all(conn, vec![found])?.pop();
     described.ok_or_else(|| Error::internal("one channel gives one description"))
 }
 
-fn describe_all(conn: &Connection, found: Vec<Access>) -> Result<Vec<Described>> {
-    let mut webhooks = webhooks(conn, found.iter().filter(|access| access.manages_webhooks()))?;
-    let inside = found.iter().filter(|access| access.username.is_some());
-    let newest: Vec<i64> = inside.map(|access| access.channel.last_thread).collect();
+fn describe_all(conn: &Connection, found: Vec<Visible>) -> Result<Vec<Described>> {
+    let mut webhooks = webhooks(conn, found.iter().filter(|found| found.access.manages_webhooks()))?;
+    let inside = found.iter().filter(|found| found.access.username.is_some());
+    let newest: Vec<i64> = inside.map(|found| found.channel.last_thread).collect();
     let mut newest: HashMap<ChannelId, Message> =
-        messages::at(conn, &newest)?.into_iter().map(|message| (message.channel, message)).collect();
+        messages::lists::at(conn, &newest)?.into_iter().map(|message| (message.channel, message)).collect();
     let mut first_users =
         conn.prepare_cached("select user_id from channel_members where channel_id = ?1 order by created_at, user_id limit ?2")?;
-    let describe = |Access { channel, .. }: Access| {
+    let describe = |Visible { channel, .. }: Visible| {
         let users = first_users.query_map((channel.id, USERS_SHOWN), |row| row.get(0))?.collect::<rusqlite::Result<_>>()?;
         Ok(Described { users, newest: newest.remove(&channel.id), webhook: webhooks.remove(&channel.id), channel })
     };
@@ -135,7 +132,7 @@ fn describe_all(conn: &Connection, found: Vec<Access>) -> Result<Vec<Described>>
 }
 
 /// Each one's oldest webhook.
-fn webhooks<'a>(conn: &Connection, found: impl Iterator<Item = &'a Access>) -> Result<HashMap<ChannelId, (WebhookId, i64)>> {
+fn webhooks<'a>(conn: &Connection, found: impl Iterator<Item = &'a Visible>) -> Result<HashMap<ChannelId, (WebhookId, i64)>> {
     // The oldest comes last and stays.
     let mut select = conn.prepare_cached(
         "select w.channel_id, w.id, w.generation from json_each(?1) listed cross join webhooks w on w.channel_id = unhex(listed.value)
@@ -145,7 +142,7 @@ fn webhooks<'a>(conn: &Connection, found: impl Iterator<Item = &'a Access>) -> R
 }
 
 /// Their identifiers as a JSON array in hexadecimal: a statement takes one parameter for all.
-fn list<'a>(found: impl Iterator<Item = &'a Access>) -> String {
-    let ids: Vec<String> = found.map(|access| access.channel.id.0.simple().to_string()).collect();
+fn list<'a>(found: impl Iterator<Item = &'a Visible>) -> String {
+    let ids: Vec<String> = found.map(|found| found.channel.id.0.simple().to_string()).collect();
     serde_json::json!(ids).to_string()
 }

@@ -8,9 +8,14 @@ use serde_json::json;
 use crate::{
     db::{Tx, log},
     domain::{
-        Caller, accounts, channels,
+        access::{self, Caller, ENTITLED},
+        accounts,
+        channels::{
+            record::{self, Channel, Visible},
+            updates,
+        },
         log::revocations,
-        organisations::{leaving, members, roles::Rights},
+        organisations::leaving,
         page::Page,
         webhooks::deliveries,
     },
@@ -44,18 +49,18 @@ pub struct Member {
 
 /// How many there are, for whoever may know of the channel; 404 for all others.
 pub fn number(conn: &Connection, caller: Caller, channel: ChannelId) -> Result<i64> {
-    Ok(channels::find(conn, caller, channel)?.ok_or(channels::UNKNOWN)?.channel.user_count)
+    Ok(record::find(conn, caller, channel)?.ok_or(access::UNKNOWN_CHANNEL)?.channel.user_count)
 }
 
 /// Whether the user is in the channel, for whoever may know of it; 404 for all others.
 pub fn include(conn: &Connection, caller: Caller, channel: ChannelId, user: UserId) -> Result<bool> {
-    channels::find(conn, caller, channel)?.ok_or(channels::UNKNOWN)?;
+    access::sees_channel(conn, caller, channel, access::UNKNOWN_CHANNEL)?;
     Ok(name(conn, channel, user)?.is_some())
 }
 
 /// In the order in which they joined, for whoever may know of the channel; 404 for all others.
 pub fn list(conn: &Connection, caller: Caller, channel: ChannelId, page: Page) -> Result<Vec<Member>> {
-    channels::find(conn, caller, channel)?.ok_or(channels::UNKNOWN)?;
+    access::sees_channel(conn, caller, channel, access::UNKNOWN_CHANNEL)?;
     Ok(conn
         .prepare_cached(
             "select user_id, username, created_at from channel_members where channel_id = ?1 order by created_at, user_id
@@ -76,8 +81,8 @@ fn from_row(row: &Row) -> rusqlite::Result<Member> {
 
 /// The caller joins a channel that they see. 422 when they are in it, or the name is taken there;
 /// 403 for hidden and archived ones.
-pub fn join(tx: &mut Tx, caller: Caller, id: ChannelId, username: Option<&str>) -> Result<(channels::Channel, Time)> {
-    let access = channels::find(tx, caller, id)?.ok_or(channels::HIDDEN)?;
+pub fn join(tx: &mut Tx, caller: Caller, id: ChannelId, username: Option<&str>) -> Result<(Channel, Time)> {
+    let Visible { channel, access } = record::find(tx, caller, id)?.ok_or(access::HIDDEN_CHANNEL)?;
     access.require_no_dm()?;
     access.require_live()?;
     if access.username.is_some() {
@@ -85,34 +90,34 @@ pub fn join(tx: &mut Tx, caller: Caller, id: ChannelId, username: Option<&str>) 
     }
     let user = accounts::own(tx, caller)?;
     let joined_at = insert(tx, id, &user, username)?;
-    announce(tx, access.channel.organisation, id, "joined", caller.user)?;
-    Ok((access.channel, joined_at))
+    announce(tx, channel.organisation, id, "joined", caller.user)?;
+    Ok((channel, joined_at))
 }
 
 /// The caller leaves; the owner may, too. 422 when they are not in it.
-pub fn leave(tx: &mut Tx, caller: Caller, id: ChannelId) -> Result<(channels::Channel, Time)> {
-    let access = channels::find(tx, caller, id)?.ok_or(channels::HIDDEN)?;
+pub fn leave(tx: &mut Tx, caller: Caller, id: ChannelId) -> Result<(Channel, Time)> {
+    let Visible { channel, access } = record::find(tx, caller, id)?.ok_or(access::HIDDEN_CHANNEL)?;
     access.require_no_dm()?;
     if access.username.is_none() {
         return Err(Error::invalid("You are not a member of this channel"));
     }
-    let joined_at = take_out(tx, &access.channel, caller.user)?;
-    Ok((access.channel, joined_at))
+    let joined_at = take_out(tx, channel.organisation, id, caller.user)?;
+    Ok((channel, joined_at))
 }
 
 /// Ends a membership and tells of it; an owner's channel passes on. Returns since when it was.
-fn take_out(tx: &mut Tx, channel: &channels::Channel, user: UserId) -> Result<Time> {
+fn take_out(tx: &mut Tx, organisation: OrganisationId, channel: ChannelId, user: UserId) -> Result<Time> {
     let joined_at = tx
         .prepare_cached("delete from channel_members where channel_id = ?1 and user_id = ?2 returning created_at")?
-        .query_row((channel.id, user), |row| row.get(0))?;
-    count(tx, channel.id, -1)?;
-    deliveries::wake_of_in(tx, user, channel.id)?;
-    let is_passed_on = leaving::pass_channel_on(tx, channel.id, user)?;
-    channels::archive_deserted(tx, channel.id)?;
-    announce(tx, channel.organisation, channel.id, "left", user)?;
+        .query_row((channel, user), |row| row.get(0))?;
+    count(tx, channel, -1)?;
+    deliveries::wake_of_in(tx, user, channel)?;
+    let is_passed_on = leaving::pass_channel_on(tx, channel, user)?;
+    record::archive_deserted(tx, channel)?;
+    announce(tx, organisation, channel, "left", user)?;
     revocations::rights(tx, vec![user])?;
     if is_passed_on {
-        channels::announce(tx, channel.id, "updated", user)?;
+        updates::announce(tx, channel, "updated", user)?;
     }
     Ok(joined_at)
 }
@@ -131,10 +136,9 @@ pub(in crate::domain) fn others(caller: Caller, field: &str, listed: Vec<UserId>
 /// Members of the channel with the right to post add members of the organisation; who is in it already stays.
 /// 422 naming one who is no member of the organisation; nobody is added then. Returns those named, in their order.
 pub fn add(tx: &mut Tx, caller: Caller, id: ChannelId, users: Vec<UserId>) -> Result<Vec<Member>> {
-    let access = channels::find(tx, caller, id)?.ok_or(channels::UNKNOWN)?;
+    let access = access::sees_channel(tx, caller, id, access::UNKNOWN_CHANNEL)?;
     access.require_no_dm()?;
-    access.require_member()?;
-    access.membership.require(Rights::POST_MESSAGES)?;
+    access.require_poster()?;
     access.require_live()?;
     if users.is_empty() || users.len() > LISTED_MAX {
         return Err(Error::invalid(format!("user_ids must name 1 to {LISTED_MAX} users")));
@@ -145,7 +149,7 @@ pub fn add(tx: &mut Tx, caller: Caller, id: ChannelId, users: Vec<UserId>) -> Re
             named.push(user);
         }
     }
-    require_members(tx, access.channel.organisation, &named)?;
+    require_members(tx, access.organisation, &named)?;
     let mut new = BTreeSet::new();
     for user in &named {
         if name(tx, id, *user)?.is_none() {
@@ -155,14 +159,14 @@ pub fn add(tx: &mut Tx, caller: Caller, id: ChannelId, users: Vec<UserId>) -> Re
     insert_all(tx, id, &new)?;
     for user in named.iter().filter(|user| new.contains(user)) {
         deliveries::wake_of_in(tx, *user, id)?;
-        announce(tx, access.channel.organisation, id, "joined", *user)?;
+        announce(tx, access.organisation, id, "joined", *user)?;
     }
     named.into_iter().filter_map(|user| find(tx, id, user).transpose()).collect()
 }
 
 /// The account of a member of the organisation; 422 naming the user when they are none.
 pub fn account(conn: &Connection, organisation: OrganisationId, user: UserId) -> Result<accounts::User> {
-    if members::find(conn, organisation, user)?.is_none() {
+    if access::membership(conn, organisation, user)?.is_none() {
         return Err(no_member(user));
     }
     accounts::get(conn, user)
@@ -174,17 +178,15 @@ fn no_member(user: UserId) -> Error {
 
 /// The owner of the channel, or `manage:channels`. 404 for a user who is not in it.
 pub fn remove(tx: &mut Tx, caller: Caller, id: ChannelId, user: UserId) -> Result<()> {
-    let access = channels::find(tx, caller, id)?.ok_or(channels::UNKNOWN)?;
-    access.require_manager()?;
+    let access = access::manages_channel(tx, caller, id, access::UNKNOWN_CHANNEL)?;
     name(tx, id, user)?.ok_or(Error::NotFound("Member"))?;
-    take_out(tx, &access.channel, user)?;
+    take_out(tx, access.organisation, id, user)?;
     Ok(())
 }
 
 /// Sets the caller's name in a channel that they are in; unique there. The same again changes nothing.
 pub fn rename(tx: &mut Tx, caller: Caller, id: ChannelId, username: &str) -> Result<()> {
-    let access = channels::find(tx, caller, id)?.ok_or(channels::HIDDEN)?;
-    access.require_member()?;
+    let access = access::is_in_channel(tx, caller, id, access::HIDDEN_CHANNEL)?;
     let username = accounts::check_username(username).map_err(Error::Invalid)?;
     if access.username.as_deref() == Some(&username) {
         return Ok(());
@@ -192,7 +194,7 @@ pub fn rename(tx: &mut Tx, caller: Caller, id: ChannelId, username: &str) -> Res
     tx.prepare_cached("update channel_members set username = ?3 where channel_id = ?1 and user_id = ?2")?
         .execute((id, caller.user, username))
         .or_conflict(taken)?;
-    announce(tx, access.channel.organisation, id, "renamed", caller.user)
+    announce(tx, access.organisation, id, "renamed", caller.user)
 }
 
 /// Adds a new member of an organisation to its default channel.
@@ -231,13 +233,12 @@ pub(in crate::domain) fn require_members<'a>(
     organisation: OrganisationId,
     users: impl IntoIterator<Item = &'a UserId>,
 ) -> Result<()> {
-    let outsider: Option<UserId> = conn
-        .prepare_cached(
-            "select unhex(listed.value) from json_each(?1) listed where not exists (select 1 from organisation_members m
-               where m.organisation_id = ?2 and m.user_id = unhex(listed.value) and m.status <> 'deactivated') limit 1",
-        )?
-        .query_row((listed(users), organisation), |row| row.get(0))
-        .optional()?;
+    let sql = format!(
+        "select unhex(listed.value) from json_each(?1) listed where not exists (select 1 from organisation_members m
+           where m.organisation_id = ?2 and m.user_id = unhex(listed.value) and {ENTITLED}) limit 1"
+    );
+    let outsider: Option<UserId> =
+        conn.prepare_cached(&sql)?.query_row((listed(users), organisation), |row| row.get(0)).optional()?;
     outsider.map_or(Ok(()), |user| Err(no_member(user)))
 }
 
@@ -287,13 +288,13 @@ fn free_name(conn: &Connection, channel: ChannelId, base: &str) -> Result<String
 
 /// Tells the channel, and the person concerned on their own stream; of a member with their name there.
 fn announce(tx: &mut Tx, organisation: OrganisationId, channel: ChannelId, action: &str, user: UserId) -> Result<()> {
-    let mut body = channels::update_body(tx, channel, action, user)?;
+    let mut body = updates::update_body(tx, channel, action, user)?;
     if let Some(member) = find(tx, channel, user)? {
         body["data"]["username"] = json!(member.username);
         body["data"]["joined_at"] = json!(member.joined_at);
     }
     for stream in [Stream::Channel(channel), Stream::Personal(organisation, user)] {
-        channels::tell(tx, channel, stream, user, &body)?;
+        updates::tell(tx, channel, stream, user, &body)?;
     }
     Ok(())
 }

@@ -6,7 +6,10 @@ use serde_json::{Value, json};
 
 use crate::{
     db::Tx,
-    domain::{Caller, channels, log::events},
+    domain::{
+        access::{self, Caller, ENTITLED},
+        log::events,
+    },
     error::{Error, Result},
     event::{Kind, Stream},
     id::{ChannelId, MessageId, OrganisationId, UserId},
@@ -38,8 +41,7 @@ pub fn counts(conn: &Connection, channel: ChannelId, user: UserId) -> Result<Cou
 ///
 /// A mark passes a few thousand messages at once: none is returned when it has not arrived, for the caller to go on.
 pub fn mark(tx: &mut Tx, caller: Caller, channel: ChannelId, last: Option<MessageId>) -> Result<Option<Counts>> {
-    let access = channels::find(tx, caller, channel)?.ok_or(channels::UNKNOWN)?;
-    access.require_member()?;
+    access::is_in_channel(tx, caller, channel, access::UNKNOWN_CHANNEL)?;
     let before = counts(tx, channel, caller.user)?;
     let has_arrived = match last {
         None => mark_all(tx, caller.user, channel).map(|()| true)?,
@@ -177,7 +179,7 @@ pub fn members(conn: &Connection, channel: ChannelId) -> Result<Vec<(UserId, Cou
         "select cm.user_id, {COUNTS} from channel_members cm
            cross join channels c on c.id = cm.channel_id
            cross join organisation_members m on m.organisation_id = c.organisation_id and m.user_id = cm.user_id
-         where cm.channel_id = ?1 and m.status <> 'deactivated'"
+         where cm.channel_id = ?1 and {ENTITLED}"
     );
     Ok(conn
         .prepare_cached(&sql)?

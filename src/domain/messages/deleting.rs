@@ -5,9 +5,13 @@ use serde_json::json;
 use crate::{
     db::{Tx, log},
     domain::{
-        Caller, bounded, channels,
+        access::{self, Caller},
+        bounded,
         chores::{self, Chore, Cursor},
-        messages::{self, Message, events, indexing, threads},
+        messages::{
+            events, indexing,
+            record::{self, Message, UNKNOWN_THREAD},
+        },
         webhooks::deliveries,
     },
     error::{Error, Result},
@@ -23,9 +27,8 @@ const SLICE_ROWS: usize = 200;
 /// of a direct message only the author. Also in an archived channel: what should not be there can still go.
 /// A post with replies keeps its place without its text.
 pub fn delete(tx: &mut Tx, caller: Caller, channel: ChannelId, id: MessageId) -> Result<()> {
-    let access = channels::find(tx, caller, channel)?.ok_or(channels::UNKNOWN)?;
-    access.require_member()?;
-    let message = messages::find_live(tx, channel, id)?;
+    let access = access::is_in_channel(tx, caller, channel, access::UNKNOWN_CHANNEL)?;
+    let message = record::find_live(tx, channel, id)?;
     if message.user != Some(caller.user) {
         access.require_manager()?;
     }
@@ -33,14 +36,13 @@ pub fn delete(tx: &mut Tx, caller: Caller, channel: ChannelId, id: MessageId) ->
     let rest = slice(tx, message.n, &[])?;
     chores::leave(tx, Chore::Message { n: message.n }, rest)?;
     let is_counted_unread = uncount(tx, &message)?;
-    announce(tx, id, access.channel.organisation, is_counted_unread)
+    announce(tx, id, access.organisation, is_counted_unread)
 }
 
 /// [`delete`] for a top-level post.
 pub fn delete_thread(tx: &mut Tx, caller: Caller, channel: ChannelId, thread: MessageId) -> Result<()> {
-    let access = channels::find(tx, caller, channel)?.ok_or(channels::UNKNOWN)?;
-    access.require_member()?;
-    messages::find_root(tx, channel, thread)?.ok_or(threads::UNKNOWN)?;
+    access::is_in_channel(tx, caller, channel, access::UNKNOWN_CHANNEL)?;
+    record::find_root(tx, channel, thread)?.ok_or(UNKNOWN_THREAD)?;
     delete(tx, caller, channel, thread)
 }
 
@@ -112,7 +114,7 @@ fn uncount(tx: &Tx, message: &Message) -> Result<bool> {
 }
 
 fn announce(tx: &mut Tx, id: MessageId, organisation: OrganisationId, is_counted_unread: bool) -> Result<()> {
-    let message = messages::find(tx, id)?.ok_or_else(|| Error::internal("a deleted message keeps its row"))?;
+    let message = record::find(tx, id)?.ok_or_else(|| Error::internal("a deleted message keeps its row"))?;
     let mut body = events::carrying(Kind::Deleted, &message, organisation);
     body["data"]["deleted_at"] = json!(message.deleted_at);
     body["update_change"] = events::update_change(tx, &message)?;

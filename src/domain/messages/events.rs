@@ -13,8 +13,8 @@ use crate::{
         channels::reading,
         log::events,
         messages::{
-            self, Message,
             mentions::{self, Mention, Recount},
+            record::{FED, Message},
         },
     },
     error::{Error, Result},
@@ -176,7 +176,7 @@ pub(in crate::domain) fn object(message: &Message, organisation: OrganisationId)
 /// The member who has read the message because they wrote it. A feed counts as unread for its author, too: a program
 /// wrote it.
 fn reader(message: &Message) -> Option<UserId> {
-    message.user.filter(|_| message.kind != messages::FED)
+    message.user.filter(|_| message.kind != FED)
 }
 
 /// Empty for a feed without an author.

@@ -8,12 +8,10 @@ use uuid::Uuid;
 
 use crate::{
     db::Tx,
+    domain::accounts::EVERYBODY,
     error::Result,
     id::{ChannelId, UserId},
 };
-
-/// Names that mention every member of the channel; nobody can be called so.
-pub const EVERYBODY: [&str; 4] = ["channel", "here", "all", "everyone"];
 
 /// Different names beyond this many are plain text: each person named is a row of the event log.
 const MOST: usize = 20;

@@ -5,8 +5,11 @@ use rusqlite::Connection;
 use crate::{
     db::Tx,
     domain::{
-        Caller, channels,
-        messages::{self, Message, events, reactions},
+        access::{self, Caller},
+        messages::{
+            events, lists, reactions,
+            record::{self, Message},
+        },
         page::Page,
     },
     error::{Error, Result},
@@ -30,10 +33,10 @@ pub fn pin(tx: &mut Tx, caller: Caller, channel: ChannelId, id: MessageId) -> Re
             return Err(Error::invalid(format!("a channel has at most {MOST} pinned messages")));
         }
         tx.prepare_cached("update messages set pinned_at = ?2 where n = ?1")?.execute((message.n, Time::now()))?;
-        let body = events::carrying(Kind::Pinned, &message, access.channel.organisation);
+        let body = events::carrying(Kind::Pinned, &message, access.organisation);
         events::tell(tx, &message, Kind::Pinned, &body)?;
     }
-    messages::at(tx, &[message.n])?.pop().ok_or(messages::UNKNOWN)
+    lists::at(tx, &[message.n])?.pop().ok_or(record::UNKNOWN)
 }
 
 /// Who may pin may take a pin off. 404 when there is none.
@@ -43,20 +46,19 @@ pub fn unpin(tx: &mut Tx, caller: Caller, channel: ChannelId, id: MessageId) -> 
         return Err(Error::NotFound("Pin"));
     }
     tx.prepare_cached("update messages set pinned_at = null where n = ?1")?.execute([message.n])?;
-    let body = events::carrying(Kind::Unpinned, &message, access.channel.organisation);
+    let body = events::carrying(Kind::Unpinned, &message, access.organisation);
     events::tell(tx, &message, Kind::Unpinned, &body)
 }
 
 /// A channel's pinned posts and replies, the latest pinned first. For members of the channel.
 pub fn list(conn: &Connection, caller: Caller, channel: ChannelId, page: Page) -> Result<Vec<Message>> {
-    let access = channels::find(conn, caller, channel)?.ok_or(channels::UNKNOWN)?;
-    access.require_member()?;
+    access::is_in_channel(conn, caller, channel, access::UNKNOWN_CHANNEL)?;
     let sql = format!(
         "{} where m.channel_id = ?1 and m.pinned_at is not null order by m.pinned_at desc, m.n desc limit ?2 offset ?3",
-        messages::SELECT
+        record::SELECT
     );
     let mut select = conn.prepare_cached(&sql)?;
-    let pinned = select.query_map((channel, page.size, page.offset), messages::from_row)?;
+    let pinned = select.query_map((channel, page.size, page.offset), record::from_row)?;
     let mut pinned: Vec<Message> = pinned.collect::<rusqlite::Result<_>>()?;
     reactions::attach(conn, &mut pinned)?;
     Ok(pinned)

@@ -8,14 +8,15 @@ use serde_json::json;
 use crate::{
     db::Tx,
     domain::{
-        Caller,
-        channels::{self, Access},
-        messages::{self, Message, events},
-        organisations::roles::Rights,
+        access::{self, Caller, ChannelAccess},
+        messages::{
+            events,
+            record::{self, Message, Reaction},
+        },
     },
     error::{Error, Result},
     event::Kind,
-    id::{ChannelId, MessageId, UserId},
+    id::{ChannelId, MessageId},
     time::Time,
 };
 
@@ -25,14 +26,6 @@ const EMOJI_MAX: usize = 64;
 const EMOJIS_MAX: i64 = 50;
 /// Users shown with each; the count tells of all.
 const USERS_SHOWN: i64 = 100;
-
-#[derive(Clone, Debug)]
-pub struct Reaction {
-    pub emoji: String,
-    pub count: i64,
-    /// The first ones, in the order in which they gave it.
-    pub users: Vec<UserId>,
-}
 
 /// Members of the channel with the right to post, not in an archived one. The same again changes nothing.
 /// 422 for what is no emoji, and for too many different ones. Returns the message's reactions.
@@ -88,11 +81,10 @@ pub(in crate::domain) fn reach(
     caller: Caller,
     channel: ChannelId,
     id: MessageId,
-) -> Result<(Access, Message)> {
-    let access = channels::find(conn, caller, channel)?.ok_or(channels::UNKNOWN)?;
-    access.require_member()?;
-    let message = messages::find_live(conn, channel, id)?;
-    access.membership.require(Rights::POST_MESSAGES)?;
+) -> Result<(ChannelAccess, Message)> {
+    let access = access::is_in_channel(conn, caller, channel, access::UNKNOWN_CHANNEL)?;
+    let message = record::find_live(conn, channel, id)?;
+    access.require_poster()?;
     access.require_live()?;
     Ok((access, message))
 }
@@ -105,7 +97,7 @@ fn check(emoji: &str) -> Result<()> {
     Ok(())
 }
 
-fn announce(tx: &mut Tx, access: &Access, message: &Message, emoji: &str, action: &str) -> Result<()> {
+fn announce(tx: &mut Tx, access: &ChannelAccess, message: &Message, emoji: &str, action: &str) -> Result<()> {
     let count: Option<i64> = tx
         .prepare_cached("select count from reaction_counts where n = ?1 and emoji = ?2")?
         .query_row((message.n, emoji), |row| row.get(0))
@@ -114,7 +106,7 @@ fn announce(tx: &mut Tx, access: &Access, message: &Message, emoji: &str, action
         "action": action, "emoji": emoji, "count": count.unwrap_or(0), "user_id": access.user, "username": access.username,
         "message_id": message.id, "thread_id": message.thread, "channels_id": message.channel,
     });
-    let body = events::about(Kind::Reaction, message, access.channel.organisation, data);
+    let body = events::about(Kind::Reaction, message, access.organisation, data);
     events::tell(tx, message, Kind::Reaction, &body)
 }
 

@@ -9,9 +9,8 @@ use rusqlite::Connection;
 
 use crate::{
     domain::{
-        Caller, channels,
-        messages::{self, Message, indexing},
-        organisations::members,
+        access::{self, Caller},
+        messages::{indexing, lists, record::Message},
         page::Page,
     },
     error::{Error, Result},
@@ -71,10 +70,9 @@ pub fn find(
     query: &Query,
     page: Page,
 ) -> Result<Vec<Message>> {
-    members::find(conn, organisation, caller.user)?.ok_or(Error::NotFound("Organisation"))?;
+    access::is_member(conn, caller, organisation, access::UNKNOWN_ORGANISATION)?;
     if let Some(channel) = channel {
-        let access = channels::find(conn, caller, channel)?.filter(|access| access.channel.organisation == organisation);
-        access.ok_or(channels::UNKNOWN)?.require_member()?;
+        access::sees_channel_of(conn, caller, organisation, channel, access::UNKNOWN_CHANNEL)?.require_member()?;
     }
     // In this order: the index gives the newest first, and the end of the page ends the search.
     let mut select = conn.prepare_cached(
@@ -97,7 +95,7 @@ pub fn find(
             false => {}
         }
     }
-    let mut messages = messages::at(conn, &found)?;
+    let mut messages = lists::at(conn, &found)?;
     messages.reverse();
     Ok(messages)
 }

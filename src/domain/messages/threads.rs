@@ -6,9 +6,12 @@ use serde_json::json;
 use crate::{
     db::Tx,
     domain::{
-        Caller, channels,
-        messages::{self, Message, events, reactions},
-        organisations::{members, roles::Rights},
+        access::{self, Caller},
+        channels,
+        messages::{
+            editing, events, posting, reactions,
+            record::{self, Message, UNKNOWN_THREAD},
+        },
         page::Page,
     },
     error::{Error, Result},
@@ -38,8 +41,7 @@ impl Thread {
 /// A channel's threads, the latest active first, each with up to `replies` of its replies. For members
 /// of the channel; 404 for whoever may not know of it.
 pub fn list(conn: &Connection, caller: Caller, channel: ChannelId, page: Page, replies: u32) -> Result<Vec<Thread>> {
-    let access = channels::find(conn, caller, channel)?.ok_or(channels::UNKNOWN)?;
-    access.require_member()?;
+    access::is_in_channel(conn, caller, channel, access::UNKNOWN_CHANNEL)?;
     read_all(conn, active(conn, channel, page.size, page.offset)?.into_iter(), replies)
 }
 
@@ -51,7 +53,7 @@ pub fn list_all(
     page: Page,
     replies: u32,
 ) -> Result<Vec<Thread>> {
-    members::find(conn, organisation, caller.user)?.ok_or(Error::NotFound("Organisation"))?;
+    access::is_member(conn, caller, organisation, access::UNKNOWN_ORGANISATION)?;
     let mut channels = conn.prepare_cached(
         "select c.id from channel_members cm join channels c on c.id = cm.channel_id
          where cm.user_id = ?1 and c.organisation_id = ?2 and c.deleted_at is null",
@@ -71,34 +73,34 @@ pub fn list_all(
 /// One thread without its replies, which are read with [`replies`]. For members of the channel; a deleted post is
 /// shown while it has replies.
 pub fn get(conn: &Connection, caller: Caller, channel: ChannelId, thread: MessageId) -> Result<Thread> {
-    let access = channels::find(conn, caller, channel)?.ok_or(channels::UNKNOWN)?;
-    access.require_member()?;
-    let root = messages::find(conn, thread)?.filter(|root| root.channel == channel && !root.is_reply);
-    let root = root.filter(|root| root.deleted_at.is_none() || root.reply_count > 0).ok_or(UNKNOWN)?;
-    let mut thread = Thread { root, channel_name: access.channel.name, replies: Vec::new() };
+    let found = channels::record::find(conn, caller, channel)?.ok_or(access::UNKNOWN_CHANNEL)?;
+    found.access.require_member()?;
+    let root = record::find(conn, thread)?.filter(|root| root.channel == channel && !root.is_reply);
+    let root = root.filter(|root| root.deleted_at.is_none() || root.reply_count > 0).ok_or(UNKNOWN_THREAD)?;
+    let mut thread = Thread { root, channel_name: found.channel.name, replies: Vec::new() };
     reactions::attach(conn, thread.messages())?;
     Ok(thread)
 }
 
 /// The replies of a thread, oldest first; none of what is no thread of the channel. For members of the channel.
 pub fn replies(conn: &Connection, caller: Caller, channel: ChannelId, thread: MessageId, page: Page) -> Result<Vec<Message>> {
-    channels::find(conn, caller, channel)?.ok_or(channels::UNKNOWN)?.require_member()?;
+    access::is_in_channel(conn, caller, channel, access::UNKNOWN_CHANNEL)?;
     let sql = format!(
         "{} where m.root = (select n from messages where id = ?1 and channel_id = ?2) and m.deleted_at is null
          order by m.n limit ?3 offset ?4",
-        messages::SELECT
+        record::SELECT
     );
     let mut select = conn.prepare_cached(&sql)?;
-    let replies = select.query_map((thread, channel, page.size, page.offset), messages::from_row)?;
+    let replies = select.query_map((thread, channel, page.size, page.offset), record::from_row)?;
     let mut replies: Vec<Message> = replies.collect::<rusqlite::Result<_>>()?;
     reactions::attach(conn, replies.iter_mut())?;
     Ok(replies)
 }
 
-/// Makes a top-level post, as [`messages::create`] does; the same `id` again gives the same thread.
+/// Makes a top-level post, as [`posting::create`] does; the same `id` again gives the same thread.
 pub fn create(tx: &mut Tx, caller: Caller, channel: ChannelId, content: String, id: Option<MessageId>) -> Result<Thread> {
-    channels::find(tx, caller, channel)?.ok_or(channels::UNKNOWN)?;
-    let root = messages::create(tx, caller, channel, &messages::New { content, thread: None, id })?;
+    access::sees_channel(tx, caller, channel, access::UNKNOWN_CHANNEL)?;
+    let root = posting::create(tx, caller, channel, &posting::New { content, thread: None, id })?;
     written(tx, root.n)
 }
 
@@ -113,19 +115,18 @@ pub struct Edit {
 /// The status is set by members with the right to post, the text by its author; not in an archived channel.
 /// 422 for any other status.
 pub fn update(tx: &mut Tx, caller: Caller, channel: ChannelId, thread: MessageId, edit: Edit) -> Result<Thread> {
-    let access = channels::find(tx, caller, channel)?.ok_or(channels::UNKNOWN)?;
-    access.require_member()?;
-    let root = messages::find_live(tx, channel, thread)?;
+    let access = access::is_in_channel(tx, caller, channel, access::UNKNOWN_CHANNEL)?;
+    let root = record::find_live(tx, channel, thread)?;
     if root.is_reply {
-        return Err(UNKNOWN);
+        return Err(UNKNOWN_THREAD);
     }
     if let Some(status) = &edit.status {
-        access.membership.require(Rights::POST_MESSAGES)?;
+        access.require_poster()?;
         access.require_live()?;
-        set_status(tx, &root, access.channel.organisation, status)?;
+        set_status(tx, &root, access.organisation, status)?;
     }
     if let Some(content) = edit.content {
-        messages::edit(tx, caller, channel, &messages::Edit { content, message: Some(thread), thread: None })?;
+        editing::edit(tx, caller, channel, &editing::Edit { content, message: Some(thread), thread: None })?;
     }
     written(tx, root.n)
 }
@@ -144,11 +145,9 @@ fn set_status(tx: &mut Tx, root: &Message, organisation: OrganisationId, status:
     Ok(())
 }
 
-pub const UNKNOWN: Error = Error::NotFound("Thread");
-
 /// The thread as lists show it.
 fn written(conn: &Connection, root: i64) -> Result<Thread> {
-    read_all(conn, std::iter::once((root, root)), REPLIES)?.pop().ok_or(UNKNOWN)
+    read_all(conn, std::iter::once((root, root)), REPLIES)?.pop().ok_or(UNKNOWN_THREAD)
 }
 
 fn read_all(conn: &Connection, roots: impl Iterator<Item = (i64, i64)>, replies: u32) -> Result<Vec<Thread>> {
@@ -170,11 +169,11 @@ fn active(conn: &Connection, channel: ChannelId, limit: u32, offset: i64) -> Res
 }
 
 fn read(conn: &Connection, root: i64, replies: u32) -> Result<Thread> {
-    let select = messages::SELECT;
-    let message = conn.prepare_cached(&format!("{select} where m.n = ?1"))?.query_row([root], messages::from_row)?;
+    let select = record::SELECT;
+    let message = conn.prepare_cached(&format!("{select} where m.n = ?1"))?.query_row([root], record::from_row)?;
     let sql = format!("{select} where m.root = ?1 and m.deleted_at is null order by m.n desc limit ?2");
     let (mut select, mut newest, mut bytes) = (conn.prepare_cached(&sql)?, Vec::new(), 0);
-    for reply in select.query_map((root, replies), messages::from_row)? {
+    for reply in select.query_map((root, replies), record::from_row)? {
         let reply = reply?;
         bytes += reply.content.len();
         if bytes > REPLY_BYTES {

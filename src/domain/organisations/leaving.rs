@@ -1,4 +1,4 @@
-//! What a member of an organisation leaves behind: channels, webhooks, a place in everybody's lists.
+//! What a member of an organisation leaves behind: channels::{record, updates}, webhooks, a place in everybody's lists.
 //!
 //! The membership ends at once, and all rights with it, as every check of them asks for it. The rest may be thousands
 //! of records and follows in slices ([`chores`]); until the last, the former member can't join again.
@@ -8,10 +8,13 @@ use rusqlite::OptionalExtension;
 use crate::{
     db::Tx,
     domain::{
-        Caller, accounts, channels,
+        access::{Caller, ENTITLED},
+        accounts,
+        channels::{record, updates},
         chores::{self, Chore, Cursor},
         log::revocations,
-        organisations::{members, memberships, roles::Rights},
+        organisations::{member_updates, memberships},
+        rights::Rights,
         webhooks::{Status, suspend::stop},
     },
     error::{Error, Result},
@@ -42,7 +45,7 @@ pub fn remove(tx: &mut Tx, site: &Site, caller: Caller, organisation: Organisati
     accounts::leave_current_organisation(tx, user, organisation)?;
 
     let account = accounts::get(tx, user)?;
-    members::announce(tx, organisation, &account, "removed", &member.role.name, &member.status)?;
+    member_updates::announce(tx, organisation, &account, "removed", &member.role.name, member.status)?;
     // Before what else there is to tell: it is not for them any more.
     revocations::rights(tx, vec![user])?;
     let rest = slice(tx, site, organisation, user, &[])?;
@@ -83,16 +86,16 @@ fn leave(tx: &mut Tx, site: &Site, channel: ChannelId, user: UserId, most: usize
     }
     let is_passed_on = pass_channel_on(tx, channel, user)?;
     if was_in {
-        channels::archive_deserted(tx, channel)?;
+        record::archive_deserted(tx, channel)?;
     }
     let webhooks = pass_webhooks_on(tx, site, channel, user, most)?;
     if was_in {
         // The channel alone: the leaver's own stream is no more.
-        let body = channels::update_body(tx, channel, "left", user)?;
-        channels::tell(tx, channel, Stream::Channel(channel), user, &body)?;
+        let body = updates::update_body(tx, channel, "left", user)?;
+        updates::tell(tx, channel, Stream::Channel(channel), user, &body)?;
     }
     if is_passed_on {
-        channels::announce(tx, channel, "updated", user)?;
+        updates::announce(tx, channel, "updated", user)?;
     }
     Ok(usize::from(was_in) + usize::from(is_passed_on) + webhooks)
 }
@@ -104,18 +107,17 @@ pub(in crate::domain) fn pass_channel_on(tx: &Tx, channel: ChannelId, leaver: Us
     if !tx.prepare_cached(owned)?.exists((channel, leaver))? {
         return Ok(false);
     }
-    let member: Option<UserId> = tx
-        .prepare_cached(
-            "select cm.user_id from channel_members cm
-               cross join channels c on c.id = cm.channel_id
-               cross join organisation_members m on m.organisation_id = c.organisation_id and m.user_id = cm.user_id
-               cross join users u on u.id = cm.user_id
-               cross join roles r on r.id = m.role_id
-             where cm.channel_id = ?1 and cm.user_id <> ?2 and m.status <> 'deactivated' and u.is_active and r.rights & ?3 <> 0
-             order by cm.created_at, cm.user_id limit 1",
-        )?
-        .query_row((channel, leaver, Rights::POST_MESSAGES.0), |row| row.get(0))
-        .optional()?;
+    let heir = format!(
+        "select cm.user_id from channel_members cm
+           cross join channels c on c.id = cm.channel_id
+           cross join organisation_members m on m.organisation_id = c.organisation_id and m.user_id = cm.user_id
+           cross join users u on u.id = cm.user_id
+           cross join roles r on r.id = m.role_id
+         where cm.channel_id = ?1 and cm.user_id <> ?2 and {ENTITLED} and u.is_active and r.rights & ?3 <> 0
+         order by cm.created_at, cm.user_id limit 1"
+    );
+    let member: Option<UserId> =
+        tx.prepare_cached(&heir)?.query_row((channel, leaver, Rights::POST_MESSAGES), |row| row.get(0)).optional()?;
     let passed = tx
         .prepare_cached(
             "update channels set owner_id = coalesce(?3, (select o.owner_id from organisations o where o.id = organisation_id))

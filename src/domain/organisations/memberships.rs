@@ -5,12 +5,14 @@ use rusqlite::{Connection, OptionalExtension};
 use crate::{
     db::{Tx, log},
     domain::{
-        Caller, accounts,
+        access::{self, Caller, Membership},
+        accounts,
         log::revocations,
         organisations::{
-            members::{self, Membership},
-            roles::{self, Rights, Role},
+            member_updates,
+            roles::{self, Role},
         },
+        rights::{MemberStatus, Rights},
         webhooks::deliveries,
     },
     error::{Error, Result},
@@ -23,7 +25,7 @@ pub struct Member {
     pub user: UserId,
     pub organisation: OrganisationId,
     pub role: Role,
-    pub status: String,
+    pub status: MemberStatus,
     pub is_owner: bool,
     pub created_at: Time,
 }
@@ -31,8 +33,8 @@ pub struct Member {
 /// A member in whatever status, and the caller's own membership. 403 for outsiders, 404 when there is no such
 /// member.
 pub fn find(conn: &Connection, caller: Caller, organisation: OrganisationId, user: UserId) -> Result<(Membership, Member)> {
-    let own = members::find(conn, organisation, caller.user)?.ok_or(members::OUTSIDER)?;
-    let found: Option<(i64, String, bool, Time)> = conn
+    let own = access::is_member(conn, caller, organisation, access::OUTSIDER)?;
+    let found: Option<(i64, MemberStatus, bool, Time)> = conn
         .prepare_cached(
             "select m.role_id, m.status, o.owner_id = m.user_id, m.created_at
                from organisation_members m join organisations o on o.id = m.organisation_id
@@ -50,9 +52,6 @@ pub struct Edit {
     pub status: Option<String>,
 }
 
-const DEACTIVATED: &str = "deactivated";
-const STATUSES: [&str; 3] = ["active", "inactive", DEACTIVATED];
-
 /// Another role needs `manage:roles`, another status `remove:members`; neither touches a member, or gives a
 /// role, with a right that the caller lacks. The owner is touched by nobody else, and stays an active admin.
 /// Deactivation ends access at once, and keeps what reactivation gives back. 400 for an unknown role or status.
@@ -66,12 +65,12 @@ pub fn update(tx: &mut Tx, caller: Caller, organisation: OrganisationId, user: U
         return Err(Error::Forbidden("Only the owner changes the owner"));
     }
     let role = match edit.role {
-        Some(named) => new_role(tx, &own, &before, &named)?,
+        Some(named) => new_role(tx, own, &before, &named)?,
         None => before.role.clone(),
     };
     let status = match edit.status {
-        Some(status) => new_status(&own, &before, status)?,
-        None => before.status.clone(),
+        Some(named) => new_status(own, &before, &named)?,
+        None => before.status,
     };
     if role.id == before.role.id && status == before.status {
         return Ok(before);
@@ -79,16 +78,16 @@ pub fn update(tx: &mut Tx, caller: Caller, organisation: OrganisationId, user: U
     tx.prepare_cached(
         "update organisation_members set role_id = ?3, status = ?4, updated_at = ?5 where organisation_id = ?1 and user_id = ?2",
     )?
-    .execute((organisation, user, role.id, &status, Time::now()))?;
+    .execute((organisation, user, role.id, status, Time::now()))?;
     let account = accounts::get(tx, user)?;
-    members::announce(tx, organisation, &account, "updated", &role.name, &status)?;
-    if role.id != before.role.id || [status.as_str(), &before.status].contains(&DEACTIVATED) {
+    member_updates::announce(tx, organisation, &account, "updated", &role.name, status)?;
+    if role.id != before.role.id || [status, before.status].contains(&MemberStatus::Deactivated) {
         deliveries::wake_of(tx, user)?;
     }
-    if status == DEACTIVATED {
+    if status == MemberStatus::Deactivated {
         accounts::leave_current_organisation(tx, user, organisation)?;
         revocations::rights(tx, vec![user])?;
-    } else if before.status == DEACTIVATED {
+    } else if before.status == MemberStatus::Deactivated {
         // What was pushed meanwhile was not theirs.
         tx.prepare_cached("update organisation_members set joined_seq = ?3 where organisation_id = ?1 and user_id = ?2")?
             .execute((organisation, user, log::last_seq(tx)?))?;
@@ -96,7 +95,7 @@ pub fn update(tx: &mut Tx, caller: Caller, organisation: OrganisationId, user: U
     Ok(Member { role, status, ..before })
 }
 
-fn new_role(conn: &Connection, own: &Membership, member: &Member, named: &str) -> Result<Role> {
+fn new_role(conn: &Connection, own: Membership, member: &Member, named: &str) -> Result<Role> {
     let role = roles::find(conn, member.organisation, named)?;
     if role.as_ref().is_some_and(|role| role.id == member.role.id) {
         return Ok(member.role.clone());
@@ -110,15 +109,17 @@ fn new_role(conn: &Connection, own: &Membership, member: &Member, named: &str) -
     Ok(role)
 }
 
-fn new_status(own: &Membership, member: &Member, status: String) -> Result<String> {
-    if status == member.status {
-        return Ok(status);
+fn new_status(own: Membership, member: &Member, named: &str) -> Result<MemberStatus> {
+    let status = MemberStatus::named(named);
+    if status == Some(member.status) {
+        return Ok(member.status);
     }
     own.require(Rights::REMOVE_MEMBERS)?;
-    if !STATUSES.contains(&status.as_str()) {
-        return Err(Error::bad_request(format!("status must be one of {}", STATUSES.join(", "))));
-    }
-    if member.is_owner && status == DEACTIVATED {
+    let status = status.ok_or_else(|| {
+        let all = MemberStatus::ALL.map(MemberStatus::as_str).join(", ");
+        Error::bad_request(format!("status must be one of {all}"))
+    })?;
+    if member.is_owner && status == MemberStatus::Deactivated {
         return Err(Error::Forbidden("The owner can't be deactivated"));
     }
     Ok(status)

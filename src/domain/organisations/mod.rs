@@ -1,10 +1,11 @@
 //! Organisations: making, changing and deleting them, passing them on.
 //!
-//! Below: members with their memberships and how they leave, roles with their rights, invitations. Uses accounts and the
-//! log.
+//! Below: members with their memberships and how they leave, the event that tells of them, roles, invitations. Uses
+//! accounts and the log.
 
 pub mod invitations;
 pub mod leaving;
+pub mod member_updates;
 pub mod members;
 pub mod memberships;
 pub mod roles;
@@ -15,10 +16,11 @@ use serde_json::json;
 use crate::{
     db::Tx,
     domain::{
-        Caller, accounts, channels,
+        access::{self, Caller, ENTITLED, UNKNOWN_ORGANISATION},
+        accounts, channels,
         log::{events, revocations},
-        organisations::{members::Membership, roles::Rights},
         page::Page,
+        rights::{BuiltInRole, Rights},
         text,
     },
     error::{Error, Result},
@@ -113,7 +115,7 @@ pub fn create(tx: &mut Tx, site: &Site, caller: Caller, new: Edit) -> Result<Org
         caller.user,
         now
     ])?;
-    let admin = roles::find(tx, id, "admin")?.ok_or_else(|| Error::internal("the built-in roles are missing"))?;
+    let admin = roles::get(tx, BuiltInRole::Admin)?;
     channels::create_default(tx, id, &name, &owner)?;
     members::join(tx, site, id, &owner, &admin)?;
     get(tx, caller, id)
@@ -123,14 +125,14 @@ pub fn create(tx: &mut Tx, site: &Site, caller: Caller, new: Edit) -> Result<Org
 pub fn get(conn: &Connection, caller: Caller, id: OrganisationId) -> Result<Organisation> {
     let sql = format!(
         "select {COLUMNS}, {CHANNELS_COUNT} as channels_count {FROM}
-         where o.id = ?1 and m.user_id = ?2 and m.status <> 'deactivated' and o.deleted_at is null"
+         where o.id = ?1 and m.user_id = ?2 and {ENTITLED} and o.deleted_at is null"
     );
-    conn.prepare_cached(&sql)?.query_row((id, caller.user), from_row).optional()?.ok_or(UNKNOWN)
+    conn.prepare_cached(&sql)?.query_row((id, caller.user), from_row).optional()?.ok_or(UNKNOWN_ORGANISATION)
 }
 
 /// Needs `manage:organization`.
 pub fn update(tx: &mut Tx, caller: Caller, id: OrganisationId, edit: Edit) -> Result<Organisation> {
-    seen(tx, caller, id)?.require(Rights::MANAGE_ORGANIZATION)?;
+    access::may(tx, caller, Rights::MANAGE_ORGANIZATION, id, UNKNOWN_ORGANISATION)?;
     let edit = edit.check()?;
     if edit == Edit::default() {
         return get(tx, caller, id);
@@ -159,7 +161,7 @@ pub fn update(tx: &mut Tx, caller: Caller, id: OrganisationId, edit: Edit) -> Re
 
 /// The owner only. Nobody sees it afterwards, and its sockets' subscriptions end.
 pub fn delete(tx: &mut Tx, caller: Caller, id: OrganisationId) -> Result<()> {
-    seen(tx, caller, id)?;
+    access::is_member(tx, caller, id, UNKNOWN_ORGANISATION)?;
     let organisation = get(tx, caller, id)?;
     let owned = tx.prepare_cached("update organisations set deleted_at = ?3 where id = ?1 and owner_id = ?2")?.execute((
         id,
@@ -180,27 +182,27 @@ pub fn delete(tx: &mut Tx, caller: Caller, id: OrganisationId) -> Result<()> {
 /// The owner makes another member the owner, who gets the role `admin`. 404 when there is no such member, 422
 /// when they are deactivated.
 pub fn pass_on(tx: &mut Tx, caller: Caller, id: OrganisationId, user: UserId) -> Result<Organisation> {
-    seen(tx, caller, id)?;
+    access::is_member(tx, caller, id, UNKNOWN_ORGANISATION)?;
     let (_, heir) = memberships::find(tx, caller, id, user)?;
     let organisation = get(tx, caller, id)?;
     if organisation.owner_id != caller.user {
         return Err(Error::Forbidden("Only the owner passes an organisation on"));
     }
     let account = accounts::get(tx, user)?;
-    if members::find(tx, id, user)?.is_none() || !account.is_active {
+    if access::membership(tx, id, user)?.is_none() || !account.is_active {
         return Err(Error::invalid("A deactivated member can't be the owner"));
     }
     if user == caller.user {
         return Ok(organisation);
     }
-    let admin = roles::find(tx, id, "admin")?.ok_or_else(|| Error::internal("the built-in roles are missing"))?;
+    let admin = roles::get(tx, BuiltInRole::Admin)?;
     let now = Time::now();
     tx.prepare_cached("update organisations set owner_id = ?2, updated_at = ?3 where id = ?1")?.execute((id, user, now))?;
     tx.prepare_cached(
         "update organisation_members set role_id = ?3, updated_at = ?4 where organisation_id = ?1 and user_id = ?2",
     )?
     .execute((id, user, admin.id, now))?;
-    members::announce(tx, id, &account, "updated", &admin.name, &heir.status)?;
+    member_updates::announce(tx, id, &account, "updated", &admin.name, heir.status)?;
     let organisation = get(tx, caller, id)?;
     announce(tx, caller, "updated", &organisation)?;
     Ok(organisation)
@@ -234,7 +236,7 @@ pub fn list_own(conn: &Connection, caller: Caller, page: Page) -> Result<Vec<Own
         "select o.id, o.name, o.logo_url, o.role, {CHANNELS_COUNT} as channels_count from
            (select o.id, o.name, o.logo_url, r.name as role
               from organisation_members m join organisations o on o.id = m.organisation_id join roles r on r.id = m.role_id
-            where m.user_id = ?1 and m.status <> 'deactivated' and o.deleted_at is null
+            where m.user_id = ?1 and {ENTITLED} and o.deleted_at is null
             order by o.name collate nocase, o.id limit ?2 offset ?3) o
          order by o.name collate nocase, o.id"
     );
@@ -250,12 +252,6 @@ pub fn list_own(conn: &Connection, caller: Caller, page: Page) -> Result<Vec<Own
     let mut select = conn.prepare_cached(&sql)?;
     Ok(select.query_map((caller.user, page.size, page.offset), row)?.collect::<rusqlite::Result<_>>()?)
 }
-
-fn seen(conn: &Connection, caller: Caller, id: OrganisationId) -> Result<Membership> {
-    members::find(conn, id, caller.user)?.ok_or(UNKNOWN)
-}
-
-const UNKNOWN: Error = Error::NotFound("Organisation");
 
 /// Live channels of `organisations o`, without direct messages.
 const CHANNELS_COUNT: &str = "(select count(*) from channels c

@@ -4,16 +4,18 @@
 
 use std::collections::BTreeMap;
 
-use rusqlite::{Connection, OptionalExtension, Row};
+use rusqlite::{Connection, OptionalExtension, Row, ToSql};
 use serde_json::json;
 
 use crate::{
     db::Tx,
     domain::{
-        Caller, accounts,
+        access::{self, Caller, Membership, UNKNOWN_ORGANISATION},
+        accounts,
         chores::{self, Chore, Cursor},
         log::events,
-        organisations::members::{self, Membership},
+        organisations::member_updates,
+        rights::{BuiltInRole, MemberStatus, Rights},
         text,
     },
     error::{Error, OrConflict, Result},
@@ -29,50 +31,6 @@ const MOST: i64 = 100;
 /// Holders of a deleted role, each told of in a row of the event log, that become members in one write.
 const SLICE: usize = 50;
 
-/// A set of rights; the bits are those of `roles.rights`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Rights(pub i64);
-
-impl Rights {
-    pub const MANAGE_ORGANIZATION: Rights = Rights(1);
-    pub const MANAGE_ROLES: Rights = Rights(2);
-    pub const MANAGE_WEBHOOKS: Rights = Rights(4);
-    pub const MANAGE_CHANNELS: Rights = Rights(8);
-    pub const REMOVE_MEMBERS: Rights = Rights(16);
-    pub const INVITE_MEMBERS: Rights = Rights(32);
-    pub const CREATE_CHANNELS: Rights = Rights(64);
-    pub const POST_MESSAGES: Rights = Rights(128);
-
-    const NAMES: [(&'static str, Rights); 8] = [
-        ("manage:organization", Rights::MANAGE_ORGANIZATION),
-        ("manage:roles", Rights::MANAGE_ROLES),
-        ("manage:webhooks", Rights::MANAGE_WEBHOOKS),
-        ("manage:channels", Rights::MANAGE_CHANNELS),
-        ("remove:members", Rights::REMOVE_MEMBERS),
-        ("invite:members", Rights::INVITE_MEMBERS),
-        ("create:channels", Rights::CREATE_CHANNELS),
-        ("post:messages", Rights::POST_MESSAGES),
-    ];
-
-    pub fn include(self, other: Rights) -> bool {
-        self.0 & other.0 == other.0
-    }
-
-    /// Each right by its name, and whether it is held.
-    pub fn list(self) -> BTreeMap<String, bool> {
-        Rights::NAMES.iter().map(|(name, right)| ((*name).to_owned(), self.include(*right))).collect()
-    }
-
-    /// These rights with some given and some taken; 400 for an unknown name.
-    fn with(self, changes: &BTreeMap<String, bool>) -> Result<Rights> {
-        changes.iter().try_fold(self, |rights, (named, held)| {
-            let known = Rights::NAMES.iter().find(|(name, _)| name == named);
-            let (_, right) = known.ok_or_else(|| Error::bad_request(format!("permission_list: {named} is no right")))?;
-            Ok(Rights(if *held { rights.0 | right.0 } else { rights.0 & !right.0 }))
-        })
-    }
-}
-
 #[derive(Clone, Debug)]
 pub struct Role {
     pub id: i64,
@@ -86,12 +44,8 @@ pub struct Role {
     pub updated_at: Time,
 }
 
-/// The built-in role that sees only the channels that it is in.
-pub const GUEST: i64 = 5;
-/// The built-in role of whoever has no other.
-const MEMBER: i64 = 4;
 /// Other words for built-in roles.
-const ALIASES: [(&str, &str); 2] = [("user", "member"), ("administrator", "admin")];
+const ALIASES: [(&str, BuiltInRole); 2] = [("user", BuiltInRole::Member), ("administrator", BuiltInRole::Admin)];
 
 /// A role as a request names it: by integer, UUID or name, all as text.
 pub fn find(conn: &Connection, organisation: OrganisationId, named: &str) -> Result<Option<Role>> {
@@ -104,16 +58,16 @@ pub fn find(conn: &Connection, organisation: OrganisationId, named: &str) -> Res
         "name = ?2 collate nocase"
     };
     let alias = ALIASES.iter().find(|(alias, _)| named.eq_ignore_ascii_case(alias));
-    one(conn, by, organisation, alias.map_or(named, |(_, name)| name))
+    one(conn, by, organisation, alias.map_or(named, |(_, role)| role.name()))
 }
 
-fn one(conn: &Connection, by: &str, organisation: OrganisationId, value: impl rusqlite::ToSql) -> Result<Option<Role>> {
+fn one(conn: &Connection, by: &str, organisation: OrganisationId, value: impl ToSql) -> Result<Option<Role>> {
     let sql = format!("{SELECT} where {by} and deleted_at is null and (organisation_id is null or organisation_id = ?1)");
     Ok(conn.prepare_cached(&sql)?.query_row((organisation, value), from_row).optional()?)
 }
 
 /// The role of a membership or an invitation.
-pub fn get(conn: &Connection, id: i64) -> Result<Role> {
+pub fn get(conn: &Connection, id: impl ToSql) -> Result<Role> {
     Ok(conn.prepare_cached(&format!("{SELECT} where id = ?1"))?.query_row([id], from_row)?)
 }
 
@@ -125,13 +79,13 @@ fn all(conn: &Connection, organisation: OrganisationId) -> Result<Vec<Role>> {
 
 /// For members; 404 for everybody else.
 pub fn list(conn: &Connection, caller: Caller, organisation: OrganisationId) -> Result<Vec<Role>> {
-    seen(conn, caller, organisation)?;
+    access::is_member(conn, caller, organisation, UNKNOWN_ORGANISATION)?;
     all(conn, organisation)
 }
 
 /// For members; 404 for everybody else, and when there is no such role.
 pub fn read(conn: &Connection, caller: Caller, organisation: OrganisationId, named: &str) -> Result<Role> {
-    seen(conn, caller, organisation)?;
+    access::is_member(conn, caller, organisation, UNKNOWN_ORGANISATION)?;
     find(conn, organisation, named)?.ok_or(UNKNOWN)
 }
 
@@ -145,8 +99,7 @@ pub struct Edit {
 /// Needs `manage:roles` and every right that the role is to hold. 422 for a bad or taken name, and for one
 /// role too many.
 pub fn create(tx: &mut Tx, caller: Caller, organisation: OrganisationId, new: &Edit) -> Result<Role> {
-    let membership = seen(tx, caller, organisation)?;
-    membership.require(Rights::MANAGE_ROLES)?;
+    let membership = access::may(tx, caller, Rights::MANAGE_ROLES, organisation, UNKNOWN_ORGANISATION)?;
     let rights = Rights(0).with(&new.permissions)?;
     membership.require_all(rights)?;
     let name = check_name(new.name.as_deref().unwrap_or_default())?;
@@ -165,7 +118,7 @@ pub fn create(tx: &mut Tx, caller: Caller, organisation: OrganisationId, new: &E
         organisation,
         name,
         check_description(new.description.as_deref().unwrap_or_default())?,
-        rights.0,
+        rights,
         Time::now(),
     ))
     .or_conflict(taken)?;
@@ -189,7 +142,7 @@ pub fn update(tx: &mut Tx, caller: Caller, organisation: OrganisationId, named: 
         "update roles set name = coalesce(?2, name), description = coalesce(?3, description), rights = ?4, updated_at = ?5
          where id = ?1",
     )?
-    .execute((role.id, name, description, rights.0, Time::now()))
+    .execute((role.id, name, description, rights, Time::now()))
     .or_conflict(taken)?;
     let role = get(tx, role.id)?;
     announce(tx, organisation, caller, "updated", &role)?;
@@ -200,13 +153,13 @@ pub fn update(tx: &mut Tx, caller: Caller, organisation: OrganisationId, named: 
 /// `manage:roles` and the role's own. 403 for built-in ones.
 pub fn delete(tx: &mut Tx, caller: Caller, organisation: OrganisationId, named: &str) -> Result<()> {
     let (membership, role) = managed(tx, caller, organisation, named)?;
-    let member = get(tx, MEMBER)?;
+    let member = get(tx, BuiltInRole::Member)?;
     membership.require_all(member.rights)?;
     // Whoever still holds it, or is yet to join with it, holds what a member does.
     tx.prepare_cached("update roles set name = ?2, rights = ?3, deleted_at = ?4 where id = ?1")?.execute((
         role.id,
         &member.name,
-        member.rights.0,
+        member.rights,
         Time::now(),
     ))?;
     let rest = slice(tx, role.id)?;
@@ -220,19 +173,19 @@ pub(in crate::domain) fn slice(tx: &mut Tx, role: i64) -> Result<Option<Cursor>>
         .prepare_cached(
             "update invitations set role_id = ?2 where id in (select id from invitations where role_id = ?1 limit ?3)",
         )?
-        .execute((role, MEMBER, SLICE as i64))?;
-    let holders: Vec<(OrganisationId, UserId, String)> = tx
+        .execute((role, BuiltInRole::Member, SLICE as i64))?;
+    let holders: Vec<(OrganisationId, UserId, MemberStatus)> = tx
         .prepare_cached(
             "update organisation_members set role_id = ?2, updated_at = ?3 where (organisation_id, user_id) in
                (select organisation_id, user_id from organisation_members where role_id = ?1 limit ?4)
              returning organisation_id, user_id, status",
         )?
-        .query_map((role, MEMBER, Time::now(), SLICE as i64), |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))?
+        .query_map((role, BuiltInRole::Member, Time::now(), SLICE as i64), |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))?
         .collect::<rusqlite::Result<_>>()?;
-    let member = get(tx, MEMBER)?;
+    let member = get(tx, BuiltInRole::Member)?;
     for (organisation, user, status) in &holders {
         let user = accounts::get(tx, *user)?;
-        members::announce(tx, *organisation, &user, "updated", &member.name, status)?;
+        member_updates::announce(tx, *organisation, &user, "updated", &member.name, *status)?;
     }
     if invited == SLICE || holders.len() == SLICE {
         return Ok(Some(Cursor::new()));
@@ -253,7 +206,7 @@ fn announce(tx: &mut Tx, organisation: OrganisationId, caller: Caller, action: &
 
 /// A role of the organisation's own that the caller may change.
 fn managed(conn: &Connection, caller: Caller, organisation: OrganisationId, named: &str) -> Result<(Membership, Role)> {
-    let membership = seen(conn, caller, organisation)?;
+    let membership = access::is_member(conn, caller, organisation, UNKNOWN_ORGANISATION)?;
     let role = find(conn, organisation, named)?.ok_or(UNKNOWN)?;
     membership.require(Rights::MANAGE_ROLES)?;
     if role.organisation.is_none() {
@@ -261,10 +214,6 @@ fn managed(conn: &Connection, caller: Caller, organisation: OrganisationId, name
     }
     membership.require_all(role.rights)?;
     Ok((membership, role))
-}
-
-fn seen(conn: &Connection, caller: Caller, organisation: OrganisationId) -> Result<Membership> {
-    members::find(conn, organisation, caller.user)?.ok_or(Error::NotFound("Organisation"))
 }
 
 const UNKNOWN: Error = Error::NotFound("Role");
@@ -279,8 +228,8 @@ fn check_name(name: &str) -> Result<String> {
     if name.parse::<i64>().is_ok() || name.parse::<uuid::Uuid>().is_ok() {
         return Err(Error::invalid("name must not be a number or a UUID"));
     }
-    const BUILT_IN: [&str; 5] = ["admin", "manager", "project-lead", "member", "guest"];
-    let reserved = BUILT_IN.into_iter().chain(ALIASES.map(|(alias, _)| alias)).any(|word| name.eq_ignore_ascii_case(word));
+    let mut reserved = BuiltInRole::ALL.map(BuiltInRole::name).into_iter().chain(ALIASES.map(|(alias, _)| alias));
+    let reserved = reserved.any(|word| name.eq_ignore_ascii_case(word));
     if reserved { Err(taken()) } else { Ok(name.to_owned()) }
 }
 
@@ -297,7 +246,7 @@ fn from_row(row: &Row) -> rusqlite::Result<Role> {
         organisation: row.get("organisation_id")?,
         name: row.get("name")?,
         description: row.get("description")?,
-        rights: Rights(row.get("rights")?),
+        rights: row.get("rights")?,
         created_at: row.get("created_at")?,
         updated_at: row.get("updated_at")?,
     })

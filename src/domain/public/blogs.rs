@@ -4,7 +4,12 @@ use rusqlite::{Connection, OptionalExtension, Row};
 
 use crate::{
     db::Tx,
-    domain::{Caller, PlatformRole, page::Page, public::categories, text},
+    domain::{
+        access::{Caller, PlatformRole},
+        page::Page,
+        public::categories,
+        text,
+    },
     error::{Error, Result},
     id::{BlogId, CategoryId, FeedbackId, UserId},
     time::Time,

@@ -4,7 +4,11 @@ use rusqlite::{Connection, OptionalExtension, Row};
 
 use crate::{
     db::Tx,
-    domain::{Caller, PlatformRole, page::Page, text},
+    domain::{
+        access::{Caller, PlatformRole},
+        page::Page,
+        text,
+    },
     error::{Error, OrConflict, Result},
     id::CategoryId,
     time::Time,

@@ -4,7 +4,7 @@ use rusqlite::{Connection, Row};
 
 use crate::{
     db::Tx,
-    domain::{Caller, accounts, page::Page, text},
+    domain::{access::Caller, accounts, page::Page, text},
     error::{Error, Result},
     id::{TestimonialId, UserId},
     time::Time,

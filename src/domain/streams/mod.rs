@@ -14,7 +14,7 @@ use rusqlite::{Connection, OptionalExtension};
 use uuid::Uuid;
 
 use crate::{
-    domain::organisations::members,
+    domain::access::{self, ENTITLED},
     error::Result,
     event::Stream,
     id::{ChannelId, MessageId, OrganisationId, UserId},
@@ -41,7 +41,7 @@ pub fn find(conn: &Connection, name: &str) -> Result<Option<Stream>> {
     let id = match parse(name) {
         None => return Ok(None),
         Some(Name::Personal(organisation, user)) => {
-            let member = members::find(conn, organisation, user)?;
+            let member = access::membership(conn, organisation, user)?;
             return Ok(member.map(|_| Stream::Personal(organisation, user)));
         }
         Some(Name::Record(id)) => id,
@@ -65,7 +65,7 @@ pub fn audible(conn: &Connection, user: UserId, name: &str) -> Result<Option<Str
     let id = match parse(name) {
         None => return Ok(None),
         Some(Name::Personal(organisation, owner)) => {
-            let own = owner == user && members::find(conn, organisation, user)?.is_some();
+            let own = owner == user && access::membership(conn, organisation, user)?.is_some();
             return Ok(own.then_some(Stream::Personal(organisation, user)));
         }
         Some(Name::Record(id)) => id,
@@ -73,7 +73,7 @@ pub fn audible(conn: &Connection, user: UserId, name: &str) -> Result<Option<Str
     if in_channel(conn, ChannelId(id), user)? {
         return Ok(Some(Stream::Channel(ChannelId(id))));
     }
-    if members::find(conn, OrganisationId(id), user)?.is_some() {
+    if access::membership(conn, OrganisationId(id), user)?.is_some() {
         return Ok(Some(Stream::Organisation(OrganisationId(id))));
     }
     let channel: Option<ChannelId> = conn
@@ -87,14 +87,12 @@ pub fn audible(conn: &Connection, user: UserId, name: &str) -> Result<Option<Str
 }
 
 fn in_channel(conn: &Connection, channel: ChannelId, user: UserId) -> Result<bool> {
-    Ok(conn
-        .prepare_cached(
-            "select 1 from channel_members cm
-               join channels c on c.id = cm.channel_id
-               join organisations o on o.id = c.organisation_id
-               join organisation_members m on m.organisation_id = c.organisation_id and m.user_id = cm.user_id
-             where cm.channel_id = ?1 and cm.user_id = ?2
-               and c.deleted_at is null and o.deleted_at is null and m.status <> 'deactivated'",
-        )?
-        .exists((channel, user))?)
+    let sql = format!(
+        "select 1 from channel_members cm
+           join channels c on c.id = cm.channel_id
+           join organisations o on o.id = c.organisation_id
+           join organisation_members m on m.organisation_id = c.organisation_id and m.user_id = cm.user_id
+         where cm.channel_id = ?1 and cm.user_id = ?2 and c.deleted_at is null and o.deleted_at is null and {ENTITLED}"
+    );
+    Ok(conn.prepare_cached(&sql)?.exists((channel, user))?)
 }

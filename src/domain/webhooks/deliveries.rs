@@ -15,7 +15,10 @@ use crate::{
     domain::{
         bounded,
         chores::{self, Chore, Cursor},
-        messages::{self, Message, events},
+        messages::{
+            events,
+            record::{FED, Message},
+        },
         webhooks::{
             self, Status,
             delivery_slots::{Room, Wanted},
@@ -41,7 +44,7 @@ const WOKEN: usize = 200;
 /// Queues a new message for each webhook of its channel that delivers: a paused one, too, which holds it. A feed's
 /// post goes nowhere: two servers that feed each other would never end.
 pub(in crate::domain) fn queue(tx: &mut Tx, message: &Message, organisation: OrganisationId) -> Result<()> {
-    if message.kind == messages::FED {
+    if message.kind == FED {
         return Ok(());
     }
     let webhooks: Vec<WebhookId> = tx

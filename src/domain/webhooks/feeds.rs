@@ -6,10 +6,9 @@ use rusqlite::{Connection, OptionalExtension, Row};
 use crate::{
     db::Tx,
     domain::{
-        Caller,
-        channels::{self, Access},
-        messages::{self, Author, Labels, Post},
-        organisations::roles::Rights,
+        access::{self, Caller, HIDDEN_CHANNEL},
+        messages::posting::{self, Author, Labels, Post},
+        rights::Rights,
         text,
         webhooks::{EVENT_NAME_MAX, Status, history, owning},
     },
@@ -37,7 +36,7 @@ pub struct Feed {
 impl Feed {
     /// 422 for a text that is empty, too long or has control characters, an address that is none, another status.
     fn check(&self) -> Result<Checked<'_>> {
-        messages::check_content(&self.message)?;
+        posting::check_content(&self.message)?;
         let username = text::one_line(&self.username, "username", USERNAME_MAX).map_err(Error::Invalid)?;
         Ok(Checked { username, labels: self.labels().map_err(Error::Invalid)?, content: &self.message })
     }
@@ -70,7 +69,7 @@ impl Checked<'_> {
         }
         let author = Author::Feed(caller.map(|caller| caller.user), labels);
         let post = Post { id: MessageId::new(), channel, organisation, root: None, author, username, content };
-        Ok(messages::write(tx, &post)?.id)
+        Ok(posting::write(tx, &post)?.id)
     }
 }
 
@@ -98,7 +97,7 @@ pub fn is_known(conn: &Connection, slug: &str) -> Result<bool> {
 pub fn take(tx: &mut Tx, caller: Option<Caller>, slug: &str, feed: &Feed) -> Result<()> {
     let gate = find(tx, slug)?.ok_or(Error::NotFound("Webhook"))?;
     if let Some(caller) = caller {
-        poster(tx, caller, gate.channel)?;
+        access::may_post(tx, caller, gate.channel, HIDDEN_CHANNEL)?;
     }
     if gate.is_archived {
         return Err(Error::Forbidden("The channel is archived"));
@@ -123,20 +122,13 @@ pub fn take(tx: &mut Tx, caller: Option<Caller>, slug: &str, feed: &Feed) -> Res
 /// Members of the channel with the right to post, for their own programs: without a webhook, and recorded
 /// nowhere. They are the author; the name shown is theirs in the channel where the feed gives none.
 pub fn queue(tx: &mut Tx, caller: Caller, channel: ChannelId, feed: &Feed) -> Result<()> {
-    let access = poster(tx, caller, channel)?;
+    let access = access::may_post(tx, caller, channel, HIDDEN_CHANNEL)?;
     access.require_no_dm()?;
     access.require_live()?;
     let mut checked = feed.check()?;
     checked.username = first_of(checked.username, access.username.as_deref().unwrap_or_default());
-    checked.post(tx, Some(caller), channel, access.channel.organisation)?;
+    checked.post(tx, Some(caller), channel, access.organisation)?;
     Ok(())
-}
-
-fn poster(conn: &Connection, caller: Caller, channel: ChannelId) -> Result<Access> {
-    let access = channels::find(conn, caller, channel)?.ok_or(channels::HIDDEN)?;
-    access.require_member()?;
-    access.membership.require(Rights::POST_MESSAGES)?;
-    Ok(access)
 }
 
 fn first_of<'a>(given: &'a str, otherwise: &'a str) -> &'a str {

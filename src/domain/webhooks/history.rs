@@ -5,7 +5,7 @@ use rusqlite::{Connection, OptionalExtension, Row};
 use crate::{
     db::Tx,
     domain::{
-        Caller,
+        access::Caller,
         page::Page,
         webhooks::{self, deliveries::Claimed, retry::Outcome},
     },

@@ -20,8 +20,7 @@ use rusqlite::{Connection, OptionalExtension, Row};
 use crate::{
     db::Tx,
     domain::{
-        Caller,
-        channels::{self, Access},
+        access::{self, Caller, HIDDEN_CHANNEL, UNKNOWN_CHANNEL},
         page::Page,
         text,
     },
@@ -94,14 +93,6 @@ const SEALED: &str = "the webhook's secret can't be read, for the server's key w
 /// A webhook missing in a channel whose webhooks the caller manages.
 const UNKNOWN: Error = Error::NotFound("Webhook");
 
-/// The channel, if the caller manages its webhooks; a direct message has none. `hidden` is the answer to
-/// unknown and hidden channels.
-pub(super) fn managed(conn: &Connection, caller: Caller, channel: ChannelId, hidden: Error) -> Result<Access> {
-    let access = channels::find(conn, caller, channel)?.ok_or(hidden)?;
-    access.require_no_dm()?;
-    if access.manages_webhooks() { Ok(access) } else { Err(Error::Forbidden("You may not manage this channel's webhooks")) }
-}
-
 pub struct New {
     pub name: String,
     pub event_name: String,
@@ -112,7 +103,7 @@ pub struct New {
 /// A manager makes one in a channel that is not archived; they become its owner. Also gives the secret
 /// that signs deliveries, for the only time. 422 when the channel has 50.
 pub fn create(tx: &mut Tx, site: &Site, caller: Caller, channel: ChannelId, new: &New) -> Result<(Webhook, String)> {
-    managed(tx, caller, channel, channels::HIDDEN)?.require_live()?;
+    access::manages_webhooks(tx, caller, channel, HIDDEN_CHANNEL)?.require_live()?;
     let (name, event_name) = (check_name(&new.name)?, check_event_name(&new.event_name)?);
     let (url, target) = check_url(site, &new.url)?;
     let live: i64 = tx
@@ -284,19 +275,19 @@ pub(super) fn secrets(conn: &Connection, site: &Site, id: WebhookId) -> Result<V
 
 /// For managers. 403 for hidden channels, 404 for a webhook that is not the channel's.
 pub fn get(conn: &Connection, caller: Caller, channel: ChannelId, id: WebhookId) -> Result<Webhook> {
-    managed(conn, caller, channel, channels::HIDDEN)?;
+    access::manages_webhooks(conn, caller, channel, HIDDEN_CHANNEL)?;
     find(conn, channel, id)?.ok_or(UNKNOWN)
 }
 
 /// The channel's oldest webhook, for managers. 404 for hidden channels, and when there is none.
 pub fn oldest(conn: &Connection, caller: Caller, channel: ChannelId) -> Result<Webhook> {
-    managed(conn, caller, channel, channels::UNKNOWN)?;
+    access::manages_webhooks(conn, caller, channel, UNKNOWN_CHANNEL)?;
     some(conn, channel, 1, 0)?.pop().ok_or(UNKNOWN)
 }
 
 /// The channel's webhooks, oldest first, for managers. 404 for hidden channels.
 pub fn list(conn: &Connection, caller: Caller, channel: ChannelId, page: Page) -> Result<Vec<Webhook>> {
-    managed(conn, caller, channel, channels::UNKNOWN)?;
+    access::manages_webhooks(conn, caller, channel, UNKNOWN_CHANNEL)?;
     some(conn, channel, page.size, page.offset)
 }
 

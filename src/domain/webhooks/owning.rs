@@ -7,13 +7,12 @@ use serde_json::json;
 use crate::{
     db::Tx,
     domain::{
-        Caller,
+        access::{Caller, SEEN},
         accounts::reclaiming,
-        channels,
         chores::Cursor,
         log::events,
-        organisations::roles::Rights,
         outbox,
+        rights::Rights,
         webhooks::{Webhook, deliveries},
     },
     error::Result,
@@ -25,15 +24,14 @@ use crate::{
 };
 
 /// The rights in the channel of somebody who answers for a webhook; none for one whose account is disabled, and for one
-/// who may not know of the channel (see [`channels::find`]): it does not deliver then, nor take feeds if it is the owner.
+/// who may not know of the channel (see [`SEEN`]): it does not deliver then, nor take feeds if it is the owner.
 /// None, too, while the user's webhooks are about to pause ([`reclaiming`]).
 pub(in crate::domain) fn rights(conn: &Connection, user: UserId, channel: ChannelId) -> Result<Option<Rights>> {
     if reclaiming::is_under_way(conn, user)? {
         return Ok(None);
     }
-    let sql =
-        format!("select {} and c.id = ?2 and exists (select 1 from users u where u.id = ?1 and u.is_active)", channels::ACCESS);
-    Ok(conn.prepare_cached(&sql)?.query_row((user, channel), |row| Ok(Rights(row.get("rights")?))).optional()?)
+    let sql = format!("select {} and c.id = ?2 and exists (select 1 from users u where u.id = ?1 and u.is_active)", SEEN);
+    Ok(conn.prepare_cached(&sql)?.query_row((user, channel), |row| row.get("rights")).optional()?)
 }
 
 /// Makes the caller, who manages the channel's webhooks, the owner, because they `have` changed where the webhook leads or

@@ -7,7 +7,7 @@ use serde_json::json;
 use crate::{
     db::Tx,
     domain::{
-        Caller, channels,
+        access::{self, Caller, HIDDEN_CHANNEL},
         webhooks::{
             self, Status, Webhook,
             deliveries::{self, Claimed},
@@ -104,7 +104,7 @@ fn require_address(webhook: &Webhook) -> Result<()> {
 /// An event that only tests the webhook's address, whatever the webhook's status, and the place that it takes. 422
 /// without an address, and when its secret can't be read.
 pub fn test(conn: &Connection, site: &Site, caller: Caller, channel: ChannelId, webhook: WebhookId) -> Result<(Wanted, Claimed)> {
-    let organisation = webhooks::managed(conn, caller, channel, channels::HIDDEN)?.channel.organisation;
+    let organisation = access::manages_webhooks(conn, caller, channel, HIDDEN_CHANNEL)?.organisation;
     let webhook = webhooks::get(conn, caller, channel, webhook)?;
     require_address(&webhook)?;
     let place = Wanted { organisation, target: webhook.target, is_prompt: true };

@@ -235,7 +235,7 @@ async fn registration_can_be_for_the_invited_only() {
     let owner = tidings::db::write_once(server.folder(), |tx| {
         let new = tidings::domain::accounts::New::check("owner@example.org", Some("owner"), "", "").unwrap();
         let hash = tidings::secret::hash_password(PASSWORD)?;
-        tidings::domain::accounts::create_by_administrator(tx, &new, &hash)
+        tidings::domain::accounts::administration::create(tx, &new, &hash)
     });
     owner.unwrap();
     let owner = server.log_in("owner", PASSWORD).await;

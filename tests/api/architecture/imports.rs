@@ -37,7 +37,31 @@ const REST: &[(&str, &[&str])] = &[
     ("wakeups", &["event"]),
     ("request_body", &["error"]),
     ("db", &["error", "event", "id", "limits"]),
-    ("api", &["db", "domain", "error", "event", "id", "issuer", "jobs", "limits", "metrics", "outgoing", "push", "request_body", "secret", "site", "config", "state", "time", "web", "client_address", "wakeups"]),
+    (
+        "api",
+        &[
+            "db",
+            "domain",
+            "error",
+            "event",
+            "id",
+            "issuer",
+            "jobs",
+            "limits",
+            "metrics",
+            "outgoing",
+            "push",
+            "request_body",
+            "secret",
+            "site",
+            "config",
+            "state",
+            "time",
+            "web",
+            "client_address",
+            "wakeups",
+        ],
+    ),
 ];
 
 #[test]

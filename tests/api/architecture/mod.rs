@@ -15,6 +15,14 @@ fn the_domain_knows_neither_http_nor_the_runtime() {
 }
 
 #[test]
+fn the_rights_know_no_area() {
+    for file in ["access", "rights"] {
+        let areas = ["log::", "accounts::", "organisations::", "channels::", "messages::", "webhooks::", "public::"];
+        forbid(&format!("src/domain/{file}.rs"), &areas);
+    }
+}
+
+#[test]
 fn the_api_contains_no_sql() {
     forbid("src/api", &["rusqlite", "select ", "insert into", "delete from", "update set", " set "]);
 }

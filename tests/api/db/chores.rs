@@ -7,9 +7,13 @@ use tempfile::TempDir;
 use tidings::{
     config::Settings,
     domain::{
-        Caller, PlatformRole,
-        accounts::{self, mailbox, profiles},
-        channels, chores,
+        access::{self, Caller, PlatformRole},
+        accounts::{
+            self, profiles,
+            proof::{self, Proof},
+        },
+        channels::record,
+        chores,
         messages::deleting,
         organisations::{leaving, members, memberships, roles},
         streams::{self, recovery},
@@ -148,8 +152,8 @@ async fn a_leaver_with_many_channels_and_webhooks_has_no_access_from_the_first_s
     let stands = app.db.read(|conn| {
         let stands =
             conn.query_row("select count(*) from channel_members where username = 'grace'", [], |row| row.get::<_, i64>(0))?;
-        assert!(members::find(conn, organisation, grace.user)?.is_none());
-        assert!(channels::find(conn, grace, LAST_CHANNEL)?.is_none());
+        assert!(access::membership(conn, organisation, grace.user)?.is_none());
+        assert!(record::find(conn, grace, LAST_CHANNEL)?.is_none());
         assert!(streams::audible(conn, grace.user, &LAST_CHANNEL.to_string())?.is_none());
         assert!(tidings::domain::channels::reading::members(conn, LAST_CHANNEL)?.iter().all(|(user, _)| *user != grace.user));
         Ok(stands)
@@ -176,7 +180,7 @@ async fn a_leaver_with_many_channels_and_webhooks_has_no_access_from_the_first_s
     let app = scene.open();
     assert!(finish(&app).await > 2);
     join(&app, &scene).await.unwrap();
-    assert!(app.db.read(|conn| channels::find(conn, grace, LAST_CHANNEL)).unwrap().is_none());
+    assert!(app.db.read(|conn| record::find(conn, grace, LAST_CHANNEL)).unwrap().is_none());
 }
 
 /// [`hers`], but the webhooks are Ada's by now; their addresses are Grace's.
@@ -208,7 +212,7 @@ async fn many_webhooks_of_whoever_proves_a_mailbox_pause_and_until_then_none_del
         let prove = move |tx: &mut tidings::db::Tx, site: &Site| {
             tx.execute(&format!("update webhooks set slug_hash = x'{slug}' where id = {last}"), [])?;
             let user = accounts::get(tx, user)?;
-            mailbox::prove(tx, site, user, mailbox::Proof::Mailbox)
+            proof::prove(tx, site, user, Proof::Mailbox)
         };
         let site = app.site.clone();
         app.db.write(move |tx| prove(tx, &site)).await.unwrap();
@@ -277,7 +281,7 @@ async fn a_deleted_role_with_many_holders_gives_what_a_member_has_at_once() {
     app.db
         .read(|conn| {
             let member = roles::find(conn, organisation, "member")?.unwrap().rights;
-            assert_eq!(members::find(conn, organisation, last)?.unwrap().rights, member);
+            assert_eq!(access::membership(conn, organisation, last)?.unwrap().rights, member);
             assert_eq!(memberships::find(conn, ada, organisation, last)?.1.role.name, "member");
             assert!(roles::find(conn, organisation, "poster")?.is_none());
             assert_eq!(roles::list(conn, ada, organisation)?.len(), 5);

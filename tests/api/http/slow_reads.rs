@@ -9,7 +9,7 @@ use crate::harness::Server;
 use tidings::{
     config::Settings,
     db::{Class, Db},
-    domain::{Caller, PlatformRole},
+    domain::access::{Caller, PlatformRole},
     error::{Error, Result},
     id::{OrganisationId, SessionId, UserId},
     wiring,

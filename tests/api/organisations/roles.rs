@@ -1,6 +1,7 @@
 //! Roles of an organisation.
 
 use serde_json::{Value, json};
+use tidings::domain::rights::BuiltInRole;
 
 use crate::{
     harness::{Client, Server, text, unknown_id},
@@ -39,6 +40,8 @@ async fn the_built_in_roles_are_listed_for_every_member() {
         listed.iter().for_each(|role| assert_shape(role, ROLE));
         let names: Vec<_> = listed.iter().map(|role| text(&role["name"])).collect();
         assert_eq!(names, ["admin", "manager", "project-lead", "member", "guest"]);
+        let numbered = |role: &Value| (role["id"].as_i64().unwrap(), text(&role["name"]));
+        assert!(listed.iter().map(numbered).eq(BuiltInRole::ALL.map(|role| (role as i64, role.name().to_owned()))));
         let held = |n: usize| listed[n]["permission_list"].as_object().unwrap().values().filter(|held| **held == true).count();
         assert_eq!([held(0), held(1), held(2), held(3), held(4)], [8, 8, 4, 3, 0]);
     }

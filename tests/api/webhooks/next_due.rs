@@ -6,7 +6,7 @@ use std::{collections::BTreeSet, time::Duration};
 use serde_json::{Value, json};
 use tidings::{
     db::{Tx, write_once},
-    domain::{accounts, channels::purging, webhooks::deliveries},
+    domain::{accounts::administration, channels::purging, webhooks::deliveries},
     error::Result,
     time::Time,
 };
@@ -225,7 +225,7 @@ impl World {
     async fn bring_back(&mut self, who: usize, channel: &str) {
         let email = self.people[who].email.clone();
         if self.server.number(&format!("select is_active from users where email = '{email}'")) == 0 {
-            self.write(|tx| accounts::set_active(tx, &email, true).map(|()| 1));
+            self.write(|tx| administration::set_active(tx, &email, true).map(|()| 1));
             self.people[who] = self.server.log_in(NAMES[who], PASSWORD).await;
         }
         let user = self.people[who].user_id.clone();
@@ -237,7 +237,7 @@ impl World {
 
     fn disable(&mut self, who: usize) {
         let email = self.people[who].email.clone();
-        self.write(|tx| accounts::set_active(tx, &email, false).map(|()| 1));
+        self.write(|tx| administration::set_active(tx, &email, false).map(|()| 1));
         self.done.insert("disable".into());
     }
 

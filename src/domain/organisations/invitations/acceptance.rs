@@ -5,17 +5,19 @@ use rusqlite::{Connection, OptionalExtension};
 use crate::{
     db::Tx,
     domain::{
-        Caller,
+        access::{self, Caller},
         accounts::{
             self,
-            mailbox::{self, MayMail, Proof},
+            mailbox::{self, MayMail},
             one_time_tokens::Purpose,
-            sessions,
+            proof::{self, Proof},
+            registration, sessions,
         },
         organisations::{
             members,
-            roles::{self, Rights, Role},
+            roles::{self, Role},
         },
+        rights::Rights,
     },
     error::{Error, Result},
     id::{InvitationId, OrganisationId, UserId},
@@ -83,7 +85,7 @@ pub fn open(conn: &Connection, token: &str) -> Result<Open> {
 /// An invitation is worth what its sender is worth: whoever was demoted, removed or disabled lets nobody in.
 fn may_still_invite(conn: &Connection, organisation: OrganisationId, inviter: UserId, role: &Role) -> Result<bool> {
     let is_active = accounts::find(conn, inviter)?.is_some_and(|account| account.is_active);
-    let rights = members::find(conn, organisation, inviter)?.map(|membership| membership.rights);
+    let rights = access::membership(conn, organisation, inviter)?.map(|membership| membership.rights);
     Ok(is_active && rights.is_some_and(|rights| rights.include(Rights::INVITE_MEMBERS) && rights.include(role.rights)))
 }
 
@@ -95,7 +97,7 @@ pub fn accept(tx: &mut Tx, site: &Site, caller: Caller, token: &str, device: &se
     if user.email != open.email {
         return Err(Error::Forbidden("The invitation is for another e-mail address"));
     }
-    let user = if open.is_mailed { mailbox::prove(tx, site, user, Proof::MailboxAndAccount)? } else { user };
+    let user = if open.is_mailed { proof::prove(tx, site, user, Proof::MailboxAndAccount)? } else { user };
     finish(tx, site, open, user, device)
 }
 
@@ -111,12 +113,12 @@ pub fn accept_as_new(
 ) -> Result<sessions::Started> {
     let open = open(tx, token)?;
     require_new(tx, site, &open)?;
-    accounts::require_welcome(tx, site, &open.email)?;
+    registration::require_welcome(tx, site, &open.email)?;
     let new = accounts::New::check(&open.email, None, "", "").map_err(Error::internal)?;
     let id = accounts::create(tx, &new, password_hash)?;
     let user = accounts::get(tx, id)?;
     let user = if open.is_mailed {
-        mailbox::prove(tx, site, user, Proof::MailboxAndAccount)?
+        proof::prove(tx, site, user, Proof::MailboxAndAccount)?
     } else {
         mailbox::mail_link(tx, site, id, &open.email, Purpose::EmailVerification, may_mail)?;
         user

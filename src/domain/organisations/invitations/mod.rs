@@ -15,12 +15,10 @@ use rusqlite::{Connection, OptionalExtension, Row};
 use crate::{
     db::Tx,
     domain::{
-        Caller,
-        organisations::{
-            members::{self, Membership},
-            roles::{self, Rights},
-        },
+        access::{self, Caller, Membership},
+        organisations::roles,
         page::Page,
+        rights::Rights,
     },
     error::{Error, Result},
     id::{InvitationId, OrganisationId, UserId},
@@ -118,14 +116,13 @@ pub fn count(conn: &Connection, caller: Caller, organisation: OrganisationId) ->
 
 /// The caller's membership, and whose invitations it lists: none for everybody's.
 fn listing(conn: &Connection, caller: Caller, organisation: OrganisationId) -> Result<(Membership, Option<UserId>)> {
-    let membership = members::find(conn, organisation, caller.user)?.ok_or(members::OUTSIDER)?;
-    membership.require(Rights::INVITE_MEMBERS)?;
-    let by = (!sees_others(&membership)).then_some(caller.user);
+    let membership = access::may(conn, caller, Rights::INVITE_MEMBERS, organisation, access::OUTSIDER)?;
+    let by = (!sees_others(membership)).then_some(caller.user);
     Ok((membership, by))
 }
 
 /// Whether the member may know of invitations that others sent.
-pub fn sees_others(membership: &Membership) -> bool {
+pub fn sees_others(membership: Membership) -> bool {
     membership.rights.include(Rights::REMOVE_MEMBERS)
 }
 
@@ -136,12 +133,12 @@ pub fn cancel(tx: &mut Tx, caller: Caller, id: InvitationId) -> Result<()> {
     const UNKNOWN: Error = Error::NotFound("Invitation");
     let sql = format!("{SELECT} where i.id = ?1");
     let invitation = tx.prepare_cached(&sql)?.query_row([id], from_row).optional()?.ok_or(UNKNOWN)?;
-    let membership = members::find(tx, invitation.organisation, caller.user)?.ok_or(UNKNOWN)?;
+    let membership = access::is_member(tx, caller, invitation.organisation, UNKNOWN)?;
     if !membership.rights.include(Rights::INVITE_MEMBERS) {
         return Err(UNKNOWN);
     }
     if invitation.invited_by != caller.user {
-        if !sees_others(&membership) {
+        if !sees_others(membership) {
             return Err(UNKNOWN);
         }
         membership.require_all(roles::get(tx, invitation.role_id)?.rights)?;

@@ -7,13 +7,15 @@ use rusqlite::{Connection, OptionalExtension};
 use crate::{
     db::Tx,
     domain::{
-        Caller, accounts,
+        access::{self, Caller, Membership, UNKNOWN_ORGANISATION},
+        accounts,
         organisations::{
             invitations::{self, Invitation},
-            members::{self, Membership},
-            roles::{self, Rights},
+            roles,
         },
-        outbox, text,
+        outbox,
+        rights::Rights,
+        text,
     },
     error::{Error, Result},
     id::{InvitationId, OrganisationId, UserId},
@@ -72,9 +74,7 @@ pub fn create(
 
 /// A member who may invite. 404 for outsiders.
 fn inviter(conn: &Connection, caller: Caller, organisation: OrganisationId) -> Result<Membership> {
-    let membership = members::find(conn, organisation, caller.user)?.ok_or(Error::NotFound("Organisation"))?;
-    membership.require(Rights::INVITE_MEMBERS)?;
-    Ok(membership)
+    access::may(conn, caller, Rights::INVITE_MEMBERS, organisation, UNKNOWN_ORGANISATION)
 }
 
 fn require_few(emails: &[String]) -> Result<()> {
@@ -97,7 +97,7 @@ fn send(tx: &mut Tx, site: &Site, caller: Caller, organisation: OrganisationId, 
     count(tx, site, SERVER, more, bounds.per_server, Error::TooMany)?;
     let name: String =
         tx.prepare_cached("select name from organisations where id = ?1")?.query_row([organisation], |row| row.get(0))?;
-    let inviter = members::shown_name(&inviter);
+    let inviter = inviter.shown_name();
     for invitation in invitations {
         outbox::queue(tx, site, mail::invitation(site, &invitation.email, &name, &inviter, &invitation.mailed_link(site)))?;
     }
@@ -188,7 +188,7 @@ pub fn resend(tx: &mut Tx, site: &Site, caller: Caller, organisation: Organisati
             continue;
         }
         let known = invitations::find_open(tx, organisation, &address)?
-            .filter(|invitation| invitation.invited_by == caller.user || invitations::sees_others(&membership));
+            .filter(|invitation| invitation.invited_by == caller.user || invitations::sees_others(membership));
         let invitation = known.ok_or_else(|| Error::invalid(format!("{address} has no pending invitation")))?;
         membership.require_all(roles::get(tx, invitation.role_id)?.rights)?;
         if outbox::within_quota(tx, site, &address, Kind::Invitation)? {
@@ -235,7 +235,7 @@ pub fn link(tx: &mut Tx, site: &Site, organisation: OrganisationId, email: &str,
         .prepare_cached("select owner_id from organisations where id = ?1 and deleted_at is null")?
         .query_row([organisation], |row| row.get(0))
         .optional()?;
-    let owner = owner.ok_or(Error::NotFound("Organisation"))?;
+    let owner = owner.ok_or(UNKNOWN_ORGANISATION)?;
     let role = roles::find(tx, organisation, role)?.ok_or_else(|| Error::bad_request("role: no such role"))?;
     let open = invitations::find_open(tx, organisation, &email)?.filter(|invitation| invitation.status() == "invited");
     let invitation = match open {

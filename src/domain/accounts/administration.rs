@@ -1,0 +1,41 @@
+//! What the command line does with accounts.
+
+use crate::{
+    db::Tx,
+    domain::{
+        access::PlatformRole,
+        accounts::{self, NO_ACCOUNT, New, sessions},
+        webhooks::deliveries,
+    },
+    error::Result,
+    event::Effect,
+    id::UserId,
+    time::Time,
+};
+
+/// Makes an account with a role, verified, as its maker vouches for the address.
+pub fn create(tx: &mut Tx, new: &New, password_hash: &str) -> Result<UserId> {
+    let id = accounts::create(tx, new, password_hash)?;
+    tx.execute("update users set is_verified = 1, mailbox_proved = 1 where id = ?1", [id])?;
+    tx.then(Effect::AccountChanged(id));
+    Ok(id)
+}
+
+/// Gives the account of an address a role on the whole server.
+pub fn set_role(tx: &mut Tx, email: &str, role: PlatformRole) -> Result<()> {
+    let sql = "update users set role = ?2, updated_at = ?3 where email = ?1";
+    require_one(tx.prepare_cached(sql)?.execute((email, role, Time::now()))?)
+}
+
+/// Disables an account, which ends what it has open, or enables it again.
+pub fn set_active(tx: &mut Tx, email: &str, is_active: bool) -> Result<()> {
+    let sql = "update users set is_active = ?2, updated_at = ?3 where email = ?1";
+    require_one(tx.prepare_cached(sql)?.execute((email, is_active, Time::now()))?)?;
+    let user = accounts::find_by_email(tx, email)?.ok_or(NO_ACCOUNT)?;
+    deliveries::wake_of(tx, user.id)?;
+    if is_active { Ok(()) } else { sessions::end_others(tx, user.id, None) }
+}
+
+fn require_one(changed: usize) -> Result<()> {
+    if changed == 1 { Ok(()) } else { Err(NO_ACCOUNT) }
+}

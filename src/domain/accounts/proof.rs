@@ -1,0 +1,58 @@
+//! The proof that the user of an account reads its mailbox, and what the first proof ends.
+//!
+//! `is_verified` says that somebody opened the link of a verification mail, as the specification has it. It does not say
+//! that they use the account: anybody can register an address, and its owner may open the link without a thought. So the
+//! proof is kept apart, in `mailbox_proved`.
+
+use crate::{
+    db::Tx,
+    domain::accounts::{self, User, profiles, reclaiming, sessions},
+    error::Result,
+    id::UserId,
+    site::Site,
+    time::Time,
+};
+
+/// How somebody showed a mailbox to be theirs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Proof {
+    /// By the mailbox alone: a link that was mailed, or an issuer that is authoritative for the address.
+    Mailbox,
+    /// By the mailbox together with the account's bearer or password.
+    MailboxAndAccount,
+}
+
+/// Records that the account's user reads the mailbox.
+///
+/// Before the first proof, whoever registered the address may have been somebody else. So a first proof by the mailbox
+/// alone ends all sessions and removes the password and linked identities: every way in that was there before. What goes
+/// on without a way in is reclaimed ([`reclaiming`]). A first proof together with the account removes nothing.
+pub fn prove(tx: &mut Tx, site: &Site, user: User, proof: Proof) -> Result<User> {
+    if user.mailbox_proved {
+        return Ok(user);
+    }
+    if proof == Proof::Mailbox {
+        sessions::end_others(tx, user.id, None)?;
+        unlink(tx, user.id)?;
+        tx.prepare_cached("update users set password_hash = '' where id = ?1")?.execute([user.id])?;
+        reclaiming::reclaim(tx, site, user.id)?;
+    }
+    tx.prepare_cached("update users set mailbox_proved = 1 where id = ?1")?.execute([user.id])?;
+    set_verified(tx, &user)
+}
+
+/// Forgets the identities that open an account.
+fn unlink(tx: &mut Tx, user: UserId) -> Result<()> {
+    tx.prepare_cached("delete from identities where user_id = ?1")?.execute([user])?;
+    Ok(())
+}
+
+/// Sets `is_verified`, which members of the user's organisations see.
+pub(super) fn set_verified(tx: &mut Tx, before: &User) -> Result<User> {
+    tx.prepare_cached("update users set is_verified = 1, updated_at = ?2 where id = ?1")?.execute((before.id, Time::now()))?;
+    let user = accounts::get(tx, before.id)?;
+    if !before.is_verified {
+        profiles::announce(tx, user.id)?;
+    }
+    Ok(user)
+}

@@ -1,0 +1,39 @@
+//! Registration: who may make an account for themselves.
+
+use rusqlite::Connection;
+
+use crate::{
+    config::Registration,
+    db::Tx,
+    domain::{
+        accounts::{
+            self, New,
+            mailbox::{self, MayMail},
+            one_time_tokens::Purpose,
+        },
+        organisations::invitations,
+    },
+    error::{Error, Result},
+    id::UserId,
+    site::Site,
+};
+
+/// Makes an account for whoever asks, as far as the server's policy lets them, and mails a
+/// verification link. 403 when registration is not open to them, 422 when the address or the
+/// username is taken.
+pub fn register(tx: &mut Tx, site: &Site, new: &New, password_hash: &str, may_mail: MayMail) -> Result<UserId> {
+    require_welcome(tx, site, &new.email)?;
+    let user = accounts::create(tx, new, password_hash)?;
+    mailbox::mail_link(tx, site, user, &new.email, Purpose::EmailVerification, may_mail)?;
+    Ok(user)
+}
+
+/// 403 when the server's policy does not let this address register.
+pub fn require_welcome(conn: &Connection, site: &Site, email: &str) -> Result<()> {
+    let welcome = match site.registration {
+        Registration::Open => true,
+        Registration::Invited => invitations::is_invited(conn, email)?,
+        Registration::Closed => false,
+    };
+    if welcome { Ok(()) } else { Err(Error::Forbidden("Registration is by invitation only")) }
+}

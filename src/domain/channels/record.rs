@@ -1,0 +1,100 @@
+//! The record of a channel, and how it is read.
+
+use rusqlite::{Connection, OptionalExtension, Params, Row};
+
+use crate::{
+    db::Tx,
+    domain::access::{Caller, ChannelAccess, SEEN},
+    error::Result,
+    id::{ChannelId, OrganisationId, UserId},
+    time::Time,
+};
+
+#[derive(Clone, Debug)]
+pub struct Channel {
+    pub id: ChannelId,
+    pub organisation: OrganisationId,
+    pub name: String,
+    pub description: String,
+    pub topic: String,
+    pub is_private: bool,
+    pub is_dm: bool,
+    pub is_default: bool,
+    pub owner_id: UserId,
+    pub created_by: UserId,
+    pub message_count: i64,
+    pub user_count: i64,
+    /// `n` of the newest top-level post; 0 when there is none.
+    pub last_thread: i64,
+    pub created_at: Time,
+    pub updated_at: Time,
+    pub archived_at: Option<Time>,
+    pub deleted_at: Option<Time>,
+}
+
+/// A channel that the caller sees, and what they may do there.
+pub struct Visible {
+    pub channel: Channel,
+    pub access: ChannelAccess,
+}
+
+/// None for a channel that does not exist and for one that the caller does not see.
+pub fn find(conn: &Connection, caller: Caller, id: ChannelId) -> Result<Option<Visible>> {
+    let sql = format!("select {COLUMNS}, {SEEN} and c.id = ?2");
+    let row = |row: &Row| visible(caller, row);
+    Ok(conn.prepare_cached(&sql)?.query_row((caller.user, id), row).optional()?)
+}
+
+/// Those that the caller sees; `rule` narrows them down and orders them, and ?1 of `params` is the caller.
+pub(super) fn select(conn: &Connection, caller: Caller, rule: &str, params: impl Params) -> Result<Vec<Visible>> {
+    let sql = format!("select {COLUMNS}, {SEEN} {rule}");
+    let mut select = conn.prepare_cached(&sql)?;
+    Ok(select.query_map(params, |row| visible(caller, row))?.collect::<rusqlite::Result<_>>()?)
+}
+
+fn visible(caller: Caller, row: &Row) -> rusqlite::Result<Visible> {
+    Ok(Visible { channel: from_row(row)?, access: ChannelAccess::from_row(caller, row)? })
+}
+
+/// The channel, deleted or not; the caller's access is not looked at.
+pub(super) fn get(conn: &Connection, id: ChannelId) -> Result<Channel> {
+    let sql = format!("select {COLUMNS} from channels c where c.id = ?1");
+    Ok(conn.prepare_cached(&sql)?.query_row([id], from_row)?)
+}
+
+fn from_row(row: &Row) -> rusqlite::Result<Channel> {
+    Ok(Channel {
+        id: row.get("id")?,
+        organisation: row.get("organisation_id")?,
+        name: row.get("name")?,
+        description: row.get("description")?,
+        topic: row.get("topic")?,
+        is_private: row.get("is_private")?,
+        is_dm: row.get("is_dm")?,
+        is_default: row.get("is_default")?,
+        owner_id: row.get("owner_id")?,
+        created_by: row.get("created_by")?,
+        message_count: row.get("message_count")?,
+        user_count: row.get("user_count")?,
+        last_thread: row.get("last_thread")?,
+        created_at: row.get("created_at")?,
+        updated_at: row.get("updated_at")?,
+        archived_at: row.get("archived_at")?,
+        deleted_at: row.get("deleted_at")?,
+    })
+}
+
+/// Archives a private channel that nobody is in any more: nobody may know of it, so that nobody could make room for
+/// another.
+pub(in crate::domain) fn archive_deserted(tx: &Tx, id: ChannelId) -> Result<()> {
+    tx.prepare_cached(
+        "update channels set archived_at = ?2, updated_at = ?2
+         where id = ?1 and is_private and not is_dm and user_count = 0 and archived_at is null",
+    )?
+    .execute((id, Time::now()))?;
+    Ok(())
+}
+
+const COLUMNS: &str = "c.id, c.organisation_id, c.name, c.description, c.topic, c.is_private, c.is_dm, c.is_default,
+    c.owner_id, c.created_by, c.message_count, c.user_count, c.last_thread, c.created_at, c.updated_at, c.archived_at,
+    c.deleted_at";

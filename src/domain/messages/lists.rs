@@ -1,0 +1,66 @@
+//! Lists of messages, as they are shown: with their reactions.
+
+use rusqlite::{Connection, OptionalExtension};
+use serde_json::json;
+
+use crate::{
+    domain::{
+        access::{self, Caller},
+        messages::{
+            reactions,
+            record::{Message, SELECT, UNKNOWN, from_row},
+        },
+        page::Page,
+    },
+    error::Result,
+    id::{ChannelId, MessageId},
+};
+
+/// Where a list begins and ends; messages are named by id and ordered by `n`.
+#[derive(Clone, Copy, Default)]
+pub struct Range {
+    pub before: Option<MessageId>,
+    pub after: Option<MessageId>,
+}
+
+impl Range {
+    /// The ones right after a message are its oldest successors.
+    pub fn is_ascending(self) -> bool {
+        self.after.is_some() && self.before.is_none()
+    }
+}
+
+/// The channel's top-level posts, newest first, or in an ascending range oldest first. For members of the
+/// channel. A deleted one is listed while it has replies.
+pub fn list(conn: &Connection, caller: Caller, channel: ChannelId, range: Range, page: Page) -> Result<Vec<Message>> {
+    access::is_in_channel(conn, caller, channel, access::UNKNOWN_CHANNEL)?;
+    let place = |id: Option<MessageId>, otherwise: i64| -> Result<i64> {
+        let Some(id) = id else { return Ok(otherwise) };
+        let n = conn
+            .prepare_cached("select n from messages where id = ?1 and channel_id = ?2")?
+            .query_row((id, channel), |row| row.get(0))
+            .optional()?;
+        n.ok_or(UNKNOWN)
+    };
+    let (before, after) = (place(range.before, i64::MAX)?, place(range.after, 0)?);
+    let order = if range.is_ascending() { "asc" } else { "desc" };
+    let sql = format!(
+        "{SELECT} where m.channel_id = ?1 and m.root is null and m.n < ?2 and m.n > ?3 and (m.deleted_at is null or m.reply_count > 0)
+         order by m.n {order} limit ?4 offset ?5"
+    );
+    let mut messages: Vec<Message> = conn
+        .prepare_cached(&sql)?
+        .query_map((channel, before, after, page.size, page.offset), from_row)?
+        .collect::<rusqlite::Result<_>>()?;
+    reactions::attach(conn, &mut messages)?;
+    Ok(messages)
+}
+
+/// The messages with these `n`, in their order.
+pub fn at(conn: &Connection, ns: &[i64]) -> Result<Vec<Message>> {
+    let sql = format!("{SELECT} where m.n in (select value from json_each(?1)) order by m.n");
+    let mut select = conn.prepare_cached(&sql)?;
+    let mut messages: Vec<Message> = select.query_map([json!(ns).to_string()], from_row)?.collect::<rusqlite::Result<_>>()?;
+    reactions::attach(conn, &mut messages)?;
+    Ok(messages)
+}

@@ -1,0 +1,119 @@
+//! The record of a message, and how one is read.
+
+use rusqlite::{Connection, OptionalExtension, Row};
+
+use crate::{
+    domain::{accounts, messages::mentions::Mention},
+    error::{Error, Result},
+    id::{ChannelId, MessageId, UserId},
+    time::Time,
+};
+
+/// The `type` of what programs feed.
+pub(in crate::domain) const FED: &str = "thread";
+
+#[derive(Clone, Debug)]
+pub struct Message {
+    /// Its place in the order of all messages.
+    pub n: i64,
+    pub id: MessageId,
+    pub channel: ChannelId,
+    /// Its own id, or its root's.
+    pub thread: MessageId,
+    pub is_reply: bool,
+    /// The author; none for a feed that came without a bearer.
+    pub user: Option<UserId>,
+    /// The author's name in the channel, or the name that a feed gave.
+    pub username: String,
+    pub full_name: String,
+    pub email: String,
+    pub avatar_url: String,
+    pub content: String,
+    pub mentions: Vec<Mention>,
+    pub kind: String,
+    pub event_name: String,
+    pub action_type: String,
+    pub status: String,
+    pub current_status: String,
+    pub reply_count: i64,
+    pub last_reply_at: Option<Time>,
+    pub created_at: Time,
+    pub updated_at: Time,
+    pub is_edited: bool,
+    pub deleted_at: Option<Time>,
+    pub is_pinned: bool,
+    /// Read where messages are shown: [`super::reactions::attach`].
+    pub reactions: Vec<Reaction>,
+}
+
+/// An emoji that a message was given.
+#[derive(Clone, Debug)]
+pub struct Reaction {
+    pub emoji: String,
+    pub count: i64,
+    /// The first ones, in the order in which they gave it.
+    pub users: Vec<UserId>,
+}
+
+/// A message missing inside a channel that the caller sees.
+pub const UNKNOWN: Error = Error::NotFound("Message");
+/// The same of a thread.
+pub const UNKNOWN_THREAD: Error = Error::NotFound("Thread");
+
+pub fn find(conn: &Connection, id: MessageId) -> Result<Option<Message>> {
+    Ok(conn.prepare_cached(&format!("{SELECT} where m.id = ?1"))?.query_row([id], from_row).optional()?)
+}
+
+/// A message of the channel that is not deleted; 404 otherwise.
+pub fn find_live(conn: &Connection, channel: ChannelId, id: MessageId) -> Result<Message> {
+    find(conn, id)?.filter(|message| message.channel == channel && message.deleted_at.is_none()).ok_or(UNKNOWN)
+}
+
+/// The `n` of a live top-level post of the channel.
+pub fn find_root(conn: &Connection, channel: ChannelId, thread: MessageId) -> Result<Option<i64>> {
+    Ok(conn
+        .prepare_cached("select n from messages where id = ?1 and channel_id = ?2 and root is null and deleted_at is null")?
+        .query_row((thread, channel), |row| row.get(0))
+        .optional()?)
+}
+
+pub(super) fn to_json(mentions: &[Mention]) -> Result<String> {
+    serde_json::to_string(mentions).map_err(Error::internal)
+}
+
+pub(super) const SELECT: &str = "select m.n, m.id, m.channel_id, m.root, coalesce(r.id, m.id) as thread_id, m.user_id, m.username,
+      coalesce(u.first_name, '') as first_name, coalesce(u.last_name, '') as last_name, coalesce(u.email, '') as email,
+      coalesce(u.avatar_url, m.avatar_url) as avatar_url, m.content, m.mentions, m.type, m.event_name, m.action_type, m.status,
+      m.current_status, m.reply_count, m.last_reply_at, m.created_at, m.updated_at, m.edited_at is not null as is_edited, m.deleted_at,
+      m.pinned_at is not null as is_pinned
+    from messages m left join users u on u.id = m.user_id left join messages r on r.n = m.root";
+
+pub(super) fn from_row(row: &Row) -> rusqlite::Result<Message> {
+    Ok(Message {
+        n: row.get("n")?,
+        id: row.get("id")?,
+        channel: row.get("channel_id")?,
+        thread: row.get("thread_id")?,
+        is_reply: row.get::<_, Option<i64>>("root")?.is_some(),
+        user: row.get("user_id")?,
+        username: row.get("username")?,
+        full_name: accounts::full_name(&row.get::<_, String>("first_name")?, &row.get::<_, String>("last_name")?),
+        email: row.get("email")?,
+        avatar_url: row.get("avatar_url")?,
+        content: row.get("content")?,
+        mentions: serde_json::from_str(&row.get::<_, String>("mentions")?).unwrap_or_default(),
+        kind: row.get("type")?,
+        event_name: row.get("event_name")?,
+        action_type: row.get("action_type")?,
+        status: row.get("status")?,
+        current_status: row.get("current_status")?,
+        reply_count: row.get("reply_count")?,
+        last_reply_at: row.get("last_reply_at")?,
+        created_at: row.get("created_at")?,
+        updated_at: row.get("updated_at")?,
+        is_edited: row.get("is_edited")?,
+        deleted_at: row.get("deleted_at")?,
+        is_pinned: row.get("is_pinned")?,
+        reactions: Vec::new(),
+    })
+}
