@@ -2,23 +2,22 @@
 
 use std::time::Duration;
 
+use crate::{
+    bench::{Bench, Longest, NOW, blob, made},
+    world::World,
+};
 use tidings::{
     db::Tx,
     domain::{
         accounts::{self, identities, one_time_tokens, sessions},
-        channels::purging,
         log::events,
+        messages::purging,
         organisations::invitations,
         outbox,
         webhooks::{self, deliveries, history},
     },
     id::UserId,
     time::Time,
-};
-
-use super::{
-    bench::{Bench, Longest, NOW, blob, made},
-    world::World,
 };
 
 /// Rows that the jobs change in one write.

@@ -9,9 +9,9 @@ use rusqlite::{Connection, OptionalExtension, Row, types::FromSqlError};
 use crate::{
     db::Tx,
     domain::{
-        accounts::{profiles, reclaiming},
+        accounts::reclaiming,
         messages::deleting,
-        organisations::{leaving, roles},
+        organisations::{leaving, member_updates, roles},
         webhooks::deliveries,
     },
     error::Result,
@@ -47,7 +47,7 @@ impl Chore {
             Chore::Departure { organisation, user } => leaving::slice(tx, site, organisation, user, cursor),
             Chore::Webhooks { user } => deliveries::wake_slice(tx, user, cursor),
             Chore::Reclaim { user } => reclaiming::slice(tx, site, user, cursor),
-            Chore::Profile { user } => profiles::slice(tx, user, cursor),
+            Chore::Profile { user } => member_updates::slice(tx, user, cursor),
             Chore::Role { role } => roles::slice(tx, role),
             Chore::Message { n } => deleting::slice(tx, n, cursor),
         }

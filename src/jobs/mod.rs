@@ -12,9 +12,8 @@ use crate::{
     domain::{
         self,
         accounts::{self, identities, one_time_tokens, sessions},
-        channels::purging,
         log::events,
-        messages::indexing,
+        messages::{indexing, purging},
         organisations::invitations,
         outbox,
         webhooks::{self, history},

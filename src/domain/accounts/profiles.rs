@@ -6,8 +6,6 @@ use crate::{
         access::{self, Caller},
         accounts::{self, User},
         chores::{self, Chore, Cursor},
-        organisations::member_updates,
-        rights::MemberStatus,
         text,
     },
     error::{Error, OrConflict, Result},
@@ -17,8 +15,6 @@ use crate::{
 
 const NAME_MAX: usize = 100;
 const PHONE_MAX: usize = 30;
-/// Organisations that a slice tells, each with a row of the event log.
-const SLICE: usize = 25;
 
 /// Absent fields keep; empty ones clear, but for the username.
 #[derive(Default, PartialEq, Eq)]
@@ -73,29 +69,10 @@ pub fn update(tx: &mut Tx, caller: Caller, edit: Edit) -> Result<User> {
     Ok(user)
 }
 
-/// Tells the organisations whose list of members has the user: some at once, the others in slices ([`chores`]), of what
-/// the user shows by then.
+/// Has the organisations told whose list of members has the user: in slices by the jobs ([`chores`]), of what the user
+/// shows by then.
 pub(in crate::domain) fn announce(tx: &mut Tx, user: UserId) -> Result<()> {
-    let rest = slice(tx, user, &[])?;
-    chores::leave(tx, Chore::Profile { user }, rest)
-}
-
-/// Tells some of the user's organisations, in the order of their identifiers.
-pub(in crate::domain) fn slice(tx: &mut Tx, user: UserId, after: &[u8]) -> Result<Option<Cursor>> {
-    let memberships: Vec<(OrganisationId, String, MemberStatus)> = tx
-        .prepare_cached(
-            "select m.organisation_id, r.name, m.status from organisation_members m
-               join organisations o on o.id = m.organisation_id join roles r on r.id = m.role_id
-             where m.user_id = ?1 and m.organisation_id > ?2 and o.deleted_at is null order by m.organisation_id limit ?3",
-        )?
-        .query_map((user, after, SLICE as i64), |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))?
-        .collect::<rusqlite::Result<_>>()?;
-    let user = accounts::get(tx, user)?;
-    for (organisation, role, status) in &memberships {
-        member_updates::announce(tx, *organisation, &user, "updated", role, *status)?;
-    }
-    let last = memberships.last().filter(|_| memberships.len() == SLICE);
-    Ok(last.map(|(organisation, ..)| organisation.0.as_bytes().to_vec()))
+    chores::leave(tx, Chore::Profile { user }, Some(Cursor::new()))
 }
 
 /// Sets the organisation that the account's clients open with. 404 for one that the caller is not a member of.

@@ -5,17 +5,15 @@ use rusqlite::Connection;
 use crate::{
     config::Registration,
     db::Tx,
-    domain::{
-        accounts::{
-            self, New,
-            mailbox::{self, MayMail},
-            one_time_tokens::Purpose,
-        },
-        organisations::invitations,
+    domain::accounts::{
+        self, New,
+        mailbox::{self, MayMail},
+        one_time_tokens::Purpose,
     },
     error::{Error, Result},
     id::UserId,
     site::Site,
+    time::Time,
 };
 
 /// Makes an account for whoever asks, as far as the server's policy lets them, and mails a
@@ -32,8 +30,15 @@ pub fn register(tx: &mut Tx, site: &Site, new: &New, password_hash: &str, may_ma
 pub fn require_welcome(conn: &Connection, site: &Site, email: &str) -> Result<()> {
     let welcome = match site.registration {
         Registration::Open => true,
-        Registration::Invited => invitations::is_invited(conn, email)?,
+        Registration::Invited => is_invited(conn, email)?,
         Registration::Closed => false,
     };
     if welcome { Ok(()) } else { Err(Error::Forbidden("Registration is by invitation only")) }
+}
+
+/// Whether an open invitation waits for the address.
+fn is_invited(conn: &Connection, email: &str) -> Result<bool> {
+    Ok(conn
+        .prepare_cached("select 1 from invitations where email = ?1 and accepted_at is null and expires_at > ?2")?
+        .exists((email, Time::now()))?)
 }

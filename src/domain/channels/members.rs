@@ -11,11 +11,11 @@ use crate::{
         access::{self, Caller, ENTITLED},
         accounts,
         channels::{
+            heirs,
             record::{self, Channel, Visible},
             updates,
         },
         log::revocations,
-        organisations::leaving,
         page::Page,
         webhooks::deliveries,
     },
@@ -112,7 +112,7 @@ fn take_out(tx: &mut Tx, organisation: OrganisationId, channel: ChannelId, user:
         .query_row((channel, user), |row| row.get(0))?;
     count(tx, channel, -1)?;
     deliveries::wake_of_in(tx, user, channel)?;
-    let is_passed_on = leaving::pass_channel_on(tx, channel, user)?;
+    let is_passed_on = heirs::pass_on(tx, channel, user)?;
     record::archive_deserted(tx, channel)?;
     announce(tx, organisation, channel, "left", user)?;
     revocations::rights(tx, vec![user])?;

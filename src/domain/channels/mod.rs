@@ -4,9 +4,9 @@
 //! and the purging of deleted ones. Uses organisations, accounts and the log.
 
 pub mod direct_messages;
+pub mod heirs;
 pub mod lists;
 pub mod members;
-pub mod purging;
 pub mod reading;
 pub mod record;
 pub mod updates;

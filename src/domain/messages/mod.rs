@@ -11,6 +11,7 @@ pub mod lists;
 pub mod mentions;
 pub mod pins;
 pub mod posting;
+pub mod purging;
 pub mod reactions;
 pub mod record;
 pub mod search;

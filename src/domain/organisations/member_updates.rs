@@ -4,10 +4,10 @@ use serde_json::json;
 
 use crate::{
     db::Tx,
-    domain::{accounts, log::events, rights::MemberStatus},
+    domain::{accounts, chores::Cursor, log::events, rights::MemberStatus},
     error::Result,
     event::Kind,
-    id::OrganisationId,
+    id::{OrganisationId, UserId},
 };
 
 /// Tells the organisation that a member has `joined`, was `updated` or `removed`.
@@ -25,4 +25,25 @@ pub fn announce(
         "avatar_url": user.avatar_url, "is_verified": user.is_verified, "role": role, "status": status.as_str(),
     });
     events::tell_organisation(tx, organisation, Kind::Member, user.id, data)
+}
+
+/// Organisations that a slice tells, each with a row of the event log.
+const SLICE: usize = 25;
+
+/// Tells some of the user's organisations, in the order of their identifiers.
+pub(in crate::domain) fn slice(tx: &mut Tx, user: UserId, after: &[u8]) -> Result<Option<Cursor>> {
+    let memberships: Vec<(OrganisationId, String, MemberStatus)> = tx
+        .prepare_cached(
+            "select m.organisation_id, r.name, m.status from organisation_members m
+               join organisations o on o.id = m.organisation_id join roles r on r.id = m.role_id
+             where m.user_id = ?1 and m.organisation_id > ?2 and o.deleted_at is null order by m.organisation_id limit ?3",
+        )?
+        .query_map((user, after, SLICE as i64), |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))?
+        .collect::<rusqlite::Result<_>>()?;
+    let user = accounts::get(tx, user)?;
+    for (organisation, role, status) in &memberships {
+        announce(tx, *organisation, &user, "updated", role, *status)?;
+    }
+    let last = memberships.last().filter(|_| memberships.len() == SLICE);
+    Ok(last.map(|(organisation, ..)| organisation.0.as_bytes().to_vec()))
 }

@@ -2,10 +2,9 @@
 
 use std::time::Duration;
 
-use serde_json::json;
-use tidings::{db::write_once, domain::channels::purging, time::Time};
-
 use crate::harness::{Server, blob, encoded, text};
+use serde_json::json;
+use tidings::{db::write_once, domain::messages::purging, time::Time};
 
 const DAY: Duration = Duration::from_secs(24 * 3600);
 

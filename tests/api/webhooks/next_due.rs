@@ -3,19 +3,18 @@
 
 use std::{collections::BTreeSet, time::Duration};
 
-use serde_json::{Value, json};
-use tidings::{
-    db::{Tx, write_once},
-    domain::{accounts::administration, channels::purging, webhooks::deliveries},
-    error::Result,
-    time::Time,
-};
-use tokio::task::JoinSet;
-
 use crate::{
     harness::{Client, PASSWORD, Server, blob, text},
     receiver::{self, Receiver},
 };
+use serde_json::{Value, json};
+use tidings::{
+    db::{Tx, write_once},
+    domain::{accounts::administration, messages::purging, webhooks::deliveries},
+    error::Result,
+    time::Time,
+};
+use tokio::task::JoinSet;
 
 /// More of them look further; in these the webhooks have much to wait for.
 const SEEDS: [u64; 3] = [0, 5, 13];

@@ -156,13 +156,6 @@ pub fn find_open(conn: &Connection, organisation: OrganisationId, email: &str) -
     Ok(conn.prepare_cached(&sql)?.query_row((organisation, email), from_row).optional()?)
 }
 
-/// Whether an open invitation waits for the address.
-pub fn is_invited(conn: &Connection, email: &str) -> Result<bool> {
-    Ok(conn
-        .prepare_cached("select 1 from invitations where email = ?1 and accepted_at is null and expires_at > ?2")?
-        .exists((email, Time::now()))?)
-}
-
 const SELECT: &str = "select i.id, i.organisation_id, i.email, i.role_id, i.invited_by, i.generation,
       u.id is not null as is_platform_user, coalesce(u.is_verified, 0) as is_verified,
       i.created_at, i.sent_at, i.expires_at, i.accepted_at
