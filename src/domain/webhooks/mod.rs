@@ -7,6 +7,7 @@
 pub mod deliveries;
 pub mod delivery_slots;
 pub mod feeds;
+pub mod first;
 pub mod history;
 pub mod owning;
 pub mod replay;
