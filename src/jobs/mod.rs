@@ -193,7 +193,12 @@ pub async fn tidy(app: &App) -> Result<()> {
     in_slices(app, move |tx| history::prune(tx, now - KEPT, SLICE)).await?;
     in_slices(app, move |tx| webhooks::prune(tx, now - KEPT, SLICE)).await?;
     let deleted_before = now - app.site.purge_after;
-    in_slices(app, move |tx| purging::purge(tx, deleted_before, SLICE)).await
+    // The webhooks of a channel refer to it, so the channel comes after them.
+    let purge = move |tx: &mut Tx| match webhooks::purging::purge(tx, deleted_before, SLICE)? {
+        0 => purging::purge(tx, deleted_before, SLICE),
+        gone => Ok(gone),
+    };
+    in_slices(app, purge).await
 }
 
 /// Until a slice comes out empty, or the server is to end: what is left is done after the next start.

@@ -10,6 +10,7 @@ pub mod feeds;
 pub mod first;
 pub mod history;
 pub mod owning;
+pub mod purging;
 pub mod replay;
 pub mod retry;
 pub mod suspend;

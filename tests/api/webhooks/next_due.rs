@@ -6,7 +6,11 @@ use std::{collections::BTreeSet, time::Duration};
 use serde_json::{Value, json};
 use tidings::{
     db::{Tx, write_once},
-    domain::{accounts, channels::purging, webhooks::deliveries},
+    domain::{
+        accounts,
+        channels::purging,
+        webhooks::{self, deliveries},
+    },
     error::Result,
     time::Time,
 };
@@ -273,7 +277,11 @@ impl World {
     /// Nothing is left of channels that are gone, while attempts are still under way.
     fn purge(&self) {
         self.server.sql("update channels set deleted_at = 1");
-        while self.write(|tx| purging::purge(tx, Time::now(), SLICE)) > 0 {
+        let purge = |tx: &mut Tx| match webhooks::purging::purge(tx, Time::now(), SLICE)? {
+            0 => purging::purge(tx, Time::now(), SLICE),
+            gone => Ok(gone),
+        };
+        while self.write(purge) > 0 {
             assert_eq!(self.server.count("pragma_foreign_key_check"), 0);
         }
         for table in ["deliveries", "webhook_events", "webhook_history", "webhooks"] {
