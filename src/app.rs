@@ -24,7 +24,7 @@ use crate::{
     db::{self, Class, Db, Tx},
     domain::{Caller, accounts::sessions, organisations::members, webhooks::delivery_slots::Room},
     error::{Error, Result},
-    event::Effect,
+    event::{Effect, Kind},
     id::{OrganisationId, SessionId, UserId},
     issuer::Issuer,
     limits::Limits,
@@ -146,7 +146,7 @@ impl App {
                 chores.notify_one();
             }
             let is_text = |effect: &Effect| match effect {
-                Effect::Publish(event) => event.is_message(),
+                Effect::Publish(event) => event.kind == Kind::Message,
                 effect => matches!(effect, Effect::TextEdited),
             };
             if effects.iter().any(is_text) {

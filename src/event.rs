@@ -58,6 +58,147 @@ impl rusqlite::types::FromSql for Audience {
     }
 }
 
+/// What a row of the event log tells. Each kind says its name on the wire, its section, and how a member who was away
+/// learns of it; live push, recovery, history, forwarding and the catalogue of events read this one definition.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Kind {
+    /// A new post, a reply or a feed: the bare message object.
+    Message,
+    /// A reply, as its channel is told of it.
+    ReplyCount,
+    /// Another text of a message.
+    Updated,
+    Deleted,
+    /// A message that names a member, or @channel.
+    Mention,
+    Reaction,
+    Pinned,
+    Unpinned,
+    /// A thread is pending or completed.
+    ThreadStatus,
+    /// A channel has changed, or who is in it.
+    Channel,
+    /// What a member has not read in a channel.
+    Unread,
+    Webhook,
+    /// A member of the organisation has changed, or their role.
+    Member,
+    Role,
+    Organisation,
+    /// What another program published, in words of its own.
+    Published,
+    /// Rights of the users whom the body names have ended. Never pushed.
+    Revocation,
+}
+
+/// How a member of a channel who was away learns, on the personal stream, of an event that goes to all its members.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Recovery {
+    /// Each event as it was: it is stored with the audience [`Audience::Members`].
+    Each,
+    /// The channel's newest unread state, made anew: `channels.message_seq` holds the last event that changed it.
+    UnreadState,
+    /// The channel's newest change: `channels.edit_seq` holds it.
+    ChannelState,
+}
+
+impl Kind {
+    pub const ALL: [Kind; 17] = [
+        Kind::Message,
+        Kind::ReplyCount,
+        Kind::Updated,
+        Kind::Deleted,
+        Kind::Mention,
+        Kind::Reaction,
+        Kind::Pinned,
+        Kind::Unpinned,
+        Kind::ThreadStatus,
+        Kind::Channel,
+        Kind::Unread,
+        Kind::Webhook,
+        Kind::Member,
+        Kind::Role,
+        Kind::Organisation,
+        Kind::Published,
+        Kind::Revocation,
+    ];
+
+    /// `notification_type` of what is pushed; also the column `type` of the log. Empty for the bare message object, which
+    /// has none.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Kind::Message => "",
+            Kind::ReplyCount => "reply_count_change",
+            Kind::Updated => "updated",
+            Kind::Deleted => "deleted",
+            Kind::Mention => "channel_mention",
+            Kind::Reaction => "reaction_event",
+            Kind::Pinned => "pinned_message_event",
+            Kind::Unpinned => "unpinned_message_event",
+            Kind::ThreadStatus => "status_update",
+            Kind::Channel => "channel_update",
+            Kind::Unread => "unread_thread_change",
+            Kind::Webhook => "webhook_update",
+            Kind::Member => "member_update",
+            Kind::Role => "role_update",
+            Kind::Organisation => "organisation_update",
+            Kind::Published => "published",
+            Kind::Revocation => "revocation",
+        }
+    }
+
+    /// `section` of what is pushed; none where the body is not an envelope of this server.
+    pub const fn section(self, is_reply: bool) -> Option<&'static str> {
+        match self {
+            Kind::ReplyCount
+            | Kind::Updated
+            | Kind::Deleted
+            | Kind::Mention
+            | Kind::Reaction
+            | Kind::Pinned
+            | Kind::Unpinned
+            | Kind::ThreadStatus => Some(if is_reply { "reply_message" } else { "thread_message" }),
+            Kind::Channel | Kind::Unread | Kind::Webhook | Kind::Member | Kind::Role | Kind::Organisation => {
+                Some("channels_section")
+            }
+            Kind::Message | Kind::Published | Kind::Revocation => None,
+        }
+    }
+
+    /// How members of its channel who were away learn of it; none where it never goes to all members of a channel.
+    pub const fn recovery(self) -> Option<Recovery> {
+        match self {
+            Kind::Message | Kind::ReplyCount | Kind::Updated | Kind::Deleted => Some(Recovery::UnreadState),
+            Kind::Channel => Some(Recovery::ChannelState),
+            Kind::Mention => Some(Recovery::Each),
+            Kind::Reaction
+            | Kind::Pinned
+            | Kind::Unpinned
+            | Kind::ThreadStatus
+            | Kind::Unread
+            | Kind::Webhook
+            | Kind::Member
+            | Kind::Role
+            | Kind::Organisation
+            | Kind::Published
+            | Kind::Revocation => None,
+        }
+    }
+}
+
+impl rusqlite::types::FromSql for Kind {
+    fn column_result(value: rusqlite::types::ValueRef<'_>) -> rusqlite::types::FromSqlResult<Self> {
+        let name = value.as_str()?;
+        Kind::ALL.into_iter().find(|kind| kind.name() == name).ok_or(rusqlite::types::FromSqlError::InvalidType)
+    }
+}
+
+impl rusqlite::ToSql for Kind {
+    fn to_sql(&self) -> rusqlite::Result<rusqlite::types::ToSqlOutput<'_>> {
+        Ok(self.name().into())
+    }
+}
+
 /// A row of the event log.
 #[derive(Clone, Debug)]
 pub struct Event {
@@ -65,20 +206,12 @@ pub struct Event {
     pub seq: i64,
     pub stream: String,
     pub audience: Audience,
-    /// `notification_type`; empty for a bare message object, `published` for another program's words.
-    pub kind: String,
+    pub kind: Kind,
     pub channel: Option<ChannelId>,
     pub actor: Option<UserId>,
     /// JSON: the message object, the other program's words, the envelope without its `notification_id`, or of a
     /// revocation the users' ids.
     pub body: String,
-}
-
-impl Event {
-    /// A new post or reply, bare.
-    pub fn is_message(&self) -> bool {
-        self.kind.is_empty()
-    }
 }
 
 /// What happens once the transaction that caused it has committed, in commit order.

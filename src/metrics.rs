@@ -16,7 +16,7 @@ use std::{fmt::Debug, hash::Hash};
 use crate::{
     app::App,
     db::log,
-    domain::{chores, log::forwarding, messages::indexing, outbox, webhooks::deliveries},
+    domain::{chores, log::cursors, messages::indexing, outbox, webhooks::deliveries},
     error::{Error, Result},
     secret::AccessKey,
 };
@@ -148,7 +148,14 @@ fn push(app: &App, registry: &mut Registry) {
 fn database(app: &App, registry: &mut Registry) -> Result<()> {
     let (last, forwarded, unindexed, mails, webhooks, chores) = app.db.read(|conn| {
         let (mails, webhooks) = (outbox::count_due(conn)?, deliveries::count_due(conn)?);
-        Ok((log::last_seq(conn)?, forwarding::cursor(conn)?, indexing::behind(conn)?, mails, webhooks, chores::count(conn)?))
+        Ok((
+            log::last_seq(conn)?,
+            cursors::find(conn, cursors::FORWARDER)?,
+            indexing::behind(conn)?,
+            mails,
+            webhooks,
+            chores::count(conn)?,
+        ))
     })?;
     registry.register("push_publisher_lag", "What is committed and not pushed yet", app.metrics.publisher_lag.clone());
     if let Some(forwarded) = forwarded {

@@ -14,7 +14,7 @@ use super::{
 };
 use crate::{
     app::App,
-    domain::{Caller, log::streams, organisations},
+    domain::{Caller, organisations, streams},
     error::{Error, Result},
     id::{ChannelId, OrganisationId},
     push::tokens::PushClaims,

@@ -13,6 +13,7 @@ pub mod organisations;
 pub mod outbox;
 pub mod page;
 pub mod public;
+pub mod streams;
 pub mod text;
 pub mod webhooks;
 

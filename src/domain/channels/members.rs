@@ -15,7 +15,7 @@ use crate::{
         webhooks::deliveries,
     },
     error::{Error, OrConflict, Result},
-    event::{Audience, Stream},
+    event::Stream,
     id::{ChannelId, OrganisationId, UserId},
     time::Time,
 };
@@ -293,7 +293,7 @@ fn announce(tx: &mut Tx, organisation: OrganisationId, channel: ChannelId, actio
         body["data"]["joined_at"] = json!(member.joined_at);
     }
     for stream in [Stream::Channel(channel), Stream::Personal(organisation, user)] {
-        channels::emit(tx, channel, stream, Audience::Subscribers, Some(user), &body)?;
+        channels::tell(tx, channel, stream, user, &body)?;
     }
     Ok(())
 }

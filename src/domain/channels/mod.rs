@@ -23,7 +23,7 @@ use crate::{
         webhooks::deliveries,
     },
     error::{Error, OrConflict, Result},
-    event::{Audience, Stream},
+    event::{Kind, Stream},
     id::{ChannelId, OrganisationId, UserId},
     site::Site,
     time::Time,
@@ -298,22 +298,25 @@ pub fn archive_in(
 pub(super) fn announce(tx: &mut Tx, id: ChannelId, action: &str, actor: UserId) -> Result<()> {
     let body = update_body(tx, id, action, actor)?;
     // From nobody: who did it has other devices.
-    let seq = emit(tx, id, Stream::Channel(id), Audience::Both, None, &body)?;
-    tx.prepare_cached("update channels set edit_seq = ?2 where id = ?1")?.execute((id, seq))?;
+    let new = events::New {
+        kind: Kind::Channel,
+        stream: Stream::Channel(id),
+        to_members: true,
+        channel: Some(id),
+        message: None,
+        actor: None,
+        body: &body,
+    };
+    events::emit(tx, new)?;
     Ok(())
 }
 
-/// Logs a `channel_update`.
-pub(super) fn emit(
-    tx: &mut Tx,
-    id: ChannelId,
-    stream: Stream,
-    audience: Audience,
-    actor: Option<UserId>,
-    body: &serde_json::Value,
-) -> Result<i64> {
-    let new = events::New { stream, audience, kind: "channel_update", channel: Some(id), message: None, actor, body };
-    events::emit(tx, new)
+/// Logs a `channel_update` for one stream, about what `user` has to do with the channel.
+pub(super) fn tell(tx: &mut Tx, id: ChannelId, stream: Stream, user: UserId, body: &serde_json::Value) -> Result<()> {
+    let new =
+        events::New { kind: Kind::Channel, stream, to_members: false, channel: Some(id), message: None, actor: Some(user), body };
+    events::emit(tx, new)?;
+    Ok(())
 }
 
 /// The body of a `channel_update`: the channel as it is now, and what happened by whom.
@@ -326,7 +329,7 @@ pub(super) fn update_body(conn: &Connection, id: ChannelId, action: &str, user: 
         "is_private": channel.is_private, "is_dm": channel.is_dm, "archived": channel.archived_at.is_some(),
         "created_at": channel.created_at, "updated_at": channel.updated_at, "deleted_at": channel.deleted_at.unwrap_or(Time::NEVER),
     });
-    let mut body = events::envelope("channel_update", events::CHANNELS_SECTION, data);
+    let mut body = events::envelope(Kind::Channel, false, data);
     body["modification_ids"] = json!({ "channel_id": id, "user_id": user, "org_id": channel.organisation });
     Ok(body)
 }

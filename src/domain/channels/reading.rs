@@ -8,7 +8,7 @@ use crate::{
     db::Tx,
     domain::{Caller, channels, log::events},
     error::{Error, Result},
-    event::{Audience, Stream},
+    event::{Kind, Stream},
     id::{ChannelId, MessageId, OrganisationId, UserId},
     time::Time,
 };
@@ -59,9 +59,9 @@ pub fn announce(tx: &mut Tx, user: UserId, channel: ChannelId, counts: Counts) -
     events::emit(
         tx,
         events::New {
+            kind: Kind::Unread,
             stream: Stream::Personal(notice.organisation, user),
-            audience: Audience::Subscribers,
-            kind: UNREAD,
+            to_members: false,
             channel: Some(channel),
             message: None,
             actor: Some(user),
@@ -111,9 +111,6 @@ fn mark_up_to(tx: &Tx, user: UserId, channel: ChannelId, last: MessageId) -> Res
     arrived.ok_or(Error::NotFound("Message"))
 }
 
-/// `notification_type` of a channel's unread state.
-pub const UNREAD: &str = "unread_thread_change";
-
 /// The part of `unread_thread_change` that all members of a channel share.
 pub struct Notice {
     pub organisation: OrganisationId,
@@ -149,15 +146,16 @@ impl Notice {
         let mut data = self.data.clone();
         data["thread_count"] = counts.threads.into();
         data["mention_count"] = counts.mentions.into();
-        events::envelope(UNREAD, events::CHANNELS_SECTION, data)
+        events::envelope(Kind::Unread, false, data)
     }
 
     /// The same as text, made once for all members, with a place for the counts.
     pub fn template(&self) -> Template {
         let data = self.data.to_string();
         let head = format!(
-            r#"{{"notification_type":"{UNREAD}","section":"{}","data":{}"#,
-            events::CHANNELS_SECTION,
+            r#"{{"notification_type":"{}","section":"{}","data":{}"#,
+            Kind::Unread.name(),
+            Kind::Unread.section(false).unwrap_or_default(),
             data.strip_suffix('}').unwrap_or(&data)
         );
         Template(head)

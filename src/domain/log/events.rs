@@ -5,9 +5,9 @@ use serde_json::json;
 
 use crate::{
     db::Tx,
-    domain::{bounded, log::forwarding},
+    domain::{bounded, log::cursors},
     error::{Error, Result},
-    event::{Audience, Effect, Event, Stream},
+    event::{Audience, Effect, Event, Kind, Recovery, Stream},
     id::{ChannelId, OrganisationId, UserId},
     secret,
     time::Time,
@@ -15,10 +15,10 @@ use crate::{
 
 /// A change to be logged and pushed.
 pub struct New<'a, B: ?Sized = serde_json::Value> {
+    pub kind: Kind,
     pub stream: Stream,
-    pub audience: Audience,
-    /// `notification_type`; empty for a bare message object, [`PUBLISHED`] for another program's words.
-    pub kind: &'static str,
+    /// Whether each member of the channel but the actor gets it on the personal stream, too; see [`Kind::recovery`].
+    pub to_members: bool,
     pub channel: Option<ChannelId>,
     /// The `n` of the message whose text the body carries.
     pub message: Option<i64>,
@@ -26,18 +26,42 @@ pub struct New<'a, B: ?Sized = serde_json::Value> {
     pub body: &'a B,
 }
 
-/// Writes the row, remembers its seq as the stream's last, and has it pushed after the commit.
+/// Writes the row, notes its seq where recovery looks for it, and has it pushed after the commit. Returns its seq.
 pub fn emit<B: Serialize + ?Sized>(tx: &mut Tx, new: New<B>) -> Result<i64> {
+    let recovery = if new.to_members {
+        Some(new.kind.recovery().ok_or_else(|| Error::internal("an event that no member could recover"))?)
+    } else {
+        None
+    };
+    let audience = match recovery {
+        None => Audience::Subscribers,
+        Some(Recovery::Each) => Audience::Members,
+        Some(Recovery::UnreadState | Recovery::ChannelState) => Audience::Both,
+    };
     let stream = new.stream.to_string();
     let body = serde_json::to_string(new.body).map_err(Error::internal)?;
     tx.prepare_cached(
         "insert into events (stream, audience, type, channel_id, message_n, actor_id, body, created_at)
          values (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)",
     )?
-    .execute((&stream, new.audience.as_str(), new.kind, new.channel, new.message, new.actor, &body, Time::now()))?;
+    .execute((&stream, audience.as_str(), new.kind, new.channel, new.message, new.actor, &body, Time::now()))?;
     let seq = tx.last_insert_rowid();
-    match new.stream {
-        Stream::Channel(id) => tx.prepare_cached("update channels set last_seq = ?2 where id = ?1")?.execute((id, seq))?,
+    remember(tx, new.stream, recovery, seq)?;
+    tx.then(Effect::Publish(Event { seq, stream, audience, kind: new.kind, channel: new.channel, actor: new.actor, body }));
+    Ok(seq)
+}
+
+/// Notes the seq as the last of its stream, and of the state that it has changed.
+fn remember(tx: &Tx, stream: Stream, recovery: Option<Recovery>, seq: i64) -> Result<()> {
+    match stream {
+        Stream::Channel(id) => {
+            let sql = match recovery {
+                Some(Recovery::UnreadState) => "update channels set last_seq = ?2, message_seq = ?2 where id = ?1",
+                Some(Recovery::ChannelState) => "update channels set last_seq = ?2, edit_seq = ?2 where id = ?1",
+                Some(Recovery::Each) | None => "update channels set last_seq = ?2 where id = ?1",
+            };
+            tx.prepare_cached(sql)?.execute((id, seq))?
+        }
         Stream::Thread(id) => tx.prepare_cached("update messages set last_seq = ?2 where id = ?1")?.execute((id, seq))?,
         Stream::Organisation(id) => {
             tx.prepare_cached("update organisations set last_seq = ?2 where id = ?1")?.execute((id, seq))?
@@ -46,10 +70,7 @@ pub fn emit<B: Serialize + ?Sized>(tx: &mut Tx, new: New<B>) -> Result<i64> {
             .prepare_cached("update organisation_members set last_seq = ?3 where organisation_id = ?1 and user_id = ?2")?
             .execute((organisation, user, seq))?,
     };
-    let event =
-        Event { seq, stream, audience: new.audience, kind: new.kind.into(), channel: new.channel, actor: new.actor, body };
-    tx.then(Effect::Publish(event));
-    Ok(seq)
+    Ok(())
 }
 
 /// Logs a change of an organisation or of something in it that all its members may know, guests, too;
@@ -57,16 +78,16 @@ pub fn emit<B: Serialize + ?Sized>(tx: &mut Tx, new: New<B>) -> Result<i64> {
 pub fn tell_organisation(
     tx: &mut Tx,
     organisation: OrganisationId,
-    kind: &'static str,
+    kind: Kind,
     user: UserId,
     data: serde_json::Value,
 ) -> Result<()> {
-    let mut body = envelope(kind, CHANNELS_SECTION, data);
+    let mut body = envelope(kind, false, data);
     body["modification_ids"] = json!({ "org_id": organisation, "user_id": user });
     let new = New {
-        stream: Stream::Organisation(organisation),
-        audience: Audience::Subscribers,
         kind,
+        stream: Stream::Organisation(organisation),
+        to_members: false,
         channel: None,
         message: None,
         actor: Some(user),
@@ -79,39 +100,32 @@ pub fn tell_organisation(
 /// Logs that these users' rights have ended, wholly or in part: `revocations.rs` says why. Nothing is pushed.
 pub(in crate::domain) fn revoke(tx: &mut Tx, users: &[UserId]) -> Result<()> {
     let users = serde_json::to_string(users).map_err(Error::internal)?;
-    tx.prepare_cached(
-        "insert into events (stream, audience, type, body, created_at) values ('', 'nobody', 'revocation', ?1, ?2)",
-    )?
-    .execute((users, Time::now()))?;
+    tx.prepare_cached("insert into events (stream, audience, type, body, created_at) values ('', ?1, ?2, ?3, ?4)")?.execute((
+        Audience::Nobody.as_str(),
+        Kind::Revocation,
+        users,
+        Time::now(),
+    ))?;
     Ok(())
 }
 
-/// The envelope of all publications but bare messages; `notification_id` is added from the row's seq.
-pub fn envelope(kind: &str, section: &str, data: impl Serialize) -> serde_json::Value {
-    json!({ "notification_type": kind, "section": section, "data": data })
+/// The envelope of all publications but bare messages; `notification_id` is added from the row's seq. `is_reply` says
+/// whether it is about a reply.
+pub fn envelope(kind: Kind, is_reply: bool, data: impl Serialize) -> serde_json::Value {
+    json!({ "notification_type": kind.name(), "section": kind.section(is_reply), "data": data })
 }
-
-/// The section of a publication that concerns a channel.
-pub const CHANNELS_SECTION: &str = "channels_section";
-/// The section of a publication that concerns a top-level post.
-pub const THREAD_SECTION: &str = "thread_message";
-/// The section of a publication that concerns a reply.
-pub const REPLY_SECTION: &str = "reply_message";
-
-/// The kind of what another program published, in words of its own.
-pub const PUBLISHED: &str = "published";
 
 /// An event as it is shown: all of ours but bare message objects carry a `notification_id`.
 pub fn body(epoch: &str, event: &Event) -> String {
-    match event.kind.as_str() {
-        "" | PUBLISHED => event.body.clone(),
+    match event.kind {
+        Kind::Message | Kind::Published => event.body.clone(),
         kind => with_notification_id(epoch, event.seq, kind, &event.body),
     }
 }
 
 /// Made from epoch, seq and kind, so that it is the same whenever the event is shown.
-pub fn with_notification_id(epoch: &str, seq: i64, kind: &str, body: &str) -> String {
-    let hash = secret::sha256(&format!("{epoch}:{seq}:{kind}"));
+pub fn with_notification_id(epoch: &str, seq: i64, kind: Kind, body: &str) -> String {
+    let hash = secret::sha256(&format!("{epoch}:{seq}:{}", kind.name()));
     let id = uuid::Builder::from_random_bytes(*hash.first_chunk().expect("a hash has 32 bytes")).into_uuid();
     format!(r#"{},"notification_id":"{id}"}}"#, body.strip_suffix('}').unwrap_or(body))
 }
@@ -122,7 +136,7 @@ pub fn prune(tx: &mut Tx, before: Time, limit: u32) -> Result<usize> {
     let oldest: Vec<i64> = bounded::rows(tx, "select seq, octet_length(body) from events order by seq limit ?1", [limit])?;
     let floor: Option<i64> = tx
         .prepare_cached("select max(seq) from events where seq <= ?1 and created_at < ?2 and seq <= ?3")?
-        .query_row((oldest.last(), before, forwarding::prunable(tx)?), |row| row.get(0))?;
+        .query_row((oldest.last(), before, cursors::prunable(tx)?), |row| row.get(0))?;
     let Some(floor) = floor else { return Ok(0) };
     let gone = tx.prepare_cached("delete from events where seq <= ?1")?.execute([floor])?;
     tx.prepare_cached("update meta set value = ?1 where key = 'events_floor'")?.execute([floor.to_string()])?;

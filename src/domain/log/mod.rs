@@ -1,13 +1,8 @@
-//! The event log: every change that a client can see, who may see it, and how somebody who was away gets it.
+//! The event log: a row for every change that a client can see, written with the change ([`events`]), and for rights that
+//! have ended ([`revocations`]). Its consumers keep their place in [`cursors`].
 //!
-//! Everything else of the domain writes to it. It uses the folders beside it only to look up who may see a stream and what
-//! a message looks like by now.
+//! All areas write to it; it uses none of them. What becomes of a row is the matter of `streams`, above all areas.
 
+pub mod cursors;
 pub mod events;
-pub mod fan_out;
-pub mod forwarding;
-pub mod publications;
-pub mod publishing;
-pub mod recovery;
 pub mod revocations;
-pub mod streams;

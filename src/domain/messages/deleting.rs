@@ -7,11 +7,11 @@ use crate::{
     domain::{
         Caller, bounded, channels,
         chores::{self, Chore, Cursor},
-        log::publications,
-        messages::{self, Message, indexing, threads},
+        messages::{self, Message, events, indexing, threads},
         webhooks::deliveries,
     },
     error::{Error, Result},
+    event::Kind,
     id::{ChannelId, MessageId, OrganisationId},
     time::Time,
 };
@@ -113,9 +113,9 @@ fn uncount(tx: &Tx, message: &Message) -> Result<bool> {
 
 fn announce(tx: &mut Tx, id: MessageId, organisation: OrganisationId, is_counted_unread: bool) -> Result<()> {
     let message = messages::find(tx, id)?.ok_or_else(|| Error::internal("a deleted message keeps its row"))?;
-    let mut body = publications::carrying("deleted", &message, organisation);
+    let mut body = events::carrying(Kind::Deleted, &message, organisation);
     body["data"]["deleted_at"] = json!(message.deleted_at);
-    body["update_change"] = publications::update_change(tx, &message)?;
-    let tell = if is_counted_unread { publications::tell_counting } else { publications::tell };
-    tell(tx, &message, "deleted", &body)
+    body["update_change"] = events::update_change(tx, &message)?;
+    let tell = if is_counted_unread { events::tell_counting } else { events::tell };
+    tell(tx, &message, Kind::Deleted, &body)
 }

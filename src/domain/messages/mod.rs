@@ -3,6 +3,7 @@
 //! Below: deleting, mentions, reactions, pins, threads, and the search with its index. Uses channels and all below them.
 
 pub mod deleting;
+pub mod events;
 pub mod indexing;
 pub mod mentions;
 pub mod pins;
@@ -21,7 +22,6 @@ use crate::{
             self,
             reading::{self, Counts},
         },
-        log::publications,
         messages::{mentions::Mention, reactions::Reaction},
         organisations::roles::Rights,
         page::Page,
@@ -182,7 +182,7 @@ pub(super) fn write(tx: &mut Tx, post: &Post) -> Result<Message> {
     .or_conflict(id_taken)?;
     count(tx, post.channel, tx.last_insert_rowid(), post.root, now, &mentions)?;
     let message = find(tx, post.id)?.ok_or_else(|| Error::internal("the message was just written"))?;
-    publications::posted(tx, &message, post.organisation)?;
+    events::posted(tx, &message, post.organisation)?;
     deliveries::queue(tx, &message, post.organisation)?;
     Ok(message)
 }
@@ -270,7 +270,7 @@ pub fn edit(tx: &mut Tx, caller: Caller, channel: ChannelId, edit: &Edit) -> Res
     indexing::replace(tx, message.n)?;
     let before = message.mentions;
     let mut message = find(tx, id)?.ok_or_else(|| Error::internal("the message was just written"))?;
-    publications::edited(tx, &message, access.channel.organisation, &before, recount)?;
+    events::edited(tx, &message, access.channel.organisation, &before, recount)?;
     reactions::attach(tx, [&mut message])?;
     Ok(message)
 }

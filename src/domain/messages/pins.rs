@@ -6,11 +6,11 @@ use crate::{
     db::Tx,
     domain::{
         Caller, channels,
-        log::publications,
-        messages::{self, Message, reactions},
+        messages::{self, Message, events, reactions},
         page::Page,
     },
     error::{Error, Result},
+    event::Kind,
     id::{ChannelId, MessageId},
     time::Time,
 };
@@ -30,8 +30,8 @@ pub fn pin(tx: &mut Tx, caller: Caller, channel: ChannelId, id: MessageId) -> Re
             return Err(Error::invalid(format!("a channel has at most {MOST} pinned messages")));
         }
         tx.prepare_cached("update messages set pinned_at = ?2 where n = ?1")?.execute((message.n, Time::now()))?;
-        let body = publications::carrying("pinned_message_event", &message, access.channel.organisation);
-        publications::tell(tx, &message, "pinned_message_event", &body)?;
+        let body = events::carrying(Kind::Pinned, &message, access.channel.organisation);
+        events::tell(tx, &message, Kind::Pinned, &body)?;
     }
     messages::at(tx, &[message.n])?.pop().ok_or(messages::UNKNOWN)
 }
@@ -43,8 +43,8 @@ pub fn unpin(tx: &mut Tx, caller: Caller, channel: ChannelId, id: MessageId) -> 
         return Err(Error::NotFound("Pin"));
     }
     tx.prepare_cached("update messages set pinned_at = null where n = ?1")?.execute([message.n])?;
-    let body = publications::carrying("unpinned_message_event", &message, access.channel.organisation);
-    publications::tell(tx, &message, "unpinned_message_event", &body)
+    let body = events::carrying(Kind::Unpinned, &message, access.channel.organisation);
+    events::tell(tx, &message, Kind::Unpinned, &body)
 }
 
 /// A channel's pinned posts and replies, the latest pinned first. For members of the channel.

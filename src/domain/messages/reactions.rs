@@ -10,11 +10,11 @@ use crate::{
     domain::{
         Caller,
         channels::{self, Access},
-        log::publications,
-        messages::{self, Message},
+        messages::{self, Message, events},
         organisations::roles::Rights,
     },
     error::{Error, Result},
+    event::Kind,
     id::{ChannelId, MessageId, UserId},
     time::Time,
 };
@@ -114,8 +114,8 @@ fn announce(tx: &mut Tx, access: &Access, message: &Message, emoji: &str, action
         "action": action, "emoji": emoji, "count": count.unwrap_or(0), "user_id": access.user, "username": access.username,
         "message_id": message.id, "thread_id": message.thread, "channels_id": message.channel,
     });
-    let body = publications::about("reaction_event", message, access.channel.organisation, data);
-    publications::tell(tx, message, "reaction_event", &body)
+    let body = events::about(Kind::Reaction, message, access.channel.organisation, data);
+    events::tell(tx, message, Kind::Reaction, &body)
 }
 
 /// Reads the reactions of all these messages at once: of each its count, and no more users than are shown.

@@ -7,13 +7,12 @@ use crate::{
     db::Tx,
     domain::{
         Caller, channels,
-        log::publications,
-        messages::{self, Message, reactions},
+        messages::{self, Message, events, reactions},
         organisations::{members, roles::Rights},
         page::Page,
     },
     error::{Error, Result},
-    event::{Audience, Stream},
+    event::{Kind, Stream},
     id::{ChannelId, MessageId, OrganisationId},
 };
 
@@ -140,8 +139,8 @@ fn set_status(tx: &mut Tx, root: &Message, organisation: OrganisationId, status:
     }
     tx.prepare_cached("update messages set current_status = ?2 where n = ?1")?.execute((root.n, status))?;
     let data = json!({ "thread_id": root.id, "channels_id": root.channel, "current_status": status });
-    let body = publications::about("status_update", root, organisation, data);
-    publications::emit(tx, root, Stream::Channel(root.channel), Audience::Subscribers, "status_update", &body)?;
+    let body = events::about(Kind::ThreadStatus, root, organisation, data);
+    events::emit(tx, root, Kind::ThreadStatus, Stream::Channel(root.channel), &body)?;
     Ok(())
 }
 

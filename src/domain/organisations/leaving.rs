@@ -15,7 +15,7 @@ use crate::{
         webhooks::{Status, suspend::stop},
     },
     error::{Error, Result},
-    event::{Audience, Stream},
+    event::Stream,
     id::{ChannelId, OrganisationId, UserId, WebhookId},
     site::Site,
 };
@@ -89,7 +89,7 @@ fn leave(tx: &mut Tx, site: &Site, channel: ChannelId, user: UserId, most: usize
     if was_in {
         // The channel alone: the leaver's own stream is no more.
         let body = channels::update_body(tx, channel, "left", user)?;
-        channels::emit(tx, channel, Stream::Channel(channel), Audience::Subscribers, Some(user), &body)?;
+        channels::tell(tx, channel, Stream::Channel(channel), user, &body)?;
     }
     if is_passed_on {
         channels::announce(tx, channel, "updated", user)?;

@@ -15,6 +15,7 @@ use crate::{
         page::Page,
     },
     error::{Error, OrConflict, Result},
+    event::Kind,
     id::{OrganisationId, UserId},
     site::Site,
     time::Time,
@@ -106,7 +107,7 @@ pub fn announce(
         "name": shown_name(user), "full_name": user.full_name(), "email": user.email, "phone_number": user.phone,
         "avatar_url": user.avatar_url, "is_verified": user.is_verified, "role": role, "status": status,
     });
-    events::tell_organisation(tx, organisation, "member_update", user.id, data)
+    events::tell_organisation(tx, organisation, Kind::Member, user.id, data)
 }
 
 /// A platform superadmin adds an account to any organisation; the role is named as in a request.

@@ -22,6 +22,7 @@ use crate::{
         text,
     },
     error::{Error, Result},
+    event::Kind,
     id::{OrganisationId, UserId},
     site::Site,
     time::Time,
@@ -213,7 +214,7 @@ fn announce(tx: &mut Tx, caller: Caller, action: &str, organisation: &Organisati
         "industry": industry, "location": location, "country": country, "logo_url": logo_url,
         "owner_id": organisation.owner_id, "created_at": organisation.created_at, "updated_at": organisation.updated_at,
     });
-    events::tell_organisation(tx, *id, "organisation_update", caller.user, data)
+    events::tell_organisation(tx, *id, Kind::Organisation, caller.user, data)
 }
 
 /// A row of the list of the caller's organisations.

@@ -17,6 +17,7 @@ use crate::{
         text,
     },
     error::{Error, OrConflict, Result},
+    event::Kind,
     id::{OrganisationId, RoleUuid, UserId},
     time::Time,
 };
@@ -247,7 +248,7 @@ fn announce(tx: &mut Tx, organisation: OrganisationId, caller: Caller, action: &
         "description": role.description, "permission_list": role.rights.list(), "created_at": role.created_at,
         "updated_at": role.updated_at,
     });
-    events::tell_organisation(tx, organisation, "role_update", caller.user, data)
+    events::tell_organisation(tx, organisation, Kind::Role, caller.user, data)
 }
 
 /// A role of the organisation's own that the caller may change.

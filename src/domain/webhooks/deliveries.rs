@@ -15,8 +15,7 @@ use crate::{
     domain::{
         bounded,
         chores::{self, Chore, Cursor},
-        log::publications,
-        messages::{self, Message},
+        messages::{self, Message, events},
         webhooks::{
             self, Status,
             delivery_slots::{Room, Wanted},
@@ -54,7 +53,7 @@ pub(in crate::domain) fn queue(tx: &mut Tx, message: &Message, organisation: Org
     if webhooks.is_empty() {
         return Ok(());
     }
-    let payload = payload("message.created", message.created_at, publications::object(message, organisation));
+    let payload = payload("message.created", message.created_at, events::object(message, organisation));
     tx.prepare_cached("insert into webhook_events (message_n, payload) values (?1, ?2)")?.execute((message.n, payload))?;
     for webhook in webhooks {
         let sql = "insert into deliveries (id, webhook_id, message_n, due_at, created_at) values (?1, ?2, ?3, ?4, ?4)";

@@ -17,7 +17,7 @@ use crate::{
         webhooks::{Webhook, deliveries},
     },
     error::Result,
-    event::{Audience, Stream},
+    event::{Kind, Stream},
     id::{ChannelId, OrganisationId, UserId, WebhookId},
     mail::{self, Mail},
     site::Site,
@@ -127,11 +127,11 @@ pub(in crate::domain) fn tell(
             });
             Ok((told, organisation, channel, data))
         })?;
-    let body = events::envelope("webhook_update", events::CHANNELS_SECTION, data);
+    let body = events::envelope(Kind::Webhook, false, data);
     let new = events::New {
+        kind: Kind::Webhook,
         stream: Stream::Personal(organisation, owner),
-        audience: Audience::Subscribers,
-        kind: "webhook_update",
+        to_members: false,
         channel: Some(channel),
         message: None,
         actor: None,

@@ -14,7 +14,7 @@ use crate::{
     db::log,
     domain::{
         accounts::sessions,
-        log::{recovery, streams},
+        streams::{self, recovery},
     },
     push::tokens::{self, Refusal},
 };

@@ -23,7 +23,7 @@ use crate::{
     db::{Db, log},
     domain::{
         accounts::sessions,
-        log::{fan_out::FanOut, streams},
+        streams::{self, fan_out::FanOut},
     },
     error::{Error, Result},
     event::{Effect, Event},
@@ -170,7 +170,7 @@ impl Thread {
 mod tests {
     use super::*;
     use crate::{
-        event::{Audience, Stream},
+        event::{Audience, Kind, Stream},
         id::{ChannelId, SessionId, UserId},
         push::embedded::encoding::Encoding,
     };
@@ -187,7 +187,7 @@ mod tests {
             seq,
             stream: Stream::Channel(channel).to_string(),
             audience,
-            kind: String::new(),
+            kind: Kind::Message,
             channel: Some(channel),
             actor: None,
             body: "{}".into(),

@@ -17,9 +17,9 @@ use crate::{
     db::log,
     domain::{
         accounts::sessions,
-        log::{
+        streams::{
+            self,
             recovery::{self, Range},
-            streams,
         },
     },
     error::{Error, Result},

@@ -19,7 +19,10 @@ use tokio::time::{sleep, timeout};
 use crate::{
     app::App,
     db::log,
-    domain::log::forwarding::{self, Slice, Step},
+    domain::{
+        log::cursors::{self, FORWARDER},
+        streams::forwarding::{self, Slice, Step},
+    },
     error::{Error, Result},
     push::external::client::{ApiError, Broadcast, Centrifugo, Command, Disconnect, Failure, Reply},
     secret,
@@ -36,10 +39,10 @@ const LONGEST_RETRY: Duration = Duration::from_secs(5);
 
 /// Has the log kept for a server outside, or no longer: before anything is served. Returns the last row that it took.
 pub async fn prepare(app: &App) -> Result<Option<i64>> {
-    match (&app.centrifugo, app.db.read(forwarding::cursor)?) {
-        (Some(_), None) => app.db.write(forwarding::start).await.map(Some),
+    match (&app.centrifugo, app.db.read(|conn| cursors::find(conn, FORWARDER))?) {
+        (Some(_), None) => app.db.write(|tx| cursors::start(tx, FORWARDER)).await.map(Some),
         (Some(_), Some(taken)) => Ok(Some(taken)),
-        (None, Some(_)) => app.db.write(forwarding::stop).await.map(|()| None),
+        (None, Some(_)) => app.db.write(|tx| cursors::stop(tx, FORWARDER)).await.map(|()| None),
         (None, None) => Ok(None),
     }
 }
@@ -81,7 +84,7 @@ impl<'a> Forwarder<'a> {
         if taken == self.recorded {
             return;
         }
-        match self.app.write_in_background(move |tx| forwarding::advance(tx, taken)).await {
+        match self.app.write_in_background(move |tx| cursors::advance(tx, FORWARDER, taken)).await {
             Ok(()) => self.recorded = taken,
             Err(err) => tracing::warn!(err = err.detail(), "it could not be noted what the push server has taken"),
         }

@@ -8,7 +8,7 @@ use serde_json::json;
 use super::{Answer, Refused, result, stream};
 use crate::{
     app::App,
-    domain::log::streams,
+    domain::streams,
     error::Result,
     id::UserId,
     push::embedded::{

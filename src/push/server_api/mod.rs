@@ -21,7 +21,7 @@ use self::repeats::Repeats;
 use super::embedded::{codes::Failure, protocol::ReplyError};
 use crate::{
     app::App,
-    domain::log::streams,
+    domain::streams,
     error::{Error, Result},
     event::Stream,
     request_body,

@@ -92,7 +92,7 @@ async fn post(app: &App, channels: Vec<String>, key: String, body: Box<RawValue>
             let (slice, body) = (slice.to_vec(), body.clone());
             let bytes = body.get().len() + slice.iter().map(String::len).sum::<usize>();
             let write = move |tx: &mut Tx| {
-                slice.iter().map(|channel| domain::log::publishing::publish(tx, channel, &body)).collect::<Result<Vec<_>>>()
+                slice.iter().map(|channel| domain::streams::publishing::publish(tx, channel, &body)).collect::<Result<Vec<_>>>()
             };
             seqs.extend(app.db.write_sized(bytes, write).await?);
         }

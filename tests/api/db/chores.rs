@@ -1,6 +1,7 @@
 //! Changes that touch many records: what they end has ended at once, and the rest follows in slices, over a restart, too.
 //! Between the two nobody sees what is not theirs any more.
 
+use crate::harness::{Client, Server, blob};
 use serde_json::json;
 use tempfile::TempDir;
 use tidings::{
@@ -10,9 +11,9 @@ use tidings::{
         Caller, PlatformRole,
         accounts::{self, mailbox, profiles},
         channels, chores,
-        log::{recovery, streams},
         messages::deleting,
         organisations::{leaving, members, memberships, roles},
+        streams::{self, recovery},
         webhooks::{deliveries, feeds},
     },
     error::{Error, Result},
@@ -21,8 +22,6 @@ use tidings::{
     site::Site,
 };
 use uuid::Uuid;
-
-use crate::harness::{Client, Server, blob};
 
 /// More than two slices of anything.
 const MANY: u128 = 450;

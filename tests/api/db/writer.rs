@@ -9,7 +9,7 @@ use tidings::{
     db::{Db, Tx, write_once},
     domain::{log::events, webhooks::deliveries},
     error::{Error, Result},
-    event::{Audience, Effect, Stream},
+    event::{Effect, Kind, Stream},
     id::ChannelId,
 };
 
@@ -53,9 +53,8 @@ fn insert(tx: &Tx, n: u8) -> Result<()> {
 
 fn emit(tx: &mut Tx, text: &str) -> Result<i64> {
     let body = serde_json::json!(text);
-    let stream = Stream::Channel(ChannelId::new());
-    let (audience, kind) = (Audience::Subscribers, "test");
-    events::emit(tx, events::New { stream, audience, kind, channel: None, message: None, actor: None, body: &body })
+    let (kind, stream) = (Kind::Reaction, Stream::Channel(ChannelId::new()));
+    events::emit(tx, events::New { kind, stream, to_members: false, channel: None, message: None, actor: None, body: &body })
 }
 
 type Job = Box<dyn FnOnce(&mut Tx) -> Result<()> + Send>;
@@ -78,6 +77,28 @@ async fn in_one_batch(db: &Db, jobs: Vec<Job>) -> Vec<Result<()>> {
     go.send(()).unwrap();
     _ = waiting.await;
     futures_util::future::join_all(queued).await
+}
+
+/// Each kind that goes to the members of a channel says how a member who was away gets it; no other kind may go there.
+#[tokio::test]
+async fn nothing_goes_to_members_that_they_could_not_recover() {
+    let fixture = Fixture::new();
+    for kind in Kind::ALL {
+        let emitted = fixture.db.write(move |tx| {
+            let stream = Stream::Channel(ChannelId::new());
+            let new = events::New {
+                kind,
+                stream,
+                to_members: true,
+                channel: None,
+                message: None,
+                actor: None,
+                body: &serde_json::json!({}),
+            };
+            events::emit(tx, new)
+        });
+        assert_eq!(emitted.await.is_ok(), kind.recovery().is_some(), "{kind:?}");
+    }
 }
 
 #[tokio::test]

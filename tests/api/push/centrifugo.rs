@@ -1,18 +1,17 @@
 //! An external Centrifugo is fed from the event log: in order, once, whatever fails.
 
+use crate::{
+    harness::{Client, PASSWORD, Server, email},
+    stand_in::{API_KEY, Arrival, Fault, StandIn, TOKEN_KEY},
+};
 use serde_json::{Value, json};
 use tidings::{
     db,
     domain::{
         accounts,
-        log::{events, forwarding},
+        log::{cursors, events},
     },
     time::Time,
-};
-
-use crate::{
-    harness::{Client, PASSWORD, Server, email},
-    stand_in::{API_KEY, Arrival, Fault, StandIn, TOKEN_KEY},
 };
 
 /// Ada and Grace in the channel `news`.
@@ -376,7 +375,7 @@ async fn what_the_embedded_endpoint_published_is_not_sent_again() {
     let embedded = Server::on_copy_of(folder.path(), |_| {}).await;
     let ada = Client { origin: embedded.origin.clone(), ..scene.ada.clone() };
     ada.say(&scene.channel, "heard elsewhere").await;
-    assert_eq!(db::read_once(embedded.folder(), forwarding::cursor).unwrap(), None);
+    assert_eq!(db::read_once(embedded.folder(), |conn| cursors::find(conn, cursors::FORWARDER)).unwrap(), None);
     let folder = embedded.end_and_keep().await;
     let mut stand_in = StandIn::start().await;
     let server = Server::on_copy_of(folder.path(), |settings| settings.push = stand_in.settings()).await;

@@ -104,7 +104,7 @@ async fn a_post_says_what_it_is_told_and_no_more() {
 #[test]
 fn a_proxy_of_the_environment_is_passed_by() {
     let mut again = std::process::Command::new(std::env::current_exe().unwrap());
-    again.args(["--exact", "outgoing::a_post_says_what_it_is_told_and_no_more"]);
+    again.args(["--exact", "webhooks::outgoing::a_post_says_what_it_is_told_and_no_more"]);
     for name in ["http_proxy", "HTTP_PROXY", "https_proxy", "HTTPS_PROXY", "all_proxy", "ALL_PROXY"] {
         again.env(name, "http://127.0.0.1:9");
     }

@@ -1,21 +1,18 @@
-//! The way of the event log to an external Centrifugo: how far it got, and what is next.
-//!
-//! The log itself is the queue. How far it was taken is a row of `meta`, which is there while such a server is fed.
+//! The way of the event log to an external Centrifugo. The log itself is the queue; how far it was taken is the cursor
+//! [`cursors::FORWARDER`].
 
 use std::collections::HashMap;
 
-use rusqlite::{Connection, OptionalExtension};
+use rusqlite::Connection;
 
 use crate::{
-    db::{Tx, log},
-    domain::log::{fan_out::FanOut, recovery},
+    db::log,
+    domain::{log::cursors, streams::fan_out::FanOut},
     error::{Error, Result},
     event::{Audience, Event},
     id::UserId,
 };
 
-/// Rows that may wait; older ones are pruned in their time though they have not been taken.
-const WAITING_MOST: i64 = 1_000_000;
 /// Rows in a slice, and about how many bytes: an event for a large channel is many publications.
 const SLICE_ROWS: u32 = 200;
 const SLICE_BYTES: usize = 1 << 20;
@@ -37,42 +34,9 @@ pub enum Step {
     Revocation { user: UserId },
 }
 
-/// From here on the log is kept for the server outside: after the row that is returned.
-pub fn start(tx: &mut Tx) -> Result<i64> {
-    let last = log::last_seq(tx)?;
-    tx.prepare_cached("insert into meta (key, value) values ('forwarded_seq', ?1)")?.execute([last.to_string()])?;
-    Ok(last)
-}
-
-/// Nothing is kept for it any more: the embedded endpoint has published what waits, or will.
-pub fn stop(tx: &mut Tx) -> Result<()> {
-    tx.prepare_cached("delete from meta where key = 'forwarded_seq'")?.execute([])?;
-    Ok(())
-}
-
-/// The last row that was taken, while a server outside is fed.
-pub fn cursor(conn: &Connection) -> Result<Option<i64>> {
-    let mut select = conn.prepare_cached("select cast(value as integer) from meta where key = 'forwarded_seq'")?;
-    Ok(select.query_row([], |row| row.get(0)).optional()?)
-}
-
-/// Notes that all rows up to this one were taken.
-pub fn advance(tx: &mut Tx, seq: i64) -> Result<()> {
-    tx.prepare_cached("update meta set value = ?1 where key = 'forwarded_seq'")?.execute([seq.to_string()])?;
-    Ok(())
-}
-
-/// The last row that may be pruned.
-pub(in crate::domain) fn prunable(conn: &Connection) -> Result<i64> {
-    Ok(match cursor(conn)? {
-        Some(taken) => taken.max(log::last_seq(conn)? - WAITING_MOST),
-        None => i64::MAX,
-    })
-}
-
 /// What comes after `taken`; none when nothing does.
 pub fn next(conn: &Connection, taken: i64) -> Result<Option<Slice>> {
-    let (epoch, floor) = (log::epoch(conn)?, recovery::floor(conn)?);
+    let (epoch, floor) = (log::epoch(conn)?, cursors::floor(conn)?);
     let mut fan_out = FanOut::new(conn, &epoch);
     let mut slice = Slice { steps: Vec::new(), seq: taken.max(floor), lost: (floor - taken).max(0), epoch: epoch.clone() };
     let mut bytes = 0;

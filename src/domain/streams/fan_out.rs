@@ -11,7 +11,7 @@ use crate::{
         log::events,
     },
     error::{Error, Result},
-    event::{Audience, Event, Stream},
+    event::{Audience, Event, Kind, Recovery, Stream},
     id::{ChannelId, OrganisationId, UserId},
 };
 
@@ -35,15 +35,12 @@ impl<'a> FanOut<'a> {
 
     /// Calls `publish` with each stream's name and what makes the body for it: most streams are heard by nobody.
     pub fn publications(&mut self, event: &Event, mut publish: impl FnMut(&str, &dyn Fn() -> String)) -> Result<()> {
-        if event.audience == Audience::Nobody {
-            return Ok(());
-        }
         let epoch = self.epoch;
         let as_it_is = || events::body(epoch, event);
-        if event.audience != Audience::Members {
+        if matches!(event.audience, Audience::Subscribers | Audience::Both) {
             publish(&event.stream, &as_it_is);
         }
-        if event.audience == Audience::Subscribers {
+        if !matches!(event.audience, Audience::Members | Audience::Both) {
             return Ok(());
         }
         let id = event.channel.ok_or_else(|| Error::internal("an event for the members of no channel"))?;
@@ -53,12 +50,12 @@ impl<'a> FanOut<'a> {
         };
         for (user, counts) in channel.members.iter().filter(|(user, _)| Some(*user) != event.actor) {
             let stream = Stream::Personal(channel.organisation, *user).to_string();
-            // Of what changes their counts, members are told their channel's new state; all else they are told as it is.
-            match event.kind.as_str() {
-                "" | "reply_count_change" | "updated" | "deleted" => publish(&stream, &|| {
-                    events::with_notification_id(epoch, event.seq, reading::UNREAD, &channel.notice.body(*counts))
+            match event.kind.recovery() {
+                // They are told what is unread for them by now, as after recovery.
+                Some(Recovery::UnreadState) => publish(&stream, &|| {
+                    events::with_notification_id(epoch, event.seq, Kind::Unread, &channel.notice.body(*counts))
                 }),
-                _ => publish(&stream, &as_it_is),
+                Some(Recovery::ChannelState | Recovery::Each) | None => publish(&stream, &as_it_is),
             }
         }
         Ok(())

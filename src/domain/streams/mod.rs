@@ -1,5 +1,14 @@
-//! Who may hear which push channel. Asked at each subscription and again
-//! whenever rights change: a token never replaces it.
+//! Streams: the push channels `<channel>`, `<thread>`, `<organisation>` and `<organisation>/<user>`, as their readers see
+//! the event log. Here: who may hear which, asked at each subscription and again whenever rights change, since a token
+//! never replaces it. [`fan_out`] says what a row becomes live, [`recovery`] what a client that was away is given,
+//! [`forwarding`] what an external Centrifugo is sent, [`publishing`] takes what other programs publish.
+//!
+//! Above all areas of the domain but webhooks and public content, which it does not know.
+
+pub mod fan_out;
+pub mod forwarding;
+pub mod publishing;
+pub mod recovery;
 
 use rusqlite::{Connection, OptionalExtension};
 use uuid::Uuid;

@@ -12,10 +12,10 @@ use crate::{
     db::log,
     domain::{
         channels::reading::{self, Notice},
-        log::events,
+        log::{cursors, events},
     },
     error::Result,
-    event::{Event, Stream},
+    event::{Event, Kind, Stream},
     id::{ChannelId, OrganisationId, UserId},
 };
 
@@ -68,7 +68,7 @@ pub fn missed(
     offset: i64,
     room: &mut usize,
 ) -> Result<Option<Vec<Publication>>> {
-    let is_cut = offset < floor(conn)? && last_seq(conn, stream, offset)? > offset;
+    let is_cut = offset < cursors::floor(conn)? && last_seq(conn, stream, offset)? > offset;
     if is_cut || offset > log::last_seq(conn)? || offset < joined_seq(conn, user, stream)? {
         return Ok(None);
     }
@@ -158,10 +158,14 @@ fn personal(
     let stream = Stream::Personal(organisation, user).to_string();
     let channels = channels(conn, organisation, user)?;
     // What one was told in a channel ends with it; that one is out does not.
-    let still_in = "type <> 'unread_thread_change' and (type = 'channel_update' or channel_id is null or exists (
-        select 1 from channel_members cm join channels c on c.id = cm.channel_id
-        where cm.channel_id = events.channel_id and cm.user_id = ?5 and c.deleted_at is null))";
-    let mut found = rows(conn, still_in, (&stream, range.after, range.before, range.limit, user), range)?;
+    let still_in = format!(
+        "type <> '{}' and (type = '{}' or channel_id is null or exists (
+           select 1 from channel_members cm join channels c on c.id = cm.channel_id
+           where cm.channel_id = events.channel_id and cm.user_id = ?5 and c.deleted_at is null))",
+        Kind::Unread.name(),
+        Kind::Channel.name()
+    );
+    let mut found = rows(conn, &still_in, (&stream, range.after, range.before, range.limit, user), range)?;
     found.extend(to_members(conn, organisation, user, range)?);
     let mut found: Vec<Publication> = found.iter().map(|event| shown(epoch, event)).collect();
     let read = last_read(conn, &stream, range.after)?;
@@ -175,7 +179,7 @@ fn personal(
         let seq = channel.message_seq.max(read.get(&channel.id).copied().unwrap_or(0));
         if !channel.is_deleted && seq > channel.joined_seq && range.holds(seq) {
             let body = Notice::find(conn, channel.id)?.body(reading::counts(conn, channel.id, user)?).to_string();
-            found.push(Publication { seq, body: events::with_notification_id(epoch, seq, reading::UNREAD, &body) });
+            found.push(Publication { seq, body: events::with_notification_id(epoch, seq, Kind::Unread, &body) });
         }
     }
     Ok(found)
@@ -219,22 +223,14 @@ fn to_members(conn: &Connection, organisation: OrganisationId, user: UserId, ran
 
 /// Where the user's own devices were last told the counts of each channel.
 fn last_read(conn: &Connection, stream: &str, after: i64) -> Result<HashMap<ChannelId, i64>> {
-    let mut select = conn.prepare_cached(
-        "select channel_id, max(seq) from events where stream = ?1 and seq > ?2 and type = 'unread_thread_change' group by 1",
-    )?;
-    Ok(select.query_map((stream, after), |row| Ok((row.get(0)?, row.get(1)?)))?.collect::<rusqlite::Result<_>>()?)
+    let mut select =
+        conn.prepare_cached("select channel_id, max(seq) from events where stream = ?1 and seq > ?2 and type = ?3 group by 1")?;
+    Ok(select.query_map((stream, after, Kind::Unread), |row| Ok((row.get(0)?, row.get(1)?)))?.collect::<rusqlite::Result<_>>()?)
 }
 
 fn row(conn: &Connection, seq: i64) -> Result<Option<Event>> {
     let sql = format!("select {} from events where seq = ?1", log::COLUMNS);
     Ok(conn.prepare_cached(&sql)?.query_row([seq], log::from_row).optional()?)
-}
-
-/// The highest seq that was pruned.
-pub(in crate::domain) fn floor(conn: &Connection) -> Result<i64> {
-    let floor: String =
-        conn.prepare_cached("select value from meta where key = 'events_floor'")?.query_row([], |row| row.get(0))?;
-    Ok(floor.parse().unwrap_or(i64::MAX))
 }
 
 /// Since when the user may hear the stream without a break.

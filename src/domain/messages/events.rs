@@ -18,7 +18,7 @@ use crate::{
         },
     },
     error::{Error, Result},
-    event::{Audience, Stream},
+    event::{Kind, Stream},
     id::{OrganisationId, UserId},
     time::Time,
 };
@@ -27,13 +27,13 @@ use crate::{
 pub(in crate::domain) fn posted(tx: &mut Tx, message: &Message, organisation: OrganisationId) -> Result<()> {
     let object = object(message, organisation);
     if message.is_reply {
-        emit(tx, message, Stream::Thread(message.thread), Audience::Subscribers, "", &object)?;
+        emit(tx, message, Kind::Message, Stream::Thread(message.thread), &object)?;
         let data = json!({ "thread_id": message.thread, "channels_id": message.channel, "last_reply": message.created_at });
-        let mut body = about("reply_count_change", message, organisation, data);
+        let mut body = about(Kind::ReplyCount, message, organisation, data);
         body["update_change"] = update_change(tx, message)?;
-        count_anew(tx, message, "reply_count_change", &body)?;
+        tell_members(tx, message, Kind::ReplyCount, &body)?;
     } else {
-        count_anew(tx, message, "", &object)?;
+        tell_members(tx, message, Kind::Message, &object)?;
     }
     mentioned(tx, message, organisation, &[])
 }
@@ -46,11 +46,11 @@ pub(in crate::domain) fn edited(
     before: &[Mention],
     recount: Recount,
 ) -> Result<()> {
-    let body = carrying("updated", message, organisation);
+    let body = carrying(Kind::Updated, message, organisation);
     match recount {
-        Recount::Everybody => tell_counting(tx, message, "updated", &body)?,
+        Recount::Everybody => tell_counting(tx, message, Kind::Updated, &body)?,
         Recount::These(users) => {
-            tell(tx, message, "updated", &body)?;
+            tell(tx, message, Kind::Updated, &body)?;
             for user in users {
                 let counts = reading::counts(tx, message.channel, user)?;
                 reading::announce(tx, user, message.channel, counts)?;
@@ -68,72 +68,80 @@ fn mentioned(tx: &mut Tx, message: &Message, organisation: OrganisationId, befor
         return Ok(());
     }
     // As text at once: a long message is written for each who is named.
-    let body = to_raw_value(&carrying("channel_mention", message, organisation)).map_err(Error::internal)?;
+    let body = to_raw_value(&carrying(Kind::Mention, message, organisation)).map_err(Error::internal)?;
     if mentions::name_everybody(&message.mentions) {
-        emit(tx, message, Stream::Channel(message.channel), Audience::Members, "channel_mention", &*body)?;
-        return Ok(()); // who is named besides has been told
+        return tell_members(tx, message, Kind::Mention, &*body); // who is named besides is told by it
     }
     for user in new.map(|mention| UserId(mention.id)).filter(|user| Some(*user) != reader(message)) {
-        emit(tx, message, Stream::Personal(organisation, user), Audience::Subscribers, "channel_mention", &*body)?;
+        emit(tx, message, Kind::Mention, Stream::Personal(organisation, user), &*body)?;
     }
     Ok(())
 }
 
-/// Logs a publication about the message.
+/// Logs a publication about the message on one stream.
 pub(in crate::domain) fn emit(
     tx: &mut Tx,
     message: &Message,
+    kind: Kind,
     stream: Stream,
-    audience: Audience,
-    kind: &'static str,
     body: &(impl Serialize + ?Sized),
-) -> Result<i64> {
+) -> Result<()> {
+    log(tx, message, kind, stream, false, body)
+}
+
+/// [`emit`] to the channel, and to each of its members but the author.
+fn tell_members(tx: &mut Tx, message: &Message, kind: Kind, body: &(impl Serialize + ?Sized)) -> Result<()> {
+    log(tx, message, kind, Stream::Channel(message.channel), true, body)
+}
+
+fn log(
+    tx: &mut Tx,
+    message: &Message,
+    kind: Kind,
+    stream: Stream,
+    to_members: bool,
+    body: &(impl Serialize + ?Sized),
+) -> Result<()> {
     let new = events::New {
-        stream,
-        audience,
         kind,
+        stream,
+        to_members,
         channel: Some(message.channel),
         message: Some(message.n),
         actor: reader(message),
         body,
     };
-    events::emit(tx, new)
-}
-
-/// [`emit`] to the channel, and to each member but the author as what is unread there now.
-fn count_anew(tx: &mut Tx, message: &Message, kind: &'static str, body: &Value) -> Result<()> {
-    let seq = emit(tx, message, Stream::Channel(message.channel), Audience::Both, kind, body)?;
-    tx.prepare_cached("update channels set message_seq = ?2 where id = ?1")?.execute((message.channel, seq))?;
+    events::emit(tx, new)?;
     Ok(())
 }
 
 /// [`emit`] to the channel, and of a reply to the thread.
-pub(in crate::domain) fn tell(tx: &mut Tx, message: &Message, kind: &'static str, body: &Value) -> Result<()> {
-    emit(tx, message, Stream::Channel(message.channel), Audience::Subscribers, kind, body)?;
+pub(in crate::domain) fn tell(tx: &mut Tx, message: &Message, kind: Kind, body: &Value) -> Result<()> {
+    emit(tx, message, kind, Stream::Channel(message.channel), body)?;
     tell_thread(tx, message, kind, body)
 }
 
 /// [`tell`] of what changes the members' counts.
-pub(in crate::domain) fn tell_counting(tx: &mut Tx, message: &Message, kind: &'static str, body: &Value) -> Result<()> {
-    count_anew(tx, message, kind, body)?;
+pub(in crate::domain) fn tell_counting(tx: &mut Tx, message: &Message, kind: Kind, body: &Value) -> Result<()> {
+    tell_members(tx, message, kind, body)?;
     tell_thread(tx, message, kind, body)
 }
 
-fn tell_thread(tx: &mut Tx, message: &Message, kind: &'static str, body: &Value) -> Result<()> {
+fn tell_thread(tx: &mut Tx, message: &Message, kind: Kind, body: &Value) -> Result<()> {
     if message.is_reply {
-        emit(tx, message, Stream::Thread(message.thread), Audience::Subscribers, kind, body)?;
+        emit(tx, message, kind, Stream::Thread(message.thread), body)?;
     }
     Ok(())
 }
 
 /// The body of a publication about the message, with the message in it.
-pub(in crate::domain) fn carrying(kind: &str, message: &Message, organisation: OrganisationId) -> Value {
+pub(in crate::domain) fn carrying(kind: Kind, message: &Message, organisation: OrganisationId) -> Value {
     about(kind, message, organisation, object(message, organisation))
 }
 
 /// The body of a publication about the message.
-pub(in crate::domain) fn about(kind: &str, message: &Message, organisation: OrganisationId, data: Value) -> Value {
-    let mut body = events::envelope(kind, section(message), data);
+pub(in crate::domain) fn about(kind: Kind, message: &Message, organisation: OrganisationId, data: Value) -> Value {
+    let mut body = events::envelope(kind, message.is_reply, data);
     body["modification_ids"] = json!({
         "thread_id": message.thread, "message_id": message.id, "channel_id": message.channel,
         "user_id": author(message), "org_id": organisation,
@@ -174,8 +182,4 @@ fn reader(message: &Message) -> Option<UserId> {
 /// Empty for a feed without an author.
 fn author(message: &Message) -> String {
     message.user.map_or_else(String::new, |user| user.to_string())
-}
-
-fn section(message: &Message) -> &'static str {
-    if message.is_reply { events::REPLY_SECTION } else { events::THREAD_SECTION }
 }
