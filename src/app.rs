@@ -22,11 +22,12 @@ use crate::{
     config::Settings,
     connections::places::Places,
     db::{self, Class, Db, Tx},
-    domain::{Caller, accounts::sessions, organisations::members, webhooks::delivery_slots::Room},
+    domain::{Caller, accounts::sessions, organisations::members},
     error::{Error, Result},
     event::{Effect, Kind},
     id::{OrganisationId, SessionId, UserId},
     issuer::Issuer,
+    jobs::deliveries,
     limits::Limits,
     mail::Mailer,
     metrics::Metrics,
@@ -62,9 +63,7 @@ pub struct Inner {
     /// For addresses that users gave.
     pub outgoing: Outgoing,
     /// What is being delivered there.
-    pub delivering: Arc<Mutex<Room>>,
-    /// What is being sent there as a test: it does not wait for deliveries that hang.
-    pub testing: Arc<Mutex<Room>>,
+    pub deliveries: Arc<deliveries::Shared>,
     pub limits: Limits,
     pub origins: Origins,
     /// Who may tell the client's address.
@@ -78,8 +77,6 @@ pub struct Inner {
     pub ping_every: Duration,
     /// Woken when a mail was queued.
     pub mail_due: Arc<Notify>,
-    /// Woken when a delivery was queued, or there is room for one.
-    pub delivery_due: Arc<Notify>,
     /// Woken when work was left to the jobs.
     pub chore_left: Arc<Notify>,
     /// Woken when something was posted, or edited.
@@ -130,18 +127,17 @@ impl App {
         };
         let site = settings.site(keys, links);
         let (hub, sessions) = (Arc::new(Hub::default()), Arc::new(SessionCache::default()));
-        let [mail_due, delivery_due, chore_left, posted, logged] = std::array::from_fn(|_| Arc::new(Notify::new()));
+        let [mail_due, chore_left, posted, logged] = std::array::from_fn(|_| Arc::new(Notify::new()));
         let (publisher, waiting) = Publisher::new(metrics.publisher_lag.clone());
-        let (cache, mails, deliveries) = (sessions.clone(), mail_due.clone(), delivery_due.clone());
+        let (cache, mails, deliveries) = (sessions.clone(), mail_due.clone(), Arc::<deliveries::Shared>::default());
+        let delivering = deliveries.clone();
         let (chores, posts, log) = (chore_left.clone(), posted.clone(), logged.clone());
         let after_commit = Box::new(move |effects: Vec<Effect>| {
             cache.forget(&effects);
             if effects.iter().any(|effect| matches!(effect, Effect::MailQueued | Effect::Foreign)) {
                 mails.notify_one();
             }
-            if effects.iter().any(|effect| matches!(effect, Effect::DeliveryQueued | Effect::Foreign)) {
-                deliveries.notify_one();
-            }
+            delivering.after_commit(&effects);
             if effects.iter().any(|effect| matches!(effect, Effect::ChoreLeft | Effect::Foreign)) {
                 chores.notify_one();
             }
@@ -176,10 +172,8 @@ impl App {
             trusted_proxies: settings.trusted_proxy.clone(),
             places: Places::new(settings.connections_per_address as usize, &settings.trusted_proxy),
             ping_every: Duration::from_secs(settings.push_ping_seconds.into()),
-            delivering: Arc::default(),
-            testing: Arc::default(),
+            deliveries,
             mail_due,
-            delivery_due,
             chore_left,
             posted,
             logged,

@@ -88,6 +88,7 @@ pub async fn serve(
 pub async fn run(app: App, listener: TcpListener, shutdown: impl Future<Output = ()> + Send + 'static) -> Result<()> {
     let mut sockets = app.count_sockets();
     let forwarded = push::external::forwarder::prepare(&app).await?;
+    jobs::deliveries::prepare(&app).await?;
     let jobs = tokio::spawn(jobs::run(app.clone(), forwarded));
     let stopping = app.clone();
     tokio::spawn(async move {

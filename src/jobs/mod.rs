@@ -25,6 +25,7 @@ use crate::{
         webhooks::{self, history},
     },
     error::{Error, Result},
+    jobs::deliveries::Dispatcher,
     push::external::forwarder::Forwarder,
     time::Time,
 };
@@ -56,7 +57,8 @@ pub async fn run(app: App, forwarded: Option<i64>) {
     tokio::select! {
         () = async {
             let forward = async { if let Some(forwarder) = &mut forwarder { forwarder.run().await } };
-            let deliver = deliveries::run(&app, &mut delivering);
+            let mut dispatcher = Dispatcher::default();
+            let deliver = dispatcher.run(&app, &mut delivering);
             tokio::join!(mails(&app, &mut sending), deliver, chores(&app), search_index(&app), housekeeping(&app), forward);
         } => {}
         _ = stopping.wait_for(|stopping| *stopping) => {}
@@ -126,8 +128,7 @@ async fn send(app: &App, claimed: outbox::Claimed) {
 /// Works off what changes have left to be done, from before the start, too.
 async fn chores(app: &App) {
     loop {
-        let site = app.site.clone();
-        match in_slices(app, move |tx| domain::chores::work(tx, &site)).await {
+        match in_slices(app, domain::chores::work).await {
             // What was postponed comes up again without a change that leaves more.
             Ok(()) => _ = timeout(MINUTE, app.chore_left.notified()).await,
             Err(err) => postpone(app, err).await,
@@ -182,6 +183,7 @@ pub async fn tidy(app: &App) -> Result<()> {
         app.write_in_background(move |tx| accounts::seen(tx, &slice)).await?;
     }
     let (now, events_before) = (Time::now(), Time::now() - app.site.event_retention);
+    deliveries::write_down(app).await?;
     in_slices(app, move |tx| events::prune(tx, events_before, SLICE)).await?;
     in_slices(app, move |tx| sessions::prune(tx, now - KEPT, SLICE)).await?;
     in_slices(app, move |tx| one_time_tokens::prune(tx, now - KEPT, SLICE)).await?;

@@ -14,11 +14,13 @@ use crate::{
         accounts::{
             self, User, identities,
             one_time_tokens::{self, Purpose},
-            profiles, reclaiming, sessions,
+            profiles, sessions,
         },
+        log::events,
         outbox,
     },
     error::{Error, Result},
+    event,
     id::UserId,
     mail::{self, Kind},
     site::Site,
@@ -87,7 +89,7 @@ pub fn enter(tx: &mut Tx, site: &Site, token: &str, device: &sessions::Device) -
     let user = one_time_tokens::take(tx, Purpose::MagicLink, token)?;
     let user = accounts::get(tx, user)?;
     sessions::require_active(&user)?;
-    let user = prove(tx, site, user, Proof::Mailbox)?;
+    let user = prove(tx, user, Proof::Mailbox)?;
     sessions::start(tx, site, user, device)
 }
 
@@ -103,9 +105,9 @@ pub enum Proof {
 /// Records that the account's user reads the mailbox.
 ///
 /// Before the first proof, whoever registered the address may have been somebody else. So a first proof by the mailbox
-/// alone ends all sessions and removes the password and linked identities: every way in that was there before. What goes
-/// on without a way in is reclaimed ([`reclaiming`]). A first proof together with the account removes nothing.
-pub fn prove(tx: &mut Tx, site: &Site, user: User, proof: Proof) -> Result<User> {
+/// alone ends all sessions and removes the password and linked identities: every way in that was there before. It also ends
+/// what goes on without a way in. A first proof together with the account removes nothing.
+pub fn prove(tx: &mut Tx, user: User, proof: Proof) -> Result<User> {
     if user.mailbox_proved {
         return Ok(user);
     }
@@ -113,10 +115,18 @@ pub fn prove(tx: &mut Tx, site: &Site, user: User, proof: Proof) -> Result<User>
         sessions::end_others(tx, user.id, None)?;
         identities::unlink(tx, user.id)?;
         tx.prepare_cached("update users set password_hash = '' where id = ?1")?.execute([user.id])?;
-        reclaiming::reclaim(tx, site, user.id)?;
+        reclaim(tx, user.id)?;
     }
     tx.prepare_cached("update users set mailbox_proved = 1 where id = ?1")?.execute([user.id])?;
     set_verified(tx, &user)
+}
+
+/// Ends what an account leaves at work for whoever used it before the owner of its mailbox did. The open invitations are few,
+/// as their number in a day is bounded; other areas learn of it from the log.
+fn reclaim(tx: &mut Tx, user: UserId) -> Result<()> {
+    tx.prepare_cached("delete from invitations where invited_by = ?1 and accepted_at is null and expires_at > ?2")?
+        .execute((user, Time::now()))?;
+    events::note(tx, event::Kind::Reclaimed, Some(user), ())
 }
 
 /// Sets `is_verified`, which members of the user's organisations see.
@@ -141,7 +151,7 @@ pub fn find_reset(conn: &rusqlite::Connection, token: &str) -> Result<User> {
 pub fn reset(tx: &mut Tx, site: &Site, token: &str, password_hash: &str) -> Result<()> {
     let user = find_reset(tx, token)?;
     one_time_tokens::take(tx, Purpose::PasswordReset, token)?;
-    let user = prove(tx, site, user, Proof::Mailbox)?;
+    let user = prove(tx, user, Proof::Mailbox)?;
     accounts::set_password(tx, site, &user, password_hash, None)
 }
 
@@ -171,7 +181,7 @@ pub const WRONG_PASSWORD: Error = Error::Unauthorized("The password is incorrect
 /// Verifies the address; together with a session or the password of the same account, this proves the mailbox.
 ///
 /// 400 and 422 as [`one_time_tokens::find`] says, 401 when the password changed meanwhile. Nothing is used up then.
-pub fn verify(tx: &mut Tx, site: &Site, token: &str, companion: Companion) -> Result<()> {
+pub fn verify(tx: &mut Tx, token: &str, companion: Companion) -> Result<()> {
     let user = one_time_tokens::take(tx, Purpose::EmailVerification, token)?;
     let user = accounts::get(tx, user)?;
     let is_theirs = match companion {
@@ -181,7 +191,7 @@ pub fn verify(tx: &mut Tx, site: &Site, token: &str, companion: Companion) -> Re
         Companion::Password(_) => true,
     };
     if is_theirs {
-        prove(tx, site, user, Proof::MailboxAndAccount)?;
+        prove(tx, user, Proof::MailboxAndAccount)?;
     } else {
         set_verified(tx, &user)?;
     }

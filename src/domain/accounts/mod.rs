@@ -7,17 +7,13 @@ pub mod identities;
 pub mod mailbox;
 pub mod one_time_tokens;
 pub mod profiles;
-pub mod reclaiming;
 pub mod sessions;
 
 use rusqlite::{Connection, OptionalExtension, Row};
 
 use crate::{
     db::Tx,
-    domain::{
-        self, Caller, PlatformRole, accounts::one_time_tokens::Purpose, organisations::invitations, outbox, text,
-        webhooks::deliveries,
-    },
+    domain::{self, Caller, PlatformRole, accounts::one_time_tokens::Purpose, organisations::invitations, outbox, text},
     error::{Error, OrConflict, Result},
     event::Effect,
     id::{OrganisationId, SessionId, UserId},
@@ -265,7 +261,6 @@ pub fn set_active(tx: &mut Tx, email: &str, is_active: bool) -> Result<()> {
     let sql = "update users set is_active = ?2, updated_at = ?3 where email = ?1";
     require_one(tx.prepare_cached(sql)?.execute((email, is_active, Time::now()))?)?;
     let user = find_by_email(tx, email)?.ok_or(NO_ACCOUNT)?;
-    deliveries::wake_of(tx, user.id)?;
     if is_active { Ok(()) } else { sessions::end_others(tx, user.id, None) }
 }
 

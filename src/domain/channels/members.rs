@@ -12,7 +12,6 @@ use crate::{
         log::revocations,
         organisations::{leaving, members, roles::Rights},
         page::Page,
-        webhooks::deliveries,
     },
     error::{Error, OrConflict, Result},
     event::Stream,
@@ -106,7 +105,6 @@ fn take_out(tx: &mut Tx, channel: &channels::Channel, user: UserId) -> Result<Ti
         .prepare_cached("delete from channel_members where channel_id = ?1 and user_id = ?2 returning created_at")?
         .query_row((channel.id, user), |row| row.get(0))?;
     count(tx, channel.id, -1)?;
-    deliveries::wake_of_in(tx, user, channel.id)?;
     let is_passed_on = leaving::pass_channel_on(tx, channel.id, user)?;
     channels::archive_deserted(tx, channel.id)?;
     announce(tx, channel.organisation, channel.id, "left", user)?;
@@ -154,7 +152,6 @@ pub fn add(tx: &mut Tx, caller: Caller, id: ChannelId, users: Vec<UserId>) -> Re
     }
     insert_all(tx, id, &new)?;
     for user in named.iter().filter(|user| new.contains(user)) {
-        deliveries::wake_of_in(tx, *user, id)?;
         announce(tx, access.channel.organisation, id, "joined", *user)?;
     }
     named.into_iter().filter_map(|user| find(tx, id, user).transpose()).collect()
@@ -221,7 +218,6 @@ pub fn insert(tx: &mut Tx, channel: ChannelId, user: &accounts::User, username: 
     .execute((channel, user.id, name, log::last_seq(tx)?, now))
     .or_conflict(taken)?;
     count(tx, channel, 1)?;
-    deliveries::wake_of_in(tx, user.id, channel)?;
     Ok(now)
 }
 
@@ -247,8 +243,7 @@ fn listed<'a>(users: impl IntoIterator<Item = &'a UserId>) -> String {
     json!(list).to_string()
 }
 
-/// [`insert`] of users who are not in the channel, in one statement; but it does not wake webhooks, which a channel that was
-/// just made has none of.
+/// [`insert`] of users who are not in the channel, in one statement.
 pub(in crate::domain) fn insert_all(tx: &mut Tx, channel: ChannelId, users: &BTreeSet<UserId>) -> Result<()> {
     let inserted = tx
         .prepare_cached(

@@ -20,7 +20,6 @@ use crate::{
         log::{events, revocations},
         organisations::{self, members::Membership, roles::Rights},
         text,
-        webhooks::deliveries,
     },
     error::{Error, OrConflict, Result},
     event::{Kind, Stream},
@@ -235,9 +234,6 @@ pub fn update(tx: &mut Tx, caller: Caller, id: ChannelId, edit: Edit) -> Result<
     )?
     .execute((id, name, description, topic, edit.is_private, Time::now()))
     .or_conflict(taken)?;
-    if edit.is_private.is_some() {
-        deliveries::wake_in(tx, id)?;
-    }
     announce(tx, id, "updated", caller.user)?;
     // Without looking at who may know of it: a manager can make a channel private that they are not in.
     describe(tx, Access { channel: row(tx, id)?, ..access })

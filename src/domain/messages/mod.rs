@@ -25,7 +25,6 @@ use crate::{
         messages::{mentions::Mention, reactions::Reaction},
         organisations::roles::Rights,
         page::Page,
-        webhooks::deliveries,
     },
     error::{Error, OrConflict, Result},
     id::{ChannelId, MessageId, OrganisationId, UserId},
@@ -150,8 +149,7 @@ pub(super) struct Post<'a> {
     pub content: &'a str,
 }
 
-/// Writes a message with its mentions, keeps the counters, announces it, and queues it for the channel's webhooks. 422
-/// when the id is taken.
+/// Writes a message with its mentions, keeps the counters, and announces it. 422 when the id is taken.
 pub(super) fn write(tx: &mut Tx, post: &Post) -> Result<Message> {
     let mentions = mentions::find(tx, post.channel, post.content)?;
     let (user, kind, labels) = match &post.author {
@@ -183,7 +181,6 @@ pub(super) fn write(tx: &mut Tx, post: &Post) -> Result<Message> {
     count(tx, post.channel, tx.last_insert_rowid(), post.root, now, &mentions)?;
     let message = find(tx, post.id)?.ok_or_else(|| Error::internal("the message was just written"))?;
     events::posted(tx, &message, post.organisation)?;
-    deliveries::queue(tx, &message, post.organisation)?;
     Ok(message)
 }
 

@@ -11,7 +11,6 @@ use crate::{
             members::{self, Membership},
             roles::{self, Rights, Role},
         },
-        webhooks::deliveries,
     },
     error::{Error, Result},
     id::{OrganisationId, UserId},
@@ -82,9 +81,6 @@ pub fn update(tx: &mut Tx, caller: Caller, organisation: OrganisationId, user: U
     .execute((organisation, user, role.id, &status, Time::now()))?;
     let account = accounts::get(tx, user)?;
     members::announce(tx, organisation, &account, "updated", &role.name, &status)?;
-    if role.id != before.role.id || [status.as_str(), &before.status].contains(&DEACTIVATED) {
-        deliveries::wake_of(tx, user)?;
-    }
     if status == DEACTIVATED {
         accounts::leave_current_organisation(tx, user, organisation)?;
         revocations::rights(tx, vec![user])?;

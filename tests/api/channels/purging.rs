@@ -45,6 +45,7 @@ async fn a_deleted_channel_goes_for_good_and_no_other() {
     let webhook = ada.post(&format!("/webhooks/{doomed}"), json!({ "webhook_name": "hook" })).await.expect(201);
     let feed = format!("/webhooks/feed/{}", text(&webhook["data"]["webhook_slug"]));
     ada.post(&feed, json!({ "message": "fed" })).await.expect(200);
+    server.followed().await;
     ada.delete(&format!("/channels/{doomed}")).await.expect(204);
 
     let purge = |before: Time| write_once(server.folder(), |tx| purge(tx, before, 5)).unwrap();
@@ -93,6 +94,7 @@ async fn a_slice_of_long_messages_is_bounded_in_bytes() {
         ada.reply(&channel, &post, &long).await;
         ada.say(&channel, &long).await;
     }
+    server.followed().await;
     ada.delete(&format!("/channels/{channel}")).await.expect(204);
     let bytes = || {
         server.number(
