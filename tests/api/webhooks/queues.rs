@@ -9,6 +9,7 @@ use crate::receiver;
 #[tokio::test]
 async fn a_long_queue_is_not_looked_through() {
     let server = receiver::server().await;
+    server.user("ada").await;
     let database = rusqlite::Connection::open(server.folder().join("tidings.db")).unwrap();
     let plan = |sql: &str, values: &[&dyn rusqlite::ToSql]| -> Vec<String> {
         let mut explain = database.prepare(&format!("explain query plan {sql}")).unwrap();

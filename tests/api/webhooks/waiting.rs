@@ -277,6 +277,7 @@ impl World {
     fn prune(&self) {
         self.server.sql("update deliveries set created_at = 1 where id in (select id from deliveries order by id limit 30)");
         while self.write(|tx| deliveries::prune(tx, Time::now() - DAY, SLICE)) > 0 {}
+        while self.write(|tx| deliveries::prune_events(tx, SLICE)) > 0 {}
     }
 
     /// Nothing is left of channels that are gone, while attempts are still under way.
