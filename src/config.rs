@@ -12,14 +12,13 @@ use ipnet::IpNet;
 
 use crate::{
     error::{Error, Result},
-    secret::{self, Keys},
-    site::{FeedAuth, Registration, Site},
+    secret,
 };
 
-const SECOND: Duration = Duration::from_secs(1);
-const MINUTE: Duration = Duration::from_secs(60);
-const HOUR: Duration = Duration::from_secs(3600);
-const DAY: Duration = Duration::from_secs(24 * 3600);
+pub(crate) const SECOND: Duration = Duration::from_secs(1);
+pub(crate) const MINUTE: Duration = Duration::from_secs(60);
+pub(crate) const HOUR: Duration = Duration::from_secs(3600);
+pub(crate) const DAY: Duration = Duration::from_secs(24 * 3600);
 
 /// Where the server keeps everything.
 #[derive(Args, Clone, Debug)]
@@ -73,7 +72,7 @@ pub enum PushServer {
 
 impl PushServer {
     /// How long a token is good. A Centrifugo does not ask us whether one from better days still holds.
-    fn cut(self, lifetime: Duration) -> Duration {
+    pub(crate) fn cut(self, lifetime: Duration) -> Duration {
         if self == PushServer::Centrifugo { lifetime.min(MINUTE * 5) } else { lifetime }
     }
 }
@@ -128,6 +127,24 @@ pub struct Invitations {
         value_name = "COUNT"
     )]
     pub per_server: u32,
+}
+
+/// What a webhook's feed asks of who feeds it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub enum FeedAuth {
+    /// The secret address alone.
+    Slug,
+    /// A bearer, too.
+    Bearer,
+}
+
+/// Who may make an account.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub enum Registration {
+    Open,
+    /// Only those with an open invitation.
+    Invited,
+    Closed,
 }
 
 /// The settings of `tidings serve`.
@@ -274,32 +291,6 @@ impl Settings {
         let matches = command.get_matches_from(["settings"]);
         let settings = Settings::from_arg_matches(&matches).expect("every setting has a default");
         Settings { data_dir: folder.to_owned(), ..settings }
-    }
-
-    /// What the rules need to know of a server with these settings.
-    pub fn site(&self, keys: Keys, (base_url, web_url): (String, String)) -> Site {
-        Site {
-            keys,
-            base_url,
-            web_url,
-            registration: self.registration,
-            feed_auth: self.feed_auth,
-            private_webhooks: self.allow_private_webhooks.clone(),
-            require_verified_email: self.require_verified_email,
-            session_lifetime: DAY * self.session_days,
-            invitation_lifetime: DAY * 7,
-            invitations: self.invitations,
-            magic_link_lifetime: MINUTE * self.magic_link_minutes,
-            reset_lifetime: MINUTE * self.password_reset_minutes,
-            verification_lifetime: HOUR * self.verification_hours,
-            push_token_lifetime: self.push.server.cut(SECOND * self.push_token_seconds),
-            event_retention: HOUR * self.event_retention_hours,
-            purge_after: DAY * self.purge_days,
-            channels_per_organisation: self.channels_per_organisation,
-            organisations_per_user: self.organisations_per_user,
-            contact_to: self.contact_to.clone(),
-            rate_limit: self.rate_limit == Switch::On,
-        }
     }
 }
 

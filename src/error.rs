@@ -1,8 +1,6 @@
-//! The one error type. Its status is a property of the variant; `api/envelope.rs` makes the body.
+//! The one error type. Its status is a property of the variant; `api/http/envelope.rs` makes the body.
 
 use std::panic::Location;
-
-use poem::http::StatusCode;
 
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
@@ -57,18 +55,19 @@ impl Error {
         Error::Invalid(message.into())
     }
 
-    pub fn status(&self) -> StatusCode {
+    /// The status of the answer (RFC 9110).
+    pub const fn status(&self) -> u16 {
         match self {
-            Error::BadRequest(_) => StatusCode::BAD_REQUEST,
-            Error::Unauthorized(_) => StatusCode::UNAUTHORIZED,
-            Error::Forbidden(_) => StatusCode::FORBIDDEN,
-            Error::NotFound(_) => StatusCode::NOT_FOUND,
-            Error::MethodNotAllowed => StatusCode::METHOD_NOT_ALLOWED,
-            Error::Invalid(_) => StatusCode::UNPROCESSABLE_ENTITY,
-            Error::TooLarge(_) => StatusCode::PAYLOAD_TOO_LARGE,
-            Error::TooMany(_) | Error::Unproved(_) => StatusCode::TOO_MANY_REQUESTS,
-            Error::Unavailable(_) => StatusCode::SERVICE_UNAVAILABLE,
-            Error::Internal { .. } => StatusCode::INTERNAL_SERVER_ERROR,
+            Error::BadRequest(_) => 400,
+            Error::Unauthorized(_) => 401,
+            Error::Forbidden(_) => 403,
+            Error::NotFound(_) => 404,
+            Error::MethodNotAllowed => 405,
+            Error::TooLarge(_) => 413,
+            Error::Invalid(_) => 422,
+            Error::TooMany(_) | Error::Unproved(_) => 429,
+            Error::Internal { .. } => 500,
+            Error::Unavailable(_) => 503,
         }
     }
 
@@ -85,13 +84,6 @@ impl From<rusqlite::Error> for Error {
     #[track_caller] // so that the log names the line of the `?`
     fn from(err: rusqlite::Error) -> Self {
         Error::internal(err)
-    }
-}
-
-impl From<Error> for poem::Error {
-    fn from(err: Error) -> Self {
-        let status = err.status();
-        poem::Error::new(err, status)
     }
 }
 

@@ -235,14 +235,43 @@ pub enum Effect {
     AccountChanged(UserId),
     /// Some streams may no longer be these users' to hear.
     RightsChanged(Vec<UserId>),
-    /// A mail is due.
-    MailQueued,
-    /// Work is left to the jobs.
-    ChoreLeft,
+    /// A row of this queue may be due.
+    Queued(Queue),
     /// A webhook has something else to deliver, or was itself changed.
     DeliveriesChanged(WebhookId),
-    /// An edited text waits for its place in the search index.
-    TextEdited,
     /// Another process wrote to the database: nothing remembered holds.
     Foreign,
+}
+
+/// The queues of the background jobs, which are rows of the database.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Queue {
+    Mails,
+    /// What webhooks deliver, and rows of the log that they have not followed.
+    Deliveries,
+    /// What large changes leave to be done in slices.
+    Chores,
+    /// Texts that are not in the search index yet.
+    Search,
+    /// The log itself, on its way to an external Centrifugo.
+    Forwarding,
+}
+
+impl Queue {
+    pub const ALL: [Queue; 5] = [Queue::Mails, Queue::Deliveries, Queue::Chores, Queue::Search, Queue::Forwarding];
+
+    /// Whether a commit with this effect may have left something to do here.
+    pub fn is_fed_by(self, effect: &Effect) -> bool {
+        match effect {
+            Effect::Queued(queue) if *queue == self => true,
+            Effect::Foreign => true,
+            Effect::DeliveriesChanged(_) => self == Queue::Deliveries,
+            Effect::Publish(event) => match event.kind {
+                Kind::Message => matches!(self, Queue::Search | Queue::Deliveries | Queue::Forwarding),
+                Kind::Deleted | Kind::Departed | Kind::Reclaimed => matches!(self, Queue::Deliveries | Queue::Forwarding),
+                _ => self == Queue::Forwarding,
+            },
+            _ => self == Queue::Forwarding,
+        }
+    }
 }

@@ -4,13 +4,14 @@
 //! SQL. Between them stand [`db::Db::read`] and [`db::Db::write`]; after a commit its events go to [`push`].
 //!
 //! ```text
-//! main -> cli -> app -+-> connections -> api -> domain -> db
-//!                     |                    `-> push  |
-//!                     +-> push ----------------^     |  (effects, after commit)
-//!                     +-> jobs ----------------^     v
-//!                          |                      push::embedded::publisher -> hub
-//!                          +-> mail, outgoing
-//! leaves used by all: id, time, event, error, config, secret, site, limits, origins, request_body, upgrade
+//! main -> cli -> wiring -+-> connections -> api --> domain -> db
+//!                        +-> push ------------------^          |  effects of each commit
+//!                        +-> jobs ------------------^          v
+//!                             |                        wiring's router -+-> state's session cache
+//!                             +-> mail, outgoing                        +-> wakeups -> jobs
+//!                                                                       +-> push::embedded::publisher -> hub
+//! used by many: state (what handlers hold); leaves: id, time, event, error, config, secret, site, limits, origins,
+//! client_address, request_body, upgrade, wakeups
 //! ```
 //!
 //! [`connections`] accepts what clients open, within bounds, and hands requests to [`api`].
@@ -21,7 +22,7 @@
 //!
 //! # Invariants
 //! `tests/api/architecture.rs` enforces the first four.
-//! 1. `domain/` never mentions poem, tokio, `crate::api` or `crate::app`.
+//! 1. `domain/` never mentions poem, tokio, `crate::api` or `crate::state`.
 //! 2. `api/` contains no SQL and no rusqlite.
 //! 3. In `push/embedded/`, `hub.rs` and `connection.rs`, `protocol.rs`, `encoding.rs` and `codes.rs` know neither HTTP nor SQL
 //!    nor the domain.
@@ -35,74 +36,45 @@
 
 #![forbid(unsafe_code)]
 
-pub mod api;
-pub mod app;
+mod api;
 pub mod cli;
+mod client_address;
 pub mod config;
-pub mod connections;
+mod connections;
 pub mod db;
 pub mod domain;
 pub mod error;
 pub mod event;
 pub mod id;
 pub mod issuer;
-pub mod jobs;
-pub mod limits;
-pub mod mail;
-pub mod metrics;
-pub mod origins;
+mod jobs;
+mod limits;
+mod mail;
+mod metrics;
+mod origins;
 pub mod outgoing;
 pub mod push;
-pub mod request_body;
+mod request_body;
 pub mod secret;
 pub mod site;
+pub mod state;
 pub mod time;
 pub mod tls;
 mod upgrade;
-pub mod web;
+mod wakeups;
+mod web;
+pub mod wiring;
 
-use std::time::Duration;
+use tokio::net::TcpListener;
 
-use tokio::{net::TcpListener, time::timeout};
+use crate::error::{Error, Result};
 
-use crate::{
-    app::App,
-    error::{Error, Result},
-};
-
-/// For sockets to take their last frames and the close.
-const SOCKETS_WITHIN: Duration = Duration::from_secs(2);
-
-/// Serves on the listener until `shutdown` is ready, then ends within some ten seconds: requests finish,
-/// queued writes reach the disk, sockets are closed with 3001.
+/// Serves on the listener until `shutdown` is ready; see [`wiring::run`].
 pub async fn serve(
     settings: config::Settings,
     listener: TcpListener,
     shutdown: impl Future<Output = ()> + Send + 'static,
 ) -> Result<()> {
     let address = listener.local_addr().map_err(Error::internal)?;
-    run(App::open(&settings, address)?, listener, shutdown).await
-}
-
-/// [`serve`] for an application that is open already.
-pub async fn run(app: App, listener: TcpListener, shutdown: impl Future<Output = ()> + Send + 'static) -> Result<()> {
-    let mut sockets = app.count_sockets();
-    let forwarded = push::external::forwarder::prepare(&app).await?;
-    jobs::deliveries::prepare(&app).await?;
-    let jobs = tokio::spawn(jobs::run(app.clone(), forwarded));
-    let stopping = app.clone();
-    tokio::spawn(async move {
-        shutdown.await;
-        stopping.stop();
-    });
-    connections::serve(&app, listener).await;
-    _ = jobs.await;
-    if let Err(err) = jobs::tidy(&app).await {
-        tracing::warn!(err = err.detail(), "the last housekeeping failed");
-    }
-    let finishing = app.clone();
-    tokio::task::spawn_blocking(move || finishing.finish_writes()).await.map_err(Error::internal)?;
-    app.close_sockets(); // last, so that what was answered is pushed before
-    _ = timeout(SOCKETS_WITHIN, sockets.recv()).await;
-    Ok(())
+    wiring::run(wiring::open(&settings, address)?, listener, shutdown).await
 }

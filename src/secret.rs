@@ -210,7 +210,7 @@ pub fn sha256(text: &str) -> [u8; 32] {
 }
 
 /// argon2id, 19 MiB, two passes, one lane (OWASP's second choice): some 15 ms of one core.
-/// Call it on the blocking pool, through [`crate::app::Inner::hash`].
+/// Call it on the blocking pool, through [`crate::state::Inner::hash`].
 pub fn hash_password(password: &str) -> Result<String> {
     Ok(Argon2::default().hash_password(password.as_bytes()).map_err(Error::internal)?.to_string())
 }

@@ -5,7 +5,11 @@ use std::time::Duration;
 use ipnet::IpNet;
 use url::{Host, Url};
 
-use crate::{config::Invitations, id::WebhookId, secret::Keys};
+use crate::{
+    config::{DAY, FeedAuth, HOUR, Invitations, MINUTE, Registration, SECOND, Settings, Switch},
+    id::WebhookId,
+    secret::Keys,
+};
 
 pub struct Site {
     pub keys: Keys,
@@ -40,6 +44,32 @@ pub struct Site {
 }
 
 impl Site {
+    /// Of a server with these settings, and these addresses ([`crate::config::Links::resolve`]).
+    pub fn new(settings: &Settings, keys: Keys, (base_url, web_url): (String, String)) -> Site {
+        Site {
+            keys,
+            base_url,
+            web_url,
+            registration: settings.registration,
+            feed_auth: settings.feed_auth,
+            private_webhooks: settings.allow_private_webhooks.clone(),
+            require_verified_email: settings.require_verified_email,
+            session_lifetime: DAY * settings.session_days,
+            invitation_lifetime: DAY * 7,
+            invitations: settings.invitations,
+            magic_link_lifetime: MINUTE * settings.magic_link_minutes,
+            reset_lifetime: MINUTE * settings.password_reset_minutes,
+            verification_lifetime: HOUR * settings.verification_hours,
+            push_token_lifetime: settings.push.server.cut(SECOND * settings.push_token_seconds),
+            event_retention: HOUR * settings.event_retention_hours,
+            purge_after: DAY * settings.purge_days,
+            channels_per_organisation: settings.channels_per_organisation,
+            organisations_per_user: settings.organisations_per_user,
+            contact_to: settings.contact_to.clone(),
+            rate_limit: settings.rate_limit == Switch::On,
+        }
+    }
+
     /// Where a webhook takes in posts.
     pub fn feed_url(&self, webhook: WebhookId, generation: i64) -> String {
         format!("{}/api/v1/webhooks/feed/{}", self.base_url, self.keys.webhook_slug(webhook, generation))
@@ -69,22 +99,4 @@ pub fn is_loopback(address: &str) -> bool {
         Some(Host::Ipv6(ip)) => ip.to_canonical().is_loopback(),
         None => false,
     }
-}
-
-/// What a webhook's feed asks of who feeds it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
-pub enum FeedAuth {
-    /// The secret address alone.
-    Slug,
-    /// A bearer, too.
-    Bearer,
-}
-
-/// Who may make an account.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
-pub enum Registration {
-    Open,
-    /// Only those with an open invitation.
-    Invited,
-    Closed,
 }

@@ -1,13 +1,8 @@
 //! Points in time: microseconds since 1970 in UTC, shown as RFC 3339 with six digits and `Z`.
 
-use std::{borrow::Cow, fmt, time::Duration};
+use std::{fmt, time::Duration};
 
-use poem_openapi::{
-    registry::{MetaSchema, MetaSchemaRef},
-    types::{ParseError, ParseFromJSON, ParseResult, ToJSON, Type},
-};
 use rusqlite::types::{FromSql, FromSqlResult, ToSql, ToSqlOutput, ValueRef};
-use serde_json::Value;
 
 /// What a time that never was is shown as.
 const NEVER: &str = "0001-01-01T00:00:00Z";
@@ -78,40 +73,11 @@ impl FromSql for Time {
     }
 }
 
-impl Type for Time {
-    const IS_REQUIRED: bool = true;
-    type RawValueType = Self;
-    type RawElementValueType = Self;
+impl std::str::FromStr for Time {
+    type Err = jiff::Error;
 
-    fn name() -> Cow<'static, str> {
-        "string_date-time".into()
-    }
-    fn schema_ref() -> MetaSchemaRef {
-        MetaSchemaRef::Inline(Box::new(MetaSchema::new_with_format("string", "date-time")))
-    }
-    fn as_raw_value(&self) -> Option<&Self> {
-        Some(self)
-    }
-    fn raw_element_iter<'a>(&'a self) -> Box<dyn Iterator<Item = &'a Self> + 'a> {
-        Box::new(std::iter::once(self))
-    }
-}
-
-impl ToJSON for Time {
-    fn to_json(&self) -> Option<Value> {
-        Some(Value::String(self.to_string()))
-    }
-}
-
-/// Response objects share one derive with request objects, which asks for this.
-impl ParseFromJSON for Time {
-    fn parse_from_json(value: Option<Value>) -> ParseResult<Self> {
-        let text = match value {
-            Some(Value::String(text)) => text,
-            other => return Err(ParseError::expected_type(other.unwrap_or_default())),
-        };
-        let timestamp: jiff::Timestamp = text.parse().map_err(ParseError::custom)?;
-        Ok(Time(timestamp.as_microsecond()))
+    fn from_str(text: &str) -> Result<Time, jiff::Error> {
+        text.parse().map(|timestamp: jiff::Timestamp| Time(timestamp.as_microsecond()))
     }
 }
 

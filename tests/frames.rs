@@ -37,11 +37,13 @@ fn count(bytes: isize) {
 unsafe impl GlobalAlloc for Counting {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         count(layout.size() as isize);
+        // SAFETY: the caller promised of the layout what the system's allocator asks for.
         unsafe { System.alloc(layout) }
     }
 
     unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
         count(-(layout.size() as isize));
+        // SAFETY: the pointer is one that the system's allocator gave for this layout.
         unsafe { System.dealloc(pointer, layout) }
     }
 }

@@ -6,17 +6,16 @@ use std::{
     time::{Duration, Instant},
 };
 
+use crate::api::Api;
 use reqwest::Method;
 use rusqlite::Connection;
 use serde_json::Value;
 use tidings::{
-    app::App,
     db::Tx,
     domain::{chores, messages::indexing, outbox, webhooks::deliveries},
     error::Result,
+    state::App,
 };
-
-use super::api::Api;
 
 /// Operations that write nothing, though their method says so.
 const READING: [&str; 2] = ["POST /token/subscription", "POST /realtime/subscription"];

@@ -18,17 +18,16 @@ mod world;
 
 use std::cmp::Reverse;
 
-use tidings::{
-    app::App,
-    config::{Settings, Switch},
-};
-use tokio::net::TcpListener;
-
-use self::{
+use crate::{
     api::Api,
     bench::{Bench, Case},
     world::World,
 };
+use tidings::{
+    config::{Settings, Switch},
+    wiring,
+};
+use tokio::net::TcpListener;
 
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
@@ -65,9 +64,9 @@ async fn round() -> (Vec<Case>, Vec<String>) {
     settings.log = "off".into();
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = listener.local_addr().unwrap();
-    let app = App::open(&settings, address).unwrap();
+    let app = wiring::open(&settings, address).unwrap();
     let (stop, stopped) = tokio::sync::oneshot::channel::<()>();
-    let server = tokio::spawn(tidings::run(app.clone(), listener, async { _ = stopped.await }));
+    let server = tokio::spawn(wiring::run(app.clone(), listener, async { _ = stopped.await }));
     let mut bench = Bench::new(app, Api::new(format!("http://{address}")), folder.path()).await;
 
     let world = World::make(&bench).await;

@@ -8,7 +8,7 @@ use poem::{
     http::{HeaderValue, header},
 };
 
-use super::service;
+use super::service::service;
 use crate::{secret, web::Asset};
 
 /// The OpenAPI document, as JSON. Made once: it takes as long and as much memory as the rest of the start.

@@ -5,8 +5,11 @@ mod channels;
 pub mod document;
 pub mod http;
 mod messages;
+mod metrics;
 mod organisations;
 mod public;
+mod service;
+mod tags;
 mod tokens;
 mod webhooks;
 
@@ -20,75 +23,24 @@ use poem::{
     post,
     web::{Data, Json},
 };
-use poem_openapi::{OpenApi, OpenApiService, Tags};
 
 use self::http::{
     envelope::{self, Enveloped},
     guard,
 };
 use crate::{
-    app::App,
     error::Error,
-    metrics,
     push::{
         embedded::{handshake, listener},
         server_api,
     },
+    state::App,
     web,
 };
 
-#[derive(Tags)]
-enum Tag {
-    /// Accounts, log-in, passwords
-    Accounts,
-    /// One's own account and sessions
-    Profile,
-    /// Organisations
-    Organisations,
-    /// Members of organisations
-    Members,
-    /// What members may do
-    Roles,
-    /// Invitations by e-mail
-    Invitations,
-    /// Channels and who is in them
-    Channels,
-    /// Posting, editing, listing and reading messages
-    Messages,
-    /// Top-level posts with their replies
-    Threads,
-    /// Webhooks of channels, and feeding posts
-    Webhooks,
-    /// Tokens and the set-up of live push
-    Realtime,
-    /// Blog posts, their categories, feedback
-    Blogs,
-    /// What users say of their work with the server
-    Testimonials,
-    /// The contact form
-    Contact,
-}
-
-fn service() -> OpenApiService<impl OpenApi, ()> {
-    // An area each; the framework takes tuples of sixteen at the most.
-    let apis = (
-        (accounts::Api, accounts::mailbox::Api, accounts::profiles::Api),
-        (organisations::Api, organisations::members::Api, organisations::roles::Api, organisations::invitations::Api),
-        tokens::Api,
-        (channels::Api, channels::members::Api, channels::direct_messages::Api),
-        (messages::Api, messages::reactions::Api, messages::search::Api, messages::threads::Api),
-        (webhooks::Api, webhooks::deliveries::Api, webhooks::feeds::Api),
-        (public::blogs::Api, public::categories::Api, public::testimonials::Api, public::contacts::Api),
-    );
-    OpenApiService::new(apis, "Tidings", env!("CARGO_PKG_VERSION"))
-        .description(include_str!("description.md"))
-        .license(poem_openapi::LicenseObject::new("MIT OR Apache-2.0"))
-        .server("/api/v1")
-}
-
 /// Everything that the server answers.
 pub fn routes(app: App) -> impl Endpoint {
-    let api = Route::new().at("/openapi.json", get(make_sync(document::openapi))).nest("/", service());
+    let api = Route::new().at("/openapi.json", get(make_sync(document::openapi))).nest("/", service::service());
     let mut routes = Route::new();
     if let Some(key) = &app.metrics.key {
         routes = routes.at("/metrics", guard::by_bearer(get(metrics::show), key.clone()));

@@ -4,20 +4,20 @@ use poem::web::Data;
 use poem_openapi::{Object, OpenApi, param::Query};
 
 use super::{
-    Tag,
     http::{
         auth::{Bearer, NotificationToken},
         body::{Body, Text, example},
         envelope::{Success, ok},
         listing::{Address, Listed, Rows, fill, listed, rows},
     },
+    tags::Tag,
 };
 use crate::{
-    app::App,
     domain::{Caller, organisations, streams},
     error::{Error, Result},
     id::{ChannelId, OrganisationId},
     push::tokens::PushClaims,
+    state::App,
     time::Time,
 };
 

@@ -4,6 +4,7 @@ use std::path::Path;
 
 use clap::Subcommand;
 
+use super::terminal;
 use crate::{
     db,
     domain::public::contacts::{self, Contact},
@@ -23,7 +24,7 @@ pub enum Command {
 pub fn run(folder: &Path, command: Command) -> Result<()> {
     let Command::List { limit } = command;
     let listed = db::read_once(folder, |conn| contacts::list(conn, limit))?;
-    listed.iter().try_for_each(|contact| super::print(&block(&contact.cleaned())))
+    listed.iter().try_for_each(|contact| terminal::print(&block(&contact.cleaned())))
 }
 
 /// The message is indented: none can look like the head of another.

@@ -5,6 +5,7 @@ use std::path::Path;
 use clap::Subcommand;
 use uuid::Uuid;
 
+use super::{folder, terminal};
 use crate::{config::Links, db, domain::organisations::invitations, error::Result, id::OrganisationId};
 
 #[derive(Subcommand)]
@@ -27,7 +28,7 @@ pub enum Command {
 pub fn run(folder: &Path, command: Command) -> Result<()> {
     let Command::Link { organisation, email, role, links } = command;
     db::require(folder)?;
-    let site = super::site(folder, &links)?;
+    let site = folder::site(folder, &links)?;
     let link = db::write_once(folder, |tx| invitations::send::link(tx, &site, OrganisationId(organisation), &email, &role))?;
-    super::print(&link)
+    terminal::print(&link)
 }

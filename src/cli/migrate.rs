@@ -4,6 +4,7 @@ use std::path::Path;
 
 use clap::Subcommand;
 
+use super::terminal;
 use crate::{db, error::Result};
 
 #[derive(Subcommand)]
@@ -16,11 +17,11 @@ pub enum Command {
 
 pub fn run(folder: &Path, command: Command) -> Result<()> {
     match command {
-        Command::Status => super::print(&format!("database {}, binary {}", db::version(folder)?, db::newest_version())),
+        Command::Status => terminal::print(&format!("database {}, binary {}", db::version(folder)?, db::newest_version())),
         Command::Up => {
             db::make_folder(folder)?;
             let (before, after) = db::migrate(folder)?;
-            super::print(&format!("database {before} -> {after}"))
+            terminal::print(&format!("database {before} -> {after}"))
         }
     }
 }

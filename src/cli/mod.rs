@@ -1,22 +1,21 @@
 //! The command line: one file for each group of commands.
 
 mod contact;
+mod folder;
 mod invite;
 mod migrate;
 mod serve;
+mod terminal;
 mod user;
 
-use std::{path::Path, process::ExitCode};
+use std::process::ExitCode;
 
 use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 
 use crate::{
     api,
-    config::{self, Folder, Links, Settings},
-    db,
-    error::{Error, Result},
-    secret::Keys,
-    site::Site,
+    config::{self, Folder, Settings},
+    error::Result,
 };
 
 /// A self-hosted team-messaging server.
@@ -72,24 +71,7 @@ fn run() -> Result<()> {
         Command::Invite(command) => invite::run(&data_dir, command),
         Command::Contact(command) => contact::run(&data_dir, command),
         Command::Migrate(command) => migrate::run(&data_dir, command),
-        Command::Openapi => print(api::document::document()),
-        Command::Version => print(concat!("tidings ", env!("CARGO_PKG_VERSION"))),
-    }
-}
-
-/// The server of the data folder as a command sees it that makes links; all other settings are the defaults.
-/// The folder must be there.
-fn site(folder: &Path, links: &Links) -> Result<Site> {
-    let settings = Settings { links: links.clone(), ..Settings::for_folder(folder) };
-    let links = settings.links.resolve(settings.listen)?;
-    Ok(settings.site(Keys::derive(&db::secret_key(folder)?), links))
-}
-
-/// Prints a line; a reader that went away (`| head`) is no failure.
-fn print(text: &str) -> Result<()> {
-    use std::io::{ErrorKind, Write};
-    match writeln!(std::io::stdout(), "{text}") {
-        Err(err) if err.kind() != ErrorKind::BrokenPipe => Err(Error::internal(err)),
-        _ => Ok(()),
+        Command::Openapi => terminal::print(api::document::document()),
+        Command::Version => terminal::print(concat!("tidings ", env!("CARGO_PKG_VERSION"))),
     }
 }

@@ -7,10 +7,11 @@ use tokio::{
 use tracing_subscriber::EnvFilter;
 
 use crate::{
-    app::App,
     config::Settings,
     error::{Error, Result},
     push::external::client::Centrifugo,
+    state::App,
+    wiring,
 };
 
 /// At the end of this, the process ends whatever is left: nothing that was answered is at risk.
@@ -32,7 +33,7 @@ async fn serve(settings: Settings) -> Result<()> {
     let address = listener.local_addr().map_err(Error::internal)?;
     let mut terminate = signal(SignalKind::terminate()).map_err(Error::internal)?;
     let mut interrupt = signal(SignalKind::interrupt()).map_err(Error::internal)?;
-    let app = App::open(&settings, address)?;
+    let app = wiring::open(&settings, address)?;
     announce(&settings, &app);
     if app.mailer.writes_to_log() && !app.site.is_local() {
         tracing::warn!(
@@ -48,7 +49,7 @@ async fn serve(settings: Settings) -> Result<()> {
             std::process::exit(0);
         });
     };
-    crate::run(app, listener, shutdown).await
+    wiring::run(app, listener, shutdown).await
 }
 
 fn announce(settings: &Settings, app: &App) {

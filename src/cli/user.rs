@@ -4,6 +4,7 @@ use std::path::Path;
 
 use clap::{Subcommand, ValueEnum};
 
+use super::{folder, terminal};
 use crate::{
     config::Links,
     db::{self, Tx},
@@ -87,8 +88,8 @@ pub fn run(folder: &Path, command: Command) -> Result<()> {
         }
         Command::ResetLink { email, links } => {
             db::require(folder)?;
-            let (site, email) = (super::site(folder, &links)?, address(&email)?);
-            super::print(&db::write_once(folder, |tx| mailbox::reset_link(tx, &site, &email))?)
+            let (site, email) = (folder::site(folder, &links)?, address(&email)?);
+            terminal::print(&db::write_once(folder, |tx| mailbox::reset_link(tx, &site, &email))?)
         }
         Command::Role { email, role } => change(folder, &email, |tx, email| accounts::set_role(tx, email, role.into())),
         Command::Disable { email } => change(folder, &email, |tx, email| accounts::set_active(tx, email, false)),
@@ -104,7 +105,7 @@ fn change(folder: &Path, email: &str, change: impl FnOnce(&mut Tx, &str) -> Resu
     db::require(folder)?;
     let email = address(email)?;
     db::write_once(folder, |tx| change(tx, &email))?;
-    super::print(&format!("changed {email}"))
+    terminal::print(&format!("changed {email}"))
 }
 
 fn create(folder: &Path, new: &New, password: Option<String>, password_stdin: bool) -> Result<()> {
@@ -124,5 +125,5 @@ fn create(folder: &Path, new: &New, password: Option<String>, password_stdin: bo
     let hash = secret::hash_password(&password)?;
     db::make_folder(folder)?;
     let id = db::write_once(folder, |tx| accounts::create_by_administrator(tx, new, &hash))?;
-    super::print(&format!("{id}  {}  {}", new.email, new.role.as_str()))
+    terminal::print(&format!("{id}  {}  {}", new.email, new.role.as_str()))
 }

@@ -38,12 +38,29 @@ pub type Door = Arc<BoxEndpoint<'static, poem::Response>>;
 /// What the service and the stream tell of the requests under way.
 #[derive(Default)]
 pub struct Exchange {
-    pub is_answered: AtomicBool,
+    is_answered: AtomicBool,
+    has_new_answer: AtomicBool,
     pub is_stalled: Arc<AtomicBool>,
     pub upgrade: Mutex<Option<Upgrade>>,
 }
 
 impl Exchange {
+    /// Notes that a request is under way.
+    pub fn begin(&self) {
+        self.is_answered.store(false, Ordering::Relaxed);
+    }
+
+    fn end(&self) {
+        self.is_answered.store(true, Ordering::Relaxed);
+        self.has_new_answer.store(true, Ordering::Relaxed);
+    }
+
+    /// Whether an answer ended since the last call. A request may begin and end between two calls of [`Exchange::is_over`].
+    pub fn has_new_answer(&self) -> bool {
+        self.has_new_answer.swap(false, Ordering::Relaxed)
+    }
+
+    /// Whether all requests are answered and nothing of the answers waits for the peer.
     pub fn is_over(&self) -> bool {
         self.is_answered.load(Ordering::Relaxed) && !self.is_stalled()
     }
@@ -127,6 +144,6 @@ impl Body for Answer {
 
 impl Drop for Answer {
     fn drop(&mut self) {
-        self.exchange.is_answered.store(true, Ordering::Relaxed);
+        self.exchange.end();
     }
 }

@@ -4,8 +4,8 @@ use std::{
     future::poll_fn,
     net::SocketAddr,
     pin::Pin,
-    sync::{Arc, atomic::Ordering},
-    task::{Context, Poll},
+    sync::Arc,
+    task::{Context, Poll, ready},
     time::Duration,
 };
 
@@ -16,12 +16,13 @@ use tokio::{
     io::AsyncWriteExt,
     net::TcpStream,
     sync::watch,
-    time::{Instant, timeout, timeout_at},
+    time::{Instant, timeout_at},
 };
 
 use super::{
     answer::{Door, Exchange, answer},
     head::{self, HEAD_BYTES},
+    pause::Pause,
     places::Place,
     stream::Stream,
 };
@@ -30,16 +31,25 @@ use crate::upgrade::Io;
 /// How long a connection may keep us waiting.
 #[derive(Clone, Copy)]
 struct Deadlines {
-    /// From the connect, or from the first byte of a later request, to the end of its head.
+    /// From the connect, or from the first byte of a later request, to the end of its head. If that byte comes before the
+    /// connection rests, the time counts from the end of the answer before it.
     head: Duration,
     /// From the end of an answer to the first byte of the next request.
     idle: Duration,
     /// For the peer to take anything of what is written.
     write: Duration,
+    /// From the end of an answer until the connection gives up its buffers, if it may keep them. At once would cost each
+    /// kept-alive request about 8,000 instructions more. It is shorter than the others.
+    rest: Duration,
 }
 
-const DEADLINES: Deadlines =
-    Deadlines { head: Duration::from_secs(10), idle: Duration::from_secs(75), write: Duration::from_secs(30) };
+const DEADLINES: Deadlines = Deadlines {
+    head: Duration::from_secs(10),
+    idle: Duration::from_secs(75),
+    write: Duration::from_secs(30),
+    rest: Duration::from_secs(1),
+};
+
 pub struct Connection {
     pub peer: SocketAddr,
     pub place: Arc<Place>,
@@ -54,7 +64,7 @@ impl Connection {
         self.run(stream, Instant::now(), DEADLINES).await;
     }
 
-    /// Between two requests there is nothing but the stream: a connection has buffers only while a whole request is there.
+    /// Without a request for a while there is nothing but the stream: buffers are made when the next head is whole.
     async fn run(mut self, mut stream: impl Io + 'static, accepted: Instant, deadlines: Deadlines) {
         let (mut head, mut whole_by) = (Vec::new(), accepted + deadlines.head);
         loop {
@@ -66,51 +76,52 @@ impl Connection {
             if !matches!(came, Ok(Ok(true))) {
                 return;
             }
-            // Boxed, so that an idle connection has no room for it.
-            let Some(rest) = Box::pin(self.exchange(stream, head.into(), deadlines.write)).await else { return };
-            (stream, head) = rest;
+            // Boxed, so that an idle connection has no memory for it.
+            let rest = Box::pin(self.exchange(stream, head.into(), deadlines)).await;
+            let Some((back, unread, ended)) = rest else { return };
+            (stream, head, whole_by) = (back, unread, ended + deadlines.head);
             if head.is_empty() {
                 let came = tokio::select! {
                     biased;
                     _ = self.stopping.wait_for(|stopping| *stopping) => return,
-                    came = timeout(deadlines.idle, head::read(&mut stream, &mut head)) => came,
+                    came = timeout_at(ended + deadlines.idle, head::read(&mut stream, &mut head)) => came,
                 };
                 if !matches!(came, Ok(Ok(1..))) {
                     return;
                 }
+                whole_by = Instant::now() + deadlines.head;
             }
-            whole_by = Instant::now() + deadlines.head;
         }
     }
 
-    /// Answers requests until none is left and all answers have left, too. Gives the stream back, with what else was read;
-    /// `None` when the connection has ended or was handed over.
-    async fn exchange<S: Io + 'static>(&mut self, stream: S, before: Bytes, write_within: Duration) -> Option<(S, Vec<u8>)> {
+    /// Answers requests until none has come for a while and all answers have left. Returns the stream, what was read of the
+    /// next head, and when the last answer ended; `None` if the connection has ended or was handed over.
+    async fn exchange<S: Io + 'static>(&mut self, stream: S, before: Bytes, within: Deadlines) -> Option<(S, Vec<u8>, Instant)> {
         let exchange = Arc::new(Exchange::default());
         let service = service_fn(|req| {
-            exchange.is_answered.store(false, Ordering::Relaxed);
+            exchange.begin();
             Box::pin(answer(req, self.peer, &self.door, &self.place, &exchange))
         });
-        let stream = Stream::new(stream, before, write_within, exchange.is_stalled.clone(), self.place.clone());
+        let stream = Stream::new(stream, before, within.write, exchange.is_stalled.clone(), self.place.clone());
         let mut connection = http1::Builder::new()
             .max_buf_size(HEAD_BYTES)
             .keep_alive(!self.is_reserve)
             .serve_connection(TokioIo::new(stream), service);
         // hyper may be done with an answer that has not left yet.
         let has_left = |done: &Poll<_>| !matches!(done, Poll::Ready(Ok(()))) || !exchange.is_stalled();
-        let mut rests = false;
+        let (mut rests, mut pause) = (false, Pause::new(within.rest, &self.place));
         let done = poll_fn(|cx| {
-            // With the answer the request's body is dropped, too: at the second look hyper skips what is left of it, or
-            // closes. What it has not skipped must never be taken for a request.
-            for _ in 0..2 {
-                let done = connection.poll_without_shutdown(cx);
-                if !has_left(&done) {
-                    return Poll::Pending;
-                }
-                if done.is_ready() || !exchange.is_over() {
-                    return done;
-                }
+            let done = connection.poll_without_shutdown(cx);
+            if !has_left(&done) {
+                return Poll::Pending;
             }
+            if done.is_ready() || !exchange.is_over() {
+                pause.end();
+                return done;
+            }
+            ready!(pause.poll(cx, exchange.has_new_answer()));
+            // The pause began in an earlier poll than this one. The request's body was dropped before it began, so hyper has
+            // skipped what was left of it, or closes. What it has not skipped must never be taken for a request.
             Pin::new(&mut connection).graceful_shutdown(); // it ends at once where nothing is under way
             let done = connection.poll_without_shutdown(cx);
             rests = done.is_ready();
@@ -139,7 +150,7 @@ impl Connection {
                 stream.before = unread.into();
                 upgrade.hand_over(Box::new(stream));
             }
-            None if rests => return Some((stream.inner, unread)),
+            None if rests => return Some((stream.inner, unread, pause.began)),
             None => _ = stream.shutdown().await,
         }
         None
@@ -147,246 +158,4 @@ impl Connection {
 }
 
 #[cfg(test)]
-mod tests {
-    use std::time::Duration;
-
-    use poem::{EndpointExt, Route, endpoint::make, get, http::HeaderMap, post};
-    use tokio::io::{AsyncReadExt, AsyncWriteExt, DuplexStream, duplex};
-
-    use super::{
-        super::places::{Admission, Places},
-        *,
-    };
-
-    const LONG: Duration = Duration::from_secs(3600);
-    const SHORT: Duration = Duration::from_millis(150);
-    const ENDLESS: Deadlines = Deadlines { head: LONG, idle: LONG, write: LONG };
-    const GET: &[u8] = b"GET / HTTP/1.1\r\nhost: x\r\n\r\n";
-
-    /// A client of a server that answers `/` with "done", `/slow` after a while, `/take` after the body, `/long` with 100,000
-    /// bytes, and `/late` with as many after a while; and the server's places.
-    fn client(deadlines: Deadlines) -> (DuplexStream, Arc<Places>) {
-        let slow = make(|_| async {
-            tokio::time::sleep(SHORT * 3).await;
-            "done"
-        });
-        let late = make(|_| async {
-            tokio::time::sleep(SHORT * 3).await;
-            "x".repeat(100_000)
-        });
-        let routes = Route::new()
-            .at("/", get(make(|_| async { "done" })))
-            .at("/slow", slow)
-            .at("/long", get(make(|_| async { "x".repeat(100_000) })))
-            .at("/late", late)
-            .at("/take", post(make(|req| async move { req.into_body().into_bytes().await.map(|_| "done") })));
-        let places = Places::new(1000, &[]);
-        let peer: SocketAddr = "192.0.2.1:1".parse().unwrap();
-        let Admission::Place(place) = places.admit(peer.ip()) else { panic!("there is a place") };
-        let (running, stopping) = watch::channel(false);
-        let door = Arc::new(routes.map_to_response().boxed());
-        let (here, there) = duplex(1024);
-        tokio::spawn(async move {
-            let _running = running;
-            Connection { peer, place: Arc::new(place), door, is_reserve: false, stopping }
-                .run(there, Instant::now(), deadlines)
-                .await;
-        });
-        (here, places)
-    }
-
-    async fn answer_of(stream: &mut DuplexStream) {
-        let mut answer = Vec::new();
-        while !answer.ends_with(b"done") {
-            assert!(stream.read_buf(&mut answer).await.unwrap() > 0, "{}", String::from_utf8_lossy(&answer));
-        }
-    }
-
-    /// Waits until the server hangs up, which takes `SHORT` at the least.
-    async fn hung_up(mut stream: DuplexStream, since: Instant) {
-        let mut rest = Vec::new();
-        _ = timeout(LONG, stream.read_to_end(&mut rest)).await.unwrap();
-        assert!(since.elapsed() >= SHORT, "{:?}", since.elapsed());
-    }
-
-    #[tokio::test]
-    async fn a_head_that_does_not_end_ends_the_connection() {
-        let since = Instant::now();
-        let (mut stream, _) = client(Deadlines { head: SHORT, ..ENDLESS });
-        stream.write_all(b"GET / HTTP/1.1\r\n").await.unwrap();
-        hung_up(stream, since).await;
-    }
-
-    #[tokio::test]
-    async fn a_head_that_comes_byte_by_byte_ends_the_connection() {
-        let since = Instant::now();
-        let (mut stream, _) = client(Deadlines { head: SHORT, ..ENDLESS });
-        while stream.write_all(b"x").await.is_ok() {
-            tokio::time::sleep(SHORT / 20).await;
-        }
-        hung_up(stream, since).await;
-    }
-
-    #[tokio::test]
-    async fn the_second_head_has_its_own_deadline() {
-        let (mut stream, _) = client(Deadlines { head: SHORT, ..ENDLESS });
-        stream.write_all(GET).await.unwrap();
-        answer_of(&mut stream).await;
-        tokio::time::sleep(SHORT * 2).await;
-        let since = Instant::now();
-        stream.write_all(&GET[..5]).await.unwrap();
-        hung_up(stream, since).await;
-    }
-
-    #[tokio::test]
-    async fn an_idle_connection_ends() {
-        let (mut stream, places) = client(Deadlines { idle: SHORT, ..ENDLESS });
-        for _ in 0..3 {
-            stream.write_all(GET).await.unwrap();
-            answer_of(&mut stream).await;
-        }
-        hung_up(stream, Instant::now()).await;
-        assert_eq!(places.open(), 0);
-    }
-
-    #[tokio::test]
-    async fn a_request_may_take_its_time() {
-        let (mut stream, _) = client(Deadlines { head: SHORT, idle: SHORT, write: SHORT });
-        stream.write_all(b"GET /slow HTTP/1.1\r\nhost: x\r\n\r\n").await.unwrap();
-        answer_of(&mut stream).await;
-    }
-
-    #[tokio::test]
-    async fn an_answer_that_nobody_reads_is_counted_and_ends_the_connection() {
-        let (mut stream, places) = client(Deadlines { write: SHORT, ..ENDLESS });
-        let since = Instant::now();
-        stream.write_all(b"GET /long HTTP/1.1\r\nhost: x\r\n\r\n").await.unwrap();
-        while places.buffered() == 0 {
-            tokio::task::yield_now().await;
-        }
-        assert_eq!(places.buffered(), 100_000);
-        while places.open() > 0 {
-            tokio::time::sleep(SHORT / 10).await;
-        }
-        assert!(since.elapsed() >= SHORT, "{:?}", since.elapsed());
-        assert_eq!(places.buffered(), 0);
-    }
-
-    #[tokio::test]
-    async fn a_long_body_is_counted_while_it_arrives() {
-        let (mut stream, places) = client(ENDLESS);
-        for (head, counted) in [("content-length: 100000", 100_000), ("transfer-encoding: chunked", 1 << 20)] {
-            stream
-                .write_all(format!("POST /take HTTP/1.1\r\nhost: x\r\nauthorization: x\r\n{head}\r\n\r\n").as_bytes())
-                .await
-                .unwrap();
-            while places.buffered() == 0 {
-                tokio::task::yield_now().await;
-            }
-            assert_eq!(places.buffered(), counted);
-            let body = if counted == 100_000 { "x".repeat(counted) } else { "1\r\nx\r\n0\r\n\r\n".into() };
-            stream.write_all(body.as_bytes()).await.unwrap();
-            answer_of(&mut stream).await;
-            assert_eq!(places.buffered(), 0);
-        }
-    }
-
-    #[tokio::test]
-    async fn requests_may_come_together_and_in_pieces() {
-        let (mut stream, _) = client(ENDLESS);
-        let post = b"POST /take HTTP/1.1\r\nhost: x\r\ncontent-length: 3\r\n\r\nabc";
-        let all = [GET, post, b"\r\n", GET].concat().repeat(20);
-        // One by one; then so that each piece ends within a request.
-        for length in [1, GET.len() + 5, all.len()] {
-            let (mut theirs, mut ours) = tokio::io::split(&mut stream);
-            let write = async {
-                for piece in all.chunks(length) {
-                    ours.write_all(piece).await.unwrap();
-                }
-            };
-            let read = async {
-                let mut answers = Vec::new();
-                while answers.windows(4).filter(|end| end == b"done").count() < 60 {
-                    assert!(theirs.read_buf(&mut answers).await.unwrap() > 0, "{}", String::from_utf8_lossy(&answers));
-                }
-            };
-            tokio::join!(write, read);
-        }
-    }
-
-    #[tokio::test]
-    async fn what_is_no_http_is_refused_at_once() {
-        let (mut stream, _) = client(ENDLESS);
-        stream.write_all(b"\x16\x03\x01\x02\x00").await.unwrap();
-        let mut answer = String::new();
-        stream.read_to_string(&mut answer).await.unwrap();
-        assert!(answer.starts_with("HTTP/1.1 400 "), "{answer}");
-    }
-
-    #[tokio::test]
-    async fn what_nobody_read_of_a_body_is_no_request() {
-        for head in [
-            "POST / HTTP/1.1\r\ncontent-length: 1000",
-            "POST / HTTP/1.1\r\ntransfer-encoding: chunked",
-            "POST / HTTP/1.1\r\nexpect: 100-continue\r\ncontent-length: 1000",
-            "POST /slow HTTP/1.1\r\ncontent-length: 1000",
-            "GET / HTTP/1.1\r\nconnection: close",
-            "GET / HTTP/1.0",
-        ] {
-            let (mut stream, _) = client(Deadlines { head: SHORT, idle: SHORT, ..ENDLESS });
-            stream.write_all(format!("{head}\r\nhost: x\r\n\r\n").as_bytes()).await.unwrap();
-            let mut answers = vec![0; 12];
-            stream.read_exact(&mut answers).await.unwrap();
-            _ = stream.write_all(GET).await; // it may be closed by now
-            stream.read_to_end(&mut answers).await.unwrap();
-            let answers = String::from_utf8(answers).unwrap();
-            assert_eq!(answers.matches("HTTP/1.").count(), 1, "{head}: {answers}");
-        }
-    }
-
-    #[tokio::test]
-    async fn an_answer_leaves_whole_though_the_requests_body_was_not_read() {
-        let (mut stream, _) = client(ENDLESS);
-        let head = "POST /late HTTP/1.1\r\nhost: x\r\ncontent-length: 1000\r\n\r\n";
-        stream.write_all(head.as_bytes()).await.unwrap();
-        tokio::time::sleep(SHORT * 4).await;
-        let mut answer = Vec::new();
-        stream.read_to_end(&mut answer).await.unwrap();
-        assert!(answer.len() > 100_000, "{}", answer.len());
-    }
-
-    #[tokio::test]
-    async fn empty_lines_gain_no_time() {
-        for head in ["\r\n\r\n", "\n\n\n", "\r\n\r\nGET / HTTP/1.1\r\n"] {
-            let since = Instant::now();
-            let (mut stream, _) = client(Deadlines { head: SHORT, ..ENDLESS });
-            stream.write_all(head.as_bytes()).await.unwrap();
-            hung_up(stream, since).await;
-        }
-    }
-
-    #[tokio::test]
-    async fn of_long_answers_that_are_made_together_those_past_the_bound_are_refused() {
-        let (mut stream, places) = client(ENDLESS);
-        let Admission::Place(beside) = places.admit("192.0.2.1".parse().unwrap()) else { panic!("there is a place") };
-        stream.write_all(b"GET /slow HTTP/1.1\r\nhost: x\r\n\r\nGET /late HTTP/1.1\r\nhost: x\r\n\r\n").await.unwrap();
-        answer_of(&mut stream).await;
-        let buffered = beside.client("192.0.2.1:1".parse::<SocketAddr>().unwrap().ip(), &HeaderMap::new()).buffer(8 << 20);
-        let mut answer = [0; 12];
-        stream.read_exact(&mut answer).await.unwrap();
-        assert_eq!(&answer, b"HTTP/1.1 503");
-        drop(buffered);
-    }
-
-    #[tokio::test]
-    async fn an_answer_that_is_read_slowly_arrives() {
-        let (mut stream, _) = client(Deadlines { head: LONG, idle: SHORT, write: SHORT });
-        stream.write_all(b"GET /long HTTP/1.1\r\nhost: x\r\n\r\n").await.unwrap();
-        let (since, mut taken, mut piece) = (Instant::now(), 0, [0; 1024]);
-        while taken < 100_000 {
-            taken += stream.read(&mut piece).await.unwrap();
-            tokio::time::sleep(SHORT / 30).await;
-        }
-        assert!(since.elapsed() > SHORT * 2, "it was read too fast to prove anything: {:?}", since.elapsed());
-    }
-}
+mod tests;

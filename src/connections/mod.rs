@@ -6,6 +6,7 @@
 mod answer;
 mod connection;
 mod head;
+mod pause;
 pub mod places;
 mod stream;
 
@@ -23,7 +24,7 @@ use self::{
     connection::Connection,
     places::{Admission, RESERVE},
 };
-use crate::{api, app::App};
+use crate::{api, state::App};
 
 /// For requests in flight to finish, once the server is to end.
 const REQUESTS_WITHIN: Duration = Duration::from_secs(5);

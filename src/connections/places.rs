@@ -10,8 +10,9 @@ use std::{
 use ipnet::IpNet;
 use poem::http::HeaderMap;
 use rustix::process::{Resource, getrlimit};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
-use crate::{api, limits};
+use crate::{client_address, limits::networks};
 
 /// Files for everything that is no connection of a client: the database, deliveries and tests of webhooks, mails.
 const OTHER_FILES: usize = 512;
@@ -19,6 +20,9 @@ const OTHER_FILES: usize = 512;
 pub const RESERVE: usize = 16;
 /// Bytes of long requests that arrive, and of long answers that were not read: with more, an address has one of them at once.
 const BUFFERED: usize = 8 << 20;
+/// Connections that keep their buffers, some 15 KiB each, between two requests; others give them up at once. The allocator
+/// does not give all of what it once took for them back to the system.
+const KEPT: usize = 512;
 const WARN_EVERY: Duration = Duration::from_secs(60);
 
 pub struct Places {
@@ -29,6 +33,7 @@ pub struct Places {
     /// Proxies have one address for many clients, and bounds of their own.
     proxies: Vec<IpNet>,
     taken: Mutex<Taken>,
+    kept: Arc<Semaphore>,
 }
 
 #[derive(Default)]
@@ -62,7 +67,8 @@ impl Places {
     }
 
     fn of(most: usize, most_by_address: usize, proxies: &[IpNet]) -> Arc<Places> {
-        Arc::new(Places { most, most_by_address, proxies: proxies.to_vec(), taken: Mutex::default() })
+        let kept = Arc::new(Semaphore::new(KEPT));
+        Arc::new(Places { most, most_by_address, proxies: proxies.to_vec(), taken: Mutex::default(), kept })
     }
 
     pub fn admit(self: &Arc<Self>, peer: IpAddr) -> Admission {
@@ -104,7 +110,7 @@ impl Places {
     /// As which address a peer is counted.
     fn counted(&self, peer: IpAddr) -> Option<IpAddr> {
         let peer = peer.to_canonical();
-        (!self.proxies.iter().any(|proxy| proxy.contains(&peer))).then(|| limits::network(peer))
+        (!self.proxies.iter().any(|proxy| proxy.contains(&peer))).then(|| networks::network(peer))
     }
 
     fn taken(&self) -> MutexGuard<'_, Taken> {
@@ -157,8 +163,13 @@ pub struct Place {
 impl Place {
     /// For what a request makes the server buffer.
     pub fn client(&self, peer: IpAddr, headers: &HeaderMap) -> Client {
-        let address = limits::network(api::http::auth::address_of(&self.places.proxies, peer, headers));
+        let address = networks::network(client_address::of(&self.places.proxies, peer, headers));
         Client { places: self.places.clone(), address }
+    }
+
+    /// Permits this connection to keep its buffers between two requests, if fewer than [`KEPT`] others do.
+    pub fn keep_buffers(&self) -> Option<OwnedSemaphorePermit> {
+        self.places.kept.clone().try_acquire_owned().ok()
     }
 }
 

@@ -13,6 +13,7 @@ use std::{
 
 use rusqlite::{Connection, OpenFlags};
 
+use super::open;
 use crate::error::{Error, Result};
 
 const EVERY: Duration = Duration::from_millis(100);
@@ -39,7 +40,7 @@ impl Checkpoints {
     pub fn start(path: &Path) -> Result<Checkpoints> {
         let shared = Arc::new(Shared { dirty: AtomicBool::new(true), ..Default::default() });
         let (stop, stopped) = mpsc::channel();
-        let conn = super::connect(path, OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX)?;
+        let conn = open::connect(path, OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX)?;
         let (theirs, path) = (shared.clone(), path.to_owned());
         let run = move || {
             while let Err(RecvTimeoutError::Timeout) = stopped.recv_timeout(EVERY) {

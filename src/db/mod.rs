@@ -5,6 +5,7 @@
 mod checkpoint;
 mod epoch;
 pub mod log;
+mod open;
 mod schema;
 mod slow;
 mod tx;
@@ -22,6 +23,10 @@ use prometheus_client::metrics::histogram::Histogram;
 
 use rusqlite::{Connection, OpenFlags};
 
+use self::{
+    open::{connect, prepare},
+    slow::OVERLOADED,
+};
 pub use self::{
     schema::{Version, newest as newest_version},
     slow::Class,
@@ -38,8 +43,6 @@ const FILE: &str = "tidings.db";
 const FORWARDER: usize = 1;
 /// SQLite VM instructions between two deadline checks.
 const STEPS: i32 = 1_000;
-/// More than there are statements in `domain/`.
-const STATEMENT_CACHE: usize = 512;
 
 #[derive(Clone)]
 pub struct Db {
@@ -189,8 +192,6 @@ impl Db {
     }
 }
 
-const OVERLOADED: Error = Error::Unavailable("the server is overloaded, try again");
-
 /// Ends the transaction of a read, also when the read panics: the connection goes back to the pool.
 struct Reading<'a>(&'a Connection);
 
@@ -306,24 +307,4 @@ pub fn secret_key(folder: &Path) -> Result<[u8; 32]> {
         }
         Err(err) => Err(named(&err)),
     }
-}
-
-fn connect(path: &Path, flags: OpenFlags) -> Result<Connection> {
-    use std::os::unix::fs::OpenOptionsExt;
-    let unusable = |err: &dyn std::fmt::Display| Error::bad_request(format!("can't open the database {}: {err}", path.display()));
-    // SQLite would make it readable for all, and gives its WAL the same mode.
-    let made = File::options().create(true).truncate(false).write(true).mode(0o600).open(path);
-    made.map_err(|err| unusable(&err))?;
-    let conn = Connection::open_with_flags(path, flags).map_err(|err| unusable(&err))?;
-    prepare(&conn).map_err(|err| unusable(&err))?;
-    Ok(conn)
-}
-
-fn prepare(conn: &Connection) -> rusqlite::Result<()> {
-    conn.busy_timeout(Duration::from_secs(5))?; // first: setting WAL may itself wait
-    conn.set_prepared_statement_cache_capacity(STATEMENT_CACHE);
-    conn.execute_batch(
-        "pragma journal_mode = wal; pragma synchronous = full; pragma foreign_keys = on;
-         pragma temp_store = memory; pragma wal_autocheckpoint = 0; pragma cache_size = -16000;",
-    )
 }

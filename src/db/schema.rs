@@ -1,43 +1,112 @@
 //! The schema's version, and the steps from an older one to this one.
+//!
+//! `schema.sql` is the whole current schema: a new file runs it and nothing else. An older file runs the steps that it
+//! lacks, `migrations/0002.sql` and on; each leads from the version before it to the version in its name. To change the
+//! schema:
+//!
+//! 1. Change `schema.sql` to what it shall be.
+//! 2. Write the step as the next file in `migrations/`, and include it at the end of [`STEPS`].
+//! 3. Run `cargo test --test migrations`. It compares what both lead to, column by column, and prints the line with the
+//!    step's checksum that `tests/schemas/checksums` still needs. If the step changes or deletes rows on purpose, name
+//!    their table or column in `REWRITTEN` of that test.
+//!
+//! Until a step is merged it may be corrected, and its checksum with it; later a correction is the next step.
+//!
+//! A step is SQL without `begin`, `commit` and pragmas. `alter table` adds, renames and drops columns. For anything
+//! else a step makes the table anew:
+//!
+//! ```sql
+//! create table new_messages (…) strict;
+//! insert into new_messages (n, …) select n, … from messages;
+//! -- Only for a table with autoincrement: the highest number that was ever used stays known.
+//! delete from sqlite_sequence where name = 'new_messages';
+//! update sqlite_sequence set name = 'new_messages' where name = 'messages';
+//! drop table messages;
+//! alter table new_messages rename to messages;
+//! -- Indices and triggers went with the old table: all of them again, as in schema.sql.
+//! create index messages_active on messages (channel_id, active_n) where root is null;
+//! ```
+//!
+//! Foreign keys are off during the steps, so that dropping the old table deletes nothing elsewhere, and are checked
+//! before the commit. All steps are one transaction: a step that fails leaves the file as it was.
 
 use std::path::Path;
 
-use rusqlite::{Connection, OpenFlags};
-use rusqlite_migration::{M, Migrations};
+use rusqlite::{Connection, OpenFlags, OptionalExtension, TransactionBehavior};
 
 use crate::error::{Error, Result};
 
-/// A number of steps done; 0 is an empty or missing file.
+/// Zero is an empty or missing file; `schema.sql` of the first release is version 1.
 pub type Version = u32;
 
-/// From the first release on, a step here is never edited: `schema.sql` moves on, and the file that it
-/// was at that release takes its place as the first step.
-const STEPS: &[M<'static>] = &[M::up(include_str!("../../schema.sql"))];
-const NEWEST: Version = STEPS.len() as Version;
+const SCHEMA: &str = include_str!("../../schema.sql");
+/// The steps to version 2, 3 and on, in this order. A step is never edited: there are files that have run it.
+const STEPS: &[&str] = &[include_str!("migrations/0002.sql")];
+const NEWEST: Version = version_after(STEPS);
+
+const fn version_after(steps: &[&str]) -> Version {
+    1 + steps.len() as Version
+}
 
 /// Brings the database at `path` to the newest schema, after a snapshot beside it when it was older.
 /// A newer file than this binary knows is refused.
 pub(super) fn migrate(conn: &mut Connection, path: &Path) -> Result<()> {
-    let have = user_version(conn)?;
-    if have > NEWEST {
+    upgrade(conn, path, SCHEMA, STEPS)
+}
+
+fn upgrade(conn: &mut Connection, path: &Path, schema: &str, steps: &[&str]) -> Result<()> {
+    let (have, newest) = (user_version(conn)?, version_after(steps));
+    if have > newest {
         return Err(Error::bad_request(format!(
-            "the database {} has schema version {have}, this binary knows up to {NEWEST}: run a newer tidings",
+            "the database {} has schema version {have}, this binary knows up to {newest}: run a newer tidings",
             path.display()
         )));
     }
-    if have == NEWEST {
+    if have == newest {
         return Ok(());
     }
     if have > 0 {
-        let snapshot = path.with_extension(format!("before-version-{NEWEST}.db"));
+        let snapshot = path.with_extension(format!("before-version-{newest}.db"));
         _ = std::fs::remove_file(&snapshot); // of an attempt that failed
         conn.execute("vacuum into ?1", [snapshot.to_string_lossy()])?;
     }
-    match Migrations::from_slice(STEPS).to_latest(conn) {
-        // Another process made the same new database at the same moment.
-        Err(_) if user_version(conn)? == NEWEST => Ok(()),
-        other => other.map_err(Error::internal),
+    conn.pragma_update(None, "foreign_keys", false)?; // does nothing inside a transaction
+    let done = apply(conn, schema, steps);
+    conn.pragma_update(None, "foreign_keys", true)?;
+    done
+}
+
+fn apply(conn: &mut Connection, schema: &str, steps: &[&str]) -> Result<()> {
+    let tx = conn.transaction_with_behavior(TransactionBehavior::Immediate)?;
+    let have = user_version(&tx)?;
+    if have == version_after(steps) {
+        return Ok(()); // another process made the same new database at the same moment
     }
+    if have == 0 {
+        tx.execute_batch(schema)?;
+    } else {
+        for (step, version) in steps.iter().zip(2..).filter(|(_, version)| *version > have) {
+            tx.execute_batch(step).map_err(|err| match err {
+                rusqlite::Error::SqlInputError { msg, .. } => failed(version, &msg), // without the whole SQL
+                err => failed(version, &err),
+            })?;
+        }
+        let dangling = tx
+            .query_row("select \"table\", parent from pragma_foreign_key_check", [], |row| {
+                Ok(format!("a row of {} refers to no row of {}", row.get::<_, String>(0)?, row.get::<_, String>(1)?))
+            })
+            .optional()?;
+        if let Some(dangling) = dangling {
+            return Err(failed(version_after(steps), &dangling));
+        }
+    }
+    tx.pragma_update(None, "user_version", version_after(steps))?;
+    Ok(tx.commit()?)
+}
+
+#[track_caller]
+fn failed(version: Version, why: &dyn std::fmt::Display) -> Error {
+    Error::internal(format!("the database could not be brought to schema version {version}, and is as it was: {why}"))
 }
 
 pub(super) fn version(path: &Path) -> Result<Version> {
@@ -54,4 +123,80 @@ pub fn newest() -> Version {
 
 fn user_version(conn: &Connection) -> Result<Version> {
     Ok(conn.pragma_query_value(None, "user_version", |row| row.get(0))?)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const FIRST: &str = "
+        create table parents (n integer primary key autoincrement, name text not null) strict;
+        create table children (
+            n      integer primary key,
+            parent integer not null references parents (n) on delete cascade
+        ) strict;
+        create unique index parents_named on parents (name) where name <> '';
+        create trigger parents_kept after insert on parents begin insert into children values (new.n, new.n); end;
+        insert into parents values (7, 'ada'), (8, ''), (9, '');";
+    const REBUILD: &str = "
+        create table new_parents (n integer primary key autoincrement, name text not null check (name <> 'eve')) strict;
+        insert into new_parents (n, name) select n, name from parents;
+        delete from sqlite_sequence where name = 'new_parents';
+        update sqlite_sequence set name = 'new_parents' where name = 'parents';
+        drop table parents;
+        alter table new_parents rename to parents;
+        create unique index parents_named on parents (name) where name <> '';
+        create trigger parents_kept after insert on parents begin insert into children values (new.n, new.n); end;";
+
+    fn first(folder: &Path) -> Connection {
+        let path = folder.join("a.db");
+        let mut conn = Connection::open(&path).unwrap();
+        conn.pragma_update(None, "foreign_keys", true).unwrap();
+        upgrade(&mut conn, &path, FIRST, &[]).unwrap();
+        conn.execute("delete from parents where n = 9", []).unwrap();
+        conn
+    }
+
+    fn number(conn: &Connection, sql: &str) -> i64 {
+        conn.query_row(sql, [], |row| row.get(0)).unwrap()
+    }
+
+    #[test]
+    fn a_step_that_makes_a_table_anew_keeps_its_rows_and_those_that_refer_to_it() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut conn = first(folder.path());
+        upgrade(&mut conn, &folder.path().join("a.db"), "never run", &[REBUILD]).unwrap();
+        assert_eq!(user_version(&conn).unwrap(), 2);
+        assert_eq!(number(&conn, "select count(*) from children"), 2, "no delete went on to the children");
+        conn.execute("insert into parents (name) values ('bob')", []).unwrap();
+        assert_eq!(
+            number(&conn, "select n from parents where name = 'bob'"),
+            10,
+            "the number of a deleted row is not used again"
+        );
+        assert_eq!(number(&conn, "select count(*) from children where parent = 10"), 1, "the trigger works");
+        conn.execute("insert into parents (name) values ('ada')", []).unwrap_err();
+        conn.execute("insert into parents (name) values ('eve')", []).unwrap_err();
+        conn.execute("insert into children values (1, 1)", []).unwrap_err(); // foreign keys are on again
+        let snapshot = Connection::open(folder.path().join("a.before-version-2.db")).unwrap();
+        assert_eq!(user_version(&snapshot).unwrap(), 1);
+        assert_eq!(number(&snapshot, "select count(*) from parents"), 2);
+    }
+
+    #[test]
+    fn steps_that_fail_leave_the_file_as_it_was() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut conn = first(folder.path());
+        for (step, says) in [
+            ("create table more (n); delete from parents where n = 7;", "a row of children refers to no row of parents"),
+            ("create table more (n); drop table missing;", "schema version 3, and is as it was: no such table: missing"),
+        ] {
+            let err = upgrade(&mut conn, &folder.path().join("a.db"), "never run", &[REBUILD, step]).unwrap_err();
+            assert!(err.detail().contains(says), "{}", err.detail());
+            assert_eq!(user_version(&conn).unwrap(), 1);
+            assert_eq!(number(&conn, "select count(*) from parents"), 2);
+            assert_eq!(number(&conn, "select count(*) from sqlite_schema where name = 'more' or sql like '%eve%'"), 0);
+            assert_eq!(number(&conn, "pragma foreign_keys"), 1);
+        }
+    }
 }

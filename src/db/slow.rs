@@ -10,13 +10,13 @@ use tokio::{
     time::{Instant, timeout, timeout_at},
 };
 
-use super::OVERLOADED;
 use crate::{
     error::{Error, Result},
     id::{OrganisationId, UserId},
     limits::Turns,
 };
 
+pub(super) const OVERLOADED: Error = Error::Unavailable("the server is overloaded, try again");
 const ORGANISATIONS: usize = 2;
 const PUBLIC: usize = 1;
 

@@ -14,7 +14,7 @@ use crate::{
         organisations::{leaving, roles},
     },
     error::Result,
-    event::Effect,
+    event::{Effect, Queue},
     id::{OrganisationId, UserId},
     time::Time,
 };
@@ -74,7 +74,7 @@ pub(super) fn leave(tx: &mut Tx, chore: Chore, rest: Option<Cursor>) -> Result<(
     if let Some(cursor) = rest {
         tx.prepare_cached("insert into chores (kind, organisation_id, user_id, number, cursor) values (?1, ?2, ?3, ?4, ?5)")?
             .execute((kind, organisation, user, number, cursor))?;
-        tx.then(Effect::ChoreLeft);
+        tx.then(Effect::Queued(Queue::Chores));
     }
     Ok(())
 }

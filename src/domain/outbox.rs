@@ -9,7 +9,7 @@ use rusqlite::{Connection, OptionalExtension};
 use crate::{
     db::Tx,
     error::{Error, Result},
-    event::Effect,
+    event::{Effect, Queue},
     id::{MailId, WebhookId},
     mail::{Kind, Mail},
     site::Site,
@@ -88,7 +88,7 @@ pub fn insert(tx: &mut Tx, site: &Site, mail: &Mail) -> Result<()> {
         "insert into mails (id, recipient, kind, webhook_id, sealed, created_at, due_at) values (?1, ?2, ?3, ?4, ?5, ?6, ?6)",
     )?
     .execute((MailId::new(), &mail.to, mail.kind.as_str(), mail.webhook, site.keys.seal(&text), now))?;
-    tx.then(Effect::MailQueued);
+    tx.then(Effect::Queued(Queue::Mails));
     Ok(())
 }
 
@@ -134,7 +134,7 @@ pub fn failed(tx: &mut Tx, id: MailId, attempts: u32, error: &str) -> Result<()>
                 Time::now() + *wait,
                 error,
             ))?;
-            tx.then(Effect::MailQueued); // due sooner than the end of its lease, which is waited for
+            tx.then(Effect::Queued(Queue::Mails)); // due sooner than the end of its lease, which is waited for
             Ok(())
         }
         None => give_up(tx, id, error),

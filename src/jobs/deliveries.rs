@@ -2,105 +2,45 @@
 
 use std::{
     collections::HashSet,
-    sync::{
-        Mutex, MutexGuard,
-        atomic::{AtomicI64, AtomicUsize, Ordering::Relaxed},
-    },
+    sync::atomic::Ordering::Relaxed,
     time::{Duration, Instant},
 };
 
-use tokio::{sync::Notify, task::JoinSet};
+use tokio::task::JoinSet;
 use url::Url;
 use uuid::Uuid;
 
 use super::{AGAIN, MINUTE, rest};
 use crate::{
-    app::App,
     db::Tx,
     domain::webhooks::{
         deliveries::{self, Claim, Claimed},
-        delivery_slots::{Permit, Slots},
+        delivery_slots::Permit,
         following::{self, Comes},
         replay::Test,
         retry::{self, Outcome},
         schedule::{self, Schedule},
     },
     error::{Error, Result},
-    event::Effect,
+    event::Queue,
     id::WebhookId,
     outgoing::Answer,
     secret,
+    state::{App, delivering::Changed},
     time::Time,
 };
-
-/// What the delivering job shares with the rest of the server.
-#[derive(Default)]
-pub struct Shared {
-    slots: Mutex<Slots>,
-    /// Webhooks to be read again.
-    changed: Mutex<Changed>,
-    /// When any of it has changed, or the log has a row that may concern a webhook.
-    woken: Notify,
-    /// The last row of the log that was followed, and the last of which the database knows that.
-    followed: AtomicI64,
-    written: AtomicI64,
-    due: AtomicUsize,
-}
-
-#[derive(Default)]
-struct Changed {
-    webhooks: HashSet<WebhookId>,
-    is_all: bool,
-}
-
-impl Shared {
-    /// Takes in what a commit has set off.
-    pub fn after_commit(&self, effects: &[Effect]) {
-        let mut is_woken = false;
-        for effect in effects {
-            match effect {
-                Effect::DeliveriesChanged(webhook) => _ = self.changed().webhooks.insert(*webhook),
-                Effect::Foreign => self.changed().is_all = true,
-                Effect::Publish(event) if following::may_concern(event) => {}
-                _ => continue,
-            }
-            is_woken = true;
-        }
-        if is_woken {
-            self.woken.notify_one();
-        }
-    }
-
-    /// The last row of the log that was followed.
-    pub fn followed(&self) -> i64 {
-        self.followed.load(Relaxed)
-    }
-
-    /// How many webhooks had something to deliver when that was last looked at, and no free slot, or no right to.
-    pub fn due(&self) -> usize {
-        self.due.load(Relaxed)
-    }
-
-    fn changed(&self) -> MutexGuard<'_, Changed> {
-        self.changed.lock().expect("nothing panics while it holds this")
-    }
-
-    fn slots(&self) -> MutexGuard<'_, Slots> {
-        self.slots.lock().expect("nothing panics while it holds this")
-    }
-}
 
 /// Has the log kept for webhooks, before anything is served.
 pub async fn prepare(app: &App) -> Result<()> {
     let taken = app.db.write(following::start).await?;
-    app.deliveries.followed.store(taken, Relaxed);
-    app.deliveries.written.store(taken, Relaxed);
+    app.delivering.followed.store(taken, Relaxed);
+    app.delivering.written.store(taken, Relaxed);
     Ok(())
 }
 
 /// Writes down how far the log was followed: it is kept from there on.
 pub(super) async fn write_down(app: &App) -> Result<()> {
-    let (followed, written) = (&app.deliveries.followed, &app.deliveries.written);
+    let (followed, written) = (&app.delivering.followed, &app.delivering.written);
     let seq = followed.load(Relaxed);
     if written.swap(seq, Relaxed) < seq {
         app.write_in_background(move |tx| following::write_down(tx, seq)).await?;
@@ -121,10 +61,10 @@ impl Dispatcher {
             tracing::error!(err = err.detail(), "deliveries that were under way could not be taken up");
             tokio::time::sleep(AGAIN).await;
         }
-        app.deliveries.changed().is_all = true;
+        app.delivering.changed().is_all = true;
         loop {
             let idle = self.send_due(app, sending).await;
-            rest("deliveries", idle, &app.deliveries.woken, sending).await;
+            rest(idle, app, Queue::Deliveries, sending).await;
         }
     }
 
@@ -136,7 +76,7 @@ impl Dispatcher {
             let now = Time::now();
             // The slots first: what is claimed and finds none would wait for the end of its lease.
             let (webhooks, slots) = self.pick(app, now);
-            app.deliveries.due.store(self.schedule.count_due(now) - webhooks.len(), Relaxed);
+            app.delivering.due.store(self.schedule.count_due(now) - webhooks.len(), Relaxed);
             if webhooks.is_empty() {
                 let next = self.schedule.next_after(now);
                 return Ok(next.map_or(MINUTE, |due| due.since(Time::now())).clamp(Duration::from_millis(1), MINUTE));
@@ -144,7 +84,7 @@ impl Dispatcher {
             let (site, claimed) = (app.site.clone(), webhooks.clone());
             let claims = app.db.write(move |tx| deliveries::claim(tx, &site, &claimed)).await?;
             for ((webhook, slot), claim) in webhooks.into_iter().zip(slots).zip(claims) {
-                app.deliveries.changed().webhooks.insert(webhook);
+                app.delivering.changed().webhooks.insert(webhook);
                 match claim {
                     Claim::Taken(claimed) => {
                         self.schedule.unpark(webhook);
@@ -159,16 +99,16 @@ impl Dispatcher {
     }
 
     fn pick(&self, app: &App, now: Time) -> (Vec<WebhookId>, Vec<Slot>) {
-        let picked = self.schedule.pick(now, &mut app.deliveries.slots());
+        let picked = self.schedule.pick(now, &mut app.delivering.slots());
         picked.into_iter().map(|(webhook, permit)| (webhook, Slot { app: app.clone(), permit })).unzip()
     }
 
     /// Reads what has changed since the last time.
     fn refresh(&mut self, app: &App) -> Result<()> {
-        let Changed { webhooks, is_all } = std::mem::take(&mut *app.deliveries.changed());
+        let Changed { webhooks, is_all } = std::mem::take(&mut *app.delivering.changed());
         let read = if is_all { self.load(app) } else { self.read(app, &webhooks) };
         read.inspect_err(|_| {
-            let mut changed = app.deliveries.changed();
+            let mut changed = app.delivering.changed();
             changed.webhooks.extend(webhooks);
             changed.is_all |= is_all;
         })
@@ -196,7 +136,7 @@ impl Dispatcher {
 
 /// Takes in what the log has more.
 async fn follow(app: &App) -> Result<()> {
-    let shared = &app.deliveries;
+    let shared = &app.delivering;
     loop {
         let ahead = app.db.read(|conn| following::look(conn, shared.followed()))?;
         shared.followed.store(ahead.seq, Relaxed);
@@ -220,7 +160,7 @@ async fn follow(app: &App) -> Result<()> {
 async fn deliver(slot: &Slot, claimed: Claimed) {
     let app = &slot.app;
     let outcome = attempt(app, &claimed).await;
-    app.deliveries.slots().note(&slot.permit.host, outcome.is_prompt());
+    app.delivering.slots().note(&slot.permit.host, outcome.is_prompt());
     app.metrics.attempt(outcome.is_success());
     if !outcome.is_success() {
         let (id, webhook, status) = (claimed.id, claimed.webhook, outcome.status);
@@ -235,7 +175,7 @@ async fn deliver(slot: &Slot, claimed: Claimed) {
 
 /// A test, at once. 429 when there is no slot: four requests are under way to its host, or many in all.
 pub async fn test(app: &App, test: &Test) -> Result<Outcome> {
-    let permit = app.deliveries.slots().acquire_for_test(test.organisation, &test.host).ok_or(Error::TooMany(1))?;
+    let permit = app.delivering.slots().acquire_for_test(test.organisation, &test.host).ok_or(Error::TooMany(1))?;
     let slot = Slot { app: app.clone(), permit };
     Ok(attempt(&slot.app, &test.event).await)
 }
@@ -284,7 +224,7 @@ struct Slot {
 
 impl Drop for Slot {
     fn drop(&mut self) {
-        self.app.deliveries.slots().release(&self.permit);
-        self.app.deliveries.woken.notify_one();
+        self.app.delivering.slots().release(&self.permit);
+        self.app.wakeups.wake(Queue::Deliveries);
     }
 }

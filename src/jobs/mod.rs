@@ -5,14 +5,9 @@ pub mod deliveries;
 
 use std::{sync::Arc, time::Duration};
 
-use tokio::{
-    sync::{Notify, Semaphore},
-    task::JoinSet,
-    time::timeout,
-};
+use tokio::{sync::Semaphore, task::JoinSet, time::timeout};
 
 use crate::{
-    app::App,
     db::Tx,
     domain::{
         self,
@@ -25,8 +20,10 @@ use crate::{
         webhooks::{self, history},
     },
     error::{Error, Result},
+    event::Queue,
     jobs::deliveries::Dispatcher,
     push::external::forwarder::Forwarder,
+    state::App,
     time::Time,
 };
 
@@ -75,16 +72,16 @@ async fn mails(app: &App, sending: &mut JoinSet<()>) {
     let slots = Arc::new(Semaphore::new(MAILS));
     loop {
         let idle = send_due(app, &slots, sending).await;
-        rest("mails", idle, &app.mail_due, sending).await;
+        rest(idle, app, Queue::Mails, sending).await;
     }
 }
 
 /// Sleeps for as long as nothing of a queue is due, or until it is woken.
-async fn rest(queue: &str, idle: Result<Duration>, woken: &Notify, sending: &mut JoinSet<()>) {
+async fn rest(idle: Result<Duration>, app: &App, queue: Queue, sending: &mut JoinSet<()>) {
     match idle {
-        Ok(wait) => _ = timeout(wait, woken.notified()).await,
+        Ok(wait) => _ = timeout(wait, app.wakeups.wait(queue)).await,
         Err(err) => {
-            tracing::error!(queue, err = err.detail(), "a queue could not be worked off, next try in five seconds");
+            tracing::error!(?queue, err = err.detail(), "a queue could not be worked off, next try in five seconds");
             tokio::time::sleep(AFTER_FAILURE).await; // to the end: what has failed may itself have woken it
         }
     }
@@ -130,7 +127,7 @@ async fn chores(app: &App) {
     loop {
         match in_slices(app, domain::chores::work).await {
             // What was postponed comes up again without a change that leaves more.
-            Ok(()) => _ = timeout(MINUTE, app.chore_left.notified()).await,
+            Ok(()) => _ = timeout(MINUTE, app.wakeups.wait(Queue::Chores)).await,
             Err(err) => postpone(app, err).await,
         }
     }
@@ -159,7 +156,7 @@ async fn search_index(app: &App) {
                 "the search index could not be brought up to date, next try with the next post or edit"
             );
         }
-        app.posted.notified().await;
+        app.wakeups.wait(Queue::Search).await;
         tokio::time::sleep(INDEX_AFTER).await;
     }
 }

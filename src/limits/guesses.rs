@@ -14,7 +14,7 @@ use tokio::{
     time::timeout,
 };
 
-use super::network;
+use super::networks::network;
 use crate::{
     error::{Error, Result},
     secret,

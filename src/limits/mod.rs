@@ -1,6 +1,7 @@
 //! Rates (SECURITY.md, *Bounds*): requests by user, address and slug, socket commands, forms, mailed links, failed log-ins.
 
 mod guesses;
+pub mod networks;
 mod turns;
 
 use std::{net::IpAddr, num::NonZeroU32, sync::Arc};
@@ -8,8 +9,8 @@ use std::{net::IpAddr, num::NonZeroU32, sync::Arc};
 use governor::{DefaultKeyedRateLimiter, Quota, RateLimiter, clock::Clock};
 use tokio::sync::Semaphore;
 
-use self::guesses::Guesses;
 pub use self::turns::Turns;
+use self::{guesses::Guesses, networks::network};
 use crate::{
     error::{Error, Result},
     id::UserId,
@@ -129,14 +130,6 @@ fn check<K: std::hash::Hash + Eq + Clone>(limiter: &DefaultKeyedRateLimiter<K>, 
         let wait = not_until.wait_time_from(limiter.clock().now());
         Error::TooMany(wait.as_secs() + 1)
     })
-}
-
-/// One subscriber has a /64 of IPv6 addresses at the least: they count as one.
-pub fn network(address: IpAddr) -> IpAddr {
-    match address.to_canonical() {
-        IpAddr::V6(v6) => IpAddr::V6((v6.to_bits() >> 64 << 64).into()),
-        v4 => v4,
-    }
 }
 
 #[cfg(test)]

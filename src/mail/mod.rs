@@ -376,7 +376,7 @@ mod tests {
     fn no_mail_shows_a_link_in_a_name() {
         let keys = crate::secret::Keys::derive(&[1; 32]);
         let folder = std::path::Path::new("/nowhere");
-        let site = crate::config::Settings::for_folder(folder).site(keys, ("http://x".into(), "http://x".into()));
+        let site = Site::new(&crate::config::Settings::for_folder(folder), keys, ("http://x".into(), "http://x".into()));
         let evil = "E\nhttps://evil.example www.evil.example evil.example";
         for mail in [
             invitation(&site, "a@b.example", evil, evil, ""),

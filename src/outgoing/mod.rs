@@ -2,6 +2,7 @@
 //! `--allow-private-webhooks` opens, nothing else; and no answer, or none, costs more than a little time and memory.
 
 mod addresses;
+mod failure;
 mod own;
 mod resolver;
 
@@ -25,7 +26,7 @@ use crate::{
     tls::Authorities,
 };
 
-pub use resolver::Lookup;
+pub use self::{failure::Failure, resolver::Lookup};
 
 /// From the look-up of the name to the last byte read.
 const ANSWER_WITHIN: Duration = Duration::from_secs(15);
@@ -54,21 +55,6 @@ pub struct Answer {
     pub retry_after: Option<Duration>,
     /// The beginning of the body, at most 1 KiB.
     pub excerpt: String,
-}
-
-/// Why there is no answer, in words for the history.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum Failure {
-    /// Nothing was connected to.
-    #[error("refused: {0}")]
-    Refused(String),
-    #[error("no connection: {0}")]
-    Unreachable(String),
-    /// Connected, and then no HTTP or none to the end of the headers.
-    #[error("no answer: {0}")]
-    Broken(String),
-    #[error("no answer within {} s", .0.as_secs_f32())]
-    TimedOut(Duration),
 }
 
 impl Outgoing {

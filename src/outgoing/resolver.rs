@@ -10,7 +10,7 @@ use futures_util::future::BoxFuture;
 use ipnet::IpNet;
 use reqwest::dns::{Addrs, Name, Resolve, Resolving};
 
-use super::{Failure, addresses};
+use super::{addresses, failure::Failure};
 
 /// Of one name; more are not tried within the time that a connection has.
 const ADDRESSES: usize = 8;

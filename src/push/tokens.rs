@@ -4,9 +4,9 @@ use serde::{Deserialize, Serialize};
 
 use super::embedded::connection::Connection;
 use crate::{
-    app::App,
     id::{SessionId, UserId},
     secret::BadToken,
+    site::Site,
 };
 
 /// The claims of both kinds, in the form of Centrifugo's.
@@ -40,23 +40,23 @@ pub enum Refusal {
     Mismatch,
 }
 
-fn claims(app: &App, token: &str) -> Result<PushClaims, Refusal> {
-    app.site.keys.push.verify::<PushClaims>(token, None).map_err(|bad| match bad {
+fn claims(site: &Site, token: &str) -> Result<PushClaims, Refusal> {
+    site.keys.push.verify::<PushClaims>(token, None).map_err(|bad| match bad {
         BadToken::Expired => Refusal::Expired,
         BadToken::Invalid => Refusal::Unreadable,
     })
 }
 
-pub fn of_connection(app: &App, token: &str) -> Result<Identity, Refusal> {
-    match claims(app, token)? {
+pub fn of_connection(site: &Site, token: &str) -> Result<Identity, Refusal> {
+    match claims(site, token)? {
         PushClaims { sub, exp, sid: Some(session), channel: None } => Ok(Identity { user: sub, session, expires_at: exp }),
         _ => Err(Refusal::Mismatch),
     }
 }
 
 /// When the token ends, in Unix seconds.
-pub fn of_subscription(app: &App, connection: &Connection, channel: &str, token: &str) -> Result<i64, Refusal> {
-    let claims = claims(app, token)?;
+pub fn of_subscription(site: &Site, connection: &Connection, channel: &str, token: &str) -> Result<i64, Refusal> {
+    let claims = claims(site, token)?;
     let fits = claims.sub == connection.user && claims.channel.as_deref() == Some(channel);
     if fits { Ok(claims.exp) } else { Err(Refusal::Mismatch) }
 }

@@ -145,7 +145,7 @@ impl Named<'_> {
         copies.make("channel_members", &own, &people, &joined);
 
         self.fill_messages(copies, &channel);
-        self.fill_rest(copies, &org, &channel, &ada);
+        Self::fill_rest(copies, &org, &channel, &ada);
     }
 
     fn fill_messages(&self, copies: &Copies, channel: &str) {
@@ -194,7 +194,7 @@ impl Named<'_> {
         }
     }
 
-    fn fill_rest(&self, copies: &Copies, org: &str, channel: &str, ada: &str) {
+    fn fill_rest(copies: &Copies, org: &str, channel: &str, ada: &str) {
         let quotes = |length: u32| format!("substr({QUOTES}, 1, {length})");
         let (name, logo) = (quotes(255), format!("'https://example.org/' || {QUOTES} || {}", quotes(979)));
         copies.make("organisations", &format!("o.id = {org}"), &times(199), &[ID, ("name", &name), ("logo_url", &logo)]);

@@ -3,6 +3,8 @@
 //! Each test has a server of its own (see [`harness`]), so nothing is shared and nothing waits for a
 //! neighbour. What a test expects is the specification's word, never the server's.
 
+#![allow(clippy::too_many_lines, reason = "a test may tell a long story")]
+
 mod certificate;
 mod crowd;
 mod harness;

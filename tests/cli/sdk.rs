@@ -7,7 +7,7 @@ mod listening;
 use std::{
     collections::HashSet,
     future::Future,
-    time::{Duration, SystemTime, UNIX_EPOCH},
+    time::{Duration, UNIX_EPOCH},
 };
 
 use base64::{Engine, prelude::BASE64_URL_SAFE_NO_PAD};
@@ -164,8 +164,8 @@ async fn it_renews_its_tokens_as_they_expire_and_loses_nothing_by_it(protocol: P
 async fn expired(token: &str) {
     let claims = BASE64_URL_SAFE_NO_PAD.decode(token.split('.').nth(1).unwrap()).unwrap();
     let claims: Value = serde_json::from_slice(&claims).unwrap();
-    let end = UNIX_EPOCH + Duration::from_secs(claims["exp"].as_u64().unwrap() + 1);
-    tokio::time::sleep(end.duration_since(SystemTime::now()).unwrap_or_default()).await;
+    let end = Duration::from_secs(claims["exp"].as_u64().unwrap() + 1);
+    tokio::time::sleep(end.saturating_sub(UNIX_EPOCH.elapsed().unwrap())).await;
 }
 
 /// A listener over a line that `away` takes from it; what was said meanwhile arrives, once.

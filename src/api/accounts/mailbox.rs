@@ -6,14 +6,13 @@ use poem_openapi::{Object, OpenApi};
 use super::LoggedIn;
 use crate::{
     api::{
-        Tag,
         http::{
             auth::{MaybeBearer, Visitor},
             body::{Body, Text, example},
             envelope::{Done, Success, done, ok},
         },
+        tags::Tag,
     },
-    app::App,
     domain::{
         accounts::{
             self,
@@ -23,6 +22,7 @@ use crate::{
         text,
     },
     error::{Error, Result},
+    state::App,
 };
 
 pub struct Api;

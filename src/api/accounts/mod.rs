@@ -8,15 +8,14 @@ use poem_openapi::{Object, OpenApi};
 use uuid::Uuid;
 
 use super::{
-    Tag,
     http::{
         auth::{Bearer, Visitor},
         body::{Body, Faulty, Text, example},
         envelope::{Done, Made, Success, done, made, ok},
     },
+    tags::Tag,
 };
 use crate::{
-    app::App,
     domain::{
         accounts::{self, New, identities, mailbox::MayMail, sessions},
         text,
@@ -24,6 +23,7 @@ use crate::{
     error::{Error, Result},
     id::UserId,
     secret,
+    state::App,
 };
 
 pub struct Api;

@@ -9,21 +9,21 @@ use poem_openapi::{
 use super::User;
 use crate::{
     api::{
-        Tag,
         http::{
             auth::Bearer,
             body::{Body, Text, example, text},
             envelope::{Done, Success, done, ok},
             listing::{Address, Listed, Rows, fill, listed, rows},
         },
+        tags::Tag,
     },
-    app::App,
     domain::{
         Caller,
         accounts::{self, profiles, sessions},
     },
     error::Result,
     id::{OrganisationId, SessionId, UserId},
+    state::App,
     time::Time,
 };
 

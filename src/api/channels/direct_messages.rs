@@ -9,21 +9,21 @@ use poem_openapi::{
 use super::Channel;
 use crate::{
     api::{
-        Tag,
         http::{
             auth::Bearer,
             body::{Body, example},
             envelope::{Opened, opened},
             listing::{Address, Listed, Rows, fill, listed, rows},
         },
+        tags::Tag,
     },
-    app::App,
     domain::{
         channels::{self, direct_messages, lists::Described, reading::Counts},
         webhooks::first::WithWebhook,
     },
     error::Result,
     id::{OrganisationId, UserId},
+    state::App,
 };
 
 pub struct Api;

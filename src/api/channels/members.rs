@@ -9,18 +9,18 @@ use poem_openapi::{
 
 use crate::{
     api::{
-        Tag,
         http::{
             auth::Bearer,
             body::{Body, Text, example},
             envelope::{Done, Gone, Success, done, ok},
             listing::{Address, BareListed, Rows, fill, rows},
         },
+        tags::Tag,
     },
-    app::App,
     domain::channels,
     error::{Error, Result},
     id::{ChannelId, OrganisationId, UserId},
+    state::App,
     time::Time,
 };
 

@@ -11,17 +11,16 @@ use poem_openapi::{
 };
 
 use super::{
-    Tag,
     http::{
         auth::Bearer,
         body::{Body, Text, example, text},
         envelope::{Created, Gone, Success, created, ok},
         listing::{Address, BareListed, Rows, fill, rows},
     },
-    messages::Message,
+    messages::message::Message,
+    tags::Tag,
 };
 use crate::{
-    app::App,
     domain::{
         channels::{self, lists::Described, reading::Counts},
         webhooks::first::{self, WithWebhook},
@@ -29,6 +28,7 @@ use crate::{
     error::Result,
     id::{ChannelId, OrganisationId, UserId},
     site::Site,
+    state::App,
     time::Time,
 };
 

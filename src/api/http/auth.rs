@@ -1,12 +1,8 @@
 //! Who is calling, as types: a handler that takes one of these answers 401 without it.
 
-use std::net::{IpAddr, SocketAddr};
+use std::net::IpAddr;
 
-use ipnet::IpNet;
-use poem::{
-    FromRequest, Request, RequestBody,
-    http::{HeaderMap, header},
-};
+use poem::{FromRequest, Request, RequestBody, http::header};
 use poem_openapi::{
     SecurityScheme,
     auth::{ApiKey, Bearer as BearerToken},
@@ -14,14 +10,15 @@ use poem_openapi::{
 
 use super::body::{self, Bound};
 use crate::{
-    app::App,
+    client_address,
+    config::FeedAuth,
     domain::{
         Caller,
         accounts::sessions::{self, AccessClaims, Device},
         webhooks::feeds,
     },
     error::{Error, Result},
-    site::FeedAuth,
+    state::App,
 };
 
 /// `Authorization: Bearer <access token>`, issued by log-in.
@@ -128,91 +125,5 @@ impl<'a> FromRequest<'a> for Visitor {
 /// The client's address: the peer's, or what trusted proxies say of it.
 pub fn address(req: &Request) -> IpAddr {
     let peer = req.remote_addr().as_socket_addr().map_or(IpAddr::from([0, 0, 0, 0]), |peer| peer.ip());
-    address_of(&app(req).trusted_proxies, peer, req.headers())
-}
-
-/// [`address`] of a request that was not looked at yet.
-pub fn address_of(trusted: &[IpNet], peer: IpAddr, headers: &HeaderMap) -> IpAddr {
-    let forwarded: Vec<_> = headers.get_all("x-forwarded-for").iter().map(|value| value.to_str().unwrap_or("?")).collect();
-    client(trusted, peer, &forwarded)
-}
-
-/// Each proxy adds its peer on the right of `X-Forwarded-For`, so only what trusted ones added can be believed:
-/// the right-most address that is none of theirs. What can't be read ends the walk.
-fn client(trusted: &[IpNet], peer: IpAddr, forwarded: &[&str]) -> IpAddr {
-    let is_trusted = |address: &IpAddr| trusted.iter().any(|network| network.contains(address));
-    let mut client = peer.to_canonical();
-    let mut entries = forwarded.iter().rev().flat_map(|header| header.rsplit(','));
-    while is_trusted(&client)
-        && let Some(address) = entries.next().and_then(entry)
-    {
-        client = address;
-    }
-    client
-}
-
-/// An address, perhaps with a port, an IPv6 one perhaps in brackets.
-fn entry(text: &str) -> Option<IpAddr> {
-    let text = text.trim();
-    let bare = text.strip_prefix('[').and_then(|text| text.strip_suffix(']')).unwrap_or(text);
-    let address = bare.parse().ok().or_else(|| text.parse().ok().map(|address: SocketAddr| address.ip()));
-    address.map(|address: IpAddr| address.to_canonical())
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[track_caller]
-    fn seen(peer: &str, forwarded: &[&str], expected: &str) {
-        let trusted = ["10.0.0.0/8", "2001:db8:5::/48", "192.0.2.7/32"].map(|network| network.parse().unwrap());
-        assert_eq!(client(&trusted, peer.parse().unwrap(), forwarded), expected.parse::<IpAddr>().unwrap());
-    }
-
-    #[test]
-    fn a_proxy_tells_the_address() {
-        seen("10.0.0.1", &["203.0.113.9"], "203.0.113.9");
-        seen("10.0.0.1", &["203.0.113.9, 10.0.0.2,192.0.2.7"], "203.0.113.9");
-        seen("2001:db8:5::1", &["2001:db8:9::1"], "2001:db8:9::1");
-        seen("10.0.0.1", &[], "10.0.0.1");
-        seen("10.0.0.1", &["10.0.0.3, 10.0.0.2"], "10.0.0.3");
-    }
-
-    #[test]
-    fn nobody_else_does() {
-        seen("203.0.113.5", &["198.51.100.1"], "203.0.113.5");
-        seen("192.0.2.8", &["198.51.100.1, 10.0.0.1"], "192.0.2.8");
-        seen("2001:db8:6::1", &["198.51.100.1"], "2001:db8:6::1");
-    }
-
-    #[test]
-    fn what_the_client_wrote_itself_is_not_believed() {
-        seen("10.0.0.1", &["1.1.1.1, 203.0.113.9"], "203.0.113.9");
-        seen("10.0.0.1", &["10.0.0.2, 203.0.113.9"], "203.0.113.9");
-        seen("10.0.0.1", &["1.1.1.1, 10.9.9.9, 203.0.113.9, 10.0.0.2"], "203.0.113.9");
-    }
-
-    #[test]
-    fn several_headers_are_one() {
-        seen("10.0.0.1", &["1.1.1.1", "203.0.113.9, 10.0.0.2"], "203.0.113.9");
-        seen("10.0.0.1", &["203.0.113.9", "10.0.0.2"], "203.0.113.9");
-    }
-
-    #[test]
-    fn what_cannot_be_read_ends_the_walk() {
-        for bad in ["unknown", "", "203.0.113.9.1", "for=203.0.113.9", "[203.0.113.9", "203.0.113.9:99999", "host.example"] {
-            seen("10.0.0.1", &[&format!("203.0.113.9, {bad}, 10.0.0.2")], "10.0.0.2");
-            seen("10.0.0.1", &[&format!("203.0.113.9, {bad}")], "10.0.0.1");
-            seen("10.0.0.1", &["203.0.113.9", bad], "10.0.0.1");
-        }
-    }
-
-    #[test]
-    fn ports_brackets_and_mapped_addresses_are_read() {
-        seen("10.0.0.1", &["203.0.113.9:4711"], "203.0.113.9");
-        seen("10.0.0.1", &["[2001:db8:9::1]:4711"], "2001:db8:9::1");
-        seen("10.0.0.1", &["[2001:db8:9::1]"], "2001:db8:9::1");
-        seen("::ffff:10.0.0.1", &["::ffff:203.0.113.9, ::ffff:10.0.0.2"], "203.0.113.9");
-        seen("::ffff:203.0.113.5", &["198.51.100.1"], "203.0.113.5");
-    }
+    client_address::of(&app(req).trusted_proxies, peer, req.headers())
 }

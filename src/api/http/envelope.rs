@@ -6,7 +6,7 @@ use futures_util::FutureExt;
 use poem::{
     Endpoint, IntoResponse, Request, Response,
     error::{MethodNotAllowedError, NotFoundError},
-    http::{HeaderValue, Method, header},
+    http::{HeaderValue, Method, StatusCode, header},
 };
 use poem_openapi::{
     ApiResponse, Object,
@@ -318,7 +318,7 @@ fn has_status_code(path: &str) -> bool {
 /// The answer to a failure below `/api/v1`; `path` is relative to that.
 pub fn failure(err: poem::Error, path: &str) -> Response {
     let failure = translate(err, path);
-    let status = failure.status();
+    let status = StatusCode::from_u16(failure.status()).expect("each is a status");
     let request = uuid::Uuid::now_v7();
     if let Error::Internal { .. } = failure {
         tracing::error!(%request, err = failure.detail(), "request failed");

@@ -4,7 +4,7 @@
 use poem::{Endpoint, EndpointExt, Request, Response, http::header};
 
 use super::auth;
-use crate::{app::App, error::Error, secret::AccessKey};
+use crate::{error::Error, secret::AccessKey, state::App};
 
 /// In the headers of the real server: `X-API-Key: KEY`, or `Authorization: apikey KEY`.
 pub fn by_api_key(door: impl Endpoint + 'static, key: AccessKey) -> impl Endpoint<Output = Response> {

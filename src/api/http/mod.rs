@@ -5,3 +5,4 @@ pub mod body;
 pub mod envelope;
 pub mod guard;
 pub mod listing;
+mod types;

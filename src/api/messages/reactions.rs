@@ -6,21 +6,22 @@ use poem_openapi::{
     param::{Path, Query},
 };
 
-use super::Message;
+use super::message::Message;
 use crate::{
     api::{
-        Tag,
         http::{
             auth::Bearer,
             body::Text,
             envelope::{Gone, Success, ok},
             listing::{Address, Listed, Rows, fill, listed, rows},
         },
+        messages::message::Reaction,
+        tags::Tag,
     },
-    app::App,
     domain::messages::{pins, reactions},
     error::Result,
-    id::{ChannelId, MessageId, UserId},
+    id::{ChannelId, MessageId},
+    state::App,
 };
 
 pub struct Api;
@@ -118,19 +119,4 @@ struct Reactions {
     message_id: MessageId,
     channel_id: ChannelId,
     reactions: Vec<Reaction>,
-}
-
-#[derive(Object)]
-pub struct Reaction {
-    emoji: String,
-    /// Users who gave it.
-    count: i64,
-    /// Up to 100 of them, the first first.
-    users: Vec<UserId>,
-}
-
-impl From<reactions::Reaction> for Reaction {
-    fn from(reactions::Reaction { emoji, count, users }: reactions::Reaction) -> Self {
-        Reaction { emoji, count, users }
-    }
 }

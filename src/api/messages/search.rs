@@ -6,20 +6,20 @@ use poem_openapi::{
     param::{Path, Query},
 };
 
-use super::Message;
+use super::message::Message;
 use crate::{
     api::{
-        Tag,
         http::{
             auth::Bearer,
             body::Text,
             listing::{self, Address, Listed, Rows, fill, listed},
         },
+        tags::Tag,
     },
-    app::App,
     domain::messages::search,
     error::Result,
     id::{ChannelId, OrganisationId},
+    state::App,
 };
 
 /// Messages found.

@@ -6,21 +6,21 @@ use poem_openapi::{
     param::{Path, Query},
 };
 
-use super::{Mention, reactions::Reaction};
+use super::message::{Mention, Reaction};
 use crate::{
     api::{
-        Tag,
         http::{
             auth::Bearer,
             body::{Body, Text, example, text},
             envelope::{Created, Gone, Success, created, ok},
             listing::{self, Address, Listed, Rows, fill, fill_up_to, json_length, listed},
         },
+        tags::Tag,
     },
-    app::App,
     domain::messages::{self, deleting, threads},
     error::Result,
     id::{ChannelId, MessageId, OrganisationId},
+    state::App,
     time::Time,
 };
 

@@ -8,7 +8,6 @@ use poem_openapi::{
 
 use crate::{
     api::{
-        Tag,
         accounts::LoggedIn,
         http::{
             auth::{Bearer, MaybeBearer, Visitor},
@@ -16,8 +15,8 @@ use crate::{
             envelope::{Created, Done, Success, created, done, ok},
             listing::{self, Address, Paged, Rows, fill, paged},
         },
+        tags::Tag,
     },
-    app::App,
     db::Tx,
     domain::{
         accounts::mailbox::MayMail,
@@ -31,6 +30,7 @@ use crate::{
     id::{InvitationId, OrganisationId, UserId},
     secret,
     site::Site,
+    state::App,
     time::Time,
 };
 

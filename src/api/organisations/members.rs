@@ -8,18 +8,18 @@ use poem_openapi::{
 
 use crate::{
     api::{
-        Tag,
         http::{
             auth::Bearer,
             body::{Body, RoleName, Text, example, text},
             envelope::{Done, Success, done, ok},
             listing::{self, Address, Paged, Rows, fill, paged},
         },
+        tags::Tag,
     },
-    app::App,
     domain::organisations::{leaving, members, memberships},
     error::Result,
     id::{OrganisationId, UserId},
+    state::App,
     time::Time,
 };
 

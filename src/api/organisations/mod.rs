@@ -11,7 +11,6 @@ use poem_openapi::{
 };
 
 use super::{
-    Tag,
     channels::{ArchivedChannel, Channel, ChannelList, OpenChannel, OwnChannel, archive_message},
     http::{
         auth::Bearer,
@@ -19,12 +18,13 @@ use super::{
         envelope::{Created, Gone, Success, created, ok},
         listing::{Address, BareListed, Listed, Rows, fill, listed, rows},
     },
+    tags::Tag,
 };
 use crate::{
-    app::App,
     domain::{channels, organisations, webhooks::first},
     error::Result,
     id::{ChannelId, OrganisationId, UserId},
+    state::App,
     time::Time,
 };
 

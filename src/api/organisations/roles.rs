@@ -7,17 +7,17 @@ use poem_openapi::{Object, OpenApi, param::Path};
 
 use crate::{
     api::{
-        Tag,
         http::{
             auth::Bearer,
             body::{Body, Text, example, text},
             envelope::{Created, Gone, Success, created, ok},
         },
+        tags::Tag,
     },
-    app::App,
     domain::organisations::roles,
     error::Result,
     id::{OrganisationId, RoleUuid},
+    state::App,
     time::Time,
 };
 

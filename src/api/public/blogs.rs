@@ -8,20 +8,20 @@ use poem_openapi::{
 
 use crate::{
     api::{
-        Tag,
         http::{
             auth::{Bearer, Visitor},
             body::{Body, Text, example},
             envelope::{Done, Gone, Made, Success, done, made, ok},
             listing::{self, Address, Listed, Rows, fill, listed},
         },
+        tags::Tag,
     },
-    app::App,
     db::Class,
     domain::public::blogs,
     error::Result,
     id::{BlogId, CategoryId, UserId},
     limits::Form,
+    state::App,
     time::Time,
 };
 

@@ -8,18 +8,18 @@ use poem_openapi::{
 
 use crate::{
     api::{
-        Tag,
         http::{
             auth::{Bearer, Visitor},
             body::{Body, Text, example},
             envelope::{Created, Gone, Success, created, ok},
             listing::{Address, Listed, Rows, fill, listed, rows},
         },
+        tags::Tag,
     },
-    app::App,
     domain::public::categories,
     error::Result,
     id::CategoryId,
+    state::App,
     time::Time,
 };
 

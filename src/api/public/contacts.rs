@@ -5,17 +5,17 @@ use poem_openapi::{Object, OpenApi};
 
 use crate::{
     api::{
-        Tag,
         http::{
             auth::Visitor,
             body::{self, Body, Text, example},
             envelope::{Made, made},
         },
+        tags::Tag,
     },
-    app::App,
     domain::public::contacts::{self, Contact},
     error::Result,
     limits::Form,
+    state::App,
 };
 
 pub struct Api;

@@ -5,18 +5,18 @@ use poem_openapi::{Object, OpenApi, param::Query};
 
 use crate::{
     api::{
-        Tag,
         http::{
             auth::{Bearer, Visitor},
             body::{Body, Text, example},
             envelope::{UncodedCreated, uncoded},
             listing::{self, Address, Rows, UncodedListed, fill},
         },
+        tags::Tag,
     },
-    app::App,
     domain::public::testimonials,
     error::Result,
     id::{TestimonialId, UserId},
+    state::App,
     time::Time,
 };
 

@@ -6,19 +6,19 @@ use poem_openapi::{Object, OpenApi, param::Path};
 use super::Attempt;
 use crate::{
     api::{
-        Tag,
         http::{
             auth::Bearer,
             body::{Body, example},
             envelope::{Success, ok},
         },
+        tags::Tag,
     },
-    app::App,
     db::Tx,
     domain::webhooks::{self, replay},
     error::Result,
     id::{AttemptId, CallbackId, ChannelId, WebhookId},
     jobs::deliveries,
+    state::App,
     time::Time,
 };
 

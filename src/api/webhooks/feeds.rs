@@ -9,17 +9,17 @@ use serde_json::Value;
 
 use crate::{
     api::{
-        Tag,
         http::{
             auth::{Bearer, Feeder},
             body::{self, Body, Text, example},
             envelope::{Success, ok},
         },
+        tags::Tag,
     },
-    app::App,
     domain::{Caller, webhooks::feeds},
     error::Result,
     id::ChannelId,
+    state::App,
 };
 
 pub struct Api;

@@ -10,21 +10,21 @@ use poem_openapi::{
 };
 
 use super::{
-    Tag,
     http::{
         auth::Bearer,
         body::{Body, Text, example, text},
         envelope::{Created, Gone, Success, created, ok},
         listing::{self, Address, Listed, Rows, fill, listed},
     },
+    tags::Tag,
 };
 use crate::{
-    app::App,
     db::Tx,
     domain::webhooks::{self, history},
     error::Result,
     id::{AttemptId, CallbackId, ChannelId, UserId, WebhookId},
     site::Site,
+    state::App,
     time::Time,
 };
 

@@ -12,13 +12,14 @@ pub mod sessions;
 use rusqlite::{Connection, OptionalExtension, Row};
 
 use crate::{
+    config::Registration,
     db::Tx,
     domain::{self, Caller, PlatformRole, accounts::one_time_tokens::Purpose, organisations::invitations, outbox, text},
     error::{Error, OrConflict, Result},
     event::Effect,
     id::{OrganisationId, SessionId, UserId},
     mail, secret,
-    site::{Registration, Site},
+    site::Site,
     time::Time,
 };
 

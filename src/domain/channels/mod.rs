@@ -45,7 +45,6 @@ pub struct Channel {
     pub owner_id: UserId,
     pub created_by: UserId,
     pub message_count: i64,
-    pub thread_count: i64,
     pub user_count: i64,
     /// `n` of the newest top-level post; 0 when there is none.
     pub last_thread: i64,
@@ -336,7 +335,7 @@ pub fn get(conn: &Connection, caller: Caller, id: ChannelId) -> Result<Described
 }
 
 pub(super) const COLUMNS: &str = "c.id, c.organisation_id, c.name, c.description, c.topic, c.is_private, c.is_dm, c.is_default,
-    c.owner_id, c.created_by, c.message_count, c.thread_count, c.user_count, c.last_thread, c.created_at, c.updated_at, c.archived_at,
+    c.owner_id, c.created_by, c.message_count, c.user_count, c.last_thread, c.created_at, c.updated_at, c.archived_at,
     c.deleted_at";
 
 /// The channels that user ?1 may know of, with what they may do there; goes on with `and …`.
@@ -374,7 +373,6 @@ fn from_row(row: &Row) -> rusqlite::Result<Channel> {
         owner_id: row.get("owner_id")?,
         created_by: row.get("created_by")?,
         message_count: row.get("message_count")?,
-        thread_count: row.get("thread_count")?,
         user_count: row.get("user_count")?,
         last_thread: row.get("last_thread")?,
         created_at: row.get("created_at")?,

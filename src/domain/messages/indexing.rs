@@ -7,7 +7,13 @@ use std::collections::HashSet;
 
 use rusqlite::{Connection, Rows};
 
-use crate::{db::Tx, domain::text, error::Result, event::Effect, id::OrganisationId};
+use crate::{
+    db::Tx,
+    domain::text,
+    error::Result,
+    event::{Effect, Queue},
+    id::OrganisationId,
+};
 
 /// Text taken in by one step, and pages of the index merged by one: a few milliseconds each, so that others wait no longer.
 const SLICE_BYTES: usize = 8 << 10;
@@ -133,7 +139,7 @@ pub fn replace(tx: &mut Tx, n: i64) -> Result<()> {
     if n <= cursor(tx)? {
         forget(tx, n)?;
         tx.prepare_cached("insert or ignore into unindexed_edits (n) values (?1)")?.execute([n])?;
-        tx.then(Effect::TextEdited);
+        tx.then(Effect::Queued(Queue::Search));
     }
     Ok(())
 }

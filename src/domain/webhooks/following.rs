@@ -15,7 +15,7 @@ use crate::{
         webhooks::{deliveries, ending},
     },
     error::Result,
-    event::{Event, Kind},
+    event::Kind,
     id::{CallbackId, ChannelId, UserId, WebhookId},
     site::Site,
     time::Time,
@@ -37,11 +37,6 @@ pub fn start(tx: &mut Tx) -> Result<i64> {
         Some(taken) => Ok(taken),
         None => cursors::start(tx, WEBHOOKS),
     }
-}
-
-/// Whether webhooks may have to do with a row of the log.
-pub fn may_concern(event: &Event) -> bool {
-    matches!(event.kind, Kind::Message | Kind::Deleted | Kind::Departed | Kind::Reclaimed)
 }
 
 /// A look ahead in the log.

@@ -9,7 +9,7 @@ use super::{
     protocol::{Answer, ChannelRequest, Empty, PresenceResult, PresenceStatsResult, Reply, Request},
     subscribing::{self, require_subscribed},
 };
-use crate::app::App;
+use crate::state::App;
 
 /// Any command after the first but a pong, which is the socket's business. Its reply is queued.
 pub fn handle(app: &App, connection: &Arc<Connection>, id: u32, request: Request) -> Result<(), Disconnect> {

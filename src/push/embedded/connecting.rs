@@ -10,13 +10,13 @@ use super::{
     subscribing,
 };
 use crate::{
-    app::App,
     db::log,
     domain::{
         accounts::sessions,
         streams::{self, recovery},
     },
     push::tokens::{self, Refusal},
+    state::App,
 };
 
 pub const VERSION: &str = env!("CARGO_PKG_VERSION");
@@ -40,7 +40,7 @@ pub fn connect(app: &App, request: ConnectRequest, welcome: Welcome) -> Result<A
     if request.token.is_empty() {
         return Err(Disconnect::BAD_REQUEST.into());
     }
-    let identity = tokens::of_connection(app, &request.token).map_err(|refusal| match refusal {
+    let identity = tokens::of_connection(&app.site, &request.token).map_err(|refusal| match refusal {
         Refusal::Expired => Fault::Reply(Failure::TOKEN_EXPIRED),
         Refusal::Unreadable | Refusal::Mismatch => Fault::Close(Disconnect::INVALID_TOKEN),
     })?;
@@ -71,7 +71,7 @@ fn accept(
 ) -> Result<(), Fault> {
     let mut asked: Vec<(Begun, SubscribeRequest)> = Vec::new();
     for (channel, request) in subs {
-        let Ok(expires_at) = tokens::of_subscription(app, connection, &channel, &request.token) else { continue };
+        let Ok(expires_at) = tokens::of_subscription(&app.site, connection, &channel, &request.token) else { continue };
         let terms = Terms { watches: request.join_leave, expires_at: Some(expires_at), is_server_side: true };
         if let Ok(begun) = app.hub.subscribe(connection, &channel, terms) {
             asked.push((begun, SubscribeRequest { channel, ..request }));
@@ -122,7 +122,7 @@ pub fn refresh(app: &App, connection: &Connection, token: &str) -> Result<Refres
     if token.is_empty() {
         return Err(Disconnect::BAD_REQUEST.into());
     }
-    let identity = tokens::of_connection(app, token).map_err(|refusal| match refusal {
+    let identity = tokens::of_connection(&app.site, token).map_err(|refusal| match refusal {
         Refusal::Expired => Disconnect::EXPIRED,
         Refusal::Unreadable | Refusal::Mismatch => Disconnect::INVALID_TOKEN,
     })?;

@@ -11,7 +11,7 @@ use super::{
     encoding::{self, Encoding},
     socket::{self, Manner, Pings},
 };
-use crate::{app::App, upgrade::Upgrade};
+use crate::{state::App, upgrade::Upgrade};
 
 /// `GET /connection/websocket` (RFC 6455): JSON, or Protobuf by the subprotocol `centrifuge-protobuf` or
 /// `?format=protobuf`. Compression is not taken up. With `?cf_ws_frame_ping_pong=true` pings are those of WebSocket.

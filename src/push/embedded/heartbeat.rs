@@ -8,7 +8,7 @@ use super::{
     codes::{Disconnect, Unsubscribe},
     connection::Connection,
 };
-use crate::{app::App, domain::accounts::sessions, time::Time};
+use crate::{domain::accounts::sessions, state::App, time::Time};
 
 pub struct Heartbeat {
     every: Duration,

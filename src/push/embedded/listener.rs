@@ -24,7 +24,7 @@ use super::{
     protocol::Reply,
     socket::{WRITE_WITHIN, farewell, for_listener},
 };
-use crate::app::App;
+use crate::state::App;
 
 /// `GET /connection/uni_sse?cf_connect=…`: the parameter is what goes inside `connect`.
 #[handler]

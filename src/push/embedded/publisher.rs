@@ -119,7 +119,7 @@ impl Thread {
                     self.check(&self.hub.all_connections());
                     Ok(())
                 }
-                Effect::MailQueued | Effect::DeliveriesChanged(_) | Effect::ChoreLeft | Effect::TextEdited => Ok(()),
+                Effect::Queued(_) | Effect::DeliveriesChanged(_) => Ok(()),
             };
             if let Err(err) = result {
                 tracing::error!(err = err.detail(), "a publication failed");

@@ -21,7 +21,7 @@ use super::{
     heartbeat::Heartbeat,
     protocol::{Answer, Command, ConnectRequest, PushBody, Reply, Request},
 };
-use crate::{app::App, upgrade::Upgraded};
+use crate::{state::App, upgrade::Upgraded};
 
 /// Until the first command.
 const STALE_AFTER: Duration = Duration::from_secs(10);

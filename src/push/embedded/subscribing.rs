@@ -13,7 +13,6 @@ use super::{
     },
 };
 use crate::{
-    app::App,
     db::log,
     domain::{
         accounts::sessions,
@@ -26,6 +25,7 @@ use crate::{
     event::Stream,
     id::UserId,
     push::tokens::{self, Refusal},
+    state::App,
 };
 
 const CHANNEL_NAME_MAX: usize = 255;
@@ -49,11 +49,12 @@ pub fn subscribe(app: &App, connection: &Arc<Connection>, id: u32, request: &Sub
     if let Some(failure) = early {
         return Err(failure.into());
     }
-    let expires_at = tokens::of_subscription(app, connection, channel, &request.token).map_err(|refusal| match refusal {
-        Refusal::Expired => Fault::Reply(Failure::TOKEN_EXPIRED),
-        Refusal::Unreadable => Fault::Reply(Failure::PERMISSION_DENIED),
-        Refusal::Mismatch => Fault::Close(Disconnect::INVALID_TOKEN),
-    })?;
+    let expires_at =
+        tokens::of_subscription(&app.site, connection, channel, &request.token).map_err(|refusal| match refusal {
+            Refusal::Expired => Fault::Reply(Failure::TOKEN_EXPIRED),
+            Refusal::Unreadable => Fault::Reply(Failure::PERMISSION_DENIED),
+            Refusal::Mismatch => Fault::Close(Disconnect::INVALID_TOKEN),
+        })?;
     let terms = Terms { watches: request.join_leave, expires_at: Some(expires_at), is_server_side: false };
     let Start { begun, result, seq } = begin(app, connection, request, terms)?;
     let Expiry { expires, ttl } = Expiry::at(expires_at);
@@ -169,7 +170,7 @@ pub fn refresh(app: &App, connection: &Connection, request: &SubRefreshRequest) 
     if token.is_empty() {
         return Err(Failure::BAD_REQUEST.into());
     }
-    let expires_at = tokens::of_subscription(app, connection, channel, token).map_err(|refusal| match refusal {
+    let expires_at = tokens::of_subscription(&app.site, connection, channel, token).map_err(|refusal| match refusal {
         Refusal::Expired => Disconnect::SUBSCRIPTION_EXPIRED,
         Refusal::Unreadable | Refusal::Mismatch => Disconnect::INVALID_TOKEN,
     })?;

@@ -17,15 +17,16 @@ use serde_json::value::RawValue;
 use tokio::time::{sleep, timeout};
 
 use crate::{
-    app::App,
     db::log,
     domain::{
         log::cursors::{self, FORWARDER},
         streams::forwarding::{self, Slice, Step},
     },
     error::{Error, Result},
+    event::Queue,
     push::external::client::{ApiError, Broadcast, Centrifugo, Command, Disconnect, Failure, Reply},
     secret,
+    state::App,
 };
 
 /// How often the cursor is written, at the most; what came after it is sent again after a kill.
@@ -99,10 +100,10 @@ impl<'a> Forwarder<'a> {
     /// Until there is more, or the cursor is due.
     async fn idle(&mut self) {
         if self.recorded == self.taken {
-            return self.app.logged.notified().await;
+            return self.app.wakeups.wait(Queue::Forwarding).await;
         }
         let wait = RECORD_EVERY.saturating_sub(self.recorded_at.elapsed());
-        if timeout(wait, self.app.logged.notified()).await.is_err() {
+        if timeout(wait, self.app.wakeups.wait(Queue::Forwarding)).await.is_err() {
             self.record().await;
         }
     }

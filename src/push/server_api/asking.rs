@@ -5,14 +5,14 @@ use std::collections::BTreeMap;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::{Answer, result, stream};
+use super::answers::{Answer, result, stream};
 use crate::{
-    app::App,
     push::embedded::{
         connecting::VERSION,
         protocol::{ChannelRequest, HistoryRequest, PresenceResult, PresenceStatsResult},
         subscribing,
     },
+    state::App,
 };
 
 pub fn presence(app: &App, ChannelRequest { channel }: &ChannelRequest) -> Answer {

@@ -5,9 +5,8 @@ use std::sync::Arc;
 use serde::Deserialize;
 use serde_json::json;
 
-use super::{Answer, Refused, result, stream};
+use super::answers::{Answer, Refused, result, stream};
 use crate::{
-    app::App,
     domain::streams,
     error::Result,
     id::UserId,
@@ -17,6 +16,7 @@ use crate::{
         protocol::{Expiry, Position, PushBody, Reply, SubscribeRequest},
         subscribing,
     },
+    state::App,
     time::Time,
 };
 

@@ -4,50 +4,30 @@
 //! The answer is `{"result": …}`, or with status 200, too, `{"error": {"code": …, "message": …}}`. Channels are the four
 //! kinds of streams, and nobody is made to hear what they may not.
 
+mod answers;
 mod asking;
 mod clients;
+pub mod memory;
 mod publishing;
 mod repeats;
 
-use std::{collections::BTreeMap, time::Instant};
+use std::collections::BTreeMap;
 
 use futures_util::future::join_all;
 use poem::{Body, Request, Response, handler, web::Data};
-use serde::{Deserialize, Serialize};
+use serde::Deserialize;
 use serde_json::value::{RawValue, to_raw_value};
-use uuid::Uuid;
 
-use self::repeats::Repeats;
-use super::embedded::{codes::Failure, protocol::ReplyError};
+use self::answers::{Answer, MOST, Refused, Reply, json, read};
+
 use crate::{
-    app::App,
-    domain::streams,
     error::{Error, Result},
-    event::Stream,
+    push::embedded::codes::Failure,
     request_body,
-    secret::AccessKey,
+    state::App,
 };
 
 const BODY_MAX: usize = 1 << 20;
-/// Commands in one request, and channels in one broadcast.
-const MOST: usize = 1000;
-
-/// What the API remembers while the server runs.
-pub struct ServerApi {
-    /// Whom it answers; none for nobody.
-    pub key: Option<AccessKey>,
-    repeats: Repeats,
-    /// Names this run of the server.
-    node: Uuid,
-    started: Instant,
-}
-
-impl ServerApi {
-    pub fn new(key: Option<&str>) -> Result<ServerApi> {
-        let key = key.map(|key| AccessKey::new("--push-api-key", key)).transpose()?;
-        Ok(ServerApi { key, repeats: Repeats::default(), node: Uuid::new_v4(), started: Instant::now() })
-    }
-}
 
 /// `POST /api/METHOD`; and `POST /api`, the older form: each line is a command `{"method", "params"}`.
 #[handler]
@@ -65,58 +45,6 @@ pub async fn call(req: &Request, app: Data<&App>, body: Body) -> poem::Result<Re
         Err(Refused::Unreadable) => return Err(Error::bad_request("The request body can't be read").into()),
     };
     Ok(Response::builder().content_type("application/json").body(text))
-}
-
-type Answer = Result<Box<RawValue>, Refused>;
-
-/// Why a command was not done.
-enum Refused {
-    /// Its parameters are not in the form that they should have.
-    Unreadable,
-    Failure(Failure),
-}
-
-impl From<Failure> for Refused {
-    fn from(failure: Failure) -> Self {
-        Refused::Failure(failure)
-    }
-}
-
-impl From<Error> for Refused {
-    fn from(err: Error) -> Self {
-        tracing::error!(err = err.detail(), "a command of the server API failed");
-        Refused::Failure(Failure::INTERNAL)
-    }
-}
-
-#[derive(Serialize)]
-#[serde(rename_all = "lowercase")]
-enum Reply {
-    Result(Box<RawValue>),
-    Error(ReplyError),
-}
-
-impl From<Answer> for Reply {
-    fn from(answer: Answer) -> Self {
-        let failure = match answer {
-            Ok(result) => return Reply::Result(result),
-            Err(Refused::Failure(failure)) => failure,
-            Err(Refused::Unreadable) => Failure::BAD_REQUEST,
-        };
-        Reply::Error(ReplyError { temporary: false, ..failure.into() }) // here code and message are all
-    }
-}
-
-fn json(value: &impl Serialize) -> String {
-    serde_json::to_string(value).expect("replies are JSON")
-}
-
-fn read<'a, T: Deserialize<'a>>(params: &'a str) -> Result<T, Refused> {
-    serde_json::from_str(params).map_err(|_| Refused::Unreadable)
-}
-
-fn result(value: &impl Serialize) -> Answer {
-    Ok(to_raw_value(value).map_err(Error::internal)?)
 }
 
 async fn answer(app: &App, method: &str, params: &str) -> Answer {
@@ -191,12 +119,4 @@ async fn commands(app: &App, body: &str) -> Result<String, Refused> {
         replies.push(json(&Reply::from(answer(app, &method, params).await)));
     }
     if replies.is_empty() { Err(Refused::Unreadable) } else { Ok(replies.join("\n")) }
-}
-
-/// The stream of that name.
-fn stream(app: &App, channel: &str) -> Result<Stream, Refused> {
-    if channel.is_empty() {
-        return Err(Failure::BAD_REQUEST.into());
-    }
-    Ok(app.db.read(|conn| streams::find(conn, channel))?.ok_or(Failure::UNKNOWN_CHANNEL)?)
 }

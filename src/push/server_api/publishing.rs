@@ -6,13 +6,16 @@ use base64::{Engine, prelude::BASE64_STANDARD};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, value::RawValue};
 
-use super::{Answer, MOST, Refused, Reply, repeats::Claim, result};
+use super::{
+    answers::{Answer, MOST, Refused, Reply, result},
+    repeats::Claim,
+};
 use crate::{
-    app::App,
     db::{Tx, log},
     domain,
     error::{Error, Result},
     push::embedded::codes::Failure,
+    state::App,
 };
 
 /// Of one broadcast, all its rows together.

@@ -11,13 +11,12 @@ mod proofs;
 mod reclaiming;
 mod sessions;
 
-use serde_json::{Value, json};
-use tidings::site::Registration;
-
 use crate::{
     harness::{Client, PASSWORD, Server, text},
     shapes::{SESSION, USER, assert_shape},
 };
+use serde_json::{Value, json};
+use tidings::config::Registration;
 
 async fn register(client: &Client, body: Value) -> crate::harness::Reply {
     client.post("/auth/register", body).await

@@ -5,7 +5,6 @@ use crate::harness::{Client, Server, blob};
 use serde_json::json;
 use tempfile::TempDir;
 use tidings::{
-    app::App,
     config::Settings,
     domain::{
         Caller, PlatformRole,
@@ -22,6 +21,8 @@ use tidings::{
     error::{Error, Result},
     event::Stream,
     id::{ChannelId, MessageId, OrganisationId, SessionId, UserId, WebhookId},
+    state::App,
+    wiring,
 };
 use uuid::Uuid;
 
@@ -64,7 +65,7 @@ impl Scene {
     }
 
     fn open(&self) -> App {
-        App::open(&Settings::for_folder(self.folder.path()), "127.0.0.1:1".parse().unwrap()).unwrap()
+        wiring::open(&Settings::for_folder(self.folder.path()), "127.0.0.1:1".parse().unwrap()).unwrap()
     }
 
     fn number(&self, query: &str) -> i64 {
@@ -166,7 +167,7 @@ async fn a_leaver_with_many_channels_and_webhooks_has_no_access_from_the_first_s
     assert!(is_refused(&app).await);
     assert!(matches!(remove().await, Err(Error::NotFound("Member"))));
     assert!(matches!(join(&app, &scene).await, Err(Error::Unavailable(_))), "what she had must not come back with her");
-    app.finish_writes();
+    wiring::finish_writes(&app);
     drop(app);
 
     // The jobs of the next start go on with it.
@@ -364,7 +365,7 @@ async fn all_organisations_of_a_person_are_told_what_the_profile_shows() {
     assert!((1..100).contains(&scene.number(&told("Amazing"))));
     rename("Brewster").await.unwrap();
     assert_eq!(left(&app), 1, "the later one stands for both");
-    app.finish_writes();
+    wiring::finish_writes(&app);
     drop(app);
 
     // The jobs of the next start go on with it.

@@ -49,6 +49,17 @@ async fn who_says_nothing_or_half_a_head_is_hung_up_on_after_ten_seconds() {
 }
 
 #[tokio::test]
+async fn half_a_head_right_after_an_answer_is_hung_up_on_after_ten_seconds() {
+    let server = Server::start().await;
+    let (mut stream, begun) = (dial(&server).await, Instant::now());
+    assert!(asks_health(&mut stream).await.starts_with("HTTP/1.1 200"));
+    stream.write_all(b"GET /health HTTP/1.1\r\nhost: x\r\n").await.unwrap();
+    assert_eq!(to_the_end(&mut stream).await, "");
+    let after = begun.elapsed();
+    assert!(after >= Duration::from_millis(9_900) && after < Duration::from_secs(20), "{after:?}");
+}
+
+#[tokio::test]
 async fn a_late_first_byte_gains_no_time() {
     let server = Server::start().await;
     let (mut stream, begun) = (dial(&server).await, Instant::now());

@@ -5,17 +5,16 @@ use std::{
     time::{Duration, Instant},
 };
 
+use crate::harness::Server;
 use tidings::{
-    app::App,
     config::Settings,
     db::{Class, Db},
     domain::{Caller, PlatformRole},
     error::{Error, Result},
     id::{OrganisationId, SessionId, UserId},
+    wiring,
 };
 use tokio::{sync::oneshot, task::JoinHandle};
-
-use crate::harness::Server;
 
 const ENDLESS: &str = "with recursive number (n) as (select 1 union all select n + 1 from number) select max(n) from number";
 
@@ -109,7 +108,7 @@ async fn outsiders_do_not_take_the_slot_of_an_organisation() {
     let organisation = OrganisationId(ada.organisation("Engines").await.parse().unwrap());
     let folder = server.end_and_keep().await;
     let settings = Settings::for_folder(folder.path());
-    let app = App::open(&settings, "127.0.0.1:80".parse().unwrap()).unwrap();
+    let app = wiring::open(&settings, "127.0.0.1:80".parse().unwrap()).unwrap();
     let seven = async |user: UserId| {
         let caller = Caller { user, session: SessionId::new(), role: PlatformRole::User };
         app.read_within(caller, organisation, |conn| Ok(conn.query_row("select 7", [], |row| row.get::<_, i64>(0))?)).await
@@ -125,7 +124,7 @@ async fn outsiders_do_not_take_the_slot_of_an_organisation() {
     drop(release);
     reading.await.unwrap().unwrap();
     assert_eq!(waiting.await.unwrap(), 7);
-    app.finish_writes();
+    wiring::finish_writes(&app);
 }
 
 #[tokio::test(flavor = "multi_thread")]

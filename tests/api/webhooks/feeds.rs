@@ -1,13 +1,12 @@
 //! Feeding posts through webhooks, and what is pushed of it.
 
-use serde_json::{Value, json};
-use tidings::{config::Switch, site::FeedAuth};
-
 use crate::{
     harness::{Client, Reply, Server, blob, text, unknown_id},
     shapes::{PUSHED_MESSAGE, UNREAD, assert_shape},
     socket::Socket,
 };
+use serde_json::{Value, json};
+use tidings::config::{FeedAuth, Switch};
 
 const SENT: &str = "Data sent successfully";
 const QUEUE: &str = "/webhooks/feed/backend-queue";

@@ -1,0 +1,116 @@
+//! How the server's own types appear in HTTP and in the OpenAPI document; the types themselves know neither.
+
+use std::borrow::Cow;
+
+use poem::http::StatusCode;
+use poem_openapi::{
+    registry::{MetaSchema, MetaSchemaRef},
+    types::{ParseError, ParseFromJSON, ParseFromParameter, ParseResult, ToJSON, Type},
+};
+use serde_json::Value;
+use uuid::Uuid;
+
+use crate::{error::Error, id, time::Time};
+
+impl From<Error> for poem::Error {
+    fn from(err: Error) -> Self {
+        let status = StatusCode::from_u16(err.status()).expect("each is a status");
+        poem::Error::new(err, status)
+    }
+}
+
+/// Identifiers are UUIDs.
+macro_rules! uuids {
+    ($($name:ident),+ $(,)?) => {$(
+        impl Type for id::$name {
+            const IS_REQUIRED: bool = true;
+            type RawValueType = Self;
+            type RawElementValueType = Self;
+
+            fn name() -> Cow<'static, str> {
+                <Uuid as Type>::name()
+            }
+            fn schema_ref() -> MetaSchemaRef {
+                <Uuid as Type>::schema_ref()
+            }
+            fn as_raw_value(&self) -> Option<&Self> {
+                Some(self)
+            }
+            fn raw_element_iter<'a>(&'a self) -> Box<dyn Iterator<Item = &'a Self> + 'a> {
+                Box::new(std::iter::once(self))
+            }
+        }
+
+        impl ToJSON for id::$name {
+            fn to_json(&self) -> Option<Value> {
+                self.0.to_json()
+            }
+        }
+
+        impl ParseFromJSON for id::$name {
+            fn parse_from_json(value: Option<Value>) -> ParseResult<Self> {
+                Uuid::parse_from_json(value).map(id::$name).map_err(ParseError::propagate)
+            }
+        }
+
+        impl ParseFromParameter for id::$name {
+            fn parse_from_parameter(value: &str) -> ParseResult<Self> {
+                ParseFromParameter::parse_from_parameter(value).map(id::$name).map_err(ParseError::<Uuid>::propagate)
+            }
+        }
+    )+};
+}
+
+uuids!(
+    UserId,
+    SessionId,
+    OrganisationId,
+    InvitationId,
+    ChannelId,
+    MessageId,
+    RoleUuid,
+    WebhookId,
+    AttemptId,
+    CallbackId,
+    BlogId,
+    FeedbackId,
+    CategoryId,
+    TestimonialId,
+    ContactId,
+);
+
+impl Type for Time {
+    const IS_REQUIRED: bool = true;
+    type RawValueType = Self;
+    type RawElementValueType = Self;
+
+    fn name() -> Cow<'static, str> {
+        "string_date-time".into()
+    }
+    fn schema_ref() -> MetaSchemaRef {
+        MetaSchemaRef::Inline(Box::new(MetaSchema::new_with_format("string", "date-time")))
+    }
+    fn as_raw_value(&self) -> Option<&Self> {
+        Some(self)
+    }
+    fn raw_element_iter<'a>(&'a self) -> Box<dyn Iterator<Item = &'a Self> + 'a> {
+        Box::new(std::iter::once(self))
+    }
+}
+
+impl ToJSON for Time {
+    fn to_json(&self) -> Option<Value> {
+        Some(Value::String(self.to_string()))
+    }
+}
+
+/// Response objects share one derive with request objects, which asks for this.
+impl ParseFromJSON for Time {
+    fn parse_from_json(value: Option<Value>) -> ParseResult<Self> {
+        let text = match value {
+            Some(Value::String(text)) => text,
+            other => return Err(ParseError::expected_type(other.unwrap_or_default())),
+        };
+        text.parse().map_err(ParseError::custom)
+    }
+}

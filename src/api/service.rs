@@ -1,0 +1,22 @@
+//! All operations, as one service.
+
+use poem_openapi::{OpenApi, OpenApiService};
+
+use super::{accounts, channels, messages, organisations, public, tokens, webhooks};
+
+pub fn service() -> OpenApiService<impl OpenApi, ()> {
+    // An area each; the framework takes tuples of sixteen at the most.
+    let apis = (
+        (accounts::Api, accounts::mailbox::Api, accounts::profiles::Api),
+        (organisations::Api, organisations::members::Api, organisations::roles::Api, organisations::invitations::Api),
+        tokens::Api,
+        (channels::Api, channels::members::Api, channels::direct_messages::Api),
+        (messages::Api, messages::reactions::Api, messages::search::Api, messages::threads::Api),
+        (webhooks::Api, webhooks::deliveries::Api, webhooks::feeds::Api),
+        (public::blogs::Api, public::categories::Api, public::testimonials::Api, public::contacts::Api),
+    );
+    OpenApiService::new(apis, "Tidings", env!("CARGO_PKG_VERSION"))
+        .description(include_str!("description.md"))
+        .license(poem_openapi::LicenseObject::new("MIT OR Apache-2.0"))
+        .server("/api/v1")
+}

@@ -1,0 +1,314 @@
+use std::{sync::Weak, time::Duration};
+
+use poem::{
+    EndpointExt, Route,
+    endpoint::make,
+    get,
+    http::{HeaderMap, StatusCode},
+    post,
+};
+use tokio::{
+    io::{AsyncReadExt, AsyncWriteExt, DuplexStream, duplex},
+    time::timeout,
+};
+
+use super::{
+    super::places::{Admission, Places},
+    *,
+};
+use crate::upgrade::Upgrade;
+
+mod rest;
+
+const LONG: Duration = Duration::from_secs(3600);
+const SHORT: Duration = Duration::from_millis(150);
+/// Long enough to make a request before the connection rests.
+const REST: Duration = Duration::from_millis(100);
+const AT_ONCE: Duration = Duration::from_millis(1);
+const ENDLESS: Deadlines = Deadlines { head: LONG, idle: LONG, write: LONG, rest: REST };
+const GET: &[u8] = b"GET / HTTP/1.1\r\nhost: x\r\n\r\n";
+
+/// The server's side of a connection, as the tests see it.
+struct Served {
+    places: Arc<Places>,
+    /// Held once by the connection, and once more while it has buffers.
+    place: Weak<Place>,
+    stop: watch::Sender<bool>,
+}
+
+impl Served {
+    async fn rests(&self) {
+        while self.place.strong_count() > 1 {
+            tokio::time::sleep(AT_ONCE).await;
+        }
+        assert_eq!(self.place.strong_count(), 1, "the connection has ended");
+    }
+}
+
+/// A client of a server, and the server's places.
+fn client(deadlines: Deadlines) -> (DuplexStream, Arc<Places>) {
+    let (stream, served) = serve(deadlines, false);
+    let places = served.places.clone();
+    tokio::spawn(async move {
+        served.stop.closed().await; // it runs until its connection has ended
+    });
+    (stream, places)
+}
+
+/// A client of a server that answers `/` with "done", `/slow` after a while, `/take` after the body, `/long` with 100,000
+/// bytes, and `/late` with as many after a while; and that echoes bytes once `/up` was answered.
+fn serve(deadlines: Deadlines, is_reserve: bool) -> (DuplexStream, Served) {
+    let slow = make(|_| async {
+        tokio::time::sleep(SHORT * 3).await;
+        "done"
+    });
+    let late = make(|_| async {
+        tokio::time::sleep(SHORT * 3).await;
+        "x".repeat(100_000)
+    });
+    let up = make(|_| async {
+        let (upgrade, upgraded) = Upgrade::new();
+        tokio::spawn(async move {
+            let (mut theirs, mut ours) = tokio::io::split(upgraded.await.unwrap());
+            tokio::io::copy(&mut theirs, &mut ours).await
+        });
+        let answer = poem::Response::builder().status(StatusCode::SWITCHING_PROTOCOLS);
+        answer.header("connection", "upgrade").header("upgrade", "echo").extension(upgrade).finish()
+    });
+    let routes = Route::new()
+        .at("/", get(make(|_| async { "done" })))
+        .at("/slow", slow)
+        .at("/long", get(make(|_| async { "x".repeat(100_000) })))
+        .at("/late", late)
+        .at("/up", up)
+        .at("/take", post(make(|req| async move { req.into_body().into_bytes().await.map(|_| "done") })));
+    let places = Places::new(1000, &[]);
+    let peer: SocketAddr = "192.0.2.1:1".parse().unwrap();
+    let Admission::Place(place) = places.admit(peer.ip()) else { panic!("there is a place") };
+    let place = Arc::new(place);
+    let (stop, stopping) = watch::channel(false);
+    let served = Served { places, place: Arc::downgrade(&place), stop };
+    let door = Arc::new(routes.map_to_response().boxed());
+    let (here, there) = duplex(1024);
+    let connection = Connection { peer, place, door, is_reserve, stopping };
+    tokio::spawn(connection.run(there, Instant::now(), deadlines));
+    (here, served)
+}
+
+async fn answer_of(stream: &mut DuplexStream) {
+    let mut answer = Vec::new();
+    while !answer.ends_with(b"done") {
+        assert!(stream.read_buf(&mut answer).await.unwrap() > 0, "{}", String::from_utf8_lossy(&answer));
+    }
+}
+
+/// Waits until the server hangs up, which takes `SHORT` at the least.
+async fn hung_up(mut stream: DuplexStream, since: Instant) {
+    let mut rest = Vec::new();
+    _ = timeout(LONG, stream.read_to_end(&mut rest)).await.unwrap();
+    assert!(since.elapsed() >= SHORT, "{:?}", since.elapsed());
+}
+
+#[tokio::test]
+async fn a_head_that_does_not_end_ends_the_connection() {
+    let since = Instant::now();
+    let (mut stream, _) = client(Deadlines { head: SHORT, ..ENDLESS });
+    stream.write_all(b"GET / HTTP/1.1\r\n").await.unwrap();
+    hung_up(stream, since).await;
+}
+
+#[tokio::test]
+async fn a_head_that_comes_byte_by_byte_ends_the_connection() {
+    let since = Instant::now();
+    let (mut stream, _) = client(Deadlines { head: SHORT, ..ENDLESS });
+    while stream.write_all(b"x").await.is_ok() {
+        tokio::time::sleep(SHORT / 20).await;
+    }
+    hung_up(stream, since).await;
+}
+
+#[tokio::test]
+async fn the_second_head_has_its_own_deadline() {
+    let (mut stream, _) = client(Deadlines { head: SHORT, ..ENDLESS });
+    stream.write_all(GET).await.unwrap();
+    answer_of(&mut stream).await;
+    tokio::time::sleep(SHORT * 2).await;
+    let since = Instant::now();
+    stream.write_all(&GET[..5]).await.unwrap();
+    hung_up(stream, since).await;
+}
+
+#[tokio::test]
+async fn an_idle_connection_ends() {
+    let (mut stream, places) = client(Deadlines { idle: SHORT, ..ENDLESS });
+    for _ in 0..3 {
+        stream.write_all(GET).await.unwrap();
+        answer_of(&mut stream).await;
+    }
+    hung_up(stream, Instant::now()).await;
+    assert_eq!(places.open(), 0);
+}
+
+#[tokio::test]
+async fn a_request_may_take_its_time() {
+    let (mut stream, _) = client(Deadlines { head: SHORT, idle: SHORT, write: SHORT, rest: AT_ONCE });
+    stream.write_all(b"GET /slow HTTP/1.1\r\nhost: x\r\n\r\n").await.unwrap();
+    answer_of(&mut stream).await;
+}
+
+#[tokio::test]
+async fn an_answer_that_nobody_reads_is_counted_and_ends_the_connection() {
+    let (mut stream, places) = client(Deadlines { write: SHORT, ..ENDLESS });
+    let since = Instant::now();
+    stream.write_all(b"GET /long HTTP/1.1\r\nhost: x\r\n\r\n").await.unwrap();
+    while places.buffered() == 0 {
+        tokio::task::yield_now().await;
+    }
+    assert_eq!(places.buffered(), 100_000);
+    while places.open() > 0 {
+        tokio::time::sleep(SHORT / 10).await;
+    }
+    assert!(since.elapsed() >= SHORT, "{:?}", since.elapsed());
+    assert_eq!(places.buffered(), 0);
+}
+
+#[tokio::test]
+async fn a_long_body_is_counted_while_it_arrives() {
+    let (mut stream, places) = client(ENDLESS);
+    for (head, counted) in [("content-length: 100000", 100_000), ("transfer-encoding: chunked", 1 << 20)] {
+        stream
+            .write_all(format!("POST /take HTTP/1.1\r\nhost: x\r\nauthorization: x\r\n{head}\r\n\r\n").as_bytes())
+            .await
+            .unwrap();
+        while places.buffered() == 0 {
+            tokio::task::yield_now().await;
+        }
+        assert_eq!(places.buffered(), counted);
+        let body = if counted == 100_000 { "x".repeat(counted) } else { "1\r\nx\r\n0\r\n\r\n".into() };
+        stream.write_all(body.as_bytes()).await.unwrap();
+        answer_of(&mut stream).await;
+        assert_eq!(places.buffered(), 0);
+    }
+}
+
+#[tokio::test]
+async fn requests_may_come_together_and_in_pieces() {
+    let post = b"POST /take HTTP/1.1\r\nhost: x\r\ncontent-length: 3\r\n\r\nabc";
+    let all = [GET, post, b"\r\n", GET].concat().repeat(20);
+    // One by one; then so that each piece ends within a request.
+    let lengths = [1, GET.len() + 5, all.len()];
+    for (rest, length) in [AT_ONCE, REST].into_iter().flat_map(|rest| lengths.map(|length| (rest, length))) {
+        let (mut stream, _) = client(Deadlines { rest, ..ENDLESS });
+        let (mut theirs, mut ours) = tokio::io::split(&mut stream);
+        let write = async {
+            for piece in all.chunks(length) {
+                ours.write_all(piece).await.unwrap();
+            }
+        };
+        let read = async {
+            let mut answers = Vec::new();
+            while answers.windows(4).filter(|end| end == b"done").count() < 60 {
+                assert!(theirs.read_buf(&mut answers).await.unwrap() > 0, "{}", String::from_utf8_lossy(&answers));
+            }
+        };
+        tokio::join!(write, read);
+    }
+}
+
+#[tokio::test]
+async fn what_is_no_http_is_refused_at_once() {
+    let (mut stream, _) = client(ENDLESS);
+    stream.write_all(b"\x16\x03\x01\x02\x00").await.unwrap();
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer).await.unwrap();
+    assert!(answer.starts_with("HTTP/1.1 400 "), "{answer}");
+}
+
+#[tokio::test]
+async fn what_nobody_read_of_a_body_is_no_request() {
+    let heads = [
+        "POST / HTTP/1.1\r\ncontent-length: 1000",
+        "POST / HTTP/1.1\r\ntransfer-encoding: chunked",
+        "POST / HTTP/1.1\r\nexpect: 100-continue\r\ncontent-length: 1000",
+        "POST /slow HTTP/1.1\r\ncontent-length: 1000",
+        "GET / HTTP/1.1\r\nconnection: close",
+        "GET / HTTP/1.0",
+    ];
+    for (rest, head) in [AT_ONCE, REST].into_iter().flat_map(|rest| heads.map(|head| (rest, head))) {
+        let (mut stream, _) = client(Deadlines { head: SHORT, idle: SHORT, rest, ..ENDLESS });
+        stream.write_all(format!("{head}\r\nhost: x\r\n\r\n").as_bytes()).await.unwrap();
+        let mut answers = vec![0; 12];
+        stream.read_exact(&mut answers).await.unwrap();
+        _ = stream.write_all(GET).await; // it may be closed by now
+        stream.read_to_end(&mut answers).await.unwrap();
+        let answers = String::from_utf8(answers).unwrap();
+        assert_eq!(answers.matches("HTTP/1.").count(), 1, "{head}: {answers}");
+    }
+}
+
+#[tokio::test]
+async fn what_nobody_read_of_a_body_is_no_request_after_others_either() {
+    // Hyper pauses after every 16th request that comes together with others.
+    for (rest, before) in [AT_ONCE, REST].into_iter().flat_map(|rest| (0..36).map(move |before| (rest, before))) {
+        let (stream, _) = client(Deadlines { head: REST * 2, idle: REST * 2, rest, ..ENDLESS });
+        let (mut theirs, mut ours) = tokio::io::split(stream);
+        let post = b"POST / HTTP/1.1\r\nhost: x\r\ncontent-length: 1000\r\n\r\n";
+        let write = async {
+            _ = ours.write_all(&[GET.repeat(before).as_slice(), post].concat()).await;
+            tokio::time::sleep(AT_ONCE * 5).await;
+            _ = ours.write_all(GET).await; // it may be closed by now
+        };
+        let read = async {
+            let mut answers = Vec::new();
+            theirs.read_to_end(&mut answers).await.unwrap();
+            assert_eq!(answers.windows(7).filter(|start| start == b"HTTP/1.").count(), before + 1, "{rest:?}");
+        };
+        tokio::join!(write, read);
+    }
+}
+
+#[tokio::test]
+async fn an_answer_leaves_whole_though_the_requests_body_was_not_read() {
+    let (mut stream, _) = client(ENDLESS);
+    let head = "POST /late HTTP/1.1\r\nhost: x\r\ncontent-length: 1000\r\n\r\n";
+    stream.write_all(head.as_bytes()).await.unwrap();
+    tokio::time::sleep(SHORT * 4).await;
+    let mut answer = Vec::new();
+    stream.read_to_end(&mut answer).await.unwrap();
+    assert!(answer.len() > 100_000, "{}", answer.len());
+}
+
+#[tokio::test]
+async fn empty_lines_gain_no_time() {
+    for head in ["\r\n\r\n", "\n\n\n", "\r\n\r\nGET / HTTP/1.1\r\n"] {
+        let since = Instant::now();
+        let (mut stream, _) = client(Deadlines { head: SHORT, ..ENDLESS });
+        stream.write_all(head.as_bytes()).await.unwrap();
+        hung_up(stream, since).await;
+    }
+}
+
+#[tokio::test]
+async fn of_long_answers_that_are_made_together_those_past_the_bound_are_refused() {
+    let (mut stream, places) = client(ENDLESS);
+    let Admission::Place(beside) = places.admit("192.0.2.1".parse().unwrap()) else { panic!("there is a place") };
+    stream.write_all(b"GET /slow HTTP/1.1\r\nhost: x\r\n\r\nGET /late HTTP/1.1\r\nhost: x\r\n\r\n").await.unwrap();
+    answer_of(&mut stream).await;
+    let buffered = beside.client("192.0.2.1:1".parse::<SocketAddr>().unwrap().ip(), &HeaderMap::new()).buffer(8 << 20);
+    let mut answer = [0; 12];
+    stream.read_exact(&mut answer).await.unwrap();
+    assert_eq!(&answer, b"HTTP/1.1 503");
+    drop(buffered);
+}
+
+#[tokio::test]
+async fn an_answer_that_is_read_slowly_arrives() {
+    let (mut stream, _) = client(Deadlines { head: LONG, idle: SHORT, write: SHORT, ..ENDLESS });
+    stream.write_all(b"GET /long HTTP/1.1\r\nhost: x\r\n\r\n").await.unwrap();
+    let (since, mut taken, mut piece) = (Instant::now(), 0, [0; 1024]);
+    while taken < 100_000 {
+        taken += stream.read(&mut piece).await.unwrap();
+        tokio::time::sleep(SHORT / 30).await;
+    }
+    assert!(since.elapsed() > SHORT * 2, "it was read too fast to prove anything: {:?}", since.elapsed());
+}

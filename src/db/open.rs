@@ -1,0 +1,30 @@
+//! Opening the database file: its mode, its pragmas.
+
+use std::{fs::File, path::Path, time::Duration};
+
+use rusqlite::{Connection, OpenFlags};
+
+use crate::error::{Error, Result};
+
+/// More than there are statements in `domain/`.
+const STATEMENT_CACHE: usize = 512;
+
+pub(super) fn connect(path: &Path, flags: OpenFlags) -> Result<Connection> {
+    use std::os::unix::fs::OpenOptionsExt;
+    let unusable = |err: &dyn std::fmt::Display| Error::bad_request(format!("can't open the database {}: {err}", path.display()));
+    // SQLite would make it readable for all, and gives its WAL the same mode.
+    let made = File::options().create(true).truncate(false).write(true).mode(0o600).open(path);
+    made.map_err(|err| unusable(&err))?;
+    let conn = Connection::open_with_flags(path, flags).map_err(|err| unusable(&err))?;
+    prepare(&conn).map_err(|err| unusable(&err))?;
+    Ok(conn)
+}
+
+pub(super) fn prepare(conn: &Connection) -> rusqlite::Result<()> {
+    conn.busy_timeout(Duration::from_secs(5))?; // first: setting WAL may itself wait
+    conn.set_prepared_statement_cache_capacity(STATEMENT_CACHE);
+    conn.execute_batch(
+        "pragma journal_mode = wal; pragma synchronous = full; pragma foreign_keys = on;
+         pragma temp_store = memory; pragma wal_autocheckpoint = 0; pragma cache_size = -16000;",
+    )
+}

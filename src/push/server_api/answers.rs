@@ -1,0 +1,75 @@
+//! What all commands share: how they answer, and what they refuse.
+
+use serde::{Deserialize, Serialize};
+use serde_json::value::{RawValue, to_raw_value};
+
+use crate::{
+    domain::streams,
+    error::{Error, Result},
+    event::Stream,
+    push::embedded::{codes::Failure, protocol::ReplyError},
+    state::App,
+};
+
+/// Commands in one request, and channels in one broadcast.
+pub(super) const MOST: usize = 1000;
+
+pub(super) type Answer = Result<Box<RawValue>, Refused>;
+
+/// Why a command was not done.
+pub(super) enum Refused {
+    /// Its parameters are not in the form that they should have.
+    Unreadable,
+    Failure(Failure),
+}
+
+impl From<Failure> for Refused {
+    fn from(failure: Failure) -> Self {
+        Refused::Failure(failure)
+    }
+}
+
+impl From<Error> for Refused {
+    fn from(err: Error) -> Self {
+        tracing::error!(err = err.detail(), "a command of the server API failed");
+        Refused::Failure(Failure::INTERNAL)
+    }
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "lowercase")]
+pub(super) enum Reply {
+    Result(Box<RawValue>),
+    Error(ReplyError),
+}
+
+impl From<Answer> for Reply {
+    fn from(answer: Answer) -> Self {
+        let failure = match answer {
+            Ok(result) => return Reply::Result(result),
+            Err(Refused::Failure(failure)) => failure,
+            Err(Refused::Unreadable) => Failure::BAD_REQUEST,
+        };
+        Reply::Error(ReplyError { temporary: false, ..failure.into() }) // here code and message are all
+    }
+}
+
+pub(super) fn json(value: &impl Serialize) -> String {
+    serde_json::to_string(value).expect("replies are JSON")
+}
+
+pub(super) fn read<'a, T: Deserialize<'a>>(params: &'a str) -> Result<T, Refused> {
+    serde_json::from_str(params).map_err(|_| Refused::Unreadable)
+}
+
+pub(super) fn result(value: &impl Serialize) -> Answer {
+    Ok(to_raw_value(value).map_err(Error::internal)?)
+}
+
+/// The stream of that name.
+pub(super) fn stream(app: &App, channel: &str) -> Result<Stream, Refused> {
+    if channel.is_empty() {
+        return Err(Failure::BAD_REQUEST.into());
+    }
+    Ok(app.db.read(|conn| streams::find(conn, channel))?.ok_or(Failure::UNKNOWN_CHANNEL)?)
+}

@@ -1,0 +1,56 @@
+//! Passwords of the server's requests: hashed and checked in their turn.
+
+use std::net::IpAddr;
+
+use super::Inner;
+use crate::{
+    domain::accounts::{User, sessions},
+    error::Result,
+    limits::networks,
+    secret,
+};
+
+impl Inner {
+    /// [`secret::hash_password`], for a client's address. 503 when too many wait for theirs.
+    pub async fn hash(&self, from: IpAddr, password: String) -> Result<String> {
+        self.hashing.run(self.limits.hashes(from), move || secret::hash_password(&password)).await?
+    }
+
+    /// [`secret::verify_password`], of somebody who has proved by other means who they are; whoever may be guessing
+    /// goes through [`Inner::verify_password`]. 503 when too many wait for theirs.
+    pub async fn verify(&self, from: IpAddr, password: String, hash: String) -> Result<bool> {
+        self.hashing.run(self.limits.hashes(from), move || secret::verify_password(&password, &hash)).await
+    }
+
+    /// Whether the password is that of an account. `email` is what the client gave, `account` that address's account
+    /// if there is one; both cases take the same steps, and as long. Wrong ones count against the network and the
+    /// account: 429 after too many from one network, or when the turn of an account that is being guessed at does not
+    /// come; 503 when too many passwords are checked at once.
+    pub async fn verify_password(&self, from: IpAddr, email: &str, account: Option<&User>, password: String) -> Result<bool> {
+        let hash = account.map(|account| account.password_hash.clone()).unwrap_or_default();
+        let Some(guesses) = self.limits.guesses() else { return self.verify(from, password, hash).await };
+        let must_wait = guesses.begin(from, email)?;
+        let checked = async {
+            let turn = match must_wait && !self.logged_in_from(from, account)? {
+                true => Some(guesses.turn(from, email).await?),
+                false => None,
+            };
+            let verify = move || {
+                let _turn = turn;
+                secret::verify_password(&password, &hash)
+            };
+            self.hashing.run(self.limits.hashes(from), verify).await
+        };
+        let checked = checked.await;
+        guesses.end(from, email, &checked);
+        checked
+    }
+
+    /// Whether a session of the account was begun from this network.
+    fn logged_in_from(&self, address: IpAddr, account: Option<&User>) -> Result<bool> {
+        let Some(account) = account else { return Ok(false) };
+        let begun = self.db.read(|conn| sessions::addresses(conn, account.id))?;
+        let here = networks::network(address);
+        Ok(begun.iter().any(|there| there.parse().is_ok_and(|there| networks::network(there) == here)))
+    }
+}

@@ -1,0 +1,156 @@
+//! How the parts of the server are opened, how the effects of a commit reach those who want them, and how all is closed.
+
+use std::{
+    net::SocketAddr,
+    sync::{Arc, Mutex},
+    thread::JoinHandle,
+    time::Duration,
+};
+
+use prometheus_client::metrics::gauge::Gauge;
+use tokio::{net::TcpListener, sync::watch, time::timeout};
+
+use crate::{
+    config::Settings,
+    connections::{self, places::Places},
+    db::{self, AfterCommit, Db},
+    error::{Error, Result},
+    event::Effect,
+    issuer::Issuer,
+    jobs,
+    limits::Limits,
+    mail::Mailer,
+    metrics::Metrics,
+    origins::Origins,
+    outgoing::Outgoing,
+    push::{
+        embedded::{hub::Hub, publisher::Publisher},
+        external::{client::Centrifugo, forwarder},
+        server_api::memory::ServerApi,
+    },
+    secret::Keys,
+    site::Site,
+    state::{App, Inner, delivering::Delivering, hashing::Hashing, session_cache::SessionCache},
+    tls::Authorities,
+    wakeups::Wakeups,
+};
+
+/// For sockets to take their last frames and the close.
+const SOCKETS_WITHIN: Duration = Duration::from_secs(2);
+
+/// Opens the data folder, made when there is none, and starts the writer and the publisher.
+pub fn open(settings: &Settings, listening: SocketAddr) -> Result<App> {
+    let links = settings.links.resolve(listening)?;
+    let authorities = Authorities::read(settings.ca_file.as_deref())?;
+    let mailer = Mailer::new(&settings.mail_url, &settings.mail_from, &authorities)?;
+    let issuer = match settings.google_client_id.as_slice() {
+        [] => None,
+        ids => Some(Issuer::new(&settings.oidc_issuer, ids, &authorities)?),
+    };
+    let external = settings.push.external()?;
+    let centrifugo = external.as_ref().map(|external| Centrifugo::new(external, &authorities)).transpose()?;
+    let outgoing = Outgoing::new(&settings.allow_private_webhooks, &authorities)?;
+    let origins = Origins::new(&settings.allowed_origin, &links.0, &links.1)?;
+    let server_api = ServerApi::new(settings.push_api_key.as_deref())?;
+    let metrics = Metrics::new(settings.metrics_token.as_deref())?;
+    db::make_folder(&settings.data_dir)?;
+    let lock = db::lock(&settings.data_dir)?;
+    let keys = Keys::derive(&db::secret_key(&settings.data_dir)?);
+    let keys = match external {
+        Some(external) => keys.with_push_key(&external.token_key),
+        None => keys,
+    };
+    let site = Site::new(settings, keys, links);
+    let Opened { db, hub, sessions, wakeups, delivering, publisher } =
+        open_database(settings, metrics.publisher_lag.clone(), centrifugo.is_some())?;
+    let cores = std::thread::available_parallelism().map_or(2, usize::from);
+    Ok(App(Arc::new(Inner {
+        db,
+        limits: Limits::new(site.rate_limit),
+        site: Arc::new(site),
+        hub,
+        mailer,
+        issuer,
+        centrifugo,
+        outgoing,
+        origins,
+        server_api,
+        metrics,
+        trusted_proxies: settings.trusted_proxy.clone(),
+        places: Places::new(settings.connections_per_address as usize, &settings.trusted_proxy),
+        ping_every: Duration::from_secs(settings.push_ping_seconds.into()),
+        delivering,
+        wakeups,
+        sessions,
+        hashing: Hashing::new(cores),
+        seen: Mutex::default(),
+        stopping: watch::Sender::new(false),
+        closing_sockets: watch::Sender::new(false),
+        sockets: Mutex::default(),
+        publisher,
+        _lock: lock,
+    })))
+}
+
+/// The database, and those who get the effects of its commits.
+struct Opened {
+    db: Db,
+    hub: Arc<Hub>,
+    sessions: Arc<SessionCache>,
+    wakeups: Arc<Wakeups>,
+    delivering: Arc<Delivering>,
+    /// None where an external server publishes: nobody listens to the hub then.
+    publisher: Mutex<Option<JoinHandle<()>>>,
+}
+
+fn open_database(settings: &Settings, publisher_lag: Gauge, is_push_external: bool) -> Result<Opened> {
+    let (hub, sessions, wakeups, delivering) = (Arc::new(Hub::default()), Arc::default(), Arc::default(), Arc::default());
+    let (publisher, waiting) = Publisher::new(publisher_lag);
+    let after_commit = router(Arc::clone(&sessions), Arc::clone(&wakeups), Arc::clone(&delivering), publisher);
+    let db = Db::open(&settings.data_dir, after_commit)?;
+    let publisher = if is_push_external { Mutex::default() } else { waiting.start(&settings.data_dir, hub.clone())? };
+    Ok(Opened { db, hub, sessions, wakeups, delivering, publisher })
+}
+
+/// Hands the effects of each commit to those who want them: before the callers are answered, so that nobody meets a
+/// session that they have ended.
+fn router(sessions: Arc<SessionCache>, wakeups: Arc<Wakeups>, delivering: Arc<Delivering>, publisher: Publisher) -> AfterCommit {
+    Box::new(move |effects: Vec<Effect>| {
+        sessions.forget(&effects);
+        delivering.after(&effects); // before the job that asks for it wakes
+        wakeups.after(&effects);
+        publisher.send(effects);
+    })
+}
+
+/// Serves on the listener until `shutdown` is ready, then ends within some ten seconds: requests finish, queued writes
+/// reach the disk, sockets are closed with 3001.
+pub async fn run(app: App, listener: TcpListener, shutdown: impl Future<Output = ()> + Send + 'static) -> Result<()> {
+    let mut sockets = app.count_sockets();
+    let forwarded = forwarder::prepare(&app).await?;
+    jobs::deliveries::prepare(&app).await?;
+    let jobs = tokio::spawn(jobs::run(app.clone(), forwarded));
+    let stopping = app.clone();
+    tokio::spawn(async move {
+        shutdown.await;
+        stopping.stop();
+    });
+    connections::serve(&app, listener).await;
+    _ = jobs.await;
+    if let Err(err) = jobs::tidy(&app).await {
+        tracing::warn!(err = err.detail(), "the last housekeeping failed");
+    }
+    let finishing = app.clone();
+    tokio::task::spawn_blocking(move || finish_writes(&finishing)).await.map_err(Error::internal)?;
+    app.close_sockets(); // last, so that what was answered is pushed before
+    _ = timeout(SOCKETS_WITHIN, sockets.recv()).await;
+    Ok(())
+}
+
+/// Puts all queued writes on disk, pushes their events, and takes no more. Blocks.
+pub fn finish_writes(app: &App) {
+    app.db.close(); // ends the writer, and with it the publisher's last sender
+    if let Some(publisher) = app.publisher.lock().expect("nothing panics while it holds this").take() {
+        _ = publisher.join();
+    }
+}

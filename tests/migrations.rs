@@ -1,0 +1,305 @@
+//! A database of each release, with rows in every table, gets the schema of `schema.sql` and keeps its rows.
+//! The head of `src/db/schema.rs` says how the schema is changed.
+//!
+//! At a release whose schema is a new one, copy `schema.sql` to `tests/schemas/<release>.sql`, write rows for every table to
+//! `<release>.rows.sql` beside it, and add a line to [`RELEASES`].
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    fs,
+    path::{Path, PathBuf},
+    process::Command,
+};
+
+use rusqlite::{Connection, Row};
+
+/// Releases with the version of their schema.
+const RELEASES: &[(&str, u32)] = &[("0.1.0", 1)];
+
+/// Tables, and columns as `table.column`, whose values a step changes on purpose, or whose rows it deletes.
+const REWRITTEN: &[&str] = &["chores"];
+
+const CHECKSUMS: &str = "tests/schemas/checksums";
+
+#[test]
+fn the_steps_from_each_release_lead_to_the_schema() {
+    let current = Database::new();
+    current.migrate();
+    for &(release, version) in RELEASES {
+        let old = Database::of(release, version);
+        old.migrate();
+        old.assert_sound();
+        let (stepped, written) = (definitions(&old.open()), definitions(&current.open()));
+        let only = |here: &BTreeSet<String>, there: &BTreeSet<String>| {
+            let lines: Vec<_> = here.difference(there).map(|line| format!("    {line}")).collect();
+            lines.join("\n")
+        };
+        assert!(
+            stepped == written,
+            "schema.sql and the steps from {release} lead to different schemas.\n  Only in schema.sql:\n{}\n  \
+             Only after the steps:\n{}\n  \
+             Databases that exist run steps, and never schema.sql. Write the difference as the next step, \
+             src/db/migrations/{:04}.sql, and include it in STEPS: the head of src/db/schema.rs says how.",
+            only(&written, &stepped),
+            only(&stepped, &written),
+            steps().len() + 2,
+        );
+    }
+}
+
+#[test]
+fn a_new_database_begins_with_the_rows_that_an_old_one_has() {
+    let current = Database::new();
+    current.migrate();
+    for &(release, version) in RELEASES {
+        let old = Database::empty_of(release, version);
+        old.migrate();
+        let [stepped, written] = [&old, &current].map(|database| {
+            let conn = database.open();
+            conn.execute("update meta set value = 'random' where key = 'epoch'", []).unwrap();
+            let tables = tables(&conn).into_iter();
+            tables.map(|(table, columns)| (rows(&conn, &table, &columns), table)).collect::<Vec<_>>()
+        });
+        assert_eq!(
+            stepped, written,
+            "left: an empty database of {release} after the steps, right: a new one. \
+             Rows that schema.sql inserts into a new database are inserted by a step, too."
+        );
+    }
+}
+
+#[test]
+fn the_steps_keep_all_rows() {
+    for &(release, version) in RELEASES {
+        let database = Database::of(release, version);
+        let copy = database.copy();
+        let old = copy.open();
+        database.migrate();
+        let stepped = database.open();
+        let remaining = tables(&stepped);
+        for (table, columns) in tables(&old) {
+            assert!(!rows(&old, &table, &columns).is_empty(), "{release}.rows.sql has no row for {table}");
+            let Some(remaining) = remaining.get(&table).filter(|_| !REWRITTEN.contains(&&*table)) else { continue };
+            let kept = |column: &&String| remaining.contains(column) && !REWRITTEN.contains(&&*format!("{table}.{column}"));
+            let columns: Vec<_> = columns.iter().filter(kept).cloned().collect();
+            assert_eq!(
+                rows(&stepped, &table, &columns),
+                rows(&old, &table, &columns),
+                "left: {table} after the steps, right: in {release}. \
+                 If a step changes these rows on purpose, name the table or its column in REWRITTEN."
+            );
+        }
+    }
+}
+
+#[test]
+fn what_was_released_is_never_edited() {
+    let list = fs::read_to_string(root().join(CHECKSUMS)).unwrap();
+    let listed: BTreeMap<&str, &str> =
+        list.lines().map(|line| line.split_once("  ").unwrap()).map(|(sum, file)| (file, sum)).collect();
+    let mut files: Vec<_> = steps();
+    files.extend(RELEASES.iter().map(|(release, _)| format!("tests/schemas/{release}.sql")));
+    for file in &files {
+        let digest = ring::digest::digest(&ring::digest::SHA256, &fs::read(root().join(file)).unwrap());
+        let sum: String = digest.as_ref().iter().map(|byte| format!("{byte:02x}")).collect();
+        match listed.get(file.as_str()) {
+            Some(listed) => assert_eq!(
+                *listed,
+                sum,
+                "{file} was edited, but there are databases that have run it. Restore it, and write the change as the \
+                 next step, src/db/migrations/{:04}.sql",
+                steps().len() + 2
+            ),
+            None => panic!("add this line to {CHECKSUMS}:\n{sum}  {file}"),
+        }
+    }
+    for file in listed.keys() {
+        assert!(files.iter().any(|kept| kept == file), "{file} is gone, but there are databases that still need it");
+    }
+}
+
+#[test]
+fn every_step_is_included() {
+    for (step, version) in steps().iter().zip(2..) {
+        assert_eq!(*step, format!("src/db/migrations/{version:04}.sql"), "steps are numbered from 0002 without a gap");
+    }
+    let status = tidings(&["migrate", "status"], Path::new("/nonexistent"));
+    assert_eq!(
+        status,
+        format!("database 0, binary {}\n", steps().len() + 1),
+        "the files in src/db/migrations are one less than the versions: include each in STEPS of src/db/schema.rs, in order"
+    );
+}
+
+/// The test of the comparison.
+#[test]
+fn comments_and_the_order_of_columns_are_no_difference() {
+    let written =
+        "CREATE TABLE a (b text default 'x, -- y', -- c, (d\n  c integer check (c in (1,  2)), primary key (b, c)) strict";
+    let stepped = "CREATE TABLE \"a\"(c integer check (c in (1,2)), primary key (b,c), b text default 'x, -- y') strict";
+    assert_eq!(parts(written), parts(stepped));
+    for (word, other) in [("strict", ""), ("x,", "x"), ("(1,", "(1, 3,"), ("(b, c)", "(c, b)"), ("text", "text unique")] {
+        assert_ne!(parts(written), parts(&written.replace(word, other)), "{word} -> {other}");
+    }
+}
+
+/// A data folder with a database.
+struct Database {
+    folder: tempfile::TempDir,
+}
+
+impl Database {
+    fn new() -> Self {
+        Database { folder: tempfile::tempdir().unwrap() }
+    }
+
+    /// As the release left it on its first start.
+    fn empty_of(release: &str, version: u32) -> Self {
+        let database = Database::new();
+        let conn = database.open();
+        conn.execute_batch(&read(&format!("tests/schemas/{release}.sql"))).unwrap();
+        conn.pragma_update(None, "user_version", version).unwrap();
+        database
+    }
+
+    /// With rows in every table.
+    fn of(release: &str, version: u32) -> Self {
+        let database = Database::empty_of(release, version);
+        database.open().execute_batch(&read(&format!("tests/schemas/{release}.rows.sql"))).unwrap();
+        database.assert_sound();
+        database
+    }
+
+    fn copy(&self) -> Self {
+        let copy = Database::new();
+        fs::copy(self.file(), copy.file()).unwrap();
+        copy
+    }
+
+    fn file(&self) -> PathBuf {
+        self.folder.path().join("tidings.db")
+    }
+
+    fn open(&self) -> Connection {
+        let conn = Connection::open(self.file()).unwrap();
+        conn.pragma_update(None, "foreign_keys", true).unwrap();
+        conn
+    }
+
+    fn migrate(&self) {
+        tidings(&["migrate", "up"], self.folder.path());
+    }
+
+    fn assert_sound(&self) {
+        let conn = self.open();
+        let dangling = select(&conn, "select \"table\", parent from pragma_foreign_key_check", |row| {
+            Ok((row.get::<_, String>(0)?, row.get::<_, String>(1)?))
+        });
+        assert!(dangling.is_empty(), "rows of the left refer to missing rows of the right: {dangling:?}");
+        assert_eq!(select(&conn, "pragma integrity_check", |row| row.get::<_, String>(0)), ["ok"]);
+    }
+}
+
+/// All tables but virtual ones, with their columns by name: SQLite's own, and those in which the full text is kept, too.
+fn tables(conn: &Connection) -> BTreeMap<String, Vec<String>> {
+    let sql = "select l.name, c.name from pragma_table_list l join pragma_table_xinfo(l.name) c
+               where l.schema = 'main' and l.type <> 'virtual' and l.name <> 'sqlite_schema' order by 1, 2";
+    let mut tables = BTreeMap::<String, Vec<String>>::new();
+    for (table, column) in select(conn, sql, |row| Ok((row.get(0)?, row.get(1)?))) {
+        tables.entry(table).or_default().push(column);
+    }
+    tables
+}
+
+/// The rows as text, sorted.
+fn rows(conn: &Connection, table: &str, columns: &[String]) -> Vec<String> {
+    let values: Vec<_> = columns.iter().map(|column| format!("'{column} ' || quote(\"{column}\")")).collect();
+    select(conn, &format!("select concat_ws(', ', {}) from {table} order by 1", values.join(", ")), |row| row.get(0))
+}
+
+fn select<T>(conn: &Connection, sql: &str, read: impl FnMut(&Row) -> rusqlite::Result<T>) -> Vec<T> {
+    conn.prepare(sql).unwrap().query_map([], read).unwrap().collect::<rusqlite::Result<_>>().unwrap()
+}
+
+/// What the schema says: a line for each column, constraint and index.
+fn definitions(conn: &Connection) -> BTreeSet<String> {
+    let sql = "select type, name, coalesce(sql, '') from sqlite_schema";
+    let objects: Vec<[String; 3]> = select(conn, sql, |row| Ok([row.get(0)?, row.get(1)?, row.get(2)?]));
+    let lines = objects.into_iter().flat_map(|[kind, name, sql]| {
+        let parts = if kind == "table" { parts(&sql) } else { [tokens(&sql).join(" ")].into() };
+        parts.into_iter().map(move |part| format!("{kind} {name}: {part}"))
+    });
+    lines.collect()
+}
+
+/// The definitions in a `create table`, without their order: `alter table` puts a new column after the others.
+fn parts(sql: &str) -> BTreeSet<String> {
+    let (mut parts, mut part, mut depth) = (BTreeSet::new(), Vec::new(), 0);
+    for token in tokens(sql) {
+        let ends = match token.as_str() {
+            "(" => depth == 0,
+            ")" | "," => depth == 1,
+            _ => false,
+        };
+        depth += match token.as_str() {
+            "(" => 1,
+            ")" => -1,
+            _ => 0,
+        };
+        if ends {
+            parts.insert(std::mem::take(&mut part).join(" "));
+        } else {
+            part.push(token);
+        }
+    }
+    parts.insert(part.join(" "));
+    parts
+}
+
+/// SQL without spaces, comments, and the quotes around names that need none: `alter table` adds these.
+fn tokens(sql: &str) -> Vec<String> {
+    let is_word = |c: char| c.is_alphanumeric() || c == '_';
+    let mut tokens = Vec::new();
+    let mut rest = sql.trim_start();
+    while let Some(c) = rest.chars().next() {
+        let length = match c {
+            '-' if rest.starts_with("--") => rest.find('\n').unwrap_or(rest.len()),
+            // A doubled quote ends one token and begins the next, the same on both sides.
+            '\'' | '"' => rest[1..].find(c).map_or(rest.len(), |at| at + 2),
+            c if is_word(c) => rest.find(|c| !is_word(c)).unwrap_or(rest.len()),
+            c => c.len_utf8(),
+        };
+        let (token, after) = rest.split_at(length);
+        let bare = token.trim_matches('"');
+        if !token.starts_with("--") {
+            tokens.push(if bare.chars().all(is_word) { bare } else { token }.to_owned());
+        }
+        rest = after.trim_start();
+    }
+    tokens
+}
+
+/// The files of the steps, in their order.
+fn steps() -> Vec<String> {
+    let Ok(folder) = fs::read_dir(root().join("src/db/migrations")) else { return Vec::new() };
+    let names = folder.map(|entry| entry.unwrap().file_name().into_string().unwrap());
+    let mut steps: Vec<_> = names.map(|name| format!("src/db/migrations/{name}")).collect();
+    steps.sort_unstable();
+    steps
+}
+
+fn root() -> PathBuf {
+    env!("CARGO_MANIFEST_DIR").into()
+}
+
+fn read(file: &str) -> String {
+    fs::read_to_string(root().join(file)).unwrap()
+}
+
+/// What the binary prints.
+fn tidings(arguments: &[&str], folder: &Path) -> String {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_tidings"));
+    let output = command.args(arguments).arg("--data-dir").arg(folder).output().unwrap();
+    assert!(output.status.success(), "tidings {}: {}", arguments.join(" "), String::from_utf8_lossy(&output.stderr));
+    String::from_utf8(output.stdout).unwrap()
+}
