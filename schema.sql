@@ -13,7 +13,8 @@ create table meta (
 insert into meta (key, value) values ('epoch', lower(hex(randomblob(8))));
 -- The highest `seq` that has been pruned from `events`.
 insert into meta (key, value) values ('events_floor', '0');
--- While an external Centrifugo is fed, `forwarded_seq` is the last `seq` that it has taken.
+-- The last `seq` that a consumer of `events` has taken, which is kept until then: `webhooks_seq`, once the server has run,
+-- and `forwarded_seq` while an external Centrifugo is fed.
 -- The last `n` of a message that stands in the search index.
 insert into meta (key, value) values ('search_cursor', '0');
 -- When a mail was last asked for by an address that has no account.
@@ -314,18 +315,20 @@ create table unindexed_edits (
 create table events (
     seq        integer primary key autoincrement,             -- the offset of the push protocol
     stream     text not null,                                 -- <channel>, <thread>, <organisation> or <organisation>/<user>
-    audience   text not null check (audience in ('subscribers', 'members', 'both', 'nobody')), -- nobody = a revocation
+    audience   text not null check (audience in ('subscribers', 'members', 'both', 'nobody')), -- nobody = for consumers in this server
     type       text not null,                                 -- notification_type; '' = a bare message, 'published' = another program's words
     channel_id blob,                                          -- no reference: the log may outlive what it tells of
     message_n  integer,
     actor_id   blob references users (id),                    -- `members` leaves this one out
-    body       text not null,                                 -- JSON: the message object, the envelope without notification_id, or whose rights ended
+    body       text not null,                                 -- JSON: the message object, the envelope without notification_id, or whom it is about
     created_at integer not null
 ) strict;
 create index events_by_stream on events (stream, seq);
 -- What is told to the members of a channel on their personal streams, for those who come back.
 create index events_to_members on events (channel_id, seq) where audience = 'members';
 create index events_by_message on events (message_n) where message_n is not null;
+-- What webhooks of somebody wait for.
+create index events_endings on events (actor_id, seq) where type in ('departed', 'reclaimed');
 
 
 -- Chores ---------------------------------------------------------------------------------------
@@ -333,9 +336,9 @@ create index events_by_message on events (message_n) where message_n is not null
 -- What a change left to be done by the background jobs, in slices.
 create table chores (
     id              integer primary key autoincrement,        -- the next slice is the lowest's
-    kind            text not null check (kind in ('departure', 'webhooks', 'reclaim', 'profile', 'role', 'message')),
+    kind            text not null check (kind in ('departure', 'profile', 'role', 'message')),
     organisation_id blob,                                     -- of a departure
-    user_id         blob,                                     -- of a departure, of webhooks, of a reclaim and of a profile
+    user_id         blob,                                     -- of a departure and of a profile
     number          integer,                                  -- of a role; `n` of a message
     cursor          blob not null,                            -- where the next slice begins
     retry_at        integer not null default 0                -- after a slice that failed: not before then
@@ -381,8 +384,7 @@ create table webhooks (
     old_secret      blob,                                     -- still signs until old_secret_until
     old_secret_until integer,
     target          text not null default '',                 -- host and port of url: what is delivered there at once is bounded
-    is_prompt       integer not null default 0 check (is_prompt in (0, 1)), -- the last attempt was answered soon, and well
-    next_due        integer,                                  -- the least due_at of its deliveries; null while it sends none
+    from_seq        integer not null default 0,               -- the log's last seq when it began to deliver: not what came before
     last_success_at integer,
     created_at      integer not null,
     updated_at      integer not null,
@@ -393,8 +395,6 @@ create index webhooks_by_channel on webhooks (channel_id, created_at);
 create index webhooks_by_owner on webhooks (owner_id, channel_id);
 create index webhooks_by_url_by on webhooks (url_by, channel_id) where url_by is not null;
 create index webhooks_deleted on webhooks (deleted_at) where deleted_at is not null;
--- Whose turn it is. A target with no room is passed over here, not delivery by delivery.
-create index webhooks_due on webhooks (is_prompt, next_due, target, channel_id) where next_due is not null;
 
 -- What is delivered: one body for all webhooks of the channel, kept as long as a delivery of it.
 create table webhook_events (
@@ -416,7 +416,7 @@ create table deliveries (
 -- What a webhook has still to deliver; and, where due_at is null, what it can send again, by its time.
 create index deliveries_due on deliveries (webhook_id, due_at, created_at);
 create index deliveries_leased on deliveries (is_leased) where is_leased = 1;
-create index deliveries_by_message on deliveries (message_n);
+create unique index deliveries_by_message on deliveries (message_n, webhook_id);
 
 create table webhook_history (
     id          blob primary key check (length(id) = 16),

@@ -1,6 +1,6 @@
 //! What a committed change sets off, as plain data: rows of the event log, and effects in memory.
 
-use crate::id::{ChannelId, MessageId, OrganisationId, SessionId, UserId};
+use crate::id::{ChannelId, MessageId, OrganisationId, SessionId, UserId, WebhookId};
 
 /// The name of a push channel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -31,7 +31,7 @@ pub enum Audience {
     /// Every member of the row's channel but the actor, each on their personal stream.
     Members,
     Both,
-    /// A revocation: whom its body names must prove their rights again. No publication.
+    /// Consumers of the log in this server. No publication.
     Nobody,
 }
 
@@ -89,6 +89,10 @@ pub enum Kind {
     Published,
     /// Rights of the users whom the body names have ended. Never pushed.
     Revocation,
+    /// The actor has left the organisation that the body names. Never pushed.
+    Departed,
+    /// The owner of a mailbox has taken the actor's account from whoever may have used it before. Never pushed.
+    Reclaimed,
 }
 
 /// How a member of a channel who was away learns, on the personal stream, of an event that goes to all its members.
@@ -103,7 +107,7 @@ pub enum Recovery {
 }
 
 impl Kind {
-    pub const ALL: [Kind; 17] = [
+    pub const ALL: [Kind; 19] = [
         Kind::Message,
         Kind::ReplyCount,
         Kind::Updated,
@@ -121,6 +125,8 @@ impl Kind {
         Kind::Organisation,
         Kind::Published,
         Kind::Revocation,
+        Kind::Departed,
+        Kind::Reclaimed,
     ];
 
     /// `notification_type` of what is pushed; also the column `type` of the log. Empty for the bare message object, which
@@ -144,6 +150,8 @@ impl Kind {
             Kind::Organisation => "organisation_update",
             Kind::Published => "published",
             Kind::Revocation => "revocation",
+            Kind::Departed => "departed",
+            Kind::Reclaimed => "reclaimed",
         }
     }
 
@@ -161,7 +169,7 @@ impl Kind {
             Kind::Channel | Kind::Unread | Kind::Webhook | Kind::Member | Kind::Role | Kind::Organisation => {
                 Some("channels_section")
             }
-            Kind::Message | Kind::Published | Kind::Revocation => None,
+            Kind::Message | Kind::Published | Kind::Revocation | Kind::Departed | Kind::Reclaimed => None,
         }
     }
 
@@ -181,7 +189,9 @@ impl Kind {
             | Kind::Role
             | Kind::Organisation
             | Kind::Published
-            | Kind::Revocation => None,
+            | Kind::Revocation
+            | Kind::Departed
+            | Kind::Reclaimed => None,
         }
     }
 }
@@ -209,8 +219,8 @@ pub struct Event {
     pub kind: Kind,
     pub channel: Option<ChannelId>,
     pub actor: Option<UserId>,
-    /// JSON: the message object, the other program's words, the envelope without its `notification_id`, or of a
-    /// revocation the users' ids.
+    /// JSON: the message object, the other program's words, or the envelope without its `notification_id`; of what is never
+    /// pushed the identifiers that it is about.
     pub body: String,
 }
 
@@ -227,6 +237,8 @@ pub enum Effect {
     RightsChanged(Vec<UserId>),
     /// A row of this queue may be due.
     Queued(Queue),
+    /// A webhook has something else to deliver, or was itself changed.
+    DeliveriesChanged(WebhookId),
     /// Another process wrote to the database: nothing remembered holds.
     Foreign,
 }
@@ -235,6 +247,7 @@ pub enum Effect {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Queue {
     Mails,
+    /// What webhooks deliver, and rows of the log that they have not followed.
     Deliveries,
     /// What large changes leave to be done in slices.
     Chores,
@@ -252,7 +265,12 @@ impl Queue {
         match effect {
             Effect::Queued(queue) if *queue == self => true,
             Effect::Foreign => true,
-            Effect::Publish(event) if event.kind == Kind::Message => matches!(self, Queue::Search | Queue::Forwarding),
+            Effect::DeliveriesChanged(_) => self == Queue::Deliveries,
+            Effect::Publish(event) => match event.kind {
+                Kind::Message => matches!(self, Queue::Search | Queue::Deliveries | Queue::Forwarding),
+                Kind::Deleted | Kind::Departed | Kind::Reclaimed => matches!(self, Queue::Deliveries | Queue::Forwarding),
+                _ => self == Queue::Forwarding,
+            },
             _ => self == Queue::Forwarding,
         }
     }

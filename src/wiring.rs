@@ -30,7 +30,7 @@ use crate::{
     },
     secret::Keys,
     site::Site,
-    state::{App, Inner, hashing::Hashing, session_cache::SessionCache},
+    state::{App, Inner, delivering::Delivering, hashing::Hashing, session_cache::SessionCache},
     tls::Authorities,
     wakeups::Wakeups,
 };
@@ -61,7 +61,7 @@ pub fn open(settings: &Settings, listening: SocketAddr) -> Result<App> {
         None => keys,
     };
     let site = Site::new(settings, keys, links);
-    let Opened { db, hub, sessions, wakeups, publisher } =
+    let Opened { db, hub, sessions, wakeups, delivering, publisher } =
         open_database(settings, metrics.publisher_lag.clone(), centrifugo.is_some())?;
     let cores = std::thread::available_parallelism().map_or(2, usize::from);
     Ok(App(Arc::new(Inner {
@@ -79,8 +79,7 @@ pub fn open(settings: &Settings, listening: SocketAddr) -> Result<App> {
         trusted_proxies: settings.trusted_proxy.clone(),
         places: Places::new(settings.connections_per_address as usize, &settings.trusted_proxy),
         ping_every: Duration::from_secs(settings.push_ping_seconds.into()),
-        delivering: Arc::default(),
-        testing: Arc::default(),
+        delivering,
         wakeups,
         sessions,
         hashing: Hashing::new(cores),
@@ -99,24 +98,26 @@ struct Opened {
     hub: Arc<Hub>,
     sessions: Arc<SessionCache>,
     wakeups: Arc<Wakeups>,
+    delivering: Arc<Delivering>,
     /// None where an external server publishes: nobody listens to the hub then.
     publisher: Mutex<Option<JoinHandle<()>>>,
 }
 
 fn open_database(settings: &Settings, publisher_lag: Gauge, is_push_external: bool) -> Result<Opened> {
-    let (hub, sessions, wakeups) = (Arc::new(Hub::default()), Arc::default(), Arc::default());
+    let (hub, sessions, wakeups, delivering) = (Arc::new(Hub::default()), Arc::default(), Arc::default(), Arc::default());
     let (publisher, waiting) = Publisher::new(publisher_lag);
-    let after_commit = router(Arc::clone(&sessions), Arc::clone(&wakeups), publisher);
+    let after_commit = router(Arc::clone(&sessions), Arc::clone(&wakeups), Arc::clone(&delivering), publisher);
     let db = Db::open(&settings.data_dir, after_commit)?;
     let publisher = if is_push_external { Mutex::default() } else { waiting.start(&settings.data_dir, hub.clone())? };
-    Ok(Opened { db, hub, sessions, wakeups, publisher })
+    Ok(Opened { db, hub, sessions, wakeups, delivering, publisher })
 }
 
 /// Hands the effects of each commit to those who want them: before the callers are answered, so that nobody meets a
 /// session that they have ended.
-fn router(sessions: Arc<SessionCache>, wakeups: Arc<Wakeups>, publisher: Publisher) -> AfterCommit {
+fn router(sessions: Arc<SessionCache>, wakeups: Arc<Wakeups>, delivering: Arc<Delivering>, publisher: Publisher) -> AfterCommit {
     Box::new(move |effects: Vec<Effect>| {
         sessions.forget(&effects);
+        delivering.after(&effects); // before the job that asks for it wakes
         wakeups.after(&effects);
         publisher.send(effects);
     })
@@ -127,6 +128,7 @@ fn router(sessions: Arc<SessionCache>, wakeups: Arc<Wakeups>, publisher: Publish
 pub async fn run(app: App, listener: TcpListener, shutdown: impl Future<Output = ()> + Send + 'static) -> Result<()> {
     let mut sockets = app.count_sockets();
     let forwarded = forwarder::prepare(&app).await?;
+    jobs::deliveries::prepare(&app).await?;
     let jobs = tokio::spawn(jobs::run(app.clone(), forwarded));
     let stopping = app.clone();
     tokio::spawn(async move {

@@ -13,7 +13,7 @@ use prometheus_client::{
 
 use crate::{
     db::log,
-    domain::{chores, log::cursors, messages::indexing, outbox, webhooks::deliveries},
+    domain::{chores, log::cursors, messages::indexing, outbox},
     error::{Error, Result},
     state::App,
 };
@@ -53,16 +53,9 @@ fn push(app: &App, registry: &mut Registry) {
 }
 
 fn database(app: &App, registry: &mut Registry) -> Result<()> {
-    let (last, forwarded, unindexed, mails, webhooks, chores) = app.db.read(|conn| {
-        let (mails, webhooks) = (outbox::count_due(conn)?, deliveries::count_due(conn)?);
-        Ok((
-            log::last_seq(conn)?,
-            cursors::find(conn, cursors::FORWARDER)?,
-            indexing::behind(conn)?,
-            mails,
-            webhooks,
-            chores::count(conn)?,
-        ))
+    let (last, forwarded, unindexed, mails, chores) = app.db.read(|conn| {
+        let (last, forwarded) = (log::last_seq(conn)?, cursors::find(conn, cursors::FORWARDER)?);
+        Ok((last, forwarded, indexing::behind(conn)?, outbox::count_due(conn)?, chores::count(conn)?))
     })?;
     if let Some(forwarded) = forwarded {
         gauge(
@@ -78,7 +71,9 @@ fn database(app: &App, registry: &mut Registry) -> Result<()> {
     gauge(registry, "wal_bytes", "What waits to be moved into the database file", app.db.wal_bytes() as usize);
     gauge(registry, "search_behind", "Messages that are not in the search index yet", unindexed as usize);
     gauge(registry, "mails_due", "Mails that are to be sent now", mails as usize);
-    gauge(registry, "webhooks_due", "Webhooks with something to deliver now", webhooks as usize);
+    let behind = (last - app.delivering.followed()).max(0) as usize;
+    gauge(registry, "webhooks_behind", "Rows of the log that webhooks have not followed yet", behind);
+    gauge(registry, "webhooks_due", "Webhooks that wait for a free slot to deliver something", app.delivering.due());
     Ok(())
 }
 

@@ -9,26 +9,19 @@ use rusqlite::{Connection, OptionalExtension, Row, types::FromSqlError};
 use crate::{
     db::Tx,
     domain::{
-        accounts::reclaiming,
         messages::deleting,
         organisations::{leaving, member_updates, roles},
-        webhooks::deliveries,
     },
     error::Result,
     event::{Effect, Queue},
     id::{OrganisationId, UserId},
-    site::Site,
     time::Time,
 };
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Chore {
-    /// A former member's channels and webhooks go to others.
+    /// A former member's channels go to others.
     Departure { organisation: OrganisationId, user: UserId },
-    /// A user's webhooks send again, or stop to, after their access changed.
-    Webhooks { user: UserId },
-    /// A user's webhooks pause, as somebody else may have set them up.
-    Reclaim { user: UserId },
     /// A user's organisations are told of what they show by now.
     Profile { user: UserId },
     /// The holders of a deleted role become members.
@@ -42,11 +35,9 @@ pub(super) type Cursor = Vec<u8>;
 
 impl Chore {
     /// Does one slice. Returns where the next one begins; none when all is done.
-    fn slice(self, tx: &mut Tx, site: &Site, cursor: &[u8]) -> Result<Option<Cursor>> {
+    fn slice(self, tx: &mut Tx, cursor: &[u8]) -> Result<Option<Cursor>> {
         match self {
-            Chore::Departure { organisation, user } => leaving::slice(tx, site, organisation, user, cursor),
-            Chore::Webhooks { user } => deliveries::wake_slice(tx, user, cursor),
-            Chore::Reclaim { user } => reclaiming::slice(tx, site, user, cursor),
+            Chore::Departure { organisation, user } => leaving::slice(tx, organisation, user, cursor),
             Chore::Profile { user } => member_updates::slice(tx, user, cursor),
             Chore::Role { role } => roles::slice(tx, role),
             Chore::Message { n } => deleting::slice(tx, n, cursor),
@@ -57,8 +48,6 @@ impl Chore {
     fn columns(self) -> (&'static str, Option<OrganisationId>, Option<UserId>, Option<i64>) {
         match self {
             Chore::Departure { organisation, user } => ("departure", Some(organisation), Some(user), None),
-            Chore::Webhooks { user } => ("webhooks", None, Some(user), None),
-            Chore::Reclaim { user } => ("reclaim", None, Some(user), None),
             Chore::Profile { user } => ("profile", None, Some(user), None),
             Chore::Role { role } => ("role", None, None, Some(role)),
             Chore::Message { n } => ("message", None, None, Some(n)),
@@ -68,8 +57,6 @@ impl Chore {
     fn from_row(row: &Row) -> rusqlite::Result<Chore> {
         Ok(match row.get_ref("kind")?.as_str()? {
             "departure" => Chore::Departure { organisation: row.get("organisation_id")?, user: row.get("user_id")? },
-            "webhooks" => Chore::Webhooks { user: row.get("user_id")? },
-            "reclaim" => Chore::Reclaim { user: row.get("user_id")? },
             "profile" => Chore::Profile { user: row.get("user_id")? },
             "role" => Chore::Role { role: row.get("number")? },
             "message" => Chore::Message { n: row.get("number")? },
@@ -99,9 +86,9 @@ pub(super) fn is_left(conn: &Connection, chore: Chore) -> Result<bool> {
 
 /// Does a slice of the chore that has waited longest, which then goes behind the others. Returns how many slices were
 /// done: 0 when nothing is left to do now.
-pub fn work(tx: &mut Tx, site: &Site) -> Result<usize> {
+pub fn work(tx: &mut Tx) -> Result<usize> {
     let Some((chore, cursor)) = first(tx)? else { return Ok(0) };
-    let rest = chore.slice(tx, site, &cursor)?;
+    let rest = chore.slice(tx, &cursor)?;
     leave(tx, chore, rest)?;
     Ok(1)
 }

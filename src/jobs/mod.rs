@@ -20,6 +20,7 @@ use crate::{
     },
     error::{Error, Result},
     event::Queue,
+    jobs::deliveries::Dispatcher,
     push::external::forwarder::Forwarder,
     state::App,
     time::Time,
@@ -52,7 +53,8 @@ pub async fn run(app: App, forwarded: Option<i64>) {
     tokio::select! {
         () = async {
             let forward = async { if let Some(forwarder) = &mut forwarder { forwarder.run().await } };
-            let deliver = deliveries::run(&app, &mut delivering);
+            let mut dispatcher = Dispatcher::default();
+            let deliver = dispatcher.run(&app, &mut delivering);
             tokio::join!(mails(&app, &mut sending), deliver, chores(&app), search_index(&app), housekeeping(&app), forward);
         } => {}
         _ = stopping.wait_for(|stopping| *stopping) => {}
@@ -122,8 +124,7 @@ async fn send(app: &App, claimed: outbox::Claimed) {
 /// Works off what changes have left to be done, from before the start, too.
 async fn chores(app: &App) {
     loop {
-        let site = app.site.clone();
-        match in_slices(app, move |tx| domain::chores::work(tx, &site)).await {
+        match in_slices(app, domain::chores::work).await {
             // What was postponed comes up again without a change that leaves more.
             Ok(()) => _ = timeout(MINUTE, app.wakeups.wait(Queue::Chores)).await,
             Err(err) => postpone(app, err).await,
@@ -178,6 +179,7 @@ pub async fn tidy(app: &App) -> Result<()> {
         app.write_in_background(move |tx| accounts::seen(tx, &slice)).await?;
     }
     let (now, events_before) = (Time::now(), Time::now() - app.site.event_retention);
+    deliveries::write_down(app).await?;
     in_slices(app, move |tx| events::prune(tx, events_before, SLICE)).await?;
     in_slices(app, move |tx| sessions::prune(tx, now - KEPT, SLICE)).await?;
     in_slices(app, move |tx| one_time_tokens::prune(tx, now - KEPT, SLICE)).await?;
@@ -189,7 +191,12 @@ pub async fn tidy(app: &App) -> Result<()> {
     in_slices(app, move |tx| history::prune(tx, now - KEPT, SLICE)).await?;
     in_slices(app, move |tx| webhooks::prune(tx, now - KEPT, SLICE)).await?;
     let deleted_before = now - app.site.purge_after;
-    in_slices(app, move |tx| purging::purge(tx, deleted_before, SLICE)).await
+    // The webhooks of a channel refer to it, so the channel comes after them.
+    let purge = move |tx: &mut Tx| match webhooks::purging::purge(tx, deleted_before, SLICE)? {
+        0 => purging::purge(tx, deleted_before, SLICE),
+        gone => Ok(gone),
+    };
+    in_slices(app, purge).await
 }
 
 /// Until a slice comes out empty, or the server is to end: what is left is done after the next start.

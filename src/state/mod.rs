@@ -1,5 +1,6 @@
 //! What a handler holds: the parts of the server. [`crate::wiring`] opens and closes them.
 
+pub mod delivering;
 pub mod hashing;
 mod passwords;
 pub mod session_cache;
@@ -15,14 +16,13 @@ use ipnet::IpNet;
 use rusqlite::Connection;
 use tokio::sync::{mpsc, watch};
 
-use self::{hashing::Hashing, session_cache::SessionCache};
+use self::{delivering::Delivering, hashing::Hashing, session_cache::SessionCache};
 use crate::{
     connections::places::Places,
     db::{self, Class, Db, Tx},
     domain::{
         access::{self, Caller},
         accounts::sessions,
-        webhooks::delivery_slots::Room,
     },
     error::{Error, Result},
     id::{OrganisationId, SessionId, UserId},
@@ -57,9 +57,7 @@ pub struct Inner {
     /// For addresses that users gave.
     pub outgoing: Outgoing,
     /// What is being delivered there.
-    pub delivering: Arc<Mutex<Room>>,
-    /// What is being sent there as a test: it does not wait for deliveries that hang.
-    pub testing: Arc<Mutex<Room>>,
+    pub delivering: Arc<Delivering>,
     pub limits: Limits,
     pub origins: Origins,
     /// Who may tell the client's address.

@@ -5,7 +5,7 @@ use std::{
         Arc,
         atomic::{AtomicUsize, Ordering::SeqCst},
     },
-    time::Duration,
+    time::{Duration, Instant},
 };
 
 use poem::{Endpoint, Request, Response, endpoint::make, http::HeaderMap, listener::TcpAcceptor};
@@ -18,7 +18,7 @@ use tokio::{
     time::timeout,
 };
 
-use crate::harness::{Client, Server, text};
+use crate::harness::{Client, Server, blob, text};
 
 /// A server whose webhooks may reach the tests' receivers.
 pub async fn server() -> Server {
@@ -190,6 +190,29 @@ impl Server {
     /// Makes due at once what is to be sent later.
     pub fn hurry(&self) {
         self.sql("update deliveries set due_at = 1 where due_at is not null and is_leased = 0");
-        self.sql("update webhooks set next_due = 1 where next_due is not null");
+    }
+
+    /// Waits until webhooks have followed the log: all that was posted is queued, and all that is to pause has.
+    pub async fn followed(&self) {
+        let ahead = "events e where e.seq > (select cast(value as integer) from meta where key = 'webhooks_seq')
+          and (e.type in ('departed', 'reclaimed')
+            or e.type = 'deleted' and exists (select 1 from webhook_events k where k.message_n = e.message_n)
+            or e.type = '' and exists (select 1 from webhooks w where w.channel_id = e.channel_id and w.deleted_at is null
+              and w.url <> '' and w.status <> 'inactive' and w.from_seq < e.seq))";
+        let until = Instant::now() + Duration::from_secs(30);
+        while self.count(ahead) > 0 {
+            assert!(Instant::now() < until, "webhooks do not follow the log");
+            self.anonymous().get("/blogs").await.expect(200);
+        }
+    }
+
+    /// Whether a webhook has begun to deliver the message of this text.
+    pub fn has_begun(&self, webhook: &str, content: &str) -> bool {
+        let begun = format!(
+            "deliveries d join webhook_events e on e.message_n = d.message_n
+             where d.webhook_id = {} and d.first_at is not null and e.payload ->> '$.data.content' = '{content}'",
+            blob(webhook)
+        );
+        self.count(&begun) > 0
     }
 }

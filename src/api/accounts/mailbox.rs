@@ -112,8 +112,7 @@ impl Api {
             }
             _ => Companion::Nothing, // another account's session proves nothing of this one
         };
-        let site = app.site.clone();
-        app.db.write_sized(body.1, move |tx| mailbox::verify(tx, &site, &token, companion)).await?;
+        app.db.write_sized(body.1, move |tx| mailbox::verify(tx, &token, companion)).await?;
         Ok(done("Email verified successfully"))
     }
 }

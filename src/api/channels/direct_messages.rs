@@ -17,7 +17,10 @@ use crate::{
         },
         tags::Tag,
     },
-    domain::channels::{self, direct_messages, lists::Described, reading::Counts},
+    domain::{
+        channels::{self, direct_messages, lists::Described, reading::Counts},
+        webhooks::first::WithWebhook,
+    },
     error::Result,
     id::{OrganisationId, UserId},
     state::App,
@@ -43,7 +46,7 @@ impl Api {
         let others = body.0.user_ids;
         let (found, is_new) =
             app.db.write_sized(body.1, move |tx| direct_messages::open(tx, caller.0, *organisation_id, others)).await?;
-        Ok(opened("Direct message opened successfully", Channel::new(&app.site, found), is_new))
+        Ok(opened("Direct message opened successfully", Channel::new(&app.site, WithWebhook::none(found)), is_new))
     }
 
     /// List the caller's direct messages
@@ -63,7 +66,7 @@ impl Api {
     ) -> Result<Listed<Vec<DirectMessage>>> {
         let (site, organisation, page) = (app.site.clone(), *organisation_id, rows(*offset, *limit)?);
         let one = move |(unread, channel): (Counts, Described)| DirectMessage {
-            channel: Channel::new(&site, channel),
+            channel: Channel::new(&site, WithWebhook::none(channel)),
             thread_count: unread.threads,
             mention_count: unread.mentions,
         };

@@ -21,7 +21,10 @@ use super::{
     tags::Tag,
 };
 use crate::{
-    domain::channels::{self, lists::Described, reading::Counts, record},
+    domain::{
+        channels::{self, lists::Described, reading::Counts, record},
+        webhooks::first::{self, WithWebhook},
+    },
     error::Result,
     id::{ChannelId, OrganisationId, UserId},
     site::Site,
@@ -48,7 +51,11 @@ impl Api {
             users: body.user_ids.unwrap_or_default(),
         };
         let site = app.site.clone();
-        let made = app.db.write_sized(bytes, move |tx| channels::create(tx, &site, caller.0, new)).await?;
+        let made = app.db.write_sized(bytes, move |tx| {
+            let made = channels::create(tx, &site, caller.0, new)?;
+            first::of(tx, made)
+        });
+        let made = made.await?;
         Ok(created("Channel created successfully", Channel::new(&app.site, made)))
     }
 
@@ -68,7 +75,11 @@ impl Api {
     ) -> Result<BareListed<ChannelList>> {
         let (site, page) = (app.site.clone(), rows(*offset, *limit)?);
         let read = app.db.read_list(caller.0.user, move |conn| {
-            fill(page, |part| channels::lists::own(conn, caller.0, part), |found| Channel::new(&site, found))
+            fill(
+                page,
+                |part| first::of_all(conn, channels::lists::own(conn, caller.0, part)?),
+                |found| Channel::new(&site, found),
+            )
         });
         Ok(ChannelList::answer(read.await?, &address))
     }
@@ -81,7 +92,7 @@ impl Api {
         app: Data<&App>,
         #[oai(name = "channelId")] id: Path<ChannelId>,
     ) -> Result<Success<Channel>> {
-        let found = app.db.read(|conn| channels::lists::get(conn, caller.0, *id))?;
+        let found = app.db.read(|conn| first::of(conn, channels::lists::get(conn, caller.0, *id)?))?;
         Ok(ok("channel retrieved successfully", Channel::new(&app.site, found)))
     }
 
@@ -97,7 +108,10 @@ impl Api {
         /// Only in this organisation.
         organisation_id: Query<Option<OrganisationId>>,
     ) -> Result<Success<Channel>> {
-        let found = app.db.read(|conn| channels::lists::by_name(conn, caller.0, &name, *organisation_id))?;
+        let found = app.db.read(|conn| {
+            let found = channels::lists::by_name(conn, caller.0, &name, *organisation_id)?;
+            first::of(conn, found)
+        })?;
         Ok(ok("channel name retrieved successfully", Channel::new(&app.site, found)))
     }
 
@@ -114,7 +128,11 @@ impl Api {
     ) -> Result<Success<Channel>> {
         let EditChannel { name, description, topic, is_private } = body.0;
         let edit = channels::Edit { name: text(name), description: text(description), topic: text(topic), is_private };
-        let edited = app.db.write_sized(body.1, move |tx| channels::update(tx, caller.0, *id, edit)).await?;
+        let edited = app.db.write_sized(body.1, move |tx| {
+            let edited = channels::update(tx, caller.0, *id, edit)?;
+            first::of(tx, edited)
+        });
+        let edited = edited.await?;
         Ok(ok("Channel updated successfully", Channel::new(&app.site, edited)))
     }
 
@@ -140,7 +158,11 @@ impl Api {
         body: Body<Archive>,
     ) -> Result<Success<Channel>> {
         let (site, archived) = (app.site.clone(), body.archived);
-        let channel = app.db.write(move |tx| channels::archive(tx, &site, caller.0, *id, archived)).await?;
+        let channel = app.db.write(move |tx| {
+            let channel = channels::archive(tx, &site, caller.0, *id, archived)?;
+            first::of(tx, channel)
+        });
+        let channel = channel.await?;
         Ok(ok(archive_message(archived), Channel::new(&app.site, channel)))
     }
 }
@@ -228,7 +250,8 @@ pub struct Channel {
 }
 
 impl Channel {
-    pub fn new(site: &Site, Described { channel, users, newest, webhook }: Described) -> Self {
+    pub fn new(site: &Site, WithWebhook { channel, webhook }: WithWebhook) -> Self {
+        let Described { channel, users, newest, .. } = channel;
         Channel {
             id: channel.id,
             channels_id: channel.id,

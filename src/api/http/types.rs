@@ -19,9 +19,9 @@ impl From<Error> for poem::Error {
     }
 }
 
-/// Identifiers are UUIDs.
+/// Identifiers are UUIDs; some have a title in the document.
 macro_rules! uuids {
-    ($($name:ident),+ $(,)?) => {$(
+    ($($name:ident $(= $title:literal)?),+ $(,)?) => {$(
         impl Type for id::$name {
             const IS_REQUIRED: bool = true;
             type RawValueType = Self;
@@ -31,7 +31,8 @@ macro_rules! uuids {
                 <Uuid as Type>::name()
             }
             fn schema_ref() -> MetaSchemaRef {
-                <Uuid as Type>::schema_ref()
+                let titled = MetaSchema { $(title: Some($title.into()),)? ..MetaSchema::ANY };
+                <Uuid as Type>::schema_ref().merge(titled)
             }
             fn as_raw_value(&self) -> Option<&Self> {
                 Some(self)
@@ -67,11 +68,11 @@ uuids!(
     OrganisationId,
     InvitationId,
     ChannelId,
-    MessageId,
+    MessageId = "A message; of a top-level post also the thread's identifier.",
     RoleUuid,
     WebhookId,
-    AttemptId,
-    CallbackId,
+    AttemptId = "A record of a webhook's history.",
+    CallbackId = "An event that a webhook takes in or gives out: `callback_id`.",
     BlogId,
     FeedbackId,
     CategoryId,

@@ -116,8 +116,7 @@ impl Api {
         org_id: Path<OrganisationId>,
         user_id: Path<UserId>,
     ) -> Result<Success<String>> {
-        let site = app.site.clone();
-        app.db.write(move |tx| leaving::remove(tx, &site, caller.0, *org_id, *user_id)).await?;
+        app.db.write(move |tx| leaving::remove(tx, caller.0, *org_id, *user_id)).await?;
         Ok(ok("success", "Member removed successfully".to_owned()))
     }
 

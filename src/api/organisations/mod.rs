@@ -21,7 +21,7 @@ use super::{
     tags::Tag,
 };
 use crate::{
-    domain::{channels, organisations},
+    domain::{channels, organisations, webhooks::first},
     error::Result,
     id::{ChannelId, OrganisationId, UserId},
     state::App,
@@ -113,7 +113,11 @@ impl Api {
     ) -> Result<BareListed<ChannelList>> {
         let (site, id, page) = (app.site.clone(), *id, rows(*offset, *limit)?);
         let read = app.db.read_list(caller.0.user, move |conn| {
-            fill(page, |part| channels::lists::live(conn, caller.0, id, part), |found| Channel::new(&site, found))
+            fill(
+                page,
+                |part| first::of_all(conn, channels::lists::live(conn, caller.0, id, part)?),
+                |found| Channel::new(&site, found),
+            )
         });
         Ok(ChannelList::answer(read.await?, &address))
     }
@@ -201,8 +205,11 @@ impl Api {
     ) -> Result<Success<Channel>> {
         let ArchiveChannel { channel_id, archived } = body.0;
         let (site, organisation) = (app.site.clone(), *organisation_id);
-        let channel =
-            app.db.write(move |tx| channels::archive_in(tx, &site, caller.0, organisation, channel_id, archived)).await?;
+        let channel = app.db.write(move |tx| {
+            let channel = channels::archive_in(tx, &site, caller.0, organisation, channel_id, archived)?;
+            first::of(tx, channel)
+        });
+        let channel = channel.await?;
         Ok(ok(archive_message(archived), Channel::new(&app.site, channel)))
     }
 }

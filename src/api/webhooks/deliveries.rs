@@ -57,9 +57,9 @@ impl Api {
         channel_id: Path<ChannelId>,
         webhook_id: Path<WebhookId>,
     ) -> Result<Success<Attempt>> {
-        let (place, test) = app.db.read(|conn| replay::test(conn, &app.site, caller.0, *channel_id, *webhook_id))?;
-        let outcome = deliveries::test(&app, place, &test).await?;
-        let record = app.db.write(move |tx| replay::tested(tx, &test, &outcome)).await?;
+        let test = app.db.read(|conn| replay::test(conn, &app.site, caller.0, *channel_id, *webhook_id))?;
+        let outcome = deliveries::test(&app, &test).await?;
+        let record = app.db.write(move |tx| replay::tested(tx, &test.event, &outcome)).await?;
         Ok(ok("Test event sent", record.into()))
     }
 

@@ -5,7 +5,6 @@ use crate::{
     domain::{
         access::PlatformRole,
         accounts::{self, NO_ACCOUNT, New, sessions},
-        webhooks::deliveries,
     },
     error::Result,
     event::Effect,
@@ -32,7 +31,6 @@ pub fn set_active(tx: &mut Tx, email: &str, is_active: bool) -> Result<()> {
     let sql = "update users set is_active = ?2, updated_at = ?3 where email = ?1";
     require_one(tx.prepare_cached(sql)?.execute((email, is_active, Time::now()))?)?;
     let user = accounts::find_by_email(tx, email)?.ok_or(NO_ACCOUNT)?;
-    deliveries::wake_of(tx, user.id)?;
     if is_active { Ok(()) } else { sessions::end_others(tx, user.id, None) }
 }
 

@@ -53,7 +53,7 @@ fn link(tx: &mut Tx, site: &Site, claims: &Claims) -> Result<User> {
         }
         Some(user) => {
             sessions::require_active(&user)?;
-            proof::prove(tx, site, user, Proof::Mailbox)?
+            proof::prove(tx, user, Proof::Mailbox)?
         }
         None => register(tx, site, &email, claims)?,
     };
@@ -76,7 +76,7 @@ fn register(tx: &mut Tx, site: &Site, email: &str, claims: &Claims) -> Result<Us
     // The issuer has verified the address, if only once; that is less than a proof where it is not authoritative.
     tx.prepare_cached("update users set is_verified = 1, avatar_url = ?2 where id = ?1")?.execute((id, picture))?;
     let user = accounts::get(tx, id)?;
-    if claims.is_authoritative_for(email) { proof::prove(tx, site, user, Proof::Mailbox) } else { Ok(user) }
+    if claims.is_authoritative_for(email) { proof::prove(tx, user, Proof::Mailbox) } else { Ok(user) }
 }
 
 /// Forgets used tokens that have expired by then, up to `limit`.

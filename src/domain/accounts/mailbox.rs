@@ -85,7 +85,7 @@ pub fn enter(tx: &mut Tx, site: &Site, token: &str, device: &sessions::Device) -
     let user = one_time_tokens::take(tx, Purpose::MagicLink, token)?;
     let user = accounts::get(tx, user)?;
     sessions::require_active(&user)?;
-    let user = prove(tx, site, user, Proof::Mailbox)?;
+    let user = prove(tx, user, Proof::Mailbox)?;
     sessions::start(tx, site, user, device)
 }
 
@@ -101,7 +101,7 @@ pub fn find_reset(conn: &rusqlite::Connection, token: &str) -> Result<User> {
 pub fn reset(tx: &mut Tx, site: &Site, token: &str, password_hash: &str) -> Result<()> {
     let user = find_reset(tx, token)?;
     one_time_tokens::take(tx, Purpose::PasswordReset, token)?;
-    let user = prove(tx, site, user, Proof::Mailbox)?;
+    let user = prove(tx, user, Proof::Mailbox)?;
     passwords::set(tx, site, &user, password_hash, None)
 }
 
@@ -131,7 +131,7 @@ pub const WRONG_PASSWORD: Error = Error::Unauthorized("The password is incorrect
 /// Verifies the address; together with a session or the password of the same account, this proves the mailbox.
 ///
 /// 400 and 422 as [`one_time_tokens::find`] says, 401 when the password changed meanwhile. Nothing is used up then.
-pub fn verify(tx: &mut Tx, site: &Site, token: &str, companion: Companion) -> Result<()> {
+pub fn verify(tx: &mut Tx, token: &str, companion: Companion) -> Result<()> {
     let user = one_time_tokens::take(tx, Purpose::EmailVerification, token)?;
     let user = accounts::get(tx, user)?;
     let is_theirs = match companion {
@@ -141,7 +141,7 @@ pub fn verify(tx: &mut Tx, site: &Site, token: &str, companion: Companion) -> Re
         Companion::Password(_) => true,
     };
     if is_theirs {
-        prove(tx, site, user, Proof::MailboxAndAccount)?;
+        prove(tx, user, Proof::MailboxAndAccount)?;
     } else {
         set_verified(tx, &user)?;
     }

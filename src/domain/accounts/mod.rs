@@ -11,7 +11,6 @@ pub mod one_time_tokens;
 pub mod passwords;
 pub mod profiles;
 pub mod proof;
-pub mod reclaiming;
 pub mod registration;
 pub mod sessions;
 

@@ -6,10 +6,13 @@
 
 use crate::{
     db::Tx,
-    domain::accounts::{self, User, profiles, reclaiming, sessions},
+    domain::{
+        accounts::{self, User, profiles, sessions},
+        log::events,
+    },
     error::Result,
+    event::Kind,
     id::UserId,
-    site::Site,
     time::Time,
 };
 
@@ -26,8 +29,8 @@ pub enum Proof {
 ///
 /// Before the first proof, whoever registered the address may have been somebody else. So a first proof by the mailbox
 /// alone ends all sessions and removes the password and linked identities: every way in that was there before. What goes
-/// on without a way in is reclaimed ([`reclaiming`]). A first proof together with the account removes nothing.
-pub fn prove(tx: &mut Tx, site: &Site, user: User, proof: Proof) -> Result<User> {
+/// on without a way in is reclaimed ([`reclaim`]). A first proof together with the account removes nothing.
+pub fn prove(tx: &mut Tx, user: User, proof: Proof) -> Result<User> {
     if user.mailbox_proved {
         return Ok(user);
     }
@@ -35,10 +38,18 @@ pub fn prove(tx: &mut Tx, site: &Site, user: User, proof: Proof) -> Result<User>
         sessions::end_others(tx, user.id, None)?;
         unlink(tx, user.id)?;
         tx.prepare_cached("update users set password_hash = '' where id = ?1")?.execute([user.id])?;
-        reclaiming::reclaim(tx, site, user.id)?;
+        reclaim(tx, user.id)?;
     }
     tx.prepare_cached("update users set mailbox_proved = 1 where id = ?1")?.execute([user.id])?;
     set_verified(tx, &user)
+}
+
+/// Ends what an account leaves at work for whoever used it before the owner of its mailbox did. The open invitations are few,
+/// as their number in a day is bounded; other areas learn of it from the log.
+fn reclaim(tx: &mut Tx, user: UserId) -> Result<()> {
+    tx.prepare_cached("delete from invitations where invited_by = ?1 and accepted_at is null and expires_at > ?2")?
+        .execute((user, Time::now()))?;
+    events::note(tx, Kind::Reclaimed, Some(user), ())
 }
 
 /// Forgets the identities that open an account.

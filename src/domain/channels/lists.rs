@@ -15,7 +15,7 @@ use crate::{
         page::Page,
     },
     error::{Error, Result},
-    id::{ChannelId, OrganisationId, UserId, WebhookId},
+    id::{ChannelId, OrganisationId, UserId},
 };
 
 /// A channel as lists show it.
@@ -25,8 +25,8 @@ pub struct Described {
     pub users: Vec<UserId>,
     /// The newest top-level post, for who is in the channel.
     pub newest: Option<Message>,
-    /// The first webhook and its generation, for who may manage the channel's webhooks.
-    pub webhook: Option<(WebhookId, i64)>,
+    /// Whether the caller may manage the channel's webhooks.
+    pub manages_webhooks: bool,
 }
 
 /// Members that are named with a channel; its count tells of all.
@@ -117,32 +117,16 @@ pub fn describe(conn: &Connection, found: Visible) -> Result<Described> {
 }
 
 fn describe_all(conn: &Connection, found: Vec<Visible>) -> Result<Vec<Described>> {
-    let mut webhooks = webhooks(conn, found.iter().filter(|found| found.access.manages_webhooks()))?;
     let inside = found.iter().filter(|found| found.access.username.is_some());
     let newest: Vec<i64> = inside.map(|found| found.channel.last_thread).collect();
     let mut newest: HashMap<ChannelId, Message> =
         messages::lists::at(conn, &newest)?.into_iter().map(|message| (message.channel, message)).collect();
     let mut first_users =
         conn.prepare_cached("select user_id from channel_members where channel_id = ?1 order by created_at, user_id limit ?2")?;
-    let describe = |Visible { channel, .. }: Visible| {
+    let describe = |Visible { channel, access }: Visible| {
+        let manages_webhooks = access.manages_webhooks();
         let users = first_users.query_map((channel.id, USERS_SHOWN), |row| row.get(0))?.collect::<rusqlite::Result<_>>()?;
-        Ok(Described { users, newest: newest.remove(&channel.id), webhook: webhooks.remove(&channel.id), channel })
+        Ok(Described { users, newest: newest.remove(&channel.id), manages_webhooks, channel })
     };
     found.into_iter().map(describe).collect()
-}
-
-/// Each one's oldest webhook.
-fn webhooks<'a>(conn: &Connection, found: impl Iterator<Item = &'a Visible>) -> Result<HashMap<ChannelId, (WebhookId, i64)>> {
-    // The oldest comes last and stays.
-    let mut select = conn.prepare_cached(
-        "select w.channel_id, w.id, w.generation from json_each(?1) listed cross join webhooks w on w.channel_id = unhex(listed.value)
-         where w.deleted_at is null order by w.created_at desc, w.id desc",
-    )?;
-    Ok(select.query_map([list(found)], |row| Ok((row.get(0)?, (row.get(1)?, row.get(2)?))))?.collect::<rusqlite::Result<_>>()?)
-}
-
-/// Their identifiers as a JSON array in hexadecimal: a statement takes one parameter for all.
-fn list<'a>(found: impl Iterator<Item = &'a Visible>) -> String {
-    let ids: Vec<String> = found.map(|found| found.channel.id.0.simple().to_string()).collect();
-    serde_json::json!(ids).to_string()
 }

@@ -17,7 +17,6 @@ use crate::{
         },
         log::revocations,
         page::Page,
-        webhooks::deliveries,
     },
     error::{Error, OrConflict, Result},
     event::Stream,
@@ -111,7 +110,6 @@ fn take_out(tx: &mut Tx, organisation: OrganisationId, channel: ChannelId, user:
         .prepare_cached("delete from channel_members where channel_id = ?1 and user_id = ?2 returning created_at")?
         .query_row((channel, user), |row| row.get(0))?;
     count(tx, channel, -1)?;
-    deliveries::wake_of_in(tx, user, channel)?;
     let is_passed_on = heirs::pass_on(tx, channel, user)?;
     record::archive_deserted(tx, channel)?;
     announce(tx, organisation, channel, "left", user)?;
@@ -158,7 +156,6 @@ pub fn add(tx: &mut Tx, caller: Caller, id: ChannelId, users: Vec<UserId>) -> Re
     }
     insert_all(tx, id, &new)?;
     for user in named.iter().filter(|user| new.contains(user)) {
-        deliveries::wake_of_in(tx, *user, id)?;
         announce(tx, access.organisation, id, "joined", *user)?;
     }
     named.into_iter().filter_map(|user| find(tx, id, user).transpose()).collect()
@@ -223,7 +220,6 @@ pub fn insert(tx: &mut Tx, channel: ChannelId, user: &accounts::User, username: 
     .execute((channel, user.id, name, log::last_seq(tx)?, now))
     .or_conflict(taken)?;
     count(tx, channel, 1)?;
-    deliveries::wake_of_in(tx, user.id, channel)?;
     Ok(now)
 }
 
@@ -248,8 +244,7 @@ fn listed<'a>(users: impl IntoIterator<Item = &'a UserId>) -> String {
     json!(list).to_string()
 }
 
-/// [`insert`] of users who are not in the channel, in one statement; but it does not wake webhooks, which a channel that was
-/// just made has none of.
+/// [`insert`] of users who are not in the channel, in one statement.
 pub(in crate::domain) fn insert_all(tx: &mut Tx, channel: ChannelId, users: &BTreeSet<UserId>) -> Result<()> {
     let inserted = tx
         .prepare_cached(

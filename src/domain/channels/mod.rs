@@ -26,7 +26,6 @@ use crate::{
         log::revocations,
         rights::Rights,
         text,
-        webhooks::deliveries,
     },
     error::{Error, OrConflict, Result},
     id::{ChannelId, OrganisationId, UserId},
@@ -150,9 +149,6 @@ pub fn update(tx: &mut Tx, caller: Caller, id: ChannelId, edit: Edit) -> Result<
     )?
     .execute((id, name, description, topic, edit.is_private, Time::now()))
     .or_conflict(taken)?;
-    if edit.is_private.is_some() {
-        deliveries::wake_in(tx, id)?;
-    }
     announce(tx, id, "updated", caller.user)?;
     // Without looking at who may know of it: a manager can make a channel private that they are not in.
     describe(tx, Visible { channel: record::get(tx, id)?, access })

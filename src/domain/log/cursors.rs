@@ -10,14 +10,12 @@ use crate::{
 /// Rows that may wait for a consumer; older ones are pruned in their time though it has not taken them.
 const WAITING_MOST: i64 = 1_000_000;
 
-/// A consumer, by its key in `meta`; the value is the last `seq` that it has taken.
+/// A consumer, by its key in `meta`, which ends in `_seq`; the value is the last `seq` that it has taken.
 #[derive(Clone, Copy)]
-pub struct Consumer(&'static str);
+pub struct Consumer(pub(in crate::domain) &'static str);
 
 /// The external Centrifugo.
 pub const FORWARDER: Consumer = Consumer("forwarded_seq");
-
-const ALL: [Consumer; 1] = [FORWARDER];
 
 /// From here on the log is kept for the consumer: after the row that is returned.
 pub fn start(tx: &mut Tx, consumer: Consumer) -> Result<i64> {
@@ -46,13 +44,13 @@ pub fn advance(tx: &mut Tx, consumer: Consumer, seq: i64) -> Result<()> {
 
 /// The last row that may be pruned.
 pub(super) fn prunable(conn: &Connection) -> Result<i64> {
-    let mut prunable = i64::MAX;
-    for consumer in ALL {
-        if let Some(taken) = find(conn, consumer)? {
-            prunable = prunable.min(taken.max(log::last_seq(conn)? - WAITING_MOST));
-        }
-    }
-    Ok(prunable)
+    let slowest: Option<i64> = conn
+        .prepare_cached("select min(cast(value as integer)) from meta where key glob '*_seq'")?
+        .query_row([], |row| row.get(0))?;
+    Ok(match slowest {
+        Some(taken) => taken.max(log::last_seq(conn)? - WAITING_MOST),
+        None => i64::MAX,
+    })
 }
 
 /// The highest `seq` that was pruned.

@@ -99,13 +99,17 @@ pub fn tell_organisation(
 
 /// Logs that these users' rights have ended, wholly or in part: `revocations.rs` says why. Nothing is pushed.
 pub(in crate::domain) fn revoke(tx: &mut Tx, users: &[UserId]) -> Result<()> {
-    let users = serde_json::to_string(users).map_err(Error::internal)?;
-    tx.prepare_cached("insert into events (stream, audience, type, body, created_at) values ('', ?1, ?2, ?3, ?4)")?.execute((
-        Audience::Nobody.as_str(),
-        Kind::Revocation,
-        users,
-        Time::now(),
-    ))?;
+    note(tx, Kind::Revocation, None, users)
+}
+
+/// Logs what only consumers of the log in this server act on. Nothing is pushed.
+pub(in crate::domain) fn note(tx: &mut Tx, kind: Kind, actor: Option<UserId>, body: impl Serialize) -> Result<()> {
+    let body = serde_json::to_string(&body).map_err(Error::internal)?;
+    tx.prepare_cached("insert into events (stream, audience, type, actor_id, body, created_at) values ('', ?1, ?2, ?3, ?4, ?5)")?
+        .execute((Audience::Nobody.as_str(), kind, actor, &body, Time::now()))?;
+    let seq = tx.last_insert_rowid();
+    let (stream, audience) = (String::new(), Audience::Nobody);
+    tx.then(Effect::Publish(Event { seq, stream, audience, kind, channel: None, actor, body }));
     Ok(())
 }
 
@@ -130,7 +134,7 @@ pub fn with_notification_id(epoch: &str, seq: i64, kind: Kind, body: &str) -> St
     format!(r#"{},"notification_id":"{id}"}}"#, body.strip_suffix('}').unwrap_or(body))
 }
 
-/// Forgets up to `limit` rows older than `before`, but for those that wait to be forwarded, and raises the floor with
+/// Forgets up to `limit` rows older than `before`, but for those that wait for a consumer, and raises the floor with
 /// them. Returns how many.
 pub fn prune(tx: &mut Tx, before: Time, limit: u32) -> Result<usize> {
     let oldest: Vec<i64> = bounded::rows(tx, "select seq, octet_length(body) from events order by seq limit ?1", [limit])?;

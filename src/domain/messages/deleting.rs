@@ -12,7 +12,6 @@ use crate::{
             events, indexing,
             record::{self, Message, UNKNOWN_THREAD},
         },
-        webhooks::deliveries,
     },
     error::{Error, Result},
     event::Kind,
@@ -46,12 +45,11 @@ pub fn delete_thread(tx: &mut Tx, caller: Caller, channel: ChannelId, thread: Me
     delete(tx, caller, channel, thread)
 }
 
-/// Takes the text out of the message, of the search, and of what webhooks deliver.
+/// Takes the text out of the message and of the search.
 fn erase(tx: &Tx, n: i64) -> Result<()> {
     tx.prepare_cached("update messages set content = '', mentions = '[]', pinned_at = null, deleted_at = ?2 where n = ?1")?
         .execute((n, Time::now()))?;
     tx.prepare_cached("delete from reaction_counts where n = ?1")?.execute([n])?;
-    deliveries::erase(tx, n)?;
     indexing::forget(tx, n)
 }
 

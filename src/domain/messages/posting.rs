@@ -12,7 +12,6 @@ use crate::{
             mentions::{self, Mention},
             record::{self, FED, Message, UNKNOWN_THREAD},
         },
-        webhooks::deliveries,
     },
     error::{Error, OrConflict, Result},
     id::{ChannelId, MessageId, OrganisationId, UserId},
@@ -131,7 +130,6 @@ pub(in crate::domain) fn write(tx: &mut Tx, post: &Post) -> Result<Message> {
     count(tx, post.channel, tx.last_insert_rowid(), post.root, now, &mentions)?;
     let message = record::find(tx, post.id)?.ok_or_else(|| Error::internal("the message was just written"))?;
     events::posted(tx, &message, post.organisation)?;
-    deliveries::queue(tx, &message, post.organisation)?;
     Ok(message)
 }
 

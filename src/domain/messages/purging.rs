@@ -15,26 +15,16 @@ use crate::{
     time::Time,
 };
 
-/// Removes up to `limit` rows of one channel that was deleted before that time; the channel itself comes last.
-/// Returns how many: 0 when nothing is left to do.
+/// Removes up to `limit` rows of one channel that was deleted before that time; the channel itself comes last, and only
+/// after everything that refers to it. Returns how many: 0 when nothing is left to do.
 pub fn purge(tx: &mut Tx, before: Time, limit: u32) -> Result<usize> {
     let Some(channel) = find(tx, before)? else { return Ok(0) };
     // What hangs on the channel, the dependent before what it depends on.
-    let mut gone = tx.prepare_cached(DELIVERIES)?.execute((channel, limit))?;
+    let mut gone = messages(tx, channel, limit as usize)?;
     if gone == 0 {
-        gone = messages(tx, channel, limit as usize)?;
-    }
-    let rest = [
-        "delete from webhook_history where id in (select h.id from webhook_history h join webhooks w on w.id = h.webhook_id
-           where w.channel_id = ?1 limit ?2)",
-        "delete from webhooks where id in (select id from webhooks where channel_id = ?1 limit ?2)",
-        "delete from channel_members where (channel_id, user_id) in (select channel_id, user_id from channel_members
-           where channel_id = ?1 limit ?2)",
-    ];
-    for sql in rest {
-        if gone == 0 {
-            gone = tx.prepare_cached(sql)?.execute((channel, limit))?;
-        }
+        let sql = "delete from channel_members where (channel_id, user_id) in (select channel_id, user_id from channel_members
+           where channel_id = ?1 limit ?2)";
+        gone = tx.prepare_cached(sql)?.execute((channel, limit))?;
     }
     if gone == 0 {
         let log = "select seq, octet_length(body) from events where stream = ?1 limit ?2";
@@ -45,10 +35,6 @@ pub fn purge(tx: &mut Tx, before: Time, limit: u32) -> Result<usize> {
     }
     Ok(gone)
 }
-
-const DELIVERIES: &str =
-    "delete from deliveries where id in (select d.id from webhooks w join deliveries d on d.webhook_id = w.id
-    where w.channel_id = ?1 limit ?2)";
 
 fn find(conn: &Connection, before: Time) -> Result<Option<ChannelId>> {
     let mut select = conn.prepare_cached("select id from channels where deleted_at < ?1 order by deleted_at limit 1")?;
@@ -78,7 +64,6 @@ fn messages(tx: &Tx, channel: ChannelId, limit: usize) -> Result<usize> {
     }
     for sql in [
         "delete from channel_mentions where n in (select value from json_each(?1))",
-        "delete from webhook_events where message_n in (select value from json_each(?1))",
         "delete from messages where n in (select value from json_each(?1))",
     ] {
         tx.prepare_cached(sql)?.execute([&list])?;
@@ -98,11 +83,10 @@ fn delete_events(tx: &Tx, select: &str, params: impl Params) -> Result<usize> {
 
 /// Up to `limit` of its messages; a post only together with the last of its replies.
 fn oldest(conn: &Connection, channel: ChannelId, limit: usize) -> Result<Vec<i64>> {
-    // What webhooks deliver holds the text twice more.
     let mut posts = conn.prepare_cached(
-        "select n, 3 * octet_length(content) from messages where channel_id = ?1 and root is null order by n limit ?2",
+        "select n, octet_length(content) from messages where channel_id = ?1 and root is null order by n limit ?2",
     )?;
-    let mut replies = conn.prepare_cached("select n, 3 * octet_length(content) from messages where root = ?1 limit ?2")?;
+    let mut replies = conn.prepare_cached("select n, octet_length(content) from messages where root = ?1 limit ?2")?;
     let with_bytes = |row: &Row| Ok((row.get(0)?, row.get(1)?));
     let (mut found, mut budget) = (Vec::new(), Budget::new());
     for post in posts.query_map((channel, limit as i64), with_bytes)? {

@@ -1,4 +1,5 @@
-//! What a member of an organisation leaves behind: channels::{record, updates}, webhooks, a place in everybody's lists.
+//! What a member of an organisation leaves behind: channels, and a place in everybody's lists. Other areas learn of the
+//! departure from the log.
 //!
 //! The membership ends at once, and all rights with it, as every check of them asks for it. The rest may be thousands
 //! of records and follows in slices ([`chores`]); until the last, the former member can't join again.
@@ -10,26 +11,24 @@ use crate::{
         accounts,
         channels::{heirs, record, updates},
         chores::{self, Chore, Cursor},
-        log::revocations,
+        log::{events, revocations},
         organisations::{member_updates, memberships},
         rights::Rights,
-        webhooks::{Status, suspend::stop},
     },
     error::{Error, Result},
-    event::Stream,
-    id::{ChannelId, OrganisationId, UserId, WebhookId},
-    site::Site,
+    event::{Kind, Stream},
+    id::{ChannelId, OrganisationId, UserId},
 };
 
 /// Channels that a slice looks at.
 const LOOKED_AT: usize = 200;
-/// Changes after which a slice ends, each with a row of the event log, and that of a webhook with a mail.
+/// Changes after which a slice ends, each with a row of the event log.
 const CHANGES: usize = 25;
 
 /// Ends a membership, and all access with it, at once; whoever was removed can be invited again. Members
 /// remove themselves; others need `remove:members` and every right of the member's role. 403 for outsiders
 /// and for the owner, 404 when there is no such member.
-pub fn remove(tx: &mut Tx, site: &Site, caller: Caller, organisation: OrganisationId, user: UserId) -> Result<()> {
+pub fn remove(tx: &mut Tx, caller: Caller, organisation: OrganisationId, user: UserId) -> Result<()> {
     let (own, member) = memberships::find(tx, caller, organisation, user)?;
     if user != caller.user {
         own.require(Rights::REMOVE_MEMBERS)?;
@@ -46,37 +45,34 @@ pub fn remove(tx: &mut Tx, site: &Site, caller: Caller, organisation: Organisati
     member_updates::announce(tx, organisation, &account, "removed", &member.role.name, member.status)?;
     // Before what else there is to tell: it is not for them any more.
     revocations::rights(tx, vec![user])?;
-    let rest = slice(tx, site, organisation, user, &[])?;
+    let rest = slice(tx, organisation, user, &[])?;
     chores::leave(tx, Chore::Departure { organisation, user }, rest)
 }
 
 /// Takes the former member out of some of the organisation's channels, in the order of their identifiers. All but direct
 /// messages: these are their two sides' for good, and open again to whoever comes back.
-pub(in crate::domain) fn slice(
-    tx: &mut Tx,
-    site: &Site,
-    organisation: OrganisationId,
-    user: UserId,
-    after: &[u8],
-) -> Result<Option<Cursor>> {
+pub(in crate::domain) fn slice(tx: &mut Tx, organisation: OrganisationId, user: UserId, after: &[u8]) -> Result<Option<Cursor>> {
     let channels: Vec<ChannelId> = tx
         .prepare_cached("select id from channels where organisation_id = ?1 and is_dm = 0 and id > ?2 order by id limit ?3")?
         .query_map((organisation, after, LOOKED_AT as i64), |row| row.get(0))?
         .collect::<rusqlite::Result<_>>()?;
     let (mut changes, mut done) = (0, after.to_vec());
     for channel in &channels {
-        changes += leave(tx, site, *channel, user, CHANGES - changes)?;
-        if changes >= CHANGES {
-            return Ok(Some(done)); // the next slice looks whether there is more to do in this one
-        }
+        changes += leave(tx, *channel, user)?;
         done = channel.0.as_bytes().to_vec();
+        if changes >= CHANGES {
+            return Ok(Some(done));
+        }
     }
-    Ok((channels.len() == LOOKED_AT).then_some(done))
+    if channels.len() == LOOKED_AT {
+        return Ok(Some(done));
+    }
+    events::note(tx, Kind::Departed, Some(user), organisation)?;
+    Ok(None)
 }
 
-/// Ends what a former member has to do with a channel, but for more than `most` webhooks, and tells of it. Returns how
-/// many changes that took.
-fn leave(tx: &mut Tx, site: &Site, channel: ChannelId, user: UserId, most: usize) -> Result<usize> {
+/// Ends what a former member has to do with a channel, and tells of it. Returns how many changes that took.
+fn leave(tx: &mut Tx, channel: ChannelId, user: UserId) -> Result<usize> {
     let was_in =
         tx.prepare_cached("delete from channel_members where channel_id = ?1 and user_id = ?2")?.execute((channel, user))? > 0;
     if was_in {
@@ -86,7 +82,6 @@ fn leave(tx: &mut Tx, site: &Site, channel: ChannelId, user: UserId, most: usize
     if was_in {
         record::archive_deserted(tx, channel)?;
     }
-    let webhooks = pass_webhooks_on(tx, site, channel, user, most)?;
     if was_in {
         // The channel alone: the leaver's own stream is no more.
         let body = updates::update_body(tx, channel, "left", user)?;
@@ -95,34 +90,5 @@ fn leave(tx: &mut Tx, site: &Site, channel: ChannelId, user: UserId, most: usize
     if is_passed_on {
         updates::announce(tx, channel, "updated", user)?;
     }
-    Ok(usize::from(was_in) + usize::from(is_passed_on) + webhooks)
-}
-
-/// The leaver's webhooks pass to the channel's owner, and pause until that one has seen to them, as do those of others
-/// that deliver where the leaver wanted, who would go on hearing the channel; the leaver's are fed at an address that the
-/// leaver knows, too. Returns how many changed, at most `most`.
-fn pass_webhooks_on(tx: &mut Tx, site: &Site, channel: ChannelId, user: UserId, most: usize) -> Result<usize> {
-    // Each is found once: the leaver's has another owner then, and another's is paused.
-    let found: Vec<(WebhookId, bool)> = tx
-        .prepare_cached(
-            "select w.id, w.is_owner from (
-               select id, 1 as is_owner from webhooks where owner_id = ?2 and channel_id = ?1 and deleted_at is null
-               union all select id, 0 from webhooks
-                 where url_by = ?2 and channel_id = ?1 and owner_id <> ?2 and status = 'active' and deleted_at is null) w
-             where exists (select 1 from channels c join organisations o on o.id = c.organisation_id
-               where c.id = ?1 and c.deleted_at is null and o.deleted_at is null) limit ?3",
-        )?
-        .query_map((channel, user, most as i64), |row| Ok((row.get(0)?, row.get(1)?)))?
-        .collect::<rusqlite::Result<_>>()?;
-    for (id, is_owner) in &found {
-        let reason = if *is_owner {
-            let sql = "update webhooks set owner_id = (select owner_id from channels where id = ?2) where id = ?1";
-            tx.prepare_cached(sql)?.execute((id, channel))?;
-            "whoever set it up has left the organisation; see whether it should go on as it is"
-        } else {
-            "whoever set its address has left the organisation; see whether it should go on delivering there"
-        };
-        stop(tx, site, *id, Status::Paused, reason)?;
-    }
-    Ok(found.len())
+    Ok(usize::from(was_in) + usize::from(is_passed_on))
 }

@@ -13,7 +13,6 @@ use crate::{
             roles::{self, Role},
         },
         rights::{MemberStatus, Rights},
-        webhooks::deliveries,
     },
     error::{Error, Result},
     id::{OrganisationId, UserId},
@@ -81,9 +80,6 @@ pub fn update(tx: &mut Tx, caller: Caller, organisation: OrganisationId, user: U
     .execute((organisation, user, role.id, status, Time::now()))?;
     let account = accounts::get(tx, user)?;
     member_updates::announce(tx, organisation, &account, "updated", &role.name, status)?;
-    if role.id != before.role.id || [status, before.status].contains(&MemberStatus::Deactivated) {
-        deliveries::wake_of(tx, user)?;
-    }
     if status == MemberStatus::Deactivated {
         accounts::leave_current_organisation(tx, user, organisation)?;
         revocations::rights(tx, vec![user])?;

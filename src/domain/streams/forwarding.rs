@@ -9,7 +9,7 @@ use crate::{
     db::log,
     domain::{log::cursors, streams::fan_out::FanOut},
     error::{Error, Result},
-    event::{Audience, Event},
+    event::{Audience, Event, Kind},
     id::UserId,
 };
 
@@ -52,10 +52,13 @@ pub fn next(conn: &Connection, taken: i64) -> Result<Option<Slice>> {
 
 /// Adds what the row becomes; returns its bytes.
 fn expand(event: &Event, fan_out: &mut FanOut, steps: &mut Vec<Step>) -> Result<usize> {
-    if event.audience == Audience::Nobody {
+    if event.kind == Kind::Revocation {
         let users: Vec<UserId> = serde_json::from_str(&event.body).map_err(Error::internal)?;
         steps.extend(users.into_iter().map(|user| Step::Revocation { user }));
         return Ok(event.body.len());
+    }
+    if event.audience == Audience::Nobody {
+        return Ok(0);
     }
     // Many members have the same counts. A seq is at most one publication on any stream: these have no order.
     let mut by_body: HashMap<String, Vec<String>> = HashMap::new();

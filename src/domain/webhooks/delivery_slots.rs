@@ -1,92 +1,116 @@
-//! Who may send at once: bounds on what is under way, so that no target holds up another.
+//! Slots for what is being sent at once, so that no target, and no organisation, holds up another.
 
-use std::{collections::HashMap, hash::Hash};
+use std::{
+    collections::{HashMap, HashSet},
+    hash::Hash,
+};
 
 use crate::id::OrganisationId;
 
-/// What is being sent, bounded in all, for an organisation and for one target. Webhooks that are not prompt hold on to a
-/// place the longest, up to the whole time that an attempt may take: they get half of the places, and leave the other half
-/// to the prompt. No organisation takes more places than it leaves free: an account may own many, and a few with targets
-/// that hang would have all.
-#[derive(Clone, Debug, Default)]
-pub struct Room {
+/// Three bounds on requests under way: in all, for one organisation, and for one host and port.
+///
+/// A host is proven when its last answer came soon and was good. Any other may hold a slot for the whole time that an
+/// attempt may take, so unproven hosts get at most half of each bound.
+#[derive(Default)]
+pub struct Slots {
     all: Taken,
     by_organisation: HashMap<OrganisationId, Taken>,
-    by_target: HashMap<String, Taken>,
+    by_host: HashMap<String, Taken>,
+    proven: HashSet<String>,
 }
 
-/// A place that a webhook needs.
-#[derive(Clone, Debug)]
-pub struct Wanted {
-    pub organisation: OrganisationId,
-    /// Host and port.
-    pub target: String,
-    /// Whether the attempt before was answered soon, and well.
-    pub is_prompt: bool,
+/// One slot, to be given back with [`Slots::release`].
+#[derive(Debug)]
+pub struct Permit {
+    organisation: OrganisationId,
+    /// With its port.
+    pub host: String,
+    is_proven: bool,
 }
 
 #[derive(Clone, Copy, Debug, Default)]
 struct Taken {
-    prompt: usize,
-    others: usize,
+    all: usize,
+    /// By hosts that are not proven.
+    unproven: usize,
 }
 
 impl Taken {
-    /// Of so many places, those that another of its kind can still have.
-    fn free(self, bound: usize, is_prompt: bool) -> usize {
-        let free = bound - self.prompt - self.others;
-        if is_prompt { free } else { free.min(bound / 2 - self.others) }
+    fn has_free(self, most: usize, is_proven: bool) -> bool {
+        self.all < most && (is_proven || self.unproven < most / 2)
     }
 
-    /// What stands in the way of another of its kind.
-    fn count(self, is_prompt: bool) -> usize {
-        if is_prompt { self.prompt + self.others } else { self.others }
+    fn add(&mut self, is_proven: bool) {
+        self.all += 1;
+        self.unproven += usize::from(!is_proven);
     }
 
-    fn of(&mut self, is_prompt: bool) -> &mut usize {
-        if is_prompt { &mut self.prompt } else { &mut self.others }
+    fn subtract(&mut self, is_proven: bool) {
+        self.all -= 1;
+        self.unproven -= usize::from(!is_proven);
     }
 }
 
-impl Room {
+impl Slots {
     pub const ALL: usize = 128;
     pub const OF_AN_ORGANISATION: usize = 32;
-    pub const OF_A_TARGET: usize = 4;
+    pub const OF_A_HOST: usize = 4;
+    /// Hosts that are remembered. Beyond that all are forgotten, and prove themselves again with their next answer.
+    const PROVEN_MOST: usize = 10_000;
 
-    /// Whether there is a place for any organisation and target.
-    pub fn has_any(&self, is_prompt: bool) -> bool {
-        self.all.free(Room::ALL, is_prompt) > 0
+    /// Whether any slot is free.
+    pub fn has_any(&self) -> bool {
+        self.all.has_free(Slots::ALL, true)
     }
 
-    /// Takes a place, if there is one.
-    pub fn enter(&mut self, wanted: &Wanted) -> bool {
-        let Wanted { organisation, target, is_prompt } = wanted;
-        let by_organisation = self.by_organisation.get(organisation).copied().unwrap_or_default();
-        let by_target = self.by_target.get(target).copied().unwrap_or_default();
-        let has_place = by_organisation.count(*is_prompt) < self.all.free(Room::ALL, *is_prompt)
-            && by_organisation.free(Room::OF_AN_ORGANISATION, *is_prompt) > 0
-            && by_target.free(Room::OF_A_TARGET, *is_prompt) > 0;
-        if has_place {
-            *self.all.of(*is_prompt) += 1;
-            *self.by_organisation.entry(*organisation).or_default().of(*is_prompt) += 1;
-            *self.by_target.entry(target.clone()).or_default().of(*is_prompt) += 1;
+    /// A slot for a delivery; none where one of the bounds is reached.
+    pub fn acquire(&mut self, organisation: OrganisationId, host: &str) -> Option<Permit> {
+        self.take(organisation, host, self.proven.contains(host))
+    }
+
+    /// A slot for a test, which does not wait behind deliveries to hosts that hang: it counts as one of a proven host.
+    pub fn acquire_for_test(&mut self, organisation: OrganisationId, host: &str) -> Option<Permit> {
+        self.take(organisation, host, true)
+    }
+
+    fn take(&mut self, organisation: OrganisationId, host: &str, is_proven: bool) -> Option<Permit> {
+        let of_organisation = self.by_organisation.get(&organisation).copied().unwrap_or_default();
+        let of_host = self.by_host.get(host).copied().unwrap_or_default();
+        let is_free = self.all.has_free(Slots::ALL, is_proven)
+            && of_organisation.has_free(Slots::OF_AN_ORGANISATION, is_proven)
+            && of_host.has_free(Slots::OF_A_HOST, is_proven);
+        is_free.then(|| {
+            self.all.add(is_proven);
+            self.by_organisation.entry(organisation).or_default().add(is_proven);
+            self.by_host.entry(host.to_owned()).or_default().add(is_proven);
+            Permit { organisation, host: host.to_owned(), is_proven }
+        })
+    }
+
+    pub fn release(&mut self, Permit { organisation, host, is_proven }: &Permit) {
+        self.all.subtract(*is_proven);
+        give_back(&mut self.by_organisation, organisation, *is_proven);
+        give_back(&mut self.by_host, host, *is_proven);
+    }
+
+    /// Notes how a delivery to the host went.
+    pub fn note(&mut self, host: &str, is_proven: bool) {
+        if !is_proven {
+            self.proven.remove(host);
+        } else if !self.proven.contains(host) {
+            if self.proven.len() >= Slots::PROVEN_MOST {
+                self.proven.clear();
+            }
+            self.proven.insert(host.to_owned());
         }
-        has_place
-    }
-
-    /// Gives back what [`Room::enter`] took.
-    pub fn leave(&mut self, Wanted { organisation, target, is_prompt }: &Wanted) {
-        *self.all.of(*is_prompt) -= 1;
-        give_back(&mut self.by_organisation, organisation, *is_prompt);
-        give_back(&mut self.by_target, target, *is_prompt);
     }
 }
 
-fn give_back<K: Eq + Hash>(places: &mut HashMap<K, Taken>, of: &K, is_prompt: bool) {
-    if let Some(taken) = places.get_mut(of) {
-        *taken.of(is_prompt) -= 1;
-        if taken.prompt + taken.others == 0 {
-            places.remove(of);
+fn give_back<K: Eq + Hash>(slots: &mut HashMap<K, Taken>, of: &K, is_proven: bool) {
+    if let Some(taken) = slots.get_mut(of) {
+        taken.subtract(is_proven);
+        if taken.all == 0 {
+            slots.remove(of);
         }
     }
 }
@@ -95,59 +119,73 @@ fn give_back<K: Eq + Hash>(places: &mut HashMap<K, Taken>, of: &K, is_prompt: bo
 mod tests {
     use super::*;
 
-    fn wanted(organisation: OrganisationId, target: impl ToString, is_prompt: bool) -> Wanted {
-        Wanted { organisation, target: target.to_string(), is_prompt }
+    /// Takes as many as there are, each on a host of its own.
+    fn fill(slots: &mut Slots, organisation: OrganisationId, kind: &str) -> Vec<Permit> {
+        let hosts = (0..Slots::ALL).map(|n| format!("{kind} {n}"));
+        hosts
+            .filter_map(|host| {
+                slots.note(&host, kind == "proven");
+                slots.acquire(organisation, &host)
+            })
+            .collect()
     }
 
     #[test]
-    fn a_target_has_four_places_two_of_them_for_what_is_not_prompt() {
-        let (mut room, of) = (Room::default(), OrganisationId::new());
-        let (slow, prompt) = (wanted(of, "slow:80", false), wanted(of, "slow:80", true));
-        assert!(room.enter(&slow) && room.enter(&slow));
-        assert!(!room.enter(&slow) && room.enter(&wanted(of, "other:80", false)));
-        assert!(room.enter(&prompt) && room.enter(&prompt));
-        assert!(!room.enter(&prompt));
-        room.leave(&slow);
-        assert!(room.enter(&slow) && !room.enter(&prompt));
-    }
-
-    #[test]
-    fn an_organisation_has_a_quarter_of_all_places_half_of_them_for_what_is_not_prompt() {
-        let (mut room, of) = (Room::default(), OrganisationId::new());
-        assert!((0..16).all(|n| room.enter(&wanted(of, n, false))) && !room.enter(&wanted(of, "one more", false)));
-        assert!((0..16).all(|n| room.enter(&wanted(of, n, true))) && !room.enter(&wanted(of, "one more", true)));
-        assert!(room.enter(&wanted(OrganisationId::new(), "one more", false)));
-        room.leave(&wanted(of, 0, true));
-        assert!(!room.enter(&wanted(of, "one more", false)) && room.enter(&wanted(of, "one more", true)));
-    }
-
-    #[test]
-    fn organisations_that_take_all_they_can_leave_places_to_another() {
-        for many in [4, 20, Room::ALL / 2 - 1] {
-            let mut room = Room::default();
-            let organisations: Vec<_> = (0..many).map(|_| OrganisationId::new()).collect();
-            for (n, is_prompt) in (0..Room::ALL).flat_map(|n| [(n, false), (n, true)]) {
-                for of in &organisations {
-                    room.enter(&wanted(*of, format!("{of} {n}"), is_prompt));
-                }
-            }
-            for is_prompt in [false, true] {
-                assert!(room.clone().enter(&wanted(OrganisationId::new(), "another", is_prompt)), "{many}");
-            }
+    fn a_host_has_four_slots_and_two_until_it_is_proven() {
+        let (mut slots, of) = (Slots::default(), OrganisationId::new());
+        let first = slots.acquire(of, "a:80").unwrap();
+        assert!(slots.acquire(of, "a:80").is_some());
+        assert!(slots.acquire(of, "a:80").is_none() && slots.acquire(of, "b:80").is_some());
+        slots.release(&first);
+        slots.note("a:80", true);
+        for _ in 0..3 {
+            assert!(slots.acquire(of, "a:80").is_some());
         }
+        assert!(slots.acquire(of, "a:80").is_none());
+        slots.note("a:80", false);
+        slots.release(&Permit { organisation: of, host: "a:80".into(), is_proven: true });
+        assert!(slots.acquire(of, "a:80").is_some(), "one of two is taken by the unproven");
+        assert!(slots.acquire(of, "a:80").is_none());
     }
 
     #[test]
-    fn what_is_not_prompt_has_half_of_all_places() {
-        let mut room = Room::default();
-        let organisations: Vec<_> = (0..Room::ALL).map(|_| OrganisationId::new()).collect();
-        let (prompt, others) = organisations.split_at(Room::ALL / 2);
-        assert!(others.iter().all(|of| room.enter(&wanted(*of, of, false))));
-        let another = OrganisationId::new();
-        assert!(!room.has_any(false) && !room.enter(&wanted(another, "another", false)));
-        assert!(prompt.iter().all(|of| room.enter(&wanted(*of, of, true))));
-        assert!(!room.has_any(true) && !room.enter(&wanted(another, "another", true)));
-        room.leave(&wanted(prompt[0], prompt[0], true));
-        assert!(!room.enter(&wanted(another, "another", false)) && room.enter(&wanted(another, "another", true)));
+    fn a_test_gets_a_slot_of_a_host_that_hangs() {
+        let (mut slots, of) = (Slots::default(), OrganisationId::new());
+        assert!((0..2).all(|_| slots.acquire(of, "a:80").is_some()) && slots.acquire(of, "a:80").is_none());
+        let tests: Vec<_> = (0..2).map(|_| slots.acquire_for_test(of, "a:80").unwrap()).collect();
+        assert!(slots.acquire_for_test(of, "a:80").is_none());
+        slots.release(&tests[0]);
+        assert!(slots.acquire_for_test(of, "a:80").is_some());
+    }
+
+    #[test]
+    fn an_organisation_has_a_quarter_of_all_slots_half_of_them_for_unproven_hosts() {
+        let (mut slots, of) = (Slots::default(), OrganisationId::new());
+        assert_eq!(fill(&mut slots, of, "unproven").len(), 16);
+        let proven = fill(&mut slots, of, "proven");
+        assert_eq!(proven.len(), 16);
+        assert!(slots.acquire(OrganisationId::new(), "another").is_some());
+        slots.release(&proven[0]);
+        assert!(slots.acquire(of, "another").is_none() && slots.acquire(of, &proven[0].host).is_some());
+    }
+
+    #[test]
+    fn unproven_hosts_have_half_of_all_slots() {
+        let mut slots = Slots::default();
+        let taken: usize = (0..20).map(|_| fill(&mut slots, OrganisationId::new(), "unproven").len()).sum();
+        assert_eq!(taken, Slots::ALL / 2);
+        let taken: usize = (0..20).map(|_| fill(&mut slots, OrganisationId::new(), "proven").len()).sum();
+        assert_eq!(taken, Slots::ALL / 2);
+        assert!(!slots.has_any());
+    }
+
+    #[test]
+    fn what_is_given_back_leaves_nothing_behind() {
+        let mut slots = Slots::default();
+        for permit in fill(&mut slots, OrganisationId::new(), "unproven") {
+            slots.release(&permit);
+        }
+        assert!(slots.by_organisation.is_empty() && slots.by_host.is_empty());
+        assert_eq!((slots.all.all, slots.all.unproven), (0, 0));
     }
 }

@@ -1,16 +1,21 @@
 //! Webhooks: a channel's gates. In, a secret address feeds posts ([`feeds`]); out, an address of somebody else's is told of
-//! messages ([`deliveries`], [`retry`], [`replay`]). What went through is in [`history`]. Uses messages and all below them.
+//! messages ([`following`], [`deliveries`], [`retry`], [`replay`]). What went through is in [`history`]. Uses messages and all below them.
 //!
 //! Only who manages a channel's webhooks knows of them: the owner of the channel, and `manage:webhooks`. A webhook works
 //! as long as its owner has access to the channel, and delivers while whoever set its address has, too ([`owning`]).
 
 pub mod deliveries;
 pub mod delivery_slots;
+mod ending;
 pub mod feeds;
+pub mod first;
+pub mod following;
 pub mod history;
 pub mod owning;
+pub mod purging;
 pub mod replay;
 pub mod retry;
+pub mod schedule;
 pub mod suspend;
 
 use std::time::Duration;
@@ -18,7 +23,7 @@ use std::time::Duration;
 use rusqlite::{Connection, OptionalExtension, Row};
 
 use crate::{
-    db::Tx,
+    db::{Tx, log},
     domain::{
         access::{self, Caller, HIDDEN_CHANNEL, UNKNOWN_CHANNEL},
         page::Page,
@@ -114,9 +119,9 @@ pub fn create(tx: &mut Tx, site: &Site, caller: Caller, channel: ChannelId, new:
     }
     let (id, secret) = (WebhookId::new(), secret::signing_secret());
     tx.prepare_cached(
-        "insert into webhooks (id, channel_id, owner_id, name, event_name, url, url_by, target, slug_hash, secret, created_at,
-           updated_at)
-         values (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?11)",
+        "insert into webhooks (id, channel_id, owner_id, name, event_name, url, url_by, target, slug_hash, secret, from_seq,
+           created_at, updated_at)
+         values (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?12)",
     )?
     .execute((
         id,
@@ -129,6 +134,7 @@ pub fn create(tx: &mut Tx, site: &Site, caller: Caller, channel: ChannelId, new:
         target,
         secret::sha256(&site.keys.webhook_slug(id, 1)),
         site.keys.seal(&secret),
+        log::last_seq(tx)?,
         Time::now(),
     ))?;
     let made = find(tx, channel, id)?.ok_or_else(|| Error::internal("the webhook was just written"))?;
@@ -169,6 +175,7 @@ pub struct Edit {
 
 /// Managers, in archived channels, too. Whoever gives it another address becomes its owner.
 pub fn update(tx: &mut Tx, site: &Site, caller: Caller, channel: ChannelId, id: WebhookId, edit: &Edit) -> Result<Webhook> {
+    following::follow(tx, site, 0)?; // what was posted until now is for the webhook as it was
     let webhook = get(tx, caller, channel, id)?;
     let name = edit.name.as_deref().map(check_name).transpose()?;
     let event_name = edit.event_name.as_deref().map(check_event_name).transpose()?;
@@ -177,13 +184,14 @@ pub fn update(tx: &mut Tx, site: &Site, caller: Caller, channel: ChannelId, id: 
     if name.is_none() && event_name.is_none() && url.is_none() {
         return Ok(webhook);
     }
+    let url_by = url.and_then(|url| owning::answers_for(url, caller));
     tx.prepare_cached(
         "update webhooks set name = coalesce(?2, name), event_name = coalesce(?3, event_name), url = coalesce(?4, url),
            url_by = case when ?4 is null then url_by else ?7 end, target = coalesce(?5, target),
-           is_prompt = ?4 is null and is_prompt, updated_at = ?6
+           from_seq = case when url = '' and ?4 <> '' then ?8 else from_seq end, updated_at = ?6
          where id = ?1",
     )?
-    .execute((id, name, event_name, url, target, Time::now(), url.and_then(|url| owning::answers_for(url, caller))))?;
+    .execute((id, name, event_name, url, target, Time::now(), url_by, log::last_seq(tx)?))?;
     if url.is_some() {
         // What the former address has not answered yet is the new one's, whatever the former says.
         let sql = "update deliveries set due_at = ?2, attempts = 0, first_at = null, is_leased = 0
@@ -193,7 +201,7 @@ pub fn update(tx: &mut Tx, site: &Site, caller: Caller, channel: ChannelId, id: 
     if url.is_some_and(|url| !url.is_empty()) {
         owning::take_over(tx, site, caller, &webhook, "given it another address")?;
     }
-    deliveries::wake(tx, id)?;
+    deliveries::changed(tx, id);
     get(tx, caller, channel, id)
 }
 
@@ -207,6 +215,7 @@ pub fn change_status(
     id: WebhookId,
     status: &str,
 ) -> Result<Webhook> {
+    following::follow(tx, site, 0)?; // what was posted until now is for the webhook as it was
     let webhook = get(tx, caller, channel, id)?;
     let status =
         Status::named(status).ok_or_else(|| Error::invalid("webhook_status must be one of active, inactive and paused"))?;
@@ -214,12 +223,13 @@ pub fn change_status(
         owning::take_over(tx, site, caller, &webhook, "made it active")?;
         owning::vouch(tx, caller, &webhook)?;
     }
-    tx.prepare_cached("update webhooks set status = ?2, updated_at = ?3 where id = ?1 and status <> ?2")?.execute((
-        id,
-        status.as_str(),
-        Time::now(),
-    ))?;
-    deliveries::wake(tx, id)?;
+    // What came while it was inactive is not for it.
+    tx.prepare_cached(
+        "update webhooks set status = ?2, updated_at = ?3, from_seq = case when status = 'inactive' then ?4 else from_seq end
+         where id = ?1 and status <> ?2",
+    )?
+    .execute((id, status.as_str(), Time::now(), log::last_seq(tx)?))?;
+    deliveries::changed(tx, id);
     get(tx, caller, channel, id)
 }
 
@@ -227,7 +237,8 @@ pub fn change_status(
 pub fn delete(tx: &mut Tx, caller: Caller, channel: ChannelId, id: WebhookId) -> Result<()> {
     get(tx, caller, channel, id)?;
     tx.prepare_cached("update webhooks set deleted_at = ?2 where id = ?1")?.execute((id, Time::now()))?;
-    deliveries::wake(tx, id)
+    deliveries::changed(tx, id);
+    Ok(())
 }
 
 /// Managers, in archived channels, too; they become the owner. Gives the new secret, for the only time, and until when the

@@ -8,12 +8,10 @@ use crate::{
     db::Tx,
     domain::{
         access::{Caller, SEEN},
-        accounts::reclaiming,
-        chores::Cursor,
         log::events,
         outbox,
         rights::Rights,
-        webhooks::{Webhook, deliveries},
+        webhooks::{Webhook, deliveries, ending},
     },
     error::Result,
     event::{Kind, Stream},
@@ -25,9 +23,9 @@ use crate::{
 
 /// The rights in the channel of somebody who answers for a webhook; none for one whose account is disabled, and for one
 /// who may not know of the channel (see [`SEEN`]): it does not deliver then, nor take feeds if it is the owner.
-/// None, too, while the user's webhooks are about to pause ([`reclaiming`]).
+/// None, too, while the user's webhooks are about to pause ([`ending`]).
 pub(in crate::domain) fn rights(conn: &Connection, user: UserId, channel: ChannelId) -> Result<Option<Rights>> {
-    if reclaiming::is_under_way(conn, user)? {
+    if ending::is_under_way(conn, user, channel)? {
         return Ok(None);
     }
     let sql = format!("select {} and c.id = ?2 and exists (select 1 from users u where u.id = ?1 and u.is_active)", SEEN);
@@ -52,7 +50,7 @@ pub(in crate::domain) fn take_over(tx: &mut Tx, site: &Site, caller: Caller, web
            updated_at = ?4 where id = ?1",
     )?
     .execute((webhook.id, caller.user, was_working, Time::now()))?;
-    deliveries::wake(tx, webhook.id)?;
+    deliveries::changed(tx, webhook.id);
     if rights.is_some() {
         let reason = format!("another manager of the channel has {have}, and is its owner now");
         tell(tx, site, webhook.id, former, &reason, |told| {
@@ -75,22 +73,6 @@ pub(in crate::domain) fn vouch(tx: &Tx, caller: Caller, webhook: &Webhook) -> Re
         tx.prepare_cached("update webhooks set url_by = ?2 where id = ?1")?.execute((webhook.id, caller.user))?;
     }
     Ok(())
-}
-
-/// Some of the webhooks that a user answers for, as owner or for the address, deleted ones too: after a place in the order
-/// of channel and identifier, with the place of each.
-pub(in crate::domain) fn some_of(conn: &Connection, user: UserId, after: &[u8], most: usize) -> Result<Vec<(WebhookId, Cursor)>> {
-    let (channel, webhook) = after.split_at_checked(16).unwrap_or_default();
-    let mut select = conn.prepare_cached(
-        "select channel_id, id from webhooks where owner_id = ?1 and (channel_id, id) > (?2, ?3)
-         union select channel_id, id from webhooks where url_by = ?1 and (channel_id, id) > (?2, ?3)
-         order by channel_id, id limit ?4",
-    )?;
-    let found = select.query_map((user, channel, webhook, most as i64), |row| {
-        let (channel, webhook): (ChannelId, WebhookId) = (row.get("channel_id")?, row.get("id")?);
-        Ok((webhook, [*channel.0.as_bytes(), *webhook.0.as_bytes()].concat()))
-    })?;
-    Ok(found.collect::<rusqlite::Result<_>>()?)
 }
 
 /// A webhook as a present or former owner is told of it.

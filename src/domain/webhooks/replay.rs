@@ -11,13 +11,12 @@ use crate::{
         webhooks::{
             self, Status, Webhook,
             deliveries::{self, Claimed},
-            delivery_slots::Wanted,
             history::{self, Attempt},
             retry::Outcome,
         },
     },
     error::{Error, Result},
-    id::{AttemptId, CallbackId, ChannelId, WebhookId},
+    id::{AttemptId, CallbackId, ChannelId, OrganisationId, WebhookId},
     site::Site,
     time::Time,
 };
@@ -88,7 +87,7 @@ fn again(tx: &mut Tx, webhook: &Webhook, events: &[CallbackId]) -> Result<usize>
             )?
             .execute((event, webhook.id, Time::now()))?;
     }
-    deliveries::wake(tx, webhook.id)?;
+    deliveries::changed(tx, webhook.id);
     Ok(queued)
 }
 
@@ -101,16 +100,22 @@ fn require_address(webhook: &Webhook) -> Result<()> {
     if webhook.url.is_empty() { Err(Error::invalid("the webhook has no webhook_url to deliver to")) } else { Ok(()) }
 }
 
-/// An event that only tests the webhook's address, whatever the webhook's status, and the place that it takes. 422
-/// without an address, and when its secret can't be read.
-pub fn test(conn: &Connection, site: &Site, caller: Caller, channel: ChannelId, webhook: WebhookId) -> Result<(Wanted, Claimed)> {
+/// An event that only tests a webhook's address.
+pub struct Test {
+    pub organisation: OrganisationId,
+    /// With its port.
+    pub host: String,
+    pub event: Claimed,
+}
+
+/// A test, whatever the webhook's status. 422 without an address, and when its secret can't be read.
+pub fn test(conn: &Connection, site: &Site, caller: Caller, channel: ChannelId, webhook: WebhookId) -> Result<Test> {
     let organisation = access::manages_webhooks(conn, caller, channel, HIDDEN_CHANNEL)?.organisation;
     let webhook = webhooks::get(conn, caller, channel, webhook)?;
     require_address(&webhook)?;
-    let place = Wanted { organisation, target: webhook.target, is_prompt: true };
     let (now, words) = (Time::now(), "A test: this webhook's deliveries arrive.");
     let data = json!({ "webhook_id": webhook.id, "webhook_name": webhook.name, "channel_id": channel, "message": words });
-    let test = Claimed {
+    let event = Claimed {
         id: CallbackId::new(),
         webhook: webhook.id,
         secrets: webhooks::secrets(conn, site, webhook.id)?,
@@ -119,7 +124,7 @@ pub fn test(conn: &Connection, site: &Site, caller: Caller, channel: ChannelId, 
         attempts: 0,
         lease: None,
     };
-    Ok((place, test))
+    Ok(Test { organisation, host: webhook.target, event })
 }
 
 /// Records a test; returns the record. It says nothing of the webhook's events, and changes nothing else.

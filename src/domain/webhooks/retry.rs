@@ -10,7 +10,7 @@ use crate::{
     domain::webhooks::{
         Status,
         deliveries::{self, Claimed},
-        history,
+        following, history,
         suspend::stop,
     },
     error::Result,
@@ -37,7 +37,7 @@ const SCHEDULE: [Duration; 9] = {
 };
 /// The longest that a target may ask for.
 const PATIENCE: Duration = Duration::from_secs(24 * 3600);
-/// A target that takes longer than this shares its places with those that fail.
+/// A target that takes longer than this shares its slots with those that fail.
 const PROMPT: Duration = Duration::from_secs(2);
 /// 410: the target says that it is gone for good.
 const GONE: u16 = 410;
@@ -61,7 +61,7 @@ impl Outcome {
     }
 
     /// Whether it held up others for a short time only, and the next one can be expected to do the same.
-    fn is_prompt(&self) -> bool {
+    pub fn is_prompt(&self) -> bool {
         self.is_success() && self.latency < PROMPT
     }
 }
@@ -86,17 +86,21 @@ pub fn record(tx: &mut Tx, site: &Site, sent: &Claimed, outcome: &Outcome) -> Re
         .execute((sent.id, next))?;
     let last_success: Option<Time> = tx
         .prepare_cached(
-            "update webhooks set is_prompt = ?2, last_success_at = case when ?3 then ?4 else last_success_at end
+            "update webhooks set last_success_at = case when ?2 then ?3 else last_success_at end
              where id = ?1 returning last_success_at",
         )?
-        .query_row((sent.webhook, outcome.is_prompt(), outcome.is_success(), now), |row| row.get(0))?;
+        .query_row((sent.webhook, outcome.is_success(), now), |row| row.get(0))?;
+    if outcome.status == GONE || (again && next.is_none()) {
+        following::follow(tx, site, 0)?; // it may become inactive: what was posted until now is still for it
+    }
     if outcome.status == GONE {
         stop(tx, site, sent.webhook, Status::Inactive, "it answered 410: gone for good")?;
     } else if again && next.is_none() && last_success.is_none_or(|at| at < first_at) {
         let reason = format!("{} attempts failed, the last with: {}", SCHEDULE.len() + 1, outcome.error);
         stop(tx, site, sent.webhook, Status::Inactive, &reason)?;
     }
-    deliveries::wake(tx, sent.webhook)
+    deliveries::changed(tx, sent.webhook);
+    Ok(())
 }
 
 /// Until the next attempt, some of it by chance: what failed together does not come back together.

@@ -26,7 +26,7 @@ pub(in crate::domain) fn stop(tx: &mut Tx, site: &Site, webhook: WebhookId, stat
         )?
         .query_row((webhook, status, Time::now()), |row| row.get(0))
         .optional()?;
-    deliveries::wake(tx, webhook)?;
+    deliveries::changed(tx, webhook);
     let Some(owner) = stopped else { return Ok(false) };
     tracing::info!(%webhook, status, reason, "a webhook was stopped");
     owning::tell(tx, site, webhook, owner, reason, |told| {

@@ -119,7 +119,7 @@ impl Thread {
                     self.check(&self.hub.all_connections());
                     Ok(())
                 }
-                Effect::Queued(_) => Ok(()),
+                Effect::Queued(_) | Effect::DeliveriesChanged(_) => Ok(()),
             };
             if let Err(err) = result {
                 tracing::error!(err = err.detail(), "a publication failed");

@@ -145,6 +145,7 @@ async fn a_leavers_channels_pass_to_the_longest_standing_member_or_the_owner() {
     assert_eq!(owner(&left).await, bob.user_id);
     assert_eq!(owner(&asleep).await, cyd.user_id);
     assert_eq!(channel(&grace, &foreign).await["owner_id"], grace.user_id, "another organisation's stays theirs");
+    server.followed().await;
     assert_eq!(channel(&cyd, &shared).await["webhook_url"], webhook["feed_url"]);
     assert_eq!(cyd.get(&format!("/webhooks/{shared}")).await.expect(200)["data"]["owner_id"], cyd.user_id);
     for (channel, heir, action) in

@@ -364,7 +364,7 @@ async fn nothing_goes_to_a_webhook_that_is_deleted_or_has_lost_its_address() {
     ada.say(&channel, "a marker").await;
     assert_eq!(receiver.next().await.content(), "a marker");
     assert!(receiver.is_empty());
-    assert_eq!(server.count("webhooks where next_due is not null"), 1, "the marker's");
+    assert_eq!(server.count("deliveries where attempts > 1"), 0);
 }
 
 #[tokio::test]
@@ -374,7 +374,10 @@ async fn a_deleted_message_leaves_no_text_in_the_queue() {
     let hook = ada.hook(&channel, &receiver.url).await;
     hook.set("paused").await;
     let post = ada.say(&channel, "a slip of the pen").await;
+    server.followed().await;
+    assert_eq!(server.count("webhook_events where payload like '%slip%'"), 1);
     ada.delete(&format!("/channels/{channel}/messages/{post}")).await.expect(204);
+    server.followed().await;
     assert_eq!(server.count("webhook_events where payload like '%slip%'"), 0);
     hook.set("active").await;
     let received = receiver.next().await;
@@ -389,9 +392,11 @@ async fn an_old_queue_is_forgotten_after_thirty_days() {
     let hook = ada.hook(&channel, &receiver.url).await;
     hook.set("paused").await;
     ada.say(&channel, "old").await;
+    server.followed().await;
     server.sql("update deliveries set created_at = created_at - 31 * 86400 * 1000000");
     ada.say(&channel, "new").await;
     let server = server.restart().await;
+    server.followed().await;
     assert_eq!(server.count("deliveries"), 1);
     assert_eq!(server.count(&format!("deliveries where webhook_id = {}", blob(&hook.id))), 1);
 }

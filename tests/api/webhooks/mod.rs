@@ -6,13 +6,13 @@ mod deliveries;
 mod feed_authors;
 mod feed_owners;
 mod feeds;
-mod next_due;
 mod outgoing;
 mod outgoing_addresses;
 mod owners;
+mod queues;
 mod replaying;
 mod taking_over;
-mod turns;
+mod waiting;
 
 use serde_json::{Value, json};
 

@@ -275,12 +275,13 @@ async fn the_events_of_a_span_of_time_are_sent_again() {
         replay(json!({ "since": moments[1], "until": until })).await.expect(422);
     }
     hook.history(8).await;
-    server.sql(
-        "insert into deliveries (id, webhook_id, message_n, created_at)
-         with recursive more (k) as (select 1 union all select k + 1 from more where k < 997)
-         select unhex(printf('%032x', k)), webhook_id, message_n, created_at
-         from more, (select * from deliveries order by id desc limit 1)",
-    );
+    let more = "with recursive more (k) as (select 1 union all select k + 1 from more where k < 997)";
+    server.sql(&format!("insert into webhook_events (message_n, payload) {more} select 1000 + k, '{{}}' from more"));
+    server.sql(&format!(
+        "insert into deliveries (id, webhook_id, message_n, created_at) {more}
+         select unhex(printf('%032x', k)), webhook_id, 1000 + k, created_at
+         from more, (select * from deliveries order by id desc limit 1)"
+    ));
     hook.set("paused").await;
     let since = json!({ "since": moments[0] });
     assert!(text(&replay(since.clone()).await.expect(422)["message"]).contains("1000"));

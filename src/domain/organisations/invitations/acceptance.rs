@@ -97,7 +97,7 @@ pub fn accept(tx: &mut Tx, site: &Site, caller: Caller, token: &str, device: &se
     if user.email != open.email {
         return Err(Error::Forbidden("The invitation is for another e-mail address"));
     }
-    let user = if open.is_mailed { proof::prove(tx, site, user, Proof::MailboxAndAccount)? } else { user };
+    let user = if open.is_mailed { proof::prove(tx, user, Proof::MailboxAndAccount)? } else { user };
     finish(tx, site, open, user, device)
 }
 
@@ -118,7 +118,7 @@ pub fn accept_as_new(
     let id = accounts::create(tx, &new, password_hash)?;
     let user = accounts::get(tx, id)?;
     let user = if open.is_mailed {
-        proof::prove(tx, site, user, Proof::MailboxAndAccount)?
+        proof::prove(tx, user, Proof::MailboxAndAccount)?
     } else {
         mailbox::mail_link(tx, site, id, &open.email, Purpose::EmailVerification, may_mail)?;
         user

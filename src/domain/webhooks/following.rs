@@ -1,0 +1,193 @@
+//! Webhooks follow the event log. A new message becomes a delivery for each webhook of its channel, a deletion takes the text
+//! out of what is kept, and webhooks of somebody who has left or was reclaimed pass on or pause ([`ending`]).
+//!
+//! Deliveries and the cursor are committed together, so a kill loses nothing and repeats nothing. Rows that concern no
+//! webhook are passed over in a read: where there are no webhooks, a post costs no second write.
+
+use rusqlite::{Connection, OptionalExtension, Row};
+
+use crate::{
+    db::{Tx, log},
+    domain::{
+        bounded::Budget,
+        log::cursors::{self, Consumer},
+        messages::record::FED,
+        webhooks::{deliveries, ending},
+    },
+    error::Result,
+    event::Kind,
+    id::{CallbackId, ChannelId, UserId, WebhookId},
+    site::Site,
+    time::Time,
+};
+
+const WEBHOOKS: Consumer = Consumer("webhooks_seq");
+/// Rows of the log that one slice looks at.
+const ROWS: u32 = 1000;
+/// Deliveries after which a slice ends: a channel may have 50 webhooks.
+const DELIVERIES: usize = 200;
+/// Rows that may be passed over before the cursor is written down: fewer than a slice, so that one slice reaches the end of
+/// the log from there.
+const UNWRITTEN_ROWS: i64 = 500;
+
+/// Has the log kept for webhooks from here on, in a database that is new or from before they followed it. Returns the
+/// last row that was taken in.
+pub fn start(tx: &mut Tx) -> Result<i64> {
+    match cursors::find(tx, WEBHOOKS)? {
+        Some(taken) => Ok(taken),
+        None => cursors::start(tx, WEBHOOKS),
+    }
+}
+
+/// A look ahead in the log.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Ahead {
+    /// The last row before which nothing concerns a webhook.
+    pub seq: i64,
+    pub comes: Comes,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Comes {
+    Nothing,
+    /// Rows that were not looked at.
+    More,
+    /// A row that concerns a webhook.
+    Work,
+}
+
+/// Passes over rows that concern no webhook.
+pub fn look(conn: &Connection, after: i64) -> Result<Ahead> {
+    let mut ahead = Ahead { seq: after, comes: Comes::Nothing };
+    let rows = rows(conn, after)?;
+    for row in &rows {
+        if row.concerns {
+            return Ok(Ahead { comes: Comes::Work, ..ahead });
+        }
+        ahead.seq = row.seq;
+    }
+    if rows.len() == ROWS as usize {
+        ahead.comes = Comes::More;
+    }
+    Ok(ahead)
+}
+
+/// Whether so many rows were passed over that the cursor should be written down.
+pub fn should_write_down(taken: i64, written: i64) -> bool {
+    taken - written >= UNWRITTEN_ROWS
+}
+
+/// Writes down that nothing up to this row concerns a webhook any more.
+pub fn write_down(tx: &mut Tx, seq: i64) -> Result<()> {
+    let seq = cursor(tx)?.max(seq);
+    cursors::advance(tx, WEBHOOKS, seq)
+}
+
+/// Takes in a slice of the rows after the cursor, or after a later row that [`look`] has passed over. Returns the last one
+/// that was taken in.
+pub fn follow(tx: &mut Tx, site: &Site, after: i64) -> Result<i64> {
+    let after = cursor(tx)?.max(after);
+    let (mut taken, mut budget, mut queued) = (after, Budget::new(), 0);
+    for row in rows(tx, after)? {
+        if row.concerns {
+            if queued >= DELIVERIES || !budget.takes(row.bytes) {
+                break;
+            }
+            match row.kind {
+                Kind::Message => queued += queue(tx, &row)?,
+                Kind::Deleted => row.message.map_or(Ok(()), |n| deliveries::erase(tx, n))?,
+                // What is left of it comes with the next slice.
+                _ if !ending::slice(tx, site, &row)? => break,
+                _ => {}
+            }
+        }
+        taken = row.seq;
+    }
+    if taken > after {
+        cursors::advance(tx, WEBHOOKS, taken)?;
+    }
+    Ok(taken)
+}
+
+/// The last row that was taken in for sure.
+pub(super) fn cursor(conn: &Connection) -> Result<i64> {
+    Ok(cursors::find(conn, WEBHOOKS)?.unwrap_or(i64::MAX))
+}
+
+/// A row of the log, as far as webhooks need it.
+pub(super) struct Logged {
+    pub seq: i64,
+    pub kind: Kind,
+    message: Option<i64>,
+    channel: Option<ChannelId>,
+    pub actor: Option<UserId>,
+    bytes: i64,
+    concerns: bool,
+}
+
+/// Whether a webhook `w` gets what the row `e` tells: not what was posted before it began to deliver.
+const RECEIVES: &str = "w.channel_id = e.channel_id and w.deleted_at is null and w.url <> '' and w.status <> 'inactive'
+    and w.from_seq < e.seq";
+
+fn rows(conn: &Connection, after: i64) -> Result<Vec<Logged>> {
+    let sql = format!(
+        "select e.seq, e.type, e.message_n, e.channel_id, e.actor_id, octet_length(e.body) as bytes,
+           case e.type
+             when '{}' then exists (select 1 from webhooks w where {RECEIVES})
+             when '{}' then exists (select 1 from webhook_events k where k.message_n = e.message_n)
+             else e.type in ('{}', '{}')
+           end as concerns
+         from events e where e.seq > ?1 order by e.seq limit ?2",
+        Kind::Message.name(),
+        Kind::Deleted.name(),
+        Kind::Departed.name(),
+        Kind::Reclaimed.name()
+    );
+    let mut select = conn.prepare_cached(&sql)?;
+    Ok(select.query_map((after, ROWS), from_row)?.collect::<rusqlite::Result<_>>()?)
+}
+
+fn from_row(row: &Row) -> rusqlite::Result<Logged> {
+    Ok(Logged {
+        seq: row.get("seq")?,
+        kind: row.get("type")?,
+        message: row.get("message_n")?,
+        channel: row.get("channel_id")?,
+        actor: row.get("actor_id")?,
+        bytes: row.get("bytes")?,
+        concerns: row.get("concerns")?,
+    })
+}
+
+/// Queues a new message for each webhook of its channel that delivers: a paused one, too, which holds it. A feed's post
+/// goes nowhere: two servers that feed each other would never end. Returns how many deliveries there are.
+fn queue(tx: &mut Tx, row: &Logged) -> Result<usize> {
+    let sql = format!(
+        "select m.type, m.created_at, iif(m.deleted_at is null, e.body, {}) as body
+         from events e join messages m on m.n = e.message_n where e.seq = ?1",
+        log::ERASED
+    );
+    let message: Option<(String, Time, String)> = tx
+        .prepare_cached(&sql)?
+        .query_row([row.seq], |row| Ok((row.get("type")?, row.get("created_at")?, row.get("body")?)))
+        .optional()?;
+    let Some((kind, posted_at, object)) = message else { return Ok(0) };
+    if kind == FED {
+        return Ok(0);
+    }
+    // The row's body is the message object as text, and goes in as it is.
+    let payload = format!(r#"{{"type":"message.created","timestamp":"{posted_at}","data":{object}}}"#);
+    tx.prepare_cached("insert into webhook_events (message_n, payload) values (?1, ?2) on conflict do nothing")?
+        .execute((row.message, payload))?;
+    let webhooks: Vec<WebhookId> = tx
+        .prepare_cached(&format!("select w.id from webhooks w, (select ?1 as channel_id, ?2 as seq) e where {RECEIVES}"))?
+        .query_map((row.channel, row.seq), |row| row.get(0))?
+        .collect::<rusqlite::Result<_>>()?;
+    for webhook in &webhooks {
+        let sql = "insert into deliveries (id, webhook_id, message_n, due_at, created_at) values (?1, ?2, ?3, ?4, ?4)
+             on conflict (message_n, webhook_id) do nothing";
+        tx.prepare_cached(sql)?.execute((CallbackId::new(), webhook, row.message, posted_at))?;
+        deliveries::changed(tx, *webhook);
+    }
+    Ok(webhooks.len())
+}

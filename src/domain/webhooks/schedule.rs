@@ -1,0 +1,233 @@
+//! Which webhook delivers next. Kept in memory: it is read when the server starts, and again for each webhook whose queue
+//! or state has changed, so that neither a long queue nor a host without a free slot is looked through in the database.
+
+use std::{
+    collections::{BTreeSet, HashMap},
+    ops::Bound,
+    time::Duration,
+};
+
+use rusqlite::{Connection, OptionalExtension, Row};
+use uuid::Uuid;
+
+use crate::{
+    domain::webhooks::delivery_slots::{Permit, Slots},
+    error::Result,
+    id::{OrganisationId, WebhookId},
+    time::Time,
+};
+
+/// How long a webhook is left alone whose delivery was refused; doubled with each further refusal.
+const FIRST_PARKED: Duration = Duration::from_secs(1);
+const LONGEST_PARKED: Duration = Duration::from_secs(60);
+/// Webhooks that are picked at once: as many as one write should claim for.
+const AT_ONCE: usize = 32;
+/// Webhooks that one read loads.
+const PAGE: u32 = 200;
+
+/// A webhook that delivers and has something to deliver.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Due {
+    pub webhook: WebhookId,
+    /// When the first of its deliveries is due.
+    pub at: Time,
+    pub organisation: OrganisationId,
+    pub host: String,
+    /// When the webhook itself was last changed.
+    pub changed_at: Time,
+}
+
+#[derive(Default)]
+pub struct Schedule {
+    webhooks: HashMap<WebhookId, Entry>,
+    /// The same webhooks, in the order in which they come next.
+    order: BTreeSet<(Time, WebhookId)>,
+}
+
+struct Entry {
+    due: Due,
+    parked: Option<Parked>,
+}
+
+#[derive(Clone, Copy)]
+struct Parked {
+    until: Time,
+    wait: Duration,
+}
+
+impl Entry {
+    fn next(&self) -> Time {
+        self.parked.map_or(self.due.at, |parked| parked.until.max(self.due.at))
+    }
+}
+
+impl Schedule {
+    /// Takes in what a webhook has to deliver by now. It stays parked unless the webhook itself was changed.
+    pub fn set(&mut self, webhook: WebhookId, due: Option<Due>) {
+        let former = self.remove(webhook);
+        let Some(due) = due else { return };
+        let parked = former.filter(|former| former.due.changed_at == due.changed_at).and_then(|former| former.parked);
+        self.insert(Entry { due, parked });
+    }
+
+    /// After a refusal: leaves the webhook alone for a while, longer each time.
+    pub fn park(&mut self, webhook: WebhookId, now: Time) {
+        if let Some(mut entry) = self.remove(webhook) {
+            let wait = entry.parked.map_or(FIRST_PARKED, |parked| (2 * parked.wait).min(LONGEST_PARKED));
+            entry.parked = Some(Parked { until: now + wait, wait });
+            self.insert(entry);
+        }
+    }
+
+    /// After a delivery was claimed.
+    pub fn unpark(&mut self, webhook: WebhookId) {
+        if let Some(entry) = self.remove(webhook) {
+            self.insert(Entry { parked: None, ..entry });
+        }
+    }
+
+    fn insert(&mut self, entry: Entry) {
+        self.order.insert((entry.next(), entry.due.webhook));
+        self.webhooks.insert(entry.due.webhook, entry);
+    }
+
+    fn remove(&mut self, webhook: WebhookId) -> Option<Entry> {
+        let entry = self.webhooks.remove(&webhook)?;
+        self.order.remove(&(entry.next(), webhook));
+        Some(entry)
+    }
+
+    /// The webhooks that have been due longest and get a slot, each once: if more of its deliveries are due, it comes again.
+    pub fn pick(&self, now: Time, slots: &mut Slots) -> Vec<(WebhookId, Permit)> {
+        let mut picked = Vec::new();
+        for (at, webhook) in &self.order {
+            if *at > now || picked.len() == AT_ONCE || !slots.has_any() {
+                break;
+            }
+            let due = &self.webhooks[webhook].due;
+            picked.extend(slots.acquire(due.organisation, &due.host).map(|permit| (*webhook, permit)));
+        }
+        picked
+    }
+
+    /// When the next webhook comes that is not due yet.
+    pub fn next_after(&self, now: Time) -> Option<Time> {
+        let later = (Bound::Excluded((now, WebhookId(Uuid::max()))), Bound::Unbounded);
+        self.order.range(later).next().map(|(at, _)| *at)
+    }
+
+    /// How many webhooks have something to deliver now.
+    pub fn count_due(&self, now: Time) -> usize {
+        self.order.range(..=(now, WebhookId(Uuid::max()))).count()
+    }
+}
+
+/// SQL of what each webhook has to deliver; conditions can be added.
+macro_rules! due {
+    ($and:literal) => {
+        concat!(
+            "select w.id, w.target, w.updated_at, c.organisation_id,
+               (select min(d.due_at) from deliveries d where d.webhook_id = w.id and d.due_at is not null) as due_at
+             from webhooks w cross join channels c on c.id = w.channel_id cross join organisations o on o.id = c.organisation_id
+             where w.status = 'active' and w.url <> '' and w.deleted_at is null and c.deleted_at is null and o.deleted_at is null
+               and ",
+            $and
+        )
+    };
+}
+
+pub const DUE: &str = due!("w.id = ?1");
+const ALL: &str = due!("w.id > ?1 order by w.id limit ?2");
+
+/// What the webhook has to deliver; none while it delivers nothing.
+pub fn find(conn: &Connection, webhook: WebhookId) -> Result<Option<Due>> {
+    Ok(conn.prepare_cached(DUE)?.query_row([webhook], from_row).optional()?.and_then(|(_, due)| due))
+}
+
+/// The next webhooks that deliver, in the order of their identifiers, with where the next page begins; none after the last.
+pub fn page(conn: &Connection, after: WebhookId) -> Result<(Vec<Due>, Option<WebhookId>)> {
+    let mut select = conn.prepare_cached(ALL)?;
+    let rows: Vec<_> = select.query_map((after, PAGE), from_row)?.collect::<rusqlite::Result<_>>()?;
+    let last = (rows.len() == PAGE as usize).then(|| rows.last().map(|(id, _)| *id)).flatten();
+    Ok((rows.into_iter().filter_map(|(_, due)| due).collect(), last))
+}
+
+fn from_row(row: &Row) -> rusqlite::Result<(WebhookId, Option<Due>)> {
+    let (webhook, at): (WebhookId, Option<Time>) = (row.get("id")?, row.get("due_at")?);
+    let (organisation, host, changed_at) = (row.get("organisation_id")?, row.get("target")?, row.get("updated_at")?);
+    Ok((webhook, at.map(|at| Due { webhook, at, organisation, host, changed_at })))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SECOND: Duration = Duration::from_secs(1);
+
+    fn due(seconds: i64) -> Due {
+        Due {
+            webhook: WebhookId::new(),
+            at: Time::from_unix_seconds(seconds),
+            organisation: OrganisationId::new(),
+            host: "a:80".into(),
+            changed_at: Time::from_unix_seconds(0),
+        }
+    }
+
+    fn picked(schedule: &Schedule, seconds: i64, slots: &mut Slots) -> Vec<WebhookId> {
+        schedule.pick(Time::from_unix_seconds(seconds), slots).into_iter().map(|(webhook, _)| webhook).collect()
+    }
+
+    #[test]
+    fn who_has_been_due_longest_comes_first_and_a_full_host_is_passed_over() {
+        let mut schedule = Schedule::default();
+        let [first, second, third] = [1, 2, 3].map(due);
+        let other = Due { host: "b:80".into(), ..due(4) };
+        for due in [&other, &third, &second, &first] {
+            schedule.set(due.webhook, Some(due.clone()));
+        }
+        let mut slots = Slots::default();
+        assert_eq!(picked(&schedule, 1, &mut Slots::default()), [first.webhook]);
+        assert_eq!(picked(&schedule, 9, &mut slots), [first.webhook, second.webhook, other.webhook], "two are a new host's");
+        assert_eq!(picked(&schedule, 9, &mut slots), [other.webhook]);
+        let now = Time::from_unix_seconds(2);
+        assert_eq!((schedule.count_due(now), schedule.next_after(now)), (2, Some(third.at)));
+    }
+
+    #[test]
+    fn a_webhook_with_nothing_to_deliver_does_not_come() {
+        let mut schedule = Schedule::default();
+        let due = due(1);
+        schedule.set(due.webhook, Some(due.clone()));
+        schedule.set(due.webhook, Some(Due { at: Time::from_unix_seconds(5), ..due.clone() }));
+        assert!(picked(&schedule, 4, &mut Slots::default()).is_empty());
+        assert_eq!(picked(&schedule, 5, &mut Slots::default()), [due.webhook]);
+        schedule.set(due.webhook, None);
+        assert!(picked(&schedule, 9, &mut Slots::default()).is_empty());
+        assert!(schedule.order.is_empty() && schedule.webhooks.is_empty());
+    }
+
+    #[test]
+    fn refusals_grow_apart_to_a_minute_until_the_webhook_changes() {
+        let mut schedule = Schedule::default();
+        let due = due(0);
+        schedule.set(due.webhook, Some(due.clone()));
+        let mut now = due.at;
+        for seconds in [1, 2, 4, 8, 16, 32, 60, 60] {
+            schedule.park(due.webhook, now);
+            let until = now + seconds * SECOND;
+            assert_eq!(schedule.next_after(now), Some(until));
+            // More to deliver changes nothing.
+            schedule.set(due.webhook, Some(due.clone()));
+            assert_eq!((schedule.count_due(now), schedule.next_after(now)), (0, Some(until)));
+            now = until;
+        }
+        schedule.park(due.webhook, now);
+        schedule.set(due.webhook, Some(Due { changed_at: now, ..due.clone() }));
+        assert_eq!(schedule.count_due(now), 1, "at once");
+        schedule.park(due.webhook, now);
+        schedule.unpark(due.webhook);
+        schedule.park(due.webhook, now);
+        assert_eq!(schedule.next_after(now), Some(now + SECOND), "from the beginning");
+    }
+}
