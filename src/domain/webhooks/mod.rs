@@ -4,6 +4,7 @@
 //! Only who manages a channel's webhooks knows of them: the owner of the channel, and `manage:webhooks`. A webhook works
 //! as long as its owner has access to the channel, and delivers while whoever set its address has, too ([`owning`]).
 
+mod cursor;
 pub mod deliveries;
 pub mod delivery_slots;
 mod ending;

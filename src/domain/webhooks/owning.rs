@@ -11,7 +11,7 @@ use crate::{
         log::events,
         organisations::roles::Rights,
         outbox,
-        webhooks::{Webhook, deliveries, ending},
+        webhooks::{Webhook, cursor, deliveries},
     },
     error::Result,
     event::{Kind, Stream},
@@ -23,9 +23,9 @@ use crate::{
 
 /// The rights in the channel of somebody who answers for a webhook; none for one whose account is disabled, and for one
 /// who may not know of the channel (see [`channels::find`]): it does not deliver then, nor take feeds if it is the owner.
-/// None, too, while the user's webhooks are about to pause ([`ending`]).
+/// None, too, while the user's webhooks are about to pause.
 pub(in crate::domain) fn rights(conn: &Connection, user: UserId, channel: ChannelId) -> Result<Option<Rights>> {
-    if ending::is_under_way(conn, user, channel)? {
+    if cursor::is_ending(conn, user, channel)? {
         return Ok(None);
     }
     let sql =
