@@ -14,7 +14,7 @@ use crate::{
         messages,
         webhooks::{
             cursor::{self, Logged, RECEIVES, ROWS, WEBHOOKS},
-            deliveries, ending,
+            deliveries, ending, schedule,
         },
     },
     error::Result,
@@ -137,7 +137,7 @@ fn queue(tx: &mut Tx, row: &Logged) -> Result<usize> {
         let sql = "insert into deliveries (id, webhook_id, message_n, due_at, created_at) values (?1, ?2, ?3, ?4, ?4)
              on conflict (message_n, webhook_id) do nothing";
         tx.prepare_cached(sql)?.execute((CallbackId::new(), webhook, row.message, posted_at))?;
-        deliveries::changed(tx, *webhook);
+        schedule::changed(tx, *webhook);
     }
     Ok(webhooks.len())
 }

@@ -11,7 +11,7 @@ use crate::{
         log::events,
         organisations::roles::Rights,
         outbox,
-        webhooks::{Webhook, cursor, deliveries},
+        webhooks::{Webhook, cursor, schedule},
     },
     error::Result,
     event::{Kind, Stream},
@@ -51,7 +51,7 @@ pub(in crate::domain) fn take_over(tx: &mut Tx, site: &Site, caller: Caller, web
            updated_at = ?4 where id = ?1",
     )?
     .execute((webhook.id, caller.user, was_working, Time::now()))?;
-    deliveries::changed(tx, webhook.id);
+    schedule::changed(tx, webhook.id);
     if rights.is_some() {
         let reason = format!("another manager of the channel has {have}, and is its owner now");
         tell(tx, site, webhook.id, former, &reason, |told| {
