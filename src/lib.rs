@@ -30,8 +30,9 @@
 //!    `api/http/envelope.rs` build error bodies.
 //! 5. Nothing is published before its transaction has committed, and all is published in commit order.
 //! 6. A request that was answered 2xx is on disk (fsynced), whatever is killed afterwards.
-//! 7. Everything slow that a change brings about is a row written in the same transaction and done later by
-//!    [`jobs`]; everything pushed is a row of the event log. The two are never mixed.
+//! 7. Everything slow that a change brings about is a row written in the same transaction and done later by [`jobs`];
+//!    everything pushed is a row of the event log. The two are never mixed. What webhooks deliver is queued by a consumer
+//!    that follows the log, in the transaction that moves its cursor.
 //! 8. A token never replaces the check of rights in the database; [`domain::access`] is the home of these checks.
 
 #![forbid(unsafe_code)]

@@ -17,7 +17,6 @@ use crate::{
         webhooks::{self, Status, owning, suspend},
     },
     error::{Error, Result},
-    event::Effect,
     id::{CallbackId, ChannelId, UserId, WebhookId},
     site::Site,
     time::Time,
@@ -31,11 +30,6 @@ const CLAIMED_BYTES: usize = 256 << 10;
 /// The body of an event, as the Standard Webhooks specification has it.
 pub(super) fn payload(kind: &str, at: Time, data: Value) -> String {
     json!({ "type": kind, "timestamp": at, "data": data }).to_string()
-}
-
-/// To be called after every change to a webhook or to what it has to deliver.
-pub(super) fn changed(tx: &mut Tx, webhook: WebhookId) {
-    tx.then(Effect::DeliveriesChanged(webhook));
 }
 
 /// A delivery under lease, or a test, with all that an attempt takes.

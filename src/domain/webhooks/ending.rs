@@ -1,22 +1,19 @@
 //! What becomes of webhooks when somebody who answers for them has left the organisation, or when their account was
 //! reclaimed by the owner of its mailbox: they pause, until somebody has looked and makes them active.
 //!
-//! There may be thousands: they pause in slices, while the cursor of [`super::following`] stays before the row of the log
-//! that says so. Until it has moved on, none of the user's webhooks delivers or takes feeds ([`is_under_way`]). Webhooks
+//! There may be thousands: they pause in slices, while the cursor stays before the row of the log
+//! that says so. Until it has moved on, none of the user's webhooks delivers or takes feeds
+//! ([`cursor::is_ending`](super::cursor::is_ending)). Webhooks
 //! that are made after that row are left alone.
 
-use rusqlite::{Connection, Params};
+use rusqlite::Params;
 
 use crate::{
     db::Tx,
-    domain::webhooks::{
-        Status,
-        following::{self, Logged},
-        suspend::stop,
-    },
+    domain::webhooks::{Status, cursor::Logged, suspend::stop},
     error::Result,
     event::Kind,
-    id::{ChannelId, UserId, WebhookId},
+    id::{UserId, WebhookId},
     site::Site,
 };
 
@@ -77,12 +74,4 @@ fn reclaimed(tx: &mut Tx, site: &Site, user: UserId, seq: i64) -> Result<bool> {
 
 fn some(tx: &Tx, sql: &str, params: impl Params) -> Result<Vec<WebhookId>> {
     Ok(tx.prepare_cached(sql)?.query_map(params, |row| row.get(0))?.collect::<rusqlite::Result<_>>()?)
-}
-
-/// Whether not all is done yet of what the user's departure from the channel's organisation asks for, or their reclaimed
-/// account.
-pub(super) fn is_under_way(conn: &Connection, user: UserId, channel: ChannelId) -> Result<bool> {
-    let sql = "select 1 from events e where e.actor_id = ?1 and e.type in ('departed', 'reclaimed') and e.seq > ?2
-         and (e.type = 'reclaimed' or unhex(e.body, '-\"') = (select c.organisation_id from channels c where c.id = ?3))";
-    Ok(conn.prepare_cached(sql)?.exists((user, following::cursor(conn)?, channel))?)
 }

@@ -4,26 +4,26 @@
 //! Deliveries and the cursor are committed together, so a kill loses nothing and repeats nothing. Rows that concern no
 //! webhook are passed over in a read: where there are no webhooks, a post costs no second write.
 
-use rusqlite::{Connection, OptionalExtension, Row};
+use rusqlite::{Connection, OptionalExtension};
 
 use crate::{
     db::{Tx, log},
     domain::{
         bounded::Budget,
-        log::cursors::{self, Consumer},
+        log::cursors,
         messages::record::FED,
-        webhooks::{deliveries, ending},
+        webhooks::{
+            cursor::{self, Logged, RECEIVES, ROWS, WEBHOOKS},
+            deliveries, ending, schedule,
+        },
     },
     error::Result,
     event::Kind,
-    id::{CallbackId, ChannelId, UserId, WebhookId},
+    id::{CallbackId, WebhookId},
     site::Site,
     time::Time,
 };
 
-const WEBHOOKS: Consumer = Consumer("webhooks_seq");
-/// Rows of the log that one slice looks at.
-const ROWS: u32 = 1000;
 /// Deliveries after which a slice ends: a channel may have 50 webhooks.
 const DELIVERIES: usize = 200;
 /// Rows that may be passed over before the cursor is written down: fewer than a slice, so that one slice reaches the end of
@@ -59,7 +59,7 @@ pub enum Comes {
 /// Passes over rows that concern no webhook.
 pub fn look(conn: &Connection, after: i64) -> Result<Ahead> {
     let mut ahead = Ahead { seq: after, comes: Comes::Nothing };
-    let rows = rows(conn, after)?;
+    let rows = cursor::rows(conn, after)?;
     for row in &rows {
         if row.concerns {
             return Ok(Ahead { comes: Comes::Work, ..ahead });
@@ -79,16 +79,16 @@ pub fn should_write_down(taken: i64, written: i64) -> bool {
 
 /// Writes down that nothing up to this row concerns a webhook any more.
 pub fn write_down(tx: &mut Tx, seq: i64) -> Result<()> {
-    let seq = cursor(tx)?.max(seq);
+    let seq = cursor::find(tx)?.max(seq);
     cursors::advance(tx, WEBHOOKS, seq)
 }
 
 /// Takes in a slice of the rows after the cursor, or after a later row that [`look`] has passed over. Returns the last one
 /// that was taken in.
 pub fn follow(tx: &mut Tx, site: &Site, after: i64) -> Result<i64> {
-    let after = cursor(tx)?.max(after);
+    let after = cursor::find(tx)?.max(after);
     let (mut taken, mut budget, mut queued) = (after, Budget::new(), 0);
-    for row in rows(tx, after)? {
+    for row in cursor::rows(tx, after)? {
         if row.concerns {
             if queued >= DELIVERIES || !budget.takes(row.bytes) {
                 break;
@@ -107,56 +107,6 @@ pub fn follow(tx: &mut Tx, site: &Site, after: i64) -> Result<i64> {
         cursors::advance(tx, WEBHOOKS, taken)?;
     }
     Ok(taken)
-}
-
-/// The last row that was taken in for sure.
-pub(super) fn cursor(conn: &Connection) -> Result<i64> {
-    Ok(cursors::find(conn, WEBHOOKS)?.unwrap_or(i64::MAX))
-}
-
-/// A row of the log, as far as webhooks need it.
-pub(super) struct Logged {
-    pub seq: i64,
-    pub kind: Kind,
-    message: Option<i64>,
-    channel: Option<ChannelId>,
-    pub actor: Option<UserId>,
-    bytes: i64,
-    concerns: bool,
-}
-
-/// Whether a webhook `w` gets what the row `e` tells: not what was posted before it began to deliver.
-const RECEIVES: &str = "w.channel_id = e.channel_id and w.deleted_at is null and w.url <> '' and w.status <> 'inactive'
-    and w.from_seq < e.seq";
-
-fn rows(conn: &Connection, after: i64) -> Result<Vec<Logged>> {
-    let sql = format!(
-        "select e.seq, e.type, e.message_n, e.channel_id, e.actor_id, octet_length(e.body) as bytes,
-           case e.type
-             when '{}' then exists (select 1 from webhooks w where {RECEIVES})
-             when '{}' then exists (select 1 from webhook_events k where k.message_n = e.message_n)
-             else e.type in ('{}', '{}')
-           end as concerns
-         from events e where e.seq > ?1 order by e.seq limit ?2",
-        Kind::Message.name(),
-        Kind::Deleted.name(),
-        Kind::Departed.name(),
-        Kind::Reclaimed.name()
-    );
-    let mut select = conn.prepare_cached(&sql)?;
-    Ok(select.query_map((after, ROWS), from_row)?.collect::<rusqlite::Result<_>>()?)
-}
-
-fn from_row(row: &Row) -> rusqlite::Result<Logged> {
-    Ok(Logged {
-        seq: row.get("seq")?,
-        kind: row.get("type")?,
-        message: row.get("message_n")?,
-        channel: row.get("channel_id")?,
-        actor: row.get("actor_id")?,
-        bytes: row.get("bytes")?,
-        concerns: row.get("concerns")?,
-    })
 }
 
 /// Queues a new message for each webhook of its channel that delivers: a paused one, too, which holds it. A feed's post
@@ -187,7 +137,7 @@ fn queue(tx: &mut Tx, row: &Logged) -> Result<usize> {
         let sql = "insert into deliveries (id, webhook_id, message_n, due_at, created_at) values (?1, ?2, ?3, ?4, ?4)
              on conflict (message_n, webhook_id) do nothing";
         tx.prepare_cached(sql)?.execute((CallbackId::new(), webhook, row.message, posted_at))?;
-        deliveries::changed(tx, *webhook);
+        schedule::changed(tx, *webhook);
     }
     Ok(webhooks.len())
 }

@@ -4,6 +4,7 @@
 //! Only who manages a channel's webhooks knows of them: the owner of the channel, and `manage:webhooks`. A webhook works
 //! as long as its owner has access to the channel, and delivers while whoever set its address has, too ([`owning`]).
 
+mod cursor;
 pub mod deliveries;
 pub mod delivery_slots;
 mod ending;
@@ -201,7 +202,7 @@ pub fn update(tx: &mut Tx, site: &Site, caller: Caller, channel: ChannelId, id: 
     if url.is_some_and(|url| !url.is_empty()) {
         owning::take_over(tx, site, caller, &webhook, "given it another address")?;
     }
-    deliveries::changed(tx, id);
+    schedule::changed(tx, id);
     get(tx, caller, channel, id)
 }
 
@@ -229,7 +230,7 @@ pub fn change_status(
          where id = ?1 and status <> ?2",
     )?
     .execute((id, status.as_str(), Time::now(), log::last_seq(tx)?))?;
-    deliveries::changed(tx, id);
+    schedule::changed(tx, id);
     get(tx, caller, channel, id)
 }
 
@@ -237,7 +238,7 @@ pub fn change_status(
 pub fn delete(tx: &mut Tx, caller: Caller, channel: ChannelId, id: WebhookId) -> Result<()> {
     get(tx, caller, channel, id)?;
     tx.prepare_cached("update webhooks set deleted_at = ?2 where id = ?1")?.execute((id, Time::now()))?;
-    deliveries::changed(tx, id);
+    schedule::changed(tx, id);
     Ok(())
 }
 

@@ -11,7 +11,7 @@ use crate::{
         log::events,
         outbox,
         rights::Rights,
-        webhooks::{Webhook, deliveries, ending},
+        webhooks::{Webhook, cursor, schedule},
     },
     error::Result,
     event::{Kind, Stream},
@@ -23,9 +23,9 @@ use crate::{
 
 /// The rights in the channel of somebody who answers for a webhook; none for one whose account is disabled, and for one
 /// who may not know of the channel (see [`SEEN`]): it does not deliver then, nor take feeds if it is the owner.
-/// None, too, while the user's webhooks are about to pause ([`ending`]).
+/// None, too, while the user's webhooks are about to pause.
 pub(in crate::domain) fn rights(conn: &Connection, user: UserId, channel: ChannelId) -> Result<Option<Rights>> {
-    if ending::is_under_way(conn, user, channel)? {
+    if cursor::is_ending(conn, user, channel)? {
         return Ok(None);
     }
     let sql = format!("select {} and c.id = ?2 and exists (select 1 from users u where u.id = ?1 and u.is_active)", SEEN);
@@ -50,7 +50,7 @@ pub(in crate::domain) fn take_over(tx: &mut Tx, site: &Site, caller: Caller, web
            updated_at = ?4 where id = ?1",
     )?
     .execute((webhook.id, caller.user, was_working, Time::now()))?;
-    deliveries::changed(tx, webhook.id);
+    schedule::changed(tx, webhook.id);
     if rights.is_some() {
         let reason = format!("another manager of the channel has {have}, and is its owner now");
         tell(tx, site, webhook.id, former, &reason, |told| {

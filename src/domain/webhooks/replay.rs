@@ -13,6 +13,7 @@ use crate::{
             deliveries::{self, Claimed},
             history::{self, Attempt},
             retry::Outcome,
+            schedule,
         },
     },
     error::{Error, Result},
@@ -87,7 +88,7 @@ fn again(tx: &mut Tx, webhook: &Webhook, events: &[CallbackId]) -> Result<usize>
             )?
             .execute((event, webhook.id, Time::now()))?;
     }
-    deliveries::changed(tx, webhook.id);
+    schedule::changed(tx, webhook.id);
     Ok(queued)
 }
 

@@ -7,12 +7,7 @@ use rusqlite::OptionalExtension;
 
 use crate::{
     db::Tx,
-    domain::webhooks::{
-        Status,
-        deliveries::{self, Claimed},
-        following, history,
-        suspend::stop,
-    },
+    domain::webhooks::{Status, deliveries::Claimed, following, history, schedule, suspend::stop},
     error::Result,
     secret,
     site::Site,
@@ -99,7 +94,7 @@ pub fn record(tx: &mut Tx, site: &Site, sent: &Claimed, outcome: &Outcome) -> Re
         let reason = format!("{} attempts failed, the last with: {}", SCHEDULE.len() + 1, outcome.error);
         stop(tx, site, sent.webhook, Status::Inactive, &reason)?;
     }
-    deliveries::changed(tx, sent.webhook);
+    schedule::changed(tx, sent.webhook);
     Ok(())
 }
 

@@ -11,8 +11,10 @@ use rusqlite::{Connection, OptionalExtension, Row};
 use uuid::Uuid;
 
 use crate::{
+    db::Tx,
     domain::webhooks::delivery_slots::{Permit, Slots},
     error::Result,
+    event::Effect,
     id::{OrganisationId, WebhookId},
     time::Time,
 };
@@ -35,6 +37,11 @@ pub struct Due {
     pub host: String,
     /// When the webhook itself was last changed.
     pub changed_at: Time,
+}
+
+/// Has the webhook read again. To be called after every change to it, or to what it has to deliver.
+pub(super) fn changed(tx: &mut Tx, webhook: WebhookId) {
+    tx.then(Effect::DeliveriesChanged(webhook));
 }
 
 #[derive(Default)]

@@ -4,7 +4,7 @@ use rusqlite::OptionalExtension;
 
 use crate::{
     db::Tx,
-    domain::webhooks::{Status, deliveries, owning},
+    domain::webhooks::{Status, owning, schedule},
     error::Result,
     id::{UserId, WebhookId},
     mail,
@@ -26,7 +26,7 @@ pub(in crate::domain) fn stop(tx: &mut Tx, site: &Site, webhook: WebhookId, stat
         )?
         .query_row((webhook, status, Time::now()), |row| row.get(0))
         .optional()?;
-    deliveries::changed(tx, webhook);
+    schedule::changed(tx, webhook);
     let Some(owner) = stopped else { return Ok(false) };
     tracing::info!(%webhook, status, reason, "a webhook was stopped");
     owning::tell(tx, site, webhook, owner, reason, |told| {

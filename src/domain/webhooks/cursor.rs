@@ -1,0 +1,74 @@
+//! What webhooks have not followed yet of the event log, and what that means until they have.
+
+use rusqlite::{Connection, Row};
+
+use crate::{
+    domain::log::cursors::{self, Consumer},
+    error::Result,
+    event::Kind,
+    id::{ChannelId, UserId},
+};
+
+pub(super) const WEBHOOKS: Consumer = Consumer("webhooks_seq");
+/// Rows of the log that one slice looks at.
+pub(super) const ROWS: u32 = 1000;
+
+/// The last row that was taken in; none is taken in before webhooks have begun to follow.
+pub(super) fn find(conn: &Connection) -> Result<i64> {
+    Ok(cursors::find(conn, WEBHOOKS)?.unwrap_or(i64::MAX))
+}
+
+/// A row of the log, as far as webhooks need it.
+pub(super) struct Logged {
+    pub seq: i64,
+    pub kind: Kind,
+    pub message: Option<i64>,
+    pub channel: Option<ChannelId>,
+    pub actor: Option<UserId>,
+    pub bytes: i64,
+    /// Whether webhooks have to do something about it.
+    pub concerns: bool,
+}
+
+/// SQL of whether a webhook `w` gets what the row `e` tells: not what was posted before it began to deliver.
+pub(super) const RECEIVES: &str =
+    "w.channel_id = e.channel_id and w.deleted_at is null and w.url <> '' and w.status <> 'inactive'
+    and w.from_seq < e.seq";
+
+pub(super) fn rows(conn: &Connection, after: i64) -> Result<Vec<Logged>> {
+    let sql = format!(
+        "select e.seq, e.type, e.message_n, e.channel_id, e.actor_id, octet_length(e.body) as bytes,
+           case e.type
+             when '{}' then exists (select 1 from webhooks w where {RECEIVES})
+             when '{}' then exists (select 1 from webhook_events k where k.message_n = e.message_n)
+             else e.type in ('{}', '{}')
+           end as concerns
+         from events e where e.seq > ?1 order by e.seq limit ?2",
+        Kind::Message.name(),
+        Kind::Deleted.name(),
+        Kind::Departed.name(),
+        Kind::Reclaimed.name()
+    );
+    let mut select = conn.prepare_cached(&sql)?;
+    Ok(select.query_map((after, ROWS), from_row)?.collect::<rusqlite::Result<_>>()?)
+}
+
+fn from_row(row: &Row) -> rusqlite::Result<Logged> {
+    Ok(Logged {
+        seq: row.get("seq")?,
+        kind: row.get("type")?,
+        message: row.get("message_n")?,
+        channel: row.get("channel_id")?,
+        actor: row.get("actor_id")?,
+        bytes: row.get("bytes")?,
+        concerns: row.get("concerns")?,
+    })
+}
+
+/// Whether not all is done yet of what the user's departure from the channel's organisation asks for, or their reclaimed
+/// account.
+pub(super) fn is_ending(conn: &Connection, user: UserId, channel: ChannelId) -> Result<bool> {
+    let sql = "select 1 from events e where e.actor_id = ?1 and e.type in ('departed', 'reclaimed') and e.seq > ?2
+         and (e.type = 'reclaimed' or unhex(e.body, '-\"') = (select c.organisation_id from channels c where c.id = ?3))";
+    Ok(conn.prepare_cached(sql)?.exists((user, find(conn)?, channel))?)
+}
