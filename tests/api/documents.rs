@@ -1,8 +1,9 @@
-//! The documents: what is generated from the code, and the commands and links in them.
+//! The documents: what the guide serves, what is generated from the code, and the commands and links in them.
 
 mod commands;
 mod constants;
 mod generated;
+mod pages;
 
 use std::{
     collections::BTreeSet,
