@@ -37,6 +37,7 @@ const DOCUMENTS: &[Document] = &documents! {
     "webhooks": "docs/webhooks.md",
     "operating": "docs/operating.md",
     "settings": "docs/settings.md",
+    "commands": "docs/commands.md",
     "limits": "docs/limits.md",
     "security": "SECURITY.md",
     "performance": "docs/performance.md",

@@ -1,8 +1,10 @@
 //! The commands in the documents' blocks of shell: their programs, flags and files exist.
 
-use std::{fs, process::Command};
+use std::{collections::BTreeSet, fs, process::Command};
 
 use pulldown_cmark::{CodeBlockKind, CowStr, Event, Tag, TagEnd};
+
+use tidings::cli;
 
 use super::{documents, parsed, root};
 
@@ -31,6 +33,28 @@ fn a_command_that_does_not_exist_is_noticed() {
         assert!(check(line).is_err(), "{line}");
     }
     assert_eq!(shell("```sh\none \\\n  two   # why\n\nname=...\n```\n\n```js\nthree\n```\n"), ["one two"]);
+}
+
+#[test]
+fn every_flag_that_a_document_names_exists() {
+    let mut known = flags(&cli::command());
+    let installer = fs::read_to_string(root().join("install.sh")).unwrap();
+    known.extend(installer.split_whitespace().filter(|word| word.starts_with("--")).map(str::to_owned));
+    known.extend(["--help", "--test", "--bench", "--release", "--example"].map(str::to_owned));
+    for document in documents() {
+        for event in parsed(&fs::read_to_string(root().join(&document)).unwrap()) {
+            let Event::Code(code) = event else { continue };
+            for word in code.split([' ', '=']).filter(|word| word.len() > 2 && word.starts_with("--")) {
+                assert!(known.contains(word), "{} names {word}, which is no flag", document.display());
+            }
+        }
+    }
+}
+
+/// The flags of a command and of those below it.
+fn flags(command: &clap::Command) -> BTreeSet<String> {
+    let own = command.get_arguments().filter_map(|flag| flag.get_long()).map(|flag| format!("--{flag}"));
+    own.chain(command.get_subcommands().flat_map(flags)).collect()
 }
 
 /// The commands of a document's blocks of shell, without comments and assignments.

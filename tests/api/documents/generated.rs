@@ -1,10 +1,13 @@
-//! The documents that are generated: docs/settings.md from the flags, docs/limits.md from the constants and the defaults.
-//! Each is made from a template of the same name in this folder.
+//! The documents that are generated: docs/settings.md and docs/commands.md from the command line, docs/limits.md from the
+//! constants and the defaults of settings. Each is made from a template of the same name in this folder.
 
 use std::fs;
 
 use clap::{Arg, Args, Command};
-use tidings::config::{Folder, Settings};
+use tidings::{
+    cli,
+    config::{Folder, Settings},
+};
 
 use super::{
     constants::{Constants, separated},
@@ -19,6 +22,31 @@ fn the_settings_are_described_as_the_flags_are() {
     let template = include_str!("settings.md");
     assert!(template.contains("{settings}"));
     check("settings", &template.replace("{settings}", &table));
+}
+
+#[test]
+fn the_commands_are_described_as_the_command_line_is() {
+    let mut text = String::new();
+    describe(&cli::command(), "tidings", &mut text);
+    check("commands", &include_str!("commands.md").replace("{commands}", text.trim()));
+}
+
+/// A section for each command that has none below it.
+fn describe(command: &Command, name: &str, text: &mut String) {
+    for below in command.get_subcommands() {
+        describe(below, &format!("{name} {}", below.get_name()), text);
+    }
+    if command.has_subcommands() {
+        return;
+    }
+    let about = command.get_long_about().or(command.get_about()).expect("every command has a help text");
+    *text += &format!("## {name}\n\n{}.\n\n", about.to_string().replace("\n\n", ". ").replace('\n', " "));
+    let flags: Vec<_> = command.get_arguments().map(row).collect();
+    if name == "tidings serve" {
+        *text += "Its flags are the [settings](settings.md).\n\n";
+    } else if !flags.is_empty() {
+        *text += &format!("| Flag | Default | Meaning |\n|---|---|---|\n{}\n\n", flags.join("\n"));
+    }
 }
 
 #[test]
@@ -52,7 +80,7 @@ fn default_of(settings: &Command, flag: &str) -> String {
     default.parse().map_or_else(|_| default.to_owned(), separated)
 }
 
-/// A row of the table: the flag, the variable, the default, and the help in one paragraph.
+/// A row of a table: the flag with its variable, the default, and the help in one paragraph.
 fn row(setting: &Arg) -> String {
     let help = setting.get_long_help().or(setting.get_help()).expect("every setting has a help text").to_string();
     let help = help.replace("\n\n", ". ").replace('\n', " ").replace("|", "\\|");
@@ -63,13 +91,15 @@ fn row(setting: &Arg) -> String {
     };
     let default = match setting.get_default_values() {
         [default] => format!("`{}`", default.to_str().unwrap()),
+        _ if setting.is_required_set() => "required".into(),
+        _ if !setting.get_action().takes_values() => "off".into(),
         _ => computed,
     };
     let name = setting.get_value_names().and_then(|names| names.first()).map_or("", |name| name.as_str());
     let values: Vec<_> = name.split('|').map(|value| format!("`{value}`")).collect();
     let values = if values.len() > 1 { format!(". Values: {}", values.join(", ")) } else { String::new() };
-    let (flag, variable) = (setting.get_long().unwrap(), setting.get_env().unwrap().to_str().unwrap());
-    format!("| `--{flag}` `{variable}` | {default} | {help}{values} |")
+    let variable = setting.get_env().map(|name| format!(" `{}`", name.to_str().unwrap())).unwrap_or_default();
+    format!("| `--{}`{variable} | {default} | {help}{values} |", setting.get_long().unwrap())
 }
 
 /// Compares the document with what it should be; renews it when asked to.
