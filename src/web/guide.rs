@@ -34,6 +34,7 @@ macro_rules! documents {
 const DOCUMENTS: &[Document] = &documents! {
     "": "README.md",
     "push": "docs/push.md",
+    "events": "docs/events.md",
     "webhooks": "docs/webhooks.md",
     "operating": "docs/operating.md",
     "settings": "docs/settings.md",

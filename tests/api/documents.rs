@@ -2,6 +2,7 @@
 
 mod commands;
 mod constants;
+mod events;
 mod generated;
 mod pages;
 

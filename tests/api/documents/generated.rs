@@ -104,7 +104,7 @@ fn row(setting: &Arg) -> String {
 
 /// Compares the document with what it should be; renews it when asked to.
 #[track_caller]
-fn check(name: &str, wanted: &str) {
+pub fn check(name: &str, wanted: &str) {
     let note = format!("<!-- Generated from tests/api/documents/{name}.md. Renew with: {RENEW} -->\n\n");
     let wanted = note + wanted;
     let path = root().join(format!("docs/{name}.md"));
