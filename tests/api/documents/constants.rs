@@ -32,9 +32,9 @@ impl Constants {
         let (name, is_size) = name.strip_suffix(" bytes").map_or((name, false), |name| (name, true));
         let (kind, expression) = self.find(name);
         if kind == "Duration" {
-            return duration(self.millis(expression));
+            return duration(millis(expression));
         }
-        let number = self.product(expression);
+        let number = product(expression);
         if is_size { size(number) } else { separated(number) }
     }
 
@@ -48,28 +48,28 @@ impl Constants {
         };
         (kind, expression)
     }
+}
 
-    #[track_caller]
-    fn millis(&self, expression: &str) -> u64 {
-        let inside = expression.rsplit_once('(').and_then(|(call, rest)| Some((call, rest.strip_suffix(')')?)));
-        match inside {
-            Some((call, value)) if call.ends_with("from_secs") => self.product(value) * 1000,
-            Some((call, value)) if call.ends_with("from_millis") => self.product(value),
-            _ => panic!("can't read the duration {expression}"),
-        }
+#[track_caller]
+fn millis(expression: &str) -> u64 {
+    let inside = expression.rsplit_once('(').and_then(|(call, rest)| Some((call, rest.strip_suffix(')')?)));
+    match inside {
+        Some((call, value)) if call.ends_with("from_secs") => product(value) * 1000,
+        Some((call, value)) if call.ends_with("from_millis") => product(value),
+        _ => panic!("can't read the duration {expression}"),
     }
+}
 
-    /// A product or shift of whole numbers.
-    #[track_caller]
-    fn product(&self, expression: &str) -> u64 {
-        let number = |text: &str| {
-            let text = text.trim().replace('_', "");
-            text.parse::<u64>().unwrap_or_else(|_| panic!("can't read {expression}"))
-        };
-        match expression.split_once("<<") {
-            Some((value, bits)) => number(value) << number(bits),
-            None => expression.split('*').map(number).product(),
-        }
+/// A product or shift of whole numbers.
+#[track_caller]
+fn product(expression: &str) -> u64 {
+    let number = |text: &str| {
+        let text = text.trim().replace('_', "");
+        text.parse::<u64>().unwrap_or_else(|_| panic!("can't read {expression}"))
+    };
+    match expression.split_once("<<") {
+        Some((value, bits)) => number(value) << number(bits),
+        None => expression.split('*').map(number).product(),
     }
 }
 

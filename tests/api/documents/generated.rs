@@ -104,6 +104,7 @@ fn row(setting: &Arg) -> String {
 
 /// Compares the document with what it should be; renews it when asked to.
 #[track_caller]
+#[allow(clippy::disallowed_methods, reason = "the variable is a setting of the tests, not of the server")]
 pub fn check(name: &str, wanted: &str) {
     let note = format!("<!-- Generated from tests/api/documents/{name}.md. Renew with: {RENEW} -->\n\n");
     let wanted = note + wanted;
