@@ -12,7 +12,7 @@ version=$("$binary" version | sed -n '1s/^tidings //p' | cut -d ' ' -f 1)
 name=tidings-$version-$host
 rm -rf "dist/$name"
 mkdir -p "dist/$name"
-cp "$binary" install.sh README.md SECURITY.md CHANGELOG.md LICENSE-MIT LICENSE-APACHE "dist/$name/"
+cp -r "$binary" install.sh README.md SECURITY.md CHANGELOG.md LICENSE-MIT LICENSE-APACHE docs "dist/$name/"
 (cd dist && tar -czf "$name.tar.gz" "$name" && sha256sum "$name.tar.gz" >"$name.tar.gz.sha256")
 rm -rf "dist/$name"
 ls -l "dist/$name.tar.gz" "dist/$name.tar.gz.sha256"

@@ -23,11 +23,11 @@ pub(crate) const DAY: Duration = Duration::from_secs(24 * 3600);
 /// Where the server keeps everything.
 #[derive(Args, Clone, Debug)]
 pub struct Folder {
-    /// The folder with the database and the secret key; made when there is none
+    /// Folder of the database and the secret key; created if it is missing
     #[arg(long, env = "TIDINGS_DATA_DIR", default_value = "./tidings-data", value_name = "DIR", global = true)]
     pub data_dir: PathBuf,
 
-    /// A TOML file with settings: the flags' names, with underscores
+    /// TOML file with settings: the names of the flags, with underscores
     #[arg(long, env = "TIDINGS_CONFIG", value_name = "FILE", global = true)]
     pub config: Option<PathBuf>,
 }
@@ -35,11 +35,11 @@ pub struct Folder {
 /// The server's addresses, for all commands that make links.
 #[derive(Args, Clone, Debug)]
 pub struct Links {
-    /// The origin under which the server is reached, scheme and host [default: `http://` and the address]
+    /// Public address of the server, scheme and host, as in https://chat.example.org [default: `http://` and the address]
     #[arg(long, env = "TIDINGS_BASE_URL", value_name = "URL")]
     pub base_url: Option<String>,
 
-    /// Where links in mails lead [default: the base URL]
+    /// Address of the web client, where links in mails lead; the server has its own pages for them [default: the base URL]
     #[arg(long, env = "TIDINGS_WEB_URL", value_name = "URL")]
     pub web_url: Option<String>,
 }
@@ -47,19 +47,19 @@ pub struct Links {
 /// Who serves live push.
 #[derive(Args, Clone, Debug)]
 pub struct Push {
-    /// Who serves live push: this server itself, or a Centrifugo that it feeds
+    /// Which server serves live push: this one, or an external Centrifugo that it publishes to
     #[arg(id = "push", long = "push", env = "TIDINGS_PUSH", default_value = "embedded", value_name = "embedded|centrifugo")]
     pub server: PushServer,
 
-    /// Where that Centrifugo is: its address, to which /api/… is added
+    /// Address of the external Centrifugo, without /api
     #[arg(long, env = "TIDINGS_CENTRIFUGO_URL", value_name = "URL")]
     pub centrifugo_url: Option<String>,
 
-    /// The key of its server API, at least 16 characters
+    /// Key of the external Centrifugo's server API, at least 16 characters
     #[arg(long, env = "TIDINGS_CENTRIFUGO_API_KEY", value_name = "KEY", hide_env_values = true)]
     pub centrifugo_api_key: Option<String>,
 
-    /// The HMAC key with which it verifies tokens, at least 32 characters; ours are signed with it
+    /// HMAC key with which the external Centrifugo verifies tokens, at least 32 characters
     #[arg(long, env = "TIDINGS_CENTRIFUGO_TOKEN_KEY", value_name = "KEY", hide_env_values = true)]
     pub centrifugo_token_key: Option<String>,
 }
@@ -88,7 +88,7 @@ pub struct External {
 /// How many invitations are mailed on one day, in UTC, those sent again included.
 #[derive(Args, Clone, Copy, Debug)]
 pub struct Invitations {
-    /// Invitations that an account may mail in a day, over all its organisations
+    /// Invitations that an account may mail per day (UTC), over all its organisations
     #[arg(
         id = "invitations_per_account",
         long = "invitations-per-account",
@@ -98,7 +98,7 @@ pub struct Invitations {
     )]
     pub per_account: u32,
 
-    /// The same for an account that has not proved its mailbox
+    /// Invitations that an account may mail per day until it has proved its mailbox
     #[arg(
         id = "invitations_per_account_unverified",
         long = "invitations-per-account-unverified",
@@ -108,7 +108,7 @@ pub struct Invitations {
     )]
     pub per_account_unverified: u32,
 
-    /// Invitations that an organisation may mail in a day
+    /// Invitations that an organisation may mail per day
     #[arg(
         id = "invitations_per_organisation",
         long = "invitations-per-organisation",
@@ -118,7 +118,9 @@ pub struct Invitations {
     )]
     pub per_organisation: u32,
 
-    /// Invitations that the whole server may mail in a day
+    /// Invitations that the whole server may mail per day
+    ///
+    /// All accounts together that have not proved their mailbox may mail a tenth of them, rounded up
     #[arg(
         id = "invitations_per_server",
         long = "invitations-per-server",
@@ -154,7 +156,7 @@ pub struct Settings {
     #[arg(skip)]
     pub data_dir: PathBuf,
 
-    /// The address to listen on
+    /// Address and port to listen on
     #[arg(long, env = "TIDINGS_LISTEN", default_value = "127.0.0.1:8080", value_name = "ADDRESS")]
     pub listen: SocketAddr,
 
@@ -164,115 +166,120 @@ pub struct Settings {
     #[command(flatten)]
     pub push: Push,
 
-    /// How mails leave: log:, file:///DIR, smtp://USER:PASSWORD@HOST[?tls=opportunistic|none] or smtps://…
+    /// How mails are sent: log:, file:///DIR, smtp://USER:PASSWORD@HOST[?tls=opportunistic|none] or smtps://…
     #[arg(long, env = "TIDINGS_MAIL_URL", default_value = "log:", value_name = "URL", hide_env_values = true)]
     pub mail_url: String,
 
-    /// The sender of mails
+    /// Sender of mails
     #[arg(long, env = "TIDINGS_MAIL_FROM", default_value = "Tidings <tidings@localhost>", value_name = "ADDRESS")]
     pub mail_from: String,
 
-    /// Who is mailed what the contact form takes in
+    /// Address that receives the messages of the contact form
     #[arg(long, env = "TIDINGS_CONTACT_TO", value_name = "ADDRESS", value_parser = operator_address)]
     pub contact_to: Option<String>,
 
-    /// Whether requests, log-ins, mails and invitations are limited in rate
+    /// Whether the rates of requests, log-ins, mails and invitations are limited; off is for tests and imports
     #[arg(long, env = "TIDINGS_RATE_LIMIT", default_value = "on", value_name = "on|off")]
     pub rate_limit: Switch,
 
     #[command(flatten)]
     pub invitations: Invitations,
 
-    /// Who may make an account
-    #[arg(long, env = "TIDINGS_REGISTRATION", default_value = "open", value_name = "POLICY")]
+    /// Who may register
+    ///
+    /// With `invited`, addresses with an open invitation may. With `closed`, only `tidings user create` makes accounts, and people
+    /// with an account still accept invitations
+    #[arg(long, env = "TIDINGS_REGISTRATION", default_value = "open", value_name = "open|invited|closed")]
     pub registration: Registration,
 
     /// Require a verified e-mail address for every session
+    ///
+    /// Until the address is verified there is no log-in, and an invitation is accepted only by the link in its mail
     #[arg(long, env = "TIDINGS_REQUIRE_VERIFIED_EMAIL", default_value = "false", value_name = "true|false",
         action = ArgAction::Set, num_args = 0..=1, default_missing_value = "true", value_parser = BoolishValueParser::new())]
     pub require_verified_email: bool,
 
-    /// What feeding a webhook takes: its secret address alone, or a member's bearer, too
+    /// What a webhook's feed needs: its secret address alone, or also a member's token
     #[arg(long, env = "TIDINGS_FEED_AUTH", default_value = "slug", value_name = "slug|bearer")]
     pub feed_auth: FeedAuth,
 
-    /// Origins of pages that may call the API and open sockets besides the server's own, or * [default: none]
+    /// Origins of web pages that may call the API and open sockets, besides those of the base URL and the web URL; several, or * for all
     #[arg(long, env = "TIDINGS_ALLOWED_ORIGIN", value_delimiter = ',', value_name = "ORIGIN")]
     pub allowed_origin: Vec<String>,
 
-    /// Networks of proxies that may tell the client's address in X-Forwarded-For, as in 10.0.0.0/8 [default: none]
+    /// Addresses or networks of proxies whose X-Forwarded-For is believed, as in 10.0.0.0/8; several
     #[arg(long, env = "TIDINGS_TRUSTED_PROXY", value_delimiter = ',', value_name = "CIDR", value_parser = network)]
     pub trusted_proxy: Vec<IpNet>,
 
-    /// How many connections one address may have open; those of trusted proxies are not counted
+    /// Open connections of one client address, sockets included; those of trusted proxies don't count
     #[arg(long, env = "TIDINGS_CONNECTIONS_PER_ADDRESS", default_value_t = 256, value_name = "COUNT", value_parser = clap::value_parser!(u32).range(1..))]
     pub connections_per_address: u32,
 
-    /// Networks that webhooks may reach though they are not on the public internet, as in 10.0.0.0/8 [default: none]
+    /// Networks outside the public internet that webhooks may reach, as in 10.1.2.0/24; several
     #[arg(long, env = "TIDINGS_ALLOW_PRIVATE_WEBHOOKS", value_delimiter = ',', value_name = "CIDR", value_parser = network)]
     pub allow_private_webhooks: Vec<IpNet>,
 
-    /// How long a log-in lasts
+    /// Lifetime of a session
     #[arg(long, env = "TIDINGS_SESSION_DAYS", default_value_t = 30, value_name = "DAYS", value_parser = clap::value_parser!(u32).range(1..=3650))]
     pub session_days: u32,
 
-    /// How long a link that logs in works
+    /// Lifetime of a link that logs in
     #[arg(long, env = "TIDINGS_MAGIC_LINK_MINUTES", default_value_t = 10, value_name = "MINUTES", value_parser = clap::value_parser!(u32).range(1..=1440))]
     pub magic_link_minutes: u32,
 
-    /// How long a link that sets a new password works
+    /// Lifetime of a link that sets a new password
     #[arg(long, env = "TIDINGS_PASSWORD_RESET_MINUTES", default_value_t = 30, value_name = "MINUTES", value_parser = clap::value_parser!(u32).range(1..=1440))]
     pub password_reset_minutes: u32,
 
-    /// How long a link that verifies an e-mail address works
+    /// Lifetime of a link that verifies an e-mail address
     #[arg(long, env = "TIDINGS_VERIFICATION_HOURS", default_value_t = 24, value_name = "HOURS", value_parser = clap::value_parser!(u32).range(1..=720))]
     pub verification_hours: u32,
 
-    /// The client ids of this server's apps at the OpenID Connect issuer; federated log-in is off without one
+    /// Client ids of your apps at the OpenID Connect issuer; several. Federated log-in is off without one
     #[arg(long, env = "TIDINGS_GOOGLE_CLIENT_ID", value_delimiter = ',', value_name = "ID")]
     pub google_client_id: Vec<String>,
 
-    /// The OpenID Connect issuer of federated log-in
+    /// OpenID Connect issuer of federated log-in
     #[arg(long, env = "TIDINGS_OIDC_ISSUER", default_value = "https://accounts.google.com", value_name = "URL")]
     pub oidc_issuer: String,
 
-    /// A PEM file of certificate authorities to trust besides the public ones, at the mail server, the issuer and webhooks
+    /// PEM file of certificate authorities to trust besides the public ones, at the mail server, the issuer and webhooks
     #[arg(long, env = "TIDINGS_CA_FILE", value_name = "FILE")]
     pub ca_file: Option<PathBuf>,
 
-    /// How long a token of the push endpoint is good; five minutes at the most at an external Centrifugo
+    /// Lifetime of a push token; at most five minutes with an external Centrifugo
     #[arg(long, env = "TIDINGS_PUSH_TOKEN_SECONDS", default_value_t = 3600, value_name = "SECONDS", value_parser = clap::value_parser!(u32).range(1..=86400))]
     pub push_token_seconds: u32,
 
-    /// How often a socket is pinged; it is closed when a third of that passes without an answer
+    /// Seconds between two pings of a socket; it is closed if a third of that passes without an answer
     #[arg(long, env = "TIDINGS_PUSH_PING_SECONDS", default_value_t = 25, value_name = "SECONDS", value_parser = clap::value_parser!(u32).range(1..=300))]
     pub push_ping_seconds: u32,
 
-    /// The key with which other programs push through this server, on /api/publish and the like [default: they can't]
+    /// Key with which other programs use the server API under /api, at least 16 characters; the API is off without it
     #[arg(long, env = "TIDINGS_PUSH_API_KEY", value_name = "KEY", hide_env_values = true)]
     pub push_api_key: Option<String>,
 
-    /// How long pushed events are kept
+    /// Lifetime of events in the log, from which clients recover what they missed
     #[arg(long, env = "TIDINGS_EVENT_RETENTION_HOURS", default_value_t = 72, value_name = "HOURS", value_parser = clap::value_parser!(u32).range(1..=87600))]
     pub event_retention_hours: u32,
 
-    /// How long deleted channels are kept before they are gone for good
+    /// Days that a deleted channel is kept before it is erased
     #[arg(long, env = "TIDINGS_PURGE_DAYS", default_value_t = 30, value_name = "DAYS", value_parser = clap::value_parser!(u32).range(1..=3650))]
     pub purge_days: u32,
 
-    /// Live channels of one organisation, direct messages aside
+    /// Live channels of one organisation, without direct messages
     #[arg(long, env = "TIDINGS_CHANNELS_PER_ORGANISATION", default_value_t = 2000, value_name = "NUMBER", value_parser = clap::value_parser!(u32).range(1..=100_000))]
     pub channels_per_organisation: u32,
 
-    /// Organisations that one account is a member of
+    /// Organisations that one account may be a member of
     #[arg(long, env = "TIDINGS_ORGANISATIONS_PER_USER", default_value_t = 200, value_name = "NUMBER", value_parser = clap::value_parser!(u32).range(1..=10_000))]
     pub organisations_per_user: u32,
 
-    /// The bearer token with which the server's numbers are read, on /metrics [default: they can't be]
+    /// Bearer token for /metrics, at least 16 characters; metrics are off without it
     #[arg(long, env = "TIDINGS_METRICS_TOKEN", value_name = "TOKEN", hide_env_values = true)]
     pub metrics_token: Option<String>,
 
-    /// What is logged: error, warn, info, debug, or a filter as tracing-subscriber takes it
+    /// Log level: error, warn, info, debug, or a filter such as info,tidings=debug
     #[arg(long, env = "TIDINGS_LOG", default_value = "info", value_name = "FILTER")]
     pub log: String,
 }

@@ -47,7 +47,7 @@ pub fn routes(app: App) -> impl Endpoint {
     }
     let routes = routes
         .nest("/api/v1", Enveloped::new(api, document::document()).around(uncached))
-        .nest("/docs", Route::new().at("/", get(make_sync(document::page))))
+        .nest("/docs", docs())
         .at("/health", get(health));
     // Where another server serves push, nothing here does.
     let routes = match app.centrifugo {
@@ -55,6 +55,13 @@ pub fn routes(app: App) -> impl Endpoint {
         None => push(routes, &app),
     };
     routes.nest("/", web::pages()).around(readable).around(cross_origin).data(app)
+}
+
+/// The page of the API, and the guide beside it.
+fn docs() -> Route {
+    let guide = || get(make_sync(web::guide::page));
+    let pages = Route::new().at("/", guide()).at("/:name", guide());
+    Route::new().at("/", get(make_sync(document::page))).nest("/guide", pages)
 }
 
 /// What is answered while too many connections are open: whether the server lives, and nothing else.

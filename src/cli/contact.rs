@@ -13,9 +13,9 @@ use crate::{
 
 #[derive(Subcommand)]
 pub enum Command {
-    /// Print what the contact form took in, newest first, without markup
+    /// Print the messages of the contact form, newest first, without markup
     List {
-        /// How many at the most
+        /// Largest number of messages
         #[arg(long, default_value_t = 100, value_name = "NUMBER")]
         limit: u32,
     },

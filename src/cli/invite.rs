@@ -10,14 +10,18 @@ use crate::{config::Links, db, domain::organisations::invitations, error::Result
 
 #[derive(Subcommand)]
 pub enum Command {
-    /// Print the link of an invitation, made in the name of the organisation's owner unless one is open; no mail is sent
+    /// Print the link of an invitation, without sending a mail
+    ///
+    /// Creates the invitation in the name of the organisation's owner if there is none. Accepting with this link verifies the
+    /// address, so give it only to the address's owner
     Link {
-        /// The organisation's identifier
+        /// Identifier of the organisation
         #[arg(long, value_name = "ID")]
         organisation: Uuid,
+        /// Address to invite
         #[arg(long, value_name = "ADDRESS")]
         email: String,
-        /// The role in the organisation: a name, a number or a UUID
+        /// Role in the organisation: a name, a number or a UUID
         #[arg(long, default_value = "member")]
         role: String,
         #[command(flatten)]

@@ -9,9 +9,9 @@ use crate::{db, error::Result};
 
 #[derive(Subcommand)]
 pub enum Command {
-    /// Print the database's schema version and this binary's
+    /// Print the schema version of the database and of this binary
     Status,
-    /// Bring the database to this binary's schema version, after a snapshot beside it
+    /// Bring the database to this binary's schema version, after writing a snapshot beside it; the server must not run
     Up,
 }
 

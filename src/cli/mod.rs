@@ -38,16 +38,21 @@ enum Command {
     /// Invite people without a mail, also while the server runs
     #[command(subcommand)]
     Invite(invite::Command),
-    /// Read what the contact form took in, also while the server runs
+    /// Read the messages of the contact form, also while the server runs
     #[command(subcommand)]
     Contact(contact::Command),
-    /// Look at or change the database's schema version
+    /// Read or change the schema version of the database
     #[command(subcommand)]
     Migrate(migrate::Command),
     /// Print the OpenAPI document
     Openapi,
     /// Print the version
     Version,
+}
+
+/// The command line with all its flags, for the document that describes it.
+pub fn command() -> clap::Command {
+    Cli::command()
 }
 
 /// Runs the command line's command. A failure is one line on standard error, and exit code 1; wrong
@@ -63,7 +68,7 @@ pub fn main() -> ExitCode {
 }
 
 fn run() -> Result<()> {
-    let matches = config::with_file(Cli::command())?.get_matches();
+    let matches = config::with_file(command())?.get_matches();
     let Cli { folder: Folder { data_dir, .. }, command } = Cli::from_arg_matches(&matches).unwrap_or_else(|err| err.exit());
     match command {
         Command::Serve(settings) => serve::run(Settings { data_dir, ..*settings }),

@@ -19,45 +19,53 @@ use crate::{
 
 #[derive(Subcommand)]
 pub enum Command {
-    /// Make an account; its address counts as verified
+    /// Create an account with a verified address
+    ///
+    /// Asks for the password, unless a flag gives it
     Create {
-        #[arg(long)]
+        /// Address of the account
+        #[arg(long, value_name = "ADDRESS")]
         email: String,
-        /// Made from the address when left out
-        #[arg(long)]
+        /// User name [default: made from the address]
+        #[arg(long, value_name = "NAME")]
         username: Option<String>,
-        /// Seen by whoever lists processes: better leave it out and be asked for it
-        #[arg(long, conflicts_with = "password_stdin")]
+        /// Password; other users of the machine can see it here
+        #[arg(long, value_name = "PASSWORD", conflicts_with = "password_stdin")]
         password: Option<String>,
         /// Read the password from standard input
         #[arg(long)]
         password_stdin: bool,
-        /// What the account may do on the whole server
-        #[arg(long, default_value = "user")]
+        /// Role on the whole server
+        #[arg(long, default_value = "user", value_name = "user|admin|superadmin")]
         role: Role,
     },
-    /// Print a link that sets an account's password; no mail is sent
+    /// Print a link that sets a new password, without sending a mail
     ResetLink {
-        #[arg(long)]
+        /// Address of the account
+        #[arg(long, value_name = "ADDRESS")]
         email: String,
         #[command(flatten)]
         links: Links,
     },
-    /// Change what an account may do on the whole server
+    /// Change the role of an account on the whole server
     Role {
-        #[arg(long)]
+        /// Address of the account
+        #[arg(long, value_name = "ADDRESS")]
         email: String,
-        #[arg(long)]
+        /// Role on the whole server
+        #[arg(long, value_name = "user|admin|superadmin")]
         role: Role,
     },
-    /// Disable an account: its sessions and sockets end, and nobody logs in to it
+    /// Disable an account: its sessions end at once, and nobody can log in to it
     Disable {
-        #[arg(long)]
+        /// Address of the account
+        #[arg(long, value_name = "ADDRESS")]
         email: String,
     },
     /// Enable a disabled account
     Enable {
-        #[arg(long)]
+        /// Address of the account
+        #[arg(long, value_name = "ADDRESS")]
         email: String,
     },
 }

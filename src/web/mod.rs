@@ -1,6 +1,7 @@
 //! The embedded pages: nothing in them is fetched from elsewhere.
 
 mod asset;
+pub mod guide;
 
 use std::borrow::Cow;
 

@@ -24,6 +24,7 @@ mod architecture;
 mod channels;
 mod contract;
 mod db;
+mod documents;
 mod http;
 mod messages;
 mod model;

@@ -1,8 +1,7 @@
 //! Flags, environment and file.
 
-use clap::Args;
 use serde_json::json;
-use tidings::config::{Folder, Push, PushServer, Settings};
+use tidings::config::{Push, PushServer};
 
 use crate::harness::{PASSWORD, Server, refused, run, tidings};
 
@@ -87,27 +86,4 @@ fn the_keys_of_a_centrifugo_have_a_length_that_holds() {
         assert!(refusal.contains(says) && !refusal.contains("aaaa") && !refusal.contains("tttt"), "{refusal}");
     }
     assert_eq!(external(16, 32), Ok(()));
-}
-
-#[test]
-fn the_readme_names_every_setting_with_its_variable_and_its_default() {
-    let readme = include_str!("../../README.md");
-    let (_, section) = readme.split_once("\n## Settings\n").unwrap();
-    let (section, _) = section.split_once("\n## ").unwrap();
-    let rows: Vec<Vec<&str>> = section
-        .lines()
-        .filter(|line| line.starts_with("| `--"))
-        .map(|line| line.split('|').skip(1).take(3).map(str::trim).collect())
-        .collect();
-    let command = Settings::augment_args(Folder::augment_args(clap::Command::new("serve")));
-    let settings: Vec<_> = command.get_arguments().filter(|setting| setting.get_id() != "config").collect();
-    assert_eq!(rows.len(), settings.len());
-    for setting in settings {
-        let flag = format!("`--{}`", setting.get_long().unwrap());
-        let row = rows.iter().find(|row| row[0] == flag).unwrap_or_else(|| panic!("{flag} is missing"));
-        assert_eq!(row[1], format!("`{}`", setting.get_env().unwrap().to_str().unwrap()), "{flag}");
-        if let [default] = setting.get_default_values() {
-            assert_eq!(row[2], format!("`{}`", default.to_str().unwrap()), "{flag}");
-        }
-    }
 }

@@ -1,4 +1,4 @@
-// The docs UI, the front page and examples/browser.html in headless Chromium, with no way out of this machine.
+// The docs UI, the guide, the front page and examples/browser.html in headless Chromium, with no way out of this machine.
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { createServer } from 'node:http'
@@ -91,6 +91,33 @@ test('the front page leads to the docs and the document', { timeout }, async t =
   const elsewhere = 'http://cdn.example.org/library.js'
   assert.equal(await page.evaluate(url => fetch(url, { mode: 'no-cors' }).then(() => 'fetched', () => 'cut off'), elsewhere), 'cut off')
   assert.deepEqual(strays, [elsewhere])
+  assert.deepEqual(errors, [])
+  await server.stop()
+})
+
+test('the guide is read in a browser without a network', { timeout }, async t => {
+  const server = await start(t)
+  const { page, strays, errors } = await open(t)
+  await page.goto(`${server.url}/docs`)
+  const link = page.locator('a[href$="/docs/guide"]').first()
+  await link.waitFor()
+  await page.goto(await link.evaluate(element => element.href))
+  await page.locator('nav').getByText('Webhooks', { exact: true }).click()
+  await page.getByRole('heading', { name: 'What a delivery looks like' }).waitFor()
+  assert.equal(await page.locator('nav [aria-current]').innerText(), 'Webhooks')
+  // The style sheet applies: the navigation is beside the text, and below 50 rem above it.
+  const left = () => page.locator('main').evaluate(element => element.getBoundingClientRect().left)
+  assert.ok(await left() > 150)
+  await page.screenshot({ path: join(shots, 'guide.png') })
+  await page.setViewportSize({ width: 390, height: 800 })
+  assert.ok(await left() < 50)
+  assert.ok(await page.evaluate(() => document.documentElement.scrollWidth <= innerWidth), 'the page scrolls sideways')
+  await page.screenshot({ path: join(shots, 'guide-narrow.png') })
+  await page.locator('main a[href="/docs/guide/limits#webhooks"]').click()
+  await page.waitForURL(`${server.url}/docs/guide/limits#webhooks`)
+  assert.equal(await page.locator('#webhooks').innerText(), 'Webhooks')
+  for (const address of await references(page)) assert.equal(new URL(address).origin, server.url, address)
+  assert.deepEqual(strays, [])
   assert.deepEqual(errors, [])
   await server.stop()
 })

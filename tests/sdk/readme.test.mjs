@@ -1,25 +1,38 @@
-// The tour of the README works as it is written there.
+// The commands in README.md and docs/ work as they are written there.
 import assert from 'node:assert/strict'
-import { execFileSync } from 'node:child_process'
+import { execFileSync, spawn } from 'node:child_process'
 import { mkdirSync, readFileSync, readdirSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import test from 'node:test'
-import { root, scratch, start } from './lib/server.mjs'
+import { binary, person, root, scratch, start, until } from './lib/server.mjs'
 
-/** What a reader of the tour does: each `name=...` is filled in from the answer before, as the comment behind it says. */
+/** The text of a section of a document, up to the next heading of the same level. */
+function section(document, heading) {
+  const text = readFileSync(join(root, document), 'utf8')
+  const [, rest] = text.split(`\n## ${heading}\n`)
+  assert.ok(rest, `${document} has no section "${heading}"`)
+  return rest.split('\n## ')[0]
+}
+
+const blocks = text => [...text.matchAll(/```sh\n([^]*?)```/g)].map(([, block]) => block)
+
+/** What a reader does: each `name=...` is filled in from the answer before, as the comment behind it says. */
 const reader = `
 set -eu
 curl() { answer=$(command curl --fail-with-body "$@"); printf '%s\\n' "$answer"; }
 field() { printf '%s' "$answer" | grep -o "\\"$1\\":\\"[^\\"]*\\"" | head -n 1 | cut -d '"' -f 4; }
 `
 
-test('the commands of the tour do what it says', { timeout: 60_000 }, async t => {
+test('the first message and the webhooks after it work as written', { timeout: 60_000 }, async t => {
   const server = await start(t, '--allow-private-webhooks', '127.0.0.0/8')
-  const [, rest] = readFileSync(join(root, 'README.md'), 'utf8').split('\n## A tour in three minutes\n')
-  const [tour] = rest.split('\n## ')
-  const blocks = [...tour.matchAll(/```sh\n([^]*?)```/g)].map(([, block]) => block).filter(block => block.includes('curl '))
-  assert.equal(blocks.length, 3)
-  const script = blocks
+  const sections = [
+    ['README.md', 'The first message'],
+    ['docs/webhooks.md', 'Post from a program'],
+    ['docs/webhooks.md', 'Receive what is posted'],
+  ]
+  const tour = sections.flatMap(([document, heading]) => blocks(section(document, heading))).filter(block => block.includes('curl '))
+  assert.equal(tour.length, 3)
+  const script = tour
     .join('')
     .replaceAll('http://127.0.0.1:8080', server.url)
     .replaceAll(/^(\w+)=\.\.\. +# (?:data\.|its )(\w+).*$/gm, '$1=$(field $2)\n[ -n "$$$1" ]')
@@ -30,13 +43,49 @@ test('the commands of the tour do what it says', { timeout: 60_000 }, async t =>
   for (const words of [hand, feed, receive]) assert.ok(printed.includes(words), `${words} is missing in\n${printed}`)
 })
 
-test('nobody else reads the backup that it tells to make', t => {
+test('the first administrator is created by the command of the README', { timeout: 60_000 }, async t => {
+  const server = await start(t)
+  const [command] = blocks(section('README.md', 'The first administrator'))
+  const [program, ...args] = command.trim().split(/\s+/)
+  assert.equal(program, 'tidings')
+  const [email, password] = [args[args.indexOf('--email') + 1], 'quiet harbour at dusk']
+  // It reads the password from standard input, as the test has no terminal to be asked on.
+  execFileSync(binary(), [...args, '--data-dir', server.data, '--password-stdin'], { input: `${password}\n` })
+  const { user } = (await server.call('POST', '/auth/login', { body: { email, password } })).data
+  assert.equal(user.role, 'superadmin')
+})
+
+test('the push commands publish a message and receive it', { timeout: 60_000 }, async t => {
+  const key = 'a-key-of-16-or-more-characters'
+  const server = await start(t, '--push-api-key', key)
+  const { bearer } = await person(server, 'ada')
+  await server.call('POST', '/organisations', { bearer, body: { name: 'Harbour' } })
+  const { channels: [channel] } = await server.call('GET', '/channels', { bearer })
+  const [listening] = blocks(section('docs/push.md', 'Without an SDK'))
+  const [publishing] = blocks(section('docs/push.md', 'Publish from other programs'))
+  const filled = (block, values) => Object.entries({ 'http://127.0.0.1:8080': server.url, ...values })
+    .reduce((text, [name, value]) => text.replace(name, value), block)
+
+  const listen = filled(listening, {
+    '"T"': `"${await server.connectionToken(bearer)}"`,
+    '"S"': `"${await server.subscriptionToken(bearer, channel.id)}"`,
+    NAME: channel.id,
+  })
+  const listener = spawn('bash', ['-c', `exec ${listen}`], { stdio: ['ignore', 'pipe', 'inherit'] })
+  t.after(() => listener.kill('SIGKILL'))
+  let heard = ''
+  listener.stdout.on('data', chunk => { heard += chunk })
+  await until(() => `no connection: ${heard}`, () => heard.includes('"client"'))
+  execFileSync('bash', ['-c', filled(publishing, { KEY: key, '<channel_id>': channel.id })], { stdio: ['ignore', 'pipe', 'inherit'] })
+  await until(() => `nothing was received: ${heard}`, () => /"build": ?"green"/.test(heard))
+})
+
+test('nobody else can read the backup that the guide describes', t => {
   const folder = scratch(t)
   const data = join(folder, 'tidings-data')
   for (const path of [data, join(folder, 'backup')]) mkdirSync(path)
   writeFileSync(join(data, 'secret.key'), 'key', { mode: 0o600 })
-  const [, backups] = readFileSync(join(root, 'README.md'), 'utf8').split('\n**Backups.**')
-  const [, block] = backups.match(/```sh\n([^]*?)```/)
+  const [block] = blocks(section('docs/operating.md', 'Backups'))
   // Makes the file that it is told to, as the real one would.
   const stand_in = `sqlite3() { path=\${2#*"'"}; : >"\${path%"'"}"; }`
   const script = ['set -eu; umask 022', stand_in, block.replaceAll('/backup/', join(folder, 'backup/'))].join('\n')

@@ -83,6 +83,7 @@ export async function start(t, ...flags) {
   const server = {
     port,
     url: `http://127.0.0.1:${port}`,
+    data: join(folder, 'data'),
     socketUrl: `ws://127.0.0.1:${port}/connection/websocket`,
     output: () => output,
 
