@@ -48,7 +48,7 @@ pub mod error;
 pub mod event;
 pub mod id;
 pub mod issuer;
-mod jobs;
+pub mod jobs;
 mod limits;
 mod mail;
 mod metrics;

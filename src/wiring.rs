@@ -137,7 +137,7 @@ pub async fn run(app: App, listener: TcpListener, shutdown: impl Future<Output =
     });
     connections::serve(&app, listener).await;
     _ = jobs.await;
-    if let Err(err) = jobs::tidy(&app).await {
+    if let Err(err) = jobs::housekeeping::tidy(&app).await {
         tracing::warn!(err = err.detail(), "the last housekeeping failed");
     }
     let finishing = app.clone();

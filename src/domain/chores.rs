@@ -2,16 +2,12 @@
 //!
 //! The change itself ends rights at once and does the first slice, so that mostly nothing is left. A slice holds the
 //! writer for a few milliseconds; it says where the next one begins, and is committed with that, so that a restart
-//! loses and repeats nothing.
+//! loses and repeats nothing. `jobs/chores.rs` knows who does what: this file imports no area, so that all may leave work.
 
 use rusqlite::{Connection, OptionalExtension, Row, types::FromSqlError};
 
 use crate::{
     db::Tx,
-    domain::{
-        messages::deleting,
-        organisations::{leaving, member_updates, roles},
-    },
     error::Result,
     event::{Effect, Queue},
     id::{OrganisationId, UserId},
@@ -19,7 +15,7 @@ use crate::{
 };
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Chore {
+pub enum Chore {
     /// A former member's channels go to others.
     Departure { organisation: OrganisationId, user: UserId },
     /// A user's organisations are told of what they show by now.
@@ -31,19 +27,9 @@ pub(super) enum Chore {
 }
 
 /// Where a slice has ended; empty before the first. Its form is the chore's own affair.
-pub(super) type Cursor = Vec<u8>;
+pub type Cursor = Vec<u8>;
 
 impl Chore {
-    /// Does one slice. Returns where the next one begins; none when all is done.
-    fn slice(self, tx: &mut Tx, cursor: &[u8]) -> Result<Option<Cursor>> {
-        match self {
-            Chore::Departure { organisation, user } => leaving::slice(tx, organisation, user, cursor),
-            Chore::Profile { user } => member_updates::slice(tx, user, cursor),
-            Chore::Role { role } => roles::slice(tx, role),
-            Chore::Message { n } => deleting::slice(tx, n, cursor),
-        }
-    }
-
     /// The columns `kind`, `organisation_id`, `user_id` and `number`.
     fn columns(self) -> (&'static str, Option<OrganisationId>, Option<UserId>, Option<i64>) {
         match self {
@@ -66,7 +52,7 @@ impl Chore {
 }
 
 /// Leaves to the jobs what follows the first slice, where something does. The same chore begun before is forgotten.
-pub(super) fn leave(tx: &mut Tx, chore: Chore, rest: Option<Cursor>) -> Result<()> {
+pub fn leave(tx: &mut Tx, chore: Chore, rest: Option<Cursor>) -> Result<()> {
     let (kind, organisation, user, number) = chore.columns();
     tx.prepare_cached("delete from chores where kind = ?1 and organisation_id is ?2 and user_id is ?3 and number is ?4")?
         .execute((kind, organisation, user, number))?;
@@ -79,18 +65,9 @@ pub(super) fn leave(tx: &mut Tx, chore: Chore, rest: Option<Cursor>) -> Result<(
 }
 
 /// Whether a chore was left and is not done yet.
-pub(super) fn is_left(conn: &Connection, chore: Chore) -> Result<bool> {
+pub fn is_left(conn: &Connection, chore: Chore) -> Result<bool> {
     let sql = "select 1 from chores where kind = ?1 and organisation_id is ?2 and user_id is ?3 and number is ?4";
     Ok(conn.prepare_cached(sql)?.exists(chore.columns())?)
-}
-
-/// Does a slice of the chore that has waited longest, which then goes behind the others. Returns how many slices were
-/// done: 0 when nothing is left to do now.
-pub fn work(tx: &mut Tx) -> Result<usize> {
-    let Some((chore, cursor)) = first(tx)? else { return Ok(0) };
-    let rest = chore.slice(tx, &cursor)?;
-    leave(tx, chore, rest)?;
-    Ok(1)
 }
 
 /// Leaves the chore that has waited longest alone until the given time, after its slice failed: the others go on without
@@ -105,7 +82,8 @@ pub fn postpone(tx: &mut Tx, until: Time) -> Result<String> {
     Ok(format!("{chore:?}"))
 }
 
-fn first(conn: &Connection) -> Result<Option<(Chore, Cursor)>> {
+/// The chore that has waited longest, and where its next slice begins.
+pub fn first(conn: &Connection) -> Result<Option<(Chore, Cursor)>> {
     let sql = "select kind, organisation_id, user_id, number, cursor from chores where retry_at <= ?1 order by id limit 1";
     let row = |row: &Row| Ok((Chore::from_row(row)?, row.get("cursor")?));
     Ok(conn.prepare_cached(sql)?.query_row([Time::now()], row).optional()?)

@@ -10,15 +10,16 @@ use tokio::task::JoinSet;
 use url::Url;
 use uuid::Uuid;
 
-use super::{AGAIN, MINUTE, rest};
+use super::queue::{AGAIN, MINUTE, rest};
 use crate::{
     db::Tx,
     domain::webhooks::{
         deliveries::{self, Claim, Claimed},
         delivery_slots::Permit,
         following::{self, Comes},
+        outcome::Outcome,
         replay::Test,
-        retry::{self, Outcome},
+        retry,
         schedule::{self, Schedule},
     },
     error::{Error, Result},

@@ -20,7 +20,7 @@ use super::{
 };
 use crate::{
     db::Tx,
-    domain::webhooks::{self, history},
+    domain::webhooks::{self, history, record},
     error::Result,
     id::{AttemptId, CallbackId, ChannelId, UserId, WebhookId},
     site::Site,
@@ -41,7 +41,7 @@ impl Api {
     /// The oldest. Like all of a channel's webhooks it is for the channel's owner and for who holds `manage:webhooks`.
     #[oai(path = "/webhooks/:channel_id", method = "get", tag = "Tag::Webhooks")]
     async fn get(&self, caller: Bearer, app: Data<&App>, channel_id: Path<ChannelId>) -> Result<Success<Webhook>> {
-        let found = app.db.read(|conn| webhooks::oldest(conn, caller.0, *channel_id))?;
+        let found = app.db.read(|conn| record::oldest(conn, caller.0, *channel_id))?;
         Ok(ok("Webhook fetched successfully", Webhook::new(&app.site, found)))
     }
 
@@ -87,7 +87,7 @@ impl Api {
     ) -> Result<Listed<WebhookList>> {
         let page = listing::page(*page, *offset, *limit, PAGE, LARGEST_PAGE)?;
         let one = |webhook| Webhook::new(&app.site, webhook);
-        let read = app.db.read(|conn| fill(page, |part| webhooks::list(conn, caller.0, *channel_id, part), one));
+        let read = app.db.read(|conn| fill(page, |part| record::list(conn, caller.0, *channel_id, part), one));
         let Rows { rows: webhooks, rest } = read?;
         Ok(listed("Webhooks fetched successfully", WebhookList { webhooks }, address.rest(rest)))
     }
@@ -267,7 +267,7 @@ struct Webhook {
 }
 
 impl Webhook {
-    fn new(site: &Site, webhook: webhooks::Webhook) -> Self {
+    fn new(site: &Site, webhook: record::Webhook) -> Self {
         let feed_url = site.feed_url(webhook.id, webhook.generation);
         Webhook {
             id: webhook.id,

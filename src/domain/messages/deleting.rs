@@ -55,7 +55,7 @@ fn erase(tx: &Tx, n: i64) -> Result<()> {
 
 /// Takes the text out of some of the message's rows in the log, and its reactions away. Nobody is shown them meanwhile:
 /// the log is read through [`log::COLUMNS`], and reactions only of what is not deleted.
-pub(in crate::domain) fn slice(tx: &Tx, n: i64, after: &[u8]) -> Result<Option<Cursor>> {
+pub fn slice(tx: &Tx, n: i64, after: &[u8]) -> Result<Option<Cursor>> {
     let reactions = tx
         .prepare_cached(
             "delete from reactions where n = ?1 and (emoji, user_id) in (select emoji, user_id from reactions where n = ?1 limit ?2)",

@@ -51,7 +51,7 @@ pub fn remove(tx: &mut Tx, caller: Caller, organisation: OrganisationId, user: U
 
 /// Takes the former member out of some of the organisation's channels, in the order of their identifiers. All but direct
 /// messages: these are their two sides' for good, and open again to whoever comes back.
-pub(in crate::domain) fn slice(tx: &mut Tx, organisation: OrganisationId, user: UserId, after: &[u8]) -> Result<Option<Cursor>> {
+pub fn slice(tx: &mut Tx, organisation: OrganisationId, user: UserId, after: &[u8]) -> Result<Option<Cursor>> {
     let channels: Vec<ChannelId> = tx
         .prepare_cached("select id from channels where organisation_id = ?1 and is_dm = 0 and id > ?2 order by id limit ?3")?
         .query_map((organisation, after, LOOKED_AT as i64), |row| row.get(0))?

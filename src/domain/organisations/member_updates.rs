@@ -31,7 +31,7 @@ pub fn announce(
 const SLICE: usize = 25;
 
 /// Tells some of the user's organisations, in the order of their identifiers.
-pub(in crate::domain) fn slice(tx: &mut Tx, user: UserId, after: &[u8]) -> Result<Option<Cursor>> {
+pub fn slice(tx: &mut Tx, user: UserId, after: &[u8]) -> Result<Option<Cursor>> {
     let memberships: Vec<(OrganisationId, String, MemberStatus)> = tx
         .prepare_cached(
             "select m.organisation_id, r.name, m.status from organisation_members m

@@ -168,7 +168,7 @@ pub fn delete(tx: &mut Tx, caller: Caller, organisation: OrganisationId, named: 
 }
 
 /// Makes some holders of a deleted role members, and tells their organisation; the role itself goes with the last.
-pub(in crate::domain) fn slice(tx: &mut Tx, role: i64) -> Result<Option<Cursor>> {
+pub fn slice(tx: &mut Tx, role: i64) -> Result<Option<Cursor>> {
     let invited = tx
         .prepare_cached(
             "update invitations set role_id = ?2 where id in (select id from invitations where role_id = ?1 limit ?3)",

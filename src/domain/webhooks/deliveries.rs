@@ -14,7 +14,11 @@ use crate::{
     db::Tx,
     domain::{
         bounded,
-        webhooks::{self, Status, owning, suspend},
+        webhooks::{
+            owning,
+            record::{self, Status},
+            suspend,
+        },
     },
     error::{Error, Result},
     id::{CallbackId, ChannelId, UserId, WebhookId},
@@ -103,7 +107,7 @@ fn claim_one(tx: &mut Tx, site: &Site, webhook: WebhookId) -> Result<Claim> {
         })
         .optional()?;
     let Some(mut claimed) = due else { return Ok(Claim::Nothing) };
-    match webhooks::secrets(tx, site, webhook) {
+    match record::secrets(tx, site, webhook) {
         Ok(secrets) => claimed.secrets = secrets,
         Err(err) => {
             tracing::error!(%webhook, err = err.detail(), "a webhook's secret can't be read");

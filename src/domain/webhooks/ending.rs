@@ -10,7 +10,7 @@ use rusqlite::Params;
 
 use crate::{
     db::Tx,
-    domain::webhooks::{Status, cursor::Logged, suspend::stop},
+    domain::webhooks::{cursor::Logged, record::Status, suspend::stop},
     error::Result,
     event::Kind,
     id::{UserId, WebhookId},

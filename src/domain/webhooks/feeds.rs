@@ -10,7 +10,7 @@ use crate::{
         messages::posting::{self, Author, Labels, Post},
         rights::Rights,
         text,
-        webhooks::{EVENT_NAME_MAX, Status, history, owning},
+        webhooks::{EVENT_NAME_MAX, history, owning, record::Status},
     },
     error::{Error, Result},
     id::{CallbackId, ChannelId, MessageId, OrganisationId, UserId, WebhookId},

@@ -7,7 +7,7 @@ use crate::{
     domain::{
         access::Caller,
         page::Page,
-        webhooks::{self, deliveries::Claimed, retry::Outcome},
+        webhooks::{deliveries::Claimed, outcome::Outcome, record},
     },
     error::Result,
     id::{AttemptId, CallbackId, ChannelId, WebhookId},
@@ -82,7 +82,7 @@ pub(in crate::domain) fn find(conn: &Connection, webhook: WebhookId, id: Attempt
 /// A webhook's history, newest first, for who manages the channel's webhooks. 403 for hidden channels, 404
 /// for a webhook that is not the channel's.
 pub fn list(conn: &Connection, caller: Caller, channel: ChannelId, webhook: WebhookId, page: Page) -> Result<Vec<Attempt>> {
-    webhooks::get(conn, caller, channel, webhook)?;
+    record::get(conn, caller, channel, webhook)?;
     let sql = format!("{SELECT} where webhook_id = ?1 order by attempted_at desc, id desc limit ?2 offset ?3");
     Ok(conn.prepare_cached(&sql)?.query_map((webhook, page.size, page.offset), from_row)?.collect::<rusqlite::Result<_>>()?)
 }

@@ -12,8 +12,10 @@ pub mod feeds;
 pub mod first;
 pub mod following;
 pub mod history;
+pub mod outcome;
 pub mod owning;
 pub mod purging;
+pub mod record;
 pub mod replay;
 pub mod retry;
 pub mod schedule;
@@ -21,17 +23,15 @@ pub mod suspend;
 
 use std::time::Duration;
 
-use rusqlite::{Connection, OptionalExtension, Row};
-
 use crate::{
     db::{Tx, log},
     domain::{
-        access::{self, Caller, HIDDEN_CHANNEL, UNKNOWN_CHANNEL},
-        page::Page,
+        access::{self, Caller, HIDDEN_CHANNEL},
         text,
+        webhooks::record::{Status, Webhook},
     },
     error::{Error, Result},
-    id::{ChannelId, UserId, WebhookId},
+    id::{ChannelId, WebhookId},
     outgoing, secret,
     site::Site,
     time::Time,
@@ -43,61 +43,6 @@ pub const EVENT_NAME_MAX: usize = 255;
 const MOST: i64 = 50;
 /// How long a secret still signs after another took its place.
 const OLD_SECRET: Duration = Duration::from_secs(24 * 3600);
-
-#[derive(Clone, Debug)]
-pub struct Webhook {
-    pub id: WebhookId,
-    pub channel: ChannelId,
-    /// The member who answers for it; see [`owning`].
-    pub owner_id: UserId,
-    pub name: String,
-    pub event_name: String,
-    /// Where the channel's messages are delivered; empty when nowhere.
-    pub url: String,
-    /// Who answers for the address, as whoever set it; none where there is no address.
-    pub(super) url_by: Option<UserId>,
-    /// Host and port of it.
-    pub target: String,
-    pub status: Status,
-    /// Rises with each new slug, which is made from it.
-    pub generation: i64,
-    pub created_at: Time,
-    pub updated_at: Time,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Status {
-    Active,
-    /// Refuses feeds, delivers nothing.
-    Inactive,
-    /// Takes feeds without posting them, holds deliveries.
-    Paused,
-}
-
-impl Status {
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Status::Active => "active",
-            Status::Inactive => "inactive",
-            Status::Paused => "paused",
-        }
-    }
-
-    fn named(name: &str) -> Option<Status> {
-        [Status::Active, Status::Inactive, Status::Paused].into_iter().find(|status| status.as_str() == name)
-    }
-}
-
-impl rusqlite::types::FromSql for Status {
-    fn column_result(value: rusqlite::types::ValueRef<'_>) -> rusqlite::types::FromSqlResult<Self> {
-        Status::named(value.as_str()?).ok_or(rusqlite::types::FromSqlError::InvalidType)
-    }
-}
-
-const SEALED: &str = "the webhook's secret can't be read, for the server's key was replaced: give it a new one";
-
-/// A webhook missing in a channel whose webhooks the caller manages.
-const UNKNOWN: Error = Error::NotFound("Webhook");
 
 pub struct New {
     pub name: String,
@@ -138,7 +83,7 @@ pub fn create(tx: &mut Tx, site: &Site, caller: Caller, channel: ChannelId, new:
         log::last_seq(tx)?,
         Time::now(),
     ))?;
-    let made = find(tx, channel, id)?.ok_or_else(|| Error::internal("the webhook was just written"))?;
+    let made = record::find(tx, channel, id)?.ok_or_else(|| Error::internal("the webhook was just written"))?;
     Ok((made, secret))
 }
 
@@ -177,7 +122,7 @@ pub struct Edit {
 /// Managers, in archived channels, too. Whoever gives it another address becomes its owner.
 pub fn update(tx: &mut Tx, site: &Site, caller: Caller, channel: ChannelId, id: WebhookId, edit: &Edit) -> Result<Webhook> {
     following::follow(tx, site, 0)?; // what was posted until now is for the webhook as it was
-    let webhook = get(tx, caller, channel, id)?;
+    let webhook = record::get(tx, caller, channel, id)?;
     let name = edit.name.as_deref().map(check_name).transpose()?;
     let event_name = edit.event_name.as_deref().map(check_event_name).transpose()?;
     let address = edit.url.as_deref().map(|url| check_url(site, url)).transpose()?;
@@ -203,7 +148,7 @@ pub fn update(tx: &mut Tx, site: &Site, caller: Caller, channel: ChannelId, id: 
         owning::take_over(tx, site, caller, &webhook, "given it another address")?;
     }
     schedule::changed(tx, id);
-    get(tx, caller, channel, id)
+    record::get(tx, caller, channel, id)
 }
 
 /// Managers, in archived channels, too. Whoever makes it active becomes its owner, and answers for its address where
@@ -217,7 +162,7 @@ pub fn change_status(
     status: &str,
 ) -> Result<Webhook> {
     following::follow(tx, site, 0)?; // what was posted until now is for the webhook as it was
-    let webhook = get(tx, caller, channel, id)?;
+    let webhook = record::get(tx, caller, channel, id)?;
     let status =
         Status::named(status).ok_or_else(|| Error::invalid("webhook_status must be one of active, inactive and paused"))?;
     if status == Status::Active && webhook.status != Status::Active {
@@ -231,12 +176,12 @@ pub fn change_status(
     )?
     .execute((id, status.as_str(), Time::now(), log::last_seq(tx)?))?;
     schedule::changed(tx, id);
-    get(tx, caller, channel, id)
+    record::get(tx, caller, channel, id)
 }
 
 /// Managers, in archived channels, too. Its feed address is dead at once; its history is not shown any more.
 pub fn delete(tx: &mut Tx, caller: Caller, channel: ChannelId, id: WebhookId) -> Result<()> {
-    get(tx, caller, channel, id)?;
+    record::get(tx, caller, channel, id)?;
     tx.prepare_cached("update webhooks set deleted_at = ?2 where id = ?1")?.execute((id, Time::now()))?;
     schedule::changed(tx, id);
     Ok(())
@@ -245,10 +190,10 @@ pub fn delete(tx: &mut Tx, caller: Caller, channel: ChannelId, id: WebhookId) ->
 /// Managers, in archived channels, too; they become the owner. Gives the new secret, for the only time, and until when the
 /// one before signs beside it: a day, or no more when it can't be read. A still older one ends now.
 pub fn rotate_secret(tx: &mut Tx, site: &Site, caller: Caller, channel: ChannelId, id: WebhookId) -> Result<(String, Time)> {
-    let webhook = get(tx, caller, channel, id)?;
+    let webhook = record::get(tx, caller, channel, id)?;
     let (secret, now) = (secret::signing_secret(), Time::now());
     // One that can't be read would keep the new one from signing.
-    let until = secrets(tx, site, id).map_or(now, |_| now + OLD_SECRET);
+    let until = record::secrets(tx, site, id).map_or(now, |_| now + OLD_SECRET);
     tx.prepare_cached(
         "update webhooks set old_secret = secret, old_secret_until = ?3, secret = ?2, updated_at = ?4 where id = ?1",
     )?
@@ -259,7 +204,7 @@ pub fn rotate_secret(tx: &mut Tx, site: &Site, caller: Caller, channel: ChannelI
 
 /// Managers, in archived channels, too; they become the owner. The feed address before is dead at once.
 pub fn rotate_slug(tx: &mut Tx, site: &Site, caller: Caller, channel: ChannelId, id: WebhookId) -> Result<Webhook> {
-    let webhook = get(tx, caller, channel, id)?;
+    let webhook = record::get(tx, caller, channel, id)?;
     let generation = webhook.generation + 1;
     let slug = site.keys.webhook_slug(id, generation);
     tx.prepare_cached("update webhooks set generation = ?2, slug_hash = ?3, updated_at = ?4 where id = ?1")?.execute((
@@ -269,49 +214,7 @@ pub fn rotate_slug(tx: &mut Tx, site: &Site, caller: Caller, channel: ChannelId,
         Time::now(),
     ))?;
     owning::take_over(tx, site, caller, &webhook, "given it another feed address")?;
-    get(tx, caller, channel, id)
-}
-
-/// What signs: the webhook's secret, and the one before while that is good. 422 when the server's key does not open
-/// them.
-pub(super) fn secrets(conn: &Connection, site: &Site, id: WebhookId) -> Result<Vec<String>> {
-    let sealed: Vec<Vec<u8>> = conn
-        .prepare_cached(
-            "select secret from webhooks where id = ?1
-             union all select old_secret from webhooks where id = ?1 and old_secret_until > ?2",
-        )?
-        .query_map((id, Time::now()), |row| row.get(0))?
-        .collect::<rusqlite::Result<_>>()?;
-    sealed.iter().map(|secret| site.keys.open(secret).map_err(|_| Error::invalid(SEALED))).collect()
-}
-
-/// For managers. 403 for hidden channels, 404 for a webhook that is not the channel's.
-pub fn get(conn: &Connection, caller: Caller, channel: ChannelId, id: WebhookId) -> Result<Webhook> {
-    access::manages_webhooks(conn, caller, channel, HIDDEN_CHANNEL)?;
-    find(conn, channel, id)?.ok_or(UNKNOWN)
-}
-
-/// The channel's oldest webhook, for managers. 404 for hidden channels, and when there is none.
-pub fn oldest(conn: &Connection, caller: Caller, channel: ChannelId) -> Result<Webhook> {
-    access::manages_webhooks(conn, caller, channel, UNKNOWN_CHANNEL)?;
-    some(conn, channel, 1, 0)?.pop().ok_or(UNKNOWN)
-}
-
-/// The channel's webhooks, oldest first, for managers. 404 for hidden channels.
-pub fn list(conn: &Connection, caller: Caller, channel: ChannelId, page: Page) -> Result<Vec<Webhook>> {
-    access::manages_webhooks(conn, caller, channel, UNKNOWN_CHANNEL)?;
-    some(conn, channel, page.size, page.offset)
-}
-
-fn some(conn: &Connection, channel: ChannelId, limit: u32, offset: i64) -> Result<Vec<Webhook>> {
-    let sql = format!("{SELECT} where channel_id = ?1 and deleted_at is null order by created_at, id limit ?2 offset ?3");
-    let found = conn.prepare_cached(&sql)?.query_map((channel, limit, offset), from_row)?.collect::<rusqlite::Result<_>>()?;
-    Ok(found)
-}
-
-fn find(conn: &Connection, channel: ChannelId, id: WebhookId) -> Result<Option<Webhook>> {
-    let sql = format!("{SELECT} where id = ?1 and channel_id = ?2 and deleted_at is null");
-    Ok(conn.prepare_cached(&sql)?.query_row((id, channel), from_row).optional()?)
+    record::get(tx, caller, channel, id)
 }
 
 /// Deletes for good what was deleted before the given time and has no history left, up to `limit`.
@@ -323,23 +226,4 @@ pub fn prune(tx: &mut Tx, before: Time, limit: u32) -> Result<usize> {
                and not exists (select 1 from deliveries d where d.webhook_id = w.id) limit ?2)",
         )?
         .execute((before, limit))?)
-}
-
-const SELECT: &str = "select id, channel_id, owner_id, name, event_name, url, url_by, target, status, generation, created_at, updated_at from webhooks";
-
-fn from_row(row: &Row) -> rusqlite::Result<Webhook> {
-    Ok(Webhook {
-        id: row.get("id")?,
-        channel: row.get("channel_id")?,
-        owner_id: row.get("owner_id")?,
-        name: row.get("name")?,
-        event_name: row.get("event_name")?,
-        url: row.get("url")?,
-        url_by: row.get("url_by")?,
-        target: row.get("target")?,
-        status: row.get("status")?,
-        generation: row.get("generation")?,
-        created_at: row.get("created_at")?,
-        updated_at: row.get("updated_at")?,
-    })
 }

@@ -11,7 +11,7 @@ use crate::{
         log::events,
         outbox,
         rights::Rights,
-        webhooks::{Webhook, cursor, schedule},
+        webhooks::{cursor, record::Webhook, schedule},
     },
     error::Result,
     event::{Kind, Stream},

@@ -9,10 +9,10 @@ use crate::{
     domain::{
         access::{self, Caller, HIDDEN_CHANNEL},
         webhooks::{
-            self, Status, Webhook,
             deliveries::{self, Claimed},
             history::{self, Attempt},
-            retry::Outcome,
+            outcome::Outcome,
+            record::{self, Status, Webhook},
             schedule,
         },
     },
@@ -29,7 +29,7 @@ const MOST: usize = 1000;
 /// is not in the webhook's history, 422 for one that delivered nothing or whose event is not kept any more, and for a
 /// webhook that delivers nothing.
 pub fn replay(tx: &mut Tx, caller: Caller, channel: ChannelId, webhook: WebhookId, attempt: AttemptId) -> Result<CallbackId> {
-    let webhook = webhooks::get(tx, caller, channel, webhook)?;
+    let webhook = record::get(tx, caller, channel, webhook)?;
     let attempt = history::find(tx, webhook.id, attempt)?.ok_or(Error::NotFound("Attempt"))?;
     require_delivering(&webhook)?;
     if again(tx, &webhook, &[attempt.callback])? == 0 {
@@ -48,7 +48,7 @@ pub fn span(
     since: Time,
     until: Time,
 ) -> Result<Vec<CallbackId>> {
-    let webhook = webhooks::get(conn, caller, channel, webhook)?;
+    let webhook = record::get(conn, caller, channel, webhook)?;
     if since >= until {
         return Err(Error::invalid("since must be before until"));
     }
@@ -68,7 +68,7 @@ pub const SLICE: usize = 200;
 
 /// [`replay`] for up to [`SLICE`] of the webhook's events. Returns how many were still kept.
 pub fn replay_some(tx: &mut Tx, caller: Caller, channel: ChannelId, webhook: WebhookId, events: &[CallbackId]) -> Result<usize> {
-    let webhook = webhooks::get(tx, caller, channel, webhook)?;
+    let webhook = record::get(tx, caller, channel, webhook)?;
     require_delivering(&webhook)?;
     again(tx, &webhook, events)
 }
@@ -112,14 +112,14 @@ pub struct Test {
 /// A test, whatever the webhook's status. 422 without an address, and when its secret can't be read.
 pub fn test(conn: &Connection, site: &Site, caller: Caller, channel: ChannelId, webhook: WebhookId) -> Result<Test> {
     let organisation = access::manages_webhooks(conn, caller, channel, HIDDEN_CHANNEL)?.organisation;
-    let webhook = webhooks::get(conn, caller, channel, webhook)?;
+    let webhook = record::get(conn, caller, channel, webhook)?;
     require_address(&webhook)?;
     let (now, words) = (Time::now(), "A test: this webhook's deliveries arrive.");
     let data = json!({ "webhook_id": webhook.id, "webhook_name": webhook.name, "channel_id": channel, "message": words });
     let event = Claimed {
         id: CallbackId::new(),
         webhook: webhook.id,
-        secrets: webhooks::secrets(conn, site, webhook.id)?,
+        secrets: record::secrets(conn, site, webhook.id)?,
         url: webhook.url,
         payload: deliveries::payload("webhook.test", now, data).into(),
         attempts: 0,

@@ -7,7 +7,7 @@ use rusqlite::OptionalExtension;
 
 use crate::{
     db::Tx,
-    domain::webhooks::{Status, deliveries::Claimed, following, history, schedule, suspend::stop},
+    domain::webhooks::{deliveries::Claimed, following, history, outcome::Outcome, record::Status, schedule, suspend::stop},
     error::Result,
     secret,
     site::Site,
@@ -32,34 +32,9 @@ const SCHEDULE: [Duration; 9] = {
 };
 /// The longest that a target may ask for.
 const PATIENCE: Duration = Duration::from_secs(24 * 3600);
-/// A target that takes longer than this shares its slots with those that fail.
-const PROMPT: Duration = Duration::from_secs(2);
+
 /// 410: the target says that it is gone for good.
 const GONE: u16 = 410;
-
-/// How an attempt went.
-#[derive(Clone, Debug)]
-pub struct Outcome {
-    /// 0 without an answer.
-    pub status: u16,
-    pub latency: Duration,
-    /// Why it is no success; empty when it is one.
-    pub error: String,
-    /// The beginning of the answer's body.
-    pub response: String,
-    pub retry_after: Option<Duration>,
-}
-
-impl Outcome {
-    pub fn is_success(&self) -> bool {
-        (200..300).contains(&self.status)
-    }
-
-    /// Whether it held up others for a short time only, and the next one can be expected to do the same.
-    pub fn is_prompt(&self) -> bool {
-        self.is_success() && self.latency < PROMPT
-    }
-}
 
 /// Records an attempt, in one with what follows from it: the event is done, or due again, or given up. Of one that was
 /// queued anew meanwhile, perhaps to another address, it says nothing.

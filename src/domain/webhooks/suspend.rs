@@ -4,7 +4,7 @@ use rusqlite::OptionalExtension;
 
 use crate::{
     db::Tx,
-    domain::webhooks::{Status, owning, schedule},
+    domain::webhooks::{owning, record::Status, schedule},
     error::Result,
     id::{UserId, WebhookId},
     mail,

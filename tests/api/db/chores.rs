@@ -90,7 +90,7 @@ fn left(app: &App) -> i64 {
 async fn finish(app: &App) -> usize {
     let mut slices = 0;
     loop {
-        let done = app.db.write(chores::work).await.unwrap();
+        let done = app.db.write(tidings::jobs::chores::work).await.unwrap();
         let followed = if follow(app).await { 1 } else { 0 };
         if done + followed == 0 {
             return slices;

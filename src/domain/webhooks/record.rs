@@ -1,0 +1,130 @@
+//! The record of a webhook, and who may read it.
+
+use rusqlite::{Connection, OptionalExtension, Row};
+
+use crate::{
+    domain::{
+        access::{self, Caller, HIDDEN_CHANNEL, UNKNOWN_CHANNEL},
+        page::Page,
+    },
+    error::{Error, Result},
+    id::{ChannelId, UserId, WebhookId},
+    site::Site,
+    time::Time,
+};
+
+#[derive(Clone, Debug)]
+pub struct Webhook {
+    pub id: WebhookId,
+    pub channel: ChannelId,
+    /// The member who answers for it; see [`owning`].
+    pub owner_id: UserId,
+    pub name: String,
+    pub event_name: String,
+    /// Where the channel's messages are delivered; empty when nowhere.
+    pub url: String,
+    /// Who answers for the address, as whoever set it; none where there is no address.
+    pub(super) url_by: Option<UserId>,
+    /// Host and port of it.
+    pub target: String,
+    pub status: Status,
+    /// Rises with each new slug, which is made from it.
+    pub generation: i64,
+    pub created_at: Time,
+    pub updated_at: Time,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Status {
+    Active,
+    /// Refuses feeds, delivers nothing.
+    Inactive,
+    /// Takes feeds without posting them, holds deliveries.
+    Paused,
+}
+
+impl Status {
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Status::Active => "active",
+            Status::Inactive => "inactive",
+            Status::Paused => "paused",
+        }
+    }
+
+    pub(super) fn named(name: &str) -> Option<Status> {
+        [Status::Active, Status::Inactive, Status::Paused].into_iter().find(|status| status.as_str() == name)
+    }
+}
+
+impl rusqlite::types::FromSql for Status {
+    fn column_result(value: rusqlite::types::ValueRef<'_>) -> rusqlite::types::FromSqlResult<Self> {
+        Status::named(value.as_str()?).ok_or(rusqlite::types::FromSqlError::InvalidType)
+    }
+}
+
+const SEALED: &str = "the webhook's secret can't be read, for the server's key was replaced: give it a new one";
+
+/// A webhook missing in a channel whose webhooks the caller manages.
+const UNKNOWN: Error = Error::NotFound("Webhook");
+
+/// What signs: the webhook's secret, and the one before while that is good. 422 when the server's key does not open
+/// them.
+pub(super) fn secrets(conn: &Connection, site: &Site, id: WebhookId) -> Result<Vec<String>> {
+    let sealed: Vec<Vec<u8>> = conn
+        .prepare_cached(
+            "select secret from webhooks where id = ?1
+             union all select old_secret from webhooks where id = ?1 and old_secret_until > ?2",
+        )?
+        .query_map((id, Time::now()), |row| row.get(0))?
+        .collect::<rusqlite::Result<_>>()?;
+    sealed.iter().map(|secret| site.keys.open(secret).map_err(|_| Error::invalid(SEALED))).collect()
+}
+
+/// For managers. 403 for hidden channels, 404 for a webhook that is not the channel's.
+pub fn get(conn: &Connection, caller: Caller, channel: ChannelId, id: WebhookId) -> Result<Webhook> {
+    access::manages_webhooks(conn, caller, channel, HIDDEN_CHANNEL)?;
+    find(conn, channel, id)?.ok_or(UNKNOWN)
+}
+
+/// The channel's oldest webhook, for managers. 404 for hidden channels, and when there is none.
+pub fn oldest(conn: &Connection, caller: Caller, channel: ChannelId) -> Result<Webhook> {
+    access::manages_webhooks(conn, caller, channel, UNKNOWN_CHANNEL)?;
+    some(conn, channel, 1, 0)?.pop().ok_or(UNKNOWN)
+}
+
+/// The channel's webhooks, oldest first, for managers. 404 for hidden channels.
+pub fn list(conn: &Connection, caller: Caller, channel: ChannelId, page: Page) -> Result<Vec<Webhook>> {
+    access::manages_webhooks(conn, caller, channel, UNKNOWN_CHANNEL)?;
+    some(conn, channel, page.size, page.offset)
+}
+
+fn some(conn: &Connection, channel: ChannelId, limit: u32, offset: i64) -> Result<Vec<Webhook>> {
+    let sql = format!("{SELECT} where channel_id = ?1 and deleted_at is null order by created_at, id limit ?2 offset ?3");
+    let found = conn.prepare_cached(&sql)?.query_map((channel, limit, offset), from_row)?.collect::<rusqlite::Result<_>>()?;
+    Ok(found)
+}
+
+pub(super) fn find(conn: &Connection, channel: ChannelId, id: WebhookId) -> Result<Option<Webhook>> {
+    let sql = format!("{SELECT} where id = ?1 and channel_id = ?2 and deleted_at is null");
+    Ok(conn.prepare_cached(&sql)?.query_row((id, channel), from_row).optional()?)
+}
+
+const SELECT: &str = "select id, channel_id, owner_id, name, event_name, url, url_by, target, status, generation, created_at, updated_at from webhooks";
+
+fn from_row(row: &Row) -> rusqlite::Result<Webhook> {
+    Ok(Webhook {
+        id: row.get("id")?,
+        channel: row.get("channel_id")?,
+        owner_id: row.get("owner_id")?,
+        name: row.get("name")?,
+        event_name: row.get("event_name")?,
+        url: row.get("url")?,
+        url_by: row.get("url_by")?,
+        target: row.get("target")?,
+        status: row.get("status")?,
+        generation: row.get("generation")?,
+        created_at: row.get("created_at")?,
+        updated_at: row.get("updated_at")?,
+    })
+}

@@ -1,0 +1,65 @@
+//! Writes what is gathered in memory, and deletes what is past its time.
+
+use std::time::Duration;
+
+use super::{
+    deliveries,
+    queue::{MINUTE, SLICE, in_slices},
+};
+use crate::{
+    db::Tx,
+    domain::{
+        accounts::{self, identities, one_time_tokens, sessions},
+        log::events,
+        messages::purging,
+        organisations::invitations,
+        outbox,
+        webhooks::{self, history},
+    },
+    error::Result,
+    state::App,
+    time::Time,
+};
+
+/// How long sessions, tokens, mails, webhooks and their history are kept after their end, for whoever looks
+/// into what happened; and how long webhooks' events after they were made, to be delivered or sent again.
+const KEPT: Duration = Duration::from_secs(30 * 24 * 3600);
+
+/// Once a minute: who was seen, old rows of the event log, what the limits remember.
+pub(super) async fn run(app: &App) {
+    loop {
+        tokio::time::sleep(MINUTE).await;
+        app.limits.tidy();
+        if let Err(err) = tidy(app).await {
+            tracing::warn!(err = err.detail(), "housekeeping failed, next try in a minute");
+        }
+    }
+}
+
+/// Writes what is gathered in memory, and deletes what is past its time.
+pub async fn tidy(app: &App) -> Result<()> {
+    let seen = app.take_seen();
+    for slice in seen.chunks(SLICE as usize) {
+        let slice = slice.to_vec();
+        app.write_in_background(move |tx| accounts::seen(tx, &slice)).await?;
+    }
+    let (now, events_before) = (Time::now(), Time::now() - app.site.event_retention);
+    deliveries::write_down(app).await?;
+    in_slices(app, move |tx| events::prune(tx, events_before, SLICE)).await?;
+    in_slices(app, move |tx| sessions::prune(tx, now - KEPT, SLICE)).await?;
+    in_slices(app, move |tx| one_time_tokens::prune(tx, now - KEPT, SLICE)).await?;
+    in_slices(app, move |tx| outbox::prune(tx, now - KEPT, SLICE)).await?;
+    in_slices(app, move |tx| invitations::send::prune(tx, now, SLICE)).await?;
+    in_slices(app, move |tx| identities::prune(tx, now, SLICE)).await?;
+    in_slices(app, move |tx| webhooks::deliveries::prune(tx, now - KEPT, SLICE)).await?;
+    in_slices(app, move |tx| webhooks::deliveries::prune_events(tx, SLICE)).await?;
+    in_slices(app, move |tx| history::prune(tx, now - KEPT, SLICE)).await?;
+    in_slices(app, move |tx| webhooks::prune(tx, now - KEPT, SLICE)).await?;
+    let deleted_before = now - app.site.purge_after;
+    // The webhooks of a channel refer to it, so the channel comes after them.
+    let purge = move |tx: &mut Tx| match webhooks::purging::purge(tx, deleted_before, SLICE)? {
+        0 => purging::purge(tx, deleted_before, SLICE),
+        gone => Ok(gone),
+    };
+    in_slices(app, purge).await
+}

@@ -1,0 +1,62 @@
+//! Sends the mails of the outbox.
+
+use std::{sync::Arc, time::Duration};
+
+use tokio::{sync::Semaphore, task::JoinSet, time::timeout};
+
+use super::queue::{MINUTE, rest};
+use crate::{
+    domain::outbox,
+    error::{Error, Result},
+    event::Queue,
+    state::App,
+    time::Time,
+};
+
+/// Mails in flight at once.
+const MAILS: usize = 4;
+/// Shorter than the lease, so that a mail is never in two hands.
+const MAIL_WITHIN: Duration = Duration::from_secs(60);
+
+/// Sends due mails; sleeps until the next is due or one is queued.
+pub(super) async fn run(app: &App, sending: &mut JoinSet<()>) {
+    let slots = Arc::new(Semaphore::new(MAILS));
+    loop {
+        let idle = send_due(app, &slots, sending).await;
+        rest(idle, app, Queue::Mails, sending).await;
+    }
+}
+
+/// Returns how long nothing is due.
+async fn send_due(app: &App, slots: &Arc<Semaphore>, sending: &mut JoinSet<()>) -> Result<Duration> {
+    while app.db.read(outbox::next_due)?.is_some_and(|due| due <= Time::now()) {
+        // Claimed only when it can be sent: a lease must not run while a mail waits for its turn.
+        let slot = slots.clone().acquire_owned().await.map_err(Error::internal)?;
+        let site = app.site.clone();
+        if let Some(claimed) = app.db.write(move |tx| outbox::claim(tx, &site)).await? {
+            let app = app.clone();
+            sending.spawn(async move {
+                send(&app, claimed).await;
+                drop(slot);
+            });
+        }
+    }
+    let next = app.db.read(outbox::next_due)?;
+    Ok(next.map_or(MINUTE, |due| due.since(Time::now())).clamp(Duration::from_millis(50), MINUTE))
+}
+
+async fn send(app: &App, claimed: outbox::Claimed) {
+    let outbox::Claimed { id, attempts, mail } = claimed;
+    let sent = timeout(MAIL_WITHIN, app.mailer.send(id, &mail)).await.unwrap_or_else(|_| Err(Error::internal("timed out")));
+    let recorded = match sent {
+        Ok(()) => app.write_in_background(move |tx| outbox::sent(tx, id)).await,
+        Err(err) => {
+            let reason = err.detail();
+            tracing::warn!(%id, attempts, reason, "a mail could not be sent");
+            app.write_in_background(move |tx| outbox::failed(tx, id, attempts, &reason)).await
+        }
+    };
+    if let Err(err) = recorded {
+        tracing::error!(%id, err = err.detail(), "a mail's outcome could not be recorded");
+    }
+}

@@ -1,0 +1,23 @@
+//! Brings the search index up to date.
+
+use std::time::Duration;
+
+use super::queue::{SLICE, in_slices};
+use crate::{domain::messages::indexing, event::Queue, state::App};
+
+/// Between a post and its place in the search index.
+const INDEX_AFTER: Duration = Duration::from_secs(1);
+
+/// Takes new and edited messages into the search index, a second behind the posts so that many go in together.
+pub(super) async fn run(app: &App) {
+    loop {
+        if let Err(err) = in_slices(app, |tx| indexing::index(tx, SLICE)).await {
+            tracing::warn!(
+                err = err.detail(),
+                "the search index could not be brought up to date, next try with the next post or edit"
+            );
+        }
+        app.wakeups.wait(Queue::Search).await;
+        tokio::time::sleep(INDEX_AFTER).await;
+    }
+}
