@@ -7,6 +7,7 @@ insert into meta (key, value)
     where exists (select 1 from chores where kind = 'reclaim');
 insert into events (stream, audience, type, actor_id, body, created_at)
     select '', 'nobody', 'reclaimed', user_id, 'null', unixepoch() * 1000000 from chores where kind = 'reclaim';
+delete from sqlite_sequence where name = 'events' and seq = 0; -- of an insert of nothing
 
 create table new_chores (
     id              integer primary key autoincrement,
