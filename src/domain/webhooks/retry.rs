@@ -100,16 +100,6 @@ mod tests {
     }
 
     #[test]
-    fn a_target_is_prompt_that_answers_within_two_seconds_and_well() {
-        let outcome =
-            |status, latency| Outcome { status, latency, error: String::new(), response: String::new(), retry_after: None };
-        let soon = PROMPT - Duration::from_millis(1);
-        assert!(outcome(200, soon).is_prompt() && !outcome(200, PROMPT).is_prompt());
-        assert!(!outcome(500, soon).is_prompt() && !outcome(0, soon).is_prompt());
-        assert_eq!(PROMPT, Duration::from_secs(2));
-    }
-
-    #[test]
     fn a_target_may_ask_for_more_time_within_reason() {
         assert_eq!(wait(0, Some(HOUR)), Some(HOUR));
         assert!(wait(1, Some(Duration::ZERO)).unwrap() >= SCHEDULE[1], "not for less");
