@@ -23,7 +23,7 @@ use super::{
 use crate::{
     domain::{
         channels::{self, lists::Described, reading::Counts, record},
-        webhooks::first::{self, WithWebhook},
+        overviews::{self, Overview},
     },
     error::Result,
     id::{ChannelId, OrganisationId, UserId},
@@ -53,7 +53,7 @@ impl Api {
         let site = app.site.clone();
         let made = app.db.write_sized(bytes, move |tx| {
             let made = channels::create(tx, &site, caller.0, new)?;
-            first::of(tx, made)
+            overviews::of(tx, made)
         });
         let made = made.await?;
         Ok(created("Channel created successfully", Channel::new(&app.site, made)))
@@ -77,7 +77,7 @@ impl Api {
         let read = app.db.read_list(caller.0.user, move |conn| {
             fill(
                 page,
-                |part| first::of_all(conn, channels::lists::own(conn, caller.0, part)?),
+                |part| overviews::of_all(conn, channels::lists::own(conn, caller.0, part)?),
                 |found| Channel::new(&site, found),
             )
         });
@@ -92,7 +92,7 @@ impl Api {
         app: Data<&App>,
         #[oai(name = "channelId")] id: Path<ChannelId>,
     ) -> Result<Success<Channel>> {
-        let found = app.db.read(|conn| first::of(conn, channels::lists::get(conn, caller.0, *id)?))?;
+        let found = app.db.read(|conn| overviews::of(conn, channels::lists::get(conn, caller.0, *id)?))?;
         Ok(ok("channel retrieved successfully", Channel::new(&app.site, found)))
     }
 
@@ -110,7 +110,7 @@ impl Api {
     ) -> Result<Success<Channel>> {
         let found = app.db.read(|conn| {
             let found = channels::lists::by_name(conn, caller.0, &name, *organisation_id)?;
-            first::of(conn, found)
+            overviews::of(conn, found)
         })?;
         Ok(ok("channel name retrieved successfully", Channel::new(&app.site, found)))
     }
@@ -130,7 +130,7 @@ impl Api {
         let edit = channels::Edit { name: text(name), description: text(description), topic: text(topic), is_private };
         let edited = app.db.write_sized(body.1, move |tx| {
             let edited = channels::update(tx, caller.0, *id, edit)?;
-            first::of(tx, edited)
+            overviews::of(tx, edited)
         });
         let edited = edited.await?;
         Ok(ok("Channel updated successfully", Channel::new(&app.site, edited)))
@@ -160,7 +160,7 @@ impl Api {
         let (site, archived) = (app.site.clone(), body.archived);
         let channel = app.db.write(move |tx| {
             let channel = channels::archive(tx, &site, caller.0, *id, archived)?;
-            first::of(tx, channel)
+            overviews::of(tx, channel)
         });
         let channel = channel.await?;
         Ok(ok(archive_message(archived), Channel::new(&app.site, channel)))
@@ -250,8 +250,8 @@ pub struct Channel {
 }
 
 impl Channel {
-    pub fn new(site: &Site, WithWebhook { channel, webhook }: WithWebhook) -> Self {
-        let Described { channel, users, newest, .. } = channel;
+    pub fn new(site: &Site, Overview { channel, newest, webhook }: Overview) -> Self {
+        let Described { channel, users, .. } = channel;
         Channel {
             id: channel.id,
             channels_id: channel.id,

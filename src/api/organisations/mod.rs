@@ -21,7 +21,7 @@ use super::{
     tags::Tag,
 };
 use crate::{
-    domain::{channels, organisations, webhooks::first},
+    domain::{channels, organisations, overviews},
     error::Result,
     id::{ChannelId, OrganisationId, UserId},
     state::App,
@@ -115,7 +115,7 @@ impl Api {
         let read = app.db.read_list(caller.0.user, move |conn| {
             fill(
                 page,
-                |part| first::of_all(conn, channels::lists::live(conn, caller.0, id, part)?),
+                |part| overviews::of_all(conn, channels::lists::live(conn, caller.0, id, part)?),
                 |found| Channel::new(&site, found),
             )
         });
@@ -207,7 +207,7 @@ impl Api {
         let (site, organisation) = (app.site.clone(), *organisation_id);
         let channel = app.db.write(move |tx| {
             let channel = channels::archive_in(tx, &site, caller.0, organisation, channel_id, archived)?;
-            first::of(tx, channel)
+            overviews::of(tx, channel)
         });
         let channel = channel.await?;
         Ok(ok(archive_message(archived), Channel::new(&app.site, channel)))
