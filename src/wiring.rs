@@ -12,13 +12,13 @@ use tokio::{net::TcpListener, sync::watch, time::timeout};
 
 use crate::{
     config::Settings,
-    connections::{self, places::Places},
+    connections,
     db::{self, AfterCommit, Db},
     error::{Error, Result},
     event::Effect,
     issuer::Issuer,
     jobs,
-    limits::Limits,
+    limits::{Limits, admission::Places},
     mail::Mailer,
     metrics::Metrics,
     origins::Origins,

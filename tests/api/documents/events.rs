@@ -13,7 +13,7 @@ use crate::{
 };
 
 /// Kinds that no member is told of, or whose words are another program's.
-const UNSHOWN: [Kind; 2] = [Kind::Published, Kind::Revocation];
+const UNSHOWN: [Kind; 4] = [Kind::Published, Kind::Revocation, Kind::Departed, Kind::Reclaimed];
 
 #[tokio::test]
 async fn the_events_are_described_as_they_are_published() {
