@@ -5,6 +5,7 @@ use tidings::{db::write_once, domain::accounts::administration};
 
 use crate::{
     harness::{Client, Server, text},
+    receiver::Plans,
     shapes::{WEBHOOK, assert_shape},
 };
 
@@ -20,10 +21,7 @@ struct Scene {
 
 async fn scene() -> Scene {
     let server = Server::start().await;
-    let ada = server.user("ada").await;
-    let organisation = ada.organisation("Engines").await;
-    let mallory = server.member(&ada, &organisation, "mallory", "admin").await;
-    let channel = ada.private_channel(&organisation, "plans", &[&mallory]).await;
+    let Plans { ada, mallory, organisation, channel } = server.plans().await;
     let webhook = mallory.webhook(&channel, "builds").await;
     Scene { server, ada, mallory, organisation, channel, webhook }
 }

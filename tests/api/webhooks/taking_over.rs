@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use crate::{
     harness::{Client, Server, text},
-    receiver::{self, Hook, Receiver},
+    receiver::{self, Hook, Plans, Receiver},
     socket::Socket,
 };
 
@@ -23,10 +23,7 @@ struct Scene {
 
 async fn scene() -> Scene {
     let server = receiver::server().await;
-    let ada = server.user("ada").await;
-    let organisation = ada.organisation("Engines").await;
-    let mallory = server.member(&ada, &organisation, "mallory", "admin").await;
-    let channel = ada.private_channel(&organisation, "plans", &[&mallory]).await;
+    let Plans { ada, mallory, organisation, channel } = server.plans().await;
     let hers = Receiver::start(&[200]).await;
     let hook = ada.hook(&channel, &hers.url).await;
     let witness = Receiver::start(&[200]).await;
