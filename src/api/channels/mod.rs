@@ -2,6 +2,7 @@
 
 pub mod direct_messages;
 pub mod members;
+pub mod stars;
 
 use poem::web::Data;
 use poem_openapi::{
@@ -22,7 +23,7 @@ use super::{
 };
 use crate::{
     domain::{
-        channels::{self, lists::Described, reading::Counts, record},
+        channels::{self, lists::Described, reading::Counts, record, record::Visible},
         overviews::{self, Overview},
     },
     error::Result,
@@ -239,6 +240,8 @@ pub struct Channel {
     user_count: i64,
     /// Posts and replies.
     message_count: i64,
+    /// Whether the caller has starred it.
+    is_starred: bool,
     /// Where the channel's first webhook is fed, for who may manage its webhooks.
     webhook_url: String,
     created_at: Time,
@@ -251,7 +254,7 @@ pub struct Channel {
 
 impl Channel {
     pub fn new(site: &Site, Overview { channel, newest, webhook }: Overview) -> Self {
-        let Described { channel, users, .. } = channel;
+        let Described { channel, users, is_starred, .. } = channel;
         Channel {
             id: channel.id,
             channels_id: channel.id,
@@ -267,6 +270,7 @@ impl Channel {
             users,
             user_count: channel.user_count,
             message_count: channel.message_count,
+            is_starred,
             webhook_url: webhook.map_or_else(String::new, |(webhook, generation)| site.feed_url(webhook, generation)),
             created_at: channel.created_at,
             updated_at: channel.updated_at,
@@ -287,11 +291,13 @@ pub struct OwnChannel {
     thread_count: i64,
     /// Unread mentions.
     mention_count: i64,
+    /// Whether the caller has starred it.
+    is_starred: bool,
     created_at: Time,
 }
 
 impl OwnChannel {
-    pub fn new(unread: Counts, channel: record::Channel) -> Self {
+    pub fn new(unread: Counts, Visible { channel, is_starred, .. }: Visible) -> Self {
         OwnChannel {
             id: channel.id,
             name: channel.name,
@@ -299,6 +305,7 @@ impl OwnChannel {
             is_private: channel.is_private,
             thread_count: unread.threads,
             mention_count: unread.mentions,
+            is_starred,
             created_at: channel.created_at,
         }
     }

@@ -124,7 +124,8 @@ impl Api {
 
     /// List the caller's channels in an organisation
     ///
-    /// With what is unread in each: top-level posts (`thread_count`) and mentions (`mention_count`).
+    /// With what is unread in each: top-level posts (`thread_count`) and mentions (`mention_count`); and whether they have
+    /// starred it.
     #[oai(path = "/organisations/:org_id/user-channels", method = "get", tag = "Tag::Organisations")]
     async fn user_channels(
         &self,
@@ -138,7 +139,7 @@ impl Api {
         limit: Query<Option<u64>>,
     ) -> Result<Listed<Vec<OwnChannel>>> {
         let (id, page) = (*org_id, rows(*offset, *limit)?);
-        let one = |(unread, channel)| OwnChannel::new(unread, channel);
+        let one = |(unread, found)| OwnChannel::new(unread, found);
         let read = app
             .db
             .read_list(caller.0.user, move |conn| fill(page, |part| channels::lists::joined(conn, caller.0, id, part), one));

@@ -22,6 +22,8 @@ pub struct Described {
     pub users: Vec<UserId>,
     /// Whether the caller is in the channel.
     pub is_in: bool,
+    /// Whether the caller has starred it.
+    pub is_starred: bool,
     /// Whether the caller may manage the channel's webhooks.
     pub manages_webhooks: bool,
 }
@@ -53,10 +55,10 @@ pub fn archived(conn: &Connection, caller: Caller, organisation: OrganisationId,
 }
 
 /// The live ones that the caller is in, with what is unread in them. 404 for outsiders.
-pub fn joined(conn: &Connection, caller: Caller, organisation: OrganisationId, page: Page) -> Result<Vec<(Counts, Channel)>> {
+pub fn joined(conn: &Connection, caller: Caller, organisation: OrganisationId, page: Page) -> Result<Vec<(Counts, Visible)>> {
     let rule = format!("{OWN} and c.archived_at is null and c.is_dm = 0 order by c.name collate nocase, c.id");
     let found = of_organisation(conn, caller, organisation, page, &rule)?;
-    let unread = |found: Visible| Ok((reading::counts(conn, found.channel.id, caller.user)?, found.channel));
+    let unread = |found: Visible| Ok((reading::counts(conn, found.channel.id, caller.user)?, found));
     found.into_iter().map(unread).collect()
 }
 
@@ -116,10 +118,10 @@ pub fn describe(conn: &Connection, found: Visible) -> Result<Described> {
 fn describe_all(conn: &Connection, found: Vec<Visible>) -> Result<Vec<Described>> {
     let mut first_users =
         conn.prepare_cached("select user_id from channel_members where channel_id = ?1 order by created_at, user_id limit ?2")?;
-    let describe = |Visible { channel, access }: Visible| {
+    let describe = |Visible { channel, access, is_starred }: Visible| {
         let (is_in, manages_webhooks) = (access.username.is_some(), access.manages_webhooks());
         let users = first_users.query_map((channel.id, USERS_SHOWN), |row| row.get(0))?.collect::<rusqlite::Result<_>>()?;
-        Ok(Described { users, is_in, manages_webhooks, channel })
+        Ok(Described { users, is_in, is_starred, manages_webhooks, channel })
     };
     found.into_iter().map(describe).collect()
 }

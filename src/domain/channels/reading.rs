@@ -11,7 +11,7 @@ use crate::{
         log::events,
     },
     error::{Error, Result},
-    event::{Kind, Stream},
+    event::Kind,
     id::{ChannelId, MessageId, OrganisationId, UserId},
     time::Time,
 };
@@ -57,20 +57,7 @@ pub fn mark(tx: &mut Tx, caller: Caller, channel: ChannelId, last: Option<Messag
 /// Tells the reader's other devices.
 pub fn announce(tx: &mut Tx, user: UserId, channel: ChannelId, counts: Counts) -> Result<()> {
     let notice = Notice::find(tx, channel)?;
-    let body = notice.body(counts);
-    events::emit(
-        tx,
-        events::New {
-            kind: Kind::Unread,
-            stream: Stream::Personal(notice.organisation, user),
-            to_members: false,
-            channel: Some(channel),
-            message: None,
-            actor: Some(user),
-            body: &body,
-        },
-    )?;
-    Ok(())
+    events::tell_member(tx, notice.organisation, user, Kind::Unread, channel, &notice.body(counts))
 }
 
 /// Posting marks read, too.

@@ -97,6 +97,28 @@ pub fn tell_organisation(
     Ok(())
 }
 
+/// Logs what concerns one member alone, about a channel, for their own devices.
+pub(in crate::domain) fn tell_member(
+    tx: &mut Tx,
+    organisation: OrganisationId,
+    user: UserId,
+    kind: Kind,
+    channel: ChannelId,
+    body: &serde_json::Value,
+) -> Result<()> {
+    let new = New {
+        kind,
+        stream: Stream::Personal(organisation, user),
+        to_members: false,
+        channel: Some(channel),
+        message: None,
+        actor: None,
+        body,
+    };
+    emit(tx, new)?;
+    Ok(())
+}
+
 /// Logs that these users' rights have ended, wholly or in part: `revocations.rs` says why. Nothing is pushed.
 pub(in crate::domain) fn revoke(tx: &mut Tx, users: &[UserId]) -> Result<()> {
     note(tx, Kind::Revocation, None, users)
