@@ -19,7 +19,7 @@ use crate::{
     },
     error::{Error, Result},
     event::{Kind, Stream},
-    id::{OrganisationId, UserId},
+    id::{ChannelId, MessageId, OrganisationId, UserId},
     time::Time,
 };
 
@@ -35,7 +35,7 @@ pub(in crate::domain) fn posted(tx: &mut Tx, message: &Message, organisation: Or
     } else {
         tell_members(tx, message, Kind::Message, &object)?;
     }
-    mentioned(tx, message, organisation, &[])
+    mentioned(tx, message, &object, &[])
 }
 
 /// Announces another text of a message; it mentioned `before`.
@@ -46,7 +46,8 @@ pub(in crate::domain) fn edited(
     before: &[Mention],
     recount: Recount,
 ) -> Result<()> {
-    let body = carrying(Kind::Updated, message, organisation);
+    let object = object(message, organisation);
+    let body = about(Kind::Updated, message, organisation, &object);
     match recount {
         Recount::Everybody => tell_counting(tx, message, Kind::Updated, &body)?,
         Recount::These(users) => {
@@ -57,18 +58,19 @@ pub(in crate::domain) fn edited(
             }
         }
     }
-    mentioned(tx, message, organisation, before)
+    mentioned(tx, message, &object, before)
 }
 
 /// Tells those whom the message mentions and whom `before` did not.
-fn mentioned(tx: &mut Tx, message: &Message, organisation: OrganisationId, before: &[Mention]) -> Result<()> {
+fn mentioned(tx: &mut Tx, message: &Message, object: &Object, before: &[Mention]) -> Result<()> {
+    let organisation = object.org_id;
     let known: HashSet<Uuid> = before.iter().map(|mention| mention.id).collect();
     let mut new = message.mentions.iter().filter(|mention| !known.contains(&mention.id)).peekable();
     if new.peek().is_none() || mentions::name_everybody(before) {
         return Ok(());
     }
     // As text at once: a long message is written for each who is named.
-    let body = to_raw_value(&carrying(Kind::Mention, message, organisation)).map_err(Error::internal)?;
+    let body = to_raw_value(&about(Kind::Mention, message, organisation, object)).map_err(Error::internal)?;
     if mentions::name_everybody(&message.mentions) {
         return tell_members(tx, message, Kind::Mention, &*body); // who is named besides is told by it
     }
@@ -140,7 +142,7 @@ pub(in crate::domain) fn carrying(kind: Kind, message: &Message, organisation: O
 }
 
 /// The body of a publication about the message.
-pub(in crate::domain) fn about(kind: Kind, message: &Message, organisation: OrganisationId, data: Value) -> Value {
+pub(in crate::domain) fn about(kind: Kind, message: &Message, organisation: OrganisationId, data: impl Serialize) -> Value {
     let mut body = events::envelope(kind, message.is_reply, data);
     body["modification_ids"] = json!({
         "thread_id": message.thread, "message_id": message.id, "channel_id": message.channel,
@@ -161,16 +163,53 @@ pub(in crate::domain) fn update_change(conn: &Connection, message: &Message) -> 
     Ok(json!({ "thread_count": threads, "message_count": replies, "last_reply": last.unwrap_or(Time::NEVER) }))
 }
 
-/// The bare message.
-pub(in crate::domain) fn object(message: &Message, organisation: OrganisationId) -> Value {
-    json!({
-        "type": message.kind, "id": message.id, "thread_id": message.thread, "channel_id": message.channel,
-        "channels_id": message.channel, "org_id": organisation, "user_id": author(message), "username": message.username,
-        "full_name": message.full_name, "email": message.email, "avatar_url": message.avatar_url, "message": message.content,
-        "content": message.content, "event_name": message.event_name, "status": message.status,
-        "action_type": message.action_type, "mentions": message.mentions, "created_at": message.created_at,
-        "updated_at": message.updated_at,
-    })
+/// The message object, as events and deliveries carry it. It borrows from the message, so that a long text is copied only
+/// into the event's body.
+#[derive(Serialize)]
+struct Object<'a> {
+    action_type: &'a str,
+    avatar_url: &'a str,
+    channel_id: ChannelId,
+    channels_id: ChannelId,
+    content: &'a str,
+    created_at: Time,
+    email: &'a str,
+    event_name: &'a str,
+    full_name: &'a str,
+    id: MessageId,
+    mentions: &'a [Mention],
+    message: &'a str,
+    org_id: OrganisationId,
+    status: &'a str,
+    thread_id: MessageId,
+    r#type: &'a str,
+    updated_at: Time,
+    user_id: String,
+    username: &'a str,
+}
+
+fn object(message: &Message, organisation: OrganisationId) -> Object<'_> {
+    Object {
+        action_type: &message.action_type,
+        avatar_url: &message.avatar_url,
+        channel_id: message.channel,
+        channels_id: message.channel,
+        content: &message.content,
+        created_at: message.created_at,
+        email: &message.email,
+        event_name: &message.event_name,
+        full_name: &message.full_name,
+        id: message.id,
+        mentions: &message.mentions,
+        message: &message.content,
+        org_id: organisation,
+        status: &message.status,
+        thread_id: message.thread,
+        r#type: &message.kind,
+        updated_at: message.updated_at,
+        user_id: author(message),
+        username: &message.username,
+    }
 }
 
 /// The member who has read the message because they wrote it. A feed counts as unread for its author, too: a program
