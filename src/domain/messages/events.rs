@@ -2,7 +2,6 @@
 
 use std::collections::HashSet;
 
-use rusqlite::Connection;
 use serde::Serialize;
 use serde_json::{Value, json, value::to_raw_value};
 use uuid::Uuid;
@@ -13,6 +12,7 @@ use crate::{
         channels::reading,
         log::events,
         messages::{
+            counters::{self, Counts},
             mentions::{self, Mention, Recount},
             record::{FED, Message},
         },
@@ -23,19 +23,26 @@ use crate::{
     time::Time,
 };
 
-/// Announces a new message.
+/// Announces a new message, and counts it in the rows of its channel and thread, which note the events' seqs, too.
 pub(in crate::domain) fn posted(tx: &mut Tx, message: &Message, organisation: OrganisationId) -> Result<()> {
     let object = object(message, organisation);
     if message.is_reply {
-        emit(tx, message, Kind::Message, Stream::Thread(message.thread), &object)?;
+        let new = publication(message, Kind::Message, Stream::Thread(message.thread), false, &object);
+        let counts = events::emit_with(tx, new, |tx, seqs| counters::add_reply(tx, message, seqs))?;
         let data = json!({ "thread_id": message.thread, "channels_id": message.channel, "last_reply": message.created_at });
         let mut body = about(Kind::ReplyCount, message, organisation, data);
-        body["update_change"] = update_change(tx, message)?;
-        tell_members(tx, message, Kind::ReplyCount, &body)?;
+        body["update_change"] = update_change(&counts);
+        tell_and_count(tx, message, Kind::ReplyCount, &body)?;
     } else {
-        tell_members(tx, message, Kind::Message, &object)?;
+        tell_and_count(tx, message, Kind::Message, &object)?;
     }
     mentioned(tx, message, &object, &[])
+}
+
+/// [`tell_members`] of a new message.
+fn tell_and_count(tx: &mut Tx, message: &Message, kind: Kind, body: &impl Serialize) -> Result<()> {
+    let new = publication(message, kind, Stream::Channel(message.channel), true, body);
+    events::emit_with(tx, new, |tx, seqs| counters::add_message(tx, message, seqs))
 }
 
 /// Announces another text of a message; it mentioned `before`.
@@ -88,23 +95,24 @@ pub(in crate::domain) fn emit(
     stream: Stream,
     body: &(impl Serialize + ?Sized),
 ) -> Result<()> {
-    log(tx, message, kind, stream, false, body)
+    events::emit(tx, publication(message, kind, stream, false, body))?;
+    Ok(())
 }
 
 /// [`emit`] to the channel, and to each of its members but the author.
 fn tell_members(tx: &mut Tx, message: &Message, kind: Kind, body: &(impl Serialize + ?Sized)) -> Result<()> {
-    log(tx, message, kind, Stream::Channel(message.channel), true, body)
+    events::emit(tx, publication(message, kind, Stream::Channel(message.channel), true, body))?;
+    Ok(())
 }
 
-fn log(
-    tx: &mut Tx,
+fn publication<'a, B: ?Sized>(
     message: &Message,
     kind: Kind,
     stream: Stream,
     to_members: bool,
-    body: &(impl Serialize + ?Sized),
-) -> Result<()> {
-    let new = events::New {
+    body: &'a B,
+) -> events::New<'a, B> {
+    events::New {
         kind,
         stream,
         to_members,
@@ -112,9 +120,7 @@ fn log(
         message: Some(message.n),
         actor: reader(message),
         body,
-    };
-    events::emit(tx, new)?;
-    Ok(())
+    }
 }
 
 /// [`emit`] to the channel, and of a reply to the thread.
@@ -151,16 +157,10 @@ pub(in crate::domain) fn about(kind: Kind, message: &Message, organisation: Orga
     body
 }
 
-/// What a new or deleted message has changed: the number of its channel's threads, of its thread's replies, and
-/// when the last of them came.
-pub(in crate::domain) fn update_change(conn: &Connection, message: &Message) -> Result<Value> {
-    let mut find = conn.prepare_cached(
-        "select c.thread_count, m.reply_count, m.last_reply_at from messages m join channels c on c.id = m.channel_id
-         where m.id = ?1",
-    )?;
-    let (threads, replies, last): (i64, i64, Option<Time>) =
-        find.query_row([message.thread], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))?;
-    Ok(json!({ "thread_count": threads, "message_count": replies, "last_reply": last.unwrap_or(Time::NEVER) }))
+/// The field that tells subscribers the counters after a message has come or gone.
+pub(in crate::domain) fn update_change(counts: &Counts) -> Value {
+    let last = counts.last_reply_at.unwrap_or(Time::NEVER);
+    json!({ "thread_count": counts.threads, "message_count": counts.replies, "last_reply": last })
 }
 
 /// The message object, as events and deliveries carry it. It borrows from the message, so that a long text is copied only

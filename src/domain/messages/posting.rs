@@ -8,8 +8,7 @@ use crate::{
         access::{self, Caller},
         channels::reading::{self, Counts},
         messages::{
-            events,
-            mentions::{self, Mention},
+            events, mentions,
             record::{self, FED, Message, UNKNOWN_THREAD},
         },
     },
@@ -127,7 +126,11 @@ pub(in crate::domain) fn write(tx: &mut Tx, post: &Post) -> Result<Message> {
         now,
     ))
     .or_conflict(id_taken)?;
-    count(tx, post.channel, tx.last_insert_rowid(), post.root, now, &mentions)?;
+    let n = tx.last_insert_rowid();
+    if post.root.is_none() {
+        tx.prepare_cached("update messages set active_n = n where n = ?1")?.execute([n])?;
+    }
+    mentions::record(tx, post.channel, n, &mentions)?;
     let message = record::find(tx, post.id)?.ok_or_else(|| Error::internal("the message was just written"))?;
     events::posted(tx, &message, post.organisation)?;
     Ok(message)
@@ -154,30 +157,4 @@ pub fn check_content(content: &str) -> Result<()> {
         return Err(Error::invalid(format!("a message is longer than {CONTENT_MAX} characters")));
     }
     Ok(())
-}
-
-/// Keeps the counters of channel and thread, and the rows behind the counts of unread mentions.
-fn count(tx: &Tx, channel: ChannelId, n: i64, root: Option<i64>, now: Time, mentions: &[Mention]) -> Result<()> {
-    let everybody = mentions::name_everybody(mentions);
-    match root {
-        None => {
-            tx.prepare_cached("update messages set active_n = n where n = ?1")?.execute([n])?;
-            tx.prepare_cached(
-                "update channels set message_count = message_count + 1, thread_count = thread_count + 1,
-                   mention_count = mention_count + ?3, last_n = ?2, last_thread = ?2 where id = ?1",
-            )?
-            .execute((channel, n, everybody))?;
-        }
-        Some(root) => {
-            tx.prepare_cached(
-                "update messages set active_n = ?2, reply_count = reply_count + 1, last_reply_at = ?3 where n = ?1",
-            )?
-            .execute((root, n, now))?;
-            tx.prepare_cached(
-                "update channels set message_count = message_count + 1, mention_count = mention_count + ?3, last_n = ?2 where id = ?1",
-            )?
-            .execute((channel, n, everybody))?;
-        }
-    }
-    mentions::record(tx, channel, n, mentions)
 }
