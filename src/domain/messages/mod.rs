@@ -17,3 +17,4 @@ pub mod reactions;
 pub mod record;
 pub mod search;
 pub mod threads;
+pub(in crate::domain) mod writing;
