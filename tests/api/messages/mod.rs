@@ -1,6 +1,7 @@
 //! Messages: posting, editing, listing them.
 
 mod deleting;
+mod posting;
 mod reactions;
 mod search;
 mod threads;
