@@ -16,7 +16,7 @@ use crate::{
 const UNSHOWN: [Kind; 4] = [Kind::Published, Kind::Revocation, Kind::Departed, Kind::Reclaimed];
 
 #[tokio::test]
-async fn the_events_are_described_as_they_are_published() {
+async fn the_event_catalogue_agrees_with_a_run() {
     let server = Server::start().await;
     let ada = server.user("ada").await;
     let organisation = ada.organisation("Harbour").await;
