@@ -66,7 +66,7 @@ impl Scene {
 }
 
 #[tokio::test]
-async fn webhooks_pause_that_lead_where_somebody_wanted_before_the_mailbox_was_proved() {
+async fn webhooks_set_up_before_the_mailbox_was_proved_pause() {
     for by in ["magic-link", "password-reset"] {
         let mut scene = scene().await;
         let owner = scene.owner(by).await;
@@ -99,7 +99,7 @@ async fn webhooks_pause_that_lead_where_somebody_wanted_before_the_mailbox_was_p
 }
 
 #[tokio::test]
-async fn invitations_that_somebody_sent_before_the_mailbox_was_proved_let_nobody_in() {
+async fn invitations_sent_before_the_mailbox_was_proved_let_nobody_in() {
     let scene = scene().await;
     let eve = scene.server.user("eve").await;
     let shown = scene.mallory.invite(&scene.organisation, &eve.email, "admin").await;
@@ -113,7 +113,7 @@ async fn invitations_that_somebody_sent_before_the_mailbox_was_proved_let_nobody
 }
 
 #[tokio::test]
-async fn whoever_proves_the_mailbox_with_the_password_keeps_all_of_it() {
+async fn proving_the_mailbox_with_the_password_keeps_webhooks_and_invitations() {
     let mut scene = scene().await;
     let eve = scene.server.user("eve").await;
     let token = scene.mallory.invite(&scene.organisation, &eve.email, "member").await;

@@ -9,7 +9,7 @@ use crate::{
 };
 
 #[tokio::test]
-async fn pings_come_pongs_are_owed_and_silence_ends() {
+async fn a_connection_is_pinged_and_closed_for_missing_or_extra_pongs_and_for_silence() {
     let server = Server::start().await;
     let ada = server.user("ada").await;
     tokio::join!(an_extra_pong_is_a_bad_request(&ada), a_missing_pong_is_the_end(&ada), a_silent_client_is_stale(&ada));

@@ -13,7 +13,7 @@ use crate::{
 };
 
 #[tokio::test]
-async fn the_events_are_described_as_they_are_published() {
+async fn the_event_catalogue_agrees_with_a_run() {
     let server = Server::start().await;
     let ada = server.user("ada").await;
     let organisation = ada.organisation("Harbour").await;

@@ -35,7 +35,7 @@ async fn asks_health(stream: &mut TcpStream) -> String {
 }
 
 #[tokio::test]
-async fn who_says_nothing_or_half_a_head_is_hung_up_on_after_ten_seconds() {
+async fn a_connection_without_a_whole_head_is_closed_after_ten_seconds() {
     let server = Server::start().await;
     let begun = Instant::now();
     let hung_up = async |says: &[u8]| {
@@ -49,7 +49,7 @@ async fn who_says_nothing_or_half_a_head_is_hung_up_on_after_ten_seconds() {
 }
 
 #[tokio::test]
-async fn half_a_head_right_after_an_answer_is_hung_up_on_after_ten_seconds() {
+async fn half_a_head_right_after_an_answer_closes_the_connection_after_ten_seconds() {
     let server = Server::start().await;
     let (mut stream, begun) = (dial(&server).await, Instant::now());
     assert!(asks_health(&mut stream).await.starts_with("HTTP/1.1 200"));
@@ -60,7 +60,7 @@ async fn half_a_head_right_after_an_answer_is_hung_up_on_after_ten_seconds() {
 }
 
 #[tokio::test]
-async fn a_late_first_byte_gains_no_time() {
+async fn a_late_first_byte_does_not_extend_the_deadline_of_the_head() {
     let server = Server::start().await;
     let (mut stream, begun) = (dial(&server).await, Instant::now());
     assert!(timeout(Duration::from_secs(8), stream.read(&mut [0])).await.is_err(), "nothing is said before");
@@ -71,7 +71,7 @@ async fn a_late_first_byte_gains_no_time() {
 }
 
 #[tokio::test]
-async fn an_address_has_so_many_connections_open_sockets_among_them() {
+async fn an_address_has_at_most_as_many_connections_as_are_set_sockets_included() {
     let server = Server::with(|settings| settings.connections_per_address = 4).await;
     let http = reqwest::Client::builder().pool_max_idle_per_host(0).build().unwrap();
     let ada = Client { http, ..server.user("ada").await };
@@ -155,7 +155,7 @@ async fn no_page_may_frame_the_docs_or_add_scripts_to_them() {
 }
 
 #[tokio::test]
-async fn answers_of_the_api_are_kept_by_nobody_and_guessed_at_by_no_browser() {
+async fn answers_of_the_api_forbid_caching_and_content_sniffing() {
     let server = Server::start().await;
     let ada = server.user("ada").await;
     let organisation = ada.organisation("Engines").await;
