@@ -80,11 +80,11 @@ impl Hub {
     pub fn register(&self, connection: &Arc<Connection>) -> bool {
         let mut users = self.users();
         let own = users.entry(connection.user).or_default();
-        let room = own.len() < CONNECTIONS_PER_USER;
-        if room {
+        let is_within_bound = own.len() < CONNECTIONS_PER_USER;
+        if is_within_bound {
             own.insert(connection.client, connection.clone());
         }
-        room
+        is_within_bound
     }
 
     /// Removes a connection and its subscriptions.
@@ -165,8 +165,9 @@ impl Hub {
     /// The channels with subscribers, and the number of connections on each.
     pub fn channels(&self) -> Vec<(String, usize)> {
         let shards = self.shards.iter().map(|shard| shard.read().expect("nothing panics while it holds a shard"));
-        let heard = shards.map(|shard| shard.iter().map(|(name, of)| (name.clone(), of.subscribers.len())).collect::<Vec<_>>());
-        heard.flatten().collect()
+        let channels =
+            shards.map(|shard| shard.iter().map(|(name, of)| (name.clone(), of.subscribers.len())).collect::<Vec<_>>());
+        channels.flatten().collect()
     }
 
     /// The number of connected users.

@@ -125,7 +125,7 @@ impl Socket {
             Some(Ok(Message::Binary(bytes))) if self.encoding == Encoding::Protobuf => {
                 self.commands(encoding::protobuf_commands(bytes)).await
             }
-            Some(Ok(Message::Text(text))) if self.encoding == Encoding::Listener => self.heard(&text).await,
+            Some(Ok(Message::Text(text))) if self.encoding == Encoding::Listener => self.listener_message(&text).await,
             Some(Ok(Message::Text(_) | Message::Binary(_))) => Err(Disconnect::BAD_REQUEST.into()),
             Some(Ok(Message::Pong(_))) => {
                 if let Some((_, heartbeat)) = self.connected.as_mut().filter(|_| self.pings != Pings::Messages) {
@@ -170,7 +170,7 @@ impl Socket {
     }
 
     /// Handles a listener's message. Only the first one counts; others are ignored.
-    async fn heard(&mut self, text: &Utf8Bytes) -> Result<(), End> {
+    async fn listener_message(&mut self, text: &Utf8Bytes) -> Result<(), End> {
         if self.connected.is_none() {
             let request = encoding::connect_request(text).map_err(|_| Disconnect::BAD_REQUEST)?;
             self.connect(0, request).await?;
