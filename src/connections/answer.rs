@@ -86,7 +86,8 @@ pub async fn answer(
 ) -> Result<Response<Answer>, Infallible> {
     let client = slot.client(peer.ip(), req.headers());
     let (path, may_refuse) = (req.uri().path().to_owned(), req.method() == Method::GET);
-    let refuse = || api::refuse(&path, Error::Unavailable("Too many long requests and answers are under way"));
+    let refuse =
+        || api::refuse(&path, Error::Unavailable("Too many long requests and answers are in progress, try again in a moment"));
     let mut response = if client.is_behind() && path != "/health" {
         refuse()
     } else {

@@ -102,7 +102,7 @@ async fn answer_of(stream: &mut DuplexStream) {
     }
 }
 
-/// Waits until the server hangs up, which takes `SHORT` at the least.
+/// Waits until the server closes the connection, which takes at least `SHORT`.
 async fn hung_up(mut stream: DuplexStream, since: Instant) {
     let mut rest = Vec::new();
     _ = timeout(LONG, stream.read_to_end(&mut rest)).await.unwrap();
