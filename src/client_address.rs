@@ -1,18 +1,19 @@
-//! Where a request comes from when proxies stand before the server (`--trusted-proxy`).
+//! The client's address behind reverse proxies (`--trusted-proxy`).
 
 use std::net::{IpAddr, SocketAddr};
 
 use ipnet::IpNet;
 use poem::http::HeaderMap;
 
-/// The client's address: the peer's, or what trusted proxies say of it.
+/// The client's address: the peer's, or the one that trusted proxies name in `X-Forwarded-For`.
 pub fn of(trusted: &[IpNet], peer: IpAddr, headers: &HeaderMap) -> IpAddr {
     let forwarded: Vec<_> = headers.get_all("x-forwarded-for").iter().map(|value| value.to_str().unwrap_or("?")).collect();
     client(trusted, peer, &forwarded)
 }
 
-/// Each proxy adds its peer on the right of `X-Forwarded-For`, so only what trusted ones added can be believed:
-/// the right-most address that is none of theirs. What can't be read ends the walk.
+/// Each proxy appends its peer to `X-Forwarded-For`, and only what a trusted proxy appended can be trusted. So the client is
+/// the right-most address that is no trusted proxy. An entry that can't be parsed ends the search: the client is then the
+/// proxy that appended it.
 fn client(trusted: &[IpNet], peer: IpAddr, forwarded: &[&str]) -> IpAddr {
     let is_trusted = |address: &IpAddr| trusted.iter().any(|network| network.contains(address));
     let mut client = peer.to_canonical();
@@ -25,7 +26,7 @@ fn client(trusted: &[IpNet], peer: IpAddr, forwarded: &[&str]) -> IpAddr {
     client
 }
 
-/// An address, perhaps with a port, an IPv6 one perhaps in brackets.
+/// Parses an address with or without a port; an IPv6 address may be in brackets.
 fn entry(text: &str) -> Option<IpAddr> {
     let text = text.trim();
     let bare = text.strip_prefix('[').and_then(|text| text.strip_suffix(']')).unwrap_or(text);
@@ -44,7 +45,7 @@ mod tests {
     }
 
     #[test]
-    fn a_proxy_tells_the_address() {
+    fn a_trusted_proxy_names_the_address() {
         seen("10.0.0.1", &["203.0.113.9"], "203.0.113.9");
         seen("10.0.0.1", &["203.0.113.9, 10.0.0.2,192.0.2.7"], "203.0.113.9");
         seen("2001:db8:5::1", &["2001:db8:9::1"], "2001:db8:9::1");
@@ -53,27 +54,27 @@ mod tests {
     }
 
     #[test]
-    fn nobody_else_does() {
+    fn other_peers_cannot_name_an_address() {
         seen("203.0.113.5", &["198.51.100.1"], "203.0.113.5");
         seen("192.0.2.8", &["198.51.100.1, 10.0.0.1"], "192.0.2.8");
         seen("2001:db8:6::1", &["198.51.100.1"], "2001:db8:6::1");
     }
 
     #[test]
-    fn what_the_client_wrote_itself_is_not_believed() {
+    fn entries_that_the_client_wrote_are_not_trusted() {
         seen("10.0.0.1", &["1.1.1.1, 203.0.113.9"], "203.0.113.9");
         seen("10.0.0.1", &["10.0.0.2, 203.0.113.9"], "203.0.113.9");
         seen("10.0.0.1", &["1.1.1.1, 10.9.9.9, 203.0.113.9, 10.0.0.2"], "203.0.113.9");
     }
 
     #[test]
-    fn several_headers_are_one() {
+    fn several_headers_count_as_one() {
         seen("10.0.0.1", &["1.1.1.1", "203.0.113.9, 10.0.0.2"], "203.0.113.9");
         seen("10.0.0.1", &["203.0.113.9", "10.0.0.2"], "203.0.113.9");
     }
 
     #[test]
-    fn what_cannot_be_read_ends_the_walk() {
+    fn an_unreadable_entry_ends_the_search() {
         for bad in ["unknown", "", "203.0.113.9.1", "for=203.0.113.9", "[203.0.113.9", "203.0.113.9:99999", "host.example"] {
             seen("10.0.0.1", &[&format!("203.0.113.9, {bad}, 10.0.0.2")], "10.0.0.2");
             seen("10.0.0.1", &[&format!("203.0.113.9, {bad}")], "10.0.0.1");
