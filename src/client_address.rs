@@ -1,18 +1,19 @@
-//! Where a request comes from when proxies stand before the server (`--trusted-proxy`).
+//! The client's address behind reverse proxies (`--trusted-proxy`).
 
 use std::net::{IpAddr, SocketAddr};
 
 use ipnet::IpNet;
 use poem::http::HeaderMap;
 
-/// The client's address: the peer's, or what trusted proxies say of it.
+/// The client's address: the peer's, or the one that trusted proxies name in `X-Forwarded-For`.
 pub fn of(trusted: &[IpNet], peer: IpAddr, headers: &HeaderMap) -> IpAddr {
     let forwarded: Vec<_> = headers.get_all("x-forwarded-for").iter().map(|value| value.to_str().unwrap_or("?")).collect();
     client(trusted, peer, &forwarded)
 }
 
-/// Each proxy adds its peer on the right of `X-Forwarded-For`, so only what trusted ones added can be believed:
-/// the right-most address that is none of theirs. What can't be read ends the walk.
+/// Each proxy appends its peer to `X-Forwarded-For`, and only what a trusted proxy appended can be trusted. So the client is
+/// the right-most address that is no trusted proxy. An entry that can't be parsed ends the search: the client is then the
+/// proxy that appended it.
 fn client(trusted: &[IpNet], peer: IpAddr, forwarded: &[&str]) -> IpAddr {
     let is_trusted = |address: &IpAddr| trusted.iter().any(|network| network.contains(address));
     let mut client = peer.to_canonical();
@@ -25,7 +26,7 @@ fn client(trusted: &[IpNet], peer: IpAddr, forwarded: &[&str]) -> IpAddr {
     client
 }
 
-/// An address, perhaps with a port, an IPv6 one perhaps in brackets.
+/// Parses an address with or without a port; an IPv6 address may be in brackets.
 fn entry(text: &str) -> Option<IpAddr> {
     let text = text.trim();
     let bare = text.strip_prefix('[').and_then(|text| text.strip_suffix(']')).unwrap_or(text);

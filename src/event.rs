@@ -1,4 +1,4 @@
-//! What a committed change sets off, as plain data: rows of the event log, and effects in memory.
+//! What follows a committed change, as plain data: rows of the event log, and effects in memory.
 
 use crate::id::{ChannelId, MessageId, OrganisationId, SessionId, UserId, WebhookId};
 
@@ -8,7 +8,7 @@ pub enum Stream {
     Channel(ChannelId),
     Thread(MessageId),
     Organisation(OrganisationId),
-    /// What is addressed to one member of an organisation.
+    /// The personal stream of a member of an organisation.
     Personal(OrganisationId, UserId),
 }
 
@@ -26,12 +26,12 @@ impl std::fmt::Display for Stream {
 /// Who receives a row of the log.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Audience {
-    /// Those who are subscribed to the row's stream.
+    /// The subscribers of the row's stream.
     Subscribers,
     /// Every member of the row's channel but the actor, each on their personal stream.
     Members,
     Both,
-    /// Consumers of the log in this server. No publication.
+    /// Only consumers of the log inside this server. The row is no publication.
     Nobody,
 }
 
@@ -58,15 +58,15 @@ impl rusqlite::types::FromSql for Audience {
     }
 }
 
-/// What a row of the event log tells. Each kind says its name on the wire, its section, and how a member who was away
-/// learns of it; live push, recovery, history, forwarding and the catalogue of events read this one definition.
+/// The kind of an event. Each kind defines its name on the wire, its section, and how a member who was away learns of it.
+/// Live push, recovery, history, forwarding and the catalogue of events all read this definition.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Kind {
     /// A new post, a reply or a feed: the bare message object.
     Message,
-    /// A reply, as its channel is told of it.
+    /// A reply, for the subscribers of its channel: the thread's count of replies has changed.
     ReplyCount,
-    /// Another text of a message.
+    /// The text of a message was edited.
     Updated,
     Deleted,
     /// A message that names a member, or @channel.
@@ -74,37 +74,37 @@ pub enum Kind {
     Reaction,
     Pinned,
     Unpinned,
-    /// A thread is pending or completed.
+    /// A thread became pending or completed.
     ThreadStatus,
-    /// A channel has changed, or who is in it.
+    /// A channel or its members have changed.
     Channel,
-    /// What a member has not read in a channel.
+    /// A member's unread state of a channel has changed.
     Unread,
     /// A member has starred a channel for themselves, or taken the star off.
     Star,
     Webhook,
-    /// A member of the organisation has changed, or their role.
+    /// A member of the organisation, or the member's role, has changed.
     Member,
     Role,
     Organisation,
-    /// What another program published, in words of its own.
+    /// A publication of another program, with a body of its own.
     Published,
-    /// Rights of the users whom the body names have ended. Never pushed.
+    /// The users in the body have lost rights. Never pushed.
     Revocation,
-    /// The actor has left the organisation that the body names. Never pushed.
+    /// The actor has left the organisation in the body. Never pushed.
     Departed,
-    /// The owner of a mailbox has taken the actor's account from whoever may have used it before. Never pushed.
+    /// The owner of the mailbox has taken over the actor's account, which another person may have used before. Never pushed.
     Reclaimed,
 }
 
 /// How a member of a channel who was away learns, on the personal stream, of an event that goes to all its members.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Recovery {
-    /// Each event as it was: it is stored with the audience [`Audience::Members`].
+    /// Every event, unchanged. It is stored with the audience [`Audience::Members`].
     Each,
-    /// The channel's newest unread state, made anew: `channels.message_seq` holds the last event that changed it.
+    /// The channel's present unread state. `channels.message_seq` holds the seq of the last event that changed it.
     UnreadState,
-    /// The channel's newest change: `channels.edit_seq` holds it.
+    /// The channel's newest change. `channels.edit_seq` holds its seq.
     ChannelState,
 }
 
@@ -132,8 +132,8 @@ impl Kind {
         Kind::Reclaimed,
     ];
 
-    /// `notification_type` of what is pushed; also the column `type` of the log. Empty for the bare message object, which
-    /// has none.
+    /// The `notification_type` of the pushed envelope, and the column `type` of the log. Empty for the bare message object,
+    /// which has no envelope.
     pub const fn name(self) -> &'static str {
         match self {
             Kind::Message => "",
@@ -159,7 +159,7 @@ impl Kind {
         }
     }
 
-    /// `section` of what is pushed; none where the body is not an envelope of this server.
+    /// The `section` of the pushed envelope; `None` if the body is not an envelope.
     pub const fn section(self, is_reply: bool) -> Option<&'static str> {
         match self {
             Kind::ReplyCount
@@ -177,7 +177,7 @@ impl Kind {
         }
     }
 
-    /// How members of its channel who were away learn of it; none where it never goes to all members of a channel.
+    /// How members of the channel who were away learn of the event; `None` if it never goes to all members of a channel.
     pub const fn recovery(self) -> Option<Recovery> {
         match self {
             Kind::Message | Kind::ReplyCount | Kind::Updated | Kind::Deleted => Some(Recovery::UnreadState),
@@ -217,34 +217,34 @@ impl rusqlite::ToSql for Kind {
 /// A row of the event log.
 #[derive(Clone, Debug)]
 pub struct Event {
-    /// The offset that the push protocol shows.
+    /// The position in the log, which is the offset in the push protocol.
     pub seq: i64,
     pub stream: String,
     pub audience: Audience,
     pub kind: Kind,
     pub channel: Option<ChannelId>,
     pub actor: Option<UserId>,
-    /// JSON: the message object, the other program's words, or the envelope without its `notification_id`; of what is never
-    /// pushed the identifiers that it is about.
+    /// JSON: the message object, another program's body, or the envelope without its `notification_id`. For a kind that is
+    /// never pushed, the identifiers that the event is about.
     pub body: String,
 }
 
-/// What happens once the transaction that caused it has committed, in commit order.
+/// An effect of a transaction, which the server applies after the commit, in commit order.
 #[derive(Clone, Debug)]
 pub enum Effect {
-    /// A new row of the log is to be pushed.
+    /// The log has a new row to push.
     Publish(Event),
-    /// A session was ended: its sockets close.
+    /// A session has ended, so its sockets are closed.
     SessionEnded { user: UserId, session: SessionId },
-    /// An account's role or state changed: nothing remembered of it holds.
+    /// The role or state of an account has changed, so caches drop what they have of it.
     AccountChanged(UserId),
-    /// Some streams may no longer be these users' to hear.
+    /// These users may have lost the right to some streams.
     RightsChanged(Vec<UserId>),
-    /// A row of this queue may be due.
+    /// A row of the queue may be due.
     Queued(Queue),
-    /// A webhook has something else to deliver, or was itself changed.
+    /// A webhook or its queue of deliveries has changed.
     DeliveriesChanged(WebhookId),
-    /// Another process wrote to the database: nothing remembered holds.
+    /// Another process has written to the database, so caches drop everything.
     Foreign,
 }
 
@@ -252,20 +252,20 @@ pub enum Effect {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Queue {
     Mails,
-    /// What webhooks deliver, and rows of the log that they have not followed.
+    /// Due deliveries, and rows of the log that webhooks haven't followed yet.
     Deliveries,
-    /// What large changes leave to be done in slices.
+    /// Work that large changes leave for later, done in slices.
     Chores,
-    /// Texts that are not in the search index yet.
+    /// Messages that are not in the search index yet.
     Search,
-    /// The log itself, on its way to an external Centrifugo.
+    /// Rows of the log that an external Centrifugo doesn't have yet.
     Forwarding,
 }
 
 impl Queue {
     pub const ALL: [Queue; 5] = [Queue::Mails, Queue::Deliveries, Queue::Chores, Queue::Search, Queue::Forwarding];
 
-    /// Whether a commit with this effect may have left something to do here.
+    /// Whether a commit with this effect may have added to the queue.
     pub fn is_fed_by(self, effect: &Effect) -> bool {
         match effect {
             Effect::Queued(queue) if *queue == self => true,

@@ -1,7 +1,7 @@
 //! Tidings: a team-messaging server in one binary.
 //!
-//! Two halves: `api/<area>/<thing>.rs` is HTTP (routes, bodies, words), `domain/<area>/<thing>.rs` is the rules with their
-//! SQL. Between them stand [`db::Db::read`] and [`db::Db::write`]; after a commit its events go to [`push`].
+//! The code has two halves: `api/<area>/<thing>.rs` is HTTP (routes, bodies, messages), and `domain/<area>/<thing>.rs` has the
+//! rules with their SQL. They meet only in [`db::Db::read`] and [`db::Db::write`]. After a commit, its events go to [`push`].
 //!
 //! ```text
 //! main -> cli -> wiring -+-> connections -> api --> domain -> db
@@ -14,14 +14,16 @@
 //! client_address, request_body, upgrade, wakeups
 //! ```
 //!
-//! [`connections`] accepts what clients open, within bounds, and hands requests to [`api`].
-//! Modules that reach outside: [`mail`] (the domain words and queues mails, [`jobs`] sends them), [`issuer`] (whose id
-//! tokens log in), [`outgoing`] (requests to addresses that users gave: [`jobs`] delivers there what webhooks queue, and `api`
-//! has it test one at once), [`push::external`] (a push server outside, instead of our own), [`tls`] (whom these four trust),
-//! [`web`] (the embedded pages, behind the links in mails), [`metrics`] (how all of it fares).
+//! [`connections`] accepts clients' connections within bounds, and hands their requests to [`api`].
+//!
+//! These modules reach outside: [`mail`] (the domain writes and queues mails, and [`jobs`] sends them), [`issuer`] (the issuer
+//! of id tokens that log in), [`outgoing`] (requests to addresses that users gave, for deliveries and tests of webhooks) and
+//! [`push::external`] (a Centrifugo that serves live push instead of this server). [`tls`] holds the certificates that these
+//! four trust. [`web`] has the embedded pages that links in mails lead to, and [`metrics`] what monitoring reads.
 //!
 //! # Who imports whom
-//! Each folder or file with all that it imports, upper ones first; `-` is nothing. No files import each other in a circle.
+//! Each line names a folder or file and everything that it imports; `-` is nothing. Upper ones come first. There are no import
+//! circles between files.
 //! ```text
 //! cli: api, config, db, domain, error, id, push, secret, site, state, wiring
 //! wiring: config, connections, db, error, event, issuer, jobs, limits, mail, metrics, origins, outgoing, push, secret,
@@ -80,12 +82,12 @@
 //!    nor the domain.
 //! 4. Only `db` opens the database; only `config.rs` reads the environment; only `error.rs` and
 //!    `api/http/envelope.rs` build error bodies.
-//! 5. Nothing is published before its transaction has committed, and all is published in commit order.
-//! 6. A request that was answered 2xx is on disk (fsynced), whatever is killed afterwards.
-//! 7. Everything slow that a change brings about is a row written in the same transaction and done later by [`jobs`];
-//!    everything pushed is a row of the event log. The two are never mixed. What webhooks deliver is queued by a consumer
-//!    that follows the log, in the transaction that moves its cursor.
-//! 8. A token never replaces the check of rights in the database; [`domain::access`] is the home of these checks.
+//! 5. Events are published after their transaction has committed, in commit order.
+//! 6. The writes of a request that was answered 2xx are on disk (fsynced), whatever is killed afterwards.
+//! 7. Slow work that a change causes is a row of a queue, written in the same transaction, and [`jobs`] does it later. An event
+//!    to push is a row of the event log. The two are never mixed. A consumer that follows the log queues the deliveries of
+//!    webhooks, in the transaction that moves its cursor.
+//! 8. A token never replaces the check of rights in the database; [`domain::access`] has these checks.
 
 #![forbid(unsafe_code)]
 

@@ -1,7 +1,7 @@
 //! Secrets: the server's keys, random tokens, password hashes, signed tokens, sealed texts.
 //!
-//! Nothing here is ever logged. Comparisons of secrets go through look-ups by SHA-256 or through
-//! the libraries' constant-time functions.
+//! Nothing here is ever logged. Secrets are compared by looking up their SHA-256, or with the libraries' constant-time
+//! functions.
 
 use std::{collections::HashSet, sync::LazyLock};
 
@@ -21,9 +21,9 @@ use crate::error::{Error, Result};
 
 /// The keys of one server, each derived from the 32 bytes of its key file for one purpose.
 pub struct Keys {
-    /// Access tokens of the API.
+    /// Signs access tokens of the API.
     pub access: JwtKey,
-    /// Connection and subscription tokens of the push endpoint.
+    /// Signs connection and subscription tokens of the push endpoint.
     pub push: JwtKey,
     invitation: hmac::Key,
     webhook: hmac::Key,
@@ -44,17 +44,17 @@ impl Keys {
         }
     }
 
-    /// The same with the push key that another server verifies our tokens with.
+    /// Replaces the push key by the one with which an external Centrifugo verifies tokens.
     pub fn with_push_key(self, key: &str) -> Keys {
         Keys { push: JwtKey::new(key.as_bytes()), ..self }
     }
 
-    /// The token of an invitation that its inviter is shown: it can be made again, and each resend voids the former.
+    /// The token of an invitation that its inviter sees. It can be derived again, and each resend voids the previous one.
     pub fn invitation_token(&self, id: crate::id::InvitationId, generation: i64) -> String {
         self.invitation_token_for("invitation", id, generation)
     }
 
-    /// The token of an invitation that only its mail carries: whoever has it reads the mailbox.
+    /// The token of an invitation that only its mail contains. A caller who knows it has access to the mailbox.
     pub fn mailed_invitation_token(&self, id: crate::id::InvitationId, generation: i64) -> String {
         self.invitation_token_for("mailed invitation", id, generation)
     }
@@ -64,8 +64,8 @@ impl Keys {
         BASE64_URL_SAFE_NO_PAD.encode(hmac::sign(&self.invitation, text.as_bytes()))
     }
 
-    /// The secret in the address where a webhook is fed: it can be made again to be shown, and only its hash is stored.
-    /// Each generation of the webhook has another.
+    /// The secret in the address of a webhook's feed. It can be derived again to be shown, so only its hash is stored. Each
+    /// generation of the webhook has another one.
     pub fn webhook_slug(&self, id: crate::id::WebhookId, generation: i64) -> String {
         let text = format!("webhook:{id}:{generation}");
         BASE64_URL_SAFE_NO_PAD.encode(hmac::sign(&self.webhook, text.as_bytes()))
@@ -81,7 +81,7 @@ impl Keys {
         [nonce.as_slice(), &sealed].concat()
     }
 
-    /// The reverse of [`Keys::seal`]; fails for what another key sealed.
+    /// Decrypts what [`Keys::seal`] returned; fails if another key sealed it.
     pub fn open(&self, sealed: &[u8]) -> Result<String> {
         let broken = || Error::internal("a sealed text does not open: was the key file replaced?");
         let (nonce, text) = sealed.split_first_chunk::<{ aead::NONCE_LEN }>().ok_or_else(broken)?;
@@ -116,7 +116,7 @@ impl JwtKey {
         jsonwebtoken::encode(&Header::new(Algorithm::HS256), claims, &self.sign).map_err(Error::internal)
     }
 
-    /// Checks the signature, `exp`, `nbf`, and that `aud` is the given one, or absent where none is given.
+    /// Checks the signature, `exp`, `nbf`, and that `aud` equals `audience`, or is absent if `audience` is.
     pub fn verify<T: DeserializeOwned>(&self, token: &str, audience: Option<&str>) -> Result<T, BadToken> {
         let mut rules = Validation::new(Algorithm::HS256);
         rules.leeway = 0;
@@ -127,7 +127,7 @@ impl JwtKey {
         }
         match jsonwebtoken::decode::<T>(token, &self.verify, &rules) {
             Ok(data) => Ok(data.claims),
-            // As Centrifugo has it, either is out of its time.
+            // As in Centrifugo, a token that isn't valid yet counts as expired.
             Err(err) if matches!(err.kind(), ErrorKind::ExpiredSignature | ErrorKind::ImmatureSignature) => {
                 Err(BadToken::Expired)
             }
@@ -136,20 +136,21 @@ impl JwtKey {
     }
 }
 
-/// A key of the settings that programs show.
+/// A key in the settings that other programs send with their requests.
 #[derive(Clone)]
 pub struct AccessKey {
     blind: hmac::Key,
     tag: hmac::Tag,
 }
 
-/// Characters of a key that is shown to a server: it can be guessed only by asking that server, one request a guess.
+/// Fewest characters of a key that programs send to a server. Each guess at it costs a request to that server.
 pub const ACCESS_KEY_MIN: usize = 16;
-/// Characters of a key that signs what clients hold: they can guess at it by themselves, as fast as they can compute.
-/// RFC 7518, section 3.2, wants as many bits as the hash has.
+/// Fewest characters of a key that signs tokens of clients. Clients can guess at it offline, as fast as they compute. RFC 7518,
+/// section 3.2, requires as many bits as the hash has.
 pub const SIGNING_KEY_MIN: usize = 32;
 
-/// Fails for a key of the settings that could be guessed, or that no header could carry. The message does not show it.
+/// Fails if a key in the settings is too short, or has a character that headers can't contain. The message doesn't show the
+/// key.
 pub fn check_key(flag: &str, key: &str, shortest: usize) -> Result<()> {
     if key.len() < shortest || !key.bytes().all(|byte| byte.is_ascii_graphic()) {
         let what = "characters, letters, digits and signs of ASCII";
@@ -159,37 +160,37 @@ pub fn check_key(flag: &str, key: &str, shortest: usize) -> Result<()> {
 }
 
 impl AccessKey {
-    /// Fails as [`check_key`] does.
+    /// Makes a key of a setting; fails as [`check_key`] does.
     pub fn new(flag: &str, key: &str) -> Result<AccessKey> {
         check_key(flag, key, ACCESS_KEY_MIN)?;
         let blind = hmac::Key::new(hmac::HMAC_SHA256, &random::<32>());
         Ok(AccessKey { tag: hmac::sign(&blind, key.as_bytes()), blind })
     }
 
-    /// In a time that tells nothing of the key.
+    /// Whether this is the key, compared in constant time.
     pub fn is(&self, shown: &str) -> bool {
         hmac::verify(&self.blind, shown.as_bytes(), self.tag.as_ref()).is_ok()
     }
 }
 
-/// `N` random bytes of the operating system.
+/// `N` random bytes from the operating system.
 pub fn random<const N: usize>() -> [u8; N] {
     let mut bytes = [0; N];
     ring::rand::SystemRandom::new().fill(&mut bytes).expect("the operating system gives random bytes");
     bytes
 }
 
-/// 256 random bits, base64url: 43 characters.
+/// A token of 256 random bits: 43 characters of base64url.
 pub fn random_token() -> String {
     BASE64_URL_SAFE_NO_PAD.encode(random::<32>())
 }
 
-/// A fresh secret of a webhook, as the Standard Webhooks specification writes them.
+/// A new secret of a webhook, in the form of the Standard Webhooks specification.
 pub fn signing_secret() -> String {
     format!("whsec_{}", BASE64_STANDARD.encode(random::<32>()))
 }
 
-/// The `webhook-signature` of an event by the Standard Webhooks specification, one for each secret: over its id, the
+/// The header `webhook-signature` of the Standard Webhooks specification: a signature by each secret over the event's id, the
 /// time in Unix seconds, and the body.
 pub fn webhook_signature(secrets: &[String], id: &str, time: i64, body: &[u8]) -> Result<String> {
     let sign = |secret: &String| {
@@ -202,28 +203,28 @@ pub fn webhook_signature(secrets: &[String], id: &str, time: i64, body: &[u8]) -
     Ok(secrets.iter().map(sign).collect::<Result<Vec<_>>>()?.join(" "))
 }
 
-/// What is stored of a token.
+/// The SHA-256 of a text. The database stores tokens only in this form.
 pub fn sha256(text: &str) -> [u8; 32] {
     let mut hash = [0; 32];
     hash.copy_from_slice(digest::digest(&digest::SHA256, text.as_bytes()).as_ref());
     hash
 }
 
-/// argon2id, 19 MiB, two passes, one lane (OWASP's second choice): some 15 ms of one core.
+/// Hashes a password with argon2id, 19 MiB, two passes and one lane (OWASP's second choice), which takes some 15 ms of a core.
 /// Call it on the blocking pool, through [`crate::state::Inner::hash`].
 pub fn hash_password(password: &str) -> Result<String> {
     Ok(Argon2::default().hash_password(password.as_bytes()).map_err(Error::internal)?.to_string())
 }
 
-/// Whether the password is the hash's. As slow for an empty hash (no password, unknown account)
-/// as for a wrong password, and then always false.
+/// Whether the password matches the hash. An empty hash (an account without a password, or no account) matches none, and
+/// takes as long as a wrong password.
 pub fn verify_password(password: &str, hash: &str) -> bool {
     static NOBODY: LazyLock<String> = LazyLock::new(|| hash_password(&random_token()).expect("hashing works"));
     let parsed = PasswordHash::new(if hash.is_empty() { &NOBODY } else { hash });
     parsed.is_ok_and(|parsed| Argon2::default().verify_password(password.as_bytes(), &parsed).is_ok())
 }
 
-/// Whether the hash was made with other parameters than today's.
+/// Whether the hash has other parameters than [`hash_password`] uses now.
 pub fn is_outdated(hash: &str) -> bool {
     let params = Argon2::default();
     let current = [("m", params.params().m_cost()), ("t", params.params().t_cost()), ("p", params.params().p_cost())];
@@ -236,7 +237,7 @@ pub fn is_outdated(hash: &str) -> bool {
     }
 }
 
-/// Whether it is one of the 3,000 most common passwords of eight characters or more.
+/// Whether a password is among the 3,000 most common ones of at least eight characters.
 pub fn is_common(password: &str) -> bool {
     static COMMON: LazyLock<HashSet<&str>> = LazyLock::new(|| include_str!("common_passwords.txt").lines().collect());
     COMMON.contains(password.to_lowercase().as_str())

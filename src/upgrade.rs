@@ -1,4 +1,4 @@
-//! A connection that leaves HTTP: whoever answers 101 asks for it here, and the accept loop hands it over.
+//! Upgrades: a handler that answers 101 asks for the connection's stream here, and the connection hands it over.
 
 use std::sync::{Arc, Mutex};
 
@@ -12,7 +12,8 @@ impl<T: AsyncRead + AsyncWrite + Send + Unpin> Io for T {}
 
 pub type Upgraded = Box<dyn Io>;
 
-/// Stands among the extensions of the answer. An answer that is given up, or another status than 101, drops it.
+/// An extension of the answer, to which the connection hands its stream. If the answer is dropped, or another status replaces
+/// 101, the receiver ends without a stream.
 #[derive(Clone)]
 pub struct Upgrade(Arc<Mutex<Option<oneshot::Sender<Upgraded>>>>);
 
@@ -24,7 +25,7 @@ impl Upgrade {
 
     pub fn hand_over(&self, io: Upgraded) {
         let sender = self.0.lock().expect("nothing panics while it holds this").take();
-        // Whoever asked may be gone by now, and the connection ends with them.
+        // If the receiver was dropped, the stream is dropped, too, and the connection ends.
         _ = sender.map(|sender| sender.send(io));
     }
 }

@@ -1,4 +1,4 @@
-//! What wakes the background jobs: a signal for each queue, given by the commits that may have filled it.
+//! Wakes the background jobs: a signal for each queue, sent after the commits that may have added to it.
 
 use tokio::sync::Notify;
 
@@ -8,7 +8,7 @@ use crate::event::{Effect, Queue};
 pub struct Wakeups([Notify; Queue::ALL.len()]);
 
 impl Wakeups {
-    /// Wakes the jobs for which the effects of a commit left something to do.
+    /// Wakes the jobs whose queues a commit with these effects may have added to.
     pub fn after(&self, effects: &[Effect]) {
         for queue in Queue::ALL {
             if effects.iter().any(|effect| queue.is_fed_by(effect)) {
@@ -21,7 +21,7 @@ impl Wakeups {
         self.0[queue as usize].notify_one();
     }
 
-    /// Until the queue may have something new; at once if it was woken since the last time.
+    /// Waits until the queue is woken. Returns at once if it was woken since the last wait.
     pub async fn wait(&self, queue: Queue) {
         self.0[queue as usize].notified().await;
     }

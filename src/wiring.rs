@@ -1,4 +1,4 @@
-//! How the parts of the server are opened, how the effects of a commit reach those who want them, and how all is closed.
+//! Opens the parts of the server, routes the effects of each commit to their consumers, and closes all parts in order.
 
 use std::{
     net::SocketAddr,
@@ -18,7 +18,7 @@ use crate::{
     event::Effect,
     issuer::Issuer,
     jobs,
-    limits::{Limits, admission::Places},
+    limits::{Limits, admission::Slots},
     mail::Mailer,
     metrics::Metrics,
     origins::Origins,
@@ -35,10 +35,10 @@ use crate::{
     wakeups::Wakeups,
 };
 
-/// For sockets to take their last frames and the close.
+/// How long sockets may take to send their last frames and the close.
 const SOCKETS_WITHIN: Duration = Duration::from_secs(2);
 
-/// Opens the data folder, made when there is none, and starts the writer and the publisher.
+/// Opens the data folder, creating it if there is none, and starts the writer and the publisher.
 pub fn open(settings: &Settings, listening: SocketAddr) -> Result<App> {
     let links = settings.links.resolve(listening)?;
     let authorities = Authorities::read(settings.ca_file.as_deref())?;
@@ -77,7 +77,7 @@ pub fn open(settings: &Settings, listening: SocketAddr) -> Result<App> {
         server_api,
         metrics,
         trusted_proxies: settings.trusted_proxy.clone(),
-        places: Places::new(settings.connections_per_address as usize, &settings.trusted_proxy),
+        connection_slots: Slots::new(settings.connections_per_address as usize, &settings.trusted_proxy),
         ping_every: Duration::from_secs(settings.push_ping_seconds.into()),
         delivering,
         wakeups,
@@ -92,14 +92,14 @@ pub fn open(settings: &Settings, listening: SocketAddr) -> Result<App> {
     })))
 }
 
-/// The database, and those who get the effects of its commits.
+/// The database, and the consumers of its commits' effects.
 struct Opened {
     db: Db,
     hub: Arc<Hub>,
     sessions: Arc<SessionCache>,
     wakeups: Arc<Wakeups>,
     delivering: Arc<Delivering>,
-    /// None where an external server publishes: nobody listens to the hub then.
+    /// The publisher's thread; `None` if an external Centrifugo serves live push, since the hub has no subscribers then.
     publisher: Mutex<Option<JoinHandle<()>>>,
 }
 
@@ -112,19 +112,19 @@ fn open_database(settings: &Settings, publisher_lag: Gauge, is_push_external: bo
     Ok(Opened { db, hub, sessions, wakeups, delivering, publisher })
 }
 
-/// Hands the effects of each commit to those who want them: before the callers are answered, so that nobody meets a
-/// session that they have ended.
+/// Makes the router, which hands the effects of each commit to their consumers. It runs before the callers are answered, so
+/// that a request after the answer can't find an ended session in the cache.
 fn router(sessions: Arc<SessionCache>, wakeups: Arc<Wakeups>, delivering: Arc<Delivering>, publisher: Publisher) -> AfterCommit {
     Box::new(move |effects: Vec<Effect>| {
         sessions.forget(&effects);
-        delivering.after(&effects); // before the job that asks for it wakes
+        delivering.after(&effects); // before the job that reads it wakes
         wakeups.after(&effects);
         publisher.send(effects);
     })
 }
 
-/// Serves on the listener until `shutdown` is ready, then ends within some ten seconds: requests finish, queued writes
-/// reach the disk, sockets are closed with 3001.
+/// Serves on the listener until `shutdown` is ready, then stops within some ten seconds: requests finish, queued writes
+/// reach the disk, and sockets are closed with code 3001.
 pub async fn run(app: App, listener: TcpListener, shutdown: impl Future<Output = ()> + Send + 'static) -> Result<()> {
     let mut sockets = app.count_sockets();
     let forwarded = forwarder::prepare(&app).await?;
@@ -142,12 +142,12 @@ pub async fn run(app: App, listener: TcpListener, shutdown: impl Future<Output =
     }
     let finishing = app.clone();
     tokio::task::spawn_blocking(move || finish_writes(&finishing)).await.map_err(Error::internal)?;
-    app.close_sockets(); // last, so that what was answered is pushed before
+    app.close_sockets(); // last, so that the events of answered requests are pushed first
     _ = timeout(SOCKETS_WITHIN, sockets.recv()).await;
     Ok(())
 }
 
-/// Puts all queued writes on disk, pushes their events, and takes no more. Blocks.
+/// Refuses further writes, puts the queued ones on disk, and pushes their events. Blocks the thread.
 pub fn finish_writes(app: &App) {
     app.db.close(); // ends the writer, and with it the publisher's last sender
     if let Some(publisher) = app.publisher.lock().expect("nothing panics while it holds this").take() {

@@ -1,4 +1,4 @@
-//! Answers to requests: what is long is counted until it has left.
+//! Answers requests, and counts the bytes of long answers until they are sent.
 
 use std::{
     convert::Infallible,
@@ -25,22 +25,22 @@ use poem::{
 use crate::{
     api,
     error::Error,
-    limits::admission::{Buffered, Place},
+    limits::admission::{Buffered, Slot},
     upgrade::Upgrade,
     web::Shared,
 };
 
-/// Bytes of a body that is not counted while it arrives or waits to be read.
+/// Up to this many bytes, a body isn't counted while it arrives or waits to be read.
 const SMALL: u64 = 64 << 10;
-/// Headers without which a body has few bytes.
+/// Headers with credentials. Without one of them, a body is bounded to a few kilobytes.
 const CREDENTIALS: [&str; 3] = ["authorization", "x-notification-token", "x-api-key"];
-/// Bytes that a body of unknown length is counted for, as large as bodies may be.
+/// Bytes that are counted for a body of unknown length: as many as the largest body has.
 const UNKNOWN: u64 = 1 << 20;
 
-/// What answers requests.
-pub type Door = Arc<BoxEndpoint<'static, poem::Response>>;
+/// Answers requests: the whole API, or what a connection of the reserve may ask for.
+pub type Handler = Arc<BoxEndpoint<'static, poem::Response>>;
 
-/// What the service and the stream tell of the requests under way.
+/// The state of the requests in flight on a connection, which its service and its stream report.
 #[derive(Default)]
 pub struct Exchange {
     is_answered: AtomicBool,
@@ -50,7 +50,7 @@ pub struct Exchange {
 }
 
 impl Exchange {
-    /// Notes that a request is under way.
+    /// Notes that a request has begun.
     pub fn begin(&self) {
         self.is_answered.store(false, Ordering::Relaxed);
     }
@@ -60,12 +60,13 @@ impl Exchange {
         self.has_new_answer.store(true, Ordering::Relaxed);
     }
 
-    /// Whether an answer ended since the last call. A request may begin and end between two calls of [`Exchange::is_over`].
+    /// Whether an answer has ended since the last call. A request may begin and end between two calls of
+    /// [`Exchange::is_over`].
     pub fn has_new_answer(&self) -> bool {
         self.has_new_answer.swap(false, Ordering::Relaxed)
     }
 
-    /// Whether all requests are answered and nothing of the answers waits for the peer.
+    /// Whether all requests are answered and no bytes of the answers wait for the peer.
     pub fn is_over(&self) -> bool {
         self.is_answered.load(Ordering::Relaxed) && !self.is_stalled()
     }
@@ -75,31 +76,34 @@ impl Exchange {
     }
 }
 
+/// Answers one request. 503 while the client's other long requests and answers are past the bound.
 pub async fn answer(
     req: Request<Incoming>,
     peer: SocketAddr,
-    door: &Door,
-    place: &Place,
+    handler: &Handler,
+    slot: &Slot,
     exchange: &Arc<Exchange>,
 ) -> Result<Response<Answer>, Infallible> {
-    let client = place.client(peer.ip(), req.headers());
+    let client = slot.client(peer.ip(), req.headers());
     let (path, may_refuse) = (req.uri().path().to_owned(), req.method() == Method::GET);
-    let refuse = || api::refuse(&path, Error::Unavailable("Too many long requests and answers are under way"));
+    let refuse =
+        || api::refuse(&path, Error::Unavailable("Too many long requests and answers are in progress, try again in a moment"));
     let mut response = if client.is_behind() && path != "/health" {
         refuse()
     } else {
-        // Bodies are short where nobody shows who they are, and not read where that is refused.
+        // A request without credentials has a short body, and one with wrong credentials is refused before its body is read.
         let has_credentials = CREDENTIALS.iter().any(|name| req.headers().contains_key(*name));
         let size = req.body().size_hint().exact().unwrap_or(UNKNOWN).min(UNKNOWN);
         let _arriving = (has_credentials && size > SMALL).then(|| client.buffer(size as usize));
         let req = poem::Request::from((req, LocalAddr::default(), RemoteAddr(peer.into()), Scheme::HTTP));
-        door.get_response(req).await
+        handler.get_response(req).await
     };
     *exchange.upgrade.lock().expect("nothing panics while it holds this") = response.extensions_mut().remove::<Upgrade>();
     let is_shared = response.extensions().get::<Shared>().is_some();
     let size = |body: &BoxBody<_, _>| body.size_hint().exact().filter(|size| *size > SMALL && !is_shared);
     let (mut parts, mut body) = Response::<BoxBody<_, _>>::from(response).into_parts();
-    // Of many that were asked for at once, those that are made last may be too many. What was changed is answered.
+    // Many concurrent requests may together exceed the bound: the answers that are ready last are refused. Only GET is, as
+    // another method may have changed something and must report it.
     if may_refuse && size(&body).is_some() && client.is_behind() {
         (parts, body) = Response::from(refuse()).into_parts();
     }
@@ -112,7 +116,7 @@ pub async fn answer(
     Ok(Response::from_parts(parts, Answer { body, exchange: exchange.clone() }))
 }
 
-/// Bytes that are counted until they have left.
+/// Bytes of an answer that are counted until they are sent.
 struct Held {
     data: Bytes,
     _counted: Arc<Buffered>,
@@ -124,7 +128,7 @@ impl AsRef<[u8]> for Held {
     }
 }
 
-/// A body that tells when it has been handed over.
+/// The body of an answer. Dropping it marks its request as answered.
 pub struct Answer {
     body: BoxBody<Bytes, io::Error>,
     exchange: Arc<Exchange>,

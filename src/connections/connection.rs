@@ -20,25 +20,25 @@ use tokio::{
 };
 
 use super::{
-    answer::{Door, Exchange, answer},
+    answer::{Exchange, Handler, answer},
     head::{self, HEAD_BYTES},
     pause::Pause,
     stream::Stream,
 };
-use crate::{limits::admission::Place, upgrade::Io};
+use crate::{limits::admission::Slot, upgrade::Io};
 
-/// How long a connection may keep us waiting.
+/// The deadlines of a connection.
 #[derive(Clone, Copy)]
 struct Deadlines {
-    /// From the connect, or from the first byte of a later request, to the end of its head. If that byte comes before the
-    /// connection rests, the time counts from the end of the answer before it.
+    /// From the connect, or from the first byte of a later request, to the end of its head. If that byte arrives while the
+    /// connection still has its buffers, the time counts from the end of the previous answer.
     head: Duration,
     /// From the end of an answer to the first byte of the next request.
     idle: Duration,
-    /// For the peer to take anything of what is written.
+    /// For the peer to read any bytes of what is written.
     write: Duration,
-    /// From the end of an answer until the connection gives up its buffers, if it may keep them. At once would cost each
-    /// kept-alive request about 8,000 instructions more. It is shorter than the others.
+    /// From the end of an answer until the connection frees its buffers, if it may keep them. Freeing them at once would
+    /// cost each kept-alive request about 8,000 instructions more. This deadline is shorter than the others.
     rest: Duration,
 }
 
@@ -51,9 +51,9 @@ const DEADLINES: Deadlines = Deadlines {
 
 pub struct Connection {
     pub peer: SocketAddr,
-    pub place: Arc<Place>,
-    pub door: Door,
-    /// Whether it has one answer and no more.
+    pub slot: Arc<Slot>,
+    pub handler: Handler,
+    /// Whether the connection is closed after one answer.
     pub is_reserve: bool,
     pub stopping: watch::Receiver<bool>,
 }
@@ -63,7 +63,8 @@ impl Connection {
         self.run(stream, Instant::now(), DEADLINES).await;
     }
 
-    /// Without a request for a while there is nothing but the stream: buffers are made when the next head is whole.
+    /// Serves requests until the connection ends. An idle connection holds only its stream: buffers are allocated when the
+    /// next head is complete.
     async fn run(mut self, mut stream: impl Io + 'static, accepted: Instant, deadlines: Deadlines) {
         let (mut head, mut whole_by) = (Vec::new(), accepted + deadlines.head);
         loop {
@@ -75,7 +76,7 @@ impl Connection {
             if !matches!(came, Ok(Ok(true))) {
                 return;
             }
-            // Boxed, so that an idle connection has no memory for it.
+            // Boxed, so that an idle connection holds no memory for it.
             let rest = Box::pin(self.exchange(stream, head.into(), deadlines)).await;
             let Some((back, unread, ended)) = rest else { return };
             (stream, head, whole_by) = (back, unread, ended + deadlines.head);
@@ -93,22 +94,22 @@ impl Connection {
         }
     }
 
-    /// Answers requests until none has come for a while and all answers have left. Returns the stream, what was read of the
-    /// next head, and when the last answer ended; `None` if the connection has ended or was handed over.
+    /// Answers requests until none has arrived for a while and all answers are sent. Returns the stream, what was read of
+    /// the next head, and when the last answer ended; `None` if the connection has ended or was upgraded.
     async fn exchange<S: Io + 'static>(&mut self, stream: S, before: Bytes, within: Deadlines) -> Option<(S, Vec<u8>, Instant)> {
         let exchange = Arc::new(Exchange::default());
         let service = service_fn(|req| {
             exchange.begin();
-            Box::pin(answer(req, self.peer, &self.door, &self.place, &exchange))
+            Box::pin(answer(req, self.peer, &self.handler, &self.slot, &exchange))
         });
-        let stream = Stream::new(stream, before, within.write, exchange.is_stalled.clone(), self.place.clone());
+        let stream = Stream::new(stream, before, within.write, exchange.is_stalled.clone(), self.slot.clone());
         let mut connection = http1::Builder::new()
             .max_buf_size(HEAD_BYTES)
             .keep_alive(!self.is_reserve)
             .serve_connection(TokioIo::new(stream), service);
-        // hyper may be done with an answer that has not left yet.
+        // hyper may be done with an answer that is not sent yet.
         let has_left = |done: &Poll<_>| !matches!(done, Poll::Ready(Ok(()))) || !exchange.is_stalled();
-        let (mut rests, mut pause) = (false, Pause::new(within.rest, &self.place));
+        let (mut rests, mut pause) = (false, Pause::new(within.rest, &self.slot));
         let done = poll_fn(|cx| {
             let done = connection.poll_without_shutdown(cx);
             if !has_left(&done) {
@@ -119,9 +120,9 @@ impl Connection {
                 return done;
             }
             ready!(pause.poll(cx, exchange.has_new_answer()));
-            // The pause began in an earlier poll than this one. The request's body was dropped before it began, so hyper has
-            // skipped what was left of it, or closes. What it has not skipped must never be taken for a request.
-            Pin::new(&mut connection).graceful_shutdown(); // it ends at once where nothing is under way
+            // The pause began in an earlier poll. The request's body was dropped before that, so hyper has skipped the rest of
+            // the body, or closes the connection. Unskipped bytes of a body must never be parsed as a request.
+            Pin::new(&mut connection).graceful_shutdown(); // with no request in flight this ends at once
             let done = connection.poll_without_shutdown(cx);
             rests = done.is_ready();
             done
@@ -134,7 +135,7 @@ impl Connection {
         let done = match done {
             Some(done) => done,
             None => {
-                Pin::new(&mut connection).graceful_shutdown(); // what is asked already is answered
+                Pin::new(&mut connection).graceful_shutdown(); // requests in flight are answered
                 let mut done = |cx: &mut Context<'_>| Some(connection.poll_without_shutdown(cx)).filter(has_left);
                 poll_fn(|cx| done(cx).unwrap_or(Poll::Pending)).await
             }

@@ -1,4 +1,4 @@
-//! A request's head, read before anything is made for it.
+//! Reads the head of a request before anything is allocated for the request.
 
 use std::{
     future::poll_fn,
@@ -12,15 +12,15 @@ use tokio::io::ReadBuf;
 
 use crate::upgrade::Io;
 
-/// Bytes of a request's head. The longest is a listener's, whose address holds a token for each of its channels; who needs
-/// more than some 40 of them sends them in a WebSocket's first message.
+/// Most bytes of a request's head. The longest heads are those of listeners, whose addresses hold a token for each channel.
+/// A client with more than some 40 channels sends its tokens in the first message of a WebSocket.
 pub const HEAD_BYTES: usize = 16 << 10;
 
-/// Reads until there is a whole head, or what can't become one; `false` when the peer has hung up.
+/// Reads until `head` holds a whole head, or bytes that can't become one. `false` if the peer has closed the connection.
 pub async fn read_whole(stream: &mut impl Io, head: &mut Vec<u8>) -> io::Result<bool> {
     let (mut start, mut looked_at) = (0, 0_usize);
     loop {
-        // Empty lines before a request are none, and no end of one.
+        // Empty lines before a request are not part of it, and don't end it.
         start += head[start..].iter().take_while(|byte| matches!(byte, b'\r' | b'\n')).count();
         let unseen = &head[looked_at.saturating_sub(3).max(start)..];
         let ends = unseen.windows(2).any(|end| end == b"\n\n") || unseen.windows(3).any(|end| end == b"\n\r\n");
@@ -35,14 +35,14 @@ pub async fn read_whole(stream: &mut impl Io, head: &mut Vec<u8>) -> io::Result<
     }
 }
 
-/// Adds to `bytes` what has come, and waits without a buffer until something has.
+/// Appends the bytes that have arrived, and returns their number. While it waits for some, it holds no buffer.
 pub async fn read(stream: &mut impl Io, bytes: &mut Vec<u8>) -> io::Result<usize> {
     poll_fn(|cx| {
-        let mut room = [const { MaybeUninit::uninit() }; 4 << 10];
-        let mut room = ReadBuf::uninit(&mut room);
-        ready!(Pin::new(&mut *stream).poll_read(cx, &mut room))?;
-        bytes.extend_from_slice(room.filled());
-        Poll::Ready(Ok(room.filled().len()))
+        let mut buffer = [const { MaybeUninit::uninit() }; 4 << 10];
+        let mut buffer = ReadBuf::uninit(&mut buffer);
+        ready!(Pin::new(&mut *stream).poll_read(cx, &mut buffer))?;
+        bytes.extend_from_slice(buffer.filled());
+        Poll::Ready(Ok(buffer.filled().len()))
     })
     .await
 }

@@ -1,7 +1,7 @@
-//! HTTP/1.1 connections: accepted within bounds, served with deadlines, ended together.
+//! HTTP/1.1 connections: accepts them within bounds, serves them with deadlines, and closes them when the server stops.
 //!
-//! HTTP/2 is not spoken: its streams would multiply what one connection may hold, and a reverse proxy that speaks it to
-//! browsers speaks HTTP/1.1 to us. WebSockets leave through the upgrade and keep their place until they are closed.
+//! HTTP/2 is not supported: its streams would multiply what one connection may hold, and a reverse proxy that speaks HTTP/2
+//! to browsers speaks HTTP/1.1 to this server. An upgraded WebSocket keeps its connection's slot until it is closed.
 
 mod answer;
 mod connection;
@@ -18,24 +18,24 @@ use tokio::{
     time::{sleep, timeout},
 };
 
-use self::{answer::Door, connection::Connection};
+use self::{answer::Handler, connection::Connection};
 use crate::{
     api,
     limits::admission::{Admission, RESERVE},
     state::App,
 };
 
-/// For requests in flight to finish, once the server is to end.
+/// How long requests in flight may take to finish once the server stops.
 const REQUESTS_WITHIN: Duration = Duration::from_secs(5);
-/// After accepting failed: at once it would only fail again.
+/// Pause after accepting has failed: at once it would only fail again.
 const PAUSE: Duration = Duration::from_millis(100);
-/// All that is said to a connection for which there is no place.
+/// The answer to a connection for which there is no slot.
 const REFUSAL: &[u8] = b"HTTP/1.1 503 Service Unavailable\r\nretry-after: 1\r\ncontent-length: 0\r\nconnection: close\r\n\r\n";
 
-/// Accepts and serves until the application is stopping; then requests in flight have five seconds to finish.
+/// Accepts and serves connections until the server stops. Then requests in flight have five seconds to finish.
 pub async fn serve(app: &App, listener: TcpListener) {
-    let door: Door = Arc::new(api::routes(app.clone()).map_to_response().boxed());
-    let reserve: Door = Arc::new(api::reserve(app.clone()).map_to_response().boxed());
+    let handler: Handler = Arc::new(api::routes(app.clone()).map_to_response().boxed());
+    let reserve: Handler = Arc::new(api::reserve(app.clone()).map_to_response().boxed());
     let (mut stopping, mut connections, mut in_reserve) = (app.stopping(), JoinSet::new(), VecDeque::<AbortHandle>::new());
     loop {
         let accepted = tokio::select! {
@@ -46,22 +46,22 @@ pub async fn serve(app: &App, listener: TcpListener) {
         let (stream, peer) = match accepted {
             Ok(accepted) => accepted,
             Err(err) => {
-                app.places.failed(&err);
+                app.connection_slots.failed(&err);
                 sleep(PAUSE).await;
                 continue;
             }
         };
-        let (place, is_reserve) = match app.places.admit(peer.ip()) {
-            Admission::Place(place) => (place, false),
-            Admission::Reserve(place) => (place, true),
+        let (slot, is_reserve) = match app.connection_slots.admit(peer.ip()) {
+            Admission::Slot(slot) => (slot, false),
+            Admission::Reserve(slot) => (slot, true),
             Admission::Refused => {
                 refuse(stream);
                 continue;
             }
         };
         _ = stream.set_nodelay(true); // a frame or an answer is not held back for the next
-        let door = if is_reserve { reserve.clone() } else { door.clone() };
-        let connection = Connection { peer, place: Arc::new(place), door, is_reserve, stopping: app.stopping() };
+        let handler = if is_reserve { reserve.clone() } else { handler.clone() };
+        let connection = Connection { peer, slot: Arc::new(slot), handler, is_reserve, stopping: app.stopping() };
         let serving = connections.spawn(connection.serve(stream));
         if is_reserve {
             in_reserve.retain(|earlier| !earlier.is_finished());
@@ -78,7 +78,7 @@ pub async fn serve(app: &App, listener: TcpListener) {
     connections.shutdown().await;
 }
 
-/// Says so, if the socket takes it at once, and hangs up.
+/// Writes the refusal, if the socket takes it without waiting, and closes the connection.
 fn refuse(stream: TcpStream) {
     if let Ok(mut stream) = stream.into_std() {
         _ = stream.write(REFUSAL);

@@ -1,4 +1,4 @@
-//! A peer's stream while requests are exchanged on it.
+//! The stream of a connection while requests are exchanged on it.
 
 use std::{
     io::{self, ErrorKind},
@@ -17,14 +17,14 @@ use tokio::{
     time::{Sleep, sleep},
 };
 
-/// Gives first what was read before, and fails when its peer takes nothing of what is written for too long.
+/// A stream that first yields the bytes that were read earlier. A write fails if the peer reads nothing for too long.
 pub struct Stream<S, T> {
     pub inner: S,
     pub before: Bytes,
     write_within: Duration,
     stall: Option<Pin<Box<Sleep>>>,
     is_stalled: Arc<AtomicBool>,
-    #[expect(dead_code, reason = "it is held until the stream is closed")]
+    #[expect(dead_code, reason = "held until the stream is closed")]
     held: T,
 }
 

@@ -1,4 +1,4 @@
-//! Moves committed pages from the WAL into the database, off the writer's thread, and watches the disk.
+//! A thread that copies committed pages from the WAL into the database, and watches the free disk space.
 
 use std::{
     path::{Path, PathBuf},
@@ -16,14 +16,15 @@ use rusqlite::{Connection, OpenFlags};
 use super::open;
 use crate::error::{Error, Result};
 
+/// Time between two checkpoints, and between two looks at the free disk space.
 const EVERY: Duration = Duration::from_millis(100);
-/// Below this much free space, plus the WAL that must still be moved, writes are refused.
+/// Bytes of free disk space, besides those that the WAL needs in the database, below which writes are refused.
 const FLOOR: u64 = 64 << 20;
 
-/// What the writer and the checkpoint thread tell each other.
+/// The state that the writer and the checkpoint thread share.
 #[derive(Default)]
 struct Shared {
-    /// There may be something to move.
+    /// Whether the WAL may contain pages that are not copied yet.
     dirty: AtomicBool,
     /// Bytes of live frames in the WAL.
     wal: AtomicU64,
@@ -32,7 +33,7 @@ struct Shared {
 
 pub struct Checkpoints {
     shared: Arc<Shared>,
-    /// The thread, and what ends it when it is dropped; taken by `stop`.
+    /// The thread, and the sender that ends it by being dropped; taken by `stop`.
     thread: Mutex<Option<(Sender<()>, JoinHandle<()>)>>,
 }
 
@@ -51,7 +52,7 @@ impl Checkpoints {
         Ok(Checkpoints { shared, thread: Mutex::new(Some((stop, thread))) })
     }
 
-    /// Ends the thread, and closes its connection: the last one to close takes the WAL away.
+    /// Ends the thread and closes its connection. SQLite deletes the WAL when the last connection closes.
     pub fn stop(&self) {
         if let Some((stop, thread)) = self.thread.lock().expect("nothing panics while it holds this").take() {
             drop(stop);
@@ -59,12 +60,12 @@ impl Checkpoints {
         }
     }
 
-    /// Bytes of live frames in the WAL when last looked at.
+    /// Bytes of live frames in the WAL, as of the last checkpoint.
     pub fn wal_bytes(&self) -> u64 {
         self.shared.wal.load(Relaxed)
     }
 
-    /// After a checkpoint by the writer itself.
+    /// Notes the size of the WAL after a checkpoint by the writer itself.
     pub fn note_wal(&self, bytes: u64) {
         self.shared.wal.store(bytes, Relaxed);
     }
@@ -87,7 +88,7 @@ fn tick(conn: &Connection, shared: &Shared, path: &PathBuf) {
                     shared.wal.store(wal, Relaxed);
                 }
                 if !moved_all {
-                    shared.dirty.store(true, Relaxed); // a reader or a writer was in the way
+                    shared.dirty.store(true, Relaxed); // a reader or the writer blocked the rest
                 }
             }
             Err(err) => {
@@ -106,9 +107,9 @@ fn tick(conn: &Connection, shared: &Shared, path: &PathBuf) {
     }
 }
 
-/// What a checkpoint came to.
+/// The result of a checkpoint.
 pub(super) struct Checkpoint {
-    /// Bytes of the frames in the WAL; none when another checkpoint was running.
+    /// Bytes of the frames in the WAL; `None` if another checkpoint was running.
     pub wal: Option<u64>,
     pub moved_all: bool,
 }
@@ -120,11 +121,12 @@ pub(super) fn checkpoint(conn: &Connection, mode: &str) -> rusqlite::Result<Chec
     })
 }
 
-/// After a failed fsync nobody knows what is on the disk; only a restart settles it, from the WAL.
+/// Ends the process on an I/O error. After a failed fsync it is unknown what is on the disk; only a restart, which reads the
+/// WAL, finds out.
 pub(super) fn exit_on_broken_disk(err: &rusqlite::Error) {
     if err.sqlite_error_code() == Some(rusqlite::ErrorCode::SystemIoFailure) {
-        tracing::error!(%err, "input/output error on the database: a restart settles what was written");
-        std::thread::sleep(Duration::from_millis(200)); // the answers that say so leave first
+        tracing::error!(%err, "input/output error on the database: the server exits, and a restart recovers what was written");
+        std::thread::sleep(Duration::from_millis(200)); // so that the answers with the error are sent first
         std::process::exit(74); // EX_IOERR
     }
 }

@@ -1,6 +1,6 @@
-//! Whether the log is the one that clients know. A small file beside the database keeps its epoch and its highest seq,
-//! never ahead of what is on disk. Where it is missing, differs or is ahead of the database, an older copy was put
-//! back, or the copy of another: then seqs may have been given out that mean something else here, and a new epoch says so.
+//! The epoch of the event log. A small file beside the database keeps the epoch and the highest seq, never ahead of what is on
+//! disk. If the file is missing, has another epoch or is ahead of the database, an older or another database was restored.
+//! Clients may then know seqs that mean other events here, so the log gets a new epoch.
 
 use std::{
     fs,
@@ -22,7 +22,7 @@ pub(super) struct Marker {
 }
 
 impl Marker {
-    /// Settles the epoch; before the database is written to.
+    /// Checks the file and renews the epoch if necessary, before anything else writes to the database.
     pub fn open(conn: &Connection, folder: &Path) -> Result<Marker> {
         let path = folder.join("epoch");
         let (mut epoch, seq) = (log::epoch(conn)?, log::last_seq(conn)?);
@@ -37,16 +37,17 @@ impl Marker {
         Ok(marker)
     }
 
-    /// Notes the highest seq that is on disk.
+    /// Writes the highest seq that is on disk to the file.
     pub fn note(&mut self, seq: i64) {
         if seq != self.seq
             && let Err(err) = self.write(seq)
         {
-            tracing::warn!(%err, "the highest seq could not be noted");
+            tracing::warn!(%err, "the highest seq could not be written to the epoch file");
         }
     }
 
-    /// Whole or not at all; not synced: after a loss of power an empty one costs a new epoch, an older one nothing.
+    /// Replaces the file by a rename, so that it is never half written. It isn't synced: after a power failure, an empty file
+    /// costs a new epoch, and an older file nothing.
     fn write(&mut self, seq: i64) -> std::io::Result<()> {
         let draft = self.path.with_extension("new");
         fs::write(&draft, format!("{} {seq}\n", self.epoch))?;

@@ -1,24 +1,24 @@
-//! Reading the event log in seq order, for those who publish it; `domain/log/events.rs` writes it.
+//! Reads the event log in seq order, for its consumers; `domain/log/events.rs` writes it.
 
 use rusqlite::{Connection, Row};
 
 use crate::event::Event;
 
-/// The log's newest seq; 0 when nothing ever happened.
+/// The log's newest seq; 0 if no event was ever written.
 pub fn last_seq(conn: &Connection) -> rusqlite::Result<i64> {
-    // sqlite_sequence outlives pruning.
+    // From sqlite_sequence, because the newest rows may be pruned.
     let last = conn
         .prepare_cached("select coalesce(max(seq), 0) from sqlite_sequence where name = 'events'")?
         .query_row([], |row| row.get(0))?;
     Ok(last)
 }
 
-/// The epoch of the log: offsets of different epochs cannot be compared.
+/// The epoch of the log. Offsets of different epochs can't be compared.
 pub fn epoch(conn: &Connection) -> rusqlite::Result<String> {
     conn.prepare_cached("select value from meta where key = 'epoch'")?.query_row([], |row| row.get(0))
 }
 
-/// A row's body without the message's text and mentions: of the message itself, or inside an envelope.
+/// SQL of a row's body without the text and mentions of its message, which is the body itself or is in an envelope.
 macro_rules! erased {
     () => {
         "json_replace(body, '$.content', '', '$.message', '', '$.mentions', json('[]'),
@@ -26,10 +26,11 @@ macro_rules! erased {
     };
 }
 
-/// SQL of the body of a row of `events` without the text of the message that it carries.
+/// SQL of the body of a row of `events` without its message's text and mentions.
 pub const ERASED: &str = erased!();
 
-/// What [`from_row`] reads; of a deleted message without its text, which may still stand in the rows for a while.
+/// The columns that [`from_row`] reads. They leave out the text of a deleted message, which its rows may still contain until
+/// a job erases it.
 pub const COLUMNS: &str = concat!(
     "seq, stream, audience, type, channel_id, actor_id,
      iif(exists (select 1 from messages m where m.n = events.message_n and m.deleted_at is not null), ",
@@ -49,6 +50,7 @@ pub fn after(conn: &Connection, seq: i64, limit: u32) -> rusqlite::Result<Vec<Ev
         .collect()
 }
 
+/// Reads a row with the columns of [`COLUMNS`].
 pub fn from_row(row: &Row) -> rusqlite::Result<Event> {
     Ok(Event {
         seq: row.get("seq")?,

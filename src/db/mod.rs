@@ -1,6 +1,6 @@
-//! SQLite: one writer thread, a pool of readers, WAL. Nothing else opens the file.
+//! The SQLite database: one writer thread, a pool of readers, and a WAL. Nothing else opens the file.
 //!
-//! A write is answered after its fsync. A read is one short transaction, and sees all that was answered.
+//! A write is answered after its fsync. A read is one short transaction, and sees every write that was answered before it.
 
 mod checkpoint;
 mod epoch;
@@ -39,7 +39,7 @@ use crate::{
 };
 
 const FILE: &str = "tidings.db";
-/// What reads the log for a push server outside, off the runtime's threads, too.
+/// Reader connections for the forwarder, which reads the log for an external Centrifugo on a blocking thread.
 const FORWARDER: usize = 1;
 /// SQLite VM instructions between two deadline checks.
 const STEPS: i32 = 1_000;
@@ -52,14 +52,15 @@ pub struct Db {
 }
 
 impl Db {
-    /// Opens the database of a data folder, made when there is none, and starts its writer.
-    /// `after_commit` gets the effects of each committed batch, in order, on the writer's thread.
+    /// Opens the database of a data folder, creating it if there is none, and starts its writer. `after_commit` gets the
+    /// effects of each committed batch, in order, on the writer's thread.
     pub fn open(folder: &Path, after_commit: AfterCommit) -> Result<Db> {
         let path = folder.join(FILE);
         let mut conn = connect(&path, OpenFlags::default())?;
         schema::migrate(&mut conn, &path)?;
         let marker = epoch::Marker::open(&conn, folder)?;
-        let cores = std::thread::available_parallelism().map_or(2, usize::from).max(2); // one list holds up no other
+        // At least two, so that a list doesn't hold up all others.
+        let cores = std::thread::available_parallelism().map_or(2, usize::from).max(2);
         let size = cores + slow::Admission::slots(cores) + FORWARDER;
         let manager = r2d2_sqlite::SqliteConnectionManager::file(&path)
             .with_flags(OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX)
@@ -76,7 +77,7 @@ impl Db {
         Ok(Db { readers, writer, admission: Arc::new(slow::Admission::new(cores)) })
     }
 
-    /// Runs `f` in one short read transaction, on this thread: for reads by key, bounded in rows.
+    /// Runs `f` in a short read transaction on this thread, for reads by key that are bounded in rows.
     pub fn read<T>(&self, f: impl FnOnce(&Connection) -> Result<T>) -> Result<T> {
         let conn = self.readers.get().map_err(|_| OVERLOADED)?;
         conn.prepare_cached("begin")?.execute([])?;
@@ -84,8 +85,8 @@ impl Db {
         f(read.0)
     }
 
-    /// [`Db::read`] off the runtime's threads, for lists bounded in rows, and sums over them: as many at once as
-    /// there are cores, one for each user, and 503 after two seconds. Without a user it is one for all.
+    /// [`Db::read`] on a blocking thread, for lists that are bounded in rows and sums over them. As many run at a time as there
+    /// are cores, one for each user, and one for all callers without a user. 503 after two seconds.
     pub async fn read_list<T: Send + 'static>(
         &self,
         user: impl Into<Option<UserId>>,
@@ -94,8 +95,8 @@ impl Db {
         self.read_slow(Class::List(user.into()), f).await
     }
 
-    /// [`Db::read`] off the runtime's threads, for what is not bounded in rows: a few at once, by their class, and 503
-    /// when it takes too long.
+    /// [`Db::read`] on a blocking thread, for reads that are not bounded in rows. A few run at a time, by their class. 503 if
+    /// the read takes too long.
     pub async fn read_slow<T: Send + 'static>(
         &self,
         class: Class,
@@ -122,15 +123,15 @@ impl Db {
         tokio::task::spawn_blocking(read).await.map_err(Error::internal)?
     }
 
-    /// Runs `f` on the writer's thread; returns once its transaction is on disk.
+    /// Runs `f` on the writer's thread. Returns once its transaction is on disk.
     ///
-    /// `Err` undoes only what `f` did. `f` touches nothing but SQL and its `Tx`: it may run in one
-    /// transaction with others, and a caller who hangs up changes nothing. 503 when the queue is full.
+    /// `Err` undoes only what `f` did. `f` uses nothing but SQL and its `Tx`, because it may run in one transaction with
+    /// other jobs. It runs even if the caller disconnects. 503 if the queue is full.
     pub async fn write<T: Send + 'static>(&self, f: impl FnOnce(&mut Tx) -> Result<T> + Send + 'static) -> Result<T> {
         self.write_sized(size_of_val(&f), f).await
     }
 
-    /// [`Db::write`] for a closure that owns `bytes` of text: the queue is bounded in bytes, too.
+    /// [`Db::write`] for a closure that owns `bytes` of text, because the queue is also bounded in bytes.
     pub async fn write_sized<T: Send + 'static>(
         &self,
         bytes: usize,
@@ -139,8 +140,8 @@ impl Db {
         self.writer.submit(bytes, f)?.await.unwrap_or(Err(writer::UNKNOWN))
     }
 
-    /// [`Db::write`] of something long: runs `step`, a transaction each, until it returns what the whole came to.
-    /// A caller who hangs up changes nothing: all steps are done. `Err` undoes its own step and ends the rest.
+    /// [`Db::write`] for long work: repeats `step`, each time in a transaction of its own, until it returns a value. All
+    /// steps run even if the caller disconnects. `Err` undoes its own step, and no further step runs.
     pub async fn write_in_steps<T: Send + 'static>(
         &self,
         mut step: impl FnMut(&mut Tx) -> Result<Option<T>> + Send + 'static,
@@ -158,41 +159,40 @@ impl Db {
         tokio::spawn(run).await.map_err(Error::internal)?
     }
 
-    /// Whether the writer takes work: false on a full disk.
+    /// Whether the writer accepts jobs: false if the disk is full or the database is closed.
     pub fn is_writable(&self) -> bool {
         self.writer.is_writable()
     }
 
-    /// Bytes of live frames in the WAL when last looked at.
+    /// Bytes of live frames in the WAL, as of the last checkpoint.
     pub fn wal_bytes(&self) -> u64 {
         self.writer.wal_bytes()
     }
 
-    /// How long write jobs take.
+    /// The histogram of the seconds that write jobs take.
     pub fn job_seconds(&self) -> Histogram {
         self.writer.job_seconds.clone()
     }
 
-    /// How long the longest write job and the longest commit, with its fsync, took since this was last asked; for
-    /// measurements.
+    /// The longest write job and the longest commit, with its fsync, since the last call. For measurements.
     pub fn take_longest(&self) -> (Duration, Duration) {
         self.writer.take_longest()
     }
 
-    /// A read connection of its own, for a thread that reads all day.
+    /// Opens a read connection for a thread that reads all the time.
     pub fn reader(folder: &Path) -> Result<Connection> {
         let conn = connect(&folder.join(FILE), OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX)?;
         conn.pragma_update(None, "query_only", true)?;
         Ok(conn)
     }
 
-    /// Ends the writer after everything queued is on disk, and folds the WAL into the database.
+    /// Ends the writer once all queued jobs are on disk, and copies the WAL into the database.
     pub fn close(&self) {
         self.writer.close();
     }
 }
 
-/// Ends the transaction of a read, also when the read panics: the connection goes back to the pool.
+/// Ends the transaction of a read, even if the read panics, because the connection goes back to the pool.
 struct Reading<'a>(&'a Connection);
 
 impl Drop for Reading<'_> {
@@ -203,7 +203,7 @@ impl Drop for Reading<'_> {
     }
 }
 
-/// One read of another process. A folder without a database, or with an older one, is refused in words.
+/// Runs a read in another process than the server's. Fails if the folder has no database, or one with another schema.
 pub fn read_once<T>(folder: &Path, f: impl FnOnce(&Connection) -> Result<T>) -> Result<T> {
     match version(folder)? {
         0 => Err(Error::bad_request(format!("there is no database in {}", folder.display()))),
@@ -215,7 +215,7 @@ pub fn read_once<T>(folder: &Path, f: impl FnOnce(&Connection) -> Result<T>) -> 
     }
 }
 
-/// One write transaction of another process (a command beside a running server), or of no server at all.
+/// Runs a write transaction in another process than the server's, whether a server is running or not.
 pub fn write_once<T>(folder: &Path, f: impl FnOnce(&mut Tx) -> Result<T>) -> Result<T> {
     let path = folder.join(FILE);
     let have = version(folder)?;
@@ -225,18 +225,18 @@ pub fn write_once<T>(folder: &Path, f: impl FnOnce(&mut Tx) -> Result<T>) -> Res
     let mut conn = connect(&path, OpenFlags::default())?;
     schema::migrate(&mut conn, &path)?;
     let transaction = conn.transaction_with_behavior(rusqlite::TransactionBehavior::Immediate)?;
-    let mut effects = Vec::new(); // the server notices by itself
+    let mut effects = Vec::new(); // a running server notices the commit by itself
     let value = f(&mut Tx::new(&transaction, &mut effects))?;
     transaction.commit()?;
     Ok(value)
 }
 
-/// The schema version of the folder's database, without touching it.
+/// The schema version of the folder's database. Changes nothing; 0 without a database.
 pub fn version(folder: &Path) -> Result<Version> {
     schema::version(&folder.join(FILE))
 }
 
-/// Fails where a command would make a database by mistake: in a folder that has none.
+/// Fails if the folder has no database, so that a command doesn't create one by mistake.
 pub fn require(folder: &Path) -> Result<()> {
     match version(folder)? {
         0 => Err(Error::bad_request(format!("there is no database in {}", folder.display()))),
@@ -244,7 +244,7 @@ pub fn require(folder: &Path) -> Result<()> {
     }
 }
 
-/// Brings the database to the newest schema; returns the version before and after.
+/// Migrates the database to the newest schema. Returns the version before and after.
 pub fn migrate(folder: &Path) -> Result<(Version, Version)> {
     let _lock = lock(folder)?; // not under a running server
     let before = version(folder)?;
@@ -253,18 +253,19 @@ pub fn migrate(folder: &Path) -> Result<(Version, Version)> {
     Ok((before, version(folder)?))
 }
 
-/// Makes the data folder (0700) where there is none.
+/// Creates the data folder with mode 0700 if there is none.
 pub fn make_folder(folder: &Path) -> Result<()> {
     use std::os::unix::fs::DirBuilderExt;
     let made = std::fs::DirBuilder::new().recursive(true).mode(0o700).create(folder);
     made.map_err(|err| Error::bad_request(format!("can't make the data folder {}: {err}", folder.display())))
 }
 
-/// The lock that a serving process holds on its data folder; released when dropped, or killed.
+/// The lock of a serving process on its data folder. It is released when it is dropped or the process is killed.
 pub struct FolderLock {
     _file: File,
 }
 
+/// Locks the data folder; fails if another server is running on it.
 pub fn lock(folder: &Path) -> Result<FolderLock> {
     use std::os::unix::fs::OpenOptionsExt;
     let path = folder.join("tidings.lock");
@@ -279,7 +280,7 @@ pub fn lock(folder: &Path) -> Result<FolderLock> {
     }
 }
 
-/// The server's secret key, made on the first start (0600).
+/// Reads the server's secret key, or creates it with mode 0600 on the first start.
 pub fn secret_key(folder: &Path) -> Result<[u8; 32]> {
     use base64::{Engine, prelude::BASE64_STANDARD};
     use std::{io::Write, os::unix::fs::OpenOptionsExt};
@@ -292,12 +293,12 @@ pub fn secret_key(folder: &Path) -> Result<[u8; 32]> {
         }
         Err(err) if err.kind() == std::io::ErrorKind::NotFound => {
             let key = crate::secret::random::<32>();
-            // Written whole under another name first, so that a kill leaves no half key.
+            // First written completely under another name, so that a kill leaves no partial key.
             let draft = folder.join(format!("secret.key.{}", std::process::id()));
             let mut file =
                 File::options().create(true).truncate(true).write(true).mode(0o600).open(&draft).map_err(|err| named(&err))?;
             file.write_all(BASE64_STANDARD.encode(key).as_bytes()).and_then(|()| file.sync_all()).map_err(|err| named(&err))?;
-            // A link fails where a rename would replace the key that another process made meanwhile.
+            // A link fails if another process has created the key meanwhile; a rename would replace that key.
             let made = std::fs::hard_link(&draft, &path);
             std::fs::remove_file(&draft).map_err(|err| named(&err))?;
             match made {

@@ -1,4 +1,4 @@
-//! Opening the database file: its mode, its pragmas.
+//! Opens connections to the database file, and sets its mode and pragmas.
 
 use std::{fs::File, path::Path, time::Duration};
 
@@ -6,13 +6,13 @@ use rusqlite::{Connection, OpenFlags};
 
 use crate::error::{Error, Result};
 
-/// More than there are statements in `domain/`.
+/// Prepared statements that a connection caches: more than `domain/` has, so that none is prepared twice.
 const STATEMENT_CACHE: usize = 512;
 
 pub(super) fn connect(path: &Path, flags: OpenFlags) -> Result<Connection> {
     use std::os::unix::fs::OpenOptionsExt;
     let unusable = |err: &dyn std::fmt::Display| Error::bad_request(format!("can't open the database {}: {err}", path.display()));
-    // SQLite would make it readable for all, and gives its WAL the same mode.
+    // Created here with mode 0600: SQLite would create it readable for all users. The WAL gets the same mode.
     let made = File::options().create(true).truncate(false).write(true).mode(0o600).open(path);
     made.map_err(|err| unusable(&err))?;
     let conn = Connection::open_with_flags(path, flags).map_err(|err| unusable(&err))?;
@@ -21,7 +21,7 @@ pub(super) fn connect(path: &Path, flags: OpenFlags) -> Result<Connection> {
 }
 
 pub(super) fn prepare(conn: &Connection) -> rusqlite::Result<()> {
-    conn.busy_timeout(Duration::from_secs(5))?; // first: setting WAL may itself wait
+    conn.busy_timeout(Duration::from_secs(5))?; // set first, because changing to WAL may wait for a lock
     conn.set_prepared_statement_cache_capacity(STATEMENT_CACHE);
     conn.execute_batch(
         "pragma journal_mode = wal; pragma synchronous = full; pragma foreign_keys = on;

@@ -1,29 +1,29 @@
-//! The schema's version, and the steps from an older one to this one.
+//! The version of the schema, and the steps that migrate an older database.
 //!
 //! `schema.sql` is the whole current schema: a new file runs it and nothing else. An older file runs the steps that it
 //! lacks, `migrations/0002.sql` and on; each leads from the version before it to the version in its name. To change the
 //! schema:
 //!
-//! 1. Change `schema.sql` to what it shall be.
+//! 1. Change `schema.sql` to the new schema.
 //! 2. Write the step as the next file in `migrations/`, and include it at the end of [`STEPS`].
-//! 3. Run `cargo test --test migrations`. It compares what both lead to, column by column, and prints the line with the
-//!    step's checksum that `tests/schemas/checksums` still needs. If the step changes or deletes rows on purpose, name
+//! 3. Run `cargo test --test migrations`. It compares the results of both, column by column, and prints the line with the
+//!    step's checksum that is missing in `tests/schemas/checksums`. If the step changes or deletes rows on purpose, name
 //!    their table or column in `REWRITTEN` of that test.
 //!
-//! Until a step is merged it may be corrected, and its checksum with it; later a correction is the next step.
+//! Before a step is merged, it and its checksum may be corrected. After that, a correction is another step.
 //!
-//! A step is SQL without `begin`, `commit` and pragmas. `alter table` adds, renames and drops columns. For anything
-//! else a step makes the table anew:
+//! A step is SQL without `begin`, `commit` and pragmas. `alter table` adds, renames and drops columns. For any
+//! other change a step creates the table again:
 //!
 //! ```sql
 //! create table new_messages (…) strict;
 //! insert into new_messages (n, …) select n, … from messages;
-//! -- Only for a table with autoincrement: the highest number that was ever used stays known.
+//! -- Only for a table with autoincrement: keeps the highest number that was ever used.
 //! delete from sqlite_sequence where name = 'new_messages';
 //! update sqlite_sequence set name = 'new_messages' where name = 'messages';
 //! drop table messages;
 //! alter table new_messages rename to messages;
-//! -- Indices and triggers went with the old table: all of them again, as in schema.sql.
+//! -- Indices and triggers were dropped with the old table: create all of them again, as in schema.sql.
 //! create index messages_active on messages (channel_id, active_n) where root is null;
 //! ```
 //!
@@ -36,11 +36,11 @@ use rusqlite::{Connection, OpenFlags, OptionalExtension, TransactionBehavior};
 
 use crate::error::{Error, Result};
 
-/// Zero is an empty or missing file; `schema.sql` of the first release is version 1.
+/// The version of a schema: 0 for an empty or missing file, 1 for `schema.sql` of the first release.
 pub type Version = u32;
 
 const SCHEMA: &str = include_str!("../../schema.sql");
-/// The steps to version 2, 3 and on, in this order. A step is never edited: there are files that have run it.
+/// The steps to version 2, 3 and so on, in this order. A released step is never edited, because databases have run it.
 const STEPS: &[&str] = &[include_str!("migrations/0002.sql"), include_str!("migrations/0003.sql")];
 const NEWEST: Version = version_after(STEPS);
 
@@ -48,8 +48,8 @@ const fn version_after(steps: &[&str]) -> Version {
     1 + steps.len() as Version
 }
 
-/// Brings the database at `path` to the newest schema, after a snapshot beside it when it was older.
-/// A newer file than this binary knows is refused.
+/// Migrates the database at `path` to the newest schema. An older database is first copied to a snapshot beside it. Fails if
+/// the database is newer than this binary knows.
 pub(super) fn migrate(conn: &mut Connection, path: &Path) -> Result<()> {
     upgrade(conn, path, SCHEMA, STEPS)
 }
@@ -67,7 +67,7 @@ fn upgrade(conn: &mut Connection, path: &Path, schema: &str, steps: &[&str]) -> 
     }
     if have > 0 {
         let snapshot = path.with_extension(format!("before-version-{newest}.db"));
-        _ = std::fs::remove_file(&snapshot); // of an attempt that failed
+        _ = std::fs::remove_file(&snapshot); // left by an attempt that failed
         conn.execute("vacuum into ?1", [snapshot.to_string_lossy()])?;
     }
     conn.pragma_update(None, "foreign_keys", false)?; // does nothing inside a transaction
@@ -80,7 +80,7 @@ fn apply(conn: &mut Connection, schema: &str, steps: &[&str]) -> Result<()> {
     let tx = conn.transaction_with_behavior(TransactionBehavior::Immediate)?;
     let have = user_version(&tx)?;
     if have == version_after(steps) {
-        return Ok(()); // another process made the same new database at the same moment
+        return Ok(()); // another process has done the same at the same time
     }
     if have == 0 {
         tx.execute_batch(schema)?;

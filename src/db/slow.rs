@@ -1,7 +1,8 @@
-//! Admission of slow reads: a few organisations at once, one read each; the public and lists beside them.
+//! Admission of slow reads. Organisations, the public and lists each have slots of their own; an organisation uses one at
+//! a time.
 //!
-//! Slots are given in the order of asking. Who waits for a slot has no other read of its kind that waits or goes on, so the
-//! wait for a slot grows with the number of others who ask, and not with how much one of them asks for.
+//! Slots are given in the order of asking. A reader that waits for a slot has no other read of its kind that waits or runs.
+//! So the wait for a slot grows with the number of readers, and not with the number of requests of one of them.
 
 use std::{sync::Arc, time::Duration};
 
@@ -13,32 +14,33 @@ use tokio::{
 use crate::{
     error::{Error, Result},
     id::{OrganisationId, UserId},
-    limits::Turns,
+    limits::Permits,
 };
 
 pub(super) const OVERLOADED: Error = Error::Unavailable("the server is overloaded, try again");
 const ORGANISATIONS: usize = 2;
 const PUBLIC: usize = 1;
 
-/// How long one waits for a slot and those before one, and how long a member waits for an earlier read of theirs.
+/// How long a read waits for its organisation's or user's permit and a slot together.
 const SLOT_WITHIN: Duration = Duration::from_secs(10);
+/// How long a member's read waits for the member's earlier read.
 const OWN_WITHIN: Duration = Duration::from_secs(1);
 
-/// Whose slots a slow read takes.
+/// The slots and permits that a slow read takes.
 #[derive(Clone, Copy, Debug)]
 pub enum Class {
-    /// A member, who has one at once, within an organisation, which has one at once.
+    /// A read within an organisation: one at a time for the member, and one for the organisation.
     Member(UserId, OrganisationId),
-    /// Anybody, known or not: what is open to all takes no user's slot.
+    /// A read that is open to everybody. It takes no user's permit, whether the caller has a session or not.
     Public,
-    /// Bounded in rows. A user has one at once; a client that asks for several gets one after the other, and no search
-    /// holds them up. All who ask for a list of the public count as one.
+    /// A list, bounded in rows: one at a time for a user, and one for all callers without a session. A client that asks for
+    /// several gets one after the other. No search holds them up, because they have slots of their own.
     List(Option<UserId>),
 }
 
 impl Class {
-    /// How long the read may take. With a second, 20 organisations have to use all of it all the time before another one
-    /// waits for ten.
+    /// How long the read may take. With one second and two slots, 20 organisations must read all the time before another
+    /// one waits for ten seconds.
     pub(super) fn within(self) -> Duration {
         match self {
             Class::Member(..) => Duration::from_secs(1),
@@ -47,7 +49,7 @@ impl Class {
     }
 }
 
-/// Who has one slow read of a kind at once.
+/// A key of `own`: a reader that has one slow read of its kind at a time.
 #[derive(PartialEq, Eq, Hash)]
 enum Reader {
     Member(UserId),
@@ -59,10 +61,10 @@ pub(super) struct Admission {
     organisations: Arc<Semaphore>,
     public: Arc<Semaphore>,
     lists: Arc<Semaphore>,
-    own: Turns<Reader>,
+    own: Permits<Reader>,
 }
 
-/// Held while reading.
+/// The slot and permits of a running read; dropping it frees them.
 pub(super) struct Permit {
     _slot: OwnedSemaphorePermit,
     _own: Vec<OwnedSemaphorePermit>,
@@ -71,15 +73,16 @@ pub(super) struct Permit {
 impl Admission {
     pub fn new(lists: usize) -> Self {
         let [organisations, public, lists] = [ORGANISATIONS, PUBLIC, lists].map(|slots| Arc::new(Semaphore::new(slots)));
-        Admission { organisations, public, lists, own: Turns::new(1) }
+        Admission { organisations, public, lists, own: Permits::new(1) }
     }
 
-    /// Slow reads at once, of all classes.
+    /// Most concurrent slow reads, of all classes.
     pub fn slots(lists: usize) -> usize {
         ORGANISATIONS + PUBLIC + lists
     }
 
-    /// 429 when the member reads already and goes on to, 503 when the organisation's turn or a slot does not come.
+    /// Waits for a read's permits and slot. 429 if the member's earlier read goes on for too long, 503 if no permit or slot
+    /// becomes free in time.
     pub async fn permit(&self, class: Class) -> Result<Permit> {
         let end = Instant::now() + SLOT_WITHIN;
         let (own, slots) = match class {
@@ -95,6 +98,7 @@ impl Admission {
     }
 }
 
+/// Waits for a permit until `end`. 503 after that.
 async fn by(end: Instant, slots: Arc<Semaphore>) -> Result<OwnedSemaphorePermit> {
     timeout_at(end, slots.acquire_owned()).await.map_err(|_| OVERLOADED)?.map_err(Error::internal)
 }

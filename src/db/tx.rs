@@ -1,10 +1,10 @@
-//! A write transaction, and what it sets off once it has committed.
+//! A write transaction, with the effects that follow its commit.
 
 use rusqlite::Connection;
 
 use crate::event::Effect;
 
-/// What a write job sees: the connection inside the transaction. No job begins, commits or rolls back.
+/// The connection inside a write transaction, for one job. The job itself never begins, commits or rolls back.
 pub struct Tx<'a> {
     conn: &'a Connection,
     effects: &'a mut Vec<Effect>,
@@ -15,7 +15,7 @@ impl<'a> Tx<'a> {
         Tx { conn, effects }
     }
 
-    /// Runs after the commit, in order; forgotten when the job fails.
+    /// Adds an effect that follows the commit, in order. It is dropped if the job fails.
     pub fn then(&mut self, effect: Effect) {
         self.effects.push(effect);
     }

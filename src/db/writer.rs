@@ -1,8 +1,8 @@
-//! The one thread that writes, with group commit.
+//! The only thread that writes, with group commit.
 //!
-//! It takes every job that is waiting into one IMMEDIATE transaction, each in a savepoint of its own,
-//! commits once (`synchronous=full`), hands the effects on in order, then answers. A lone write commits
-//! at once; batches form by themselves while the former one syncs.
+//! It takes the queued jobs into one IMMEDIATE transaction, each in a savepoint of its own, commits once
+//! (`synchronous=full`), hands over the effects in order, and then answers. A single write commits at once. Batches form
+//! while the previous one syncs.
 
 use std::{
     panic::{AssertUnwindSafe, catch_unwind},
@@ -31,20 +31,20 @@ use crate::{
     event::Effect,
 };
 
-/// Gets the effects of each committed batch.
+/// A function that gets the effects of each committed batch.
 pub type AfterCommit = Box<dyn FnMut(Vec<Effect>) + Send>;
 
 const QUEUE_JOBS: usize = 4096;
 const QUEUE_BYTES: usize = 32 << 20;
 const BATCH_JOBS: usize = 64;
 const BATCH_TIME: Duration = Duration::from_millis(5);
-/// How often an idle writer looks whether another process wrote.
+/// How often an idle writer checks whether another process has written.
 const IDLE: Duration = Duration::from_secs(1);
 const MARK_EVERY: Duration = Duration::from_secs(1);
-/// Live WAL frames above which the writer itself empties the WAL.
+/// Bytes of live WAL frames above which the writer itself truncates the WAL.
 const WAL_LIMIT: u64 = 64 << 20;
 
-/// Bounds of what is counted together. A job that takes longer than 10 ms holds up others noticeably.
+/// Upper bounds of the histogram's buckets, in seconds. A job of more than 10 ms holds up others noticeably.
 const JOB_SECONDS: [f64; 7] = [0.0001, 0.0005, 0.002, 0.01, 0.05, 0.25, 1.0];
 
 const BUSY: Error = Error::Unavailable("the server is overloaded, try again");
@@ -53,7 +53,7 @@ pub(super) const UNKNOWN: Error = Error::Unavailable("the outcome of this write 
 
 struct Job {
     run: Box<dyn FnOnce(&mut Tx) -> Ran + Send>,
-    /// Given back when the job is taken, or dropped.
+    /// Released when the job runs or is dropped.
     _bytes: Reserved,
 }
 
@@ -76,7 +76,7 @@ impl Drop for Reserved {
     }
 }
 
-/// A job that ran: whether to keep what it did, and how to answer once the batch's fate is known.
+/// The result of a job: whether to keep its changes, and how to answer once the batch has committed or failed.
 struct Ran {
     keep: bool,
     answer: Box<dyn FnOnce(Result<()>)>,
@@ -88,12 +88,12 @@ pub struct Writer {
     thread: Mutex<Option<JoinHandle<()>>>,
     queued_bytes: Arc<AtomicUsize>,
     checkpoints: Arc<Checkpoints>,
-    /// How long jobs hold up all others.
+    /// Seconds for which each job holds up all others.
     pub job_seconds: Histogram,
     longest: Arc<Longest>,
 }
 
-/// In nanoseconds.
+/// The longest times since they were last taken, in nanoseconds.
 #[derive(Default)]
 struct Longest {
     job: AtomicU64,
@@ -107,7 +107,7 @@ impl Writer {
         let checkpoints = Arc::new(checkpoints);
         let (job_seconds, longest) = (Histogram::new(JOB_SECONDS), Arc::<Longest>::default());
         let mut state = Thread {
-            // In this order: a commit of another process between the two is seen as foreign.
+            // In this order, so that a commit of another process between the two counts as foreign.
             data_version: data_version(&conn)?,
             last_seq: log::last_seq(&conn)?,
             next_truncate: WAL_LIMIT,
@@ -120,7 +120,7 @@ impl Writer {
             longest: longest.clone(),
         };
         let run = move || {
-            // Effects that never reach the publisher would be pushes lost: better to start again from the log.
+            // Effects that don't reach the publisher would be lost. After a restart, clients recover from the log.
             if catch_unwind(AssertUnwindSafe(|| state.run(jobs))).is_err() {
                 tracing::error!("the writer panicked");
                 std::process::abort();
@@ -137,7 +137,7 @@ impl Writer {
         })
     }
 
-    /// Queues a job; the receiver gets its value after the commit, and is closed if the job never ran.
+    /// Queues a job. The receiver gets its result after the commit, and is closed if the job never ran.
     pub fn submit<T: Send + 'static>(
         &self,
         bytes: usize,
@@ -168,13 +168,13 @@ impl Writer {
         self.checkpoints.wal_bytes()
     }
 
-    /// How long the longest job and the longest commit took since this was last asked.
+    /// The longest job and the longest commit since the last call.
     pub fn take_longest(&self) -> (Duration, Duration) {
         let Longest { job, commit } = &*self.longest;
         (Duration::from_nanos(job.swap(0, Relaxed)), Duration::from_nanos(commit.swap(0, Relaxed)))
     }
 
-    /// Takes no more jobs, and waits until the queued ones are on disk.
+    /// Refuses further jobs, and waits until the queued ones are on disk.
     pub fn close(&self) {
         drop(self.queue.lock().expect("nothing panics while it holds this").take());
         if let Some(thread) = self.thread.lock().expect("nothing panics while it holds this").take() {
@@ -217,7 +217,7 @@ impl Thread {
             }
         }
         self.marker.note(self.last_seq);
-        // The checkpoint thread may be at it.
+        // The checkpoint thread may be running one, so a few attempts are made.
         for _ in 0..10 {
             match checkpoint(&self.conn, "truncate") {
                 Ok(Checkpoint { moved_all: true, .. }) => return,
@@ -244,11 +244,11 @@ impl Thread {
                 None
             }
             Err(err) => {
-                tracing::error!(%err, jobs = answers.len(), "a batch was lost");
+                tracing::error!(%err, jobs = answers.len(), "a batch of writes failed and was rolled back");
                 if !self.conn.is_autocommit() {
                     _ = self.conn.execute_batch("rollback");
                 }
-                // Whatever happened, look again at the log: a row that did get there is still to be pushed.
+                // The commit may have succeeded all the same. The next batch then reads the log and publishes its rows.
                 self.data_version = -1;
                 Some(err)
             }
@@ -261,8 +261,8 @@ impl Thread {
         }
     }
 
-    /// Runs waiting jobs in one transaction, with their answers in `answers`; a job dropped without one is
-    /// answered 503 all the same.
+    /// Runs queued jobs in one transaction, and adds their answers to `answers`. A job that is dropped without an answer is
+    /// answered 503, too.
     fn transaction(
         &mut self,
         first: Option<Job>,
@@ -271,7 +271,7 @@ impl Thread {
     ) -> rusqlite::Result<Vec<Effect>> {
         let mut effects = Vec::new();
         execute(&self.conn, "begin immediate")?;
-        // Inside the transaction nobody else can write, so nothing comes between this look and our rows.
+        // Read inside the transaction, in which no other process can write.
         let version = data_version(&self.conn)?;
         if version != self.data_version {
             effects.push(Effect::Foreign);
@@ -285,7 +285,7 @@ impl Thread {
             let Ran { keep, answer } = (job.run)(&mut Tx::new(&self.conn, &mut effects));
             answers.push(answer);
             if self.conn.is_autocommit() {
-                // The job (or a full disk) ended the transaction, and with it everything before it.
+                // The job, or a full disk, has ended the transaction, and rolled back the jobs before it.
                 return Err(rusqlite::Error::SqliteFailure(rusqlite::ffi::Error::new(rusqlite::ffi::SQLITE_ABORT), None));
             }
             if !keep {
@@ -293,7 +293,7 @@ impl Thread {
                 execute(&self.conn, "rollback to job")?;
             }
             execute(&self.conn, "release job")?;
-            self.took(began.elapsed()); // with the release, at which the search index writes what it was given
+            self.took(began.elapsed()); // after the release, in which the search index writes its rows
             if answers.len() < BATCH_JOBS && started.elapsed() < BATCH_TIME {
                 next = jobs.try_recv().ok();
             }
@@ -318,7 +318,7 @@ impl Thread {
             }
             return;
         }
-        // Short: with five seconds one long reader froze all writes for five seconds.
+        // 100 ms, because a long read holds up all writes for as long as this.
         _ = self.conn.busy_timeout(Duration::from_millis(100));
         self.next_truncate = match checkpoint(&self.conn, "truncate") {
             Ok(Checkpoint { wal: Some(left), moved_all: true }) => {

@@ -1,4 +1,4 @@
-//! Works off what changes have left to be done, each kind by the area that left it.
+//! Does the chores: work that a large change leaves for later, done in slices by the area that left it.
 
 use tokio::time::timeout;
 
@@ -16,19 +16,19 @@ use crate::{
     time::Time,
 };
 
-/// Works off what changes have left to be done, from before the start, too.
+/// Does chores as they come up, including those from before the start.
 pub(super) async fn run(app: &App) {
     loop {
         match in_slices(app, work).await {
-            // What was postponed comes up again without a change that leaves more.
+            // A postponed chore is due again without a wake-up.
             Ok(()) => _ = timeout(MINUTE, app.wakeups.wait(Queue::Chores)).await,
             Err(err) => postpone(app, err).await,
         }
     }
 }
 
-/// Does a slice of the chore that has waited longest, which then goes behind the others. Returns how many slices were
-/// done: 0 when nothing is left to do now.
+/// Does a slice of the chore that has waited longest, and moves the chore to the end of the queue. Returns the number of
+/// slices done: 0 if no chore is due.
 pub fn work(tx: &mut Tx) -> Result<usize> {
     let Some((chore, cursor)) = chores::first(tx)? else { return Ok(0) };
     let rest = match chore {
@@ -41,15 +41,15 @@ pub fn work(tx: &mut Tx) -> Result<usize> {
     Ok(1)
 }
 
-/// Puts a chore off whose slice has failed, so that it does not keep the others waiting.
+/// Postpones the chore whose slice has failed, so that it doesn't hold up the others.
 async fn postpone(app: &App, failure: Error) {
     match app.write_in_background(|tx| chores::postpone(tx, Time::now() + MINUTE)).await {
         Ok(chore) => {
             let err = failure.detail();
-            tracing::error!(chore, err, "work that a change has left could not be done, next try in a minute");
+            tracing::error!(chore, err, "a chore failed, next try in a minute");
         }
         Err(err) => {
-            tracing::error!(err = err.detail(), "work that a change has left could not be put off, next try in five seconds");
+            tracing::error!(err = err.detail(), "a failed chore could not be postponed, next try in five seconds");
             tokio::time::sleep(AFTER_FAILURE).await;
         }
     }

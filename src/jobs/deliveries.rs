@@ -1,4 +1,4 @@
-//! Delivers the events of webhooks: follows the log, claims what is due, signs it, sends it, and records what became of it.
+//! Delivers the events of webhooks: follows the log, claims due deliveries, signs and sends them, and records the outcomes.
 
 use std::{
     collections::HashSet,
@@ -31,7 +31,7 @@ use crate::{
     time::Time,
 };
 
-/// Has the log kept for webhooks, before anything is served.
+/// Starts retaining the event log for webhooks, before the server serves anything.
 pub async fn prepare(app: &App) -> Result<()> {
     let taken = app.db.write(following::start).await?;
     app.delivering.followed.store(taken, Relaxed);
@@ -39,7 +39,7 @@ pub async fn prepare(app: &App) -> Result<()> {
     Ok(())
 }
 
-/// Writes down how far the log was followed: it is kept from there on.
+/// Writes the cursor to the database. The log is retained from there on.
 pub(super) async fn write_down(app: &App) -> Result<()> {
     let (followed, written) = (&app.delivering.followed, &app.delivering.written);
     let seq = followed.load(Relaxed);
@@ -49,17 +49,17 @@ pub(super) async fn write_down(app: &App) -> Result<()> {
     Ok(())
 }
 
-/// The one task that follows the log for webhooks and decides what is sent next.
+/// The task that follows the log for webhooks and picks the next deliveries.
 #[derive(Default)]
 pub(super) struct Dispatcher {
     schedule: Schedule,
 }
 
 impl Dispatcher {
-    /// Sends due deliveries; sleeps until the next is due, the log has one more, or a slot is free again.
+    /// Sends due deliveries. Sleeps until the next one is due, the log has a further row, or a slot becomes free.
     pub async fn run(&mut self, app: &App, sending: &mut JoinSet<()>) {
         while let Err(err) = app.write_in_background(deliveries::release).await {
-            tracing::error!(err = err.detail(), "deliveries that were under way could not be taken up");
+            tracing::error!(err = err.detail(), "the leases of earlier deliveries could not be released, next try in 200 ms");
             tokio::time::sleep(AGAIN).await;
         }
         app.delivering.changed().is_all = true;
@@ -69,13 +69,13 @@ impl Dispatcher {
         }
     }
 
-    /// Returns how long nothing is due for which there is a slot.
+    /// Sends due deliveries for which there are slots. Returns the time until the next one is due.
     async fn send_due(&mut self, app: &App, sending: &mut JoinSet<()>) -> Result<Duration> {
         loop {
             follow(app).await?;
             self.refresh(app)?;
             let now = Time::now();
-            // The slots first: what is claimed and finds none would wait for the end of its lease.
+            // Slots are taken before the claim: a claimed delivery without a slot would wait until its lease ends.
             let (webhooks, slots) = self.pick(app, now);
             app.delivering.due.store(self.schedule.count_due(now) - webhooks.len(), Relaxed);
             if webhooks.is_empty() {
@@ -95,7 +95,7 @@ impl Dispatcher {
                     Claim::Nothing => {}
                 }
             }
-            tokio::task::yield_now().await; // what was claimed leaves before the next look, which may be a long one
+            tokio::task::yield_now().await; // claimed deliveries are sent before the next pass, which may take long
         }
     }
 
@@ -104,7 +104,7 @@ impl Dispatcher {
         picked.into_iter().map(|(webhook, permit)| (webhook, Slot { app: app.clone(), permit })).unzip()
     }
 
-    /// Reads what has changed since the last time.
+    /// Reads the webhooks that have changed since the last pass.
     fn refresh(&mut self, app: &App) -> Result<()> {
         let Changed { webhooks, is_all } = std::mem::take(&mut *app.delivering.changed());
         let read = if is_all { self.load(app) } else { self.read(app, &webhooks) };
@@ -117,11 +117,11 @@ impl Dispatcher {
 
     fn load(&mut self, app: &App) -> Result<()> {
         self.schedule = Schedule::default();
-        let mut after = Some(WebhookId(Uuid::nil()));
-        while let Some(place) = after {
-            let (page, rest) = app.db.read(|conn| schedule::page(conn, place))?;
+        let mut cursor = Some(WebhookId(Uuid::nil()));
+        while let Some(after) = cursor {
+            let (page, rest) = app.db.read(|conn| schedule::page(conn, after))?;
             page.into_iter().for_each(|due| self.schedule.set(due.webhook, Some(due)));
-            after = rest;
+            cursor = rest;
         }
         Ok(())
     }
@@ -135,7 +135,7 @@ impl Dispatcher {
     }
 }
 
-/// Takes in what the log has more.
+/// Follows the log to its end.
 async fn follow(app: &App) -> Result<()> {
     let shared = &app.delivering;
     loop {
@@ -170,17 +170,18 @@ async fn deliver(slot: &Slot, claimed: Claimed) {
     let (site, id) = (app.site.clone(), claimed.id);
     let record = move |tx: &mut Tx| retry::record(tx, &site, &claimed, &outcome);
     if let Err(err) = app.write_in_background(record).await {
-        tracing::error!(%id, err = err.detail(), "what became of a delivery could not be recorded");
+        tracing::error!(%id, err = err.detail(), "the outcome of a delivery could not be recorded");
     }
 }
 
-/// A test, at once. 429 when there is no slot: four requests are under way to its host, or many in all.
+/// Sends a test event at once. 429 if no slot for tests is free, in all or for the organisation or host.
 pub async fn test(app: &App, test: &Test) -> Result<Outcome> {
     let permit = app.delivering.slots().acquire_for_test(test.organisation, &test.host).ok_or(Error::TooMany(1))?;
     let slot = Slot { app: app.clone(), permit };
     Ok(attempt(&slot.app, &test.event).await)
 }
-/// Signs and sends it once.
+
+/// Signs and sends an event once.
 async fn attempt(app: &App, claimed: &Claimed) -> Outcome {
     let began = Instant::now();
     let answer = send(app, claimed).await;
@@ -193,7 +194,7 @@ async fn attempt(app: &App, claimed: &Claimed) -> Outcome {
     }
 }
 
-/// What is wrong with an answer of this status; nothing with a success.
+/// The error that an answer of this status stands for; empty for a success.
 fn complaint(status: u16) -> String {
     match status {
         200..300 => String::new(),
@@ -202,7 +203,7 @@ fn complaint(status: u16) -> String {
     }
 }
 
-/// The answer, or in words why there is none.
+/// Signs and posts an event. Returns the answer, or why there is none.
 async fn send(app: &App, claimed: &Claimed) -> Result<Answer, String> {
     let url = Url::parse(&claimed.url).map_err(|err| err.to_string())?;
     let (id, time) = (claimed.id.to_string(), Time::now().unix_seconds());
@@ -217,7 +218,7 @@ async fn send(app: &App, claimed: &Claimed) -> Result<Answer, String> {
     app.outgoing.post(&url, &headers, claimed.payload.clone()).await.map_err(|failure| failure.to_string())
 }
 
-/// A slot among what is being sent, given back when it is dropped.
+/// A slot of a delivery in flight. Dropping it frees the slot.
 struct Slot {
     app: App,
     permit: Permit,

@@ -1,4 +1,4 @@
-//! Writes what is gathered in memory, and deletes what is past its time.
+//! Writes what is collected in memory, and deletes expired rows.
 
 use std::time::Duration;
 
@@ -21,11 +21,11 @@ use crate::{
     time::Time,
 };
 
-/// How long sessions, tokens, mails, webhooks and their history are kept after their end, for whoever looks
-/// into what happened; and how long webhooks' events after they were made, to be delivered or sent again.
+/// How long sessions, tokens, mails, webhooks and their history are kept after their end, so that an incident can be
+/// examined; and how long webhooks' events are kept after they were made, to be delivered or sent again.
 const KEPT: Duration = Duration::from_secs(30 * 24 * 3600);
 
-/// Once a minute: who was seen, old rows of the event log, what the limits remember.
+/// Runs [`tidy`] once per minute, and drops the expired counters of the limits.
 pub(super) async fn run(app: &App) {
     loop {
         tokio::time::sleep(MINUTE).await;
@@ -36,7 +36,7 @@ pub(super) async fn run(app: &App) {
     }
 }
 
-/// Writes what is gathered in memory, and deletes what is past its time.
+/// Writes users' times of activity and the webhooks' cursor, and deletes expired rows.
 pub async fn tidy(app: &App) -> Result<()> {
     let seen = app.take_seen();
     for slice in seen.chunks(SLICE as usize) {
@@ -56,7 +56,7 @@ pub async fn tidy(app: &App) -> Result<()> {
     in_slices(app, move |tx| history::prune(tx, now - KEPT, SLICE)).await?;
     in_slices(app, move |tx| webhooks::prune(tx, now - KEPT, SLICE)).await?;
     let deleted_before = now - app.site.purge_after;
-    // The webhooks of a channel refer to it, so the channel comes after them.
+    // The webhooks of a channel refer to it, so they are deleted first.
     let purge = move |tx: &mut Tx| match webhooks::purging::purge(tx, deleted_before, SLICE)? {
         0 => purging::purge(tx, deleted_before, SLICE),
         gone => Ok(gone),

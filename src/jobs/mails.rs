@@ -13,12 +13,12 @@ use crate::{
     time::Time,
 };
 
-/// Mails in flight at once.
+/// Most mails in flight.
 const MAILS: usize = 4;
-/// Shorter than the lease, so that a mail is never in two hands.
+/// How long sending may take. It is shorter than the lease, so that no mail is sent twice at the same time.
 const MAIL_WITHIN: Duration = Duration::from_secs(60);
 
-/// Sends due mails; sleeps until the next is due or one is queued.
+/// Sends due mails. Sleeps until the next one is due or another is queued.
 pub(super) async fn run(app: &App, sending: &mut JoinSet<()>) {
     let slots = Arc::new(Semaphore::new(MAILS));
     loop {
@@ -27,10 +27,10 @@ pub(super) async fn run(app: &App, sending: &mut JoinSet<()>) {
     }
 }
 
-/// Returns how long nothing is due.
+/// Sends due mails. Returns the time until the next one is due.
 async fn send_due(app: &App, slots: &Arc<Semaphore>, sending: &mut JoinSet<()>) -> Result<Duration> {
     while app.db.read(outbox::next_due)?.is_some_and(|due| due <= Time::now()) {
-        // Claimed only when it can be sent: a lease must not run while a mail waits for its turn.
+        // The slot is taken before the claim: a lease must not run while a mail waits for a slot.
         let slot = slots.clone().acquire_owned().await.map_err(Error::internal)?;
         let site = app.site.clone();
         if let Some(claimed) = app.db.write(move |tx| outbox::claim(tx, &site)).await? {

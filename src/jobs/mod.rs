@@ -1,5 +1,5 @@
-//! What is done later: mails and deliveries that are due, the search index, housekeeping, and the way of the log to a push
-//! server outside.
+//! Background jobs: mails, webhook deliveries, chores, the search index, housekeeping, and forwarding the event log to an
+//! external Centrifugo.
 
 pub mod chores;
 pub mod deliveries;
@@ -15,10 +15,10 @@ use tokio::{task::JoinSet, time::timeout};
 use self::deliveries::Dispatcher;
 use crate::{push::external::forwarder::Forwarder, state::App};
 
-/// For mails and deliveries under way to arrive, once the server is to end.
+/// How long mails and deliveries in flight may take once the server stops.
 const IN_FLIGHT_WITHIN: Duration = Duration::from_secs(2);
 
-/// Runs until the server stops. `forwarded` is what [`prepare`](crate::push::external::forwarder::prepare) returned.
+/// Runs all jobs until the server stops. `forwarded` is what [`prepare`](crate::push::external::forwarder::prepare) returned.
 pub async fn run(app: App, forwarded: Option<i64>) {
     let mut stopping = app.stopping();
     let (mut sending, mut delivering) = (JoinSet::new(), JoinSet::new());
@@ -35,6 +35,6 @@ pub async fn run(app: App, forwarded: Option<i64>) {
     if let Some(forwarder) = &mut forwarder {
         forwarder.record().await;
     }
-    // What is cut off between its arrival and its record is sent twice.
+    // A mail or delivery that is cancelled after it has arrived, but before its outcome is recorded, is sent a second time.
     _ = timeout(IN_FLIGHT_WITHIN, async { tokio::join!(sending.join_all(), delivering.join_all()) }).await;
 }

@@ -1,4 +1,4 @@
-//! What the work on all queues shares.
+//! Constants and loops that all jobs share.
 
 use std::time::Duration;
 
@@ -7,26 +7,27 @@ use tokio::{task::JoinSet, time::timeout};
 use crate::{db::Tx, error::Result, event::Queue, state::App};
 
 pub(super) const MINUTE: Duration = Duration::from_secs(60);
-/// Between tries of a write.
+/// Time between two attempts at a write.
 pub(super) const AGAIN: Duration = Duration::from_millis(200);
-/// Between tries of a queue.
+/// Time between two attempts at a queue.
 pub(super) const AFTER_FAILURE: Duration = Duration::from_secs(5);
-/// Rows changed in one write, so that it does not hold up others.
+/// Most rows that one write changes, so that it doesn't hold up other writes.
 pub(super) const SLICE: u32 = 200;
 
-/// Sleeps for as long as nothing of a queue is due, or until it is woken.
+/// Sleeps until a row of the queue is due or the queue is woken. After an error it sleeps for five seconds.
 pub(super) async fn rest(idle: Result<Duration>, app: &App, queue: Queue, sending: &mut JoinSet<()>) {
     match idle {
         Ok(wait) => _ = timeout(wait, app.wakeups.wait(queue)).await,
         Err(err) => {
-            tracing::error!(?queue, err = err.detail(), "a queue could not be worked off, next try in five seconds");
-            tokio::time::sleep(AFTER_FAILURE).await; // to the end: what has failed may itself have woken it
+            tracing::error!(?queue, err = err.detail(), "a queue could not be processed, next try in five seconds");
+            // A wake-up doesn't end this sleep, because the failed work itself may have caused it.
+            tokio::time::sleep(AFTER_FAILURE).await;
         }
     }
     while sending.try_join_next().is_some() {}
 }
 
-/// Until a slice comes out empty, or the server is to end: what is left is done after the next start.
+/// Runs `work` until a slice of it changes nothing or the server stops; the rest is done after the next start.
 pub(super) async fn in_slices(app: &App, work: impl Fn(&mut Tx) -> Result<usize> + Clone + Send + 'static) -> Result<()> {
     while app.write_in_background(work.clone()).await? > 0 && !*app.stopping().borrow() {}
     Ok(())

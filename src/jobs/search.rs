@@ -5,10 +5,10 @@ use std::time::Duration;
 use super::queue::{SLICE, in_slices};
 use crate::{domain::messages::indexing, event::Queue, state::App};
 
-/// Between a post and its place in the search index.
+/// Time between a post and its entry in the search index.
 const INDEX_AFTER: Duration = Duration::from_secs(1);
 
-/// Takes new and edited messages into the search index, a second behind the posts so that many go in together.
+/// Indexes new and edited messages. It runs a second after the posts, so that it indexes many of them together.
 pub(super) async fn run(app: &App) {
     loop {
         if let Err(err) = in_slices(app, |tx| indexing::index(tx, SLICE)).await {

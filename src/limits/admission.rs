@@ -1,4 +1,4 @@
-//! How many connections there may be, of all clients and of one address, and how much may wait for them to read it.
+//! Bounds on connections, of all clients and of one address, and on the bytes that are buffered for them.
 
 use std::{
     collections::HashMap,
@@ -14,23 +14,26 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use crate::{client_address, limits::networks};
 
-/// Files for everything that is no connection of a client: the database, deliveries and tests of webhooks, mails.
+/// Open files that are reserved for everything but clients' connections: the database, deliveries and tests of webhooks,
+/// mails.
 const OTHER_FILES: usize = 512;
-/// Connections past the bound that may still ask for `/health`; the oldest makes way for the newest.
+/// Connections past the bound that may still ask for `/health`. A new one closes the oldest of them.
 pub const RESERVE: usize = 16;
-/// Bytes of long requests that arrive, and of long answers that were not read: with more, an address has one of them at once.
+/// Bytes of long requests in transfer and of long answers that were not read, of all addresses. Past that, an address has
+/// one of them at a time.
 const BUFFERED: usize = 8 << 20;
-/// Connections that keep their buffers, some 15 KiB each, between two requests; others give them up at once. The allocator
-/// does not give all of what it once took for them back to the system.
+/// Connections that keep their buffers, some 15 KiB each, between two requests; others free them at once. The number is
+/// small because the allocator doesn't return all freed buffers to the system.
 const KEPT: usize = 512;
 const WARN_EVERY: Duration = Duration::from_secs(60);
 
-pub struct Places {
-    /// Connections of all clients.
+pub struct Slots {
+    /// Most connections of all clients.
     most: usize,
-    /// Connections of one address, an IPv6 one by its /64.
+    /// Most connections of one IPv4 address, or of one IPv6 /64.
     most_by_address: usize,
-    /// Proxies have one address for many clients, and bounds of their own.
+    /// Trusted proxies. Their connections have no bound by address: one address serves many clients there, and a proxy
+    /// has bounds of its own.
     proxies: Vec<IpNet>,
     taken: Mutex<Taken>,
     kept: Arc<Semaphore>,
@@ -40,7 +43,7 @@ pub struct Places {
 struct Taken {
     all: Share,
     addresses: HashMap<IpAddr, Share>,
-    /// By [`Reason`].
+    /// When each [`Reason`] was last logged.
     warned: [Option<Instant>; 3],
 }
 
@@ -50,25 +53,25 @@ struct Share {
     buffered: usize,
 }
 
-/// What becomes of a connection.
+/// Whether a new connection is accepted.
 pub enum Admission {
-    Place(Place),
-    /// Too many are open: this one may ask for `/health`, and nothing else.
-    Reserve(Place),
-    /// Too many of its address are.
+    Slot(Slot),
+    /// Too many connections are open: this one may ask for `/health`, and nothing else.
+    Reserve(Slot),
+    /// Too many connections of its address are open.
     Refused,
 }
 
-impl Places {
-    /// As many connections as the limit of open files leaves; `most_by_address` of them for one address.
-    pub fn new(most_by_address: usize, proxies: &[IpNet]) -> Arc<Places> {
+impl Slots {
+    /// As many slots as the limit of open files leaves; at most `most_by_address` of them for one address.
+    pub fn new(most_by_address: usize, proxies: &[IpNet]) -> Arc<Slots> {
         let files = getrlimit(Resource::Nofile).current.map_or(usize::MAX, |files| files as usize);
-        Places::of(bound(files), most_by_address, proxies)
+        Slots::of(bound(files), most_by_address, proxies)
     }
 
-    fn of(most: usize, most_by_address: usize, proxies: &[IpNet]) -> Arc<Places> {
+    fn of(most: usize, most_by_address: usize, proxies: &[IpNet]) -> Arc<Slots> {
         let kept = Arc::new(Semaphore::new(KEPT));
-        Arc::new(Places { most, most_by_address, proxies: proxies.to_vec(), taken: Mutex::default(), kept })
+        Arc::new(Slots { most, most_by_address, proxies: proxies.to_vec(), taken: Mutex::default(), kept })
     }
 
     pub fn admit(self: &Arc<Self>, peer: IpAddr) -> Admission {
@@ -77,7 +80,10 @@ impl Places {
         let of_address = address.and_then(|address| taken.addresses.get(&address)).copied().unwrap_or_default();
         if of_address.connections >= self.most_by_address {
             if taken.may_warn(Reason::Address) {
-                tracing::warn!("{peer} has {} connections open: more of them are refused", of_address.connections);
+                tracing::warn!(
+                    "{peer} has {} connections open, as many as --connections-per-address allows: more are refused",
+                    of_address.connections
+                );
             }
             return Admission::Refused;
         }
@@ -86,8 +92,8 @@ impl Places {
             tracing::warn!("{open} connections are open, as many as the limit of open files allows: raise it (ulimit -n)");
         }
         taken.shares(address, |share| share.connections += 1);
-        let place = Place { places: self.clone(), address };
-        if open < self.most { Admission::Place(place) } else { Admission::Reserve(place) }
+        let slot = Slot { slots: self.clone(), address };
+        if open < self.most { Admission::Slot(slot) } else { Admission::Reserve(slot) }
     }
 
     #[cfg(test)]
@@ -100,14 +106,14 @@ impl Places {
         self.taken().all.buffered
     }
 
-    /// Accepting a connection failed.
+    /// Logs that accepting a connection failed.
     pub fn failed(&self, err: &std::io::Error) {
         if self.taken().may_warn(Reason::Accept) {
             tracing::warn!(%err, "can't accept connections");
         }
     }
 
-    /// As which address a peer is counted.
+    /// The address by which a peer is counted; `None` for a trusted proxy.
     fn counted(&self, peer: IpAddr) -> Option<IpAddr> {
         let peer = peer.to_canonical();
         (!self.proxies.iter().any(|proxy| proxy.contains(&peer))).then(|| networks::network(peer))
@@ -118,13 +124,13 @@ impl Places {
     }
 }
 
-/// How many connections there may be with so many open files.
+/// Most connections under a limit of open files.
 fn bound(files: usize) -> usize {
     files - OTHER_FILES.min(files / 2) - RESERVE.min(files / 8)
 }
 
 impl Taken {
-    /// Changes what all have, and what the address has.
+    /// Changes the share of all and the share of the address.
     fn shares(&mut self, address: Option<IpAddr>, change: impl Fn(&mut Share)) {
         change(&mut self.all);
         let Some(address) = address else { return };
@@ -135,7 +141,7 @@ impl Taken {
         }
     }
 
-    /// Once a minute for each reason.
+    /// Whether a reason may be logged now: once per minute for each.
     fn may_warn(&mut self, reason: Reason) -> bool {
         let warned = &mut self.warned[reason as usize];
         let may = warned.is_none_or(|warned| warned.elapsed() >= WARN_EVERY);
@@ -146,7 +152,7 @@ impl Taken {
     }
 }
 
-/// Why connections are refused.
+/// Why a connection is refused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Reason {
     Address,
@@ -154,54 +160,54 @@ enum Reason {
     Accept,
 }
 
-/// One connection's; given back when it is dropped.
-pub struct Place {
-    places: Arc<Places>,
+/// A connection's slot. Dropping it frees the slot.
+pub struct Slot {
+    slots: Arc<Slots>,
     address: Option<IpAddr>,
 }
 
-impl Place {
-    /// For what a request makes the server buffer.
+impl Slot {
+    /// The client of a request, for counting what the server buffers for it.
     pub fn client(&self, peer: IpAddr, headers: &HeaderMap) -> Client {
-        let address = networks::network(client_address::of(&self.places.proxies, peer, headers));
-        Client { places: self.places.clone(), address }
+        let address = networks::network(client_address::of(&self.slots.proxies, peer, headers));
+        Client { slots: self.slots.clone(), address }
     }
 
-    /// Permits this connection to keep its buffers between two requests, if fewer than [`KEPT`] others do.
+    /// A permit to keep this connection's buffers between two requests, if fewer than [`KEPT`] others have one.
     pub fn keep_buffers(&self) -> Option<OwnedSemaphorePermit> {
-        self.places.kept.clone().try_acquire_owned().ok()
+        self.slots.kept.clone().try_acquire_owned().ok()
     }
 }
 
-impl Drop for Place {
+impl Drop for Slot {
     fn drop(&mut self) {
-        self.places.taken().shares(self.address, |share| share.connections -= 1);
+        self.slots.taken().shares(self.address, |share| share.connections -= 1);
     }
 }
 
-/// Who sent a request, by the address that a trusted proxy tells.
+/// The sender of a request, by its address; behind a trusted proxy, by the address that the proxy names.
 pub struct Client {
-    places: Arc<Places>,
+    slots: Arc<Slots>,
     address: IpAddr,
 }
 
 impl Client {
-    /// Whether this address must wait for what it sends or does not read. What others hold never keeps out an address that
-    /// holds nothing.
+    /// Whether this address must first finish the requests and answers that are buffered for it: all addresses together
+    /// are past the bound, and this one has a share of it. An address without a share is never refused.
     pub fn is_behind(&self) -> bool {
-        let taken = self.places.taken();
+        let taken = self.slots.taken();
         let own = taken.addresses.get(&self.address).map_or(0, |share| share.buffered);
         own > 0 && taken.all.buffered >= BUFFERED
     }
 
     /// Counts bytes until the guard is dropped.
     pub fn buffer(&self, bytes: usize) -> Buffered {
-        self.places.taken().shares(Some(self.address), |share| share.buffered += bytes);
-        Buffered { client: Client { places: self.places.clone(), address: self.address }, bytes }
+        self.slots.taken().shares(Some(self.address), |share| share.buffered += bytes);
+        Buffered { client: Client { slots: self.slots.clone(), address: self.address }, bytes }
     }
 }
 
-/// A request that is arriving, or an answer that was not read yet.
+/// Counted bytes of a request in transfer, or of an answer that was not read yet.
 pub struct Buffered {
     client: Client,
     bytes: usize,
@@ -209,7 +215,7 @@ pub struct Buffered {
 
 impl Drop for Buffered {
     fn drop(&mut self) {
-        self.client.places.taken().shares(Some(self.client.address), |share| share.buffered -= self.bytes);
+        self.client.slots.taken().shares(Some(self.client.address), |share| share.buffered -= self.bytes);
     }
 }
 
@@ -223,48 +229,48 @@ mod tests {
         text.parse().unwrap()
     }
 
-    fn place(admission: Admission) -> Place {
+    fn slot(admission: Admission) -> Slot {
         match admission {
-            Admission::Place(place) => place,
+            Admission::Slot(slot) => slot,
             Admission::Reserve(_) => panic!("only from the reserve"),
             Admission::Refused => panic!("refused"),
         }
     }
 
     #[test]
-    fn an_address_has_so_many_connections_and_gets_them_back() {
-        let places = Places::of(100, 3, &[]);
-        let mut held: Vec<_> = (0..3).map(|n| place(places.admit(address(&format!("2001:db8::{n}"))))).collect();
-        assert!(matches!(places.admit(address("2001:db8::9")), Admission::Refused), "the same /64");
-        place(places.admit(address("2001:db8:0:1::9")));
+    fn an_address_has_a_bound_of_connections_and_frees_them_by_closing() {
+        let slots = Slots::of(100, 3, &[]);
+        let mut held: Vec<_> = (0..3).map(|n| slot(slots.admit(address(&format!("2001:db8::{n}"))))).collect();
+        assert!(matches!(slots.admit(address("2001:db8::9")), Admission::Refused), "the same /64");
+        slot(slots.admit(address("2001:db8:0:1::9")));
         held.pop();
-        place(places.admit(address("2001:db8::9")));
+        slot(slots.admit(address("2001:db8::9")));
         drop(held);
-        assert!(places.taken().addresses.is_empty() && places.taken().all.connections == 0);
+        assert!(slots.taken().addresses.is_empty() && slots.taken().all.connections == 0);
     }
 
     #[test]
     fn connections_of_a_proxy_are_not_counted_by_its_address() {
-        let places = Places::of(100, 3, &["10.0.0.0/8".parse().unwrap()]);
-        let held: Vec<_> = (0..50).map(|_| place(places.admit(address("::ffff:10.1.2.3")))).collect();
-        assert_eq!(places.taken().all.connections, held.len());
+        let slots = Slots::of(100, 3, &["10.0.0.0/8".parse().unwrap()]);
+        let held: Vec<_> = (0..50).map(|_| slot(slots.admit(address("::ffff:10.1.2.3")))).collect();
+        assert_eq!(slots.taken().all.connections, held.len());
     }
 
     #[test]
-    fn past_the_bound_there_is_a_reserve() {
-        let places = Places::of(2, 100, &[]);
-        let mut held: Vec<_> = (0..2).map(|_| place(places.admit(address("192.0.2.1")))).collect();
-        assert!(matches!(places.admit(address("192.0.2.2")), Admission::Reserve(_)));
+    fn connections_past_the_bound_are_in_the_reserve() {
+        let slots = Slots::of(2, 100, &[]);
+        let mut held: Vec<_> = (0..2).map(|_| slot(slots.admit(address("192.0.2.1")))).collect();
+        assert!(matches!(slots.admit(address("192.0.2.2")), Admission::Reserve(_)));
         held.pop();
-        place(places.admit(address("192.0.2.2")));
+        slot(slots.admit(address("192.0.2.2")));
     }
 
     #[test]
-    fn whoever_does_not_read_is_answered_nothing_more_and_keeps_nobody_out() {
-        let places = Places::of(100, 100, &["10.0.0.0/8".parse().unwrap()]);
+    fn an_address_that_does_not_read_gets_no_more_answers_and_keeps_nobody_out() {
+        let slots = Slots::of(100, 100, &["10.0.0.0/8".parse().unwrap()]);
         let client = |peer: &str, forwarded: &'static str| {
             let headers = HeaderMap::from_iter([("x-forwarded-for".parse().unwrap(), HeaderValue::from_static(forwarded))]);
-            place(places.admit(address(peer))).client(address(peer), &headers)
+            slot(slots.admit(address(peer))).client(address(peer), &headers)
         };
         let [slow, beside] = ["203.0.113.9", "invented"].map(|forwarded| client("192.0.2.1", forwarded));
         let [other, idle] = ["192.0.2.2", "192.0.2.3"].map(|peer| client(peer, "192.0.2.1"));
@@ -280,7 +286,7 @@ mod tests {
         assert!(slow.is_behind() && other.is_behind() && behind_proxy.is_behind(), "they hold something");
         assert!(!idle.is_behind() && !beside_it.is_behind());
         drop((first, third, fourth));
-        assert!(!other.is_behind() && places.taken().all.buffered == 0);
+        assert!(!other.is_behind() && slots.taken().all.buffered == 0);
     }
 
     #[test]

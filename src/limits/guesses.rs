@@ -1,5 +1,5 @@
-//! Guesses of passwords (SECURITY.md, *Bounds*). One network is refused after some failures. One account is never locked:
-//! after many failures from all networks together its tries wait for their turn, one at a time.
+//! Bounds on guessing passwords (SECURITY.md, *Bounds*). A network is refused after some failures. An account is never
+//! locked: after many failures from all networks together, attempts at it are queued and checked one at a time.
 
 use std::{
     collections::{HashMap, hash_map::RandomState},
@@ -21,73 +21,73 @@ use crate::{
 };
 
 const MINUTE: Duration = Duration::from_secs(60);
-/// Failed log-ins a minute, for one address and account together, and for one address.
+/// Failed log-ins per minute, for an address and an account together, and for an address.
 const FAILURES_BY_ACCOUNT: u32 = 10;
 const FAILURES_BY_ADDRESS: u32 = 60;
-/// Networks, and accounts tried by them, that are remembered at once. When there are more they are all forgotten: the
-/// counters of accounts go on.
+/// Entries of `by_network`: networks, and pairs of a network and an account. When the map is full, it is cleared: the
+/// counters of accounts still hold.
 const REMEMBERED: usize = 100_000;
 
-/// Failures of an account in an hour that cost its further tries nothing.
+/// Failures of an account in an hour before its further attempts are queued.
 const FREE_FAILURES: u32 = 100;
 const HOUR_SECONDS: u64 = 3600;
-/// Counters of accounts. A fixed number, so that no flood of addresses takes memory or drives a counter out: accounts
-/// that share one are slowed together, which locks nobody out.
+/// Counters of failures, each for the accounts whose hash selects it. The number is fixed, so that a flood of addresses
+/// takes no memory and evicts no counter. Accounts that share a counter are slowed together, which locks nobody out.
 const COUNTERS: usize = 1 << 16;
 
-/// For a try's turn to come.
-const TURN_WITHIN: Duration = Duration::from_secs(30);
-/// Tries that wait for the turn of one account, and those of one network among them: it takes 25 networks to fill the
-/// queue. It is through within a few seconds; as one network has ten failures a minute, whoever fills it again and again
-/// needs new networks all the time.
+/// How long an attempt waits for its account's permit.
+const PERMIT_WITHIN: Duration = Duration::from_secs(30);
+/// Attempts that wait for the permit of one account, and those of one network among them: it takes 25 networks to fill the
+/// queue. A full queue drains within a few seconds, and a network may fail ten times per minute, so an attacker who keeps
+/// the queue full needs new networks all the time.
 const WAITING: usize = 100;
 const WAITING_OF_NETWORK: usize = 4;
-/// After which a try that found no turn comes again.
+/// `Retry-After` in seconds of an attempt that found the queue full or got no permit in time.
 const RETRY_SECONDS: u64 = 5;
 
 pub struct Guesses {
     by_network: Mutex<HashMap<[u8; 32], (Instant, u32)>>,
     by_account: Mutex<Vec<Counter>>,
     queues: Mutex<HashMap<usize, Queue>>,
-    turn_within: Duration,
-    /// Makes it unknown which accounts share a counter.
+    permit_within: Duration,
+    /// Keyed at random, so that nobody can compute which accounts share a counter.
     hasher: RandomState,
     began: Instant,
 }
 
 #[derive(Clone, Copy, Default)]
 struct Counter {
-    /// Since the server began.
+    /// Hours since the server started.
     hour: u32,
     failures: u32,
 }
 
-/// Of the tries at an account.
+/// The queue of attempts at an account.
 struct Queue {
-    turn: Arc<Semaphore>,
-    /// The network of each that waits.
+    permit: Arc<Semaphore>,
+    /// The networks of the waiting attempts.
     waiting: Vec<IpAddr>,
 }
 
-/// A place in a queue, left when this is dropped: the turn came, or the request was given up.
-struct Place<'a> {
+/// An attempt's entry in a queue. Dropping it removes the entry: the attempt got its permit, or its request was cancelled.
+struct QueueEntry<'a> {
     queues: &'a Mutex<HashMap<usize, Queue>>,
     counter: usize,
     network: IpAddr,
 }
 
-impl Drop for Place<'_> {
+impl Drop for QueueEntry<'_> {
     fn drop(&mut self) {
         let mut queues = self.queues.lock().expect("nothing panics while it holds this");
         let Some(queue) = queues.get_mut(&self.counter) else { return };
-        if let Some(place) = queue.waiting.iter().position(|network| *network == self.network) {
-            queue.waiting.swap_remove(place);
+        if let Some(position) = queue.waiting.iter().position(|network| *network == self.network) {
+            queue.waiting.swap_remove(position);
         }
     }
 }
 
-/// The next try at the account begins when this is dropped.
-pub struct Turn(#[expect(dead_code, reason = "held")] OwnedSemaphorePermit);
+/// Held while an attempt is checked. Dropping it lets the next attempt at the account begin.
+pub struct Permit(#[expect(dead_code, reason = "held")] OwnedSemaphorePermit);
 
 impl Default for Guesses {
     fn default() -> Self {
@@ -95,7 +95,7 @@ impl Default for Guesses {
             by_network: Mutex::default(),
             by_account: Mutex::new(vec![Counter::default(); COUNTERS]),
             queues: Mutex::default(),
-            turn_within: TURN_WITHIN,
+            permit_within: PERMIT_WITHIN,
             hasher: RandomState::new(),
             began: Instant::now(),
         }
@@ -103,8 +103,8 @@ impl Default for Guesses {
 }
 
 impl Guesses {
-    /// Counts a try as failed until its [`Guesses::end`]: tries that run at the same time count, too. Returns whether
-    /// it must wait for its [`Guesses::turn`]. 429 after too many from the network.
+    /// Counts an attempt as failed until its [`Guesses::end`], so that concurrent attempts count, too. Returns whether it
+    /// must wait for a [`Guesses::permit`]. 429 after too many failures of the network.
     pub fn begin(&self, address: IpAddr, email: &str) -> Result<bool> {
         self.begin_of_network(address, email)?;
         Ok(self.counted(email, |failures| failures.saturating_add(1)) > FREE_FAILURES)
@@ -130,9 +130,9 @@ impl Guesses {
         Ok(())
     }
 
-    /// Takes back what [`Guesses::begin`] counted when the password was right. A try that was not answered told nothing
-    /// about the account and is taken back from it, but not from the network: else an overload would make tries free, and
-    /// one network could go on with the overload.
+    /// Undoes what [`Guesses::begin`] counted if the password was right. An attempt that ended in an error revealed
+    /// nothing about the account, so the account's count is undone. The network's count stays: otherwise an overload would
+    /// make attempts free, and one network could sustain the overload.
     pub fn end(&self, address: IpAddr, email: &str, checked: &Result<bool>) {
         match checked {
             Ok(true) => self.take_back_of_network(address, email),
@@ -149,7 +149,7 @@ impl Guesses {
         }
     }
 
-    /// Changes the account's failures of this hour, and returns them.
+    /// Changes the account's count of failures in this hour, and returns it.
     fn counted(&self, email: &str, change: impl Fn(u32) -> u32) -> u32 {
         let hour = (self.began.elapsed().as_secs() / HOUR_SECONDS) as u32;
         let mut counters = self.by_account.lock().expect("nothing panics while it holds this");
@@ -161,36 +161,36 @@ impl Guesses {
         counter.failures
     }
 
-    /// Waits until no other try at the account is under way; they come in the order in which they asked. 429 when 100
-    /// are waiting already, or four of the same network, and after 30 seconds.
-    pub async fn turn(&self, address: IpAddr, email: &str) -> Result<Turn> {
-        let (_place, turn) = self.enter(network(address), self.counter(email))?;
-        match timeout(self.turn_within, turn.acquire_owned()).await {
-            Ok(turn) => Ok(Turn(turn.map_err(Error::internal)?)),
+    /// Waits for the account's permit, so that one attempt at a time is checked, in the order of asking. 429 if 100 attempts
+    /// are waiting already, or four of the same network, and after 30 seconds of waiting.
+    pub async fn permit(&self, address: IpAddr, email: &str) -> Result<Permit> {
+        let (_entry, permit) = self.enter(network(address), self.counter(email))?;
+        match timeout(self.permit_within, permit.acquire_owned()).await {
+            Ok(permit) => Ok(Permit(permit.map_err(Error::internal)?)),
             Err(_) => Err(Error::TooMany(RETRY_SECONDS)),
         }
     }
 
-    /// Takes a place in the queue.
-    fn enter(&self, network: IpAddr, counter: usize) -> Result<(Place<'_>, Arc<Semaphore>)> {
+    /// Adds an entry to the queue of the account.
+    fn enter(&self, network: IpAddr, counter: usize) -> Result<(QueueEntry<'_>, Arc<Semaphore>)> {
         let mut queues = self.queues.lock().expect("nothing panics while it holds this");
-        let queue = queues.entry(counter).or_insert_with(|| Queue { turn: Arc::new(Semaphore::new(1)), waiting: Vec::new() });
+        let queue = queues.entry(counter).or_insert_with(|| Queue { permit: Arc::new(Semaphore::new(1)), waiting: Vec::new() });
         let of_network = queue.waiting.iter().filter(|waiting| **waiting == network).count();
         if queue.waiting.len() >= WAITING || of_network >= WAITING_OF_NETWORK {
             return Err(Error::TooMany(RETRY_SECONDS));
         }
         queue.waiting.push(network);
-        Ok((Place { queues: &self.queues, counter, network }, queue.turn.clone()))
+        Ok((QueueEntry { queues: &self.queues, counter, network }, queue.permit.clone()))
     }
 
-    /// Forgets what no longer counts.
+    /// Drops expired counts and empty queues.
     pub fn tidy(&self) {
         let mut failures = self.by_network.lock().expect("nothing panics while it holds this");
         failures.retain(|_, (since, _)| since.elapsed() < MINUTE);
         drop(failures);
         let mut queues = self.queues.lock().expect("nothing panics while it holds this");
-        // Held by this map, by the try whose turn it is, and by each that waits.
-        queues.retain(|_, queue| Arc::strong_count(&queue.turn) > 1);
+        // The map holds one reference, the attempt with the permit another, and each waiting attempt one more.
+        queues.retain(|_, queue| Arc::strong_count(&queue.permit) > 1);
     }
 
     fn counter(&self, email: &str) -> usize {
@@ -218,7 +218,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn ten_failures_are_taken_and_others_are_not_locked_out() {
+    fn after_ten_failures_a_network_is_refused_and_others_are_not() {
         let guesses = Guesses::default();
         let (here, there): (IpAddr, IpAddr) = ("192.0.2.1".parse().unwrap(), "192.0.2.2".parse().unwrap());
         for _ in 0..10 {
@@ -238,11 +238,11 @@ mod tests {
     }
 
     #[test]
-    fn after_100_failures_from_all_networks_an_account_waits_its_turn() {
+    fn after_100_failures_from_all_networks_attempts_at_an_account_are_queued() {
         let guesses = Guesses::default();
         let begin = |n| guesses.begin(nth(n), "ada@x.example").unwrap();
         assert!((0..99).all(|n| !begin(n)));
-        assert!(!begin(99), "a hundredth try that is right");
+        assert!(!begin(99), "a hundredth attempt, with the right password");
         guesses.end(nth(99), "ada@x.example", &Ok(true));
         assert!(!begin(100), "the hundredth failure");
         assert!(begin(101), "one more");
@@ -260,52 +260,52 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn turns_at_an_account_come_one_at_a_time() {
-        let guesses = Guesses { turn_within: Duration::from_millis(20), ..Guesses::default() };
-        let first = guesses.turn(nth(1), "ada@x.example").await.unwrap();
-        assert!(matches!(guesses.turn(nth(1), "Ada@x.example").await, Err(Error::TooMany(RETRY_SECONDS))));
-        guesses.turn(nth(1), "grace@x.example").await.unwrap();
+    async fn attempts_at_an_account_are_checked_one_at_a_time() {
+        let guesses = Guesses { permit_within: Duration::from_millis(20), ..Guesses::default() };
+        let first = guesses.permit(nth(1), "ada@x.example").await.unwrap();
+        assert!(matches!(guesses.permit(nth(1), "Ada@x.example").await, Err(Error::TooMany(RETRY_SECONDS))));
+        guesses.permit(nth(1), "grace@x.example").await.unwrap();
         drop(first);
-        guesses.turn(nth(1), "ada@x.example").await.unwrap();
+        guesses.permit(nth(1), "ada@x.example").await.unwrap();
         guesses.tidy();
         assert!(guesses.queues.lock().unwrap().is_empty());
     }
 
     #[tokio::test]
-    async fn a_hundred_tries_wait_and_one_more_is_sent_away() {
+    async fn a_hundred_attempts_wait_and_one_more_is_refused() {
         let guesses = Guesses::default();
-        let first = guesses.turn(nth(0), "ada@x.example").await.unwrap();
-        let mut waiting: Vec<_> = (0..WAITING as u32).map(|n| Box::pin(guesses.turn(nth(n / 4), "ada@x.example"))).collect();
-        assert!(waiting.iter_mut().all(|turn| turn.as_mut().now_or_never().is_none()));
-        assert!(matches!(guesses.turn(nth(25), "ada@x.example").now_or_never(), Some(Err(Error::TooMany(_)))));
+        let first = guesses.permit(nth(0), "ada@x.example").await.unwrap();
+        let mut waiting: Vec<_> = (0..WAITING as u32).map(|n| Box::pin(guesses.permit(nth(n / 4), "ada@x.example"))).collect();
+        assert!(waiting.iter_mut().all(|permit| permit.as_mut().now_or_never().is_none()));
+        assert!(matches!(guesses.permit(nth(25), "ada@x.example").now_or_never(), Some(Err(Error::TooMany(_)))));
         drop(first);
-        assert!(waiting[0].as_mut().now_or_never().is_some(), "who has waited longest");
-        assert!(guesses.turn(nth(25), "ada@x.example").now_or_never().is_none(), "there is room again");
+        assert!(waiting[0].as_mut().now_or_never().is_some(), "the one that has waited longest");
+        assert!(guesses.permit(nth(25), "ada@x.example").now_or_never().is_none(), "an entry of the queue is free again");
     }
 
     #[tokio::test]
-    async fn four_tries_of_a_network_wait_and_one_more_is_sent_away() {
+    async fn four_attempts_of_a_network_wait_and_one_more_is_refused() {
         let guesses = Guesses::default();
-        let first = guesses.turn(nth(1), "ada@x.example").await.unwrap();
-        let turn = |n| Box::pin(guesses.turn(nth(n), "ada@x.example"));
-        let mut waiting: Vec<_> = (0..4).map(|_| turn(1)).collect();
-        assert!(waiting.iter_mut().all(|turn| turn.as_mut().now_or_never().is_none()));
-        assert!(matches!(turn(1).now_or_never(), Some(Err(Error::TooMany(RETRY_SECONDS)))));
-        let mut other = turn(2);
-        assert!(other.as_mut().now_or_never().is_none(), "another network has places of its own");
-        assert!(guesses.turn(nth(1), "grace@x.example").now_or_never().is_some(), "and so has another account");
+        let first = guesses.permit(nth(1), "ada@x.example").await.unwrap();
+        let permit = |n| Box::pin(guesses.permit(nth(n), "ada@x.example"));
+        let mut waiting: Vec<_> = (0..4).map(|_| permit(1)).collect();
+        assert!(waiting.iter_mut().all(|permit| permit.as_mut().now_or_never().is_none()));
+        assert!(matches!(permit(1).now_or_never(), Some(Err(Error::TooMany(RETRY_SECONDS)))));
+        let mut other = permit(2);
+        assert!(other.as_mut().now_or_never().is_none(), "another network has entries of its own");
+        assert!(guesses.permit(nth(1), "grace@x.example").now_or_never().is_some(), "and so has another account");
         drop(waiting.pop());
-        let mut again = turn(1);
-        assert!(again.as_mut().now_or_never().is_none(), "who is given up leaves room");
+        let mut again = permit(1);
+        assert!(again.as_mut().now_or_never().is_none(), "a cancelled attempt leaves the queue");
         drop(first);
-        for mut turn in waiting.into_iter().chain([other, again]) {
-            assert!(turn.as_mut().now_or_never().is_some(), "each had its turn");
+        for mut permit in waiting.into_iter().chain([other, again]) {
+            assert!(permit.as_mut().now_or_never().is_some(), "each got its permit");
         }
         assert!(guesses.queues.lock().unwrap().values().all(|queue| queue.waiting.is_empty()));
     }
 
     #[test]
-    fn a_try_that_was_not_answered_counts_for_its_network_only() {
+    fn an_attempt_that_was_not_answered_counts_for_its_network_only() {
         for unanswered in [|| Error::Unavailable("overload"), || Error::TooMany(RETRY_SECONDS)] {
             let guesses = Guesses::default();
             for n in 0..200 {
@@ -318,7 +318,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_remembered_is_bounded() {
+    fn the_memory_of_failures_is_bounded() {
         let guesses = Guesses::default();
         for n in 0..60_000 {
             guesses.begin(nth(n), &format!("{n}@x.example")).unwrap();

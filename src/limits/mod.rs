@@ -3,14 +3,14 @@
 pub mod admission;
 mod guesses;
 pub mod networks;
-mod turns;
+mod permits;
 
 use std::{net::IpAddr, num::NonZeroU32, sync::Arc};
 
 use governor::{DefaultKeyedRateLimiter, Quota, RateLimiter, clock::Clock};
 use tokio::sync::Semaphore;
 
-pub use self::turns::Turns;
+pub use self::permits::Permits;
 use self::{guesses::Guesses, networks::network};
 use crate::{
     error::{Error, Result},
@@ -18,44 +18,45 @@ use crate::{
     secret,
 };
 
-/// By user, not by session: another log-in must give no more.
+/// Requests per second of a user, not of a session: another session must not add to the rate.
 const USER_RATE: u32 = 60;
 const USER_BURST: u32 = 120;
-/// Commands on a user's sockets: one of them may subscribe to all that it can hear at once, and come back.
+/// Commands per second on all of a user's sockets. The burst lets a socket subscribe to all of the user's channels at once
+/// and do so again after a reconnect.
 const COMMAND_RATE: u32 = 60;
 const COMMAND_BURST: u32 = 600;
 const ADDRESS_RATE: u32 = 20;
 const SLUG_RATE: u32 = 20;
-/// Of one form, by one address, a minute.
+/// Submissions of one form per minute and network.
 const FORM_RATE: u32 = 5;
-/// Requests that may mail a link, by one network, an hour. Known and unknown addresses count alike: otherwise one's own
-/// mails would tell which of the addresses that one asked for have an account.
+/// Requests per hour and network that may mail a link. Addresses with and without an account count alike: otherwise the
+/// limit would reveal which addresses have an account.
 const LINK_RATE: u32 = 20;
 
-/// Passwords of one network that are hashed at once, or are next in line for it. With the queue's two seconds and a hash of
-/// some 50 ms it takes 20 networks for each core to keep the others out.
+/// Password hashes of one network that run or wait for a slot. A hash takes some 50 ms and waits at most two seconds, so it
+/// takes 20 networks per core to keep others out.
 const HASHES_OF_NETWORK: usize = 2;
 
-/// What anybody may send in; each has a rate of its own.
+/// The forms that need no session; each has a rate of its own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Form {
     Contact,
     Feedback,
 }
 
-/// None of them, when they are switched off.
+/// All rate limits; `None` if they are switched off.
 pub struct Limits(Option<Kept>);
 
 struct Kept {
     users: DefaultKeyedRateLimiter<UserId>,
     commands: DefaultKeyedRateLimiter<UserId>,
     addresses: DefaultKeyedRateLimiter<IpAddr>,
-    /// Keyed by a hash: slugs are secrets, and as long as the caller likes.
+    /// Keyed by a hash: slugs are secrets, and a caller may send one of any length.
     slugs: DefaultKeyedRateLimiter<[u8; 32]>,
     forms: DefaultKeyedRateLimiter<(Form, IpAddr)>,
     links: DefaultKeyedRateLimiter<IpAddr>,
     guesses: Guesses,
-    hashes: Turns<IpAddr>,
+    hashes: Permits<IpAddr>,
 }
 
 impl Limits {
@@ -69,51 +70,51 @@ impl Limits {
             forms: RateLimiter::keyed(Quota::per_minute(rate(FORM_RATE))),
             links: RateLimiter::keyed(Quota::per_hour(rate(LINK_RATE))),
             guesses: Guesses::default(),
-            hashes: Turns::new(HASHES_OF_NETWORK),
+            hashes: Permits::new(HASHES_OF_NETWORK),
         }))
     }
 
-    /// A request of a user, in any of their sessions. 429 when there are too many.
+    /// Counts a request of a user, in any of their sessions. 429 past the rate.
     pub fn user(&self, user: UserId) -> Result<()> {
         self.0.as_ref().map_or(Ok(()), |kept| check(&kept.users, &user))
     }
 
-    /// A command on any of a user's sockets.
+    /// Counts a command on any of a user's sockets. 429 past the rate.
     pub fn command(&self, user: UserId) -> Result<()> {
         self.0.as_ref().map_or(Ok(()), |kept| check(&kept.commands, &user))
     }
 
-    /// A request without a session.
+    /// Counts a request without a session. 429 past the rate.
     pub fn address(&self, address: IpAddr) -> Result<()> {
         self.0.as_ref().map_or(Ok(()), |kept| check(&kept.addresses, &network(address)))
     }
 
-    /// A request that names a webhook's slug, whether there is such a one or not.
+    /// Counts a request to a webhook's slug, whether the slug exists or not. 429 past the rate.
     pub fn slug(&self, slug: &str) -> Result<()> {
         self.0.as_ref().map_or(Ok(()), |kept| check(&kept.slugs, &secret::sha256(slug)))
     }
 
-    /// A form that is sent in.
+    /// Counts a submission of a form. 429 past the rate.
     pub fn form(&self, form: Form, address: IpAddr) -> Result<()> {
         self.0.as_ref().map_or(Ok(()), |kept| check(&kept.forms, &(form, network(address))))
     }
 
-    /// Whether a request may have a link mailed, such as one that logs in.
+    /// Counts a request that has a link mailed, such as one that logs in. Returns whether the mail may be sent.
     pub fn link(&self, address: IpAddr) -> bool {
         self.0.as_ref().is_none_or(|kept| kept.links.check_key(&network(address)).is_ok())
     }
 
-    /// Of passwords; they are not counted when the limits are switched off.
+    /// The bounds on guessing passwords; `None` if limits are switched off.
     pub fn guesses(&self) -> Option<&Guesses> {
         self.0.as_ref().map(|kept| &kept.guesses)
     }
 
-    /// The turns of a network at having passwords hashed.
+    /// The permits of a network for hashing passwords; `None` if limits are switched off.
     pub fn hashes(&self, address: IpAddr) -> Option<Arc<Semaphore>> {
         self.0.as_ref().map(|kept| kept.hashes.of(network(address)))
     }
 
-    /// Forgets what no longer counts; called once a minute.
+    /// Drops expired counters. The housekeeping job calls it once per minute.
     pub fn tidy(&self) {
         let Some(kept) = &self.0 else { return };
         kept.users.retain_recent();

@@ -1,4 +1,4 @@
-//! Mails: their words, and the transport (SMTP, files, the log).
+//! Mails: their texts, and the transports (SMTP, files, the log).
 
 mod names;
 
@@ -25,7 +25,7 @@ use crate::{
     tls::Authorities,
 };
 
-/// What a mail is about: the limit of a recipient's mails counts each kind by itself.
+/// The kind of a mail. The limit of mails to a recipient counts each kind by itself.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Kind {
@@ -34,8 +34,8 @@ pub enum Kind {
     PasswordReset,
     Invitation,
     Webhook,
-    /// Tells of a change to the account, or goes to the server's own people: neither dropped by the limit of a
-    /// recipient's mails, nor counted in it, so that strangers can't use it up.
+    /// A notice of a change to the account, or a mail to the server's operators. The limit of a recipient's mails doesn't
+    /// apply to it and doesn't count it, so that strangers can't use the limit up.
     Notice,
 }
 
@@ -57,16 +57,16 @@ pub struct Mail {
     pub kind: Kind,
     pub to: String,
     pub subject: String,
-    /// Before the link.
+    /// The text before the link.
     text: String,
-    /// The words on its button, and the one link.
+    /// The label and the address of the link, if there is one.
     link: Option<(String, String)>,
-    /// Whom an answer reaches, when not the sender.
+    /// The address for replies, if it isn't the sender's.
     reply_to: Option<String>,
-    /// The webhook that it tells of: one alone does not use up a recipient's limit.
+    /// The webhook that the mail is about. Mails about one webhook have a limit of their own, below the recipient's.
     #[serde(skip)]
     pub webhook: Option<WebhookId>,
-    /// Comes from somebody else than its reader, who is told how to stop it (RFC 2369).
+    /// Whether another user than the recipient caused the mail. Its headers then say how to unsubscribe (RFC 2369).
     is_unasked: bool,
 }
 
@@ -79,14 +79,14 @@ fn with_link(kind: Kind, to: &str, subject: &str, text: &str, button: &str, link
     Mail { link: Some((button.into(), link)), ..mail(kind, to, subject, text) }
 }
 
-/// After registration and on demand: proves the mailbox.
+/// A mail with a link that verifies the address, after registration and on request.
 pub fn verification(site: &Site, to: &str, token: &str) -> Mail {
     let text = "Somebody, probably you, made an account with this address. Open the link to verify it. If it was not you, ignore this mail.";
     let link = format!("{}/auth/verify-email?token={token}", site.web_url);
     with_link(Kind::Verification, to, "Verify your e-mail address", text, "Verify e-mail address", link)
 }
 
-/// Logs in.
+/// A mail with a link that logs in.
 pub fn magic_link(site: &Site, to: &str, token: &str) -> Mail {
     let text = format!(
         "Open the link to log in. It works once, within {}. If you did not ask for it, ignore this mail.",
@@ -96,7 +96,7 @@ pub fn magic_link(site: &Site, to: &str, token: &str) -> Mail {
     with_link(Kind::MagicLink, to, "Your link to log in", &text, "Log in", link)
 }
 
-/// Sets a new password.
+/// A mail with a link that sets a new password.
 pub fn password_reset(site: &Site, to: &str, token: &str) -> Mail {
     let text = format!(
         "Open the link to set a new password. It works once, within {}. If you did not ask for it, ignore this mail: your password stays as it is.",
@@ -106,7 +106,7 @@ pub fn password_reset(site: &Site, to: &str, token: &str) -> Mail {
     with_link(Kind::PasswordReset, to, "Set a new password", &text, "Set a new password", link)
 }
 
-/// Where a token sets a new password.
+/// The link with which a token sets a new password.
 pub fn reset_link(site: &Site, token: &str) -> String {
     format!("{}/auth/reset-password?token={token}", site.web_url)
 }
@@ -133,14 +133,14 @@ fn span(time: Duration) -> String {
     format!("{count} {unit}{}", if count == 1 { "" } else { "s" })
 }
 
-/// After a new password, however it was set.
+/// A notice after the password was changed in any way.
 pub fn password_changed(to: &str) -> Mail {
     let text = "The password of your account was changed, and all other sessions were ended. If it was not you, reset your password at once.";
     mail(Kind::Notice, to, "Your password was changed", text)
 }
 
-/// To the owner of a webhook that was made `paused` or `inactive`. No notice: its words are its owner's, who may have
-/// registered with somebody else's address, and can have it stop again and again.
+/// A mail to the owner of a webhook that became `paused` or `inactive`. It is no [`Kind::Notice`], because the owner chose the
+/// names in it, may have registered with another person's address, and can make the webhook stop any number of times.
 pub fn webhook_stopped(to: &str, webhook: &str, channel: &str, status: &str, reason: &str) -> Mail {
     let (webhook, channel, reason) = (name(webhook), name(channel), name(reason));
     let text = format!(
@@ -149,7 +149,7 @@ pub fn webhook_stopped(to: &str, webhook: &str, channel: &str, status: &str, rea
     mail(Kind::Webhook, to, &format!("Your webhook {webhook} is {status} now"), &text)
 }
 
-/// To the former owner of a webhook that another manager took over. Counts in the hourly limit, as [`webhook_stopped`].
+/// A mail to the former owner of a webhook that another manager took over. It is no [`Kind::Notice`], either.
 pub fn webhook_taken_over(to: &str, webhook: &str, channel: &str, reason: &str) -> Mail {
     let (webhook, channel, reason) = (name(webhook), name(channel), name(reason));
     let text = format!(
@@ -158,7 +158,7 @@ pub fn webhook_taken_over(to: &str, webhook: &str, channel: &str, reason: &str) 
     mail(Kind::Webhook, to, &format!("Your webhook {webhook} has another owner now"), &text)
 }
 
-/// What the contact form took in, cleaned.
+/// A mail with a message of the contact form, whose text is already cleaned.
 pub fn contact(to: &str, sender: &str, reply_to: Option<String>, text: &str) -> Mail {
     let subject = format!("{} wrote to you", if sender.is_empty() { "Somebody".to_owned() } else { name(sender) });
     Mail { reply_to, ..mail(Kind::Notice, to, &subject, text) }
@@ -194,7 +194,7 @@ impl Mail {
             builder = builder.reply_to(Mailbox::new(None, address.parse().map_err(Error::internal)?));
         }
         builder
-            .message_id(Some(format!("<{id}@{domain}>"))) // the same at a second attempt: receivers drop the double
+            .message_id(Some(format!("<{id}@{domain}>"))) // the same in every attempt, so that receivers can drop duplicates
             .date_now()
             .from(from.clone())
             .to(self.to.parse().map_err(Error::internal)?)
@@ -209,7 +209,7 @@ fn escape(text: &str) -> String {
     text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
 }
 
-/// RFC 3834: no out-of-office answers to these.
+/// Tells mail servers not to send automatic replies (RFC 3834).
 #[derive(Clone)]
 struct AutoSubmitted;
 
@@ -225,7 +225,7 @@ impl header::Header for AutoSubmitted {
     }
 }
 
-/// RFC 2369: whom to write to so as to get no more of these.
+/// The address to write to in order to unsubscribe (RFC 2369).
 #[derive(Clone)]
 struct ListUnsubscribe(String);
 
@@ -241,12 +241,12 @@ impl header::Header for ListUnsubscribe {
     }
 }
 
-/// How long one step of the conversation with a mail server may take.
+/// Deadline of one command of SMTP.
 const STEP_WITHIN: Duration = Duration::from_secs(10);
-/// How long the answer to "can it be reached?" holds.
+/// How long the result of a check of the mail server is reused.
 const REACHED_FOR: Duration = Duration::from_secs(10);
 
-/// Takes mails out of the house.
+/// Sends mails.
 pub struct Mailer {
     from: Mailbox,
     transport: Transport,
@@ -254,9 +254,9 @@ pub struct Mailer {
 }
 
 enum Transport {
-    /// Writes the text with its link to the log: for trying out, and for servers without mail.
+    /// Writes the text with its link to the log, for trials and for servers without mail.
     Log,
-    /// One `.eml` a mail, named by its identifier.
+    /// Writes each mail to a file in a folder, `<identifier>.eml`.
     Files(PathBuf),
     Smtp(Box<AsyncSmtpTransport<Tokio1Executor>>),
 }
@@ -270,24 +270,24 @@ impl Mailer {
         let transport = match parsed.scheme() {
             "log" => Transport::Log,
             "file" => {
-                let folder = parsed.to_file_path().map_err(|()| bad(&"file: wants an absolute path, as in file:///var/mail"))?;
+                let folder = parsed.to_file_path().map_err(|()| bad(&"expected an absolute path such as file:///var/mail"))?;
                 std::fs::create_dir_all(&folder).map_err(|err| bad(&format!("{}: {err}", folder.display())))?;
                 Transport::Files(folder)
             }
             "smtp" | "smtps" => Transport::Smtp(Box::new(smtp(&parsed, authorities).map_err(|err| bad(&err.detail()))?)),
-            other => return Err(bad(&format!("unknown scheme {other}: use log:, file:, smtp: or smtps:"))),
+            other => return Err(bad(&format!("unknown scheme {other}: expected log:, file:, smtp: or smtps:"))),
         };
         Ok(Mailer { from, transport, reached: Mutex::default() })
     }
 
-    /// Whether mails go to the server's log, which shows their links to whoever reads it.
+    /// Whether mails go to the server's log, where every reader of the log sees their links.
     pub fn writes_to_log(&self) -> bool {
         matches!(self.transport, Transport::Log)
     }
 
-    /// Whether mails can leave now, as far as can be seen without sending one. Asked once in ten seconds at the most.
+    /// Whether the transport works, as far as can be checked without sending a mail. It checks at most once in ten seconds.
     pub async fn is_reachable(&self) -> bool {
-        // Held while asking: who comes meanwhile waits for the same answer.
+        // Held during the check, so that concurrent callers wait for its result.
         let mut reached = self.reached.lock().await;
         if let Some((at, known)) = *reached
             && at.elapsed() < REACHED_FOR
@@ -309,7 +309,7 @@ impl Mailer {
         now
     }
 
-    /// Sends one mail, or says why it could not.
+    /// Sends a mail. The error says why it could not be sent.
     pub async fn send(&self, id: MailId, mail: &Mail) -> Result<()> {
         match &self.transport {
             Transport::Log => {
@@ -319,7 +319,7 @@ impl Mailer {
             Transport::Files(folder) => {
                 let (draft, path) = (folder.join(format!(".{id}")), folder.join(format!("{id}.eml")));
                 let bytes = mail.message(id, &self.from)?.formatted();
-                // Named when whole: whoever watches the folder never reads half a mail.
+                // Renamed when complete, so that a program that watches the folder never reads a partial mail.
                 let mut file = tokio::fs::OpenOptions::new();
                 let mut file =
                     file.create(true).truncate(true).write(true).mode(0o600).open(&draft).await.map_err(Error::internal)?;
@@ -335,9 +335,10 @@ impl Mailer {
     }
 }
 
-/// TLS is required unless the address says otherwise: by STARTTLS for `smtp:`, from the first byte for `smtps:`.
+/// TLS is required unless the address says otherwise: by STARTTLS for `smtp:`, and from the first byte for `smtps:`.
 fn smtp(url: &Url, authorities: &Authorities) -> Result<AsyncSmtpTransport<Tokio1Executor>> {
-    let host = url.host_str().filter(|host| !host.is_empty()).ok_or_else(|| Error::bad_request("the host is missing"))?;
+    let missing = || Error::bad_request("the host is missing: expected an address such as smtp://mail.example.org");
+    let host = url.host_str().filter(|host| !host.is_empty()).ok_or_else(missing)?;
     let wanted = url.query_pairs().find(|(key, _)| key == "tls").map(|(_, value)| value.into_owned());
     let parameters = || authorities.mail(host);
     let (tls, port) = match (url.scheme(), wanted.as_deref()) {
@@ -345,7 +346,7 @@ fn smtp(url: &Url, authorities: &Authorities) -> Result<AsyncSmtpTransport<Tokio
         ("smtp", None | Some("required")) => (Tls::Required(parameters()?), SUBMISSION_PORT),
         ("smtp", Some("opportunistic")) => (Tls::Opportunistic(parameters()?), SUBMISSION_PORT),
         ("smtp", Some("none")) => (Tls::None, SMTP_PORT),
-        _ => return Err(Error::bad_request("tls is one of required, opportunistic and none, of an smtp: address")),
+        _ => return Err(Error::bad_request("expected ?tls=required, ?tls=opportunistic or ?tls=none, and only with smtp:")),
     };
     let mut builder = AsyncSmtpTransport::<Tokio1Executor>::builder_dangerous(host)
         .tls(tls)

@@ -1,11 +1,11 @@
-//! Users' texts in mails.
+//! Makes users' texts safe to show in mails.
 
-/// What users call themselves and their things, fit to stand in a mail's own words: on one line, and with nothing that a
-/// mail program would make a link of: no `://`, no `www.`, and a space after a dot between the parts of what could be a
-/// host. An invisible character in its place would not do: in host names these are left out. Otherwise a name could be a
-/// message of its own, sent in the server's name.
+/// Makes a user's text safe inside a mail: one line, without anything that mail programs show as a link. It replaces `://`
+/// and the dot of `www.` by spaces, and puts a space after each dot inside a possible host name. An invisible character
+/// instead of the space would not work, because host names ignore these. Without this, a name could be a message that the
+/// server seems to send.
 ///
-/// Every text of a user's that a mail shows passes here, but for the message of the contact form.
+/// Every user's text in a mail goes through this function, except the message of the contact form.
 pub fn name(text: &str) -> String {
     let line = text.replace("://", " ").split_whitespace().collect::<Vec<_>>().join(" ");
     let lower = line.to_ascii_lowercase();
@@ -20,7 +20,8 @@ pub fn name(text: &str) -> String {
     without_hosts(&kept)
 }
 
-/// A host's last part begins with no digit, so that numbers of versions stay as they are.
+/// Puts a space after each dot that a host name could continue after. A dot before a digit stays: no top-level domain begins
+/// with one, and version numbers do.
 fn without_hosts(line: &str) -> String {
     const DOTS: [char; 5] = ['.', '\u{2024}', '\u{3002}', '\u{ff0e}', '\u{ff61}'];
     let mut kept = String::with_capacity(line.len());

@@ -1,4 +1,4 @@
-//! Which addresses are reached over the public internet alone.
+//! Decides which addresses are on the public internet.
 
 use std::{
     net::{IpAddr, Ipv4Addr},
@@ -9,15 +9,15 @@ use ipnet::IpNet;
 
 use super::own::is_own;
 
-/// What the IANA registries of special-purpose addresses do not call globally reachable, what is no unicast or not
-/// assigned at all, and one public address behind which each machine of a cloud finds that cloud's own services. The
-/// longest match decides; `None` is reachable in the midst of what is not.
+/// Networks that are not on the public internet: those that IANA's registries of special-purpose addresses don't call
+/// globally reachable, those that are not unicast or not assigned, and a public address at which a cloud offers its own
+/// services to its machines. The longest match decides; `None` marks a reachable network inside an unreachable one.
 const SPECIAL: &[(&str, Option<&str>)] = &[
     ("0.0.0.0/8", Some("this network")),
     ("10.0.0.0/8", Some("private use")),
     ("100.64.0.0/10", Some("shared address space")),
     ("127.0.0.0/8", Some("loopback")),
-    ("168.63.129.16/32", Some("Azure's platform")), // other clouds tell a machine of itself within the ranges here
+    ("168.63.129.16/32", Some("Azure's platform")), // other clouds' metadata services are in the networks below
     ("169.254.0.0/16", Some("link-local")),
     ("172.16.0.0/12", Some("private use")),
     ("192.0.0.0/24", Some("protocol assignments")),
@@ -66,32 +66,32 @@ const SPECIAL: &[(&str, Option<&str>)] = &[
 static TABLE: LazyLock<Vec<(IpNet, Option<&str>)>> =
     LazyLock::new(|| SPECIAL.iter().map(|(network, why)| (network.parse().expect("the table holds networks"), *why)).collect());
 
-/// Why nothing may be sent to the address, if nothing may. The opened networks are excepted; an IPv4 address inside
-/// of the one given is judged, too, for there the packets end.
+/// Why the address may not be reached; `None` if it may. Addresses in opened networks may. An IPv4 address inside an IPv6
+/// address is checked, too, because the packets end there.
 pub fn objection(address: IpAddr, opened: &[IpNet]) -> Option<&'static str> {
     judge(address, opened, is_own)
 }
 
 fn judge(address: IpAddr, opened: &[IpNet], is_own: fn(IpAddr) -> bool) -> Option<&'static str> {
-    let address = address.to_canonical(); // the system connects a mapped address over IPv4
+    let address = address.to_canonical(); // the system connects to a mapped address by IPv4
     let special = TABLE.iter().filter(|(network, _)| network.contains(&address)).max_by_key(|(network, _)| network.prefix_len());
     let why = || special.and_then(|(_, why)| *why).or_else(|| is_own(address).then_some("this server's own"));
     let why = if opened.iter().any(|network| network.contains(&address)) { None } else { why() };
     why.or_else(|| embedded(address).into_iter().flatten().find_map(|inner| judge(inner.into(), opened, is_own)))
 }
 
-/// The IPv4 addresses that an IPv6 address carries for a translator or the end of a tunnel.
+/// The IPv4 addresses inside an IPv6 address, of a translator or the end of a tunnel.
 fn embedded(address: IpAddr) -> [Option<Ipv4Addr>; 2] {
     let IpAddr::V6(address) = address else { return [None; 2] };
     let ipv4 = |high: u16, low: u16| Some(Ipv4Addr::from_bits(u32::from(high) << 16 | u32::from(low)));
     match address.segments() {
-        [0, 0, 0, 0, 0, 0, 0, 0 | 1] => [None; 2], // unspecified and loopback, no IPv4-compatible ones
+        [0, 0, 0, 0, 0, 0, 0, 0 | 1] => [None; 2], // unspecified and loopback, which are not IPv4-compatible addresses
         [0, 0, 0, 0, 0, 0, high, low] => [ipv4(high, low), None],
         [0, 0, 0, 0, 0xffff, 0, high, low] => [ipv4(high, low), None], // RFC 2765, IPv4-translated
         [0x64, 0xff9b, 0, 0, 0, 0, high, low] => [ipv4(high, low), None],
         [0x64, 0xff9b, 1, _, _, _, high, low] => [ipv4(high, low), None],
         [0x2002, high, low, ..] => [ipv4(high, low), None],
-        // The server's address, and the client's with all bits turned.
+        // Teredo: the server's address, and the client's with all bits inverted.
         [0x2001, 0, high, low, _, _, client_high, client_low] => [ipv4(high, low), ipv4(!client_high, !client_low)],
         _ => [None; 2],
     }

@@ -1,14 +1,14 @@
 use std::time::Duration;
 
-/// Why there is no answer, in words for the history.
+/// Why there is no answer. The history of a webhook shows the text.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Failure {
-    /// Nothing was connected to.
+    /// The client refused to connect.
     #[error("refused: {0}")]
     Refused(String),
     #[error("no connection: {0}")]
     Unreachable(String),
-    /// Connected, and then no HTTP or none to the end of the headers.
+    /// The target was connected, but sent no complete HTTP head.
     #[error("no answer: {0}")]
     Broken(String),
     #[error("no answer within {} s", .0.as_secs_f32())]

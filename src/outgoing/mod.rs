@@ -1,5 +1,5 @@
-//! The one client for requests to addresses that users gave. It reaches the public internet and the networks that
-//! `--allow-private-webhooks` opens, nothing else; and no answer, or none, costs more than a little time and memory.
+//! The only client for requests to addresses that users gave. It reaches the public internet and the networks that
+//! `--allow-private-webhooks` opens, and nothing else. Time and memory for an answer are bounded.
 
 mod addresses;
 mod failure;
@@ -28,18 +28,19 @@ use crate::{
 
 pub use self::{failure::Failure, resolver::Lookup};
 
-/// From the look-up of the name to the last byte read.
+/// Deadline of a request, from the look-up of the name to the last byte read.
 const ANSWER_WITHIN: Duration = Duration::from_secs(15);
 const CONNECT_WITHIN: Duration = Duration::from_secs(5);
-/// Bytes of an answer's body that are read.
+/// Most bytes of an answer's body that are read.
 const BODY: usize = 20_000;
-/// Bytes of it that are shown.
+/// Most bytes of an answer's body that are kept and shown.
 const EXCERPT: usize = 1024;
-/// Characters of what is said of a failure. It may repeat what the target says of itself, a certificate's names.
+/// Most characters of a failure's description. It may contain text that the target chose, such as the names in a
+/// certificate.
 const WORDS: usize = 200;
 const USER_AGENT: &str = concat!("Tidings/", env!("CARGO_PKG_VERSION"));
 
-/// Cheap to clone.
+/// The client, cheap to clone.
 #[derive(Clone)]
 pub struct Outgoing {
     http: Client,
@@ -47,23 +48,23 @@ pub struct Outgoing {
     within: Duration,
 }
 
-/// What a target said, whether it was a success or not.
+/// A target's answer, of any status.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Answer {
     pub status: u16,
-    /// How long it asks to be left alone.
+    /// The time in the answer's header `Retry-After`.
     pub retry_after: Option<Duration>,
     /// The beginning of the body, at most 1 KiB.
     pub excerpt: String,
 }
 
 impl Outgoing {
-    /// `opened`: networks that may be reached though they are not on the public internet.
+    /// Makes the client. `opened` are the networks that it may reach besides the public internet.
     pub fn new(opened: &[IpNet], authorities: &Authorities) -> Result<Outgoing> {
         Outgoing::with(opened, authorities, resolver::system(), ANSWER_WITHIN)
     }
 
-    /// [`Outgoing::new`] with other look-ups and another patience.
+    /// [`Outgoing::new`] with another resolver and another deadline.
     pub fn with(opened: &[IpNet], authorities: &Authorities, lookup: Lookup, within: Duration) -> Result<Outgoing> {
         let opened: Arc<[IpNet]> = opened.into();
         let http = Client::builder()
@@ -76,15 +77,15 @@ impl Outgoing {
             .user_agent(USER_AGENT)
             .http1_only()
             .connect_timeout(CONNECT_WITHIN)
-            .pool_max_idle_per_host(0) // each attempt is checked anew
+            .pool_max_idle_per_host(0) // the address of each attempt is checked
             .build()
             .map_err(Error::internal)?;
         Ok(Outgoing { http, opened, within })
     }
 
-    /// Sends the body once. Redirects are answers like others.
+    /// Posts the body once. A redirect is returned as the answer, and not followed.
     pub async fn post(&self, url: &Url, headers: &[(&'static str, String)], body: Bytes) -> Result<Answer, Failure> {
-        check(url, &self.opened)?; // literal addresses pass by the resolver
+        check(url, &self.opened)?; // a literal address doesn't go through the resolver
         let request = self.http.post(url.clone()).body(body);
         let request = headers.iter().fold(request, |request, (name, value)| request.header(*name, value));
         let began = Instant::now();
@@ -96,8 +97,8 @@ impl Outgoing {
     }
 }
 
-/// What can be refused of an address before anything is sent to it: another scheme, a user's name, no host, and an
-/// address in figures that may not be connected to.
+/// Checks a URL before anything is sent to it. It refuses a scheme other than http and https, a user name or password, a
+/// missing host, and a literal address that may not be reached.
 pub fn check(url: &Url, opened: &[IpNet]) -> Result<(), Failure> {
     let refused = |why: String| Err(Failure::Refused(why));
     if !matches!(url.scheme(), "http" | "https") {
@@ -118,7 +119,8 @@ pub fn check(url: &Url, opened: &[IpNet]) -> Result<(), Failure> {
     }
 }
 
-/// The status is settled: a body that breaks off, dribbles or has no end is cut, and makes it no failure.
+/// The beginning of the body. The outcome depends on the status alone, so a body that breaks off or is too slow or too long
+/// is cut, and is no failure.
 async fn excerpt(mut response: Response, deadline: Instant) -> String {
     let mut body = Vec::new();
     let reading = async {
@@ -134,7 +136,7 @@ async fn excerpt(mut response: Response, deadline: Instant) -> String {
     text
 }
 
-/// RFC 9110, section 10.2.3: seconds, or a date.
+/// The header `Retry-After`, in seconds or as a date (RFC 9110, section 10.2.3).
 fn retry_after(response: &Response) -> Option<Duration> {
     let text = response.headers().get(header::RETRY_AFTER)?.to_str().ok()?.trim();
     let seconds = match text.parse::<u64>() {
@@ -144,7 +146,7 @@ fn retry_after(response: &Response) -> Option<Duration> {
             at.duration_since(jiff::Timestamp::now()).as_secs().try_into().unwrap_or(0)
         }
     };
-    Some(Duration::from_secs(seconds.min(u32::MAX.into()))) // what is added to a time later stays one
+    Some(Duration::from_secs(seconds.min(u32::MAX.into()))) // bounded, so that adding it to a time can't overflow
 }
 
 fn failure(err: reqwest::Error) -> Failure {
@@ -152,7 +154,7 @@ fn failure(err: reqwest::Error) -> Failure {
     if let Some(own) = causes().find_map(|cause| cause.downcast_ref::<Failure>()) {
         return own.clone();
     }
-    // The innermost says it; those around it repeat the address, which may hold secrets.
+    // Only the innermost cause is shown: the outer ones repeat the address, which may contain secrets.
     let words = causes().last().map(ToString::to_string).unwrap_or_default();
     let words = words.chars().filter(|c| !c.is_control()).take(WORDS).collect();
     match err.is_connect() {

@@ -1,15 +1,15 @@
-//! The addresses of this machine: who calls them from here passes by the firewall in front of it.
+//! The addresses of this machine. Requests to them from the machine itself bypass the firewall in front of it.
 
 use std::net::IpAddr;
 
 use nix::ifaddrs::getifaddrs;
 
-/// Whether the address is one of the network interfaces', as they are now. Any is, when they can't be read.
+/// Whether a network interface has the address now. If the interfaces can't be read, every address counts as own.
 pub fn is_own(address: IpAddr) -> bool {
     match getifaddrs() {
         Ok(interfaces) => interfaces.filter_map(|interface| ip(&interface.address?)).any(|own| own == address),
         Err(err) => {
-            tracing::warn!(%err, "the machine's own addresses can't be read");
+            tracing::warn!(%err, "the addresses of the network interfaces can't be read, so requests to the public internet are refused");
             true
         }
     }

@@ -1,4 +1,4 @@
-//! Names to addresses, for connections that must stay on the public internet.
+//! Resolves names for connections that must stay on the public internet.
 
 use std::{
     io,
@@ -12,13 +12,13 @@ use reqwest::dns::{Addrs, Name, Resolve, Resolving};
 
 use super::{addresses, failure::Failure};
 
-/// Of one name; more are not tried within the time that a connection has.
+/// Most addresses of a name that are tried. More would not fit into the time that a connection has.
 const ADDRESSES: usize = 8;
 
-/// Gives all addresses of a name.
+/// A resolver: returns all addresses of a name.
 pub type Lookup = Arc<dyn Fn(String) -> BoxFuture<'static, io::Result<Vec<IpAddr>>> + Send + Sync>;
 
-/// As the system finds them.
+/// The system's resolver.
 pub fn system() -> Lookup {
     Arc::new(|name| {
         Box::pin(async move {
@@ -28,7 +28,7 @@ pub fn system() -> Lookup {
     })
 }
 
-/// Hands on only addresses that may be connected to. Nothing is looked up again between this and the connection.
+/// A resolver that returns only addresses that may be reached. The connection uses them without a further look-up.
 pub struct Guard {
     pub opened: Arc<[IpNet]>,
     pub lookup: Lookup,
@@ -45,7 +45,7 @@ impl Resolve for Guard {
             });
             let mut good = found.into_iter().filter(|address| addresses::objection(*address, &opened).is_none()).peekable();
             if good.peek().is_none() {
-                // Neither its addresses nor whether it has any is told: that would map the network inside for strangers.
+                // The message hides the name's addresses, and whether it has any: they would reveal the internal network.
                 return Err(Failure::Refused(format!("{name} has no address on the public internet")).into());
             }
             let good: Vec<_> = good.take(ADDRESSES).map(|address| SocketAddr::new(address.to_canonical(), 0)).collect();

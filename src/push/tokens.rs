@@ -1,4 +1,4 @@
-//! The tokens that connections and subscriptions are opened with.
+//! The tokens that open connections and subscriptions.
 
 use serde::{Deserialize, Serialize};
 
@@ -9,34 +9,34 @@ use crate::{
     site::Site,
 };
 
-/// The claims of both kinds, in the form of Centrifugo's.
+/// The claims of both kinds of tokens. They are those of Centrifugo's tokens.
 #[derive(Serialize, Deserialize)]
 pub struct PushClaims {
     pub sub: UserId,
-    /// Unix seconds.
+    /// When the token expires, in Unix seconds.
     pub exp: i64,
-    /// Of a connection token.
+    /// The session; only in a connection token.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub sid: Option<SessionId>,
-    /// Of a subscription token.
+    /// The channel; only in a subscription token.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub channel: Option<String>,
 }
 
-/// What a connection token says.
+/// The content of a valid connection token.
 pub struct Identity {
     pub user: UserId,
     pub session: SessionId,
     pub expires_at: i64,
 }
 
-/// Why a token is not taken.
+/// Why a token is refused.
 #[derive(Debug)]
 pub enum Refusal {
     Expired,
-    /// No token of ours.
+    /// Not signed by this server.
     Unreadable,
-    /// A good one, but another user's, another channel's, or of the other kind.
+    /// Valid, but for another user or channel, or of the other kind.
     Mismatch,
 }
 
@@ -47,6 +47,7 @@ fn claims(site: &Site, token: &str) -> Result<PushClaims, Refusal> {
     })
 }
 
+/// Checks a connection token.
 pub fn of_connection(site: &Site, token: &str) -> Result<Identity, Refusal> {
     match claims(site, token)? {
         PushClaims { sub, exp, sid: Some(session), channel: None } => Ok(Identity { user: sub, session, expires_at: exp }),
@@ -54,7 +55,7 @@ pub fn of_connection(site: &Site, token: &str) -> Result<Identity, Refusal> {
     }
 }
 
-/// When the token ends, in Unix seconds.
+/// Checks a subscription token. Returns when it expires, in Unix seconds.
 pub fn of_subscription(site: &Site, connection: &Connection, channel: &str, token: &str) -> Result<i64, Refusal> {
     let claims = claims(site, token)?;
     let fits = claims.sub == connection.user && claims.channel.as_deref() == Some(channel);

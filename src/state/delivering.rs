@@ -1,4 +1,4 @@
-//! What the job that delivers for webhooks shares with the rest of the server.
+//! The state that the job of webhook deliveries shares with the rest of the server.
 
 use std::{
     collections::HashSet,
@@ -14,13 +14,13 @@ use crate::{domain::webhooks::delivery_slots::Slots, event::Effect, id::WebhookI
 pub struct Delivering {
     slots: Mutex<Slots>,
     changed: Mutex<Changed>,
-    /// The last row of the log that webhooks have followed, and the last of which the database knows that.
+    /// The cursor of webhooks: the last row of the log that they have followed, in memory and as stored in the database.
     pub(crate) followed: AtomicI64,
     pub(crate) written: AtomicI64,
     pub(crate) due: AtomicUsize,
 }
 
-/// Webhooks to be read again.
+/// The webhooks that the job reads again from the database.
 #[derive(Default)]
 pub(crate) struct Changed {
     pub webhooks: HashSet<WebhookId>,
@@ -28,7 +28,7 @@ pub(crate) struct Changed {
 }
 
 impl Delivering {
-    /// Notes of which webhooks a commit has changed the queue or the state.
+    /// Notes the webhooks whose queue or state a commit has changed.
     pub fn after(&self, effects: &[Effect]) {
         for effect in effects {
             match effect {
@@ -39,12 +39,12 @@ impl Delivering {
         }
     }
 
-    /// The last row of the log that was followed.
+    /// The last row of the log that webhooks have followed.
     pub fn followed(&self) -> i64 {
         self.followed.load(Relaxed)
     }
 
-    /// How many webhooks had something to deliver, and no free slot, when that was last looked at.
+    /// The number of webhooks with a due delivery and no free slot, as of the last pass.
     pub fn due(&self) -> usize {
         self.due.load(Relaxed)
     }

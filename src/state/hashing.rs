@@ -1,4 +1,4 @@
-//! Hashing and checking passwords: expensive by design, so it is bounded in how much is done at once and in how long it waits.
+//! Hashing and checking passwords. A hash is expensive by design, so both the hashes at a time and their wait are bounded.
 
 use std::{sync::Arc, time::Duration};
 
@@ -9,40 +9,40 @@ use tokio::{
 
 use crate::error::{Error, Result};
 
-/// For a password's turn to be hashed. Beyond it the client is told to try again, rather than wait in a queue that
-/// grows with every log-in.
+/// How long a hash waits for a slot. Past that, the client is told to try again: otherwise the queue would grow with every
+/// log-in.
 const QUEUE_WITHIN: Duration = Duration::from_secs(2);
 const BUSY: Error = Error::Unavailable("Too many passwords are being checked, try again in a moment");
 
-/// Password hashes, off the runtime's threads.
+/// Hashes passwords on blocking threads, in a bounded number of slots.
 pub struct Hashing {
     slots: Arc<Semaphore>,
     queue_within: Duration,
 }
 
 impl Hashing {
-    /// On half of the cores, and four at the most, as each takes 19 MiB: a storm of log-ins must not starve the rest.
+    /// A slot for every second core, at most four: a hash takes 19 MiB, and a storm of log-ins must not starve the rest.
     pub fn new(cores: usize) -> Hashing {
         Hashing { slots: Arc::new(Semaphore::new((cores / 2).clamp(1, 4))), queue_within: QUEUE_WITHIN }
     }
 
-    /// In its network's turn, where these are counted: what one network has beyond it waits behind its own, and keeps no
-    /// other out. 503 after two seconds of waiting.
+    /// Runs `work` in a slot, after it got one of its network's permits where these are counted. Further hashes of a network
+    /// wait behind its own, and hold up no other network. 503 after two seconds of waiting.
     pub(super) async fn run<T: Send + 'static>(
         &self,
-        turns: Option<Arc<Semaphore>>,
+        permits: Option<Arc<Semaphore>>,
         work: impl FnOnce() -> T + Send + 'static,
     ) -> Result<T> {
         let begin = async {
-            let turn = match turns {
-                Some(turns) => Some(turns.acquire_owned().await?),
+            let permit = match permits {
+                Some(permits) => Some(permits.acquire_owned().await?),
                 None => None,
             };
-            Ok::<_, AcquireError>((turn, self.slots.clone().acquire_owned().await?))
+            Ok::<_, AcquireError>((permit, self.slots.clone().acquire_owned().await?))
         };
         let held = timeout(self.queue_within, begin).await.map_err(|_| BUSY)?.map_err(Error::internal)?;
         let work = move || {
-            // Held by the work itself, which goes on when its request is given up.
+            // The work itself holds the slot, because it goes on if its request is cancelled.
             let _held = held;
             work()
         };
@@ -63,7 +63,7 @@ mod tests {
     };
 
     #[tokio::test]
-    async fn whoever_waits_too_long_to_be_hashed_is_sent_away() {
+    async fn a_hash_that_waits_too_long_for_a_slot_is_refused() {
         let hashing = Hashing { queue_within: Duration::from_millis(20), ..Hashing::new(1) };
         let (go_on, wait) = mpsc::channel::<()>();
         let mut first = Box::pin(hashing.run(None, move || _ = wait.recv()));
@@ -78,19 +78,19 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn one_network_takes_two_places_and_others_come_next() {
+    async fn a_network_has_two_hashes_in_the_queue_and_others_come_next() {
         let limits = Limits::new(true);
-        let turns = |address: &str| limits.hashes(address.parse().unwrap());
+        let permits = |address: &str| limits.hashes(address.parse().unwrap());
         let hashing = Hashing::new(1);
         let (go_on, wait) = mpsc::channel::<()>();
         let (done, order) = mpsc::channel();
         let work = |name: &'static str| {
             let done = done.clone();
-            hashing.run(turns(name), move || done.send(name).unwrap())
+            hashing.run(permits(name), move || done.send(name).unwrap())
         };
-        let mut first = Box::pin(hashing.run(turns("2001:db8::1"), move || _ = wait.recv()));
+        let mut first = Box::pin(hashing.run(permits("2001:db8::1"), move || _ = wait.recv()));
         assert!(first.as_mut().now_or_never().is_none(), "it hashes");
-        // The second of the network stands in line, and more wait behind their own.
+        // The network's second hash waits for the slot; its others wait for a permit of the network.
         let mut flood: Vec<_> = (0..20).map(|_| Box::pin(work("2001:db8::2"))).collect();
         assert!(flood.iter_mut().all(|one| one.as_mut().now_or_never().is_none()));
         let mut other = Box::pin(work("2001:db8:0:1::1"));

@@ -1,4 +1,4 @@
-//! What a handler holds: the parts of the server. [`crate::wiring`] opens and closes them.
+//! The state of the server, which every handler holds. [`crate::wiring`] opens and closes its parts.
 
 pub mod delivering;
 pub mod hashing;
@@ -26,7 +26,7 @@ use crate::{
     error::{Error, Result},
     id::{OrganisationId, SessionId, UserId},
     issuer::Issuer,
-    limits::{Limits, admission::Places},
+    limits::{Limits, admission::Slots},
     mail::Mailer,
     metrics::Metrics,
     origins::Origins,
@@ -37,10 +37,10 @@ use crate::{
     wakeups::Wakeups,
 };
 
-/// Between two tries of a background write that found the queue full.
+/// Time between two attempts at a background write while the writer's queue is full.
 const AGAIN: Duration = Duration::from_millis(200);
 
-/// Cheap to clone.
+/// A handle to the server's state, cheap to clone.
 #[derive(Clone)]
 pub struct App(pub(crate) Arc<Inner>);
 
@@ -49,34 +49,34 @@ pub struct Inner {
     pub site: Arc<Site>,
     pub hub: Arc<Hub>,
     pub mailer: Mailer,
-    /// Of federated log-in; none where it is not configured.
+    /// The issuer of federated log-in; `None` if it is not configured.
     pub issuer: Option<Issuer>,
-    /// Who serves live push instead of us, where that is so: the hub is empty then.
+    /// An external Centrifugo, if one serves live push instead of this server. The hub is empty then.
     pub centrifugo: Option<Centrifugo>,
-    /// For addresses that users gave.
+    /// The HTTP client for addresses that users gave.
     pub outgoing: Outgoing,
-    /// What is being delivered there.
+    /// The state of webhook deliveries.
     pub delivering: Arc<Delivering>,
     pub limits: Limits,
     pub origins: Origins,
-    /// Who may tell the client's address.
+    /// The proxies that may name the client's address in a header.
     pub trusted_proxies: Vec<IpNet>,
-    /// For connections of clients.
-    pub places: Arc<Places>,
-    /// For other programs.
+    /// The slots for clients' connections.
+    pub connection_slots: Arc<Slots>,
+    /// The state of the server API, which other programs call.
     pub server_api: ServerApi,
     pub metrics: Metrics,
-    /// Between pings of a socket.
+    /// The interval between pings of a socket.
     pub ping_every: Duration,
-    /// Wake the background jobs.
+    /// Wakes the background jobs.
     pub wakeups: Arc<Wakeups>,
     pub(crate) sessions: Arc<SessionCache>,
     pub(crate) hashing: Hashing,
     pub(crate) seen: Mutex<HashMap<UserId, Time>>,
     pub(crate) stopping: watch::Sender<bool>,
-    /// Later than `stopping`: once all that was answered has been pushed.
+    /// Set later than `stopping`: once every event of an answered request is pushed.
     pub(crate) closing_sockets: watch::Sender<bool>,
-    /// Each open socket holds a clone; taken when the server ends.
+    /// Each open socket holds a clone; taken when the server stops.
     pub(crate) sockets: Mutex<Option<mpsc::Sender<()>>>,
     pub(crate) publisher: Mutex<Option<JoinHandle<()>>>,
     pub(crate) _lock: db::FolderLock,
@@ -90,7 +90,7 @@ impl std::ops::Deref for App {
 }
 
 impl Inner {
-    /// The caller of a live session; remembered until something about it changes.
+    /// The caller of a live session, from the session cache or the database. 429 past the user's rate.
     pub fn caller(&self, session: SessionId) -> Result<Option<Caller>> {
         let caller = self.sessions.find(session, || self.db.read(|conn| sessions::find(conn, session)))?;
         if let Some(caller) = caller {
@@ -100,8 +100,8 @@ impl Inner {
         Ok(caller)
     }
 
-    /// [`Db::read_slow`] within an organisation, which has one at once. Outsiders, whom `f` refuses at once, do not take
-    /// the members' slot.
+    /// [`Db::read_slow`] within an organisation, which has one such read at a time. `f` refuses a caller who is no member, so
+    /// such a caller doesn't take the organisation's permit.
     pub async fn read_within<T: Send + 'static>(
         &self,
         caller: Caller,
@@ -115,7 +115,7 @@ impl Inner {
         self.db.read_slow(class, f).await
     }
 
-    /// [`Db::write`] for work that can wait until the queue has room, and may be done twice.
+    /// [`Db::write`] for idempotent background work: while the writer's queue is full, it tries again until the server stops.
     pub async fn write_in_background<T: Send + 'static>(
         &self,
         f: impl Fn(&mut Tx) -> Result<T> + Clone + Send + 'static,
@@ -128,22 +128,23 @@ impl Inner {
         }
     }
 
-    /// Notes that a user was here; written once a minute.
+    /// Notes that a user is active now. A job writes these times once per minute.
     pub fn seen(&self, user: UserId) {
         self.seen.lock().expect("nothing panics while it holds this").insert(user, Time::now());
     }
 
-    /// Whether the user was here since that was last written, or has a socket open.
+    /// Whether the user was active since these times were last written, or has an open socket.
     pub fn is_here(&self, user: UserId) -> bool {
         let seen = self.seen.lock().expect("nothing panics while it holds this").contains_key(&user);
         seen || !self.hub.connections(user).is_empty()
     }
 
+    /// Takes the noted times of activity, to write them.
     pub fn take_seen(&self) -> Vec<(UserId, Time)> {
         self.seen.lock().expect("nothing panics while it holds this").drain().collect()
     }
 
-    /// Becomes true when the server is to end.
+    /// Becomes true when the server begins to stop.
     pub fn stopping(&self) -> watch::Receiver<bool> {
         self.stopping.subscribe()
     }
@@ -152,7 +153,7 @@ impl Inner {
         self.stopping.send_replace(true);
     }
 
-    /// A token of an open socket; none when the server is ending.
+    /// A token that an open socket holds; `None` if the server is stopping.
     pub fn open_socket(&self) -> Option<mpsc::Sender<()>> {
         if *self.stopping.borrow() {
             return None;
@@ -160,19 +161,19 @@ impl Inner {
         self.sockets.lock().expect("nothing panics while it holds this").clone()
     }
 
-    /// From here on sockets are counted: the receiver ends once the last one is closed.
+    /// Counts open sockets from now on. The receiver ends once the last one is closed.
     pub fn count_sockets(&self) -> mpsc::Receiver<()> {
         let (open, closed) = mpsc::channel(1);
         *self.sockets.lock().expect("nothing panics while it holds this") = Some(open);
         closed
     }
 
-    /// Becomes true when open sockets are to close.
+    /// Becomes true when open sockets have to close.
     pub fn closing_sockets(&self) -> watch::Receiver<bool> {
         self.closing_sockets.subscribe()
     }
 
-    /// Has all sockets closed.
+    /// Tells all open sockets to close, and lets no new one open.
     pub fn close_sockets(&self) {
         self.closing_sockets.send_replace(true);
         drop(self.sockets.lock().expect("nothing panics while it holds this").take());

@@ -1,4 +1,4 @@
-//! Passwords of the server's requests: hashed and checked in their turn.
+//! Hashes and checks the passwords in requests, within the limits.
 
 use std::net::IpAddr;
 
@@ -11,32 +11,32 @@ use crate::{
 };
 
 impl Inner {
-    /// [`secret::hash_password`], for a client's address. 503 when too many wait for theirs.
+    /// [`secret::hash_password`] for a client's address. 503 if no slot becomes free in time.
     pub async fn hash(&self, from: IpAddr, password: String) -> Result<String> {
         self.hashing.run(self.limits.hashes(from), move || secret::hash_password(&password)).await?
     }
 
-    /// [`secret::verify_password`], of somebody who has proved by other means who they are; whoever may be guessing
-    /// goes through [`Inner::verify_password`]. 503 when too many wait for theirs.
+    /// [`secret::verify_password`] for a client that has proved by other means who it is. A client that may be guessing goes
+    /// through [`Inner::verify_password`]. 503 if no slot becomes free in time.
     pub async fn verify(&self, from: IpAddr, password: String, hash: String) -> Result<bool> {
         self.hashing.run(self.limits.hashes(from), move || secret::verify_password(&password, &hash)).await
     }
 
-    /// Whether the password is that of an account. `email` is what the client gave, `account` that address's account
-    /// if there is one; both cases take the same steps, and as long. Wrong ones count against the network and the
-    /// account: 429 after too many from one network, or when the turn of an account that is being guessed at does not
-    /// come; 503 when too many passwords are checked at once.
+    /// Whether the password is that of an account. `email` is what the client sent; `account` is that address's account, if
+    /// there is one. Both cases take the same steps and the same time. A wrong password counts against the network and the
+    /// account. 429 after too many of one network, or if the queue of an account that is being guessed at is full or too
+    /// slow; 503 if no slot becomes free in time.
     pub async fn verify_password(&self, from: IpAddr, email: &str, account: Option<&User>, password: String) -> Result<bool> {
         let hash = account.map(|account| account.password_hash.clone()).unwrap_or_default();
         let Some(guesses) = self.limits.guesses() else { return self.verify(from, password, hash).await };
         let must_wait = guesses.begin(from, email)?;
         let checked = async {
-            let turn = match must_wait && !self.logged_in_from(from, account)? {
-                true => Some(guesses.turn(from, email).await?),
+            let permit = match must_wait && !self.logged_in_from(from, account)? {
+                true => Some(guesses.permit(from, email).await?),
                 false => None,
             };
             let verify = move || {
-                let _turn = turn;
+                let _permit = permit;
                 secret::verify_password(&password, &hash)
             };
             self.hashing.run(self.limits.hashes(from), verify).await

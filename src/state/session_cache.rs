@@ -1,4 +1,4 @@
-//! What is remembered of live sessions, so that a request does not read them anew.
+//! A cache of live sessions, so that most requests find their caller without the database.
 
 use std::{
     collections::HashMap,
@@ -10,8 +10,8 @@ use std::{
 
 use crate::{domain::access::Caller, error::Result, event::Effect, id::SessionId};
 
-/// Session to caller, bounded. A fill is dropped when anything was forgotten since its read began: a
-/// reader from before a logout must not put the session back.
+/// The callers of live sessions, bounded in number. If any entry was removed since a read began, what it read is not
+/// cached: a read from before a logout must not put the session back.
 #[derive(Default)]
 pub struct SessionCache {
     callers: RwLock<HashMap<SessionId, Caller>>,

@@ -1,4 +1,4 @@
-//! What is served alike to everybody: one buffer, shared by all its answers, and a copy that was compressed once.
+//! Assets: content that is the same for every client. Each is one buffer, shared by all answers, and a compressed copy.
 
 use std::io::Write;
 
@@ -16,13 +16,13 @@ pub struct Asset {
     content_type: &'static str,
     plain: Bytes,
     gzip: Bytes,
-    /// Weak: both encodings have it (RFC 9110, section 8.8.3).
+    /// A weak tag, because both encodings share it (RFC 9110, section 8.8.3).
     etag: String,
-    /// Besides those that every asset has.
+    /// Headers besides those that every asset has.
     headers: Vec<(HeaderName, HeaderValue)>,
 }
 
-/// Marks answers whose body is shared: however many are on their way, they take memory once.
+/// Marks answers whose body is shared, so that any number of them takes its memory once.
 #[derive(Clone)]
 pub struct Shared;
 
@@ -34,11 +34,11 @@ impl Asset {
         Asset { content_type, plain: text.into(), gzip: gzip.into(), etag, headers }
     }
 
-    /// 304 to those who have it already; compressed for those who accept that.
+    /// Answers a request: 304 if the client has this version, and compressed if it accepts gzip.
     pub fn answer(&self, req: &Request) -> Response {
         let mut response = Response::builder()
             .header(header::ETAG, &self.etag)
-            .header(header::CACHE_CONTROL, "no-cache") // kept, and asked for again: the next version has another
+            .header(header::CACHE_CONTROL, "no-cache") // clients keep it, and ask each time whether it has changed
             .header(header::VARY, "accept-encoding")
             .header(header::X_CONTENT_TYPE_OPTIONS, "nosniff");
         for (name, value) in &self.headers {

@@ -19,7 +19,7 @@ const POLICY: HeaderValue =
 struct Document {
     /// The last segment of the page's address; empty for the first page.
     name: &'static str,
-    /// The file, from the root of the repository.
+    /// The path of the file in the repository.
     path: &'static str,
     text: &'static str,
 }
@@ -87,13 +87,13 @@ fn address(document: &Document) -> String {
     format!("/docs/guide/{}", document.name).trim_end_matches('/').to_owned()
 }
 
-/// The document's first heading. Every document begins with one; none needs escaping (a test looks).
+/// The document's first heading. Every document begins with one that needs no escaping, which a test checks.
 fn title(document: &Document) -> &'static str {
     let heading = document.text.lines().find_map(|line| line.strip_prefix("# "));
     heading.unwrap_or(document.path)
 }
 
-/// The parsed document, with links to pages in place of those to files, an anchor on each heading, and no pictures.
+/// The parsed document, with links to files changed into links to pages, an anchor on each heading, and no pictures.
 fn events(document: &Document) -> Vec<Event<'static>> {
     let mut is_picture = false;
     let parser = Parser::new_ext(document.text, Options::ENABLE_TABLES);
@@ -113,7 +113,7 @@ fn events(document: &Document) -> Vec<Event<'static>> {
     events
 }
 
-/// The text up to the end of the heading that these events are in.
+/// The text of the heading that these events begin in.
 fn words(events: &[Event]) -> String {
     let inside = events.iter().take_while(|event| !matches!(event, Event::End(TagEnd::Heading(_))));
     let texts = inside.filter_map(|event| match event {

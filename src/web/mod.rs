@@ -1,4 +1,4 @@
-//! The embedded pages: nothing in them is fetched from elsewhere.
+//! The embedded pages. They load nothing from other servers.
 
 mod asset;
 pub mod guide;
@@ -19,12 +19,12 @@ pub use self::asset::{Asset, Shared};
 #[folder = "src/web/pages"]
 struct Pages;
 
-/// `/` and what it refers to, and the pages that links in mails lead to.
+/// The page `/` with its files, and the pages that links in mails lead to.
 pub fn pages() -> impl Endpoint {
     Route::new().at("/", make_sync(page)).at("/*path", make_sync(page))
 }
 
-/// `/auth/verify-email` is the file `auth/verify-email.html`.
+/// Serves an embedded file: `/auth/verify-email` is the file `auth/verify-email.html`.
 fn page(req: Request) -> poem::Result<Response> {
     let path = req.uri().path().trim_matches('/');
     let name = if path.is_empty() { "index" } else { path };

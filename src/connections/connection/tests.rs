@@ -14,7 +14,7 @@ use tokio::{
 
 use super::*;
 use crate::{
-    limits::admission::{Admission, Places},
+    limits::admission::{Admission, Slots},
     upgrade::Upgrade,
 };
 
@@ -30,29 +30,29 @@ const GET: &[u8] = b"GET / HTTP/1.1\r\nhost: x\r\n\r\n";
 
 /// The server's side of a connection, as the tests see it.
 struct Served {
-    places: Arc<Places>,
+    slots: Arc<Slots>,
     /// Held once by the connection, and once more while it has buffers.
-    place: Weak<Place>,
+    slot: Weak<Slot>,
     stop: watch::Sender<bool>,
 }
 
 impl Served {
     async fn rests(&self) {
-        while self.place.strong_count() > 1 {
+        while self.slot.strong_count() > 1 {
             tokio::time::sleep(AT_ONCE).await;
         }
-        assert_eq!(self.place.strong_count(), 1, "the connection has ended");
+        assert_eq!(self.slot.strong_count(), 1, "the connection has ended");
     }
 }
 
-/// A client of a server, and the server's places.
-fn client(deadlines: Deadlines) -> (DuplexStream, Arc<Places>) {
+/// A client of a server, and the server's slots.
+fn client(deadlines: Deadlines) -> (DuplexStream, Arc<Slots>) {
     let (stream, served) = serve(deadlines, false);
-    let places = served.places.clone();
+    let slots = served.slots.clone();
     tokio::spawn(async move {
         served.stop.closed().await; // it runs until its connection has ended
     });
-    (stream, places)
+    (stream, slots)
 }
 
 /// A client of a server that answers `/` with "done", `/slow` after a while, `/take` after the body, `/long` with 100,000
@@ -82,15 +82,15 @@ fn serve(deadlines: Deadlines, is_reserve: bool) -> (DuplexStream, Served) {
         .at("/late", late)
         .at("/up", up)
         .at("/take", post(make(|req| async move { req.into_body().into_bytes().await.map(|_| "done") })));
-    let places = Places::new(1000, &[]);
+    let slots = Slots::new(1000, &[]);
     let peer: SocketAddr = "192.0.2.1:1".parse().unwrap();
-    let Admission::Place(place) = places.admit(peer.ip()) else { panic!("there is a place") };
-    let place = Arc::new(place);
+    let Admission::Slot(slot) = slots.admit(peer.ip()) else { panic!("there is a slot") };
+    let slot = Arc::new(slot);
     let (stop, stopping) = watch::channel(false);
-    let served = Served { places, place: Arc::downgrade(&place), stop };
-    let door = Arc::new(routes.map_to_response().boxed());
+    let served = Served { slots, slot: Arc::downgrade(&slot), stop };
+    let handler = Arc::new(routes.map_to_response().boxed());
     let (here, there) = duplex(1024);
-    let connection = Connection { peer, place, door, is_reserve, stopping };
+    let connection = Connection { peer, slot, handler, is_reserve, stopping };
     tokio::spawn(connection.run(there, Instant::now(), deadlines));
     (here, served)
 }
@@ -102,7 +102,7 @@ async fn answer_of(stream: &mut DuplexStream) {
     }
 }
 
-/// Waits until the server hangs up, which takes `SHORT` at the least.
+/// Waits until the server closes the connection, which takes at least `SHORT`.
 async fn hung_up(mut stream: DuplexStream, since: Instant) {
     let mut rest = Vec::new();
     _ = timeout(LONG, stream.read_to_end(&mut rest)).await.unwrap();
@@ -118,7 +118,7 @@ async fn a_head_that_does_not_end_ends_the_connection() {
 }
 
 #[tokio::test]
-async fn a_head_that_comes_byte_by_byte_ends_the_connection() {
+async fn a_head_that_arrives_byte_by_byte_ends_the_connection() {
     let since = Instant::now();
     let (mut stream, _) = client(Deadlines { head: SHORT, ..ENDLESS });
     while stream.write_all(b"x").await.is_ok() {
@@ -140,13 +140,13 @@ async fn the_second_head_has_its_own_deadline() {
 
 #[tokio::test]
 async fn an_idle_connection_ends() {
-    let (mut stream, places) = client(Deadlines { idle: SHORT, ..ENDLESS });
+    let (mut stream, slots) = client(Deadlines { idle: SHORT, ..ENDLESS });
     for _ in 0..3 {
         stream.write_all(GET).await.unwrap();
         answer_of(&mut stream).await;
     }
     hung_up(stream, Instant::now()).await;
-    assert_eq!(places.open(), 0);
+    assert_eq!(slots.open(), 0);
 }
 
 #[tokio::test]
@@ -158,41 +158,41 @@ async fn a_request_may_take_its_time() {
 
 #[tokio::test]
 async fn an_answer_that_nobody_reads_is_counted_and_ends_the_connection() {
-    let (mut stream, places) = client(Deadlines { write: SHORT, ..ENDLESS });
+    let (mut stream, slots) = client(Deadlines { write: SHORT, ..ENDLESS });
     let since = Instant::now();
     stream.write_all(b"GET /long HTTP/1.1\r\nhost: x\r\n\r\n").await.unwrap();
-    while places.buffered() == 0 {
+    while slots.buffered() == 0 {
         tokio::task::yield_now().await;
     }
-    assert_eq!(places.buffered(), 100_000);
-    while places.open() > 0 {
+    assert_eq!(slots.buffered(), 100_000);
+    while slots.open() > 0 {
         tokio::time::sleep(SHORT / 10).await;
     }
     assert!(since.elapsed() >= SHORT, "{:?}", since.elapsed());
-    assert_eq!(places.buffered(), 0);
+    assert_eq!(slots.buffered(), 0);
 }
 
 #[tokio::test]
 async fn a_long_body_is_counted_while_it_arrives() {
-    let (mut stream, places) = client(ENDLESS);
+    let (mut stream, slots) = client(ENDLESS);
     for (head, counted) in [("content-length: 100000", 100_000), ("transfer-encoding: chunked", 1 << 20)] {
         stream
             .write_all(format!("POST /take HTTP/1.1\r\nhost: x\r\nauthorization: x\r\n{head}\r\n\r\n").as_bytes())
             .await
             .unwrap();
-        while places.buffered() == 0 {
+        while slots.buffered() == 0 {
             tokio::task::yield_now().await;
         }
-        assert_eq!(places.buffered(), counted);
+        assert_eq!(slots.buffered(), counted);
         let body = if counted == 100_000 { "x".repeat(counted) } else { "1\r\nx\r\n0\r\n\r\n".into() };
         stream.write_all(body.as_bytes()).await.unwrap();
         answer_of(&mut stream).await;
-        assert_eq!(places.buffered(), 0);
+        assert_eq!(slots.buffered(), 0);
     }
 }
 
 #[tokio::test]
-async fn requests_may_come_together_and_in_pieces() {
+async fn requests_may_arrive_together_and_in_pieces() {
     let post = b"POST /take HTTP/1.1\r\nhost: x\r\ncontent-length: 3\r\n\r\nabc";
     let all = [GET, post, b"\r\n", GET].concat().repeat(20);
     // One by one; then so that each piece ends within a request.
@@ -216,7 +216,7 @@ async fn requests_may_come_together_and_in_pieces() {
 }
 
 #[tokio::test]
-async fn what_is_no_http_is_refused_at_once() {
+async fn bytes_that_are_not_http_are_refused_at_once() {
     let (mut stream, _) = client(ENDLESS);
     stream.write_all(b"\x16\x03\x01\x02\x00").await.unwrap();
     let mut answer = String::new();
@@ -225,7 +225,7 @@ async fn what_is_no_http_is_refused_at_once() {
 }
 
 #[tokio::test]
-async fn what_nobody_read_of_a_body_is_no_request() {
+async fn an_unread_body_is_not_parsed_as_a_request() {
     let heads = [
         "POST / HTTP/1.1\r\ncontent-length: 1000",
         "POST / HTTP/1.1\r\ntransfer-encoding: chunked",
@@ -247,7 +247,7 @@ async fn what_nobody_read_of_a_body_is_no_request() {
 }
 
 #[tokio::test]
-async fn what_nobody_read_of_a_body_is_no_request_after_others_either() {
+async fn an_unread_body_is_not_parsed_as_a_request_after_other_requests() {
     // Hyper pauses after every 16th request that comes together with others.
     for (rest, before) in [AT_ONCE, REST].into_iter().flat_map(|rest| (0..36).map(move |before| (rest, before))) {
         let (stream, _) = client(Deadlines { head: REST * 2, idle: REST * 2, rest, ..ENDLESS });
@@ -289,9 +289,9 @@ async fn empty_lines_gain_no_time() {
 }
 
 #[tokio::test]
-async fn of_long_answers_that_are_made_together_those_past_the_bound_are_refused() {
-    let (mut stream, places) = client(ENDLESS);
-    let Admission::Place(beside) = places.admit("192.0.2.1".parse().unwrap()) else { panic!("there is a place") };
+async fn concurrent_long_answers_past_the_bound_are_refused() {
+    let (mut stream, slots) = client(ENDLESS);
+    let Admission::Slot(beside) = slots.admit("192.0.2.1".parse().unwrap()) else { panic!("there is a slot") };
     stream.write_all(b"GET /slow HTTP/1.1\r\nhost: x\r\n\r\nGET /late HTTP/1.1\r\nhost: x\r\n\r\n").await.unwrap();
     answer_of(&mut stream).await;
     let buffered = beside.client("192.0.2.1:1".parse::<SocketAddr>().unwrap().ip(), &HeaderMap::new()).buffer(8 << 20);

@@ -1,4 +1,4 @@
-//! The numbers that clients act on: errors in replies, reasons to end a subscription, reasons to close.
+//! The codes that clients act on: of errors in replies, of ended subscriptions, and of closed connections.
 
 use std::borrow::Cow;
 
@@ -6,7 +6,7 @@ use serde::de::IgnoredAny;
 
 use super::protocol::{Ended, ReplyError};
 
-/// An error in a reply, and its words.
+/// The code and message of an error in a reply.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Failure {
     pub code: u32,
@@ -38,8 +38,8 @@ impl From<Failure> for ReplyError {
     }
 }
 
-/// The end of a connection: the code and reason of the close frame. Clients come back unless the code
-/// is 3500 to 3999; the reason is never empty, or they would all the same.
+/// The code and reason of the close frame that ends a connection. Clients reconnect unless the code is 3500 to 3999. The
+/// reason is never empty: with an empty one, they reconnect after any code.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Disconnect {
     pub code: u16,
@@ -50,8 +50,8 @@ impl Disconnect {
     const fn new(code: u16, reason: &'static str) -> Self {
         Disconnect { code, reason: Cow::Borrowed(reason) }
     }
-    /// In a program's words. None for a code that is not for these (below 3000 or from 5000 on), and for a reason that
-    /// is empty, too long for a close frame, or JSON, which old clients take for an order.
+    /// A code and reason that another program chose. `None` if the code is not for applications (below 3000 or above 4999),
+    /// or if the reason is empty, too long for a close frame, or JSON, which old clients parse as an instruction.
     pub fn custom(code: u16, reason: String) -> Option<Self> {
         let is_reason = (1..124).contains(&reason.len()) && serde_json::from_str::<IgnoredAny>(&reason).is_err();
         ((3000..5000).contains(&code) && is_reason).then(|| Disconnect { code, reason: reason.into() })
@@ -79,7 +79,7 @@ impl From<Disconnect> for Ended {
     }
 }
 
-/// The end of one subscription. Below 2500 the client does not come back to the channel by itself.
+/// The code and reason of the end of a subscription. After a code below 2500, the client doesn't subscribe again by itself.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Unsubscribe {
     code: u32,
@@ -87,7 +87,7 @@ pub struct Unsubscribe {
 }
 
 impl Unsubscribe {
-    /// A right was lost.
+    /// The user has lost the right to the channel.
     pub const BY_SERVER: Self = Unsubscribe { code: 2000, reason: "server unsubscribe" };
     pub const EXPIRED: Self = Unsubscribe { code: 2501, reason: "subscription expired" };
 }
@@ -98,7 +98,7 @@ impl From<Unsubscribe> for Ended {
     }
 }
 
-/// How a command failed: its reply says so, or the connection ends.
+/// How a command failed: with an error in its reply, or by ending the connection.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Fault {
     Reply(Failure),

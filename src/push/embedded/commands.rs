@@ -1,4 +1,4 @@
-//! What a client asks for after its connect, and what it is answered.
+//! Answers the commands that follow a client's connect.
 
 use std::sync::Arc;
 
@@ -11,7 +11,7 @@ use super::{
 };
 use crate::state::App;
 
-/// Any command after the first but a pong, which is the socket's business. Its reply is queued.
+/// Answers any command but the first, and queues the reply. Pongs don't get here: the socket takes them.
 pub fn handle(app: &App, connection: &Arc<Connection>, id: u32, request: Request) -> Result<(), Disconnect> {
     app.metrics.command(request.name());
     let answered = if app.limits.command(connection.user).is_ok() {
@@ -34,7 +34,7 @@ pub fn handle(app: &App, connection: &Arc<Connection>, id: u32, request: Request
     }
 }
 
-/// None when the reply is queued already.
+/// Answers a command; `None` if the reply is queued already.
 fn answer(app: &App, connection: &Arc<Connection>, id: u32, request: Request) -> Result<Option<Answer>, Fault> {
     Ok(Some(match request {
         Request::Subscribe(request) => return subscribing::subscribe(app, connection, id, &request).map(|()| None),
@@ -57,13 +57,13 @@ fn answer(app: &App, connection: &Arc<Connection>, id: u32, request: Request) ->
         Request::History(request) => Answer::History(subscribing::history(app, connection, &request)?),
         Request::Refresh(request) => Answer::Refresh(connecting::refresh(app, connection, &request.token)?),
         Request::SubRefresh(request) => Answer::SubRefresh(subscribing::refresh(app, connection, &request)?),
-        // Posts are made through the API, where they are answered once they are on disk.
+        // Clients post through the API, which answers once the message is on disk.
         Request::Publish(ChannelRequest { channel }) => {
             return Err(if channel.is_empty() { Disconnect::BAD_REQUEST.into() } else { Failure::PERMISSION_DENIED.into() });
         }
         Request::Rpc => return Err(Failure::NOT_AVAILABLE.into()),
         Request::Send => return Err(Disconnect::NOT_AVAILABLE.into()),
-        // A second connect.
+        // A connection has one connect command.
         Request::Connect(_) | Request::Pong => return Err(Disconnect::BAD_REQUEST.into()),
     }))
 }

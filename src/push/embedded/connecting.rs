@@ -1,4 +1,4 @@
-//! The first command, and keeping a connection beyond its first token.
+//! The connect command, and refreshing a connection's token.
 
 use std::{collections::HashMap, sync::Arc};
 
@@ -21,21 +21,21 @@ use crate::{
 
 pub const VERSION: &str = env!("CARGO_PKG_VERSION");
 
-/// What the first command is answered with, besides what it asks for.
+/// Values for the reply to connect that don't depend on the request.
 #[derive(Clone, Copy)]
 pub struct Welcome {
     pub transport: &'static str,
     pub encoding: Encoding,
-    /// Of the command; 0 where it has none.
+    /// The id of the command; 0 if it has none.
     pub id: u32,
-    /// Pings in messages of the protocol are announced.
+    /// Whether the reply announces pings in messages of the protocol.
     pub pings: bool,
-    /// And must be answered in such.
+    /// Whether the client must answer these pings.
     pub pongs: bool,
 }
 
-/// Takes a client in: it hears from here on what it has subscribed to with good tokens in its request. A bad one is
-/// left out, as the real server does.
+/// Accepts a client, and begins the subscriptions in its request. A subscription with an invalid token is left out, as
+/// Centrifugo does.
 pub fn connect(app: &App, request: ConnectRequest, welcome: Welcome) -> Result<Arc<Connection>, Fault> {
     if request.token.is_empty() {
         return Err(Disconnect::BAD_REQUEST.into());
@@ -47,7 +47,7 @@ pub fn connect(app: &App, request: ConnectRequest, welcome: Welcome) -> Result<A
     if request.subs.len() > SUBSCRIPTIONS {
         return Err(Disconnect::CHANNEL_LIMIT.into());
     }
-    // As much work as that many commands.
+    // Each subscription costs as much as a command, so it counts as one.
     if (0..=request.subs.len()).any(|_| app.limits.command(identity.user).is_err()) {
         return Err(Failure::TOO_MANY_REQUESTS.into());
     }
@@ -77,13 +77,13 @@ fn accept(
             asked.push((begun, SubscribeRequest { channel, ..request }));
         }
     }
-    // One state: what this transaction does not see comes through the hub, which already holds it back.
+    // One transaction reads one state. Later events come through the hub, which already buffers them.
     let checked = app.db.read(|conn| {
         let caller = sessions::find(conn, connection.session)?.filter(|caller| caller.user == connection.user);
-        let (mut results, mut room) = (HashMap::new(), recovery::BYTES);
+        let (mut results, mut budget) = (HashMap::new(), recovery::BYTES);
         for (_, request) in &asked {
             if let Some(stream) = streams::audible(conn, connection.user, &request.channel)? {
-                let result = subscribing::position(conn, connection.user, stream, request, &mut room)?;
+                let result = subscribing::position(conn, connection.user, stream, request, &mut budget)?;
                 results.insert(request.channel.clone(), result);
             }
         }
@@ -117,7 +117,7 @@ fn accept(
     Ok(())
 }
 
-/// Gives the connection another token.
+/// Replaces the connection's token by one that expires later.
 pub fn refresh(app: &App, connection: &Connection, token: &str) -> Result<RefreshResult, Fault> {
     if token.is_empty() {
         return Err(Disconnect::BAD_REQUEST.into());
@@ -129,7 +129,7 @@ pub fn refresh(app: &App, connection: &Connection, token: &str) -> Result<Refres
     if identity.user != connection.user {
         return Err(Disconnect::INVALID_TOKEN.into());
     }
-    // Who has logged in anew: a connection lives and dies with one session.
+    // A token of another session is refused: a connection belongs to one session and ends with it.
     if identity.session != connection.session {
         return Err(Disconnect::RECONNECT.into());
     }

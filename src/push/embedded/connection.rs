@@ -1,5 +1,5 @@
-//! One client, from its accepted `connect` on: its subscriptions, and its bounded queue of frames. Enqueueing never
-//! waits: a connection whose queue is over its bound is closed as slow.
+//! A connection of a client after its `connect`: its subscriptions, and its bounded queue of frames. Enqueueing never waits:
+//! a connection whose queue exceeds its bound is closed as slow.
 
 use std::{
     collections::{HashMap, VecDeque},
@@ -20,7 +20,7 @@ use super::{
 };
 use crate::id::{SessionId, UserId};
 
-/// Unsent bytes of one connection, besides one more frame.
+/// Most unsent bytes of a connection; one more frame may exceed them.
 pub const QUEUE_BYTES: usize = 1 << 20;
 pub const SUBSCRIPTIONS: usize = 128;
 
@@ -28,13 +28,13 @@ pub struct Connection {
     pub client: Uuid,
     pub user: UserId,
     pub session: SessionId,
-    /// The last part of the address that it came to.
+    /// The last segment of the path that the client connected to.
     pub transport: &'static str,
     pub encoding: Encoding,
-    /// When its token ends, in Unix seconds.
+    /// When the connection's token expires, in Unix seconds.
     expires_at: AtomicI64,
     queue: Mutex<Queue>,
-    /// Woken when there is something to send, or the connection is to end.
+    /// Notified when a frame is queued or the connection has to end.
     pub wake: Notify,
 }
 
@@ -43,7 +43,7 @@ struct Queue {
     frames: VecDeque<Message>,
     bytes: usize,
     subscriptions: HashMap<String, Subscription>,
-    /// Of the last subscription that was begun.
+    /// The generation of the subscription that was begun last.
     generation: u64,
     disconnect: Option<Disconnect>,
     stage: Stage,
@@ -51,11 +51,11 @@ struct Queue {
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum Stage {
-    /// Its `connect` is not answered yet.
+    /// The `connect` is not answered yet.
     #[default]
     Coming,
     Here,
-    /// The hub forgot it: what it subscribed to now, nobody would end.
+    /// The hub has removed the connection. No subscription may begin, because nothing would end it.
     Gone,
 }
 
@@ -63,42 +63,43 @@ struct Subscription {
     generation: u64,
     state: State,
     terms: Terms,
-    /// Others were told that it began.
+    /// Whether the join was announced to other subscribers.
     announced: bool,
 }
 
 enum State {
-    /// Between joining the hub and the reply: kept back, so that the reply comes first.
+    /// From the hub's first publication to the reply: publications are buffered, so that the reply is sent first.
     Buffering(Vec<(i64, Message)>),
-    /// Publications up to this seq were part of the state that the reply stands for.
+    /// After the reply, which contains the publications up to this seq.
     Live { after: i64 },
 }
 
-/// What was asked for with a subscription.
+/// The options of a subscription.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Terms {
-    /// Wants to know who comes and goes.
+    /// Whether the client gets joins and leaves.
     pub watches: bool,
-    /// When its token ends, in Unix seconds; none of what the server subscribed by itself.
+    /// When the subscription's token expires, in Unix seconds; `None` if the server began the subscription without one.
     pub expires_at: Option<i64>,
-    /// Not begun by the client's own `subscribe`.
+    /// Whether the server began the subscription, and not a `subscribe` of the client.
     pub is_server_side: bool,
 }
 
-/// A subscription that keeps back. Another one to the same channel, begun after the end of this one, is not it.
+/// Identifies a subscription that still buffers publications. The generation tells it from a later subscription to the same
+/// channel.
 #[derive(Clone, Debug)]
 pub struct Begun {
     pub channel: String,
     generation: u64,
 }
 
-/// What a subscription was when it ended.
+/// The state of a subscription when it ended.
 pub struct Over {
     pub watched: bool,
     pub announced: bool,
 }
 
-/// Why a subscription was not begun.
+/// Why a subscription was refused.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Refused {
     Already,
@@ -137,36 +138,36 @@ impl Connection {
         self.expires_at.store(expires_at, Relaxed);
     }
 
-    /// Queues a message of this connection's own.
+    /// Queues a message for this connection only.
     pub fn send(&self, reply: Reply) {
         self.queue().push(self.encoding.frame(reply));
         self.wake.notify_one();
     }
 
-    /// Ends the connection; what is queued is still sent, but for a slow one.
+    /// Ends the connection. Queued frames are still sent first, unless the connection is slow.
     pub fn disconnect(&self, why: Disconnect) {
         self.queue().disconnect.get_or_insert(why);
         self.wake.notify_one();
     }
 
-    /// Takes all that is queued, and why the connection is to end after it.
+    /// Takes all queued frames, and the reason to end the connection after them, if there is one.
     pub fn take(&self) -> (VecDeque<Message>, Option<Disconnect>) {
         let mut queue = self.queue();
         queue.bytes = 0;
         (std::mem::take(&mut queue.frames), queue.disconnect.clone())
     }
 
-    /// What waits to be sent.
+    /// The bytes of the queued frames.
     pub fn queued_bytes(&self) -> usize {
         self.queue().bytes
     }
 
-    /// Whether it did not read as fast as it was sent to.
+    /// Whether the queue has exceeded its bound.
     pub fn is_slow(&self) -> bool {
         self.queue().disconnect == Some(Disconnect::SLOW)
     }
 
-    /// Waits until it is.
+    /// Waits until the queue has exceeded its bound.
     pub async fn overflowed(&self) {
         while !self.is_slow() {
             self.wake.notified().await;
@@ -177,7 +178,7 @@ impl Connection {
         self.queue().subscriptions.keys().cloned().collect()
     }
 
-    /// Whether its `connect` was answered, and it has not ended.
+    /// Whether the `connect` is answered and the connection has not ended.
     pub fn is_here(&self) -> bool {
         self.queue().stage == Stage::Here
     }
@@ -186,27 +187,27 @@ impl Connection {
         self.queue().subscriptions.contains_key(channel)
     }
 
-    /// Whether it has as many subscriptions as it may have.
+    /// Whether the connection has as many subscriptions as it may have.
     pub fn is_full(&self) -> bool {
         self.queue().subscriptions.len() >= SUBSCRIPTIONS
     }
 
-    /// Gives a subscription's token another end; false when there is none such.
+    /// Changes when a subscription expires; false if there is no such subscription.
     pub fn extend_subscription(&self, channel: &str, expires_at: i64) -> bool {
         let mut queue = self.queue();
         let subscription = queue.subscriptions.get_mut(channel);
         subscription.map(|subscription| subscription.terms.expires_at = Some(expires_at)).is_some()
     }
 
-    /// The subscriptions whose tokens ended before that time: the channel, and whether it is server-side.
+    /// The subscriptions whose tokens expired before a time, in Unix seconds: channel, and whether it is server-side.
     pub fn expired(&self, before: i64) -> Vec<(String, bool)> {
         let queue = self.queue();
         let expired = queue.subscriptions.iter().filter(|(_, of)| of.terms.expires_at.is_some_and(|end| end < before));
         expired.map(|(channel, of)| (channel.clone(), of.terms.is_server_side)).collect()
     }
 
-    /// Sends what is to be said of those subscriptions that are still there, then what was published meanwhile after
-    /// `seq`; from there on they are live. Returns their channels.
+    /// Makes those of the subscriptions live that haven't ended. Queues the replies for them first, then the publications
+    /// that were buffered after `seq`. Returns their channels.
     pub fn go_live<R>(&self, begun: &[Begun], seq: i64, replies: impl FnOnce(&[&str]) -> R) -> Vec<String>
     where
         R: IntoIterator<Item = Reply>,
@@ -227,7 +228,7 @@ impl Connection {
         queue.push_all(replies(&live).into_iter().map(|reply| self.encoding.frame(reply)).collect());
         held.sort_by_key(|(seq, _)| *seq);
         for (offset, frame) in held {
-            queue.bytes = queue.bytes.saturating_sub(frame.len()); // counted when it was held back
+            queue.bytes = queue.bytes.saturating_sub(frame.len()); // counted when it was buffered
             if offset > seq {
                 queue.push(frame);
             }
@@ -255,7 +256,7 @@ impl Connection {
         Ok(Begun { channel: channel.to_owned(), generation })
     }
 
-    /// Begins no more subscriptions; gives the channels of those that are left to be ended.
+    /// Refuses further subscriptions. Returns the channels of those that the hub still has to end.
     pub(super) fn leave(&self) -> Vec<String> {
         let mut queue = self.queue();
         queue.stage = Stage::Gone;
@@ -267,18 +268,18 @@ impl Connection {
         Some(Over { watched: ended.terms.watches, announced: ended.announced })
     }
 
-    /// False when there is no such subscription any more.
+    /// Marks a subscription's join as announced; false if the subscription has ended.
     pub(super) fn mark_announced(&self, channel: &str) -> bool {
         self.queue().subscriptions.get_mut(channel).map(|subscription| subscription.announced = true).is_some()
     }
 
-    /// Queues a publication, or keeps it back for a subscription that is not live yet.
+    /// Queues a publication, or buffers it for a subscription that is not live yet.
     pub(super) fn deliver(&self, channel: &str, seq: i64, publication: &Shared) {
         self.queue().deliver(channel, seq, publication.frame(self.encoding));
         self.wake.notify_one();
     }
 
-    /// Queues news of the channel that are no publication, if they are wanted.
+    /// Queues a join or leave on the channel, if the client gets these.
     pub(super) fn notify(&self, channel: &str, news: &Shared) {
         let mut queue = self.queue();
         let wanted = |of: &Subscription| of.terms.watches && matches!(of.state, State::Live { .. });
@@ -297,7 +298,7 @@ impl Queue {
         }
     }
 
-    /// Counts as one frame: what was asked for at once is no sign of slowness, either.
+    /// Queues several frames as one: many frames that the client requested at once don't mean that it reads slowly.
     fn push_all(&mut self, frames: Vec<Message>) {
         self.count(frames.iter().map(Message::len).sum());
         if self.disconnect.is_none() {
@@ -305,8 +306,8 @@ impl Queue {
         }
     }
 
-    /// When more than the bound was waiting already, the queue is dropped and the connection ends: one
-    /// large frame to a client that reads is no sign of slowness.
+    /// Counts queued bytes. If the queue exceeded the bound before them, it is dropped and the connection ends. A single
+    /// large frame doesn't mean that the client reads slowly.
     fn count(&mut self, bytes: usize) {
         let waiting = self.bytes;
         self.bytes += bytes;

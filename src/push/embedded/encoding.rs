@@ -1,4 +1,4 @@
-//! How messages of the protocol are written into frames and read from them. No I/O.
+//! Encodes messages of the protocol into frames, and decodes them. Does no I/O.
 //!
 //! In JSON a frame holds one or more objects, separated by line breaks; fields at their zero value are left out.
 //! In Protobuf each message has its length before it.
@@ -11,15 +11,15 @@ use tokio_tungstenite::tungstenite::{Message, Utf8Bytes};
 
 use super::protocol::{Answer, Command, ConnectRequest, Push, PushBody, Reply};
 
-/// Messages that are put into one frame, at the most.
+/// Most messages in one frame.
 const JOINED: usize = 16;
 
-/// How one connection is spoken to.
+/// The encoding of a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Encoding {
     Json,
     Protobuf,
-    /// To a client that only listens: JSON, of pushes without anything around them.
+    /// For a client that only listens: JSON of bare pushes, without the reply around them.
     Listener,
 }
 
@@ -31,7 +31,7 @@ impl Encoding {
         }
     }
 
-    /// One message as a frame.
+    /// Encodes one message as a frame.
     pub fn frame(self, reply: Reply) -> Message {
         match (self, reply.body) {
             (Encoding::Protobuf, body) => Message::Binary(Reply { id: reply.id, body }.encode_length_delimited_to_vec().into()),
@@ -43,7 +43,7 @@ impl Encoding {
         }
     }
 
-    /// Puts small frames together: fewer frames are less work for both ends.
+    /// Joins small messages into one frame: fewer frames are less work for both peers.
     pub fn join(self, frames: &mut impl Iterator<Item = Message>) -> Option<Message> {
         let first = frames.next()?;
         if self == Encoding::Listener {
@@ -51,7 +51,7 @@ impl Encoding {
         }
         let mut rest = frames.take(JOINED - 1).peekable();
         if rest.peek().is_none() {
-            return Some(first); // as it is, shared with all its receivers
+            return Some(first); // unchanged, since all its receivers share the buffer
         }
         match first {
             Message::Binary(first) => {
@@ -76,7 +76,7 @@ fn json(value: &impl serde::Serialize) -> Message {
     Message::Text(Utf8Bytes::from(text))
 }
 
-/// A message to many, encoded once for each encoding that is asked for.
+/// A message for many connections, encoded once for each encoding that they use.
 pub struct Shared {
     reply: Reply,
     json: OnceCell<Message>,
@@ -99,19 +99,19 @@ impl Shared {
     }
 }
 
-/// What is not a message of the protocol.
+/// The error of bytes that are no message of the protocol.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Unreadable;
 
-/// The commands of a JSON frame, one by one: a frame of many small ones takes no more memory than one of them.
+/// Decodes the commands of a JSON frame one by one, so that a frame of many small ones takes little memory.
 pub fn json_commands(frame: &str) -> impl Iterator<Item = Result<Command, Unreadable>> {
     let frame = frame.strip_suffix('\n').unwrap_or(frame);
-    // An array would do for a structure, too, but is no command.
+    // serde would also read a structure from an array, which is no command.
     let one = |line: &str| if line.trim_start().starts_with('{') { serde_json::from_str(line).ok() } else { None };
     frame.split('\n').map(move |line| one(line).ok_or(Unreadable))
 }
 
-/// The commands of a Protobuf frame, one by one. An empty frame is unreadable, as an empty line is.
+/// Decodes the commands of a Protobuf frame one by one. An empty frame is unreadable, as is an empty line of JSON.
 pub fn protobuf_commands(mut frame: Bytes) -> impl Iterator<Item = Result<Command, Unreadable>> {
     let mut begun = false;
     std::iter::from_fn(move || {
@@ -120,13 +120,13 @@ pub fn protobuf_commands(mut frame: Bytes) -> impl Iterator<Item = Result<Comman
         }
         let command = Command::decode_length_delimited(&mut frame).map_err(|_| Unreadable);
         if command.is_err() {
-            frame.advance(frame.remaining()); // nothing can be found behind it
+            frame.advance(frame.remaining()); // after it, no command's beginning is known
         }
         Some(command)
     })
 }
 
-/// The one thing that a listener says.
+/// Decodes the one message that a listener sends.
 pub fn connect_request(text: &str) -> Result<ConnectRequest, Unreadable> {
     serde_json::from_str(text).map_err(|_| Unreadable)
 }

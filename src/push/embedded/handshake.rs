@@ -1,4 +1,4 @@
-//! How a WebSocket begins (RFC 6455, section 4), and what its address says of how to speak with the client.
+//! The handshake of a WebSocket (RFC 6455, section 4), and the parameters in its address.
 
 use poem::{
     IntoResponse, Request, Response, handler,
@@ -14,7 +14,7 @@ use super::{
 use crate::{state::App, upgrade::Upgrade};
 
 /// `GET /connection/websocket` (RFC 6455): JSON, or Protobuf by the subprotocol `centrifuge-protobuf` or
-/// `?format=protobuf`. Compression is not taken up. With `?cf_ws_frame_ping_pong=true` pings are those of WebSocket.
+/// `?format=protobuf`. Compression is not negotiated. With `?cf_ws_frame_ping_pong=true`, pings are WebSocket's.
 #[handler]
 pub fn websocket(req: &Request, app: Data<&App>) -> Response {
     let protocols = req.header(header::SEC_WEBSOCKET_PROTOCOL).unwrap_or_default();
@@ -28,8 +28,8 @@ pub fn websocket(req: &Request, app: Data<&App>) -> Response {
     upgrade(req, app.0, chosen, Manner { encoding, pings, first: None })
 }
 
-/// `GET /connection/uni_websocket`: for clients that only listen. Their one message is what goes inside `connect`;
-/// it may also stand in `?cf_connect=`.
+/// `GET /connection/uni_websocket`: for clients that only listen. They send one message, the content of `connect`, or put
+/// it into the parameter `cf_connect`.
 #[handler]
 pub fn uni_websocket(req: &Request, app: Data<&App>) -> Response {
     let first = match query(req, "cf_connect").map(|text| encoding::connect_request(&text)).transpose() {
@@ -64,7 +64,7 @@ fn upgrade(req: &Request, app: &App, protocol: Option<&'static str>, manner: Man
     let (upgrade, upgraded) = Upgrade::new();
     let app = app.clone();
     tokio::spawn(async move {
-        // Held until the socket is closed: the end of the server waits for it.
+        // Held until the socket is closed: the server waits for it before it ends.
         let Some(_open) = app.open_socket() else { return };
         let Ok(io) = upgraded.await else { return };
         socket::run(app, io, manner).await;

@@ -1,4 +1,4 @@
-//! One timer per connection: its pings, and with them all that ends by the clock.
+//! One timer per connection, for its pings and for the expiry of its session and tokens.
 
 use std::time::Duration;
 
@@ -17,14 +17,15 @@ pub struct Heartbeat {
 }
 
 impl Heartbeat {
-    /// The first ping comes within the second half of the interval, so that a thousand clients that came at once are
-    /// not pinged at once.
+    /// Schedules the first ping at a random time in the second half of the interval, so that clients that connected together
+    /// are not pinged together.
     pub fn new(connection: &Connection, every: Duration) -> Heartbeat {
         let jitter = every / 512 * u32::from(connection.client.as_bytes()[0]);
         Heartbeat { every, next: Instant::now() + every / 2 + jitter, awaits_pong: false }
     }
 
-    /// What ends now; otherwise a ping is to be sent. It must be answered within a third of the interval.
+    /// Fails if the connection has to end now. Otherwise the caller sends a ping, which the client must answer within a third
+    /// of the interval.
     pub fn beat(&mut self, app: &App, connection: &Connection) -> Result<(), Disconnect> {
         check(app, connection)?;
         if self.awaits_pong {
@@ -35,7 +36,7 @@ impl Heartbeat {
         Ok(())
     }
 
-    /// False for an answer to no ping.
+    /// Notes a pong; false if no ping is unanswered.
     pub fn pong(&mut self) -> bool {
         let awaited = std::mem::take(&mut self.awaits_pong);
         if awaited {
@@ -45,7 +46,8 @@ impl Heartbeat {
     }
 }
 
-/// Sessions and tokens that reach their end set nothing off: it is noticed here. A token may be one interval late.
+/// Ends what has expired. The expiry of a session or token causes no event, so each beat checks for it; a token may work for
+/// one interval longer.
 fn check(app: &App, connection: &Connection) -> Result<(), Disconnect> {
     if app.db.read(|conn| sessions::find(conn, connection.session)).is_ok_and(|session| session.is_none()) {
         return Err(Disconnect::FORCED);

@@ -1,6 +1,7 @@
-//! Fan-out in memory: which connection hears which channel.
+//! Fan-out in memory: the connections that are subscribed to each channel.
 //!
-//! A publication is encoded once for each encoding, and shared. Locks are taken in the order shard, then queue.
+//! A publication is encoded once per encoding and shared by its receivers. The lock of a shard is taken before that of a
+//! connection's queue.
 
 use std::{
     collections::{HashMap, HashSet, hash_map::Entry},
@@ -21,14 +22,14 @@ use crate::id::UserId;
 
 const SHARDS: usize = 64;
 const CONNECTIONS_PER_USER: usize = 100;
-/// Connections named in an answer of presence: a thousand are some hundred kilobytes.
+/// Most connections in an answer of presence: a thousand take some hundred kilobytes.
 const PRESENT_MAX: usize = 1000;
 
-/// Who hears a channel.
+/// The subscribers of a channel.
 #[derive(Default)]
 struct Channel {
     subscribers: HashMap<Uuid, Arc<Connection>>,
-    /// How many of them want to know who comes and goes.
+    /// The number of subscribers that get joins and leaves.
     watchers: usize,
 }
 
@@ -38,9 +39,9 @@ pub struct Hub {
     shards: Vec<RwLock<Shard>>,
     hasher: RandomState,
     users: Mutex<HashMap<UserId, HashMap<Uuid, Arc<Connection>>>>,
-    /// Those that had subscribers.
+    /// Publications that had subscribers.
     pub publications: Counter,
-    /// The same times their subscribers.
+    /// Publications times their subscribers.
     pub deliveries: Counter,
 }
 
@@ -73,20 +74,20 @@ impl Hub {
         self.users.lock().expect("nothing panics while it holds the users")
     }
 
-    /// Makes the connection known; before its session is checked, so that an end of the session between
-    /// the two finds it. False when the user has too many.
+    /// Adds a connection; false if the user has too many. It is added before its session is checked, so that a session that
+    /// ends between the two finds the connection and closes it.
     #[must_use]
     pub fn register(&self, connection: &Arc<Connection>) -> bool {
         let mut users = self.users();
         let own = users.entry(connection.user).or_default();
-        let room = own.len() < CONNECTIONS_PER_USER;
-        if room {
+        let is_within_bound = own.len() < CONNECTIONS_PER_USER;
+        if is_within_bound {
             own.insert(connection.client, connection.clone());
         }
-        room
+        is_within_bound
     }
 
-    /// Forgets the connection and its subscriptions.
+    /// Removes a connection and its subscriptions.
     pub fn unregister(&self, connection: &Connection) {
         if let Entry::Occupied(mut own) = self.users().entry(connection.user) {
             own.get_mut().remove(&connection.client);
@@ -107,7 +108,7 @@ impl Hub {
         self.users().values().flat_map(|own| own.values().cloned()).collect()
     }
 
-    /// Begins to keep back the channel's publications for the connection; [`Connection::go_live`] lets them go.
+    /// Begins to buffer the channel's publications for the connection, until [`Connection::go_live`] sends them.
     pub fn subscribe(&self, connection: &Arc<Connection>, channel: &str, terms: Terms) -> Result<Begun, Refused> {
         let mut shard = self.changing(channel);
         let begun = connection.begin(channel, terms)?;
@@ -117,16 +118,17 @@ impl Hub {
         Ok(begun)
     }
 
-    /// Tells those who want to know that a connection is live on the channel; itself among them, after its reply.
+    /// Sends a join to the channel's watchers once a connection is live on it. The connection itself gets it, too, after its
+    /// reply.
     pub fn announce(&self, connection: &Connection, channel: &str) {
         let shard = self.reading(channel);
-        // Under the shard's lock: an end of the subscription comes either before, or after with its `leave`.
+        // Under the shard's lock, so that the subscription ends either before the join, or after it with a leave.
         if let Some(audience) = shard.get(channel).filter(|_| connection.mark_announced(channel)) {
             audience.tell(channel, PushBody::Join(JoinLeave { info: connection.info() }));
         }
     }
 
-    /// Returns whether it was subscribed.
+    /// Ends a subscription. Returns whether there was one.
     pub fn unsubscribe(&self, connection: &Connection, channel: &str) -> bool {
         let mut shard = self.changing(channel);
         let Some(ended) = connection.end(channel) else { return false };
@@ -143,14 +145,14 @@ impl Hub {
         true
     }
 
-    /// Takes a subscription away and tells the client.
+    /// Ends a subscription and tells the client why.
     pub fn revoke(&self, connection: &Connection, channel: &str, why: Unsubscribe) {
         if self.unsubscribe(connection, channel) {
             connection.send(Reply::push(channel, PushBody::Unsubscribe(why.into())));
         }
     }
 
-    /// Hands a publication, which is made only if there are any, to all subscribers. Never waits for one of them.
+    /// Queues a publication for all subscribers, and never waits for one of them. Without subscribers it isn't even built.
     pub fn publish(&self, channel: &str, seq: i64, publication: impl FnOnce() -> Reply) {
         let shard = self.reading(channel);
         let Some(audience) = shard.get(channel) else { return };
@@ -160,26 +162,27 @@ impl Hub {
         self.deliveries.inc_by(audience.subscribers.len() as u64);
     }
 
-    /// The channels that are heard, and how many connections hear each.
+    /// The channels with subscribers, and the number of connections on each.
     pub fn channels(&self) -> Vec<(String, usize)> {
         let shards = self.shards.iter().map(|shard| shard.read().expect("nothing panics while it holds a shard"));
-        let heard = shards.map(|shard| shard.iter().map(|(name, of)| (name.clone(), of.subscribers.len())).collect::<Vec<_>>());
-        heard.flatten().collect()
+        let channels =
+            shards.map(|shard| shard.iter().map(|(name, of)| (name.clone(), of.subscribers.len())).collect::<Vec<_>>());
+        channels.flatten().collect()
     }
 
-    /// How many users are connected.
+    /// The number of connected users.
     pub fn user_count(&self) -> usize {
         self.users().len()
     }
 
-    /// The connections that hear the channel: any 1,000 of them where there are more, as their number is asked for apart.
+    /// The connections on a channel. If there are more than 1,000, any 1,000 of them; `presence_stats` has the number.
     pub fn presence(&self, channel: &str) -> HashMap<String, ClientInfo> {
         let shard = self.reading(channel);
         let subscribers = shard.get(channel).into_iter().flat_map(|audience| audience.subscribers.values());
         subscribers.take(PRESENT_MAX).map(|connection| (connection.client.to_string(), connection.info())).collect()
     }
 
-    /// How many connections hear the channel, and of how many users.
+    /// The number of connections on a channel, and of their users.
     pub fn presence_stats(&self, channel: &str) -> (usize, usize) {
         let shard = self.reading(channel);
         let Some(audience) = shard.get(channel) else { return (0, 0) };
@@ -189,7 +192,7 @@ impl Hub {
 }
 
 impl Channel {
-    /// To those who want to know who comes and goes.
+    /// Sends a join or leave to the channel's watchers.
     fn tell(&self, channel: &str, news: PushBody) {
         if self.watchers > 0 {
             let shared = Shared::new(Reply::push(channel, news));
@@ -215,12 +218,12 @@ mod tests {
         connection
     }
 
-    /// Something to be told apart by its word.
+    /// A reply that tests tell apart by its word.
     fn said(word: &str) -> Reply {
         Reply::publication("c", 0, format!("\"{word}\""))
     }
 
-    /// What is queued: the words of publications, or the kinds of other pushes.
+    /// The queued frames: the words of publications, or the kinds of other pushes.
     fn frames(connection: &Connection) -> Vec<String> {
         let frames = connection.take().0;
         let pushes = frames.iter().map(|frame| serde_json::from_str::<serde_json::Value>(frame.to_text().unwrap()).unwrap());
@@ -251,7 +254,7 @@ mod tests {
         let first = hub.subscribe(&connection, "c", PLAIN).unwrap();
         assert_eq!(hub.subscribe(&connection, "c", PLAIN).err(), Some(Refused::Already));
         hub.revoke(&connection, "c", Unsubscribe::BY_SERVER);
-        // Begun again by somebody else: this reply is not for it.
+        // Another subscription to the channel has begun: the first one's reply is not for it.
         hub.subscribe(&connection, "c", PLAIN).unwrap();
         assert!(connection.go_live(&[first], 0, |live| [said(if live.is_empty() { "none" } else { "live" })]).is_empty());
         hub.publish("c", 1, || said("secret"));

@@ -1,4 +1,4 @@
-//! One stream of server-sent events (HTML standard, section 9.2), for clients that only listen: `curl -N` is one.
+//! A stream of server-sent events (HTML standard, section 9.2), for clients that only listen, such as `curl -N`.
 
 use std::sync::Arc;
 
@@ -26,7 +26,7 @@ use super::{
 };
 use crate::state::App;
 
-/// `GET /connection/uni_sse?cf_connect=…`: the parameter is what goes inside `connect`.
+/// `GET /connection/uni_sse?cf_connect=…`: the parameter is the content of `connect`.
 #[handler]
 pub fn uni_sse(req: &Request, app: Data<&App>) -> Response {
     let refuse = |status: StatusCode, why: &'static str| why.with_status(status).into_response();
@@ -43,7 +43,7 @@ pub fn uni_sse(req: &Request, app: Data<&App>) -> Response {
     let connected = connecting::connect(app.0, request, welcome);
     let app = app.0.clone();
     tokio::spawn(async move {
-        let _open = open; // the end of the server waits for it
+        let _open = open; // the server waits for it before it ends
         let why = match connected {
             Ok(connection) => {
                 let why = run(&app, &connection, &events).await;
@@ -63,13 +63,13 @@ pub fn uni_sse(req: &Request, app: Data<&App>) -> Response {
     Response::builder()
         .content_type("text/event-stream")
         .header(header::CACHE_CONTROL, "no-store")
-        .header("x-accel-buffering", "no") // of nginx, which would hold events back
+        .header("x-accel-buffering", "no") // without it, nginx buffers events
         .body(Body::from_bytes_stream(events))
 }
 
-/// Until the stream is to end; None when nobody is there to be told.
+/// Sends events until the stream has to end. Returns why, or `None` if the client has disconnected.
 async fn run(app: &App, connection: &Arc<Connection>, events: &mpsc::Sender<String>) -> Option<Disconnect> {
-    // Earlier than sockets: this is a request, and requests are to finish first.
+    // A stream ends earlier than sockets: it is a request, and the server waits for those first.
     let mut stopping = app.stopping();
     let mut heartbeat = Heartbeat::new(connection, app.ping_every);
     loop {
@@ -79,7 +79,7 @@ async fn run(app: &App, connection: &Arc<Connection>, events: &mpsc::Sender<Stri
                 if let Err(why) = heartbeat.beat(app, connection) {
                     return Some(why);
                 }
-                heartbeat.pong(); // nothing comes back on this way
+                heartbeat.pong(); // the client can't send a pong on this stream
                 connection.send(Reply::PING);
             }
             () = events.closed() => return None,

@@ -1,8 +1,8 @@
 //! The Centrifugo client protocol v2, on the same port as the API.
 //!
-//! [`hub`] fans out to each [`connection`], [`publisher`] is its only caller for what was committed. [`protocol`] holds
-//! the messages, [`codes`] the numbers in them, [`encoding`] makes frames of them. [`connecting`], [`subscribing`] and
-//! [`commands`] answer a client, whose tokens say who it is; [`socket`] runs one WebSocket after its [`handshake`],
+//! [`publisher`] hands committed events to the [`hub`], which fans them out to each [`connection`]. [`protocol`] defines the
+//! messages, [`codes`] the numbers in them, and [`encoding`] turns them into frames. [`connecting`], [`subscribing`] and
+//! [`commands`] answer a client, whom its tokens identify. [`socket`] runs a WebSocket after its [`handshake`], and
 //! [`listener`] a stream of server-sent events, each with a [`heartbeat`].
 
 pub mod codes;

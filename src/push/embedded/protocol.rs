@@ -1,6 +1,6 @@
-//! The messages of the Centrifugo client protocol v2. Each is one structure for both of its encodings, JSON and
-//! Protobuf (the numbers are those of the protocol's schema); [`super::encoding`] reads and writes them. What this
-//! server does not do (deltas, tag filters, maps) is left out: both encodings skip what they do not know.
+//! The messages of the Centrifugo client protocol v2. Each is one structure for both encodings, JSON and Protobuf, with the
+//! field numbers of the protocol's schema; [`super::encoding`] reads and writes them. Fields for what this server doesn't
+//! support (deltas, tag filters, maps) are left out: both encodings skip unknown fields.
 
 use std::collections::HashMap;
 
@@ -10,7 +10,7 @@ use serde_json::value::RawValue;
 
 use crate::time::Time;
 
-/// One object from the client.
+/// A command of the client.
 #[derive(Clone, PartialEq, prost::Message, Deserialize)]
 #[serde(default)]
 pub struct Command {
@@ -47,7 +47,7 @@ pub struct ConnectRequest {
     #[prost(string, tag = "1")]
     #[serde(deserialize_with = "or_zero")]
     pub token: String,
-    /// Of one's own server-side subscriptions to be recovered; the raw client puts its tokens in here.
+    /// The server-side subscriptions to recover, by channel. A client without an SDK puts its subscription tokens here.
     #[prost(map = "string, message", tag = "3")]
     #[serde(deserialize_with = "or_zero")]
     pub subs: HashMap<String, SubscribeRequest>,
@@ -77,20 +77,20 @@ pub struct SubscribeRequest {
     #[prost(int64, tag = "14")]
     #[serde(deserialize_with = "or_zero")]
     pub flag: i64,
-    /// 0 is a stream, the only kind there is here.
+    /// 0 is a stream, the only type that this server has.
     #[prost(int32, tag = "15")]
     #[serde(deserialize_with = "or_zero")]
     pub r#type: i32,
 }
 
 impl SubscribeRequest {
-    /// Whether the client would rather be refused than miss something.
+    /// Whether the client asks for an error if its publications can't be recovered.
     pub fn rejects_unrecovered(&self) -> bool {
         self.flag & 2 != 0
     }
 }
 
-/// A request that says no more than which channel.
+/// A request with only a channel.
 #[derive(Clone, PartialEq, prost::Message, Deserialize)]
 #[serde(default)]
 pub struct ChannelRequest {
@@ -115,7 +115,7 @@ pub struct HistoryRequest {
     pub reverse: bool,
 }
 
-/// A place in a stream.
+/// A position in a stream.
 #[derive(Clone, PartialEq, prost::Message, Deserialize)]
 #[serde(default)]
 pub struct Position {
@@ -146,7 +146,7 @@ pub struct SubRefreshRequest {
     pub token: String,
 }
 
-/// What a command asks for.
+/// The request of a command.
 #[derive(Debug)]
 pub enum Request {
     Connect(ConnectRequest),
@@ -165,7 +165,7 @@ pub enum Request {
 }
 
 impl Request {
-    /// As it stands in a command.
+    /// The request's name in a command, and in metrics.
     pub fn name(&self) -> &'static str {
         match self {
             Request::Connect(_) => "connect",
@@ -185,7 +185,7 @@ impl Request {
 }
 
 impl Command {
-    /// Looks in the order of the real server; `None` for an object that asks for nothing.
+    /// The command's first request, in Centrifugo's order; `None` if the command has none.
     pub fn request(self) -> Option<Request> {
         if let Some(connect) = self.connect {
             return Some(Request::Connect(connect));
@@ -206,7 +206,7 @@ impl Command {
     }
 }
 
-/// One object to the client: the answer to a command under its `id`, a push (`id` 0), or a ping (nothing at all).
+/// A message to the client: the answer to a command under its `id`, a push (`id` 0), or a ping (an empty object).
 #[derive(Clone, PartialEq, prost::Message, Serialize)]
 pub struct Reply {
     #[prost(uint32, tag = "1")]
@@ -243,7 +243,7 @@ pub enum Answer {
 }
 
 impl Reply {
-    /// Nothing in it.
+    /// A ping, which is an empty message.
     pub const PING: Reply = Reply { id: 0, body: None };
 
     pub fn new(id: u32, body: Answer) -> Reply {
@@ -254,7 +254,7 @@ impl Reply {
         Reply::new(0, Answer::Push(Push { channel: channel.to_owned(), body: Some(body) }))
     }
 
-    /// A publication of a JSON body (without line breaks, as serde_json writes it).
+    /// A push of a publication. The body is JSON without line breaks, as serde_json writes it.
     pub fn publication(channel: &str, offset: i64, body: impl Into<Bytes>) -> Reply {
         Reply::push(channel, PushBody::Pub(Publication { data: body.into(), offset: offset as u64 }))
     }
@@ -275,7 +275,7 @@ pub struct ConnectResult {
     #[prost(map = "string, message", tag = "6")]
     #[serde(skip_serializing_if = "HashMap::is_empty")]
     pub subs: HashMap<String, SubscribeResult>,
-    /// Seconds between pings.
+    /// The ping interval in seconds.
     #[prost(uint32, tag = "7")]
     #[serde(skip_serializing_if = "is_default")]
     pub ping: u32,
@@ -304,7 +304,7 @@ pub struct SubscribeResult {
     #[prost(bool, tag = "8")]
     #[serde(skip_serializing_if = "is_default")]
     pub recovered: bool,
-    /// With `publications` the requested one, otherwise the log's newest.
+    /// With `publications`, the offset in the request; otherwise the log's newest.
     #[prost(uint64, tag = "9")]
     #[serde(skip_serializing_if = "is_default")]
     pub offset: u64,
@@ -326,7 +326,7 @@ pub struct Publication {
     pub offset: u64,
 }
 
-/// Of a connection; as it stands in presence, joins and leaves.
+/// A connection, as presence, joins and leaves show it.
 #[derive(Clone, PartialEq, prost::Message, Serialize)]
 pub struct ClientInfo {
     #[prost(string, tag = "1")]
@@ -373,20 +373,20 @@ pub struct RefreshResult {
     pub ttl: u32,
 }
 
-/// Until when a token is good.
+/// The lifetime of a token.
 #[derive(Clone, Copy, PartialEq, Eq, prost::Message, Serialize)]
 pub struct Expiry {
     #[prost(bool, tag = "1")]
     #[serde(skip_serializing_if = "is_default")]
     pub expires: bool,
-    /// Seconds.
+    /// Seconds until it expires.
     #[prost(uint32, tag = "2")]
     #[serde(skip_serializing_if = "is_default")]
     pub ttl: u32,
 }
 
 impl Expiry {
-    /// Of a token that ends at that time, in Unix seconds.
+    /// The lifetime of a token that expires at a time, in Unix seconds.
     pub fn at(end: i64) -> Expiry {
         let left = end - Time::now().unix_seconds();
         Expiry { expires: true, ttl: left.clamp(1, u32::MAX.into()) as u32 }
@@ -396,7 +396,7 @@ impl Expiry {
 #[derive(Clone, Copy, PartialEq, Eq, prost::Message, Serialize, Deserialize)]
 pub struct Empty {}
 
-/// What a client is told without having asked.
+/// A message that answers no command.
 #[derive(Clone, PartialEq, prost::Message, Serialize)]
 pub struct Push {
     #[prost(string, tag = "2")]
@@ -418,16 +418,16 @@ pub enum PushBody {
     Leave(JoinLeave),
     #[prost(message, tag = "7")]
     Unsubscribe(Ended),
-    /// A server-side subscription begins.
+    /// A server-side subscription has begun.
     #[prost(message, tag = "9")]
     Subscribe(Subscribed),
-    /// To clients that only listen, in place of the reply to `connect`.
+    /// Sent to clients that only listen, instead of the reply to `connect`.
     #[prost(message, tag = "10")]
     Connect(ConnectResult),
-    /// To clients that only listen, before the close.
+    /// Sent to clients that only listen, before the close.
     #[prost(message, tag = "11")]
     Disconnect(Ended),
-    /// The connection was given another end.
+    /// The connection expires at another time.
     #[prost(message, tag = "12")]
     Refresh(Expiry),
 }
@@ -463,20 +463,20 @@ pub struct Ended {
     pub reason: String,
 }
 
-/// An error in a reply: the connection goes on.
+/// An error in a reply. It doesn't end the connection.
 #[derive(Clone, PartialEq, Eq, prost::Message, Serialize)]
 pub struct ReplyError {
     #[prost(uint32, tag = "1")]
     pub code: u32,
     #[prost(string, tag = "2")]
     pub message: String,
-    /// The client may try again by itself.
+    /// Whether the client may try again by itself.
     #[prost(bool, tag = "3")]
     #[serde(skip_serializing_if = "is_default")]
     pub temporary: bool,
 }
 
-/// The real server takes `null` for whatever is zero.
+/// Reads `null` as the zero value, as Centrifugo does.
 fn or_zero<'de, T: Default + Deserialize<'de>, D: Deserializer<'de>>(value: D) -> Result<T, D::Error> {
     Option::deserialize(value).map(Option::unwrap_or_default)
 }
@@ -485,7 +485,7 @@ fn is_default<T: Default + PartialEq>(value: &T) -> bool {
     *value == T::default()
 }
 
-/// Bytes that are JSON already.
+/// Writes bytes that are JSON already.
 fn raw_json<S: Serializer>(data: &Bytes, serializer: S) -> Result<S::Ok, S::Error> {
     let raw: &RawValue = serde_json::from_slice(data).map_err(serde::ser::Error::custom)?;
     raw.serialize(serializer)

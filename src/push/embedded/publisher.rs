@@ -1,4 +1,4 @@
-//! The one thread that hands committed events to the hub, in commit order, and acts on lost rights.
+//! A thread that hands committed events to the hub in commit order, and ends the subscriptions of users who lost a right.
 
 use std::{
     collections::HashSet,
@@ -30,24 +30,24 @@ use crate::{
     id::UserId,
 };
 
-/// Committed batches that may wait; when they do, so does the writer.
+/// Most committed batches in the thread's queue. When it is full, the writer waits.
 const BATCHES: usize = 1024;
 
-/// The way of committed effects to the publisher's thread.
+/// Sends committed effects to the publisher's thread.
 pub struct Publisher {
     batches: SyncSender<Vec<Effect>>,
-    /// How many effects are on their way.
+    /// The number of effects in the queue.
     lag: Gauge,
 }
 
-/// What the thread starts with once the database is open.
+/// The thread's part, which starts once the database is open.
 pub struct Waiting {
     batches: Receiver<Vec<Effect>>,
     lag: Gauge,
 }
 
 impl Publisher {
-    /// The two ends: the writer gets the first before the database, which the thread reads, is open.
+    /// Makes both parts. The writer needs the first before the database is open, which the thread reads.
     pub fn new(lag: Gauge) -> (Publisher, Waiting) {
         let (batches, receiver) = sync_channel(BATCHES);
         (Publisher { batches, lag: lag.clone() }, Waiting { batches: receiver, lag })
@@ -57,13 +57,13 @@ impl Publisher {
         let count = effects.len() as i64;
         self.lag.inc_by(count);
         if self.batches.send(effects).is_err() {
-            self.lag.dec_by(count); // another server publishes; our thread ends only after every sender is gone
+            self.lag.dec_by(count); // a Centrifugo publishes instead; this thread ends only after every sender is dropped
         }
     }
 }
 
 impl Waiting {
-    /// Runs until the [`Publisher`] is dropped and all it sent is published.
+    /// Starts the thread. It runs until the [`Publisher`] is dropped and all that it sent is published.
     pub fn start(self, folder: &Path, hub: Arc<Hub>) -> Result<Mutex<Option<JoinHandle<()>>>> {
         let conn = Db::reader(folder)?;
         let epoch = log::epoch(&conn)?;
@@ -97,7 +97,7 @@ impl Thread {
         let mut fan_out = FanOut::new(&self.conn, &self.epoch);
         for effect in batch {
             let result = match effect {
-                // A gap would look like any other; those who come back get it from the log.
+                // A client can't see that this event is missing. All connections end, and recover it from the log.
                 Effect::Publish(event) => self.event(&event, &mut fan_out).inspect_err(|_| {
                     let all = self.hub.all_connections();
                     all.iter().for_each(|connection| connection.disconnect(Disconnect::INSUFFICIENT_STATE));
@@ -133,7 +133,8 @@ impl Thread {
         })
     }
 
-    /// Ends what these connections may no longer have; one that can't be checked must come back and be.
+    /// Ends the subscriptions that the users of these connections have no right to any more. A connection whose rights
+    /// can't be read is closed, so that its client reconnects and is checked.
     fn check(&self, connections: &[Arc<Connection>]) {
         let mut audible = HashSet::new();
         for connection in connections {
@@ -144,8 +145,8 @@ impl Thread {
         }
     }
 
-    /// What was found `audible` a moment ago is not looked up again: one user may have a hundred connections, and all else
-    /// waits meanwhile. A right that has ended since then is checked for again after this.
+    /// Checks one connection. Rights found a moment ago are in `audible` and not read again: a user may have a hundred
+    /// connections, and publishing waits meanwhile. A right that is lost since causes a later check.
     fn check_one(&self, connection: &Connection, audible: &mut HashSet<(UserId, String)>) -> Result<()> {
         if sessions::find(&self.conn, connection.session)?.is_none() {
             connection.disconnect(Disconnect::FORCED);
@@ -180,7 +181,7 @@ mod tests {
         let hub = Arc::new(Hub::default());
         let listener = Arc::new(Connection::new(UserId::new(), SessionId::new(), "websocket", Encoding::Json, 0));
         assert!(hub.register(&listener));
-        // Whose members can't be read.
+        // An empty database: the channel's members can't be read.
         let thread = Thread { conn: Sqlite::open_in_memory().unwrap(), epoch: "e".into(), hub };
         let channel = ChannelId::new();
         let event = |seq, audience| Event {

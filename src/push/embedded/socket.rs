@@ -1,4 +1,4 @@
-//! One WebSocket connection: one task that reads commands, sends what is queued, pings, and closes.
+//! A WebSocket connection: one task reads commands, sends queued frames, pings, and closes.
 
 use std::{convert::Infallible, sync::Arc, time::Duration};
 
@@ -23,38 +23,38 @@ use super::{
 };
 use crate::{state::App, upgrade::Upgraded};
 
-/// Until the first command.
+/// How long a client may take to send its first command.
 const STALE_AFTER: Duration = Duration::from_secs(10);
-/// For the peer to take what is sent.
+/// How long a write may wait for the peer.
 pub const WRITE_WITHIN: Duration = Duration::from_secs(10);
-/// For it to answer a close, or to close after an error.
+/// How long the peer may take to answer a close, or to close after an error.
 const CLOSE_WITHIN: Duration = Duration::from_secs(5);
 const FRAME_MAX: usize = 64 << 10;
-/// Bytes of answers that may wait when the next command of a frame is looked at.
+/// Most queued bytes at which the next command of a frame is handled; with more, the queue is sent first.
 const AHEAD: usize = QUEUE_BYTES / 4;
 
-/// How a client is spoken with.
+/// The options of a socket, from its address and subprotocol.
 pub struct Manner {
     pub encoding: Encoding,
     pub pings: Pings,
-    /// What it asked for in the address already.
+    /// The connect request, if the address contains it.
     pub first: Option<ConnectRequest>,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Pings {
-    /// Of the protocol: `{}`, answered alike.
+    /// Pings of the protocol: `{}`, answered with `{}`.
     Messages,
-    /// Of WebSocket.
+    /// Pings of WebSocket.
     Frames,
-    /// For clients that never answer `{}`, though they may wait for one: their WebSocket library answers.
+    /// Both, for clients that may expect `{}` but never answer it; their WebSocket library answers its ping.
     Both,
 }
 
-/// From the handshake to the close.
+/// Serves a socket from the handshake to the close.
 pub async fn run(app: App, io: Upgraded, manner: Manner) {
     let config = WebSocketConfig::default()
-        .read_buffer_size(1024) // kept all the time; an idle client sends two bytes now and then
+        .read_buffer_size(1024) // small, since an idle socket keeps it and receives only pongs
         .write_buffer_size(4096)
         .max_write_buffer_size(4 << 20)
         .max_message_size(Some(FRAME_MAX))
@@ -67,7 +67,7 @@ pub async fn run(app: App, io: Upgraded, manner: Manner) {
 
 /// How a connection ended.
 enum End {
-    /// We close it, and say why.
+    /// The server closes it with a code and reason.
     Close(Disconnect),
     /// A frame was larger than 64 KiB (RFC 6455, section 7.4.1).
     TooBig,
@@ -86,7 +86,7 @@ struct Socket {
     stream: WebSocketStream<Upgraded>,
     encoding: Encoding,
     pings: Pings,
-    /// From the accepted connect on.
+    /// Set once the connect is accepted.
     connected: Option<(Arc<Connection>, Heartbeat)>,
 }
 
@@ -125,7 +125,7 @@ impl Socket {
             Some(Ok(Message::Binary(bytes))) if self.encoding == Encoding::Protobuf => {
                 self.commands(encoding::protobuf_commands(bytes)).await
             }
-            Some(Ok(Message::Text(text))) if self.encoding == Encoding::Listener => self.heard(&text).await,
+            Some(Ok(Message::Text(text))) if self.encoding == Encoding::Listener => self.listener_message(&text).await,
             Some(Ok(Message::Text(_) | Message::Binary(_))) => Err(Disconnect::BAD_REQUEST.into()),
             Some(Ok(Message::Pong(_))) => {
                 if let Some((_, heartbeat)) = self.connected.as_mut().filter(|_| self.pings != Pings::Messages) {
@@ -136,7 +136,7 @@ impl Socket {
             Some(Ok(Message::Ping(_) | Message::Frame(_))) => Ok(()), // tungstenite answers pings
             Some(Err(WsError::Capacity(_))) => Err(End::TooBig),
             Some(Ok(Message::Close(_))) => {
-                // Reading on sends the answer to the close, until the peer has it and hangs up.
+                // Reading further sends the answer to the close, until the peer closes the connection.
                 _ = timeout(CLOSE_WITHIN, self.drain()).await;
                 Err(End::Gone)
             }
@@ -151,14 +151,14 @@ impl Socket {
             match (command.request().ok_or(Disconnect::BAD_REQUEST)?, &mut self.connected) {
                 (Request::Connect(request), None) => self.connect(id, request).await?,
                 (Request::Pong, Some((_, heartbeat))) => {
-                    // One for each ping; who answers WebSocket's owes none, and may send some.
+                    // One pong is due for each ping. With both kinds of pings, a pong of the protocol is optional.
                     if self.pings != Pings::Both && !heartbeat.pong() {
                         return Err(Disconnect::BAD_REQUEST.into());
                     }
                 }
                 (request, Some((connection, _))) => {
                     commands::handle(&self.app, connection, id, request)?;
-                    // Who asks for much at once is no slow reader.
+                    // A client that requests much at once is not slow: its answers are sent before more are queued.
                     if connection.queued_bytes() > AHEAD {
                         self.send_queued().await?;
                     }
@@ -169,8 +169,8 @@ impl Socket {
         self.send_queued().await
     }
 
-    /// A listener says one thing; the rest is not looked at.
-    async fn heard(&mut self, text: &Utf8Bytes) -> Result<(), End> {
+    /// Handles a listener's message. Only the first one counts; others are ignored.
+    async fn listener_message(&mut self, text: &Utf8Bytes) -> Result<(), End> {
         if self.connected.is_none() {
             let request = encoding::connect_request(text).map_err(|_| Disconnect::BAD_REQUEST)?;
             self.connect(0, request).await?;
@@ -180,7 +180,7 @@ impl Socket {
 
     async fn connect(&mut self, id: u32, request: ConnectRequest) -> Result<(), End> {
         if id == 0 {
-            // The client of the specification's "Events" section, which numbers nothing.
+            // A client as in the specification's section "Events", which sends no ids.
             self.pings = Pings::Both;
         }
         let is_listener = self.encoding == Encoding::Listener;
@@ -206,7 +206,7 @@ impl Socket {
             Err(Fault::Reply(failure)) => {
                 self.app.metrics.error(failure.code);
                 self.send(self.encoding.frame(Reply::new(id, Answer::Error(failure.into())))).await?;
-                // The client acts on the error and closes; what else it sends is not looked at.
+                // The client acts on the error and closes the connection; anything else that it sends is ignored.
                 _ = timeout(CLOSE_WITHIN, self.drain()).await;
                 Err(End::Gone)
             }
@@ -214,7 +214,7 @@ impl Socket {
         }
     }
 
-    /// Sends all that is ready with one flush, until nothing is; ends when the connection is to end.
+    /// Sends queued frames, one flush for all that are ready, until the queue is empty. Fails if the connection has to end.
     async fn send_queued(&mut self) -> Result<(), End> {
         let Some((connection, _)) = &self.connected else { return Ok(()) };
         loop {
@@ -236,7 +236,7 @@ impl Socket {
                     Ok(Err(_)) => return Err(End::Gone),
                     Err(_) => return Err(Disconnect::SLOW.into()),
                 },
-                // A reader that never reads: its queue grows over the bound while we wait for it here.
+                // The client doesn't read at all: its queue exceeds the bound during this write.
                 () = connection.overflowed() => return Err(Disconnect::SLOW.into()),
             }
         }
@@ -249,7 +249,7 @@ impl Socket {
         }
     }
 
-    /// Reads and drops what still comes, to the end.
+    /// Reads and drops messages until the stream ends.
     async fn drain(&mut self) {
         while let Some(Ok(_)) = self.stream.next().await {}
     }
@@ -268,7 +268,7 @@ impl Socket {
 
     fn forget(&self) {
         if let Some((connection, _)) = &self.connected {
-            self.app.seen(connection.user); // until now, not only when it connected
+            self.app.seen(connection.user); // it was active until now
             self.app.hub.unregister(connection);
         }
     }
@@ -286,7 +286,7 @@ impl Socket {
         self.app.metrics.close(frame.code.into());
         let closing = async {
             if frame.code != Disconnect::SLOW.code.into() {
-                _ = self.send_queued().await; // what was answered before
+                _ = self.send_queued().await; // answers that were queued before the end
             }
             if let Some(last) = last {
                 _ = self.stream.feed(last).await;
@@ -299,18 +299,18 @@ impl Socket {
 }
 
 impl Drop for Socket {
-    /// However the task ends.
+    /// Unregisters the connection even if the task is cancelled.
     fn drop(&mut self) {
         self.forget();
     }
 }
 
-/// What a listener is told in place of an error in a reply.
+/// The close reason for a listener, which gets no replies, instead of an error in a reply.
 pub fn for_listener(failure: Failure) -> Disconnect {
     if failure == Failure::TOKEN_EXPIRED { Disconnect::EXPIRED } else { Disconnect::INTERNAL }
 }
 
-/// The last thing that a listener is told.
+/// The last message to a listener: why the connection ends.
 pub fn farewell(why: Disconnect) -> Message {
     Encoding::Listener.frame(Reply::push("", PushBody::Disconnect(why.into())))
 }

@@ -1,4 +1,4 @@
-//! Subscriptions: beginning one, with what was missed; keeping one; looking back.
+//! Subscriptions: begins them with what the client missed, refreshes them, and reads a channel's history.
 
 use std::sync::Arc;
 
@@ -30,19 +30,19 @@ use crate::{
 
 const CHANNEL_NAME_MAX: usize = 255;
 
-/// Answers `subscribe`; what was published meanwhile follows the reply.
+/// Answers `subscribe`. Events that were published during the command follow the reply.
 pub fn subscribe(app: &App, connection: &Arc<Connection>, id: u32, request: &SubscribeRequest) -> Result<(), Fault> {
     let channel = &request.channel;
     if channel.is_empty() {
         return Err(Disconnect::BAD_REQUEST.into());
     }
-    // In the order of the real server, before the token is looked at.
+    // Centrifugo's order of checks, all before the token.
     let early = match channel {
         name if name.len() > CHANNEL_NAME_MAX => Some(Failure::BAD_REQUEST),
         _ if connection.is_subscribed(channel) => Some(Failure::ALREADY_SUBSCRIBED),
         _ if connection.is_full() => Some(Failure::LIMIT_EXCEEDED),
         name if !name.is_ascii() => Some(Failure::BAD_REQUEST),
-        name if name.contains(':') => Some(Failure::UNKNOWN_CHANNEL), // of a namespace; there are none
+        name if name.contains(':') => Some(Failure::UNKNOWN_CHANNEL), // of a namespace; this server has none
         _ if request.r#type != 0 => Some(Failure::NOT_AVAILABLE),
         _ => None,
     };
@@ -66,15 +66,16 @@ pub fn subscribe(app: &App, connection: &Arc<Connection>, id: u32, request: &Sub
     Ok(())
 }
 
-/// Begins a subscription that the client did not ask for. It is told so, and then what it missed since the place in
-/// the request. Nothing changes for one that is subscribed, that has ended, or whose `connect` is not answered yet.
+/// Begins a subscription for a client that didn't ask for it. The client gets a subscribe push, and then the publications
+/// after the position in the request. Nothing happens if the connection is subscribed already, has ended, or has no reply
+/// to its `connect` yet.
 pub fn impose(app: &App, connection: &Arc<Connection>, request: &SubscribeRequest, expires_at: Option<i64>) -> Result<(), Fault> {
     if !connection.is_here() {
         return Ok(());
     }
     let terms = Terms { watches: false, expires_at, is_server_side: true };
     let Start { begun, result, seq } = match begin(app, connection, request, terms) {
-        // It may end at this moment, or subscribe by itself.
+        // The connection may have ended since, or subscribed by itself.
         Err(_) if !connection.is_here() || connection.is_subscribed(&request.channel) => return Ok(()),
         begun => begun?,
     };
@@ -88,15 +89,15 @@ pub fn impose(app: &App, connection: &Arc<Connection>, request: &SubscribeReques
     Ok(())
 }
 
-/// A subscription that keeps back, and what it begins with.
+/// A subscription that still buffers publications, and the result that it begins with.
 struct Start {
     begun: Begun,
     result: SubscribeResult,
-    /// Up to which the result holds what was published.
+    /// The seq up to which the result contains the publications.
     seq: i64,
 }
 
-/// Begins a subscription, if the connection's user may hear the channel.
+/// Begins a subscription if the connection's user has the right to the channel.
 fn begin(app: &App, connection: &Arc<Connection>, request: &SubscribeRequest, terms: Terms) -> Result<Start, Fault> {
     let channel = &request.channel;
     let begun = app.hub.subscribe(connection, channel, terms).map_err(|refused| match refused {
@@ -104,12 +105,12 @@ fn begin(app: &App, connection: &Arc<Connection>, request: &SubscribeRequest, te
         Refused::Limit => Failure::LIMIT_EXCEEDED,
         Refused::Gone => Failure::NOT_AVAILABLE,
     })?;
-    // One state: what this transaction does not see comes through the hub, which already holds it back.
+    // One transaction reads one state. Later events come through the hub, which already buffers them.
     let checked = app.db.read(|conn| {
         let session = sessions::find(conn, connection.session)?;
         let stream = if session.is_some() { streams::audible(conn, connection.user, channel)? } else { None };
-        let mut room = recovery::BYTES;
-        let result = stream.map(|stream| position(conn, connection.user, stream, request, &mut room)).transpose()?;
+        let mut budget = recovery::BYTES;
+        let result = stream.map(|stream| position(conn, connection.user, stream, request, &mut budget)).transpose()?;
         Ok((result, log::last_seq(conn)?))
     });
     if let Ok((Some(result), _)) = &checked
@@ -129,19 +130,19 @@ fn begin(app: &App, connection: &Arc<Connection>, request: &SubscribeRequest, te
     }
 }
 
-/// Where a subscription begins, with what followed the place that the client names: `recovered` if that is all, and there
-/// is `room` for it.
+/// The position at which a subscription begins, and the publications after the position that the client sent. `recovered` is
+/// true if these are complete. They take bytes from `budget`; if it is too small for all, none are returned.
 pub fn position(
     conn: &Sqlite,
     user: UserId,
     stream: Stream,
     request: &SubscribeRequest,
-    room: &mut usize,
+    budget: &mut usize,
 ) -> Result<SubscribeResult> {
     let (epoch, top) = (log::epoch(conn)?, log::last_seq(conn)?);
     let is_same_log = request.epoch.is_empty() || request.epoch == epoch;
     let missed = match i64::try_from(request.offset) {
-        Ok(offset) if request.recover && is_same_log => recovery::missed(conn, user, stream, &epoch, offset, room)?,
+        Ok(offset) if request.recover && is_same_log => recovery::missed(conn, user, stream, &epoch, offset, budget)?,
         _ => None,
     };
     let recovered = missed.is_some();
@@ -151,7 +152,7 @@ pub fn position(
         positioned: true,
         was_recovering: request.recover,
         recovered,
-        // The client counts on from the place that it named through the publications.
+        // The client takes the offset of each publication in turn, beginning with the one that it sent.
         offset: if publications.is_empty() { top as u64 } else { request.offset },
         publications,
         epoch,
@@ -163,7 +164,7 @@ fn publication(publication: recovery::Publication) -> Publication {
     Publication { data: publication.body.into(), offset: publication.seq as u64 }
 }
 
-/// Gives a subscription another token.
+/// Replaces a subscription's token by one that expires later.
 pub fn refresh(app: &App, connection: &Connection, request: &SubRefreshRequest) -> Result<Expiry, Fault> {
     let SubRefreshRequest { channel, token } = request;
     require_subscribed(connection, channel)?;
@@ -180,8 +181,8 @@ pub fn refresh(app: &App, connection: &Connection, request: &SubRefreshRequest) 
     Ok(Expiry::at(expires_at))
 }
 
-/// Publications of a channel that the connection is subscribed to. None without a `limit`, as the real server does;
-/// -1 is as many as there may be.
+/// Publications of a channel that the connection is subscribed to. A `limit` of 0 returns none, as Centrifugo does; -1
+/// returns as many as an answer may hold.
 pub fn history(app: &App, connection: &Connection, request: &HistoryRequest) -> Result<HistoryResult, Fault> {
     require_subscribed(connection, &request.channel)?;
     let found = app.db.read(|conn| match streams::audible(conn, connection.user, &request.channel)? {
@@ -191,7 +192,7 @@ pub fn history(app: &App, connection: &Connection, request: &HistoryRequest) -> 
     Ok(found.map_err(unchecked)??)
 }
 
-/// [`history`] of a stream, whoever asks.
+/// [`history`] of a stream, without a check of rights.
 pub fn look_back(conn: &Sqlite, stream: Stream, request: &HistoryRequest) -> Result<Result<HistoryResult, Failure>> {
     let (epoch, offset) = (log::epoch(conn)?, log::last_seq(conn)? as u64);
     let since = request.since.as_ref();
@@ -211,7 +212,7 @@ pub fn look_back(conn: &Sqlite, stream: Stream, request: &HistoryRequest) -> Res
     Ok(Ok(HistoryResult { publications: publications.into_iter().map(publication).collect(), epoch, offset }))
 }
 
-/// What may be asked of a channel takes a subscription to it.
+/// Refuses a command about a channel that the connection is not subscribed to.
 pub fn require_subscribed(connection: &Connection, channel: &str) -> Result<(), Fault> {
     if channel.is_empty() {
         return Err(Disconnect::BAD_REQUEST.into());
@@ -219,7 +220,7 @@ pub fn require_subscribed(connection: &Connection, channel: &str) -> Result<(), 
     if connection.is_subscribed(channel) { Ok(()) } else { Err(Failure::PERMISSION_DENIED.into()) }
 }
 
-/// The database could not be read.
+/// Logs that the database could not be read, and returns the client's error.
 pub fn unchecked(err: Error) -> Failure {
     tracing::error!(err = err.detail(), "a client's rights could not be checked");
     Failure::INTERNAL

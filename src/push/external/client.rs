@@ -1,5 +1,5 @@
-//! The server API of an external Centrifugo: `/api/broadcast` and `/api/disconnect`, or several of them in one
-//! `/api/batch`. What is sent and when is decided in `jobs/forwarding.rs`.
+//! A client of the server API of an external Centrifugo: `/api/broadcast` and `/api/disconnect`, or several of them in one
+//! `/api/batch`. [`super::forwarder`] decides what is sent, and when.
 
 use std::time::Duration;
 
@@ -15,7 +15,7 @@ use crate::{
 };
 
 const WITHIN: Duration = Duration::from_secs(5);
-/// Of the bytes of an answer: it is a few for each channel of a request.
+/// Most bytes of an answer. An answer has a few bytes for each channel of its request.
 const ANSWER_MOST: usize = 4 << 20;
 
 pub struct Centrifugo {
@@ -32,7 +32,7 @@ pub enum Command {
 }
 
 impl Command {
-    /// For the log, which is told nothing of what is said.
+    /// The command's name for log lines, without content.
     pub fn name(&self) -> String {
         match self {
             Command::Broadcast(broadcast) => broadcast.idempotency_key.clone(),
@@ -45,9 +45,9 @@ impl Command {
 pub struct Broadcast {
     pub channels: Vec<String>,
     pub data: Box<RawValue>,
-    /// The same in every retry: a publication whose answer was lost is not published again.
+    /// The same in every retry, so that Centrifugo doesn't repeat a publication whose answer was lost.
     pub idempotency_key: String,
-    /// Where the channel has a history, what is older than its newest publication is left out for good.
+    /// The seq. On a channel with a history, Centrifugo drops a publication with a lower version than the newest one.
     pub version: i64,
     pub version_epoch: String,
 }
@@ -65,16 +65,16 @@ struct Close {
 }
 
 impl Disconnect {
-    /// The client comes back, but not with the tokens that it has: it asks us for new ones.
+    /// Disconnects the user's clients with a code after which they reconnect with new tokens, which they get from this server.
     pub fn to_prove_rights(user: UserId) -> Disconnect {
         Disconnect { user, disconnect: Close { code: 3014, reason: "state invalidated" } }
     }
 }
 
-/// What a command was answered.
+/// The reply to a command.
 pub struct Reply {
     pub error: Option<ApiError>,
-    /// Of a broadcast: one for each of its channels.
+    /// For a broadcast: the error of each channel, if there was one.
     pub channels: Vec<Option<ApiError>>,
 }
 
@@ -85,7 +85,7 @@ pub struct ApiError {
 }
 
 impl ApiError {
-    /// Internal, too many requests, concurrent pagination; all others say that the command can't be done.
+    /// Whether a retry may succeed: after an internal error, too many requests, or concurrent pagination.
     pub fn is_temporary(&self) -> bool {
         matches!(self.code, 100 | 111 | 113)
     }
@@ -97,11 +97,11 @@ impl std::fmt::Display for ApiError {
     }
 }
 
-/// Why a request was not answered.
+/// Why a request failed.
 pub enum Failure {
-    /// It will be, later or once the operator has mended something.
-    Passing(String),
-    /// Never.
+    /// A retry may succeed, perhaps after the operator has corrected something.
+    Temporary(String),
+    /// Centrifugo will never accept this request.
     Refused(String),
 }
 
@@ -124,7 +124,7 @@ impl Centrifugo {
         &self.url
     }
 
-    /// Has the commands done one after the other; gives a reply for each.
+    /// Sends commands, which Centrifugo runs in order. Returns a reply for each.
     pub async fn send(&self, commands: &[Command]) -> Result<Vec<Reply>, Failure> {
         let answers: Vec<Answer> = match commands {
             [Command::Broadcast(broadcast)] => vec![self.call("broadcast", broadcast).await?],
@@ -133,40 +133,40 @@ impl Centrifugo {
         };
         let fits = answers.len() == commands.len() && answers.iter().zip(commands).all(|(answer, command)| answer.fits(command));
         if !fits {
-            return Err(Failure::Passing("its answer is not that of a Centrifugo".into()));
+            return Err(Failure::Temporary("the answer is not that of a Centrifugo".into()));
         }
         Ok(answers.into_iter().map(Answer::into_reply).collect())
     }
 
-    /// Whether a Centrifugo answers there, and knows our key.
+    /// Whether a Centrifugo answers at the address and accepts the key.
     pub async fn is_there(&self) -> bool {
         self.call("info", &serde_json::json!({})).await.is_ok_and(|answer: Answer| answer.result.is_some())
     }
 
     async fn call<T: for<'de> Deserialize<'de>>(&self, method: &str, body: &impl Serialize) -> Result<T, Failure> {
         let url = format!("{}/api/{method}", self.url);
-        let passing = |err: reqwest::Error| Failure::Passing(reason(&err));
-        let mut response = self.http.post(&url).json(body).send().await.map_err(passing)?;
+        let temporary = |err: reqwest::Error| Failure::Temporary(reason(&err));
+        let mut response = self.http.post(&url).json(body).send().await.map_err(temporary)?;
         let status = response.status();
         let mut text = Vec::new();
-        while let Some(chunk) = response.chunk().await.map_err(passing)? {
+        while let Some(chunk) = response.chunk().await.map_err(temporary)? {
             text.extend_from_slice(&chunk);
             if text.len() > ANSWER_MOST {
-                return Err(Failure::Passing(format!("{url}: its answer is too long")));
+                return Err(Failure::Temporary(format!("{url}: the answer is longer than {ANSWER_MOST} bytes")));
             }
         }
         match status {
-            StatusCode::OK => serde_json::from_slice(&text).map_err(|err| Failure::Passing(format!("{url}: {err}"))),
-            // The request is at fault; any other status is the server's, or that of a wrong address or key.
+            StatusCode::OK => serde_json::from_slice(&text).map_err(|err| Failure::Temporary(format!("{url}: {err}"))),
+            // The request is at fault. Any other status means a fault of the server, a wrong address or a wrong key.
             StatusCode::BAD_REQUEST | StatusCode::PAYLOAD_TOO_LARGE | StatusCode::UNPROCESSABLE_ENTITY => {
                 Err(Failure::Refused(format!("{url}: {status}")))
             }
-            _ => Err(Failure::Passing(format!("{url}: {status}"))),
+            _ => Err(Failure::Temporary(format!("{url}: {status}"))),
         }
     }
 }
 
-/// With its causes: the error itself says only that the request failed.
+/// The error with its causes: by itself it says only that the request failed.
 fn reason(err: &reqwest::Error) -> String {
     let causes = std::iter::successors(std::error::Error::source(err), |err| err.source());
     causes.fold(err.to_string(), |text, cause| format!("{text}: {cause}"))
@@ -182,7 +182,7 @@ struct BatchAnswer {
     replies: Vec<Answer>,
 }
 
-/// In a batch the result has the name of the method.
+/// A reply. In a batch, the field of the result has the method's name.
 #[derive(Deserialize)]
 struct Answer {
     error: Option<ApiError>,

@@ -1,12 +1,12 @@
 //! Feeds an external Centrifugo from the event log, one request at a time, in the order of the log.
 //!
-//! What a commit wrote arrives there, over failures and kills of either server: each channel's publications in order
-//! and, by their idempotency keys, once. Offsets, epochs and recovery are the other server's.
+//! Every committed event arrives there, even if either server fails or is killed: each channel's publications in order and,
+//! because of their idempotency keys, once. Offsets, epochs and recovery are Centrifugo's own.
 //!
-//! **Revocation.** That server knows neither our sessions nor who may hear what: it goes by tokens. Whoever loses a
-//! right or a session is disconnected there, on all devices, with a code that has the SDKs come back with new tokens,
-//! and these we refuse for what is no longer theirs. A client that comes back with an old token all the same hears on
-//! until that expires: within the five minutes that tokens last there.
+//! **Revocation.** Centrifugo knows neither sessions nor rights, only tokens. When a user loses a right or a session, the
+//! forwarder disconnects all of the user's clients with a code after which SDKs fetch new tokens, and this server issues none
+//! for lost rights. A client that reconnects with an old token keeps its subscriptions until the token expires, at most five
+//! minutes later.
 
 use std::{
     collections::{HashSet, VecDeque},
@@ -29,16 +29,17 @@ use crate::{
     state::App,
 };
 
-/// How often the cursor is written, at the most; what came after it is sent again after a kill.
+/// Shortest time between two writes of the cursor. After a kill, rows after the written cursor are sent again.
 const RECORD_EVERY: Duration = Duration::from_secs(1);
-/// Channels in one request.
+/// Most channels in one request.
 const CHANNELS: usize = 1000;
 const FIRST_RETRY: Duration = Duration::from_millis(100);
-/// Between two lines of the log that say the same.
+/// Shortest time between two log lines about the same failure.
 const MINUTE: Duration = Duration::from_secs(60);
 const LONGEST_RETRY: Duration = Duration::from_secs(5);
 
-/// Has the log kept for a server outside, or no longer: before anything is served. Returns the last row that it took.
+/// Starts or stops retaining the event log for an external Centrifugo, before the server serves anything. Returns the
+/// cursor: the last row that Centrifugo has.
 pub async fn prepare(app: &App) -> Result<Option<i64>> {
     match (&app.centrifugo, app.db.read(|conn| cursors::find(conn, FORWARDER))?) {
         (Some(_), None) => app.db.write(|tx| cursors::start(tx, FORWARDER)).await.map(Some),
@@ -51,18 +52,18 @@ pub async fn prepare(app: &App) -> Result<Option<i64>> {
 pub struct Forwarder<'a> {
     app: &'a App,
     centrifugo: &'a Centrifugo,
-    /// The last row of the log that it took, and the last of which the database knows that.
+    /// The cursor, in memory and as written to the database: the last row that Centrifugo has.
     taken: i64,
     recorded: i64,
     recorded_at: Instant,
-    /// When its silence was last logged, while it lasts.
-    silence: Option<Instant>,
+    /// When the present outage was last logged; `None` without an outage.
+    outage: Option<Instant>,
 }
 
 impl<'a> Forwarder<'a> {
     pub fn new(app: &'a App, centrifugo: &'a Centrifugo, taken: i64) -> Forwarder<'a> {
         let recorded_at = Instant::now();
-        Forwarder { app, centrifugo, taken, recorded: taken, recorded_at, silence: None }
+        Forwarder { app, centrifugo, taken, recorded: taken, recorded_at, outage: None }
     }
 
     pub async fn run(&mut self) {
@@ -71,14 +72,17 @@ impl<'a> Forwarder<'a> {
                 Ok(Some(slice)) => self.forward(slice).await,
                 Ok(None) => self.idle().await,
                 Err(err) => {
-                    tracing::error!(err = err.detail(), "the event log could not be read for the push server");
+                    tracing::error!(
+                        err = err.detail(),
+                        "the event log could not be read for the push server, next try in five seconds"
+                    );
                     sleep(LONGEST_RETRY).await;
                 }
             }
         }
     }
 
-    /// Writes down how far it got.
+    /// Writes the cursor to the database.
     pub async fn record(&mut self) {
         self.recorded_at = Instant::now();
         let taken = self.taken;
@@ -87,7 +91,9 @@ impl<'a> Forwarder<'a> {
         }
         match self.app.write_in_background(move |tx| cursors::advance(tx, FORWARDER, taken)).await {
             Ok(()) => self.recorded = taken,
-            Err(err) => tracing::warn!(err = err.detail(), "it could not be noted what the push server has taken"),
+            Err(err) => {
+                tracing::warn!(err = err.detail(), "the cursor of the push server could not be written, next try within a second")
+            }
         }
     }
 
@@ -97,7 +103,7 @@ impl<'a> Forwarder<'a> {
         tokio::task::spawn_blocking(move || app.db.read(|conn| forwarding::next(conn, taken))).await.map_err(Error::internal)?
     }
 
-    /// Until there is more, or the cursor is due.
+    /// Waits for further rows, and writes the cursor if that is due first.
     async fn idle(&mut self) {
         if self.recorded == self.taken {
             return self.app.wakeups.wait(Queue::Forwarding).await;
@@ -119,7 +125,7 @@ impl<'a> Forwarder<'a> {
             let left = match self.centrifugo.send(&commands).await {
                 Ok(replies) => self.unsettled(commands, replies),
                 Err(Failure::Refused(_)) if commands.len() > 1 => {
-                    // One of them is at fault.
+                    // One of the commands is at fault: each is sent by itself.
                     commands.into_iter().rev().for_each(|command| requests.push_front(vec![command]));
                     continue;
                 }
@@ -127,7 +133,7 @@ impl<'a> Forwarder<'a> {
                     commands.iter().for_each(|command| self.skip(&command.name(), &reason));
                     continue;
                 }
-                Err(Failure::Refused(reason) | Failure::Passing(reason)) => {
+                Err(Failure::Refused(reason) | Failure::Temporary(reason)) => {
                     self.fails(&reason);
                     commands
                 }
@@ -138,7 +144,7 @@ impl<'a> Forwarder<'a> {
                 wait = FIRST_RETRY;
             } else {
                 self.app.metrics.forwarded("again");
-                // In front of all that follows: nothing overtakes it.
+                // To the front of the queue, so that no later command overtakes it.
                 requests.push_front(left);
                 sleep(wait.mul_f64(0.5 + f64::from(secret::random::<1>()[0]) / 512.0)).await;
                 wait = (wait * 2).min(LONGEST_RETRY);
@@ -150,12 +156,13 @@ impl<'a> Forwarder<'a> {
         }
     }
 
-    /// Whether it is a Centrifugo that refuses these, and again: HTTPS that is spoken to without refuses everything, too.
+    /// Whether a Centrifugo refuses these commands a second time. A server that expects HTTPS also refuses every request by
+    /// plain HTTP, and that is no reason to skip a command.
     async fn refuses(&self, commands: &[Command]) -> bool {
         self.centrifugo.is_there().await && matches!(self.centrifugo.send(commands).await, Err(Failure::Refused(_)))
     }
 
-    /// The commands, or parts of them, that must be sent again.
+    /// The commands, or the channels of them, that must be sent again.
     fn unsettled(&mut self, commands: Vec<Command>, replies: Vec<Reply>) -> Vec<Command> {
         let mut left = Vec::new();
         for (command, reply) in commands.into_iter().zip(replies) {
@@ -177,7 +184,7 @@ impl<'a> Forwarder<'a> {
         left
     }
 
-    /// Whether what met this error is to be tried again; otherwise it is skipped.
+    /// Whether a command is sent again after this error. Otherwise it is skipped.
     fn again(&mut self, error: &ApiError, what: &str) -> bool {
         if error.is_temporary() {
             self.fails(&error.to_string())
@@ -189,27 +196,28 @@ impl<'a> Forwarder<'a> {
 
     fn skip(&self, what: &str, reason: &str) {
         self.app.metrics.forwarded("skipped");
-        tracing::error!(what, reason, "the push server refuses this for good: it is skipped");
+        tracing::error!(what, reason, "the push server refuses a command permanently, so it is skipped");
     }
 
     fn fails(&mut self, reason: &str) {
-        if self.silence.is_some_and(|logged| logged.elapsed() < MINUTE) {
+        if self.outage.is_some_and(|logged| logged.elapsed() < MINUTE) {
             return;
         }
-        self.silence = Some(Instant::now());
+        self.outage = Some(Instant::now());
         let waiting = self.app.db.read(|conn| Ok(log::last_seq(conn)?)).unwrap_or_default() - self.recorded;
-        tracing::warn!(reason, waiting, "the push server does not take publications: they wait");
+        tracing::warn!(reason, waiting, "the push server does not accept publications, which wait in the event log");
     }
 
     fn answers(&mut self) {
-        if self.silence.take().is_some() {
-            tracing::info!("the push server takes publications again");
+        if self.outage.take().is_some() {
+            tracing::info!("the push server accepts publications again");
         }
     }
 }
 
-/// Groups commands. No two of a group are of one channel, so that one which must be repeated is overtaken by none; and
-/// disconnects stand alone, since they divide what their users may hear from what they may not.
+/// Groups commands into requests. A group has at most one command for a channel, so that no other overtakes a command that
+/// is sent again. Disconnects have groups of their own, because they separate publications that their users may receive from
+/// those that they may not.
 fn requests(slice: Slice) -> VecDeque<Vec<Command>> {
     let (mut requests, mut group) = (VecDeque::new(), Vec::new());
     let mut channels: HashSet<String> = HashSet::new();

@@ -1,5 +1,5 @@
-//! An external Centrifugo that serves live push instead of this server: [`forwarder`] sends it what the event log holds,
-//! in the log's order, by the requests of [`client`].
+//! An external Centrifugo that serves live push instead of this server. [`forwarder`] sends it the event log in order, with
+//! the requests of [`client`].
 
 pub mod client;
 pub mod forwarder;

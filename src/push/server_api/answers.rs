@@ -1,4 +1,4 @@
-//! What all commands share: how they answer, and what they refuse.
+//! The answers and errors that all commands share.
 
 use serde::{Deserialize, Serialize};
 use serde_json::value::{RawValue, to_raw_value};
@@ -11,14 +11,14 @@ use crate::{
     state::App,
 };
 
-/// Commands in one request, and channels in one broadcast.
+/// Most commands in one request, and most channels in one broadcast.
 pub(super) const MOST: usize = 1000;
 
 pub(super) type Answer = Result<Box<RawValue>, Refused>;
 
-/// Why a command was not done.
+/// Why a command was refused.
 pub(super) enum Refused {
-    /// Its parameters are not in the form that they should have.
+    /// The parameters can't be parsed.
     Unreadable,
     Failure(Failure),
 }
@@ -50,7 +50,7 @@ impl From<Answer> for Reply {
             Err(Refused::Failure(failure)) => failure,
             Err(Refused::Unreadable) => Failure::BAD_REQUEST,
         };
-        Reply::Error(ReplyError { temporary: false, ..failure.into() }) // here code and message are all
+        Reply::Error(ReplyError { temporary: false, ..failure.into() }) // this API has only code and message
     }
 }
 
@@ -66,7 +66,7 @@ pub(super) fn result(value: &impl Serialize) -> Answer {
     Ok(to_raw_value(value).map_err(Error::internal)?)
 }
 
-/// The stream of that name.
+/// The stream with a name; an error if there is none.
 pub(super) fn stream(app: &App, channel: &str) -> Result<Stream, Refused> {
     if channel.is_empty() {
         return Err(Failure::BAD_REQUEST.into());

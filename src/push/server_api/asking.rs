@@ -1,4 +1,4 @@
-//! What there is: `presence`, `presence_stats`, `history`, `channels`, `info`.
+//! Commands that read: `presence`, `presence_stats`, `history`, `channels`, `info`.
 
 use std::collections::BTreeMap;
 
@@ -34,11 +34,11 @@ pub fn history(app: &App, request: &HistoryRequest) -> Answer {
 #[derive(Default, Deserialize)]
 #[serde(default)]
 pub struct Channels {
-    /// `*` stands for any run of characters; empty is all.
+    /// A pattern of names, in which `*` matches any characters; empty for all channels.
     pattern: String,
 }
 
-/// The channels that anybody hears now.
+/// The channels that have subscribers now.
 pub fn channels(app: &App, Channels { pattern }: &Channels) -> Answer {
     let heard = app.hub.channels().into_iter().filter(|(name, _)| pattern.is_empty() || fits(pattern, name));
     let heard: BTreeMap<String, Value> = heard.map(|(name, clients)| (name, json!({ "num_clients": clients }))).collect();
@@ -60,7 +60,7 @@ fn fits(pattern: &str, name: &str) -> bool {
     let Some((start, rest)) = pattern.split_once('*') else { return pattern == name };
     let Some(mut name) = name.strip_prefix(start) else { return false };
     let (middle, end) = rest.rsplit_once('*').unwrap_or(("", rest));
-    // The first place of each is the best: it leaves most for those after it.
+    // The first match of each part is the best one: it leaves the longest rest for the parts after it.
     for part in middle.split('*') {
         let Some(at) = name.find(part) else { return false };
         name = &name[at + part.len()..];

@@ -1,4 +1,4 @@
-//! What is done to open connections: `subscribe`, `unsubscribe`, `disconnect`, `refresh`.
+//! Commands that change open connections: `subscribe`, `unsubscribe`, `disconnect`, `refresh`.
 
 use std::sync::Arc;
 
@@ -20,7 +20,7 @@ use crate::{
     time::Time,
 };
 
-/// Whose connections; all of the user's, or those that are named.
+/// Selects connections: all of a user's, or those of a client or session.
 #[derive(Default, Deserialize)]
 #[serde(default)]
 struct Whose {
@@ -30,7 +30,7 @@ struct Whose {
 }
 
 impl Whose {
-    /// None for what is no user's id.
+    /// The user; `None` if the text is not an identifier of a user.
     fn user(&self) -> Result<Option<UserId>, Failure> {
         if self.user.is_empty() { Err(Failure::BAD_REQUEST) } else { Ok(self.user.parse().ok().map(UserId)) }
     }
@@ -51,11 +51,11 @@ pub struct Subscribe {
     whose: Whose,
     channel: String,
     recover_since: Option<Position>,
-    /// Unix seconds; 0 is never.
+    /// When the subscription expires, in Unix seconds; 0 for never.
     expire_at: i64,
 }
 
-/// Only to what the user may hear: the key gives nobody a right.
+/// Subscribes connections to a channel that their user has a right to: the API's key grants users no rights.
 pub fn subscribe(app: &App, request: Subscribe) -> Answer {
     let Subscribe { whose, channel, recover_since, expire_at } = request;
     let (user, connections) = (whose.user()?, whose.connections(app)?);
@@ -72,7 +72,7 @@ pub fn subscribe(app: &App, request: Subscribe) -> Answer {
     let Position { offset, epoch } = recover_since.unwrap_or_default();
     let request = SubscribeRequest { channel, recover, offset, epoch, ..Default::default() };
     let imposed = connections.iter().map(|connection| subscribing::impose(app, connection, &request, expires_at));
-    // One connection that is full keeps no other from it.
+    // All are tried, even if one of them is at its bound of subscriptions.
     let refused = imposed.collect::<Vec<_>>().into_iter().find_map(Result::err);
     match refused {
         None => done(),
@@ -101,7 +101,7 @@ pub fn unsubscribe(app: &App, request: &Channel) -> Answer {
 pub struct Close {
     #[serde(flatten)]
     whose: Whose,
-    /// Clients that may stay.
+    /// Clients that stay connected.
     whitelist: Vec<String>,
     disconnect: Option<Why>,
 }
@@ -132,11 +132,11 @@ pub struct Refresh {
     #[serde(flatten)]
     whose: Whose,
     expired: bool,
-    /// Unix seconds; 0 changes nothing.
+    /// When the connections expire, in Unix seconds; 0 changes nothing.
     expire_at: i64,
 }
 
-/// Gives connections another end, or ends them as expired. Their session goes on bounding them.
+/// Changes when connections expire, or ends them as expired. They still end with their session.
 pub fn refresh(app: &App, request: &Refresh) -> Answer {
     let is_over = request.expired || (request.expire_at != 0 && request.expire_at <= Time::now().unix_seconds());
     for connection in request.whose.connections(app)? {

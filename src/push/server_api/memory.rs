@@ -1,4 +1,4 @@
-//! What the server API keeps while the server runs.
+//! The state of the server API in memory.
 
 use std::time::Instant;
 
@@ -7,12 +7,12 @@ use uuid::Uuid;
 use super::repeats::Repeats;
 use crate::{error::Result, secret::AccessKey};
 
-/// What the API remembers while the server runs.
+/// The state of the server API.
 pub struct ServerApi {
-    /// Whom it answers; none for nobody.
+    /// The key of `--push-api-key`; `None` switches the API off.
     pub key: Option<AccessKey>,
     pub(super) repeats: Repeats,
-    /// Names this run of the server.
+    /// Identifies this run of the server.
     pub(super) node: Uuid,
     pub(super) started: Instant,
 }

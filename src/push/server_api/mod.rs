@@ -1,8 +1,8 @@
-//! The server API of Centrifugo, which its back-end libraries use: a team's other programs push through this endpoint, too.
+//! The server API of Centrifugo. A team's other programs publish through it with Centrifugo's back-end libraries.
 //!
-//! `POST /api/METHOD` takes a JSON object, under the key of `--push-api-key`; without that setting there is nothing here.
-//! The answer is `{"result": …}`, or with status 200, too, `{"error": {"code": …, "message": …}}`. Channels are the four
-//! kinds of streams, and nobody is made to hear what they may not.
+//! `POST /api/METHOD` takes a JSON object and the key of `--push-api-key`; without that setting it answers 404. The answer is
+//! `{"result": …}` or `{"error": {"code": …, "message": …}}`, both with status 200. Channels are the four kinds of streams.
+//! No command subscribes a user to a channel without the right to it.
 
 mod answers;
 mod asking;
@@ -29,7 +29,7 @@ use crate::{
 
 const BODY_MAX: usize = 1 << 20;
 
-/// `POST /api/METHOD`; and `POST /api`, the older form: each line is a command `{"method", "params"}`.
+/// `POST /api/METHOD`, and the older form `POST /api`, in which each line is a command `{"method", "params"}`.
 #[handler]
 pub async fn call(req: &Request, app: Data<&App>, body: Body) -> poem::Result<Response> {
     let body = request_body::read(body, BODY_MAX).await?;
@@ -68,12 +68,12 @@ async fn answer(app: &App, method: &str, params: &str) -> Answer {
 #[derive(Default, Deserialize)]
 #[serde(default)]
 struct Batch {
-    /// Each `{METHOD: params}`.
+    /// The commands, each as `{METHOD: params}`.
     commands: Vec<BTreeMap<String, Box<RawValue>>>,
     parallel: bool,
 }
 
-/// Several commands in one request. The replies lie bare in the body, each under its method.
+/// Answers several commands in one request. The body is a list of replies, each with its result under its method's name.
 async fn batch(app: &App, body: &str) -> Result<String, Refused> {
     let Batch { commands, parallel } = read(body)?;
     if commands.len() > MOST {
@@ -86,11 +86,11 @@ async fn batch(app: &App, body: &str) -> Result<String, Refused> {
     let answers: Vec<Result<(&str, Box<RawValue>), Refused>> = if parallel {
         join_all(answers).await
     } else {
-        let mut in_turn = Vec::new();
+        let mut in_order = Vec::new();
         for answer in answers {
-            in_turn.push(answer.await);
+            in_order.push(answer.await);
         }
-        in_turn
+        in_order
     };
     let mut replies = Vec::new();
     for answered in answers {

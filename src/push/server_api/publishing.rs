@@ -1,4 +1,4 @@
-//! `publish` and `broadcast`: each publication is a row of the log, on disk when it is answered.
+//! `publish` and `broadcast`. Each publication is a row of the event log; the answer follows its fsync.
 
 use std::collections::BTreeMap;
 
@@ -18,19 +18,19 @@ use crate::{
     state::App,
 };
 
-/// Of one broadcast, all its rows together.
+/// Most bytes of a broadcast, over all its rows.
 const BROADCAST_BYTES: usize = 16 << 20;
-/// Rows of one write, and their bytes: others write between two of them.
+/// Most rows of one write, and their bytes, so that other writes run between two of them.
 const SLICE: usize = 100;
 const SLICE_BYTES: usize = 1 << 20;
 
-/// All is logged and recovered here, so `skip_history`, `delta` and `version` have no meaning; nor have `tags`.
+/// The parameters. `skip_history`, `delta`, `version` and `tags` are ignored: this server logs and recovers all publications.
 #[derive(Default, Deserialize)]
 #[serde(default)]
 pub struct Request {
-    /// Of `publish`.
+    /// The channel of `publish`.
     channel: String,
-    /// Of `broadcast`.
+    /// The channels of `broadcast`.
     channels: Vec<String>,
     data: Option<Box<RawValue>>,
     b64data: String,
@@ -53,7 +53,7 @@ pub async fn publish(app: &App, request: Request) -> Answer {
     result(&Published { offset, epoch: &epoch })
 }
 
-/// One publication on several channels, with an answer for each in their order.
+/// Publishes on several channels. The answer has a reply for each, in their order.
 pub async fn broadcast(app: &App, request: Request) -> Answer {
     let (body, channels) = (body(&request)?, request.channels);
     if channels.is_empty() || channels.iter().any(String::is_empty) {
@@ -68,7 +68,7 @@ pub async fn broadcast(app: &App, request: Request) -> Answer {
     result(&BTreeMap::from([("responses", responses.map(Reply::from).collect::<Vec<_>>())]))
 }
 
-/// What is published: JSON in one line, as a frame of the push endpoint is one. Line breaks are only white space in it.
+/// The body as JSON in one line, because line breaks separate messages in a frame. Line breaks in JSON are only white space.
 fn body(request: &Request) -> Result<Box<RawValue>, Failure> {
     let text = match (request.b64data.as_str(), &request.data) {
         ("", None) => return Err(Failure::BAD_REQUEST),
@@ -79,11 +79,11 @@ fn body(request: &Request) -> Result<Box<RawValue>, Failure> {
         }
     };
     let line = text.trim().replace(['\n', '\r'], "");
-    // Read as clients will: too deep, or half of a surrogate pair, and none of them could.
+    // Parsed as clients will parse it: JSON that is nested too deeply or has half a surrogate pair is refused.
     serde_json::from_str::<Value>(&line).and_then(|_| RawValue::from_string(line)).map_err(|_| Failure::BAD_REQUEST)
 }
 
-/// Publishes on each channel, in few writes; gives the seqs.
+/// Publishes on each channel, in few writes. Returns the seqs.
 async fn post(app: &App, channels: Vec<String>, key: String, body: Box<RawValue>) -> Result<Vec<Result<i64, Refused>>, Refused> {
     let app = app.clone();
     let posting = async move {
@@ -100,7 +100,8 @@ async fn post(app: &App, channels: Vec<String>, key: String, body: Box<RawValue>
             seqs.extend(app.db.write_sized(bytes, write).await?);
         }
         let mut seqs = seqs.into_iter();
-        // All of our own are told before we wait for others': two who wait for each other would wait for ever.
+        // The outcomes of this request are set before it awaits those of other requests. Otherwise two requests that repeat
+        // each other's keys would deadlock.
         let mut outcomes = Vec::new();
         for claim in claims {
             outcomes.push(match claim {
@@ -118,12 +119,12 @@ async fn post(app: &App, channels: Vec<String>, key: String, body: Box<RawValue>
                 Ok(seq) => seq,
                 Err(mut first) => match first.wait_for(Option::is_some).await {
                     Ok(seq) => seq.flatten(),
-                    Err(_) => return Err(Failure::INTERNAL.into()), // it failed, and nobody knows how
+                    Err(_) => return Err(Failure::INTERNAL.into()), // the first request failed, with an unknown outcome
                 },
             });
         }
         Ok(posted.into_iter().map(|seq| seq.ok_or(Failure::UNKNOWN_CHANNEL.into())).collect())
     };
-    // On its own: a caller who hangs up and asks again is to find what became of it.
+    // A task of its own, so that a caller who disconnects and repeats the request gets its outcome.
     tokio::spawn(posting).await.map_err(Error::internal)?
 }

@@ -1,5 +1,5 @@
-//! What publications under an `idempotency_key` came to, for whoever sends them again: each channel has its own keys, for
-//! five minutes, in memory.
+//! The outcomes of publications with an `idempotency_key`, so that a repeated request isn't published again. They are kept in
+//! memory for five minutes, by channel and key.
 
 use std::{
     collections::{HashMap, VecDeque},
@@ -14,7 +14,8 @@ use crate::secret::sha256;
 const KEPT: Duration = Duration::from_secs(5 * 60);
 const MOST: usize = 10_000;
 
-/// The seq, or that there is no such channel, once it is known. It never will be when the sender is gone.
+/// `None` while the outcome is unknown; then the seq, or `None` if there is no such channel. If the sender is dropped, the
+/// outcome stays unknown.
 pub type Outcome = Option<Option<i64>>;
 
 #[derive(Default)]
@@ -27,14 +28,14 @@ struct Kept {
 }
 
 pub enum Claim {
-    /// To be published, and its outcome to be told.
+    /// The first request with this key: it publishes, and sends its outcome.
     First(watch::Sender<Outcome>),
-    /// Somebody publishes it, or did.
+    /// Another request publishes this, or has published it.
     Repeat(watch::Receiver<Outcome>),
 }
 
 impl Repeats {
-    /// Without a key nothing is a repeat.
+    /// Claims a key on a channel. Without a key, every request is the first.
     pub fn claim(&self, channel: &str, key: &str) -> Claim {
         let (first, outcome) = watch::channel(None);
         if key.is_empty() {
@@ -55,7 +56,7 @@ impl Repeats {
 }
 
 impl Kept {
-    /// Makes room for one more.
+    /// Removes expired outcomes and, at the bound, the oldest.
     fn forget(&mut self) {
         while let Some((since, hash)) = self.oldest.front()
             && (since.elapsed() >= KEPT || self.oldest.len() >= MOST)

@@ -1,4 +1,4 @@
-//! What a connection does between its last answer and the moment it gives up its buffers.
+//! What a connection does between its last answer and the moment when it frees its buffers.
 
 use super::*;
 
@@ -17,9 +17,9 @@ async fn buffers_stay_for_a_while_after_the_last_of_several_requests() {
 }
 
 #[tokio::test]
-async fn where_enough_connections_keep_their_buffers_others_give_them_up_at_once() {
+async fn past_the_bound_of_kept_buffers_a_connection_frees_its_own_at_once() {
     let (mut stream, served) = serve(Deadlines { rest: LONG, ..ENDLESS }, false);
-    let Admission::Place(beside) = served.places.admit("192.0.2.1".parse().unwrap()) else { panic!("there is a place") };
+    let Admission::Slot(beside) = served.slots.admit("192.0.2.1".parse().unwrap()) else { panic!("there is a slot") };
     let mut kept: Vec<_> = std::iter::from_fn(|| beside.keep_buffers()).collect();
     for _ in 0..3 {
         stream.write_all(GET).await.unwrap();
@@ -37,7 +37,7 @@ async fn where_enough_connections_keep_their_buffers_others_give_them_up_at_once
     answer_of(&mut stream).await;
     assert!(beside.keep_buffers().is_none(), "it keeps them again");
     drop(stream);
-    while served.place.strong_count() > 0 {
+    while served.slot.strong_count() > 0 {
         tokio::task::yield_now().await;
     }
     assert!(beside.keep_buffers().is_some());
@@ -51,7 +51,7 @@ async fn a_head_that_begins_before_the_connection_rests_has_the_same_deadline() 
         stream.write_all(GET).await.unwrap();
         answer_of(&mut stream).await;
         stream.write_all(head.as_bytes()).await.unwrap();
-        while served.place.strong_count() > 0 {
+        while served.slot.strong_count() > 0 {
             _ = stream.write_all(piece.as_bytes()).await;
             tokio::time::sleep(REST / 20).await;
         }
@@ -109,7 +109,7 @@ async fn stopping_ends_a_connection_that_does_not_rest_yet() {
         stream.write_all(GET).await.unwrap();
         answer_of(&mut stream).await;
         stream.write_all(head.as_bytes()).await.unwrap();
-        assert_eq!(served.place.strong_count(), 2, "it rests already");
+        assert_eq!(served.slot.strong_count(), 2, "it rests already");
         served.stop.send(true).unwrap();
         stream.read_to_end(&mut Vec::new()).await.unwrap();
         served.stop.closed().await;
@@ -135,9 +135,9 @@ async fn a_connection_may_be_upgraded_after_other_requests() {
         stream.write_all(GET).await.unwrap();
         stream.read_exact(&mut answer[..GET.len()]).await.unwrap();
         assert_eq!(&answer[..GET.len()], GET);
-        assert_eq!(served.places.open(), 1);
+        assert_eq!(served.slots.open(), 1);
         drop(stream);
-        while served.places.open() > 0 {
+        while served.slots.open() > 0 {
             tokio::task::yield_now().await;
         }
     }
