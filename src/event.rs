@@ -58,10 +58,22 @@ impl rusqlite::types::FromSql for Audience {
     }
 }
 
-/// The kind of an event. Each kind defines its name on the wire, its section, and how a member who was away learns of it.
-/// Live push, recovery, history, forwarding and the catalogue of events all read this definition.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Kind {
+macro_rules! kinds {
+    ($($(#[$doc:meta])* $kind:ident),+ $(,)?) => {
+        /// The kind of an event. Each kind defines its name on the wire, its section, and how a member who was away learns of it.
+        /// Live push, recovery, history, forwarding and the catalogue of events all read this definition.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+        pub enum Kind {
+            $($(#[$doc])* $kind),+
+        }
+
+        impl Kind {
+            pub const ALL: [Kind; [$(Kind::$kind),+].len()] = [$(Kind::$kind),+];
+        }
+    };
+}
+
+kinds!(
     /// A new post, a reply or a feed: the bare message object.
     Message,
     /// A reply, for the subscribers of its channel: the thread's count of replies has changed.
@@ -95,7 +107,7 @@ pub enum Kind {
     Departed,
     /// The owner of the mailbox has taken over the actor's account, which another person may have used before. Never pushed.
     Reclaimed,
-}
+);
 
 /// How a member of a channel who was away learns, on the personal stream, of an event that goes to all its members.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -109,29 +121,6 @@ pub enum Recovery {
 }
 
 impl Kind {
-    pub const ALL: [Kind; 20] = [
-        Kind::Message,
-        Kind::ReplyCount,
-        Kind::Updated,
-        Kind::Deleted,
-        Kind::Mention,
-        Kind::Reaction,
-        Kind::Pinned,
-        Kind::Unpinned,
-        Kind::ThreadStatus,
-        Kind::Channel,
-        Kind::Unread,
-        Kind::Star,
-        Kind::Webhook,
-        Kind::Member,
-        Kind::Role,
-        Kind::Organisation,
-        Kind::Published,
-        Kind::Revocation,
-        Kind::Departed,
-        Kind::Reclaimed,
-    ];
-
     /// The `notification_type` of the pushed envelope, and the column `type` of the log. Empty for the bare message object,
     /// which has no envelope.
     pub const fn name(self) -> &'static str {

@@ -78,7 +78,7 @@
 //! `tests/api/architecture` enforces the first four, and checks the table above against the imports.
 //! 1. `domain/` never mentions poem, tokio, `crate::api` or `crate::state`.
 //! 2. `api/` contains no SQL and no rusqlite.
-//! 3. In `push/embedded/`, `hub.rs` and `connection.rs`, `protocol.rs`, `encoding.rs` and `codes.rs` know neither HTTP nor SQL
+//! 3. In `push/embedded/`, `hub.rs`, `connection.rs`, `protocol/`, `encoding.rs` and `codes.rs` know neither HTTP nor SQL
 //!    nor the domain.
 //! 4. Only `db` opens the database; only `config.rs` reads the environment; only `error.rs` and
 //!    `api/http/envelope.rs` build error bodies.

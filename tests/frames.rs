@@ -14,7 +14,10 @@ use proptest::{prelude::*, sample::select};
 use prost::Message;
 use tidings::push::embedded::{
     encoding::{Unreadable, connect_request, json_commands, protobuf_commands},
-    protocol::{Command, Position, Reply, Request},
+    protocol::{
+        replies::Reply,
+        requests::{Command, Position, Request},
+    },
 };
 
 /// Notes each thread's largest use of memory.

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use serde::de::IgnoredAny;
 
-use super::protocol::{Ended, ReplyError};
+use super::protocol::replies::{Ended, ReplyError};
 
 /// The code and message of an error in a reply.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -6,7 +6,10 @@ use super::{
     codes::{Disconnect, Failure, Fault},
     connecting,
     connection::Connection,
-    protocol::{Answer, ChannelRequest, Empty, PresenceResult, PresenceStatsResult, Reply, Request},
+    protocol::{
+        replies::{Answer, Empty, PresenceResult, PresenceStatsResult, Reply},
+        requests::{ChannelRequest, Request},
+    },
     subscribing::{self, require_subscribed},
 };
 use crate::state::App;

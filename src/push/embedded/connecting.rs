@@ -6,7 +6,10 @@ use super::{
     codes::{Disconnect, Failure, Fault},
     connection::{Begun, Connection, SUBSCRIPTIONS, Terms},
     encoding::Encoding,
-    protocol::{Answer, ConnectRequest, ConnectResult, Expiry, RefreshResult, Reply, SubscribeRequest},
+    protocol::{
+        replies::{Answer, ConnectResult, Expiry, RefreshResult, Reply},
+        requests::{ConnectRequest, SubscribeRequest},
+    },
     subscribing,
 };
 use crate::{

@@ -16,7 +16,7 @@ use uuid::Uuid;
 use super::{
     codes::Disconnect,
     encoding::{Encoding, Shared},
-    protocol::{ClientInfo, Reply},
+    protocol::replies::{ClientInfo, Reply},
 };
 use crate::id::{SessionId, UserId};
 

@@ -9,7 +9,10 @@ use bytes::{Buf, Bytes};
 use prost::Message as _;
 use tokio_tungstenite::tungstenite::{Message, Utf8Bytes};
 
-use super::protocol::{Answer, Command, ConnectRequest, Push, PushBody, Reply};
+use super::protocol::{
+    replies::{Answer, Push, PushBody, Reply},
+    requests::{Command, ConnectRequest},
+};
 
 /// Most messages in one frame.
 const JOINED: usize = 16;
@@ -136,7 +139,10 @@ mod tests {
     use super::*;
     use crate::push::embedded::{
         codes::Failure,
-        protocol::{ConnectResult, Empty, Request, Subscribed},
+        protocol::{
+            replies::{ConnectResult, Empty, Subscribed},
+            requests::Request,
+        },
     };
     use proptest::prelude::*;
 

@@ -16,7 +16,7 @@ use super::{
     codes::Unsubscribe,
     connection::{Begun, Connection, Refused, Terms},
     encoding::Shared,
-    protocol::{ClientInfo, JoinLeave, PushBody, Reply},
+    protocol::replies::{ClientInfo, JoinLeave, PushBody, Reply},
 };
 use crate::id::UserId;
 

@@ -21,7 +21,7 @@ use super::{
     encoding::{self, Encoding},
     handshake::query,
     heartbeat::Heartbeat,
-    protocol::Reply,
+    protocol::replies::Reply,
     socket::{WRITE_WITHIN, farewell, for_listener},
 };
 use crate::state::App;

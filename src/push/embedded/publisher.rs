@@ -17,7 +17,7 @@ use super::{
     codes::{Disconnect, Unsubscribe},
     connection::Connection,
     hub::Hub,
-    protocol::Reply,
+    protocol::replies::Reply,
 };
 use crate::{
     db::{Db, log},

@@ -19,7 +19,10 @@ use super::{
     connection::{Connection, QUEUE_BYTES},
     encoding::{self, Encoding},
     heartbeat::Heartbeat,
-    protocol::{Answer, Command, ConnectRequest, PushBody, Reply, Request},
+    protocol::{
+        replies::{Answer, PushBody, Reply},
+        requests::{Command, ConnectRequest, Request},
+    },
 };
 use crate::{state::App, upgrade::Upgraded};
 

@@ -8,8 +8,8 @@ use super::{
     codes::{Disconnect, Failure, Fault},
     connection::{Begun, Connection, Refused, Terms},
     protocol::{
-        Answer, Expiry, HistoryRequest, HistoryResult, Publication, PushBody, Reply, SubRefreshRequest, SubscribeRequest,
-        SubscribeResult, Subscribed,
+        replies::{Answer, Expiry, HistoryResult, Publication, PushBody, Reply, SubscribeResult, Subscribed},
+        requests::{HistoryRequest, SubRefreshRequest, SubscribeRequest},
     },
 };
 use crate::{

@@ -7,7 +7,7 @@ use crate::{
     domain::streams,
     error::{Error, Result},
     event::Stream,
-    push::embedded::{codes::Failure, protocol::ReplyError},
+    push::embedded::{codes::Failure, protocol::replies::ReplyError},
     state::App,
 };
 

@@ -9,7 +9,10 @@ use super::answers::{Answer, result, stream};
 use crate::{
     push::embedded::{
         connecting::VERSION,
-        protocol::{ChannelRequest, HistoryRequest, PresenceResult, PresenceStatsResult},
+        protocol::{
+            replies::{PresenceResult, PresenceStatsResult},
+            requests::{ChannelRequest, HistoryRequest},
+        },
         subscribing,
     },
     state::App,

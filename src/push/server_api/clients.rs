@@ -13,7 +13,10 @@ use crate::{
     push::embedded::{
         codes::{Disconnect, Failure, Fault, Unsubscribe},
         connection::Connection,
-        protocol::{Expiry, Position, PushBody, Reply, SubscribeRequest},
+        protocol::{
+            replies::{Expiry, PushBody, Reply},
+            requests::{Position, SubscribeRequest},
+        },
         subscribing,
     },
     state::App,
