@@ -10,7 +10,7 @@
 //!                             |                        wiring's router -+-> state's session cache
 //!                             +-> mail, outgoing                        +-> wakeups -> jobs
 //!                                                                       +-> push::embedded::publisher -> hub
-//! used by many: state (what handlers hold); leaves: id, time, event, error, config, secret, site, limits, origins,
+//! used by many: state (what handlers hold); leaves: id, time, clock, event, error, config, secret, site, limits, origins,
 //! client_address, request_body, upgrade, wakeups
 //! ```
 //!
@@ -22,7 +22,8 @@
 //!
 //! # Invariants
 //! `tests/api/architecture.rs` enforces the first four.
-//! 1. `domain/` never mentions poem, tokio, `crate::api` or `crate::state`.
+//! 1. `domain/` never mentions poem, tokio, `crate::api` or `crate::state`, and reads no clock: the time of a job is
+//!    [`db::View::now`].
 //! 2. `api/` contains no SQL and no rusqlite.
 //! 3. In `push/embedded/`, `hub.rs` and `connection.rs`, `protocol.rs`, `encoding.rs` and `codes.rs` know neither HTTP nor SQL
 //!    nor the domain.
@@ -40,6 +41,7 @@
 mod api;
 pub mod cli;
 mod client_address;
+pub mod clock;
 pub mod config;
 mod connections;
 pub mod db;
@@ -68,7 +70,10 @@ pub mod wiring;
 
 use tokio::net::TcpListener;
 
-use crate::error::{Error, Result};
+use crate::{
+    clock::Clock,
+    error::{Error, Result},
+};
 
 /// Serves on the listener until `shutdown` is ready; see [`wiring::run`].
 pub async fn serve(
@@ -77,5 +82,5 @@ pub async fn serve(
     shutdown: impl Future<Output = ()> + Send + 'static,
 ) -> Result<()> {
     let address = listener.local_addr().map_err(Error::internal)?;
-    wiring::run(wiring::open(&settings, address)?, listener, shutdown).await
+    wiring::run(wiring::open(&settings, address, Clock::default())?, listener, shutdown).await
 }

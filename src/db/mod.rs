@@ -30,12 +30,15 @@ use self::{
 pub use self::{
     schema::{Version, newest as newest_version},
     slow::Class,
-    tx::Tx,
+    tx::{Tx, View},
     writer::AfterCommit,
 };
 use crate::{
+    clock::Clock,
     error::{Error, Result},
     id::UserId,
+    site::Site,
+    time::Time,
 };
 
 const FILE: &str = "tidings.db";
@@ -49,12 +52,15 @@ pub struct Db {
     readers: r2d2::Pool<r2d2_sqlite::SqliteConnectionManager>,
     writer: Arc<writer::Writer>,
     admission: Arc<slow::Admission>,
+    site: Arc<Site>,
+    clock: Clock,
 }
 
 impl Db {
     /// Opens the database of a data folder, made when there is none, and starts its writer.
-    /// `after_commit` gets the effects of each committed batch, in order, on the writer's thread.
-    pub fn open(folder: &Path, after_commit: AfterCommit) -> Result<Db> {
+    /// `site` and `clock` are what jobs are told of the server and the time; `after_commit` gets the effects of each
+    /// committed batch, in order, on the writer's thread.
+    pub fn open(folder: &Path, site: Arc<Site>, clock: Clock, after_commit: AfterCommit) -> Result<Db> {
         let path = folder.join(FILE);
         let mut conn = connect(&path, OpenFlags::default())?;
         schema::migrate(&mut conn, &path)?;
@@ -72,16 +78,16 @@ impl Db {
             .build(manager)
             .map_err(Error::internal)?;
         let checkpoints = checkpoint::Checkpoints::start(&path)?;
-        let writer = Arc::new(writer::Writer::start(conn, marker, checkpoints, after_commit)?);
-        Ok(Db { readers, writer, admission: Arc::new(slow::Admission::new(cores)) })
+        let writer = Arc::new(writer::Writer::start(conn, marker, checkpoints, (site.clone(), clock.clone()), after_commit)?);
+        Ok(Db { readers, writer, admission: Arc::new(slow::Admission::new(cores)), site, clock })
     }
 
     /// Runs `f` in one short read transaction, on this thread: for reads by key, bounded in rows.
-    pub fn read<T>(&self, f: impl FnOnce(&Connection) -> Result<T>) -> Result<T> {
+    pub fn read<T>(&self, f: impl FnOnce(&View) -> Result<T>) -> Result<T> {
         let conn = self.readers.get().map_err(|_| OVERLOADED)?;
         conn.prepare_cached("begin")?.execute([])?;
         let read = Reading(&conn);
-        f(read.0)
+        f(&View::new(read.0, &self.site, self.clock.now()))
     }
 
     /// [`Db::read`] off the runtime's threads, for lists bounded in rows, and sums over them: as many at once as
@@ -89,7 +95,7 @@ impl Db {
     pub async fn read_list<T: Send + 'static>(
         &self,
         user: impl Into<Option<UserId>>,
-        f: impl FnOnce(&Connection) -> Result<T> + Send + 'static,
+        f: impl FnOnce(&View) -> Result<T> + Send + 'static,
     ) -> Result<T> {
         self.read_slow(Class::List(user.into()), f).await
     }
@@ -99,7 +105,7 @@ impl Db {
     pub async fn read_slow<T: Send + 'static>(
         &self,
         class: Class,
-        f: impl FnOnce(&Connection) -> Result<T> + Send + 'static,
+        f: impl FnOnce(&View) -> Result<T> + Send + 'static,
     ) -> Result<T> {
         let permit = self.admission.permit(class).await?;
         let db = self.clone();
@@ -216,7 +222,7 @@ pub fn read_once<T>(folder: &Path, f: impl FnOnce(&Connection) -> Result<T>) -> 
 }
 
 /// One write transaction of another process (a command beside a running server), or of no server at all.
-pub fn write_once<T>(folder: &Path, f: impl FnOnce(&mut Tx) -> Result<T>) -> Result<T> {
+pub fn write_once<T>(folder: &Path, site: &Site, now: Time, f: impl FnOnce(&mut Tx) -> Result<T>) -> Result<T> {
     let path = folder.join(FILE);
     let have = version(folder)?;
     if have != 0 && have < newest_version() {
@@ -226,7 +232,7 @@ pub fn write_once<T>(folder: &Path, f: impl FnOnce(&mut Tx) -> Result<T>) -> Res
     schema::migrate(&mut conn, &path)?;
     let transaction = conn.transaction_with_behavior(rusqlite::TransactionBehavior::Immediate)?;
     let mut effects = Vec::new(); // the server notices by itself
-    let value = f(&mut Tx::new(&transaction, &mut effects))?;
+    let value = f(&mut Tx::new(View::new(&transaction, site, now), &mut effects))?;
     transaction.commit()?;
     Ok(value)
 }

@@ -13,7 +13,6 @@ use crate::{
     error::{Error, Result},
     event::Queue,
     state::App,
-    time::Time,
 };
 
 /// Works off what changes have left to be done, from before the start, too.
@@ -43,7 +42,7 @@ pub fn work(tx: &mut Tx) -> Result<usize> {
 
 /// Puts a chore off whose slice has failed, so that it does not keep the others waiting.
 async fn postpone(app: &App, failure: Error) {
-    match app.write_in_background(|tx| chores::postpone(tx, Time::now() + MINUTE)).await {
+    match app.write_in_background(|tx| chores::postpone(tx, MINUTE)).await {
         Ok(chore) => {
             let err = failure.detail();
             tracing::error!(chore, err, "work that a change has left could not be done, next try in a minute");

@@ -13,13 +13,13 @@ use std::{
 };
 
 use ipnet::IpNet;
-use rusqlite::Connection;
 use tokio::sync::{mpsc, watch};
 
 use self::{delivering::Delivering, hashing::Hashing, session_cache::SessionCache};
 use crate::{
+    clock::Clock,
     connections::places::Places,
-    db::{self, Class, Db, Tx},
+    db::{self, Class, Db, Tx, View},
     domain::{
         access::{self, Caller},
         accounts::sessions,
@@ -48,6 +48,8 @@ pub struct App(pub(crate) Arc<Inner>);
 pub struct Inner {
     pub db: Db,
     pub site: Arc<Site>,
+    /// What the database's jobs and the background jobs take the time from.
+    pub clock: Clock,
     pub hub: Arc<Hub>,
     pub mailer: Mailer,
     /// Of federated log-in; none where it is not configured.
@@ -93,7 +95,7 @@ impl std::ops::Deref for App {
 impl Inner {
     /// The caller of a live session; remembered until something about it changes.
     pub fn caller(&self, session: SessionId) -> Result<Option<Caller>> {
-        let caller = self.sessions.find(session, || self.db.read(|conn| sessions::find(conn, session)))?;
+        let caller = self.sessions.find(session, || self.db.read(|conn| sessions::find(conn, session, conn.now())))?;
         if let Some(caller) = caller {
             self.limits.user(caller.user)?;
             self.seen(caller.user);
@@ -107,7 +109,7 @@ impl Inner {
         &self,
         caller: Caller,
         organisation: OrganisationId,
-        f: impl FnOnce(&Connection) -> Result<T> + Send + 'static,
+        f: impl FnOnce(&View) -> Result<T> + Send + 'static,
     ) -> Result<T> {
         let class = match self.db.read(|conn| access::membership(conn, organisation, caller.user))? {
             Some(_) => Class::Member(caller.user, organisation),
@@ -131,7 +133,7 @@ impl Inner {
 
     /// Notes that a user was here; written once a minute.
     pub fn seen(&self, user: UserId) {
-        self.seen.lock().expect("nothing panics while it holds this").insert(user, Time::now());
+        self.seen.lock().expect("nothing panics while it holds this").insert(user, self.clock.now());
     }
 
     /// Whether the user was here since that was last written, or has a socket open.

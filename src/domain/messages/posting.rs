@@ -105,7 +105,7 @@ pub(in crate::domain) fn write(tx: &mut Tx, post: &Post) -> Result<Message> {
         Author::Member(user) => (Some(user), "message", &Labels { status: "success", ..Labels::default() }),
         Author::Feed(author, labels) => (author.as_ref(), FED, labels),
     };
-    let now = Time::now();
+    let now = tx.now();
     tx.prepare_cached(
         "insert into messages (id, channel_id, root, user_id, username, content, mentions, type, event_name, action_type,
            avatar_url, status, created_at, updated_at)

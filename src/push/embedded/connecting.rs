@@ -79,7 +79,7 @@ fn accept(
     }
     // One state: what this transaction does not see comes through the hub, which already holds it back.
     let checked = app.db.read(|conn| {
-        let caller = sessions::find(conn, connection.session)?.filter(|caller| caller.user == connection.user);
+        let caller = sessions::find(conn, connection.session, conn.now())?.filter(|caller| caller.user == connection.user);
         let (mut results, mut room) = (HashMap::new(), recovery::BYTES);
         for (_, request) in &asked {
             if let Some(stream) = streams::audible(conn, connection.user, &request.channel)? {
@@ -101,7 +101,7 @@ fn accept(
     app.seen(connection.user);
     let live = connection.go_live(&begun, seq, |live| {
         results.retain(|channel, _| live.contains(&channel.as_str()));
-        let expiry = Expiry::at(connection.expires_at());
+        let expiry = Expiry::at(connection.expires_at(), app.clock.now());
         let result = ConnectResult {
             client: connection.client.to_string(),
             version: VERSION.to_owned(),
@@ -134,6 +134,6 @@ pub fn refresh(app: &App, connection: &Connection, token: &str) -> Result<Refres
         return Err(Disconnect::RECONNECT.into());
     }
     connection.extend(identity.expires_at);
-    let Expiry { expires, ttl } = Expiry::at(identity.expires_at);
+    let Expiry { expires, ttl } = Expiry::at(identity.expires_at, app.clock.now());
     Ok(RefreshResult { client: connection.client.to_string(), version: VERSION.to_owned(), expires, ttl })
 }

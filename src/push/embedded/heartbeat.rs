@@ -8,7 +8,7 @@ use super::{
     codes::{Disconnect, Unsubscribe},
     connection::Connection,
 };
-use crate::{domain::accounts::sessions, state::App, time::Time};
+use crate::{domain::accounts::sessions, state::App};
 
 pub struct Heartbeat {
     every: Duration,
@@ -47,10 +47,10 @@ impl Heartbeat {
 
 /// Sessions and tokens that reach their end set nothing off: it is noticed here. A token may be one interval late.
 fn check(app: &App, connection: &Connection) -> Result<(), Disconnect> {
-    if app.db.read(|conn| sessions::find(conn, connection.session)).is_ok_and(|session| session.is_none()) {
+    if app.db.read(|conn| sessions::find(conn, connection.session, conn.now())).is_ok_and(|session| session.is_none()) {
         return Err(Disconnect::FORCED);
     }
-    let late = (Time::now() - app.ping_every).unix_seconds();
+    let late = (app.clock.now() - app.ping_every).unix_seconds();
     if connection.expires_at() < late {
         return Err(Disconnect::EXPIRED);
     }

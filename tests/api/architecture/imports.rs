@@ -36,7 +36,8 @@ const REST: &[(&str, &[&str])] = &[
     ("client_address", &[]),
     ("wakeups", &["event"]),
     ("request_body", &["error"]),
-    ("db", &["error", "event", "id", "limits"]),
+    ("clock", &["time"]),
+    ("db", &["clock", "error", "event", "id", "limits", "secret", "site", "time"]),
     (
         "api",
         &[

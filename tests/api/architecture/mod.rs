@@ -15,6 +15,11 @@ fn the_domain_knows_neither_http_nor_the_runtime() {
 }
 
 #[test]
+fn the_domain_takes_the_time_from_its_job() {
+    forbid("src/domain", &["time::now", "timestamp::now", "instant::now", "systemtime"]);
+}
+
+#[test]
 fn the_rights_know_no_area() {
     for file in ["access", "rights"] {
         let areas = ["log::", "accounts::", "organisations::", "channels::", "messages::", "webhooks::", "public::"];
