@@ -23,7 +23,8 @@ use super::{
 };
 use crate::{state::App, upgrade::Upgraded};
 
-/// Until the first command.
+/// For the first command to come; two intervals of pings where that is less, as they say how soon this server notices
+/// clients that are gone.
 const STALE_AFTER: Duration = Duration::from_secs(10);
 /// For the peer to take what is sent.
 pub const WRITE_WITHIN: Duration = Duration::from_secs(10);
@@ -96,7 +97,7 @@ impl Socket {
             self.connect(0, request).await?;
         }
         let mut closing = self.app.closing_sockets();
-        let stale = Instant::now() + STALE_AFTER;
+        let stale = Instant::now() + STALE_AFTER.min(self.app.ping_every * 2);
         loop {
             let queued = async {
                 match &self.connected {
