@@ -221,6 +221,7 @@ create table channel_members (
     read_n             integer not null default 0,            -- `n` of the last message read
     read_thread_count  integer not null default 0,
     read_mention_count integer not null default 0,
+    is_starred         integer not null default 0 check (is_starred in (0, 1)), -- for themselves alone
     created_at         integer not null,
     primary key (channel_id, user_id),
     unique (channel_id, username)

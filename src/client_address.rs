@@ -44,7 +44,7 @@ mod tests {
     }
 
     #[test]
-    fn a_proxy_tells_the_address() {
+    fn a_trusted_proxy_tells_the_clients_address() {
         seen("10.0.0.1", &["203.0.113.9"], "203.0.113.9");
         seen("10.0.0.1", &["203.0.113.9, 10.0.0.2,192.0.2.7"], "203.0.113.9");
         seen("2001:db8:5::1", &["2001:db8:9::1"], "2001:db8:9::1");
@@ -53,27 +53,27 @@ mod tests {
     }
 
     #[test]
-    fn nobody_else_does() {
+    fn an_untrusted_peer_tells_no_other_address() {
         seen("203.0.113.5", &["198.51.100.1"], "203.0.113.5");
         seen("192.0.2.8", &["198.51.100.1, 10.0.0.1"], "192.0.2.8");
         seen("2001:db8:6::1", &["198.51.100.1"], "2001:db8:6::1");
     }
 
     #[test]
-    fn what_the_client_wrote_itself_is_not_believed() {
+    fn entries_left_of_an_untrusted_address_are_not_believed() {
         seen("10.0.0.1", &["1.1.1.1, 203.0.113.9"], "203.0.113.9");
         seen("10.0.0.1", &["10.0.0.2, 203.0.113.9"], "203.0.113.9");
         seen("10.0.0.1", &["1.1.1.1, 10.9.9.9, 203.0.113.9, 10.0.0.2"], "203.0.113.9");
     }
 
     #[test]
-    fn several_headers_are_one() {
+    fn several_headers_are_read_as_one() {
         seen("10.0.0.1", &["1.1.1.1", "203.0.113.9, 10.0.0.2"], "203.0.113.9");
         seen("10.0.0.1", &["203.0.113.9", "10.0.0.2"], "203.0.113.9");
     }
 
     #[test]
-    fn what_cannot_be_read_ends_the_walk() {
+    fn an_unreadable_entry_ends_the_search() {
         for bad in ["unknown", "", "203.0.113.9.1", "for=203.0.113.9", "[203.0.113.9", "203.0.113.9:99999", "host.example"] {
             seen("10.0.0.1", &[&format!("203.0.113.9, {bad}, 10.0.0.2")], "10.0.0.2");
             seen("10.0.0.1", &[&format!("203.0.113.9, {bad}")], "10.0.0.1");

@@ -80,6 +80,8 @@ pub enum Kind {
     Channel,
     /// What a member has not read in a channel.
     Unread,
+    /// A member has starred a channel for themselves, or taken the star off.
+    Star,
     Webhook,
     /// A member of the organisation has changed, or their role.
     Member,
@@ -107,7 +109,7 @@ pub enum Recovery {
 }
 
 impl Kind {
-    pub const ALL: [Kind; 19] = [
+    pub const ALL: [Kind; 20] = [
         Kind::Message,
         Kind::ReplyCount,
         Kind::Updated,
@@ -119,6 +121,7 @@ impl Kind {
         Kind::ThreadStatus,
         Kind::Channel,
         Kind::Unread,
+        Kind::Star,
         Kind::Webhook,
         Kind::Member,
         Kind::Role,
@@ -144,6 +147,7 @@ impl Kind {
             Kind::ThreadStatus => "status_update",
             Kind::Channel => "channel_update",
             Kind::Unread => "unread_thread_change",
+            Kind::Star => "channel_star",
             Kind::Webhook => "webhook_update",
             Kind::Member => "member_update",
             Kind::Role => "role_update",
@@ -166,7 +170,7 @@ impl Kind {
             | Kind::Pinned
             | Kind::Unpinned
             | Kind::ThreadStatus => Some(if is_reply { "reply_message" } else { "thread_message" }),
-            Kind::Channel | Kind::Unread | Kind::Webhook | Kind::Member | Kind::Role | Kind::Organisation => {
+            Kind::Channel | Kind::Unread | Kind::Star | Kind::Webhook | Kind::Member | Kind::Role | Kind::Organisation => {
                 Some("channels_section")
             }
             Kind::Message | Kind::Published | Kind::Revocation | Kind::Departed | Kind::Reclaimed => None,
@@ -184,6 +188,7 @@ impl Kind {
             | Kind::Unpinned
             | Kind::ThreadStatus
             | Kind::Unread
+            | Kind::Star
             | Kind::Webhook
             | Kind::Member
             | Kind::Role

@@ -20,8 +20,61 @@
 //! has it test one at once), [`push::external`] (a push server outside, instead of our own), [`tls`] (whom these four trust),
 //! [`web`] (the embedded pages, behind the links in mails), [`metrics`] (how all of it fares).
 //!
+//! # Who imports whom
+//! Each folder or file with all that it imports, upper ones first; `-` is nothing. No files import each other in a circle.
+//! ```text
+//! cli: api, clock, config, db, domain, error, id, push, secret, site, state, wiring
+//! wiring: clock, config, connections, db, error, event, issuer, jobs, limits, mail, metrics, origins, outgoing, push, secret,
+//!   site, state, tls, wakeups
+//! api: client_address, config, db, domain, error, id, jobs, limits, push, request_body, secret, site, state, time, web
+//! jobs: db, domain, error, event, id, outgoing, push, secret, state, time
+//! push: clock, config, db, domain, error, event, id, request_body, secret, site, state, time, tls, upgrade
+//! state: clock, db, domain, error, event, id, issuer, limits, mail, metrics, origins, outgoing, push, secret,
+//!   site, time, wakeups
+//! wakeups: event
+//! origins: error, site
+//! metrics: error, secret
+//! connections: api, error, limits, state, upgrade, web
+//! web: secret
+//! upgrade: -
+//! request_body: error
+//! domain: config, db, error, event, id, issuer, mail, outgoing, secret, site, time
+//! outgoing: error, tls
+//! mail: error, id, site, tls
+//! site: config, id, secret
+//! issuer: error, secret, time, tls
+//! tls: error
+//! clock: time
+//! time: -
+//! db: clock, error, event, id, limits, secret, site, time
+//! limits: client_address, error, id, secret
+//! event: id
+//! config: error, secret
+//! secret: error, id
+//! id: -
+//! error: -
+//! client_address: -
+//!
+//! domain/webhooks: access, bounded, log, messages, outbox, page, rights, text
+//! domain/streams: access, channels, log
+//! domain/public: access, accounts, outbox, page, text
+//! domain/overviews: access, channels, messages, page
+//! domain/organisations: access, accounts, channels, chores, log, outbox, page, rights, text
+//! domain/messages: access, accounts, bounded, channels, chores, log, page, text
+//! domain/channels: access, accounts, log, page, rights, text
+//! domain/accounts: access, chores, log, outbox, page, text
+//! domain/text: -
+//! domain/page: -
+//! domain/outbox: -
+//! domain/log: bounded
+//! domain/bounded: -
+//! domain/chores: -
+//! domain/access: rights
+//! domain/rights: -
+//! ```
+//!
 //! # Invariants
-//! `tests/api/architecture.rs` enforces the first four.
+//! `tests/api/architecture` enforces the first four, and checks the table above against the imports.
 //! 1. `domain/` never mentions poem, tokio, `crate::api` or `crate::state`, and reads no clock: the time of a job is
 //!    [`db::View::now`].
 //! 2. `api/` contains no SQL and no rusqlite.

@@ -86,7 +86,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn six_digits_and_z() {
+    fn a_time_is_shown_with_six_digits_and_a_z() {
         assert_eq!(Time(0).to_string(), "1970-01-01T00:00:00.000000Z");
         assert_eq!(Time(1_700_000_000_123_400).to_string(), "2023-11-14T22:13:20.123400Z");
         assert_eq!(Time::NEVER.to_string(), "0001-01-01T00:00:00Z");

@@ -147,7 +147,7 @@ proptest! {
 }
 
 #[test]
-fn the_good_pieces_are_good() {
+fn each_valid_piece_is_read() {
     let ids: Vec<u32> = messages()[..5]
         .iter()
         .map(|piece| {
@@ -170,7 +170,7 @@ fn the_good_pieces_are_good() {
 }
 
 #[test]
-fn the_largest_frame_of_the_dearest_kind_stays_small() {
+fn the_most_expensive_frame_stays_within_its_memory() {
     let text = format!(r#"{{"id":1,"connect":{{"subs":{{{}"x":{{}}}}}}}}"#, r#""a":{},"#.repeat(9000));
     assert!(text.len() < 64 << 10);
     let entries: String = (0..5000).map(|n| format!(r#""{n}":{{}},"#)).collect();

@@ -93,7 +93,7 @@ fn the_steps_keep_all_rows() {
 }
 
 #[test]
-fn what_was_released_is_never_edited() {
+fn released_steps_and_schemas_are_not_edited() {
     let list = fs::read_to_string(root().join(CHECKSUMS)).unwrap();
     let listed: BTreeMap<&str, &str> =
         list.lines().map(|line| line.split_once("  ").unwrap()).map(|(sum, file)| (file, sum)).collect();
@@ -133,7 +133,7 @@ fn every_step_is_included() {
 
 /// The test of the comparison.
 #[test]
-fn comments_and_the_order_of_columns_are_no_difference() {
+fn comments_and_the_order_of_columns_do_not_count_as_differences() {
     let written =
         "CREATE TABLE a (b text default 'x, -- y', -- c, (d\n  c integer check (c in (1,  2)), primary key (b, c)) strict";
     let stepped = "CREATE TABLE \"a\"(c integer check (c in (1,2)), primary key (b,c), b text default 'x, -- y') strict";

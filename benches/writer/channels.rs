@@ -28,6 +28,9 @@ pub async fn walk(bench: &mut Bench, world: &World) {
 
     let path = format!("/channels/{channel}/username");
     bench.call("name in a channel", ada, Method::PATCH, &path, json!({ "username": "countess" })).await;
+    let path = format!("/channels/{channel}/star");
+    bench.call("star", ada, Method::POST, &path, Value::Null).await;
+    bench.call("star taken off", ada, Method::DELETE, &path, Value::Null).await;
     let dm = json!({ "user_ids": users[..8] });
     bench.call("direct message of nine", ada, Method::POST, &format!("/organisations/{organisation}/dms"), dm).await;
     let private = json!({ "is_private": true, "topic": "x".repeat(250), "description": "x".repeat(1000) });

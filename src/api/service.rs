@@ -10,7 +10,7 @@ pub fn service() -> OpenApiService<impl OpenApi, ()> {
         (accounts::Api, accounts::mailbox::Api, accounts::profiles::Api),
         (organisations::Api, organisations::members::Api, organisations::roles::Api, organisations::invitations::Api),
         tokens::Api,
-        (channels::Api, channels::members::Api, channels::direct_messages::Api),
+        (channels::Api, channels::members::Api, channels::direct_messages::Api, channels::stars::Api),
         (messages::Api, messages::reactions::Api, messages::search::Api, messages::threads::Api),
         (webhooks::Api, webhooks::deliveries::Api, webhooks::feeds::Api),
         (public::blogs::Api, public::categories::Api, public::testimonials::Api, public::contacts::Api),

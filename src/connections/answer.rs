@@ -22,8 +22,13 @@ use poem::{
     web::{LocalAddr, RemoteAddr},
 };
 
-use super::places::{Buffered, Place};
-use crate::{api, error::Error, upgrade::Upgrade, web::Shared};
+use crate::{
+    api,
+    error::Error,
+    limits::admission::{Buffered, Place},
+    upgrade::Upgrade,
+    web::Shared,
+};
 
 /// Bytes of a body that is not counted while it arrives or waits to be read.
 const SMALL: u64 = 64 << 10;

@@ -23,10 +23,9 @@ use super::{
     answer::{Door, Exchange, answer},
     head::{self, HEAD_BYTES},
     pause::Pause,
-    places::Place,
     stream::Stream,
 };
-use crate::upgrade::Io;
+use crate::{limits::admission::Place, upgrade::Io};
 
 /// How long a connection may keep us waiting.
 #[derive(Clone, Copy)]

@@ -7,7 +7,6 @@ mod answer;
 mod connection;
 mod head;
 mod pause;
-pub mod places;
 mod stream;
 
 use std::{collections::VecDeque, io::Write, sync::Arc, time::Duration};
@@ -19,12 +18,12 @@ use tokio::{
     time::{sleep, timeout},
 };
 
-use self::{
-    answer::Door,
-    connection::Connection,
-    places::{Admission, RESERVE},
+use self::{answer::Door, connection::Connection};
+use crate::{
+    api,
+    limits::admission::{Admission, RESERVE},
+    state::App,
 };
-use crate::{api, state::App};
 
 /// For requests in flight to finish, once the server is to end.
 const REQUESTS_WITHIN: Duration = Duration::from_secs(5);

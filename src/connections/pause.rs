@@ -11,7 +11,7 @@ use tokio::{
     time::{Instant, Sleep, sleep},
 };
 
-use super::places::Place;
+use crate::limits::admission::Place;
 
 /// The pause of a connection that may not keep its buffers: long enough for hyper to be polled once more.
 const SHORTEST: Duration = Duration::from_millis(1);

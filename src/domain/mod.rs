@@ -12,6 +12,7 @@ pub mod log;
 pub mod messages;
 pub mod organisations;
 pub mod outbox;
+pub mod overviews;
 pub mod page;
 pub mod public;
 pub mod rights;

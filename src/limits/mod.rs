@@ -1,5 +1,6 @@
 //! Rates (SECURITY.md, *Bounds*): requests by user, address and slug, socket commands, forms, mailed links, failed log-ins.
 
+pub mod admission;
 mod guesses;
 pub mod networks;
 mod turns;

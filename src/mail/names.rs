@@ -41,7 +41,7 @@ mod tests {
     use super::name;
 
     #[test]
-    fn a_name_is_no_link_and_has_one_line() {
+    fn a_name_in_a_mail_is_no_link_and_has_one_line() {
         for (given, kept) in [
             ("PayPal Security: https://evil.example/login", "PayPal Security: https evil. example/login"),
             ("see WWW.Evil.example or www.www.example", "see WWW Evil. example or www www example"),

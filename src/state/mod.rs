@@ -18,7 +18,6 @@ use tokio::sync::{mpsc, watch};
 use self::{delivering::Delivering, hashing::Hashing, session_cache::SessionCache};
 use crate::{
     clock::Clock,
-    connections::places::Places,
     db::{self, Class, Db, Tx, View},
     domain::{
         access::{self, Caller},
@@ -27,7 +26,7 @@ use crate::{
     error::{Error, Result},
     id::{OrganisationId, SessionId, UserId},
     issuer::Issuer,
-    limits::Limits,
+    limits::{Limits, admission::Places},
     mail::Mailer,
     metrics::Metrics,
     origins::Origins,

@@ -173,7 +173,7 @@ mod tests {
     }
 
     #[test]
-    fn pictures_are_left_out_of_pages() {
+    fn pictures_are_omitted_from_pages() {
         let document = Document { name: "", path: "README.md", text: "One ![a *picture*](a.png) two\n" };
         let mut page = String::new();
         html::push_html(&mut page, events(&document).into_iter());

@@ -90,7 +90,7 @@ async fn the_document_is_the_one_in_the_repository() {
 }
 
 #[tokio::test]
-async fn each_has_its_documented_success_and_no_other() {
+async fn each_operation_documents_its_success_and_no_other() {
     let server = Server::start().await;
     let operations = documented(&server).await;
     for row in specification() {
@@ -102,7 +102,7 @@ async fn each_has_its_documented_success_and_no_other() {
 }
 
 #[tokio::test]
-async fn each_is_described_with_its_failures_and_its_security() {
+async fn each_operation_documents_its_summary_failures_and_security() {
     let server = Server::start().await;
     let operations = documented(&server).await;
     for row in specification() {
@@ -119,7 +119,7 @@ async fn each_is_described_with_its_failures_and_its_security() {
 }
 
 #[tokio::test]
-async fn a_protected_one_answers_401_without_a_token() {
+async fn a_protected_operation_answers_401_without_a_token() {
     let server = Server::start().await;
     let anonymous = server.anonymous();
     for row in specification() {
@@ -134,7 +134,7 @@ async fn a_protected_one_answers_401_without_a_token() {
 }
 
 #[tokio::test]
-async fn an_open_one_does_not() {
+async fn an_open_operation_does_not_answer_401_without_a_token() {
     let server = Server::start().await;
     for row in specification() {
         if row.bearer != "no" {

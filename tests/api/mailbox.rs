@@ -57,16 +57,17 @@ fn parse(raw: &str) -> Mail {
     };
     let (_, part) = body.split_once("Content-Type: text/plain").expect("a plain part");
     let (part_head, text) = part.split_once("\r\n\r\n").expect("a part has a head");
-    let text = text.split("\r\n--").next().unwrap_or_default();
+    // A soft line break may stand before anything, also before what looks like the end of the part.
     let quoted = part_head.contains("quoted-printable");
+    let text = if quoted { text.replace("=\r\n", "") } else { text.to_owned() };
+    let text = text.split("\r\n--").next().unwrap_or_default();
     let text = if quoted { unquote(text) } else { text.to_owned() };
     Mail { to: header("To"), subject: header("Subject"), reply_to: header("Reply-To"), text, raw: raw.to_owned() }
 }
 
-/// Quoted-printable (RFC 2045), for ASCII.
+/// Quoted-printable (RFC 2045) without soft line breaks, for ASCII.
 fn unquote(text: &str) -> String {
-    let joined = text.replace("=\r\n", "");
-    let mut pieces = joined.split('=');
+    let mut pieces = text.split('=');
     let mut plain = pieces.next().unwrap_or_default().to_owned();
     for piece in pieces {
         let byte = u8::from_str_radix(&piece[..2], 16).expect("two hexadecimal digits");

@@ -115,7 +115,7 @@ const FURTHER: [(&str, &str); 15] = [
 
 /// Whoever may do most in their own organisation learns nothing of another's, nor of what is hidden in their own.
 #[tokio::test]
-async fn what_one_may_not_know_of_looks_exactly_like_what_does_not_exist() {
+async fn a_hidden_record_is_answered_exactly_like_a_missing_one() {
     let scene = Scene::make().await;
     let server = scene.server().await;
     let client = |caller: usize| Client { origin: server.origin.clone(), ..scene.callers[caller].clone() };

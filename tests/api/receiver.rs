@@ -216,3 +216,21 @@ impl Server {
         self.count(&begun) > 0
     }
 }
+
+/// Ada's private channel with Mallory, who manages webhooks there.
+pub struct Plans {
+    pub ada: Client,
+    pub mallory: Client,
+    pub organisation: String,
+    pub channel: String,
+}
+
+impl Server {
+    pub async fn plans(&self) -> Plans {
+        let ada = self.user("ada").await;
+        let organisation = ada.organisation("Engines").await;
+        let mallory = self.member(&ada, &organisation, "mallory", "admin").await;
+        let channel = ada.private_channel(&organisation, "plans", &[&mallory]).await;
+        Plans { ada, mallory, organisation, channel }
+    }
+}

@@ -37,7 +37,8 @@ pub const LISTED_CHANNEL: &str = "channels_id:uuid name:text description:text or
 pub const ARCHIVED_CHANNEL: &str = "channels_id:uuid name:text description:text organisation_id:uuid owner_id:uuid users:uuids
     user_count:int message_count:int archived:bool group_id:text? created_at:time deleted_at:never threads:array?";
 pub const OPEN_CHANNEL: &str = "id:uuid name:text description:text created_at:time";
-pub const SHORT_CHANNEL: &str = "id:uuid name:text description:text created_at:time thread_count:int mention_count:int";
+pub const SHORT_CHANNEL: &str = "id:uuid name:text description:text created_at:time thread_count:int mention_count:int
+    is_starred:bool";
 pub const JOINED: &str =
     "name:text description:text userId:uuid channel_id:uuid organisation_id:uuid owner_id:uuid created_at:time";
 pub const CHANNEL_MEMBER: &str = "user_id:uuid username:text joined_at:time";

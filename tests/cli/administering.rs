@@ -115,7 +115,7 @@ async fn an_account_is_disabled_enabled_and_given_a_role_beside_a_running_server
 }
 
 #[tokio::test]
-async fn what_the_contact_form_took_in_is_listed_without_what_steers_a_terminal() {
+async fn contact_messages_are_listed_without_control_characters() {
     let folder = tempfile::tempdir().unwrap();
     let server = Server::start(folder.path(), &[]);
     let at = folder.path().to_str().unwrap();

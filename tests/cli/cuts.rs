@@ -142,7 +142,7 @@ impl Lane {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 #[expect(clippy::disallowed_methods, reason = "the seed of a run that is to be repeated")]
-async fn nothing_is_lost_and_nothing_comes_twice_wherever_the_cut_is() {
+async fn a_recovered_client_loses_and_repeats_nothing_wherever_the_connection_was_cut() {
     let seed = match std::env::var("TIDINGS_CUTS_SEED") {
         Ok(seed) => seed.parse().expect("a number"),
         Err(_) => SystemTime::UNIX_EPOCH.elapsed().unwrap().as_micros() as u64,

@@ -90,7 +90,7 @@ async fn fifty_kills_lose_no_delivery() {
 
 /// A full disk must not be filled with what is said of it, nor the writer be kept busy.
 #[tokio::test]
-async fn a_queue_that_can_not_be_worked_off_is_left_alone_for_a_while() {
+async fn a_queue_that_fails_to_be_claimed_is_retried_after_a_pause() {
     let folder = tempfile::tempdir().unwrap();
     let data = folder.path().to_str().unwrap();
     let mut command = tidings(&["serve", "--listen", "127.0.0.1:0", "--log", "error", "--data-dir", data]);

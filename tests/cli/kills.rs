@@ -15,7 +15,7 @@ use crate::{
 
 /// Every message that was answered 201 is there after a kill, once.
 #[tokio::test(flavor = "multi_thread")]
-async fn a_kill_loses_no_message_that_was_answered() {
+async fn a_kill_loses_no_answered_message() {
     let folder = tempfile::tempdir().unwrap();
     let mut server = Server::start(folder.path(), &[]);
     let (token, channel) = server.poster().await;

@@ -43,7 +43,7 @@ async fn sockets_are_closed_with_3001_at_the_end() {
 }
 
 #[test]
-fn what_cannot_work_is_said_and_nothing_is_half_made() {
+fn a_start_that_cannot_work_says_why_and_leaves_nothing_behind() {
     let folder = tempfile::tempdir().unwrap();
     let data = folder.path().join("data");
     let at = data.to_str().unwrap();

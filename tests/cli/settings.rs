@@ -68,7 +68,7 @@ fn a_key_that_can_be_guessed_is_refused_and_not_shown() {
 }
 
 #[test]
-fn the_keys_of_a_centrifugo_have_a_length_that_holds() {
+fn keys_of_a_centrifugo_that_are_too_short_are_refused() {
     let external = |api_key: usize, token_key: usize| {
         let push = Push {
             server: PushServer::Centrifugo,

@@ -18,8 +18,8 @@ use crate::{
         tags::Tag,
     },
     domain::{
-        channels::{self, direct_messages, lists::Described, reading::Counts},
-        webhooks::first::WithWebhook,
+        channels::{direct_messages, reading::Counts},
+        overviews::{self, Overview},
     },
     error::Result,
     id::{OrganisationId, UserId},
@@ -44,9 +44,12 @@ impl Api {
         body: Body<Others>,
     ) -> Result<Opened<Channel>> {
         let others = body.0.user_ids;
-        let (found, is_new) =
-            app.db.write_sized(body.1, move |tx| direct_messages::open(tx, caller.0, *organisation_id, others)).await?;
-        Ok(opened("Direct message opened successfully", Channel::new(&app.site, WithWebhook::none(found)), is_new))
+        let opening = app.db.write_sized(body.1, move |tx| {
+            let (found, is_new) = direct_messages::open(tx, caller.0, *organisation_id, others)?;
+            Ok((overviews::of(tx, found)?, is_new))
+        });
+        let (found, is_new) = opening.await?;
+        Ok(opened("Direct message opened successfully", Channel::new(&app.site, found), is_new))
     }
 
     /// List the caller's direct messages
@@ -65,13 +68,13 @@ impl Api {
         limit: Query<Option<u64>>,
     ) -> Result<Listed<Vec<DirectMessage>>> {
         let (site, organisation, page) = (app.site.clone(), *organisation_id, rows(*offset, *limit)?);
-        let one = move |(unread, channel): (Counts, Described)| DirectMessage {
-            channel: Channel::new(&site, WithWebhook::none(channel)),
+        let one = move |(unread, channel): (Counts, Overview)| DirectMessage {
+            channel: Channel::new(&site, channel),
             thread_count: unread.threads,
             mention_count: unread.mentions,
         };
         let read = app.db.read_list(caller.0.user, move |conn| {
-            fill(page, |part| channels::lists::direct_messages(conn, caller.0, organisation, part), one)
+            fill(page, |part| overviews::direct_messages(conn, caller.0, organisation, part), one)
         });
         let Rows { rows, rest } = read.await?;
         Ok(listed("Direct messages fetched successfully", rows, address.rest(rest)))

@@ -2,6 +2,7 @@
 
 pub mod direct_messages;
 pub mod members;
+pub mod stars;
 
 use poem::web::Data;
 use poem_openapi::{
@@ -22,8 +23,8 @@ use super::{
 };
 use crate::{
     domain::{
-        channels::{self, lists::Described, reading::Counts, record},
-        webhooks::first::{self, WithWebhook},
+        channels::{self, lists::Described, reading::Counts, record, record::Visible},
+        overviews::{self, Overview},
     },
     error::Result,
     id::{ChannelId, OrganisationId, UserId},
@@ -52,7 +53,7 @@ impl Api {
         };
         let made = app.db.write_sized(bytes, move |tx| {
             let made = channels::create(tx, caller.0, new)?;
-            first::of(tx, made)
+            overviews::of(tx, made)
         });
         let made = made.await?;
         Ok(created("Channel created successfully", Channel::new(&app.site, made)))
@@ -76,7 +77,7 @@ impl Api {
         let read = app.db.read_list(caller.0.user, move |conn| {
             fill(
                 page,
-                |part| first::of_all(conn, channels::lists::own(conn, caller.0, part)?),
+                |part| overviews::of_all(conn, channels::lists::own(conn, caller.0, part)?),
                 |found| Channel::new(&site, found),
             )
         });
@@ -91,7 +92,7 @@ impl Api {
         app: Data<&App>,
         #[oai(name = "channelId")] id: Path<ChannelId>,
     ) -> Result<Success<Channel>> {
-        let found = app.db.read(|conn| first::of(conn, channels::lists::get(conn, caller.0, *id)?))?;
+        let found = app.db.read(|conn| overviews::of(conn, channels::lists::get(conn, caller.0, *id)?))?;
         Ok(ok("channel retrieved successfully", Channel::new(&app.site, found)))
     }
 
@@ -109,7 +110,7 @@ impl Api {
     ) -> Result<Success<Channel>> {
         let found = app.db.read(|conn| {
             let found = channels::lists::by_name(conn, caller.0, &name, *organisation_id)?;
-            first::of(conn, found)
+            overviews::of(conn, found)
         })?;
         Ok(ok("channel name retrieved successfully", Channel::new(&app.site, found)))
     }
@@ -129,7 +130,7 @@ impl Api {
         let edit = channels::Edit { name: text(name), description: text(description), topic: text(topic), is_private };
         let edited = app.db.write_sized(body.1, move |tx| {
             let edited = channels::update(tx, caller.0, *id, edit)?;
-            first::of(tx, edited)
+            overviews::of(tx, edited)
         });
         let edited = edited.await?;
         Ok(ok("Channel updated successfully", Channel::new(&app.site, edited)))
@@ -159,7 +160,7 @@ impl Api {
         let archived = body.archived;
         let channel = app.db.write(move |tx| {
             let channel = channels::archive(tx, caller.0, *id, archived)?;
-            first::of(tx, channel)
+            overviews::of(tx, channel)
         });
         let channel = channel.await?;
         Ok(ok(archive_message(archived), Channel::new(&app.site, channel)))
@@ -238,6 +239,8 @@ pub struct Channel {
     user_count: i64,
     /// Posts and replies.
     message_count: i64,
+    /// Whether the caller has starred it.
+    is_starred: bool,
     /// Where the channel's first webhook is fed, for who may manage its webhooks.
     webhook_url: String,
     created_at: Time,
@@ -249,8 +252,8 @@ pub struct Channel {
 }
 
 impl Channel {
-    pub fn new(site: &Site, WithWebhook { channel, webhook }: WithWebhook) -> Self {
-        let Described { channel, users, newest, .. } = channel;
+    pub fn new(site: &Site, Overview { channel, newest, webhook }: Overview) -> Self {
+        let Described { channel, users, is_starred, .. } = channel;
         Channel {
             id: channel.id,
             channels_id: channel.id,
@@ -266,6 +269,7 @@ impl Channel {
             users,
             user_count: channel.user_count,
             message_count: channel.message_count,
+            is_starred,
             webhook_url: webhook.map_or_else(String::new, |(webhook, generation)| site.feed_url(webhook, generation)),
             created_at: channel.created_at,
             updated_at: channel.updated_at,
@@ -286,11 +290,13 @@ pub struct OwnChannel {
     thread_count: i64,
     /// Unread mentions.
     mention_count: i64,
+    /// Whether the caller has starred it.
+    is_starred: bool,
     created_at: Time,
 }
 
 impl OwnChannel {
-    pub fn new(unread: Counts, channel: record::Channel) -> Self {
+    pub fn new(unread: Counts, Visible { channel, is_starred, .. }: Visible) -> Self {
         OwnChannel {
             id: channel.id,
             name: channel.name,
@@ -298,6 +304,7 @@ impl OwnChannel {
             is_private: channel.is_private,
             thread_count: unread.threads,
             mention_count: unread.mentions,
+            is_starred,
             created_at: channel.created_at,
         }
     }

@@ -224,7 +224,7 @@ mod tests {
     }
 
     #[test]
-    fn an_answer_ends_with_the_page() {
+    fn an_answer_holds_at_most_the_rows_of_the_page() {
         let list = texts(100, 7);
         let page = |offset, size| filled(&list, Page { offset, size }, 10_000);
         assert_eq!(page(0, 10), (list[..10].to_vec(), Some(10), vec![11]));
@@ -235,7 +235,7 @@ mod tests {
     }
 
     #[test]
-    fn an_answer_ends_when_it_is_full() {
+    fn an_answer_holds_at_most_its_bytes() {
         // Each is 10 bytes with its quotes and the comma.
         let list = texts(100, 7);
         let page = |offset, bytes| filled(&list, Page { offset, size: 100 }, bytes);
@@ -247,12 +247,12 @@ mod tests {
     }
 
     #[test]
-    fn the_length_is_that_of_the_answer() {
+    fn the_length_of_a_value_counts_escaped_characters() {
         assert_eq!(json_length(&"a\"\n\u{1}é".to_owned()), r#""a\"\n\u0001é""#.len());
     }
 
     #[test]
-    fn a_link_leads_to_the_rest() {
+    fn the_link_to_the_rest_keeps_the_query_but_for_page_and_offset() {
         let query = [("page", "2"), ("q", "a&b é"), ("offset", "7"), ("limit", "50")];
         let query = query.map(|(name, value)| (name.to_owned(), value.to_owned())).to_vec();
         let address = Address { path: "https://chat.example.org/api/v1/channels".into(), query };

@@ -55,7 +55,7 @@ impl Api {
     ) -> Result<Created<Message>> {
         let NewMessage { content, thread_id, id } = body.0;
         let new = posting::New { content: content.0, thread: thread_id, id };
-        let posted = app.db.write_sized(body.1, move |tx| posting::create(tx, caller.0, *channel_id, &new)).await?;
+        let posted = app.db.write_sized(body.1, move |tx| posting::create(tx, caller.0, *channel_id, new)).await?;
         Ok(created("Message created successfully", posted.into()))
     }
 

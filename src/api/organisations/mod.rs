@@ -21,7 +21,7 @@ use super::{
     tags::Tag,
 };
 use crate::{
-    domain::{channels, organisations, webhooks::first},
+    domain::{channels, organisations, overviews},
     error::Result,
     id::{ChannelId, OrganisationId, UserId},
     state::App,
@@ -114,7 +114,7 @@ impl Api {
         let read = app.db.read_list(caller.0.user, move |conn| {
             fill(
                 page,
-                |part| first::of_all(conn, channels::lists::live(conn, caller.0, id, part)?),
+                |part| overviews::of_all(conn, channels::lists::live(conn, caller.0, id, part)?),
                 |found| Channel::new(&site, found),
             )
         });
@@ -123,7 +123,8 @@ impl Api {
 
     /// List the caller's channels in an organisation
     ///
-    /// With what is unread in each: top-level posts (`thread_count`) and mentions (`mention_count`).
+    /// With what is unread in each: top-level posts (`thread_count`) and mentions (`mention_count`); and whether they have
+    /// starred it.
     #[oai(path = "/organisations/:org_id/user-channels", method = "get", tag = "Tag::Organisations")]
     async fn user_channels(
         &self,
@@ -137,7 +138,7 @@ impl Api {
         limit: Query<Option<u64>>,
     ) -> Result<Listed<Vec<OwnChannel>>> {
         let (id, page) = (*org_id, rows(*offset, *limit)?);
-        let one = |(unread, channel)| OwnChannel::new(unread, channel);
+        let one = |(unread, found)| OwnChannel::new(unread, found);
         let read = app
             .db
             .read_list(caller.0.user, move |conn| fill(page, |part| channels::lists::joined(conn, caller.0, id, part), one));
@@ -206,7 +207,7 @@ impl Api {
         let organisation = *organisation_id;
         let channel = app.db.write(move |tx| {
             let channel = channels::archive_in(tx, caller.0, organisation, channel_id, archived)?;
-            first::of(tx, channel)
+            overviews::of(tx, channel)
         });
         let channel = channel.await?;
         Ok(ok(archive_message(archived), Channel::new(&app.site, channel)))

@@ -12,11 +12,11 @@ use tokio::{
     time::timeout,
 };
 
-use super::{
-    super::places::{Admission, Places},
-    *,
+use super::*;
+use crate::{
+    limits::admission::{Admission, Places},
+    upgrade::Upgrade,
 };
-use crate::upgrade::Upgrade;
 
 mod rest;
 

@@ -1,7 +1,5 @@
 //! Lists of channels, each made of a few statements however many channels there are.
 
-use std::collections::HashMap;
-
 use rusqlite::Connection;
 
 use crate::{
@@ -11,7 +9,6 @@ use crate::{
             reading::{self, Counts},
             record::{self, Channel, Visible},
         },
-        messages::{self, record::Message},
         page::Page,
     },
     error::{Error, Result},
@@ -23,8 +20,10 @@ pub struct Described {
     pub channel: Channel,
     /// The first of its members: at most 1,000.
     pub users: Vec<UserId>,
-    /// The newest top-level post, for who is in the channel.
-    pub newest: Option<Message>,
+    /// Whether the caller is in the channel.
+    pub is_in: bool,
+    /// Whether the caller has starred it.
+    pub is_starred: bool,
     /// Whether the caller may manage the channel's webhooks.
     pub manages_webhooks: bool,
 }
@@ -56,10 +55,10 @@ pub fn archived(conn: &Connection, caller: Caller, organisation: OrganisationId,
 }
 
 /// The live ones that the caller is in, with what is unread in them. 404 for outsiders.
-pub fn joined(conn: &Connection, caller: Caller, organisation: OrganisationId, page: Page) -> Result<Vec<(Counts, Channel)>> {
+pub fn joined(conn: &Connection, caller: Caller, organisation: OrganisationId, page: Page) -> Result<Vec<(Counts, Visible)>> {
     let rule = format!("{OWN} and c.archived_at is null and c.is_dm = 0 order by c.name collate nocase, c.id");
     let found = of_organisation(conn, caller, organisation, page, &rule)?;
-    let unread = |found: Visible| Ok((reading::counts(conn, found.channel.id, caller.user)?, found.channel));
+    let unread = |found: Visible| Ok((reading::counts(conn, found.channel.id, caller.user)?, found));
     found.into_iter().map(unread).collect()
 }
 
@@ -117,16 +116,12 @@ pub fn describe(conn: &Connection, found: Visible) -> Result<Described> {
 }
 
 fn describe_all(conn: &Connection, found: Vec<Visible>) -> Result<Vec<Described>> {
-    let inside = found.iter().filter(|found| found.access.username.is_some());
-    let newest: Vec<i64> = inside.map(|found| found.channel.last_thread).collect();
-    let mut newest: HashMap<ChannelId, Message> =
-        messages::lists::at(conn, &newest)?.into_iter().map(|message| (message.channel, message)).collect();
     let mut first_users =
         conn.prepare_cached("select user_id from channel_members where channel_id = ?1 order by created_at, user_id limit ?2")?;
-    let describe = |Visible { channel, access }: Visible| {
-        let manages_webhooks = access.manages_webhooks();
+    let describe = |Visible { channel, access, is_starred }: Visible| {
+        let (is_in, manages_webhooks) = (access.username.is_some(), access.manages_webhooks());
         let users = first_users.query_map((channel.id, USERS_SHOWN), |row| row.get(0))?.collect::<rusqlite::Result<_>>()?;
-        Ok(Described { users, newest: newest.remove(&channel.id), manages_webhooks, channel })
+        Ok(Described { users, is_in, is_starred, manages_webhooks, channel })
     };
     found.into_iter().map(describe).collect()
 }

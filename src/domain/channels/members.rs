@@ -81,7 +81,7 @@ fn from_row(row: &Row) -> rusqlite::Result<Member> {
 /// The caller joins a channel that they see. 422 when they are in it, or the name is taken there;
 /// 403 for hidden and archived ones.
 pub fn join(tx: &mut Tx, caller: Caller, id: ChannelId, username: Option<&str>) -> Result<(Channel, Time)> {
-    let Visible { channel, access } = record::find(tx, caller, id)?.ok_or(access::HIDDEN_CHANNEL)?;
+    let Visible { channel, access, .. } = record::find(tx, caller, id)?.ok_or(access::HIDDEN_CHANNEL)?;
     access.require_no_dm()?;
     access.require_live()?;
     if access.username.is_some() {
@@ -95,7 +95,7 @@ pub fn join(tx: &mut Tx, caller: Caller, id: ChannelId, username: Option<&str>) 
 
 /// The caller leaves; the owner may, too. 422 when they are not in it.
 pub fn leave(tx: &mut Tx, caller: Caller, id: ChannelId) -> Result<(Channel, Time)> {
-    let Visible { channel, access } = record::find(tx, caller, id)?.ok_or(access::HIDDEN_CHANNEL)?;
+    let Visible { channel, access, .. } = record::find(tx, caller, id)?.ok_or(access::HIDDEN_CHANNEL)?;
     access.require_no_dm()?;
     if access.username.is_none() {
         return Err(Error::invalid("You are not a member of this channel"));

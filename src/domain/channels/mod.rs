@@ -1,6 +1,6 @@
 //! Channels: making, changing, archiving and deleting them.
 //!
-//! Below: their record, lists of channels, their members, direct messages, read markers, the event that tells of changes,
+//! Below: their record, lists of channels, their members, direct messages, read markers, stars, the event that tells of changes,
 //! and the purging of deleted ones. Uses organisations, accounts and the log.
 
 pub mod direct_messages;
@@ -9,6 +9,7 @@ pub mod lists;
 pub mod members;
 pub mod reading;
 pub mod record;
+pub mod stars;
 pub mod updates;
 
 use crate::{
@@ -126,8 +127,8 @@ pub struct Edit {
 
 /// The owner of the channel, or `manage:channels`.
 pub fn update(tx: &mut Tx, caller: Caller, id: ChannelId, edit: Edit) -> Result<Described> {
-    let Visible { channel, access } = record::find(tx, caller, id)?.ok_or(access::HIDDEN_CHANNEL)?;
-    access.require_manager()?;
+    let found = record::find(tx, caller, id)?.ok_or(access::HIDDEN_CHANNEL)?;
+    found.access.require_manager()?;
     let name = edit.name.as_deref().map(check_name).transpose()?;
     let text = |value: &Option<String>, field, max| -> Result<Option<String>> {
         let checked = value.as_deref().map(|value| text::trimmed(value, field, max).map(str::to_owned));
@@ -136,7 +137,7 @@ pub fn update(tx: &mut Tx, caller: Caller, id: ChannelId, edit: Edit) -> Result<
     let description = text(&edit.description, "description", DESCRIPTION_MAX)?;
     let topic = text(&edit.topic, "topic", TOPIC_MAX)?;
     if name.is_none() && description.is_none() && topic.is_none() && edit.is_private.is_none() {
-        return describe(tx, Visible { channel, access });
+        return describe(tx, found);
     }
     tx.prepare_cached(
         "update channels set name = coalesce(?2, name), description = coalesce(?3, description), topic = coalesce(?4, topic),
@@ -147,12 +148,12 @@ pub fn update(tx: &mut Tx, caller: Caller, id: ChannelId, edit: Edit) -> Result<
     .or_conflict(taken)?;
     announce(tx, id, "updated", caller.user)?;
     // Without looking at who may know of it: a manager can make a channel private that they are not in.
-    describe(tx, Visible { channel: record::get(tx, id)?, access })
+    describe(tx, Visible { channel: record::get(tx, id)?, ..found })
 }
 
 /// The owner of the channel, or `manage:channels`; never the default channel. Its messages go with it.
 pub fn delete(tx: &mut Tx, caller: Caller, id: ChannelId) -> Result<()> {
-    let Visible { channel, access } = record::find(tx, caller, id)?.ok_or(access::UNKNOWN_CHANNEL)?;
+    let Visible { channel, access, .. } = record::find(tx, caller, id)?.ok_or(access::UNKNOWN_CHANNEL)?;
     access.require_manager()?;
     if channel.is_default {
         return Err(Error::Forbidden("The default channel can't be deleted"));
@@ -167,13 +168,13 @@ pub fn delete(tx: &mut Tx, caller: Caller, id: ChannelId) -> Result<()> {
 /// Closes a channel to posts and joins, or opens it again: its owner, or `manage:channels`; never the default
 /// channel. An archived name may be given to another channel: 422 when it was, and for one live channel too many.
 pub fn archive(tx: &mut Tx, caller: Caller, id: ChannelId, archived: bool) -> Result<Described> {
-    let Visible { channel, access } = record::find(tx, caller, id)?.ok_or(access::UNKNOWN_CHANNEL)?;
+    let Visible { channel, access, is_starred } = record::find(tx, caller, id)?.ok_or(access::UNKNOWN_CHANNEL)?;
     access.require_manager()?;
     if channel.is_default {
         return Err(Error::Forbidden("The default channel can't be archived"));
     }
     if channel.archived_at.is_some() == archived {
-        return describe(tx, Visible { channel, access });
+        return describe(tx, Visible { channel, access, is_starred });
     }
     if !archived {
         require_quota(tx, channel.organisation, channel.owner_id)?;
@@ -184,7 +185,7 @@ pub fn archive(tx: &mut Tx, caller: Caller, id: ChannelId, archived: bool) -> Re
         .or_conflict(taken)?;
     announce(tx, id, if archived { "archived" } else { "unarchived" }, caller.user)?;
     let channel = Channel { archived_at: archived.then_some(now), updated_at: now, ..channel };
-    describe(tx, Visible { channel, access })
+    describe(tx, Visible { channel, access, is_starred })
 }
 
 /// [`archive`] for a channel that must be the organisation's.

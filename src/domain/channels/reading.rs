@@ -1,7 +1,7 @@
 //! What a member has read. Unread posts are the channel's counter minus the member's mark: no write for
 //! each member and message.
 
-use rusqlite::{Connection, OptionalExtension};
+use rusqlite::{Connection, OptionalExtension, Row};
 use serde_json::{Value, json};
 
 use crate::{
@@ -11,7 +11,7 @@ use crate::{
         log::events,
     },
     error::{Error, Result},
-    event::{Kind, Stream},
+    event::Kind,
     id::{ChannelId, MessageId, OrganisationId, UserId},
     time::Time,
 };
@@ -23,8 +23,15 @@ pub struct Counts {
     pub mentions: i64,
 }
 
-/// SQL that gives `thread_count` and `mention_count` of `channel_members cm` in `channels c`.
-const COUNTS: &str = "c.thread_count - cm.read_thread_count as unread_threads,
+impl Counts {
+    /// From a row with the columns of [`COUNTS`].
+    pub(in crate::domain) fn from_row(row: &Row) -> rusqlite::Result<Counts> {
+        Ok(Counts { threads: row.get("unread_threads")?, mentions: row.get("unread_mentions")? })
+    }
+}
+
+/// SQL that gives the [`Counts`] of `channel_members cm` in `channels c`.
+pub(in crate::domain) const COUNTS: &str = "c.thread_count - cm.read_thread_count as unread_threads,
     c.mention_count - cm.read_mention_count
       + (select count(*) from mentions x where x.channel_id = c.id and x.user_id = cm.user_id and x.n > cm.read_n) as unread_mentions";
 
@@ -33,7 +40,7 @@ pub fn counts(conn: &Connection, channel: ChannelId, user: UserId) -> Result<Cou
     let sql = format!(
         "select {COUNTS} from channel_members cm join channels c on c.id = cm.channel_id where cm.channel_id = ?1 and cm.user_id = ?2"
     );
-    Ok(conn.prepare_cached(&sql)?.query_row((channel, user), |row| Ok(Counts { threads: row.get(0)?, mentions: row.get(1)? }))?)
+    Ok(conn.prepare_cached(&sql)?.query_row((channel, user), Counts::from_row)?)
 }
 
 /// Reads the channel up to a message, or all of it. A mark only moves forward. Tells the reader's other
@@ -57,20 +64,7 @@ pub fn mark(tx: &mut Tx, caller: Caller, channel: ChannelId, last: Option<Messag
 /// Tells the reader's other devices.
 pub fn announce(tx: &mut Tx, user: UserId, channel: ChannelId, counts: Counts) -> Result<()> {
     let notice = Notice::find(tx, channel)?;
-    let body = notice.body(counts);
-    events::emit(
-        tx,
-        events::New {
-            kind: Kind::Unread,
-            stream: Stream::Personal(notice.organisation, user),
-            to_members: false,
-            channel: Some(channel),
-            message: None,
-            actor: Some(user),
-            body: &body,
-        },
-    )?;
-    Ok(())
+    events::tell_member(tx, notice.organisation, user, Kind::Unread, channel, &notice.body(counts))
 }
 
 /// Posting marks read, too.
@@ -183,6 +177,6 @@ pub fn members(conn: &Connection, channel: ChannelId) -> Result<Vec<(UserId, Cou
     );
     Ok(conn
         .prepare_cached(&sql)?
-        .query_map([channel], |row| Ok((row.get(0)?, Counts { threads: row.get(1)?, mentions: row.get(2)? })))?
+        .query_map([channel], |row| Ok((row.get(0)?, Counts::from_row(row)?)))?
         .collect::<rusqlite::Result<_>>()?)
 }

@@ -36,24 +36,26 @@ pub struct Channel {
 pub struct Visible {
     pub channel: Channel,
     pub access: ChannelAccess,
+    /// Whether the caller has starred it.
+    pub is_starred: bool,
 }
 
 /// None for a channel that does not exist and for one that the caller does not see.
 pub fn find(conn: &Connection, caller: Caller, id: ChannelId) -> Result<Option<Visible>> {
-    let sql = format!("select {COLUMNS}, {SEEN} and c.id = ?2");
+    let sql = format!("select {COLUMNS}, {STARRED}, {SEEN} and c.id = ?2");
     let row = |row: &Row| visible(caller, row);
     Ok(conn.prepare_cached(&sql)?.query_row((caller.user, id), row).optional()?)
 }
 
 /// Those that the caller sees; `rule` narrows them down and orders them, and ?1 of `params` is the caller.
 pub(super) fn select(conn: &Connection, caller: Caller, rule: &str, params: impl Params) -> Result<Vec<Visible>> {
-    let sql = format!("select {COLUMNS}, {SEEN} {rule}");
+    let sql = format!("select {COLUMNS}, {STARRED}, {SEEN} {rule}");
     let mut select = conn.prepare_cached(&sql)?;
     Ok(select.query_map(params, |row| visible(caller, row))?.collect::<rusqlite::Result<_>>()?)
 }
 
 fn visible(caller: Caller, row: &Row) -> rusqlite::Result<Visible> {
-    Ok(Visible { channel: from_row(row)?, access: ChannelAccess::from_row(caller, row)? })
+    Ok(Visible { channel: from_row(row)?, access: ChannelAccess::from_row(caller, row)?, is_starred: row.get("is_starred")? })
 }
 
 /// The channel, deleted or not; the caller's access is not looked at.
@@ -98,3 +100,6 @@ pub(in crate::domain) fn archive_deserted(tx: &Tx, id: ChannelId) -> Result<()> 
 const COLUMNS: &str = "c.id, c.organisation_id, c.name, c.description, c.topic, c.is_private, c.is_dm, c.is_default,
     c.owner_id, c.created_by, c.message_count, c.user_count, c.last_thread, c.created_at, c.updated_at, c.archived_at,
     c.deleted_at";
+
+/// With [`SEEN`], whose `cm` is the caller's membership of the channel, if there is one.
+const STARRED: &str = "cm.is_starred is 1 as is_starred";

@@ -28,6 +28,26 @@ pub struct New<'a, B: ?Sized = serde_json::Value> {
 
 /// Writes the row, notes its seq where recovery looks for it, and has it pushed after the commit. Returns its seq.
 pub fn emit<B: Serialize + ?Sized>(tx: &mut Tx, new: New<B>) -> Result<i64> {
+    let (seq, recovery) = append(tx, &new)?;
+    remember(tx, new.stream, recovery, seq)?;
+    Ok(seq)
+}
+
+/// The assignments in SQL that note an event's seq in the row of its channel or thread; `?2` is the seq.
+pub struct Seqs {
+    pub assignments: &'static str,
+    pub seq: i64,
+}
+
+/// [`emit`] on the stream of a channel or thread whose row changes with the event. `update` must write that change and the
+/// [`Seqs`] in one statement: two updates of a row cost twice as much.
+pub fn emit_with<T, B: Serialize + ?Sized>(tx: &mut Tx, new: New<B>, update: impl FnOnce(&Tx, Seqs) -> Result<T>) -> Result<T> {
+    let (seq, recovery) = append(tx, &new)?;
+    update(tx, Seqs { assignments: assignments(recovery), seq })
+}
+
+/// Writes the row and has it pushed after the commit.
+fn append<B: Serialize + ?Sized>(tx: &mut Tx, new: &New<B>) -> Result<(i64, Option<Recovery>)> {
     let recovery = if new.to_members {
         Some(new.kind.recovery().ok_or_else(|| Error::internal("an event that no member could recover"))?)
     } else {
@@ -46,21 +66,16 @@ pub fn emit<B: Serialize + ?Sized>(tx: &mut Tx, new: New<B>) -> Result<i64> {
     )?
     .execute((&stream, audience.as_str(), new.kind, new.channel, new.message, new.actor, &body, tx.now()))?;
     let seq = tx.last_insert_rowid();
-    remember(tx, new.stream, recovery, seq)?;
     tx.then(Effect::Publish(Event { seq, stream, audience, kind: new.kind, channel: new.channel, actor: new.actor, body }));
-    Ok(seq)
+    Ok((seq, recovery))
 }
 
 /// Notes the seq as the last of its stream, and of the state that it has changed.
 fn remember(tx: &Tx, stream: Stream, recovery: Option<Recovery>, seq: i64) -> Result<()> {
     match stream {
         Stream::Channel(id) => {
-            let sql = match recovery {
-                Some(Recovery::UnreadState) => "update channels set last_seq = ?2, message_seq = ?2 where id = ?1",
-                Some(Recovery::ChannelState) => "update channels set last_seq = ?2, edit_seq = ?2 where id = ?1",
-                Some(Recovery::Each) | None => "update channels set last_seq = ?2 where id = ?1",
-            };
-            tx.prepare_cached(sql)?.execute((id, seq))?
+            let sql = format!("update channels set {} where id = ?1", assignments(recovery));
+            tx.prepare_cached(&sql)?.execute((id, seq))?
         }
         Stream::Thread(id) => tx.prepare_cached("update messages set last_seq = ?2 where id = ?1")?.execute((id, seq))?,
         Stream::Organisation(id) => {
@@ -71,6 +86,15 @@ fn remember(tx: &Tx, stream: Stream, recovery: Option<Recovery>, seq: i64) -> Re
             .execute((organisation, user, seq))?,
     };
     Ok(())
+}
+
+/// See [`Seqs`]. A thread's row has only `last_seq`, which is enough: its events never go to all members of a channel.
+fn assignments(recovery: Option<Recovery>) -> &'static str {
+    match recovery {
+        Some(Recovery::UnreadState) => "last_seq = ?2, message_seq = ?2",
+        Some(Recovery::ChannelState) => "last_seq = ?2, edit_seq = ?2",
+        Some(Recovery::Each) | None => "last_seq = ?2",
+    }
 }
 
 /// Logs a change of an organisation or of something in it that all its members may know, guests, too;
@@ -92,6 +116,28 @@ pub fn tell_organisation(
         message: None,
         actor: Some(user),
         body: &body,
+    };
+    emit(tx, new)?;
+    Ok(())
+}
+
+/// Logs what concerns one member alone, about a channel, for their own devices.
+pub(in crate::domain) fn tell_member(
+    tx: &mut Tx,
+    organisation: OrganisationId,
+    user: UserId,
+    kind: Kind,
+    channel: ChannelId,
+    body: &serde_json::Value,
+) -> Result<()> {
+    let new = New {
+        kind,
+        stream: Stream::Personal(organisation, user),
+        to_members: false,
+        channel: Some(channel),
+        message: None,
+        actor: None,
+        body,
     };
     emit(tx, new)?;
     Ok(())

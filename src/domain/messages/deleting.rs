@@ -9,7 +9,7 @@ use crate::{
         bounded,
         chores::{self, Chore, Cursor},
         messages::{
-            events, indexing,
+            counters, events, indexing,
             record::{self, Message, UNKNOWN_THREAD},
         },
     },
@@ -114,7 +114,7 @@ fn announce(tx: &mut Tx, id: MessageId, organisation: OrganisationId, is_counted
     let message = record::find(tx, id)?.ok_or_else(|| Error::internal("a deleted message keeps its row"))?;
     let mut body = events::carrying(Kind::Deleted, &message, organisation);
     body["data"]["deleted_at"] = json!(message.deleted_at);
-    body["update_change"] = events::update_change(tx, &message)?;
+    body["update_change"] = events::update_change(&counters::find(tx, message.thread)?);
     let tell = if is_counted_unread { events::tell_counting } else { events::tell };
     tell(tx, &message, Kind::Deleted, &body)
 }

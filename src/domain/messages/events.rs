@@ -2,7 +2,6 @@
 
 use std::collections::HashSet;
 
-use rusqlite::Connection;
 use serde::Serialize;
 use serde_json::{Value, json, value::to_raw_value};
 use uuid::Uuid;
@@ -13,29 +12,37 @@ use crate::{
         channels::reading,
         log::events,
         messages::{
+            counters::{self, Counts},
             mentions::{self, Mention, Recount},
             record::{FED, Message},
         },
     },
     error::{Error, Result},
     event::{Kind, Stream},
-    id::{OrganisationId, UserId},
+    id::{ChannelId, MessageId, OrganisationId, UserId},
     time::Time,
 };
 
-/// Announces a new message.
+/// Announces a new message, and counts it in the rows of its channel and thread, which note the events' seqs, too.
 pub(in crate::domain) fn posted(tx: &mut Tx, message: &Message, organisation: OrganisationId) -> Result<()> {
     let object = object(message, organisation);
     if message.is_reply {
-        emit(tx, message, Kind::Message, Stream::Thread(message.thread), &object)?;
+        let new = publication(message, Kind::Message, Stream::Thread(message.thread), false, &object);
+        let counts = events::emit_with(tx, new, |tx, seqs| counters::add_reply(tx, message, seqs))?;
         let data = json!({ "thread_id": message.thread, "channels_id": message.channel, "last_reply": message.created_at });
         let mut body = about(Kind::ReplyCount, message, organisation, data);
-        body["update_change"] = update_change(tx, message)?;
-        tell_members(tx, message, Kind::ReplyCount, &body)?;
+        body["update_change"] = update_change(&counts);
+        tell_and_count(tx, message, Kind::ReplyCount, &body)?;
     } else {
-        tell_members(tx, message, Kind::Message, &object)?;
+        tell_and_count(tx, message, Kind::Message, &object)?;
     }
-    mentioned(tx, message, organisation, &[])
+    mentioned(tx, message, &object, &[])
+}
+
+/// [`tell_members`] of a new message.
+fn tell_and_count(tx: &mut Tx, message: &Message, kind: Kind, body: &impl Serialize) -> Result<()> {
+    let new = publication(message, kind, Stream::Channel(message.channel), true, body);
+    events::emit_with(tx, new, |tx, seqs| counters::add_message(tx, message, seqs))
 }
 
 /// Announces another text of a message; it mentioned `before`.
@@ -46,7 +53,8 @@ pub(in crate::domain) fn edited(
     before: &[Mention],
     recount: Recount,
 ) -> Result<()> {
-    let body = carrying(Kind::Updated, message, organisation);
+    let object = object(message, organisation);
+    let body = about(Kind::Updated, message, organisation, &object);
     match recount {
         Recount::Everybody => tell_counting(tx, message, Kind::Updated, &body)?,
         Recount::These(users) => {
@@ -57,18 +65,19 @@ pub(in crate::domain) fn edited(
             }
         }
     }
-    mentioned(tx, message, organisation, before)
+    mentioned(tx, message, &object, before)
 }
 
 /// Tells those whom the message mentions and whom `before` did not.
-fn mentioned(tx: &mut Tx, message: &Message, organisation: OrganisationId, before: &[Mention]) -> Result<()> {
+fn mentioned(tx: &mut Tx, message: &Message, object: &Object, before: &[Mention]) -> Result<()> {
+    let organisation = object.org_id;
     let known: HashSet<Uuid> = before.iter().map(|mention| mention.id).collect();
     let mut new = message.mentions.iter().filter(|mention| !known.contains(&mention.id)).peekable();
     if new.peek().is_none() || mentions::name_everybody(before) {
         return Ok(());
     }
     // As text at once: a long message is written for each who is named.
-    let body = to_raw_value(&carrying(Kind::Mention, message, organisation)).map_err(Error::internal)?;
+    let body = to_raw_value(&about(Kind::Mention, message, organisation, object)).map_err(Error::internal)?;
     if mentions::name_everybody(&message.mentions) {
         return tell_members(tx, message, Kind::Mention, &*body); // who is named besides is told by it
     }
@@ -86,23 +95,24 @@ pub(in crate::domain) fn emit(
     stream: Stream,
     body: &(impl Serialize + ?Sized),
 ) -> Result<()> {
-    log(tx, message, kind, stream, false, body)
+    events::emit(tx, publication(message, kind, stream, false, body))?;
+    Ok(())
 }
 
 /// [`emit`] to the channel, and to each of its members but the author.
 fn tell_members(tx: &mut Tx, message: &Message, kind: Kind, body: &(impl Serialize + ?Sized)) -> Result<()> {
-    log(tx, message, kind, Stream::Channel(message.channel), true, body)
+    events::emit(tx, publication(message, kind, Stream::Channel(message.channel), true, body))?;
+    Ok(())
 }
 
-fn log(
-    tx: &mut Tx,
+fn publication<'a, B: ?Sized>(
     message: &Message,
     kind: Kind,
     stream: Stream,
     to_members: bool,
-    body: &(impl Serialize + ?Sized),
-) -> Result<()> {
-    let new = events::New {
+    body: &'a B,
+) -> events::New<'a, B> {
+    events::New {
         kind,
         stream,
         to_members,
@@ -110,9 +120,7 @@ fn log(
         message: Some(message.n),
         actor: reader(message),
         body,
-    };
-    events::emit(tx, new)?;
-    Ok(())
+    }
 }
 
 /// [`emit`] to the channel, and of a reply to the thread.
@@ -140,7 +148,7 @@ pub(in crate::domain) fn carrying(kind: Kind, message: &Message, organisation: O
 }
 
 /// The body of a publication about the message.
-pub(in crate::domain) fn about(kind: Kind, message: &Message, organisation: OrganisationId, data: Value) -> Value {
+pub(in crate::domain) fn about(kind: Kind, message: &Message, organisation: OrganisationId, data: impl Serialize) -> Value {
     let mut body = events::envelope(kind, message.is_reply, data);
     body["modification_ids"] = json!({
         "thread_id": message.thread, "message_id": message.id, "channel_id": message.channel,
@@ -149,28 +157,59 @@ pub(in crate::domain) fn about(kind: Kind, message: &Message, organisation: Orga
     body
 }
 
-/// What a new or deleted message has changed: the number of its channel's threads, of its thread's replies, and
-/// when the last of them came.
-pub(in crate::domain) fn update_change(conn: &Connection, message: &Message) -> Result<Value> {
-    let mut find = conn.prepare_cached(
-        "select c.thread_count, m.reply_count, m.last_reply_at from messages m join channels c on c.id = m.channel_id
-         where m.id = ?1",
-    )?;
-    let (threads, replies, last): (i64, i64, Option<Time>) =
-        find.query_row([message.thread], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))?;
-    Ok(json!({ "thread_count": threads, "message_count": replies, "last_reply": last.unwrap_or(Time::NEVER) }))
+/// The field that tells subscribers the counters after a message has come or gone.
+pub(in crate::domain) fn update_change(counts: &Counts) -> Value {
+    let last = counts.last_reply_at.unwrap_or(Time::NEVER);
+    json!({ "thread_count": counts.threads, "message_count": counts.replies, "last_reply": last })
 }
 
-/// The bare message.
-pub(in crate::domain) fn object(message: &Message, organisation: OrganisationId) -> Value {
-    json!({
-        "type": message.kind, "id": message.id, "thread_id": message.thread, "channel_id": message.channel,
-        "channels_id": message.channel, "org_id": organisation, "user_id": author(message), "username": message.username,
-        "full_name": message.full_name, "email": message.email, "avatar_url": message.avatar_url, "message": message.content,
-        "content": message.content, "event_name": message.event_name, "status": message.status,
-        "action_type": message.action_type, "mentions": message.mentions, "created_at": message.created_at,
-        "updated_at": message.updated_at,
-    })
+/// The message object, as events and deliveries carry it. It borrows from the message, so that a long text is copied only
+/// into the event's body.
+#[derive(Serialize)]
+struct Object<'a> {
+    action_type: &'a str,
+    avatar_url: &'a str,
+    channel_id: ChannelId,
+    channels_id: ChannelId,
+    content: &'a str,
+    created_at: Time,
+    email: &'a str,
+    event_name: &'a str,
+    full_name: &'a str,
+    id: MessageId,
+    mentions: &'a [Mention],
+    message: &'a str,
+    org_id: OrganisationId,
+    status: &'a str,
+    thread_id: MessageId,
+    r#type: &'a str,
+    updated_at: Time,
+    user_id: String,
+    username: &'a str,
+}
+
+fn object(message: &Message, organisation: OrganisationId) -> Object<'_> {
+    Object {
+        action_type: &message.action_type,
+        avatar_url: &message.avatar_url,
+        channel_id: message.channel,
+        channels_id: message.channel,
+        content: &message.content,
+        created_at: message.created_at,
+        email: &message.email,
+        event_name: &message.event_name,
+        full_name: &message.full_name,
+        id: message.id,
+        mentions: &message.mentions,
+        message: &message.content,
+        org_id: organisation,
+        status: &message.status,
+        thread_id: message.thread,
+        r#type: &message.kind,
+        updated_at: message.updated_at,
+        user_id: author(message),
+        username: &message.username,
+    }
 }
 
 /// The member who has read the message because they wrote it. A feed counts as unread for its author, too: a program

@@ -3,6 +3,7 @@
 //! Here: their record, posting, editing and deleting, lists and threads, mentions, reactions, pins, and the search with its
 //! index. Uses channels and all below them.
 
+mod counters;
 pub mod deleting;
 pub mod editing;
 pub mod events;
@@ -16,3 +17,4 @@ pub mod reactions;
 pub mod record;
 pub mod search;
 pub mod threads;
+pub(in crate::domain) mod writing;

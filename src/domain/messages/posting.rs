@@ -1,6 +1,6 @@
-//! Posting messages.
+//! Posting: whether a member may post, and what the post needs to be written.
 
-use rusqlite::Connection;
+use rusqlite::{Connection, Row};
 
 use crate::{
     db::Tx,
@@ -8,14 +8,12 @@ use crate::{
         access::{self, Caller},
         channels::reading::{self, Counts},
         messages::{
-            events,
-            mentions::{self, Mention},
-            record::{self, FED, Message, UNKNOWN_THREAD},
+            record::{self, Message, Profile, UNKNOWN_THREAD},
+            writing::{self, Author, Post, id_taken},
         },
     },
-    error::{Error, OrConflict, Result},
-    id::{ChannelId, MessageId, OrganisationId, UserId},
-    time::Time,
+    error::{Error, Result},
+    id::{ChannelId, MessageId, UserId},
 };
 
 pub const CONTENT_MAX: usize = 40_000;
@@ -29,120 +27,81 @@ pub struct New {
 
 /// Members of the channel with the right to post. The same `id` by the same author in the same channel
 /// and thread gives the first message again and changes nothing.
-pub fn create(tx: &mut Tx, caller: Caller, channel: ChannelId, new: &New) -> Result<Message> {
+pub fn create(tx: &mut Tx, caller: Caller, channel: ChannelId, new: New) -> Result<Message> {
     let access = access::may_post(tx, caller, channel, access::HIDDEN_CHANNEL)?;
+    let poster = Poster::find(tx, channel, caller.user, new.id)?;
     // First of all: a repeat is answered like the first time, whatever became of channel and thread.
-    if let Some(id) = new.id
-        && let Some(first) = record::find(tx, id)?
-    {
-        let same = first.user == Some(caller.user) && first.channel == channel && first.is_reply == new.thread.is_some();
-        let same = same && new.thread.is_none_or(|thread| thread == first.thread);
-        return if same { Ok(first) } else { Err(id_taken()) };
+    if let (Some(id), Known::Message) = (new.id, poster.known) {
+        let is_same = |first: &Message| {
+            let thread = first.is_reply.then_some(first.thread);
+            first.user == Some(caller.user) && first.channel == channel && thread == new.thread
+        };
+        return record::find(tx, id)?.filter(is_same).ok_or_else(id_taken);
     }
     access.require_live()?;
     let root = match new.thread {
         None => None,
-        Some(thread) => Some(record::find_root(tx, channel, thread)?.ok_or(UNKNOWN_THREAD)?),
+        Some(thread) => Some((thread, record::find_root(tx, channel, thread)?.ok_or(UNKNOWN_THREAD)?)),
     };
     check_content(&new.content)?;
-    let id = match new.id {
-        Some(id) if names_another_stream(tx, id)? => return Err(id_taken()),
-        Some(id) => id,
-        None => MessageId::new(),
-    };
-    let unread = reading::counts(tx, channel, caller.user)?;
+    if let Known::Stream = poster.known {
+        return Err(id_taken());
+    }
     let post = Post {
-        id,
+        id: new.id.unwrap_or_else(MessageId::new),
         channel,
         organisation: access.organisation,
         root,
-        author: Author::Member(caller.user),
-        username: access.username.as_deref().unwrap_or_default(),
-        content: &new.content,
+        author: Author::Member(caller.user, poster.profile),
+        username: access.username.unwrap_or_default(),
+        content: new.content,
     };
-    let message = write(tx, &post)?;
+    let message = writing::write(tx, post)?;
     reading::mark_all(tx, caller.user, channel)?;
-    if unread != Counts::default() {
+    if poster.unread != Counts::default() {
         reading::announce(tx, caller.user, channel, Counts::default())?;
     }
     Ok(message)
 }
 
-/// Who speaks.
-pub(in crate::domain) enum Author<'a> {
-    Member(UserId),
-    /// A program: the member whose bearer it sent, if it sent one. The name it gives is only a label.
-    Feed(Option<UserId>, Labels<'a>),
+/// What [`create`] needs besides the access check, read in one statement.
+struct Poster {
+    profile: Profile,
+    /// Before the post, which marks the channel as read.
+    unread: Counts,
+    known: Known,
 }
 
-/// What a feed's post shows besides.
-#[derive(Default)]
-pub(in crate::domain) struct Labels<'a> {
-    pub event_name: &'a str,
-    pub action_type: &'a str,
-    pub avatar_url: &'a str,
-    /// `success` or `error`.
-    pub status: &'a str,
+/// What the client's id for a new message names already.
+#[derive(Clone, Copy)]
+enum Known {
+    Nothing,
+    Message,
+    /// A channel or an organisation. A message's id names its thread's stream: one that is another stream's would let
+    /// its author hear that stream.
+    Stream,
 }
 
-/// A message as it is to be written: all rules are kept.
-pub(in crate::domain) struct Post<'a> {
-    pub id: MessageId,
-    pub channel: ChannelId,
-    pub organisation: OrganisationId,
-    /// The `n` of the thread that it replies to.
-    pub root: Option<i64>,
-    pub author: Author<'a>,
-    pub username: &'a str,
-    pub content: &'a str,
-}
-
-/// Writes a message with its mentions, keeps the counters, announces it, and queues it for the channel's webhooks. 422
-/// when the id is taken.
-pub(in crate::domain) fn write(tx: &mut Tx, post: &Post) -> Result<Message> {
-    let mentions = mentions::find(tx, post.channel, post.content)?;
-    let (user, kind, labels) = match &post.author {
-        Author::Member(user) => (Some(user), "message", &Labels { status: "success", ..Labels::default() }),
-        Author::Feed(author, labels) => (author.as_ref(), FED, labels),
-    };
-    let now = tx.now();
-    tx.prepare_cached(
-        "insert into messages (id, channel_id, root, user_id, username, content, mentions, type, event_name, action_type,
-           avatar_url, status, created_at, updated_at)
-         values (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?13)",
-    )?
-    .execute((
-        post.id,
-        post.channel,
-        post.root,
-        user,
-        post.username,
-        post.content,
-        record::to_json(&mentions)?,
-        kind,
-        labels.event_name,
-        labels.action_type,
-        labels.avatar_url,
-        labels.status,
-        now,
-    ))
-    .or_conflict(id_taken)?;
-    count(tx, post.channel, tx.last_insert_rowid(), post.root, now, &mentions)?;
-    let message = record::find(tx, post.id)?.ok_or_else(|| Error::internal("the message was just written"))?;
-    events::posted(tx, &message, post.organisation)?;
-    Ok(message)
-}
-
-fn id_taken() -> Error {
-    Error::invalid("This message id is taken")
-}
-
-/// A message's id names its thread's stream. One that is a channel's or an organisation's would let its
-/// author hear that stream.
-fn names_another_stream(conn: &Connection, id: MessageId) -> Result<bool> {
-    let sql =
-        "select 1 where exists (select 1 from channels where id = ?1) or exists (select 1 from organisations where id = ?1)";
-    Ok(conn.prepare_cached(sql)?.exists([id])?)
+impl Poster {
+    fn find(conn: &Connection, channel: ChannelId, user: UserId, id: Option<MessageId>) -> Result<Poster> {
+        let sql = format!(
+            "select u.first_name, u.last_name, u.email, u.avatar_url, {},
+               exists (select 1 from messages where id = ?3) as is_message,
+               exists (select 1 from channels where id = ?3) or exists (select 1 from organisations where id = ?3) as is_stream
+             from channel_members cm join channels c on c.id = cm.channel_id join users u on u.id = cm.user_id
+             where cm.channel_id = ?1 and cm.user_id = ?2",
+            reading::COUNTS
+        );
+        let from_row = |row: &Row| {
+            let known = match (row.get("is_message")?, row.get("is_stream")?) {
+                (true, _) => Known::Message,
+                (false, true) => Known::Stream,
+                (false, false) => Known::Nothing,
+            };
+            Ok(Poster { profile: Profile::from_row(row)?, unread: Counts::from_row(row)?, known })
+        };
+        Ok(conn.prepare_cached(&sql)?.query_row((channel, user, id), from_row)?)
+    }
 }
 
 /// Not only white space, at most 40,000 characters.
@@ -154,30 +113,4 @@ pub fn check_content(content: &str) -> Result<()> {
         return Err(Error::invalid(format!("a message is longer than {CONTENT_MAX} characters")));
     }
     Ok(())
-}
-
-/// Keeps the counters of channel and thread, and the rows behind the counts of unread mentions.
-fn count(tx: &Tx, channel: ChannelId, n: i64, root: Option<i64>, now: Time, mentions: &[Mention]) -> Result<()> {
-    let everybody = mentions::name_everybody(mentions);
-    match root {
-        None => {
-            tx.prepare_cached("update messages set active_n = n where n = ?1")?.execute([n])?;
-            tx.prepare_cached(
-                "update channels set message_count = message_count + 1, thread_count = thread_count + 1,
-                   mention_count = mention_count + ?3, last_n = ?2, last_thread = ?2 where id = ?1",
-            )?
-            .execute((channel, n, everybody))?;
-        }
-        Some(root) => {
-            tx.prepare_cached(
-                "update messages set active_n = ?2, reply_count = reply_count + 1, last_reply_at = ?3 where n = ?1",
-            )?
-            .execute((root, n, now))?;
-            tx.prepare_cached(
-                "update channels set message_count = message_count + 1, mention_count = mention_count + ?3, last_n = ?2 where id = ?1",
-            )?
-            .execute((channel, n, everybody))?;
-        }
-    }
-    mentions::record(tx, channel, n, mentions)
 }

@@ -11,6 +11,8 @@ use crate::{
 
 /// The `type` of what programs feed.
 pub(in crate::domain) const FED: &str = "thread";
+/// The `current_status` of a new message.
+pub(in crate::domain) const PENDING: &str = "pending";
 
 #[derive(Clone, Debug)]
 pub struct Message {
@@ -44,6 +46,30 @@ pub struct Message {
     pub is_pinned: bool,
     /// Read where messages are shown: [`super::reactions::attach`].
     pub reactions: Vec<Reaction>,
+}
+
+/// What a message shows of its author's account.
+#[derive(Clone, Debug, Default)]
+pub(in crate::domain) struct Profile {
+    pub full_name: String,
+    pub email: String,
+    pub avatar_url: String,
+}
+
+impl Profile {
+    pub fn find(conn: &Connection, user: UserId) -> Result<Profile> {
+        let sql = "select first_name, last_name, email, avatar_url from users where id = ?1";
+        Ok(conn.prepare_cached(sql)?.query_row([user], Profile::from_row)?)
+    }
+
+    /// From a row with these columns of `users`.
+    pub fn from_row(row: &Row) -> rusqlite::Result<Profile> {
+        Ok(Profile {
+            full_name: accounts::full_name(&row.get::<_, String>("first_name")?, &row.get::<_, String>("last_name")?),
+            email: row.get("email")?,
+            avatar_url: row.get("avatar_url")?,
+        })
+    }
 }
 
 /// An emoji that a message was given.
@@ -89,6 +115,7 @@ pub(super) const SELECT: &str = "select m.n, m.id, m.channel_id, m.root, coalesc
     from messages m left join users u on u.id = m.user_id left join messages r on r.n = m.root";
 
 pub(super) fn from_row(row: &Row) -> rusqlite::Result<Message> {
+    let Profile { full_name, email, avatar_url } = Profile::from_row(row)?;
     Ok(Message {
         n: row.get("n")?,
         id: row.get("id")?,
@@ -97,9 +124,9 @@ pub(super) fn from_row(row: &Row) -> rusqlite::Result<Message> {
         is_reply: row.get::<_, Option<i64>>("root")?.is_some(),
         user: row.get("user_id")?,
         username: row.get("username")?,
-        full_name: accounts::full_name(&row.get::<_, String>("first_name")?, &row.get::<_, String>("last_name")?),
-        email: row.get("email")?,
-        avatar_url: row.get("avatar_url")?,
+        full_name,
+        email,
+        avatar_url,
         content: row.get("content")?,
         mentions: serde_json::from_str(&row.get::<_, String>("mentions")?).unwrap_or_default(),
         kind: row.get("type")?,

@@ -100,7 +100,7 @@ pub fn replies(conn: &Connection, caller: Caller, channel: ChannelId, thread: Me
 /// Makes a top-level post, as [`posting::create`] does; the same `id` again gives the same thread.
 pub fn create(tx: &mut Tx, caller: Caller, channel: ChannelId, content: String, id: Option<MessageId>) -> Result<Thread> {
     access::sees_channel(tx, caller, channel, access::UNKNOWN_CHANNEL)?;
-    let root = posting::create(tx, caller, channel, &posting::New { content, thread: None, id })?;
+    let root = posting::create(tx, caller, channel, posting::New { content, thread: None, id })?;
     written(tx, root.n)
 }
 
@@ -132,7 +132,7 @@ pub fn update(tx: &mut Tx, caller: Caller, channel: ChannelId, thread: MessageId
 }
 
 fn set_status(tx: &mut Tx, root: &Message, organisation: OrganisationId, status: &str) -> Result<()> {
-    if !["pending", "completed"].contains(&status) {
+    if ![record::PENDING, "completed"].contains(&status) {
         return Err(Error::invalid("status must be pending or completed"));
     }
     if root.current_status == status {

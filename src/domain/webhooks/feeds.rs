@@ -7,7 +7,11 @@ use crate::{
     db::Tx,
     domain::{
         access::{self, Caller, HIDDEN_CHANNEL},
-        messages::posting::{self, Author, Labels, Post},
+        messages::{
+            posting,
+            record::Profile,
+            writing::{self, Author, Labels, Post},
+        },
         rights::Rights,
         text,
         webhooks::{EVENT_NAME_MAX, history, owning, record::Status},
@@ -67,9 +71,14 @@ impl Checked<'_> {
         if caller.is_some() {
             labels.avatar_url = ""; // a member's post has the member's picture
         }
-        let author = Author::Feed(caller.map(|caller| caller.user), labels);
+        let member = match caller {
+            Some(Caller { user, .. }) => Some((user, Profile::find(tx, user)?)),
+            None => None,
+        };
+        let author = Author::Feed(member, labels);
+        let (username, content) = (username.to_owned(), content.to_owned());
         let post = Post { id: MessageId::new(), channel, organisation, root: None, author, username, content };
-        Ok(posting::write(tx, &post)?.id)
+        Ok(writing::write(tx, post)?.id)
     }
 }
 

@@ -9,7 +9,6 @@ pub mod deliveries;
 pub mod delivery_slots;
 mod ending;
 pub mod feeds;
-pub mod first;
 pub mod following;
 pub mod history;
 pub mod outcome;

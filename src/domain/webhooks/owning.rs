@@ -14,7 +14,7 @@ use crate::{
         webhooks::{cursor, record::Webhook, schedule},
     },
     error::Result,
-    event::{Kind, Stream},
+    event::Kind,
     id::{ChannelId, OrganisationId, UserId, WebhookId},
     mail::{self, Mail},
 };
@@ -105,16 +105,7 @@ pub(in crate::domain) fn tell(
             Ok((told, organisation, channel, data))
         })?;
     let body = events::envelope(Kind::Webhook, false, data);
-    let new = events::New {
-        kind: Kind::Webhook,
-        stream: Stream::Personal(organisation, owner),
-        to_members: false,
-        channel: Some(channel),
-        message: None,
-        actor: None,
-        body: &body,
-    };
-    events::emit(tx, new)?;
+    events::tell_member(tx, organisation, owner, Kind::Webhook, channel, &body)?;
     let mut mail = mail(&told);
     mail.webhook = Some(webhook);
     outbox::queue(tx, mail)

@@ -100,7 +100,7 @@ async fn every_field_of_an_address_takes_http_and_https_only() {
 
 /// The table above has every field of the document that is named as an address.
 #[tokio::test]
-async fn no_field_of_an_address_is_left_out() {
+async fn the_test_covers_every_field_that_is_an_address() {
     let server = Server::start().await;
     let schemas = document(&server).await["components"]["schemas"].take();
     let mut found = BTreeSet::new();

@@ -26,7 +26,7 @@ fn subscription_claims(client: &Client, channel: &str, seconds: i64) -> Value {
 }
 
 #[tokio::test]
-async fn results_say_how_long_their_tokens_are_good() {
+async fn results_say_for_how_long_their_tokens_are_good() {
     let server = Server::with(|settings| settings.push_token_seconds = 300).await;
     let ada = server.user("ada").await;
     let organisation = ada.organisation("Engines").await;
@@ -101,7 +101,7 @@ async fn a_subscription_of_the_first_command_ends_with_the_connection() {
 }
 
 #[tokio::test]
-async fn a_bad_token_does_not_refresh() {
+async fn a_bad_token_does_not_refresh_a_connection() {
     let server = Server::start().await;
     let (ada, grace, organisation) = server.ada_and_grace().await;
     let end = async |name: &str, request: Value| {
@@ -133,7 +133,7 @@ async fn a_bad_token_does_not_refresh() {
 }
 
 #[tokio::test]
-async fn a_ping_wants_its_pong() {
+async fn a_ping_without_a_pong_ends_the_connection() {
     let server = quick().await;
     let ada = server.user("ada").await;
     let mut socket = Socket::connect(&ada).await;
@@ -144,7 +144,7 @@ async fn a_ping_wants_its_pong() {
 }
 
 #[tokio::test]
-async fn pings_may_be_those_of_websocket() {
+async fn a_client_may_choose_pings_of_the_websocket_protocol() {
     let server = quick().await;
     let ada = server.user("ada").await;
     let path = "/connection/websocket?cf_ws_frame_ping_pong=true&cf_protocol_version=v2";

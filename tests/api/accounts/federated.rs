@@ -76,7 +76,7 @@ async fn log_in(server: &Server, body: Value) -> Reply {
 }
 
 #[tokio::test]
-async fn a_token_logs_in_once_and_after_a_restart_neither() {
+async fn an_id_token_logs_in_once_also_over_a_restart() {
     let issuer = Issuer::start();
     let server = issuer.server().await;
     let token = issuer.token(json!({ "jti": "a" }));
@@ -91,7 +91,7 @@ async fn a_token_logs_in_once_and_after_a_restart_neither() {
 }
 
 #[tokio::test]
-async fn a_token_that_could_not_log_in_is_not_used_up() {
+async fn a_failed_log_in_does_not_use_up_its_id_token() {
     let issuer = Issuer::start();
     let server = issuer.server().await;
     let token = issuer.token(json!({}));
@@ -103,7 +103,7 @@ async fn a_token_that_could_not_log_in_is_not_used_up() {
 }
 
 #[tokio::test]
-async fn a_nonce_that_is_sent_must_be_the_tokens() {
+async fn a_sent_nonce_must_equal_the_id_tokens() {
     let issuer = Issuer::start();
     let server = issuer.server().await;
     let with = issuer.token(json!({ "nonce": "mine", "jti": "with" }));
@@ -118,7 +118,7 @@ async fn a_nonce_that_is_sent_must_be_the_tokens() {
 }
 
 #[tokio::test]
-async fn an_issuer_proves_the_mailbox_and_ends_what_was_before() {
+async fn a_federated_log_in_proves_the_mailbox_and_ends_earlier_access() {
     let issuer = Issuer::start();
     let server = issuer.server().await;
     let stranger = server.user("ada").await;
@@ -142,7 +142,7 @@ fn google(server: &Server, subject: &str, email: &str, hosted: Option<&str>) -> 
 }
 
 #[tokio::test]
-async fn google_opens_accounts_of_addresses_that_it_assigns_only() {
+async fn google_opens_existing_accounts_only_of_addresses_that_it_assigns() {
     let server = Server::start().await;
     let ada = server.user("ada").await;
     server.anonymous().post("/auth/register", json!({ "email": "grace@gmail.com", "password": PASSWORD })).await.expect(201);

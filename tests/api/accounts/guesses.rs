@@ -67,7 +67,7 @@ async fn overtaken(server: &Server, from: &str, name: &str, password: &str, stat
 }
 
 #[tokio::test]
-async fn guesses_from_many_networks_do_not_slow_one_that_logged_in_before() {
+async fn guesses_from_many_networks_do_not_slow_a_network_that_logged_in_before() {
     let server = start().await;
     log_in(&server, HOME, "ada", PASSWORD).await.expect(200);
     fail_a_hundred_times(&server, "ada").await;
@@ -76,7 +76,7 @@ async fn guesses_from_many_networks_do_not_slow_one_that_logged_in_before() {
 }
 
 #[tokio::test]
-async fn the_right_password_enters_from_a_new_network_in_its_turn() {
+async fn the_right_password_logs_in_from_a_new_network_after_those_queued_before() {
     let server = start().await;
     fail_a_hundred_times(&server, "ada").await;
     let answered = overtaken(&server, HOME, "ada", PASSWORD, 200).await;
@@ -86,7 +86,7 @@ async fn the_right_password_enters_from_a_new_network_in_its_turn() {
 
 /// Whether an address has an account is not to be told from how long its tries take.
 #[tokio::test]
-async fn an_address_without_an_account_is_slowed_alike() {
+async fn guesses_at_an_address_without_an_account_are_slowed_alike() {
     let server = start().await;
     fail_a_hundred_times(&server, "nobody").await;
     let answered = overtaken(&server, HOME, "nobody", WRONG, 401).await;
@@ -95,7 +95,7 @@ async fn an_address_without_an_account_is_slowed_alike() {
 
 /// Otherwise whoever fills an account's queue would do so free of charge.
 #[tokio::test]
-async fn tries_that_found_no_room_count_for_their_network() {
+async fn guesses_refused_by_a_full_queue_count_for_their_network() {
     let server = start().await;
     fail_a_hundred_times(&server, "ada").await;
     let replies = join_all((0..10).map(|_| log_in(&server, "192.0.2.7", "ada", WRONG))).await;
@@ -106,7 +106,7 @@ async fn tries_that_found_no_room_count_for_their_network() {
 
 /// The other place where a password can be guessed.
 #[tokio::test]
-async fn guesses_of_the_old_password_count_with_those_at_log_in() {
+async fn guesses_of_the_old_password_count_as_failed_log_ins() {
     let server = start().await;
     let session = log_in(&server, HOME, "ada", PASSWORD).await.data(200, "Login successful");
     let ada = server.anonymous().with_session(&session);

@@ -36,7 +36,7 @@ async fn register(server: &Server, network: usize, name: &str) {
 }
 
 #[tokio::test]
-async fn a_sixth_request_in_an_hour_voids_no_link_and_hinders_no_other_kind() {
+async fn a_sixth_request_in_an_hour_voids_no_link_and_blocks_no_other_kind_of_link() {
     let server = server().await;
     register(&server, 0, "ada").await;
     for network in 1..=6 {

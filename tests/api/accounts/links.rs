@@ -81,7 +81,7 @@ async fn the_last_three_magic_links_work_until_one_is_used_and_expire() {
 }
 
 #[tokio::test]
-async fn a_token_is_good_for_its_purpose_only() {
+async fn a_mailed_token_is_good_for_its_purpose_only() {
     let (server, magic) = ada_with("/auth/magic-link").await;
     verify(&server, &magic).await.expect(400);
     reset(&server, &magic, NEW).await.expect(422);
@@ -92,7 +92,7 @@ async fn a_token_is_good_for_its_purpose_only() {
 }
 
 #[tokio::test]
-async fn whoever_registered_a_foreign_address_gains_nothing() {
+async fn registering_a_foreign_address_gains_nothing() {
     let server = Server::start().await;
     let stranger = server.user("ada").await;
     ask(&server, "/auth/magic-link", "ada@example.org").await.expect(200);
@@ -119,7 +119,7 @@ async fn a_magic_link_leaves_the_password_of_a_verified_account() {
 }
 
 #[tokio::test]
-async fn a_reset_sets_the_password_ends_all_sessions_and_tells() {
+async fn a_reset_sets_the_password_ends_all_sessions_and_tells_the_user_by_mail() {
     let server = Server::start().await;
     let ada = server.user("ada").await;
     ask(&server, "/auth/password-reset", "ada@example.org").await.done(200, "Password reset link sent successfully");
@@ -223,14 +223,14 @@ async fn an_unknown_address_is_answered_alike_and_mailed_nothing() {
 }
 
 #[tokio::test]
-async fn a_disabled_account_is_not_entered() {
+async fn no_link_logs_in_to_a_disabled_account() {
     let (server, token) = ada_with("/auth/magic-link").await;
     server.sql("update users set is_active = 0");
     enter(&server, &token).await.expect(403);
 }
 
 #[tokio::test]
-async fn a_mail_server_that_is_away_is_told_for_all_addresses_alike() {
+async fn an_unreachable_mail_server_is_answered_for_all_addresses_alike() {
     // Nobody listens on the discard port.
     let server = Server::with(|settings| settings.mail_url = "smtp://127.0.0.1:9?tls=none".into()).await;
     server.register("ada").await;
@@ -244,7 +244,7 @@ async fn a_mail_server_that_is_away_is_told_for_all_addresses_alike() {
 }
 
 #[tokio::test]
-async fn only_hashes_of_tokens_are_stored() {
+async fn only_hashes_of_mailed_tokens_are_stored() {
     let (server, token) = ada_with("/auth/magic-link").await;
     assert!(!server.stores(&token));
 }
@@ -268,7 +268,7 @@ mod sessions {
     }
 
     #[tokio::test]
-    async fn a_user_sees_and_ends_their_own() {
+    async fn a_user_lists_and_ends_their_own_sessions() {
         let server = Server::start().await;
         let here = server.user("ada").await;
         let there = server.log_in("ada", PASSWORD).await;
@@ -285,7 +285,7 @@ mod sessions {
     }
 
     #[tokio::test]
-    async fn an_outsider_neither_sees_nor_ends_them_and_a_superadmin_does() {
+    async fn other_users_neither_list_nor_end_sessions_and_a_superadmin_does() {
         let server = Server::start().await;
         let ada = server.user("ada").await;
         let grace = server.user("grace").await;
@@ -309,7 +309,7 @@ mod profile {
     use super::*;
 
     #[tokio::test]
-    async fn it_is_read_and_changed() {
+    async fn a_profile_is_read_and_changed() {
         let server = Server::start().await;
         let ada = server.user("ada").await;
         let before = ada.get("/profile").await.data(200, "Profile retrieved successfully");
@@ -325,7 +325,7 @@ mod profile {
     }
 
     #[tokio::test]
-    async fn a_change_is_told_to_the_organisations() {
+    async fn a_changed_profile_is_pushed_to_the_organisations() {
         let server = Server::start().await;
         let (ada, grace, organisation) = server.ada_and_grace().await;
         let mut socket = crate::socket::Socket::listening(&ada, &[&organisation]).await;
@@ -344,7 +344,7 @@ mod profile {
     }
 
     #[tokio::test]
-    async fn what_is_refused_changes_nothing() {
+    async fn a_refused_change_leaves_the_profile_as_it_was() {
         let server = Server::start().await;
         let ada = server.user("ada").await;
         server.register("grace").await;
@@ -399,7 +399,7 @@ mod profile {
     }
 
     #[tokio::test]
-    async fn being_shown_around_is_remembered() {
+    async fn the_onboard_status_is_remembered() {
         let server = Server::start().await;
         let ada = server.user("ada").await;
         let read = async || ada.get("/auth/onboard-status").await.data(200, "Onboard status retrieved successfully");

@@ -57,7 +57,7 @@ async fn a_registration_mails_a_verification_link() {
 }
 
 #[tokio::test]
-async fn an_address_or_a_username_is_given_once() {
+async fn an_address_and_a_username_belong_to_one_account() {
     let server = Server::start().await;
     server.register("ada").await;
     let anonymous = server.anonymous();
@@ -167,7 +167,7 @@ async fn a_faulty_log_in_body_is_422_and_broken_json_400() {
 }
 
 #[tokio::test]
-async fn a_disabled_account_is_told_so_after_the_right_password_only() {
+async fn a_disabled_account_is_revealed_by_the_right_password_only() {
     let server = Server::start().await;
     server.register("ada").await;
     server.sql("update users set is_active = 0 where username = 'ada'");
@@ -208,7 +208,7 @@ async fn a_closed_server_makes_no_account_of_an_invitation() {
 }
 
 #[tokio::test]
-async fn log_out_ends_this_session_and_no_other() {
+async fn log_out_ends_the_callers_session_and_no_other() {
     let server = Server::start().await;
     let here = server.user("ada").await;
     let there = server.log_in("ada", PASSWORD).await;
@@ -227,7 +227,7 @@ async fn log_out_says_that_it_was_successful() {
 }
 
 #[tokio::test]
-async fn registration_can_be_for_the_invited_only() {
+async fn registration_can_be_limited_to_invited_addresses() {
     // The owner is there before the policy is.
     let server = Server::with(|settings| settings.registration = Registration::Invited).await;
     let refused = json!({ "email": "ada@example.org", "password": PASSWORD });

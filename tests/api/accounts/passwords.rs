@@ -44,7 +44,7 @@ async fn a_password_has_8_to_128_characters() {
 }
 
 #[tokio::test]
-async fn a_changed_password_is_the_one_that_logs_in() {
+async fn only_the_new_password_logs_in_after_a_change() {
     let server = Server::start().await;
     let ada = server.user("ada").await;
     change(&ada, PASSWORD, NEW).await.expect(200);
@@ -54,7 +54,7 @@ async fn a_changed_password_is_the_one_that_logs_in() {
 }
 
 #[tokio::test]
-async fn a_change_ends_all_other_sessions_and_tells_by_mail() {
+async fn a_changed_password_ends_all_other_sessions_and_is_told_by_mail() {
     let server = Server::start().await;
     let here = server.user("ada").await;
     let there = server.log_in("ada", PASSWORD).await;
@@ -80,7 +80,7 @@ async fn the_old_password_must_be_right() {
 }
 
 #[tokio::test]
-async fn the_new_password_must_be_good_and_new() {
+async fn the_new_password_must_be_allowed_and_differ_from_the_old() {
     let server = Server::start().await;
     server.anonymous().post("/auth/register", registration(PASSWORD)).await.expect(201);
     let ada = server.log_in("ada", PASSWORD).await;
@@ -92,7 +92,7 @@ async fn the_new_password_must_be_good_and_new() {
 }
 
 #[tokio::test]
-async fn a_faulty_change_is_refused() {
+async fn a_faulty_change_of_password_is_refused() {
     let server = Server::start().await;
     let ada = server.user("ada").await;
     for body in [

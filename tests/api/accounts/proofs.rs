@@ -36,7 +36,7 @@ async fn is_verified(client: &Client) -> bool {
 }
 
 #[tokio::test]
-async fn a_bare_verification_proves_nothing_and_a_magic_link_ends_what_was_before() {
+async fn a_verification_alone_proves_no_mailbox_and_a_magic_link_then_ends_earlier_access() {
     let server = Server::start().await;
     let (stranger, token) = registered(&server).await;
     verify(&server.anonymous(), json!({ "token": token })).await.expect(200);
@@ -54,7 +54,7 @@ async fn a_bare_verification_proves_nothing_and_a_magic_link_ends_what_was_befor
 }
 
 #[tokio::test]
-async fn a_reset_ends_what_was_before_and_proves_the_mailbox() {
+async fn a_reset_ends_earlier_access_and_proves_the_mailbox() {
     let server = Server::start().await;
     let (stranger, _) = registered(&server).await;
     server.sql("insert into identities select 'https://issuer.example', 'stranger', id from users");
@@ -72,7 +72,7 @@ async fn a_reset_ends_what_was_before_and_proves_the_mailbox() {
 }
 
 #[tokio::test]
-async fn whoever_verifies_with_password_or_bearer_loses_nothing() {
+async fn verifying_with_password_or_bearer_keeps_all_access() {
     for with_bearer in [false, true] {
         let server = Server::start().await;
         let (ada, token) = registered(&server).await;
@@ -89,7 +89,7 @@ async fn whoever_verifies_with_password_or_bearer_loses_nothing() {
 }
 
 #[tokio::test]
-async fn a_wrong_password_verifies_nothing_and_uses_nothing_up() {
+async fn a_wrong_password_does_not_verify_and_does_not_use_up_the_token() {
     let server = Server::start().await;
     let (ada, token) = registered(&server).await;
     for wrong in ["wrong horse battery", ""] {
@@ -103,7 +103,7 @@ async fn a_wrong_password_verifies_nothing_and_uses_nothing_up() {
 }
 
 #[tokio::test]
-async fn guesses_beside_a_verification_count_as_failed_log_ins() {
+async fn wrong_passwords_at_verification_count_as_failed_log_ins() {
     let server = Server::with(|settings| settings.rate_limit = tidings::config::Switch::On).await;
     let (_, token) = registered(&server).await;
     for _ in 0..10 {
@@ -113,7 +113,7 @@ async fn guesses_beside_a_verification_count_as_failed_log_ins() {
 }
 
 #[tokio::test]
-async fn the_session_of_another_account_proves_nothing() {
+async fn the_session_of_another_account_proves_no_mailbox() {
     let server = Server::start().await;
     let (stranger, token) = registered(&server).await;
     let grace = server.user("grace").await;
@@ -125,7 +125,7 @@ async fn the_session_of_another_account_proves_nothing() {
 }
 
 #[tokio::test]
-async fn the_password_counts_beside_the_session_of_another_account() {
+async fn the_password_proves_the_mailbox_also_beside_another_accounts_session() {
     let server = Server::start().await;
     let (ada, token) = registered(&server).await;
     let grace = server.user("grace").await;
@@ -136,7 +136,7 @@ async fn the_password_counts_beside_the_session_of_another_account() {
 }
 
 #[tokio::test]
-async fn members_see_who_is_verified_and_are_told_of_it() {
+async fn members_see_who_is_verified_and_receive_changes() {
     let server = Server::start().await;
     let (ada, grace, organisation) = server.ada_and_grace().await;
     let listed = async || {

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 
 use crate::{
     harness::{Client, PASSWORD, Reply, Server, text},
-    receiver::{self, Hook, Receiver},
+    receiver::{self, Hook, Plans, Receiver},
 };
 
 /// Ada's private channel with Mallory, who manages webhooks, and has proved no mailbox. One webhook is Mallory's, another
@@ -23,10 +23,7 @@ struct Scene {
 
 async fn scene() -> Scene {
     let server = receiver::server().await;
-    let ada = server.user("ada").await;
-    let organisation = ada.organisation("Engines").await;
-    let mallory = server.member(&ada, &organisation, "mallory", "admin").await;
-    let channel = ada.private_channel(&organisation, "plans", &[&mallory]).await;
+    let Plans { ada, mallory, organisation, channel } = server.plans().await;
     let mut theirs = Receiver::start(&[200]).await;
     let hooks = [mallory.hook(&channel, &theirs.url).await, mallory.hook(&channel, &theirs.url).await];
     let feed = text(&mallory.get(&format!("/webhooks/{channel}")).await.expect(200)["data"]["feed_url"]);
@@ -69,7 +66,7 @@ impl Scene {
 }
 
 #[tokio::test]
-async fn webhooks_pause_that_lead_where_somebody_wanted_before_the_mailbox_was_proved() {
+async fn webhooks_set_up_before_the_mailbox_was_proved_pause() {
     for by in ["magic-link", "password-reset"] {
         let mut scene = scene().await;
         let owner = scene.owner(by).await;
@@ -102,7 +99,7 @@ async fn webhooks_pause_that_lead_where_somebody_wanted_before_the_mailbox_was_p
 }
 
 #[tokio::test]
-async fn invitations_that_somebody_sent_before_the_mailbox_was_proved_let_nobody_in() {
+async fn invitations_sent_before_the_mailbox_was_proved_let_nobody_in() {
     let scene = scene().await;
     let eve = scene.server.user("eve").await;
     let shown = scene.mallory.invite(&scene.organisation, &eve.email, "admin").await;
@@ -116,7 +113,7 @@ async fn invitations_that_somebody_sent_before_the_mailbox_was_proved_let_nobody
 }
 
 #[tokio::test]
-async fn whoever_proves_the_mailbox_with_the_password_keeps_all_of_it() {
+async fn proving_the_mailbox_with_the_password_keeps_webhooks_and_invitations() {
     let mut scene = scene().await;
     let eve = scene.server.user("eve").await;
     let token = scene.mallory.invite(&scene.organisation, &eve.email, "member").await;

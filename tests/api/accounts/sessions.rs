@@ -49,7 +49,7 @@ async fn the_51st_session_of_a_user_ends_the_oldest() {
 }
 
 #[tokio::test]
-async fn four_sessions_of_a_user_may_ask_no_more_often_than_one() {
+async fn the_rate_of_requests_is_per_user_and_not_per_session() {
     let server = Server::with(|settings| {
         settings.rate_limit = Switch::On;
         settings.connections_per_address = 1000;
@@ -67,7 +67,7 @@ async fn four_sessions_of_a_user_may_ask_no_more_often_than_one() {
 }
 
 #[tokio::test]
-async fn commands_on_sockets_count_by_user() {
+async fn the_rate_of_commands_on_sockets_is_per_user() {
     let server = Server::with(|settings| settings.rate_limit = Switch::On).await;
     let (one, other) = (server.user("ada").await, server.log_in("ada", PASSWORD).await);
     let mut sockets = [Socket::connect(&one).await, Socket::connect(&other).await];

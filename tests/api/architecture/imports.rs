@@ -7,64 +7,6 @@ use std::{
 
 use super::{files, root, uncommented};
 
-/// What each folder of `src/domain` may import of the others. Below all of them lie `db`, `event`, `id`, `error`, `time`,
-/// `site`, `secret`, `mail` and `outgoing`.
-const DOMAIN: &[(&str, &[&str])] = &[
-    ("text", &[]),
-    ("page", &[]),
-    ("rights", &[]),
-    ("bounded", &[]),
-    ("outbox", &[]),
-    ("chores", &[]),
-    ("log", &["bounded"]),
-    ("access", &["rights"]),
-    ("accounts", &["access", "chores", "log", "outbox", "page", "rights", "text"]),
-    ("channels", &["access", "accounts", "chores", "log", "page", "rights", "text"]),
-    ("organisations", &["access", "accounts", "channels", "chores", "log", "outbox", "page", "rights", "text"]),
-    ("messages", &["access", "accounts", "bounded", "channels", "chores", "log", "page", "rights", "text"]),
-    ("streams", &["access", "channels", "log"]),
-    ("webhooks", &["access", "accounts", "bounded", "channels", "chores", "log", "messages", "outbox", "page", "rights", "text"]),
-    ("public", &["access", "accounts", "outbox", "page", "text"]),
-];
-
-/// What everything outside `src/domain` may import of this crate.
-const REST: &[(&str, &[&str])] = &[
-    ("id", &[]),
-    ("time", &[]),
-    ("error", &[]),
-    ("event", &["id"]),
-    ("client_address", &[]),
-    ("wakeups", &["event"]),
-    ("request_body", &["error"]),
-    ("clock", &["time"]),
-    ("db", &["clock", "error", "event", "id", "limits", "secret", "site", "time"]),
-    (
-        "api",
-        &[
-            "db",
-            "domain",
-            "error",
-            "event",
-            "id",
-            "issuer",
-            "jobs",
-            "limits",
-            "metrics",
-            "outgoing",
-            "push",
-            "request_body",
-            "secret",
-            "site",
-            "config",
-            "state",
-            "time",
-            "web",
-            "client_address",
-            "wakeups",
-        ],
-    ),
-];
-
 #[test]
 fn no_two_files_import_each_other_in_a_circle() {
     let imports = imports();
@@ -73,32 +15,37 @@ fn no_two_files_import_each_other_in_a_circle() {
 }
 
 #[test]
-fn the_folders_of_the_domain_import_downwards() {
-    let known: Vec<_> = DOMAIN.iter().map(|(folder, _)| *folder).collect();
-    for (file, imported) in imports() {
-        let Some(folder) = folder_of_domain(&file) else { continue };
-        let (_, may) = DOMAIN
-            .iter()
-            .find(|(known, _)| *known == folder)
-            .unwrap_or_else(|| panic!("src/domain/{folder} has no line that says what it may import"));
-        for other in imported.iter().filter_map(|file| folder_of_domain(file)).filter(|other| *other != folder) {
-            assert!(known.contains(&other) && may.contains(&other), "{file} must not import domain::{other}");
+fn the_table_in_lib_rs_says_who_imports_whom() {
+    let told = table();
+    let mut found: BTreeMap<String, BTreeSet<String>> = told.keys().map(|folder| (folder.clone(), BTreeSet::new())).collect();
+    for (file, imported) in imports().into_iter().filter(|(file, _)| !file.is_empty()) {
+        for folder_of in [folder, folder_of_domain] {
+            let Some(own) = folder_of(&file) else { continue };
+            let others = imported.iter().filter_map(|other| folder_of(other)).filter(|other| *other != own);
+            found.entry(own.clone()).or_default().extend(others);
         }
     }
+    for (folder, others) in &found {
+        let others: BTreeSet<_> = others.iter().map(|other| other.trim_start_matches("domain/").to_owned()).collect();
+        let Some(told) = told.get(folder) else { panic!("src/lib.rs has no line that says what {folder} imports: {others:?}") };
+        assert_eq!(told, &others, "src/lib.rs says what {folder} imports on the left, the sources on the right");
+    }
+    assert_eq!(told.len(), found.len());
 }
 
-#[test]
-fn what_all_use_uses_little() {
-    let imports = imports();
-    for (folder, may) in REST {
-        let of = |file: &String| file.split("::").next().is_some_and(|first| first == *folder);
-        for (file, imported) in imports.iter().filter(|(file, _)| of(file)) {
-            for other in imported.iter().filter(|other| !of(other)) {
-                let other = other.split("::").next().unwrap();
-                assert!(may.contains(&other), "{file} must not import {other}");
-            }
-        }
-    }
+/// The lines `folder: other, other` of the table in lib.rs; a line that begins with a space goes on with the one before.
+fn table() -> BTreeMap<String, BTreeSet<String>> {
+    let text = fs::read_to_string(root().join("src/lib.rs")).unwrap();
+    let (_, table) = text.split_once("# Who imports whom").unwrap();
+    let table = table.split("```").nth(1).unwrap().strip_prefix("text").unwrap();
+    let table = table.replace("//! ", "").replace("//!", "").replace("\n ", "");
+    let lines = table.lines().filter_map(|line| line.split_once(':'));
+    lines
+        .map(|(folder, others)| {
+            let others = others.split([',', ' ']).filter(|other| !other.is_empty() && *other != "-").map(str::to_owned);
+            (folder.to_owned(), others.collect())
+        })
+        .collect()
 }
 
 /// The test of the tests: imports in each way of writing are found.
@@ -114,8 +61,14 @@ fn imports_are_found_however_they_are_written() {
     assert_eq!(circles(&circle), [["a", "b", "c"].map(str::to_owned)]);
 }
 
-fn folder_of_domain(module: &str) -> Option<&str> {
-    module.strip_prefix("domain::").map(|path| path.split("::").next().expect("splitting gives one"))
+/// The folder of a file, or the file itself, below `src`.
+fn folder(module: &str) -> Option<String> {
+    module.split("::").next().filter(|folder| !folder.is_empty()).map(str::to_owned)
+}
+
+/// The same below `src/domain`.
+fn folder_of_domain(module: &str) -> Option<String> {
+    module.strip_prefix("domain::").map(|path| format!("domain/{}", path.split("::").next().expect("splitting gives one")))
 }
 
 /// Each module of the library with those that it imports or names by a path. That a file declares another is no import.

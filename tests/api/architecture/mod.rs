@@ -20,7 +20,7 @@ fn the_domain_takes_the_time_from_its_job() {
 }
 
 #[test]
-fn the_rights_know_no_area() {
+fn access_imports_no_area_of_the_domain() {
     for file in ["access", "rights"] {
         let areas = ["log::", "accounts::", "organisations::", "channels::", "messages::", "webhooks::", "public::"];
         forbid(&format!("src/domain/{file}.rs"), &areas);
@@ -74,7 +74,7 @@ fn bodies_are_built_by_the_envelope() {
 }
 
 #[test]
-fn unsafe_code_has_one_home() {
+fn unsafe_code_is_in_one_file() {
     for (folder, homes) in [("src", &[][..]), ("tests", &["tests/frames.rs"]), ("benches", &[]), ("examples", &[])] {
         for (place, code) in code(folder) {
             let at_home = homes.iter().any(|home| place.starts_with(home));
@@ -87,14 +87,14 @@ fn unsafe_code_has_one_home() {
 }
 
 #[test]
-fn no_test_sleeps_or_is_left_out() {
+fn no_test_sleeps_or_is_ignored() {
     let banned = [concat!("time::", "sleep"), concat!("thread::", "sleep"), concat!("#[ig", "nore")];
     forbid("tests/api", &banned);
 }
 
 /// The test of the tests: each rule finds what it looks for.
 #[test]
-fn a_comment_is_no_code_and_a_string_is() {
+fn the_scan_skips_comments_and_keeps_strings() {
     assert_eq!(uncommented("let a = 1; // begin"), "let a = 1; ");
     assert_eq!(uncommented("/// select"), "");
     assert_eq!(uncommented(r#"let url = "http://x"; // y"#), r#"let url = "http://x"; "#);

@@ -27,7 +27,7 @@ fn names(list: &Value) -> Vec<String> {
 }
 
 #[tokio::test]
-async fn an_archived_channel_stays_readable_and_takes_nothing() {
+async fn an_archived_channel_stays_readable_and_refuses_writes() {
     let server = Server::start().await;
     let (ada, grace, organisation) = server.ada_and_grace().await;
     let bob = server.member(&ada, &organisation, "bob", "member").await;
@@ -65,7 +65,7 @@ async fn an_archived_channel_stays_readable_and_takes_nothing() {
 }
 
 #[tokio::test]
-async fn the_name_of_an_archived_channel_is_free_until_it_comes_back() {
+async fn the_name_of_an_archived_channel_is_free_until_the_channel_is_opened_again() {
     let server = Server::start().await;
     let ada = server.user("ada").await;
     let organisation = ada.organisation("Engines").await;
@@ -114,7 +114,7 @@ async fn archiving_fails_as_documented() {
 }
 
 #[tokio::test]
-async fn archiving_is_told_once() {
+async fn archiving_a_channel_twice_is_pushed_once() {
     let server = Server::start().await;
     let (ada, grace, organisation) = server.ada_and_grace().await;
     let channel = ada.channel(&organisation, "old", &[&grace]).await;
@@ -133,7 +133,7 @@ async fn archiving_is_told_once() {
 }
 
 #[tokio::test]
-async fn one_is_shown_the_channels_that_one_could_join() {
+async fn members_list_the_public_channels_that_they_are_not_in() {
     let server = Server::start().await;
     let (ada, grace, organisation) = server.ada_and_grace().await;
     let guest = server.member(&ada, &organisation, "guest", "guest").await;
@@ -149,7 +149,7 @@ async fn one_is_shown_the_channels_that_one_could_join() {
 }
 
 #[tokio::test]
-async fn an_outsider_is_not_told_and_a_guest_only_of_their_own() {
+async fn outsiders_list_no_archived_channels_and_guests_only_their_own() {
     let server = Server::start().await;
     let (ada, grace, organisation) = server.ada_and_grace().await;
     let guest = server.member(&ada, &organisation, "guest", "guest").await;

@@ -62,7 +62,7 @@ async fn the_same_members_have_one_direct_message() {
 }
 
 #[tokio::test]
-async fn it_is_in_no_other_list() {
+async fn a_direct_message_is_in_no_list_of_channels() {
     let server = Server::start().await;
     let (ada, grace, organisation) = server.ada_and_grace().await;
     let dm = text(&open(&ada, &organisation, &[&grace.user_id]).await.data(201, OPENED)["channels_id"]);
@@ -79,7 +79,7 @@ async fn it_is_in_no_other_list() {
 }
 
 #[tokio::test]
-async fn it_has_no_life_of_its_own() {
+async fn a_direct_message_is_not_joined_left_edited_archived_or_deleted() {
     let server = Server::start().await;
     let (ada, grace, organisation) = server.ada_and_grace().await;
     let bob = server.member(&ada, &organisation, "bob", "member").await;
@@ -109,7 +109,7 @@ async fn it_has_no_life_of_its_own() {
 }
 
 #[tokio::test]
-async fn opening_fails_as_documented() {
+async fn opening_a_direct_message_fails_as_documented() {
     let server = Server::start().await;
     let (ada, grace, organisation) = server.ada_and_grace().await;
     let (guest, outsider) = (server.member(&ada, &organisation, "guest", "guest").await, server.user("outsider").await);
@@ -135,7 +135,7 @@ async fn opening_fails_as_documented() {
 }
 
 #[tokio::test]
-async fn eight_others_are_taken_and_nine_are_not() {
+async fn a_direct_message_takes_eight_other_members_and_refuses_nine() {
     let server = Server::start().await;
     let ada = server.user("ada").await;
     let organisation = ada.organisation("Engines").await;

@@ -48,7 +48,7 @@ async fn a_member_joins_a_public_channel_and_leaves_it() {
 }
 
 #[tokio::test]
-async fn joining_fails_as_documented() {
+async fn joining_a_channel_fails_as_documented() {
     let server = Server::start().await;
     let (ada, grace, organisation) = server.ada_and_grace().await;
     let (guest, outsider) = (server.member(&ada, &organisation, "guest", "guest").await, server.user("outsider").await);
@@ -70,7 +70,7 @@ async fn joining_fails_as_documented() {
 }
 
 #[tokio::test]
-async fn one_joins_under_a_name_that_is_free() {
+async fn a_member_joins_a_channel_under_a_free_name_only() {
     let server = Server::start().await;
     let (ada, grace, organisation) = server.ada_and_grace().await;
     let channel = ada.channel(&organisation, "news", &[]).await;
@@ -84,7 +84,7 @@ async fn one_joins_under_a_name_that_is_free() {
 }
 
 #[tokio::test]
-async fn leaving_fails_as_documented() {
+async fn leaving_a_channel_fails_as_documented() {
     let server = Server::start().await;
     let (ada, grace, organisation) = server.ada_and_grace().await;
     let outsider = server.user("outsider").await;
@@ -139,7 +139,7 @@ async fn every_member_of_the_organisation_sees_who_is_in_a_public_channel() {
 }
 
 #[tokio::test]
-async fn one_asks_whether_a_user_is_in_a_channel() {
+async fn the_api_says_whether_a_user_is_in_a_channel() {
     let server = Server::start().await;
     let (ada, grace, organisation) = server.ada_and_grace().await;
     let channel = ada.channel(&organisation, "news", &[]).await;
@@ -210,7 +210,7 @@ async fn members_add_members_of_the_organisation() {
 }
 
 #[tokio::test]
-async fn adding_fails_as_documented() {
+async fn adding_users_to_a_channel_fails_as_documented() {
     let server = Server::start().await;
     let (ada, grace, organisation) = server.ada_and_grace().await;
     let bob = server.member(&ada, &organisation, "bob", "member").await;
@@ -244,7 +244,7 @@ async fn adding_fails_as_documented() {
 }
 
 #[tokio::test]
-async fn the_owner_and_a_manager_remove_members() {
+async fn the_channels_owner_and_a_manager_remove_its_members() {
     let server = Server::start().await;
     let (ada, grace, organisation) = server.ada_and_grace().await;
     let bob = server.member(&ada, &organisation, "bob", "member").await;
@@ -274,7 +274,7 @@ async fn the_owner_and_a_manager_remove_members() {
 }
 
 #[tokio::test]
-async fn a_changed_name_is_told_once() {
+async fn a_changed_name_in_a_channel_is_pushed_once() {
     let server = Server::start().await;
     let (ada, grace, organisation) = server.ada_and_grace().await;
     let channel = ada.channel(&organisation, "news", &[&grace]).await;

@@ -5,6 +5,7 @@ mod direct_messages;
 mod members;
 mod purging;
 mod reading;
+mod stars;
 
 use serde_json::{Value, json};
 
@@ -130,7 +131,7 @@ async fn a_name_is_given_once_among_live_channels() {
 }
 
 #[tokio::test]
-async fn an_outsider_and_a_guest_make_none() {
+async fn outsiders_and_guests_make_no_channels() {
     let server = Server::start().await;
     let (ada, _, organisation) = server.ada_and_grace().await;
     let guest = server.member(&ada, &organisation, "guest", "guest").await;
@@ -142,7 +143,7 @@ async fn an_outsider_and_a_guest_make_none() {
 }
 
 #[tokio::test]
-async fn private_channels_and_foreign_ones_look_unknown() {
+async fn private_channels_and_those_of_other_organisations_look_unknown() {
     let server = Server::start().await;
     let (ada, grace, organisation) = server.ada_and_grace().await;
     let outsider = server.user("outsider").await;
@@ -184,7 +185,7 @@ async fn a_name_finds_the_exact_channel_first() {
 }
 
 #[tokio::test]
-async fn the_owner_and_managers_edit() {
+async fn a_channels_owner_and_managers_edit_it() {
     let server = Server::start().await;
     let (ada, grace, organisation) = server.ada_and_grace().await;
     let bob = server.member(&ada, &organisation, "bob", "member").await;
@@ -224,7 +225,7 @@ async fn a_channel_can_become_private() {
 }
 
 #[tokio::test]
-async fn the_owner_and_managers_delete() {
+async fn a_channels_owner_and_managers_delete_it() {
     let server = Server::start().await;
     let (ada, grace, organisation) = server.ada_and_grace().await;
     let outsider = server.user("outsider").await;
@@ -249,7 +250,7 @@ async fn the_owner_and_managers_delete() {
 }
 
 #[tokio::test]
-async fn my_channels_are_those_that_i_am_in() {
+async fn the_callers_channels_are_those_that_the_caller_is_in() {
     let server = Server::start().await;
     let (ada, grace, organisation) = server.ada_and_grace().await;
     let news = ada.channel(&organisation, "news", &[&grace]).await;
@@ -275,7 +276,7 @@ async fn my_channels_are_those_that_i_am_in() {
 }
 
 #[tokio::test]
-async fn an_organisations_channels_are_those_that_one_may_see() {
+async fn an_organisations_list_has_the_channels_that_the_caller_may_see() {
     let server = Server::start().await;
     let (ada, grace, organisation) = server.ada_and_grace().await;
     let guest = server.member(&ada, &organisation, "guest", "guest").await;

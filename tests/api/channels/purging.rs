@@ -19,7 +19,7 @@ fn purge(tx: &mut Tx, before: Time, limit: u32) -> Result<usize> {
 }
 
 #[tokio::test]
-async fn a_deleted_channel_goes_for_good_and_no_other() {
+async fn purging_erases_the_deleted_channel_and_no_other() {
     let server = Server::start().await;
     let (ada, grace, organisation) = server.ada_and_grace().await;
     let mut channels = Vec::new();

@@ -55,7 +55,7 @@ async fn mentions_are_counted_in_posts_and_replies() {
 }
 
 #[tokio::test]
-async fn one_reads_up_to_a_message() {
+async fn a_mark_up_to_a_message_leaves_later_posts_unread() {
     let server = Server::start().await;
     let (ada, grace, organisation) = server.ada_and_grace().await;
     let channel = ada.channel(&organisation, "news", &[&grace]).await;
@@ -85,7 +85,7 @@ async fn reading_up_to_a_reply_reads_the_posts_before_it_and_none_after() {
 }
 
 #[tokio::test]
-async fn whoever_joins_late_begins_with_nothing_unread() {
+async fn a_member_who_joins_late_begins_with_nothing_unread() {
     let server = Server::start().await;
     let (ada, grace, organisation) = server.ada_and_grace().await;
     let channel = ada.channel(&organisation, "news", &[]).await;
@@ -97,7 +97,7 @@ async fn whoever_joins_late_begins_with_nothing_unread() {
 }
 
 #[tokio::test]
-async fn reading_fails_as_documented() {
+async fn marking_a_channel_as_read_fails_as_documented() {
     let server = Server::start().await;
     let (ada, grace, organisation) = server.ada_and_grace().await;
     let outsider = server.user("outsider").await;
@@ -197,7 +197,7 @@ async fn lists(client: &Client, channel: &str) -> (usize, Vec<(String, usize)>) 
 }
 
 #[test]
-fn the_counters_agree_with_a_model() {
+fn the_unread_counters_agree_with_a_model() {
     static RUNTIME: LazyLock<tokio::runtime::Runtime> = LazyLock::new(|| tokio::runtime::Runtime::new().unwrap());
     let scene = RUNTIME.block_on(async {
         let server = Server::start().await;
@@ -261,7 +261,7 @@ async fn play(ada: &Client, grace: &Client, organisation: &str, steps: &[Step]) 
 }
 
 #[tokio::test]
-async fn a_mark_passes_thousands_of_posts_in_steps() {
+async fn a_read_mark_passes_thousands_of_posts_in_steps() {
     let server = Server::start().await;
     let (ada, grace, organisation) = server.ada_and_grace().await;
     let channel = ada.channel(&organisation, "busy", &[&grace]).await;

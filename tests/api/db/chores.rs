@@ -211,7 +211,7 @@ async fn the_webhooks_of_others_that_deliver_to_a_leaver_pause() {
 
 /// Somebody else may have used her account, and had so many webhooks deliver to them.
 #[tokio::test]
-async fn many_webhooks_of_whoever_proves_a_mailbox_pause_and_until_then_none_delivers_or_is_fed() {
+async fn many_webhooks_pause_when_their_owners_mailbox_is_proved_and_until_then_none_delivers_or_is_fed() {
     for fill in [hers, to_her] {
         let scene = Scene::make("poster", fill).await;
         let slug = "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"; // SHA-256 of abc
@@ -266,7 +266,7 @@ async fn are_refused(scene: Scene) {
 }
 
 #[tokio::test]
-async fn a_deleted_role_with_many_holders_gives_what_a_member_has_at_once() {
+async fn the_holders_of_a_deleted_role_have_a_members_rights_at_once() {
     let scene = Scene::make("poster", |[organisation, ..]| {
         format!(
             "insert into users (id, email, username, created_at, updated_at)
@@ -343,7 +343,7 @@ async fn the_text_of_a_deleted_message_with_many_edits_is_shown_to_nobody() {
 }
 
 #[tokio::test]
-async fn all_organisations_of_a_person_are_told_what_the_profile_shows() {
+async fn a_changed_profile_is_pushed_to_all_organisations_of_the_user() {
     let scene = Scene::make("poster", |[.., grace]| {
         format!(
             "insert into organisations (id, name, owner_id, created_at, updated_at)
@@ -380,7 +380,7 @@ async fn all_organisations_of_a_person_are_told_what_the_profile_shows() {
 }
 
 #[tokio::test]
-async fn a_chore_that_fails_keeps_no_other_waiting() {
+async fn a_failing_chore_does_not_delay_others() {
     // The log's row of message 1 can't be changed, and its chore is the first.
     let scene = Scene::make("poster", |_| {
         "insert into events (stream, audience, type, message_n, body, created_at)

@@ -11,7 +11,7 @@ use crate::{
 const PING_SECONDS: u32 = 2;
 
 #[tokio::test]
-async fn pings_come_pongs_are_owed_and_silence_ends() {
+async fn a_connection_is_pinged_and_closed_for_missing_or_extra_pongs_and_for_silence() {
     let server = Server::with(|settings| settings.push_ping_seconds = PING_SECONDS).await;
     let ada = server.user("ada").await;
     tokio::join!(an_extra_pong_is_a_bad_request(&ada), a_missing_pong_is_the_end(&ada), a_silent_client_is_stale(&ada));

@@ -21,7 +21,7 @@ fn one_wins(replies: Vec<Reply>, won: u16, lost: u16) {
 }
 
 #[tokio::test]
-async fn an_address_is_registered_once() {
+async fn of_concurrent_registrations_of_an_address_one_succeeds() {
     let server = Server::start().await;
     let client = server.anonymous();
     let body = json!({ "email": "ada@example.org", "password": PASSWORD });
@@ -29,7 +29,7 @@ async fn an_address_is_registered_once() {
 }
 
 #[tokio::test]
-async fn a_channels_name_is_given_once() {
+async fn of_concurrent_channels_of_one_name_one_is_made() {
     let server = Server::start().await;
     let ada = server.user("ada").await;
     let organisation = ada.organisation("Engines").await;
@@ -38,7 +38,7 @@ async fn a_channels_name_is_given_once() {
 }
 
 #[tokio::test]
-async fn a_channel_is_joined_and_left_once() {
+async fn of_concurrent_joins_and_leaves_one_each_takes_effect() {
     let server = Server::start().await;
     let (ada, grace, organisation) = server.ada_and_grace().await;
     let channel = ada.channel(&organisation, "news", &[]).await;
@@ -49,7 +49,7 @@ async fn a_channel_is_joined_and_left_once() {
 }
 
 #[tokio::test]
-async fn an_invitation_is_accepted_once() {
+async fn of_concurrent_acceptances_of_an_invitation_one_succeeds() {
     let server = Server::start().await;
     let (ada, grace) = (server.user("ada").await, server.user("grace").await);
     let organisation = ada.organisation("Engines").await;
@@ -65,7 +65,7 @@ async fn an_invitation_is_accepted_once() {
 }
 
 #[tokio::test]
-async fn an_address_is_invited_once() {
+async fn of_concurrent_invitations_of_an_address_one_is_made() {
     let server = Server::start().await;
     let ada = server.user("ada").await;
     let organisation = ada.organisation("Engines").await;
@@ -76,7 +76,7 @@ async fn an_address_is_invited_once() {
 }
 
 #[tokio::test]
-async fn a_repeated_post_is_posted_and_pushed_once() {
+async fn a_post_repeated_concurrently_is_posted_and_pushed_once() {
     let server = Server::start().await;
     let ada = server.user("ada").await;
     let channel = ada.general(&ada.organisation("Engines").await).await;
@@ -92,7 +92,7 @@ async fn a_repeated_post_is_posted_and_pushed_once() {
 }
 
 #[tokio::test]
-async fn no_reader_sees_less_than_what_was_answered() {
+async fn a_list_that_follows_an_answered_post_contains_it() {
     let server = Server::start().await;
     let ada = server.user("ada").await;
     let channel = ada.general(&ada.organisation("Engines").await).await;

@@ -82,7 +82,7 @@ async fn in_one_batch(db: &Db, jobs: Vec<Job>) -> Vec<Result<()>> {
 
 /// Each kind that goes to the members of a channel says how a member who was away gets it; no other kind may go there.
 #[tokio::test]
-async fn nothing_goes_to_members_that_they_could_not_recover() {
+async fn an_event_for_members_that_could_not_be_recovered_is_refused() {
     let fixture = Fixture::new();
     for kind in Kind::ALL {
         let emitted = fixture.db.write(move |tx| {
@@ -143,7 +143,7 @@ async fn a_job_that_ends_the_transaction_takes_the_batch_with_it_and_no_later_jo
 
 /// A job that commits by itself leaves rows of unknown fate; they are pushed if they did get there.
 #[tokio::test]
-async fn a_row_that_got_there_all_the_same_is_published() {
+async fn a_row_that_was_committed_in_spite_of_the_failure_is_published() {
     let fixture = Fixture::new();
     let results = in_one_batch(
         &fixture.db,
@@ -159,7 +159,7 @@ async fn a_row_that_got_there_all_the_same_is_published() {
 }
 
 #[tokio::test]
-async fn a_caller_who_hangs_up_changes_nothing() {
+async fn a_caller_who_hangs_up_does_not_undo_the_write() {
     let fixture = Fixture::new();
     let mut hung_up = Box::pin(fixture.db.write(|tx| insert(tx, 1).and(emit(tx, "written"))));
     assert!(futures_util::poll!(&mut hung_up).is_pending());
@@ -206,7 +206,7 @@ async fn a_write_in_steps_returns_what_its_last_step_does() {
 }
 
 #[tokio::test]
-async fn what_another_process_wrote_is_published_once_and_in_order() {
+async fn rows_written_by_another_process_are_published_once_and_in_order() {
     let fixture = Fixture::new();
     fixture.db.write(|tx| emit(tx, "ours")).await.unwrap();
     fixture.write_beside(|tx| emit(tx, "theirs")).unwrap();
@@ -240,7 +240,7 @@ async fn a_read_cannot_write_and_sees_one_state() {
 }
 
 #[tokio::test]
-async fn closing_puts_all_that_is_queued_on_disk() {
+async fn closing_commits_all_queued_jobs() {
     let fixture = Fixture::new();
     let queued: Vec<_> = (1..=100).map(|n| fixture.db.write(move |tx| insert(tx, n))).collect();
     let mut queued = Box::pin(futures_util::future::join_all(queued));
@@ -253,7 +253,7 @@ async fn closing_puts_all_that_is_queued_on_disk() {
 }
 
 #[tokio::test]
-async fn pruning_goes_in_slices_and_raises_the_floor() {
+async fn pruning_deletes_in_slices_and_raises_the_floor() {
     let fixture = Fixture::new();
     for _ in 0..5 {
         fixture.db.write(|tx| emit(tx, "x")).await.unwrap();
@@ -269,7 +269,7 @@ async fn pruning_goes_in_slices_and_raises_the_floor() {
 }
 
 #[tokio::test]
-async fn pruning_is_bounded_in_bytes_too() {
+async fn a_slice_of_pruning_is_bounded_in_bytes() {
     const LONG: usize = 200 << 10; // two of them are too much for one slice
     let fixture = Fixture::new();
     for n in 1..=3 {

@@ -12,11 +12,8 @@ use crate::{
     socket::Socket,
 };
 
-/// Kinds that no member is told of, or whose words are another program's.
-const UNSHOWN: [Kind; 2] = [Kind::Published, Kind::Revocation];
-
 #[tokio::test]
-async fn the_events_are_described_as_they_are_published() {
+async fn the_event_catalogue_agrees_with_a_run() {
     let server = Server::start().await;
     let ada = server.user("ada").await;
     let organisation = ada.organisation("Harbour").await;
@@ -32,7 +29,8 @@ async fn the_events_are_described_as_they_are_published() {
 
     let mut names = Names::default();
     let mut described = String::new();
-    for kind in Kind::ALL.into_iter().filter(|kind| !UNSHOWN.contains(kind)) {
+    // The others are never pushed, or are in another program's words.
+    for kind in Kind::ALL.into_iter().filter(|kind| *kind == Kind::Message || kind.section(false).is_some()) {
         let (streams, example) = &run.seen[kind.name()];
         let example = serde_json::to_string_pretty(&names.replace(example.clone())).unwrap();
         let name = if kind == Kind::Message { "The message object" } else { kind.name() };
@@ -75,6 +73,8 @@ impl Run {
 
         let message = format!("/channels/{channel}/messages/{post}");
         let renamed = json!({ "message_id": reply, "content": "Who brings her in?" });
+        grace.call("POST", &format!("/channels/{channel}/star"), None).await.expect(200);
+        self.until(Kind::Star).await;
         let webhook = text(&grace.webhook(channel, "builds").await["id"]);
         for (kind, method, path, body) in [
             (Kind::Updated, "PUT", format!("/channels/{channel}/messages"), Some(renamed)),

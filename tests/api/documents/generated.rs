@@ -17,7 +17,7 @@ use super::{
 const RENEW: &str = "UPDATE_DOCS=1 cargo test --test api documents::";
 
 #[test]
-fn the_settings_are_described_as_the_flags_are() {
+fn the_settings_page_agrees_with_the_flags() {
     let table = settings().get_arguments().map(row).collect::<Vec<_>>().join("\n");
     let template = include_str!("settings.md");
     assert!(template.contains("{settings}"));
@@ -25,7 +25,7 @@ fn the_settings_are_described_as_the_flags_are() {
 }
 
 #[test]
-fn the_commands_are_described_as_the_command_line_is() {
+fn the_commands_page_agrees_with_the_command_line() {
     let mut text = String::new();
     describe(&cli::command(), "tidings", &mut text);
     check("commands", &include_str!("commands.md").replace("{commands}", text.trim()));
@@ -50,7 +50,7 @@ fn describe(command: &Command, name: &str, text: &mut String) {
 }
 
 #[test]
-fn the_limits_are_those_of_the_constants_and_the_defaults() {
+fn the_limits_page_agrees_with_the_constants_and_defaults() {
     let (constants, settings) = (Constants::read(), settings());
     let mut text = String::new();
     let mut parts = include_str!("limits.md").split('{');

@@ -70,7 +70,7 @@ async fn with_a_session_a_body_has_at_most_a_mebibyte() {
 }
 
 #[tokio::test]
-async fn a_chunked_body_has_no_more() {
+async fn a_chunked_body_has_at_most_a_mebibyte() {
     let server = Server::start().await;
     let ada = server.user("ada").await;
     let (status, answer) = chunked(&ada, "/organisations", &body(MEBIBYTE)).await;
@@ -95,7 +95,7 @@ fn bound(operation: &Operation) -> usize {
 }
 
 #[tokio::test]
-async fn without_a_session_no_operation_reads_much() {
+async fn without_a_session_an_operation_reads_only_a_small_body() {
     let scene = Scene::make().await;
     let server = scene.server().await;
     // A token that the operation does not ask for opens nothing.
@@ -121,7 +121,7 @@ async fn without_a_session_no_operation_reads_much() {
 }
 
 #[tokio::test]
-async fn a_bearer_that_is_taken_opens_an_operation_that_needs_none() {
+async fn an_optional_bearer_raises_the_bound_of_the_body() {
     let server = Server::start().await;
     let ada = server.user("ada").await;
     let body = padded(&json!({ "token": "unknown" }), MEBIBYTE);
@@ -131,7 +131,7 @@ async fn a_bearer_that_is_taken_opens_an_operation_that_needs_none() {
 }
 
 #[tokio::test]
-async fn a_feed_has_as_much_as_its_slug_admits() {
+async fn a_feed_to_a_known_slug_has_at_most_256_kibibytes() {
     let server = Server::start().await;
     let ada = server.user("ada").await;
     let channel = ada.general(&ada.organisation("Engines").await).await;

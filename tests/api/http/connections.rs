@@ -36,16 +36,16 @@ async fn asks_health(stream: &mut TcpStream) -> String {
 
 /// Ten seconds of real time each, so all of them run at once.
 #[tokio::test]
-async fn a_head_that_is_not_whole_after_ten_seconds_is_hung_up_on() {
+async fn a_connection_without_a_whole_head_is_closed_after_ten_seconds() {
     let server = Server::start().await;
     tokio::join!(
-        nothing_and_half_a_head_are_hung_up_on(&server),
-        half_a_head_right_after_an_answer_is_hung_up_on(&server),
-        a_late_first_byte_gains_no_time(&server),
+        nothing_and_half_a_head_close_the_connection(&server),
+        half_a_head_right_after_an_answer_closes_the_connection(&server),
+        a_late_first_byte_does_not_extend_the_deadline_of_the_head(&server),
     );
 }
 
-async fn nothing_and_half_a_head_are_hung_up_on(server: &Server) {
+async fn nothing_and_half_a_head_close_the_connection(server: &Server) {
     let begun = Instant::now();
     let hung_up = async |says: &[u8]| {
         let mut stream = dial(server).await;
@@ -57,7 +57,7 @@ async fn nothing_and_half_a_head_are_hung_up_on(server: &Server) {
     tokio::join!(hung_up(b""), hung_up(b"GET /health HTTP/1.1\r\nhost: x\r\n"));
 }
 
-async fn half_a_head_right_after_an_answer_is_hung_up_on(server: &Server) {
+async fn half_a_head_right_after_an_answer_closes_the_connection(server: &Server) {
     let (mut stream, begun) = (dial(server).await, Instant::now());
     assert!(asks_health(&mut stream).await.starts_with("HTTP/1.1 200"));
     stream.write_all(b"GET /health HTTP/1.1\r\nhost: x\r\n").await.unwrap();
@@ -66,7 +66,7 @@ async fn half_a_head_right_after_an_answer_is_hung_up_on(server: &Server) {
     assert!(after >= Duration::from_millis(9_900) && after < Duration::from_secs(20), "{after:?}");
 }
 
-async fn a_late_first_byte_gains_no_time(server: &Server) {
+async fn a_late_first_byte_does_not_extend_the_deadline_of_the_head(server: &Server) {
     let (mut stream, begun) = (dial(server).await, Instant::now());
     assert!(timeout(Duration::from_secs(8), stream.read(&mut [0])).await.is_err(), "nothing is said before");
     stream.write_all(b"G").await.unwrap();
@@ -76,7 +76,7 @@ async fn a_late_first_byte_gains_no_time(server: &Server) {
 }
 
 #[tokio::test]
-async fn an_address_has_so_many_connections_open_sockets_among_them() {
+async fn an_address_has_at_most_as_many_connections_as_are_set_sockets_included() {
     let server = Server::with(|settings| settings.connections_per_address = 4).await;
     let http = reqwest::Client::builder().pool_max_idle_per_host(0).build().unwrap();
     let ada = Client { http, ..server.user("ada").await };
@@ -160,7 +160,7 @@ async fn no_page_may_frame_the_docs_or_add_scripts_to_them() {
 }
 
 #[tokio::test]
-async fn answers_of_the_api_are_kept_by_nobody_and_guessed_at_by_no_browser() {
+async fn answers_of_the_api_forbid_caching_and_content_sniffing() {
     let server = Server::start().await;
     let ada = server.user("ada").await;
     let organisation = ada.organisation("Engines").await;

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use crate::harness::{PASSWORD, Reply, Server, text, unknown_id};
 
 #[tokio::test]
-async fn an_unknown_route_is_404_for_all() {
+async fn an_unknown_route_is_404_with_and_without_a_token() {
     let server = Server::start().await;
     let ada = server.user("ada").await;
     for path in ["/nothing", "/", "", "/auth", "/auth/nothing", "/organisations/x/y/z", "/channels/a/b/c/d", "/%F0%9F%8C%8D"] {
@@ -18,7 +18,7 @@ async fn an_unknown_route_is_404_for_all() {
 }
 
 #[tokio::test]
-async fn a_wrong_method_is_told_the_right_ones() {
+async fn a_wrong_method_is_405_with_the_allowed_ones() {
     let server = Server::start().await;
     let id = unknown_id();
     let cases = [
@@ -54,7 +54,7 @@ async fn a_failure_is_json() {
 }
 
 #[tokio::test]
-async fn one_error_is_a_string_and_of_members_and_threads_a_list() {
+async fn errors_are_a_list_for_members_and_threads_and_a_string_elsewhere() {
     let server = Server::start().await;
     let ada = server.user("ada").await;
     let id = unknown_id();
@@ -105,7 +105,7 @@ async fn the_checks_come_in_the_documented_order() {
 }
 
 #[tokio::test]
-async fn only_json_is_read() {
+async fn a_body_of_another_content_type_than_json_is_400() {
     let server = Server::start().await;
     let ada = server.user("ada").await;
     let body = json!({ "name": "Engines" }).to_string();
@@ -190,7 +190,7 @@ async fn the_base_url_may_carry_the_apis_suffix() {
 }
 
 #[tokio::test]
-async fn pages_of_allowed_origins_may_call() {
+async fn pages_of_allowed_origins_may_call_the_api() {
     let server = Server::with(|settings| {
         settings.allowed_origin = vec!["https://chat.example".into()];
         settings.links.web_url = Some("https://web.example".into());

@@ -73,7 +73,7 @@ fn send_buffer() -> usize {
 }
 
 #[tokio::test]
-async fn a_slow_reader_is_let_go_and_delays_nobody() {
+async fn a_slow_reader_is_disconnected_and_delays_nobody() {
     let server = Server::start().await;
     let (ada, grace, organisation) = server.ada_and_grace().await;
     let channel = ada.general(&organisation).await;
@@ -149,7 +149,7 @@ async fn behind_a_proxy_failed_log_ins_count_by_the_clients_address() {
 }
 
 #[tokio::test]
-async fn without_a_trusted_proxy_nobody_tells_another_address() {
+async fn without_a_trusted_proxy_forwarded_addresses_are_ignored() {
     let server = Server::with(|settings| settings.rate_limit = tidings::config::Switch::On).await;
     server.register("ada").await;
     let guess = async |n: u32| {

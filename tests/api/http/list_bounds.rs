@@ -117,7 +117,7 @@ fn has_array(document: &Value, schema: &Value) -> bool {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn messages_after_another_come_in_parts_too() {
+async fn the_messages_after_a_given_one_come_in_bounded_parts() {
     let server = Server::start().await;
     let (ada, _, organisation) = server.ada_and_grace().await;
     let channel = ada.channel(&organisation, "engines", &[]).await;

@@ -60,7 +60,7 @@ async fn subscribe(socket: &mut Socket, client: &Client, channel: &str, offset: 
 }
 
 #[tokio::test]
-async fn without_the_token_there_are_no_numbers() {
+async fn metrics_need_their_token() {
     let plain = Server::start().await;
     let get = async |server: &Server, token: &str| {
         let request = server.anonymous().request("GET", "/metrics");
@@ -132,7 +132,7 @@ async fn a_post_is_a_publication_with_its_deliveries() {
 }
 
 #[tokio::test]
-async fn attempts_to_deliver_are_counted_and_webhooks_that_wait() {
+async fn attempts_and_waiting_webhooks_are_counted() {
     let server = Server::with(|settings| {
         settings.metrics_token = Some(TOKEN.into());
         settings.allow_private_webhooks = vec!["127.0.0.0/8".parse().unwrap()];
@@ -184,7 +184,7 @@ async fn commands_errors_and_recoveries_are_counted_by_their_kind() {
 }
 
 #[tokio::test]
-async fn a_reader_that_does_not_read_is_seen_in_the_queue_and_then_as_slow() {
+async fn a_slow_reader_shows_in_the_longest_queue_and_then_in_the_closes() {
     let server = start().await;
     let ada = server.user("ada").await;
     let organisation = ada.organisation("Engines").await;
@@ -208,7 +208,7 @@ async fn a_reader_that_does_not_read_is_seen_in_the_queue_and_then_as_slow() {
 }
 
 #[tokio::test]
-async fn a_log_out_is_no_row_that_is_never_pushed() {
+async fn a_log_out_leaves_no_lag_of_the_publisher() {
     let server = start().await;
     let ada = server.user("ada").await;
     ada.call("POST", "/auth/logout", None).await.expect(200);

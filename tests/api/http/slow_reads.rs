@@ -20,7 +20,7 @@ use tokio::{sync::oneshot, task::JoinHandle};
 const ENDLESS: &str = "with recursive number (n) as (select 1 union all select n + 1 from number) select max(n) from number";
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_read_without_end_is_ended_and_harms_no_other() {
+async fn an_endless_read_is_aborted_and_delays_no_other() {
     let folder = tempfile::tempdir().unwrap();
     let db = database(folder.path(), Box::new(drop));
     let endless = || db.read_slow(member(), |conn| Ok(conn.query_row(ENDLESS, [], |row| row.get::<_, i64>(0))?));
@@ -42,7 +42,7 @@ async fn a_read_without_end_is_ended_and_harms_no_other() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_user_has_one_at_once_and_waits_a_moment_for_it() {
+async fn a_user_has_one_slow_read_at_once_and_waits_a_moment_for_it() {
     let folder = tempfile::tempdir().unwrap();
     let db = database(folder.path(), Box::new(drop));
     let (user, grace) = (UserId::new(), member());
@@ -59,7 +59,7 @@ async fn a_user_has_one_at_once_and_waits_a_moment_for_it() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn organisations_and_the_public_have_slots_of_their_own() {
+async fn organisations_and_the_public_have_their_own_slots_for_slow_reads() {
     let folder = tempfile::tempdir().unwrap();
     let db = database(folder.path(), Box::new(drop));
     let (ended, public) = held(&db, Class::Public).await;
@@ -80,7 +80,7 @@ async fn organisations_and_the_public_have_slots_of_their_own() {
 
 /// Whatever its members search for, however many of them.
 #[tokio::test(flavor = "multi_thread")]
-async fn an_organisation_has_one_at_once_and_does_not_keep_others_waiting() {
+async fn an_organisation_has_one_slow_read_at_once_and_does_not_delay_others() {
     let folder = tempfile::tempdir().unwrap();
     let db = database(folder.path(), Box::new(drop));
     let organisation = OrganisationId::new();
@@ -103,7 +103,7 @@ async fn an_organisation_has_one_at_once_and_does_not_keep_others_waiting() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn outsiders_do_not_take_the_slot_of_an_organisation() {
+async fn outsiders_do_not_take_an_organisations_slot_for_slow_reads() {
     let server = Server::start().await;
     let ada = server.user("ada").await;
     let organisation = OrganisationId(ada.organisation("Engines").await.parse().unwrap());
@@ -129,7 +129,7 @@ async fn outsiders_do_not_take_the_slot_of_an_organisation() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_user_has_one_list_at_once_and_the_public_too() {
+async fn each_user_and_the_public_have_one_list_at_once() {
     let folder = tempfile::tempdir().unwrap();
     let db = database(folder.path(), Box::new(drop));
     for (one, other) in [(Some(UserId::new()), None), (None, Some(UserId::new()))] {

@@ -41,7 +41,7 @@ async fn a_deleted_message_is_gone_from_lists() {
 }
 
 #[tokio::test]
-async fn a_post_with_replies_keeps_its_place_until_the_last_one_goes() {
+async fn a_deleted_post_stays_in_the_list_until_its_last_reply_is_deleted() {
     let server = Server::start().await;
     let (ada, grace, organisation) = server.ada_and_grace().await;
     let channel = ada.channel(&organisation, "news", &[&grace]).await;
@@ -65,7 +65,7 @@ async fn a_post_with_replies_keeps_its_place_until_the_last_one_goes() {
 }
 
 #[tokio::test]
-async fn the_author_the_owner_and_a_manager_in_the_channel_may() {
+async fn a_message_is_deleted_by_its_author_the_channels_owner_or_a_manager_in_the_channel() {
     let server = Server::start().await;
     let (ada, grace, organisation) = server.ada_and_grace().await;
     let manager = server.member(&ada, &organisation, "manager", "manager").await;
@@ -129,7 +129,7 @@ async fn a_deletion_is_pushed_without_the_text() {
 }
 
 #[tokio::test]
-async fn no_text_is_left_behind() {
+async fn the_database_keeps_no_text_of_a_deleted_message() {
     let server = Server::start().await;
     let (ada, grace, organisation) = server.ada_and_grace().await;
     let channel = ada.channel(&organisation, "news", &[&grace]).await;
@@ -157,7 +157,7 @@ async fn no_text_is_left_behind() {
 }
 
 #[tokio::test]
-async fn what_should_not_be_there_can_go_from_an_archived_channel_too() {
+async fn a_message_in_an_archived_channel_can_be_deleted() {
     let server = Server::start().await;
     let (ada, grace, organisation) = server.ada_and_grace().await;
     let channel = ada.channel(&organisation, "old", &[&grace]).await;

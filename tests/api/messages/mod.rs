@@ -1,6 +1,7 @@
 //! Messages: posting, editing, listing them.
 
 mod deleting;
+mod posting;
 mod reactions;
 mod search;
 mod threads;
@@ -90,7 +91,7 @@ async fn faulty_content_is_refused() {
 }
 
 #[tokio::test]
-async fn only_members_of_the_channel_who_may_post_do() {
+async fn only_members_of_the_channel_with_the_right_to_post_post() {
     let server = Server::start().await;
     let (ada, grace, organisation) = server.ada_and_grace().await;
     let (guest, outsider) = (server.member(&ada, &organisation, "guest", "guest").await, server.user("outsider").await);
@@ -149,7 +150,7 @@ async fn a_repeated_post_is_known_by_its_id() {
 }
 
 #[tokio::test]
-async fn an_id_that_names_a_channel_is_taken() {
+async fn a_post_under_the_id_of_a_channel_or_an_organisation_is_refused() {
     let server = Server::start().await;
     let (ada, grace, organisation) = server.ada_and_grace().await;
     let (channel, private) = (ada.general(&organisation).await, ada.private_channel(&organisation, "secret", &[]).await);
@@ -160,7 +161,7 @@ async fn an_id_that_names_a_channel_is_taken() {
 }
 
 #[tokio::test]
-async fn an_author_edits() {
+async fn an_author_edits_their_message() {
     let server = Server::start().await;
     let (ada, grace, organisation) = server.ada_and_grace().await;
     let channel = ada.general(&organisation).await;
@@ -179,7 +180,7 @@ async fn an_author_edits() {
 }
 
 #[tokio::test]
-async fn nobody_else_edits() {
+async fn nobody_edits_the_message_of_somebody_else() {
     let server = Server::start().await;
     let (ada, grace, organisation) = server.ada_and_grace().await;
     let outsider = server.user("outsider").await;
@@ -201,7 +202,7 @@ async fn nobody_else_edits() {
 }
 
 #[tokio::test]
-async fn the_list_is_newest_first_and_in_pages() {
+async fn messages_are_listed_newest_first_in_pages() {
     let server = Server::start().await;
     let ada = server.user("ada").await;
     let channel = ada.general(&ada.organisation("Engines").await).await;

@@ -119,7 +119,7 @@ async fn reactions_have_limits() {
 
 /// However many have given one, a list reads the users that it shows, and the count as it stands.
 #[tokio::test]
-async fn of_a_reaction_of_many_the_first_hundred_are_read() {
+async fn a_reaction_shows_the_first_hundred_users_who_gave_it() {
     let server = Server::start().await;
     let (ada, grace, organisation) = server.ada_and_grace().await;
     let channel = ada.channel(&organisation, "news", &[&grace]).await;
@@ -208,7 +208,7 @@ async fn a_channel_takes_a_hundred_pins() {
 }
 
 #[tokio::test]
-async fn a_deleted_message_has_neither() {
+async fn a_deleted_message_has_no_reactions_and_no_pin() {
     let server = Server::start().await;
     let (ada, grace, organisation) = server.ada_and_grace().await;
     let channel = ada.channel(&organisation, "news", &[&grace]).await;
@@ -225,7 +225,7 @@ async fn a_deleted_message_has_neither() {
 }
 
 #[tokio::test]
-async fn only_members_who_may_post_do_either() {
+async fn only_members_with_the_right_to_post_react_and_pin() {
     let server = Server::start().await;
     let (ada, grace, organisation) = server.ada_and_grace().await;
     let (guest, outsider) = (server.member(&ada, &organisation, "guest", "guest").await, server.user("outsider").await);

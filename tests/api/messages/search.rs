@@ -77,7 +77,7 @@ async fn posts_and_replies_are_found_newest_first() {
 }
 
 #[tokio::test]
-async fn an_edit_is_followed_and_a_deletion_too() {
+async fn the_search_follows_edits_and_deletions() {
     let server = Server::start().await;
     let (ada, _, organisation) = server.ada_and_grace().await;
     let channel = ada.general(&organisation).await;
@@ -106,7 +106,7 @@ async fn an_edit_is_followed_and_a_deletion_too() {
 }
 
 #[tokio::test]
-async fn only_what_the_caller_may_read_is_found() {
+async fn a_search_finds_only_messages_that_the_caller_may_read() {
     let server = Server::start().await;
     let (ada, grace, organisation) = server.ada_and_grace().await;
     let guest = server.member(&ada, &organisation, "guest", "guest").await;
@@ -175,7 +175,7 @@ async fn no_list_of_postings_holds_messages_of_two_organisations() {
 /// Each step leaves a part of the index behind, and a search looks into all parts. Left to SQLite, sixteen of them are
 /// merged in one write.
 #[tokio::test]
-async fn what_the_steps_leave_behind_is_merged_in_small_steps() {
+async fn the_segments_of_the_index_are_merged_in_small_steps() {
     let server = Server::start().await;
     let ada = server.user("ada").await;
     let organisation = ada.organisation("Engines").await;
@@ -192,7 +192,7 @@ async fn what_the_steps_leave_behind_is_merged_in_small_steps() {
 }
 
 #[tokio::test]
-async fn nothing_in_the_text_is_an_operator() {
+async fn a_search_takes_operators_as_plain_text() {
     let server = Server::start().await;
     let ada = server.user("ada").await;
     let organisation = ada.organisation("Engines").await;

@@ -62,7 +62,7 @@ async fn a_thread_without_replies_says_so() {
 }
 
 #[tokio::test]
-async fn an_edit_shows() {
+async fn a_thread_shows_the_edited_text_of_its_post() {
     let server = Server::start().await;
     let (ada, _, organisation) = server.ada_and_grace().await;
     let channel = ada.general(&organisation).await;
@@ -74,7 +74,7 @@ async fn an_edit_shows() {
 }
 
 #[tokio::test]
-async fn the_latest_activity_comes_first() {
+async fn threads_are_listed_by_latest_activity() {
     let server = Server::start().await;
     let (ada, grace, organisation) = server.ada_and_grace().await;
     let (general, news) = (ada.general(&organisation).await, ada.channel(&organisation, "news", &[]).await);
@@ -118,7 +118,7 @@ async fn threads_and_replies_come_in_pages() {
 }
 
 #[tokio::test]
-async fn faulty_pages_are_refused() {
+async fn a_page_of_threads_out_of_range_is_refused() {
     let server = Server::start().await;
     let (ada, _, organisation) = server.ada_and_grace().await;
     let channel = ada.general(&organisation).await;
@@ -158,7 +158,7 @@ fn path(thread: &str, channel: &str) -> String {
 }
 
 #[tokio::test]
-async fn one_thread_is_read_with_pages_of_its_replies() {
+async fn a_thread_is_read_with_pages_of_its_replies() {
     let server = Server::start().await;
     let (ada, grace, organisation) = server.ada_and_grace().await;
     let channel = ada.general(&organisation).await;
@@ -217,7 +217,7 @@ async fn a_thread_is_started_under_the_clients_own_id() {
 }
 
 #[tokio::test]
-async fn the_status_is_set_by_members_and_pushed() {
+async fn a_threads_status_is_set_by_members_and_pushed() {
     let server = Server::start().await;
     let (ada, grace, organisation) = server.ada_and_grace().await;
     let channel = ada.general(&organisation).await;
@@ -247,7 +247,7 @@ async fn the_status_is_set_by_members_and_pushed() {
 }
 
 #[tokio::test]
-async fn the_text_is_edited_by_its_author_alone() {
+async fn a_threads_text_is_edited_by_its_author_alone() {
     let server = Server::start().await;
     let (ada, grace, organisation) = server.ada_and_grace().await;
     let channel = ada.general(&organisation).await;
@@ -265,7 +265,7 @@ async fn the_text_is_edited_by_its_author_alone() {
 }
 
 #[tokio::test]
-async fn whoever_is_not_in_the_channel_does_nothing_with_its_threads() {
+async fn only_members_of_the_channel_work_with_its_threads() {
     let server = Server::start().await;
     let (ada, grace, organisation) = server.ada_and_grace().await;
     let (guest, outsider) = (server.member(&ada, &organisation, "guest", "guest").await, server.user("outsider").await);

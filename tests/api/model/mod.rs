@@ -223,7 +223,7 @@ async fn names() -> Vec<String> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_is_pushed_is_what_a_fetch_gives() {
+async fn a_listening_client_has_what_a_fetch_gives_after_the_scripted_operations() {
     let (stage, operations) = (Arc::new(Stage::make().await), Arc::new(names().await));
     let mut plays = JoinSet::new();
     for heading in sections().into_keys() {
@@ -235,7 +235,7 @@ async fn what_is_pushed_is_what_a_fetch_gives() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_is_pushed_is_what_a_fetch_gives_whatever_is_done() {
+async fn a_listening_client_has_what_a_fetch_gives_after_random_operations() {
     let stage = Arc::new(Stage::make().await);
     let mut plays = JoinSet::new();
     for seed in SEEDS {
@@ -248,7 +248,7 @@ async fn what_is_pushed_is_what_a_fetch_gives_whatever_is_done() {
 
 /// A new operation is done in a section, or says why nobody is told.
 #[tokio::test]
-async fn every_operation_that_changes_anything_is_played_or_silent() {
+async fn every_writing_operation_is_in_the_script_or_listed_as_silent() {
     let operations = names().await;
     let sections = sections();
     let played: BTreeSet<_> = sections.values().flatten().map(|row| row.operation(&operations)).collect();

@@ -42,6 +42,7 @@ impl Store {
                 let channel = self.channel(&data["channels_id"]);
                 channel["unread"] = pick(data, UNREAD);
             }
+            "channel_star" => assign(self.channel(&data["channels_id"]), data, "is_starred"),
             "channel_mention" => {
                 assert!(self.channel(&ids["channel_id"]).is_object(), "of what the user may read");
                 self.mentions.insert(text(&data["id"])); // the count comes by itself

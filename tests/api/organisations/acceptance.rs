@@ -102,7 +102,7 @@ async fn an_unknown_or_missing_token_is_refused() {
 }
 
 #[tokio::test]
-async fn an_invitation_is_worth_what_its_sender_is_worth() {
+async fn an_invitation_is_good_only_while_its_sender_has_the_rights_to_send_it() {
     let server = Server::start().await;
     let (ada, grace, organisation) = server.ada_and_grace().await;
     let member = |user: &Client| format!("/organisations/{organisation}/users/{}", user.user_id);
@@ -194,7 +194,7 @@ async fn an_account_that_accepts_by_the_mailed_link_proves_its_mailbox_and_loses
 }
 
 #[tokio::test]
-async fn where_sessions_need_a_verified_address_the_inviters_link_opens_none() {
+async fn the_inviters_link_opens_no_session_where_sessions_need_a_verified_address() {
     let server = Server::start().await;
     let (ada, grace) = (server.user("ada").await, server.user("grace").await);
     let organisation = ada.organisation("Engines").await;

@@ -50,7 +50,7 @@ async fn roles_without_the_right_to_post_and_disabled_accounts_inherit_none() {
 }
 
 #[tokio::test]
-async fn a_channel_that_its_owner_leaves_or_is_taken_out_of_passes_on() {
+async fn a_channel_passes_on_when_its_owner_leaves_it_or_is_removed_from_it() {
     let server = Server::start().await;
     let (ada, grace, organisation) = server.ada_and_grace().await;
     let guest = server.member(&ada, &organisation, "guest", "guest").await;

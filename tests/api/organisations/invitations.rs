@@ -41,7 +41,7 @@ async fn an_invitation_is_answered_and_mailed() {
 }
 
 #[tokio::test]
-async fn what_cannot_be_invited_is_said_address_by_address() {
+async fn the_answer_has_an_error_for_each_address_that_cannot_be_invited() {
     let server = Server::start().await;
     let (ada, grace, organisation) = server.ada_and_grace().await;
     invite(&ada, &organisation, &["bob@example.org"]).await.expect(201);
@@ -108,7 +108,7 @@ async fn an_outsider_invites_nobody() {
 }
 
 #[tokio::test]
-async fn nobody_invites_to_more_than_they_are() {
+async fn nobody_invites_to_a_role_above_their_own() {
     let server = Server::start().await;
     let (ada, grace, organisation) = server.ada_and_grace().await;
     let guest = server.member(&ada, &organisation, "guest", "guest").await;
@@ -233,7 +233,7 @@ async fn a_cancelled_invitation_is_gone() {
 }
 
 #[tokio::test]
-async fn only_who_may_know_of_an_invitation_cancels_it() {
+async fn an_invitation_is_cancelled_only_by_members_who_may_know_of_it() {
     let server = Server::start().await;
     let (ada, grace, organisation) = server.ada_and_grace().await;
     let lead = server.member(&ada, &organisation, "lead", "project-lead").await;
@@ -278,7 +278,7 @@ async fn a_resent_invitation_has_a_new_link_and_lifetime() {
 }
 
 #[tokio::test]
-async fn resending_is_all_or_nothing() {
+async fn invitations_are_all_resent_or_none_is() {
     let server = Server::start().await;
     let (ada, grace, organisation) = server.ada_and_grace().await;
     let token = ada.invite(&organisation, "new@example.org", "member").await;
@@ -306,7 +306,7 @@ async fn resending_is_all_or_nothing() {
 }
 
 #[tokio::test]
-async fn only_who_may_know_of_an_invitation_resends_it() {
+async fn an_invitation_is_resent_only_by_members_who_may_know_of_it() {
     let server = Server::start().await;
     let (ada, grace, organisation) = server.ada_and_grace().await;
     let lead = server.member(&ada, &organisation, "lead", "project-lead").await;

@@ -56,7 +56,7 @@ async fn a_member_leaves_by_removing_themselves() {
 }
 
 #[tokio::test]
-async fn only_who_may_remove_removes() {
+async fn only_members_with_the_right_to_remove_remove_others() {
     let server = Server::start().await;
     let (ada, grace, organisation) = server.ada_and_grace().await;
     let admin = server.member(&ada, &organisation, "admin", "admin").await;
@@ -82,7 +82,7 @@ async fn only_who_may_remove_removes() {
 }
 
 #[tokio::test]
-async fn a_removed_member_hears_nothing_more() {
+async fn a_removed_member_receives_no_more_pushes() {
     let server = Server::start().await;
     let (ada, grace, organisation) = server.ada_and_grace().await;
     let news = ada.channel(&organisation, "news", &[&grace]).await;
@@ -168,7 +168,7 @@ async fn a_deactivated_member_inherits_no_channel() {
 }
 
 #[tokio::test]
-async fn whoever_was_removed_can_be_invited_again() {
+async fn a_removed_member_can_be_invited_again() {
     let server = Server::start().await;
     let (ada, grace, organisation) = server.ada_and_grace().await;
     let news = ada.channel(&organisation, "news", &[&grace]).await;

@@ -57,7 +57,7 @@ async fn a_role_is_named_by_number_uuid_or_word() {
 }
 
 #[tokio::test]
-async fn adding_fails_as_documented() {
+async fn adding_a_user_to_an_organisation_fails_as_documented() {
     let server = Server::start().await;
     let (ada, grace, organisation) = server.ada_and_grace().await;
     let (root, bob) = (server.superadmin("root").await, server.user("bob").await);
@@ -100,7 +100,7 @@ async fn members_list_the_members_newest_first() {
 }
 
 #[tokio::test]
-async fn a_name_is_the_full_one_or_the_username() {
+async fn a_members_name_is_the_full_name_or_else_the_username() {
     let server = Server::start().await;
     let (ada, _, organisation) = server.ada_and_grace().await;
     assert_eq!(list(&ada, &organisation, "").await["data"][0]["name"], "grace");
@@ -109,7 +109,7 @@ async fn a_name_is_the_full_one_or_the_username() {
 }
 
 #[tokio::test]
-async fn all_statuses_are_listed() {
+async fn members_in_all_statuses_are_listed() {
     let server = Server::start().await;
     let (ada, grace, organisation) = server.ada_and_grace().await;
     server.sql(&format!("update organisation_members set status = 'deactivated' where user_id = {}", blob(&grace.user_id)));
@@ -119,7 +119,7 @@ async fn all_statuses_are_listed() {
 }
 
 #[tokio::test]
-async fn the_list_comes_in_pages() {
+async fn members_are_listed_in_pages() {
     let server = Server::start().await;
     let (ada, grace, organisation) = server.ada_and_grace().await;
     for query in ["?page=2&page_size=1", "?page=2&limit=1"] {
@@ -139,7 +139,7 @@ async fn the_list_comes_in_pages() {
 }
 
 #[tokio::test]
-async fn an_outsider_does_not_list_them() {
+async fn an_outsider_does_not_list_members() {
     let server = Server::start().await;
     let (ada, _, organisation) = server.ada_and_grace().await;
     let outsider = server.user("outsider").await;
@@ -158,7 +158,7 @@ async fn metrics(client: &Client, organisation: &str, query: &str) -> Value {
 }
 
 #[tokio::test]
-async fn metrics_count_who_was_here() {
+async fn metrics_count_members_who_were_seen_lately() {
     let server = Server::start().await;
     let (ada, grace, organisation) = server.ada_and_grace().await;
     let bob = server.member(&ada, &organisation, "bob", "guest").await;

@@ -24,7 +24,7 @@ async fn role(owner: &Client, organisation: &str, name: &str, rights: &[&str]) {
 }
 
 #[tokio::test]
-async fn a_role_and_a_status_are_changed() {
+async fn a_members_role_and_status_are_changed() {
     let server = Server::start().await;
     let (ada, grace, organisation) = server.ada_and_grace().await;
     let path = member(&organisation, &grace);
@@ -44,7 +44,7 @@ async fn a_role_and_a_status_are_changed() {
 }
 
 #[tokio::test]
-async fn a_change_is_told_to_the_organisation() {
+async fn a_changed_membership_is_pushed_to_the_organisation() {
     let server = Server::start().await;
     let (ada, grace, organisation) = server.ada_and_grace().await;
     let mut socket = Socket::listening(&ada, &[&organisation]).await;
@@ -64,7 +64,7 @@ async fn a_change_is_told_to_the_organisation() {
 }
 
 #[tokio::test]
-async fn a_faulty_change_is_refused() {
+async fn a_faulty_change_of_a_membership_is_refused() {
     let server = Server::start().await;
     let (ada, grace, organisation) = server.ada_and_grace().await;
     let path = member(&organisation, &grace);
@@ -91,7 +91,7 @@ async fn a_faulty_change_is_refused() {
 }
 
 #[tokio::test]
-async fn an_outsider_changes_nobody() {
+async fn an_outsider_changes_no_membership() {
     let server = Server::start().await;
     let (ada, grace, organisation) = server.ada_and_grace().await;
     let outsider = server.user("outsider").await;
@@ -104,7 +104,7 @@ async fn an_outsider_changes_nobody() {
 }
 
 #[tokio::test]
-async fn nobody_rises_or_raises_above_themselves() {
+async fn nobody_gives_themselves_or_others_rights_that_they_lack() {
     let server = Server::start().await;
     let (ada, grace, organisation) = server.ada_and_grace().await;
     let admin = server.member(&ada, &organisation, "admin", "admin").await;

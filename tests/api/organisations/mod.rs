@@ -43,7 +43,7 @@ async fn a_new_organisation_is_its_makers() {
 }
 
 #[tokio::test]
-async fn it_begins_with_a_general_channel_that_its_maker_is_in() {
+async fn a_new_organisation_has_a_general_channel_with_its_maker() {
     let server = Server::start().await;
     let ada = server.user("ada").await;
     let organisation = ada.organisation("Engines").await;
@@ -56,7 +56,7 @@ async fn it_begins_with_a_general_channel_that_its_maker_is_in() {
 }
 
 #[tokio::test]
-async fn making_one_makes_it_the_current_one() {
+async fn a_new_organisation_becomes_its_makers_current_one() {
     let server = Server::start().await;
     let ada = server.user("ada").await;
     ada.organisation("First").await;
@@ -93,7 +93,7 @@ async fn a_name_of_1_to_255_characters_is_all_it_takes() {
 }
 
 #[tokio::test]
-async fn an_outsider_is_not_told() {
+async fn an_organisation_looks_unknown_to_outsiders() {
     let server = Server::start().await;
     let (ada, _, organisation) = server.ada_and_grace().await;
     let outsider = server.user("outsider").await;
@@ -138,7 +138,7 @@ async fn an_absent_field_keeps_and_an_empty_one_clears() {
 }
 
 #[tokio::test]
-async fn a_faulty_change_changes_nothing() {
+async fn a_refused_change_leaves_the_organisation_as_it_was() {
     let server = Server::start().await;
     let (ada, _, organisation) = server.ada_and_grace().await;
     let path = format!("/organisations/{organisation}");
@@ -153,7 +153,7 @@ async fn a_faulty_change_changes_nothing() {
 }
 
 #[tokio::test]
-async fn changing_takes_the_right_and_deleting_the_owner() {
+async fn an_organisation_is_changed_with_the_right_and_deleted_by_its_owner_only() {
     let server = Server::start().await;
     let (ada, grace, organisation) = server.ada_and_grace().await;
     let admin = server.member(&ada, &organisation, "admin", "admin").await;
@@ -190,7 +190,7 @@ async fn a_deleted_organisation_is_gone_for_all() {
 }
 
 #[tokio::test]
-async fn everybody_lists_their_own() {
+async fn everybody_lists_their_own_organisations() {
     let server = Server::start().await;
     let (ada, grace, engines) = server.ada_and_grace().await;
     let other = ada.organisation("Looms").await;
@@ -215,7 +215,7 @@ async fn everybody_lists_their_own() {
 }
 
 #[tokio::test]
-async fn the_counts_are_of_live_channels_and_messages() {
+async fn an_organisation_counts_its_live_channels_and_their_messages() {
     let server = Server::start().await;
     let ada = server.user("ada").await;
     let organisation = ada.organisation("Engines").await;
@@ -232,7 +232,7 @@ async fn the_counts_are_of_live_channels_and_messages() {
 }
 
 #[tokio::test]
-async fn an_account_is_in_two_hundred_of_them() {
+async fn an_account_is_in_at_most_200_organisations() {
     let server = Server::start().await;
     let ada = server.user("ada").await;
     ada.organisation("First").await;
@@ -252,7 +252,7 @@ async fn an_account_is_in_two_hundred_of_them() {
 }
 
 #[tokio::test]
-async fn what_becomes_of_an_organisation_is_told_to_all_its_members() {
+async fn a_changed_or_deleted_organisation_is_pushed_to_all_its_members() {
     let server = Server::start().await;
     let (ada, grace, organisation) = server.ada_and_grace().await;
     let guest = server.member(&ada, &organisation, "guest", "guest").await;

@@ -16,7 +16,7 @@ fn refused(reply: Reply, status: u16, message: &str) {
 const CHANNELS: &str = "an organisation has at most 3 channels: archive or delete one first";
 
 #[tokio::test]
-async fn an_organisation_has_so_many_live_channels() {
+async fn an_organisation_has_at_most_as_many_live_channels_as_are_set() {
     let server = Server::with(|settings| settings.channels_per_organisation = 3).await;
     let (ada, grace, organisation) = server.ada_and_grace().await;
     let other = ada.organisation("Looms").await;
@@ -42,7 +42,7 @@ async fn an_organisation_has_so_many_live_channels() {
 }
 
 #[tokio::test]
-async fn a_member_alone_takes_a_tenth_of_the_channels_and_what_they_leave_is_room_again() {
+async fn a_member_owns_at_most_a_tenth_of_the_channels_and_archiving_one_frees_quota() {
     let server = Server::with(|settings| settings.channels_per_organisation = 20).await;
     let (ada, grace, organisation) = server.ada_and_grace().await;
     let private = |name: &str| json!({ "organisation_id": organisation, "name": name, "is_private": true });
@@ -73,7 +73,7 @@ async fn a_member_alone_takes_a_tenth_of_the_channels_and_what_they_leave_is_roo
 const ORGANISATIONS: &str = "an account is a member of at most 2 organisations: leave one first";
 
 #[tokio::test]
-async fn an_account_is_in_so_many_organisations() {
+async fn an_account_is_in_at_most_as_many_organisations_as_are_set() {
     let server = Server::with(|settings| settings.organisations_per_user = 2).await;
     let (ada, bob) = (server.user("ada").await, server.user("bob").await);
     let root = server.superadmin("root").await;

@@ -48,7 +48,7 @@ async fn the_built_in_roles_are_listed_for_every_member() {
 }
 
 #[tokio::test]
-async fn an_own_role_is_made_read_changed_and_given() {
+async fn a_custom_role_is_made_read_changed_and_given() {
     let server = Server::start().await;
     let (ada, grace, organisation) = server.ada_and_grace().await;
     let made = make(&ada, &organisation, "Moderator", &["manage:channels", "post:messages"]).await;
@@ -77,7 +77,7 @@ async fn an_own_role_is_made_read_changed_and_given() {
 }
 
 #[tokio::test]
-async fn rights_hold_as_soon_as_they_are_changed() {
+async fn changed_rights_take_effect_at_once() {
     let server = Server::start().await;
     let (ada, grace, organisation) = server.ada_and_grace().await;
     make(&ada, &organisation, "mute", &["create:channels"]).await;
@@ -162,7 +162,7 @@ async fn built_in_roles_stay_as_they_are() {
 }
 
 #[tokio::test]
-async fn changing_roles_takes_the_right() {
+async fn roles_are_changed_only_with_the_right_to_manage_them() {
     let server = Server::start().await;
     let (ada, grace, organisation) = server.ada_and_grace().await;
     let lead = server.member(&ada, &organisation, "lead", "project-lead").await;
@@ -250,7 +250,7 @@ async fn a_deleted_roles_holders_become_members() {
 }
 
 #[tokio::test]
-async fn a_roles_making_changes_and_end_are_told_to_the_organisation() {
+async fn a_made_changed_or_deleted_role_is_pushed_to_the_organisation() {
     let server = Server::start().await;
     let (ada, grace, organisation) = server.ada_and_grace().await;
     let mut socket = Socket::listening(&grace, &[&organisation]).await;

@@ -37,7 +37,7 @@ async fn titles(client: &Client, query: &str) -> Vec<String> {
 }
 
 #[tokio::test]
-async fn an_administrator_writes_and_anybody_reads() {
+async fn an_administrator_writes_blog_posts_and_anybody_reads_them() {
     let (server, root, category) = scene().await;
     let body = json!({ "content": "Text", "category_id": category, "title": " News ", "image_url": "https://x.example/a.png" });
     root.post("/blogs", body).await.done(201, NEW_BLOG);
@@ -57,7 +57,7 @@ async fn an_administrator_writes_and_anybody_reads() {
 }
 
 #[tokio::test]
-async fn others_neither_write_nor_delete() {
+async fn only_administrators_write_and_delete_blog_posts() {
     let (server, root, category) = scene().await;
     let post = blog(&root, &category, "Text").await;
     server.register("admin").await;
@@ -85,7 +85,7 @@ async fn others_neither_write_nor_delete() {
 }
 
 #[tokio::test]
-async fn what_cannot_be_written_is_400() {
+async fn a_faulty_blog_post_is_400() {
     let (_server, root, category) = scene().await;
     let with = |field: &str, value: Value| {
         let mut body = json!({ "content": "Text", "category_id": category });
@@ -124,7 +124,7 @@ async fn what_cannot_be_written_is_400() {
 }
 
 #[tokio::test]
-async fn a_title_is_taken_from_the_content() {
+async fn a_missing_title_is_taken_from_the_content() {
     let (_server, root, category) = scene().await;
     assert_eq!(blog(&root, &category, "Intro\n\n## On looms ##\nText").await["title"], "On looms");
     assert_eq!(blog(&root, &category, "\n First line \nText").await["title"], "First line");
@@ -132,7 +132,7 @@ async fn a_title_is_taken_from_the_content() {
 }
 
 #[tokio::test]
-async fn the_list_is_searched_filtered_and_paged() {
+async fn blog_posts_are_searched_filtered_and_paged() {
     let (server, root, engines) = scene().await;
     let looms = category(&root, "Looms").await;
     for (content, category) in [("ONE\n100% sure", &engines), ("Two\nStraße über", &looms), ("Three\na_b", &engines)] {
@@ -164,7 +164,7 @@ async fn the_list_is_searched_filtered_and_paged() {
 }
 
 #[tokio::test]
-async fn a_page_has_at_most_a_hundred() {
+async fn a_page_has_at_most_a_hundred_blog_posts() {
     let (server, root, category) = scene().await;
     futures_util::future::join_all((0..101).map(|n| {
         let body = json!({ "content": format!("{n}"), "category_id": category });
@@ -205,7 +205,7 @@ async fn categories_are_made_listed_and_deleted() {
 }
 
 #[tokio::test]
-async fn anybody_gives_feedback() {
+async fn anybody_gives_feedback_on_a_blog_post() {
     let (server, root, category) = scene().await;
     let id = text(&blog(&root, &category, "Text").await["id"]);
     let anonymous = server.anonymous();

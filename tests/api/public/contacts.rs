@@ -22,7 +22,7 @@ async fn send(client: &Client, body: Value) -> Reply {
 }
 
 #[tokio::test]
-async fn anybody_writes_and_it_is_kept_as_sent() {
+async fn a_contact_message_is_kept_as_anybody_sent_it() {
     let server = Server::start().await;
     let anonymous = server.anonymous();
     let message = " <b>Does</b> it\r\nweave?\u{1b}[31m ";
@@ -38,7 +38,7 @@ async fn anybody_writes_and_it_is_kept_as_sent() {
 }
 
 #[tokio::test]
-async fn unreadable_is_400_and_refused_is_422() {
+async fn an_unreadable_contact_message_is_400_and_a_refused_one_422() {
     let server = Server::start().await;
     let anonymous = server.anonymous();
     for field in ["name", "email", "message"] {
@@ -59,7 +59,7 @@ async fn unreadable_is_400_and_refused_is_422() {
 }
 
 #[tokio::test]
-async fn it_is_mailed_without_markup_to_be_answered() {
+async fn a_contact_message_is_mailed_without_markup_and_with_an_address_to_reply_to() {
     let server = Server::with(|settings| settings.contact_to = Some("office@example.org".into())).await;
     let sent = json!({
         "name": "<i>Ada</i>\r\nBcc: evil@x.example", "email": "Ada@Example.org",
@@ -77,7 +77,7 @@ async fn it_is_mailed_without_markup_to_be_answered() {
 }
 
 #[tokio::test]
-async fn strangers_cannot_use_up_the_mails_of_who_reads_them() {
+async fn contact_messages_do_not_use_up_the_mails_of_their_reader() {
     let server = Server::with(|settings| {
         settings.contact_to = Some("ada@example.org".into());
         settings.rate_limit = Switch::On;
@@ -96,7 +96,7 @@ async fn strangers_cannot_use_up_the_mails_of_who_reads_them() {
 }
 
 #[tokio::test]
-async fn five_a_minute_are_taken_from_an_address() {
+async fn an_address_sends_at_most_five_contact_messages_a_minute() {
     let server = Server::with(|settings| settings.rate_limit = Switch::On).await;
     let anonymous = server.anonymous();
     for _ in 0..5 {
@@ -116,7 +116,7 @@ async fn five_a_minute_are_taken_from_an_address() {
 }
 
 #[tokio::test]
-async fn the_rate_can_be_lifted() {
+async fn the_rate_of_contact_messages_can_be_lifted() {
     let server = Server::start().await;
     for _ in 0..6 {
         send(&server.anonymous(), body()).await.done(201, MADE);

@@ -27,7 +27,7 @@ fn data(mut body: Value, message: &str) -> Value {
 }
 
 #[tokio::test]
-async fn a_user_writes_one_and_anybody_reads_it() {
+async fn a_user_writes_a_testimonial_and_anybody_reads_it() {
     let server = Server::start().await;
     let ada = server.user("ada").await;
     let made = create(&ada, " It <b>weaves</b> ").await;
@@ -41,7 +41,7 @@ async fn a_user_writes_one_and_anybody_reads_it() {
 }
 
 #[tokio::test]
-async fn failures_have_no_status_code_either() {
+async fn failures_of_testimonials_have_no_status_code() {
     let server = Server::start().await;
     let ada = server.user("ada").await;
     let body = |company_name: Value, content: Value| json!({ "company_name": company_name, "content": content });
@@ -65,7 +65,7 @@ async fn failures_have_no_status_code_either() {
 }
 
 #[tokio::test]
-async fn the_list_is_paged_newest_first() {
+async fn testimonials_are_listed_newest_first_in_pages() {
     let server = Server::start().await;
     let ada = server.user("ada").await;
     for n in 0..11 {

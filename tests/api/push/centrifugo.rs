@@ -81,7 +81,7 @@ async fn a_message_goes_to_its_channel_and_its_counts_to_each_member() {
 }
 
 #[tokio::test]
-async fn what_is_the_same_for_many_is_one_broadcast() {
+async fn a_publication_for_many_streams_is_one_broadcast() {
     let Scene { mut stand_in, server, ada, grace, organisation, channel } = scene().await;
     let bob = server.member(&ada, &organisation, "bob", "member").await;
     ada.post(&format!("/channels/{channel}/users"), json!({ "user_ids": [bob.user_id] })).await.expect(200);
@@ -97,7 +97,7 @@ async fn what_is_the_same_for_many_is_one_broadcast() {
 }
 
 #[tokio::test]
-async fn over_failures_everything_arrives_once_and_in_order() {
+async fn failed_requests_are_repeated_until_every_publication_arrives_once_in_order() {
     let mut scene = scene().await;
     use Fault::*;
     let faults: [&[Fault]; 9] = [
@@ -156,7 +156,7 @@ async fn a_backlog_of_many_channels_keeps_the_order_of_each() {
 }
 
 #[tokio::test]
-async fn what_is_said_while_it_is_away_arrives_when_it_is_back() {
+async fn messages_posted_while_centrifugo_is_down_arrive_when_it_is_back() {
     let mut scene = scene().await;
     scene.stand_in.go_away().await;
     let wanted = numbered(5);
@@ -188,7 +188,7 @@ async fn a_restart_in_the_middle_loses_nothing() {
 }
 
 #[tokio::test]
-async fn what_is_refused_for_good_is_skipped_and_nothing_else() {
+async fn a_publication_that_is_refused_for_good_is_skipped_and_no_other() {
     let mut scene = scene().await;
     let forbidden = scene.ada.channel(&scene.organisation, "forbidden", &[]).await;
     while scene.stand_in.on(&forbidden).await["notification_type"] != "channel_update" {}
@@ -205,7 +205,7 @@ async fn what_is_refused_for_good_is_skipped_and_nothing_else() {
 }
 
 #[tokio::test]
-async fn a_server_that_refuses_everything_is_waited_for() {
+async fn nothing_is_skipped_while_centrifugo_refuses_everything() {
     let mut scene = scene().await;
     // As of HTTPS that is spoken to without.
     scene.stand_in.fail_always(Some(Fault::Status(400)));
@@ -216,7 +216,7 @@ async fn a_server_that_refuses_everything_is_waited_for() {
 }
 
 #[tokio::test]
-async fn tokens_are_good_there_for_five_minutes() {
+async fn push_tokens_for_centrifugo_are_good_for_five_minutes() {
     #[derive(serde::Deserialize)]
     struct Claims {
         sub: String,
@@ -248,7 +248,7 @@ async fn the_embedded_endpoint_is_off() {
 }
 
 #[tokio::test]
-async fn whoever_leaves_hears_of_it_then_comes_back_and_hears_no_more() {
+async fn a_leaver_is_told_then_reconnects_and_receives_no_more() {
     let Scene { mut stand_in, server, ada, grace, organisation, channel } = scene().await;
     stand_in.fail_always(Some(Fault::Status(500)));
     ada.say(&channel, "before").await;
@@ -295,7 +295,7 @@ async fn an_ended_session_an_account_and_an_organisation_disconnect_their_users(
 }
 
 #[tokio::test]
-async fn what_waits_and_what_was_refused_is_counted() {
+async fn waiting_and_refused_publications_are_counted() {
     let mut scene = scene().await;
     scene.server = {
         let folder = scene.server.end_and_keep().await;
@@ -325,7 +325,7 @@ async fn what_waits_and_what_was_refused_is_counted() {
 }
 
 #[tokio::test]
-async fn what_waits_is_not_pruned() {
+async fn waiting_events_are_not_pruned() {
     let mut scene = scene().await;
     scene.stand_in.fail_always(Some(Fault::Status(500)));
     scene.say(&numbered(3)).await;
@@ -342,7 +342,7 @@ async fn what_waits_is_not_pruned() {
 }
 
 #[tokio::test]
-async fn a_million_rows_wait_and_no_more() {
+async fn at_most_a_million_events_wait() {
     let mut scene = scene().await;
     scene.stand_in.fail_always(Some(Fault::Status(500)));
     scene.say(&numbered(2)).await;
@@ -364,7 +364,7 @@ async fn a_million_rows_wait_and_no_more() {
 }
 
 #[tokio::test]
-async fn what_the_embedded_endpoint_published_is_not_sent_again() {
+async fn events_that_the_embedded_endpoint_published_are_not_sent_to_centrifugo() {
     let scene = scene().await;
     scene.stand_in.fail_always(Some(Fault::Status(500)));
     scene.say(&["never taken".to_owned()]).await;

@@ -15,7 +15,7 @@ use crate::{
 const PING_SECONDS: u32 = 10;
 
 #[tokio::test]
-async fn whoever_comes_back_is_not_in_the_way_of_their_own_old_socket() {
+async fn a_reconnecting_client_is_not_blocked_by_its_half_open_socket() {
     let server = Server::with(|settings| settings.push_ping_seconds = PING_SECONDS).await;
     let (ada, grace, organisation) = server.ada_and_grace().await;
     let comes_back = async |after: Duration| {

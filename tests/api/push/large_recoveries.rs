@@ -32,7 +32,7 @@ fn count(result: &Value) -> usize {
 }
 
 #[tokio::test]
-async fn more_than_can_be_sent_at_once_is_not_recovered_but_paged_through() {
+async fn a_recovery_larger_than_one_frame_is_refused_and_history_pages_through_it() {
     let server = Server::start().await;
     let (ada, channels, place) = away(&server, 1).await;
     let channel = &channels[0];
@@ -76,7 +76,7 @@ async fn many_channels_are_recovered_in_one_frame() {
 }
 
 #[tokio::test]
-async fn what_one_connect_recovers_is_bounded_over_all_its_channels() {
+async fn the_recovery_of_a_connect_is_bounded_over_all_its_channels() {
     let server = Server::start().await;
     let (ada, channels, place) = away(&server, 4).await;
     let mut subs = json!({});

@@ -22,7 +22,7 @@ fn in_query(request: &Value) -> String {
 }
 
 #[tokio::test]
-async fn a_listening_websocket_says_one_thing_and_hears_pushes_bare() {
+async fn a_unidirectional_websocket_sends_one_connect_and_receives_bare_pushes() {
     let server = Server::with(|settings| settings.push_ping_seconds = 1).await;
     let ada = server.user("ada").await;
     let general = ada.general(&ada.organisation("Engines").await).await;
@@ -51,7 +51,7 @@ async fn a_listening_websocket_says_one_thing_and_hears_pushes_bare() {
 }
 
 #[tokio::test]
-async fn a_listener_with_a_bad_token_is_told_why() {
+async fn a_unidirectional_client_with_a_bad_token_is_told_why() {
     let server = Server::start().await;
     let ada = server.user("ada").await;
     let expired = server.push_token(&json!({ "sub": ada.user_id, "sid": ada.session_id(), "exp": 1 }));
@@ -140,7 +140,7 @@ async fn server_sent_events_carry_pushes_and_the_end() {
 }
 
 #[tokio::test]
-async fn only_allowed_pages_listen() {
+async fn only_pages_of_allowed_origins_listen() {
     let server = Server::start().await;
     let ada = server.user("ada").await;
     let path = format!("/connection/uni_sse?{}", in_query(&request(&ada, &[]).await));
@@ -151,7 +151,7 @@ async fn only_allowed_pages_listen() {
 }
 
 #[tokio::test]
-async fn protobuf_is_spoken_to_those_who_ask() {
+async fn protobuf_is_spoken_to_clients_that_ask_for_it() {
     let server = Server::start().await;
     let ada = server.user("ada").await;
     let token = ada.connection_token().await;

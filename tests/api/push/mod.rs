@@ -62,7 +62,7 @@ async fn a_connection_is_told_who_it_is_and_when_it_is_pinged() {
 }
 
 #[tokio::test]
-async fn a_subscriber_receives_and_after_unsubscribing_no_more() {
+async fn a_subscriber_receives_publications_until_it_unsubscribes() {
     let server = Server::start().await;
     let (ada, grace, organisation) = server.ada_and_grace().await;
     let (one, two) = (ada.channel(&organisation, "one", &[&grace]).await, ada.channel(&organisation, "two", &[&grace]).await);
@@ -99,7 +99,7 @@ async fn commands_may_come_together_in_one_frame() {
 }
 
 #[tokio::test]
-async fn what_is_no_command_is_a_bad_request() {
+async fn a_frame_that_is_no_command_is_a_bad_request() {
     let server = Server::start().await;
     let ada = server.user("ada").await;
     for words in ["{", "", "[]", "7", "null", "{}\n\n{}", "{\"id\":\"one\",\"connect\":{}}", "{\"id\":1}", "{}"] {
@@ -114,7 +114,7 @@ async fn what_is_no_command_is_a_bad_request() {
 }
 
 #[tokio::test]
-async fn nothing_comes_before_connect_and_no_second_one_after() {
+async fn connect_is_the_first_command_and_comes_once() {
     let server = Server::start().await;
     let ada = server.user("ada").await;
     let organisation = ada.organisation("Engines").await;
@@ -149,7 +149,7 @@ async fn a_bad_connection_token_is_terminal() {
 }
 
 #[tokio::test]
-async fn an_expired_token_asks_for_another() {
+async fn an_expired_push_token_is_answered_109_and_can_be_renewed() {
     let server = Server::start().await;
     let ada = server.user("ada").await;
     let organisation = ada.organisation("Engines").await;
@@ -174,7 +174,7 @@ async fn a_session_that_has_ended_does_not_connect() {
 }
 
 #[tokio::test]
-async fn a_channel_without_a_good_token_is_denied() {
+async fn a_subscription_without_a_good_token_is_denied() {
     let server = Server::start().await;
     let ada = server.user("ada").await;
     let organisation = ada.organisation("Engines").await;
@@ -197,7 +197,7 @@ async fn a_channel_without_a_good_token_is_denied() {
 }
 
 #[tokio::test]
-async fn a_good_token_in_the_wrong_hands_is_terminal() {
+async fn a_subscription_token_of_another_user_is_terminal() {
     let server = Server::start().await;
     let (ada, grace, organisation) = server.ada_and_grace().await;
     let (hers, mine) = (ada.subscription_token(&organisation).await, grace.subscription_token(&organisation).await);
@@ -247,7 +247,7 @@ async fn tokens_inside_connect_subscribe_any_client() {
 }
 
 #[tokio::test]
-async fn only_allowed_pages_open_sockets() {
+async fn only_pages_of_allowed_origins_open_sockets() {
     let server = Server::with(|settings| settings.allowed_origin = vec!["https://chat.example".into()]).await;
     let open = async |server: &Server, origin: &str| {
         Socket::open_at(&server.anonymous(), "/connection/websocket", Some(origin)).await.is_ok()
@@ -298,7 +298,7 @@ async fn the_host_that_a_page_names_opens_no_socket() {
 }
 
 #[tokio::test]
-async fn the_end_of_the_server_is_told() {
+async fn sockets_are_told_that_the_server_shuts_down() {
     let server = Server::start().await;
     let ada = server.user("ada").await;
     let (connected, silent) = (Socket::connect(&ada).await, Socket::open(&ada).await);

@@ -50,7 +50,7 @@ async fn a_question_about_no_channel_is_a_bad_request() {
 }
 
 #[tokio::test]
-async fn who_asks_is_told_who_comes_and_goes() {
+async fn a_subscriber_that_asks_for_joins_and_leaves_receives_them() {
     let server = Server::start().await;
     let (ada, grace, organisation) = server.ada_and_grace().await;
     let general = ada.general(&organisation).await;
@@ -81,7 +81,7 @@ async fn who_asks_is_told_who_comes_and_goes() {
 }
 
 #[tokio::test]
-async fn history_is_the_streams_own() {
+async fn history_gives_the_publications_of_its_stream_only() {
     let server = Server::start().await;
     let ada = server.user("ada").await;
     let general = ada.general(&ada.organisation("Engines").await).await;
@@ -117,7 +117,7 @@ async fn history_is_the_streams_own() {
 }
 
 #[tokio::test]
-async fn what_no_client_may_do_is_answered_as_the_real_server_does() {
+async fn commands_that_no_client_may_send_are_refused_as_by_a_real_centrifugo() {
     let server = Server::start().await;
     let ada = server.user("ada").await;
     let general = ada.general(&ada.organisation("Engines").await).await;
@@ -136,7 +136,7 @@ async fn what_no_client_may_do_is_answered_as_the_real_server_does() {
 }
 
 #[tokio::test]
-async fn what_was_answered_before_a_close_arrives() {
+async fn replies_that_were_sent_before_a_close_arrive() {
     let server = Server::start().await;
     let ada = server.user("ada").await;
     for (last, code) in [(r#"{"send":{}}"#, 3508), ("garbage", 3501)] {

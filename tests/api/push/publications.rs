@@ -125,7 +125,7 @@ async fn a_reply_goes_to_the_thread_and_its_count_to_the_channel() {
 }
 
 #[tokio::test]
-async fn a_mention_reaches_the_mentioned_one() {
+async fn a_mention_is_pushed_to_the_mentioned_member() {
     let Scene { server, ada, grace, organisation, channel, mine, .. } = &mut scene().await;
     let personal = grace.personal(organisation);
     let bob = server.member(ada, organisation, "bob", "member").await;
@@ -151,7 +151,7 @@ async fn a_mention_reaches_the_mentioned_one() {
 }
 
 #[tokio::test]
-async fn who_mentions_themselves_is_not_told() {
+async fn a_mention_of_oneself_is_not_pushed() {
     let Scene { ada, grace, organisation, channel, hers, .. } = &mut scene().await;
     ada.say(channel, "note to @ada").await;
     ada.say(channel, "@ada and @channel").await;
@@ -186,7 +186,7 @@ async fn an_edit_goes_to_the_channel_and_of_a_reply_to_the_thread_too() {
 }
 
 #[tokio::test]
-async fn reading_is_told_to_the_reader_only() {
+async fn a_read_mark_is_pushed_to_its_reader_only() {
     let Scene { ada, grace, organisation, channel, mine, hers, .. } = &mut scene().await;
     let personal = grace.personal(organisation);
     ada.say(channel, "@grace").await;
@@ -203,7 +203,7 @@ async fn reading_is_told_to_the_reader_only() {
 }
 
 #[tokio::test]
-async fn a_channels_life_is_told_to_its_members() {
+async fn a_made_changed_or_deleted_channel_is_pushed_to_its_members() {
     let Scene { ada, grace, organisation, mine, .. } = &mut scene().await;
     let personal = grace.personal(organisation);
     let update = async |mine: &mut Socket, on: &str| pushed(mine.on(on).await, "channel_update", "channels_section");
@@ -219,7 +219,7 @@ async fn a_channels_life_is_told_to_its_members() {
 }
 
 #[tokio::test]
-async fn joining_and_leaving_are_told_to_the_channel_and_to_the_person() {
+async fn joining_and_leaving_are_pushed_to_the_channel_and_to_the_user() {
     let Scene { server, ada, organisation, channel, mine, .. } = &mut scene().await;
     let bob = server.member(ada, organisation, "bob", "member").await;
     let personal = bob.personal(organisation);
@@ -236,7 +236,7 @@ async fn joining_and_leaving_are_told_to_the_channel_and_to_the_person() {
 }
 
 #[tokio::test]
-async fn a_new_member_is_told_to_the_organisation() {
+async fn a_new_member_is_pushed_to_the_organisation() {
     let Scene { server, ada, organisation, mine, .. } = &mut scene().await;
     let bob = server.member(ada, organisation, "bob", "member").await;
     let update = pushed(mine.on(organisation).await, "member_update", "channels_section");
@@ -244,7 +244,7 @@ async fn a_new_member_is_told_to_the_organisation() {
 }
 
 #[tokio::test]
-async fn what_is_in_another_channel_is_not_heard() {
+async fn a_subscriber_receives_nothing_of_other_channels() {
     let Scene { ada, grace, organisation, channel, mine, .. } = &mut scene().await;
     let private = ada.private_channel(organisation, "secret", &[]).await;
     let thread = ada.say(&private, "@grace @channel secret").await;
@@ -256,7 +256,7 @@ async fn what_is_in_another_channel_is_not_heard() {
 }
 
 #[tokio::test]
-async fn pushes_come_in_the_order_of_the_list_once_each() {
+async fn messages_are_pushed_once_each_in_the_order_of_the_list() {
     let Scene { ada, grace, channel, mine, .. } = &mut scene().await;
     let posts = (0..40).map(|number| {
         let author = if number % 2 == 0 { &ada } else { &grace };
@@ -279,7 +279,7 @@ async fn pushes_come_in_the_order_of_the_list_once_each() {
 }
 
 #[tokio::test]
-async fn an_edit_tells_those_whom_only_the_new_text_mentions() {
+async fn an_edit_is_pushed_to_members_whom_only_the_new_text_mentions() {
     let Scene { ada, grace, organisation, channel, mine, hers, .. } = &mut scene().await;
     let personal = grace.personal(organisation);
     let post = ada.say(channel, "hello").await;
@@ -307,7 +307,7 @@ async fn an_edit_tells_those_whom_only_the_new_text_mentions() {
 }
 
 #[tokio::test]
-async fn what_is_read_counts_no_more_when_it_is_edited() {
+async fn an_edit_of_a_read_message_does_not_count_as_unread() {
     let Scene { ada, grace, organisation, channel, mine, .. } = &mut scene().await;
     let personal = grace.personal(organisation);
     let post = ada.say(channel, "hello").await;

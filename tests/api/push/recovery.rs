@@ -40,7 +40,7 @@ impl<'a> Away<'a> {
 }
 
 #[tokio::test]
-async fn every_subscription_says_where_it_begins() {
+async fn every_subscription_answers_its_offset_and_epoch() {
     let server = Server::start().await;
     let ada = server.user("ada").await;
     let organisation = ada.organisation("Engines").await;
@@ -56,7 +56,7 @@ async fn every_subscription_says_where_it_begins() {
 }
 
 #[tokio::test]
-async fn what_was_missed_comes_in_order_and_once() {
+async fn missed_publications_are_recovered_once_each_in_order() {
     let server = Server::start().await;
     let ada = server.user("ada").await;
     let general = ada.general(&ada.organisation("Engines").await).await;
@@ -101,7 +101,7 @@ async fn the_log_outlives_the_server() {
 }
 
 #[tokio::test]
-async fn a_place_that_is_not_in_this_log_is_not_recovered() {
+async fn an_offset_or_epoch_that_is_not_of_this_log_is_not_recovered() {
     let server = Server::start().await;
     let ada = server.user("ada").await;
     let general = ada.general(&ada.organisation("Engines").await).await;
@@ -128,7 +128,7 @@ async fn a_place_that_is_not_in_this_log_is_not_recovered() {
 }
 
 #[tokio::test]
-async fn three_hundred_are_recovered_and_one_more_is_not() {
+async fn three_hundred_publications_are_recovered_and_one_more_is_not() {
     let server = Server::start().await;
     let ada = server.user("ada").await;
     let general = ada.general(&ada.organisation("Engines").await).await;
@@ -232,7 +232,7 @@ async fn a_recovered_mention_is_the_one_that_others_heard_live() {
 }
 
 #[tokio::test]
-async fn a_channel_that_was_edited_or_deleted_is_told_as_it_is_now() {
+async fn an_edited_or_deleted_channel_is_recovered_as_it_is_now() {
     let server = Server::start().await;
     let (ada, grace, organisation) = server.ada_and_grace().await;
     let (edited, deleted) =
@@ -251,7 +251,7 @@ async fn a_channel_that_was_edited_or_deleted_is_told_as_it_is_now() {
 }
 
 #[tokio::test]
-async fn whoever_left_is_told_that_and_nothing_else_of_the_channel() {
+async fn a_member_who_left_recovers_that_and_nothing_else_of_the_channel() {
     let server = Server::start().await;
     let (ada, grace, organisation) = server.ada_and_grace().await;
     let channel = ada.private_channel(&organisation, "secret", &[&grace]).await;
@@ -268,7 +268,7 @@ async fn whoever_left_is_told_that_and_nothing_else_of_the_channel() {
 }
 
 #[tokio::test]
-async fn what_is_hers_no_more_hides_nothing_that_is() {
+async fn events_of_a_left_channel_do_not_count_towards_the_limit_of_a_recovery() {
     let server = Server::start().await;
     let (ada, grace, organisation) = server.ada_and_grace().await;
     let (left, stayed) =
@@ -284,7 +284,7 @@ async fn what_is_hers_no_more_hides_nothing_that_is() {
 }
 
 #[tokio::test]
-async fn whoever_joined_late_is_told_nothing_of_before() {
+async fn a_member_who_joined_late_recovers_nothing_from_before() {
     let server = Server::start().await;
     let (ada, grace, organisation) = server.ada_and_grace().await;
     let channel = ada.channel(&organisation, "news", &[]).await;
@@ -350,7 +350,7 @@ async fn an_old_copy_put_back_has_another_epoch() {
 }
 
 #[tokio::test]
-async fn a_member_who_was_put_out_meanwhile_is_refused() {
+async fn a_member_who_was_removed_meanwhile_is_refused_recovery() {
     let server = Server::start().await;
     let (ada, grace, organisation) = server.ada_and_grace().await;
     let hers = Away::from(&grace, &grace.personal(&organisation)).await;

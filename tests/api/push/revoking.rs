@@ -168,12 +168,12 @@ fn everything(stage: &Stage) -> Vec<String> {
 }
 
 #[tokio::test]
-async fn log_out_under_load() {
+async fn a_log_out_ends_pushes_under_load() {
     stage().await.closes_on(async |stage| drop(stage.grace.call("POST", "/auth/logout", None).await.expect(200))).await;
 }
 
 #[tokio::test]
-async fn a_changed_password_under_load() {
+async fn a_changed_password_ends_pushes_under_load() {
     let other_device = async |stage: &Stage| {
         let there = stage.server.log_in("grace", PASSWORD).await;
         let body = json!({ "old_password": PASSWORD, "new_password": "a quite different one" });
@@ -183,7 +183,7 @@ async fn a_changed_password_under_load() {
 }
 
 #[tokio::test]
-async fn a_revoked_session_under_load() {
+async fn a_revoked_session_ends_pushes_under_load() {
     let other_device = async |stage: &Stage| {
         let sessions = stage.grace.get(&format!("/users/{}/sessions", stage.grace.user_id)).await.expect(200);
         let hers = sessions["data"].as_array().unwrap().last().expect("she logged in, and then accepted an invitation");
@@ -194,12 +194,12 @@ async fn a_revoked_session_under_load() {
 }
 
 #[tokio::test]
-async fn a_disabled_account_under_load() {
+async fn a_disabled_account_ends_pushes_under_load() {
     stage().await.closes_on(async |stage| stage.server.sql("update users set is_active = 0 where username = 'grace'")).await;
 }
 
 #[tokio::test]
-async fn leaving_a_channel_under_load() {
+async fn leaving_a_channel_ends_pushes_under_load() {
     let leave = async |stage: &Stage| {
         stage.grace.call("POST", &format!("/channels/{}/leave", stage.channel), None).await.expect(200);
     };
@@ -207,7 +207,7 @@ async fn leaving_a_channel_under_load() {
 }
 
 #[tokio::test]
-async fn removal_from_a_channel_under_load() {
+async fn removal_from_a_channel_ends_pushes_under_load() {
     let remove = async |stage: &Stage| {
         stage.ada.delete(&format!("/channels/{}/users/{}", stage.channel, stage.grace.user_id)).await.expect(204);
     };
@@ -215,18 +215,18 @@ async fn removal_from_a_channel_under_load() {
 }
 
 #[tokio::test]
-async fn a_channels_end_under_load() {
+async fn a_deleted_channel_ends_pushes_under_load() {
     let delete = async |stage: &Stage| drop(stage.ada.delete(&format!("/channels/{}", stage.channel)).await.expect(204));
     stage().await.ends_on(room, delete).await;
 }
 
 #[tokio::test]
-async fn removal_from_the_organisation_under_load() {
+async fn removal_from_the_organisation_ends_pushes_under_load() {
     stage().await.ends_on(everything, async |stage| drop(stage.ada.delete(&stage.member()).await.expect(200))).await;
 }
 
 #[tokio::test]
-async fn a_deactivated_membership_under_load() {
+async fn a_deactivated_membership_ends_pushes_under_load() {
     let deactivate = async |stage: &Stage| {
         stage.ada.put(&stage.member(), json!({ "status": "deactivated" })).await.expect(200);
     };
@@ -234,7 +234,7 @@ async fn a_deactivated_membership_under_load() {
 }
 
 #[tokio::test]
-async fn a_membership_ended_beside_the_server_under_load() {
+async fn a_membership_ended_beside_the_server_ends_pushes_under_load() {
     let deactivate = async |stage: &Stage| {
         let user = blob(&stage.grace.user_id);
         stage.server.sql(&format!(
@@ -246,7 +246,7 @@ async fn a_membership_ended_beside_the_server_under_load() {
 }
 
 #[tokio::test]
-async fn an_organisations_end_under_load() {
+async fn a_deleted_organisation_ends_pushes_under_load() {
     let delete =
         async |stage: &Stage| drop(stage.ada.delete(&format!("/organisations/{}", stage.organisation)).await.expect(204));
     stage().await.ends_on(everything, delete).await;
@@ -254,7 +254,7 @@ async fn an_organisations_end_under_load() {
 
 /// Nobody who could hear it loses that: privacy is about who is not in it, an archive stays readable.
 #[tokio::test]
-async fn a_channel_made_private_or_archived_goes_on_for_its_members_only() {
+async fn a_channel_made_private_or_archived_keeps_its_members_subscriptions_only() {
     let Stage { server, ada, channel, organisation, mut socket, mut load, .. } = stage().await;
     let bob = server.member(&ada, &organisation, "bob", "member").await;
     let path = format!("/channels/{channel}");

@@ -62,7 +62,7 @@ async fn leaving_a_channel_ends_its_subscription_and_its_threads() {
 }
 
 #[tokio::test]
-async fn a_token_from_better_days_opens_nothing() {
+async fn a_subscription_token_opens_nothing_after_its_user_lost_access() {
     let server = Server::start().await;
     let (ada, grace, organisation) = server.ada_and_grace().await;
     let channel = ada.channel(&organisation, "news", &[&grace]).await;
@@ -101,7 +101,7 @@ async fn a_deleted_organisation_ends_all_its_subscriptions() {
 }
 
 #[tokio::test]
-async fn a_command_beside_the_server_is_noticed() {
+async fn a_revocation_by_a_command_beside_the_server_takes_effect() {
     let server = Server::start().await;
     let (ada, grace, organisation) = server.ada_and_grace().await;
     let bob = server.member(&ada, &organisation, "bob", "member").await;

@@ -73,7 +73,7 @@ async fn a_subscription_token_names_its_channel() {
 }
 
 #[tokio::test]
-async fn what_one_may_not_hear_gives_no_token() {
+async fn a_stream_that_the_caller_may_not_hear_gives_no_token() {
     let server = Server::start().await;
     let (ada, grace, organisation) = server.ada_and_grace().await;
     let (guest, outsider) = (server.member(&ada, &organisation, "guest", "guest").await, server.user("outsider").await);
@@ -95,7 +95,7 @@ async fn what_one_may_not_hear_gives_no_token() {
 }
 
 #[tokio::test]
-async fn a_malformed_name_is_refused() {
+async fn a_subscription_token_for_a_malformed_name_is_refused() {
     let server = Server::start().await;
     let ada = server.user("ada").await;
     let organisation = ada.organisation("Engines").await;
@@ -144,7 +144,7 @@ async fn the_notification_token_opens_the_real_time_endpoints() {
 }
 
 #[tokio::test]
-async fn the_notification_token_dies_with_its_session() {
+async fn the_notification_token_ends_with_its_session() {
     let server = Server::start().await;
     let ada = server.user("ada").await;
     let there = server.log_in("ada", crate::harness::PASSWORD).await;

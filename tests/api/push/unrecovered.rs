@@ -69,7 +69,7 @@ const PERSONAL: usize = 1;
 const ORGANISATION: usize = 2;
 
 #[tokio::test]
-async fn who_was_away_for_longer_than_the_log_reaches_is_told() {
+async fn a_client_that_was_away_for_longer_than_the_log_reaches_is_told() {
     let away = away().await;
     away.ada.say(&away.channel, "missed @grace").await;
     away.forget();
@@ -84,7 +84,7 @@ async fn who_was_away_for_longer_than_the_log_reaches_is_told() {
 }
 
 #[tokio::test]
-async fn a_stream_that_did_not_move_is_complete_whatever_was_forgotten() {
+async fn a_stream_without_new_events_is_recovered_after_any_pruning() {
     let away = away().await;
     away.ada.say(&away.ada.channel(&away.organisation, "other", &[]).await, "not hers").await;
     away.forget();

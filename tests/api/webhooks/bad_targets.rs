@@ -24,7 +24,7 @@ fn assert_all(records: &[Value], status: &str, error: &str, is_tried_again: bool
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn their_histories_show_each_attempt_as_it_was_and_ten_others_get_theirs_at_once() {
+async fn bad_targets_have_truthful_histories_and_do_not_delay_ten_good_ones() {
     let server = receiver::server().await;
     let ada = server.user("ada").await;
     let organisation = ada.organisation("Engines").await;

@@ -90,7 +90,7 @@ async fn a_change_of_a_single_byte_breaks_the_signature() {
 }
 
 #[tokio::test]
-async fn only_new_messages_of_people_in_that_channel_go_out() {
+async fn only_new_messages_of_members_in_the_webhooks_channel_are_delivered() {
     let Scene { server: _server, ada, organisation, channel, .. } = scene().await;
     let mut receiver = Receiver::start(&[200]).await;
     let hook = ada.hook(&channel, &receiver.url).await;
@@ -137,7 +137,7 @@ async fn each_webhook_has_an_event_of_its_own_for_each_message_since_it_was_made
 }
 
 #[tokio::test]
-async fn what_is_queued_goes_to_the_address_that_the_webhook_has_by_then() {
+async fn a_queued_delivery_goes_to_the_webhooks_present_address() {
     let Scene { server: _server, ada, channel, .. } = scene().await;
     let (former, mut receiver) = (Receiver::start(&[200]).await, Receiver::start(&[200]).await);
     let hook = ada.hook(&channel, &former.url).await;
@@ -150,7 +150,7 @@ async fn what_is_queued_goes_to_the_address_that_the_webhook_has_by_then() {
 }
 
 #[tokio::test]
-async fn a_paused_webhook_holds_what_an_inactive_one_never_gets() {
+async fn a_paused_webhook_holds_deliveries_and_an_inactive_one_misses_them() {
     let Scene { server: _server, ada, channel, .. } = scene().await;
     let (mut receiver, mut other) = (Receiver::start(&[200]).await, Receiver::start(&[200]).await);
     let (hook, beside) = (ada.hook(&channel, &receiver.url).await, ada.hook(&channel, &other.url).await);
@@ -203,7 +203,7 @@ fn time(value: &Value) -> jiff::Timestamp {
 }
 
 #[tokio::test]
-async fn a_target_may_ask_to_be_left_alone() {
+async fn a_targets_retry_after_delays_the_next_attempt() {
     let Scene { server: _server, ada, channel, .. } = scene().await;
     let busy = |_| async { Response::builder().status(503.try_into().unwrap()).header("retry-after", "3600").finish() };
     let receiver = Receiver::answering(busy).await;
@@ -247,7 +247,7 @@ async fn a_webhook_that_fails_for_days_becomes_inactive_and_its_owner_is_told() 
 }
 
 #[tokio::test]
-async fn one_that_delivers_other_events_stays_active() {
+async fn a_webhook_that_delivers_other_events_stays_active() {
     let Scene { server, ada, channel, .. } = scene().await;
     let mut receiver = Receiver::start(&[500, 200, 500]).await;
     let hook = ada.hook(&channel, &receiver.url).await;
@@ -263,7 +263,7 @@ async fn one_that_delivers_other_events_stays_active() {
 }
 
 #[tokio::test]
-async fn one_that_is_gone_becomes_inactive_at_once_and_keeps_what_is_queued() {
+async fn a_webhook_whose_target_is_gone_becomes_inactive_at_once_and_keeps_its_queue() {
     let Scene { server, ada, channel, .. } = scene().await;
     let mut receiver = Receiver::start(&[500, 410, 200]).await;
     let hook = ada.hook(&channel, &receiver.url).await;
@@ -282,7 +282,7 @@ async fn one_that_is_gone_becomes_inactive_at_once_and_keeps_what_is_queued() {
 
 /// Alone, with its channel, or with its organisation.
 #[tokio::test]
-async fn the_end_of_a_webhook_that_was_deleted_meanwhile_is_told_to_nobody() {
+async fn nobody_is_told_that_a_deleted_webhook_failed() {
     let Scene { server, ada, .. } = scene().await;
     let answer = Arc::new(Notify::new());
     let held = answer.clone();
@@ -313,7 +313,7 @@ async fn the_end_of_a_webhook_that_was_deleted_meanwhile_is_told_to_nobody() {
 }
 
 #[tokio::test]
-async fn a_target_that_can_not_be_reached_is_recorded_as_such() {
+async fn an_unreachable_target_is_recorded_as_such() {
     let Scene { server: _server, ada, channel, .. } = scene().await;
     let closed = TcpListener::bind("127.0.0.1:0").await.unwrap().local_addr().unwrap();
     let private =
@@ -328,7 +328,7 @@ async fn a_target_that_can_not_be_reached_is_recorded_as_such() {
 }
 
 #[tokio::test]
-async fn what_a_server_was_sending_when_it_ended_the_next_one_sends() {
+async fn a_delivery_that_a_stopping_server_was_sending_is_sent_after_the_restart() {
     let Scene { server, ada, channel, .. } = scene().await;
     let mut receiver =
         Receiver::answering(|n| async move { if n == 0 { std::future::pending().await } else { Response::default() } }).await;
@@ -386,7 +386,7 @@ async fn a_deleted_message_leaves_no_text_in_the_queue() {
 }
 
 #[tokio::test]
-async fn an_old_queue_is_forgotten_after_thirty_days() {
+async fn queued_deliveries_are_dropped_after_thirty_days() {
     let Scene { server, ada, channel, .. } = scene().await;
     let receiver = Receiver::start(&[200]).await;
     let hook = ada.hook(&channel, &receiver.url).await;
@@ -402,7 +402,7 @@ async fn an_old_queue_is_forgotten_after_thirty_days() {
 }
 
 #[tokio::test]
-async fn an_attempt_lasts_until_its_answer() {
+async fn the_latency_of_an_attempt_lasts_until_its_answer() {
     let Scene { server: _server, ada, channel, .. } = scene().await;
     let answer = Arc::new(Notify::new());
     let held = answer.clone();

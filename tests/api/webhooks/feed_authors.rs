@@ -64,7 +64,7 @@ impl Scene {
 }
 
 #[tokio::test]
-async fn what_a_member_feeds_shows_them_as_its_author_everywhere() {
+async fn a_members_feed_shows_them_as_its_author_everywhere() {
     let scene = scene().await;
     let mut socket = Socket::listening(&scene.ada, &[&scene.channel]).await;
     let id = scene.queue().await;
@@ -90,7 +90,7 @@ async fn what_a_member_feeds_shows_them_as_its_author_everywhere() {
 }
 
 #[tokio::test]
-async fn what_a_member_feeds_through_a_webhook_with_their_bearer_is_theirs_too() {
+async fn a_feed_through_a_webhook_with_a_members_bearer_has_the_member_as_its_author() {
     let scene = scene().await;
     scene.grace.post(&scene.feed, scene.feed()).await.expect(200);
     let query = "username=ada&event_name=order&message=Pay&status=success&avatar_url=https://x.example/ada.png";
@@ -104,7 +104,7 @@ async fn what_a_member_feeds_through_a_webhook_with_their_bearer_is_theirs_too()
 }
 
 #[tokio::test]
-async fn its_author_alone_edits_it_and_may_delete_it() {
+async fn a_fed_post_is_edited_by_its_author_alone_who_may_delete_it() {
     let scene = scene().await;
     let id = scene.queue().await;
     let path = format!("/channels/{}/messages", scene.channel);
@@ -121,7 +121,7 @@ async fn its_author_alone_edits_it_and_may_delete_it() {
 
 /// The program has written it, and the member may not have seen it.
 #[tokio::test]
-async fn it_counts_as_unread_and_mentions_its_author_like_every_member() {
+async fn a_fed_post_is_unread_for_its_author_and_may_mention_them() {
     let scene = scene().await;
     let own = scene.grace.personal(&scene.organisation);
     let mut socket = Socket::listening(&scene.grace, &[&own]).await;

@@ -5,6 +5,7 @@ use tidings::domain::accounts::administration;
 
 use crate::{
     harness::{Client, Server, text},
+    receiver::Plans,
     shapes::{WEBHOOK, assert_shape},
 };
 
@@ -20,10 +21,7 @@ struct Scene {
 
 async fn scene() -> Scene {
     let server = Server::start().await;
-    let ada = server.user("ada").await;
-    let organisation = ada.organisation("Engines").await;
-    let mallory = server.member(&ada, &organisation, "mallory", "admin").await;
-    let channel = ada.private_channel(&organisation, "plans", &[&mallory]).await;
+    let Plans { ada, mallory, organisation, channel } = server.plans().await;
     let webhook = mallory.webhook(&channel, "builds").await;
     Scene { server, ada, mallory, organisation, channel, webhook }
 }
@@ -49,7 +47,7 @@ impl Scene {
 }
 
 #[tokio::test]
-async fn it_is_refused_while_its_owner_has_no_access() {
+async fn a_feed_is_refused_while_the_webhooks_owner_has_no_access() {
     let scene = scene().await;
     let users = format!("/channels/{}/users", scene.channel);
     scene.feed(&scene.webhook, 200).await;
@@ -83,7 +81,7 @@ async fn it_is_refused_while_its_owner_has_no_access() {
 }
 
 #[tokio::test]
-async fn a_new_slug_ends_the_one_before_at_once() {
+async fn a_new_slug_replaces_the_former_one_at_once() {
     let scene = scene().await;
     let rotate = async |client: &Client| {
         let rotated = client.call("POST", &scene.one("/rotate-slug"), None).await;

@@ -80,7 +80,7 @@ impl Scene {
 }
 
 #[tokio::test]
-async fn a_feed_becomes_a_thread_of_nobody() {
+async fn a_feed_becomes_a_thread_without_an_author() {
     let scene = scene().await;
     let avatar = "https://x.example/ci.png";
     let fed = json!({
@@ -104,7 +104,7 @@ async fn a_feed_becomes_a_thread_of_nobody() {
 }
 
 #[tokio::test]
-async fn get_does_the_same_from_the_query() {
+async fn a_feed_by_get_is_taken_from_the_query() {
     let scene = scene().await;
     assert!(by_query(&scene.anybody, &scene.feed, &with("message", "a & b = \u{1f30d}?")).await.data(200, SENT).is_null());
     let thread = &scene.threads().await[0];
@@ -120,7 +120,7 @@ async fn get_does_the_same_from_the_query() {
 }
 
 #[tokio::test]
-async fn what_is_left_out_is_the_webhooks() {
+async fn fields_that_a_feed_leaves_out_are_the_webhooks() {
     let scene = scene().await;
     for fed in [json!({ "message": "bare" }), json!({ "message": "bare", "username": " ", "event_name": "" })] {
         scene.anybody.post(&scene.feed, fed).await.expect(200);
@@ -215,7 +215,7 @@ async fn an_inactive_webhook_and_an_archived_channel_refuse() {
 }
 
 #[tokio::test]
-async fn a_bearer_that_is_sent_must_be_one_who_may_post() {
+async fn a_bearer_that_is_sent_with_a_feed_must_hold_the_right_to_post() {
     let scene = scene().await;
     let outsider = scene.server.user("outsider").await;
     let visitor = scene.server.member(&scene.ada, &scene.organisation, "visitor", "member").await;
@@ -240,7 +240,7 @@ async fn a_bearer_that_is_sent_must_be_one_who_may_post() {
 }
 
 #[tokio::test]
-async fn a_server_can_demand_a_bearer() {
+async fn a_server_can_demand_a_bearer_for_feeds() {
     let scene = scene_on(Server::with(|settings| settings.feed_auth = FeedAuth::Bearer).await).await;
     scene.anybody.post(&scene.feed, body()).await.expect(401);
     scene.anybody.post(&scene.feed, json!({})).await.expect(401);
@@ -250,7 +250,7 @@ async fn a_server_can_demand_a_bearer() {
 }
 
 #[tokio::test]
-async fn the_backend_queue_is_for_members_who_may_post() {
+async fn the_backend_queue_is_for_members_with_the_right_to_post() {
     let scene = scene().await;
     let queued = with("channel_id", &*scene.channel);
     assert!(scene.grace.post(QUEUE, queued.clone()).await.data(200, SENT).is_null());
@@ -349,7 +349,7 @@ fn crowd(anybody: &Client) -> impl Iterator<Item = Client> {
 }
 
 #[tokio::test]
-async fn a_slug_is_fed_twenty_times_a_second_by_all_together() {
+async fn a_slug_is_fed_at_most_twenty_times_a_second_by_all_together() {
     let scene = scene_on(Server::with(|settings| settings.rate_limit = Switch::On).await).await;
     let other = text(&scene.ada.webhook(&scene.channel, "other").await["webhook_slug"]);
     let mut crowd = crowd(&scene.anybody);
@@ -365,7 +365,7 @@ async fn a_slug_is_fed_twenty_times_a_second_by_all_together() {
 }
 
 #[tokio::test]
-async fn an_address_feeds_twenty_times_a_second_whatever_the_slugs() {
+async fn an_address_feeds_at_most_twenty_times_a_second_over_all_slugs() {
     let scene = scene_on(Server::with(|settings| settings.rate_limit = Switch::On).await).await;
     let mut crowd = crowd(&scene.anybody);
     let guesser = crowd.next().unwrap();
@@ -383,7 +383,7 @@ async fn an_address_feeds_twenty_times_a_second_whatever_the_slugs() {
 
 /// As link checkers do.
 #[tokio::test]
-async fn looking_whether_an_address_is_there_posts_nothing() {
+async fn a_head_request_to_a_feed_posts_nothing() {
     let scene = scene().await;
     let query = "username=ci&event_name=build&message=done&status=success";
     let reply = scene.anybody.call("HEAD", &format!("{}?{query}", scene.feed), None).await;

@@ -101,7 +101,7 @@ async fn a_faulty_webhook_is_refused() {
 }
 
 #[tokio::test]
-async fn a_webhook_leads_to_the_web_and_not_back_here() {
+async fn a_webhook_delivers_to_the_web_and_not_to_its_own_server() {
     let Scene { server, ada, channel, .. } = scene().await;
     let path = format!("/webhooks/{channel}");
     let port = server.origin.rsplit(':').next().unwrap().to_owned();
@@ -136,7 +136,7 @@ async fn a_webhook_leads_to_the_web_and_not_back_here() {
 }
 
 #[tokio::test]
-async fn the_own_host_is_known_by_its_public_name_too() {
+async fn the_servers_own_host_is_refused_under_its_public_name() {
     let server = Server::with(|settings| settings.links.base_url = Some("https://chat.example.org/api/v1".into())).await;
     let ada = server.user("ada").await;
     let channel = ada.general(&ada.organisation("Engines").await).await;
@@ -155,7 +155,7 @@ async fn the_own_host_is_known_by_its_public_name_too() {
 }
 
 #[tokio::test]
-async fn a_channel_has_at_most_fifty() {
+async fn a_channel_has_at_most_fifty_webhooks() {
     let Scene { server: _server, ada, channel, organisation, .. } = scene().await;
     let mut last = Value::Null;
     for _ in 0..50 {
@@ -168,7 +168,7 @@ async fn a_channel_has_at_most_fifty() {
 }
 
 #[tokio::test]
-async fn the_list_is_oldest_first_in_pages() {
+async fn webhooks_are_listed_oldest_first_in_pages() {
     let Scene { server: _server, ada, channel, .. } = scene().await;
     ada.get(&format!("/webhooks/{channel}")).await.expect(404);
     for number in 0..12 {
@@ -223,7 +223,7 @@ async fn a_webhook_can_be_changed() {
 }
 
 #[tokio::test]
-async fn its_status_is_one_of_three() {
+async fn a_webhooks_status_is_active_inactive_or_paused() {
     let Scene { server: _server, ada, channel, .. } = scene().await;
     let made = ada.webhook(&channel, "builds").await;
     let path = format!("{}/change-status", one(&channel, &made));
@@ -277,7 +277,7 @@ fn statuses(replies: &[(u16, Value)]) -> Vec<u16> {
 }
 
 #[tokio::test]
-async fn they_are_for_the_owner_and_for_managers() {
+async fn webhooks_are_for_the_channels_owner_and_for_managers() {
     let Scene { server, ada, grace, organisation, channel } = scene().await;
     let webhook = text(&ada.webhook(&channel, "builds").await["id"]);
     assert_eq!(statuses(&everything(&grace, &channel, &webhook).await), [403; 7]);
@@ -296,7 +296,7 @@ async fn they_are_for_the_owner_and_for_managers() {
 }
 
 #[tokio::test]
-async fn a_hidden_channel_looks_unknown() {
+async fn the_webhooks_of_a_hidden_channel_look_unknown() {
     let Scene { server, ada, organisation, .. } = scene().await;
     let manager = server.member(&ada, &organisation, "manager", "manager").await;
     let outsider = server.user("outsider").await;
@@ -327,7 +327,7 @@ async fn a_webhook_of_another_channel_is_not_found() {
 }
 
 #[tokio::test]
-async fn an_archived_channel_keeps_its_webhooks_and_gets_no_more() {
+async fn an_archived_channel_keeps_its_webhooks_and_takes_no_new_ones() {
     let Scene { server, ada, channel, .. } = scene().await;
     let webhook = ada.webhook(&channel, "builds").await;
     server.sql(&format!("update channels set archived_at = created_at where id = {}", blob(&channel)));
@@ -391,7 +391,7 @@ async fn the_history_is_newest_first_in_pages() {
 }
 
 #[tokio::test]
-async fn what_is_older_than_thirty_days_is_forgotten() {
+async fn records_of_a_history_are_deleted_after_thirty_days() {
     let Scene { server, ada, channel, .. } = scene().await;
     let (webhook, gone) = (ada.webhook(&channel, "builds").await, ada.webhook(&channel, "gone").await);
     ada.post(&feed(&gone), json!({ "message": "old" })).await.expect(200);
@@ -420,7 +420,7 @@ async fn what_is_older_than_thirty_days_is_forgotten() {
 }
 
 #[tokio::test]
-async fn its_secrets_are_not_stored_readably() {
+async fn a_webhooks_secrets_are_not_stored_readably() {
     let Scene { server, ada, channel, .. } = scene().await;
     let webhook = ada.webhook(&channel, "builds").await;
     ada.post(&feed(&webhook), json!({ "message": "a marker" })).await.expect(200);

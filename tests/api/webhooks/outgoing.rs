@@ -66,7 +66,7 @@ fn assert_refused(answer: Result<Answer, Failure>, what: impl std::fmt::Debug) {
 }
 
 #[tokio::test]
-async fn a_post_says_what_it_is_told_and_no_more() {
+async fn a_request_carries_the_given_headers_and_only_necessary_others() {
     let (heard, mut requests) = mpsc::unbounded_channel();
     let treat = move |mut stream: TcpStream| {
         let heard = heard.clone();
@@ -102,9 +102,9 @@ async fn a_post_says_what_it_is_told_and_no_more() {
 
 /// The environment is the whole process's: the test above once more, in another one.
 #[test]
-fn a_proxy_of_the_environment_is_passed_by() {
+fn a_proxy_of_the_environment_is_ignored() {
     let mut again = std::process::Command::new(std::env::current_exe().unwrap());
-    again.args(["--exact", "webhooks::outgoing::a_post_says_what_it_is_told_and_no_more"]);
+    again.args(["--exact", "webhooks::outgoing::a_request_carries_the_given_headers_and_only_necessary_others"]);
     for name in ["http_proxy", "HTTP_PROXY", "https_proxy", "HTTPS_PROXY", "all_proxy", "ALL_PROXY"] {
         again.env(name, "http://127.0.0.1:9");
     }
@@ -147,7 +147,7 @@ async fn a_name_leads_to_no_forbidden_address() {
 }
 
 #[tokio::test]
-async fn a_name_that_changes_its_mind_is_judged_by_what_is_connected_to() {
+async fn a_name_that_resolves_differently_is_judged_by_the_connected_address() {
     let port = answering("HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n").await;
     let inside = Untouched::at(&format!("127.0.0.2:{port}")).await;
     // 127.0.0.1 stands for the public internet, 127.0.0.2 for the network inside.
@@ -193,7 +193,7 @@ async fn a_redirect_is_an_answer() {
 }
 
 #[tokio::test]
-async fn a_gigabyte_is_cut_off() {
+async fn a_response_of_a_gigabyte_is_cut_off() {
     let (port, mut taken) = gigabyte().await;
     let answer = post(&open(PATIENT), &url("127.0.0.1", port)).await.unwrap();
     assert_eq!((answer.status, answer.excerpt), (200, "x".repeat(1024)));
@@ -203,7 +203,7 @@ async fn a_gigabyte_is_cut_off() {
 
 /// Who has read all that it wants does not wait for more.
 #[tokio::test]
-async fn twenty_thousand_bytes_are_read_and_not_one_more() {
+async fn at_most_twenty_thousand_bytes_of_a_response_are_read() {
     for (bytes, waits) in [(19_999, true), (20_000, false)] {
         let treat = move |mut stream: TcpStream| async move {
             request(&mut stream).await;
@@ -219,7 +219,7 @@ async fn twenty_thousand_bytes_are_read_and_not_one_more() {
 }
 
 #[tokio::test]
-async fn headers_without_end_are_cut_off() {
+async fn endless_headers_are_cut_off() {
     let treat = |mut stream: TcpStream| async move {
         request(&mut stream).await;
         stream.write_all(b"HTTP/1.1 200 OK\r\n").await.unwrap();
@@ -232,7 +232,7 @@ async fn headers_without_end_are_cut_off() {
 }
 
 #[tokio::test]
-async fn one_that_hangs_is_left() {
+async fn a_request_to_a_hanging_target_times_out() {
     let (left, mut leaving) = mpsc::unbounded_channel();
     let treat = move |mut stream: TcpStream| {
         let left = left.clone();
@@ -251,7 +251,7 @@ async fn one_that_hangs_is_left() {
 }
 
 #[tokio::test]
-async fn a_handshake_that_hangs_is_left_earlier() {
+async fn a_hanging_handshake_times_out_earlier() {
     let hang = |mut stream: TcpStream| async move { while stream.read(&mut [0; 1024]).await.is_ok_and(|read| read > 0) {} };
     let port = listen("127.0.0.1:0", hang).await;
     let began = Instant::now();
@@ -262,7 +262,7 @@ async fn a_handshake_that_hangs_is_left_earlier() {
 }
 
 #[tokio::test]
-async fn headers_that_dribble_do_not_hold_it_up() {
+async fn headers_that_dribble_do_not_extend_the_timeout() {
     let treat = |mut stream: TcpStream| async move {
         request(&mut stream).await;
         stream.write_all(b"HTTP/1.1 200 OK\r\nx: ").await.unwrap();
@@ -298,7 +298,7 @@ async fn dribble(mut stream: TcpStream) {
 }
 
 #[tokio::test]
-async fn one_that_closes_gave_no_answer_and_one_that_is_not_there_neither() {
+async fn a_target_that_closes_or_is_absent_gave_no_answer() {
     let port = listen("127.0.0.1:0", |stream| async move { drop(stream) }).await;
     let failure = post(&open(PATIENT), &url("127.0.0.1", port)).await.unwrap_err();
     assert!(matches!(failure, Failure::Broken(_)), "{failure:?}");
@@ -325,14 +325,14 @@ async fn a_body_that_breaks_off_leaves_the_status() {
 }
 
 #[tokio::test]
-async fn a_look_up_that_hangs_is_left() {
+async fn a_hanging_name_lookup_times_out() {
     let lookup: Lookup = Arc::new(|_| Box::pin(std::future::pending()));
     let client = Outgoing::with(&[], &Authorities::read(None).unwrap(), lookup, HASTY).unwrap();
     assert_eq!(post(&client, &url("hook.example", 80)).await, Err(Failure::TimedOut(HASTY)));
 }
 
 #[tokio::test]
-async fn an_excerpt_is_whole_characters_of_the_first_kibibyte() {
+async fn an_excerpt_has_the_whole_characters_of_the_first_kibibyte() {
     for (body, excerpt) in [
         (b"".to_vec(), String::new()),
         (b"x".repeat(1024), "x".repeat(1024)),
@@ -378,7 +378,7 @@ async fn pause_of(header: &str) -> Option<Duration> {
 }
 
 #[tokio::test]
-async fn https_is_spoken_with_whom_the_certificate_names_and_nobody_else() {
+async fn https_is_spoken_only_with_hosts_that_the_certificate_names() {
     let certificate = Certificate::of("hook.example");
     let port = certificate.serve("HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok");
     let folder = tempfile::tempdir().unwrap();

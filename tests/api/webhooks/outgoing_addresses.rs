@@ -164,7 +164,7 @@ fn each_range_ends_where_the_registries_say() {
 }
 
 #[test]
-fn no_spelling_of_loopback_gets_by() {
+fn every_spelling_of_loopback_is_refused() {
     for host in SPELLINGS {
         let refused = check(&url(host, 80), &[]);
         assert!(matches!(refused, Err(Failure::Refused(_))), "{host}: {refused:?}");
@@ -175,7 +175,7 @@ fn no_spelling_of_loopback_gets_by() {
 }
 
 #[test]
-fn the_host_is_found_however_the_rest_is_written() {
+fn the_host_of_an_address_is_found_however_the_rest_is_written() {
     let askew = [
         "HTTP://127.0.0.1/",
         "http:127.0.0.1",
@@ -198,7 +198,7 @@ fn the_host_is_found_however_the_rest_is_written() {
 }
 
 #[test]
-fn only_addresses_of_the_web_without_a_user_are_called() {
+fn only_http_and_https_addresses_without_a_user_are_called() {
     let refused = |text: &str| check(&Url::parse(text).unwrap(), &[]).unwrap_err().to_string();
     for scheme in ["ftp", "file", "gopher", "ws", "unix", "data", "javascript"] {
         assert!(refused(&format!("{scheme}://hook.example/")).contains("http and https"), "{scheme}");
@@ -215,13 +215,13 @@ fn only_addresses_of_the_web_without_a_user_are_called() {
 }
 
 #[test]
-fn a_refusal_says_why() {
+fn a_refused_address_is_named_with_the_reason() {
     let refused = check(&url("0x7f000001", 80), &[]).unwrap_err();
     assert_eq!(refused.to_string(), "refused: 127.0.0.1 is not on the public internet (loopback)");
 }
 
 #[test]
-fn what_is_opened_by_name_is_reached_and_nothing_beside_it() {
+fn only_the_opened_private_networks_are_reached() {
     let open = &["10.1.0.0/16", "::1/128", "fd00:1::/32"];
     for (address, reachable) in [
         ("10.1.0.0", true),

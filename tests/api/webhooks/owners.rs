@@ -51,7 +51,7 @@ impl Scene {
 }
 
 #[tokio::test]
-async fn what_a_leaver_set_up_waits_for_its_new_owner() {
+async fn a_leavers_webhook_waits_for_its_new_owner() {
     let mut scene = scene().await;
     let fed = scene.grace.webhook(&scene.channel, "builds").await;
     let personal = scene.ada.personal(&scene.organisation);
@@ -120,7 +120,7 @@ async fn a_disabled_accounts_webhook_waits_for_its_owner() {
 
 /// The former address answers 410 after the webhook has left it.
 #[tokio::test]
-async fn what_a_former_address_says_stops_nothing() {
+async fn an_answer_of_a_former_address_does_not_stop_the_webhook() {
     let answer = Arc::new(Notify::new());
     let mut former = Receiver::answering({
         let answer = answer.clone();
@@ -148,7 +148,7 @@ async fn what_a_former_address_says_stops_nothing() {
 
 /// Whoever is out of a private channel hears nothing of it; in a public one they may read, they do.
 #[tokio::test]
-async fn who_may_not_know_of_the_channel_any_more_hears_nothing_of_it() {
+async fn an_owner_without_access_receives_nothing_of_the_channel() {
     let mut scene = scene().await;
     let path = format!("/channels/{}", scene.channel);
     let set = async |scene: &Scene, is_private| {

@@ -7,7 +7,7 @@ use crate::receiver;
 /// What is looked up for each webhook takes an index, however long the queues are. What is queued is not read to find what
 /// can be sent again.
 #[tokio::test]
-async fn a_long_queue_is_not_looked_through() {
+async fn claiming_a_delivery_does_not_scan_a_long_queue() {
     let server = receiver::server().await;
     server.user("ada").await;
     let database = rusqlite::Connection::open(server.folder().join("tidings.db")).unwrap();

@@ -138,7 +138,7 @@ async fn an_event_is_sent_again_under_its_id() {
 }
 
 #[tokio::test]
-async fn only_what_was_delivered_is_sent_again() {
+async fn only_events_of_deliveries_are_sent_again() {
     let Scene { server, ada, channel, receiver: _receiver, hook } = scene(&[200]).await;
     let replay = async |record: &str| ada.post(&hook.path(&format!("/history/{record}/replay")), json!({})).await;
     replay(&unknown_id()).await.expect(404);
@@ -186,7 +186,7 @@ async fn an_event_of_another_webhook_is_not_found() {
 }
 
 #[tokio::test]
-async fn an_event_that_is_sent_again_while_it_is_on_its_way_is_not_queued_a_third_time() {
+async fn an_event_that_is_already_queued_again_is_not_queued_a_third_time() {
     let answer = Arc::new(Notify::new());
     let mut receiver = Receiver::answering({
         let answer = answer.clone();
@@ -221,7 +221,7 @@ async fn an_event_that_is_sent_again_while_it_is_on_its_way_is_not_queued_a_thir
 }
 
 #[tokio::test]
-async fn what_an_archived_channel_had_to_deliver_is_delivered_and_sent_again() {
+async fn the_deliveries_of_an_archived_channel_are_delivered_and_sent_again() {
     let Scene { server: _server, ada, channel, mut receiver, hook } = scene(&[200]).await;
     hook.set("paused").await;
     ada.say(&channel, "The engine has arrived").await;

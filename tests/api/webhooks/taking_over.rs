@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use crate::{
     harness::{Client, Server, text},
-    receiver::{self, Hook, Receiver},
+    receiver::{self, Hook, Plans, Receiver},
     socket::Socket,
 };
 
@@ -23,10 +23,7 @@ struct Scene {
 
 async fn scene() -> Scene {
     let server = receiver::server().await;
-    let ada = server.user("ada").await;
-    let organisation = ada.organisation("Engines").await;
-    let mallory = server.member(&ada, &organisation, "mallory", "admin").await;
-    let channel = ada.private_channel(&organisation, "plans", &[&mallory]).await;
+    let Plans { ada, mallory, organisation, channel } = server.plans().await;
     let hers = Receiver::start(&[200]).await;
     let hook = ada.hook(&channel, &hers.url).await;
     let witness = Receiver::start(&[200]).await;
@@ -103,7 +100,7 @@ async fn a_removed_manager_receives_nothing_at_the_address_that_they_set() {
 }
 
 #[tokio::test]
-async fn whoever_changes_where_it_leads_or_what_opens_it_becomes_its_owner_and_the_former_one_is_told() {
+async fn a_member_who_changes_a_webhooks_address_or_secrets_becomes_its_owner_and_the_former_owner_is_told() {
     for (method, rest, body, reason) in changes("http://127.0.0.1:9/") {
         let scene = scene().await;
         scene.hook.set("paused").await;
@@ -123,7 +120,7 @@ async fn whoever_changes_where_it_leads_or_what_opens_it_becomes_its_owner_and_t
 }
 
 #[tokio::test]
-async fn the_owner_changes_it_without_being_told() {
+async fn an_owner_who_changes_their_own_webhook_is_not_told() {
     let scene = scene().await;
     for (method, rest, body, _) in changes("http://127.0.0.1:9/") {
         scene.ada.call(method, &scene.hook.path(rest), body).await.expect(200);
@@ -132,7 +129,7 @@ async fn the_owner_changes_it_without_being_told() {
 }
 
 #[tokio::test]
-async fn other_changes_leave_it_its_owner() {
+async fn changes_of_a_webhooks_name_or_status_leave_its_owner() {
     let scene = scene().await;
     let edit = async |body: Value| scene.mallory.put(&scene.hook.path(""), body).await.expect(200);
     edit(json!({ "webhook_name": "renamed", "event_name": "said", "webhook_url": scene.hers.url })).await;
@@ -147,7 +144,7 @@ async fn other_changes_leave_it_its_owner() {
 
 /// Who may only read any more goes on hearing the channel, but knows the feed's address.
 #[tokio::test]
-async fn a_webhook_of_somebody_who_may_not_post_pauses_when_it_is_taken_over_and_they_are_told() {
+async fn a_webhook_whose_owner_may_not_post_pauses_when_it_is_taken_over_and_the_owner_is_told() {
     let scene = scene().await;
     let hook = scene.mallory.hook(&scene.channel, "http://127.0.0.1:9/").await.managed_by(&scene.ada);
     scene.ada.put(&scene.member(), json!({ "role_id": "guest" })).await.expect(200);
@@ -161,7 +158,7 @@ async fn a_webhook_of_somebody_who_may_not_post_pauses_when_it_is_taken_over_and
 
 /// A new secret or slug is what one gives it when somebody was removed: it must not deliver to them again.
 #[tokio::test]
-async fn a_webhook_of_somebody_without_access_pauses_when_it_is_taken_over() {
+async fn a_webhook_whose_owner_has_no_access_pauses_when_it_is_taken_over() {
     for (method, rest, body, reason) in changes("http://127.0.0.1:9/").into_iter().take(3) {
         let mut scene = scene().await;
         let mut theirs = Receiver::start(&[200]).await;
@@ -183,7 +180,7 @@ async fn a_webhook_of_somebody_without_access_pauses_when_it_is_taken_over() {
 
 /// Whoever owns it by now need not know where it leads.
 #[tokio::test]
-async fn another_owner_does_not_deliver_on_to_the_address_that_a_removed_manager_set() {
+async fn a_new_owners_webhook_does_not_deliver_to_the_address_that_a_removed_manager_set() {
     for (method, rest, body, reason) in changes("").into_iter().skip(1) {
         let mut scene = scene().await;
         let mut theirs = scene.delivers_to_mallory(method, rest, body).await;
@@ -201,7 +198,7 @@ async fn another_owner_does_not_deliver_on_to_the_address_that_a_removed_manager
 }
 
 #[tokio::test]
-async fn what_a_leaver_gave_an_address_pauses_and_its_owner_is_told() {
+async fn a_webhook_whose_address_a_leaver_set_pauses_and_its_owner_is_told() {
     let mut scene = scene().await;
     let mut theirs = scene.delivers_to_mallory("POST", "/rotate-secret", None).await;
     let personal = scene.ada.personal(&scene.organisation);
@@ -224,7 +221,7 @@ async fn what_a_leaver_gave_an_address_pauses_and_its_owner_is_told() {
 }
 
 #[tokio::test]
-async fn it_delivers_again_once_whoever_set_its_address_has_access_again() {
+async fn a_webhook_delivers_again_when_the_setter_of_its_address_regains_access() {
     let mut scene = scene().await;
     let mut theirs = scene.delivers_to_mallory("POST", "/rotate-slug", None).await;
     scene.remove(&scene.mallory).await;
@@ -240,7 +237,7 @@ async fn it_delivers_again_once_whoever_set_its_address_has_access_again() {
 }
 
 #[tokio::test]
-async fn an_address_that_was_taken_away_or_replaced_ties_it_to_nobody() {
+async fn a_removed_or_replaced_address_ties_a_webhook_to_nobody() {
     for url in ["", "http://127.0.0.1:9/"] {
         let scene = scene().await;
         scene.delivers_to_mallory("POST", "/rotate-slug", None).await;

@@ -313,7 +313,7 @@ async fn try_out(seed: u64) -> (BTreeSet<String>, i64) {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn no_delivery_is_forgotten_whatever_happens() {
+async fn no_delivery_is_forgotten_over_random_events() {
     let tried: JoinSet<_> = SEEDS.into_iter().map(try_out).collect();
     let tried = tried.join_all().await;
     let done: BTreeSet<_> = tried.iter().flat_map(|(done, _)| done.iter().map(String::as_str)).collect();

@@ -105,7 +105,7 @@ mod tests {
     }
 
     #[test]
-    fn json_is_read_as_the_library_reads_it() {
+    fn json_is_parsed_as_serde_json_parses_it() {
         for text in [r#"{"a":[1,-2,0.5,1e300,18446744073709551615,"é\n\u0000"],"b":{"c":null},"b":true}"#, " 1 ", "\"\"", "[]"] {
             assert_eq!(parse(text.as_bytes()).unwrap(), serde_json::from_str::<Value>(text).unwrap(), "{text}");
         }
@@ -116,7 +116,7 @@ mod tests {
     }
 
     #[test]
-    fn nesting_ends_at_its_bound() {
+    fn nesting_is_bounded() {
         let nested = |depth: usize| "[".repeat(depth) + &"]".repeat(depth);
         assert!(parse(nested(DEPTH).as_bytes()).is_ok());
         assert!(refusal(&nested(DEPTH + 1)).contains("nested deeper than 64"));
@@ -125,7 +125,7 @@ mod tests {
     }
 
     #[test]
-    fn values_end_at_their_bound() {
+    fn the_number_of_values_is_bounded() {
         let list = |items: usize| format!("[0{}]", ",0".repeat(items - 1));
         assert!(parse(list(VALUES - 1).as_bytes()).is_ok(), "the list is one, too");
         assert!(refusal(&list(VALUES)).contains("more than 10000 values"));

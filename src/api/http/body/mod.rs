@@ -271,7 +271,7 @@ mod tests {
     }
 
     #[test]
-    fn a_fault_names_its_field() {
+    fn a_faulty_body_is_refused_with_the_name_of_the_field() {
         let said = |body| fault::<Example>(&body).unwrap_or_default();
         assert_eq!(said(json!([])), "The request body must be a JSON object");
         assert_eq!(said(json!({})), "name is required");

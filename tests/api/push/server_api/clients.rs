@@ -6,7 +6,7 @@ use super::{Program, connect, start};
 use crate::harness::unknown_id;
 
 #[tokio::test]
-async fn a_member_is_subscribed_from_a_place_on() {
+async fn a_program_subscribes_a_member_from_a_given_offset() {
     let server = start().await;
     let (ada, grace, organisation) = server.ada_and_grace().await;
     let channel = ada.channel(&organisation, "news", &[&grace]).await;
@@ -35,7 +35,7 @@ async fn a_member_is_subscribed_from_a_place_on() {
 }
 
 #[tokio::test]
-async fn nobody_is_subscribed_to_what_they_may_not_hear() {
+async fn a_program_subscribes_nobody_to_a_stream_that_they_may_not_hear() {
     let server = start().await;
     let (ada, grace, organisation) = server.ada_and_grace().await;
     let channel = ada.channel(&organisation, "news", &[&grace]).await;
@@ -63,7 +63,7 @@ async fn nobody_is_subscribed_to_what_they_may_not_hear() {
 }
 
 #[tokio::test]
-async fn connections_are_ended_with_the_programs_words() {
+async fn connections_are_closed_with_the_programs_code_and_reason() {
     let server = start().await;
     let ada = server.user("ada").await;
     let elsewhere = server.user("grace").await;

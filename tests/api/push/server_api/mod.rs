@@ -76,7 +76,7 @@ async fn connect(client: &Client) -> (Socket, String) {
 }
 
 #[tokio::test]
-async fn without_the_setting_there_is_no_such_api() {
+async fn without_its_setting_the_server_api_is_off() {
     let server = Server::start().await;
     for path in ["/api", "/api/publish", "/api/info"] {
         for method in ["GET", "POST"] {
@@ -87,7 +87,7 @@ async fn without_the_setting_there_is_no_such_api() {
 }
 
 #[tokio::test]
-async fn without_the_key_nothing_is_told() {
+async fn without_the_key_the_server_api_tells_nothing() {
     let server = start().await;
     let mut answers = Vec::new();
     for method in METHODS {
@@ -111,7 +111,7 @@ async fn without_the_key_nothing_is_told() {
 }
 
 #[tokio::test]
-async fn the_key_opens_and_closes_nothing_of_our_own_api() {
+async fn the_server_apis_key_changes_no_answer_under_api_v1() {
     let (plain, server) = (Server::start().await, start().await);
     server.user("ada").await.get("/users/me").await.expect(200);
     for path in ["/api/v1", "/api/v1/", "/api/v1/publish", "/api/v1/users/me", "/api/v1/openapi.json", "/api/v1x/y"] {
@@ -164,7 +164,7 @@ async fn the_key_goes_in_either_header_and_the_body_must_be_readable() {
 }
 
 #[tokio::test]
-async fn a_program_sees_who_is_there_and_what_was_said() {
+async fn a_program_reads_presence_and_history() {
     let server = start().await;
     let (ada, grace, organisation) = server.ada_and_grace().await;
     let channel = ada.channel(&organisation, "news", &[&grace]).await;

@@ -6,7 +6,7 @@ use super::{KEY, Program, start};
 use crate::{harness::unknown_id, socket::Socket};
 
 #[tokio::test]
-async fn what_is_published_is_heard_and_recovered_after_a_restart() {
+async fn a_programs_publication_is_pushed_and_recovered_after_a_restart() {
     let server = start().await;
     let (ada, grace, organisation) = server.ada_and_grace().await;
     let channel = ada.channel(&organisation, "news", &[&grace]).await;
@@ -47,7 +47,7 @@ async fn what_is_published_is_heard_and_recovered_after_a_restart() {
 }
 
 #[tokio::test]
-async fn a_publication_is_one_line_and_otherwise_as_it_was_sent() {
+async fn a_programs_publication_is_made_one_line_and_otherwise_unchanged() {
     let server = start().await;
     let ada = server.user("ada").await;
     let organisation = ada.organisation("Engines").await;
@@ -66,7 +66,7 @@ async fn a_publication_is_one_line_and_otherwise_as_it_was_sent() {
 }
 
 #[tokio::test]
-async fn what_names_no_stream_or_is_no_json_is_not_published() {
+async fn a_publication_to_no_stream_or_that_is_no_json_is_refused() {
     let server = start().await;
     let (ada, grace, organisation) = server.ada_and_grace().await;
     let deleted = ada.channel(&organisation, "old", &[]).await;
@@ -127,7 +127,7 @@ async fn a_broadcast_is_answered_channel_by_channel() {
 }
 
 #[tokio::test]
-async fn what_is_sent_twice_under_one_key_is_published_once() {
+async fn a_publication_sent_twice_under_one_idempotency_key_is_published_once() {
     let server = start().await;
     let (ada, _, organisation) = server.ada_and_grace().await;
     let channel = ada.general(&organisation).await;

@@ -1,0 +1,30 @@
+//! Stars: which channels matter most to a member. Nobody else sees them, and they end with the membership.
+
+use serde_json::json;
+
+use crate::{
+    db::Tx,
+    domain::{
+        access::{self, Caller},
+        log::events,
+    },
+    error::Result,
+    event::Kind,
+    id::ChannelId,
+};
+
+/// Stars a channel for the caller, or takes the star off. Members of the channel, guests too, and also of an archived one
+/// or a direct message. Tells the caller's own devices; the same again changes nothing. 404 for a channel that the caller
+/// does not see, 403 for one that they are not in.
+pub fn set(tx: &mut Tx, caller: Caller, channel: ChannelId, is_starred: bool) -> Result<()> {
+    let access = access::is_in_channel(tx, caller, channel, access::UNKNOWN_CHANNEL)?;
+    let changed = tx
+        .prepare_cached("update channel_members set is_starred = ?3 where channel_id = ?1 and user_id = ?2 and is_starred <> ?3")?
+        .execute((channel, caller.user, is_starred))?;
+    if changed == 0 {
+        return Ok(());
+    }
+    let data = json!({ "channels_id": channel, "organisation_id": access.organisation, "is_starred": is_starred });
+    let body = events::envelope(Kind::Star, false, data);
+    events::tell_member(tx, access.organisation, caller.user, Kind::Star, channel, &body)
+}

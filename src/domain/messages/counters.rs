@@ -1,0 +1,58 @@
+//! The counters of channels and threads, and how a new message changes them.
+
+use rusqlite::{Connection, Row};
+
+use crate::{
+    db::Tx,
+    domain::{
+        log::events::Seqs,
+        messages::{mentions, record::Message},
+    },
+    error::Result,
+    id::MessageId,
+    time::Time,
+};
+
+/// What a thread and its channel hold after a message has come or gone.
+pub(in crate::domain) struct Counts {
+    /// Top-level posts of the channel.
+    pub threads: i64,
+    /// Replies of the thread.
+    pub replies: i64,
+    pub last_reply_at: Option<Time>,
+}
+
+/// As they are now.
+pub(super) fn find(conn: &Connection, thread: MessageId) -> Result<Counts> {
+    let sql = "select c.thread_count, m.reply_count, m.last_reply_at
+         from messages m join channels c on c.id = m.channel_id where m.id = ?1";
+    Ok(conn.prepare_cached(sql)?.query_row([thread], from_row)?)
+}
+
+/// Counts a new reply in its thread's row.
+pub(super) fn add_reply(tx: &Tx, reply: &Message, seqs: Seqs) -> Result<Counts> {
+    let sql = format!(
+        "update messages set {}, active_n = ?3, reply_count = reply_count + 1, last_reply_at = ?4 where id = ?1
+         returning (select thread_count from channels where id = channel_id), reply_count, last_reply_at",
+        seqs.assignments
+    );
+    let values = (reply.thread, seqs.seq, reply.n, reply.created_at);
+    Ok(tx.prepare_cached(&sql)?.query_row(values, from_row)?)
+}
+
+fn from_row(row: &Row) -> rusqlite::Result<Counts> {
+    Ok(Counts { threads: row.get(0)?, replies: row.get(1)?, last_reply_at: row.get(2)? })
+}
+
+/// Counts a new message in its channel's row.
+pub(super) fn add_message(tx: &Tx, message: &Message, seqs: Seqs) -> Result<()> {
+    let sql = format!(
+        "update channels set {}, message_count = message_count + 1, thread_count = thread_count + ?3,
+           mention_count = mention_count + ?4, last_n = ?5, last_thread = iif(?3, ?5, last_thread)
+         where id = ?1",
+        seqs.assignments
+    );
+    let everybody = mentions::name_everybody(&message.mentions);
+    tx.prepare_cached(&sql)?.execute((message.channel, seqs.seq, !message.is_reply, everybody, message.n))?;
+    Ok(())
+}

@@ -1,0 +1,71 @@
+//! What lists show of a channel besides itself: its newest post and its first webhook. Above all areas of the domain.
+
+use std::collections::HashMap;
+
+use rusqlite::Connection;
+use serde_json::json;
+
+use crate::{
+    domain::{
+        access::Caller,
+        channels::{
+            lists::{self, Described},
+            reading::Counts,
+        },
+        messages::{self, record::Message},
+        page::Page,
+    },
+    error::{Error, Result},
+    id::{ChannelId, OrganisationId, WebhookId},
+};
+
+/// A channel as lists show it.
+pub struct Overview {
+    pub channel: Described,
+    /// The newest top-level post, where the caller is in the channel.
+    pub newest: Option<Message>,
+    /// The oldest webhook and its generation, where the caller manages the channel's webhooks.
+    pub webhook: Option<(WebhookId, i64)>,
+}
+
+/// Each channel's overview, with a few statements for all.
+pub fn of_all(conn: &Connection, found: Vec<Described>) -> Result<Vec<Overview>> {
+    let inside = found.iter().filter(|described| described.is_in);
+    let newest: Vec<i64> = inside.map(|described| described.channel.last_thread).collect();
+    let mut newest: HashMap<ChannelId, Message> =
+        messages::lists::at(conn, &newest)?.into_iter().map(|message| (message.channel, message)).collect();
+    let mut webhooks = first_webhooks(conn, &found)?;
+    let overview = |channel: Described| {
+        let id = channel.channel.id;
+        Overview { newest: newest.remove(&id), webhook: webhooks.remove(&id), channel }
+    };
+    Ok(found.into_iter().map(overview).collect())
+}
+
+fn first_webhooks(conn: &Connection, found: &[Described]) -> Result<HashMap<ChannelId, (WebhookId, i64)>> {
+    let managed = found.iter().filter(|described| described.manages_webhooks);
+    let ids: Vec<String> = managed.map(|described| described.channel.id.0.simple().to_string()).collect();
+    // The oldest comes last and stays.
+    let mut select = conn.prepare_cached(
+        "select w.channel_id, w.id, w.generation from json_each(?1) listed cross join webhooks w on w.channel_id = unhex(listed.value)
+         where w.deleted_at is null order by w.created_at desc, w.id desc",
+    )?;
+    let oldest = select.query_map([json!(ids).to_string()], |row| Ok((row.get(0)?, (row.get(1)?, row.get(2)?))))?;
+    Ok(oldest.collect::<rusqlite::Result<_>>()?)
+}
+
+/// [`of_all`] for one channel.
+pub fn of(conn: &Connection, found: Described) -> Result<Overview> {
+    of_all(conn, vec![found])?.pop().ok_or_else(|| Error::internal("one channel gives one description"))
+}
+
+/// The caller's direct messages, the latest active first, with what is unread in them. 404 for outsiders.
+pub fn direct_messages(
+    conn: &Connection,
+    caller: Caller,
+    organisation: OrganisationId,
+    page: Page,
+) -> Result<Vec<(Counts, Overview)>> {
+    let (unread, found) = lists::direct_messages(conn, caller, organisation, page)?.into_iter().unzip::<_, _, Vec<_>, _>();
+    Ok(unread.into_iter().zip(of_all(conn, found)?).collect())
+}
