@@ -10,7 +10,7 @@
 //!                             |                        wiring's router -+-> state's session cache
 //!                             +-> mail, outgoing                        +-> wakeups -> jobs
 //!                                                                       +-> push::embedded::publisher -> hub
-//! used by many: state (what handlers hold); leaves: id, time, event, error, config, secret, site, limits, origins,
+//! used by many: state (what handlers hold); leaves: id, time, clock, event, error, config, secret, site, limits, origins,
 //! client_address, request_body, upgrade, wakeups
 //! ```
 //!
@@ -25,13 +25,13 @@
 //! Each line names a folder or file and everything that it imports; `-` is nothing. Upper ones come first. There are no import
 //! circles between files.
 //! ```text
-//! cli: api, config, db, domain, error, id, push, secret, site, state, wiring
-//! wiring: config, connections, db, error, event, issuer, jobs, limits, mail, metrics, origins, outgoing, push, secret,
+//! cli: api, clock, config, db, domain, error, id, push, secret, site, state, wiring
+//! wiring: clock, config, connections, db, error, event, issuer, jobs, limits, mail, metrics, origins, outgoing, push, secret,
 //!   site, state, tls, wakeups
 //! api: client_address, config, db, domain, error, id, jobs, limits, push, request_body, secret, site, state, time, web
 //! jobs: db, domain, error, event, id, outgoing, push, secret, state, time
-//! push: config, db, domain, error, event, id, request_body, secret, site, state, time, tls, upgrade
-//! state: db, domain, error, event, id, issuer, limits, mail, metrics, origins, outgoing, push, secret,
+//! push: clock, config, db, domain, error, event, id, request_body, secret, site, state, time, tls, upgrade
+//! state: clock, db, domain, error, event, id, issuer, limits, mail, metrics, origins, outgoing, push, secret,
 //!   site, time, wakeups
 //! wakeups: event
 //! origins: error, site
@@ -46,8 +46,9 @@
 //! site: config, id, secret
 //! issuer: error, secret, time, tls
 //! tls: error
+//! clock: time
 //! time: -
-//! db: error, event, id, limits, secret
+//! db: clock, error, event, id, limits, secret, site, time
 //! limits: client_address, error, id, secret
 //! event: id
 //! config: error, secret
@@ -76,7 +77,8 @@
 //!
 //! # Invariants
 //! `tests/api/architecture` enforces the first four, and checks the table above against the imports.
-//! 1. `domain/` never mentions poem, tokio, `crate::api` or `crate::state`.
+//! 1. `domain/` never mentions poem, tokio, `crate::api` or `crate::state`, and reads no clock: the time of a job is
+//!    [`db::View::now`].
 //! 2. `api/` contains no SQL and no rusqlite.
 //! 3. In `push/embedded/`, `hub.rs`, `connection.rs`, `protocol/`, `encoding.rs` and `codes.rs` know neither HTTP nor SQL
 //!    nor the domain.
@@ -94,6 +96,7 @@
 mod api;
 pub mod cli;
 mod client_address;
+pub mod clock;
 pub mod config;
 mod connections;
 pub mod db;
@@ -122,7 +125,10 @@ pub mod wiring;
 
 use tokio::net::TcpListener;
 
-use crate::error::{Error, Result};
+use crate::{
+    clock::Clock,
+    error::{Error, Result},
+};
 
 /// Serves on the listener until `shutdown` is ready; see [`wiring::run`].
 pub async fn serve(
@@ -131,5 +137,5 @@ pub async fn serve(
     shutdown: impl Future<Output = ()> + Send + 'static,
 ) -> Result<()> {
     let address = listener.local_addr().map_err(Error::internal)?;
-    wiring::run(wiring::open(&settings, address)?, listener, shutdown).await
+    wiring::run(wiring::open(&settings, address, Clock::default())?, listener, shutdown).await
 }

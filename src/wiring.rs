@@ -11,6 +11,7 @@ use prometheus_client::metrics::gauge::Gauge;
 use tokio::{net::TcpListener, sync::watch, time::timeout};
 
 use crate::{
+    clock::Clock,
     config::Settings,
     connections,
     db::{self, AfterCommit, Db},
@@ -39,7 +40,7 @@ use crate::{
 const SOCKETS_WITHIN: Duration = Duration::from_secs(2);
 
 /// Opens the data folder, creating it if there is none, and starts the writer and the publisher.
-pub fn open(settings: &Settings, listening: SocketAddr) -> Result<App> {
+pub fn open(settings: &Settings, listening: SocketAddr, clock: Clock) -> Result<App> {
     let links = settings.links.resolve(listening)?;
     let authorities = Authorities::read(settings.ca_file.as_deref())?;
     let mailer = Mailer::new(&settings.mail_url, &settings.mail_from, &authorities)?;
@@ -60,14 +61,15 @@ pub fn open(settings: &Settings, listening: SocketAddr) -> Result<App> {
         Some(external) => keys.with_push_key(&external.token_key),
         None => keys,
     };
-    let site = Site::new(settings, keys, links);
+    let site = Arc::new(Site::new(settings, keys, links));
     let Opened { db, hub, sessions, wakeups, delivering, publisher } =
-        open_database(settings, metrics.publisher_lag.clone(), centrifugo.is_some())?;
+        open_database(settings, (site.clone(), clock.clone()), metrics.publisher_lag.clone(), centrifugo.is_some())?;
     let cores = std::thread::available_parallelism().map_or(2, usize::from);
     Ok(App(Arc::new(Inner {
         db,
         limits: Limits::new(site.rate_limit),
-        site: Arc::new(site),
+        site,
+        clock,
         hub,
         mailer,
         issuer,
@@ -103,12 +105,17 @@ struct Opened {
     publisher: Mutex<Option<JoinHandle<()>>>,
 }
 
-fn open_database(settings: &Settings, publisher_lag: Gauge, is_push_external: bool) -> Result<Opened> {
+fn open_database(
+    settings: &Settings,
+    (site, clock): (Arc<Site>, Clock),
+    publisher_lag: Gauge,
+    is_push_external: bool,
+) -> Result<Opened> {
     let (hub, sessions, wakeups, delivering) = (Arc::new(Hub::default()), Arc::default(), Arc::default(), Arc::default());
     let (publisher, waiting) = Publisher::new(publisher_lag);
     let after_commit = router(Arc::clone(&sessions), Arc::clone(&wakeups), Arc::clone(&delivering), publisher);
-    let db = Db::open(&settings.data_dir, after_commit)?;
-    let publisher = if is_push_external { Mutex::default() } else { waiting.start(&settings.data_dir, hub.clone())? };
+    let db = Db::open(&settings.data_dir, site, clock.clone(), after_commit)?;
+    let publisher = if is_push_external { Mutex::default() } else { waiting.start(&settings.data_dir, hub.clone(), clock)? };
     Ok(Opened { db, hub, sessions, wakeups, delivering, publisher })
 }
 

@@ -89,8 +89,7 @@ async fn federated(bench: &mut Bench, world: &World) {
     });
     let token =
         Verified { claims: serde_json::from_value(claims).unwrap(), hash: secret::sha256("token"), expires_at: Time::now() };
-    let site = bench.app.site.clone();
-    let write = move |tx: &mut tidings::db::Tx| identities::log_in(tx, &site, &token, &Device::default());
+    let write = move |tx: &mut tidings::db::Tx| identities::log_in(tx, &token, &Device::default());
     bench.write(("federated log-in, told to 200 organisations", "POST /auth/google"), write).await;
 }
 

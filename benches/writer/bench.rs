@@ -11,7 +11,7 @@ use reqwest::Method;
 use rusqlite::Connection;
 use serde_json::Value;
 use tidings::{
-    db::Tx,
+    db::{Tx, View},
     domain::{chores, messages::indexing, outbox},
     error::Result,
     state::App,
@@ -121,7 +121,7 @@ impl Bench {
     }
 
     async fn settle(&self) {
-        let left = |conn: &Connection| Ok(chores::count(conn)? + indexing::behind(conn)? + outbox::count_due(conn)?);
+        let left = |conn: &View| Ok(chores::count(conn)? + indexing::behind(conn)? + outbox::count_due(conn)?);
         let until = Instant::now() + Duration::from_secs(120);
         let deliveries = || self.app.delivering.due();
         while self.app.db.read(left).unwrap() > 0 || deliveries() > 0 {

@@ -24,6 +24,7 @@ use crate::{
     world::World,
 };
 use tidings::{
+    clock::Clock,
     config::{Settings, Switch},
     wiring,
 };
@@ -64,7 +65,7 @@ async fn round() -> (Vec<Case>, Vec<String>) {
     settings.log = "off".into();
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = listener.local_addr().unwrap();
-    let app = wiring::open(&settings, address).unwrap();
+    let app = wiring::open(&settings, address, Clock::default()).unwrap();
     let (stop, stopped) = tokio::sync::oneshot::channel::<()>();
     let server = tokio::spawn(wiring::run(app.clone(), listener, async { _ = stopped.await }));
     let mut bench = Bench::new(app, Api::new(format!("http://{address}")), folder.path()).await;

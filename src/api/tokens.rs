@@ -18,7 +18,6 @@ use crate::{
     id::{ChannelId, OrganisationId},
     push::tokens::PushClaims,
     state::App,
-    time::Time,
 };
 
 pub struct Api;
@@ -110,7 +109,7 @@ fn subscription_token(app: &App, caller: Caller, channel: String) -> Result<Succ
 }
 
 fn expiry(app: &App) -> i64 {
-    (Time::now() + app.site.push_token_lifetime).unix_seconds()
+    (app.clock.now() + app.site.push_token_lifetime).unix_seconds()
 }
 
 #[derive(Object)]

@@ -4,16 +4,22 @@ use std::path::Path;
 
 use crate::{
     config::{Links, Settings},
-    db,
+    db::{self, Tx},
     error::Result,
     secret::Keys,
     site::Site,
+    time::Time,
 };
 
-/// The server of the data folder as a command sees it that makes links; all other settings are the defaults.
+/// The server of the data folder as a command sees it: these links, the defaults for all other settings.
 /// The folder must be there.
-pub(super) fn site(folder: &Path, links: &Links) -> Result<Site> {
+fn site(folder: &Path, links: &Links) -> Result<Site> {
     let settings = Settings { links: links.clone(), ..Settings::for_folder(folder) };
     let links = settings.links.resolve(settings.listen)?;
     Ok(Site::new(&settings, Keys::derive(&db::secret_key(folder)?), links))
+}
+
+/// One write transaction on the data folder, beside a running server or without one.
+pub(super) fn write<T>(folder: &Path, links: &Links, f: impl FnOnce(&mut Tx) -> Result<T>) -> Result<T> {
+    db::write_once(folder, &site(folder, links)?, Time::now(), f)
 }

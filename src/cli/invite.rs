@@ -32,7 +32,7 @@ pub enum Command {
 pub fn run(folder: &Path, command: Command) -> Result<()> {
     let Command::Link { organisation, email, role, links } = command;
     db::require(folder)?;
-    let site = folder::site(folder, &links)?;
-    let link = db::write_once(folder, |tx| invitations::send::link(tx, &site, OrganisationId(organisation), &email, &role))?;
+    let organisation = OrganisationId(organisation);
+    let link = folder::write(folder, &links, |tx| invitations::send::link(tx, organisation, &email, &role))?;
     terminal::print(&link)
 }

@@ -7,6 +7,7 @@ use tokio::{
 use tracing_subscriber::EnvFilter;
 
 use crate::{
+    clock::Clock,
     config::Settings,
     error::{Error, Result},
     push::external::client::Centrifugo,
@@ -33,7 +34,7 @@ async fn serve(settings: Settings) -> Result<()> {
     let address = listener.local_addr().map_err(Error::internal)?;
     let mut terminate = signal(SignalKind::terminate()).map_err(Error::internal)?;
     let mut interrupt = signal(SignalKind::interrupt()).map_err(Error::internal)?;
-    let app = wiring::open(&settings, address)?;
+    let app = wiring::open(&settings, address, Clock::default())?;
     announce(&settings, &app);
     if app.mailer.writes_to_log() && !app.site.is_local() {
         tracing::warn!(

@@ -96,8 +96,8 @@ pub fn run(folder: &Path, command: Command) -> Result<()> {
         }
         Command::ResetLink { email, links } => {
             db::require(folder)?;
-            let (site, email) = (folder::site(folder, &links)?, address(&email)?);
-            terminal::print(&db::write_once(folder, |tx| mailbox::reset_link(tx, &site, &email))?)
+            let email = address(&email)?;
+            terminal::print(&folder::write(folder, &links, |tx| mailbox::reset_link(tx, &email))?)
         }
         Command::Role { email, role } => change(folder, &email, |tx, email| administration::set_role(tx, email, role.into())),
         Command::Disable { email } => change(folder, &email, |tx, email| administration::set_active(tx, email, false)),
@@ -112,7 +112,7 @@ fn address(email: &str) -> Result<String> {
 fn change(folder: &Path, email: &str, change: impl FnOnce(&mut Tx, &str) -> Result<()>) -> Result<()> {
     db::require(folder)?;
     let email = address(email)?;
-    db::write_once(folder, |tx| change(tx, &email))?;
+    folder::write(folder, &Links::default(), |tx| change(tx, &email))?;
     terminal::print(&format!("changed {email}"))
 }
 
@@ -132,6 +132,6 @@ fn create(folder: &Path, new: &New, password: Option<String>, password_stdin: bo
     // Before the transaction: a running server must not wait for a hash.
     let hash = secret::hash_password(&password)?;
     db::make_folder(folder)?;
-    let id = db::write_once(folder, |tx| administration::create(tx, new, &hash))?;
+    let id = folder::write(folder, &Links::default(), |tx| administration::create(tx, new, &hash))?;
     terminal::print(&format!("{id}  {}  {}", new.email, new.role.as_str()))
 }

@@ -30,12 +30,15 @@ use self::{
 pub use self::{
     schema::{Version, newest as newest_version},
     slow::Class,
-    tx::Tx,
+    tx::{Tx, View},
     writer::AfterCommit,
 };
 use crate::{
+    clock::Clock,
     error::{Error, Result},
     id::UserId,
+    site::Site,
+    time::Time,
 };
 
 const FILE: &str = "tidings.db";
@@ -49,12 +52,15 @@ pub struct Db {
     readers: r2d2::Pool<r2d2_sqlite::SqliteConnectionManager>,
     writer: Arc<writer::Writer>,
     admission: Arc<slow::Admission>,
+    site: Arc<Site>,
+    clock: Clock,
 }
 
 impl Db {
-    /// Opens the database of a data folder, creating it if there is none, and starts its writer. `after_commit` gets the
-    /// effects of each committed batch, in order, on the writer's thread.
-    pub fn open(folder: &Path, after_commit: AfterCommit) -> Result<Db> {
+    /// Opens the database of a data folder, creating it if there is none, and starts its writer. Jobs read the server's
+    /// settings from `site` and the time from `clock`; `after_commit` gets the effects of each
+    /// committed batch, in order, on the writer's thread.
+    pub fn open(folder: &Path, site: Arc<Site>, clock: Clock, after_commit: AfterCommit) -> Result<Db> {
         let path = folder.join(FILE);
         let mut conn = connect(&path, OpenFlags::default())?;
         schema::migrate(&mut conn, &path)?;
@@ -73,16 +79,16 @@ impl Db {
             .build(manager)
             .map_err(Error::internal)?;
         let checkpoints = checkpoint::Checkpoints::start(&path)?;
-        let writer = Arc::new(writer::Writer::start(conn, marker, checkpoints, after_commit)?);
-        Ok(Db { readers, writer, admission: Arc::new(slow::Admission::new(cores)) })
+        let writer = Arc::new(writer::Writer::start(conn, marker, checkpoints, (site.clone(), clock.clone()), after_commit)?);
+        Ok(Db { readers, writer, admission: Arc::new(slow::Admission::new(cores)), site, clock })
     }
 
     /// Runs `f` in a short read transaction on this thread, for reads by key that are bounded in rows.
-    pub fn read<T>(&self, f: impl FnOnce(&Connection) -> Result<T>) -> Result<T> {
+    pub fn read<T>(&self, f: impl FnOnce(&View) -> Result<T>) -> Result<T> {
         let conn = self.readers.get().map_err(|_| OVERLOADED)?;
         conn.prepare_cached("begin")?.execute([])?;
         let read = Reading(&conn);
-        f(read.0)
+        f(&View::new(read.0, &self.site, self.clock.now()))
     }
 
     /// [`Db::read`] on a blocking thread, for lists that are bounded in rows and sums over them. As many run at a time as there
@@ -90,7 +96,7 @@ impl Db {
     pub async fn read_list<T: Send + 'static>(
         &self,
         user: impl Into<Option<UserId>>,
-        f: impl FnOnce(&Connection) -> Result<T> + Send + 'static,
+        f: impl FnOnce(&View) -> Result<T> + Send + 'static,
     ) -> Result<T> {
         self.read_slow(Class::List(user.into()), f).await
     }
@@ -100,7 +106,7 @@ impl Db {
     pub async fn read_slow<T: Send + 'static>(
         &self,
         class: Class,
-        f: impl FnOnce(&Connection) -> Result<T> + Send + 'static,
+        f: impl FnOnce(&View) -> Result<T> + Send + 'static,
     ) -> Result<T> {
         let permit = self.admission.permit(class).await?;
         let db = self.clone();
@@ -216,7 +222,7 @@ pub fn read_once<T>(folder: &Path, f: impl FnOnce(&Connection) -> Result<T>) -> 
 }
 
 /// Runs a write transaction in another process than the server's, whether a server is running or not.
-pub fn write_once<T>(folder: &Path, f: impl FnOnce(&mut Tx) -> Result<T>) -> Result<T> {
+pub fn write_once<T>(folder: &Path, site: &Site, now: Time, f: impl FnOnce(&mut Tx) -> Result<T>) -> Result<T> {
     let path = folder.join(FILE);
     let have = version(folder)?;
     if have != 0 && have < newest_version() {
@@ -226,7 +232,7 @@ pub fn write_once<T>(folder: &Path, f: impl FnOnce(&mut Tx) -> Result<T>) -> Res
     schema::migrate(&mut conn, &path)?;
     let transaction = conn.transaction_with_behavior(rusqlite::TransactionBehavior::Immediate)?;
     let mut effects = Vec::new(); // a running server notices the commit by itself
-    let value = f(&mut Tx::new(&transaction, &mut effects))?;
+    let value = f(&mut Tx::new(View::new(&transaction, site, now), &mut effects))?;
     transaction.commit()?;
     Ok(value)
 }

@@ -1,18 +1,50 @@
-//! A write transaction, with the effects that follow its commit.
+//! What a job sees: the database, the server it belongs to, and the time. A write adds what it sets off once it has
+//! committed.
+
+use std::ops::Deref;
 
 use rusqlite::Connection;
 
-use crate::event::Effect;
+use crate::{event::Effect, site::Site, time::Time};
+
+/// What a read sees, and a write, too: one state of the database at one time.
+pub struct View<'a> {
+    conn: &'a Connection,
+    site: &'a Site,
+    now: Time,
+}
+
+impl<'a> View<'a> {
+    pub(super) fn new(conn: &'a Connection, site: &'a Site, now: Time) -> Self {
+        View { conn, site, now }
+    }
+
+    /// The time at which the job began: all that it writes bears the same one.
+    pub fn now(&self) -> Time {
+        self.now
+    }
+
+    pub fn site(&self) -> &'a Site {
+        self.site
+    }
+}
+
+impl Deref for View<'_> {
+    type Target = Connection;
+    fn deref(&self) -> &Connection {
+        self.conn
+    }
+}
 
 /// The connection inside a write transaction, for one job. The job itself never begins, commits or rolls back.
 pub struct Tx<'a> {
-    conn: &'a Connection,
+    view: View<'a>,
     effects: &'a mut Vec<Effect>,
 }
 
 impl<'a> Tx<'a> {
-    pub(super) fn new(conn: &'a Connection, effects: &'a mut Vec<Effect>) -> Self {
-        Tx { conn, effects }
+    pub(super) fn new(view: View<'a>, effects: &'a mut Vec<Effect>) -> Self {
+        Tx { view, effects }
     }
 
     /// Adds an effect that follows the commit, in order. It is dropped if the job fails.
@@ -21,9 +53,9 @@ impl<'a> Tx<'a> {
     }
 }
 
-impl std::ops::Deref for Tx<'_> {
-    type Target = Connection;
-    fn deref(&self) -> &Connection {
-        self.conn
+impl<'a> Deref for Tx<'a> {
+    type Target = View<'a>;
+    fn deref(&self) -> &View<'a> {
+        &self.view
     }
 }

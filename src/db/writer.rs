@@ -24,11 +24,13 @@ use super::{
     checkpoint::{Checkpoint, Checkpoints, checkpoint, exit_on_broken_disk},
     epoch::Marker,
     log,
-    tx::Tx,
+    tx::{Tx, View},
 };
 use crate::{
+    clock::Clock,
     error::{Error, Result},
     event::Effect,
+    site::Site,
 };
 
 /// A function that gets the effects of each committed batch.
@@ -101,7 +103,13 @@ struct Longest {
 }
 
 impl Writer {
-    pub fn start(conn: Connection, marker: Marker, checkpoints: Checkpoints, after_commit: AfterCommit) -> Result<Writer> {
+    pub fn start(
+        conn: Connection,
+        marker: Marker,
+        checkpoints: Checkpoints,
+        (site, clock): (Arc<Site>, Clock),
+        after_commit: AfterCommit,
+    ) -> Result<Writer> {
         let (queue, jobs) = sync_channel(QUEUE_JOBS);
         let queued_bytes = Arc::new(AtomicUsize::new(0));
         let checkpoints = Arc::new(checkpoints);
@@ -114,6 +122,8 @@ impl Writer {
             marker,
             marked: Instant::now(),
             conn,
+            site,
+            clock,
             after_commit,
             checkpoints: checkpoints.clone(),
             job_seconds: job_seconds.clone(),
@@ -186,6 +196,8 @@ impl Writer {
 
 struct Thread {
     conn: Connection,
+    site: Arc<Site>,
+    clock: Clock,
     after_commit: AfterCommit,
     checkpoints: Arc<Checkpoints>,
     /// The last row of the event log that was handed to the publisher.
@@ -282,7 +294,8 @@ impl Thread {
         while let Some(job) = next.take() {
             execute(&self.conn, "savepoint job")?;
             let (mark, began) = (effects.len(), Instant::now());
-            let Ran { keep, answer } = (job.run)(&mut Tx::new(&self.conn, &mut effects));
+            let view = View::new(&self.conn, &self.site, self.clock.now());
+            let Ran { keep, answer } = (job.run)(&mut Tx::new(view, &mut effects));
             answers.push(answer);
             if self.conn.is_autocommit() {
                 // The job, or a full disk, has ended the transaction, and rolled back the jobs before it.

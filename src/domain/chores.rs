@@ -4,14 +4,15 @@
 //! writer for a few milliseconds; it says where the next one begins, and is committed with that, so that a restart
 //! loses and repeats nothing. `jobs/chores.rs` knows who does what: this file imports no area, so that all may leave work.
 
+use std::time::Duration;
+
 use rusqlite::{Connection, OptionalExtension, Row, types::FromSqlError};
 
 use crate::{
-    db::Tx,
+    db::{Tx, View},
     error::Result,
     event::{Effect, Queue},
     id::{OrganisationId, UserId},
-    time::Time,
 };
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -70,23 +71,23 @@ pub fn is_left(conn: &Connection, chore: Chore) -> Result<bool> {
     Ok(conn.prepare_cached(sql)?.exists(chore.columns())?)
 }
 
-/// Leaves the chore that has waited longest alone until the given time, after its slice failed: the others go on without
+/// Leaves the chore that has waited longest alone for the given time, after its slice failed: the others go on without
 /// it. Returns which one that is, for the log.
-pub fn postpone(tx: &mut Tx, until: Time) -> Result<String> {
+pub fn postpone(tx: &mut Tx, span: Duration) -> Result<String> {
     let Some((chore, _)) = first(tx)? else { return Ok(String::new()) };
     let (kind, organisation, user, number) = chore.columns();
     tx.prepare_cached(
         "update chores set retry_at = ?5 where kind = ?1 and organisation_id is ?2 and user_id is ?3 and number is ?4",
     )?
-    .execute((kind, organisation, user, number, until))?;
+    .execute((kind, organisation, user, number, tx.now() + span))?;
     Ok(format!("{chore:?}"))
 }
 
 /// The chore that has waited longest, and where its next slice begins.
-pub fn first(conn: &Connection) -> Result<Option<(Chore, Cursor)>> {
+pub fn first(conn: &View) -> Result<Option<(Chore, Cursor)>> {
     let sql = "select kind, organisation_id, user_id, number, cursor from chores where retry_at <= ?1 order by id limit 1";
     let row = |row: &Row| Ok((Chore::from_row(row)?, row.get("cursor")?));
-    Ok(conn.prepare_cached(sql)?.query_row([Time::now()], row).optional()?)
+    Ok(conn.prepare_cached(sql)?.query_row([conn.now()], row).optional()?)
 }
 
 /// How many are not done yet.

@@ -7,12 +7,11 @@ use std::time::Duration;
 use rusqlite::{Connection, OptionalExtension};
 
 use crate::{
-    db::Tx,
+    db::{Tx, View},
     error::{Error, Result},
     event::{Effect, Queue},
     id::{MailId, WebhookId},
     mail::{Kind, Mail},
-    site::Site,
     time::Time,
 };
 
@@ -39,21 +38,21 @@ const BACKOFF: [Duration; 9] = [
 /// Whether a recipient may be sent one more mail of a kind now: true while they had fewer than five within the hour.
 ///
 /// A caller who voids an older link asks first: no link dies without a mail in its place.
-pub fn within_quota(conn: &Connection, site: &Site, to: &str, kind: Kind) -> Result<bool> {
-    if !site.rate_limit || kind == Kind::Notice {
+pub fn within_quota(conn: &View, to: &str, kind: Kind) -> Result<bool> {
+    if !conn.site().rate_limit || kind == Kind::Notice {
         return Ok(true);
     }
     // The last term lets SQLite use `mails_by_recipient`, an index of the mails for which it holds.
     let recent: i64 = conn
         .prepare_cached("select count(*) from mails where recipient = ?1 and kind = ?2 and created_at > ?3 and kind <> 'notice'")?
-        .query_row((to, kind.as_str(), Time::now() - HOUR), |row| row.get(0))?;
+        .query_row((to, kind.as_str(), conn.now() - HOUR), |row| row.get(0))?;
     Ok(recent < PER_HOUR)
 }
 
 /// Whether one more mail may tell the recipient of the same webhook now: one that stops again and again must not keep them
 /// from hearing of others.
-fn within_share(conn: &Connection, site: &Site, to: &str, kind: Kind, webhook: WebhookId) -> Result<bool> {
-    if !site.rate_limit {
+fn within_share(conn: &View, to: &str, kind: Kind, webhook: WebhookId) -> Result<bool> {
+    if !conn.site().rate_limit {
         return Ok(true);
     }
     let recent: i64 = conn
@@ -61,7 +60,7 @@ fn within_share(conn: &Connection, site: &Site, to: &str, kind: Kind, webhook: W
             "select count(*) from mails
              where recipient = ?1 and kind = ?2 and created_at > ?3 and kind <> 'notice' and webhook_id = ?4",
         )?
-        .query_row((to, kind.as_str(), Time::now() - HOUR, webhook), |row| row.get(0))?;
+        .query_row((to, kind.as_str(), conn.now() - HOUR, webhook), |row| row.get(0))?;
     Ok(recent < PER_WEBHOOK)
 }
 
@@ -71,23 +70,23 @@ pub fn log_dropped(kind: Kind) {
 }
 
 /// Queues a mail, or drops it past its recipient's quota.
-pub fn queue(tx: &mut Tx, site: &Site, mail: Mail) -> Result<()> {
-    let has_share = mail.webhook.map_or(Ok(true), |webhook| within_share(tx, site, &mail.to, mail.kind, webhook))?;
-    if has_share && within_quota(tx, site, &mail.to, mail.kind)? {
-        return insert(tx, site, &mail);
+pub fn queue(tx: &mut Tx, mail: Mail) -> Result<()> {
+    let has_share = mail.webhook.map_or(Ok(true), |webhook| within_share(tx, &mail.to, mail.kind, webhook))?;
+    if has_share && within_quota(tx, &mail.to, mail.kind)? {
+        return insert(tx, &mail);
     }
     log_dropped(mail.kind);
     Ok(())
 }
 
 /// Queues a mail whose caller has asked [`within_quota`].
-pub fn insert(tx: &mut Tx, site: &Site, mail: &Mail) -> Result<()> {
-    let now = Time::now();
+pub fn insert(tx: &mut Tx, mail: &Mail) -> Result<()> {
+    let now = tx.now();
     let text = serde_json::to_string(mail).map_err(Error::internal)?;
     tx.prepare_cached(
         "insert into mails (id, recipient, kind, webhook_id, sealed, created_at, due_at) values (?1, ?2, ?3, ?4, ?5, ?6, ?6)",
     )?
-    .execute((MailId::new(), &mail.to, mail.kind.as_str(), mail.webhook, site.keys.seal(&text), now))?;
+    .execute((MailId::new(), &mail.to, mail.kind.as_str(), mail.webhook, tx.site().keys.seal(&text), now))?;
     tx.then(Effect::Queued(Queue::Mails));
     Ok(())
 }
@@ -100,14 +99,14 @@ pub struct Claimed {
 }
 
 /// Takes the mail that is due longest under a lease. One that this server's key does not open is given up.
-pub fn claim(tx: &mut Tx, site: &Site) -> Result<Option<Claimed>> {
-    let now = Time::now();
+pub fn claim(tx: &mut Tx) -> Result<Option<Claimed>> {
+    let now = tx.now();
     let due: Option<(MailId, u32, Vec<u8>)> = tx
         .prepare_cached("select id, attempts, sealed from mails where due_at <= ?1 order by due_at limit 1")?
         .query_row([now], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))
         .optional()?;
     let Some((id, attempts, sealed)) = due else { return Ok(None) };
-    let opened = site.keys.open(&sealed).and_then(|text| serde_json::from_str(&text).map_err(Error::internal));
+    let opened = tx.site().keys.open(&sealed).and_then(|text| serde_json::from_str(&text).map_err(Error::internal));
     match opened {
         Ok(mail) => {
             tx.prepare_cached("update mails set due_at = ?2, attempts = attempts + 1 where id = ?1")?
@@ -121,7 +120,7 @@ pub fn claim(tx: &mut Tx, site: &Site) -> Result<Option<Claimed>> {
 /// Records a mail as sent and erases it.
 pub fn sent(tx: &mut Tx, id: MailId) -> Result<()> {
     tx.prepare_cached("update mails set sealed = null, due_at = null, sent_at = ?2, error = '' where id = ?1")?
-        .execute((id, Time::now()))?;
+        .execute((id, tx.now()))?;
     Ok(())
 }
 
@@ -131,7 +130,7 @@ pub fn failed(tx: &mut Tx, id: MailId, attempts: u32, error: &str) -> Result<()>
         Some(wait) => {
             tx.prepare_cached("update mails set due_at = ?2, error = ?3 where id = ?1")?.execute((
                 id,
-                Time::now() + *wait,
+                tx.now() + *wait,
                 error,
             ))?;
             tx.then(Effect::Queued(Queue::Mails)); // due sooner than the end of its lease, which is waited for
@@ -159,6 +158,6 @@ pub fn next_due(conn: &Connection) -> Result<Option<Time>> {
 }
 
 /// How many mails are to be sent by now.
-pub fn count_due(conn: &Connection) -> Result<i64> {
-    Ok(conn.prepare_cached("select count(*) from mails where due_at <= ?1")?.query_row([Time::now()], |row| row.get(0))?)
+pub fn count_due(conn: &View) -> Result<i64> {
+    Ok(conn.prepare_cached("select count(*) from mails where due_at <= ?1")?.query_row([conn.now()], |row| row.get(0))?)
 }

@@ -13,7 +13,6 @@ use crate::{
     error::{Error, Result},
     event::Queue,
     state::App,
-    time::Time,
 };
 
 /// Does chores as they come up, including those from before the start.
@@ -43,7 +42,7 @@ pub fn work(tx: &mut Tx) -> Result<usize> {
 
 /// Postpones the chore whose slice has failed, so that it doesn't hold up the others.
 async fn postpone(app: &App, failure: Error) {
-    match app.write_in_background(|tx| chores::postpone(tx, Time::now() + MINUTE)).await {
+    match app.write_in_background(|tx| chores::postpone(tx, MINUTE)).await {
         Ok(chore) => {
             let err = failure.detail();
             tracing::error!(chore, err, "a chore failed, next try in a minute");

@@ -74,16 +74,16 @@ impl Dispatcher {
         loop {
             follow(app).await?;
             self.refresh(app)?;
-            let now = Time::now();
+            let now = app.clock.now();
             // Slots are taken before the claim: a claimed delivery without a slot would wait until its lease ends.
             let (webhooks, slots) = self.pick(app, now);
             app.delivering.due.store(self.schedule.count_due(now) - webhooks.len(), Relaxed);
             if webhooks.is_empty() {
                 let next = self.schedule.next_after(now);
-                return Ok(next.map_or(MINUTE, |due| due.since(Time::now())).clamp(Duration::from_millis(1), MINUTE));
+                return Ok(next.map_or(MINUTE, |due| due.since(app.clock.now())).clamp(Duration::from_millis(1), MINUTE));
             }
-            let (site, claimed) = (app.site.clone(), webhooks.clone());
-            let claims = app.db.write(move |tx| deliveries::claim(tx, &site, &claimed)).await?;
+            let claimed = webhooks.clone();
+            let claims = app.db.write(move |tx| deliveries::claim(tx, &claimed)).await?;
             for ((webhook, slot), claim) in webhooks.into_iter().zip(slots).zip(claims) {
                 app.delivering.changed().webhooks.insert(webhook);
                 match claim {
@@ -145,8 +145,7 @@ async fn follow(app: &App) -> Result<()> {
             Comes::Nothing => break,
             Comes::More => {}
             Comes::Work => {
-                let site = app.site.clone();
-                let taken = app.db.write(move |tx| following::follow(tx, &site, ahead.seq)).await?;
+                let taken = app.db.write(move |tx| following::follow(tx, ahead.seq)).await?;
                 shared.followed.store(taken, Relaxed);
                 shared.written.store(taken, Relaxed);
             }
@@ -167,8 +166,8 @@ async fn deliver(slot: &Slot, claimed: Claimed) {
         let (id, webhook, status) = (claimed.id, claimed.webhook, outcome.status);
         tracing::debug!(%id, %webhook, status, error = outcome.error, "an event could not be delivered");
     }
-    let (site, id) = (app.site.clone(), claimed.id);
-    let record = move |tx: &mut Tx| retry::record(tx, &site, &claimed, &outcome);
+    let id = claimed.id;
+    let record = move |tx: &mut Tx| retry::record(tx, &claimed, &outcome);
     if let Err(err) = app.write_in_background(record).await {
         tracing::error!(%id, err = err.detail(), "the outcome of a delivery could not be recorded");
     }
@@ -206,7 +205,7 @@ fn complaint(status: u16) -> String {
 /// Signs and posts an event. Returns the answer, or why there is none.
 async fn send(app: &App, claimed: &Claimed) -> Result<Answer, String> {
     let url = Url::parse(&claimed.url).map_err(|err| err.to_string())?;
-    let (id, time) = (claimed.id.to_string(), Time::now().unix_seconds());
+    let (id, time) = (claimed.id.to_string(), app.clock.now().unix_seconds());
     let signature =
         secret::webhook_signature(&claimed.secrets, &id, time, &claimed.payload).map_err(|_| "it could not be signed")?;
     let headers = [

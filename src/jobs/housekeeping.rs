@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use tokio::time::timeout;
+
 use super::{
     deliveries,
     queue::{MINUTE, SLICE, in_slices},
@@ -18,17 +20,17 @@ use crate::{
     },
     error::Result,
     state::App,
-    time::Time,
 };
 
 /// How long sessions, tokens, mails, webhooks and their history are kept after their end, so that an incident can be
 /// examined; and how long webhooks' events are kept after they were made, to be delivered or sent again.
 const KEPT: Duration = Duration::from_secs(30 * 24 * 3600);
 
-/// Runs [`tidy`] once per minute, and drops the expired counters of the limits.
+/// Runs [`tidy`] once per minute and when the clock is advanced, and drops the expired counters of the limits.
 pub(super) async fn run(app: &App) {
+    let mut advances = app.clock.advances();
     loop {
-        tokio::time::sleep(MINUTE).await;
+        _ = timeout(MINUTE, advances.changed()).await;
         app.limits.tidy();
         if let Err(err) = tidy(app).await {
             tracing::warn!(err = err.detail(), "housekeeping failed, next try in a minute");
@@ -43,7 +45,8 @@ pub async fn tidy(app: &App) -> Result<()> {
         let slice = slice.to_vec();
         app.write_in_background(move |tx| accounts::seen(tx, &slice)).await?;
     }
-    let (now, events_before) = (Time::now(), Time::now() - app.site.event_retention);
+    let now = app.clock.now();
+    let events_before = now - app.site.event_retention;
     deliveries::write_down(app).await?;
     in_slices(app, move |tx| events::prune(tx, events_before, SLICE)).await?;
     in_slices(app, move |tx| sessions::prune(tx, now - KEPT, SLICE)).await?;

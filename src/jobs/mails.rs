@@ -10,7 +10,6 @@ use crate::{
     error::{Error, Result},
     event::Queue,
     state::App,
-    time::Time,
 };
 
 /// Most mails in flight.
@@ -29,11 +28,10 @@ pub(super) async fn run(app: &App, sending: &mut JoinSet<()>) {
 
 /// Sends due mails. Returns the time until the next one is due.
 async fn send_due(app: &App, slots: &Arc<Semaphore>, sending: &mut JoinSet<()>) -> Result<Duration> {
-    while app.db.read(outbox::next_due)?.is_some_and(|due| due <= Time::now()) {
+    while app.db.read(|conn| outbox::next_due(conn))?.is_some_and(|due| due <= app.clock.now()) {
         // The slot is taken before the claim: a lease must not run while a mail waits for a slot.
         let slot = slots.clone().acquire_owned().await.map_err(Error::internal)?;
-        let site = app.site.clone();
-        if let Some(claimed) = app.db.write(move |tx| outbox::claim(tx, &site)).await? {
+        if let Some(claimed) = app.db.write(move |tx| outbox::claim(tx)).await? {
             let app = app.clone();
             sending.spawn(async move {
                 send(&app, claimed).await;
@@ -41,8 +39,8 @@ async fn send_due(app: &App, slots: &Arc<Semaphore>, sending: &mut JoinSet<()>) 
             });
         }
     }
-    let next = app.db.read(outbox::next_due)?;
-    Ok(next.map_or(MINUTE, |due| due.since(Time::now())).clamp(Duration::from_millis(50), MINUTE))
+    let next = app.db.read(|conn| outbox::next_due(conn))?;
+    Ok(next.map_or(MINUTE, |due| due.since(app.clock.now())).clamp(Duration::from_millis(50), MINUTE))
 }
 
 async fn send(app: &App, claimed: outbox::Claimed) {

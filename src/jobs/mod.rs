@@ -13,7 +13,7 @@ use std::time::Duration;
 use tokio::{task::JoinSet, time::timeout};
 
 use self::deliveries::Dispatcher;
-use crate::{push::external::forwarder::Forwarder, state::App};
+use crate::{event::Queue, push::external::forwarder::Forwarder, state::App};
 
 /// How long mails and deliveries in flight may take once the server stops.
 const IN_FLIGHT_WITHIN: Duration = Duration::from_secs(2);
@@ -28,7 +28,16 @@ pub async fn run(app: App, forwarded: Option<i64>) {
             let forward = async { if let Some(forwarder) = &mut forwarder { forwarder.run().await } };
             let mut dispatcher = Dispatcher::default();
             let deliver = dispatcher.run(&app, &mut delivering);
-            tokio::join!(mails::run(&app, &mut sending), deliver, chores::run(&app), search::run(&app), housekeeping::run(&app), forward);
+            let wake = wake_when_advanced(&app);
+            tokio::join!(
+                mails::run(&app, &mut sending),
+                deliver,
+                chores::run(&app),
+                search::run(&app),
+                housekeeping::run(&app),
+                forward,
+                wake,
+            );
         } => {}
         _ = stopping.wait_for(|stopping| *stopping) => {}
     }
@@ -37,4 +46,12 @@ pub async fn run(app: App, forwarded: Option<i64>) {
     }
     // A mail or delivery that is cancelled after it has arrived, but before its outcome is recorded, is sent a second time.
     _ = timeout(IN_FLIGHT_WITHIN, async { tokio::join!(sending.join_all(), delivering.join_all()) }).await;
+}
+
+/// Has all queues looked at when the clock is advanced: what was due later may be due now.
+async fn wake_when_advanced(app: &App) {
+    let mut advances = app.clock.advances();
+    while advances.changed().await.is_ok() {
+        Queue::ALL.into_iter().for_each(|queue| app.wakeups.wake(queue));
+    }
 }

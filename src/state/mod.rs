@@ -13,12 +13,12 @@ use std::{
 };
 
 use ipnet::IpNet;
-use rusqlite::Connection;
 use tokio::sync::{mpsc, watch};
 
 use self::{delivering::Delivering, hashing::Hashing, session_cache::SessionCache};
 use crate::{
-    db::{self, Class, Db, Tx},
+    clock::Clock,
+    db::{self, Class, Db, Tx, View},
     domain::{
         access::{self, Caller},
         accounts::sessions,
@@ -47,6 +47,8 @@ pub struct App(pub(crate) Arc<Inner>);
 pub struct Inner {
     pub db: Db,
     pub site: Arc<Site>,
+    /// What the database's jobs and the background jobs take the time from.
+    pub clock: Clock,
     pub hub: Arc<Hub>,
     pub mailer: Mailer,
     /// The issuer of federated log-in; `None` if it is not configured.
@@ -92,7 +94,7 @@ impl std::ops::Deref for App {
 impl Inner {
     /// The caller of a live session, from the session cache or the database. 429 past the user's rate.
     pub fn caller(&self, session: SessionId) -> Result<Option<Caller>> {
-        let caller = self.sessions.find(session, || self.db.read(|conn| sessions::find(conn, session)))?;
+        let caller = self.sessions.find(session, || self.db.read(|conn| sessions::find(conn, session, conn.now())))?;
         if let Some(caller) = caller {
             self.limits.user(caller.user)?;
             self.seen(caller.user);
@@ -106,7 +108,7 @@ impl Inner {
         &self,
         caller: Caller,
         organisation: OrganisationId,
-        f: impl FnOnce(&Connection) -> Result<T> + Send + 'static,
+        f: impl FnOnce(&View) -> Result<T> + Send + 'static,
     ) -> Result<T> {
         let class = match self.db.read(|conn| access::membership(conn, organisation, caller.user))? {
             Some(_) => Class::Member(caller.user, organisation),
@@ -130,7 +132,7 @@ impl Inner {
 
     /// Notes that a user is active now. A job writes these times once per minute.
     pub fn seen(&self, user: UserId) {
-        self.seen.lock().expect("nothing panics while it holds this").insert(user, Time::now());
+        self.seen.lock().expect("nothing panics while it holds this").insert(user, self.clock.now());
     }
 
     /// Whether the user was active since these times were last written, or has an open socket.

@@ -1,26 +1,37 @@
 //! A server for each test: a temporary folder, a real database, the real application on a free port;
 //! and clients with an identity. Nothing of ours is mocked.
 
-use std::path::Path;
+use std::{path::Path, sync::Arc, time::Duration};
 
 use reqwest::{Method, header::HeaderMap};
 use serde_json::{Value, json};
 use tempfile::TempDir;
-use tidings::config::{Settings, Switch};
+use tidings::{
+    clock::Clock,
+    config::{Settings, Switch},
+    db::{self, Tx},
+    error::Result,
+    secret::Keys,
+    site::Site,
+    wiring,
+};
 use tokio::{net::TcpListener, sync::oneshot, task::JoinHandle};
 use uuid::Uuid;
 
 use crate::shapes::assert_failure;
 
+pub const DAY: Duration = Duration::from_secs(24 * 3600);
 pub const PASSWORD: &str = "correct horse battery";
 
 pub struct Server {
     /// `http://127.0.0.1:PORT`
     pub origin: String,
+    /// The time as the server tells it: a test advances it instead of waiting.
+    pub clock: Clock,
     folder: TempDir,
     settings: Settings,
     stop: oneshot::Sender<()>,
-    serving: JoinHandle<tidings::error::Result<()>>,
+    serving: JoinHandle<Result<()>>,
 }
 
 impl Server {
@@ -33,7 +44,7 @@ impl Server {
         let folder = tempfile::tempdir().unwrap();
         let mut settings = Server::usual(folder.path());
         change(&mut settings);
-        Server::serve(folder, settings, "127.0.0.1:0").await
+        Server::serve(folder, settings, "127.0.0.1:0", Clock::default()).await
     }
 
     fn usual(folder: &Path) -> Settings {
@@ -43,15 +54,16 @@ impl Server {
         settings
     }
 
-    async fn serve(folder: TempDir, settings: Settings, address: &str) -> Server {
+    async fn serve(folder: TempDir, settings: Settings, address: &str, clock: Clock) -> Server {
         _ = rustls::crypto::ring::default_provider().install_default(); // the tests' own client asks for one
         let listener = TcpListener::bind(address).await.unwrap();
         let origin = format!("http://{}", listener.local_addr().unwrap());
         let (stop, stopped) = oneshot::channel();
-        let serving = tokio::spawn(tidings::serve(settings.clone(), listener, async {
+        let app = wiring::open(&settings, listener.local_addr().unwrap(), clock.clone()).unwrap();
+        let serving = tokio::spawn(wiring::run(app, listener, async {
             stopped.await.ok();
         }));
-        Server { origin, folder, settings, stop, serving }
+        Server { origin, clock, folder, settings, stop, serving }
     }
 
     /// Asks the server to end and waits until it has.
@@ -59,11 +71,12 @@ impl Server {
         self.end().await;
     }
 
-    /// Ends the server and starts another on the same folder and address.
+    /// Ends the server and starts another on the same folder and address; its clock goes on.
     pub async fn restart(self) -> Server {
         let address = self.origin.trim_start_matches("http://").to_owned();
+        let clock = self.clock.clone();
         let (folder, settings) = self.end().await;
-        Server::serve(folder, settings, &address).await
+        Server::serve(folder, settings, &address, clock).await
     }
 
     async fn end(self) -> (TempDir, Settings) {
@@ -81,7 +94,7 @@ impl Server {
     pub async fn on_folder(folder: TempDir, change: impl FnOnce(&mut Settings)) -> Server {
         let mut settings = Server::usual(folder.path());
         change(&mut settings);
-        Server::serve(folder, settings, "127.0.0.1:0").await
+        Server::serve(folder, settings, "127.0.0.1:0", Clock::default()).await
     }
 
     /// A server on a copy of an ended server's folder: what was made there, tokens included, is good here.
@@ -92,7 +105,7 @@ impl Server {
         }
         let mut settings = Server::usual(folder.path());
         change(&mut settings);
-        Server::serve(folder, settings, "127.0.0.1:0").await
+        Server::serve(folder, settings, "127.0.0.1:0", Clock::default()).await
     }
 
     pub fn folder(&self) -> &Path {
@@ -102,7 +115,7 @@ impl Server {
     pub fn anonymous(&self) -> Client {
         Client {
             origin: self.origin.clone(),
-            http: reqwest::Client::new(),
+            http: plain_http(),
             token: None,
             notification_token: String::new(),
             user_id: String::new(),
@@ -154,8 +167,13 @@ impl Server {
     #[track_caller]
     pub fn sql(&self, statement: &str) {
         let database = rusqlite::Connection::open(self.folder().join("tidings.db")).unwrap();
-        database.busy_timeout(std::time::Duration::from_secs(5)).unwrap();
+        database.busy_timeout(Duration::from_secs(5)).unwrap();
         assert!(database.execute(statement, []).unwrap() > 0, "it changed nothing: {statement}");
+    }
+
+    /// One write transaction as another process has it, by the rules: states that a command makes beside the server.
+    pub fn write<T>(&self, f: impl FnOnce(&mut Tx) -> Result<T>) -> Result<T> {
+        db::write_once(self.folder(), &site(self.folder()), self.clock.now(), f)
     }
 
     /// The rows of a table.
@@ -178,9 +196,25 @@ impl Server {
 
     /// Signs a token for the push endpoint with this server's own key.
     pub fn push_token(&self, claims: &Value) -> String {
-        let key = tidings::db::secret_key(self.folder()).unwrap();
-        tidings::secret::Keys::derive(&key).push.sign(claims).unwrap()
+        let key = db::secret_key(self.folder()).unwrap();
+        Keys::derive(&key).push.sign(claims).unwrap()
     }
+}
+
+/// What the rules know of a server on this folder that has the default settings.
+pub fn site(folder: &Path) -> Site {
+    let keys = Keys::derive(&db::secret_key(folder).unwrap());
+    Site::new(&Settings::for_folder(folder), keys, ("http://127.0.0.1".into(), "http://127.0.0.1".into()))
+}
+
+/// The database of a folder, without a server.
+pub fn database(folder: &Path, after_commit: db::AfterCommit) -> db::Db {
+    db::Db::open(folder, Arc::new(site(folder)), Clock::default(), after_commit).unwrap()
+}
+
+/// A client of HTTP without TLS: it reads no certificates, which takes longer than most requests.
+pub fn plain_http() -> reqwest::Client {
+    reqwest::Client::builder().tls_certs_only([]).build().unwrap()
 }
 
 pub fn email(name: &str) -> String {

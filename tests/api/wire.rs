@@ -9,7 +9,7 @@ use tokio::{
     sync::watch,
 };
 
-use crate::harness::Client;
+use crate::harness::{Client, plain_http};
 
 /// What the wire holds of the server's words while it is cut; the kernel takes twice as much.
 pub const BUFFER: u32 = 64 << 10;
@@ -41,7 +41,7 @@ impl Wire {
 
     /// The client, by this way.
     pub fn carrying(&self, client: &Client) -> Client {
-        Client { origin: self.origin.clone(), http: reqwest::Client::new(), ..client.clone() }
+        Client { origin: self.origin.clone(), http: plain_http(), ..client.clone() }
     }
 
     /// From here on each side hears nothing of the other, its end included.

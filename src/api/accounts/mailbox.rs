@@ -36,8 +36,8 @@ impl Api {
     async fn magic_link(&self, app: Data<&App>, visitor: Visitor, body: Body<Address>) -> Result<Done> {
         let email = address(&body.email)?;
         require_mail(&app).await?;
-        let (site, may_mail) = (app.site.clone(), MayMail(app.limits.link(visitor.address)));
-        app.db.write(move |tx| mailbox::request_link(tx, &site, &email, Purpose::MagicLink, may_mail)).await?;
+        let may_mail = MayMail(app.limits.link(visitor.address));
+        app.db.write(move |tx| mailbox::request_link(tx, &email, Purpose::MagicLink, may_mail)).await?;
         Ok(done("Magic link sent successfully"))
     }
 
@@ -47,8 +47,8 @@ impl Api {
     /// whoever registered the address may have been somebody else.
     #[oai(path = "/auth/magic-link/verify", method = "post", tag = "Tag::Accounts")]
     async fn enter(&self, app: Data<&App>, visitor: Visitor, body: Body<OneTimeToken>) -> Result<Success<LoggedIn>> {
-        let (site, token) = (app.site.clone(), body.0.token.0);
-        let started = app.db.write_sized(body.1, move |tx| mailbox::enter(tx, &site, &token, &visitor.device)).await?;
+        let token = body.0.token.0;
+        let started = app.db.write_sized(body.1, move |tx| mailbox::enter(tx, &token, &visitor.device)).await?;
         Ok(ok("Login successful", started.into()))
     }
 
@@ -59,8 +59,8 @@ impl Api {
     async fn password_reset(&self, app: Data<&App>, visitor: Visitor, body: Body<Address>) -> Result<Done> {
         let email = address(&body.email)?;
         require_mail(&app).await?;
-        let (site, may_mail) = (app.site.clone(), MayMail(app.limits.link(visitor.address)));
-        app.db.write(move |tx| mailbox::request_link(tx, &site, &email, Purpose::PasswordReset, may_mail)).await?;
+        let may_mail = MayMail(app.limits.link(visitor.address));
+        app.db.write(move |tx| mailbox::request_link(tx, &email, Purpose::PasswordReset, may_mail)).await?;
         Ok(done("Password reset link sent successfully"))
     }
 
@@ -76,8 +76,8 @@ impl Api {
         if app.verify(visitor.address, password.clone(), user.password_hash).await? {
             return Err(Error::invalid("the new password is the old one"));
         }
-        let (site, hash) = (app.site.clone(), app.hash(visitor.address, password).await?);
-        app.db.write_sized(body.1, move |tx| mailbox::reset(tx, &site, &token, &hash)).await?;
+        let hash = app.hash(visitor.address, password).await?;
+        app.db.write_sized(body.1, move |tx| mailbox::reset(tx, &token, &hash)).await?;
         Ok(done("Password reset successfully"))
     }
 
@@ -88,8 +88,8 @@ impl Api {
     #[oai(path = "/auth/email-request", method = "post", tag = "Tag::Accounts")]
     async fn email_request(&self, app: Data<&App>, visitor: Visitor, body: Body<Address>) -> Result<Done> {
         let email = address(&body.email)?;
-        let (site, may_mail) = (app.site.clone(), MayMail(app.limits.link(visitor.address)));
-        app.db.write(move |tx| mailbox::request_link(tx, &site, &email, Purpose::EmailVerification, may_mail)).await?;
+        let may_mail = MayMail(app.limits.link(visitor.address));
+        app.db.write(move |tx| mailbox::request_link(tx, &email, Purpose::EmailVerification, may_mail)).await?;
         Ok(done("Verification email sent successfully"))
     }
 

@@ -41,8 +41,8 @@ impl Api {
         let new = new.map_err(Error::BadRequest)?;
         new.check_password(&body.password).map_err(Error::BadRequest)?;
         let hash = app.hash(visitor.address, body.0.password.0).await?;
-        let (site, may_mail) = (app.site.clone(), MayMail(app.limits.link(visitor.address)));
-        app.db.write(move |tx| registration::register(tx, &site, &new, &hash, may_mail)).await?;
+        let may_mail = MayMail(app.limits.link(visitor.address));
+        app.db.write(move |tx| registration::register(tx, &new, &hash, may_mail)).await?;
         Ok(made("User created successfully"))
     }
 
@@ -57,9 +57,8 @@ impl Api {
         let right = app.verify_password(visitor.address, &email, user.as_ref(), password.clone()).await?;
         let user = user.filter(|_| right).ok_or(Error::Unauthorized(sessions::WRONG_CREDENTIALS))?;
         let hash = user.password_hash;
-        let site = app.site.clone();
         let logged = hash.clone();
-        let started = app.db.write(move |tx| sessions::log_in(tx, &site, user.id, &logged, &visitor.device)).await?;
+        let started = app.db.write(move |tx| sessions::log_in(tx, user.id, &logged, &visitor.device)).await?;
         if secret::is_outdated(&hash) {
             // The log-in stands, whatever becomes of this.
             if let Ok(newer) = app.hash(visitor.address, password).await {
@@ -81,8 +80,7 @@ impl Api {
         }
         let issuer = app.issuer.as_ref().ok_or(Error::Unauthorized("Federated log-in is not configured on this server"))?;
         let token = issuer.verify(&body.id_token, body.nonce.as_deref()).await?;
-        let site = app.site.clone();
-        let started = app.db.write(move |tx| identities::log_in(tx, &site, &token, &visitor.device)).await?;
+        let started = app.db.write(move |tx| identities::log_in(tx, &token, &visitor.device)).await?;
         Ok(ok("Login successful", started.into()))
     }
 
@@ -118,8 +116,7 @@ impl Api {
             return Err(Error::invalid("the new password is the old one"));
         }
         let hash = app.hash(visitor.address, new).await?;
-        let site = app.site.clone();
-        app.db.write(move |tx| passwords::change(tx, &site, caller, &user.password_hash, &hash)).await?;
+        app.db.write(move |tx| passwords::change(tx, caller, &user.password_hash, &hash)).await?;
         Ok(done("Password changed successfully"))
     }
 }

@@ -51,9 +51,8 @@ impl Api {
             username: body.username.or(body.also_username).map(|name| name.0).filter(|name| !name.is_empty()),
             users: body.user_ids.unwrap_or_default(),
         };
-        let site = app.site.clone();
         let made = app.db.write_sized(bytes, move |tx| {
-            let made = channels::create(tx, &site, caller.0, new)?;
+            let made = channels::create(tx, caller.0, new)?;
             overviews::of(tx, made)
         });
         let made = made.await?;
@@ -158,9 +157,9 @@ impl Api {
         #[oai(name = "channelId")] id: Path<ChannelId>,
         body: Body<Archive>,
     ) -> Result<Success<Channel>> {
-        let (site, archived) = (app.site.clone(), body.archived);
+        let archived = body.archived;
         let channel = app.db.write(move |tx| {
-            let channel = channels::archive(tx, &site, caller.0, *id, archived)?;
+            let channel = channels::archive(tx, caller.0, *id, archived)?;
             overviews::of(tx, channel)
         });
         let channel = channel.await?;

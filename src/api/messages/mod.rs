@@ -23,6 +23,7 @@ use super::{
 };
 use crate::{
     api::messages::message::Message,
+    db::View,
     domain::{
         channels::reading,
         messages::{deleting, editing, lists, posting},
@@ -112,7 +113,7 @@ impl Api {
         let page = listing::page(None, None, *limit, PAGE, LARGEST_PAGE)?;
         let range = lists::Range { before: *before, after: *after };
         let (caller, id) = (caller.0, *channel_id);
-        let read = move |conn: &_| fill(page, |part| lists::list(conn, caller, id, range, part), Message::from);
+        let read = move |conn: &View| fill(page, |part| lists::list(conn, caller, id, range, part), Message::from);
         let Rows { rows: mut messages, rest } = app.db.read_list(caller.user, read).await?;
         // From a message on and not by number: newer ones move none of them.
         let end = if range.is_ascending() { "after" } else { "before" };

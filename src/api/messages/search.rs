@@ -16,6 +16,7 @@ use crate::{
         },
         tags::Tag,
     },
+    db::View,
     domain::messages::search,
     error::Result,
     id::{ChannelId, OrganisationId},
@@ -55,7 +56,7 @@ impl Api {
         let page = listing::page(None, *offset, *limit, PAGE, LARGEST_PAGE)?.shallow()?;
         let (caller, organisation, channel) = (caller.0, *organisation_id, *channel_id);
         let find =
-            move |conn: &_| fill(page, |part| search::find(conn, caller, organisation, channel, &query, part), Message::from);
+            move |conn: &View| fill(page, |part| search::find(conn, caller, organisation, channel, &query, part), Message::from);
         let Rows { rows, rest } = app.read_within(caller, organisation, find).await?;
         Ok(listed("Messages found successfully", rows, address.rest(rest)))
     }

@@ -49,13 +49,13 @@ impl Api {
     /// role with rights that they do not have.
     #[oai(path = "/invite", method = "post", tag = "Tag::Invitations")]
     async fn create(&self, caller: Bearer, app: Data<&App>, body: Body<NewInvitations>) -> Result<Created<Invitations>> {
-        let site = app.site.clone();
         let NewInvitations { org_id, emails, role } = body.0;
         let emails = texts(emails);
         let role = role.map_or_else(|| "member".to_owned(), |role| role.0);
         let (invitations, errors) =
-            app.db.write_sized(body.1, move |tx| invitations::send::create(tx, &site, caller.0, org_id, &emails, &role)).await?;
-        let invitations = invitations.into_iter().map(|invitation| Invitation::new(&app.site, invitation)).collect();
+            app.db.write_sized(body.1, move |tx| invitations::send::create(tx, caller.0, org_id, &emails, &role)).await?;
+        let invitations =
+            invitations.into_iter().map(|invitation| Invitation::new(&app.site, invitation, app.clock.now())).collect();
         Ok(created("Invitations created successfully", Invitations { invitations, errors }))
     }
 
@@ -73,21 +73,20 @@ impl Api {
         visitor: Visitor,
         body: Body<InvitationToken>,
     ) -> Result<Success<LoggedIn>> {
-        let (site, token) = (app.site.clone(), body.0.token.0);
+        let token = body.0.token.0;
         if let Some(caller) = caller.0 {
-            let started =
-                app.db.write_sized(body.1, move |tx| acceptance::accept(tx, &site, caller, &token, &visitor.device)).await?;
+            let started = app.db.write_sized(body.1, move |tx| acceptance::accept(tx, caller, &token, &visitor.device)).await?;
             return Ok(ok("User invited successfully", LoggedIn::from(started).with_password(String::new())));
         }
         // Before the costly hash: is there anything to accept?
         let is_mailed = app.db.read(|conn| {
             let open = acceptance::open(conn, &token)?;
-            acceptance::require_new(conn, &site, &open).map(|()| open.is_mailed)
+            acceptance::require_new(conn, &open).map(|()| open.is_mailed)
         })?;
         let password = secret::random_token();
         let hash = app.hash(visitor.address, password.clone()).await?;
         let may_mail = MayMail(!is_mailed && app.limits.link(visitor.address));
-        let accept = move |tx: &mut Tx| acceptance::accept_as_new(tx, &site, &token, &hash, may_mail, &visitor.device);
+        let accept = move |tx: &mut Tx| acceptance::accept_as_new(tx, &token, &hash, may_mail, &visitor.device);
         let started = app.db.write_sized(body.1, accept).await?;
         Ok(ok("User invited successfully", LoggedIn::from(started).with_password(password)))
     }
@@ -112,13 +111,13 @@ impl Api {
         limit: Query<Option<u64>>,
     ) -> Result<Paged<SentInvitations, Pagination>> {
         let page = listing::page(*page, *offset, page_size.or(*limit), PAGE, LARGEST_PAGE)?;
-        let (site, caller, id) = (app.site.clone(), caller.0, *org_id);
+        let (caller, id) = (caller.0, *org_id);
         let read = app.db.read_list(caller.user, move |conn| {
             let totalnoguests = members::count_guests(conn, caller, id)?;
             let organisation = Organisation::new(organisations::get(conn, caller, id)?, roles::list(conn, caller, id)?);
             let total = invitations::count(conn, caller, id)?;
-            let read = |part| invitations::list(conn, &site, caller, id, part);
-            let listed = fill(page, read, |listed| SentInvitation::new(listed, organisation.clone()))?;
+            let read = |part| invitations::list(conn, caller, id, part);
+            let listed = fill(page, read, |listed| SentInvitation::new(listed, organisation.clone(), conn.now()))?;
             Ok((listed, totalnoguests, total))
         });
         let (Rows { rows: invitations, rest }, totalnoguests, total) = read.await?;
@@ -145,9 +144,8 @@ impl Api {
     /// when one of the addresses has no pending invitation.
     #[oai(path = "/invite/resend", method = "post", tag = "Tag::Invitations")]
     async fn resend(&self, caller: Bearer, app: Data<&App>, body: Body<Resend>) -> Result<Success<String>> {
-        let site = app.site.clone();
         let (org_id, emails) = (body.0.org_id, texts(body.0.emails));
-        app.db.write_sized(body.1, move |tx| invitations::send::resend(tx, &site, caller.0, org_id, &emails)).await?;
+        app.db.write_sized(body.1, move |tx| invitations::send::resend(tx, caller.0, org_id, &emails)).await?;
         Ok(ok("success", "Invitations sent successfully".to_owned()))
     }
 }
@@ -208,10 +206,10 @@ struct Invitation {
 }
 
 impl Invitation {
-    fn new(site: &Site, invitation: invitations::Invitation) -> Self {
+    fn new(site: &Site, invitation: invitations::Invitation, now: Time) -> Self {
         Invitation {
             id: invitation.id,
-            status: invitation.status().into(),
+            status: invitation.status(now).into(),
             invite_token: invitation.token(site),
             invitation_link: invitation.link(site),
             email: invitation.email,
@@ -255,10 +253,10 @@ struct SentInvitation {
 }
 
 impl SentInvitation {
-    fn new(Listed { invitation, role, token }: Listed, organisation: Organisation) -> Self {
+    fn new(Listed { invitation, role, token }: Listed, organisation: Organisation, now: Time) -> Self {
         SentInvitation {
             id: invitation.id,
-            status: invitation.status().into(),
+            status: invitation.status(now).into(),
             email: invitation.email,
             token: token.unwrap_or_default(),
             role,

@@ -45,8 +45,8 @@ impl Api {
         body: Body<NewMember>,
     ) -> Result<Done> {
         let NewMember { user_id, role } = body.0;
-        let (site, role) = (app.site.clone(), role.map(|role| role.0));
-        app.db.write_sized(body.1, move |tx| members::add(tx, &site, caller.0, *id, user_id, role.as_deref())).await?;
+        let role = role.map(|role| role.0);
+        app.db.write_sized(body.1, move |tx| members::add(tx, caller.0, *id, user_id, role.as_deref())).await?;
         Ok(done("User added successfully"))
     }
 

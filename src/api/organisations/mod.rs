@@ -37,8 +37,7 @@ impl Api {
     /// The caller becomes its owner and first member, and gets a channel `general`.
     #[oai(path = "/organisations", method = "post", tag = "Tag::Organisations")]
     async fn create(&self, caller: Bearer, app: Data<&App>, body: Body<EditOrganisation>) -> Result<Created<Organisation>> {
-        let site = app.site.clone();
-        let made = app.db.write_sized(body.1, move |tx| organisations::create(tx, &site, caller.0, body.0.into())).await?;
+        let made = app.db.write_sized(body.1, move |tx| organisations::create(tx, caller.0, body.0.into())).await?;
         Ok(created("Organization created successfully", made.into()))
     }
 
@@ -205,9 +204,9 @@ impl Api {
         body: Body<ArchiveChannel>,
     ) -> Result<Success<Channel>> {
         let ArchiveChannel { channel_id, archived } = body.0;
-        let (site, organisation) = (app.site.clone(), *organisation_id);
+        let organisation = *organisation_id;
         let channel = app.db.write(move |tx| {
-            let channel = channels::archive_in(tx, &site, caller.0, organisation, channel_id, archived)?;
+            let channel = channels::archive_in(tx, caller.0, organisation, channel_id, archived)?;
             overviews::of(tx, channel)
         });
         let channel = channel.await?;

@@ -16,7 +16,7 @@ use crate::{
         },
         tags::Tag,
     },
-    db::Class,
+    db::{Class, View},
     domain::public::blogs,
     error::Result,
     id::{BlogId, CategoryId, UserId},
@@ -76,7 +76,7 @@ impl Api {
             app.db.read_list(None, move |conn| fill(page, |part| blogs::list(conn, "", category, part), Blog::from)).await?
         } else {
             // Looks through the text of all posts, for anybody who asks.
-            let read = move |conn: &_| fill(page, |part| blogs::list(conn, &search, category, part), Blog::from);
+            let read = move |conn: &View| fill(page, |part| blogs::list(conn, &search, category, part), Blog::from);
             app.db.read_slow(Class::Public, read).await?
         };
         Ok(listed("Blogs retrieved successfully.", rows, address.rest(rest)))

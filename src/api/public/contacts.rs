@@ -29,11 +29,10 @@ impl Api {
     async fn create(&self, visitor: Visitor, app: Data<&App>, body: Body<NewContact, { body::CONTACT }>) -> Result<Made> {
         app.limits.form(Form::Contact, visitor.address)?;
         let Body(NewContact { name, email, phone_number, message }, bytes) = body;
-        let contact = Contact::new(name.0, email.0, phone_number.unwrap_or_default().0, message.0)?;
+        let contact = Contact::new(name.0, email.0, phone_number.unwrap_or_default().0, message.0, app.clock.now())?;
         // Before the write: parsing markup is no work for the one writer.
         let mail = app.site.contact_to.as_deref().map(|to| contact.mail(to));
-        let site = app.site.clone();
-        app.db.write_sized(bytes, move |tx| contacts::create(tx, &site, &contact, mail)).await?;
+        app.db.write_sized(bytes, move |tx| contacts::create(tx, &contact, mail)).await?;
         Ok(made("Contact added successfully."))
     }
 }

@@ -39,8 +39,8 @@ impl Api {
         channel_id: Path<ChannelId>,
         webhook_id: Path<WebhookId>,
     ) -> Result<Success<NewSecret>> {
-        let (site, channel, id) = (app.site.clone(), *channel_id, *webhook_id);
-        let rotated = app.db.write(move |tx| webhooks::rotate_secret(tx, &site, caller.0, channel, id)).await;
+        let (channel, id) = (*channel_id, *webhook_id);
+        let rotated = app.db.write(move |tx| webhooks::rotate_secret(tx, caller.0, channel, id)).await;
         let (webhook_secret, old_secret_until) = rotated?;
         Ok(ok("Webhook secret rotated successfully", NewSecret { webhook_secret, old_secret_until }))
     }
@@ -57,7 +57,7 @@ impl Api {
         channel_id: Path<ChannelId>,
         webhook_id: Path<WebhookId>,
     ) -> Result<Success<Attempt>> {
-        let test = app.db.read(|conn| replay::test(conn, &app.site, caller.0, *channel_id, *webhook_id))?;
+        let test = app.db.read(|conn| replay::test(conn, caller.0, *channel_id, *webhook_id))?;
         let outcome = deliveries::test(&app, &test).await?;
         let record = app.db.write(move |tx| replay::tested(tx, &test.event, &outcome)).await?;
         Ok(ok("Test event sent", record.into()))

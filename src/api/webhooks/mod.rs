@@ -61,8 +61,7 @@ impl Api {
         let Body(NewWebhook { webhook_name, event_name, webhook_url }, bytes) = body;
         let (event_name, url) = (event_name.unwrap_or_default().0, webhook_url.unwrap_or_default().0);
         let new = webhooks::New { name: webhook_name.0, event_name, url };
-        let site = app.site.clone();
-        let made = app.db.write_sized(bytes, move |tx| webhooks::create(tx, &site, caller.0, *channel_id, &new));
+        let made = app.db.write_sized(bytes, move |tx| webhooks::create(tx, caller.0, *channel_id, &new));
         let (made, secret) = made.await?;
         let shown = Webhook { webhook_secret: Some(secret), ..Webhook::new(&app.site, made) };
         Ok(created("Webhook created successfully", shown))
@@ -133,9 +132,8 @@ impl Api {
     ) -> Result<Success<Webhook>> {
         let Body(EditWebhook { webhook_name, event_name, webhook_url }, bytes) = body;
         let edit = webhooks::Edit { name: text(webhook_name), event_name: text(event_name), url: text(webhook_url) };
-        let site = app.site.clone();
         let (channel, id) = (*channel_id, *webhook_id);
-        let edited = app.db.write_sized(bytes, move |tx| webhooks::update(tx, &site, caller.0, channel, id, &edit)).await?;
+        let edited = app.db.write_sized(bytes, move |tx| webhooks::update(tx, caller.0, channel, id, &edit)).await?;
         Ok(ok("Webhook updated successfully", Webhook::new(&app.site, edited)))
     }
 
@@ -171,8 +169,7 @@ impl Api {
     ) -> Result<Success<ChangedStatus>> {
         let Body(NewStatus { webhook_status }, bytes) = body;
         let (channel, id) = (*channel_id, *webhook_id);
-        let site = app.site.clone();
-        let change = move |tx: &mut Tx| webhooks::change_status(tx, &site, caller.0, channel, id, &webhook_status);
+        let change = move |tx: &mut Tx| webhooks::change_status(tx, caller.0, channel, id, &webhook_status);
         let changed = app.db.write_sized(bytes, change).await?;
         let changed = ChangedStatus { id: changed.id, webhook_status: changed.status.as_str().into() };
         Ok(ok("Webhook updated successfully", changed))
@@ -191,8 +188,8 @@ impl Api {
         channel_id: Path<ChannelId>,
         webhook_id: Path<WebhookId>,
     ) -> Result<Success<Webhook>> {
-        let (site, channel, id) = (app.site.clone(), *channel_id, *webhook_id);
-        let rotated = app.db.write(move |tx| webhooks::rotate_slug(tx, &site, caller.0, channel, id)).await?;
+        let (channel, id) = (*channel_id, *webhook_id);
+        let rotated = app.db.write(move |tx| webhooks::rotate_slug(tx, caller.0, channel, id)).await?;
         Ok(ok("Webhook slug rotated successfully", Webhook::new(&app.site, rotated)))
     }
 }

@@ -9,7 +9,6 @@ use crate::{
     error::Result,
     event::Effect,
     id::UserId,
-    time::Time,
 };
 
 /// Makes an account with a role, verified, as its maker vouches for the address.
@@ -23,13 +22,13 @@ pub fn create(tx: &mut Tx, new: &New, password_hash: &str) -> Result<UserId> {
 /// Gives the account of an address a role on the whole server.
 pub fn set_role(tx: &mut Tx, email: &str, role: PlatformRole) -> Result<()> {
     let sql = "update users set role = ?2, updated_at = ?3 where email = ?1";
-    require_one(tx.prepare_cached(sql)?.execute((email, role, Time::now()))?)
+    require_one(tx.prepare_cached(sql)?.execute((email, role, tx.now()))?)
 }
 
 /// Disables an account, which ends what it has open, or enables it again.
 pub fn set_active(tx: &mut Tx, email: &str, is_active: bool) -> Result<()> {
     let sql = "update users set is_active = ?2, updated_at = ?3 where email = ?1";
-    require_one(tx.prepare_cached(sql)?.execute((email, is_active, Time::now()))?)?;
+    require_one(tx.prepare_cached(sql)?.execute((email, is_active, tx.now()))?)?;
     let user = accounts::find_by_email(tx, email)?.ok_or(NO_ACCOUNT)?;
     if is_active { Ok(()) } else { sessions::end_others(tx, user.id, None) }
 }

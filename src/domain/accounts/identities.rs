@@ -15,7 +15,6 @@ use crate::{
     error::{Error, OrConflict, Result},
     id::UserId,
     issuer::{Claims, Verified},
-    site::Site,
     time::Time,
 };
 
@@ -24,17 +23,17 @@ use crate::{
 ///
 /// 401 for a token that has logged in before, and when the issuer has not verified the address, or is not authoritative
 /// for one that has an account; 403 for a disabled account and where registration is not open to them.
-pub fn log_in(tx: &mut Tx, site: &Site, token: &Verified, device: &sessions::Device) -> Result<sessions::Started> {
+pub fn log_in(tx: &mut Tx, token: &Verified, device: &sessions::Device) -> Result<sessions::Started> {
     tx.prepare_cached("insert into used_id_tokens (hash, expires_at) values (?1, ?2)")?
         .execute((token.hash, token.expires_at))
         .or_conflict(|| Error::Unauthorized("The id token has already been used"))?;
     let claims = &token.claims;
     let user = match find(tx, claims)? {
         Some(user) => accounts::get(tx, user)?,
-        None => link(tx, site, claims)?,
+        None => link(tx, claims)?,
     };
     sessions::require_active(&user)?;
-    sessions::start(tx, site, user, device)
+    sessions::start(tx, user, device)
 }
 
 fn find(conn: &Connection, claims: &Claims) -> Result<Option<UserId>> {
@@ -44,7 +43,7 @@ fn find(conn: &Connection, claims: &Claims) -> Result<Option<UserId>> {
         .optional()?)
 }
 
-fn link(tx: &mut Tx, site: &Site, claims: &Claims) -> Result<User> {
+fn link(tx: &mut Tx, claims: &Claims) -> Result<User> {
     let email = text::email_address(&claims.email).filter(|_| claims.email_verified);
     let email = email.ok_or(Error::Unauthorized("The identity provider has not verified an e-mail address"))?;
     let user = match accounts::find_by_email(tx, &email)? {
@@ -55,7 +54,7 @@ fn link(tx: &mut Tx, site: &Site, claims: &Claims) -> Result<User> {
             sessions::require_active(&user)?;
             proof::prove(tx, user, Proof::Mailbox)?
         }
-        None => register(tx, site, &email, claims)?,
+        None => register(tx, &email, claims)?,
     };
     tx.prepare_cached("insert into identities (issuer, subject, user_id) values (?1, ?2, ?3)")?.execute((
         &claims.iss,
@@ -66,8 +65,8 @@ fn link(tx: &mut Tx, site: &Site, claims: &Claims) -> Result<User> {
 }
 
 /// An account without a password.
-fn register(tx: &mut Tx, site: &Site, email: &str, claims: &Claims) -> Result<User> {
-    registration::require_welcome(tx, site, email)?;
+fn register(tx: &mut Tx, email: &str, claims: &Claims) -> Result<User> {
+    registration::require_welcome(tx, email)?;
     // What the issuer says of name and picture is a courtesy: it keeps nobody out.
     let named = accounts::New::check(email, None, &claims.given_name, &claims.family_name);
     let new = named.or_else(|_| accounts::New::check(email, None, "", "")).map_err(Error::BadRequest)?;

@@ -4,7 +4,7 @@
 //! past a limit, which changes nothing: links that were mailed before go on working.
 
 use crate::{
-    db::Tx,
+    db::{Tx, View},
     domain::{
         access::Caller,
         accounts::{
@@ -19,8 +19,6 @@ use crate::{
     error::{Error, Result},
     id::UserId,
     mail::{self, Kind},
-    site::Site,
-    time::Time,
 };
 
 /// Whether the request may cause one more mail: false once its network has used up its hourly quota
@@ -30,67 +28,67 @@ pub struct MayMail(pub bool);
 
 /// Mails a link to the account of the address, [`crate::domain::text::email_address`]'s. 422 for one that verifies an address
 /// which is verified.
-pub fn request_link(tx: &mut Tx, site: &Site, email: &str, purpose: Purpose, may_mail: MayMail) -> Result<()> {
+pub fn request_link(tx: &mut Tx, email: &str, purpose: Purpose, may_mail: MayMail) -> Result<()> {
     // An account that may not be entered is answered like none.
     match accounts::find_by_email(tx, email)?.filter(|user| user.is_active) {
         None => ask_in_vain(tx),
         Some(user) if purpose == Purpose::EmailVerification && user.is_verified => {
             Err(Error::invalid("The e-mail address is already verified"))
         }
-        Some(user) => mail_link(tx, site, user.id, email, purpose, may_mail),
+        Some(user) => mail_link(tx, user.id, email, purpose, may_mail),
     }
 }
 
 /// For the command line: a link that sets a new password, without a mail.
-pub fn reset_link(tx: &mut Tx, site: &Site, email: &str) -> Result<String> {
+pub fn reset_link(tx: &mut Tx, email: &str) -> Result<String> {
     let user = accounts::find_by_email(tx, email)?.ok_or(accounts::NO_ACCOUNT)?;
     sessions::require_active(&user)?;
     // Beside those that were mailed: nothing is mailed in their place.
-    let token = one_time_tokens::issue(tx, user.id, Purpose::PasswordReset, site.reset_lifetime)?;
-    Ok(mail::reset_link(site, &token))
+    let token = one_time_tokens::issue(tx, user.id, Purpose::PasswordReset, tx.site().reset_lifetime)?;
+    Ok(mail::reset_link(tx.site(), &token))
 }
 
 /// Mails a link with a new token. Past a limit it changes nothing: no token is voided without a mail in its place.
-pub fn mail_link(tx: &mut Tx, site: &Site, user: UserId, email: &str, purpose: Purpose, may_mail: MayMail) -> Result<()> {
+pub fn mail_link(tx: &mut Tx, user: UserId, email: &str, purpose: Purpose, may_mail: MayMail) -> Result<()> {
     let (kind, lifetime) = match purpose {
-        Purpose::MagicLink => (Kind::MagicLink, site.magic_link_lifetime),
-        Purpose::PasswordReset => (Kind::PasswordReset, site.reset_lifetime),
-        Purpose::EmailVerification => (Kind::Verification, site.verification_lifetime),
+        Purpose::MagicLink => (Kind::MagicLink, tx.site().magic_link_lifetime),
+        Purpose::PasswordReset => (Kind::PasswordReset, tx.site().reset_lifetime),
+        Purpose::EmailVerification => (Kind::Verification, tx.site().verification_lifetime),
     };
     if !may_mail.0 {
         return ask_in_vain(tx);
     }
-    if !outbox::within_quota(tx, site, email, kind)? {
+    if !outbox::within_quota(tx, email, kind)? {
         outbox::log_dropped(kind);
         return ask_in_vain(tx);
     }
     one_time_tokens::void_oldest(tx, user, purpose)?;
     let token = one_time_tokens::issue(tx, user, purpose, lifetime)?;
     let mail = match purpose {
-        Purpose::MagicLink => mail::magic_link(site, email, &token),
-        Purpose::PasswordReset => mail::password_reset(site, email, &token),
-        Purpose::EmailVerification => mail::verification(site, email, &token),
+        Purpose::MagicLink => mail::magic_link(tx.site(), email, &token),
+        Purpose::PasswordReset => mail::password_reset(tx.site(), email, &token),
+        Purpose::EmailVerification => mail::verification(tx.site(), email, &token),
     };
-    outbox::insert(tx, site, &mail)
+    outbox::insert(tx, &mail)
 }
 
 /// Without this, the missing fsync would tell that there is no such account.
 fn ask_in_vain(tx: &Tx) -> Result<()> {
-    tx.prepare_cached("update meta set value = ?1 where key = 'last_vain_request'")?.execute([Time::now().to_string()])?;
+    tx.prepare_cached("update meta set value = ?1 where key = 'last_vain_request'")?.execute([tx.now().to_string()])?;
     Ok(())
 }
 
 /// Logs in with a magic link. 400 and 422 as [`one_time_tokens::find`] says, 403 for a disabled account.
-pub fn enter(tx: &mut Tx, site: &Site, token: &str, device: &sessions::Device) -> Result<sessions::Started> {
+pub fn enter(tx: &mut Tx, token: &str, device: &sessions::Device) -> Result<sessions::Started> {
     let user = one_time_tokens::take(tx, Purpose::MagicLink, token)?;
     let user = accounts::get(tx, user)?;
     sessions::require_active(&user)?;
     let user = prove(tx, user, Proof::Mailbox)?;
-    sessions::start(tx, site, user, device)
+    sessions::start(tx, user, device)
 }
 
 /// The account whose password a token may set; does not use it up. 422 for every bad token.
-pub fn find_reset(conn: &rusqlite::Connection, token: &str) -> Result<User> {
+pub fn find_reset(conn: &View, token: &str) -> Result<User> {
     let user = one_time_tokens::find(conn, Purpose::PasswordReset, token).map_err(as_invalid)?;
     let user = accounts::get(conn, user)?;
     sessions::require_active(&user)?;
@@ -98,11 +96,11 @@ pub fn find_reset(conn: &rusqlite::Connection, token: &str) -> Result<User> {
 }
 
 /// Sets a new password: all sessions end, all links die, the user is told by mail.
-pub fn reset(tx: &mut Tx, site: &Site, token: &str, password_hash: &str) -> Result<()> {
+pub fn reset(tx: &mut Tx, token: &str, password_hash: &str) -> Result<()> {
     let user = find_reset(tx, token)?;
     one_time_tokens::take(tx, Purpose::PasswordReset, token)?;
     let user = prove(tx, user, Proof::Mailbox)?;
-    passwords::set(tx, site, &user, password_hash, None)
+    passwords::set(tx, &user, password_hash, None)
 }
 
 fn as_invalid(err: Error) -> Error {
@@ -113,7 +111,7 @@ fn as_invalid(err: Error) -> Error {
 }
 
 /// The account whose address a token verifies; does not use it up. 400 and 422 as [`one_time_tokens::find`] says.
-pub fn find_verification(conn: &rusqlite::Connection, token: &str) -> Result<User> {
+pub fn find_verification(conn: &View, token: &str) -> Result<User> {
     let user = one_time_tokens::find(conn, Purpose::EmailVerification, token)?;
     accounts::get(conn, user)
 }

@@ -143,7 +143,7 @@ pub fn create(tx: &mut Tx, new: &New, password_hash: &str) -> Result<UserId> {
         Some(name) => name.clone(),
         None => free_username(tx, &new.email)?,
     };
-    let (id, now) = (UserId::new(), Time::now());
+    let (id, now) = (UserId::new(), tx.now());
     let inserted = tx
         .prepare_cached(
             "insert into users (id, email, username, password_hash, first_name, last_name, role, created_at, updated_at)

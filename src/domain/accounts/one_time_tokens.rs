@@ -2,10 +2,10 @@
 
 use std::time::Duration;
 
-use rusqlite::{Connection, OptionalExtension};
+use rusqlite::OptionalExtension;
 
 use crate::{
-    db::Tx,
+    db::{Tx, View},
     error::{Error, Result},
     id::UserId,
     secret,
@@ -35,7 +35,7 @@ const LIVE: u32 = 3;
 
 /// A new token, for a link that is handed over.
 pub fn issue(tx: &mut Tx, user: UserId, purpose: Purpose, lifetime: Duration) -> Result<String> {
-    let (token, now) = (secret::random_token(), Time::now());
+    let (token, now) = (secret::random_token(), tx.now());
     tx.prepare_cached(
         "insert into one_time_tokens (hash, purpose, user_id, created_at, expires_at) values (?1, ?2, ?3, ?4, ?5)",
     )?
@@ -50,13 +50,13 @@ pub fn void_oldest(tx: &mut Tx, user: UserId, purpose: Purpose) -> Result<()> {
          where hash in (select hash from one_time_tokens where user_id = ?1 and purpose = ?2 and used_at is null
            order by created_at desc limit -1 offset ?4)",
     )?
-    .execute((user, purpose.as_str(), Time::now(), LIVE - 1))?;
+    .execute((user, purpose.as_str(), tx.now(), LIVE - 1))?;
     Ok(())
 }
 
 /// Whose token it is, without using it up. 400 when there is no such token, 422 when it is used,
 /// superseded or expired.
-pub fn find(conn: &Connection, purpose: Purpose, token: &str) -> Result<UserId> {
+pub fn find(conn: &View, purpose: Purpose, token: &str) -> Result<UserId> {
     let found: Option<(UserId, bool, Time)> = conn
         .prepare_cached("select user_id, used_at is not null, expires_at from one_time_tokens where hash = ?1 and purpose = ?2")?
         .query_row((secret::sha256(token), purpose.as_str()), |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))
@@ -64,14 +64,14 @@ pub fn find(conn: &Connection, purpose: Purpose, token: &str) -> Result<UserId> 
     match found {
         None => Err(Error::bad_request("The token is invalid")),
         Some((_, true, _)) => Err(Error::invalid("The token has already been used, or newer ones were sent")),
-        Some((_, false, expires_at)) if expires_at <= Time::now() => Err(Error::invalid("The token has expired")),
+        Some((_, false, expires_at)) if expires_at <= conn.now() => Err(Error::invalid("The token has expired")),
         Some((user, ..)) => Ok(user),
     }
 }
 
 /// [`find`], and uses it up, with the account's others for the same purpose.
 pub fn take(tx: &mut Tx, purpose: Purpose, token: &str) -> Result<UserId> {
-    let now = Time::now();
+    let now = tx.now();
     let taken: Option<UserId> = tx
         .prepare_cached(
             "update one_time_tokens set used_at = ?3
@@ -91,7 +91,7 @@ pub fn void_entrances(tx: &mut Tx, user: UserId) -> Result<()> {
         "update one_time_tokens set used_at = ?2
          where user_id = ?1 and purpose in ('magic_link', 'password_reset') and used_at is null",
     )?
-    .execute((user, Time::now()))?;
+    .execute((user, tx.now()))?;
     Ok(())
 }
 

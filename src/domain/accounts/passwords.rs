@@ -10,28 +10,26 @@ use crate::{
     error::{Error, Result},
     id::{SessionId, UserId},
     mail,
-    site::Site,
-    time::Time,
 };
 
 /// Sets the password if it is still the one that `old_hash` was made from; the caller's session goes on.
 /// 401 when it changed meanwhile.
-pub fn change(tx: &mut Tx, site: &Site, caller: Caller, old_hash: &str, new_hash: &str) -> Result<()> {
+pub fn change(tx: &mut Tx, caller: Caller, old_hash: &str, new_hash: &str) -> Result<()> {
     let user = accounts::find(tx, caller.user)?.filter(|user| user.password_hash == old_hash);
     let user = user.ok_or(Error::Unauthorized("The old password is incorrect"))?;
-    set(tx, site, &user, new_hash, Some(caller.session))
+    set(tx, &user, new_hash, Some(caller.session))
 }
 
 /// Sets a password, ends all sessions but `keep`, voids links that log in, and tells the user by mail.
-pub fn set(tx: &mut Tx, site: &Site, user: &User, hash: &str, keep: Option<SessionId>) -> Result<()> {
+pub fn set(tx: &mut Tx, user: &User, hash: &str, keep: Option<SessionId>) -> Result<()> {
     tx.prepare_cached("update users set password_hash = ?2, updated_at = ?3 where id = ?1")?.execute((
         user.id,
         hash,
-        Time::now(),
+        tx.now(),
     ))?;
     one_time_tokens::void_entrances(tx, user.id)?;
     sessions::end_others(tx, user.id, keep)?;
-    outbox::queue(tx, site, mail::password_changed(&user.email))
+    outbox::queue(tx, mail::password_changed(&user.email))
 }
 
 /// Replaces a hash by one of the same password with today's parameters.

@@ -10,7 +10,6 @@ use crate::{
     },
     error::{Error, OrConflict, Result},
     id::{OrganisationId, UserId},
-    time::Time,
 };
 
 const NAME_MAX: usize = 100;
@@ -58,7 +57,7 @@ pub fn update(tx: &mut Tx, caller: Caller, edit: Edit) -> Result<User> {
            updated_at = ?7
          where id = ?1",
     )?
-    .execute((caller.user, edit.username, edit.first_name, edit.last_name, edit.phone, edit.avatar_url, Time::now()))
+    .execute((caller.user, edit.username, edit.first_name, edit.last_name, edit.phone, edit.avatar_url, tx.now()))
     .or_conflict(|| Error::invalid("username already exists"))?;
     let user = accounts::own(tx, caller)?;
     let shown = |user: &User| (user.username.clone(), user.full_name(), user.phone.clone(), user.avatar_url.clone());
@@ -87,7 +86,7 @@ pub fn set_onboarded(tx: &mut Tx, caller: Caller, is_onboarded: bool) -> Result<
     tx.prepare_cached("update users set is_onboarded = ?2, updated_at = ?3 where id = ?1")?.execute((
         caller.user,
         is_onboarded,
-        Time::now(),
+        tx.now(),
     ))?;
     Ok(())
 }

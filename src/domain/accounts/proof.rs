@@ -13,7 +13,6 @@ use crate::{
     error::Result,
     event::Kind,
     id::UserId,
-    time::Time,
 };
 
 /// How somebody showed a mailbox to be theirs.
@@ -48,7 +47,7 @@ pub fn prove(tx: &mut Tx, user: User, proof: Proof) -> Result<User> {
 /// as their number in a day is bounded; other areas learn of it from the log.
 fn reclaim(tx: &mut Tx, user: UserId) -> Result<()> {
     tx.prepare_cached("delete from invitations where invited_by = ?1 and accepted_at is null and expires_at > ?2")?
-        .execute((user, Time::now()))?;
+        .execute((user, tx.now()))?;
     events::note(tx, Kind::Reclaimed, Some(user), ())
 }
 
@@ -60,7 +59,7 @@ fn unlink(tx: &mut Tx, user: UserId) -> Result<()> {
 
 /// Sets `is_verified`, which members of the user's organisations see.
 pub(super) fn set_verified(tx: &mut Tx, before: &User) -> Result<User> {
-    tx.prepare_cached("update users set is_verified = 1, updated_at = ?2 where id = ?1")?.execute((before.id, Time::now()))?;
+    tx.prepare_cached("update users set is_verified = 1, updated_at = ?2 where id = ?1")?.execute((before.id, tx.now()))?;
     let user = accounts::get(tx, before.id)?;
     if !before.is_verified {
         profiles::announce(tx, user.id)?;

@@ -1,10 +1,8 @@
 //! Registration: who may make an account for themselves.
 
-use rusqlite::Connection;
-
 use crate::{
     config::Registration,
-    db::Tx,
+    db::{Tx, View},
     domain::accounts::{
         self, New,
         mailbox::{self, MayMail},
@@ -12,23 +10,21 @@ use crate::{
     },
     error::{Error, Result},
     id::UserId,
-    site::Site,
-    time::Time,
 };
 
 /// Makes an account for whoever asks, as far as the server's policy lets them, and mails a
 /// verification link. 403 when registration is not open to them, 422 when the address or the
 /// username is taken.
-pub fn register(tx: &mut Tx, site: &Site, new: &New, password_hash: &str, may_mail: MayMail) -> Result<UserId> {
-    require_welcome(tx, site, &new.email)?;
+pub fn register(tx: &mut Tx, new: &New, password_hash: &str, may_mail: MayMail) -> Result<UserId> {
+    require_welcome(tx, &new.email)?;
     let user = accounts::create(tx, new, password_hash)?;
-    mailbox::mail_link(tx, site, user, &new.email, Purpose::EmailVerification, may_mail)?;
+    mailbox::mail_link(tx, user, &new.email, Purpose::EmailVerification, may_mail)?;
     Ok(user)
 }
 
 /// 403 when the server's policy does not let this address register.
-pub fn require_welcome(conn: &Connection, site: &Site, email: &str) -> Result<()> {
-    let welcome = match site.registration {
+pub fn require_welcome(conn: &View, email: &str) -> Result<()> {
+    let welcome = match conn.site().registration {
         Registration::Open => true,
         Registration::Invited => is_invited(conn, email)?,
         Registration::Closed => false,
@@ -37,8 +33,8 @@ pub fn require_welcome(conn: &Connection, site: &Site, email: &str) -> Result<()
 }
 
 /// Whether an open invitation waits for the address.
-fn is_invited(conn: &Connection, email: &str) -> Result<bool> {
+fn is_invited(conn: &View, email: &str) -> Result<bool> {
     Ok(conn
         .prepare_cached("select 1 from invitations where email = ?1 and accepted_at is null and expires_at > ?2")?
-        .exists((email, Time::now()))?)
+        .exists((email, conn.now()))?)
 }

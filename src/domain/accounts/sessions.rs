@@ -4,7 +4,7 @@ use rusqlite::{Connection, OptionalExtension};
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    db::Tx,
+    db::{Tx, View},
     domain::{
         access::{Caller, PlatformRole},
         accounts,
@@ -14,7 +14,6 @@ use crate::{
     error::{Error, Result},
     id::{SessionId, UserId},
     secret,
-    site::Site,
     time::Time,
 };
 
@@ -48,11 +47,11 @@ pub struct Device {
 
 /// Begins a session of an account whose password was just verified against `password_hash`.
 /// 401 when it changed meanwhile, 403 when the account is disabled, and as [`start`] says.
-pub fn log_in(tx: &mut Tx, site: &Site, user: UserId, password_hash: &str, device: &Device) -> Result<Started> {
+pub fn log_in(tx: &mut Tx, user: UserId, password_hash: &str, device: &Device) -> Result<Started> {
     let user = accounts::find(tx, user)?.filter(|user| user.password_hash == password_hash);
     let user = user.ok_or(Error::Unauthorized(WRONG_CREDENTIALS))?;
     require_active(&user)?;
-    start(tx, site, user, device)
+    start(tx, user, device)
 }
 
 /// 403 for an account that an administrator disabled.
@@ -67,12 +66,12 @@ const MOST: u32 = 50;
 
 /// Begins a session: the one way to it. Beyond 50 of the user's the oldest ends, with its sockets. 403 where sessions need
 /// a verified address, and this one is not.
-pub fn start(tx: &mut Tx, site: &Site, user: accounts::User, device: &Device) -> Result<Started> {
-    if site.require_verified_email && !user.is_verified {
+pub fn start(tx: &mut Tx, user: accounts::User, device: &Device) -> Result<Started> {
+    if tx.site().require_verified_email && !user.is_verified {
         return Err(Error::Forbidden("Verify your e-mail address first"));
     }
-    let (id, now) = (SessionId::new(), Time::now());
-    let expires_at = now + site.session_lifetime;
+    let (id, now) = (SessionId::new(), tx.now());
+    let expires_at = now + tx.site().session_lifetime;
     let notification_token = secret::random_token();
     let clipped = |text: &str| text.chars().take(200).collect::<String>();
     tx.prepare_cached(
@@ -91,7 +90,7 @@ pub fn start(tx: &mut Tx, site: &Site, user: accounts::User, device: &Device) ->
     end_oldest(tx, user.id)?;
     let claims =
         AccessClaims { sub: user.id, sid: id, iat: now.unix_seconds(), exp: expires_at.unix_seconds(), aud: AUDIENCE.into() };
-    Ok(Started { access_token: site.keys.access.sign(&claims)?, user, expires_at, notification_token })
+    Ok(Started { access_token: tx.site().keys.access.sign(&claims)?, user, expires_at, notification_token })
 }
 
 /// Sessions that have expired count until they are deleted: they are the oldest.
@@ -102,34 +101,34 @@ fn end_oldest(tx: &mut Tx, user: UserId) -> Result<()> {
                (select id from sessions where user_id = ?1 and ended_at is null order by id desc limit -1 offset ?3)
              returning id",
         )?
-        .query_map((user, Time::now(), MOST), |row| row.get(0))?
+        .query_map((user, tx.now(), MOST), |row| row.get(0))?
         .collect::<rusqlite::Result<_>>()?;
     revocations::sessions(tx, user, ended)
 }
 
-/// The caller of a live session of an active account.
-pub fn find(conn: &Connection, session: SessionId) -> Result<Option<Caller>> {
-    one(conn, "s.id = ?1", session)
+/// The caller of a session of an active account that is live at that time.
+pub fn find(conn: &Connection, session: SessionId, now: Time) -> Result<Option<Caller>> {
+    one(conn, "s.id = ?1", session, now)
 }
 
-pub fn find_by_notification_token(conn: &Connection, token: &str) -> Result<Option<Caller>> {
-    one(conn, "s.notification_hash = ?1", secret::sha256(token))
+pub fn find_by_notification_token(conn: &View, token: &str) -> Result<Option<Caller>> {
+    one(conn, "s.notification_hash = ?1", secret::sha256(token), conn.now())
 }
 
-fn one(conn: &Connection, by: &str, value: impl rusqlite::ToSql) -> Result<Option<Caller>> {
+fn one(conn: &Connection, by: &str, value: impl rusqlite::ToSql, now: Time) -> Result<Option<Caller>> {
     let sql = format!(
         "select s.id, s.user_id, u.role from sessions s join users u on u.id = s.user_id
          where {by} and s.ended_at is null and s.expires_at > ?2 and u.is_active"
     );
     let caller =
         |row: &rusqlite::Row| Ok(Caller { session: row.get(0)?, user: row.get(1)?, role: row.get::<_, PlatformRole>(2)? });
-    Ok(conn.prepare_cached(&sql)?.query_row((value, Time::now()), caller).optional()?)
+    Ok(conn.prepare_cached(&sql)?.query_row((value, now), caller).optional()?)
 }
 
 /// Ends the caller's session. Ending an ended one changes nothing.
 pub fn end(tx: &mut Tx, caller: Caller) -> Result<()> {
     tx.prepare_cached("update sessions set ended_at = ?2 where id = ?1 and ended_at is null")?
-        .execute((caller.session, Time::now()))?;
+        .execute((caller.session, tx.now()))?;
     revocations::sessions(tx, caller.user, vec![caller.session])
 }
 
@@ -143,7 +142,7 @@ pub struct Session {
 }
 
 /// A user's live sessions, newest first: the caller's own, and for superadmins everybody's. 404 for others.
-pub fn list(conn: &Connection, caller: Caller, user: UserId, page: Page) -> Result<Vec<Session>> {
+pub fn list(conn: &View, caller: Caller, user: UserId, page: Page) -> Result<Vec<Session>> {
     if user != caller.user && (!caller.holds(PlatformRole::Superadmin) || accounts::find(conn, user)?.is_none()) {
         return Err(Error::NotFound("User"));
     }
@@ -152,7 +151,7 @@ pub fn list(conn: &Connection, caller: Caller, user: UserId, page: Page) -> Resu
             "select id, user_agent, address, created_at, expires_at from sessions
              where user_id = ?1 and ended_at is null and expires_at > ?2 order by created_at desc, id desc limit ?3 offset ?4",
         )?
-        .query_map((user, Time::now(), page.size, page.offset), |row| {
+        .query_map((user, conn.now(), page.size, page.offset), |row| {
             Ok(Session {
                 id: row.get("id")?,
                 user_agent: row.get("user_agent")?,
@@ -186,7 +185,7 @@ pub fn revoke(tx: &mut Tx, caller: Caller, session: SessionId) -> Result<()> {
             "update sessions set ended_at = ?4
              where id = ?1 and (user_id = ?2 or ?3) and ended_at is null and expires_at > ?4 returning user_id",
         )?
-        .query_row((session, caller.user, caller.holds(PlatformRole::Superadmin), Time::now()), |row| row.get(0))
+        .query_row((session, caller.user, caller.holds(PlatformRole::Superadmin), tx.now()), |row| row.get(0))
         .optional()?;
     let user = owner.ok_or(Error::NotFound("Session"))?;
     revocations::sessions(tx, user, vec![session])
@@ -198,7 +197,7 @@ pub fn end_others(tx: &mut Tx, user: UserId, keep: Option<SessionId>) -> Result<
         .prepare_cached(
             "update sessions set ended_at = ?3 where user_id = ?1 and id is not ?2 and ended_at is null returning id",
         )?
-        .query_map((user, keep, Time::now()), |row| row.get(0))?
+        .query_map((user, keep, tx.now()), |row| row.get(0))?
         .collect::<rusqlite::Result<_>>()?;
     revocations::sessions(tx, user, ended)
 }

@@ -16,7 +16,6 @@ use crate::{
     error::{Error, Result},
     id::{ChannelId, OrganisationId, UserId},
     secret,
-    time::Time,
 };
 
 /// Others than the caller.
@@ -78,6 +77,6 @@ fn insert(tx: &Tx, organisation: OrganisationId, owner: UserId, accounts: &[acco
             "insert into channels (id, organisation_id, name, is_private, is_dm, dm_key, owner_id, created_by, created_at, updated_at)
              values (?1, ?2, ?3, 1, 1, ?4, ?5, ?5, ?6, ?6) on conflict do nothing",
         )?
-        .execute((ChannelId::new(), organisation, name, key, owner, Time::now()))?;
+        .execute((ChannelId::new(), organisation, name, key, owner, tx.now()))?;
     Ok(made > 0)
 }

@@ -212,7 +212,7 @@ pub fn insert(tx: &mut Tx, channel: ChannelId, user: &accounts::User, username: 
         Some(chosen) => accounts::check_username(chosen).map_err(Error::Invalid)?,
         None => free_name(tx, channel, &user.username)?,
     };
-    let now = Time::now();
+    let now = tx.now();
     tx.prepare_cached(
         "insert into channel_members (channel_id, user_id, username, joined_seq, read_n, read_thread_count, read_mention_count, created_at)
          select id, ?2, ?3, ?4, last_n, thread_count, mention_count, ?5 from channels where id = ?1",
@@ -253,7 +253,7 @@ pub(in crate::domain) fn insert_all(tx: &mut Tx, channel: ChannelId, users: &BTr
                from json_each(?2) listed cross join users u on u.id = unhex(listed.value) cross join channels c
              where c.id = ?1 on conflict (channel_id, username) do nothing",
         )?
-        .execute((channel, listed(users), log::last_seq(tx)?, Time::now()))?;
+        .execute((channel, listed(users), log::last_seq(tx)?, tx.now()))?;
     count(tx, channel, inserted as i64)?;
     if inserted < users.len() {
         // Usernames are unique: only a name that somebody chose in this channel can stand in the way.

@@ -12,10 +12,8 @@ pub mod record;
 pub mod stars;
 pub mod updates;
 
-use rusqlite::Connection;
-
 use crate::{
-    db::Tx,
+    db::{Tx, View},
     domain::{
         access::{self, Caller},
         accounts,
@@ -30,8 +28,6 @@ use crate::{
     },
     error::{Error, OrConflict, Result},
     id::{ChannelId, OrganisationId, UserId},
-    site::Site,
-    time::Time,
 };
 
 const NAME_MAX: usize = 80;
@@ -50,9 +46,9 @@ pub struct New {
 
 /// Needs `create:channels`. The creator is owner and member; the named users, at most 100, become members. 422 for one
 /// channel too many.
-pub fn create(tx: &mut Tx, site: &Site, caller: Caller, new: New) -> Result<Described> {
+pub fn create(tx: &mut Tx, caller: Caller, new: New) -> Result<Described> {
     access::may(tx, caller, Rights::CREATE_CHANNELS, new.organisation, access::OUTSIDER)?;
-    require_quota(tx, site, new.organisation, caller.user)?;
+    require_quota(tx, new.organisation, caller.user)?;
     let others = members::others(caller, "userIds", new.users)?;
     let id = insert(tx, new.organisation, caller.user, &check_name(&new.name)?, &new.description, new.is_private, false)?;
     let creator = accounts::own(tx, caller)?;
@@ -78,7 +74,7 @@ fn insert(
     is_default: bool,
 ) -> Result<ChannelId> {
     let description = text::trimmed(description, "description", DESCRIPTION_MAX).map_err(Error::Invalid)?;
-    let (id, now) = (ChannelId::new(), Time::now());
+    let (id, now) = (ChannelId::new(), tx.now());
     tx.prepare_cached(
         "insert into channels (id, organisation_id, name, description, is_private, is_default, owner_id, created_by, created_at, updated_at)
          values (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?7, ?8, ?8)",
@@ -93,14 +89,14 @@ fn insert(
 const OWNED: u32 = 10;
 
 /// 422 when the organisation has as many live channels as it may have, or the owner of one more a tenth of them.
-fn require_quota(conn: &Connection, site: &Site, organisation: OrganisationId, owner: UserId) -> Result<()> {
+fn require_quota(conn: &View, organisation: OrganisationId, owner: UserId) -> Result<()> {
     let (live, owned): (u32, u32) = conn
         .prepare_cached(
             "select count(*), count(*) filter (where owner_id = ?2) from channels
              where organisation_id = ?1 and is_dm = 0 and archived_at is null and deleted_at is null",
         )?
         .query_row((organisation, owner), |row| Ok((row.get(0)?, row.get(1)?)))?;
-    let most = site.channels_per_organisation;
+    let most = conn.site().channels_per_organisation;
     if live >= most {
         return Err(Error::invalid(format!("an organisation has at most {most} channels: archive or delete one first")));
     }
@@ -148,7 +144,7 @@ pub fn update(tx: &mut Tx, caller: Caller, id: ChannelId, edit: Edit) -> Result<
            is_private = coalesce(?5, is_private), updated_at = ?6
          where id = ?1",
     )?
-    .execute((id, name, description, topic, edit.is_private, Time::now()))
+    .execute((id, name, description, topic, edit.is_private, tx.now()))
     .or_conflict(taken)?;
     announce(tx, id, "updated", caller.user)?;
     // Without looking at who may know of it: a manager can make a channel private that they are not in.
@@ -162,7 +158,7 @@ pub fn delete(tx: &mut Tx, caller: Caller, id: ChannelId) -> Result<()> {
     if channel.is_default {
         return Err(Error::Forbidden("The default channel can't be deleted"));
     }
-    tx.prepare_cached("update channels set deleted_at = ?2 where id = ?1")?.execute((id, Time::now()))?;
+    tx.prepare_cached("update channels set deleted_at = ?2 where id = ?1")?.execute((id, tx.now()))?;
     announce(tx, id, "deleted", caller.user)?;
     // The memberships stay, so that whoever was away is told when they come back.
     let members = members::ids(tx, id)?;
@@ -171,7 +167,7 @@ pub fn delete(tx: &mut Tx, caller: Caller, id: ChannelId) -> Result<()> {
 
 /// Closes a channel to posts and joins, or opens it again: its owner, or `manage:channels`; never the default
 /// channel. An archived name may be given to another channel: 422 when it was, and for one live channel too many.
-pub fn archive(tx: &mut Tx, site: &Site, caller: Caller, id: ChannelId, archived: bool) -> Result<Described> {
+pub fn archive(tx: &mut Tx, caller: Caller, id: ChannelId, archived: bool) -> Result<Described> {
     let Visible { channel, access, is_starred } = record::find(tx, caller, id)?.ok_or(access::UNKNOWN_CHANNEL)?;
     access.require_manager()?;
     if channel.is_default {
@@ -181,9 +177,9 @@ pub fn archive(tx: &mut Tx, site: &Site, caller: Caller, id: ChannelId, archived
         return describe(tx, Visible { channel, access, is_starred });
     }
     if !archived {
-        require_quota(tx, site, channel.organisation, channel.owner_id)?;
+        require_quota(tx, channel.organisation, channel.owner_id)?;
     }
-    let now = Time::now();
+    let now = tx.now();
     tx.prepare_cached("update channels set archived_at = ?2, updated_at = ?3 where id = ?1")?
         .execute((id, archived.then_some(now), now))
         .or_conflict(taken)?;
@@ -193,15 +189,8 @@ pub fn archive(tx: &mut Tx, site: &Site, caller: Caller, id: ChannelId, archived
 }
 
 /// [`archive`] for a channel that must be the organisation's.
-pub fn archive_in(
-    tx: &mut Tx,
-    site: &Site,
-    caller: Caller,
-    organisation: OrganisationId,
-    id: ChannelId,
-    archived: bool,
-) -> Result<Described> {
+pub fn archive_in(tx: &mut Tx, caller: Caller, organisation: OrganisationId, id: ChannelId, archived: bool) -> Result<Described> {
     access::is_member(tx, caller, organisation, access::UNKNOWN_ORGANISATION)?;
     access::sees_channel_of(tx, caller, organisation, id, access::UNKNOWN_CHANNEL)?;
-    archive(tx, site, caller, id, archived)
+    archive(tx, caller, id, archived)
 }

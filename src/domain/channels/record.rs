@@ -93,7 +93,7 @@ pub(in crate::domain) fn archive_deserted(tx: &Tx, id: ChannelId) -> Result<()> 
         "update channels set archived_at = ?2, updated_at = ?2
          where id = ?1 and is_private and not is_dm and user_count = 0 and archived_at is null",
     )?
-    .execute((id, Time::now()))?;
+    .execute((id, tx.now()))?;
     Ok(())
 }
 

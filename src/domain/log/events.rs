@@ -64,7 +64,7 @@ fn append<B: Serialize + ?Sized>(tx: &mut Tx, new: &New<B>) -> Result<(i64, Opti
         "insert into events (stream, audience, type, channel_id, message_n, actor_id, body, created_at)
          values (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)",
     )?
-    .execute((&stream, audience.as_str(), new.kind, new.channel, new.message, new.actor, &body, Time::now()))?;
+    .execute((&stream, audience.as_str(), new.kind, new.channel, new.message, new.actor, &body, tx.now()))?;
     let seq = tx.last_insert_rowid();
     tx.then(Effect::Publish(Event { seq, stream, audience, kind: new.kind, channel: new.channel, actor: new.actor, body }));
     Ok((seq, recovery))
@@ -152,7 +152,7 @@ pub(in crate::domain) fn revoke(tx: &mut Tx, users: &[UserId]) -> Result<()> {
 pub(in crate::domain) fn note(tx: &mut Tx, kind: Kind, actor: Option<UserId>, body: impl Serialize) -> Result<()> {
     let body = serde_json::to_string(&body).map_err(Error::internal)?;
     tx.prepare_cached("insert into events (stream, audience, type, actor_id, body, created_at) values ('', ?1, ?2, ?3, ?4, ?5)")?
-        .execute((Audience::Nobody.as_str(), kind, actor, &body, Time::now()))?;
+        .execute((Audience::Nobody.as_str(), kind, actor, &body, tx.now()))?;
     let seq = tx.last_insert_rowid();
     let (stream, audience) = (String::new(), Audience::Nobody);
     tx.then(Effect::Publish(Event { seq, stream, audience, kind, channel: None, actor, body }));

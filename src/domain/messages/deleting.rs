@@ -16,7 +16,6 @@ use crate::{
     error::{Error, Result},
     event::Kind,
     id::{ChannelId, MessageId, OrganisationId},
-    time::Time,
 };
 
 /// Reactions, and rows of the log, that one write takes the text from: a message may have been edited thousands of times.
@@ -48,7 +47,7 @@ pub fn delete_thread(tx: &mut Tx, caller: Caller, channel: ChannelId, thread: Me
 /// Takes the text out of the message and of the search.
 fn erase(tx: &Tx, n: i64) -> Result<()> {
     tx.prepare_cached("update messages set content = '', mentions = '[]', pinned_at = null, deleted_at = ?2 where n = ?1")?
-        .execute((n, Time::now()))?;
+        .execute((n, tx.now()))?;
     tx.prepare_cached("delete from reaction_counts where n = ?1")?.execute([n])?;
     indexing::forget(tx, n)
 }

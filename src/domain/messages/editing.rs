@@ -15,7 +15,6 @@ use crate::{
     },
     error::{Error, Result},
     id::{ChannelId, MessageId, UserId},
-    time::Time,
 };
 
 /// Which message an edit means.
@@ -46,7 +45,7 @@ pub fn edit(tx: &mut Tx, caller: Caller, channel: ChannelId, edit: &Edit) -> Res
     check_content(&edit.content)?;
     let mentions = mentions::find(tx, channel, &edit.content)?;
     tx.prepare_cached("update messages set content = ?2, mentions = ?3, updated_at = ?4, edited_at = ?4 where n = ?1")?
-        .execute((message.n, &edit.content, record::to_json(&mentions)?, Time::now()))?;
+        .execute((message.n, &edit.content, record::to_json(&mentions)?, tx.now()))?;
     let recount = mentions::record_anew(tx, channel, message.n, &mentions)?;
     indexing::replace(tx, message.n)?;
     let before = message.mentions;

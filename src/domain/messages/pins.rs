@@ -15,7 +15,6 @@ use crate::{
     error::{Error, Result},
     event::Kind,
     id::{ChannelId, MessageId},
-    time::Time,
 };
 
 /// In one channel.
@@ -32,7 +31,7 @@ pub fn pin(tx: &mut Tx, caller: Caller, channel: ChannelId, id: MessageId) -> Re
         if pinned >= MOST {
             return Err(Error::invalid(format!("a channel has at most {MOST} pinned messages")));
         }
-        tx.prepare_cached("update messages set pinned_at = ?2 where n = ?1")?.execute((message.n, Time::now()))?;
+        tx.prepare_cached("update messages set pinned_at = ?2 where n = ?1")?.execute((message.n, tx.now()))?;
         let body = events::carrying(Kind::Pinned, &message, access.organisation);
         events::tell(tx, &message, Kind::Pinned, &body)?;
     }

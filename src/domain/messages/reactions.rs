@@ -17,7 +17,6 @@ use crate::{
     error::{Error, Result},
     event::Kind,
     id::{ChannelId, MessageId},
-    time::Time,
 };
 
 /// Bytes: sequences of flags and families are long.
@@ -38,7 +37,7 @@ pub fn add(tx: &mut Tx, caller: Caller, channel: ChannelId, id: MessageId, emoji
     if others >= EMOJIS_MAX {
         return Err(Error::invalid(format!("a message takes at most {EMOJIS_MAX} different reactions")));
     }
-    let now = Time::now();
+    let now = tx.now();
     let added = tx
         .prepare_cached("insert into reactions (n, emoji, user_id, created_at) values (?1, ?2, ?3, ?4) on conflict do nothing")?
         .execute((message.n, emoji, caller.user, now))?;

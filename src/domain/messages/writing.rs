@@ -10,7 +10,6 @@ use crate::{
     },
     error::{Error, OrConflict, Result},
     id::{ChannelId, MessageId, OrganisationId, UserId},
-    time::Time,
 };
 
 /// Who speaks.
@@ -59,7 +58,7 @@ fn insert(tx: &Tx, post: Post, mentions: Vec<Mention>) -> Result<Message> {
         Author::Feed(author, labels) => (author, FED, labels),
     };
     let (user, profile) = author.unzip();
-    let now = Time::now();
+    let now = tx.now();
     // The select gives the number that `autoincrement` would give, because `active_n` of a new thread is that number, too:
     // setting it afterwards would write the row and its index twice.
     tx.prepare_cached(

@@ -5,7 +5,7 @@ use std::time::Duration;
 use rusqlite::Connection;
 
 use crate::{
-    db::{Tx, log},
+    db::{Tx, View, log},
     domain::{
         access::{self, Caller, OUTSIDER, PlatformRole, UNKNOWN_ORGANISATION},
         accounts, channels,
@@ -19,39 +19,37 @@ use crate::{
     },
     error::{Error, OrConflict, Result},
     id::{OrganisationId, UserId},
-    site::Site,
-    time::Time,
 };
 
 /// Makes the user a member with a role, adds them to the default channel, and tells the organisation.
 /// 400 when they are one already, in whatever status, and when they are in too many organisations; 503 while what they
 /// left behind is still being passed on.
-pub fn join(tx: &mut Tx, site: &Site, organisation: OrganisationId, user: &accounts::User, role: &Role) -> Result<()> {
+pub fn join(tx: &mut Tx, organisation: OrganisationId, user: &accounts::User, role: &Role) -> Result<()> {
     if chores::is_left(tx, Chore::Departure { organisation, user: user.id })? {
         return Err(Error::Unavailable("What the user left behind is still being passed on: try again in a few seconds"));
     }
-    let now = Time::now();
+    let now = tx.now();
     tx.prepare_cached(
         "insert into organisation_members (organisation_id, user_id, role_id, joined_seq, created_at, updated_at)
          values (?1, ?2, ?3, ?4, ?5, ?5)",
     )?
     .execute((organisation, user.id, role.id, log::last_seq(tx)?, now))
     .or_conflict(|| Error::bad_request("The user is already a member of the organisation"))?;
-    require_quota(tx, site, user.id)?;
+    require_quota(tx, user.id)?;
     accounts::set_current_organisation(tx, user.id, organisation)?;
     member_updates::announce(tx, organisation, user, "joined", &role.name, MemberStatus::Active)?;
     channels::members::join_default(tx, organisation, user)
 }
 
 /// 400 when the user is in more organisations than an account may be in, whatever their status there.
-fn require_quota(conn: &Connection, site: &Site, user: UserId) -> Result<()> {
+fn require_quota(conn: &View, user: UserId) -> Result<()> {
     let number: u32 = conn
         .prepare_cached(
             "select count(*) from organisation_members m join organisations o on o.id = m.organisation_id
              where m.user_id = ?1 and o.deleted_at is null",
         )?
         .query_row([user], |row| row.get(0))?;
-    let most = site.organisations_per_user;
+    let most = conn.site().organisations_per_user;
     if number <= most {
         Ok(())
     } else {
@@ -61,14 +59,7 @@ fn require_quota(conn: &Connection, site: &Site, user: UserId) -> Result<()> {
 
 /// A platform superadmin adds an account to any organisation; the role is named as in a request.
 /// 404 for an unknown organisation or account.
-pub fn add(
-    tx: &mut Tx,
-    site: &Site,
-    caller: Caller,
-    organisation: OrganisationId,
-    user: UserId,
-    role: Option<&str>,
-) -> Result<()> {
+pub fn add(tx: &mut Tx, caller: Caller, organisation: OrganisationId, user: UserId, role: Option<&str>) -> Result<()> {
     if !caller.holds(PlatformRole::Superadmin) {
         // An outsider is told nothing; a member is told that this takes more.
         access::is_member(tx, caller, organisation, UNKNOWN_ORGANISATION)?;
@@ -81,7 +72,7 @@ pub fn add(
     let account = accounts::find(tx, user)?.ok_or(Error::NotFound("User"))?;
     let role = role.unwrap_or(BuiltInRole::Member.name());
     let role = roles::find(tx, organisation, role)?.ok_or_else(|| Error::bad_request("role_Id: no such role"))?;
-    join(tx, site, organisation, &account, &role)
+    join(tx, organisation, &account, &role)
 }
 
 pub struct Metrics {
@@ -92,7 +83,7 @@ pub struct Metrics {
 /// How many members there are, and how many of them are in status `active` and were here in the last `days`;
 /// `is_here` knows what is not written yet. For members; 403 for outsiders.
 pub fn metrics(
-    conn: &Connection,
+    conn: &View,
     caller: Caller,
     organisation: OrganisationId,
     days: u32,
@@ -102,7 +93,7 @@ pub fn metrics(
         return Err(Error::bad_request("days must be 1 to 365"));
     }
     access::is_member(conn, caller, organisation, OUTSIDER)?;
-    let since = Time::now() - Duration::from_secs(u64::from(days) * 24 * 3600);
+    let since = conn.now() - Duration::from_secs(u64::from(days) * 24 * 3600);
     let mut metrics = Metrics { active: 0, total: 0 };
     let mut members = conn.prepare_cached(
         "select m.user_id, m.status, u.last_seen_at > ?2 as was_here

@@ -77,7 +77,7 @@ pub fn update(tx: &mut Tx, caller: Caller, organisation: OrganisationId, user: U
     tx.prepare_cached(
         "update organisation_members set role_id = ?3, status = ?4, updated_at = ?5 where organisation_id = ?1 and user_id = ?2",
     )?
-    .execute((organisation, user, role.id, status, Time::now()))?;
+    .execute((organisation, user, role.id, status, tx.now()))?;
     let account = accounts::get(tx, user)?;
     member_updates::announce(tx, organisation, &account, "updated", &role.name, status)?;
     if status == MemberStatus::Deactivated {

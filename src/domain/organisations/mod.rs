@@ -26,7 +26,6 @@ use crate::{
     error::{Error, Result},
     event::Kind,
     id::{OrganisationId, UserId},
-    site::Site,
     time::Time,
 };
 
@@ -93,11 +92,11 @@ impl Edit {
 
 /// Anybody with an account; they become its owner and first member, in the role `admin`, and in the
 /// default channel `general`. 400 for one organisation too many.
-pub fn create(tx: &mut Tx, site: &Site, caller: Caller, new: Edit) -> Result<Organisation> {
+pub fn create(tx: &mut Tx, caller: Caller, new: Edit) -> Result<Organisation> {
     let new = new.check()?;
     let name = new.name.ok_or_else(|| Error::bad_request("name is required"))?;
     let owner = accounts::own(tx, caller)?;
-    let (id, now) = (OrganisationId::new(), Time::now());
+    let (id, now) = (OrganisationId::new(), tx.now());
     let or_empty = Option::unwrap_or_default;
     tx.prepare_cached(
         "insert into organisations (id, name, description, email, industry, location, country, logo_url, owner_id, created_at, updated_at)
@@ -117,7 +116,7 @@ pub fn create(tx: &mut Tx, site: &Site, caller: Caller, new: Edit) -> Result<Org
     ])?;
     let admin = roles::get(tx, BuiltInRole::Admin)?;
     channels::create_default(tx, id, &name, &owner)?;
-    members::join(tx, site, id, &owner, &admin)?;
+    members::join(tx, id, &owner, &admin)?;
     get(tx, caller, id)
 }
 
@@ -152,7 +151,7 @@ pub fn update(tx: &mut Tx, caller: Caller, id: OrganisationId, edit: Edit) -> Re
         edit.location,
         edit.country,
         edit.logo_url,
-        Time::now(),
+        tx.now(),
     ))?;
     let organisation = get(tx, caller, id)?;
     announce(tx, caller, "updated", &organisation)?;
@@ -166,7 +165,7 @@ pub fn delete(tx: &mut Tx, caller: Caller, id: OrganisationId) -> Result<()> {
     let owned = tx.prepare_cached("update organisations set deleted_at = ?3 where id = ?1 and owner_id = ?2")?.execute((
         id,
         caller.user,
-        Time::now(),
+        tx.now(),
     ))?;
     if owned == 0 {
         return Err(Error::Forbidden("Only the owner deletes an organisation"));
@@ -196,7 +195,7 @@ pub fn pass_on(tx: &mut Tx, caller: Caller, id: OrganisationId, user: UserId) ->
         return Ok(organisation);
     }
     let admin = roles::get(tx, BuiltInRole::Admin)?;
-    let now = Time::now();
+    let now = tx.now();
     tx.prepare_cached("update organisations set owner_id = ?2, updated_at = ?3 where id = ?1")?.execute((id, user, now))?;
     tx.prepare_cached(
         "update organisation_members set role_id = ?3, updated_at = ?4 where organisation_id = ?1 and user_id = ?2",

@@ -119,7 +119,7 @@ pub fn create(tx: &mut Tx, caller: Caller, organisation: OrganisationId, new: &E
         name,
         check_description(new.description.as_deref().unwrap_or_default())?,
         rights,
-        Time::now(),
+        tx.now(),
     ))
     .or_conflict(taken)?;
     let role = get(tx, tx.last_insert_rowid())?;
@@ -142,7 +142,7 @@ pub fn update(tx: &mut Tx, caller: Caller, organisation: OrganisationId, named: 
         "update roles set name = coalesce(?2, name), description = coalesce(?3, description), rights = ?4, updated_at = ?5
          where id = ?1",
     )?
-    .execute((role.id, name, description, rights, Time::now()))
+    .execute((role.id, name, description, rights, tx.now()))
     .or_conflict(taken)?;
     let role = get(tx, role.id)?;
     announce(tx, organisation, caller, "updated", &role)?;
@@ -160,7 +160,7 @@ pub fn delete(tx: &mut Tx, caller: Caller, organisation: OrganisationId, named: 
         role.id,
         &member.name,
         member.rights,
-        Time::now(),
+        tx.now(),
     ))?;
     let rest = slice(tx, role.id)?;
     chores::leave(tx, Chore::Role { role: role.id }, rest)?;
@@ -180,7 +180,7 @@ pub fn slice(tx: &mut Tx, role: i64) -> Result<Option<Cursor>> {
                (select organisation_id, user_id from organisation_members where role_id = ?1 limit ?4)
              returning organisation_id, user_id, status",
         )?
-        .query_map((role, BuiltInRole::Member, Time::now(), SLICE as i64), |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))?
+        .query_map((role, BuiltInRole::Member, tx.now(), SLICE as i64), |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))?
         .collect::<rusqlite::Result<_>>()?;
     let member = get(tx, BuiltInRole::Member)?;
     for (organisation, user, status) in &holders {

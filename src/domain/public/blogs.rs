@@ -74,7 +74,7 @@ pub fn create(tx: &mut Tx, Checked { new, author, folded }: Checked) -> Result<(
         "insert into blogs (id, title, content, category_id, image_url, folded, author_id, created_at, updated_at)
          values (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?8)",
     )?
-    .execute((BlogId::new(), new.title, new.content, new.category, new.image_url, folded, author, Time::now()))?;
+    .execute((BlogId::new(), new.title, new.content, new.category, new.image_url, folded, author, tx.now()))?;
     Ok(())
 }
 
@@ -140,7 +140,7 @@ pub fn add_feedback(tx: &mut Tx, id: BlogId, feedback: bool) -> Result<()> {
         FeedbackId::new(),
         id,
         feedback,
-        Time::now(),
+        tx.now(),
     ))?;
     Ok(())
 }

@@ -28,7 +28,7 @@ pub struct Category {
 pub fn create(tx: &mut Tx, caller: Caller, name: &str) -> Result<Category> {
     caller.require(PlatformRole::Admin)?;
     let name = text::required(name, "name", NAME_MAX).map_err(Error::BadRequest)?;
-    let now = Time::now();
+    let now = tx.now();
     let category = Category { id: CategoryId::new(), name: name.to_owned(), created_at: now, updated_at: now };
     tx.prepare_cached("insert into blog_categories (id, name, created_at, updated_at) values (?1, ?2, ?3, ?3)")?
         .execute((category.id, &category.name, now))

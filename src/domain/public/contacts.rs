@@ -10,7 +10,6 @@ use crate::{
     error::{Error, Result},
     id::ContactId,
     mail,
-    site::Site,
     time::Time,
 };
 
@@ -29,7 +28,7 @@ pub struct Contact {
 
 impl Contact {
     /// 422 for what is empty or too long, and an address that is none.
-    pub fn new(name: String, email: String, phone_number: String, message: String) -> Result<Contact> {
+    pub fn new(name: String, email: String, phone_number: String, message: String, now: Time) -> Result<Contact> {
         for (text, field, max) in [(&name, "name", NAME_MAX), (&message, "message", MESSAGE_MAX)] {
             if text::trimmed(text, field, max).map_err(Error::Invalid)?.is_empty() {
                 return Err(Error::invalid(format!("{field} must not be empty")));
@@ -37,7 +36,7 @@ impl Contact {
         }
         text::trimmed(&phone_number, "phone_number", PHONE_NUMBER_MAX).map_err(Error::Invalid)?;
         text::email_address(&email).ok_or_else(|| Error::invalid("email is not a valid e-mail address"))?;
-        Ok(Contact { name, email, phone_number, message, created_at: Time::now() })
+        Ok(Contact { name, email, phone_number, message, created_at: now })
     }
 
     /// Fit to be shown: plain text, and all but the message on one line.
@@ -63,7 +62,7 @@ impl Contact {
 }
 
 /// By anybody. `mail` is what [`Contact::mail`] made, if somebody is to be told.
-pub fn create(tx: &mut Tx, site: &Site, contact: &Contact, mail: Option<mail::Mail>) -> Result<()> {
+pub fn create(tx: &mut Tx, contact: &Contact, mail: Option<mail::Mail>) -> Result<()> {
     tx.prepare_cached(
         "insert into contacts (id, name, email, phone_number, message, created_at) values (?1, ?2, ?3, ?4, ?5, ?6)",
     )?
@@ -75,7 +74,7 @@ pub fn create(tx: &mut Tx, site: &Site, contact: &Contact, mail: Option<mail::Ma
         &contact.message,
         contact.created_at,
     ))?;
-    mail.map_or(Ok(()), |mail| outbox::queue(tx, site, mail))
+    mail.map_or(Ok(()), |mail| outbox::queue(tx, mail))
 }
 
 /// Newest first, as they were sent.

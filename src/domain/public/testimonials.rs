@@ -35,7 +35,7 @@ pub fn create(tx: &mut Tx, caller: Caller, company_name: &str, content: &str) ->
     }
     let id = TestimonialId::new();
     tx.prepare_cached("insert into testimonials (id, user_id, company_name, content, created_at) values (?1, ?2, ?3, ?4, ?5)")?
-        .execute((id, caller.user, company_name, content, Time::now()))?;
+        .execute((id, caller.user, company_name, content, tx.now()))?;
     Ok(tx.prepare_cached(&format!("{SELECT} where t.id = ?1"))?.query_row([id], from_row)?)
 }
 

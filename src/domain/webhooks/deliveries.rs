@@ -22,7 +22,6 @@ use crate::{
     },
     error::{Error, Result},
     id::{CallbackId, ChannelId, UserId, WebhookId},
-    site::Site,
     time::Time,
 };
 
@@ -62,13 +61,13 @@ pub enum Claim {
 
 /// Takes under a lease what is due longest of each webhook, where something still is: of as many of them as one write
 /// may read, in their order.
-pub fn claim(tx: &mut Tx, site: &Site, webhooks: &[WebhookId]) -> Result<Vec<Claim>> {
+pub fn claim(tx: &mut Tx, webhooks: &[WebhookId]) -> Result<Vec<Claim>> {
     let (mut claims, mut bytes) = (Vec::new(), 0);
     for webhook in webhooks {
         if bytes >= CLAIMED_BYTES {
             break;
         }
-        let claim = claim_one(tx, site, *webhook)?;
+        let claim = claim_one(tx, *webhook)?;
         if let Claim::Taken(claimed) = &claim {
             bytes += claimed.payload.len();
         }
@@ -77,7 +76,7 @@ pub fn claim(tx: &mut Tx, site: &Site, webhooks: &[WebhookId]) -> Result<Vec<Cla
     Ok(claims)
 }
 
-fn claim_one(tx: &mut Tx, site: &Site, webhook: WebhookId) -> Result<Claim> {
+fn claim_one(tx: &mut Tx, webhook: WebhookId) -> Result<Claim> {
     let delivering: Option<(UserId, UserId, ChannelId)> = tx
         .prepare_cached(
             "select owner_id, url_by, channel_id from webhooks
@@ -91,7 +90,7 @@ fn claim_one(tx: &mut Tx, site: &Site, webhook: WebhookId) -> Result<Claim> {
     if !may_know(owner)? || (url_by != owner && !may_know(url_by)?) {
         return Ok(Claim::Refused);
     }
-    let now = Time::now();
+    let now = tx.now();
     let due = tx
         .prepare_cached(CLAIM)?
         .query_row((webhook, now), |row| {
@@ -107,11 +106,11 @@ fn claim_one(tx: &mut Tx, site: &Site, webhook: WebhookId) -> Result<Claim> {
         })
         .optional()?;
     let Some(mut claimed) = due else { return Ok(Claim::Nothing) };
-    match record::secrets(tx, site, webhook) {
+    match record::secrets(tx, webhook) {
         Ok(secrets) => claimed.secrets = secrets,
         Err(err) => {
             tracing::error!(%webhook, err = err.detail(), "a webhook's secret can't be read");
-            suspend::stop(tx, site, webhook, Status::Inactive, "its secret can't be read; give it a new one")?;
+            suspend::stop(tx, webhook, Status::Inactive, "its secret can't be read; give it a new one")?;
             return Ok(Claim::Nothing);
         }
     }
@@ -139,7 +138,7 @@ pub const CLAIM: &str = concat!(
 /// What a former server had under lease when it ended is due at once. Returns how many there were.
 pub fn release(tx: &mut Tx) -> Result<usize> {
     let sql = "update deliveries set due_at = ?1, is_leased = 0 where is_leased = 1";
-    Ok(tx.prepare_cached(sql)?.execute([Time::now()])?)
+    Ok(tx.prepare_cached(sql)?.execute([tx.now()])?)
 }
 
 /// Takes the text of a deleted message out of what is queued and of what was sent.

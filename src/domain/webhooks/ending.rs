@@ -14,7 +14,6 @@ use crate::{
     error::Result,
     event::Kind,
     id::{UserId, WebhookId},
-    site::Site,
 };
 
 /// Webhooks of a slice, each with a row of the event log and a mail.
@@ -25,18 +24,18 @@ const AFFECTED: &str = "from webhooks w join channels c on c.id = w.channel_id j
     where w.from_seq < ?2 and w.deleted_at is null and c.deleted_at is null and o.deleted_at is null";
 
 /// Does some of what a row of the log asks for. Returns whether that was all.
-pub(super) fn slice(tx: &mut Tx, site: &Site, row: &Logged) -> Result<bool> {
+pub(super) fn slice(tx: &mut Tx, row: &Logged) -> Result<bool> {
     let Some(user) = row.actor else { return Ok(true) };
     match row.kind {
-        Kind::Departed => departed(tx, site, user, row.seq),
-        _ => reclaimed(tx, site, user, row.seq),
+        Kind::Departed => departed(tx, user, row.seq),
+        _ => reclaimed(tx, user, row.seq),
     }
 }
 
 /// The leaver's webhooks pass to the channel's owner, and pause until that one has seen to them, as do those of others
 /// that deliver where the leaver wanted, who would go on hearing the channel; the leaver's are fed at an address that the
 /// leaver knows, too.
-fn departed(tx: &mut Tx, site: &Site, user: UserId, seq: i64) -> Result<bool> {
+fn departed(tx: &mut Tx, user: UserId, seq: i64) -> Result<bool> {
     // Neither is found again: the leaver's has another owner then, and another's is paused.
     let own = format!(
         "select w.id {AFFECTED} and {DEPARTED_FROM} and w.owner_id = ?1 and (c.owner_id <> ?1 or w.status = 'active') limit ?3"
@@ -46,13 +45,13 @@ fn departed(tx: &mut Tx, site: &Site, user: UserId, seq: i64) -> Result<bool> {
         let sql = "update webhooks set owner_id = (select owner_id from channels c where c.id = channel_id) where id = ?1";
         tx.prepare_cached(sql)?.execute([id])?;
         let reason = "whoever set it up has left the organisation; see whether it should go on as it is";
-        stop(tx, site, *id, Status::Paused, reason)?;
+        stop(tx, *id, Status::Paused, reason)?;
     }
     let others = format!("select w.id {AFFECTED} and {DEPARTED_FROM} and w.url_by = ?1 and w.status = 'active' limit ?3");
     let others = some(tx, &others, (user, seq, (SLICE - own.len()) as i64))?;
     for id in &others {
         let reason = "whoever set its address has left the organisation; see whether it should go on delivering there";
-        stop(tx, site, *id, Status::Paused, reason)?;
+        stop(tx, *id, Status::Paused, reason)?;
     }
     Ok(own.len() + others.len() < SLICE)
 }
@@ -61,13 +60,13 @@ fn departed(tx: &mut Tx, site: &Site, user: UserId, seq: i64) -> Result<bool> {
 const DEPARTED_FROM: &str = "c.organisation_id = (select unhex(e.body, '-\"') from events e where e.seq = ?2)";
 
 /// Somebody else may have chosen where the user's webhooks lead, and knows their secrets and feed addresses.
-fn reclaimed(tx: &mut Tx, site: &Site, user: UserId, seq: i64) -> Result<bool> {
+fn reclaimed(tx: &mut Tx, user: UserId, seq: i64) -> Result<bool> {
     let sql = format!("select w.id {AFFECTED} and (w.owner_id = ?1 or w.url_by = ?1) and w.status = 'active' limit ?3");
     let found = some(tx, &sql, (user, seq, SLICE as i64))?;
     for id in &found {
         let reason = "its owner, or whoever set its address, has proved their mailbox for the first time, and somebody else may \
             have used their account until then; see whether the address is right, and give it a new secret and a new feed address";
-        stop(tx, site, *id, Status::Paused, reason)?;
+        stop(tx, *id, Status::Paused, reason)?;
     }
     Ok(found.len() < SLICE)
 }

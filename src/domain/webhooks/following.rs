@@ -20,7 +20,6 @@ use crate::{
     error::Result,
     event::Kind,
     id::{CallbackId, WebhookId},
-    site::Site,
     time::Time,
 };
 
@@ -85,7 +84,7 @@ pub fn write_down(tx: &mut Tx, seq: i64) -> Result<()> {
 
 /// Takes in a slice of the rows after the cursor, or after a later row that [`look`] has passed over. Returns the last one
 /// that was taken in.
-pub fn follow(tx: &mut Tx, site: &Site, after: i64) -> Result<i64> {
+pub fn follow(tx: &mut Tx, after: i64) -> Result<i64> {
     let after = cursor::find(tx)?.max(after);
     let (mut taken, mut budget, mut queued) = (after, Budget::new(), 0);
     for row in cursor::rows(tx, after)? {
@@ -97,7 +96,7 @@ pub fn follow(tx: &mut Tx, site: &Site, after: i64) -> Result<i64> {
                 Kind::Message => queued += queue(tx, &row)?,
                 Kind::Deleted => row.message.map_or(Ok(()), |n| deliveries::erase(tx, n))?,
                 // What is left of it comes with the next slice.
-                _ if !ending::slice(tx, site, &row)? => break,
+                _ if !ending::slice(tx, &row)? => break,
                 _ => {}
             }
         }

@@ -39,7 +39,7 @@ pub fn took_in(tx: &mut Tx, webhook: WebhookId, action: &str, callback: Callback
         "insert into webhook_history (id, webhook_id, callback_id, direction, action_type, status_code, attempted_at)
          values (?1, ?2, ?3, 'in', ?4, 200, ?5)",
     )?
-    .execute((AttemptId::new(), webhook, callback, action, Time::now()))?;
+    .execute((AttemptId::new(), webhook, callback, action, tx.now()))?;
     Ok(())
 }
 
@@ -67,7 +67,7 @@ pub(in crate::domain) fn gave_out(
         outcome.latency.as_millis() as i64,
         &outcome.error,
         &outcome.response,
-        Time::now(),
+        tx.now(),
         next,
     ))?;
     Ok(id)

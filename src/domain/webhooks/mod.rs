@@ -52,10 +52,10 @@ pub struct New {
 
 /// A manager makes one in a channel that is not archived; they become its owner. Also gives the secret
 /// that signs deliveries, for the only time. 422 when the channel has 50.
-pub fn create(tx: &mut Tx, site: &Site, caller: Caller, channel: ChannelId, new: &New) -> Result<(Webhook, String)> {
+pub fn create(tx: &mut Tx, caller: Caller, channel: ChannelId, new: &New) -> Result<(Webhook, String)> {
     access::manages_webhooks(tx, caller, channel, HIDDEN_CHANNEL)?.require_live()?;
     let (name, event_name) = (check_name(&new.name)?, check_event_name(&new.event_name)?);
-    let (url, target) = check_url(site, &new.url)?;
+    let (url, target) = check_url(tx.site(), &new.url)?;
     let live: i64 = tx
         .prepare_cached("select count(*) from webhooks where channel_id = ?1 and deleted_at is null")?
         .query_row([channel], |row| row.get(0))?;
@@ -77,10 +77,10 @@ pub fn create(tx: &mut Tx, site: &Site, caller: Caller, channel: ChannelId, new:
         url,
         owning::answers_for(url, caller),
         target,
-        secret::sha256(&site.keys.webhook_slug(id, 1)),
-        site.keys.seal(&secret),
+        secret::sha256(&tx.site().keys.webhook_slug(id, 1)),
+        tx.site().keys.seal(&secret),
         log::last_seq(tx)?,
-        Time::now(),
+        tx.now(),
     ))?;
     let made = record::find(tx, channel, id)?.ok_or_else(|| Error::internal("the webhook was just written"))?;
     Ok((made, secret))
@@ -119,12 +119,12 @@ pub struct Edit {
 }
 
 /// Managers, in archived channels, too. Whoever gives it another address becomes its owner.
-pub fn update(tx: &mut Tx, site: &Site, caller: Caller, channel: ChannelId, id: WebhookId, edit: &Edit) -> Result<Webhook> {
-    following::follow(tx, site, 0)?; // what was posted until now is for the webhook as it was
+pub fn update(tx: &mut Tx, caller: Caller, channel: ChannelId, id: WebhookId, edit: &Edit) -> Result<Webhook> {
+    following::follow(tx, 0)?; // what was posted until now is for the webhook as it was
     let webhook = record::get(tx, caller, channel, id)?;
     let name = edit.name.as_deref().map(check_name).transpose()?;
     let event_name = edit.event_name.as_deref().map(check_event_name).transpose()?;
-    let address = edit.url.as_deref().map(|url| check_url(site, url)).transpose()?;
+    let address = edit.url.as_deref().map(|url| check_url(tx.site(), url)).transpose()?;
     let (url, target) = address.filter(|(url, _)| *url != webhook.url).unzip();
     if name.is_none() && event_name.is_none() && url.is_none() {
         return Ok(webhook);
@@ -136,15 +136,15 @@ pub fn update(tx: &mut Tx, site: &Site, caller: Caller, channel: ChannelId, id: 
            from_seq = case when url = '' and ?4 <> '' then ?8 else from_seq end, updated_at = ?6
          where id = ?1",
     )?
-    .execute((id, name, event_name, url, target, Time::now(), url_by, log::last_seq(tx)?))?;
+    .execute((id, name, event_name, url, target, tx.now(), url_by, log::last_seq(tx)?))?;
     if url.is_some() {
         // What the former address has not answered yet is the new one's, whatever the former says.
         let sql = "update deliveries set due_at = ?2, attempts = 0, first_at = null, is_leased = 0
              where webhook_id = ?1 and is_leased = 1";
-        tx.prepare_cached(sql)?.execute((id, Time::now()))?;
+        tx.prepare_cached(sql)?.execute((id, tx.now()))?;
     }
     if url.is_some_and(|url| !url.is_empty()) {
-        owning::take_over(tx, site, caller, &webhook, "given it another address")?;
+        owning::take_over(tx, caller, &webhook, "given it another address")?;
     }
     schedule::changed(tx, id);
     record::get(tx, caller, channel, id)
@@ -152,20 +152,13 @@ pub fn update(tx: &mut Tx, site: &Site, caller: Caller, channel: ChannelId, id: 
 
 /// Managers, in archived channels, too. Whoever makes it active becomes its owner, and answers for its address where
 /// nobody with access does. What a webhook had still to deliver waits until it is active. 422 for what is no status.
-pub fn change_status(
-    tx: &mut Tx,
-    site: &Site,
-    caller: Caller,
-    channel: ChannelId,
-    id: WebhookId,
-    status: &str,
-) -> Result<Webhook> {
-    following::follow(tx, site, 0)?; // what was posted until now is for the webhook as it was
+pub fn change_status(tx: &mut Tx, caller: Caller, channel: ChannelId, id: WebhookId, status: &str) -> Result<Webhook> {
+    following::follow(tx, 0)?; // what was posted until now is for the webhook as it was
     let webhook = record::get(tx, caller, channel, id)?;
     let status =
         Status::named(status).ok_or_else(|| Error::invalid("webhook_status must be one of active, inactive and paused"))?;
     if status == Status::Active && webhook.status != Status::Active {
-        owning::take_over(tx, site, caller, &webhook, "made it active")?;
+        owning::take_over(tx, caller, &webhook, "made it active")?;
         owning::vouch(tx, caller, &webhook)?;
     }
     // What came while it was inactive is not for it.
@@ -173,7 +166,7 @@ pub fn change_status(
         "update webhooks set status = ?2, updated_at = ?3, from_seq = case when status = 'inactive' then ?4 else from_seq end
          where id = ?1 and status <> ?2",
     )?
-    .execute((id, status.as_str(), Time::now(), log::last_seq(tx)?))?;
+    .execute((id, status.as_str(), tx.now(), log::last_seq(tx)?))?;
     schedule::changed(tx, id);
     record::get(tx, caller, channel, id)
 }
@@ -181,38 +174,38 @@ pub fn change_status(
 /// Managers, in archived channels, too. Its feed address is dead at once; its history is not shown any more.
 pub fn delete(tx: &mut Tx, caller: Caller, channel: ChannelId, id: WebhookId) -> Result<()> {
     record::get(tx, caller, channel, id)?;
-    tx.prepare_cached("update webhooks set deleted_at = ?2 where id = ?1")?.execute((id, Time::now()))?;
+    tx.prepare_cached("update webhooks set deleted_at = ?2 where id = ?1")?.execute((id, tx.now()))?;
     schedule::changed(tx, id);
     Ok(())
 }
 
 /// Managers, in archived channels, too; they become the owner. Gives the new secret, for the only time, and until when the
 /// one before signs beside it: a day, or no more when it can't be read. A still older one ends now.
-pub fn rotate_secret(tx: &mut Tx, site: &Site, caller: Caller, channel: ChannelId, id: WebhookId) -> Result<(String, Time)> {
+pub fn rotate_secret(tx: &mut Tx, caller: Caller, channel: ChannelId, id: WebhookId) -> Result<(String, Time)> {
     let webhook = record::get(tx, caller, channel, id)?;
-    let (secret, now) = (secret::signing_secret(), Time::now());
+    let (secret, now) = (secret::signing_secret(), tx.now());
     // One that can't be read would keep the new one from signing.
-    let until = record::secrets(tx, site, id).map_or(now, |_| now + OLD_SECRET);
+    let until = record::secrets(tx, id).map_or(now, |_| now + OLD_SECRET);
     tx.prepare_cached(
         "update webhooks set old_secret = secret, old_secret_until = ?3, secret = ?2, updated_at = ?4 where id = ?1",
     )?
-    .execute((id, site.keys.seal(&secret), until, now))?;
-    owning::take_over(tx, site, caller, &webhook, "given it a new secret")?;
+    .execute((id, tx.site().keys.seal(&secret), until, now))?;
+    owning::take_over(tx, caller, &webhook, "given it a new secret")?;
     Ok((secret, until))
 }
 
 /// Managers, in archived channels, too; they become the owner. The feed address before is dead at once.
-pub fn rotate_slug(tx: &mut Tx, site: &Site, caller: Caller, channel: ChannelId, id: WebhookId) -> Result<Webhook> {
+pub fn rotate_slug(tx: &mut Tx, caller: Caller, channel: ChannelId, id: WebhookId) -> Result<Webhook> {
     let webhook = record::get(tx, caller, channel, id)?;
     let generation = webhook.generation + 1;
-    let slug = site.keys.webhook_slug(id, generation);
+    let slug = tx.site().keys.webhook_slug(id, generation);
     tx.prepare_cached("update webhooks set generation = ?2, slug_hash = ?3, updated_at = ?4 where id = ?1")?.execute((
         id,
         generation,
         secret::sha256(&slug),
-        Time::now(),
+        tx.now(),
     ))?;
-    owning::take_over(tx, site, caller, &webhook, "given it another feed address")?;
+    owning::take_over(tx, caller, &webhook, "given it another feed address")?;
     record::get(tx, caller, channel, id)
 }
 

@@ -17,8 +17,6 @@ use crate::{
     event::Kind,
     id::{ChannelId, OrganisationId, UserId, WebhookId},
     mail::{self, Mail},
-    site::Site,
-    time::Time,
 };
 
 /// The rights in the channel of somebody who answers for a webhook; none for one whose account is disabled, and for one
@@ -38,7 +36,7 @@ pub(in crate::domain) fn rights(conn: &Connection, user: UserId, channel: Channe
 /// If the webhook had stopped because the former owner lost access or the right to post, it becomes paused: that person
 /// may still have its feed address and receive what it delivers. The caller makes it active once they have looked. Who has
 /// no access is told nothing.
-pub(in crate::domain) fn take_over(tx: &mut Tx, site: &Site, caller: Caller, webhook: &Webhook, have: &str) -> Result<()> {
+pub(in crate::domain) fn take_over(tx: &mut Tx, caller: Caller, webhook: &Webhook, have: &str) -> Result<()> {
     let former = webhook.owner_id;
     if former == caller.user {
         return Ok(());
@@ -49,11 +47,11 @@ pub(in crate::domain) fn take_over(tx: &mut Tx, site: &Site, caller: Caller, web
         "update webhooks set owner_id = ?2, status = case when ?3 or status <> 'active' then status else 'paused' end,
            updated_at = ?4 where id = ?1",
     )?
-    .execute((webhook.id, caller.user, was_working, Time::now()))?;
+    .execute((webhook.id, caller.user, was_working, tx.now()))?;
     schedule::changed(tx, webhook.id);
     if rights.is_some() {
         let reason = format!("another manager of the channel has {have}, and is its owner now");
-        tell(tx, site, webhook.id, former, &reason, |told| {
+        tell(tx, webhook.id, former, &reason, |told| {
             mail::webhook_taken_over(&told.email, &told.name, &told.channel_name, &reason)
         })?;
     }
@@ -86,7 +84,6 @@ pub(in crate::domain) struct Told {
 /// Tells an owner of the webhook why it has changed, by push and by mail.
 pub(in crate::domain) fn tell(
     tx: &mut Tx,
-    site: &Site,
     webhook: WebhookId,
     owner: UserId,
     reason: &str,
@@ -111,5 +108,5 @@ pub(in crate::domain) fn tell(
     events::tell_member(tx, organisation, owner, Kind::Webhook, channel, &body)?;
     let mut mail = mail(&told);
     mail.webhook = Some(webhook);
-    outbox::queue(tx, site, mail)
+    outbox::queue(tx, mail)
 }

@@ -3,13 +3,13 @@
 use rusqlite::{Connection, OptionalExtension, Row};
 
 use crate::{
+    db::View,
     domain::{
         access::{self, Caller, HIDDEN_CHANNEL, UNKNOWN_CHANNEL},
         page::Page,
     },
     error::{Error, Result},
     id::{ChannelId, UserId, WebhookId},
-    site::Site,
     time::Time,
 };
 
@@ -70,15 +70,15 @@ const UNKNOWN: Error = Error::NotFound("Webhook");
 
 /// What signs: the webhook's secret, and the one before while that is good. 422 when the server's key does not open
 /// them.
-pub(super) fn secrets(conn: &Connection, site: &Site, id: WebhookId) -> Result<Vec<String>> {
+pub(super) fn secrets(conn: &View, id: WebhookId) -> Result<Vec<String>> {
     let sealed: Vec<Vec<u8>> = conn
         .prepare_cached(
             "select secret from webhooks where id = ?1
              union all select old_secret from webhooks where id = ?1 and old_secret_until > ?2",
         )?
-        .query_map((id, Time::now()), |row| row.get(0))?
+        .query_map((id, conn.now()), |row| row.get(0))?
         .collect::<rusqlite::Result<_>>()?;
-    sealed.iter().map(|secret| site.keys.open(secret).map_err(|_| Error::invalid(SEALED))).collect()
+    sealed.iter().map(|secret| conn.site().keys.open(secret).map_err(|_| Error::invalid(SEALED))).collect()
 }
 
 /// For managers. 403 for hidden channels, 404 for a webhook that is not the channel's.

@@ -5,7 +5,7 @@ use rusqlite::Connection;
 use serde_json::json;
 
 use crate::{
-    db::Tx,
+    db::{Tx, View},
     domain::{
         access::{self, Caller, HIDDEN_CHANNEL},
         webhooks::{
@@ -18,7 +18,6 @@ use crate::{
     },
     error::{Error, Result},
     id::{AttemptId, CallbackId, ChannelId, OrganisationId, WebhookId},
-    site::Site,
     time::Time,
 };
 
@@ -86,7 +85,7 @@ fn again(tx: &mut Tx, webhook: &Webhook, events: &[CallbackId]) -> Result<usize>
                 "update deliveries set due_at = ?3, attempts = 0, first_at = null, is_leased = 0
                  where id = ?1 and webhook_id = ?2",
             )?
-            .execute((event, webhook.id, Time::now()))?;
+            .execute((event, webhook.id, tx.now()))?;
     }
     schedule::changed(tx, webhook.id);
     Ok(queued)
@@ -110,16 +109,16 @@ pub struct Test {
 }
 
 /// A test, whatever the webhook's status. 422 without an address, and when its secret can't be read.
-pub fn test(conn: &Connection, site: &Site, caller: Caller, channel: ChannelId, webhook: WebhookId) -> Result<Test> {
+pub fn test(conn: &View, caller: Caller, channel: ChannelId, webhook: WebhookId) -> Result<Test> {
     let organisation = access::manages_webhooks(conn, caller, channel, HIDDEN_CHANNEL)?.organisation;
     let webhook = record::get(conn, caller, channel, webhook)?;
     require_address(&webhook)?;
-    let (now, words) = (Time::now(), "A test: this webhook's deliveries arrive.");
+    let (now, words) = (conn.now(), "A test: this webhook's deliveries arrive.");
     let data = json!({ "webhook_id": webhook.id, "webhook_name": webhook.name, "channel_id": channel, "message": words });
     let event = Claimed {
         id: CallbackId::new(),
         webhook: webhook.id,
-        secrets: record::secrets(conn, site, webhook.id)?,
+        secrets: record::secrets(conn, webhook.id)?,
         url: webhook.url,
         payload: deliveries::payload("webhook.test", now, data).into(),
         attempts: 0,

@@ -10,7 +10,6 @@ use crate::{
     domain::webhooks::{deliveries::Claimed, following, history, outcome::Outcome, record::Status, schedule, suspend::stop},
     error::Result,
     secret,
-    site::Site,
     time::Time,
 };
 
@@ -38,8 +37,8 @@ const GONE: u16 = 410;
 
 /// Records an attempt, in one with what follows from it: the event is done, or due again, or given up. Of one that was
 /// queued anew meanwhile, perhaps to another address, it says nothing.
-pub fn record(tx: &mut Tx, site: &Site, sent: &Claimed, outcome: &Outcome) -> Result<()> {
-    let now = Time::now();
+pub fn record(tx: &mut Tx, sent: &Claimed, outcome: &Outcome) -> Result<()> {
+    let now = tx.now();
     let first_at: Option<Time> = tx
         .prepare_cached("select first_at from deliveries where id = ?1 and due_at = ?2")?
         .query_row((sent.id, sent.lease), |row| row.get(0))
@@ -61,13 +60,13 @@ pub fn record(tx: &mut Tx, site: &Site, sent: &Claimed, outcome: &Outcome) -> Re
         )?
         .query_row((sent.webhook, outcome.is_success(), now), |row| row.get(0))?;
     if outcome.status == GONE || (again && next.is_none()) {
-        following::follow(tx, site, 0)?; // it may become inactive: what was posted until now is still for it
+        following::follow(tx, 0)?; // it may become inactive: what was posted until now is still for it
     }
     if outcome.status == GONE {
-        stop(tx, site, sent.webhook, Status::Inactive, "it answered 410: gone for good")?;
+        stop(tx, sent.webhook, Status::Inactive, "it answered 410: gone for good")?;
     } else if again && next.is_none() && last_success.is_none_or(|at| at < first_at) {
         let reason = format!("{} attempts failed, the last with: {}", SCHEDULE.len() + 1, outcome.error);
-        stop(tx, site, sent.webhook, Status::Inactive, &reason)?;
+        stop(tx, sent.webhook, Status::Inactive, &reason)?;
     }
     schedule::changed(tx, sent.webhook);
     Ok(())

@@ -8,13 +8,11 @@ use crate::{
     error::Result,
     id::{UserId, WebhookId},
     mail,
-    site::Site,
-    time::Time,
 };
 
 /// Makes a webhook inactive, or paused if it is active, and tells its owner by mail and by push, unless it was deleted
 /// meanwhile, alone or with its channel. What it has queued is kept. Returns whether it changed.
-pub(in crate::domain) fn stop(tx: &mut Tx, site: &Site, webhook: WebhookId, status: Status, reason: &str) -> Result<bool> {
+pub(in crate::domain) fn stop(tx: &mut Tx, webhook: WebhookId, status: Status, reason: &str) -> Result<bool> {
     let status = status.as_str();
     let stopped: Option<UserId> = tx
         .prepare_cached(
@@ -24,12 +22,12 @@ pub(in crate::domain) fn stop(tx: &mut Tx, site: &Site, webhook: WebhookId, stat
                where c.id = webhooks.channel_id and c.deleted_at is null and o.deleted_at is null)
              returning owner_id",
         )?
-        .query_row((webhook, status, Time::now()), |row| row.get(0))
+        .query_row((webhook, status, tx.now()), |row| row.get(0))
         .optional()?;
     schedule::changed(tx, webhook);
     let Some(owner) = stopped else { return Ok(false) };
     tracing::info!(%webhook, status, reason, "a webhook was stopped");
-    owning::tell(tx, site, webhook, owner, reason, |told| {
+    owning::tell(tx, webhook, owner, reason, |told| {
         mail::webhook_stopped(&told.email, &told.name, &told.channel_name, status, reason)
     })?;
     Ok(true)

@@ -82,7 +82,7 @@ fn accept(
     }
     // One transaction reads one state. Later events come through the hub, which already buffers them.
     let checked = app.db.read(|conn| {
-        let caller = sessions::find(conn, connection.session)?.filter(|caller| caller.user == connection.user);
+        let caller = sessions::find(conn, connection.session, conn.now())?.filter(|caller| caller.user == connection.user);
         let (mut results, mut budget) = (HashMap::new(), recovery::BYTES);
         for (_, request) in &asked {
             if let Some(stream) = streams::audible(conn, connection.user, &request.channel)? {
@@ -104,7 +104,7 @@ fn accept(
     app.seen(connection.user);
     let live = connection.go_live(&begun, seq, |live| {
         results.retain(|channel, _| live.contains(&channel.as_str()));
-        let expiry = Expiry::at(connection.expires_at());
+        let expiry = Expiry::at(connection.expires_at(), app.clock.now());
         let result = ConnectResult {
             client: connection.client.to_string(),
             version: VERSION.to_owned(),
@@ -137,6 +137,6 @@ pub fn refresh(app: &App, connection: &Connection, token: &str) -> Result<Refres
         return Err(Disconnect::RECONNECT.into());
     }
     connection.extend(identity.expires_at);
-    let Expiry { expires, ttl } = Expiry::at(identity.expires_at);
+    let Expiry { expires, ttl } = Expiry::at(identity.expires_at, app.clock.now());
     Ok(RefreshResult { client: connection.client.to_string(), version: VERSION.to_owned(), expires, ttl })
 }

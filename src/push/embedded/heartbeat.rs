@@ -8,7 +8,7 @@ use super::{
     codes::{Disconnect, Unsubscribe},
     connection::Connection,
 };
-use crate::{domain::accounts::sessions, state::App, time::Time};
+use crate::{domain::accounts::sessions, state::App};
 
 pub struct Heartbeat {
     every: Duration,
@@ -49,10 +49,10 @@ impl Heartbeat {
 /// Ends what has expired. The expiry of a session or token causes no event, so each beat checks for it; a token may work for
 /// one interval longer.
 fn check(app: &App, connection: &Connection) -> Result<(), Disconnect> {
-    if app.db.read(|conn| sessions::find(conn, connection.session)).is_ok_and(|session| session.is_none()) {
+    if app.db.read(|conn| sessions::find(conn, connection.session, conn.now())).is_ok_and(|session| session.is_none()) {
         return Err(Disconnect::FORCED);
     }
-    let late = (Time::now() - app.ping_every).unix_seconds();
+    let late = (app.clock.now() - app.ping_every).unix_seconds();
     if connection.expires_at() < late {
         return Err(Disconnect::EXPIRED);
     }

@@ -20,6 +20,7 @@ use super::{
     protocol::replies::Reply,
 };
 use crate::{
+    clock::Clock,
     db::{Db, log},
     domain::{
         accounts::sessions,
@@ -64,10 +65,10 @@ impl Publisher {
 
 impl Waiting {
     /// Starts the thread. It runs until the [`Publisher`] is dropped and all that it sent is published.
-    pub fn start(self, folder: &Path, hub: Arc<Hub>) -> Result<Mutex<Option<JoinHandle<()>>>> {
+    pub fn start(self, folder: &Path, hub: Arc<Hub>, clock: Clock) -> Result<Mutex<Option<JoinHandle<()>>>> {
         let conn = Db::reader(folder)?;
         let epoch = log::epoch(&conn)?;
-        let thread = Thread { conn, epoch, hub };
+        let thread = Thread { conn, epoch, hub, clock };
         let run = move || {
             let panicked = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
                 for batch in self.batches {
@@ -90,6 +91,7 @@ struct Thread {
     conn: Sqlite,
     epoch: String,
     hub: Arc<Hub>,
+    clock: Clock,
 }
 
 impl Thread {
@@ -148,7 +150,7 @@ impl Thread {
     /// Checks one connection. Rights found a moment ago are in `audible` and not read again: a user may have a hundred
     /// connections, and publishing waits meanwhile. A right that is lost since causes a later check.
     fn check_one(&self, connection: &Connection, audible: &mut HashSet<(UserId, String)>) -> Result<()> {
-        if sessions::find(&self.conn, connection.session)?.is_none() {
+        if sessions::find(&self.conn, connection.session, self.clock.now())?.is_none() {
             connection.disconnect(Disconnect::FORCED);
             return Ok(());
         }
@@ -182,7 +184,7 @@ mod tests {
         let listener = Arc::new(Connection::new(UserId::new(), SessionId::new(), "websocket", Encoding::Json, 0));
         assert!(hub.register(&listener));
         // An empty database: the channel's members can't be read.
-        let thread = Thread { conn: Sqlite::open_in_memory().unwrap(), epoch: "e".into(), hub };
+        let thread = Thread { conn: Sqlite::open_in_memory().unwrap(), epoch: "e".into(), hub, clock: Clock::default() };
         let channel = ChannelId::new();
         let event = |seq, audience| Event {
             seq,

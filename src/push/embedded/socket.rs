@@ -26,7 +26,8 @@ use super::{
 };
 use crate::{state::App, upgrade::Upgraded};
 
-/// How long a client may take to send its first command.
+/// How long a client may take to send its first command; or two intervals of pings where that is less, because they set how
+/// soon the server notices a client that is gone.
 const STALE_AFTER: Duration = Duration::from_secs(10);
 /// How long a write may wait for the peer.
 pub const WRITE_WITHIN: Duration = Duration::from_secs(10);
@@ -99,7 +100,7 @@ impl Socket {
             self.connect(0, request).await?;
         }
         let mut closing = self.app.closing_sockets();
-        let stale = Instant::now() + STALE_AFTER;
+        let stale = Instant::now() + STALE_AFTER.min(self.app.ping_every * 2);
         loop {
             let queued = async {
                 match &self.connected {

@@ -57,7 +57,7 @@ pub fn subscribe(app: &App, connection: &Arc<Connection>, id: u32, request: &Sub
         })?;
     let terms = Terms { watches: request.join_leave, expires_at: Some(expires_at), is_server_side: false };
     let Start { begun, result, seq } = begin(app, connection, request, terms)?;
-    let Expiry { expires, ttl } = Expiry::at(expires_at);
+    let Expiry { expires, ttl } = Expiry::at(expires_at, app.clock.now());
     let live = connection.go_live(&[begun], seq, |live| match live {
         [] => [Reply::new(id, Answer::Error(Failure::PERMISSION_DENIED.into()))],
         _ => [Reply::new(id, Answer::Subscribe(SubscribeResult { expires, ttl, ..result }))],
@@ -107,7 +107,7 @@ fn begin(app: &App, connection: &Arc<Connection>, request: &SubscribeRequest, te
     })?;
     // One transaction reads one state. Later events come through the hub, which already buffers them.
     let checked = app.db.read(|conn| {
-        let session = sessions::find(conn, connection.session)?;
+        let session = sessions::find(conn, connection.session, conn.now())?;
         let stream = if session.is_some() { streams::audible(conn, connection.user, channel)? } else { None };
         let mut budget = recovery::BYTES;
         let result = stream.map(|stream| position(conn, connection.user, stream, request, &mut budget)).transpose()?;
@@ -178,7 +178,7 @@ pub fn refresh(app: &App, connection: &Connection, request: &SubRefreshRequest) 
     if !connection.extend_subscription(channel, expires_at) {
         return Err(Failure::PERMISSION_DENIED.into());
     }
-    Ok(Expiry::at(expires_at))
+    Ok(Expiry::at(expires_at, app.clock.now()))
 }
 
 /// Publications of a channel that the connection is subscribed to. A `limit` of 0 returns none, as Centrifugo does; -1

@@ -20,7 +20,6 @@ use crate::{
         subscribing,
     },
     state::App,
-    time::Time,
 };
 
 /// Selects connections: all of a user's, or those of a client or session.
@@ -68,7 +67,7 @@ pub fn subscribe(app: &App, request: Subscribe) -> Answer {
         return Err(Failure::PERMISSION_DENIED.into());
     }
     let expires_at = (expire_at != 0).then_some(expire_at);
-    if expires_at.is_some_and(|end| end <= Time::now().unix_seconds()) {
+    if expires_at.is_some_and(|end| end <= app.clock.now().unix_seconds()) {
         return Err(Failure::EXPIRED.into());
     }
     let recover = recover_since.is_some();
@@ -141,14 +140,14 @@ pub struct Refresh {
 
 /// Changes when connections expire, or ends them as expired. They still end with their session.
 pub fn refresh(app: &App, request: &Refresh) -> Answer {
-    let is_over = request.expired || (request.expire_at != 0 && request.expire_at <= Time::now().unix_seconds());
+    let is_over = request.expired || (request.expire_at != 0 && request.expire_at <= app.clock.now().unix_seconds());
     for connection in request.whose.connections(app)? {
         match request.expire_at {
             _ if is_over => connection.disconnect(Disconnect::EXPIRED),
             0 => {}
             expires_at => {
                 connection.extend(expires_at);
-                connection.send(Reply::push("", PushBody::Refresh(Expiry::at(expires_at))));
+                connection.send(Reply::push("", PushBody::Refresh(Expiry::at(expires_at, app.clock.now()))));
             }
         }
     }

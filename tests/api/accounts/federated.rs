@@ -7,12 +7,9 @@ use ring::{
 };
 use serde_json::{Value, json};
 use tidings::{
-    config::Settings,
     domain::accounts::{identities, sessions::Device},
     error::Error,
     issuer::Verified,
-    secret::Keys,
-    site::Site,
     time::Time,
 };
 
@@ -141,10 +138,7 @@ fn google(server: &Server, subject: &str, email: &str, hosted: Option<&str>) -> 
     });
     let claims = serde_json::from_value(claims).unwrap();
     let token = Verified { claims, hash: tidings::secret::sha256(&uuid::Uuid::now_v7().to_string()), expires_at: Time::now() };
-    let keys = Keys::derive(&tidings::db::secret_key(server.folder()).unwrap());
-    let site = Site::new(&Settings::for_folder(server.folder()), keys, (String::new(), String::new()));
-    let log_in = |tx: &mut tidings::db::Tx| identities::log_in(tx, &site, &token, &Device::default());
-    tidings::db::write_once(server.folder(), log_in).map(|started| started.user.email)
+    server.write(|tx| identities::log_in(tx, &token, &Device::default())).map(|started| started.user.email)
 }
 
 #[tokio::test]

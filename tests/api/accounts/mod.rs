@@ -232,7 +232,7 @@ async fn registration_can_be_limited_to_invited_addresses() {
     let server = Server::with(|settings| settings.registration = Registration::Invited).await;
     let refused = json!({ "email": "ada@example.org", "password": PASSWORD });
     register(&server.anonymous(), refused.clone()).await.expect(403);
-    let owner = tidings::db::write_once(server.folder(), |tx| {
+    let owner = server.write(|tx| {
         let new = tidings::domain::accounts::New::check("owner@example.org", Some("owner"), "", "").unwrap();
         let hash = tidings::secret::hash_password(PASSWORD)?;
         tidings::domain::accounts::administration::create(tx, &new, &hash)

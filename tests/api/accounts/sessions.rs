@@ -5,9 +5,21 @@ use serde_json::json;
 use tidings::config::Switch;
 
 use crate::{
-    harness::{Client, PASSWORD, Server},
+    harness::{Client, DAY, PASSWORD, Server},
     socket::Socket,
 };
+
+#[tokio::test]
+async fn a_session_ends_after_its_days() {
+    let server = Server::start().await;
+    let ada = server.user("ada").await;
+    server.clock.advance(DAY * 29);
+    ada.get("/profile").await.expect(200);
+    server.clock.advance(DAY);
+    ada.get("/profile").await.expect(401);
+    let again = server.log_in("ada", PASSWORD).await;
+    assert_eq!(again.get("/profile").await.expect(200)["data"]["email"], "ada@example.org");
+}
 
 #[tokio::test]
 async fn the_51st_session_of_a_user_ends_the_oldest() {

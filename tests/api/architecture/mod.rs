@@ -15,6 +15,11 @@ fn the_domain_knows_neither_http_nor_the_runtime() {
 }
 
 #[test]
+fn the_domain_takes_the_time_from_its_job() {
+    forbid("src/domain", &["time::now", "timestamp::now", "instant::now", "systemtime"]);
+}
+
+#[test]
 fn access_imports_no_area_of_the_domain() {
     for file in ["access", "rights"] {
         let areas = ["log::", "accounts::", "organisations::", "channels::", "messages::", "webhooks::", "public::"];

@@ -1,18 +1,14 @@
 //! Deleted channels are kept for a while, and then gone with everything in them.
 
-use std::time::Duration;
-
 use serde_json::json;
 use tidings::{
-    db::{Tx, write_once},
+    db::Tx,
     domain::{messages::purging, webhooks},
     error::Result,
     time::Time,
 };
 
-use crate::harness::{Server, blob, encoded, text};
-
-const DAY: Duration = Duration::from_secs(24 * 3600);
+use crate::harness::{DAY, Server, blob, encoded, text};
 
 /// As housekeeping does it: a channel's webhooks go before the channel.
 fn purge(tx: &mut Tx, before: Time, limit: u32) -> Result<usize> {
@@ -48,7 +44,7 @@ async fn purging_erases_the_deleted_channel_and_no_other() {
     server.followed().await;
     ada.delete(&format!("/channels/{doomed}")).await.expect(204);
 
-    let purge = |before: Time| write_once(server.folder(), |tx| purge(tx, before, 5)).unwrap();
+    let purge = |before: Time| server.write(|tx| purge(tx, before, 5)).unwrap();
     assert_eq!(purge(Time::now() - DAY), 0, "not before its time");
     let mut slices = 0;
     while purge(Time::now() + DAY) > 0 {
@@ -103,7 +99,7 @@ async fn a_slice_of_long_messages_is_bounded_in_bytes() {
         )
     };
     let (mut left, all) = (bytes(), bytes());
-    while write_once(server.folder(), |tx| purge(tx, Time::now() + DAY, 200)).unwrap() > 0 {
+    while server.write(|tx| purge(tx, Time::now() + DAY, 200)).unwrap() > 0 {
         let gone = left - bytes();
         assert!(gone < 800_000, "{gone} bytes of {all} in one slice");
         left -= gone;

@@ -1,9 +1,6 @@
 //! The writer's promises, with the real thread and a real file.
 
-use std::{
-    path::Path,
-    sync::{Arc, Mutex, mpsc},
-};
+use std::sync::{Arc, Mutex, mpsc};
 
 use tidings::{
     db::{Db, Tx, write_once},
@@ -11,7 +8,10 @@ use tidings::{
     error::{Error, Result},
     event::{Effect, Kind, Stream},
     id::ChannelId,
+    time::Time,
 };
+
+use crate::harness::{database, site};
 
 struct Fixture {
     db: Db,
@@ -24,7 +24,7 @@ impl Fixture {
         let folder = tempfile::tempdir().unwrap();
         let effects = Arc::new(Mutex::new(Vec::new()));
         let gathered = effects.clone();
-        let db = Db::open(folder.path(), Box::new(move |batch| gathered.lock().unwrap().extend(batch))).unwrap();
+        let db = database(folder.path(), Box::new(move |batch| gathered.lock().unwrap().extend(batch)));
         Fixture { db, folder, effects }
     }
 
@@ -41,8 +41,9 @@ impl Fixture {
         self.db.read(|conn| Ok(conn.query_row("select count(*) from contacts", [], |row| row.get(0))?)).unwrap()
     }
 
-    fn folder(&self) -> &Path {
-        self.folder.path()
+    /// A transaction of another process.
+    fn write_beside<T>(&self, f: impl FnOnce(&mut Tx) -> Result<T>) -> Result<T> {
+        write_once(self.folder.path(), &site(self.folder.path()), Time::now(), f)
     }
 }
 
@@ -208,7 +209,7 @@ async fn a_write_in_steps_returns_what_its_last_step_does() {
 async fn rows_written_by_another_process_are_published_once_and_in_order() {
     let fixture = Fixture::new();
     fixture.db.write(|tx| emit(tx, "ours")).await.unwrap();
-    write_once(fixture.folder(), |tx| emit(tx, "theirs")).unwrap();
+    fixture.write_beside(|tx| emit(tx, "theirs")).unwrap();
     fixture.db.write(|tx| emit(tx, "ours again")).await.unwrap();
     fixture.db.write(|tx| emit(tx, "and again")).await.unwrap();
     assert_eq!(fixture.published(), ["\"ours\"", "\"theirs\"", "\"ours again\"", "\"and again\""]);
@@ -229,7 +230,7 @@ async fn a_read_cannot_write_and_sees_one_state() {
         .read(|conn| {
             let count = || conn.query_row("select count(*) from contacts", [], |row| row.get::<_, i64>(0));
             let first = count()?;
-            write_once(fixture.folder(), |tx| insert(tx, 1))?;
+            fixture.write_beside(|tx| insert(tx, 1))?;
             Ok((first, count()?))
         })
         .unwrap();
@@ -257,7 +258,7 @@ async fn pruning_deletes_in_slices_and_raises_the_floor() {
     for _ in 0..5 {
         fixture.db.write(|tx| emit(tx, "x")).await.unwrap();
     }
-    let later = tidings::time::Time::now() + std::time::Duration::from_secs(1);
+    let later = Time::now() + std::time::Duration::from_secs(1);
     assert_eq!(fixture.db.write(move |tx| events::prune(tx, later, 3)).await.unwrap(), 3);
     assert_eq!(fixture.db.write(move |tx| events::prune(tx, later, 3)).await.unwrap(), 2);
     assert_eq!(fixture.db.write(move |tx| events::prune(tx, later, 3)).await.unwrap(), 0);
@@ -276,7 +277,7 @@ async fn a_slice_of_pruning_is_bounded_in_bytes() {
         let carried = "insert into webhook_events (message_n, payload) values (?1, ?2)";
         fixture.db.write(move |tx| Ok(tx.execute(carried, (n, "x".repeat(LONG)))?)).await.unwrap();
     }
-    let later = tidings::time::Time::now() + std::time::Duration::from_secs(1);
+    let later = Time::now() + std::time::Duration::from_secs(1);
     for expected in [1, 1, 1, 0] {
         assert_eq!(fixture.db.write(move |tx| events::prune(tx, later, 200)).await.unwrap(), expected);
         assert_eq!(fixture.db.write(|tx| deliveries::prune_events(tx, 200)).await.unwrap(), expected);

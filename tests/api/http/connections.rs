@@ -34,12 +34,21 @@ async fn asks_health(stream: &mut TcpStream) -> String {
     String::from_utf8_lossy(&said[..read]).into_owned()
 }
 
+/// Ten seconds of real time each, so all of them run at once.
 #[tokio::test]
 async fn a_connection_without_a_whole_head_is_closed_after_ten_seconds() {
     let server = Server::start().await;
+    tokio::join!(
+        nothing_and_half_a_head_close_the_connection(&server),
+        half_a_head_right_after_an_answer_closes_the_connection(&server),
+        a_late_first_byte_does_not_extend_the_deadline_of_the_head(&server),
+    );
+}
+
+async fn nothing_and_half_a_head_close_the_connection(server: &Server) {
     let begun = Instant::now();
     let hung_up = async |says: &[u8]| {
-        let mut stream = dial(&server).await;
+        let mut stream = dial(server).await;
         stream.write_all(says).await.unwrap();
         assert_eq!(to_the_end(&mut stream).await, "");
         let after = begun.elapsed();
@@ -48,10 +57,8 @@ async fn a_connection_without_a_whole_head_is_closed_after_ten_seconds() {
     tokio::join!(hung_up(b""), hung_up(b"GET /health HTTP/1.1\r\nhost: x\r\n"));
 }
 
-#[tokio::test]
-async fn half_a_head_right_after_an_answer_closes_the_connection_after_ten_seconds() {
-    let server = Server::start().await;
-    let (mut stream, begun) = (dial(&server).await, Instant::now());
+async fn half_a_head_right_after_an_answer_closes_the_connection(server: &Server) {
+    let (mut stream, begun) = (dial(server).await, Instant::now());
     assert!(asks_health(&mut stream).await.starts_with("HTTP/1.1 200"));
     stream.write_all(b"GET /health HTTP/1.1\r\nhost: x\r\n").await.unwrap();
     assert_eq!(to_the_end(&mut stream).await, "");
@@ -59,10 +66,8 @@ async fn half_a_head_right_after_an_answer_closes_the_connection_after_ten_secon
     assert!(after >= Duration::from_millis(9_900) && after < Duration::from_secs(20), "{after:?}");
 }
 
-#[tokio::test]
-async fn a_late_first_byte_does_not_extend_the_deadline_of_the_head() {
-    let server = Server::start().await;
-    let (mut stream, begun) = (dial(&server).await, Instant::now());
+async fn a_late_first_byte_does_not_extend_the_deadline_of_the_head(server: &Server) {
+    let (mut stream, begun) = (dial(server).await, Instant::now());
     assert!(timeout(Duration::from_secs(8), stream.read(&mut [0])).await.is_err(), "nothing is said before");
     stream.write_all(b"G").await.unwrap();
     assert_eq!(to_the_end(&mut stream).await, "");

@@ -5,7 +5,7 @@ use std::cell::RefCell;
 use rusqlite::trace::{TraceEvent, TraceEventCodes};
 use serde_json::json;
 use tidings::{
-    db::{Tx, write_once},
+    db::Tx,
     domain::{
         access::{Caller, PlatformRole},
         messages::{
@@ -53,21 +53,22 @@ async fn a_post_answers_the_message_that_is_read_afterwards() {
     grace.patch("/profile", profile).await.expect(200);
     let (channel, caller) = place(&grace, &organisation).await;
     let thread = MessageId::new();
-    write_once(server.folder(), |tx| {
-        for (content, reply_to, id) in [
-            ("@ada and @channel", None, Some(thread)),
-            ("a reply", Some(thread), None),
-            ("another, @ada", Some(thread), Some(MessageId::new())),
-            ("plain", None, None),
-        ] {
-            let written = posting::create(tx, caller, channel, New { content: content.into(), thread: reply_to, id })?;
-            assert_eq!(written.full_name, "Grace Hopper");
-            let read = record::find(tx, written.id)?.unwrap();
-            assert_eq!(format!("{written:?}"), format!("{read:?}"));
-        }
-        Ok(())
-    })
-    .unwrap();
+    server
+        .write(|tx| {
+            for (content, reply_to, id) in [
+                ("@ada and @channel", None, Some(thread)),
+                ("a reply", Some(thread), None),
+                ("another, @ada", Some(thread), Some(MessageId::new())),
+                ("plain", None, None),
+            ] {
+                let written = posting::create(tx, caller, channel, New { content: content.into(), thread: reply_to, id })?;
+                assert_eq!(written.full_name, "Grace Hopper");
+                let read = record::find(tx, written.id)?.unwrap();
+                assert_eq!(format!("{written:?}"), format!("{read:?}"));
+            }
+            Ok(())
+        })
+        .unwrap();
     let newest = "select count(*) from messages m where root is null
         and active_n <> (select max(n) from messages r where r.n = m.n or r.root = m.n)";
     assert_eq!(server.number(newest), 0, "each thread knows its newest message");
@@ -82,19 +83,20 @@ async fn a_post_is_six_statements_and_a_reply_nine() {
     let thread = MessageId::new();
     let post =
         |tx: &mut Tx, thread, id| posting::create(tx, caller, channel, New { content: "Hello".into(), thread, id }).map(|_| ());
-    write_once(server.folder(), |tx| {
-        post(tx, None, Some(thread))?; // with it the connection has read the schema
-        for (what, bound, thread, id) in [
-            ("a post", 6, None, None),
-            ("a post with an id of the client's", 6, None, Some(MessageId::new())),
-            ("a reply", 9, Some(thread), None),
-            ("a reply with an id of the client's", 9, Some(thread), Some(MessageId::new())),
-        ] {
-            let traced = statements(tx, |tx| post(tx, thread, id))?;
-            println!("{what}: {} statements", traced.len());
-            assert!(!traced.is_empty() && traced.len() <= bound, "{what}, at most {bound}: {traced:#?}");
-        }
-        Ok(())
-    })
-    .unwrap();
+    server
+        .write(|tx| {
+            post(tx, None, Some(thread))?; // with it the connection has read the schema
+            for (what, bound, thread, id) in [
+                ("a post", 6, None, None),
+                ("a post with an id of the client's", 6, None, Some(MessageId::new())),
+                ("a reply", 9, Some(thread), None),
+                ("a reply with an id of the client's", 9, Some(thread), Some(MessageId::new())),
+            ] {
+                let traced = statements(tx, |tx| post(tx, thread, id))?;
+                println!("{what}: {} statements", traced.len());
+                assert!(!traced.is_empty() && traced.len() <= bound, "{what}, at most {bound}: {traced:#?}");
+            }
+            Ok(())
+        })
+        .unwrap();
 }

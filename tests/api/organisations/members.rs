@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use crate::{
-    harness::{Client, Server, blob, text, unknown_id},
+    harness::{Client, DAY, Server, blob, text, unknown_id},
     shapes::{MEMBER, METRICS, PAGINATION, assert_shape},
 };
 
@@ -177,8 +177,7 @@ async fn metrics_reach_back_as_far_as_asked() {
     let (ada, _, organisation) = server.ada_and_grace().await;
     // A restart writes what is gathered in memory.
     let server = server.restart().await;
-    let weeks_ago = (jiff::Timestamp::now() - jiff::SignedDuration::from_hours(21 * 24)).as_microsecond();
-    server.sql(&format!("update users set last_seen_at = {weeks_ago} where username = 'grace'"));
+    server.clock.advance(DAY * 21);
     for (query, active) in [("", 1), ("?days=20", 1), ("?days=22", 2)] {
         assert_eq!(metrics(&ada, &organisation, query).await["active_count"], active, "{query}");
     }

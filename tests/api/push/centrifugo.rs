@@ -11,7 +11,6 @@ use tidings::{
         accounts::administration,
         log::{cursors, events},
     },
-    time::Time,
 };
 
 /// Ada and Grace in the channel `news`.
@@ -287,7 +286,7 @@ async fn an_ended_session_an_account_and_an_organisation_disconnect_their_users(
     assert_eq!(stand_in.disconnected().await, (grace.user_id.clone(), 3014));
 
     // As the command line does it, beside the server.
-    db::write_once(server.folder(), |tx| administration::set_active(tx, &email("grace"), false)).unwrap();
+    server.write(|tx| administration::set_active(tx, &email("grace"), false)).unwrap();
     assert_eq!(stand_in.disconnected().await, (grace.user_id.clone(), 3014));
 
     ada.delete(&format!("/organisations/{organisation}")).await.expect(204);
@@ -330,16 +329,15 @@ async fn waiting_events_are_not_pruned() {
     let mut scene = scene().await;
     scene.stand_in.fail_always(Some(Fault::Status(500)));
     scene.say(&numbered(3)).await;
-    let folder = scene.server.folder().to_owned();
-    let prune = || db::write_once(&folder, |tx| events::prune(tx, Time::now(), 1000)).unwrap();
-    prune();
+    let prune = |server: &Server| server.write(|tx| events::prune(tx, tx.now(), 1000)).unwrap();
+    prune(&scene.server);
     assert!(scene.server.count("events") >= 3);
     scene.stand_in.fail_always(None);
     assert_eq!(scene.heard(3).await, numbered(3));
     scene.say(&["marker".to_owned()]).await;
     assert_eq!(scene.heard(1).await, ["marker"], "which was sent once the others had been confirmed");
     scene.server = scene.server.restart().await; // what was taken is noted a second later, or at the end
-    prune();
+    prune(&scene.server);
     assert!(scene.server.count("events") <= 1, "the marker at the most");
 }
 
@@ -348,19 +346,18 @@ async fn at_most_a_million_events_wait() {
     let mut scene = scene().await;
     scene.stand_in.fail_always(Some(Fault::Status(500)));
     scene.say(&numbered(2)).await;
-    let folder = scene.server.folder().to_owned();
-    let prune = || db::write_once(&folder, |tx| events::prune(tx, Time::now(), 1000)).unwrap();
-    let last = db::read_once(&folder, |conn| Ok(db::log::last_seq(conn)?)).unwrap();
+    let prune = |server: &Server| server.write(|tx| events::prune(tx, tx.now(), 1000)).unwrap();
+    let last = db::read_once(scene.server.folder(), |conn| Ok(db::log::last_seq(conn)?)).unwrap();
     let much_later = |seq: i64| {
         let (channel, body) = (&scene.channel, r#"{"content":"much later"}"#);
         scene.server.sql(&format!(
             "insert into events values ({seq}, '{channel}', 'subscribers', '', null, null, null, '{body}', unixepoch() * 1000000)"
         ));
     };
-    prune();
+    prune(&scene.server);
     assert!(scene.server.count("events") >= 2);
     much_later(last + 1_000_000);
-    prune();
+    prune(&scene.server);
     assert_eq!(scene.server.count("events"), 1, "the others have waited for too long");
     scene.stand_in.fail_always(None);
     while scene.stand_in.on(&scene.channel).await["content"] != "much later" {}

@@ -1,7 +1,7 @@
 //! A webhook's feed address: it works while the webhook's owner may post in the channel, and until it is replaced.
 
 use serde_json::{Value, json};
-use tidings::{db::write_once, domain::accounts::administration};
+use tidings::domain::accounts::administration;
 
 use crate::{
     harness::{Client, Server, text},
@@ -69,7 +69,7 @@ async fn a_feed_is_refused_while_the_webhooks_owner_has_no_access() {
     }
     let set = |is_active| {
         let email = scene.mallory.email.clone();
-        write_once(scene.server.folder(), move |tx| administration::set_active(tx, &email, is_active)).unwrap();
+        scene.server.write(|tx| administration::set_active(tx, &email, is_active)).unwrap();
     };
     set(false);
     assert_eq!(scene.feed(&scene.webhook, 403).await, refused);

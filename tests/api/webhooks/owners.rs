@@ -4,7 +4,7 @@ use std::{collections::BTreeSet, sync::Arc};
 
 use poem::Response;
 use serde_json::json;
-use tidings::{db::write_once, domain::accounts::administration};
+use tidings::domain::accounts::administration;
 use tokio::sync::Notify;
 
 use crate::{
@@ -110,7 +110,7 @@ async fn a_disabled_accounts_webhook_waits_for_its_owner() {
     let email = scene.grace.email.clone();
     let set = |scene: &Scene, is_active| {
         let email = email.clone();
-        write_once(scene.server.folder(), move |tx| administration::set_active(tx, &email, is_active)).unwrap();
+        scene.server.write(|tx| administration::set_active(tx, &email, is_active)).unwrap();
     };
     set(&scene, false);
     scene.say_without_grace("meanwhile").await;

@@ -7,12 +7,12 @@ use std::{
 };
 
 use crate::{
-    harness::{Client, PASSWORD, Server, blob, text},
+    harness::{Client, DAY, PASSWORD, Server, blob, text},
     receiver::{self, Receiver},
 };
 use serde_json::{Value, json};
 use tidings::{
-    db::{Tx, write_once},
+    db::Tx,
     domain::{
         accounts::administration,
         messages::purging,
@@ -31,7 +31,6 @@ const KINDS: usize = 23;
 const NAMES: [&str; 3] = ["ada", "grace", "bob"];
 /// Rows of one write: fewer than there are.
 const SLICE: u32 = 5;
-const DAY: Duration = Duration::from_secs(24 * 3600);
 
 /// Whether a webhook `w` sends, by looking: none of those who answer for it is without access.
 const SENDS: &str = "w.status = 'active' and w.url <> '' and w.deleted_at is null
@@ -247,7 +246,7 @@ impl World {
     }
 
     fn write(&self, work: impl FnOnce(&mut Tx) -> Result<usize>) -> usize {
-        write_once(self.server.folder(), work).unwrap()
+        self.server.write(work).unwrap()
     }
 
     /// Waits until all has left that is due, but for what a target that never answers holds up.

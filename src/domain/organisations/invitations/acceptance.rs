@@ -3,7 +3,7 @@
 use rusqlite::{Connection, OptionalExtension};
 
 use crate::{
-    db::Tx,
+    db::{Tx, View},
     domain::{
         access::{self, Caller},
         accounts::{
@@ -22,7 +22,6 @@ use crate::{
     error::{Error, Result},
     id::{InvitationId, OrganisationId, UserId},
     secret,
-    site::Site,
     time::Time,
 };
 
@@ -37,7 +36,7 @@ pub struct Open {
 }
 
 /// 400 when there is no such invitation; 422 when it is expired or used, or its sender could not send it any more.
-pub fn open(conn: &Connection, token: &str) -> Result<Open> {
+pub fn open(conn: &View, token: &str) -> Result<Open> {
     struct Found {
         id: InvitationId,
         organisation: OrganisationId,
@@ -72,7 +71,7 @@ pub fn open(conn: &Connection, token: &str) -> Result<Open> {
     if found.is_used {
         return Err(Error::invalid("The invitation has already been used"));
     }
-    if found.expires_at <= Time::now() {
+    if found.expires_at <= conn.now() {
         return Err(Error::invalid("The invitation has expired"));
     }
     let role = roles::get(conn, found.role)?;
@@ -91,59 +90,58 @@ fn may_still_invite(conn: &Connection, organisation: OrganisationId, inviter: Us
 
 /// The invited account joins; by the mail's token, its mailbox is proved. 403 when the caller's address is not the
 /// invited one, and where [`sessions::start`] says so.
-pub fn accept(tx: &mut Tx, site: &Site, caller: Caller, token: &str, device: &sessions::Device) -> Result<sessions::Started> {
+pub fn accept(tx: &mut Tx, caller: Caller, token: &str, device: &sessions::Device) -> Result<sessions::Started> {
     let open = open(tx, token)?;
     let user = accounts::own(tx, caller)?;
     if user.email != open.email {
         return Err(Error::Forbidden("The invitation is for another e-mail address"));
     }
     let user = if open.is_mailed { proof::prove(tx, user, Proof::MailboxAndAccount)? } else { user };
-    finish(tx, site, open, user, device)
+    finish(tx, open, user, device)
 }
 
 /// Makes the invited account, with a password that was generated for it, and joins; by the mail's token, its mailbox is
 /// proved. As [`require_new`] says.
 pub fn accept_as_new(
     tx: &mut Tx,
-    site: &Site,
     token: &str,
     password_hash: &str,
     may_mail: MayMail,
     device: &sessions::Device,
 ) -> Result<sessions::Started> {
     let open = open(tx, token)?;
-    require_new(tx, site, &open)?;
-    registration::require_welcome(tx, site, &open.email)?;
+    require_new(tx, &open)?;
+    registration::require_welcome(tx, &open.email)?;
     let new = accounts::New::check(&open.email, None, "", "").map_err(Error::internal)?;
     let id = accounts::create(tx, &new, password_hash)?;
     let user = accounts::get(tx, id)?;
     let user = if open.is_mailed {
         proof::prove(tx, user, Proof::MailboxAndAccount)?
     } else {
-        mailbox::mail_link(tx, site, id, &open.email, Purpose::EmailVerification, may_mail)?;
+        mailbox::mail_link(tx, id, &open.email, Purpose::EmailVerification, may_mail)?;
         user
     };
-    finish(tx, site, open, user, device)
+    finish(tx, open, user, device)
 }
 
 /// 401 when the invited address has an account: its owner must log in. 403 where sessions need a verified address, and
 /// the token is not the mail's.
-pub fn require_new(conn: &Connection, site: &Site, open: &Open) -> Result<()> {
+pub fn require_new(conn: &View, open: &Open) -> Result<()> {
     if accounts::find_by_email(conn, &open.email)?.is_some() {
         return Err(Error::Unauthorized("Log in as the invited user to accept"));
     }
-    if site.require_verified_email && !open.is_mailed {
+    if conn.site().require_verified_email && !open.is_mailed {
         return Err(Error::Forbidden("Accept by the link in the invitation's mail: it verifies your e-mail address"));
     }
     Ok(())
 }
 
-fn finish(tx: &mut Tx, site: &Site, open: Open, user: accounts::User, device: &sessions::Device) -> Result<sessions::Started> {
-    tx.prepare_cached("update invitations set accepted_at = ?2 where id = ?1")?.execute((open.id, Time::now()))?;
-    match members::join(tx, site, open.organisation, &user, &open.role) {
+fn finish(tx: &mut Tx, open: Open, user: accounts::User, device: &sessions::Device) -> Result<sessions::Started> {
+    tx.prepare_cached("update invitations set accepted_at = ?2 where id = ?1")?.execute((open.id, tx.now()))?;
+    match members::join(tx, open.organisation, &user, &open.role) {
         Err(Error::BadRequest(reason)) => return Err(Error::Invalid(reason)),
         other => other?,
     }
     let user = accounts::get(tx, user.id)?;
-    sessions::start(tx, site, user, device)
+    sessions::start(tx, user, device)
 }

@@ -13,7 +13,7 @@ pub mod send;
 use rusqlite::{Connection, OptionalExtension, Row};
 
 use crate::{
-    db::Tx,
+    db::{Tx, View},
     domain::{
         access::{self, Caller, Membership},
         organisations::roles,
@@ -46,10 +46,11 @@ pub struct Invitation {
 }
 
 impl Invitation {
-    pub fn status(&self) -> &'static str {
+    /// What has become of it by `now`.
+    pub fn status(&self, now: Time) -> &'static str {
         match self.accepted_at {
             Some(_) => "accepted",
-            None if self.expires_at <= Time::now() => "expired",
+            None if self.expires_at <= now => "expired",
             None => "invited",
         }
     }
@@ -88,7 +89,7 @@ pub struct Listed {
 }
 
 /// The invitations that the caller may know of, newest first. 403 for outsiders, and without `invite:members`.
-pub fn list(conn: &Connection, site: &Site, caller: Caller, organisation: OrganisationId, page: Page) -> Result<Vec<Listed>> {
+pub fn list(conn: &View, caller: Caller, organisation: OrganisationId, page: Page) -> Result<Vec<Listed>> {
     let (membership, by) = listing(conn, caller, organisation)?;
     let sql = format!(
         "{SELECT} where i.organisation_id = ?1 and (?2 is null or i.invited_by = ?2)
@@ -100,8 +101,8 @@ pub fn list(conn: &Connection, site: &Site, caller: Caller, organisation: Organi
         .collect::<rusqlite::Result<_>>()?;
     let listed = found.into_iter().map(|invitation| {
         let role = roles::get(conn, invitation.role_id)?;
-        let is_shown = invitation.status() == "invited" && membership.rights.include(role.rights);
-        Ok(Listed { token: is_shown.then(|| invitation.token(site)), role: role.name, invitation })
+        let is_shown = invitation.status(conn.now()) == "invited" && membership.rights.include(role.rights);
+        Ok(Listed { token: is_shown.then(|| invitation.token(conn.site())), role: role.name, invitation })
     });
     listed.collect()
 }

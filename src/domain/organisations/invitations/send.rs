@@ -21,7 +21,6 @@ use crate::{
     id::{InvitationId, OrganisationId, UserId},
     mail::{self, Kind},
     secret,
-    site::Site,
     time::Time,
 };
 
@@ -40,7 +39,6 @@ const UNPROVED_SHARE: u32 = 10;
 /// Needs `invite:members`, and no role is given that holds a right which the caller lacks.
 pub fn create(
     tx: &mut Tx,
-    site: &Site,
     caller: Caller,
     organisation: OrganisationId,
     emails: &[String],
@@ -63,12 +61,12 @@ pub fn create(
             errors.push(format!("An invitation has already been sent to {address}"));
             continue;
         }
-        match insert(tx, site, caller.user, organisation, &address, role.id)? {
+        match insert(tx, caller.user, organisation, &address, role.id)? {
             Ok(invitation) => made.push(invitation),
             Err(reason) => errors.push(reason),
         }
     }
-    send(tx, site, caller, organisation, &made)?;
+    send(tx, caller, organisation, &made)?;
     Ok((made, errors))
 }
 
@@ -83,31 +81,31 @@ fn require_few(emails: &[String]) -> Result<()> {
 
 /// Mails each its link, in the caller's name; one whose recipient had enough within the hour is dropped. 429 when the
 /// caller, the accounts with an unproved mailbox, the organisation or the server have sent their share of the day.
-fn send(tx: &mut Tx, site: &Site, caller: Caller, organisation: OrganisationId, invitations: &[Invitation]) -> Result<()> {
+fn send(tx: &mut Tx, caller: Caller, organisation: OrganisationId, invitations: &[Invitation]) -> Result<()> {
     let inviter = accounts::own(tx, caller)?;
-    let (bounds, more) = (site.invitations, invitations.len());
+    let (bounds, more) = (tx.site().invitations, invitations.len());
     let account = caller.user.0.as_bytes();
     if inviter.mailbox_proved {
-        count(tx, site, account, more, bounds.per_account, Error::TooMany)?;
+        count(tx, account, more, bounds.per_account, Error::TooMany)?;
     } else {
-        count(tx, site, account, more, bounds.per_account_unverified, Error::Unproved)?;
-        count(tx, site, UNPROVED, more, bounds.per_server.div_ceil(UNPROVED_SHARE), Error::Unproved)?;
+        count(tx, account, more, bounds.per_account_unverified, Error::Unproved)?;
+        count(tx, UNPROVED, more, bounds.per_server.div_ceil(UNPROVED_SHARE), Error::Unproved)?;
     }
-    count(tx, site, organisation.0.as_bytes(), more, bounds.per_organisation, Error::TooMany)?;
-    count(tx, site, SERVER, more, bounds.per_server, Error::TooMany)?;
+    count(tx, organisation.0.as_bytes(), more, bounds.per_organisation, Error::TooMany)?;
+    count(tx, SERVER, more, bounds.per_server, Error::TooMany)?;
     let name: String =
         tx.prepare_cached("select name from organisations where id = ?1")?.query_row([organisation], |row| row.get(0))?;
     let inviter = inviter.shown_name();
     for invitation in invitations {
-        outbox::queue(tx, site, mail::invitation(site, &invitation.email, &name, &inviter, &invitation.mailed_link(site)))?;
+        outbox::queue(tx, mail::invitation(tx.site(), &invitation.email, &name, &inviter, &invitation.mailed_link(tx.site())))?;
     }
     Ok(())
 }
 
 /// Counts so many more invitations of today, in UTC. `refusal`, with the seconds left of the day, when that makes more
 /// than `most`.
-fn count(tx: &mut Tx, site: &Site, counted: &[u8], more: usize, most: u32, refusal: fn(u64) -> Error) -> Result<()> {
-    let now = Time::now().unix_seconds();
+fn count(tx: &mut Tx, counted: &[u8], more: usize, most: u32, refusal: fn(u64) -> Error) -> Result<()> {
+    let now = tx.now().unix_seconds();
     let mailed: i64 = tx
         .prepare_cached(
             "insert into invitation_counts (counted, day, mailed) values (?1, ?2, ?3)
@@ -115,7 +113,7 @@ fn count(tx: &mut Tx, site: &Site, counted: &[u8], more: usize, most: u32, refus
              returning mailed",
         )?
         .query_row((counted, now / DAY_SECONDS, more as i64), |row| row.get(0))?;
-    if site.rate_limit && mailed > i64::from(most) {
+    if tx.site().rate_limit && mailed > i64::from(most) {
         return Err(refusal((DAY_SECONDS - now % DAY_SECONDS) as u64));
     }
     Ok(())
@@ -127,26 +125,19 @@ pub fn prune(tx: &mut Tx, now: Time, limit: u32) -> Result<usize> {
     Ok(tx.prepare_cached(sql)?.execute((now.unix_seconds() / DAY_SECONDS, limit))?)
 }
 
-fn insert(
-    tx: &mut Tx,
-    site: &Site,
-    by: UserId,
-    organisation: OrganisationId,
-    email: &str,
-    role: i64,
-) -> Result<Result<Invitation, String>> {
+fn insert(tx: &mut Tx, by: UserId, organisation: OrganisationId, email: &str, role: i64) -> Result<Result<Invitation, String>> {
     if let Some(account) = accounts::find_by_email(tx, email)? {
         let mut member = tx.prepare_cached("select 1 from organisation_members where organisation_id = ?1 and user_id = ?2")?;
         if member.exists((organisation, account.id))? {
             return Ok(Err(format!("{email} is already a member of the organisation")));
         }
     }
-    let (id, now) = (InvitationId::new(), Time::now());
+    let (id, now) = (InvitationId::new(), tx.now());
     tx.prepare_cached(
         "delete from invitations where organisation_id = ?1 and email = ?2 and accepted_at is null and expires_at <= ?3",
     )?
     .execute((organisation, email, now))?;
-    let (token, mailed) = (site.keys.invitation_token(id, 1), site.keys.mailed_invitation_token(id, 1));
+    let (token, mailed) = (tx.site().keys.invitation_token(id, 1), tx.site().keys.mailed_invitation_token(id, 1));
     let inserted = tx
         .prepare_cached(
             "insert into invitations
@@ -162,7 +153,7 @@ fn insert(
             secret::sha256(&token),
             secret::sha256(&mailed),
             now,
-            now + site.invitation_lifetime,
+            now + tx.site().invitation_lifetime,
         ))?;
     if inserted == 0 {
         return Ok(Err(format!("An invitation has already been sent to {email}")));
@@ -174,7 +165,7 @@ fn insert(
 /// Mails each address a new link for its open invitation, expired ones too; the former link is dead, and the
 /// caller now answers for it. An invitation whose mail would be dropped stays as it is, with its link. Nothing is sent when
 /// an address has none that the caller may know of (422), or one to a role with a right that the caller lacks (403).
-pub fn resend(tx: &mut Tx, site: &Site, caller: Caller, organisation: OrganisationId, emails: &[String]) -> Result<()> {
+pub fn resend(tx: &mut Tx, caller: Caller, organisation: OrganisationId, emails: &[String]) -> Result<()> {
     let membership = inviter(tx, caller, organisation)?;
     if emails.is_empty() {
         return Err(Error::bad_request("emails must not be empty"));
@@ -191,23 +182,23 @@ pub fn resend(tx: &mut Tx, site: &Site, caller: Caller, organisation: Organisati
             .filter(|invitation| invitation.invited_by == caller.user || invitations::sees_others(membership));
         let invitation = known.ok_or_else(|| Error::invalid(format!("{address} has no pending invitation")))?;
         membership.require_all(roles::get(tx, invitation.role_id)?.rights)?;
-        if outbox::within_quota(tx, site, &address, Kind::Invitation)? {
-            again.push(renew(tx, site, caller.user, invitation)?);
+        if outbox::within_quota(tx, &address, Kind::Invitation)? {
+            again.push(renew(tx, caller.user, invitation)?);
         } else {
             outbox::log_dropped(Kind::Invitation);
         }
     }
-    send(tx, site, caller, organisation, &again)
+    send(tx, caller, organisation, &again)
 }
 
 /// A new token and lifetime, in the name of whoever sends it now.
-fn renew(tx: &mut Tx, site: &Site, by: UserId, old: Invitation) -> Result<Invitation> {
-    let now = Time::now();
+fn renew(tx: &mut Tx, by: UserId, old: Invitation) -> Result<Invitation> {
+    let now = tx.now();
     let new = Invitation {
         generation: old.generation + 1,
         invited_by: by,
         sent_at: now,
-        expires_at: now + site.invitation_lifetime,
+        expires_at: now + tx.site().invitation_lifetime,
         ..old
     };
     tx.prepare_cached(
@@ -217,8 +208,8 @@ fn renew(tx: &mut Tx, site: &Site, by: UserId, old: Invitation) -> Result<Invita
     .execute((
         new.id,
         new.generation,
-        secret::sha256(&new.token(site)),
-        secret::sha256(&new.mailed_token(site)),
+        secret::sha256(&new.token(tx.site())),
+        secret::sha256(&new.mailed_token(tx.site())),
         by,
         now,
         new.expires_at,
@@ -229,7 +220,7 @@ fn renew(tx: &mut Tx, site: &Site, by: UserId, old: Invitation) -> Result<Invita
 /// For the command line: the link of the address's open invitation, or of a new one, in the name of the
 /// organisation's owner and without a mail. It is the link of the mail: the operator, who is trusted to pass it to the
 /// invited person, vouches for the address. 422 when the open one is to another role.
-pub fn link(tx: &mut Tx, site: &Site, organisation: OrganisationId, email: &str, role: &str) -> Result<String> {
+pub fn link(tx: &mut Tx, organisation: OrganisationId, email: &str, role: &str) -> Result<String> {
     let email = text::email_address(email).ok_or_else(|| Error::bad_request("email is not a valid e-mail address"))?;
     let owner: Option<UserId> = tx
         .prepare_cached("select owner_id from organisations where id = ?1 and deleted_at is null")?
@@ -237,7 +228,7 @@ pub fn link(tx: &mut Tx, site: &Site, organisation: OrganisationId, email: &str,
         .optional()?;
     let owner = owner.ok_or(UNKNOWN_ORGANISATION)?;
     let role = roles::find(tx, organisation, role)?.ok_or_else(|| Error::bad_request("role: no such role"))?;
-    let open = invitations::find_open(tx, organisation, &email)?.filter(|invitation| invitation.status() == "invited");
+    let open = invitations::find_open(tx, organisation, &email)?.filter(|invitation| invitation.status(tx.now()) == "invited");
     let invitation = match open {
         Some(open) if open.role_id != role.id => {
             let other = roles::get(tx, open.role_id)?.name;
@@ -248,7 +239,7 @@ pub fn link(tx: &mut Tx, site: &Site, organisation: OrganisationId, email: &str,
             tx.execute("update invitations set invited_by = ?2 where id = ?1", (open.id, owner))?;
             open
         }
-        None => insert(tx, site, owner, organisation, &email, role.id)?.map_err(Error::Invalid)?,
+        None => insert(tx, owner, organisation, &email, role.id)?.map_err(Error::Invalid)?,
     };
-    Ok(invitation.mailed_link(site))
+    Ok(invitation.mailed_link(tx.site()))
 }
