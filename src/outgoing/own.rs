@@ -25,7 +25,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn loopback_is_the_machines_own() {
+    fn a_loopback_address_is_the_machines_own() {
         assert!(is_own([127, 0, 0, 1].into()));
         assert!(!is_own([198, 51, 100, 1].into()), "documentation");
     }
