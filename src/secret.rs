@@ -260,7 +260,7 @@ mod tests {
     }
 
     #[test]
-    fn a_key_is_known_and_a_weak_one_is_refused() {
+    fn a_key_is_recognised_and_a_weak_one_is_refused() {
         let key = AccessKey::new("--key", "0123456789abcdef").unwrap();
         assert!(key.is("0123456789abcdef"));
         assert!(!key.is("0123456789abcdeF") && !key.is("0123456789abcdef0") && !key.is(""));

@@ -214,7 +214,7 @@ pub fn read_once<T>(folder: &Path, f: impl FnOnce(&Connection) -> Result<T>) -> 
     match version(folder)? {
         0 => Err(Error::bad_request(format!("there is no database in {}", folder.display()))),
         have if have != newest_version() => Err(Error::bad_request(format!(
-            "the database has schema {have}, this binary {}: run `tidings migrate status`",
+            "the database has schema version {have}, this binary expects {}: run `tidings migrate status`",
             newest_version()
         ))),
         _ => f(&Db::reader(folder)?),

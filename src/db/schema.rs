@@ -162,7 +162,7 @@ mod tests {
     }
 
     #[test]
-    fn a_step_that_makes_a_table_anew_keeps_its_rows_and_those_that_refer_to_it() {
+    fn a_step_that_recreates_a_table_keeps_its_rows_and_those_that_refer_to_it() {
         let folder = tempfile::tempdir().unwrap();
         let mut conn = first(folder.path());
         upgrade(&mut conn, &folder.path().join("a.db"), "never run", &[REBUILD]).unwrap();

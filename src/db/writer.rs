@@ -256,7 +256,7 @@ impl Thread {
                 None
             }
             Err(err) => {
-                tracing::error!(%err, jobs = answers.len(), "a batch of writes failed and was rolled back");
+                tracing::error!(%err, jobs = answers.len(), "a batch of writes failed");
                 if !self.conn.is_autocommit() {
                     _ = self.conn.execute_batch("rollback");
                 }

@@ -290,14 +290,14 @@ mod tests {
     }
 
     #[test]
-    fn each_reason_to_warn_has_its_minute() {
+    fn each_reason_is_logged_once_per_minute() {
         let mut taken = Taken::default();
         let reasons = [Reason::Address, Reason::Address, Reason::Files, Reason::Accept, Reason::Files];
         assert_eq!(reasons.map(|reason| taken.may_warn(reason)), [true, false, true, true, false]);
     }
 
     #[test]
-    fn some_files_are_kept_for_other_things() {
+    fn some_open_files_are_reserved_for_other_uses() {
         for (files, connections) in [(150, 59), (1024, 496), (65_536, 65_008)] {
             assert_eq!(bound(files), connections, "{files}");
         }

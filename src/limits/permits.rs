@@ -39,7 +39,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn each_key_has_its_turns_and_is_forgotten_without_them() {
+    fn each_key_has_its_permits_and_is_removed_without_holders() {
         let permits = Permits::new(2);
         let held: Vec<_> = (0..2).map(|_| permits.of("a").try_acquire_owned().unwrap()).collect();
         assert!(permits.of("a").try_acquire_owned().is_err());

@@ -68,7 +68,7 @@ struct Subscription {
 }
 
 enum State {
-    /// From the hub's first publication to the reply: publications are buffered, so that the reply is sent first.
+    /// After joining the hub and before the reply: publications are buffered, so that the reply is sent first.
     Buffering(Vec<(i64, Message)>),
     /// After the reply, which contains the publications up to this seq.
     Live { after: i64 },

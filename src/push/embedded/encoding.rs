@@ -151,7 +151,7 @@ mod tests {
     }
 
     #[test]
-    fn commands_come_several_in_a_frame() {
+    fn a_frame_may_hold_several_commands() {
         let frame =
             "{\"id\":1,\"connect\":{\"token\":\"t\",\"new\":1}}\n{\"id\":2,\"subscribe\":{\"channel\":\"c\",\"flag\":1}}\n";
         let commands: Vec<_> = json_commands(frame).map(|command| command.unwrap().request().unwrap()).collect();
@@ -165,7 +165,7 @@ mod tests {
     }
 
     #[test]
-    fn null_is_as_good_as_nothing() {
+    fn null_is_read_as_the_zero_value() {
         let same = |with: &str, without: &str| {
             let command = |text: &str| json_commands(text).next().unwrap().unwrap();
             assert_eq!(command(with), command(without));
@@ -219,7 +219,7 @@ mod tests {
     }
 
     #[test]
-    fn small_frames_are_joined_and_a_lone_one_stays_as_it_is() {
+    fn small_frames_are_joined_and_a_single_one_is_unchanged() {
         let frames = |n: usize| (0..n).map(|n| Message::text(n.to_string())).collect::<Vec<_>>().into_iter();
         let mut three = frames(3);
         assert_eq!(Encoding::Json.join(&mut three), Some(Message::text("0\n1\n2")));

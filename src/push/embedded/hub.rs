@@ -235,7 +235,7 @@ mod tests {
     }
 
     #[test]
-    fn the_reply_comes_before_what_was_published_meanwhile_and_nothing_twice() {
+    fn the_reply_precedes_buffered_publications_and_none_is_sent_twice() {
         let hub = Hub::default();
         let connection = connection(&hub);
         let begun = hub.subscribe(&connection, "c", PLAIN).unwrap();
@@ -248,7 +248,7 @@ mod tests {
     }
 
     #[test]
-    fn a_subscription_taken_away_meanwhile_stays_away() {
+    fn a_subscription_revoked_before_its_reply_does_not_go_live() {
         let hub = Hub::default();
         let connection = connection(&hub);
         let first = hub.subscribe(&connection, "c", PLAIN).unwrap();
@@ -264,7 +264,7 @@ mod tests {
     }
 
     #[test]
-    fn a_connection_that_ended_is_subscribed_to_nothing() {
+    fn a_connection_that_has_ended_gets_no_subscription() {
         let hub = Hub::default();
         let connection = connection(&hub);
         hub.unregister(&connection);
@@ -273,7 +273,7 @@ mod tests {
     }
 
     #[test]
-    fn an_answer_of_many_frames_is_no_sign_of_slowness() {
+    fn an_answer_of_many_frames_does_not_make_a_connection_slow() {
         let hub = Hub::default();
         let connection = connection(&hub);
         let begun = hub.subscribe(&connection, "c", PLAIN).unwrap();
@@ -283,7 +283,7 @@ mod tests {
     }
 
     #[test]
-    fn who_wants_to_know_is_told_who_comes_and_goes() {
+    fn watchers_get_joins_and_leaves() {
         let hub = Hub::default();
         let (watching, other) = (connection(&hub), connection(&hub));
         for (connection, terms) in [(&watching, WATCHING), (&other, PLAIN)] {
@@ -302,7 +302,7 @@ mod tests {
     }
 
     #[test]
-    fn a_slow_connection_ends_and_others_do_not_notice() {
+    fn a_slow_connection_ends_without_an_effect_on_others() {
         let hub = Hub::default();
         let (slow, quick) = (connection(&hub), connection(&hub));
         for connection in [&slow, &quick] {

@@ -179,7 +179,7 @@ mod tests {
     };
 
     #[test]
-    fn what_could_not_be_pushed_is_to_be_recovered() {
+    fn after_an_event_that_could_not_be_pushed_clients_recover() {
         let hub = Arc::new(Hub::default());
         let listener = Arc::new(Connection::new(UserId::new(), SessionId::new(), "websocket", Encoding::Json, 0));
         assert!(hub.register(&listener));

@@ -76,7 +76,7 @@ mod tests {
     use super::fits;
 
     #[test]
-    fn a_star_stands_for_any_run() {
+    fn a_star_matches_any_characters() {
         for pattern in ["abc/def", "*", "**", "abc/*", "*/def", "a*f", "a*c*d*f", "*bc/d*", "abc/def*"] {
             assert!(fits(pattern, "abc/def"), "{pattern}");
         }

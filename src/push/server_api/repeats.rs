@@ -76,7 +76,7 @@ mod tests {
     }
 
     #[test]
-    fn a_key_is_its_channels_and_the_second_who_shows_it_repeats() {
+    fn the_second_claim_of_a_key_on_a_channel_is_a_repeat() {
         let repeats = Repeats::default();
         let sender = first(repeats.claim("c", "k")).unwrap();
         assert!(matches!(repeats.claim("c", "k"), Claim::Repeat(outcome) if outcome.borrow().is_none()));
@@ -88,7 +88,7 @@ mod tests {
     }
 
     #[test]
-    fn what_came_to_nothing_may_be_tried_again() {
+    fn a_publication_without_an_outcome_may_be_repeated() {
         let repeats = Repeats::default();
         drop(repeats.claim("c", "k"));
         first(repeats.claim("c", "k")).unwrap().send_replace(Some(None));
