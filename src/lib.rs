@@ -23,7 +23,7 @@
 //! # Who imports whom
 //! Each folder or file with all that it imports, upper ones first; `-` is nothing. No files import each other in a circle.
 //! ```text
-//! cli: api, clock, config, db, domain, error, id, push, secret, site, state, wiring
+//! cli: api, clock, config, db, domain, error, id, push, secret, site, state, time, wiring
 //! wiring: clock, config, connections, db, error, event, issuer, jobs, limits, mail, metrics, origins, outgoing, push, secret,
 //!   site, state, tls, wakeups
 //! api: client_address, config, db, domain, error, id, jobs, limits, push, request_body, secret, site, state, time, web
