@@ -10,8 +10,8 @@ use crate::{
     site::Site,
 };
 
-/// The server of the data folder as a command sees it that makes links; all other settings are the defaults.
-/// The folder must be there.
+/// The [`Site`] of a data folder, for commands that make links; all other settings are the defaults. An error if the
+/// folder doesn't exist.
 pub(super) fn site(folder: &Path, links: &Links) -> Result<Site> {
     let settings = Settings { links: links.clone(), ..Settings::for_folder(folder) };
     let links = settings.links.resolve(settings.listen)?;

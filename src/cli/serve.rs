@@ -14,7 +14,7 @@ use crate::{
     wiring,
 };
 
-/// At the end of this, the process ends whatever is left: nothing that was answered is at risk.
+/// How long a shutdown may take before it cuts off what still runs. Nothing that was answered is at risk.
 const END_WITHIN: std::time::Duration = std::time::Duration::from_secs(9);
 
 pub fn run(settings: Settings) -> Result<()> {
@@ -27,7 +27,7 @@ pub fn run(settings: Settings) -> Result<()> {
 }
 
 async fn serve(settings: Settings) -> Result<()> {
-    // First: a taken port must leave nothing behind.
+    // Comes first, because a taken port must leave nothing behind.
     let listener = TcpListener::bind(settings.listen).await;
     let listener = listener.map_err(|err| Error::bad_request(format!("can't listen on {}: {err}", settings.listen)))?;
     let address = listener.local_addr().map_err(Error::internal)?;
@@ -67,11 +67,11 @@ Make the first administrator with
 ",
         env!("CARGO_PKG_VERSION")
     );
-    // Nobody may be reading, and the server runs all the same.
+    // Standard output may be closed; the server runs all the same.
     _ = std::io::stdout().write_all(text.as_bytes());
 }
 
-/// Each socket is an open file; the soft limit is often 1,024.
+/// Raises the limit of open files: each socket is one, and the soft limit is often 1,024.
 fn raise_file_limit() {
     use rustix::process::{Resource, getrlimit, setrlimit};
     let mut limit = getrlimit(Resource::Nofile);

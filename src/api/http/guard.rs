@@ -1,17 +1,18 @@
-//! Doors for programs, each with its key from the settings. Without it they tell nothing: not what is behind them, and not
-//! whether a body could be read.
+//! Endpoints for programs, each guarded by a key from the settings. Without the key they reveal nothing: neither their
+//! content nor whether a body was readable.
 
 use poem::{Endpoint, EndpointExt, Request, Response, http::header};
 
 use super::auth;
 use crate::{error::Error, secret::AccessKey, state::App};
 
-/// In the headers of the real server: `X-API-Key: KEY`, or `Authorization: apikey KEY`.
+/// Guards an endpoint with a key in the headers that a Centrifugo takes: `X-API-Key: KEY`, or `Authorization: apikey
+/// KEY`.
 pub fn by_api_key(door: impl Endpoint + 'static, key: AccessKey) -> impl Endpoint<Output = Response> {
     guarded(door, key, |req| req.header("x-api-key").or_else(|| credentials(req, "apikey")))
 }
 
-/// `Authorization: Bearer KEY`, as Prometheus sends it.
+/// Guards an endpoint with `Authorization: Bearer KEY`, as Prometheus sends it.
 pub fn by_bearer(door: impl Endpoint + 'static, key: AccessKey) -> impl Endpoint<Output = Response> {
     guarded(door, key, |req| credentials(req, "bearer"))
 }
@@ -34,7 +35,7 @@ fn guarded(
     })
 }
 
-/// What follows the scheme in `Authorization`.
+/// The credentials after the scheme in `Authorization`.
 fn credentials<'a>(req: &'a Request, scheme: &str) -> Option<&'a str> {
     let (given, credentials) = req.header(header::AUTHORIZATION)?.split_once(' ')?;
     given.eq_ignore_ascii_case(scheme).then(|| credentials.trim_start())
