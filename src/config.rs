@@ -340,13 +340,14 @@ fn operator_address(text: &str) -> Result<String, String> {
 /// Parses a network, or one address as a network.
 fn network(text: &str) -> Result<IpNet, String> {
     let one = || text.parse::<IpAddr>().map(|address| address.to_canonical().into());
-    text.parse().or_else(|_| one()).map_err(|_| "a network like 10.0.0.0/8 or an address is wanted".into())
+    text.parse().or_else(|_| one()).map_err(|_| "expected a network such as 10.0.0.0/8, or an address".into())
 }
 
 fn origin(flag: &str, text: &str) -> Result<String> {
     let url = url::Url::parse(text).ok().filter(|url| matches!(url.scheme(), "http" | "https") && url.host().is_some());
-    let url =
-        url.ok_or_else(|| Error::bad_request(format!("{flag} {text}: an address like https://chat.example.org is wanted")))?;
+    let url = url.ok_or_else(|| {
+        Error::bad_request(format!("{flag} {text}: expected an http or https address such as https://chat.example.org"))
+    })?;
     let text = url.as_str().trim_end_matches('/');
     Ok(text.strip_suffix("/api/v1").unwrap_or(text).to_owned())
 }
@@ -364,7 +365,7 @@ pub fn with_file(mut command: Command) -> Result<Command> {
     let table: toml::Table = text.parse().map_err(|err| named(&broken(&text, &err)))?;
     for (key, value) in table {
         let known = |command: &Command| command.get_arguments().any(|arg| arg.get_id() == key.as_str() && key != "config");
-        let value = as_text(&value).ok_or_else(|| named(&format!("{key}: a text, number, switch or list of texts is wanted")))?;
+        let value = as_text(&value).ok_or_else(|| named(&format!("{key}: expected a text, number, switch or list of texts")))?;
         if !known(&command) && !command.find_subcommand("serve").is_some_and(known) {
             return Err(named(&format!("{key}: no such setting")));
         }

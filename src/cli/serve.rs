@@ -37,7 +37,7 @@ async fn serve(settings: Settings) -> Result<()> {
     announce(&settings, &app);
     if app.mailer.writes_to_log() && !app.site.is_local() {
         tracing::warn!(
-            "MAILS GO TO THE LOG, LINKS INCLUDED: whoever reads it can log in as others; name a mail server with --mail-url"
+            "MAILS GO TO THE LOG, LINKS INCLUDED: anybody who reads it can log in as other users. Name a mail server with --mail-url"
         );
     }
     let shutdown = async move {
@@ -45,7 +45,7 @@ async fn serve(settings: Settings) -> Result<()> {
         tracing::info!("shutting down");
         std::thread::spawn(|| {
             std::thread::sleep(END_WITHIN);
-            tracing::warn!("what was left is cut off");
+            tracing::warn!("the shutdown took longer than {} s: what still runs is cut off", END_WITHIN.as_secs());
             std::process::exit(0);
         });
     };
@@ -83,6 +83,6 @@ fn raise_file_limit() {
 fn use_small_pages() {
     #[cfg(target_os = "linux")]
     if let Err(err) = rustix::thread::disable_transparent_huge_pages(true) {
-        tracing::debug!(%err, "huge pages stay");
+        tracing::debug!(%err, "can't turn off transparent huge pages");
     }
 }

@@ -56,7 +56,9 @@ fn a_start_that_cannot_work_says_why_and_leaves_nothing_behind() {
         refused(&run(&["serve", "--data-dir", at, "--listen", "127.0.0.1:0", flag, value]), flag);
     }
     let push = ["--push", "centrifugo", "--centrifugo-url", "chat", "--centrifugo-api-key", "k", "--centrifugo-token-key", "k"];
-    for (flags, says) in [(&push[..6], "needs --centrifugo-url,"), (&push[..], "--centrifugo-url chat: an address")] {
+    for (flags, says) in
+        [(&push[..6], "needs --centrifugo-url,"), (&push[..], "--centrifugo-url chat: expected an http or https address")]
+    {
         let output = run(&[&["serve", "--data-dir", at, "--listen", "127.0.0.1:0"], flags].concat());
         refused(&output, says);
         assert_eq!(String::from_utf8_lossy(&output.stderr).lines().count(), 1, "{output:?}");

@@ -46,7 +46,7 @@ pub fn rows(offset: Option<u64>, limit: Option<u64>) -> Result<Page> {
 pub fn size(asked: Option<u64>, default: u32, largest: u32) -> Result<u32> {
     match asked {
         None => Ok(default),
-        Some(0) => Err(Error::bad_request("a page's size starts at 1")),
+        Some(0) => Err(Error::bad_request("the size of a page must be at least 1")),
         Some(asked) => Ok(asked.min(largest.into()) as u32),
     }
 }
