@@ -8,21 +8,21 @@ use crate::{error::Error, secret::AccessKey, state::App};
 
 /// Guards an endpoint with a key in the headers that a Centrifugo takes: `X-API-Key: KEY`, or `Authorization: apikey
 /// KEY`.
-pub fn by_api_key(door: impl Endpoint + 'static, key: AccessKey) -> impl Endpoint<Output = Response> {
-    guarded(door, key, |req| req.header("x-api-key").or_else(|| credentials(req, "apikey")))
+pub fn by_api_key(endpoint: impl Endpoint + 'static, key: AccessKey) -> impl Endpoint<Output = Response> {
+    guarded(endpoint, key, |req| req.header("x-api-key").or_else(|| credentials(req, "apikey")))
 }
 
 /// Guards an endpoint with `Authorization: Bearer KEY`, as Prometheus sends it.
-pub fn by_bearer(door: impl Endpoint + 'static, key: AccessKey) -> impl Endpoint<Output = Response> {
-    guarded(door, key, |req| credentials(req, "bearer"))
+pub fn by_bearer(endpoint: impl Endpoint + 'static, key: AccessKey) -> impl Endpoint<Output = Response> {
+    guarded(endpoint, key, |req| credentials(req, "bearer"))
 }
 
 fn guarded(
-    door: impl Endpoint + 'static,
+    endpoint: impl Endpoint + 'static,
     key: AccessKey,
     shown: impl Fn(&Request) -> Option<&str> + Clone + Send + Sync + 'static,
 ) -> impl Endpoint<Output = Response> {
-    door.around(move |next, req| {
+    endpoint.around(move |next, req| {
         let is_known = shown(&req).is_some_and(|shown| key.is(shown));
         async move {
             if is_known {
