@@ -174,7 +174,7 @@ async fn one_data_folder_has_one_server() {
     refused(&second, "another server is running");
 }
 
-/// 150 files: 59 connections have a place, the newest 16 of the others a seat in the reserve.
+/// With 150 files, 59 connections are admitted, and the newest 16 of the others are in the reserve.
 #[tokio::test]
 async fn without_files_for_more_connections_health_is_answered_and_the_log_says_why() {
     use std::process::Stdio;

@@ -14,7 +14,7 @@ use crate::harness::{Server, blob, encoded, text};
 
 const DAY: Duration = Duration::from_secs(24 * 3600);
 
-/// As housekeeping does it: a channel's webhooks go before the channel.
+/// Purges as housekeeping does: a channel's webhooks go before the channel.
 fn purge(tx: &mut Tx, before: Time, limit: u32) -> Result<usize> {
     match webhooks::purging::purge(tx, before, limit)? {
         0 => purging::purge(tx, before, limit),

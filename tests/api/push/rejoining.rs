@@ -1,4 +1,4 @@
-//! Who lost a right while away does not catch up with what came after it, not even when they get it back.
+//! A client that lost a right while away does not recover what followed the loss, not even if it gets the right back.
 
 use serde_json::{Value, json};
 
@@ -23,7 +23,7 @@ struct Scene {
     streams: Vec<Stream>,
 }
 
-/// Its name, her token from better days, and where she was.
+/// A stream: its name, Grace's token from before she lost access, and her position.
 struct Stream {
     name: String,
     token: String,
@@ -62,7 +62,7 @@ impl Scene {
         format!("/organisations/{}/users/{}", self.organisation, client.user_id)
     }
 
-    /// Something on every stream: these words, and Bob's new role.
+    /// Publishes on every stream: these words, and Bob's new role.
     async fn happens(&self, words: &str, role: &str) {
         self.ada.say(&self.channel, words).await;
         self.ada.reply(&self.channel, &self.thread, words).await;
