@@ -82,7 +82,7 @@ async fn every_row_of_the_specification_is_served() {
 
 /// The document changes only on purpose: `INSTA_UPDATE=always cargo test` accepts the new one.
 #[tokio::test]
-async fn the_document_is_the_one_in_the_repository() {
+async fn the_openapi_document_equals_its_snapshot() {
     let server = Server::start().await;
     let mut document = document(&server).await;
     document["info"]["version"] = "of the release".into();
