@@ -67,7 +67,7 @@ fn a_start_that_cannot_work_says_why_and_leaves_nothing_behind() {
         ["", "chat.example.org", "https://", "https://a.example/app", "https://u@a.example", "https://*.a.example", "null"]
     {
         let output = run(&["serve", "--data-dir", at, "--listen", "127.0.0.1:0", "--allowed-origin", origin]);
-        refused(&output, &format!("--allowed-origin {origin}: * or an origin"));
+        refused(&output, &format!("--allowed-origin {origin}: expected * or an origin"));
         assert_eq!(String::from_utf8_lossy(&output.stderr).lines().count(), 1, "{output:?}");
     }
     refused(&run(&["serve", "--data-dir", at, "--listen", "127.0.0.1:0", "--contact-to", "nobody"]), "not an e-mail address");
