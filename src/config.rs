@@ -44,7 +44,7 @@ pub struct Links {
     pub web_url: Option<String>,
 }
 
-/// Who serves live push.
+/// The settings of live push.
 #[derive(Args, Clone, Debug)]
 pub struct Push {
     /// Which server serves live push: this one, or an external Centrifugo that it publishes to
@@ -71,21 +71,22 @@ pub enum PushServer {
 }
 
 impl PushServer {
-    /// How long a token is good. A Centrifugo does not ask us whether one from better days still holds.
+    /// Caps the lifetime of a push token. An external Centrifugo doesn't ask the server whether a token's rights still
+    /// hold.
     pub(crate) fn cut(self, lifetime: Duration) -> Duration {
         if self == PushServer::Centrifugo { lifetime.min(MINUTE * 5) } else { lifetime }
     }
 }
 
-/// What there is to know of an external Centrifugo.
+/// How to reach an external Centrifugo, and its keys.
 pub struct External {
-    /// Without a trailing slash.
+    /// The server's address, without a trailing slash.
     pub url: String,
     pub api_key: String,
     pub token_key: String,
 }
 
-/// How many invitations are mailed on one day, in UTC, those sent again included.
+/// Quotas of mailed invitations per day, in UTC; those sent again count, too.
 #[derive(Args, Clone, Copy, Debug)]
 pub struct Invitations {
     /// Invitations that an account may mail per day (UTC), over all its organisations
@@ -120,7 +121,7 @@ pub struct Invitations {
 
     /// Invitations that the whole server may mail per day
     ///
-    /// All accounts together that have not proved their mailbox may mail a tenth of them, rounded up
+    /// All accounts that have not proved their mailbox may together mail a tenth of them, rounded up
     #[arg(
         id = "invitations_per_server",
         long = "invitations-per-server",
@@ -131,20 +132,20 @@ pub struct Invitations {
     pub per_server: u32,
 }
 
-/// What a webhook's feed asks of who feeds it.
+/// What a request to a webhook's feed must present.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
 pub enum FeedAuth {
-    /// The secret address alone.
+    /// The secret address only.
     Slug,
-    /// A bearer, too.
+    /// The secret address and a member's bearer token.
     Bearer,
 }
 
-/// Who may make an account.
+/// Who may register.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
 pub enum Registration {
     Open,
-    /// Only those with an open invitation.
+    /// Only addresses with an open invitation.
     Invited,
     Closed,
 }
@@ -194,7 +195,7 @@ pub struct Settings {
 
     /// Require a verified e-mail address for every session
     ///
-    /// Until the address is verified there is no log-in, and an invitation is accepted only by the link in its mail
+    /// Until the address is verified, log-in is refused, and only the link in its mail accepts an invitation
     #[arg(long, env = "TIDINGS_REQUIRE_VERIFIED_EMAIL", default_value = "false", value_name = "true|false",
         action = ArgAction::Set, num_args = 0..=1, default_missing_value = "true", value_parser = BoolishValueParser::new())]
     pub require_verified_email: bool,
@@ -291,7 +292,7 @@ pub enum Switch {
 }
 
 impl Settings {
-    /// The defaults, for the given data folder.
+    /// The default settings, for the given data folder.
     pub fn for_folder(folder: &Path) -> Settings {
         use clap::FromArgMatches;
         let command = Settings::augment_args(Command::new("settings")).mut_args(|arg| arg.env(None::<&str>));
@@ -302,8 +303,7 @@ impl Settings {
 }
 
 impl Links {
-    /// The origin under which the server is reached, and where links in mails lead; both without a
-    /// trailing slash or `/api/v1`.
+    /// The origins of the server and of links in mails, both without a trailing slash or `/api/v1`.
     pub fn resolve(&self, listening: SocketAddr) -> Result<(String, String)> {
         let base = self.base_url.as_deref().map_or(Ok(format!("http://{listening}")), |url| origin("--base-url", url))?;
         let web = self.web_url.as_deref().map_or(Ok(base.clone()), |url| origin("--web-url", url))?;
@@ -312,7 +312,7 @@ impl Links {
 }
 
 impl Push {
-    /// The Centrifugo to feed, if one is.
+    /// The external Centrifugo to publish to, if there is one.
     pub fn external(&self) -> Result<Option<External>> {
         if self.server == PushServer::Embedded {
             return Ok(None);
@@ -333,26 +333,27 @@ impl Push {
 }
 
 fn operator_address(text: &str) -> Result<String, String> {
-    // The operator may well mean a mailbox of this machine, as in root@localhost.
+    // Accepts mailboxes of this machine, as in root@localhost, which the operator may mean.
     text.parse().map(|address: lettre::Address| address.to_string()).map_err(|_| "not an e-mail address".into())
 }
 
-/// A network, or one address.
+/// Parses a network, or one address as a network.
 fn network(text: &str) -> Result<IpNet, String> {
     let one = || text.parse::<IpAddr>().map(|address| address.to_canonical().into());
-    text.parse().or_else(|_| one()).map_err(|_| "a network like 10.0.0.0/8 or an address is wanted".into())
+    text.parse().or_else(|_| one()).map_err(|_| "expected a network such as 10.0.0.0/8, or an address".into())
 }
 
 fn origin(flag: &str, text: &str) -> Result<String> {
     let url = url::Url::parse(text).ok().filter(|url| matches!(url.scheme(), "http" | "https") && url.host().is_some());
-    let url =
-        url.ok_or_else(|| Error::bad_request(format!("{flag} {text}: an address like https://chat.example.org is wanted")))?;
+    let url = url.ok_or_else(|| {
+        Error::bad_request(format!("{flag} {text}: expected an http or https address such as https://chat.example.org"))
+    })?;
     let text = url.as_str().trim_end_matches('/');
     Ok(text.strip_suffix("/api/v1").unwrap_or(text).to_owned())
 }
 
-/// Makes the lines of the settings file, if one is named, the defaults of the flags that they are named after.
-/// An unknown line is an error.
+/// Makes the lines of the settings file, if one is named, the defaults of the flags with the same names. An unknown
+/// line is an error.
 pub fn with_file(mut command: Command) -> Result<Command> {
     let asked = command.clone().ignore_errors(true).get_matches();
     let sub = asked.subcommand().map(|(_, matches)| matches);
@@ -364,7 +365,7 @@ pub fn with_file(mut command: Command) -> Result<Command> {
     let table: toml::Table = text.parse().map_err(|err| named(&broken(&text, &err)))?;
     for (key, value) in table {
         let known = |command: &Command| command.get_arguments().any(|arg| arg.get_id() == key.as_str() && key != "config");
-        let value = as_text(&value).ok_or_else(|| named(&format!("{key}: a text, number, switch or list of texts is wanted")))?;
+        let value = as_text(&value).ok_or_else(|| named(&format!("{key}: expected a text, number, switch or list of texts")))?;
         if !known(&command) && !command.find_subcommand("serve").is_some_and(known) {
             return Err(named(&format!("{key}: no such setting")));
         }
@@ -373,14 +374,14 @@ pub fn with_file(mut command: Command) -> Result<Command> {
     Ok(command)
 }
 
-/// In every command that knows the flag.
+/// Sets the default of a flag in every command that has it.
 fn with_default(command: Command, key: &str, value: &str) -> Command {
     let known = command.get_arguments().any(|arg| arg.get_id() == key);
     let command = if known { command.mut_arg(key, |arg| arg.default_value(value.to_owned())) } else { command };
     command.mut_subcommands(|sub| with_default(sub, key, value))
 }
 
-/// The parser's own words draw the place over several lines.
+/// Describes a syntax error in one line; the parser's own message takes several.
 fn broken(text: &str, err: &toml::de::Error) -> String {
     let before = err.span().and_then(|span| text.get(..span.start)).unwrap_or(text);
     format!("line {}: {}", before.matches('\n').count() + 1, err.message().replace('\n', ", "))

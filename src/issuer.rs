@@ -133,7 +133,7 @@ impl Issuer {
     /// `url`: as in the tokens' `iss`; `client_ids`: as in their `aud`.
     pub fn new(url: &str, client_ids: &[String], authorities: &Authorities) -> Result<Issuer> {
         if !url.starts_with("https://") {
-            return Err(Error::bad_request(format!("--oidc-issuer {url}: an https address is wanted")));
+            return Err(Error::bad_request(format!("--oidc-issuer {url}: expected an https address")));
         }
         let http = Client::builder()
             .tls_backend_preconfigured(authorities.client()?)

@@ -22,7 +22,7 @@ impl Origins {
             "*" => Ok(text.clone()),
             _ => origin(text).ok_or_else(|| {
                 Error::bad_request(format!(
-                    "--allowed-origin {text}: * or an origin like https://chat.example.org:8443 is wanted"
+                    "--allowed-origin {text}: expected * or an origin such as https://chat.example.org:8443"
                 ))
             }),
         };

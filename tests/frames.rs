@@ -1,4 +1,4 @@
-//! What strangers may put into a frame: neither parser panics, and neither takes much more memory than the frame.
+//! Frames from strangers: neither parser panics, and neither takes much more memory than the frame.
 //!
 //! More cases than usual: `PROPTEST_CASES=10000000 cargo test --release --test frames`.
 
@@ -62,9 +62,9 @@ fn memory(f: impl FnOnce()) -> usize {
     (MOST.get() - before) as usize
 }
 
-/// Of the bytes of a frame: an entry of `subs` in four bytes is the dearest thing there is.
+/// Bytes of memory per byte of a frame. The most expensive input is an entry of `subs` in four bytes.
 const TIMES: usize = 120;
-/// For error messages and the like.
+/// Bytes of memory beside those for the frame, as for error messages.
 const BESIDES: usize = 4096;
 
 const LINES: &[&str] = &[

@@ -131,7 +131,7 @@ fn every_step_is_included() {
     );
 }
 
-/// The test of the comparison.
+/// Tests the comparison of schemas.
 #[test]
 fn comments_and_the_order_of_columns_do_not_count_as_differences() {
     let written =
@@ -153,7 +153,7 @@ impl Database {
         Database { folder: tempfile::tempdir().unwrap() }
     }
 
-    /// As the release left it on its first start.
+    /// An empty database, as the release made it on its first start.
     fn empty_of(release: &str, version: u32) -> Self {
         let database = Database::new();
         let conn = database.open();
@@ -162,7 +162,7 @@ impl Database {
         database
     }
 
-    /// With rows in every table.
+    /// A database of the release with rows in every table.
     fn of(release: &str, version: u32) -> Self {
         let database = Database::empty_of(release, version);
         database.open().execute_batch(&read(&format!("tests/schemas/{release}.rows.sql"))).unwrap();

@@ -1,4 +1,4 @@
-//! The OpenAPI document, and the page to read it and to try it out.
+//! The OpenAPI document, and the page on which to read and try it.
 
 use std::sync::LazyLock;
 
@@ -11,20 +11,21 @@ use poem::{
 use super::service::service;
 use crate::{secret, web::Asset};
 
-/// The OpenAPI document, as JSON. Made once: it takes as long and as much memory as the rest of the start.
+/// The OpenAPI document, as JSON. It is generated once, because that takes as much time and memory as the rest of the
+/// start.
 pub fn document() -> &'static str {
     static DOCUMENT: LazyLock<String> = LazyLock::new(|| service().spec());
     &DOCUMENT
 }
 
-/// `GET /api/v1/openapi.json`
+/// Handles `GET /api/v1/openapi.json`.
 pub fn openapi(req: Request) -> Response {
     static ASSET: LazyLock<Asset> =
         LazyLock::new(|| Asset::new("application/json; charset=utf-8", document().to_owned(), Vec::new()));
     ASSET.answer(&req)
 }
 
-/// `GET /docs`
+/// Handles `GET /docs`.
 pub fn page(req: Request) -> Response {
     static ASSET: LazyLock<Asset> = LazyLock::new(|| {
         let page = service().swagger_ui_html();
@@ -36,8 +37,8 @@ pub fn page(req: Request) -> Response {
     ASSET.answer(&req)
 }
 
-/// What the page may do (CSP level 3): run its own scripts, which stand in it and are known by their hash, and call
-/// this server. Nobody may frame it: a click in it can be made to delete an organisation.
+/// The page's Content-Security-Policy (CSP level 3). The page may run its own inline scripts, which are listed by their
+/// hashes, and may call this server. Nobody may frame it, because a click on it can delete an organisation.
 fn policy(page: &str) -> String {
     let hashes: Vec<_> =
         scripts(page).map(|script| format!("'sha256-{}'", BASE64_STANDARD.encode(secret::sha256(script)))).collect();
@@ -48,7 +49,8 @@ fn policy(page: &str) -> String {
     )
 }
 
-/// The texts of a page's inline scripts. What looks like a tag inside of one is none (HTML standard, section 13.2.5.4).
+/// The texts of a page's inline scripts. Text inside a script that looks like a tag is not a tag (HTML standard,
+/// section 13.2.5.4).
 fn scripts(mut page: &str) -> impl Iterator<Item = &str> {
     std::iter::from_fn(move || {
         let (_, tag) = page.split_once("<script")?;

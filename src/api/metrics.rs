@@ -1,5 +1,5 @@
-//! Numbers for whoever runs the server, in the text format of OpenMetrics: what has happened is counted in
-//! [`crate::metrics`]; how things are (connections, queues, lags) is looked up when somebody asks.
+//! Metrics for administrators, in the text format of OpenMetrics. [`crate::metrics`] counts what has happened; gauges
+//! (connections, queues, lags) are read at each request.
 
 use poem::{Response, handler, web::Data};
 use prometheus_client::{
@@ -18,7 +18,7 @@ use crate::{
     state::App,
 };
 
-/// `GET /metrics`
+/// Handles `GET /metrics`.
 #[handler]
 pub fn show(app: Data<&App>) -> poem::Result<Response> {
     let mut registry = Registry::with_prefix("tidings");

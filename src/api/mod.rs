@@ -1,4 +1,4 @@
-//! The HTTP edge: routes, bodies, the words of answers. One file for each table of the specification.
+//! The HTTP edge: routes, bodies, answers. One file for each table of the specification.
 
 mod accounts;
 mod channels;
@@ -38,7 +38,7 @@ use crate::{
     web,
 };
 
-/// Everything that the server answers.
+/// All routes of the server.
 pub fn routes(app: App) -> impl Endpoint {
     let api = Route::new().at("/openapi.json", get(make_sync(document::openapi))).nest("/", service::service());
     let mut routes = Route::new();
@@ -49,7 +49,7 @@ pub fn routes(app: App) -> impl Endpoint {
         .nest("/api/v1", Enveloped::new(api, document::document()).around(uncached))
         .nest("/docs", docs())
         .at("/health", get(health));
-    // Where another server serves push, nothing here does.
+    // An external server serves push instead.
     let routes = match app.centrifugo {
         Some(_) => routes,
         None => push(routes, &app),
@@ -57,20 +57,20 @@ pub fn routes(app: App) -> impl Endpoint {
     routes.nest("/", web::pages()).around(readable).around(cross_origin).data(app)
 }
 
-/// The page of the API, and the guide beside it.
+/// The API's page and the guide, under `/docs`.
 fn docs() -> Route {
     let guide = || get(make_sync(web::guide::page));
     let pages = Route::new().at("/", guide()).at("/:name", guide());
     Route::new().at("/", get(make_sync(document::page))).nest("/guide", pages)
 }
 
-/// What is answered while too many connections are open: whether the server lives, and nothing else.
+/// The routes that are served while too many connections are open: health, and 503 for everything else.
 pub fn reserve(app: App) -> impl Endpoint {
     let busy = make_sync(|req| refuse(req.uri().path(), Error::Unavailable("Too many connections are open")));
     Route::new().at("/health", get(health)).at("/*path", busy).data(app)
 }
 
-/// The answer to a request that is not looked at.
+/// The error answer to a request that is refused unread.
 pub fn refuse(path: &str, why: Error) -> Response {
     let mut response = envelope::failure(why.into(), path.strip_prefix("/api/v1").unwrap_or(path));
     keep_private(&mut response);
@@ -83,7 +83,8 @@ async fn uncached<E: Endpoint>(next: std::sync::Arc<E>, req: Request) -> poem::R
     Ok(response)
 }
 
-/// Answers of the API are for their caller: nothing on the way keeps them, and no browser guesses at what they are.
+/// Keeps caches from storing answers of the API, which are for their caller only, and browsers from guessing their
+/// type.
 fn keep_private(response: &mut Response) {
     let headers = response.headers_mut();
     if !headers.contains_key(header::CACHE_CONTROL) {
@@ -92,7 +93,7 @@ fn keep_private(response: &mut Response) {
     headers.insert(header::X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
 }
 
-/// The embedded push endpoint.
+/// Adds the embedded push endpoint.
 fn push(mut routes: Route, app: &App) -> Route {
     if let Some(key) = &app.server_api.key {
         for path in ["/api", "/api/:method"] {
@@ -106,7 +107,7 @@ fn push(mut routes: Route, app: &App) -> Route {
         .at("/connection/uni_sse", get(listener::uni_sse))
 }
 
-/// Whether the server reads and writes: `{"status": "ok", "version": …}`, or 503.
+/// Checks that the server reads and writes: `{"status": "ok", "version": …}`, or 503.
 #[handler]
 fn health(app: Data<&App>) -> Response {
     let reads = app.db.read(|conn| Ok(conn.is_readonly("main")?)).is_ok();
@@ -115,8 +116,8 @@ fn health(app: Data<&App>) -> Response {
     Json(serde_json::json!({ "status": word, "version": env!("CARGO_PKG_VERSION") })).with_status(status).into_response()
 }
 
-/// A path that is no text in UTF-8 names nothing. The router would say so before anybody asks for the bearer: with
-/// the replacement character in it, it gets the answers of its route in their order.
+/// Replaces invalid UTF-8 in a path, which matches no record. Otherwise the router would refuse the path before the
+/// bearer is checked; this way its route gives its failures in their usual order.
 async fn readable<E: Endpoint>(next: std::sync::Arc<E>, mut req: Request) -> poem::Result<E::Output> {
     const SEGMENTS: AsciiSet = NON_ALPHANUMERIC.remove(b'/');
     let path = percent_decode_str(req.uri().path());
@@ -127,7 +128,7 @@ async fn readable<E: Endpoint>(next: std::sync::Arc<E>, mut req: Request) -> poe
     next.call(req).await
 }
 
-/// Lets pages of the configured origins call the API (Fetch standard, CORS protocol).
+/// Lets pages of the allowed origins call the API (Fetch standard, CORS protocol).
 async fn cross_origin<E: Endpoint>(next: std::sync::Arc<E>, req: Request) -> poem::Result<Response> {
     let app: &App = req.data().expect("the application is installed in routes()");
     let origin = req.header(header::ORIGIN).filter(|origin| app.origins.names(origin)).map(str::to_owned);

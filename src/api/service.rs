@@ -5,7 +5,7 @@ use poem_openapi::{OpenApi, OpenApiService};
 use super::{accounts, channels, messages, organisations, public, tokens, webhooks};
 
 pub fn service() -> OpenApiService<impl OpenApi, ()> {
-    // An area each; the framework takes tuples of sixteen at the most.
+    // One tuple for each area: the framework takes tuples of at most sixteen.
     let apis = (
         (accounts::Api, accounts::mailbox::Api, accounts::profiles::Api),
         (organisations::Api, organisations::members::Api, organisations::roles::Api, organisations::invitations::Api),

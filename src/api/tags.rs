@@ -6,13 +6,13 @@ use poem_openapi::Tags;
 pub enum Tag {
     /// Accounts, log-in, passwords
     Accounts,
-    /// One's own account and sessions
+    /// The caller's account and sessions
     Profile,
     /// Organisations
     Organisations,
     /// Members of organisations
     Members,
-    /// What members may do
+    /// Roles and their rights
     Roles,
     /// Invitations by e-mail
     Invitations,
@@ -24,11 +24,11 @@ pub enum Tag {
     Threads,
     /// Webhooks of channels, and feeding posts
     Webhooks,
-    /// Tokens and the set-up of live push
+    /// Tokens for live push
     Realtime,
     /// Blog posts, their categories, feedback
     Blogs,
-    /// What users say of their work with the server
+    /// Testimonials of users
     Testimonials,
     /// The contact form
     Contact,

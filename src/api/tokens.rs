@@ -1,4 +1,4 @@
-//! Tokens for the push endpoint, and what a client needs to form its channels' names.
+//! Tokens for the push endpoint, and the identifiers from which clients form channel names.
 
 use poem::web::Data;
 use poem_openapi::{Object, OpenApi, param::Query};
@@ -26,8 +26,8 @@ pub struct Api;
 impl Api {
     /// Get a connection token
     ///
-    /// A JSON Web Token that opens `/connection/websocket`. It is good for an hour, unless the server is set otherwise; an
-    /// open connection is kept by a new one.
+    /// Answers a JSON Web Token that opens `/connection/websocket`. It is good for an hour, unless the server is
+    /// configured otherwise; a new token keeps an open connection.
     #[oai(path = "/token/connection", method = "get", tag = "Tag::Realtime")]
     async fn connection(&self, caller: Bearer, app: Data<&App>) -> Result<Success<Token>> {
         connection_token(&app, caller.0)
@@ -35,8 +35,8 @@ impl Api {
 
     /// Get a subscription token
     ///
-    /// For a channel (`channel_id`), or for any name (`channel`): `<channel_id>`, `<thread_id>`, `<org_id>` or
-    /// `<org_id>/<user_id>`. 403 for what the caller may not hear.
+    /// Answers a token for a channel (`channel_id`) or for any stream (`channel`): `<channel_id>`, `<thread_id>`,
+    /// `<org_id>` or `<org_id>/<user_id>`. 403 for a stream that the caller may not hear.
     #[oai(path = "/token/subscription", method = "post", tag = "Tag::Realtime")]
     async fn subscription(&self, caller: Bearer, app: Data<&App>, body: Body<Subscription>) -> Result<Success<Token>> {
         let name = match (&body.channel, body.channel_id) {
@@ -66,7 +66,7 @@ impl Api {
 
     /// List the caller's organisations
     ///
-    /// By name.
+    /// Lists the organisations, ordered by name.
     #[oai(path = "/users/organisations", method = "get", tag = "Tag::Realtime")]
     async fn organisations(
         &self,
@@ -121,7 +121,7 @@ struct Token {
 #[oai(example)]
 struct Subscription {
     channel_id: Option<ChannelId>,
-    /// Any channel's name; taken rather than `channel_id`.
+    /// The name of any stream; takes precedence over `channel_id`.
     channel: Option<Text>,
 }
 example!(Subscription, { "channel_id": "01900000-0000-7000-8000-0000000000dd" });
@@ -129,7 +129,7 @@ example!(Subscription, { "channel_id": "01900000-0000-7000-8000-0000000000dd" })
 #[derive(Object)]
 #[oai(example)]
 struct NamedSubscription {
-    /// `<org_id>/<user_id>`, or any other channel's name.
+    /// `<org_id>/<user_id>`, or the name of any other stream.
     channel: Text,
 }
 example!(NamedSubscription, { "channel": "01900000-0000-7000-8000-0000000000bb/01900000-0000-7000-8000-0000000000aa" });

@@ -27,7 +27,7 @@ pub fn run(folder: &Path, command: Command) -> Result<()> {
     listed.iter().try_for_each(|contact| terminal::print(&block(&contact.cleaned())))
 }
 
-/// The message is indented: none can look like the head of another.
+/// Formats a message. Its text is indented, so that no text can pass for the head of another message.
 fn block(Contact { name, email, phone_number, message, created_at }: &Contact) -> String {
     let phone = if phone_number.is_empty() { String::new() } else { format!("  {phone_number}") };
     let message: String = message.lines().map(|line| format!("    {line}\n")).collect();

@@ -11,8 +11,8 @@ use crate::{
     time::Time,
 };
 
-/// The server of the data folder as a command sees it: these links, the defaults for all other settings.
-/// The folder must be there.
+/// The [`Site`] of a data folder, for commands that make links; all other settings are the defaults. An error if the
+/// folder doesn't exist.
 fn site(folder: &Path, links: &Links) -> Result<Site> {
     let settings = Settings { links: links.clone(), ..Settings::for_folder(folder) };
     let links = settings.links.resolve(settings.listen)?;

@@ -50,13 +50,13 @@ enum Command {
     Version,
 }
 
-/// The command line with all its flags, for the document that describes it.
+/// The command line with all its flags, for the document that is generated from it.
 pub fn command() -> clap::Command {
     Cli::command()
 }
 
-/// Runs the command line's command. A failure is one line on standard error, and exit code 1; wrong
-/// usage is 2.
+/// Runs the command that the command line names. A failure prints one line on standard error and exits with 1; wrong
+/// usage exits with 2.
 pub fn main() -> ExitCode {
     match run() {
         Ok(()) => ExitCode::SUCCESS,

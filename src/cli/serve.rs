@@ -15,7 +15,7 @@ use crate::{
     wiring,
 };
 
-/// At the end of this, the process ends whatever is left: nothing that was answered is at risk.
+/// How long a shutdown may take before it cuts off what still runs. Nothing that was answered is at risk.
 const END_WITHIN: std::time::Duration = std::time::Duration::from_secs(9);
 
 pub fn run(settings: Settings) -> Result<()> {
@@ -28,7 +28,7 @@ pub fn run(settings: Settings) -> Result<()> {
 }
 
 async fn serve(settings: Settings) -> Result<()> {
-    // First: a taken port must leave nothing behind.
+    // Comes first, because a taken port must leave nothing behind.
     let listener = TcpListener::bind(settings.listen).await;
     let listener = listener.map_err(|err| Error::bad_request(format!("can't listen on {}: {err}", settings.listen)))?;
     let address = listener.local_addr().map_err(Error::internal)?;
@@ -38,7 +38,7 @@ async fn serve(settings: Settings) -> Result<()> {
     announce(&settings, &app);
     if app.mailer.writes_to_log() && !app.site.is_local() {
         tracing::warn!(
-            "MAILS GO TO THE LOG, LINKS INCLUDED: whoever reads it can log in as others; name a mail server with --mail-url"
+            "MAILS GO TO THE LOG, LINKS INCLUDED: anybody who reads it can log in as other users. Name a mail server with --mail-url"
         );
     }
     let shutdown = async move {
@@ -46,7 +46,7 @@ async fn serve(settings: Settings) -> Result<()> {
         tracing::info!("shutting down");
         std::thread::spawn(|| {
             std::thread::sleep(END_WITHIN);
-            tracing::warn!("what was left is cut off");
+            tracing::warn!("the shutdown took longer than {} s: what still runs is cut off", END_WITHIN.as_secs());
             std::process::exit(0);
         });
     };
@@ -68,11 +68,11 @@ Make the first administrator with
 ",
         env!("CARGO_PKG_VERSION")
     );
-    // Nobody may be reading, and the server runs all the same.
+    // Standard output may be closed; the server runs all the same.
     _ = std::io::stdout().write_all(text.as_bytes());
 }
 
-/// Each socket is an open file; the soft limit is often 1,024.
+/// Raises the limit of open files: each socket is one, and the soft limit is often 1,024.
 fn raise_file_limit() {
     use rustix::process::{Resource, getrlimit, setrlimit};
     let mut limit = getrlimit(Resource::Nofile);
@@ -84,6 +84,6 @@ fn raise_file_limit() {
 fn use_small_pages() {
     #[cfg(target_os = "linux")]
     if let Err(err) = rustix::thread::disable_transparent_huge_pages(true) {
-        tracing::debug!(%err, "huge pages stay");
+        tracing::debug!(%err, "can't turn off transparent huge pages");
     }
 }

@@ -1,8 +1,8 @@
-//! What commands say.
+//! Output of commands.
 
 use crate::error::{Error, Result};
 
-/// Prints a line; a reader that went away (`| head`) is no failure.
+/// Prints a line. A reader that went away (`| head`) is no failure.
 pub(super) fn print(text: &str) -> Result<()> {
     use std::io::{ErrorKind, Write};
     match writeln!(std::io::stdout(), "{text}") {

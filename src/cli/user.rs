@@ -129,7 +129,7 @@ fn create(folder: &Path, new: &New, password: Option<String>, password_stdin: bo
         }
     };
     new.check_password(&password).map_err(Error::BadRequest)?;
-    // Before the transaction: a running server must not wait for a hash.
+    // Comes before the transaction, because a running server must not wait for a hash.
     let hash = secret::hash_password(&password)?;
     db::make_folder(folder)?;
     let id = folder::write(folder, &Links::default(), |tx| administration::create(tx, new, &hash))?;

@@ -31,7 +31,7 @@ impl Certificate {
         Certificate::naming(&[host])
     }
 
-    /// For hosts of these names, and as an authority of itself; valid until the end of 2049.
+    /// A certificate for hosts of these names, which is also its own authority; valid until the end of 2049.
     pub fn naming(hosts: &[&str]) -> Certificate {
         let random = SystemRandom::new();
         let key = EcdsaKeyPair::generate_pkcs8(&ECDSA_P256_SHA256_ASN1_SIGNING, &random).unwrap().as_ref().to_vec();

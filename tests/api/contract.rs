@@ -69,7 +69,7 @@ async fn every_row_of_the_specification_is_documented() {
     assert!(missing.is_empty(), "{missing:?}");
 }
 
-/// And served: neither the route nor the method is unknown.
+/// A served operation answers that neither its route nor its method is unknown.
 #[tokio::test]
 async fn every_row_of_the_specification_is_served() {
     let server = Server::start().await;
@@ -80,9 +80,9 @@ async fn every_row_of_the_specification_is_served() {
     }
 }
 
-/// What users of the API see of it changes on purpose: `INSTA_UPDATE=always cargo test` takes the new one.
+/// The document changes only on purpose: `INSTA_UPDATE=always cargo test` accepts the new one.
 #[tokio::test]
-async fn the_document_is_the_one_in_the_repository() {
+async fn the_openapi_document_equals_its_snapshot() {
     let server = Server::start().await;
     let mut document = document(&server).await;
     document["info"]["version"] = "of the release".into();

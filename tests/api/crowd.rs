@@ -78,7 +78,7 @@ fn times(number: u32) -> String {
     format!("(with recursive k (n) as (select 1 union all select n + 1 from k where n < {number}) select n from k) s")
 }
 
-/// A source of those whom the database was filled with.
+/// A source of the users that the database was filled with.
 const PEOPLE: &str = "(select id, username from users where username glob 'u[0-9]*')";
 
 impl Copies<'_> {

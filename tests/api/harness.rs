@@ -97,7 +97,7 @@ impl Server {
         Server::serve(folder, settings, "127.0.0.1:0", Clock::default()).await
     }
 
-    /// A server on a copy of an ended server's folder: what was made there, tokens included, is good here.
+    /// A server on a copy of an ended server's folder; the original's records and tokens are valid here.
     pub async fn on_copy_of(original: &Path, change: impl FnOnce(&mut Settings)) -> Server {
         let folder = tempfile::tempdir().unwrap();
         for file in ["tidings.db", "secret.key"] {
@@ -262,7 +262,7 @@ impl Client {
         Client { token: Some(token.into()), ..self.clone() }
     }
 
-    /// As its access token names it.
+    /// The session's id, from the access token.
     pub fn session_id(&self) -> String {
         use base64::{Engine, prelude::BASE64_URL_SAFE_NO_PAD};
         let claims = self.token.as_ref().unwrap().split('.').nth(1).unwrap();
@@ -291,7 +291,7 @@ impl Client {
         self.call("DELETE", path, None).await
     }
 
-    /// A call with a JSON body, or with none at all.
+    /// Calls an operation, with a JSON body or without a body.
     pub async fn call(&self, method: &str, path: &str, body: Option<Value>) -> Reply {
         let mut request = self.request(method, &format!("/api/v1{path}"));
         if let Some(body) = &body {
@@ -301,13 +301,13 @@ impl Client {
         Reply::of(request, &format!("{method} {path}"), &sent).await
     }
 
-    /// A call whose body is this text, said to be JSON.
+    /// Calls an operation with this text as the body, declared to be JSON.
     pub async fn call_text(&self, method: &str, path: &str, body: &str) -> Reply {
         let request = self.request(method, &format!("/api/v1{path}")).header("content-type", "application/json");
         Reply::of(request.body(body.to_owned()), &format!("{method} {path}"), body).await
     }
 
-    /// A request to be finished by the caller; `path` is the whole one.
+    /// A request for the caller to finish; `path` is the whole path.
     pub fn request(&self, method: &str, path: &str) -> reqwest::RequestBuilder {
         let request = self.http.request(Method::from_bytes(method.as_bytes()).unwrap(), format!("{}{path}", self.origin));
         match &self.token {

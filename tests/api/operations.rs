@@ -7,12 +7,12 @@ use serde_json::Value;
 use crate::harness::Server;
 
 pub struct Operation {
-    /// In capitals.
+    /// The method, in capitals.
     pub method: String,
-    /// Its template, relative to `/api/v1`.
+    /// The path's template, relative to `/api/v1`.
     pub path: String,
     pub wants_notification_token: bool,
-    /// As in the document; null where only the name is known.
+    /// The operation's object in the document; null where only the name is known.
     pub document: Value,
 }
 

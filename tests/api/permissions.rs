@@ -1,5 +1,5 @@
-//! Who may do what: every operation by every kind of caller, as `permissions.md` says; and that what a
-//! caller may not know of looks exactly like what does not exist.
+//! Permissions of every operation for every kind of caller, as `permissions.md` says. What a caller may not know of
+//! looks exactly like what does not exist.
 
 use std::{
     collections::BTreeSet,
@@ -19,7 +19,7 @@ struct Row {
     operation: String,
     /// JSON with `<names>` of the scene; empty for none.
     body: String,
-    /// In the order of [`CALLERS`].
+    /// The expected statuses, in the order of [`CALLERS`].
     expected: Vec<u16>,
 }
 
@@ -57,7 +57,7 @@ async fn every_operation_answers_each_caller_as_the_table_says() {
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
-/// What is wrong with a row, if anything.
+/// Describes what is wrong with a row, if anything.
 async fn compare(scene: &Scene, row: &Row) -> Option<String> {
     let operation = Operation::named(&row.operation);
     let mut found = Vec::new();
@@ -113,7 +113,7 @@ const FURTHER: [(&str, &str); 15] = [
     ("POST /threads/{channel_id}", r#"{"content": "Hello"}"#),
 ];
 
-/// Whoever may do most in their own organisation learns nothing of another's, nor of what is hidden in their own.
+/// Even the owner of an organisation learns nothing of another organisation, nor of hidden channels in their own.
 #[tokio::test]
 async fn a_hidden_record_is_answered_exactly_like_a_missing_one() {
     let scene = Scene::make().await;

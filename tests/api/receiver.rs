@@ -152,7 +152,7 @@ impl Hook {
         format!("/webhooks/{}/{}{rest}", self.channel, self.id)
     }
 
-    /// The same webhook in other hands.
+    /// The same webhook, handled by another manager.
     pub fn managed_by(self, manager: &Client) -> Hook {
         Hook { manager: manager.clone(), ..self }
     }

@@ -8,7 +8,7 @@ use crate::{
     operations::Operation,
 };
 
-/// Who calls.
+/// The kinds of callers.
 pub const CALLERS: [&str; 10] =
     ["anonymous", "outsider", "removed", "deactivated", "guest", "member", "insider", "admin", "owner", "superadmin"];
 pub const ADMIN: usize = 7;
@@ -18,15 +18,15 @@ pub const OWNER: usize = 8;
 /// Made once, and copied for each call, so that no call meets the traces of another.
 pub struct Scene {
     pub folder: TempDir,
-    /// In the order of [`CALLERS`].
+    /// The callers, in the order of [`CALLERS`].
     pub callers: Vec<Client>,
-    /// What is named in the table: `<org>`, `<channel>`, …
+    /// The values of the names in the table: `<org>`, `<channel>`, …
     own: Vec<(&'static str, String)>,
-    /// The same in the other organisation.
+    /// The values of the names in the other organisation.
     pub foreign: Vec<(&'static str, String)>,
     /// The channel and message of a private channel of the organisation, which only the owner is in.
     pub private: Vec<(&'static str, String)>,
-    /// The same of a direct message.
+    /// The values of the names for a direct message.
     pub direct: Vec<(&'static str, String)>,
 }
 

@@ -12,7 +12,7 @@ pub const MEMBERSHIP: &str = "user_id:uuid organisation_id:uuid status:text role
 pub const METRICS: &str = "active_count:int inactive_count:int total_members:int";
 pub const ROLE: &str = "id:int uuid:uuid organisation_id:uuid? name:text description:text permission_list:object
     created_at:time updated_at:time";
-/// As in the organisation's list of invitations.
+/// An invitation in the organisation's list.
 pub const SENT_INVITATION: &str = "id:uuid email:text token:text status:text role:text organisation_id:uuid
     is_platform_user:bool is_verified:bool Organisation:object created_at:time expires_at:time";
 pub const INVITING_ORGANISATION: &str = "id:uuid name:text description:text email:text type:text location:text country:text
@@ -31,7 +31,7 @@ pub const NEW_CHANNEL: &str =
     created_by:uuid created_at:time updated_at:time";
 pub const CHANNEL: &str =
     "channels_id:uuid name:text description:text organisation_id:uuid owner_id:uuid users:uuids created_at:time";
-/// As in the list of the caller's channels.
+/// A channel in the list of the caller's channels.
 pub const LISTED_CHANNEL: &str = "channels_id:uuid name:text description:text organisation_id:uuid owner_id:uuid users:uuids
     created_at:time user_count:int message_count:int webhook_url:text deleted_at:never messages:array";
 pub const ARCHIVED_CHANNEL: &str = "channels_id:uuid name:text description:text organisation_id:uuid owner_id:uuid users:uuids

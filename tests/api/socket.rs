@@ -41,7 +41,7 @@ impl Socket {
         Socket::open_as(client, path, origin, None).await
     }
 
-    /// With these subprotocols offered; [`Socket::protocol`] is the one that was taken.
+    /// Opens a socket that offers these subprotocols; [`Socket::protocol`] is the accepted one.
     pub async fn open_as(
         client: &Client,
         path: &str,
@@ -191,7 +191,7 @@ impl Socket {
         .await
     }
 
-    /// Nothing else was pushed so far.
+    /// Fails if anything else was pushed so far.
     #[track_caller]
     pub fn no_push_but_publications(&self) {
         assert!(self.pushes.iter().all(|push| push["pub"].is_object()), "{:?}", self.pushes);

@@ -1,4 +1,4 @@
-//! What webhooks are sent to: listeners on loopback that treat each connection as a test wants it, byte by byte.
+//! Targets of webhooks: listeners on loopback that treat each connection as a test wants it, byte by byte.
 
 use std::net::SocketAddr;
 

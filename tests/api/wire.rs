@@ -1,4 +1,4 @@
-//! A way to the server on which everything can get lost without a word to either side.
+//! A connection to the server that can lose everything without telling either side.
 
 use tokio::{
     io::{AsyncReadExt, AsyncWriteExt},
@@ -11,7 +11,7 @@ use tokio::{
 
 use crate::harness::{Client, plain_http};
 
-/// What the wire holds of the server's words while it is cut; the kernel takes twice as much.
+/// Bytes from the server that the wire buffers while it is cut; the kernel buffers twice as many.
 pub const BUFFER: u32 = 64 << 10;
 
 pub struct Wire {
@@ -44,12 +44,12 @@ impl Wire {
         Client { origin: self.origin.clone(), http: plain_http(), ..client.clone() }
     }
 
-    /// From here on each side hears nothing of the other, its end included.
+    /// Cuts the wire: neither side receives anything more from the other, nor that it closed.
     pub fn cut(&self) {
         self.is_cut.send_replace(true);
     }
 
-    /// What was sent meanwhile arrives.
+    /// Mends the wire: everything that was sent meanwhile arrives.
     pub fn mend(&self) {
         self.is_cut.send_replace(false);
     }

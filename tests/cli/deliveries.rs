@@ -1,4 +1,4 @@
-//! What webhooks deliver survives `kill -9`.
+//! Deliveries of webhooks survive `kill -9`.
 
 use std::{
     collections::{HashMap, HashSet},
@@ -88,7 +88,7 @@ async fn fifty_kills_lose_no_delivery() {
     println!("{} messages answered, {twice} deliveries repeated, none lost", answered.len());
 }
 
-/// A full disk must not be filled with what is said of it, nor the writer be kept busy.
+/// The server must not fill a full disk with log lines about it, nor keep the writer busy.
 #[tokio::test]
 async fn a_queue_that_fails_to_be_claimed_is_retried_after_a_pause() {
     let folder = tempfile::tempdir().unwrap();

@@ -1,4 +1,4 @@
-//! What a subscriber was entitled to hear, from the event log, and the comparison with what it heard.
+//! The publications that a subscriber was entitled to, from the event log, and the comparison with those it received.
 
 use std::{
     collections::{BTreeMap, HashMap, HashSet},
@@ -42,7 +42,7 @@ const UNREAD: &str = "unread_thread_change";
 const UPDATE: &str = "channel_update";
 
 impl Log {
-    /// Reads what is there, and forgets nothing that was read before.
+    /// Reads the rows of the log, and keeps those that were read before.
     pub fn read(&mut self, database: &Connection) {
         let mut rows = database
             .prepare(
@@ -72,7 +72,7 @@ impl Log {
         self.members = members.query_map([], |row| Ok((row.get(0)?, row.get(1)?))).unwrap().map(Result::unwrap).collect();
     }
 
-    /// Retention, cut on purpose: the log forgets all that is in it now, and we do not.
+    /// Prunes all rows that the log has now; this record keeps them.
     pub fn prune(&mut self, database: &mut Connection) {
         let tx = database.transaction_with_behavior(rusqlite::TransactionBehavior::Immediate).unwrap();
         self.read(&tx);

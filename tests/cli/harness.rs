@@ -1,4 +1,4 @@
-//! The real binary: started, asked, ended, killed.
+//! Starts, queries, ends and kills the real binary.
 
 use std::{
     io::{BufRead, BufReader},

@@ -1,4 +1,4 @@
-//! What survives `kill -9`.
+//! Answered writes, mails and publications survive `kill -9`.
 
 use std::{
     collections::HashMap,

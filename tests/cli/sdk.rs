@@ -160,7 +160,7 @@ async fn it_renews_its_tokens_as_they_expire_and_loses_nothing_by_it(protocol: P
     assert!(connection.events.try_recv().is_err(), "it was connected all the time");
 }
 
-/// Waits until the token is worth nothing any more; in the second that it names it is still good.
+/// Waits until the token is expired: in the second of its `exp` it is still valid.
 async fn expired(token: &str) {
     let claims = BASE64_URL_SAFE_NO_PAD.decode(token.split('.').nth(1).unwrap()).unwrap();
     let claims: Value = serde_json::from_slice(&claims).unwrap();

@@ -56,7 +56,9 @@ fn a_start_that_cannot_work_says_why_and_leaves_nothing_behind() {
         refused(&run(&["serve", "--data-dir", at, "--listen", "127.0.0.1:0", flag, value]), flag);
     }
     let push = ["--push", "centrifugo", "--centrifugo-url", "chat", "--centrifugo-api-key", "k", "--centrifugo-token-key", "k"];
-    for (flags, says) in [(&push[..6], "needs --centrifugo-url,"), (&push[..], "--centrifugo-url chat: an address")] {
+    for (flags, says) in
+        [(&push[..6], "needs --centrifugo-url,"), (&push[..], "--centrifugo-url chat: expected an http or https address")]
+    {
         let output = run(&[&["serve", "--data-dir", at, "--listen", "127.0.0.1:0"], flags].concat());
         refused(&output, says);
         assert_eq!(String::from_utf8_lossy(&output.stderr).lines().count(), 1, "{output:?}");
@@ -65,7 +67,7 @@ fn a_start_that_cannot_work_says_why_and_leaves_nothing_behind() {
         ["", "chat.example.org", "https://", "https://a.example/app", "https://u@a.example", "https://*.a.example", "null"]
     {
         let output = run(&["serve", "--data-dir", at, "--listen", "127.0.0.1:0", "--allowed-origin", origin]);
-        refused(&output, &format!("--allowed-origin {origin}: * or an origin"));
+        refused(&output, &format!("--allowed-origin {origin}: expected * or an origin"));
         assert_eq!(String::from_utf8_lossy(&output.stderr).lines().count(), 1, "{output:?}");
     }
     refused(&run(&["serve", "--data-dir", at, "--listen", "127.0.0.1:0", "--contact-to", "nobody"]), "not an e-mail address");
@@ -172,7 +174,7 @@ async fn one_data_folder_has_one_server() {
     refused(&second, "another server is running");
 }
 
-/// 150 files: 59 connections have a place, the newest 16 of the others a seat in the reserve.
+/// With 150 files, 59 connections are admitted, and the newest 16 of the others are in the reserve.
 #[tokio::test]
 async fn without_files_for_more_connections_health_is_answered_and_the_log_says_why() {
     use std::process::Stdio;

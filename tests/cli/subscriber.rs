@@ -14,17 +14,17 @@ use tokio_tungstenite::{
     tungstenite::{self, Message},
 };
 
-/// What is done to a subscriber.
+/// An order to a subscriber.
 #[derive(Clone, Copy, Debug)]
 pub enum Order {
-    /// The connection breaks; it comes back at once.
+    /// The connection breaks, and the subscriber reconnects at once.
     Drop,
-    /// The connection breaks; it stays away until the next `Return`.
+    /// The connection breaks, and the subscriber stays away until the next `Return`.
     Leave,
     Return,
     /// It unsubscribes from the stream of this number and subscribes again.
     Resubscribe(usize),
-    /// It comes back, and is done when it has heard the end of each of its streams.
+    /// The subscriber reconnects, and finishes when it has received the last publication of each of its streams.
     Finish,
 }
 
@@ -41,14 +41,14 @@ pub struct Stream {
     pub name: String,
     token: String,
     epoch: String,
-    /// Where it began to listen.
+    /// The offset of the first subscription.
     pub first: i64,
-    /// Where it is; none before the first answer.
+    /// The current offset; none before the first answer.
     place: Option<i64>,
     pub heard: Vec<Heard>,
-    /// What it was told it can't catch up with: after the first, up to and with the second.
+    /// Gaps that the server reported: after the first offset, up to and including the second.
     pub gaps: Vec<(i64, i64)>,
-    /// How many publications came in answers.
+    /// The number of recovered publications.
     pub caught_up: usize,
 }
 
@@ -58,7 +58,7 @@ pub struct Subscriber {
     pub streams: Vec<Stream>,
     /// Marks of texts whose deletion was answered.
     deleted: Arc<Mutex<Vec<String>>>,
-    /// Those of them that were there when it last asked: the answer must not have them.
+    /// The deleted texts at the time of the last subscription; its answer must not contain them.
     gone: Vec<String>,
     is_end: fn(&Value) -> bool,
     is_finishing: bool,
@@ -66,11 +66,11 @@ pub struct Subscriber {
 
 type Socket = WebSocketStream<MaybeTlsStream<TcpStream>>;
 
-/// Why a session is over.
+/// The reason why a session ended.
 enum Over {
-    /// It is to come back at once.
+    /// The subscriber must reconnect at once.
     Cut,
-    /// It is to stay away.
+    /// The subscriber must stay away.
     Left,
     Done,
     /// The server went away.

@@ -1,4 +1,4 @@
-//! A server that is ended, killed and started again, those who listen to it, and those who act on it.
+//! A server that is ended, killed and started again, with subscribers and actors.
 
 use std::sync::{Arc, Mutex};
 
@@ -20,7 +20,7 @@ pub const SUBSCRIBERS: usize = 6;
 #[derive(Clone, Copy, Debug)]
 pub enum Cut {
     Server(&'static str),
-    /// The log forgets.
+    /// The log is pruned.
     Prune,
     Subscriber(usize, Order),
 }
@@ -33,7 +33,7 @@ pub struct World {
     http: reqwest::Client,
     organisation: String,
     pub ada: String,
-    /// Somebody whose role changes.
+    /// The id of Bob, whose role changes.
     bob: String,
     /// Ids and access tokens.
     pub subscribers: Vec<(String, String)>,

@@ -31,7 +31,7 @@ pub struct Api;
 impl Api {
     /// Ask for a magic link
     ///
-    /// Mails a link that logs in, once; the last three work. An address without an account is answered alike.
+    /// Mails a link that logs in once; the last three links work. An address without an account gets the same answer.
     #[oai(path = "/auth/magic-link", method = "post", tag = "Tag::Accounts")]
     async fn magic_link(&self, app: Data<&App>, visitor: Visitor, body: Body<Address>) -> Result<Done> {
         let email = address(&body.email)?;
@@ -43,8 +43,8 @@ impl Api {
 
     /// Log in with a magic link
     ///
-    /// Entering an account whose mailbox nobody had proved before removes its password and ends its other sessions:
-    /// whoever registered the address may have been somebody else.
+    /// If nobody had proved the account's mailbox before, its password is removed and its other sessions end, because
+    /// somebody else may have registered the address.
     #[oai(path = "/auth/magic-link/verify", method = "post", tag = "Tag::Accounts")]
     async fn enter(&self, app: Data<&App>, visitor: Visitor, body: Body<OneTimeToken>) -> Result<Success<LoggedIn>> {
         let token = body.0.token.0;
@@ -54,7 +54,8 @@ impl Api {
 
     /// Ask for a password reset
     ///
-    /// Mails a link that sets a new password, once; the last three work. An address without an account is answered alike.
+    /// Mails a link that sets a new password once; the last three links work. An address without an account gets the
+    /// same answer.
     #[oai(path = "/auth/password-reset", method = "post", tag = "Tag::Accounts")]
     async fn password_reset(&self, app: Data<&App>, visitor: Visitor, body: Body<Address>) -> Result<Done> {
         let email = address(&body.email)?;
@@ -66,8 +67,8 @@ impl Api {
 
     /// Set a new password
     ///
-    /// With the token of the mail; a password that is refused does not use it up. All sessions end, and the user is told
-    /// by mail.
+    /// Takes the token in the mailed link. A refused password does not use up the token. All sessions end, and a mail
+    /// tells the user.
     #[oai(path = "/auth/password-reset/verify", method = "post", tag = "Tag::Accounts")]
     async fn reset_password(&self, app: Data<&App>, visitor: Visitor, body: Body<NewPassword>) -> Result<Done> {
         let NewPassword { token: Text(token), new_password: Text(password) } = body.0;
@@ -83,8 +84,8 @@ impl Api {
 
     /// Ask for a verification mail
     ///
-    /// Mails a link that verifies the address; the last three work. An address without an account is answered alike; a
-    /// verified one is 422.
+    /// Mails a link that verifies the address; the last three links work. An address without an account gets the same
+    /// answer, and a verified address is 422.
     #[oai(path = "/auth/email-request", method = "post", tag = "Tag::Accounts")]
     async fn email_request(&self, app: Data<&App>, visitor: Visitor, body: Body<Address>) -> Result<Done> {
         let email = address(&body.email)?;
@@ -95,9 +96,10 @@ impl Api {
 
     /// Verify an e-mail address
     ///
-    /// Together with the account's bearer or password it also proves the mailbox to be the account's. Without, a later
-    /// magic link or password reset ends the account's sessions and password, pauses its webhooks and cancels its open
-    /// invitations, as somebody else may have registered the address. A wrong password is 401, and does not use up the token.
+    /// With the account's bearer token or password, the request also proves that the mailbox is the account's. Without
+    /// them, somebody else may have registered the address: a later magic link or password reset ends the account's
+    /// sessions and password, pauses its webhooks and cancels its open invitations. A wrong password is 401, and does
+    /// not use up the token.
     #[oai(path = "/auth/email-request/verify", method = "post", tag = "Tag::Accounts")]
     async fn verify(&self, caller: MaybeBearer, app: Data<&App>, visitor: Visitor, body: Body<Verification>) -> Result<Done> {
         let Verification { token: Text(token), password } = body.0;
@@ -110,7 +112,7 @@ impl Api {
                 }
                 Companion::Password(user.password_hash)
             }
-            _ => Companion::Nothing, // another account's session proves nothing of this one
+            _ => Companion::Nothing, // A session of another account proves nothing about this one.
         };
         app.db.write_sized(body.1, move |tx| mailbox::verify(tx, &token, companion)).await?;
         Ok(done("Email verified successfully"))
@@ -121,7 +123,8 @@ fn address(email: &str) -> Result<String> {
     text::email_address(email).ok_or_else(|| Error::bad_request("email is not a valid e-mail address"))
 }
 
-/// Asked before anything is known of the address, so that the answer tells nothing of it.
+/// 500 if the mail server can't be reached. It is asked before the address is looked up, so that the answer doesn't
+/// tell whether there is an account.
 async fn require_mail(app: &App) -> Result<()> {
     if app.mailer.is_reachable().await { Ok(()) } else { Err(Error::internal("the mail server can't be reached")) }
 }
@@ -136,7 +139,7 @@ example!(Address, { "email": "ada@example.org" });
 #[derive(Object)]
 #[oai(example)]
 struct OneTimeToken {
-    /// From the mail's link.
+    /// The token in the mailed link.
     token: Text,
 }
 example!(OneTimeToken, { "token": "mZ0n3Q4y1k6f8c2x5v7b9w1e3r5t7y9u2i4o6p8a0sd" });
@@ -144,9 +147,9 @@ example!(OneTimeToken, { "token": "mZ0n3Q4y1k6f8c2x5v7b9w1e3r5t7y9u2i4o6p8a0sd" 
 #[derive(Object)]
 #[oai(example)]
 struct Verification {
-    /// From the mail's link.
+    /// The token in the mailed link.
     token: Text,
-    /// The account's, unless its bearer is sent.
+    /// The account's password; not needed with the account's bearer token.
     password: Option<Text>,
 }
 example!(Verification, { "token": "mZ0n3Q4y1k6f8c2x5v7b9w1e3r5t7y9u2i4o6p8a0sd", "password": "correct horse battery" });
@@ -154,9 +157,9 @@ example!(Verification, { "token": "mZ0n3Q4y1k6f8c2x5v7b9w1e3r5t7y9u2i4o6p8a0sd",
 #[derive(Object)]
 #[oai(example)]
 struct NewPassword {
-    /// From the mail's link.
+    /// The token in the mailed link.
     token: Text,
-    /// As at registration, and not the old one.
+    /// 8 to 128 characters, none of the most common passwords, and not the old one.
     new_password: Text,
 }
 example!(NewPassword, { "token": "mZ0n3Q4y1k6f8c2x5v7b9w1e3r5t7y9u2i4o6p8a0sd", "new_password": "staple of the battery" });

@@ -32,8 +32,8 @@ pub struct Api;
 impl Api {
     /// Make an account
     ///
-    /// A link that verifies the address is mailed; log-in works before it is opened. Without a `username` one is made
-    /// from the address.
+    /// Mails a link that verifies the address; log-in works before it is opened. Without a `username`, one is made from
+    /// the address.
     #[oai(path = "/auth/register", method = "post", tag = "Tag::Accounts")]
     async fn register(&self, app: Data<&App>, visitor: Visitor, body: Body<NewAccount>) -> Result<Made> {
         let text = |field: &Option<Text>| field.as_deref().unwrap_or_default().to_owned();
@@ -48,7 +48,7 @@ impl Api {
 
     /// Log in
     ///
-    /// An unknown address and a wrong password are answered alike, and equally fast.
+    /// An unknown address and a wrong password get the same answer, after the same time.
     #[oai(path = "/auth/login", method = "post", tag = "Tag::Accounts", transform = "faulty_is_422")]
     async fn login(&self, app: Data<&App>, visitor: Visitor, body: Body<Credentials>) -> Result<Success<LoggedIn>> {
         let email = text::email_address(&body.email).ok_or_else(|| Error::invalid("email is not a valid e-mail address"))?;
@@ -60,7 +60,7 @@ impl Api {
         let logged = hash.clone();
         let started = app.db.write(move |tx| sessions::log_in(tx, user.id, &logged, &visitor.device)).await?;
         if secret::is_outdated(&hash) {
-            // The log-in stands, whatever becomes of this.
+            // A failed hash update doesn't fail the log-in.
             if let Ok(newer) = app.hash(visitor.address, password).await {
                 _ = app.db.write(move |tx| passwords::rehash(tx, user.id, &hash, &newer)).await;
             }
@@ -68,11 +68,12 @@ impl Api {
         Ok(ok("Login successful", started.into()))
     }
 
-    /// Log in with an id token
+    /// Log in with an ID token
     ///
-    /// Of the OpenID Connect issuer that this server trusts, Google unless it is configured otherwise. The account is
-    /// the one that the identity is linked to, else the one of its verified address, else a new one. Google's identities
-    /// are linked to accounts of `gmail.com` and of its Workspaces (`hd`) only. A token logs in once.
+    /// Takes an ID token of the OpenID Connect issuer that this server trusts, by default Google. The user is logged in
+    /// to the account that the identity is linked to, else to the account with the verified address, else to a new
+    /// account. Google's identities are linked only to accounts of `gmail.com` and of Google's Workspaces (`hd`). A
+    /// token logs in once.
     #[oai(path = "/auth/google", method = "post", tag = "Tag::Accounts")]
     async fn google(&self, app: Data<&App>, visitor: Visitor, body: Body<IdToken>) -> Result<Success<LoggedIn>> {
         if body.id_token.trim().is_empty() {
@@ -86,7 +87,7 @@ impl Api {
 
     /// Log out
     ///
-    /// Ends this session at once, with its sockets; others go on.
+    /// Ends the caller's session and closes its sockets at once. Other sessions go on.
     #[oai(path = "/auth/logout", method = "post", tag = "Tag::Accounts")]
     async fn logout(&self, caller: Bearer, app: Data<&App>) -> Result<Done> {
         app.db.write(move |tx| sessions::end(tx, caller.0)).await?;
@@ -95,7 +96,7 @@ impl Api {
 
     /// Change the password
     ///
-    /// All other sessions end, and the user is told by mail.
+    /// Ends all other sessions, and tells the user by mail.
     #[oai(path = "/auth/change-password", method = "put", tag = "Tag::Accounts")]
     async fn change_password(
         &self,
@@ -121,7 +122,8 @@ impl Api {
     }
 }
 
-/// Log-in's row lists 422 where others list 400; broken JSON is 400 here, too.
+/// Turns 400 into 422 for a body of the wrong shape: the specification lists 422 for log-in where it lists 400
+/// elsewhere. Broken JSON stays 400.
 fn faulty_is_422<E: Endpoint + 'static>(endpoint: E) -> impl Endpoint {
     endpoint.around(|endpoint, req| async move {
         endpoint.call(req).await.map_err(|err| match err.downcast::<Faulty>() {
@@ -134,7 +136,7 @@ fn faulty_is_422<E: Endpoint + 'static>(endpoint: E) -> impl Endpoint {
 #[derive(Object)]
 #[oai(example)]
 struct NewAccount {
-    /// Unique; case does not matter.
+    /// The e-mail address; unique without regard to case.
     email: Text,
     /// 8 to 128 characters, none of the most common passwords.
     password: Text,
@@ -158,7 +160,7 @@ example!(Credentials, { "email": "ada@example.org", "password": "correct horse b
 struct IdToken {
     /// A JSON Web Token (OpenID Connect Core 1.0, section 2).
     id_token: Text,
-    /// What the client asked the issuer to put into the token: then the token must have it.
+    /// The nonce that the client sent to the issuer. If given, the token must contain it.
     nonce: Option<Text>,
 }
 example!(IdToken, { "id_token": "eyJhbGciOiJSUzI1NiIsImtpZCI6IjEifQ.eyJzdWIiOiIxMjM0In0.c2lnbmF0dXJl", "nonce": "q7Vd2mXk0sRb" });
@@ -167,7 +169,7 @@ example!(IdToken, { "id_token": "eyJhbGciOiJSUzI1NiIsImtpZCI6IjEifQ.eyJzdWIiOiIx
 #[oai(example)]
 struct PasswordChange {
     old_password: Text,
-    /// As at registration, and not the old one.
+    /// 8 to 128 characters, none of the most common passwords, and not the old one.
     new_password: Text,
 }
 example!(PasswordChange, { "old_password": "correct horse battery", "new_password": "staple of the battery" });
@@ -176,11 +178,11 @@ example!(PasswordChange, { "old_password": "correct horse battery", "new_passwor
 #[derive(Object)]
 pub struct LoggedIn {
     user: User,
-    /// For `Authorization: Bearer`.
+    /// The token for `Authorization: Bearer`.
     access_token: String,
     /// When the access token ends, in Unix seconds.
     access_token_expires_in: String,
-    /// For `X-Notification-Token`.
+    /// The token for `X-Notification-Token`.
     notification_token: String,
 }
 
@@ -211,18 +213,18 @@ pub struct User {
     is_verified: bool,
     is_onboarded: bool,
     is_active: bool,
-    /// On the whole server: `user`, `admin` or `superadmin`.
+    /// The role on the whole server: `user`, `admin` or `superadmin`.
     role: String,
-    /// The organisation that was made or joined last.
+    /// The organisation that the user made, joined or chose last.
     #[oai(nullable)]
     current_org: Option<Uuid>,
     /// Unix seconds.
     created_at: String,
     /// Unix seconds.
     updated_at: String,
-    /// The end of the session, in Unix seconds.
+    /// When the session ends, in Unix seconds.
     expires_in: String,
-    /// Empty, but for the account that accepting an invitation made: then the password that was generated for it.
+    /// The generated password of an account that accepting an invitation has made; otherwise empty.
     #[oai(skip_serializing_if_is_none)]
     password: Option<String>,
 }
@@ -253,7 +255,7 @@ impl User {
 }
 
 impl LoggedIn {
-    /// The answer to an accepted invitation shows a password, mostly an empty one.
+    /// Adds the `password` that the answer to an accepted invitation shows; it is empty unless one was generated.
     pub fn with_password(mut self, password: String) -> Self {
         self.user.password = Some(password);
         self

@@ -31,21 +31,22 @@ pub struct Api;
 
 #[OpenApi]
 impl Api {
-    /// Read one's own profile
+    /// Read the caller's profile
     #[oai(path = "/profile", method = "get", tag = "Tag::Profile")]
     async fn get(&self, caller: Bearer, app: Data<&App>) -> Result<Success<User>> {
         own(&app, caller.0, "Profile retrieved successfully")
     }
 
-    /// Read one's own profile, by the other path
+    /// Read the caller's profile, by another path
     #[oai(path = "/users/me", method = "get", tag = "Tag::Profile")]
     async fn me(&self, caller: Bearer, app: Data<&App>) -> Result<Success<User>> {
         own(&app, caller.0, "Profile retrieved successfully")
     }
 
-    /// Change one's own profile
+    /// Change the caller's profile
     ///
-    /// Fields that are left out stay as they are; empty ones are cleared, but for the username. Names in channels stay.
+    /// Omitted fields stay as they are; empty ones are cleared, except the username. The user's names in channels do
+    /// not change.
     #[oai(path = "/profile", method = "patch", tag = "Tag::Profile")]
     async fn update(&self, caller: Bearer, app: Data<&App>, body: Body<EditProfile>) -> Result<Success<User>> {
         let EditProfile { username, first_name, last_name, phone, avatar_url } = body.0;
@@ -62,7 +63,7 @@ impl Api {
 
     /// List a user's sessions
     ///
-    /// Those that are live, newest first. One's own; superadmins of the server see everybody's.
+    /// Lists live sessions, newest first. Users list their own; superadmins of the server list everybody's.
     #[oai(path = "/users/:id/sessions", method = "get", tag = "Tag::Profile")]
     async fn sessions(
         &self,
@@ -90,7 +91,7 @@ impl Api {
 
     /// End a session
     ///
-    /// At once, with its sockets. One's own; superadmins of the server end everybody's.
+    /// Ends the session and closes its sockets at once. Users end their own; superadmins of the server end everybody's.
     #[oai(path = "/users/revoke-session", method = "put", tag = "Tag::Profile")]
     async fn revoke_session(&self, caller: Bearer, app: Data<&App>, body: Body<SessionChoice>) -> Result<Done> {
         let session = body.session_id;
@@ -100,7 +101,7 @@ impl Api {
 
     /// Choose the current organisation
     ///
-    /// The one that the user's clients open with.
+    /// Clients open with the current organisation.
     #[oai(path = "/users/switch-org", method = "put", tag = "Tag::Profile")]
     async fn switch_organisation(
         &self,
@@ -113,14 +114,14 @@ impl Api {
         own(&app, caller.0, "Organisation switched successfully")
     }
 
-    /// Whether the user has been shown around
+    /// Read the onboarding status
     #[oai(path = "/auth/onboard-status", method = "get", tag = "Tag::Profile")]
     async fn onboarded(&self, caller: Bearer, app: Data<&App>) -> Result<Success<Onboarded>> {
         let user = app.db.read(|conn| accounts::own(conn, caller.0))?;
         Ok(ok("Onboard status retrieved successfully", Onboarded { is_onboarded: user.is_onboarded }))
     }
 
-    /// Note that the user has been shown around
+    /// Set the onboarding status
     #[oai(path = "/auth/onboard-status", method = "put", tag = "Tag::Profile")]
     async fn set_onboarded(&self, caller: Bearer, app: Data<&App>, body: Body<OnboardedChange>) -> Result<Success<Onboarded>> {
         let is_onboarded = body.is_onboarded.unwrap_or(true);
@@ -137,7 +138,7 @@ fn own(app: &App, caller: Caller, message: &str) -> Result<Success<User>> {
 #[derive(Object)]
 #[oai(example)]
 struct EditProfile {
-    /// As at registration.
+    /// 1 to 64 ASCII letters, digits, `_`, `.` or `-`; unique without regard to case.
     username: Option<Text>,
     /// Up to 100 characters.
     first_name: Option<Text>,
@@ -153,11 +154,11 @@ example!(EditProfile, { "first_name": "Ada", "last_name": "King", "phone": "+44 
 #[derive(Object)]
 struct Session {
     id: SessionId,
-    /// Whether it is the one of this request.
+    /// Whether this request uses the session.
     is_current: bool,
-    /// What the client called itself at log-in.
+    /// The client's `User-Agent` header at log-in.
     user_agent: String,
-    /// Where the log-in came from.
+    /// The client's IP address at log-in.
     address: String,
     created_at: Time,
     expires_at: Time,
@@ -180,7 +181,7 @@ example!(OrganisationChoice, { "current_org": "01900000-0000-7000-8000-000000000
 #[derive(Object)]
 #[oai(example)]
 struct OnboardedChange {
-    /// True when left out.
+    /// Whether the user has been shown around; `true` if omitted.
     is_onboarded: Option<bool>,
 }
 example!(OnboardedChange, { "is_onboarded": true });

@@ -32,9 +32,9 @@ pub struct Api;
 impl Api {
     /// Open a direct message
     ///
-    /// Answers the one that these members have (200), or makes it (201). It is used like a channel: posts, threads,
-    /// read marks, live push. Nobody joins or leaves it, and it is not edited, archived or deleted. A member opens up to
-    /// 500 in an organisation.
+    /// Answers the direct message that these members have (200), or makes it (201). It works like a channel, with
+    /// posts, threads, read marks and live push, but nobody joins or leaves it, and it is not edited, archived or
+    /// deleted. A member opens up to 500 in an organisation.
     #[oai(path = "/organisations/:organisation_id/dms", method = "post", tag = "Tag::Channels")]
     async fn open(
         &self,
@@ -54,7 +54,7 @@ impl Api {
 
     /// List the caller's direct messages
     ///
-    /// The latest active first, with what is unread in each.
+    /// Ordered by latest activity, each with its unread counts.
     #[oai(path = "/organisations/:organisation_id/dms", method = "get", tag = "Tag::Channels")]
     async fn list(
         &self,
@@ -84,7 +84,7 @@ impl Api {
 #[derive(Object)]
 #[oai(example)]
 struct Others {
-    /// 1 to 8 members of the organisation; the caller need not be named.
+    /// 1 to 8 members of the organisation; the caller may be omitted.
     user_ids: Vec<UserId>,
 }
 example!(Others, { "user_ids": ["01900000-0000-7000-8000-0000000000aa"] });
@@ -93,8 +93,8 @@ example!(Others, { "user_ids": ["01900000-0000-7000-8000-0000000000aa"] });
 struct DirectMessage {
     #[oai(flatten)]
     channel: Channel,
-    /// Unread top-level posts.
+    /// The number of unread top-level posts.
     thread_count: i64,
-    /// Unread mentions.
+    /// The number of unread mentions.
     mention_count: i64,
 }

@@ -1,4 +1,4 @@
-//! Who is in a channel: joining and leaving, adding and removing, names, counts.
+//! Members of channels: joining and leaving, adding and removing, names, counts.
 
 use poem::web::Data;
 use poem_openapi::{
@@ -30,7 +30,7 @@ pub struct Api;
 impl Api {
     /// Join a channel
     ///
-    /// Under the account's username, or under one chosen for this channel.
+    /// The caller joins under the account's username, or under a name chosen for this channel.
     #[oai(path = "/channels/:channelId/join", method = "post", tag = "Tag::Channels")]
     async fn join(
         &self,
@@ -72,7 +72,7 @@ impl Api {
         Ok(done("Username updated successfully"))
     }
 
-    /// Whether a user is in a channel
+    /// Check whether a user is in a channel
     #[oai(path = "/channels/:channelId/user-exist", method = "get", tag = "Tag::Channels")]
     async fn user_exist(
         &self,
@@ -102,7 +102,7 @@ impl Api {
 
     /// List a channel's members
     ///
-    /// In the order in which they joined.
+    /// Ordered by when they joined.
     #[oai(path = "/channels/:channelId/users", method = "get", tag = "Tag::Channels")]
     async fn users(
         &self,
@@ -125,8 +125,8 @@ impl Api {
 
     /// Add users to a channel
     ///
-    /// Members of the organisation; whoever is in the channel already stays. By members of the channel with the right to
-    /// post. Answers those who were named.
+    /// Adds members of the organisation; users who are already in the channel stay as they are. Needs membership of the
+    /// channel and the right to post. Answers all named users.
     #[oai(path = "/channels/:channelId/users", method = "post", tag = "Tag::Channels")]
     async fn add(
         &self,
@@ -140,7 +140,7 @@ impl Api {
         Ok(ok("Users added to channel successfully", added.into_iter().map(ChannelMember::from).collect()))
     }
 
-    /// Add users to a channel, named in the body
+    /// Add users to a channel that the body names
     ///
     /// The same as `POST /channels/{channelId}/users`.
     #[oai(path = "/channels/add-multiple", method = "post", tag = "Tag::Channels")]
@@ -157,7 +157,7 @@ impl Api {
 
     /// Remove a user from a channel
     ///
-    /// By its owner, or who holds `manage:channels`.
+    /// For the channel's owner and for holders of `manage:channels`.
     #[oai(path = "/channels/:channelId/users/:user_id", method = "delete", tag = "Tag::Channels")]
     async fn remove(
         &self,
@@ -174,7 +174,7 @@ impl Api {
 #[derive(Object)]
 #[oai(example)]
 struct JoinName {
-    /// The caller's name in the channel; the account's when left out.
+    /// The caller's name in the channel; the account's username if omitted.
     username: Option<Text>,
 }
 example!(JoinName, { "username": "countess" });
@@ -204,7 +204,7 @@ struct NewMembersOf {
 }
 example!(NewMembersOf, { "channel_id": "01900000-0000-7000-8000-0000000000cc", "user_ids": ["01900000-0000-7000-8000-0000000000aa"] });
 
-/// The result of joining and leaving.
+/// A caller's membership of a channel, as answered to joining and leaving.
 #[derive(Object)]
 struct Membership {
     name: String,

@@ -39,7 +39,8 @@ pub struct Api;
 impl Api {
     /// Make a channel
     ///
-    /// The caller becomes its owner and a member; `userIds`, at most 100, become members. Needs `create:channels`.
+    /// The caller becomes its owner and a member, and the users in `userIds`, at most 100, become members. Needs
+    /// `create:channels`.
     #[oai(path = "/channels", method = "post", tag = "Tag::Channels")]
     async fn create(&self, caller: Bearer, app: Data<&App>, body: Body<NewChannel>) -> Result<Created<Channel>> {
         let Body(body, bytes) = body;
@@ -61,7 +62,7 @@ impl Api {
 
     /// List the caller's channels
     ///
-    /// The live ones of all organisations, each with its newest top-level post.
+    /// Lists the live channels that the caller is in, over all organisations, each with its newest top-level post.
     #[oai(path = "/channels", method = "get", tag = "Tag::Channels")]
     async fn list(
         &self,
@@ -98,14 +99,15 @@ impl Api {
 
     /// Read a channel by its name
     ///
-    /// The exact name, else the first match without regard to case, among the channels that the caller may know of.
+    /// Finds, among the channels that the caller may see, the one with exactly this name, else the first that matches
+    /// without regard to case.
     #[oai(path = "/channels/name/:channelName", method = "get", tag = "Tag::Channels")]
     async fn get_by_name(
         &self,
         caller: Bearer,
         app: Data<&App>,
         #[oai(name = "channelName")] name: Path<Text>,
-        /// Only in this organisation.
+        /// Search only this organisation.
         organisation_id: Query<Option<OrganisationId>>,
     ) -> Result<Success<Channel>> {
         let found = app.db.read(|conn| {
@@ -117,7 +119,7 @@ impl Api {
 
     /// Change a channel
     ///
-    /// Its owner, or who holds `manage:channels`. Fields that are left out stay as they are.
+    /// For the channel's owner and for holders of `manage:channels`. Omitted fields stay as they are.
     #[oai(path = "/channels/:channelId", method = "patch", tag = "Tag::Channels")]
     async fn update(
         &self,
@@ -138,17 +140,18 @@ impl Api {
 
     /// Delete a channel
     ///
-    /// With its messages. Its owner, or who holds `manage:channels`; never the default channel.
+    /// Deletes the channel with its messages. For the channel's owner and for holders of `manage:channels`. The default
+    /// channel can't be deleted.
     #[oai(path = "/channels/:channelId", method = "delete", tag = "Tag::Channels")]
     async fn delete(&self, caller: Bearer, app: Data<&App>, #[oai(name = "channelId")] id: Path<ChannelId>) -> Result<Gone> {
         app.db.write(move |tx| channels::delete(tx, caller.0, *id)).await?;
         Ok(Gone::NoContent)
     }
 
-    /// Archive a channel, or open it again
+    /// Archive or unarchive a channel
     ///
-    /// An archived channel stays readable and takes no posts and no joins. Its owner, or who holds `manage:channels`;
-    /// never the default channel.
+    /// An archived channel stays readable and accepts no posts and no joins. For the channel's owner and for holders of
+    /// `manage:channels`. The default channel can't be archived.
     #[oai(path = "/channels/:channelId/archive", method = "put", tag = "Tag::Channels")]
     async fn archive(
         &self,
@@ -177,11 +180,11 @@ struct NewChannel {
     #[oai(rename = "userIds")]
     user_ids: Option<Vec<UserId>>,
     organisation_id: OrganisationId,
-    /// The caller's name in the channel; the account's when left out.
+    /// The caller's name in the channel; the account's username if omitted.
     username: Option<Text>,
     #[oai(rename = "Username")]
     also_username: Option<Text>,
-    /// Seen by its members only.
+    /// Whether only its members see the channel.
     is_private: Option<bool>,
 }
 example!(NewChannel, { "name": "engines", "description": "All about engines", "userIds": [], "organisation_id": "01900000-0000-7000-8000-0000000000bb" });
@@ -199,7 +202,7 @@ example!(EditChannel, { "description": "All about analytical engines" });
 #[derive(Object)]
 #[oai(example)]
 struct Archive {
-    /// `false` opens the channel again.
+    /// `true` archives the channel, `false` unarchives it.
     archived: bool,
 }
 example!(Archive, { "archived": true });
@@ -233,21 +236,21 @@ pub struct Channel {
     is_private: bool,
     is_dm: bool,
     archived: bool,
-    /// The members: the first 1,000 of them, in the order in which they joined.
+    /// The first 1,000 members, ordered by when they joined.
     users: Vec<UserId>,
-    /// All members.
+    /// The number of all members.
     user_count: i64,
-    /// Posts and replies.
+    /// The number of posts and replies.
     message_count: i64,
-    /// Whether the caller has starred it.
+    /// Whether the caller has starred the channel.
     is_starred: bool,
-    /// Where the channel's first webhook is fed, for who may manage its webhooks.
+    /// The feed address of the channel's first webhook; empty for callers who may not manage its webhooks.
     webhook_url: String,
     created_at: Time,
     updated_at: Time,
-    /// `0001-01-01T00:00:00Z`, as deleted channels are not shown.
+    /// Always `0001-01-01T00:00:00Z`: deleted channels are not shown.
     deleted_at: Time,
-    /// The newest top-level post, for who is in the channel; or none.
+    /// The newest top-level post, if there is one; empty for callers who are not in the channel.
     messages: Vec<Message>,
 }
 
@@ -279,18 +282,18 @@ impl Channel {
     }
 }
 
-/// A channel of the caller's, with what is unread in it.
+/// A channel that the caller is in, with its unread counts.
 #[derive(Object)]
 pub struct OwnChannel {
     id: ChannelId,
     name: String,
     description: String,
     is_private: bool,
-    /// Unread top-level posts.
+    /// The number of unread top-level posts.
     thread_count: i64,
-    /// Unread mentions.
+    /// The number of unread mentions.
     mention_count: i64,
-    /// Whether the caller has starred it.
+    /// Whether the caller has starred the channel.
     is_starred: bool,
     created_at: Time,
 }
@@ -310,7 +313,7 @@ impl OwnChannel {
     }
 }
 
-/// A channel that the caller could join.
+/// A channel that the caller can join.
 #[derive(Object)]
 pub struct OpenChannel {
     id: ChannelId,
@@ -340,21 +343,21 @@ pub struct ArchivedChannel {
     organisation_id: OrganisationId,
     owner_id: UserId,
     is_private: bool,
-    /// The members: the first 1,000 of them, in the order in which they joined.
+    /// The first 1,000 members, ordered by when they joined.
     users: Vec<UserId>,
-    /// All members.
+    /// The number of all members.
     user_count: i64,
-    /// Posts and replies.
+    /// The number of posts and replies.
     message_count: i64,
-    /// `true`
+    /// Always `true`.
     archived: bool,
     /// Always null: channels have no groups.
     #[oai(nullable)]
     group_id: Option<String>,
     created_at: Time,
-    /// `0001-01-01T00:00:00Z`, as deleted channels are not shown.
+    /// Always `0001-01-01T00:00:00Z`: deleted channels are not shown.
     deleted_at: Time,
-    /// Always null; the threads of a channel have a list of their own.
+    /// Always null: the threads of a channel have their own list.
     #[oai(nullable)]
     threads: Option<Vec<String>>,
 }

@@ -32,7 +32,7 @@ impl Api {
         Ok(ok("Channel starred successfully", Star { channels_id, is_starred: true }))
     }
 
-    /// Take the star off a channel
+    /// Unstar a channel
     ///
     /// For the caller alone. Without a star, the answer is the same.
     #[oai(path = "/channels/:channel_id/star", method = "delete", tag = "Tag::Channels")]
@@ -46,6 +46,6 @@ impl Api {
 #[derive(Object)]
 struct Star {
     channels_id: ChannelId,
-    /// Whether the caller has starred it.
+    /// Whether the caller has starred the channel.
     is_starred: bool,
 }

@@ -1,4 +1,4 @@
-//! Who is calling, as types: a handler that takes one of these answers 401 without it.
+//! Extractors for the caller. A handler that takes one of them answers 401 if its token is missing.
 
 use std::net::IpAddr;
 
@@ -47,7 +47,7 @@ async fn by_notification_token(req: &Request, key: ApiKey) -> poem::Result<Calle
     Ok(known)
 }
 
-/// A refused token counts towards its address's rate.
+/// Finds the caller of a token. A refused token counts towards the rate of the client's address.
 fn authenticate(req: &Request, token: &str) -> Result<Caller> {
     let app = app(req);
     let claims = app.site.keys.access.verify::<AccessClaims>(token, Some(sessions::AUDIENCE));
@@ -74,7 +74,7 @@ pub(super) fn app(req: &Request) -> &App {
     req.data().expect("the application is installed in routes()")
 }
 
-/// The caller of an operation that also works without one; a token that is sent must be good.
+/// The caller of an operation that also works without a token. A token that is sent must be valid.
 pub struct MaybeBearer(pub Option<Caller>);
 
 impl<'a> FromRequest<'a> for MaybeBearer {
@@ -90,8 +90,8 @@ impl<'a> FromRequest<'a> for MaybeBearer {
     }
 }
 
-/// Who feeds a webhook: whoever knows its address, or as `--feed-auth` demands a caller. Counts towards the rates of
-/// the client's address and of the slug.
+/// The caller of a webhook's feed. With `--feed-auth slug` a token is optional, with `bearer` it is required. The
+/// request counts towards the rates of the client's address and of the slug.
 pub struct Feeder(pub Option<Caller>);
 
 impl<'a> FromRequest<'a> for Feeder {
@@ -110,7 +110,7 @@ impl<'a> FromRequest<'a> for Feeder {
     }
 }
 
-/// Where a request comes from, of an operation that needs no session: it counts towards the address's rate.
+/// The client's address, for operations without a session. The request counts towards the address's rate.
 pub struct Visitor {
     pub address: IpAddr,
     pub device: Device,
@@ -125,7 +125,7 @@ impl<'a> FromRequest<'a> for Visitor {
     }
 }
 
-/// The client's address: the peer's, or what trusted proxies say of it.
+/// The client's address: that of the peer, or the one that trusted proxies forward.
 pub fn address(req: &Request) -> IpAddr {
     let peer = req.remote_addr().as_socket_addr().map_or(IpAddr::from([0, 0, 0, 0]), |peer| peer.ip());
     client_address::of(&app(req).trusted_proxies, peer, req.headers())

@@ -1,4 +1,4 @@
-//! The envelope of answers: success types for the handlers, and one body for every failure under `/api/v1`.
+//! The envelope of answers: the success types of handlers, and the error body of every failure under `/api/v1`.
 
 use std::{collections::BTreeMap, panic::AssertUnwindSafe};
 
@@ -26,7 +26,7 @@ pub struct Envelope<T: Type + ParseFromJSON + ToJSON> {
     status: String,
     /// The HTTP status.
     status_code: u16,
-    /// What happened, for a person to read.
+    /// A message for people to read.
     message: String,
     data: T,
 }
@@ -38,13 +38,13 @@ pub struct Plain {
     status: String,
     /// The HTTP status.
     status_code: u16,
-    /// What happened, for a person to read.
+    /// A message for people to read.
     message: String,
 }
 
 #[derive(ApiResponse)]
 pub enum Success<T: Type + ParseFromJSON + ToJSON> {
-    /// Done.
+    /// Success.
     #[oai(status = 200)]
     Ok(Json<Envelope<T>>),
 }
@@ -56,7 +56,7 @@ pub struct Page<T: Type + ParseFromJSON + ToJSON, P: Type + ParseFromJSON + ToJS
     status: String,
     /// The HTTP status.
     status_code: u16,
-    /// What happened, for a person to read.
+    /// A message for people to read.
     message: String,
     data: T,
     pagination: P,
@@ -64,56 +64,56 @@ pub struct Page<T: Type + ParseFromJSON + ToJSON, P: Type + ParseFromJSON + ToJS
 
 #[derive(ApiResponse)]
 pub enum Created<T: Type + ParseFromJSON + ToJSON> {
-    /// Made.
+    /// Created.
     #[oai(status = 201)]
     Created(Json<Envelope<T>>),
 }
 
-/// What is made unless it is there already.
+/// The answer to an operation that creates a record unless it exists.
 #[derive(ApiResponse)]
 pub enum Opened<T: Type + ParseFromJSON + ToJSON> {
-    /// It was there.
+    /// The record existed.
     #[oai(status = 200)]
     Ok(Json<Envelope<T>>),
-    /// Made.
+    /// Created.
     #[oai(status = 201)]
     Created(Json<Envelope<T>>),
 }
 
 #[derive(ApiResponse)]
 pub enum Done {
-    /// Done.
+    /// Success.
     #[oai(status = 200)]
     Ok(Json<Plain>),
 }
 
 #[derive(ApiResponse)]
 pub enum Made {
-    /// Made.
+    /// Created.
     #[oai(status = 201)]
     Created(Json<Plain>),
 }
 
-/// Testimonials have an envelope without the HTTP status.
+/// The envelope of testimonials, which has no `status_code`.
 #[derive(Object)]
 pub struct Uncoded<T: Type + ParseFromJSON + ToJSON> {
     /// `success`
     status: String,
-    /// What happened, for a person to read.
+    /// A message for people to read.
     message: String,
     data: T,
 }
 
 #[derive(ApiResponse)]
 pub enum UncodedCreated<T: Type + ParseFromJSON + ToJSON> {
-    /// Made.
+    /// Created.
     #[oai(status = 201)]
     Created(Json<Uncoded<T>>),
 }
 
 #[derive(ApiResponse)]
 pub enum Gone {
-    /// Done; there is no body.
+    /// Success, without a body.
     #[oai(status = 204)]
     NoContent,
 }
@@ -164,20 +164,20 @@ pub fn uncoded<T: Type + ParseFromJSON + ToJSON>(message: &str, data: T) -> Json
 struct ErrorBody {
     /// `error`
     status: String,
-    /// The HTTP status; left out in testimonials.
+    /// The HTTP status; absent in answers about testimonials.
     #[oai(skip_serializing_if_is_none)]
     status_code: Option<u16>,
-    /// What went wrong, for a person to read.
+    /// The reason of the failure, for people to read.
     message: String,
     /// The same as `message`.
     #[oai(skip_serializing_if_is_none)]
     error: Option<String>,
-    /// Instead of `error`, in user management and threads.
+    /// The reason as a list, instead of `error`, in user management and threads.
     #[oai(skip_serializing_if_is_none)]
     errors: Option<Vec<String>>,
 }
 
-/// Documents every failure in the OpenAPI document.
+/// All failures, as the OpenAPI document lists them.
 #[derive(ApiResponse)]
 #[expect(dead_code, reason = "read by the derive")]
 enum Failure {
@@ -190,19 +190,19 @@ enum Failure {
     /// The caller lacks the right.
     #[oai(status = 403)]
     Forbidden(Json<ErrorBody>),
-    /// There is no such record, or the caller may not know of it.
+    /// The record does not exist, or is hidden from the caller.
     #[oai(status = 404)]
     NotFound(Json<ErrorBody>),
     /// The request body is larger than the limit.
     #[oai(status = 413)]
     TooLarge(Json<ErrorBody>),
-    /// The input can be read, and is refused.
+    /// The input is readable but refused.
     #[oai(status = 422)]
     Invalid(Json<ErrorBody>),
     /// Too many requests; `Retry-After` says when to try again.
     #[oai(status = 429)]
     TooMany(Json<ErrorBody>),
-    /// A fault of the server.
+    /// The server failed.
     #[oai(status = 500)]
     Internal(Json<ErrorBody>),
     /// Overload, or a write whose outcome is unknown; `Retry-After` says when to try again.
@@ -219,18 +219,18 @@ impl ApiResponse for Error {
     }
 }
 
-/// Paths of other clients, and what they stand for.
+/// Alternative path prefixes that clients use, and the prefixes that they stand for.
 const ALIASES: [(&str, &str); 2] = [("/centrifugo/", "/realtime/"), ("/auth/magick-link", "/auth/magic-link")];
 
 /// Wraps all of `/api/v1`: aliases in front, the envelope behind.
 pub struct Enveloped<E> {
     inner: E,
-    /// Of each path template, for the `Allow` header.
+    /// The methods of each path template, for the `Allow` header.
     methods: BTreeMap<String, Vec<String>>,
 }
 
 impl<E> Enveloped<E> {
-    /// `document`: the OpenAPI document, as JSON.
+    /// Wraps `inner`. `document` is the OpenAPI document, as JSON.
     pub fn new(inner: E, document: &str) -> Self {
         #[derive(Deserialize)]
         struct Document {
@@ -250,7 +250,7 @@ impl<E> Enveloped<E> {
         };
         let parameters = |template: &str| template.matches('{').count();
         let fitting: Vec<_> = self.methods.iter().filter(|(template, _)| fits(template)).collect();
-        // As in routing, the words of a path come before its parameters.
+        // As in routing, literal segments of a path come before parameters.
         let fewest = fitting.iter().map(|(template, _)| parameters(template)).min();
         let nearest = fitting.into_iter().filter(|(template, _)| Some(parameters(template)) == fewest);
         let mut allowed: Vec<&str> = nearest.flat_map(|(_, methods)| methods).map(String::as_str).collect();
@@ -267,7 +267,8 @@ impl<E: Endpoint> Endpoint for Enveloped<E> {
         rewrite(&mut req);
         req.set_data(Bound::default());
         let path = req.uri().path().to_owned();
-        // The router answers HEAD through GET: who only looks whether a feed's address is there must not post.
+        // The router would answer HEAD with GET. A HEAD request to a feed must not post, as it may only check that the
+        // address exists.
         let answered = if req.method() == Method::HEAD && path.starts_with("/webhooks/feed/") {
             Ok(Err(MethodNotAllowedError.into()))
         } else {
@@ -287,7 +288,7 @@ impl<E: Endpoint> Endpoint for Enveloped<E> {
     }
 }
 
-/// Takes a trailing slash off, and aliases to what they stand for.
+/// Removes a trailing slash, and replaces aliases by the prefixes that they stand for.
 fn rewrite(req: &mut Request) {
     let path = req.uri().path();
     let mut wanted = if path.len() > 1 { path.trim_end_matches('/').to_owned() } else { path.to_owned() };
@@ -304,13 +305,13 @@ fn rewrite(req: &mut Request) {
     }
 }
 
-/// User management and threads answer failures with `errors: [..]`.
+/// Whether failures at this path carry `errors: [..]`: those of user management and threads do.
 fn lists_errors(path: &str) -> bool {
     let parts: Vec<&str> = path.split('/').skip(1).collect();
     matches!(parts.as_slice(), ["threads", ..] | ["organisations", _, "users" | "metrics" | "invites", ..])
 }
 
-/// Testimonials answer without `status_code`, failures, too.
+/// Whether answers at this path carry `status_code`: those of testimonials don't, nor do their failures.
 fn has_status_code(path: &str) -> bool {
     path.split('/').nth(1) != Some("testimonials")
 }
@@ -343,7 +344,7 @@ pub fn failure(err: poem::Error, path: &str) -> Response {
     response
 }
 
-/// The framework's failures in our words and statuses.
+/// Translates the framework's failures into the server's messages and statuses.
 fn translate(err: poem::Error, path: &str) -> Error {
     if err.is::<AuthorizationError>() {
         let by_notification_token = path.starts_with("/realtime/");

@@ -1,4 +1,4 @@
-//! Lists: an answer holds at most 1,000 rows and 1 MB, and names the rest in its `Link` header.
+//! Lists: an answer holds at most 1,000 rows and 1 MB, and links to the rest in its `Link` header.
 
 use std::io;
 
@@ -19,14 +19,15 @@ use crate::{
     error::{Error, Result},
 };
 
-/// Rows in one answer.
+/// At most this many rows in one answer.
 pub const MOST: u32 = 1000;
-/// Bytes of rows in one answer: 1 MB less the envelope around them.
+/// At most this many bytes of rows in one answer: 1 MB less the envelope around them.
 pub const BYTES: usize = 990_000;
-/// Rows in the first part that is read: with messages of the largest size they take some megabytes of memory.
+/// Rows in the first part that is read. With messages of the largest size they take some megabytes of memory.
 const FIRST: usize = 16;
 
-/// The page that a request asks for: by its number, or by `offset`, which wins. `size` is its `limit` or `page_size`.
+/// The page that a request asks for, by its number or by `offset`, which takes precedence. `size` is the request's
+/// `limit` or `page_size`.
 pub fn page(number: Option<u32>, offset: Option<u64>, size: Option<u64>, default: u32, largest: u32) -> Result<Page> {
     let page = Page::new(number.unwrap_or(1), self::size(size, default, largest)?)?;
     match offset.map(i64::try_from) {
@@ -36,16 +37,16 @@ pub fn page(number: Option<u32>, offset: Option<u64>, size: Option<u64>, default
     }
 }
 
-/// The page of a list that is answered whole if it fits one answer.
+/// The page of a list that has no pages by default: the whole list, if it fits into one answer.
 pub fn rows(offset: Option<u64>, limit: Option<u64>) -> Result<Page> {
     page(None, offset, limit, MOST, MOST)
 }
 
-/// Caps a page's size at the largest one. 400 below 1.
+/// Caps a page's size at `largest`. 400 below 1.
 pub fn size(asked: Option<u64>, default: u32, largest: u32) -> Result<u32> {
     match asked {
         None => Ok(default),
-        Some(0) => Err(Error::bad_request("a page's size starts at 1")),
+        Some(0) => Err(Error::bad_request("the size of a page must be at least 1")),
         Some(asked) => Ok(asked.min(largest.into()) as u32),
     }
 }
@@ -53,17 +54,17 @@ pub fn size(asked: Option<u64>, default: u32, largest: u32) -> Result<u32> {
 /// The rows of one answer.
 pub struct Rows<T> {
     pub rows: Vec<T>,
-    /// Where the rest begins, if there is more.
+    /// The offset of the first row that is left, if there is one.
     pub rest: Option<i64>,
 }
 
-/// Fills one answer with the rows of a page. `read` reads a part of the list, `show` makes a row what is answered.
+/// Fills one answer with the rows of a page. `read` reads a part of the list; `show` turns a row into what is answered.
 pub fn fill<R, T: ToJSON>(page: Page, read: impl FnMut(Page) -> Result<Vec<R>>, show: impl FnMut(R) -> T) -> Result<Rows<T>> {
     fill_up_to(BYTES, page, read, show)
 }
 
-/// [`fill`] up to a number of bytes. The list is read in parts, so that memory and time follow the answer and not the
-/// list. The first row is always answered, so that the next answer begins after it.
+/// Works like [`fill`], up to a number of bytes. It reads the list in parts, so that memory and time depend on the
+/// answer and not on the list. It always answers the first row, so that the next page makes progress.
 pub fn fill_up_to<R, T: ToJSON>(
     bytes: usize,
     page: Page,
@@ -72,7 +73,7 @@ pub fn fill_up_to<R, T: ToJSON>(
 ) -> Result<Rows<T>> {
     let (mut rows, mut left, mut part) = (Vec::new(), bytes, FIRST);
     loop {
-        // One more than the page has: it tells whether there is a rest.
+        // One row more than the page has tells whether there is a rest.
         let size = part.min(page.size as usize + 1 - rows.len());
         let found = read(Page { offset: page.offset + rows.len() as i64, size: size as u32 })?;
         let is_last = found.len() < size;
@@ -88,12 +89,12 @@ pub fn fill_up_to<R, T: ToJSON>(
         if is_last {
             return Ok(Rows { rows, rest: None });
         }
-        // As many as will fit if they are like those before, and one that will not; but they may be longer.
+        // As many rows as fit if they have the average length so far, and one that will not fit. They may be longer.
         part = (left * rows.len() / (bytes - left).max(1) + 1).min(part * 2);
     }
 }
 
-/// Bytes of the value in an answer.
+/// Bytes of a value's JSON in an answer.
 pub fn json_length(value: &impl ToJSON) -> usize {
     struct Counter(usize);
     impl io::Write for Counter {
@@ -106,7 +107,7 @@ pub fn json_length(value: &impl ToJSON) -> usize {
         }
     }
     let mut counter = Counter(0);
-    // Writing to it can't fail, and a `Value` has no keys but texts.
+    // Writing to the counter can't fail, and all keys of a `Value` are strings.
     _ = serde_json::to_writer(&mut counter, &value.to_json());
     counter.0
 }
@@ -114,56 +115,56 @@ pub fn json_length(value: &impl ToJSON) -> usize {
 /// A list, or the part of it that one answer holds.
 #[derive(ApiResponse)]
 pub enum Listed<T: Type + ParseFromJSON + ToJSON> {
-    /// Done.
+    /// Success.
     #[oai(status = 200)]
     Ok(
         Json<Envelope<T>>,
-        /// Where the rest of the list is, if there is more: `<address>; rel="next"`
+        /// The link to the rest of the list, if there is one: `<address>; rel="next"`
         #[oai(header = "Link")]
         Option<String>,
     ),
 }
 
-/// [`Listed`] without an envelope.
+/// A list, or the part of it that one answer holds, without an envelope.
 #[derive(ApiResponse)]
 pub enum BareListed<T: Type + ParseFromJSON + ToJSON> {
-    /// Done.
+    /// Success.
     #[oai(status = 200)]
     Ok(
         Json<T>,
-        /// Where the rest of the list is, if there is more: `<address>; rel="next"`
+        /// The link to the rest of the list, if there is one: `<address>; rel="next"`
         #[oai(header = "Link")]
         Option<String>,
     ),
 }
 
-/// [`Listed`] in an envelope without the HTTP status.
+/// A list, or the part of it that one answer holds, in an envelope without the HTTP status.
 #[derive(ApiResponse)]
 pub enum UncodedListed<T: Type + ParseFromJSON + ToJSON> {
-    /// Done.
+    /// Success.
     #[oai(status = 200)]
     Ok(
         Json<Uncoded<T>>,
-        /// Where the rest of the list is, if there is more: `<address>; rel="next"`
+        /// The link to the rest of the list, if there is one: `<address>; rel="next"`
         #[oai(header = "Link")]
         Option<String>,
     ),
 }
 
-/// A page of a list that tells how many there are.
+/// A page of a list, in an envelope with the number of all rows.
 #[derive(ApiResponse)]
 pub enum Paged<T: Type + ParseFromJSON + ToJSON, P: Type + ParseFromJSON + ToJSON> {
-    /// Done.
+    /// Success.
     #[oai(status = 200)]
     Ok(
         Json<PageEnvelope<T, P>>,
-        /// Where the rest of the list is, if there is more: `<address>; rel="next"`
+        /// The link to the rest of the list, if there is one: `<address>; rel="next"`
         #[oai(header = "Link")]
         Option<String>,
     ),
 }
 
-/// `rest`: the `Link` header to what is left, as for all lists.
+/// Answers a list. `rest` is the `Link` header to the rest.
 pub fn listed<T: Type + ParseFromJSON + ToJSON>(message: &str, data: T, rest: Option<String>) -> Listed<T> {
     Listed::Ok(envelope(200, message, data), rest)
 }
@@ -176,7 +177,7 @@ where
     Paged::Ok(page_envelope(message, data, pagination), rest)
 }
 
-/// The address at which a list was asked for, to link to its rest.
+/// The path and query of a request for a list, to link to its rest.
 pub struct Address {
     path: String,
     query: Vec<(String, String)>,
@@ -191,12 +192,12 @@ impl<'a> FromRequest<'a> for Address {
 }
 
 impl Address {
-    /// The `Link` header for the rows from `rest` on.
+    /// The `Link` header to the rows from the offset `rest` on.
     pub fn rest(&self, rest: Option<i64>) -> Option<String> {
         rest.map(|rest| self.next("offset", &rest.to_string()))
     }
 
-    /// The `Link` header (RFC 8288) to the same list from another place on, which one of its parameters names.
+    /// The `Link` header (RFC 8288) to the same list from another position, which `parameter` names.
     pub fn next(&self, parameter: &str, place: &str) -> String {
         let kept = self.query.iter().filter(|(name, _)| ![parameter, "page", "offset"].contains(&name.as_str()));
         let query = form_urlencoded::Serializer::new(String::new()).extend_pairs(kept).append_pair(parameter, place).finish();
@@ -208,7 +209,7 @@ impl Address {
 mod tests {
     use super::*;
 
-    /// A list of as many texts, in parts as they were asked for; gives the numbers of rows asked.
+    /// Fills answers from a list of texts, and records how many rows were asked for each time.
     fn filled(list: &[String], page: Page, bytes: usize) -> (Vec<String>, Option<i64>, Vec<u32>) {
         let mut asked = Vec::new();
         let read = |part: Page| {
@@ -236,7 +237,7 @@ mod tests {
 
     #[test]
     fn an_answer_holds_at_most_its_bytes() {
-        // Each is 10 bytes with its quotes and the comma.
+        // Each text is 10 bytes with its quotes and the comma.
         let list = texts(100, 7);
         let page = |offset, bytes| filled(&list, Page { offset, size: 100 }, bytes);
         assert_eq!(page(0, 300), (list[..30].to_vec(), Some(30), vec![16, 15]));

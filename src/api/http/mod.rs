@@ -1,4 +1,4 @@
-//! What all operations share: who calls, what a body may hold, in which words and shapes is answered.
+//! Code that all operations share: callers, bodies, answers and errors.
 
 pub mod auth;
 pub mod body;

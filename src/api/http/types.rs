@@ -1,4 +1,4 @@
-//! How the server's own types appear in HTTP and in the OpenAPI document; the types themselves know neither.
+//! Implements the HTTP framework's traits for the server's own types, which know no HTTP themselves.
 
 use std::borrow::Cow;
 
@@ -19,7 +19,7 @@ impl From<Error> for poem::Error {
     }
 }
 
-/// Identifiers are UUIDs; some have a title in the document.
+/// Makes identifiers appear as UUIDs; some have a title in the document.
 macro_rules! uuids {
     ($($name:ident $(= $title:literal)?),+ $(,)?) => {$(
         impl Type for id::$name {
@@ -105,7 +105,7 @@ impl ToJSON for Time {
     }
 }
 
-/// Response objects share one derive with request objects, which asks for this.
+/// Derives of response objects require this, as they share one with request objects.
 impl ParseFromJSON for Time {
     fn parse_from_json(value: Option<Value>) -> ParseResult<Self> {
         let text = match value {

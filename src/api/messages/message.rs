@@ -1,4 +1,4 @@
-//! A message as answers show it.
+//! The message object of answers.
 
 use poem_openapi::Object;
 
@@ -15,22 +15,22 @@ pub struct Message {
     /// The same as `content`.
     message: String,
     channel_id: ChannelId,
-    /// Its own id, or that of the post that it replies to.
+    /// The message's own id, or the id of the post that it replies to.
     thread_id: MessageId,
-    /// The author; empty for a feed without a bearer.
+    /// The author's id; empty for a feed without a bearer.
     user_id: String,
-    /// The author's name in the channel, or the name that a feed gave.
+    /// The author's name in the channel, or the name that a feed set.
     username: String,
     avatar_url: String,
     mentions: Vec<Mention>,
-    /// Replies, of a top-level post.
+    /// The number of replies to a top-level post.
     message_count: i64,
     edited: bool,
     pinned: bool,
     reactions: Vec<Reaction>,
     created_at: Time,
     updated_at: Time,
-    /// `0001-01-01T00:00:00Z`, unless it was deleted and kept for its replies.
+    /// When the message was deleted, if it is kept for its replies; otherwise `0001-01-01T00:00:00Z`.
     deleted_at: Time,
 }
 
@@ -59,7 +59,7 @@ impl From<record::Message> for Message {
 
 #[derive(Object)]
 pub struct Mention {
-    /// A user's, or the channel's.
+    /// The id of the mentioned user, or of the channel.
     id: uuid::Uuid,
     /// `user` or `channel`.
     #[oai(rename = "type")]
@@ -80,9 +80,9 @@ impl From<mentions::Mention> for Mention {
 #[derive(Object)]
 pub struct Reaction {
     emoji: String,
-    /// Users who gave it.
+    /// The number of users who gave the reaction.
     count: i64,
-    /// Up to 100 of them, the first first.
+    /// The first up to 100 of these users, in the order in which they reacted.
     users: Vec<UserId>,
 }
 

@@ -1,4 +1,4 @@
-//! Messages of a channel, and reading them.
+//! Messages of a channel, and read marks.
 
 pub mod message;
 pub mod reactions;
@@ -43,8 +43,8 @@ pub struct Api;
 impl Api {
     /// Post a message
     ///
-    /// With a `thread_id` it is a reply. With an `id` of the client's making a repeated request is known for one: it
-    /// answers the first message and posts nothing. `@username` and `@channel` mention.
+    /// With a `thread_id`, the message is a reply. With an `id` that the client made, a repeated request answers the
+    /// first message and posts nothing. `@username` and `@channel` mention.
     #[oai(path = "/channels/:channel_id/messages", method = "post", tag = "Tag::Messages")]
     async fn create(
         &self,
@@ -61,8 +61,9 @@ impl Api {
 
     /// Edit a message
     ///
-    /// Its author only. Without a `message_id` the caller's latest post in the channel, or their latest reply where a
-    /// `thread_id` is given. Whoever only the new text mentions is told.
+    /// For the message's author only. Without a `message_id`, the request edits the caller's latest post in the
+    /// channel, or, with a `thread_id`, their latest reply in that thread. Users whom only the new text mentions are
+    /// told.
     #[oai(path = "/channels/:channel_id/messages", method = "put", tag = "Tag::Messages")]
     async fn edit(
         &self,
@@ -79,8 +80,8 @@ impl Api {
 
     /// Delete a message
     ///
-    /// Its author, the channel's owner, or who holds `manage:channels`; members of the channel only. A post with replies
-    /// keeps its place, without its text.
+    /// For members of the channel: the message's author, the channel's owner, and holders of `manage:channels`. A post
+    /// with replies stays in its place, without its text.
     #[oai(path = "/channels/:channel_id/messages/:message_id", method = "delete", tag = "Tag::Messages")]
     async fn delete(
         &self,
@@ -95,7 +96,7 @@ impl Api {
 
     /// List a channel's messages
     ///
-    /// Top-level posts, newest first, for members of the channel.
+    /// Lists top-level posts, newest first. For members of the channel.
     #[oai(path = "/channels/:channel_id/messages", method = "get", tag = "Tag::Messages")]
     async fn list(
         &self,
@@ -105,9 +106,9 @@ impl Api {
         address: Address,
         /// Up to 200; default 50. An answer may end earlier, at 1 MB.
         limit: Query<Option<u64>>,
-        /// Only messages older than this one.
+        /// List only messages older than this one.
         before: Query<Option<MessageId>>,
-        /// Only messages newer than this one; the ones right after it.
+        /// List only messages newer than this one, starting with the next.
         after: Query<Option<MessageId>>,
     ) -> Result<BareListed<MessageList>> {
         let page = listing::page(None, None, *limit, PAGE, LARGEST_PAGE)?;
@@ -115,7 +116,7 @@ impl Api {
         let (caller, id) = (caller.0, *channel_id);
         let read = move |conn: &View| fill(page, |part| lists::list(conn, caller, id, range, part), Message::from);
         let Rows { rows: mut messages, rest } = app.db.read_list(caller.user, read).await?;
-        // From a message on and not by number: newer ones move none of them.
+        // The cursor is a message and not an offset, so that newer messages shift no rows.
         let end = if range.is_ascending() { "after" } else { "before" };
         let last = messages.last().filter(|_| rest.is_some());
         let rest = last.map(|last| address.next(end, &last.id.to_string()));
@@ -127,7 +128,7 @@ impl Api {
 
     /// Mark a channel as read
     ///
-    /// Up to a message, or all of it. A mark only moves forward.
+    /// Marks the channel as read, up to a message or entirely. A mark only moves forward.
     #[oai(path = "/channels/:channel_id/read", method = "put", tag = "Tag::Messages")]
     async fn read(
         &self,
@@ -150,7 +151,7 @@ struct NewMessage {
     content: Text,
     /// The thread to reply to.
     thread_id: Option<MessageId>,
-    /// A UUID of the client's making.
+    /// The message's id: a UUID that the client makes.
     id: Option<MessageId>,
 }
 example!(NewMessage, { "content": "The engine has arrived, @grace" });
@@ -168,18 +169,18 @@ example!(EditMessage, { "content": "The engine has arrived at last" });
 #[derive(Object)]
 #[oai(example)]
 struct ReadMark {
-    /// The last message that was read; the channel's last when left out.
+    /// The last message that the caller read; the channel's last message if omitted.
     last_message_id: Option<MessageId>,
 }
 example!(ReadMark, { "last_message_id": "01900000-0000-7000-8000-0000000000cc" });
 
-/// What is left unread.
+/// The unread counts of a channel.
 #[derive(Object)]
 struct Unread {
     channel_id: ChannelId,
-    /// Unread top-level posts.
+    /// The number of unread top-level posts.
     thread_count: i64,
-    /// Unread mentions.
+    /// The number of unread mentions.
     mention_count: i64,
 }
 

@@ -30,8 +30,8 @@ pub struct Api;
 impl Api {
     /// React to a message
     ///
-    /// By members of the channel with the right to post. The emoji has 1 to 64 bytes, without white space; a message takes
-    /// up to 50 different ones. Reacting again with the same changes nothing.
+    /// For members of the channel with the right to post. The emoji has 1 to 64 bytes, without white space; a message
+    /// takes up to 50 different ones. Repeating a reaction changes nothing.
     #[oai(path = "/channels/:channel_id/messages/:message_id/reactions/:emoji", method = "put", tag = "Tag::Messages")]
     async fn add(
         &self,
@@ -47,7 +47,7 @@ impl Api {
         Ok(ok("Reaction added successfully", Reactions { message_id, channel_id, reactions }))
     }
 
-    /// Take a reaction back
+    /// Remove a reaction
     #[oai(path = "/channels/:channel_id/messages/:message_id/reactions/:emoji", method = "delete", tag = "Tag::Messages")]
     async fn remove(
         &self,
@@ -63,7 +63,7 @@ impl Api {
 
     /// Pin a message to its channel
     ///
-    /// By members of the channel with the right to post; up to 100 in a channel.
+    /// For members of the channel with the right to post. A channel has up to 100 pinned messages.
     #[oai(path = "/channels/:channel_id/messages/:message_id/pin", method = "put", tag = "Tag::Messages")]
     async fn pin(
         &self,
@@ -76,7 +76,7 @@ impl Api {
         Ok(ok("Message pinned successfully", pinned.into()))
     }
 
-    /// Take a pin off
+    /// Unpin a message
     #[oai(path = "/channels/:channel_id/messages/:message_id/pin", method = "delete", tag = "Tag::Messages")]
     async fn unpin(
         &self,
@@ -91,7 +91,7 @@ impl Api {
 
     /// List a channel's pinned messages
     ///
-    /// Posts and replies, the latest pinned first, for members of the channel.
+    /// Lists posts and replies, the latest pinned first. For members of the channel.
     #[oai(path = "/channels/:channel_id/pins", method = "get", tag = "Tag::Messages")]
     async fn pins(
         &self,
@@ -113,7 +113,7 @@ impl Api {
     }
 }
 
-/// What a message has got.
+/// The reactions to a message.
 #[derive(Object)]
 struct Reactions {
     message_id: MessageId,

@@ -33,9 +33,9 @@ pub struct Api;
 impl Api {
     /// Search messages
     ///
-    /// Posts and replies of the channels that the caller is in, newest first. Found are those that contain all words of
-    /// `q`, in any place and without regard to case; words of less than three characters count only where there are no
-    /// others. New and edited texts are found within some seconds.
+    /// Searches the posts and replies of the caller's channels; results come newest first. A message matches if it
+    /// contains all words of `q`, anywhere in its text and without regard to case. Words of less than three characters
+    /// count only if there are no longer ones. New and edited texts are found within some seconds.
     #[oai(path = "/organisations/:organisation_id/search", method = "get", tag = "Tag::Messages")]
     async fn search(
         &self,
@@ -45,7 +45,7 @@ impl Api {
         address: Address,
         /// 3 to 256 characters.
         q: Query<Text>,
-        /// Only in this channel.
+        /// Search only this channel.
         channel_id: Query<Option<ChannelId>>,
         /// Rows to skip; default 0.
         offset: Query<Option<u64>>,

@@ -27,7 +27,7 @@ use crate::{
 /// Threads on a page.
 const PAGE: u32 = 50;
 const LARGEST_PAGE: u32 = 200;
-/// Replies shown with each.
+/// At most this many replies shown with each thread.
 const MOST_REPLIES: u32 = 200;
 
 pub struct Api;
@@ -36,7 +36,7 @@ pub struct Api;
 impl Api {
     /// List the threads of an organisation
     ///
-    /// Those of the caller's channels, latest activity first, each with its latest replies.
+    /// Lists the threads of the caller's channels, ordered by latest activity, each with its latest replies.
     #[oai(path = "/threads/organisations/:orgId", method = "get", tag = "Tag::Threads")]
     async fn list_all(
         &self,
@@ -44,7 +44,7 @@ impl Api {
         app: Data<&App>,
         #[oai(name = "orgId")] id: Path<OrganisationId>,
         address: Address,
-        /// From 1; default 1.
+        /// The page, from 1; default 1.
         page: Query<Option<u32>>,
         /// Rows to skip, instead of `page`.
         offset: Query<Option<u64>>,
@@ -56,7 +56,7 @@ impl Api {
         let page = listing::page(*page, *offset, *limit, PAGE, LARGEST_PAGE)?.shallow()?;
         let replies = listing::size(*messages, threads::REPLIES, MOST_REPLIES)?;
         let (caller, id) = (caller.0, *id);
-        // A deep page walks that far into every channel of the caller's.
+        // A deep page is a slow read: it walks that far into each of the caller's channels.
         let read = app.read_within(caller, id, move |conn| {
             fill(page, |part| threads::list_all(conn, caller, id, part, replies), Thread::shortened)
         });
@@ -66,7 +66,7 @@ impl Api {
 
     /// List the threads of a channel
     ///
-    /// Latest activity first, each with its latest replies, for members of the channel.
+    /// Lists threads by latest activity, each with its latest replies. For members of the channel.
     #[oai(path = "/threads/channels/:channelId", method = "get", tag = "Tag::Threads")]
     async fn list(
         &self,
@@ -74,7 +74,7 @@ impl Api {
         app: Data<&App>,
         #[oai(name = "channelId")] id: Path<ChannelId>,
         address: Address,
-        /// From 1; default 1.
+        /// The page, from 1; default 1.
         page: Query<Option<u32>>,
         /// Rows to skip, instead of `page`.
         offset: Query<Option<u64>>,
@@ -95,7 +95,7 @@ impl Api {
 
     /// Start a thread
     ///
-    /// Posts a top-level message. With a `thread_id` of the client's making a repeated request is known for one.
+    /// Posts a top-level message. With a `thread_id` that the client made, a repeated request posts nothing.
     #[oai(path = "/threads/:channel_id", method = "post", tag = "Tag::Threads")]
     async fn create(
         &self,
@@ -111,7 +111,8 @@ impl Api {
 
     /// Read a thread
     ///
-    /// With a page of its replies, oldest first; `message_count` tells how many there are. For members of the channel.
+    /// Answers the thread with a page of its replies, oldest first; `message_count` is the number of all replies. For
+    /// members of the channel.
     #[oai(path = "/threads/:thread_id/channels/:channel_id", method = "get", tag = "Tag::Threads")]
     async fn get(
         &self,
@@ -120,7 +121,7 @@ impl Api {
         thread_id: Path<MessageId>,
         channel_id: Path<ChannelId>,
         address: Address,
-        /// From 1; default 1.
+        /// The page, from 1; default 1.
         page: Query<Option<u32>>,
         /// Replies to skip, instead of `page`.
         offset: Query<Option<u64>>,
@@ -141,7 +142,7 @@ impl Api {
 
     /// Change a thread
     ///
-    /// Its `status`, by members with the right to post; its `content`, by its author. Fields that are left out stay as
+    /// Members with the right to post change the `status`; the author changes the `content`. Omitted fields stay as
     /// they are.
     #[oai(path = "/threads/:thread_id/channels/:channel_id", method = "put", tag = "Tag::Threads")]
     async fn update(
@@ -159,7 +160,8 @@ impl Api {
 
     /// Delete a thread's post
     ///
-    /// As `DELETE /channels/{channel_id}/messages/{message_id}`: while it has replies it keeps its place.
+    /// Works like `DELETE /channels/{channel_id}/messages/{message_id}`: a post with replies stays in its place,
+    /// without its text.
     #[oai(path = "/threads/:thread_id/channels/:channel_id", method = "delete", tag = "Tag::Threads")]
     async fn delete(
         &self,
@@ -178,7 +180,7 @@ impl Api {
 struct NewThread {
     /// 1 to 40,000 characters, not only white space.
     content: Text,
-    /// The thread's own id: a UUID of the client's making.
+    /// The thread's id: a UUID that the client makes.
     thread_id: Option<MessageId>,
 }
 example!(NewThread, { "content": "The engine has arrived, @grace" });
@@ -198,26 +200,26 @@ struct Thread {
     thread_id: MessageId,
     channels_id: ChannelId,
     channel_name: String,
-    /// Of a webhook's feed.
+    /// Set by a webhook's feed; otherwise empty.
     event_name: String,
-    /// Of a webhook's feed.
+    /// Set by a webhook's feed; otherwise empty.
     action_type: String,
     /// `success` or `error`.
     status: String,
     /// `pending` or `completed`.
     current_status: String,
-    /// `thread` for what a program fed, `message` for what a member posted.
+    /// `thread` for a fed post, `message` for a member's post.
     #[oai(rename = "type")]
     kind: String,
-    /// The author; empty for a feed without a bearer.
+    /// The author's id; empty for a feed without a bearer.
     user_id: String,
-    /// The author's name in the channel, or the name that a feed gave.
+    /// The author's name in the channel, or the name that a feed set.
     username: String,
     /// The author's; empty for a feed without a bearer.
     full_name: String,
     /// The author's; empty for a feed without a bearer.
     email: String,
-    /// The author's; of a feed without a bearer the one it gave.
+    /// The author's picture, or the one that a feed without a bearer set.
     avatar_url: String,
     content: String,
     /// The same as `content`.
@@ -226,11 +228,11 @@ struct Thread {
     edited: bool,
     pinned: bool,
     reactions: Vec<Reaction>,
-    /// The latest replies, oldest first; in lists 256 KiB of them at the most.
+    /// The latest replies, oldest first; in lists, at most 256 KiB of them.
     messages: Vec<Reply>,
-    /// All replies.
+    /// The number of all replies.
     message_count: i64,
-    /// `0001-01-01T00:00:00Z` when there is none.
+    /// When the latest reply was posted; `0001-01-01T00:00:00Z` if there is none.
     last_reply: Time,
     created_at: Time,
     updated_at: Time,
@@ -270,7 +272,7 @@ impl From<threads::Thread> for Thread {
 }
 
 impl Thread {
-    /// Without the oldest replies, if they are too many bytes.
+    /// Drops the oldest replies beyond the number of bytes for a list.
     fn shortened(thread: threads::Thread) -> Thread {
         let mut thread = Thread::from(thread);
         let mut left = threads::REPLY_BYTES;

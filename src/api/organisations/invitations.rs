@@ -44,9 +44,9 @@ pub struct Api;
 impl Api {
     /// Invite people to an organisation
     ///
-    /// Each address gets a mail with a link, or a line in `errors` that says why not. The link and token in the answer
-    /// are others than the mail's: they let the invited person in, but do not verify the address. Nobody invites to a
-    /// role with rights that they do not have.
+    /// Mails a link to each address, or explains in `errors` why an address could not be invited. The link and token in
+    /// the answer differ from the mailed ones: they let the invited person in, but do not verify the address. Nobody
+    /// invites to a role with rights that they lack.
     #[oai(path = "/invite", method = "post", tag = "Tag::Invitations")]
     async fn create(&self, caller: Bearer, app: Data<&App>, body: Body<NewInvitations>) -> Result<Created<Invitations>> {
         let NewInvitations { org_id, emails, role } = body.0;
@@ -61,10 +61,10 @@ impl Api {
 
     /// Accept an invitation
     ///
-    /// With the bearer token of the invited account, which joins. Without one an account is made, and its generated
-    /// password is shown once; if the address has an account already, log in first (401). The token of the mail verifies
-    /// the address, too; the one that the inviter is shown does not, and opens nothing where sessions need a verified
-    /// address (403).
+    /// With the bearer token of the invited account, the account joins. Without a bearer, an account is made, and its
+    /// generated password is shown once; if the address already has an account, log in first (401). The mailed token
+    /// also verifies the address. The token that the inviter sees does not, and is refused where sessions need a
+    /// verified address (403).
     #[oai(path = "/invite/verify", method = "post", tag = "Tag::Invitations")]
     async fn verify(
         &self,
@@ -78,7 +78,7 @@ impl Api {
             let started = app.db.write_sized(body.1, move |tx| acceptance::accept(tx, caller, &token, &visitor.device)).await?;
             return Ok(ok("User invited successfully", LoggedIn::from(started).with_password(String::new())));
         }
-        // Before the costly hash: is there anything to accept?
+        // Hashing a password is costly, so check first that there is an invitation to accept.
         let is_mailed = app.db.read(|conn| {
             let open = acceptance::open(conn, &token)?;
             acceptance::require_new(conn, &open).map(|()| open.is_mailed)
@@ -93,7 +93,8 @@ impl Api {
 
     /// List an organisation's invitations
     ///
-    /// Newest first, in all statuses. Needs `invite:members`; those that others sent are listed with `remove:members`.
+    /// Lists invitations in all statuses, newest first. Needs `invite:members` for the caller's own invitations, and
+    /// also `remove:members` for those of others.
     #[oai(path = "/organisations/:org_id/invites", method = "get", tag = "Tag::Invitations")]
     async fn list(
         &self,
@@ -101,7 +102,7 @@ impl Api {
         app: Data<&App>,
         org_id: Path<OrganisationId>,
         address: Address,
-        /// From 1; default 1.
+        /// The page, from 1; default 1.
         page: Query<Option<u32>>,
         /// Rows to skip, instead of `page`.
         offset: Query<Option<u64>>,
@@ -131,7 +132,7 @@ impl Api {
 
     /// Cancel an invitation
     ///
-    /// Its link is dead. Whoever sent it, or who holds `remove:members`.
+    /// Its link no longer works. For its sender and for holders of `remove:members`.
     #[oai(path = "/invite/:invite_id", method = "delete", tag = "Tag::Invitations")]
     async fn cancel(&self, caller: Bearer, app: Data<&App>, invite_id: Path<InvitationId>) -> Result<Done> {
         app.db.write(move |tx| invitations::cancel(tx, caller.0, *invite_id)).await?;
@@ -140,8 +141,8 @@ impl Api {
 
     /// Send invitations again
     ///
-    /// Each address gets a mail with a new link, which works for seven days; the former one is dead. Nothing is sent
-    /// when one of the addresses has no pending invitation.
+    /// Mails each address a new link, which works for seven days; the former link no longer works. If one of the
+    /// addresses has no pending invitation, nothing is sent.
     #[oai(path = "/invite/resend", method = "post", tag = "Tag::Invitations")]
     async fn resend(&self, caller: Bearer, app: Data<&App>, body: Body<Resend>) -> Result<Success<String>> {
         let (org_id, emails) = (body.0.org_id, texts(body.0.emails));
@@ -160,7 +161,7 @@ struct NewInvitations {
     org_id: OrganisationId,
     /// 1 to 50 addresses.
     emails: Vec<Text>,
-    /// An integer, a UUID or a name; `member` when left out.
+    /// The role: its integer, its UUID or its name; `member` if omitted.
     role: Option<RoleName>,
 }
 example!(NewInvitations, { "org_id": "01900000-0000-7000-8000-0000000000bb", "emails": ["grace@example.org"], "role": "member" });
@@ -184,7 +185,7 @@ example!(Resend, { "org_id": "01900000-0000-7000-8000-0000000000bb", "emails": [
 #[derive(Object)]
 struct Invitations {
     invitations: Vec<Invitation>,
-    /// One line for each address that could not be invited.
+    /// An explanation for each address that could not be invited.
     errors: Vec<String>,
 }
 
@@ -193,7 +194,7 @@ struct Invitation {
     id: InvitationId,
     email: String,
     org_id: OrganisationId,
-    /// `invited`
+    /// Always `invited`.
     status: String,
     invite_token: String,
     /// Whether the address has an account.
@@ -225,7 +226,7 @@ impl Invitation {
 #[derive(Object)]
 struct SentInvitations {
     invitations: Vec<SentInvitation>,
-    /// Members in the role `guest`.
+    /// The number of members with the role `guest`.
     totalnoguests: i64,
 }
 
@@ -233,7 +234,7 @@ struct SentInvitations {
 struct SentInvitation {
     id: InvitationId,
     email: String,
-    /// Empty unless the invitation is pending, and its role holds no right that the caller lacks.
+    /// The token to accept with; empty unless the invitation is pending and the caller has all rights of its role.
     token: String,
     /// `invited`, `accepted` or `expired`.
     status: String,
@@ -272,7 +273,7 @@ impl SentInvitation {
     }
 }
 
-/// An organisation as its invitations show it.
+/// The organisation in a list of its invitations.
 #[derive(Object, Clone)]
 #[oai(rename = "InvitationOrganisation")]
 struct Organisation {
@@ -287,9 +288,9 @@ struct Organisation {
     owner_id: UserId,
     channels_count: i64,
     total_messages_count: i64,
-    /// The roles that its members can have.
+    /// The roles that members of the organisation can have.
     org_roles: Vec<RoleOption>,
-    /// Always empty: the members have a list of their own.
+    /// Always empty: members have their own list.
     #[oai(rename = "Users")]
     users: Vec<String>,
     created_at: Time,
@@ -327,8 +328,8 @@ impl Organisation {
 #[oai(rename = "InvitationPagination")]
 struct Pagination {
     current_page: u32,
-    /// Invitations on this page.
+    /// The number of invitations on this page.
     page_count: u32,
-    /// Pages.
+    /// The number of pages.
     total_pages_count: u32,
 }

@@ -26,7 +26,7 @@ use crate::{
 /// Members on a page.
 const PAGE: u32 = 20;
 const LARGEST_PAGE: u32 = 200;
-/// What counts as lately in metrics.
+/// Days within which a member counts as active in metrics, unless the request says otherwise.
 const DAYS: u32 = 7;
 
 pub struct Api;
@@ -35,7 +35,7 @@ pub struct Api;
 impl Api {
     /// Add a user to an organisation
     ///
-    /// For superadmins of the server; everybody else invites. The role is an integer, a UUID or a name.
+    /// For superadmins of the server; everybody else invites.
     #[oai(path = "/organisations/:orgId/users", method = "post", tag = "Tag::Members")]
     async fn add(
         &self,
@@ -52,7 +52,7 @@ impl Api {
 
     /// List an organisation's members
     ///
-    /// Newest first, in all statuses.
+    /// Lists members in all statuses, newest first.
     #[oai(path = "/organisations/:org_id/users", method = "get", tag = "Tag::Members")]
     async fn list(
         &self,
@@ -60,7 +60,7 @@ impl Api {
         app: Data<&App>,
         org_id: Path<OrganisationId>,
         address: Address,
-        /// From 1; default 1.
+        /// The page, from 1; default 1.
         page: Query<Option<u32>>,
         /// Rows to skip, instead of `page`.
         offset: Query<Option<u64>>,
@@ -87,8 +87,9 @@ impl Api {
 
     /// Change a member's role or status
     ///
-    /// Another role needs `manage:roles`, another status `remove:members`. `deactivated` ends all access at once, and
-    /// keeps the member's place. Nobody changes a member, or gives a role, with a right that they do not have.
+    /// Changing the role needs `manage:roles`, changing the status `remove:members`. `deactivated` ends all access at
+    /// once and keeps the membership. Nobody changes a member who has rights that the caller lacks, or gives a role
+    /// with such rights.
     #[oai(path = "/organisations/:org_id/users/:user_id", method = "put", tag = "Tag::Members")]
     async fn update(
         &self,
@@ -106,8 +107,8 @@ impl Api {
 
     /// Remove a member
     ///
-    /// Members remove themselves to leave; otherwise it needs `remove:members`. Channels that the member owned pass to
-    /// others. Whoever was removed can be invited again.
+    /// Members remove themselves to leave; removing others needs `remove:members`. The member's channels pass to other
+    /// members. A removed member can be invited again.
     #[oai(path = "/organisations/:org_id/users/:user_id", method = "delete", tag = "Tag::Members")]
     async fn remove(
         &self,
@@ -122,18 +123,19 @@ impl Api {
 
     /// Count an organisation's members
     ///
-    /// All of them, and those in status `active` who were seen lately: a request or an open socket.
+    /// Counts all members, and the active ones: those in status `active` who sent a request or had an open socket in
+    /// the last days.
     #[oai(path = "/organisations/:org_id/metrics", method = "get", tag = "Tag::Members")]
     async fn metrics(
         &self,
         caller: Bearer,
         app: Data<&App>,
         org_id: Path<OrganisationId>,
-        /// How far back lately reaches: 1 to 365 days; default 7.
+        /// The number of last days: 1 to 365; default 7.
         days: Query<Option<u32>>,
     ) -> Result<Success<Metrics>> {
         let (here, id, days) = (app.clone(), *org_id, days.unwrap_or(DAYS));
-        // It looks at every member.
+        // A slow read: it looks at every member.
         let read =
             app.read_within(caller.0, id, move |conn| members::metrics(conn, caller.0, id, days, |user| here.is_here(user)));
         let members::Metrics { active, total } = read.await?;
@@ -146,7 +148,7 @@ impl Api {
 #[oai(example)]
 struct NewMember {
     user_id: UserId,
-    /// An integer, a UUID or a name; `member` when left out.
+    /// The role: its integer, its UUID or its name; `member` if omitted.
     #[oai(rename = "role_Id")]
     role: Option<RoleName>,
 }
@@ -155,7 +157,7 @@ example!(NewMember, { "user_id": "01900000-0000-7000-8000-0000000000aa", "role_I
 #[derive(Object)]
 #[oai(example)]
 struct EditMember {
-    /// An integer, a UUID or a name.
+    /// The new role: its integer, its UUID or its name.
     role_id: Option<RoleName>,
     /// `active`, `inactive` (keeps access) or `deactivated` (ends it).
     status: Option<Text>,
@@ -190,9 +192,9 @@ impl From<memberships::Member> for Membership {
 
 #[derive(Object)]
 struct Metrics {
-    /// Members in status `active` who were seen in the last days.
+    /// The number of members in status `active` who were seen in the last days.
     active_count: i64,
-    /// All others.
+    /// The number of all other members.
     inactive_count: i64,
     total_members: i64,
 }
@@ -202,7 +204,7 @@ struct Member {
     id: UserId,
     email: String,
     phone_number: String,
-    /// The full name, else the username.
+    /// The full name; the username if there is none.
     name: String,
     role: String,
     /// `active`, `inactive` or `deactivated`.

@@ -34,7 +34,7 @@ pub struct Api;
 impl Api {
     /// Make an organisation
     ///
-    /// The caller becomes its owner and first member, and gets a channel `general`.
+    /// The caller becomes the owner and first member. The organisation starts with a channel `general`.
     #[oai(path = "/organisations", method = "post", tag = "Tag::Organisations")]
     async fn create(&self, caller: Bearer, app: Data<&App>, body: Body<EditOrganisation>) -> Result<Created<Organisation>> {
         let made = app.db.write_sized(body.1, move |tx| organisations::create(tx, caller.0, body.0.into())).await?;
@@ -50,14 +50,14 @@ impl Api {
         #[oai(name = "orgId")] id: Path<OrganisationId>,
     ) -> Result<Success<Organisation>> {
         let id = *id;
-        // It adds up the messages of all channels, direct messages included.
+        // A slow read: it adds up the messages of all channels, direct messages included.
         let found = app.db.read_list(caller.0.user, move |conn| organisations::get(conn, caller.0, id)).await?;
         Ok(ok("Organization retrieved successfully", found.into()))
     }
 
     /// Change an organisation
     ///
-    /// Fields that are left out stay as they are; empty ones are cleared, but for the name. Needs `manage:organization`.
+    /// Omitted fields stay as they are; empty ones are cleared, except the name. Needs `manage:organization`.
     #[oai(path = "/organisations/:orgId", method = "put", tag = "Tag::Organisations")]
     async fn update(
         &self,
@@ -72,16 +72,17 @@ impl Api {
 
     /// Delete an organisation
     ///
-    /// Its owner only. Nobody sees it afterwards.
+    /// For its owner only. Nobody sees the organisation afterwards.
     #[oai(path = "/organisations/:orgId", method = "delete", tag = "Tag::Organisations")]
     async fn delete(&self, caller: Bearer, app: Data<&App>, #[oai(name = "orgId")] id: Path<OrganisationId>) -> Result<Gone> {
         app.db.write(move |tx| organisations::delete(tx, caller.0, *id)).await?;
         Ok(Gone::NoContent)
     }
 
-    /// Pass an organisation on
+    /// Transfer an organisation
     ///
-    /// Its owner only. The new owner is another member, and gets the role `admin`; the former one keeps theirs.
+    /// For its owner only. The new owner must be another member, and gets the role `admin`; the former owner keeps
+    /// their role.
     #[oai(path = "/organisations/:orgId/owner", method = "put", tag = "Tag::Organisations")]
     async fn pass_on(
         &self,
@@ -97,7 +98,7 @@ impl Api {
 
     /// List an organisation's channels
     ///
-    /// Those that the caller may know of: all public ones, and the private ones that they are in.
+    /// Lists the channels that the caller may see: all public ones, and the private ones that the caller is in.
     #[oai(path = "/organisations/:organisationId/channels", method = "get", tag = "Tag::Organisations")]
     async fn channels(
         &self,
@@ -123,8 +124,8 @@ impl Api {
 
     /// List the caller's channels in an organisation
     ///
-    /// With what is unread in each: top-level posts (`thread_count`) and mentions (`mention_count`); and whether they have
-    /// starred it.
+    /// Lists the channels with their unread counts, top-level posts (`thread_count`) and mentions (`mention_count`), and
+    /// whether the caller has starred them.
     #[oai(path = "/organisations/:org_id/user-channels", method = "get", tag = "Tag::Organisations")]
     async fn user_channels(
         &self,
@@ -146,9 +147,9 @@ impl Api {
         Ok(listed("User channels fetched successfully", rows, address.rest(rest)))
     }
 
-    /// List the channels that the caller could join
+    /// List the channels that the caller can join
     ///
-    /// The live public ones of the organisation that they are not in; none for guests.
+    /// Lists the organisation's live public channels that the caller is not in. The list is empty for guests.
     #[oai(path = "/organisations/:organisation_id/user-not-channels", method = "get", tag = "Tag::Organisations")]
     async fn user_not_channels(
         &self,
@@ -171,7 +172,7 @@ impl Api {
 
     /// List the archived channels
     ///
-    /// Those that the caller may know of: all public ones, and the private ones that they are in.
+    /// Lists the channels that the caller may see: all public ones, and the private ones that the caller is in.
     #[oai(path = "/organisations/:organisation_id/channels/archived", method = "get", tag = "Tag::Organisations")]
     async fn archived_channels(
         &self,
@@ -192,9 +193,9 @@ impl Api {
         Ok(listed("Archived channels retrieved successfully", rows, address.rest(rest)))
     }
 
-    /// Archive a channel of the organisation, or open it again
+    /// Archive or unarchive a channel of the organisation
     ///
-    /// The same as `PUT /channels/{channelId}/archive`.
+    /// Works like `PUT /channels/{channelId}/archive`.
     #[oai(path = "/organisations/:organisation_id/archive-channel", method = "put", tag = "Tag::Organisations")]
     async fn archive_channel(
         &self,
@@ -217,7 +218,7 @@ impl Api {
 #[derive(Object)]
 #[oai(example)]
 struct EditOrganisation {
-    /// 1 to 255 characters; required to make one.
+    /// 1 to 255 characters; required to make an organisation.
     name: Option<Text>,
     description: Option<Text>,
     email: Option<Text>,
@@ -255,7 +256,7 @@ example!(NewOwner, { "user_id": "01900000-0000-7000-8000-0000000000aa" });
 #[oai(example)]
 struct ArchiveChannel {
     channel_id: ChannelId,
-    /// `false` opens the channel again.
+    /// `true` archives the channel, `false` unarchives it.
     archived: bool,
 }
 example!(ArchiveChannel, { "channel_id": "01900000-0000-7000-8000-0000000000cc", "archived": true });
@@ -267,14 +268,14 @@ struct Organisation {
     description: String,
     email: String,
     country: String,
-    /// The request's `type`.
+    /// The `type` of the request.
     industry: String,
     location: String,
     logo_url: String,
     owner_id: UserId,
-    /// Live channels, without direct messages.
+    /// The number of live channels, without direct messages.
     channels_count: i64,
-    /// Posts and replies.
+    /// The number of posts and replies.
     total_messages_count: i64,
     /// The caller's role.
     org_role: String,

@@ -1,4 +1,4 @@
-//! Roles of an organisation: the built-in ones, and its own.
+//! Roles of an organisation: built-in and custom ones.
 
 use std::collections::BTreeMap;
 
@@ -27,7 +27,7 @@ pub struct Api;
 impl Api {
     /// List an organisation's roles
     ///
-    /// The built-in ones, then its own. For members.
+    /// Lists the built-in roles, then the organisation's custom roles. For members.
     #[oai(path = "/organisations/:org_id/roles", method = "get", tag = "Tag::Roles")]
     async fn list(&self, caller: Bearer, app: Data<&App>, org_id: Path<OrganisationId>) -> Result<Success<Vec<Role>>> {
         let listed = app.db.read(|conn| roles::list(conn, caller.0, *org_id))?;
@@ -36,7 +36,7 @@ impl Api {
 
     /// Make a role
     ///
-    /// Needs `manage:roles`, and every right that the role is to hold.
+    /// Needs `manage:roles`, and every right that the new role holds.
     #[oai(path = "/organisations/:org_id/roles", method = "post", tag = "Tag::Roles")]
     async fn create(
         &self,
@@ -54,7 +54,7 @@ impl Api {
 
     /// Read a role
     ///
-    /// By its integer, its UUID or its name. For members.
+    /// Finds the role by its integer, its UUID or its name. For members.
     #[oai(path = "/organisations/:org_id/roles/:role_id", method = "get", tag = "Tag::Roles")]
     async fn get(
         &self,
@@ -69,7 +69,7 @@ impl Api {
 
     /// Change a role's name or description
     ///
-    /// Needs `manage:roles`, and every right of the role. Built-in roles stay as they are.
+    /// Needs `manage:roles`, and every right of the role. Built-in roles can't be changed.
     #[oai(path = "/organisations/:org_id/roles/:role_id", method = "put", tag = "Tag::Roles")]
     async fn update(
         &self,
@@ -87,7 +87,8 @@ impl Api {
 
     /// Change a role's rights
     ///
-    /// Rights that are left out stay as they are. Needs `manage:roles`, and every right that the role has and gets.
+    /// Omitted rights stay as they are. Needs `manage:roles`, and every right that the role has before or after the
+    /// change.
     #[oai(path = "/organisations/:org_id/roles/:role_id/permissions", method = "put", tag = "Tag::Roles")]
     async fn permissions(
         &self,
@@ -104,8 +105,8 @@ impl Api {
 
     /// Delete a role
     ///
-    /// Its holders, and those invited to it, become `member`. Needs `manage:roles`, and every right of the role and
-    /// of `member`.
+    /// Holders of the role, and people invited to it, get the role `member`. Needs `manage:roles`, and every right of
+    /// the role and of `member`.
     #[oai(path = "/organisations/:org_id/roles/:role_id", method = "delete", tag = "Tag::Roles")]
     async fn delete(&self, caller: Bearer, app: Data<&App>, org_id: Path<OrganisationId>, role_id: Path<Text>) -> Result<Gone> {
         app.db.write(move |tx| roles::delete(tx, caller.0, *org_id, &role_id)).await?;
@@ -119,7 +120,7 @@ struct NewRole {
     /// 1 to 64 characters; unique in the organisation, without regard to case.
     name: Text,
     description: Option<Text>,
-    /// Rights by name; those that are left out are not held.
+    /// Rights by name; the role doesn't hold omitted ones.
     permission_list: Option<BTreeMap<String, bool>>,
 }
 example!(NewRole, { "name": "moderator", "description": "Keeps order", "permission_list": { "manage:channels": true, "post:messages": true } });
@@ -143,10 +144,10 @@ example!(Permissions, { "permission_list": { "manage:webhooks": true } });
 
 #[derive(Object)]
 struct Role {
-    /// 1 to 5 are built in.
+    /// The role's integer; 1 to 5 are the built-in roles.
     id: i64,
     uuid: RoleUuid,
-    /// Null for built-in ones.
+    /// The organisation; null for built-in roles.
     #[oai(nullable)]
     organisation_id: Option<OrganisationId>,
     name: String,

@@ -52,18 +52,19 @@ impl Api {
 
     /// List blog posts
     ///
-    /// Newest first.
+    /// Lists blog posts, newest first.
     #[oai(path = "/blogs", method = "get", tag = "Tag::Blogs")]
     async fn list(
         &self,
         _visitor: Visitor,
         app: Data<&App>,
         address: Address,
-        /// Only posts with this text in title or content, without regard to case. Every character stands for itself.
+        /// Lists only posts that contain this text in title or content, without regard to case. No character is a
+        /// wildcard.
         search: Query<Option<Text>>,
-        /// Only posts of this category.
+        /// Lists only posts of this category.
         category: Query<Option<CategoryId>>,
-        /// From 1; default 1.
+        /// The page, from 1; default 1.
         page: Query<Option<u32>>,
         /// Rows to skip, instead of `page`.
         offset: Query<Option<u64>>,
@@ -75,7 +76,7 @@ impl Api {
         let Rows { rows, rest } = if search.is_empty() {
             app.db.read_list(None, move |conn| fill(page, |part| blogs::list(conn, "", category, part), Blog::from)).await?
         } else {
-            // Looks through the text of all posts, for anybody who asks.
+            // A slow read: it looks through the text of all posts, and anybody may ask.
             let read = move |conn: &View| fill(page, |part| blogs::list(conn, &search, category, part), Blog::from);
             app.db.read_slow(Class::Public, read).await?
         };
@@ -91,7 +92,7 @@ impl Api {
 
     /// Delete a blog post
     ///
-    /// With its feedback. For administrators of the server.
+    /// Deletes the post with its feedback. For administrators of the server.
     #[oai(path = "/blogs/:blogId", method = "delete", tag = "Tag::Blogs")]
     async fn delete(&self, caller: Bearer, app: Data<&App>, #[oai(name = "blogId")] id: Path<BlogId>) -> Result<Gone> {
         let (caller, id) = (caller.0, *id);
@@ -99,9 +100,9 @@ impl Api {
         Ok(Gone::NoContent)
     }
 
-    /// Say whether a blog post was liked
+    /// Give feedback on a blog post
     ///
-    /// Needs no account. 5 a minute from one address.
+    /// Needs no account. At most 5 a minute from one address.
     #[oai(path = "/blogs/feedback", method = "post", tag = "Tag::Blogs")]
     async fn add_feedback(&self, visitor: Visitor, app: Data<&App>, body: Body<Feedback>) -> Result<Done> {
         app.limits.form(Form::Feedback, visitor.address)?;
@@ -114,10 +115,10 @@ impl Api {
 #[derive(Object)]
 #[oai(example)]
 struct NewBlog {
-    /// 1 to 200,000 characters, usually Markdown. Not cleaned: whoever shows it does that.
+    /// 1 to 200,000 characters, usually Markdown. The server doesn't sanitise it: clients that show it must.
     content: Text,
     category_id: CategoryId,
-    /// Up to 120 characters; the content's first Markdown heading or first line when left out.
+    /// Up to 120 characters; if omitted, the content's first Markdown heading or first line.
     title: Option<Text>,
     /// An http or https address of up to 2,000 characters.
     image_url: Option<Text>,
@@ -128,7 +129,7 @@ example!(NewBlog, { "content": "# Engines that weave\n\nAlgebra, like leaves and
 #[oai(example)]
 struct Feedback {
     blog_id: BlogId,
-    /// Whether it was liked.
+    /// Whether the reader liked the post.
     feedback: bool,
 }
 example!(Feedback, { "blog_id": "01900000-0000-7000-8000-0000000000b1", "feedback": true });
@@ -139,7 +140,7 @@ struct Blog {
     title: String,
     content: String,
     category_id: CategoryId,
-    /// Empty when there is none.
+    /// The picture's address; empty if there is none.
     image_url: String,
     author_id: UserId,
     created_at: Time,

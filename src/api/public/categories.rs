@@ -38,7 +38,7 @@ impl Api {
 
     /// List blog categories
     ///
-    /// All of them, by name.
+    /// Lists all categories, ordered by name.
     #[oai(path = "/blog_categories", method = "get", tag = "Tag::Blogs")]
     async fn list(
         &self,
@@ -69,7 +69,7 @@ impl Api {
 
     /// Delete a blog category
     ///
-    /// One that no blog post is in. For administrators of the server.
+    /// The category must have no blog posts. For administrators of the server.
     #[oai(path = "/blog_categories/:categoryId", method = "delete", tag = "Tag::Blogs")]
     async fn delete(&self, caller: Bearer, app: Data<&App>, #[oai(name = "categoryId")] id: Path<CategoryId>) -> Result<Gone> {
         app.db.write(move |tx| categories::delete(tx, caller.0, *id)).await?;
@@ -80,7 +80,7 @@ impl Api {
 #[derive(Object)]
 #[oai(example)]
 struct NewCategory {
-    /// 1 to 100 characters; no other category has it.
+    /// 1 to 100 characters; unique among categories.
     name: Text,
 }
 example!(NewCategory, { "name": "Engineering" });

@@ -22,15 +22,15 @@ pub struct Api;
 
 #[OpenApi]
 impl Api {
-    /// Write to the people behind the server
+    /// Send a message to the server's administrators
     ///
-    /// Needs no account. 5 a minute from one address.
+    /// Needs no account. At most 5 a minute from one address.
     #[oai(path = "/contact", method = "post", tag = "Tag::Contact")]
     async fn create(&self, visitor: Visitor, app: Data<&App>, body: Body<NewContact, { body::CONTACT }>) -> Result<Made> {
         app.limits.form(Form::Contact, visitor.address)?;
         let Body(NewContact { name, email, phone_number, message }, bytes) = body;
         let contact = Contact::new(name.0, email.0, phone_number.unwrap_or_default().0, message.0, app.clock.now())?;
-        // Before the write: parsing markup is no work for the one writer.
+        // Parses the markup before the write, to keep the work off the writer thread.
         let mail = app.site.contact_to.as_deref().map(|to| contact.mail(to));
         app.db.write_sized(bytes, move |tx| contacts::create(tx, &contact, mail)).await?;
         Ok(made("Contact added successfully."))
@@ -42,11 +42,11 @@ impl Api {
 struct NewContact {
     /// 1 to 200 characters.
     name: Text,
-    /// Where the answer goes.
+    /// The address to reply to.
     email: Text,
     /// Up to 50 characters.
     phone_number: Option<Text>,
-    /// 1 to 10,000 characters. Markup is taken out where the message is shown.
+    /// 1 to 10,000 characters. The server removes markup where it shows the message.
     message: Text,
 }
 example!(NewContact, { "name": "Ada Lovelace", "email": "ada@example.org", "phone_number": "+44 20 7946 0000", "message": "Does it weave?" });

@@ -1,4 +1,4 @@
-//! What strangers read and write: blog posts, testimonials, the contact form.
+//! Public content, which people without an account read and write: blog posts, testimonials, the contact form.
 
 pub mod blogs;
 pub mod categories;

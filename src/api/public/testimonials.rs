@@ -1,4 +1,4 @@
-//! Testimonials; their envelope has no `status_code`.
+//! Testimonials. Their envelope has no `status_code`.
 
 use poem::web::Data;
 use poem_openapi::{Object, OpenApi, param::Query};
@@ -30,7 +30,7 @@ pub struct Api;
 impl Api {
     /// Write a testimonial
     ///
-    /// It is shown to anybody, under the name and with the picture of the caller's account.
+    /// The testimonial is public, under the name and with the picture of the caller's account.
     #[oai(path = "/testimonials", method = "post", tag = "Tag::Testimonials")]
     async fn create(&self, caller: Bearer, app: Data<&App>, body: Body<NewTestimonial>) -> Result<UncodedCreated<Testimonial>> {
         let Body(NewTestimonial { company_name, content }, bytes) = body;
@@ -40,14 +40,14 @@ impl Api {
 
     /// List testimonials
     ///
-    /// Newest first.
+    /// Lists testimonials, newest first.
     #[oai(path = "/testimonials", method = "get", tag = "Tag::Testimonials")]
     async fn list(
         &self,
         _visitor: Visitor,
         app: Data<&App>,
         address: Address,
-        /// From 1; default 1.
+        /// The page, from 1; default 1.
         page: Query<Option<u32>>,
         /// Rows to skip, instead of `page`.
         offset: Query<Option<u64>>,
@@ -67,7 +67,7 @@ impl Api {
 struct NewTestimonial {
     /// 1 to 200 characters.
     company_name: Text,
-    /// 1 to 5,000 characters. Not cleaned of markup: whoever shows it does that.
+    /// 1 to 5,000 characters. The server doesn't sanitise it: clients that show it must.
     content: Text,
 }
 example!(NewTestimonial, { "company_name": "Analytical Engines Ltd", "content": "It weaves as it should." });
@@ -77,9 +77,9 @@ struct Testimonial {
     id: TestimonialId,
     user_id: UserId,
     company_name: String,
-    /// The account's picture; empty when there is none.
+    /// The address of the account's picture; empty if there is none.
     image_url: String,
-    /// The account's full name, else its username.
+    /// The account's full name; its username if there is none.
     name: String,
     content: String,
     created_at: Time,

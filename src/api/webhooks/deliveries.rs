@@ -1,4 +1,4 @@
-//! What a webhook delivers: its secret, tests, and sending events again.
+//! Deliveries of a webhook: its secret, tests, and sending events again.
 
 use poem::web::Data;
 use poem_openapi::{Object, OpenApi, param::Path};
@@ -26,11 +26,12 @@ pub struct Api;
 
 #[OpenApi]
 impl Api {
-    /// Give a webhook a new secret
+    /// Rotate a webhook's secret
     ///
-    /// It is shown only now. For a day deliveries are signed with the one before, too, so that receivers can change over; a
-    /// still older one signs no more. The caller becomes the webhook's owner, and the former owner is told. If the former
-    /// owner may not post in the channel any more, the webhook is `paused` now: make it active when its `webhook_url` is right.
+    /// Shows the new secret, only this once. For a day deliveries are signed with the new and the former secret, so
+    /// that receivers can change over; earlier secrets no longer sign. The caller becomes the webhook's owner, and the
+    /// former owner is told. If the former owner may not post in the channel any more, the webhook becomes `paused`:
+    /// check its `webhook_url`, then make it active.
     #[oai(path = "/webhooks/:channel_id/:webhook_id/rotate-secret", method = "post", tag = "Tag::Webhooks")]
     async fn rotate_secret(
         &self,
@@ -47,8 +48,9 @@ impl Api {
 
     /// Test a webhook's address
     ///
-    /// Sends an event of the type `webhook.test` at once and only once, whatever the webhook's status, and answers with
-    /// its record in the history. A test that fails has a `status_code` that says so, and changes nothing.
+    /// Sends an event of the type `webhook.test` at once and only once, whatever the webhook's status, and answers its
+    /// record in the history. The `status_code` of the record says whether the test failed; a failed test changes
+    /// nothing.
     #[oai(path = "/webhooks/:channel_id/:webhook_id/test", method = "post", tag = "Tag::Webhooks")]
     async fn test(
         &self,
@@ -65,8 +67,9 @@ impl Api {
 
     /// Send an event again
     ///
-    /// The event of a delivery in the history, under the same `webhook-id`, and tried as often as a new one. Without the text
-    /// of a message that has been deleted meanwhile. A paused webhook holds it, an inactive one must be made active first.
+    /// Queues the event of a delivery in the history again, under the same `webhook-id`, with as many attempts as a new
+    /// one. The text of a message that has been deleted meanwhile is left out. A paused webhook holds the event; an
+    /// inactive one must be made active first.
     #[oai(path = "/webhooks/:channel_id/:webhook_id/history/:history_id/replay", method = "post", tag = "Tag::Webhooks")]
     async fn replay(
         &self,
@@ -81,10 +84,11 @@ impl Api {
         Ok(ok("Event queued successfully", Replayed { callback_id }))
     }
 
-    /// Send the events of a span of time again
+    /// Send the events of a period again
     ///
-    /// All of the webhook's that were made from `since` on and before `until`, delivered or given up; what is queued stays
-    /// queued. Up to 1,000 events of the last 30 days. A paused webhook holds them, an inactive one must be made active first.
+    /// Queues again all events of the webhook that were made from `since` on and before `until`, whether delivered or
+    /// given up; events that are still queued stay queued. Up to 1,000 events of the last 30 days. A paused webhook
+    /// holds them; an inactive one must be made active first.
     #[oai(path = "/webhooks/:channel_id/:webhook_id/replay", method = "post", tag = "Tag::Webhooks")]
     async fn replay_all(
         &self,
@@ -112,30 +116,30 @@ impl Api {
 
 #[derive(Object)]
 struct NewSecret {
-    /// Signs deliveries; shown now, and never again.
+    /// The secret that signs deliveries. It is shown only this once.
     webhook_secret: String,
-    /// Until when the one before signs, too: a day from now, or now if the server can't read it.
+    /// Until when the former secret also signs: a day from now, or now if the server can't read that secret.
     old_secret_until: Time,
 }
 
 #[derive(Object)]
 struct Replayed {
-    /// The event's.
+    /// The `callback_id` of the event.
     callback_id: CallbackId,
 }
 
 #[derive(Object)]
 #[oai(example)]
 struct Span {
-    /// RFC 3339.
+    /// The start of the period, in RFC 3339.
     since: Time,
-    /// RFC 3339; now when left out.
+    /// The end of the period, in RFC 3339; now if omitted.
     until: Option<Time>,
 }
 example!(Span, { "since": "2026-01-31T08:00:00Z", "until": "2026-01-31T09:30:00Z" });
 
 #[derive(Object)]
 struct AllReplayed {
-    /// How many there are.
+    /// The number of queued events.
     events: u64,
 }

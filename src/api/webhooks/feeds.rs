@@ -28,8 +28,9 @@ pub struct Api;
 impl Api {
     /// Feed a channel without a webhook
     ///
-    /// For a member's own programs: with the right to post, and a bearer. The member is the author: `user_id`, `full_name`,
-    /// `email` and `avatar_url` of the post are theirs, and `username` is only a label. Leaves no record in any history.
+    /// Posts for a member's own program. Needs a bearer token and the right to post. The member is the author:
+    /// `user_id`, `full_name`, `email` and `avatar_url` of the post are theirs, and `username` is only a label. No
+    /// history records the feed.
     #[oai(path = "/webhooks/feed/backend-queue", method = "post", tag = "Tag::Webhooks")]
     async fn queue(&self, caller: Bearer, app: Data<&App>, body: Body<QueuedFeed>) -> Result<Success<Value>> {
         let Body(QueuedFeed { channel_id, feed }, bytes) = body;
@@ -40,9 +41,9 @@ impl Api {
 
     /// Feed a webhook
     ///
-    /// The address is the secret: it needs no bearer, unless the server is set so. A bearer that is sent must belong to a
-    /// member of the channel with the right to post, who is then the author. A paused webhook answers alike and posts
-    /// nothing. 403 while the webhook's owner may not post in the channel.
+    /// The address is the secret: no bearer token is needed, unless the server is configured so. If a bearer token is
+    /// sent, its user must be a member of the channel with the right to post, and is then the author. A paused webhook
+    /// gives the same answer and posts nothing. 403 while the webhook's owner may not post in the channel.
     #[oai(path = "/webhooks/feed/:webhook_slug", method = "post", tag = "Tag::Webhooks")]
     async fn feed(&self, feeder: Feeder, app: Data<&App>, webhook_slug: Path<Text>, body: Body<Feed>) -> Result<Success<Value>> {
         take(&app, feeder.0, webhook_slug.0, body.0.into(), body.1).await
@@ -50,7 +51,7 @@ impl Api {
 
     /// Feed a webhook by its address alone
     ///
-    /// The same from the query, for programs that can only open an address.
+    /// Takes the post from the query, for programs that can only open an address.
     #[oai(path = "/webhooks/feed/:webhook_slug", method = "get", tag = "Tag::Webhooks")]
     async fn feed_by_query(
         &self,
@@ -64,7 +65,7 @@ impl Api {
         /// `success` or `error`.
         status: Query<Text>,
         action_type: Query<Option<Text>>,
-        /// A picture; not shown when a bearer is sent, as the post then has the member's.
+        /// The address of a picture. If a bearer token is sent, the post has the member's picture instead.
         avatar_url: Query<Option<Text>>,
     ) -> Result<Success<Value>> {
         let (username, event_name, status) = (Some(username.0), Some(event_name.0), Some(status.0));
@@ -89,15 +90,16 @@ fn sent() -> Success<Value> {
 struct Feed {
     /// The text of the post: 1 to 40,000 characters, not only white space. `@username` and `@channel` mention.
     message: Text,
-    /// The name shown, up to 64 characters; when left out the webhook's, or without a webhook the member's.
+    /// The name shown, up to 64 characters; if omitted, the webhook's name, or without a webhook the member's.
     username: Option<Text>,
-    /// Up to 255 characters; the webhook's when left out.
+    /// Up to 255 characters; if omitted, the webhook's event name.
     event_name: Option<Text>,
-    /// `success` or `error`; `success` when left out.
+    /// `success` or `error`; `success` if omitted.
     status: Option<Text>,
     /// Up to 80 characters.
     action_type: Option<Text>,
-    /// A picture: http or https, up to 2,000 characters. Not shown when a bearer is sent, as the post then has the member's.
+    /// The address of a picture: http or https, up to 2,000 characters. If a bearer token is sent, the post has the
+    /// member's picture instead.
     avatar_url: Option<Text>,
 }
 example!(Feed, { "event_name": "build finished", "message": "main is green", "status": "success", "username": "builder" });

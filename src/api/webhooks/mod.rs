@@ -28,7 +28,7 @@ use crate::{
     time::Time,
 };
 
-/// Webhooks, and records of a history, on a page.
+/// Webhooks, or records of a history, on a page.
 const PAGE: u32 = 10;
 const LARGEST_PAGE: u32 = 100;
 
@@ -38,7 +38,8 @@ pub struct Api;
 impl Api {
     /// Read a channel's first webhook
     ///
-    /// The oldest. Like all of a channel's webhooks it is for the channel's owner and for who holds `manage:webhooks`.
+    /// Answers the channel's oldest webhook. All webhooks of a channel are for the channel's owner and for holders of
+    /// `manage:webhooks`.
     #[oai(path = "/webhooks/:channel_id", method = "get", tag = "Tag::Webhooks")]
     async fn get(&self, caller: Bearer, app: Data<&App>, channel_id: Path<ChannelId>) -> Result<Success<Webhook>> {
         let found = app.db.read(|conn| record::oldest(conn, caller.0, *channel_id))?;
@@ -47,9 +48,9 @@ impl Api {
 
     /// Make a webhook
     ///
-    /// What is sent to its `feed_url` is posted in the channel: keep that address secret. To its `webhook_url` the channel's
-    /// new posts and replies are delivered, but for those that were fed; the `webhook_secret`, which is shown only now,
-    /// signs them as the Standard Webhooks specification has it.
+    /// Requests to its `feed_url` post in the channel, so keep that address secret. The channel's new posts and replies
+    /// are delivered to its `webhook_url`, except fed ones. The `webhook_secret`, which is shown only this once, signs
+    /// deliveries as the Standard Webhooks specification says.
     #[oai(path = "/webhooks/:channel_id", method = "post", tag = "Tag::Webhooks")]
     async fn create(
         &self,
@@ -69,7 +70,7 @@ impl Api {
 
     /// List a channel's webhooks
     ///
-    /// Oldest first.
+    /// Lists webhooks, oldest first.
     #[oai(path = "/webhooks/:channel_id/all", method = "get", tag = "Tag::Webhooks")]
     async fn list(
         &self,
@@ -77,7 +78,7 @@ impl Api {
         app: Data<&App>,
         channel_id: Path<ChannelId>,
         address: Address,
-        /// From 1; default 1.
+        /// The page, from 1; default 1.
         page: Query<Option<u32>>,
         /// Rows to skip, instead of `page`.
         offset: Query<Option<u64>>,
@@ -93,7 +94,7 @@ impl Api {
 
     /// Read a webhook's history
     ///
-    /// What it took in and gave out, newest first, of the last 30 days.
+    /// Lists the webhook's feeds and attempts of deliveries of the last 30 days, newest first.
     #[oai(path = "/webhooks/:channel_id/history/:webhook_id", method = "get", tag = "Tag::Webhooks")]
     async fn history(
         &self,
@@ -102,7 +103,7 @@ impl Api {
         channel_id: Path<ChannelId>,
         webhook_id: Path<WebhookId>,
         address: Address,
-        /// From 1; default 1.
+        /// The page, from 1; default 1.
         page: Query<Option<u32>>,
         /// Rows to skip, instead of `page`.
         offset: Query<Option<u64>>,
@@ -118,9 +119,9 @@ impl Api {
 
     /// Change a webhook
     ///
-    /// Fields that are left out stay as they are; empty ones are cleared, but the name can't be. What is still to be
-    /// delivered goes to the new `webhook_url`. Whoever sets an address becomes the webhook's owner, and the former owner is
-    /// told; a webhook whose former owner may not post in the channel any more is `paused` then.
+    /// Omitted fields stay as they are; empty ones are cleared, except the name, which can't be empty. Queued
+    /// deliveries go to the new `webhook_url`. A member who sets an address becomes the webhook's owner, and the former
+    /// owner is told. If the former owner may not post in the channel any more, the webhook becomes `paused`.
     #[oai(path = "/webhooks/:channel_id/:webhook_id", method = "put", tag = "Tag::Webhooks")]
     async fn update(
         &self,
@@ -139,7 +140,7 @@ impl Api {
 
     /// Delete a webhook
     ///
-    /// Its feed address is dead at once, its history is gone, and nothing is delivered any more.
+    /// Its feed address stops working at once, its history is deleted, and nothing more is delivered.
     #[oai(path = "/webhooks/:channel_id/:webhook_id", method = "delete", tag = "Tag::Webhooks")]
     async fn delete(
         &self,
@@ -154,10 +155,11 @@ impl Api {
 
     /// Change a webhook's status
     ///
-    /// A `paused` webhook takes what is fed without posting it, and holds its deliveries, up to 30 days, until it is active;
-    /// an `inactive` one refuses what is fed, and holds what it had to deliver, but what is posted meanwhile is never delivered.
-    /// Whoever makes it active becomes its owner, and the former owner is told. If whoever set its `webhook_url` has no access
-    /// to the channel any more, the caller answers for that address from now on.
+    /// A `paused` webhook accepts feeds without posting them, and holds its deliveries for up to 30 days, until it is
+    /// active. An `inactive` webhook refuses feeds and holds the deliveries that were queued; messages posted meanwhile
+    /// are never delivered. A member who makes a webhook active becomes its owner, and the former owner is told. If the
+    /// member who set its `webhook_url` has no access to the channel any more, the caller is responsible for that
+    /// address from now on.
     #[oai(path = "/webhooks/:channel_id/:webhook_id/change-status", method = "put", tag = "Tag::Webhooks")]
     async fn change_status(
         &self,
@@ -175,11 +177,11 @@ impl Api {
         Ok(ok("Webhook updated successfully", changed))
     }
 
-    /// Give a webhook a new feed address
+    /// Rotate a webhook's feed address
     ///
-    /// The `feed_url` before is dead at once. The caller becomes the webhook's owner, and the former owner is told. If the
-    /// former owner may not post in the channel any more, the webhook is `paused` now: make it active when its `webhook_url`
-    /// is right.
+    /// The former `feed_url` stops working at once. The caller becomes the webhook's owner, and the former owner is
+    /// told. If the former owner may not post in the channel any more, the webhook becomes `paused`: check its
+    /// `webhook_url`, then make it active.
     #[oai(path = "/webhooks/:channel_id/:webhook_id/rotate-slug", method = "post", tag = "Tag::Webhooks")]
     async fn rotate_slug(
         &self,
@@ -197,11 +199,11 @@ impl Api {
 #[derive(Object)]
 #[oai(example)]
 struct NewWebhook {
-    /// 1 to 80 characters; also the author of what is fed without a `username`.
+    /// 1 to 80 characters; also the author's name of feeds without a `username`.
     webhook_name: Text,
-    /// The event of what is fed without one.
+    /// The event name of feeds without one.
     event_name: Option<Text>,
-    /// An address for deliveries: http or https, up to 2,000 characters, not on this server.
+    /// The address for deliveries: http or https, up to 2,000 characters, not on this server.
     webhook_url: Option<Text>,
 }
 example!(NewWebhook, { "webhook_name": "builds", "event_name": "build finished" });
@@ -211,7 +213,7 @@ example!(NewWebhook, { "webhook_name": "builds", "event_name": "build finished" 
 struct EditWebhook {
     webhook_name: Option<Text>,
     event_name: Option<Text>,
-    /// Empty takes the address away.
+    /// The new address for deliveries; an empty one removes the address.
     webhook_url: Option<Text>,
 }
 example!(EditWebhook, { "event_name": "build failed" });
@@ -239,26 +241,27 @@ struct WebhookList {
 struct Webhook {
     id: WebhookId,
     channel_id: ChannelId,
-    /// Whoever made it, or was the last to set its address, give it a new secret or slug, or make it active; the channel's
-    /// owner, once they have left the organisation. It delivers and is fed only while they have access to the channel, and
-    /// delivers only while whoever set its `webhook_url` has, too.
+    /// The member who made the webhook, or who last set its address, rotated its secret or feed address, or made it
+    /// active. If that member leaves the organisation, the channel's owner. The webhook delivers and accepts feeds only
+    /// while its owner has access to the channel, and delivers only while the member who set its `webhook_url` has
+    /// access, too.
     owner_id: UserId,
     webhook_name: String,
     event_name: String,
     /// `active`, `inactive` or `paused`.
     status: String,
-    /// Where messages are delivered; without an address, the same as `feed_url`.
+    /// The address for deliveries; without one, the same as `feed_url`.
     webhook_url: String,
     /// The secret of the feed address.
     webhook_slug: String,
-    /// Where posts are fed.
+    /// The feed address.
     feed_url: String,
-    /// Signs deliveries; shown when the webhook is made, and never again.
+    /// The secret that signs deliveries. It is shown only when the webhook is made.
     #[oai(skip_serializing_if_is_none)]
     webhook_secret: Option<String>,
     created_at: Time,
     updated_at: Time,
-    /// Null: deleted webhooks are not shown.
+    /// Always null: deleted webhooks are not shown.
     #[oai(nullable)]
     deleted_at: Option<Time>,
 }
@@ -293,25 +296,25 @@ struct History {
 pub(super) struct Attempt {
     id: AttemptId,
     webhook_id: WebhookId,
-    /// The event's: of a delivery its `webhook-id`, of a feed the id of the message that it made.
+    /// The id of the event: the `webhook-id` of a delivery, or the id of the message that a feed made.
     callback_id: CallbackId,
-    /// `in` for what was fed, `out` for what was delivered.
+    /// `in` for feeds, `out` for deliveries.
     direction: String,
     /// `feed`, `delivery`, `paused` or `test`.
     action_type: String,
-    /// The HTTP status; `0` without an answer.
+    /// The HTTP status; `0` if there was no answer.
     status_code: String,
     /// Attempts before this one, since the event was last queued.
     retries: String,
-    /// How long the attempt took.
+    /// The duration of the attempt, in milliseconds.
     latency_ms: i64,
-    /// Why it failed; empty when it did not.
+    /// Why the attempt failed; empty if it succeeded.
     error: String,
-    /// What the other side answered, the first 1,024 bytes.
+    /// The first 1,024 bytes of the answer.
     response: String,
-    /// When.
+    /// When the attempt was made.
     attempted: Time,
-    /// When the next attempt is to be made, after one that failed; null when there is to be none.
+    /// When the next attempt is due after a failure; null if there is none.
     #[oai(nullable)]
     next_attempt: Option<Time>,
 }

@@ -46,7 +46,7 @@ impl Issuer {
         Issuer { url: format!("https://localhost:{port}"), key: EncodingKey::from_ec_der(key.as_ref()), certificate }
     }
 
-    /// A server that trusts it.
+    /// A server that trusts the issuer.
     async fn server(&self) -> Server {
         Server::with(|settings| {
             let file = settings.data_dir.join("authority.pem");
@@ -130,7 +130,7 @@ async fn a_federated_log_in_proves_the_mailbox_and_ends_earlier_access() {
     server.anonymous().post("/auth/login", body).await.expect(401);
 }
 
-/// What the rules make of a token of Google's, which no test can have.
+/// Applies the rules for a token of Google, which no test can obtain.
 fn google(server: &Server, subject: &str, email: &str, hosted: Option<&str>) -> Result<String, Error> {
     let claims = json!({
         "iss": "https://accounts.google.com", "aud": CLIENT, "sub": subject, "iat": 0, "exp": 0,

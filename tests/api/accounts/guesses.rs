@@ -40,7 +40,7 @@ async fn fail_a_hundred_times(server: &Server, name: &str) {
     }
 }
 
-/// Of 40 tries from as many networks, how many were answered before this one from another.
+/// Sends 40 tries from as many networks, then one more from another network; counts those answered before the last one.
 async fn overtaken(server: &Server, from: &str, name: &str, password: &str, status: u16) -> usize {
     let networks: Vec<String> = (0..40).map(|n| format!("192.0.2.{n}")).collect();
     let mut tries: FuturesUnordered<_> = networks.iter().map(|from| log_in(server, from, name, WRONG)).collect();
@@ -84,7 +84,7 @@ async fn the_right_password_logs_in_from_a_new_network_after_those_queued_before
     log_in(&server, "203.0.113.2", "ada", WRONG).await.expect(401);
 }
 
-/// Whether an address has an account is not to be told from how long its tries take.
+/// The time that a try takes must not tell whether the address has an account.
 #[tokio::test]
 async fn guesses_at_an_address_without_an_account_are_slowed_alike() {
     let server = start().await;
@@ -93,7 +93,7 @@ async fn guesses_at_an_address_without_an_account_are_slowed_alike() {
     assert!(answered > 35, "only {answered} of 40 tries that came before had their turn");
 }
 
-/// Otherwise whoever fills an account's queue would do so free of charge.
+/// Otherwise an attacker could fill an account's queue without using up a rate.
 #[tokio::test]
 async fn guesses_refused_by_a_full_queue_count_for_their_network() {
     let server = start().await;
@@ -104,7 +104,7 @@ async fn guesses_refused_by_a_full_queue_count_for_their_network() {
     log_in(&server, HOME, "ada", PASSWORD).await.expect(200);
 }
 
-/// The other place where a password can be guessed.
+/// A password can also be guessed where it is changed.
 #[tokio::test]
 async fn guesses_of_the_old_password_count_as_failed_log_ins() {
     let server = start().await;

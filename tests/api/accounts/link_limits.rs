@@ -1,4 +1,4 @@
-//! Whoever asks for links to somebody else's mailbox keeps nobody from recovering their account.
+//! Requests for links to somebody else's mailbox do not keep its owner from recovering the account.
 
 use crate::{
     harness::{Reply, Server},

@@ -380,7 +380,7 @@ mod profile {
     }
 
     #[tokio::test]
-    async fn the_current_organisation_is_one_of_the_users() {
+    async fn the_current_organisation_must_be_one_of_the_users() {
         let server = Server::start().await;
         let ada = server.user("ada").await;
         let (first, second) = (ada.organisation("One").await, ada.organisation("Two").await);

@@ -1,4 +1,4 @@
-//! What a good password is, and changing it.
+//! Which passwords are allowed, and changing them.
 
 use serde_json::{Value, json};
 
@@ -14,7 +14,7 @@ fn registration(password: &str) -> Value {
     json!({ "email": "ada@example.org", "username": "ada.lovelace", "password": password })
 }
 
-/// For ada@example.org, called ada.lovelace.
+/// Passwords that are refused for ada@example.org with the username ada.lovelace.
 fn bad_passwords() -> Vec<String> {
     let mut bad: Vec<_> =
         ["", "seven77", "password1", "Password1", "iloveyou", "ada@example.org", "ada.lovelace", "ADA.Lovelace"]

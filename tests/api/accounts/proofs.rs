@@ -1,5 +1,5 @@
-//! Whose a mailbox is: who registered an address gains nothing once its owner shows up, and loses nothing by being its
-//! owner.
+//! Proofs of the mailbox: somebody who registered a foreign address loses all access when the mailbox's owner proves
+//! it, and an owner who registered their own address loses nothing.
 
 use serde_json::{Value, json};
 

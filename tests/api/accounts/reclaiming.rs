@@ -1,5 +1,5 @@
-//! What somebody set up with an address that is not theirs works no more once the owner of its mailbox shows up, who sees
-//! it and decides.
+//! Proving a mailbox stops the webhooks and invitations that somebody else set up with its address before. The owner of
+//! the mailbox sees them and decides.
 
 use serde_json::{Value, json};
 
@@ -44,7 +44,7 @@ impl Scene {
         self.server.mails(&self.mallory.email, count).await[count - 1].parameter("token")
     }
 
-    /// Whoever reads the mails to Mallory's address comes in by one.
+    /// The owner of the mailbox at Mallory's address, logged in by a mailed link.
     async fn owner(&self, by: &str) -> Client {
         let mails = self.server.count(&format!("mails where recipient = '{}'", self.mallory.email)) as usize;
         let address = json!({ "email": self.mallory.email });

@@ -1,4 +1,4 @@
-//! How many sessions a user has, and what they may do together.
+//! The number of sessions of a user, and the rates that they share.
 
 use futures_util::future::join_all;
 use serde_json::json;

@@ -48,7 +48,7 @@ fn table() -> BTreeMap<String, BTreeSet<String>> {
         .collect()
 }
 
-/// The test of the tests: imports in each way of writing are found.
+/// Tests the tests: imports are found in each way of writing them.
 #[test]
 fn imports_are_found_however_they_are_written() {
     let imports = imports();

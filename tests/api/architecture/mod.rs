@@ -92,7 +92,7 @@ fn no_test_sleeps_or_is_ignored() {
     forbid("tests/api", &banned);
 }
 
-/// The test of the tests: each rule finds what it looks for.
+/// Tests the tests: each rule finds what it looks for.
 #[test]
 fn the_scan_skips_comments_and_keeps_strings() {
     assert_eq!(uncommented("let a = 1; // begin"), "let a = 1; ");

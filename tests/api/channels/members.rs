@@ -1,4 +1,4 @@
-//! Who is in a channel: joining, leaving, names, counts.
+//! Members of channels: joining, leaving, names, counts.
 
 use serde_json::{Value, json};
 

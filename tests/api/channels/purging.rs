@@ -10,7 +10,7 @@ use tidings::{
 
 use crate::harness::{DAY, Server, blob, encoded, text};
 
-/// As housekeeping does it: a channel's webhooks go before the channel.
+/// Purges as housekeeping does: a channel's webhooks go before the channel.
 fn purge(tx: &mut Tx, before: Time, limit: u32) -> Result<usize> {
     match webhooks::purging::purge(tx, before, limit)? {
         0 => purging::purge(tx, before, limit),

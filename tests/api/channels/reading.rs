@@ -123,7 +123,7 @@ async fn marking_a_channel_as_read_fails_as_documented() {
     assert_eq!(unread(&grace, &organisation, &channel).await, (0, 0), "the body is optional");
 }
 
-/// What happens in a channel of Ada and Grace.
+/// An event in a channel of Ada and Grace.
 #[derive(Clone, Copy, Debug)]
 enum Step {
     Post { by_grace: bool, mention: Mention },
@@ -152,7 +152,7 @@ fn steps() -> impl Strategy<Value = Vec<Step>> {
     prop::collection::vec(step, 1..20)
 }
 
-/// A message as the model remembers it: is it top-level, and does it mention Grace?
+/// A message as the model remembers it: whether it is top-level, and whether it mentions Grace.
 struct Posted {
     id: String,
     root: Option<String>,
@@ -181,7 +181,7 @@ fn listed(posted: &[Posted]) -> (usize, Vec<(String, usize)>) {
     (live().count(), threads.into_iter().map(|(_, id, replies)| (id, replies)).collect())
 }
 
-/// The same as the server lists it.
+/// The same counts and threads, as the server lists them.
 async fn lists(client: &Client, channel: &str) -> (usize, Vec<(String, usize)>) {
     let number = |value: &Value| usize::try_from(value.as_u64().unwrap()).unwrap();
     let total = number(&client.get(&format!("/channels/{channel}")).await.expect(200)["data"]["message_count"]);

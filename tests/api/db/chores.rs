@@ -1,5 +1,5 @@
-//! Changes that touch many records: what they end has ended at once, and the rest follows in slices, over a restart, too.
-//! Between the two nobody sees what is not theirs any more.
+//! Changes that touch many records: access that they end has ended at once, and the rest follows in slices, over a
+//! restart, too. Between the two, nobody sees what they may not see any more.
 
 use crate::harness::{Client, Server, blob};
 use serde_json::json;
@@ -44,7 +44,7 @@ struct Scene {
 }
 
 impl Scene {
-    /// `fill` gets the ids of the organisation, its default channel, Ada and Grace as they stand in SQL.
+    /// Makes the scene. `fill` gets the ids of the organisation, its default channel, Ada and Grace as SQL literals.
     async fn make(role: &str, fill: impl Fn([&str; 4]) -> String) -> Scene {
         let server = Server::start().await;
         let ada = server.user("ada").await;
@@ -87,7 +87,7 @@ fn left(app: &App) -> i64 {
     app.db.read(|conn| chores::count(conn)).unwrap()
 }
 
-/// Works off what is left, and what webhooks make of it; gives the number of slices.
+/// Finishes all chores and lets webhooks follow the log; returns the number of slices.
 async fn finish(app: &App) -> usize {
     let mut slices = 0;
     loop {
@@ -100,7 +100,7 @@ async fn finish(app: &App) -> usize {
     }
 }
 
-/// One slice of what webhooks make of the log; false when there is nothing.
+/// Lets webhooks follow the log by one slice; false if there was nothing left.
 async fn follow(app: &App) -> bool {
     let from = app.db.write(following::start).await.unwrap();
     let ahead = app.db.read(|conn| following::look(conn, from)).unwrap();
@@ -134,7 +134,7 @@ fn hers([organisation, _, ada, grace]: [&str; 4]) -> String {
 const LAST_CHANNEL: ChannelId = ChannelId(Uuid::from_u128((0xf2 << 120) + MANY));
 const LAST_WEBHOOK: WebhookId = WebhookId(Uuid::from_u128((0xf3 << 120) + MANY));
 
-/// Whether the last of Grace's webhooks, which is active and has something to deliver, may not.
+/// Whether the last of Grace's webhooks, which is active and has a queued delivery, is refused to deliver.
 async fn is_refused(app: &App) -> bool {
     let claims = app.db.write(move |tx| deliveries::claim(tx, &[LAST_WEBHOOK])).await.unwrap();
     matches!(claims[..], [Claim::Refused])
@@ -209,7 +209,7 @@ async fn the_webhooks_of_others_that_deliver_to_a_leaver_pause() {
     assert_eq!(scene.number("select count(*) from events where type = 'webhook_update'"), MANY as i64);
 }
 
-/// Somebody else may have used her account, and had so many webhooks deliver to them.
+/// Somebody else may have used her account to make many webhooks deliver to them.
 #[tokio::test]
 async fn many_webhooks_pause_when_their_owners_mailbox_is_proved_and_until_then_none_delivers_or_is_fed() {
     for fill in [hers, to_her] {

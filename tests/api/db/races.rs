@@ -1,4 +1,4 @@
-//! Two at once: constraints decide, and exactly one wins.
+//! Concurrent requests: constraints decide, and exactly one request wins.
 
 use futures_util::future::join_all;
 use serde_json::{Value, json};

@@ -40,7 +40,7 @@ async fn the_event_catalogue_agrees_with_a_run() {
     check("events", &include_str!("events.md").replace("{events}", described.trim_end()));
 }
 
-/// What a client that was away receives in place of these events.
+/// How a client that was away recovers these events.
 fn recovered(kind: Kind) -> &'static str {
     match kind.recovery() {
         _ if kind == Kind::Unread => "Recovery sends the latest counts of each channel.",

@@ -66,7 +66,7 @@ async fn a_user_has_at_most_100_sockets() {
     Socket::connect(&grace).await;
 }
 
-/// What the kernel holds at the most of what a socket sends.
+/// Bytes that the kernel buffers for a sending socket at most.
 fn send_buffer() -> usize {
     let sizes = std::fs::read_to_string("/proc/sys/net/ipv4/tcp_wmem").unwrap();
     sizes.split_whitespace().next_back().unwrap().parse().unwrap()
@@ -163,8 +163,8 @@ async fn without_a_trusted_proxy_forwarded_addresses_are_ignored() {
     guess(10).await.expect(429);
 }
 
-/// Whoever registers with somebody else's address could have the server write there, in words of their own, as often
-/// as they stop a webhook.
+/// Somebody who registers a foreign address could otherwise make the server mail it, in words of their choice, each
+/// time they stop a webhook.
 #[tokio::test]
 async fn the_owner_of_webhooks_that_stop_gets_few_mails_within_an_hour() {
     let server = Server::with(|settings| {

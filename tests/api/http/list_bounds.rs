@@ -13,7 +13,7 @@ use crate::{
 const ROWS: usize = 1000;
 const BYTES: usize = 1_000_000;
 
-/// Not lists, but single things that hold some.
+/// Operations that answer one record which contains lists.
 const SINGLE: [&str; 2] = ["GET /channels/{channelId}", "GET /channels/name/{channelName}"];
 
 /// A list: where it is, and what tells its rows apart.
@@ -57,7 +57,7 @@ async fn no_answer_of_a_list_is_larger_than_a_megabyte_or_a_thousand_rows() {
     }
 }
 
-/// What is answered along the links.
+/// The answers along the links.
 #[derive(Default)]
 struct Walk {
     rows: Vec<String>,

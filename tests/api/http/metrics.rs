@@ -1,4 +1,4 @@
-//! The numbers of a running server: they move as things happen, and only who has the token sees them.
+//! Metrics of a running server: they change as things happen, and need the token.
 
 use serde_json::json;
 
@@ -18,7 +18,7 @@ async fn start() -> Server {
     .await
 }
 
-/// What is shown now.
+/// The metrics at one moment.
 struct Page(String);
 
 impl Page {
@@ -31,7 +31,7 @@ impl Page {
         Page(page)
     }
 
-    /// What is shown once all that was committed is pushed.
+    /// The metrics after all committed events are pushed.
     async fn settled(server: &Server) -> Page {
         while Page::of(server).await.value("push_publisher_lag") > 0 {}
         Page::of(server).await

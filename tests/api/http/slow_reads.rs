@@ -171,7 +171,7 @@ async fn lists_wait_for_no_search_and_have_as_many_slots_as_cores() {
     db.close();
 }
 
-/// Somebody of some organisation.
+/// A new member of a new organisation.
 fn member() -> Class {
     Class::Member(UserId::new(), OrganisationId::new())
 }

@@ -1,4 +1,4 @@
-//! Deleting messages: who may, what stays, and that no text does.
+//! Deleting messages: the right to do it, what stays, and that no text does.
 
 use serde_json::{Value, json};
 

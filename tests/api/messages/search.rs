@@ -147,7 +147,7 @@ async fn a_search_finds_only_messages_that_the_caller_may_read() {
     within(&grace, &public, 403).await;
 }
 
-/// Otherwise the time that a search takes would tell how common a word is elsewhere.
+/// If lists of postings were shared, the time of a search would tell how common a word is in other organisations.
 #[tokio::test]
 async fn no_list_of_postings_holds_messages_of_two_organisations() {
     let server = Server::start().await;
@@ -172,8 +172,8 @@ async fn no_list_of_postings_holds_messages_of_two_organisations() {
     assert_eq!(database.query_row(&shared, [], |row| row.get::<_, String>(0)).unwrap(), "");
 }
 
-/// Each step leaves a part of the index behind, and a search looks into all parts. Left to SQLite, sixteen of them are
-/// merged in one write.
+/// Each step leaves a segment of the index behind, and a search reads all segments. SQLite by itself would merge
+/// sixteen of them in one write.
 #[tokio::test]
 async fn the_segments_of_the_index_are_merged_in_small_steps() {
     let server = Server::start().await;

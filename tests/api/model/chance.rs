@@ -10,18 +10,18 @@ use crate::harness::text;
 const ACTORS: [&str; 4] = ["ada", "grace", "bob", "gus"];
 const WORDS: [&str; 8] = ["@ada", "@grace", "@bob", "@gus", "@channel", "@robert", "engines", "tea"];
 
-/// The same things for the same seed.
+/// Random choices, the same for the same seed.
 pub struct Chance {
     state: u64,
     organisation: String,
     users: Vec<String>,
     channels: Vec<String>,
-    /// Each with its channel and thread.
+    /// Messages, each with its channel and thread.
     messages: Vec<[String; 3]>,
 }
 
 impl Chance {
-    /// Begins with what the names stand for.
+    /// Begins with the records that `names` maps to.
     pub fn new(seed: u64, names: &BTreeMap<String, String>) -> Chance {
         let named = |name: &str| names[name].clone();
         let messages = [["news", "post", "post"], ["news", "reply", "post"], ["plans", "plan", "plan"]];

@@ -1,4 +1,4 @@
-//! What a client keeps, as the API answers it now: the organisations of its user, by identifier.
+//! The state that a client keeps, as the API answers it now: the organisations of its user, by identifier.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -6,20 +6,21 @@ use serde_json::{Map, Value, json};
 
 use crate::harness::Client;
 
-/// Not the counts of channels and messages: statistics, which a client reads where it shows them.
+/// The kept fields of an organisation. Counts of channels and messages are statistics, which a client reads where it
+/// shows them.
 pub const ORGANISATION: &str = "name description email industry location country logo_url owner_id created_at updated_at";
 pub const MEMBER: &str = "email phone_number name role status is_verified";
 pub const ROLE: &str = "uuid name description permission_list created_at updated_at";
-/// Not its webhook's address: webhooks are read where they are managed.
+/// The kept fields of a channel. The address of its webhook is read where webhooks are managed.
 pub const CHANNEL: &str =
     "name description topic organisation_id owner_id is_private is_dm archived user_count created_at updated_at";
 pub const CHANNEL_MEMBER: &str = "username joined_at";
 pub const UNREAD: &str = "thread_count mention_count";
-/// What a pushed message has, and a listed one.
+/// Fields of both a pushed and a listed message.
 pub const MESSAGE: &str = "user_id username full_name email avatar_url content mentions created_at updated_at";
-/// A post's besides.
+/// Further fields of a post.
 pub const POST: &str = "type event_name action_type status";
-/// What happens to them later.
+/// Fields of a message that change later.
 const MARKS: &str = "edited pinned";
 const THREAD: &str = "current_status message_count last_reply deleted_at";
 

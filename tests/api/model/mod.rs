@@ -1,5 +1,5 @@
-//! What is pushed is enough: a client that fetched once and then only listens has what a fresh fetch gives,
-//! after every operation, whoever did it and whoever looks on.
+//! A client that fetched once and then only listens has what a fresh fetch gives, after every operation of every caller
+//! and for every viewer.
 
 mod chance;
 mod fetch;
@@ -40,7 +40,7 @@ const ENTRANCES: [&str; 4] = [
 /// The sections in which somebody goes and comes back.
 const RETURNS: [&str; 3] = ["Channels", "Direct messages", "Members"];
 
-/// For what is done at random: more of them look further.
+/// Seeds of the random runs; more seeds search further.
 const SEEDS: std::ops::Range<u64> = 0..2;
 const THINGS: u32 = 40;
 
@@ -82,7 +82,7 @@ impl Stage {
 struct Play<'a> {
     stage: &'a Stage,
     server: Server,
-    /// What `<names>` stand for.
+    /// The values of `<names>`.
     names: BTreeMap<String, String>,
     markers: u32,
 }
@@ -246,7 +246,7 @@ async fn a_listening_client_has_what_a_fetch_gives_after_random_operations() {
     assert!(missed.is_empty(), "{}", missed.join("\n"));
 }
 
-/// A new operation is done in a section, or says why nobody is told.
+/// A new operation needs a row in a section, or a line that says why nobody is told.
 #[tokio::test]
 async fn every_writing_operation_is_in_the_script_or_listed_as_silent() {
     let operations = names().await;
@@ -258,7 +258,7 @@ async fn every_writing_operation_is_in_the_script_or_listed_as_silent() {
     assert_eq!(played.union(&silent).copied().collect::<BTreeSet<_>>(), changing);
 }
 
-/// A webhook is fed by GET, too.
+/// Whether an operation writes; a GET also feeds a webhook.
 fn changes(operation: &str) -> bool {
     !operation.starts_with("GET ") || operation == "GET /webhooks/feed/{webhook_slug}"
 }

@@ -4,14 +4,14 @@ use std::collections::BTreeMap;
 
 use serde_json::Value;
 
-/// Before each section but itself, this one is done.
+/// The section that runs before each other section.
 pub const WORLD: &str = "The world";
 const SILENT: &str = "What is not pushed";
 
 pub struct Row {
     pub who: String,
     pub method: String,
-    /// With `<names>`, as the body.
+    /// The path, with `<names>` as in the body.
     pub path: String,
     pub body: String,
     /// The name that a part of the answer gets, and where that part stands.

@@ -1,4 +1,4 @@
-//! What a client keeps of its user's organisations, changed by what is pushed and by nothing else.
+//! The state that a client keeps of its user's organisations, changed by publications only.
 
 use std::collections::BTreeSet;
 
@@ -11,20 +11,20 @@ const NEVER: &str = "0001-01-01T00:00:00Z";
 
 pub struct Store {
     pub me: String,
-    /// As [`super::fetch::all`] makes it.
+    /// The organisations, as [`super::fetch::all`] answers them.
     pub organisations: Value,
     /// The messages of which it was told that they mention its user.
     pub mentions: BTreeSet<String>,
 }
 
-/// What a client has to do where a publication can't say all.
+/// A request that a client makes because a publication doesn't contain everything.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Then {
-    /// Its user came into a channel: its messages and members are to be read.
+    /// The user joined a channel, so its messages and members are fetched.
     Fetch { organisation: String, channel: String },
-    /// A channel is open again that was archived when the client came: only now it is listed what is unread there.
+    /// A channel that was archived when the client started is open again, so its unread counts are fetched.
     Count { organisation: String, channel: String },
-    /// A new thread has a stream of its own.
+    /// A new thread has its own stream, to which the client subscribes.
     Listen(String),
 }
 
@@ -106,7 +106,7 @@ impl Store {
         Some(Then::Listen(id))
     }
 
-    /// A channel that the user is in: no other may be told of.
+    /// A channel that the user is in; publications about other channels are a failure.
     #[track_caller]
     fn channel(&mut self, id: &Value) -> &mut Value {
         let id = id.as_str().expect("a channel's id");
@@ -121,7 +121,7 @@ impl Store {
         if id == thread { Some(thread_of_it) } else { thread_of_it["replies"].get_mut(&id) }
     }
 
-    /// What a new or deleted message did to its thread.
+    /// Applies what a new or deleted message did to its thread.
     fn recount(&mut self, publication: &Value) {
         let ids = &publication["modification_ids"];
         let thread = json!({ "channel_id": ids["channel_id"], "thread_id": ids["thread_id"], "message_id": ids["thread_id"] });

@@ -1,4 +1,4 @@
-//! A client that looks on: it fetches once, then lives on pushes.
+//! A viewer: a client that fetches once and then applies publications.
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -142,7 +142,7 @@ async fn mailed(server: &Server, email: &str, count: usize) -> String {
     server.mails(email, count).await[count - 1].parameter("invitation_token")
 }
 
-/// The inviter is shown a token, and could be the one who accepts by it.
+/// The inviter sees a token, and could accept with it themselves.
 #[tokio::test]
 async fn only_the_mailed_link_verifies_the_address() {
     let server = Server::start().await;

@@ -1,4 +1,4 @@
-//! Who gets a channel when its owner goes, and what owning it is worth.
+//! Which member inherits a channel when its owner goes, and which rights owning it gives.
 
 use serde_json::{Value, json};
 

@@ -1,4 +1,4 @@
-//! How many invitations leave in a day, and what they show of who sends them.
+//! Quotas of mailed invitations per day, and the sender's name in a mail.
 
 use crate::{
     harness::{Client, Reply, Server, blob},
@@ -94,7 +94,7 @@ async fn the_server_mails_at_most_as_many_invitations_a_day_as_are_set() {
     assert_eq!(Settings::for_folder(server.folder()).invitations.per_server, 2000);
 }
 
-/// Whoever makes accounts without end uses up their share, and nobody else's.
+/// Somebody who makes accounts without end uses up the share of unproved accounts, and nobody else's.
 #[tokio::test]
 async fn all_accounts_without_a_proved_mailbox_share_a_tenth_of_the_servers_invitations() {
     let server = server(|settings| settings.invitations.per_server = 41).await;

@@ -120,7 +120,7 @@ async fn a_deactivated_member_is_an_outsider() {
 }
 
 #[tokio::test]
-async fn an_absent_field_keeps_and_an_empty_one_clears() {
+async fn an_absent_field_of_an_organisation_is_kept_and_an_empty_one_cleared() {
     let server = Server::start().await;
     let ada = server.user("ada").await;
     let made = ada.post("/organisations", full()).await.expect(201)["data"].take();

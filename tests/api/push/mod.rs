@@ -28,7 +28,7 @@ fn now() -> i64 {
     jiff::Timestamp::now().as_second()
 }
 
-/// What a socket is closed with after the given first words.
+/// The code with which a socket is closed after the given first frame.
 async fn closed_after(client: &Client, words: &[&str]) -> u16 {
     let mut socket = Socket::open(client).await;
     for words in words {
@@ -37,7 +37,7 @@ async fn closed_after(client: &Client, words: &[&str]) -> u16 {
     socket.closed().await
 }
 
-/// The same after a good connect.
+/// The code with which a socket is closed after a good connect and the given frame.
 async fn closed_when_connected(client: &Client, words: &str) -> u16 {
     let mut socket = Socket::connect(client).await;
     socket.send(words).await;
@@ -262,7 +262,7 @@ async fn only_pages_of_allowed_origins_open_sockets() {
     assert!(open(&anybody, "https://evil.example").await);
 }
 
-/// A page of a name that was made to lead here (DNS rebinding) sends that name as its origin and as the host.
+/// With DNS rebinding, a page of a name that leads to this server sends that name as its origin and as the host.
 #[tokio::test]
 async fn the_host_that_a_page_names_opens_no_socket() {
     let plain = Server::start().await;

@@ -1,4 +1,4 @@
-//! Who listens, who comes and goes, and what was said before.
+//! Presence, joins and leaves, and history.
 
 use serde_json::{Value, json};
 

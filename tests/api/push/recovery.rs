@@ -1,4 +1,4 @@
-//! A subscriber who comes back gets what it missed, or is told that this can't be said.
+//! A returning subscriber gets the missed publications, or is told that they can't be recovered.
 
 use serde_json::{Value, json};
 
@@ -21,7 +21,7 @@ fn kinds(result: &Value) -> Vec<String> {
     publications.iter().map(kind).collect()
 }
 
-/// Who heard of a stream and went away: where that was, and what is missed since.
+/// A subscriber that went away: its position at that time, and what it missed since.
 struct Away<'a> {
     who: &'a Client,
     stream: String,

@@ -1,4 +1,4 @@
-//! Who lost a right while away does not catch up with what came after it, not even when they get it back.
+//! A client that lost a right while away does not recover what followed the loss, not even if it gets the right back.
 
 use serde_json::{Value, json};
 
@@ -23,7 +23,7 @@ struct Scene {
     streams: Vec<Stream>,
 }
 
-/// Its name, her token from better days, and where she was.
+/// A stream: its name, Grace's token from before she lost access, and her position.
 struct Stream {
     name: String,
     token: String,
@@ -62,7 +62,7 @@ impl Scene {
         format!("/organisations/{}/users/{}", self.organisation, client.user_id)
     }
 
-    /// Something on every stream: these words, and Bob's new role.
+    /// Publishes on every stream: these words, and Bob's new role.
     async fn happens(&self, words: &str, role: &str) {
         self.ada.say(&self.channel, words).await;
         self.ada.reply(&self.channel, &self.thread, words).await;
@@ -93,7 +93,7 @@ impl Scene {
 }
 
 #[tokio::test]
-async fn who_left_a_channel_and_joined_again() {
+async fn a_member_who_rejoins_a_channel_receives_nothing_from_between() {
     let scene = scene().await;
     let step = |step: &str| format!("/channels/{}/{step}", scene.channel);
     scene.grace.call("POST", &step("leave"), None).await.expect(200);
@@ -105,7 +105,7 @@ async fn who_left_a_channel_and_joined_again() {
 }
 
 #[tokio::test]
-async fn who_was_removed_from_a_channel_and_added_again() {
+async fn a_member_who_is_added_again_to_a_channel_receives_nothing_from_between() {
     let scene = scene().await;
     let users = format!("/channels/{}/users", scene.channel);
     scene.ada.delete(&format!("{users}/{}", scene.grace.user_id)).await.expect(204);
@@ -117,7 +117,7 @@ async fn who_was_removed_from_a_channel_and_added_again() {
 }
 
 #[tokio::test]
-async fn who_was_deactivated_and_activated_again() {
+async fn a_member_who_is_activated_again_receives_nothing_from_between() {
     let scene = scene().await;
     let grace = scene.member(&scene.grace);
     scene.ada.put(&grace, json!({ "status": "deactivated" })).await.expect(200);
@@ -128,7 +128,7 @@ async fn who_was_deactivated_and_activated_again() {
 }
 
 #[tokio::test]
-async fn who_was_removed_from_the_organisation_and_invited_again() {
+async fn a_member_who_is_invited_again_to_the_organisation_receives_nothing_from_between() {
     let scene = scene().await;
     scene.ada.delete(&scene.member(&scene.grace)).await.expect(200);
     scene.happens(OUT, "guest").await;
@@ -141,7 +141,7 @@ async fn who_was_removed_from_the_organisation_and_invited_again() {
 }
 
 #[tokio::test]
-async fn who_was_removed_from_a_channel_hears_of_that_alone() {
+async fn a_member_removed_from_a_channel_recovers_that_event_alone() {
     let scene = scene().await;
     scene.ada.delete(&format!("/channels/{}/users/{}", scene.channel, scene.grace.user_id)).await.expect(204);
     scene.ada.say(&scene.channel, OUT).await;
@@ -163,7 +163,7 @@ async fn who_was_removed_from_a_channel_hears_of_that_alone() {
 }
 
 #[tokio::test]
-async fn who_was_removed_from_the_organisation_hears_nothing_more_of_it() {
+async fn a_member_removed_from_the_organisation_recovers_none_of_its_streams() {
     let scene = scene().await;
     scene.ada.delete(&scene.member(&scene.grace)).await.expect(200);
     scene.happens(OUT, "guest").await;

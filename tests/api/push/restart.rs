@@ -1,4 +1,4 @@
-//! What was answered is there after a restart, and so is what was given out.
+//! Answered writes and issued tokens survive a restart.
 
 use serde_json::json;
 

@@ -16,7 +16,7 @@ use crate::{
     socket::Socket,
 };
 
-/// From the answer to the act until the client is told.
+/// The time from the answer until the client is told.
 const AT_ONCE: Duration = Duration::from_secs(1);
 /// Posts that are answered after the act before its silence is believed.
 const ENOUGH: u32 = 20;
@@ -252,7 +252,7 @@ async fn a_deleted_organisation_ends_pushes_under_load() {
     stage().await.ends_on(everything, delete).await;
 }
 
-/// Nobody who could hear it loses that: privacy is about who is not in it, an archive stays readable.
+/// No member loses a subscription: a private channel excludes only others, and an archived one stays readable.
 #[tokio::test]
 async fn a_channel_made_private_or_archived_keeps_its_members_subscriptions_only() {
     let Stage { server, ada, channel, organisation, mut socket, mut load, .. } = stage().await;

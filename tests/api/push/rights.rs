@@ -1,4 +1,4 @@
-//! A right that ends, ends at once: sockets close, subscriptions stop.
+//! Revoked rights end at once: sockets close, subscriptions stop.
 
 use serde_json::json;
 

@@ -34,7 +34,7 @@ async fn away() -> Away {
 }
 
 impl Away {
-    /// What Grace is answered on the stream if she was at that position.
+    /// The answer to Grace's subscription from that position of the stream.
     async fn resumed(&self, stream: &str, position: &Value) -> Value {
         let mut socket = Socket::connect(&self.grace).await;
         let result = socket.recover(stream, &position["epoch"], &position["offset"]).await;

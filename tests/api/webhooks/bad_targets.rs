@@ -11,7 +11,7 @@ use crate::{
     target::{Untouched, gigabyte, listen},
 };
 
-/// What the bad ones have to take, each.
+/// Deliveries queued for each bad target.
 const QUEUE: usize = 40;
 
 #[track_caller]

@@ -1,4 +1,4 @@
-//! What is posted in a channel goes out to its webhooks: signed, and again and again until it arrives.
+//! Posts of a channel are delivered to its webhooks: signed, and repeated until they arrive.
 
 use std::{sync::Arc, time::Instant};
 

@@ -1,4 +1,4 @@
-//! What a member's program feeds is the member's, whatever name and picture it gives.
+//! A post that a member's program feeds is the member's, whatever name and picture it gives.
 
 use serde_json::{Value, json};
 

@@ -381,7 +381,7 @@ async fn an_address_feeds_at_most_twenty_times_a_second_over_all_slugs() {
     crowd.next().unwrap().post(&scene.feed, body()).await.expect(200);
 }
 
-/// As link checkers do.
+/// Link checkers send HEAD requests.
 #[tokio::test]
 async fn a_head_request_to_a_feed_posts_nothing() {
     let scene = scene().await;

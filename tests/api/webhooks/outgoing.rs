@@ -201,7 +201,7 @@ async fn a_response_of_a_gigabyte_is_cut_off() {
     assert!(taken < 32 << 20, "{taken} bytes, more than sockets hold");
 }
 
-/// Who has read all that it wants does not wait for more.
+/// A client that has read enough does not wait for more.
 #[tokio::test]
 async fn at_most_twenty_thousand_bytes_of_a_response_are_read() {
     for (bytes, waits) in [(19_999, true), (20_000, false)] {
@@ -405,7 +405,7 @@ async fn https_is_spoken_only_with_hosts_that_the_certificate_names() {
     assert!(matches!(post(&client(None), &plain).await, Err(Failure::Unreachable(_))));
 }
 
-/// What is said of a failure is kept for each attempt, and mailed: the target must not choose how long it is.
+/// The text of a failure is stored for each attempt, and mailed, so the target must not choose its length.
 #[tokio::test]
 async fn a_certificate_of_many_names_is_not_told_in_full() {
     let names: Vec<_> = (0..100).map(|n| format!("{n}.hook.example\r\nclick here: http://{}", "x".repeat(100))).collect();

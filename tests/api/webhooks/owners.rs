@@ -1,4 +1,5 @@
-//! Webhooks deliver in their owners' name: nobody goes on hearing a channel through one who may not hear it.
+//! Webhooks deliver in the name of their owners: nobody goes on reading a channel through a webhook of a member without
+//! access.
 
 use std::{collections::BTreeSet, sync::Arc};
 
@@ -146,7 +147,8 @@ async fn an_answer_of_a_former_address_does_not_stop_the_webhook() {
     assert_eq!(hook.status().await, "active");
 }
 
-/// Whoever is out of a private channel hears nothing of it; in a public one they may read, they do.
+/// A former member of a private channel receives nothing of it. Members of the organisation may read a public one, so
+/// its deliveries go on.
 #[tokio::test]
 async fn an_owner_without_access_receives_nothing_of_the_channel() {
     let mut scene = scene().await;

@@ -4,8 +4,8 @@ use tidings::domain::webhooks::{deliveries, replay, schedule};
 
 use crate::receiver;
 
-/// What is looked up for each webhook takes an index, however long the queues are. What is queued is not read to find what
-/// can be sent again.
+/// Each lookup for a webhook uses an index, however long the queues are. Finding the events to send again does not read
+/// queued deliveries.
 #[tokio::test]
 async fn claiming_a_delivery_does_not_scan_a_long_queue() {
     let server = receiver::server().await;

@@ -1,4 +1,4 @@
-//! Who decides where a webhook leads, or what opens it, becomes its owner: it stops when they lose access.
+//! A member who changes a webhook's address or secrets becomes its owner, and it stops when they lose access.
 
 use serde_json::{Value, json};
 
@@ -142,7 +142,7 @@ async fn changes_of_a_webhooks_name_or_status_leave_its_owner() {
     assert_eq!(scene.server.count("events where type = 'webhook_update'"), 0);
 }
 
-/// Who may only read any more goes on hearing the channel, but knows the feed's address.
+/// A member who lost the right to post may still read the channel, but knows the feed's address.
 #[tokio::test]
 async fn a_webhook_whose_owner_may_not_post_pauses_when_it_is_taken_over_and_the_owner_is_told() {
     let scene = scene().await;
@@ -156,7 +156,7 @@ async fn a_webhook_whose_owner_may_not_post_pauses_when_it_is_taken_over_and_the
     assert_eq!([&told["notification_type"], &told["data"]["status"]], ["webhook_update", "paused"]);
 }
 
-/// A new secret or slug is what one gives it when somebody was removed: it must not deliver to them again.
+/// A secret or slug is replaced after somebody was removed: the webhook must not deliver to them again.
 #[tokio::test]
 async fn a_webhook_whose_owner_has_no_access_pauses_when_it_is_taken_over() {
     for (method, rest, body, reason) in changes("http://127.0.0.1:9/").into_iter().take(3) {
@@ -178,7 +178,7 @@ async fn a_webhook_whose_owner_has_no_access_pauses_when_it_is_taken_over() {
     }
 }
 
-/// Whoever owns it by now need not know where it leads.
+/// The present owner need not know where the webhook delivers.
 #[tokio::test]
 async fn a_new_owners_webhook_does_not_deliver_to_the_address_that_a_removed_manager_set() {
     for (method, rest, body, reason) in changes("").into_iter().skip(1) {

@@ -1,5 +1,5 @@
-//! What is delivered next is kept in memory. Whatever happens, it is what looking would find: a webhook that was forgotten
-//! would never deliver again.
+//! The schedule of deliveries is kept in memory. It always equals what a query would find: a forgotten webhook would
+//! never deliver again.
 
 use std::{
     collections::BTreeSet,
@@ -23,7 +23,7 @@ use tidings::{
 };
 use tokio::task::JoinSet;
 
-/// More of them look further; in these the webhooks have much to wait for.
+/// Seeds of the random runs; with these, webhooks have many deliveries to wait for. More seeds search further.
 const SEEDS: [u64; 3] = [0, 5, 13];
 const THINGS: usize = 250;
 /// Kinds of things; each is to succeed now and then.
@@ -51,12 +51,12 @@ struct World {
     urls: Vec<String>,
     organisation: String,
     channels: Vec<String>,
-    /// With their channels.
+    /// Messages, each with its channel.
     messages: Vec<[String; 2]>,
     hooks: Vec<[String; 2]>,
-    /// What succeeded.
+    /// The kinds of steps that succeeded.
     done: BTreeSet<String>,
-    /// How often somebody's webhook, who can be kept out, had something to wait for.
+    /// How often a webhook of an owner who can lose access had a queued delivery.
     waited: i64,
 }
 
@@ -278,7 +278,7 @@ impl World {
         while self.write(|tx| deliveries::prune_events(tx, SLICE)) > 0 {}
     }
 
-    /// Nothing is left of channels that are gone, while attempts are still under way.
+    /// Purges deleted channels while attempts are still under way.
     fn purge(&self) {
         self.server.sql("update channels set deleted_at = 1");
         let purge = |tx: &mut Tx| match webhooks::purging::purge(tx, Time::now(), SLICE)? {

@@ -10,7 +10,7 @@ use tempfile::TempDir;
 use super::listening::Connection;
 use crate::harness::{PASSWORD, Server, tidings};
 
-/// Somebody who asks for tokens.
+/// A user who asks for tokens.
 #[derive(Clone)]
 pub struct Person {
     http: reqwest::Client,

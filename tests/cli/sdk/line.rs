@@ -1,4 +1,4 @@
-//! What a client loses when its network goes away.
+//! A network that can go away from a client.
 
 use tokio::{
     io::copy_bidirectional,
@@ -42,12 +42,12 @@ impl Line {
         Line { port, flow }
     }
 
-    /// Lets nobody in any more; who is connected stays.
+    /// Accepts no more connections; open ones stay.
     pub fn close(&self) {
         self.flow.send_replace(Flow::Closed);
     }
 
-    /// Drops everybody without a word, and lets nobody in.
+    /// Drops all connections silently, and accepts no more.
     pub fn cut(&self) {
         self.flow.send_replace(Flow::Cut);
     }

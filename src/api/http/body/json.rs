@@ -1,4 +1,4 @@
-//! JSON as a tree that is bounded while it is parsed: what is refused is never built.
+//! Parses JSON into a tree with bounds on depth and size. A refused text is never built in memory.
 
 use std::cell::Cell;
 
@@ -7,30 +7,30 @@ use serde_json::{Map, Value};
 
 use crate::error::Error;
 
-/// Nested arrays and objects.
+/// Levels of nested arrays and objects.
 const DEPTH: usize = 64;
-/// Values in one body: the 260,000 of a mebibyte of empty objects held a thread for 150 ms, 10,000 take 0.6 ms. The
-/// largest body that any operation needs has a few hundred.
+/// Values in one body. A mebibyte of empty objects has 260,000 values, which occupied a thread for 150 ms; 10,000 take
+/// 0.6 ms. The largest body that any operation needs has a few hundred.
 const VALUES: usize = 10_000;
 
-/// 400 for a text that is no JSON, nests deeper than 64, or has more than 10,000 values.
+/// Parses a text. 400 if it is not JSON, nests deeper than 64 levels, or has more than 10,000 values.
 pub fn parse(text: &[u8]) -> Result<Value, Error> {
     let left = Cell::new(VALUES);
     let mut json = serde_json::Deserializer::from_slice(text);
     let parsed = Bounded { depth: DEPTH, left: &left }.deserialize(&mut json);
     parsed.and_then(|value| json.end().map(|()| value)).map_err(|err| {
-        // Any JSON is the right data: errors in data are those of the bounds.
+        // Any JSON is valid data here, so a data error is always an exceeded bound.
         let fault = if err.is_data() { "has" } else { "is not JSON:" };
         Error::bad_request(format!("The request body {fault} {err}"))
     })
 }
 
-/// Parses one value. [`Value`]'s own parser knows no bounds, and takes the text under a certain key for more JSON.
+/// Parses one value. [`Value`]'s own parser has no bounds, and parses the text under a certain key as JSON again.
 #[derive(Clone, Copy)]
 struct Bounded<'a> {
-    /// Arrays and objects that may nest from here on.
+    /// Levels of arrays and objects that may still open.
     depth: usize,
-    /// Values that may follow.
+    /// Values that may still follow.
     left: &'a Cell<usize>,
 }
 

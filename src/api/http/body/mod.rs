@@ -1,4 +1,4 @@
-//! Request bodies: read with a limit, strict in their types, refused in the documented words.
+//! Request bodies: reads them up to a limit, checks types strictly, and refuses them with the documented errors.
 
 mod json;
 
@@ -22,17 +22,17 @@ use serde_json::Value;
 
 use crate::{error::Error, request_body};
 
-/// Bytes of a body whose sender has shown no session.
+/// Bytes of a body of a sender without a session.
 const WITHOUT_SESSION: usize = 16 << 10;
-/// Bytes of a body whose sender has.
+/// Bytes of a body of a sender with a session.
 pub const WITH_SESSION: usize = 1 << 20;
-/// Bytes of a post to a webhook's address that exists.
+/// Bytes of a body sent to the feed of a webhook that exists.
 pub const FEED: usize = 256 << 10;
-/// Bytes of the contact form, which holds more text than the others that need no session.
+/// Bytes of a body of the contact form, which holds more text than other operations without a session.
 pub const CONTACT: usize = 64 << 10;
 
-/// How many bytes a request's body may have. It starts small; whatever proves that the sender may send more raises it
-/// before the body is read, so that an operation which nobody thought of has the small bound.
+/// How many bytes a request's body may have. The limit starts small, and each proof that the sender may send more
+/// raises it before the body is read. So an operation that sets no limit has the small one.
 #[derive(Clone)]
 pub struct Bound(Arc<AtomicUsize>);
 
@@ -54,8 +54,8 @@ impl Bound {
     }
 }
 
-/// A JSON body, and its length in bytes. None at all counts as `{}`, so that a body of optional fields may
-/// be left out. `LEAST` is the bound where nothing has raised it.
+/// A JSON body, and its length in bytes. An absent body counts as `{}`, so that a body whose fields are all optional
+/// may be omitted. `LEAST` is the limit in bytes if nothing raises it.
 pub struct Body<T, const LEAST: usize = WITHOUT_SESSION>(pub T, pub usize);
 
 impl<T, const LEAST: usize> Deref for Body<T, LEAST> {
@@ -87,13 +87,13 @@ impl<'a, T: ParseFromJSON, const LEAST: usize> ApiExtractor<'a> for Body<T, LEAS
         let text: &[u8] = if bytes.is_empty() { b"{}" } else { &bytes };
         match T::parse_from_json(Some(json::parse(text)?)) {
             Ok(parsed) => Ok(Body(parsed, bytes.len())),
-            // Parsed again, as only failures need it: the attempt has used up the tree.
+            // The first attempt consumed the tree. Only failures parse it a second time.
             Err(err) => Err(Faulty(fault::<T>(&json::parse(text)?).unwrap_or_else(|| plain(err.message()))).into()),
         }
     }
 }
 
-/// JSON of another shape than the operation's: 400, but at log-in (its row says 422).
+/// The error for JSON of the wrong shape: 400, but 422 at log-in, as the specification lists it.
 #[derive(Debug, thiserror::Error)]
 #[error("{0}")]
 pub struct Faulty(pub String);
@@ -104,7 +104,7 @@ impl From<Faulty> for poem::Error {
     }
 }
 
-/// The first fault of a body in the words of its reader: poem-openapi names its own types, not the field.
+/// Describes the first fault of a body by the name of its field; poem-openapi names its own types instead.
 fn fault<T: Type>(body: &Value) -> Option<String> {
     let mut registry = Registry::new();
     T::register(&mut registry);
@@ -121,7 +121,7 @@ fn fault<T: Type>(body: &Value) -> Option<String> {
         .find_map(|(field, schema)| misfit(given(field)?, schema).map(|kind| format!("{field} must be {kind}")))
 }
 
-/// What is wanted where the value is of another type than the schema's.
+/// The expected type, if the value has another one than the schema.
 fn misfit(value: &Value, schema: &MetaSchemaRef) -> Option<String> {
     let MetaSchemaRef::Inline(schema) = schema else { return None };
     let (fits, kind) = match (schema.ty, schema.format) {
@@ -139,7 +139,7 @@ fn misfit(value: &Value, schema: &MetaSchemaRef) -> Option<String> {
     (!fits).then(|| kind.to_owned())
 }
 
-/// What is left: the framework's words without its quirks.
+/// Rewords the framework's message for all other faults.
 fn plain(message: &str) -> String {
     format!(
         "The request body is faulty: {}",
@@ -147,11 +147,11 @@ fn plain(message: &str) -> String {
     )
 }
 
-/// A JSON string, and nothing that could be turned into one: a number is a wrong type here.
+/// A JSON string. Other types are refused and not converted, so that a number is a type error.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Text(pub String);
 
-/// A field as the rules take it.
+/// Converts a field to the string that the domain takes.
 pub fn text(field: Option<Text>) -> Option<String> {
     field.map(|text| text.0)
 }
@@ -203,7 +203,7 @@ impl ToJSON for Text {
     }
 }
 
-/// A role as requests name it: an integer, a UUID or a name.
+/// A role in a request: its integer, its UUID or its name.
 #[derive(Clone, Debug)]
 pub struct RoleName(pub String);
 
@@ -243,7 +243,7 @@ impl ToJSON for RoleName {
     }
 }
 
-/// Gives a body type its example, checked against the type when the document is made.
+/// Gives a body type its example. Making the OpenAPI document checks the example against the type.
 macro_rules! example {
     ($body:ty, $($json:tt)+) => {
         impl poem_openapi::types::Example for $body {

@@ -1,4 +1,4 @@
-//! What programs do to open connections.
+//! Commands of programs on open connections.
 
 use serde_json::json;
 

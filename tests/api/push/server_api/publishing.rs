@@ -1,4 +1,4 @@
-//! What programs publish: as it was sent, once, and not lost.
+//! Publications of programs arrive as they were sent, once, and are not lost.
 
 use serde_json::json;
 
