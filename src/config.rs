@@ -35,7 +35,7 @@ pub struct Folder {
 /// The server's addresses, for all commands that make links.
 #[derive(Args, Clone, Debug, Default)]
 pub struct Links {
-    /// Public address of the server, scheme and host, as in https://chat.example.org [default: `http://` and the address]
+    /// Public address of the server, scheme and host, as in `https://chat.example.org` [default: `http://` and the address]
     #[arg(long, env = "TIDINGS_BASE_URL", value_name = "URL")]
     pub base_url: Option<String>,
 

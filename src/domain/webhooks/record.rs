@@ -17,7 +17,7 @@ use crate::{
 pub struct Webhook {
     pub id: WebhookId,
     pub channel: ChannelId,
-    /// The member who answers for it; see [`owning`].
+    /// The member who answers for it; see [`super::owning`].
     pub owner_id: UserId,
     pub name: String,
     pub event_name: String,
