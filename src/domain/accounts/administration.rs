@@ -1,4 +1,4 @@
-//! What the command line does with accounts.
+//! Accounts as the command line makes and changes them.
 
 use crate::{
     db::Tx,
@@ -11,7 +11,7 @@ use crate::{
     id::UserId,
 };
 
-/// Makes an account with a role, verified, as its maker vouches for the address.
+/// Makes an account with the role of `new`. Its address counts as verified and proved, because the operator vouches for it.
 pub fn create(tx: &mut Tx, new: &New, password_hash: &str) -> Result<UserId> {
     let id = accounts::create(tx, new, password_hash)?;
     tx.execute("update users set is_verified = 1, mailbox_proved = 1 where id = ?1", [id])?;
@@ -19,13 +19,13 @@ pub fn create(tx: &mut Tx, new: &New, password_hash: &str) -> Result<UserId> {
     Ok(id)
 }
 
-/// Gives the account of an address a role on the whole server.
+/// Gives the account with this address a role on the whole server.
 pub fn set_role(tx: &mut Tx, email: &str, role: PlatformRole) -> Result<()> {
     let sql = "update users set role = ?2, updated_at = ?3 where email = ?1";
     require_one(tx.prepare_cached(sql)?.execute((email, role, tx.now()))?)
 }
 
-/// Disables an account, which ends what it has open, or enables it again.
+/// Enables or disables an account. Disabling ends its sessions.
 pub fn set_active(tx: &mut Tx, email: &str, is_active: bool) -> Result<()> {
     let sql = "update users set is_active = ?2, updated_at = ?3 where email = ?1";
     require_one(tx.prepare_cached(sql)?.execute((email, is_active, tx.now()))?)?;

@@ -18,11 +18,12 @@ use crate::{
     time::Time,
 };
 
-/// Logs in whom a verified token names: the account that its identity is linked to, else the one of its verified address,
-/// which is linked, else a new one.
+/// Logs in with a verified id token. The account is the one linked to the token's identity, else the one with its verified
+/// address, else a new one; the last two get linked.
 ///
-/// 401 for a token that has logged in before, and when the issuer has not verified the address, or is not authoritative
-/// for one that has an account; 403 for a disabled account and where registration is not open to them.
+/// 401 for a token that was used before, for an address that the issuer has not verified, and for an address that has an
+/// account if the issuer is not authoritative for it. 403 for a disabled account and if the policy does not let the address
+/// register.
 pub fn log_in(tx: &mut Tx, token: &Verified, device: &sessions::Device) -> Result<sessions::Started> {
     tx.prepare_cached("insert into used_id_tokens (hash, expires_at) values (?1, ?2)")?
         .execute((token.hash, token.expires_at))
@@ -64,21 +65,21 @@ fn link(tx: &mut Tx, claims: &Claims) -> Result<User> {
     Ok(user)
 }
 
-/// An account without a password.
+/// Makes an account without a password. 403 if the policy does not let the address register.
 fn register(tx: &mut Tx, email: &str, claims: &Claims) -> Result<User> {
     registration::require_welcome(tx, email)?;
-    // What the issuer says of name and picture is a courtesy: it keeps nobody out.
+    // The issuer's name and picture are optional: bad ones are dropped, and the log-in succeeds.
     let named = accounts::New::check(email, None, &claims.given_name, &claims.family_name);
     let new = named.or_else(|_| accounts::New::check(email, None, "", "")).map_err(Error::BadRequest)?;
     let id = accounts::create(tx, &new, "")?;
     let picture = text::web_address_if_any(&claims.picture, "picture").unwrap_or_default();
-    // The issuer has verified the address, if only once; that is less than a proof where it is not authoritative.
+    // The issuer has verified the address at some time. Unless it is authoritative for the address, that is no proof.
     tx.prepare_cached("update users set is_verified = 1, avatar_url = ?2 where id = ?1")?.execute((id, picture))?;
     let user = accounts::get(tx, id)?;
     if claims.is_authoritative_for(email) { proof::prove(tx, user, Proof::Mailbox) } else { Ok(user) }
 }
 
-/// Forgets used tokens that have expired by then, up to `limit`.
+/// Deletes at most `limit` used id tokens that expired before `now`.
 pub fn prune(tx: &mut Tx, now: Time, limit: u32) -> Result<usize> {
     let sql = "delete from used_id_tokens where hash in (select hash from used_id_tokens where expires_at < ?1 limit ?2)";
     Ok(tx.prepare_cached(sql)?.execute((now, limit))?)

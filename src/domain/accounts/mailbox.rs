@@ -1,7 +1,7 @@
 //! Links in mails: magic links, password resets, and verification of the address.
 //!
-//! An unknown address is answered like a known one, and at the same cost: one write that reaches the disk. So is a request
-//! past a limit, which changes nothing: links that were mailed before go on working.
+//! An unknown address gets the same answer as a known one, at the same cost: one write that reaches the disk. So does a
+//! request past a limit, which changes nothing: links that were mailed before stay valid.
 
 use crate::{
     db::{Tx, View},
@@ -26,10 +26,10 @@ use crate::{
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct MayMail(pub bool);
 
-/// Mails a link to the account of the address, [`crate::domain::text::email_address`]'s. 422 for one that verifies an address
-/// which is verified.
+/// Mails a link to the account of an address in the form of [`crate::domain::text::email_address`]. Anybody may ask. 422 if
+/// the link would verify an address that is verified already.
 pub fn request_link(tx: &mut Tx, email: &str, purpose: Purpose, may_mail: MayMail) -> Result<()> {
-    // An account that may not be entered is answered like none.
+    // A disabled account is answered like an unknown address.
     match accounts::find_by_email(tx, email)?.filter(|user| user.is_active) {
         None => ask_in_vain(tx),
         Some(user) if purpose == Purpose::EmailVerification && user.is_verified => {
@@ -39,16 +39,16 @@ pub fn request_link(tx: &mut Tx, email: &str, purpose: Purpose, may_mail: MayMai
     }
 }
 
-/// For the command line: a link that sets a new password, without a mail.
+/// Makes a link that sets a new password, for the command line. Mails nothing.
 pub fn reset_link(tx: &mut Tx, email: &str) -> Result<String> {
     let user = accounts::find_by_email(tx, email)?.ok_or(accounts::NO_ACCOUNT)?;
     sessions::require_active(&user)?;
-    // Beside those that were mailed: nothing is mailed in their place.
+    // Mailed links stay valid, because no mail replaces them.
     let token = one_time_tokens::issue(tx, user.id, Purpose::PasswordReset, tx.site().reset_lifetime)?;
     Ok(mail::reset_link(tx.site(), &token))
 }
 
-/// Mails a link with a new token. Past a limit it changes nothing: no token is voided without a mail in its place.
+/// Mails a link with a new token. Past a limit it changes nothing: it voids no token without a mail that replaces it.
 pub fn mail_link(tx: &mut Tx, user: UserId, email: &str, purpose: Purpose, may_mail: MayMail) -> Result<()> {
     let (kind, lifetime) = match purpose {
         Purpose::MagicLink => (Kind::MagicLink, tx.site().magic_link_lifetime),
@@ -72,13 +72,14 @@ pub fn mail_link(tx: &mut Tx, user: UserId, email: &str, purpose: Purpose, may_m
     outbox::insert(tx, &mail)
 }
 
-/// Without this, the missing fsync would tell that there is no such account.
+/// Makes a request that mails nothing write to disk all the same: a missing fsync would tell that there is no such account.
 fn ask_in_vain(tx: &Tx) -> Result<()> {
     tx.prepare_cached("update meta set value = ?1 where key = 'last_vain_request'")?.execute([tx.now().to_string()])?;
     Ok(())
 }
 
-/// Logs in with a magic link. 400 and 422 as [`one_time_tokens::find`] says, 403 for a disabled account.
+/// Logs in with a magic link, which proves the mailbox. 400 and 422 as in [`one_time_tokens::find`], 403 for a disabled
+/// account.
 pub fn enter(tx: &mut Tx, token: &str, device: &sessions::Device) -> Result<sessions::Started> {
     let user = one_time_tokens::take(tx, Purpose::MagicLink, token)?;
     let user = accounts::get(tx, user)?;
@@ -87,7 +88,7 @@ pub fn enter(tx: &mut Tx, token: &str, device: &sessions::Device) -> Result<sess
     sessions::start(tx, user, device)
 }
 
-/// The account whose password a token may set; does not use it up. 422 for every bad token.
+/// The account whose password a token may set; the token stays valid. 422 for every bad token, 403 for a disabled account.
 pub fn find_reset(conn: &View, token: &str) -> Result<User> {
     let user = one_time_tokens::find(conn, Purpose::PasswordReset, token).map_err(as_invalid)?;
     let user = accounts::get(conn, user)?;
@@ -95,7 +96,8 @@ pub fn find_reset(conn: &View, token: &str) -> Result<User> {
     Ok(user)
 }
 
-/// Sets a new password: all sessions end, all links die, the user is told by mail.
+/// Sets a new password, which proves the mailbox. All sessions end, all links that log in become void, and a mail tells the
+/// user. Errors as in `find_reset`.
 pub fn reset(tx: &mut Tx, token: &str, password_hash: &str) -> Result<()> {
     let user = find_reset(tx, token)?;
     one_time_tokens::take(tx, Purpose::PasswordReset, token)?;
@@ -110,17 +112,17 @@ fn as_invalid(err: Error) -> Error {
     }
 }
 
-/// The account whose address a token verifies; does not use it up. 400 and 422 as [`one_time_tokens::find`] says.
+/// The account whose address a token verifies; the token stays valid. 400 and 422 as in [`one_time_tokens::find`].
 pub fn find_verification(conn: &View, token: &str) -> Result<User> {
     let user = one_time_tokens::find(conn, Purpose::EmailVerification, token)?;
     accounts::get(conn, user)
 }
 
-/// With what the link of a verification mail was opened.
+/// The credential that comes with the token of a verification mail.
 pub enum Companion {
     Nothing,
     Session(Caller),
-    /// The password was just verified against this hash.
+    /// The hash against which the password was just verified.
     Password(String),
 }
 
@@ -128,7 +130,8 @@ pub const WRONG_PASSWORD: Error = Error::Unauthorized("The password is incorrect
 
 /// Verifies the address; together with a session or the password of the same account, this proves the mailbox.
 ///
-/// 400 and 422 as [`one_time_tokens::find`] says, 401 when the password changed meanwhile. Nothing is used up then.
+/// 400 and 422 as in [`one_time_tokens::find`], 401 if the password has changed meanwhile. After an error the token stays
+/// valid.
 pub fn verify(tx: &mut Tx, token: &str, companion: Companion) -> Result<()> {
     let user = one_time_tokens::take(tx, Purpose::EmailVerification, token)?;
     let user = accounts::get(tx, user)?;

@@ -1,8 +1,7 @@
-//! Accounts: their record, and what a new one must be like.
+//! Accounts: their rows, and the checks of new ones.
 //!
-//! Below: registration, passwords, sessions, identities of other issuers, profiles, proofs of the mailbox with the links
-//! and one-time tokens that give them, what a first proof takes back, and what the command line does. Uses the log and the
-//! outbox; what an account has in organisations and channels is asked there.
+//! Below: registration, passwords, sessions, identities of other issuers, profiles, proofs of the mailbox, mailed links,
+//! their one-time tokens, and the command line's operations. Uses access, chores, the log, the outbox, page and text.
 
 pub mod administration;
 pub mod identities;
@@ -40,9 +39,9 @@ pub struct User {
     pub avatar_url: String,
     pub role: PlatformRole,
     pub is_active: bool,
-    /// Somebody opened the link that was mailed; who that was is another question.
+    /// Whether somebody has opened a verification link; that need not be the account's user.
     pub is_verified: bool,
-    /// Whoever uses the account reads the mailbox ([`proof::prove`]). Implies `is_verified`.
+    /// Whether the account's user has proved to read the mailbox ([`proof::prove`]). Implies `is_verified`.
     pub mailbox_proved: bool,
     pub is_onboarded: bool,
     pub current_org: Option<OrganisationId>,
@@ -60,7 +59,7 @@ impl User {
     }
 }
 
-/// Full name, else username, else the address's local part.
+/// The name to show: the full name, else the username, else the address's local part.
 pub fn shown_name<'a>(full_name: &'a str, username: &'a str, email: &'a str) -> &'a str {
     [full_name, username, local_part(email)].into_iter().find(|name| !name.is_empty()).unwrap_or_default()
 }
@@ -69,12 +68,12 @@ pub fn full_name(first_name: &str, last_name: &str) -> String {
     format!("{first_name} {last_name}").trim().to_owned()
 }
 
-/// What stands before the `@`.
+/// The part of an address before the `@`.
 pub fn local_part(email: &str) -> &str {
     email.split('@').next().unwrap_or_default()
 }
 
-/// An account to be made: checked, but for what only the database knows.
+/// An account to be made. Its fields are checked, except for what needs the database.
 #[derive(Debug)]
 pub struct New {
     pub email: String,
@@ -85,7 +84,7 @@ pub struct New {
 }
 
 impl New {
-    /// The reason is one for a person to read. Names: at most 100 characters.
+    /// Checks and trims the fields of a new account. Names have at most 100 characters. The error is a sentence for people.
     pub fn check(email: &str, username: Option<&str>, first_name: &str, last_name: &str) -> Result<New, String> {
         Ok(New {
             email: text::email_address(email).ok_or("email is not a valid e-mail address")?,
@@ -96,14 +95,14 @@ impl New {
         })
     }
 
-    /// As [`check_password`] says.
+    /// Checks a password for this account, as [`check_password`] does.
     pub fn check_password(&self, password: &str) -> Result<(), String> {
-        // The name that will be made from the address, where none is given.
+        // Without a username, one is made from the local part of the address.
         check_password(password, &self.email, self.username.as_deref().unwrap_or(local_part(&self.email)))
     }
 }
 
-/// 1 to 64 ASCII letters, digits, `_ . -`, and none of the names that mention everybody.
+/// Checks a username: 1 to 64 ASCII letters, digits, `_`, `.` or `-`, and no name that mentions everybody.
 pub fn check_username(name: &str) -> Result<String, String> {
     let allowed = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '.' | '-');
     if name.is_empty() || name.len() > 64 || !name.chars().all(allowed) {
@@ -119,10 +118,10 @@ fn is_reserved(name: &str) -> bool {
     EVERYBODY.iter().any(|reserved| name.eq_ignore_ascii_case(reserved))
 }
 
-/// Names that mention every member of a channel; nobody can be called so.
+/// Names that mention every member of a channel, and so are no usernames.
 pub const EVERYBODY: [&str; 4] = ["channel", "here", "all", "everyone"];
 
-/// 8 to 128 characters, not among the most common ones, not the address or the name.
+/// Checks a password: 8 to 128 characters, no common password, neither the address nor the username.
 pub fn check_password(password: &str, email: &str, username: &str) -> Result<(), String> {
     let length = password.chars().count();
     if !(8..=128).contains(&length) {
@@ -137,7 +136,7 @@ pub fn check_password(password: &str, email: &str, username: &str) -> Result<(),
     Ok(())
 }
 
-/// Makes an account. 422 when the address or the username is taken.
+/// Makes an account. 422 if the address or the username is taken.
 pub fn create(tx: &mut Tx, new: &New, password_hash: &str) -> Result<UserId> {
     let username = match &new.username {
         Some(name) => name.clone(),
@@ -156,7 +155,7 @@ pub fn create(tx: &mut Tx, new: &New, password_hash: &str) -> Result<UserId> {
     }
 }
 
-/// The address's local part with other characters dropped, made unique by a number.
+/// A free username: the allowed characters of the address's local part, and a number if that name is taken.
 fn free_username(conn: &Connection, email: &str) -> Result<String> {
     let kept: String = local_part(email).chars().filter(|c| check_username(&c.to_string()).is_ok()).take(50).collect();
     let base = if kept.is_empty() { "user" } else { &kept };
@@ -164,10 +163,10 @@ fn free_username(conn: &Connection, email: &str) -> Result<String> {
     first_free(base, |name| Ok(is_reserved(name) || taken.exists([name])?))
 }
 
-/// The name, or the first of it with a number that is not taken.
+/// The first name that is free: `base`, else `base` with a number.
 pub fn first_free(base: &str, mut taken: impl FnMut(&str) -> Result<bool>) -> Result<String> {
     let short: String = base.chars().take(54).collect(); // with ten digits: 64
-    // A few small numbers, then large random ones: the thousandth `info` must not cost a thousand look-ups.
+    // First small numbers, then large random ones: the thousandth `info` must not cost a thousand look-ups.
     let small = (2..=9).map(|n| format!("{short}{n}"));
     let large = std::iter::repeat_with(|| format!("{short}{}", u32::from_le_bytes(secret::random())));
     for name in std::iter::once(base.to_owned()).chain(small).chain(large) {
@@ -186,37 +185,37 @@ pub fn find(conn: &Connection, id: UserId) -> Result<Option<User>> {
     Ok(conn.prepare_cached(&format!("{SELECT} where id = ?1"))?.query_row([id], from_row).optional()?)
 }
 
-/// The account that another row names.
+/// The account that another row names. 500 if there is none.
 pub fn get(conn: &Connection, id: UserId) -> Result<User> {
     find(conn, id)?.ok_or_else(|| Error::internal("a row names an account that is gone"))
 }
 
-/// The caller's. 401 when it is gone.
+/// The caller's account. 401 if it is gone.
 pub fn own(conn: &Connection, caller: Caller) -> Result<User> {
     find(conn, caller.user)?.ok_or(Error::Unauthorized("The account is gone"))
 }
 
-/// By the address as [`text::email_address`] gives it.
+/// Finds an account by its address in the form of [`text::email_address`].
 pub fn find_by_email(conn: &Connection, email: &str) -> Result<Option<User>> {
     Ok(conn.prepare_cached(&format!("{SELECT} where email = ?1"))?.query_row([email], from_row).optional()?)
 }
 
-/// The organisation that the account's clients open with: the last one made or joined.
+/// Sets the organisation that the account's clients open with: the one made, joined or chosen last.
 pub fn set_current_organisation(tx: &mut Tx, user: UserId, organisation: OrganisationId) -> Result<()> {
     tx.prepare_cached("update users set current_org = ?2 where id = ?1")?.execute((user, organisation))?;
     Ok(())
 }
 
-/// Of an organisation that the account has lost.
+/// Clears the account's current organisation if it is this one, which the account has lost.
 pub fn leave_current_organisation(tx: &mut Tx, user: UserId, organisation: OrganisationId) -> Result<()> {
     tx.prepare_cached("update users set current_org = null where id = ?1 and current_org = ?2")?.execute((user, organisation))?;
     Ok(())
 }
 
-/// What the command line answers to an address without an account.
+/// The command line's error for an address without an account.
 pub const NO_ACCOUNT: Error = Error::NotFound("Account");
 
-/// Writes down who was seen, gathered in memory since the last time.
+/// Writes when users were last seen. The times were gathered in memory since the last write.
 pub fn seen(tx: &mut Tx, seen: &[(UserId, Time)]) -> Result<()> {
     let mut update = tx.prepare_cached("update users set last_seen_at = ?2 where id = ?1")?;
     for row in seen {

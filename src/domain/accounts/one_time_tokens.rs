@@ -1,4 +1,4 @@
-//! One-time tokens: what links in mails carry. 256 random bits, of which only the SHA-256 is stored.
+//! One-time tokens: the secrets in mailed links. Each has 256 random bits, of which only the SHA-256 is stored.
 
 use std::time::Duration;
 
@@ -29,11 +29,11 @@ impl Purpose {
     }
 }
 
-/// An account's live tokens for one purpose. More than one, so that whoever asks for links to somebody else's mailbox
-/// does not void the link that its owner is about to open.
+/// At most 3 live tokens per account and purpose. With one alone, a stranger who asks for links to somebody's mailbox would
+/// void the link that its owner is about to open.
 const LIVE: u32 = 3;
 
-/// A new token, for a link that is handed over.
+/// Makes a token and returns it; only its hash is stored.
 pub fn issue(tx: &mut Tx, user: UserId, purpose: Purpose, lifetime: Duration) -> Result<String> {
     let (token, now) = (secret::random_token(), tx.now());
     tx.prepare_cached(
@@ -43,7 +43,7 @@ pub fn issue(tx: &mut Tx, user: UserId, purpose: Purpose, lifetime: Duration) ->
     Ok(token)
 }
 
-/// Makes room for one more of an account's live tokens for a purpose.
+/// Voids an account's oldest tokens for a purpose, so that one more stays within the most.
 pub fn void_oldest(tx: &mut Tx, user: UserId, purpose: Purpose) -> Result<()> {
     tx.prepare_cached(
         "update one_time_tokens set used_at = ?3
@@ -54,8 +54,7 @@ pub fn void_oldest(tx: &mut Tx, user: UserId, purpose: Purpose) -> Result<()> {
     Ok(())
 }
 
-/// Whose token it is, without using it up. 400 when there is no such token, 422 when it is used,
-/// superseded or expired.
+/// The account of a token, which stays valid. 400 if there is no such token, 422 if it is used, superseded or expired.
 pub fn find(conn: &View, purpose: Purpose, token: &str) -> Result<UserId> {
     let found: Option<(UserId, bool, Time)> = conn
         .prepare_cached("select user_id, used_at is not null, expires_at from one_time_tokens where hash = ?1 and purpose = ?2")?
@@ -69,7 +68,7 @@ pub fn find(conn: &View, purpose: Purpose, token: &str) -> Result<UserId> {
     }
 }
 
-/// [`find`], and uses it up, with the account's others for the same purpose.
+/// Uses up a token, with the account's others for the same purpose, and returns the account. Errors as in [`find`].
 pub fn take(tx: &mut Tx, purpose: Purpose, token: &str) -> Result<UserId> {
     let now = tx.now();
     let taken: Option<UserId> = tx
@@ -85,7 +84,7 @@ pub fn take(tx: &mut Tx, purpose: Purpose, token: &str) -> Result<UserId> {
     Ok(user)
 }
 
-/// Voids an account's tokens that let somebody in: they must not outlive a new password.
+/// Voids an account's magic links and password resets: they must not outlive a new password.
 pub fn void_entrances(tx: &mut Tx, user: UserId) -> Result<()> {
     tx.prepare_cached(
         "update one_time_tokens set used_at = ?2
@@ -95,7 +94,7 @@ pub fn void_entrances(tx: &mut Tx, user: UserId) -> Result<()> {
     Ok(())
 }
 
-/// Deletes tokens that expired before the given time, up to `limit`.
+/// Deletes at most `limit` tokens that expired before the given time.
 pub fn prune(tx: &mut Tx, before: Time, limit: u32) -> Result<usize> {
     let sql = "delete from one_time_tokens where hash in (select hash from one_time_tokens where expires_at < ?1 limit ?2)";
     Ok(tx.prepare_cached(sql)?.execute((before, limit))?)

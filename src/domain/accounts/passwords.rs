@@ -1,4 +1,4 @@
-//! Passwords: how an account gets another one.
+//! Passwords: changing, setting and rehashing them.
 
 use crate::{
     db::Tx,
@@ -12,15 +12,14 @@ use crate::{
     mail,
 };
 
-/// Sets the password if it is still the one that `old_hash` was made from; the caller's session goes on.
-/// 401 when it changed meanwhile.
+/// Changes the caller's password and ends their other sessions. 401 if the password is no longer the one of `old_hash`.
 pub fn change(tx: &mut Tx, caller: Caller, old_hash: &str, new_hash: &str) -> Result<()> {
     let user = accounts::find(tx, caller.user)?.filter(|user| user.password_hash == old_hash);
     let user = user.ok_or(Error::Unauthorized("The old password is incorrect"))?;
     set(tx, &user, new_hash, Some(caller.session))
 }
 
-/// Sets a password, ends all sessions but `keep`, voids links that log in, and tells the user by mail.
+/// Sets a password, ends all sessions but `keep`, voids the links that log in, and mails the user a notice.
 pub fn set(tx: &mut Tx, user: &User, hash: &str, keep: Option<SessionId>) -> Result<()> {
     tx.prepare_cached("update users set password_hash = ?2, updated_at = ?3 where id = ?1")?.execute((
         user.id,
@@ -32,7 +31,7 @@ pub fn set(tx: &mut Tx, user: &User, hash: &str, keep: Option<SessionId>) -> Res
     outbox::queue(tx, mail::password_changed(&user.email))
 }
 
-/// Replaces a hash by one of the same password with today's parameters.
+/// Replaces a password's hash by one with the current parameters. Does nothing if the password has changed meanwhile.
 pub fn rehash(tx: &mut Tx, user: UserId, old_hash: &str, new_hash: &str) -> Result<()> {
     tx.prepare_cached("update users set password_hash = ?3 where id = ?1 and password_hash = ?2")?
         .execute((user, old_hash, new_hash))?;

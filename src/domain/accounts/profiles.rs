@@ -1,4 +1,4 @@
-//! What a user says of themselves, and what their clients remember for them.
+//! Profiles: what users say of themselves, and the settings that the server keeps for their clients.
 
 use crate::{
     db::Tx,
@@ -15,7 +15,7 @@ use crate::{
 const NAME_MAX: usize = 100;
 const PHONE_MAX: usize = 30;
 
-/// Absent fields keep; empty ones clear, but for the username.
+/// Changes to a profile. An absent field stays as it is; an empty one is cleared, except the username.
 #[derive(Default, PartialEq, Eq)]
 pub struct Edit {
     pub username: Option<String>,
@@ -26,7 +26,7 @@ pub struct Edit {
 }
 
 impl Edit {
-    /// 400 for a bad username, as at registration; 422 for the rest.
+    /// Checks and trims the fields. 400 for a bad username, as at registration; 422 for any other bad field.
     fn check(self) -> Result<Edit> {
         let text = |value: Option<String>, field, max| -> Result<Option<String>> {
             let checked = value.map(|value| text::one_line(&value, field, max).map(str::to_owned)).transpose();
@@ -44,8 +44,8 @@ impl Edit {
     }
 }
 
-/// 400 for a bad username, 422 for one that is taken and for all else that is too long or not of its form. Names in
-/// channels stay; the user's organisations are told of what they show: name, phone, picture.
+/// Changes the caller's profile. If a name, the phone or the picture changes, the jobs tell the user's organisations. The
+/// names that the user has in channels stay. 400 for a bad username, 422 for a taken one and for any other bad field.
 pub fn update(tx: &mut Tx, caller: Caller, edit: Edit) -> Result<User> {
     let (edit, before) = (edit.check()?, accounts::own(tx, caller)?);
     if edit == Edit::default() {
@@ -61,27 +61,27 @@ pub fn update(tx: &mut Tx, caller: Caller, edit: Edit) -> Result<User> {
     .or_conflict(|| Error::invalid("username already exists"))?;
     let user = accounts::own(tx, caller)?;
     let shown = |user: &User| (user.username.clone(), user.full_name(), user.phone.clone(), user.avatar_url.clone());
-    // Each organisation costs a row of the event log.
+    // Each announcement costs a row of the event log per organisation.
     if shown(&user) != shown(&before) {
         announce(tx, user.id)?;
     }
     Ok(user)
 }
 
-/// Has the organisations told whose list of members has the user: in slices by the jobs ([`chores`]), of what the user
-/// shows by then.
+/// Leaves a chore ([`chores`]) that tells all organisations of the user what the user shows. The jobs do it in slices, and
+/// each slice tells the state at its time.
 pub(in crate::domain) fn announce(tx: &mut Tx, user: UserId) -> Result<()> {
     chores::leave(tx, Chore::Profile { user }, Some(Cursor::new()))
 }
 
-/// Sets the organisation that the account's clients open with. 404 for one that the caller is not a member of.
+/// Sets the organisation that the caller's clients open with. 404 if the caller is not a member of it.
 pub fn switch_organisation(tx: &mut Tx, caller: Caller, organisation: OrganisationId) -> Result<User> {
     access::is_member(tx, caller, organisation, access::UNKNOWN_ORGANISATION)?;
     accounts::set_current_organisation(tx, caller.user, organisation)?;
     accounts::own(tx, caller)
 }
 
-/// Whether the user has been shown around.
+/// Records whether the user has seen the introduction.
 pub fn set_onboarded(tx: &mut Tx, caller: Caller, is_onboarded: bool) -> Result<()> {
     tx.prepare_cached("update users set is_onboarded = ?2, updated_at = ?3 where id = ?1")?.execute((
         caller.user,

@@ -2,7 +2,7 @@
 //!
 //! `is_verified` says that somebody opened the link of a verification mail, as the specification has it. It does not say
 //! that they use the account: anybody can register an address, and its owner may open the link without a thought. So the
-//! proof is kept apart, in `mailbox_proved`.
+//! proof is a column of its own, `mailbox_proved`.
 
 use crate::{
     db::Tx,
@@ -15,20 +15,20 @@ use crate::{
     id::UserId,
 };
 
-/// How somebody showed a mailbox to be theirs.
+/// The way in which a person proved to read a mailbox.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Proof {
-    /// By the mailbox alone: a link that was mailed, or an issuer that is authoritative for the address.
+    /// Proof by the mailbox alone: a mailed link, or an issuer that is authoritative for the address.
     Mailbox,
-    /// By the mailbox together with the account's bearer or password.
+    /// Proof by the mailbox together with the account's bearer or password.
     MailboxAndAccount,
 }
 
 /// Records that the account's user reads the mailbox.
 ///
-/// Before the first proof, whoever registered the address may have been somebody else. So a first proof by the mailbox
-/// alone ends all sessions and removes the password and linked identities: every way in that was there before. What goes
-/// on without a way in is reclaimed ([`reclaim`]). A first proof together with the account removes nothing.
+/// Before the first proof, somebody other than the mailbox's owner may have registered the address. So a first proof by the
+/// mailbox alone ends all sessions and removes the password and linked identities, which are all earlier ways to log in.
+/// [`reclaim`] ends what works without a log-in. A first proof together with the account removes nothing.
 pub fn prove(tx: &mut Tx, user: User, proof: Proof) -> Result<User> {
     if user.mailbox_proved {
         return Ok(user);
@@ -43,15 +43,15 @@ pub fn prove(tx: &mut Tx, user: User, proof: Proof) -> Result<User> {
     set_verified(tx, &user)
 }
 
-/// Ends what an account leaves at work for whoever used it before the owner of its mailbox did. The open invitations are few,
-/// as their number in a day is bounded; other areas learn of it from the log.
+/// Ends what earlier users of the account left at work: deletes its open invitations, which are few because of their daily
+/// quota, and notes `Reclaimed` in the log, from which other areas learn of it.
 fn reclaim(tx: &mut Tx, user: UserId) -> Result<()> {
     tx.prepare_cached("delete from invitations where invited_by = ?1 and accepted_at is null and expires_at > ?2")?
         .execute((user, tx.now()))?;
     events::note(tx, Kind::Reclaimed, Some(user), ())
 }
 
-/// Forgets the identities that open an account.
+/// Deletes the identities that are linked to an account.
 fn unlink(tx: &mut Tx, user: UserId) -> Result<()> {
     tx.prepare_cached("delete from identities where user_id = ?1")?.execute([user])?;
     Ok(())

@@ -1,4 +1,4 @@
-//! Registration: who may make an account for themselves.
+//! Registration: people make accounts for themselves, as far as the server's policy lets them.
 
 use crate::{
     config::Registration,
@@ -12,9 +12,8 @@ use crate::{
     id::UserId,
 };
 
-/// Makes an account for whoever asks, as far as the server's policy lets them, and mails a
-/// verification link. 403 when registration is not open to them, 422 when the address or the
-/// username is taken.
+/// Makes an account and mails a verification link. Open to everybody whom the server's policy lets register. 403 if the
+/// policy does not let this address register, 422 if the address or the username is taken.
 pub fn register(tx: &mut Tx, new: &New, password_hash: &str, may_mail: MayMail) -> Result<UserId> {
     require_welcome(tx, &new.email)?;
     let user = accounts::create(tx, new, password_hash)?;
@@ -22,7 +21,7 @@ pub fn register(tx: &mut Tx, new: &New, password_hash: &str, may_mail: MayMail) 
     Ok(user)
 }
 
-/// 403 when the server's policy does not let this address register.
+/// Checks the server's registration policy: 403 if it does not let this address register.
 pub fn require_welcome(conn: &View, email: &str) -> Result<()> {
     let welcome = match conn.site().registration {
         Registration::Open => true,
@@ -32,7 +31,7 @@ pub fn require_welcome(conn: &View, email: &str) -> Result<()> {
     if welcome { Ok(()) } else { Err(Error::Forbidden("Registration is by invitation only")) }
 }
 
-/// Whether an open invitation waits for the address.
+/// Whether an open invitation exists for the address.
 fn is_invited(conn: &View, email: &str) -> Result<bool> {
     Ok(conn
         .prepare_cached("select 1 from invitations where email = ?1 and accepted_at is null and expires_at > ?2")?

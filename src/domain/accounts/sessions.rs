@@ -1,4 +1,4 @@
-//! Sessions: what an access token stands for. A token never replaces the row.
+//! Sessions: what an access token stands for. A token never replaces the check of its session's row.
 
 use rusqlite::{Connection, OptionalExtension};
 use serde::{Deserialize, Serialize};
@@ -27,10 +27,10 @@ pub struct AccessClaims {
     pub aud: String,
 }
 
-/// `aud` of access tokens.
+/// The claim `aud` of access tokens.
 pub const AUDIENCE: &str = "api";
 
-/// A new session, with the only sight of its tokens.
+/// A new session with its tokens, which are returned only once.
 pub struct Started {
     pub user: accounts::User,
     pub expires_at: Time,
@@ -38,15 +38,15 @@ pub struct Started {
     pub notification_token: String,
 }
 
-/// Where a session was begun, for the list of sessions.
+/// The client and address that began a session, for the list of sessions.
 #[derive(Default, Clone)]
 pub struct Device {
     pub user_agent: String,
     pub address: String,
 }
 
-/// Begins a session of an account whose password was just verified against `password_hash`.
-/// 401 when it changed meanwhile, 403 when the account is disabled, and as [`start`] says.
+/// Begins a session for an account whose password was just verified against `password_hash`. 401 if the password has changed
+/// meanwhile, 403 if the account is disabled; other errors as in [`start`].
 pub fn log_in(tx: &mut Tx, user: UserId, password_hash: &str, device: &Device) -> Result<Started> {
     let user = accounts::find(tx, user)?.filter(|user| user.password_hash == password_hash);
     let user = user.ok_or(Error::Unauthorized(WRONG_CREDENTIALS))?;
@@ -54,18 +54,18 @@ pub fn log_in(tx: &mut Tx, user: UserId, password_hash: &str, device: &Device) -
     start(tx, user, device)
 }
 
-/// 403 for an account that an administrator disabled.
+/// Checks that no administrator has disabled the account: 403 if one has.
 pub fn require_active(user: &accounts::User) -> Result<()> {
     if user.is_active { Ok(()) } else { Err(Error::Forbidden("This account is disabled")) }
 }
 
 pub const WRONG_CREDENTIALS: &str = "Invalid email or password";
 
-/// Live sessions of a user.
+/// At most 50 live sessions per user.
 const MOST: u32 = 50;
 
-/// Begins a session: the one way to it. Beyond 50 of the user's the oldest ends, with its sockets. 403 where sessions need
-/// a verified address, and this one is not.
+/// Begins a session; every log-in ends here. If the user then has more than 50, the oldest ends, with its sockets. 403 if
+/// the server requires a verified address and the user's is not.
 pub fn start(tx: &mut Tx, user: accounts::User, device: &Device) -> Result<Started> {
     if tx.site().require_verified_email && !user.is_verified {
         return Err(Error::Forbidden("Verify your e-mail address first"));
@@ -93,7 +93,7 @@ pub fn start(tx: &mut Tx, user: accounts::User, device: &Device) -> Result<Start
     Ok(Started { access_token: tx.site().keys.access.sign(&claims)?, user, expires_at, notification_token })
 }
 
-/// Sessions that have expired count until they are deleted: they are the oldest.
+/// Ends a user's oldest sessions beyond the most. Expired sessions count until they are deleted, as the oldest.
 fn end_oldest(tx: &mut Tx, user: UserId) -> Result<()> {
     let ended: Vec<SessionId> = tx
         .prepare_cached(
@@ -106,7 +106,7 @@ fn end_oldest(tx: &mut Tx, user: UserId) -> Result<()> {
     revocations::sessions(tx, user, ended)
 }
 
-/// The caller of a session of an active account that is live at that time.
+/// Finds the caller of a session that is live at `now`. None if it is not live or its account is disabled.
 pub fn find(conn: &Connection, session: SessionId, now: Time) -> Result<Option<Caller>> {
     one(conn, "s.id = ?1", session, now)
 }
@@ -125,7 +125,7 @@ fn one(conn: &Connection, by: &str, value: impl rusqlite::ToSql, now: Time) -> R
     Ok(conn.prepare_cached(&sql)?.query_row((value, now), caller).optional()?)
 }
 
-/// Ends the caller's session. Ending an ended one changes nothing.
+/// Ends the caller's session and its sockets. A session that has ended already stays as it is.
 pub fn end(tx: &mut Tx, caller: Caller) -> Result<()> {
     tx.prepare_cached("update sessions set ended_at = ?2 where id = ?1 and ended_at is null")?
         .execute((caller.session, tx.now()))?;
@@ -141,7 +141,7 @@ pub struct Session {
     pub expires_at: Time,
 }
 
-/// A user's live sessions, newest first: the caller's own, and for superadmins everybody's. 404 for others.
+/// Lists a user's live sessions, newest first. For the user and for superadmins; 404 for other callers.
 pub fn list(conn: &View, caller: Caller, user: UserId, page: Page) -> Result<Vec<Session>> {
     if user != caller.user && (!caller.holds(PlatformRole::Superadmin) || accounts::find(conn, user)?.is_none()) {
         return Err(Error::NotFound("User"));
@@ -163,7 +163,7 @@ pub fn list(conn: &View, caller: Caller, user: UserId, page: Page) -> Result<Vec
         .collect::<rusqlite::Result<_>>()?)
 }
 
-/// Where the latest 1,000 of a user's sessions were begun, those that have ended included.
+/// Lists the addresses from which a user's latest 1,000 sessions began, ended ones included.
 pub fn addresses(conn: &Connection, user: UserId) -> Result<Vec<String>> {
     Ok(conn
         .prepare_cached(
@@ -173,12 +173,12 @@ pub fn addresses(conn: &Connection, user: UserId) -> Result<Vec<String>> {
         .collect::<rusqlite::Result<_>>()?)
 }
 
-/// When the caller's session ends.
+/// The time at which the caller's session expires.
 pub fn expiry(conn: &Connection, caller: Caller) -> Result<Time> {
     Ok(conn.prepare_cached("select expires_at from sessions where id = ?1")?.query_row([caller.session], |row| row.get(0))?)
 }
 
-/// Ends one of the caller's sessions, with its sockets; superadmins end anybody's. 404 for others.
+/// Ends a live session and its sockets. For the session's owner and for superadmins; 404 for other callers.
 pub fn revoke(tx: &mut Tx, caller: Caller, session: SessionId) -> Result<()> {
     let owner: Option<UserId> = tx
         .prepare_cached(
@@ -191,7 +191,7 @@ pub fn revoke(tx: &mut Tx, caller: Caller, session: SessionId) -> Result<()> {
     revocations::sessions(tx, user, vec![session])
 }
 
-/// Ends all of the user's sessions but `keep`.
+/// Ends all of the user's sessions but `keep`, with their sockets.
 pub fn end_others(tx: &mut Tx, user: UserId, keep: Option<SessionId>) -> Result<()> {
     let ended: Vec<SessionId> = tx
         .prepare_cached(
@@ -202,7 +202,7 @@ pub fn end_others(tx: &mut Tx, user: UserId, keep: Option<SessionId>) -> Result<
     revocations::sessions(tx, user, ended)
 }
 
-/// Deletes sessions that ended before the given time, up to `limit`.
+/// Deletes at most `limit` sessions that ended or expired before the given time.
 pub fn prune(tx: &mut Tx, before: Time, limit: u32) -> Result<usize> {
     Ok(tx
         .prepare_cached(
