@@ -1,8 +1,8 @@
-//! What a member of an organisation leaves behind: channels, and a place in everybody's lists. Other areas learn of the
-//! departure from the log.
+//! The departure of a member: it ends the membership, and takes the former member out of channels. Other areas learn of it
+//! from the log.
 //!
-//! The membership ends at once, and all rights with it, as every check of them asks for it. The rest may be thousands
-//! of records and follows in slices ([`chores`]); until the last, the former member can't join again.
+//! The membership ends at once, and every right with it, because all checks read it. The rest may be thousands of rows and
+//! follows in slices ([`chores`]). Until the last slice, the former member can't join again.
 
 use crate::{
     db::Tx,
@@ -20,14 +20,14 @@ use crate::{
     id::{ChannelId, OrganisationId, UserId},
 };
 
-/// Channels that a slice looks at.
+/// At most 200 channels read per slice.
 const LOOKED_AT: usize = 200;
-/// Changes after which a slice ends, each with a row of the event log.
+/// A slice ends after 25 changes, each of which costs a row of the event log.
 const CHANGES: usize = 25;
 
-/// Ends a membership, and all access with it, at once; whoever was removed can be invited again. Members
-/// remove themselves; others need `remove:members` and every right of the member's role. 403 for outsiders
-/// and for the owner, 404 when there is no such member.
+/// Ends a membership, and all its access at once; the former member can be invited again. Members remove themselves; to
+/// remove others, callers need `remove:members` and every right of the member's role. 403 for outsiders and if the member is
+/// the owner, 404 if there is no such member.
 pub fn remove(tx: &mut Tx, caller: Caller, organisation: OrganisationId, user: UserId) -> Result<()> {
     let (own, member) = memberships::find(tx, caller, organisation, user)?;
     if user != caller.user {
@@ -43,14 +43,14 @@ pub fn remove(tx: &mut Tx, caller: Caller, organisation: OrganisationId, user: U
 
     let account = accounts::get(tx, user)?;
     member_updates::announce(tx, organisation, &account, "removed", &member.role.name, member.status)?;
-    // Before what else there is to tell: it is not for them any more.
+    // Revoke first: the former member may not see the events that follow.
     revocations::rights(tx, vec![user])?;
     let rest = slice(tx, organisation, user, &[])?;
     chores::leave(tx, Chore::Departure { organisation, user }, rest)
 }
 
-/// Takes the former member out of some of the organisation's channels, in the order of their identifiers. All but direct
-/// messages: these are their two sides' for good, and open again to whoever comes back.
+/// Takes the former member out of some of the organisation's channels, in the order of their identifiers. Direct messages
+/// keep both sides, and open again if the former member comes back.
 pub fn slice(tx: &mut Tx, organisation: OrganisationId, user: UserId, after: &[u8]) -> Result<Option<Cursor>> {
     let channels: Vec<ChannelId> = tx
         .prepare_cached("select id from channels where organisation_id = ?1 and is_dm = 0 and id > ?2 order by id limit ?3")?
@@ -71,7 +71,8 @@ pub fn slice(tx: &mut Tx, organisation: OrganisationId, user: UserId, after: &[u
     Ok(None)
 }
 
-/// Ends what a former member has to do with a channel, and tells of it. Returns how many changes that took.
+/// Removes a former member from a channel, passes on what they own there, and tells the channel. Returns the number of
+/// changes.
 fn leave(tx: &mut Tx, channel: ChannelId, user: UserId) -> Result<usize> {
     let was_in =
         tx.prepare_cached("delete from channel_members where channel_id = ?1 and user_id = ?2")?.execute((channel, user))? > 0;
@@ -83,7 +84,7 @@ fn leave(tx: &mut Tx, channel: ChannelId, user: UserId) -> Result<usize> {
         record::archive_deserted(tx, channel)?;
     }
     if was_in {
-        // The channel alone: the leaver's own stream is no more.
+        // Only the channel is told: the former member's own stream has ended.
         let body = updates::update_body(tx, channel, "left", user)?;
         updates::tell(tx, channel, Stream::Channel(channel), user, &body)?;
     }

@@ -10,7 +10,7 @@ use crate::{
     id::{OrganisationId, UserId},
 };
 
-/// Tells the organisation that a member has `joined`, was `updated` or `removed`.
+/// Tells the organisation that a member has `joined`, was `updated` or was `removed`.
 pub fn announce(
     tx: &mut Tx,
     organisation: OrganisationId,
@@ -27,10 +27,10 @@ pub fn announce(
     events::tell_organisation(tx, organisation, Kind::Member, user.id, data)
 }
 
-/// Organisations that a slice tells, each with a row of the event log.
+/// At most 25 organisations per slice, each of which costs a row of the event log.
 const SLICE: usize = 25;
 
-/// Tells some of the user's organisations, in the order of their identifiers.
+/// Tells some of the user's organisations that the user was updated, in the order of the organisations' identifiers.
 pub fn slice(tx: &mut Tx, user: UserId, after: &[u8]) -> Result<Option<Cursor>> {
     let memberships: Vec<(OrganisationId, String, MemberStatus)> = tx
         .prepare_cached(

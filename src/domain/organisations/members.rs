@@ -1,4 +1,4 @@
-//! Members of an organisation: who they are, and how they join.
+//! Members of an organisation: listing, counting and adding them.
 
 use std::time::Duration;
 
@@ -21,9 +21,8 @@ use crate::{
     id::{OrganisationId, UserId},
 };
 
-/// Makes the user a member with a role, adds them to the default channel, and tells the organisation.
-/// 400 when they are one already, in whatever status, and when they are in too many organisations; 503 while what they
-/// left behind is still being passed on.
+/// Makes the user a member with a role, adds them to the default channel, and tells the organisation. 400 if they are a
+/// member already, in whatever status, or are in too many organisations; 503 while the slices of their last departure go on.
 pub fn join(tx: &mut Tx, organisation: OrganisationId, user: &accounts::User, role: &Role) -> Result<()> {
     if chores::is_left(tx, Chore::Departure { organisation, user: user.id })? {
         return Err(Error::Unavailable("What the user left behind is still being passed on: try again in a few seconds"));
@@ -41,7 +40,7 @@ pub fn join(tx: &mut Tx, organisation: OrganisationId, user: &accounts::User, ro
     channels::members::join_default(tx, organisation, user)
 }
 
-/// 400 when the user is in more organisations than an account may be in, whatever their status there.
+/// Checks the quota of organisations per account: 400 beyond it. Memberships count whatever their status.
 fn require_quota(conn: &View, user: UserId) -> Result<()> {
     let number: u32 = conn
         .prepare_cached(
@@ -57,11 +56,11 @@ fn require_quota(conn: &View, user: UserId) -> Result<()> {
     }
 }
 
-/// A platform superadmin adds an account to any organisation; the role is named as in a request.
-/// 404 for an unknown organisation or account.
+/// Adds an account to any organisation, with the role that the request names. For platform superadmins; 403 for members. 404
+/// for outsiders, an unknown organisation or an unknown account, 400 for an unknown role.
 pub fn add(tx: &mut Tx, caller: Caller, organisation: OrganisationId, user: UserId, role: Option<&str>) -> Result<()> {
     if !caller.holds(PlatformRole::Superadmin) {
-        // An outsider is told nothing; a member is told that this takes more.
+        // An outsider learns nothing; a member learns that only superadmins may do this.
         access::is_member(tx, caller, organisation, UNKNOWN_ORGANISATION)?;
         return Err(Error::Forbidden("Only a superadmin adds users; invite them instead"));
     }
@@ -80,8 +79,8 @@ pub struct Metrics {
     pub total: i64,
 }
 
-/// How many members there are, and how many of them are in status `active` and were here in the last `days`;
-/// `is_here` knows what is not written yet. For members; 403 for outsiders.
+/// Counts the members, and those in status `active` who were here in the last `days`. `is_here` knows the users whose visit
+/// is not written yet. For members; 403 for outsiders, 400 unless `days` is 1 to 365.
 pub fn metrics(
     conn: &View,
     caller: Caller,
@@ -109,7 +108,7 @@ pub fn metrics(
     Ok(metrics)
 }
 
-/// Members in the role `guest`, whatever their status. 403 for outsiders.
+/// Counts the members in the role `guest`, whatever their status. For members; 403 for outsiders.
 pub fn count_guests(conn: &Connection, caller: Caller, organisation: OrganisationId) -> Result<i64> {
     access::is_member(conn, caller, organisation, OUTSIDER)?;
     Ok(conn
@@ -128,7 +127,7 @@ pub struct Listed {
     pub is_verified: bool,
 }
 
-/// All members whatever their status, newest first. 403 for outsiders.
+/// Lists all members whatever their status, newest first. For members; 403 for outsiders.
 pub fn list(conn: &Connection, caller: Caller, organisation: OrganisationId, page: Page) -> Result<Vec<Listed>> {
     access::is_member(conn, caller, organisation, OUTSIDER)?;
     Ok(conn
@@ -153,7 +152,7 @@ pub fn list(conn: &Connection, caller: Caller, organisation: OrganisationId, pag
         .collect::<rusqlite::Result<_>>()?)
 }
 
-/// How many [`list`] has in all. 403 for outsiders.
+/// Counts the rows of [`list`]. For members; 403 for outsiders.
 pub fn count(conn: &Connection, caller: Caller, organisation: OrganisationId) -> Result<u32> {
     access::is_member(conn, caller, organisation, OUTSIDER)?;
     Ok(conn

@@ -19,7 +19,7 @@ use crate::{
     time::Time,
 };
 
-/// One member as those see them who manage members.
+/// A member, as callers who manage members see them.
 pub struct Member {
     pub user: UserId,
     pub organisation: OrganisationId,
@@ -29,7 +29,7 @@ pub struct Member {
     pub created_at: Time,
 }
 
-/// A member in whatever status, and the caller's own membership. 403 for outsiders, 404 when there is no such
+/// The caller's own membership, and a member whatever their status. For members; 403 for outsiders, 404 if there is no such
 /// member.
 pub fn find(conn: &Connection, caller: Caller, organisation: OrganisationId, user: UserId) -> Result<(Membership, Member)> {
     let own = access::is_member(conn, caller, organisation, access::OUTSIDER)?;
@@ -46,14 +46,15 @@ pub fn find(conn: &Connection, caller: Caller, organisation: OrganisationId, use
 }
 
 pub struct Edit {
-    /// As a request names it.
+    /// The role's integer, UUID or name, from the request.
     pub role: Option<String>,
     pub status: Option<String>,
 }
 
-/// Another role needs `manage:roles`, another status `remove:members`; neither touches a member, or gives a
-/// role, with a right that the caller lacks. The owner is touched by nobody else, and stays an active admin.
-/// Deactivation ends access at once, and keeps what reactivation gives back. 400 for an unknown role or status.
+/// Changes a member's role or status. A new role needs `manage:roles`, a new status `remove:members`; the caller also needs
+/// every right of the member's old and new role. Nobody else changes the owner, who stays an active admin. Deactivation ends
+/// access at once, and reactivation gives it back. 400 for an unknown role or status, 403 for outsiders and without the
+/// rights.
 pub fn update(tx: &mut Tx, caller: Caller, organisation: OrganisationId, user: UserId, edit: Edit) -> Result<Member> {
     let (own, before) = find(tx, caller, organisation, user)?;
     if !own.rights.include(Rights::MANAGE_ROLES) {
@@ -84,7 +85,7 @@ pub fn update(tx: &mut Tx, caller: Caller, organisation: OrganisationId, user: U
         accounts::leave_current_organisation(tx, user, organisation)?;
         revocations::rights(tx, vec![user])?;
     } else if before.status == MemberStatus::Deactivated {
-        // What was pushed meanwhile was not theirs.
+        // The member may not see what was pushed while they were deactivated.
         tx.prepare_cached("update organisation_members set joined_seq = ?3 where organisation_id = ?1 and user_id = ?2")?
             .execute((organisation, user, log::last_seq(tx)?))?;
     }

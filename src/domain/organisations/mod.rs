@@ -1,7 +1,7 @@
-//! Organisations: making, changing and deleting them, passing them on.
+//! Organisations: making, changing, deleting and passing them on.
 //!
-//! Below: members with their memberships and how they leave, the event that tells of them, roles, invitations. Uses
-//! accounts and the log.
+//! Below: members, memberships, how members leave, the event about a member, roles and invitations. Uses access, accounts,
+//! channels, chores, the log, the outbox, page, rights and text.
 
 pub mod invitations;
 pub mod leaving;
@@ -42,13 +42,14 @@ pub struct Organisation {
     pub owner_id: UserId,
     pub channels_count: i64,
     pub total_messages_count: i64,
-    /// The caller's.
+    /// The name of the caller's role.
     pub role: String,
     pub created_at: Time,
     pub updated_at: Time,
 }
 
-/// What a request says of an organisation; absent fields keep, empty ones clear.
+/// A request's changes to an organisation. An absent field stays as it is; an empty one is cleared, but the name can't be
+/// empty.
 #[derive(Default, PartialEq, Eq)]
 pub struct Edit {
     pub name: Option<String>,
@@ -61,7 +62,7 @@ pub struct Edit {
 }
 
 impl Edit {
-    /// 400 for every fault: these rows know no 422.
+    /// Checks and trims the fields. 400 for every fault: the specification lists no 422 for these operations.
     fn check(self) -> Result<Edit> {
         let text = |value: Option<String>, field, max| -> Result<Option<String>> {
             value.map(|value| text::trimmed(&value, field, max).map(str::to_owned)).transpose().map_err(Error::BadRequest)
@@ -90,8 +91,8 @@ impl Edit {
     }
 }
 
-/// Anybody with an account; they become its owner and first member, in the role `admin`, and in the
-/// default channel `general`. 400 for one organisation too many.
+/// Makes an organisation, with the caller as owner and first member in the role `admin`, and with the default channel
+/// `general`. For everybody with an account; 400 beyond the quota of organisations per account.
 pub fn create(tx: &mut Tx, caller: Caller, new: Edit) -> Result<Organisation> {
     let new = new.check()?;
     let name = new.name.ok_or_else(|| Error::bad_request("name is required"))?;
@@ -120,7 +121,7 @@ pub fn create(tx: &mut Tx, caller: Caller, new: Edit) -> Result<Organisation> {
     get(tx, caller, id)
 }
 
-/// For members; 404 for everybody else.
+/// The organisation, as the caller sees it. For members; 404 for outsiders.
 pub fn get(conn: &Connection, caller: Caller, id: OrganisationId) -> Result<Organisation> {
     let sql = format!(
         "select {COLUMNS}, {CHANNELS_COUNT} as channels_count {FROM}
@@ -129,7 +130,7 @@ pub fn get(conn: &Connection, caller: Caller, id: OrganisationId) -> Result<Orga
     conn.prepare_cached(&sql)?.query_row((id, caller.user), from_row).optional()?.ok_or(UNKNOWN_ORGANISATION)
 }
 
-/// Needs `manage:organization`.
+/// Changes an organisation and tells its members. Needs `manage:organization`; 404 for outsiders.
 pub fn update(tx: &mut Tx, caller: Caller, id: OrganisationId, edit: Edit) -> Result<Organisation> {
     access::may(tx, caller, Rights::MANAGE_ORGANIZATION, id, UNKNOWN_ORGANISATION)?;
     let edit = edit.check()?;
@@ -158,7 +159,8 @@ pub fn update(tx: &mut Tx, caller: Caller, id: OrganisationId, edit: Edit) -> Re
     Ok(organisation)
 }
 
-/// The owner only. Nobody sees it afterwards, and its sockets' subscriptions end.
+/// Deletes an organisation: it disappears for all members, and subscriptions to its streams end. For the owner; 403 for
+/// other members, 404 for outsiders.
 pub fn delete(tx: &mut Tx, caller: Caller, id: OrganisationId) -> Result<()> {
     access::is_member(tx, caller, id, UNKNOWN_ORGANISATION)?;
     let organisation = get(tx, caller, id)?;
@@ -178,8 +180,8 @@ pub fn delete(tx: &mut Tx, caller: Caller, id: OrganisationId) -> Result<()> {
     revocations::rights(tx, members)
 }
 
-/// The owner makes another member the owner, who gets the role `admin`. 404 when there is no such member, 422
-/// when they are deactivated.
+/// Makes another member the owner, in the role `admin`, and tells the members. For the owner; 403 for other members. 404 for
+/// outsiders and if there is no such member, 422 if that member or their account is deactivated.
 pub fn pass_on(tx: &mut Tx, caller: Caller, id: OrganisationId, user: UserId) -> Result<Organisation> {
     access::is_member(tx, caller, id, UNKNOWN_ORGANISATION)?;
     let (_, heir) = memberships::find(tx, caller, id, user)?;
@@ -207,7 +209,8 @@ pub fn pass_on(tx: &mut Tx, caller: Caller, id: OrganisationId, user: UserId) ->
     Ok(organisation)
 }
 
-/// Tells the members. Not what differs among them, nor the counts: they change with every message.
+/// Tells the members of a change. The event has neither fields that differ among members, nor counts, which change with
+/// every message.
 fn announce(tx: &mut Tx, caller: Caller, action: &str, organisation: &Organisation) -> Result<()> {
     let Organisation { id, name, description, email, industry, location, country, logo_url, .. } = organisation;
     let data = json!({
@@ -223,14 +226,14 @@ pub struct Own {
     pub id: OrganisationId,
     pub name: String,
     pub logo_url: String,
-    /// The caller's.
+    /// The name of the caller's role.
     pub role: String,
     pub channels_count: i64,
 }
 
-/// Those that the caller is a member of, by name.
+/// Lists the organisations that the caller is a member of, by name.
 pub fn list_own(conn: &Connection, caller: Caller, page: Page) -> Result<Vec<Own>> {
-    // Counted of those that are listed only.
+    // The channels are counted only for the organisations of the page.
     let sql = format!(
         "select o.id, o.name, o.logo_url, o.role, {CHANNELS_COUNT} as channels_count from
            (select o.id, o.name, o.logo_url, r.name as role
@@ -252,7 +255,7 @@ pub fn list_own(conn: &Connection, caller: Caller, page: Page) -> Result<Vec<Own
     Ok(select.query_map((caller.user, page.size, page.offset), row)?.collect::<rusqlite::Result<_>>()?)
 }
 
-/// Live channels of `organisations o`, without direct messages.
+/// SQL that counts the live channels of `organisations o`, without direct messages.
 const CHANNELS_COUNT: &str = "(select count(*) from channels c
     where c.organisation_id = o.id and c.is_dm = 0 and c.deleted_at is null and c.archived_at is null)";
 

@@ -1,4 +1,4 @@
-//! What a member may do: built-in roles 1 to 5, an organisation's own from 6 up.
+//! Roles of members: five built-in ones, numbered 1 to 5, and an organisation's own, numbered from 6.
 //!
 //! Nobody makes, changes, gives or takes away a role that holds a right which they lack.
 
@@ -26,16 +26,16 @@ use crate::{
 
 const NAME_MAX: usize = 64;
 const DESCRIPTION_MAX: usize = 255;
-/// Roles of an organisation's own.
+/// At most 100 custom roles per organisation.
 const MOST: i64 = 100;
-/// Holders of a deleted role, each told of in a row of the event log, that become members in one write.
+/// At most 50 holders of a deleted role get the role `member` per slice, each of whom costs a row of the event log.
 const SLICE: usize = 50;
 
 #[derive(Clone, Debug)]
 pub struct Role {
     pub id: i64,
     pub uuid: RoleUuid,
-    /// None of a built-in one.
+    /// The organisation that the role belongs to; none for a built-in role.
     pub organisation: Option<OrganisationId>,
     pub name: String,
     pub description: String,
@@ -44,10 +44,10 @@ pub struct Role {
     pub updated_at: Time,
 }
 
-/// Other words for built-in roles.
+/// Other names for built-in roles.
 const ALIASES: [(&str, BuiltInRole); 2] = [("user", BuiltInRole::Member), ("administrator", BuiltInRole::Admin)];
 
-/// A role as a request names it: by integer, UUID or name, all as text.
+/// Finds the role that a request names by integer, UUID or name, all as text.
 pub fn find(conn: &Connection, organisation: OrganisationId, named: &str) -> Result<Option<Role>> {
     let named = named.trim();
     let by = if named.parse::<i64>().is_ok() {
@@ -66,24 +66,24 @@ fn one(conn: &Connection, by: &str, organisation: OrganisationId, value: impl To
     Ok(conn.prepare_cached(&sql)?.query_row((organisation, value), from_row).optional()?)
 }
 
-/// The role of a membership or an invitation.
+/// The role that a membership or an invitation names.
 pub fn get(conn: &Connection, id: impl ToSql) -> Result<Role> {
     Ok(conn.prepare_cached(&format!("{SELECT} where id = ?1"))?.query_row([id], from_row)?)
 }
 
-/// The built-in ones, then the organisation's own.
+/// All roles of an organisation: the built-in ones, then its own.
 fn all(conn: &Connection, organisation: OrganisationId) -> Result<Vec<Role>> {
     let sql = format!("{SELECT} where deleted_at is null and (organisation_id is null or organisation_id = ?1) order by id");
     Ok(conn.prepare_cached(&sql)?.query_map([organisation], from_row)?.collect::<rusqlite::Result<_>>()?)
 }
 
-/// For members; 404 for everybody else.
+/// Lists the roles of an organisation. For members; 404 for outsiders.
 pub fn list(conn: &Connection, caller: Caller, organisation: OrganisationId) -> Result<Vec<Role>> {
     access::is_member(conn, caller, organisation, UNKNOWN_ORGANISATION)?;
     all(conn, organisation)
 }
 
-/// For members; 404 for everybody else, and when there is no such role.
+/// The role that the request names. For members; 404 for outsiders, and if there is no such role.
 pub fn read(conn: &Connection, caller: Caller, organisation: OrganisationId, named: &str) -> Result<Role> {
     access::is_member(conn, caller, organisation, UNKNOWN_ORGANISATION)?;
     find(conn, organisation, named)?.ok_or(UNKNOWN)
@@ -96,8 +96,8 @@ pub struct Edit {
     pub permissions: BTreeMap<String, bool>,
 }
 
-/// Needs `manage:roles` and every right that the role is to hold. 422 for a bad or taken name, and for one
-/// role too many.
+/// Makes a role and tells the organisation. Needs `manage:roles` and every right of the new role. 404 for outsiders, 422 for
+/// a bad or taken name and beyond the most roles of an organisation.
 pub fn create(tx: &mut Tx, caller: Caller, organisation: OrganisationId, new: &Edit) -> Result<Role> {
     let membership = access::may(tx, caller, Rights::MANAGE_ROLES, organisation, UNKNOWN_ORGANISATION)?;
     let rights = Rights(0).with(&new.permissions)?;
@@ -127,8 +127,8 @@ pub fn create(tx: &mut Tx, caller: Caller, organisation: OrganisationId, new: &E
     Ok(role)
 }
 
-/// Changes what is given; its holders have other rights at once. Needs `manage:roles` and every right that the
-/// role held and is to hold. 403 for built-in ones.
+/// Changes the given fields of a role, and tells the organisation; its holders have the new rights at once. Needs
+/// `manage:roles` and every right that the role has before and after. 403 for built-in roles, 422 for a bad or taken name.
 pub fn update(tx: &mut Tx, caller: Caller, organisation: OrganisationId, named: &str, edit: &Edit) -> Result<Role> {
     let (membership, role) = managed(tx, caller, organisation, named)?;
     let rights = role.rights.with(&edit.permissions)?;
@@ -149,13 +149,13 @@ pub fn update(tx: &mut Tx, caller: Caller, organisation: OrganisationId, named: 
     Ok(role)
 }
 
-/// Its holders, and those invited to it, become `member`, so it takes the rights of `member`, too, besides
-/// `manage:roles` and the role's own. 403 for built-in ones.
+/// Deletes a role; its holders, and those invited to it, get the role `member`. Needs `manage:roles` and every right of the
+/// role and of `member`. 403 for built-in roles.
 pub fn delete(tx: &mut Tx, caller: Caller, organisation: OrganisationId, named: &str) -> Result<()> {
     let (membership, role) = managed(tx, caller, organisation, named)?;
     let member = get(tx, BuiltInRole::Member)?;
     membership.require_all(member.rights)?;
-    // Whoever still holds it, or is yet to join with it, holds what a member does.
+    // Until the slices are done, the deleted role holds the rights of `member` for its holders and the invited.
     tx.prepare_cached("update roles set name = ?2, rights = ?3, deleted_at = ?4 where id = ?1")?.execute((
         role.id,
         &member.name,
@@ -167,7 +167,8 @@ pub fn delete(tx: &mut Tx, caller: Caller, organisation: OrganisationId, named: 
     announce(tx, organisation, caller, "deleted", &role)
 }
 
-/// Makes some holders of a deleted role members, and tells their organisation; the role itself goes with the last.
+/// Gives some holders of a deleted role, and some of those invited to it, the role `member`, and tells their organisation.
+/// The last slice deletes the role's row.
 pub fn slice(tx: &mut Tx, role: i64) -> Result<Option<Cursor>> {
     let invited = tx
         .prepare_cached(
@@ -194,7 +195,7 @@ pub fn slice(tx: &mut Tx, role: i64) -> Result<Option<Cursor>> {
     Ok(None)
 }
 
-/// Tells the organisation of a role, which stands for all its holders: they may be very many.
+/// Tells the organisation of a change to a role. One event stands for all its holders, who may be very many.
 fn announce(tx: &mut Tx, organisation: OrganisationId, caller: Caller, action: &str, role: &Role) -> Result<()> {
     let data = json!({
         "action": action, "organisation_id": organisation, "id": role.id, "uuid": role.uuid, "name": role.name,
@@ -204,7 +205,8 @@ fn announce(tx: &mut Tx, organisation: OrganisationId, caller: Caller, action: &
     events::tell_organisation(tx, organisation, Kind::Role, caller.user, data)
 }
 
-/// A role of the organisation's own that the caller may change.
+/// The caller's membership, and a custom role that they may change. Needs `manage:roles` and every right of the role; 404
+/// for outsiders and if there is no such role, 403 for built-in roles.
 fn managed(conn: &Connection, caller: Caller, organisation: OrganisationId, named: &str) -> Result<(Membership, Role)> {
     let membership = access::is_member(conn, caller, organisation, UNKNOWN_ORGANISATION)?;
     let role = find(conn, organisation, named)?.ok_or(UNKNOWN)?;
@@ -222,7 +224,7 @@ fn taken() -> Error {
     Error::invalid("A role with this name already exists")
 }
 
-/// 1 to 64 characters, and nothing that names another role: no number, no UUID, no built-in name.
+/// Checks a role's name: 1 to 64 characters, and nothing that names another role, as numbers, UUIDs and built-in names do.
 fn check_name(name: &str) -> Result<String> {
     let name = text::required(name, "name", NAME_MAX).map_err(Error::Invalid)?;
     if name.parse::<i64>().is_ok() || name.parse::<uuid::Uuid>().is_ok() {

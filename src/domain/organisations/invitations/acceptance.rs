@@ -1,4 +1,4 @@
-//! Accepting an invitation: its token lets the invited person in, and nobody else.
+//! Acceptance of invitations: a token lets in the invited person, and nobody else.
 
 use rusqlite::{Connection, OptionalExtension};
 
@@ -31,11 +31,12 @@ pub struct Open {
     organisation: OrganisationId,
     pub email: String,
     role: Role,
-    /// Whether the token is the mail's: whoever has it reads the mailbox.
+    /// Whether the token comes from the mail, so that its holder reads the mailbox.
     pub is_mailed: bool,
 }
 
-/// 400 when there is no such invitation; 422 when it is expired or used, or its sender could not send it any more.
+/// Finds an open invitation by its token. 400 if there is none; 422 if it is expired or used, or its sender may no longer
+/// send it.
 pub fn open(conn: &View, token: &str) -> Result<Open> {
     struct Found {
         id: InvitationId,
@@ -81,15 +82,15 @@ pub fn open(conn: &View, token: &str) -> Result<Open> {
     Ok(Open { id: found.id, organisation: found.organisation, email: found.email, role, is_mailed: found.is_mailed })
 }
 
-/// An invitation is worth what its sender is worth: whoever was demoted, removed or disabled lets nobody in.
+/// Whether the sender may still invite to the role. Once they are demoted, removed or disabled, their invitations are void.
 fn may_still_invite(conn: &Connection, organisation: OrganisationId, inviter: UserId, role: &Role) -> Result<bool> {
     let is_active = accounts::find(conn, inviter)?.is_some_and(|account| account.is_active);
     let rights = access::membership(conn, organisation, inviter)?.map(|membership| membership.rights);
     Ok(is_active && rights.is_some_and(|rights| rights.include(Rights::INVITE_MEMBERS) && rights.include(role.rights)))
 }
 
-/// The invited account joins; by the mail's token, its mailbox is proved. 403 when the caller's address is not the
-/// invited one, and where [`sessions::start`] says so.
+/// Makes the caller a member and begins a session. The token of the mail also proves the mailbox. 403 if the caller's
+/// address is not the invited one, 400 and 422 for a bad token; other errors as in [`sessions::start`].
 pub fn accept(tx: &mut Tx, caller: Caller, token: &str, device: &sessions::Device) -> Result<sessions::Started> {
     let open = open(tx, token)?;
     let user = accounts::own(tx, caller)?;
@@ -100,8 +101,9 @@ pub fn accept(tx: &mut Tx, caller: Caller, token: &str, device: &sessions::Devic
     finish(tx, open, user, device)
 }
 
-/// Makes the invited account, with a password that was generated for it, and joins; by the mail's token, its mailbox is
-/// proved. As [`require_new`] says.
+/// Makes an account for the invited address, with the hash of a generated password, and makes it a member. The token of the
+/// mail also proves the mailbox. 400 and 422 for a bad token, 403 if the policy does not let the address register; other
+/// errors as in [`require_new`].
 pub fn accept_as_new(
     tx: &mut Tx,
     token: &str,
@@ -124,8 +126,8 @@ pub fn accept_as_new(
     finish(tx, open, user, device)
 }
 
-/// 401 when the invited address has an account: its owner must log in. 403 where sessions need a verified address, and
-/// the token is not the mail's.
+/// Checks that the invitation may make an account. 401 if the address has one: its owner must log in. 403 if the server
+/// requires a verified address and the token is not the mail's.
 pub fn require_new(conn: &View, open: &Open) -> Result<()> {
     if accounts::find_by_email(conn, &open.email)?.is_some() {
         return Err(Error::Unauthorized("Log in as the invited user to accept"));

@@ -1,11 +1,7 @@
-//! Invitations by e-mail: what they are, who sees and cancels them. [`send`] sends
-//! them, [`acceptance`] lets the invited in.
-//!
-//! An invitation has two tokens. The inviter is shown one, as the specification has it, so accepting by that one says
-//! nothing of the invited address. The mail carries the other, and accepting by that one proves the mailbox.
-//!
-//! `invite:members` makes them, and shows, cancels and resends one's own; others' are for those who hold
-//! `remove:members`, too, and unknown to everybody else.
+//! Invitations by e-mail: listing and cancelling them. [`send`] sends them, [`acceptance`] lets the invited in. The
+//! specification shows the inviter a token, so accepting by it proves nothing about the address. The mail carries a second
+//! one, which proves the mailbox. Callers need `invite:members`; invitations of others need `remove:members`, too, and are
+//! unknown to everybody else.
 
 pub mod acceptance;
 pub mod send;
@@ -33,7 +29,7 @@ pub struct Invitation {
     pub email: String,
     pub role_id: i64,
     pub invited_by: UserId,
-    /// Raised by each resend; part of the tokens.
+    /// A counter that each resend raises. It is part of the tokens, so that each resend makes new ones.
     pub generation: i64,
     /// Whether the address has an account.
     pub is_platform_user: bool,
@@ -46,7 +42,7 @@ pub struct Invitation {
 }
 
 impl Invitation {
-    /// What has become of it by `now`.
+    /// The status at `now`: accepted, expired or invited.
     pub fn status(&self, now: Time) -> &'static str {
         match self.accepted_at {
             Some(_) => "accepted",
@@ -55,7 +51,7 @@ impl Invitation {
         }
     }
 
-    /// The token for the inviter. It can be made again, as only its hash is stored.
+    /// The token for the inviter. It is derived again each time, because only its hash is stored.
     pub fn token(&self, site: &Site) -> String {
         site.keys.invitation_token(self.id, self.generation)
     }
@@ -70,7 +66,7 @@ impl Invitation {
         self.link_with(site, &self.token(site))
     }
 
-    /// The link for the mail: accepting by it proves the mailbox.
+    /// The link for the mail. Accepting by it proves the mailbox.
     pub fn mailed_link(&self, site: &Site) -> String {
         self.link_with(site, &self.mailed_token(site))
     }
@@ -84,11 +80,11 @@ impl Invitation {
 pub struct Listed {
     pub invitation: Invitation,
     pub role: String,
-    /// None unless it is pending, and its role holds no right that the caller lacks.
+    /// The inviter's token; none if the invitation is not open, or its role holds a right that the caller lacks.
     pub token: Option<String>,
 }
 
-/// The invitations that the caller may know of, newest first. 403 for outsiders, and without `invite:members`.
+/// Lists the invitations that the caller may see, newest first. Needs `invite:members`; 403 without it and for outsiders.
 pub fn list(conn: &View, caller: Caller, organisation: OrganisationId, page: Page) -> Result<Vec<Listed>> {
     let (membership, by) = listing(conn, caller, organisation)?;
     let sql = format!(
@@ -107,7 +103,7 @@ pub fn list(conn: &View, caller: Caller, organisation: OrganisationId, page: Pag
     listed.collect()
 }
 
-/// How many [`list`] has in all.
+/// Counts the rows of [`list`]. Needs `invite:members`; 403 without it and for outsiders.
 pub fn count(conn: &Connection, caller: Caller, organisation: OrganisationId) -> Result<u32> {
     let (_, by) = listing(conn, caller, organisation)?;
     Ok(conn
@@ -115,21 +111,21 @@ pub fn count(conn: &Connection, caller: Caller, organisation: OrganisationId) ->
         .query_row((organisation, by), |row| row.get(0))?)
 }
 
-/// The caller's membership, and whose invitations it lists: none for everybody's.
+/// The caller's membership, and the sender whose invitations the caller may see: none for all senders.
 fn listing(conn: &Connection, caller: Caller, organisation: OrganisationId) -> Result<(Membership, Option<UserId>)> {
     let membership = access::may(conn, caller, Rights::INVITE_MEMBERS, organisation, access::OUTSIDER)?;
     let by = (!sees_others(membership)).then_some(caller.user);
     Ok((membership, by))
 }
 
-/// Whether the member may know of invitations that others sent.
+/// Whether the member may see invitations that others sent.
 pub fn sees_others(membership: Membership) -> bool {
     membership.rights.include(Rights::REMOVE_MEMBERS)
 }
 
-/// Deletes an open invitation; its link is dead. One's own, or with `remove:members` another's to a role
-/// without a right that the caller lacks. 404 when there is none that the caller may know of, 400 when it was
-/// accepted.
+/// Deletes an invitation, and so voids its links. The sender needs `invite:members`; other callers also need
+/// `remove:members` and every right of the invitation's role. 404 if the caller may see no such invitation, 403 if they lack
+/// a right of the role, 400 if it was accepted.
 pub fn cancel(tx: &mut Tx, caller: Caller, id: InvitationId) -> Result<()> {
     const UNKNOWN: Error = Error::NotFound("Invitation");
     let sql = format!("{SELECT} where i.id = ?1");
@@ -151,7 +147,7 @@ pub fn cancel(tx: &mut Tx, caller: Caller, id: InvitationId) -> Result<()> {
     Ok(())
 }
 
-/// The address's invitation that was not accepted, expired or not.
+/// Finds the invitation of an address that was not accepted, even if it has expired.
 pub fn find_open(conn: &Connection, organisation: OrganisationId, email: &str) -> Result<Option<Invitation>> {
     let sql = format!("{SELECT} where i.organisation_id = ?1 and i.email = ?2 and i.accepted_at is null");
     Ok(conn.prepare_cached(&sql)?.query_row((organisation, email), from_row).optional()?)

@@ -1,4 +1,4 @@
-//! Sending invitations: new ones, and open ones again; each mail counts.
+//! Sending and resending invitations; each mail counts towards the daily quotas.
 
 use std::collections::HashSet;
 
@@ -24,19 +24,20 @@ use crate::{
     time::Time,
 };
 
-/// Addresses in one call.
+/// At most 50 addresses per call.
 const MOST: usize = 50;
 const DAY_SECONDS: i64 = 24 * 3600;
 
-/// What is counted for the whole server, and for all accounts together that have not proved their mailbox.
+/// The key of the server's daily count; the next one is that of all accounts with an unproved mailbox together.
 const SERVER: &[u8] = b"";
 const UNPROVED: &[u8] = b"unproved";
-/// One in so many invitations of the server may come from the latter. Anybody makes such accounts without end: what they
-/// use up must not be everybody's.
+/// Accounts with an unproved mailbox share a tenth of the server's quota. Anybody can make such accounts without end, and
+/// they must not use up the whole quota.
 const UNPROVED_SHARE: u32 = 10;
 
-/// Invites each address, with a mail; what could not be invited is said in words, address by address.
-/// Needs `invite:members`, and no role is given that holds a right which the caller lacks.
+/// Invites each address, and mails the links. Needs `invite:members` and every right of the role. Returns the invitations,
+/// and a sentence for each address that could not be invited. 404 for outsiders, 422 for too many addresses, 429 beyond a
+/// quota.
 pub fn create(
     tx: &mut Tx,
     caller: Caller,
@@ -70,7 +71,7 @@ pub fn create(
     Ok((made, errors))
 }
 
-/// A member who may invite. 404 for outsiders.
+/// The caller's membership. Needs `invite:members`; 404 for outsiders.
 fn inviter(conn: &Connection, caller: Caller, organisation: OrganisationId) -> Result<Membership> {
     access::may(conn, caller, Rights::INVITE_MEMBERS, organisation, UNKNOWN_ORGANISATION)
 }
@@ -79,8 +80,8 @@ fn require_few(emails: &[String]) -> Result<()> {
     if emails.len() <= MOST { Ok(()) } else { Err(Error::invalid(format!("at most {MOST} addresses can be invited at once"))) }
 }
 
-/// Mails each its link, in the caller's name; one whose recipient had enough within the hour is dropped. 429 when the
-/// caller, the accounts with an unproved mailbox, the organisation or the server have sent their share of the day.
+/// Mails each invitation's link in the caller's name. A mail beyond its recipient's hourly quota is dropped. 429 beyond the
+/// daily quota of the caller, the accounts with an unproved mailbox, the organisation or the server.
 fn send(tx: &mut Tx, caller: Caller, organisation: OrganisationId, invitations: &[Invitation]) -> Result<()> {
     let inviter = accounts::own(tx, caller)?;
     let (bounds, more) = (tx.site().invitations, invitations.len());
@@ -102,8 +103,8 @@ fn send(tx: &mut Tx, caller: Caller, organisation: OrganisationId, invitations: 
     Ok(())
 }
 
-/// Counts so many more invitations of today, in UTC. `refusal`, with the seconds left of the day, when that makes more
-/// than `most`.
+/// Adds `more` to a count of today (UTC). If that makes more than `most`, it fails with `refusal`, which gets the seconds
+/// until the day ends.
 fn count(tx: &mut Tx, counted: &[u8], more: usize, most: u32, refusal: fn(u64) -> Error) -> Result<()> {
     let now = tx.now().unix_seconds();
     let mailed: i64 = tx
@@ -119,7 +120,7 @@ fn count(tx: &mut Tx, counted: &[u8], more: usize, most: u32, refusal: fn(u64) -
     Ok(())
 }
 
-/// Deletes counts of days that are past by then, up to `limit`.
+/// Deletes at most `limit` counts of days before the day of `now`.
 pub fn prune(tx: &mut Tx, now: Time, limit: u32) -> Result<usize> {
     let sql = "delete from invitation_counts where counted in (select counted from invitation_counts where day < ?1 limit ?2)";
     Ok(tx.prepare_cached(sql)?.execute((now.unix_seconds() / DAY_SECONDS, limit))?)
@@ -162,9 +163,10 @@ fn insert(tx: &mut Tx, by: UserId, organisation: OrganisationId, email: &str, ro
     Ok(Ok(made.ok_or_else(|| Error::internal("the invitation was just made"))?))
 }
 
-/// Mails each address a new link for its open invitation, expired ones too; the former link is dead, and the
-/// caller now answers for it. An invitation whose mail would be dropped stays as it is, with its link. Nothing is sent when
-/// an address has none that the caller may know of (422), or one to a role with a right that the caller lacks (403).
+/// Mails each address a new link for its invitation, even an expired one. The former link becomes void, and the caller
+/// becomes the sender. If a mail is beyond its recipient's quota, that invitation and its link stay as they are. Needs
+/// `invite:members`. Sends nothing if an address has no invitation that the caller may see (422), or one to a role with a
+/// right that the caller lacks (403).
 pub fn resend(tx: &mut Tx, caller: Caller, organisation: OrganisationId, emails: &[String]) -> Result<()> {
     let membership = inviter(tx, caller, organisation)?;
     if emails.is_empty() {
@@ -191,7 +193,7 @@ pub fn resend(tx: &mut Tx, caller: Caller, organisation: OrganisationId, emails:
     send(tx, caller, organisation, &again)
 }
 
-/// A new token and lifetime, in the name of whoever sends it now.
+/// Gives an invitation new tokens and a new lifetime, with `by` as its sender.
 fn renew(tx: &mut Tx, by: UserId, old: Invitation) -> Result<Invitation> {
     let now = tx.now();
     let new = Invitation {
@@ -217,9 +219,9 @@ fn renew(tx: &mut Tx, by: UserId, old: Invitation) -> Result<Invitation> {
     Ok(new)
 }
 
-/// For the command line: the link of the address's open invitation, or of a new one, in the name of the
-/// organisation's owner and without a mail. It is the link of the mail: the operator, who is trusted to pass it to the
-/// invited person, vouches for the address. 422 when the open one is to another role.
+/// Makes the mail's link of an address's open or new invitation, for the command line; mails nothing. The organisation's
+/// owner becomes the sender. The operator, who passes the link on, vouches for the address. 422 if the address is a member's
+/// or its open invitation is to another role.
 pub fn link(tx: &mut Tx, organisation: OrganisationId, email: &str, role: &str) -> Result<String> {
     let email = text::email_address(email).ok_or_else(|| Error::bad_request("email is not a valid e-mail address"))?;
     let owner: Option<UserId> = tx
@@ -235,7 +237,7 @@ pub fn link(tx: &mut Tx, organisation: OrganisationId, email: &str, role: &str) 
             return Err(Error::invalid(format!("{email} is already invited as {other}: cancel that invitation first")));
         }
         Some(open) => {
-            // Whoever sent it may have left since; from now on the owner answers for it.
+            // The former sender may have left, so the owner becomes the sender.
             tx.execute("update invitations set invited_by = ?2 where id = ?1", (open.id, owner))?;
             open
         }
