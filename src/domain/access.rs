@@ -1,9 +1,7 @@
-//! Who may do what: the one home of rights. Each function is a verb of the rules, such as [`may_post`], checks it inside
-//! the caller's transaction, and answers with what it read or with the refusal that the operation documents.
-//!
-//! An operation hides what the caller may not know of in one of two ways: rows of the specification that list 404 answer
-//! [`UNKNOWN_CHANNEL`] or [`UNKNOWN_ORGANISATION`], rows that list 403 alone answer [`HIDDEN_CHANNEL`] or [`OUTSIDER`],
-//! to unknown and to hidden records alike. All areas use this module, and it uses none of them.
+//! Checks of rights: all of them are here. Each function is a verb of the rules, such as [`may_post`]; it checks inside the
+//! caller's transaction, and returns the rows it read or the operation's documented error. Unknown and hidden records get
+//! the same error: [`UNKNOWN_CHANNEL`] or [`UNKNOWN_ORGANISATION`] where the specification lists 404, [`HIDDEN_CHANNEL`] or
+//! [`OUTSIDER`] where it lists only 403. Of the domain, this module uses only rights.
 
 use rusqlite::{
     Connection, OptionalExtension, Row,
@@ -17,20 +15,20 @@ use crate::{
     time::Time,
 };
 
-/// Hides a channel in rows that list 403 and no 404.
+/// The error that hides a channel where the specification lists 403 and no 404.
 pub const HIDDEN_CHANNEL: Error = Error::Forbidden("You do not have access to this channel");
-/// Hides a channel in rows that list 404.
+/// The error that hides a channel where the specification lists 404.
 pub const UNKNOWN_CHANNEL: Error = Error::NotFound("Channel");
-/// Hides an organisation in rows that list 403 and no 404.
+/// The error that hides an organisation where the specification lists 403 and no 404.
 pub const OUTSIDER: Error = Error::Forbidden("You are not a member of this organisation");
-/// Hides an organisation in rows that list 404.
+/// The error that hides an organisation where the specification lists 404.
 pub const UNKNOWN_ORGANISATION: Error = Error::NotFound("Organisation");
-/// The answer to a caller who knows the record and lacks the right.
+/// The error for a caller who may see the record and lacks the right.
 const LACKING: Error = Error::Forbidden("You do not have permission to do this");
 
 // The whole server -------------------------------------------------------------------------------
 
-/// What an account may do on the whole server.
+/// The role of an account on the whole server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum PlatformRole {
     User,
@@ -65,7 +63,7 @@ impl ToSql for PlatformRole {
     }
 }
 
-/// Who is calling, as read with the session.
+/// The account and session that make a request, as read with the session.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Caller {
     pub user: UserId,
@@ -78,7 +76,7 @@ impl Caller {
         self.role >= role
     }
 
-    /// 403 below the role.
+    /// Checks the caller's role on the server: 403 if it is below `role`.
     pub fn require(self, role: PlatformRole) -> Result<()> {
         if self.holds(role) { Ok(()) } else { Err(LACKING) }
     }
@@ -86,28 +84,28 @@ impl Caller {
 
 // An organisation --------------------------------------------------------------------------------
 
-/// A membership in a live organisation; a deactivated one counts as none.
+/// A membership in a live organisation. Deactivated members have none.
 #[derive(Clone, Copy, Debug)]
 pub struct Membership {
     pub rights: Rights,
 }
 
 impl Membership {
-    /// 403 for a member who lacks the right.
+    /// Checks that the member holds the right: 403 if not.
     pub fn require(self, right: Rights) -> Result<()> {
         if self.rights.include(right) { Ok(()) } else { Err(LACKING) }
     }
 
-    /// 403 for a right that this member lacks: what they do not hold they neither give nor take.
+    /// Checks that the member holds all these rights: 403 if not. Members neither give nor take rights that they lack.
     pub fn require_all(self, rights: Rights) -> Result<()> {
         if self.rights.include(rights) { Ok(()) } else { Err(Error::Forbidden("The role holds rights that you do not have")) }
     }
 }
 
-/// The condition in SQL under which the row `m` of `organisation_members` counts as a membership.
+/// The SQL condition under which the row `m` of `organisation_members` counts as a membership.
 pub const ENTITLED: &str = "m.status <> 'deactivated'";
 
-/// Anybody's membership. None for an outsider, for a deactivated member, and in an unknown or deleted organisation.
+/// A user's membership. None for outsiders and deactivated members, and in an unknown or deleted organisation.
 pub fn membership(conn: &Connection, organisation: OrganisationId, user: UserId) -> Result<Option<Membership>> {
     let sql = format!(
         "select r.rights from organisation_members m
@@ -119,12 +117,12 @@ pub fn membership(conn: &Connection, organisation: OrganisationId, user: UserId)
     Ok(conn.prepare_cached(&sql)?.query_row((organisation, user), row).optional()?)
 }
 
-/// The caller is a member of the organisation. `refusal` is [`OUTSIDER`] or [`UNKNOWN_ORGANISATION`].
+/// Checks that the caller is a member of the organisation. `refusal` is [`OUTSIDER`] or [`UNKNOWN_ORGANISATION`].
 pub fn is_member(conn: &Connection, caller: Caller, organisation: OrganisationId, refusal: Error) -> Result<Membership> {
     membership(conn, organisation, caller.user)?.ok_or(refusal)
 }
 
-/// The caller is a member and holds the right; 403 for a member without it. `refusal` is for outsiders, as in
+/// Checks that the caller is a member and holds the right. 403 for members without it; outsiders get `refusal`, as in
 /// [`is_member`].
 pub fn may(conn: &Connection, caller: Caller, right: Rights, organisation: OrganisationId, refusal: Error) -> Result<Membership> {
     let membership = is_member(conn, caller, organisation, refusal)?;
@@ -134,13 +132,13 @@ pub fn may(conn: &Connection, caller: Caller, right: Rights, organisation: Organ
 
 // A channel --------------------------------------------------------------------------------------
 
-/// What the caller may do in a channel that they see.
+/// The caller's rights in a channel that they see.
 #[derive(Clone, Debug)]
 pub struct ChannelAccess {
     pub organisation: OrganisationId,
-    /// The caller's.
+    /// The caller's membership in the channel's organisation.
     pub membership: Membership,
-    /// The caller's name in the channel; none when the caller is not in it.
+    /// The caller's name in the channel; none if the caller is not in it.
     pub username: Option<String>,
     pub user: UserId,
     owner: UserId,
@@ -149,19 +147,19 @@ pub struct ChannelAccess {
 }
 
 impl ChannelAccess {
-    /// 403 when the caller is not in the channel.
+    /// Checks that the caller is in the channel: 403 if not.
     pub fn require_member(&self) -> Result<()> {
         if self.username.is_some() { Ok(()) } else { Err(Error::Forbidden("You are not a member of this channel")) }
     }
 
-    /// 403 when the caller is not in the channel, or lacks `post:messages`. Archived channels are
-    /// [`ChannelAccess::require_live`]'s.
+    /// Checks that the caller is in the channel and holds `post:messages`: 403 if not. [`ChannelAccess::require_live`]
+    /// checks that the channel is not archived.
     pub fn require_poster(&self) -> Result<()> {
         self.require_member()?;
         self.membership.require(Rights::POST_MESSAGES)
     }
 
-    /// 403 unless the caller owns the channel or holds `manage:channels`, and for direct messages.
+    /// Checks that the caller owns the channel or holds `manage:channels`: 403 if not, and for direct messages.
     pub fn require_manager(&self) -> Result<()> {
         self.require_no_dm()?;
         if self.manages(Rights::MANAGE_CHANNELS) { Ok(()) } else { Err(LACKING) }
@@ -172,24 +170,24 @@ impl ChannelAccess {
         self.manages(Rights::MANAGE_WEBHOOKS)
     }
 
-    /// Whether the caller holds the right, or owns the channel. Ownership gives nothing to an owner without
-    /// `post:messages`: it outlives a demotion, and a guest manages nothing.
+    /// Whether the caller holds the right or owns the channel. Ownership outlives a demotion, so an owner also needs
+    /// `post:messages`: guests manage nothing.
     fn manages(&self, right: Rights) -> bool {
         let Membership { rights } = self.membership;
         rights.include(right) || (self.owner == self.user && rights.include(Rights::POST_MESSAGES))
     }
 
-    /// 403 for a direct message.
+    /// Checks that the channel is no direct message: 403 if it is.
     pub fn require_no_dm(&self) -> Result<()> {
         if self.is_dm { Err(Error::Forbidden("This can't be done with a direct message")) } else { Ok(()) }
     }
 
-    /// 403 for an archived channel.
+    /// Checks that the channel is not archived: 403 if it is.
     pub fn require_live(&self) -> Result<()> {
         if self.is_archived { Err(Error::Forbidden("The channel is archived")) } else { Ok(()) }
     }
 
-    /// From a row with these columns of `channels`, and those of [`SEEN`].
+    /// Reads a row that has the columns of `channels` named below, and those of [`SEEN`].
     pub fn from_row(caller: Caller, row: &Row) -> rusqlite::Result<ChannelAccess> {
         Ok(ChannelAccess {
             organisation: row.get("organisation_id")?,
@@ -203,8 +201,8 @@ impl ChannelAccess {
     }
 }
 
-/// The end of a select of `channels c` that user ?1 sees, with what they may do there; goes on with `and …`. Members see
-/// public channels, and those that they are in; guests (role 5) see only the latter.
+/// The end of an SQL query for the channels `c` that user ?1 sees, with their rights; callers may append `and …`. Members
+/// see public channels and those that they are in; guests (role 5) see only the latter.
 pub const SEEN: &str = "r.rights, cm.username as own_name
     from channels c
       join organisations o on o.id = c.organisation_id and o.deleted_at is null
@@ -215,19 +213,19 @@ pub const SEEN: &str = "r.rights, cm.username as own_name
       and (cm.user_id is not null or (c.is_private = 0 and c.is_dm = 0 and m.role_id <> 5))
    ";
 
-/// None for a channel that does not exist and for one that the caller does not see.
+/// Finds a channel that the caller sees. None if there is no such channel, or the caller does not see it.
 fn find_channel(conn: &Connection, caller: Caller, channel: ChannelId) -> Result<Option<ChannelAccess>> {
     let sql = format!("select c.organisation_id, c.owner_id, c.is_dm, c.archived_at, {SEEN} and c.id = ?2");
     let row = |row: &Row| ChannelAccess::from_row(caller, row);
     Ok(conn.prepare_cached(&sql)?.query_row((caller.user, channel), row).optional()?)
 }
 
-/// The caller sees the channel. `refusal` is [`HIDDEN_CHANNEL`] or [`UNKNOWN_CHANNEL`].
+/// Checks that the caller sees the channel. `refusal` is [`HIDDEN_CHANNEL`] or [`UNKNOWN_CHANNEL`].
 pub fn sees_channel(conn: &Connection, caller: Caller, channel: ChannelId, refusal: Error) -> Result<ChannelAccess> {
     find_channel(conn, caller, channel)?.ok_or(refusal)
 }
 
-/// [`sees_channel`], for a channel that must be the organisation's.
+/// Checks that the caller sees the channel, as [`sees_channel`] does, and that it belongs to the organisation.
 pub fn sees_channel_of(
     conn: &Connection,
     caller: Caller,
@@ -238,22 +236,23 @@ pub fn sees_channel_of(
     find_channel(conn, caller, channel)?.filter(|access| access.organisation == organisation).ok_or(refusal)
 }
 
-/// The caller is in the channel; 403 for one that they see and are not in. `refusal` as in [`sees_channel`].
+/// Checks that the caller is in the channel. 403 if they see it and are not in it; `refusal` as in [`sees_channel`].
 pub fn is_in_channel(conn: &Connection, caller: Caller, channel: ChannelId, refusal: Error) -> Result<ChannelAccess> {
     let access = sees_channel(conn, caller, channel, refusal)?;
     access.require_member()?;
     Ok(access)
 }
 
-/// The caller is in the channel and holds `post:messages`; 403 otherwise. `refusal` as in [`sees_channel`]. Whether the
-/// channel is archived is another check, [`ChannelAccess::require_live`]: some operations answer others before it.
+/// Checks that the caller is in the channel and holds `post:messages`; 403 if not. `refusal` as in [`sees_channel`].
+/// [`ChannelAccess::require_live`] checks archived channels apart, because some operations have other errors that come
+/// first.
 pub fn may_post(conn: &Connection, caller: Caller, channel: ChannelId, refusal: Error) -> Result<ChannelAccess> {
     let access = sees_channel(conn, caller, channel, refusal)?;
     access.require_poster()?;
     Ok(access)
 }
 
-/// The caller owns the channel or holds `manage:channels`; 403 otherwise, and for direct messages. `refusal` as in
+/// Checks that the caller owns the channel or holds `manage:channels`; 403 if not, and for direct messages. `refusal` as in
 /// [`sees_channel`].
 pub fn manages_channel(conn: &Connection, caller: Caller, channel: ChannelId, refusal: Error) -> Result<ChannelAccess> {
     let access = sees_channel(conn, caller, channel, refusal)?;
@@ -261,8 +260,8 @@ pub fn manages_channel(conn: &Connection, caller: Caller, channel: ChannelId, re
     Ok(access)
 }
 
-/// The caller owns the channel or holds `manage:webhooks`; 403 otherwise, and for direct messages, which have no webhooks.
-/// `refusal` as in [`sees_channel`].
+/// Checks that the caller owns the channel or holds `manage:webhooks`; 403 if not, and for direct messages, which have no
+/// webhooks. `refusal` as in [`sees_channel`].
 pub fn manages_webhooks(conn: &Connection, caller: Caller, channel: ChannelId, refusal: Error) -> Result<ChannelAccess> {
     let access = sees_channel(conn, caller, channel, refusal)?;
     access.require_no_dm()?;

@@ -1,5 +1,5 @@
-//! The bound in bytes of what one background write touches. Two hundred rows may be two hundred messages of the longest,
-//! some 30 MB, and deleting them would hold the writer for as long as writing them.
+//! The byte budget of one background write. Without it, deleting two hundred of the longest messages, some 30 MB, would hold
+//! the writer for as long as writing them.
 
 use rusqlite::{Connection, Params, types::FromSql};
 
@@ -15,7 +15,8 @@ impl Budget {
         Budget(SLICE_BYTES)
     }
 
-    /// Whether a row of this size still fits. The first one always does, so that work in slices comes to its end.
+    /// Takes a row's size from the budget; false if the row does not fit. The first row always fits, so that each slice
+    /// advances.
     pub fn takes(&mut self, bytes: i64) -> bool {
         let fits = bytes <= self.0 || self.0 == SLICE_BYTES;
         self.0 -= bytes;
@@ -23,7 +24,7 @@ impl Budget {
     }
 }
 
-/// The keys of the first rows of `select`, which gives each with its size in bytes: as many as fit.
+/// The keys of the first rows of `select` that fit the budget. `select` returns each row's key and size in bytes.
 pub(super) fn rows<K: FromSql>(conn: &Connection, select: &str, params: impl Params) -> Result<Vec<K>> {
     let (mut keys, mut budget) = (Vec::new(), Budget::new());
     for row in conn.prepare_cached(select)?.query_map(params, |row| Ok((row.get(0)?, row.get(1)?)))? {

@@ -1,8 +1,7 @@
-//! Work that a change leaves behind when there is much of it: a row, which the background jobs work off slice by slice.
-//!
-//! The change itself ends rights at once and does the first slice, so that mostly nothing is left. A slice holds the
-//! writer for a few milliseconds; it says where the next one begins, and is committed with that, so that a restart
-//! loses and repeats nothing. `jobs/chores.rs` knows who does what: this file imports no area, so that all may leave work.
+//! Chores: rows for the rest of a change that is too large for one write. The background jobs do it slice by slice, and each
+//! slice holds the writer for a few milliseconds. The change itself ends rights at once; most changes also do the first
+//! slice, which is often all. A slice commits the cursor of the next with its work, so a restart loses and repeats nothing.
+//! `jobs/chores.rs` maps chores to functions; this file imports no area of the domain, so that all areas may leave chores.
 
 use std::time::Duration;
 
@@ -17,21 +16,21 @@ use crate::{
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Chore {
-    /// A former member's channels go to others.
+    /// Takes a former member out of channels, and passes on those that they own.
     Departure { organisation: OrganisationId, user: UserId },
-    /// A user's organisations are told of what they show by now.
+    /// Tells a user's organisations what the user now shows.
     Profile { user: UserId },
-    /// The holders of a deleted role become members.
+    /// Gives the holders of a deleted role the role `member`.
     Role { role: i64 },
-    /// A deleted message's text goes from the log.
+    /// Removes a deleted message's text from the log.
     Message { n: i64 },
 }
 
-/// Where a slice has ended; empty before the first. Its form is the chore's own affair.
+/// The end of the last slice; empty before the first. Each kind of chore has its own form.
 pub type Cursor = Vec<u8>;
 
 impl Chore {
-    /// The columns `kind`, `organisation_id`, `user_id` and `number`.
+    /// The values of the columns `kind`, `organisation_id`, `user_id` and `number`.
     fn columns(self) -> (&'static str, Option<OrganisationId>, Option<UserId>, Option<i64>) {
         match self {
             Chore::Departure { organisation, user } => ("departure", Some(organisation), Some(user), None),
@@ -52,7 +51,7 @@ impl Chore {
     }
 }
 
-/// Leaves to the jobs what follows the first slice, where something does. The same chore begun before is forgotten.
+/// Leaves the rest of a chore to the jobs, or nothing if `rest` is none. It replaces an unfinished run of the same chore.
 pub fn leave(tx: &mut Tx, chore: Chore, rest: Option<Cursor>) -> Result<()> {
     let (kind, organisation, user, number) = chore.columns();
     tx.prepare_cached("delete from chores where kind = ?1 and organisation_id is ?2 and user_id is ?3 and number is ?4")?
@@ -65,14 +64,13 @@ pub fn leave(tx: &mut Tx, chore: Chore, rest: Option<Cursor>) -> Result<()> {
     Ok(())
 }
 
-/// Whether a chore was left and is not done yet.
+/// Whether the chore was left and is not done yet.
 pub fn is_left(conn: &Connection, chore: Chore) -> Result<bool> {
     let sql = "select 1 from chores where kind = ?1 and organisation_id is ?2 and user_id is ?3 and number is ?4";
     Ok(conn.prepare_cached(sql)?.exists(chore.columns())?)
 }
 
-/// Leaves the chore that has waited longest alone for the given time, after its slice failed: the others go on without
-/// it. Returns which one that is, for the log.
+/// Postpones the oldest due chore by `span` after its slice failed, so that the others go on. Returns its name for the log.
 pub fn postpone(tx: &mut Tx, span: Duration) -> Result<String> {
     let Some((chore, _)) = first(tx)? else { return Ok(String::new()) };
     let (kind, organisation, user, number) = chore.columns();
@@ -83,14 +81,14 @@ pub fn postpone(tx: &mut Tx, span: Duration) -> Result<String> {
     Ok(format!("{chore:?}"))
 }
 
-/// The chore that has waited longest, and where its next slice begins.
+/// The oldest due chore, and the cursor of its next slice.
 pub fn first(conn: &View) -> Result<Option<(Chore, Cursor)>> {
     let sql = "select kind, organisation_id, user_id, number, cursor from chores where retry_at <= ?1 order by id limit 1";
     let row = |row: &Row| Ok((Chore::from_row(row)?, row.get("cursor")?));
     Ok(conn.prepare_cached(sql)?.query_row([conn.now()], row).optional()?)
 }
 
-/// How many are not done yet.
+/// Counts the chores that are not done yet.
 pub fn count(conn: &Connection) -> Result<i64> {
     Ok(conn.prepare_cached("select count(*) from chores")?.query_row([], |row| row.get(0))?)
 }

@@ -1,7 +1,7 @@
-//! The rules, with their SQL. Synchronous; knows neither HTTP nor the runtime.
+//! The rules, with their SQL. They are synchronous, and know neither HTTP nor the runtime.
 //!
-//! A function takes a connection (to read) or a [`crate::db::Tx`] (to write), the caller, and plain
-//! values. The caller's right is checked here, inside the transaction that acts on it, with the verbs of [`access`].
+//! A function takes a connection (to read) or a [`crate::db::Tx`] (to write), the caller, and plain values. It checks the
+//! caller's right inside the transaction that acts on it, with the verbs of [`access`].
 
 pub mod access;
 pub mod accounts;

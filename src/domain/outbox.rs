@@ -1,6 +1,6 @@
-//! The durable outbox: a mail is a row of the transaction that asks for it, and is sent later.
+//! The durable outbox: a mail is a row of the transaction that asks for it, and the jobs send it later.
 //!
-//! Its text is encrypted under the server's key (it holds tokens) and erased once sent or given up.
+//! A mail's text holds tokens. It is encrypted under the server's key, and erased once the mail is sent or given up.
 
 use std::time::Duration;
 
@@ -15,14 +15,14 @@ use crate::{
     time::Time,
 };
 
-/// Mails of one kind that others can cause, for one recipient within an hour.
+/// The period of the quotas, which bound the mails of one kind that others can cause for one recipient.
 const HOUR: Duration = Duration::from_secs(3600);
 const PER_HOUR: i64 = 5;
-/// Of these, mails about one webhook.
+/// At most 2 mails of a kind per recipient and hour about the same webhook.
 const PER_WEBHOOK: i64 = 2;
-/// How long one attempt may take before another process may try.
+/// The lease of one attempt, after which another process may try.
 const LEASE: Duration = Duration::from_secs(120);
-/// Between attempts; after the last the mail is given up.
+/// The backoff after each failed attempt. After the last attempt the mail is given up.
 const BACKOFF: [Duration; 9] = [
     Duration::from_secs(5),
     Duration::from_secs(60),
@@ -35,22 +35,23 @@ const BACKOFF: [Duration; 9] = [
     Duration::from_secs(20 * 3600),
 ];
 
-/// Whether a recipient may be sent one more mail of a kind now: true while they had fewer than five within the hour.
+/// Whether the recipient may get one more mail of a kind now: fewer than five were queued within the hour. Notices have no
+/// quota.
 ///
-/// A caller who voids an older link asks first: no link dies without a mail in its place.
+/// A caller who voids an older link asks first, so that no link becomes void without a mail that replaces it.
 pub fn within_quota(conn: &View, to: &str, kind: Kind) -> Result<bool> {
     if !conn.site().rate_limit || kind == Kind::Notice {
         return Ok(true);
     }
-    // The last term lets SQLite use `mails_by_recipient`, an index of the mails for which it holds.
+    // The last term lets SQLite use `mails_by_recipient`, a partial index with this condition.
     let recent: i64 = conn
         .prepare_cached("select count(*) from mails where recipient = ?1 and kind = ?2 and created_at > ?3 and kind <> 'notice'")?
         .query_row((to, kind.as_str(), conn.now() - HOUR), |row| row.get(0))?;
     Ok(recent < PER_HOUR)
 }
 
-/// Whether one more mail may tell the recipient of the same webhook now: one that stops again and again must not keep them
-/// from hearing of others.
+/// Whether the recipient may get one more mail about the same webhook within the hour. A webhook that stops again and again
+/// must not use up the quota for mails about others.
 fn within_share(conn: &View, to: &str, kind: Kind, webhook: WebhookId) -> Result<bool> {
     if !conn.site().rate_limit {
         return Ok(true);
@@ -64,12 +65,12 @@ fn within_share(conn: &View, to: &str, kind: Kind, webhook: WebhookId) -> Result
     Ok(recent < PER_WEBHOOK)
 }
 
-/// Logs that a mail was dropped by its recipient's limit. Whoever asked for it is not told, lest the answer tell of the account.
+/// Logs that a mail was dropped beyond its recipient's quota. The requester isn't told: it would reveal the account.
 pub fn log_dropped(kind: Kind) {
     tracing::info!(kind = kind.as_str(), "a mail was dropped: its recipient had enough of the kind within an hour");
 }
 
-/// Queues a mail, or drops it past its recipient's quota.
+/// Queues a mail, or drops it beyond its recipient's quota.
 pub fn queue(tx: &mut Tx, mail: Mail) -> Result<()> {
     let has_share = mail.webhook.map_or(Ok(true), |webhook| within_share(tx, &mail.to, mail.kind, webhook))?;
     if has_share && within_quota(tx, &mail.to, mail.kind)? {
@@ -79,7 +80,7 @@ pub fn queue(tx: &mut Tx, mail: Mail) -> Result<()> {
     Ok(())
 }
 
-/// Queues a mail whose caller has asked [`within_quota`].
+/// Queues a mail without a check of quotas: the caller has asked [`within_quota`].
 pub fn insert(tx: &mut Tx, mail: &Mail) -> Result<()> {
     let now = tx.now();
     let text = serde_json::to_string(mail).map_err(Error::internal)?;
@@ -91,14 +92,14 @@ pub fn insert(tx: &mut Tx, mail: &Mail) -> Result<()> {
     Ok(())
 }
 
-/// A mail under lease.
+/// A mail under a lease, for one attempt to send it.
 pub struct Claimed {
     pub id: MailId,
     pub attempts: u32,
     pub mail: Mail,
 }
 
-/// Takes the mail that is due longest under a lease. One that this server's key does not open is given up.
+/// Leases the mail that has been due longest. A mail that the server's key can't decrypt is given up.
 pub fn claim(tx: &mut Tx) -> Result<Option<Claimed>> {
     let now = tx.now();
     let due: Option<(MailId, u32, Vec<u8>)> = tx
@@ -117,14 +118,14 @@ pub fn claim(tx: &mut Tx) -> Result<Option<Claimed>> {
     }
 }
 
-/// Records a mail as sent and erases it.
+/// Records a mail as sent and erases its text.
 pub fn sent(tx: &mut Tx, id: MailId) -> Result<()> {
     tx.prepare_cached("update mails set sealed = null, due_at = null, sent_at = ?2, error = '' where id = ?1")?
         .execute((id, tx.now()))?;
     Ok(())
 }
 
-/// Records a failed attempt: again later, or given up and erased after the last.
+/// Records a failed attempt: the mail is due again after its backoff, or given up and erased after the last attempt.
 pub fn failed(tx: &mut Tx, id: MailId, attempts: u32, error: &str) -> Result<()> {
     match BACKOFF.get(attempts as usize - 1) {
         Some(wait) => {
@@ -146,18 +147,18 @@ fn give_up(tx: &mut Tx, id: MailId, error: &str) -> Result<()> {
     Ok(())
 }
 
-/// Deletes mails that were sent or given up and are older than the given time, up to `limit`.
+/// Deletes at most `limit` mails that were queued before the given time, and were sent or given up.
 pub fn prune(tx: &mut Tx, before: Time, limit: u32) -> Result<usize> {
     let sql = "delete from mails where id in (select id from mails where due_at is null and created_at < ?1 limit ?2)";
     Ok(tx.prepare_cached(sql)?.execute((before, limit))?)
 }
 
-/// When the next mail is due.
+/// The time at which the next mail is due.
 pub fn next_due(conn: &Connection) -> Result<Option<Time>> {
     Ok(conn.prepare_cached("select min(due_at) from mails where due_at is not null")?.query_row([], |row| row.get(0))?)
 }
 
-/// How many mails are to be sent by now.
+/// Counts the mails that are due now.
 pub fn count_due(conn: &View) -> Result<i64> {
     Ok(conn.prepare_cached("select count(*) from mails where due_at <= ?1")?.query_row([conn.now()], |row| row.get(0))?)
 }

@@ -2,10 +2,10 @@
 
 use crate::error::{Error, Result};
 
-/// How far back the pages of endless lists go: what lies deeper is found by search, not by leafing.
+/// The offset from which endless lists have no more pages; callers find older rows by search.
 const DEEPEST: i64 = 10_000;
 
-/// Some rows of a list: up to `size` of them, after the first `offset`.
+/// A page of a list: up to `size` rows after the first `offset`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Page {
     pub offset: i64,
@@ -13,7 +13,7 @@ pub struct Page {
 }
 
 impl Page {
-    /// Pages are numbered from 1.
+    /// Makes a page from its number, counted from 1, and its size. 400 for number 0.
     pub fn new(number: u32, size: u32) -> Result<Page> {
         if number == 0 {
             return Err(Error::bad_request("pages start at 1"));
@@ -26,7 +26,7 @@ impl Page {
         u32::try_from(self.offset / i64::from(self.size) + 1).unwrap_or(u32::MAX)
     }
 
-    /// The page itself, for a list whose cost grows with the rows skipped: 400 from 10,000 rows on.
+    /// Checks the depth of the page, for a list whose cost grows with the rows skipped: 400 from 10,000 rows on.
     pub fn shallow(self) -> Result<Page> {
         if self.offset < DEEPEST { Ok(self) } else { Err(Error::bad_request(format!("pages end after {DEEPEST} rows"))) }
     }

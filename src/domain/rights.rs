@@ -1,4 +1,4 @@
-//! What memberships consist of: rights, the built-in roles that bundle them, and the status of a member.
+//! The parts of memberships: rights, the built-in roles that bundle them, and the status of a member.
 
 use std::collections::BTreeMap;
 
@@ -35,12 +35,12 @@ impl Rights {
         self.0 & other.0 == other.0
     }
 
-    /// Each right by its name, and whether it is held.
+    /// Lists each right by its name, and whether this set holds it.
     pub fn list(self) -> BTreeMap<String, bool> {
         Rights::NAMES.iter().map(|(name, right)| ((*name).to_owned(), self.include(*right))).collect()
     }
 
-    /// These rights with some given and some taken; 400 for an unknown name.
+    /// Adds and removes rights by name. 400 for an unknown name.
     pub fn with(self, changes: &BTreeMap<String, bool>) -> Result<Rights> {
         changes.iter().try_fold(self, |rights, (named, held)| {
             let known = Rights::NAMES.iter().find(|(name, _)| name == named);
@@ -68,9 +68,9 @@ pub enum BuiltInRole {
     Admin = 1,
     Manager = 2,
     ProjectLead = 3,
-    /// The role of a member who was given no other.
+    /// The role of a member who got no other.
     Member = 4,
-    /// Sees only the channels that the member is in.
+    /// A guest sees only the channels that they are in.
     Guest = 5,
 }
 

@@ -1,18 +1,19 @@
-//! Validators of texts: each gives the text as it is stored, or the sentence that says why it is refused.
+//! Validators of texts: each returns the text as it is stored, or a sentence that says why it is refused.
 
-/// What `text` is without surrounding white space, if it has at most `max` characters.
+/// Trims white space around a text of at most `max` characters.
 pub fn trimmed<'a>(text: &'a str, field: &str, max: usize) -> Result<&'a str, String> {
     let text = text.trim();
     if text.chars().count() > max { Err(format!("{field} is longer than {max} characters")) } else { Ok(text) }
 }
 
-/// [`trimmed`], for texts without line breaks and other control characters: they go into mails, beside other texts.
+/// Checks a text as [`trimmed`] does, and refuses line breaks and other control characters: it goes into mails, beside other
+/// texts.
 pub fn one_line<'a>(text: &'a str, field: &str, max: usize) -> Result<&'a str, String> {
     let text = trimmed(text, field, max)?;
     if text.chars().any(steers) { Err(format!("{field} must not contain control characters")) } else { Ok(text) }
 }
 
-/// The text as an address of http or https, with a host and without a password, if it is one.
+/// Parses an http or https address with a host, and without a user name or a password.
 pub fn web_address(text: &str, field: &str) -> Result<url::Url, String> {
     let text = one_line(text, field, 2000)?;
     let url = url::Url::parse(text).map_err(|err| format!("{field} is not an address: {err}"))?;
@@ -25,7 +26,7 @@ pub fn web_address(text: &str, field: &str) -> Result<url::Url, String> {
     Ok(url)
 }
 
-/// Nothing, or a [`web_address`]; without surrounding white space.
+/// Trims a text that is empty or a [`web_address`].
 pub fn web_address_if_any<'a>(text: &'a str, field: &str) -> Result<&'a str, String> {
     match text.trim() {
         "" => Ok(""),
@@ -33,12 +34,12 @@ pub fn web_address_if_any<'a>(text: &'a str, field: &str) -> Result<&'a str, Str
     }
 }
 
-/// Control characters, and those that turn the direction of what stands beside the text (Unicode annex 9, section 2).
+/// Whether a character is a control character, or changes the direction of the text around it (Unicode annex 9, section 2).
 pub fn steers(c: char) -> bool {
     c.is_control() || matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
 }
 
-/// Without regard to case: by way of capitals, so that ß meets SS, and a final ς meets σ.
+/// Folds case for comparisons. It maps to upper case first, so that ß matches SS, and a final ς matches σ.
 pub fn folded(text: &str) -> String {
     if text.is_ascii() {
         return text.to_ascii_lowercase(); // the same, and many times faster
@@ -46,7 +47,7 @@ pub fn folded(text: &str) -> String {
     text.to_uppercase().chars().flat_map(char::to_lowercase).collect()
 }
 
-/// [`one_line`] that is not empty.
+/// Checks a text as [`one_line`] does, and refuses an empty one.
 pub fn required<'a>(text: &'a str, field: &str, max: usize) -> Result<&'a str, String> {
     match one_line(text, field, max)? {
         "" => Err(format!("{field} must not be empty")),
@@ -54,11 +55,12 @@ pub fn required<'a>(text: &'a str, field: &str, max: usize) -> Result<&'a str, S
     }
 }
 
-/// The address in the form that is stored and compared, if it is one (RFC 5321, as far as mail servers follow it).
+/// An e-mail address in the form that is stored and compared; none if the text is no address (RFC 5321, as far as mail
+/// servers follow it).
 ///
-/// Only ASCII letters are lower-cased: Unicode has signs whose lower case is an ASCII letter, such as the Kelvin sign, and
-/// an address with one is another's. The domain has two labels at least, and the last is no number: no `localhost`, no IP
-/// address however it is written (WHATWG URL, section 3.5).
+/// Only ASCII letters are lower-cased: Unicode has characters whose lower case is an ASCII letter, such as the Kelvin sign,
+/// and an address with one belongs to another mailbox. The domain has at least two labels, and the last is no number: this
+/// refuses `localhost` and IP addresses in every notation (WHATWG URL, section 3.5).
 pub fn email_address(text: &str) -> Option<String> {
     let text = text.trim().to_ascii_lowercase();
     let address: lettre::Address = text.parse().ok()?;
@@ -70,7 +72,7 @@ pub fn email_address(text: &str) -> Option<String> {
             .rsplit('.')
             .next()
             .is_some_and(|last| last.starts_with("0x") || last.bytes().all(|byte| byte.is_ascii_digit()));
-    // 254: the longest path that fits RFC 5321's limits.
+    // RFC 5321's limits allow 254 octets at most.
     (text.len() <= 254 && is_public).then_some(text)
 }
 
