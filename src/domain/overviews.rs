@@ -1,4 +1,5 @@
-//! What lists show of a channel besides itself: its newest post and its first webhook. Above all areas of the domain.
+//! Overviews of channels for lists: a channel with its newest post and its oldest webhook. Uses access, channels, messages
+//! and page; no other area uses it.
 
 use std::collections::HashMap;
 
@@ -19,16 +20,16 @@ use crate::{
     id::{ChannelId, OrganisationId, WebhookId},
 };
 
-/// A channel as lists show it.
+/// A channel with its newest post and its oldest webhook, as lists show it.
 pub struct Overview {
     pub channel: Described,
-    /// The newest top-level post, where the caller is in the channel.
+    /// The newest top-level post, if the caller is in the channel.
     pub newest: Option<Message>,
-    /// The oldest webhook and its generation, where the caller manages the channel's webhooks.
+    /// The oldest webhook and its generation, if the caller may manage the channel's webhooks.
     pub webhook: Option<(WebhookId, i64)>,
 }
 
-/// Each channel's overview, with a few statements for all.
+/// The overview of each channel, in the order of `found`. Two statements read the posts and webhooks of all.
 pub fn of_all(conn: &Connection, found: Vec<Described>) -> Result<Vec<Overview>> {
     let inside = found.iter().filter(|described| described.is_in);
     let newest: Vec<i64> = inside.map(|described| described.channel.last_thread).collect();
@@ -45,7 +46,7 @@ pub fn of_all(conn: &Connection, found: Vec<Described>) -> Result<Vec<Overview>>
 fn first_webhooks(conn: &Connection, found: &[Described]) -> Result<HashMap<ChannelId, (WebhookId, i64)>> {
     let managed = found.iter().filter(|described| described.manages_webhooks);
     let ids: Vec<String> = managed.map(|described| described.channel.id.0.simple().to_string()).collect();
-    // The oldest comes last and stays.
+    // The oldest webhook comes last and replaces the others in the map.
     let mut select = conn.prepare_cached(
         "select w.channel_id, w.id, w.generation from json_each(?1) listed cross join webhooks w on w.channel_id = unhex(listed.value)
          where w.deleted_at is null order by w.created_at desc, w.id desc",
@@ -59,7 +60,7 @@ pub fn of(conn: &Connection, found: Described) -> Result<Overview> {
     of_all(conn, vec![found])?.pop().ok_or_else(|| Error::internal("one channel gives one description"))
 }
 
-/// The caller's direct messages, the latest active first, with what is unread in them. 404 for outsiders.
+/// The caller's direct messages in an organisation, the latest active first, with their unread counts. 404 for outsiders.
 pub fn direct_messages(
     conn: &Connection,
     caller: Caller,

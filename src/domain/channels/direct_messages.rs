@@ -1,4 +1,4 @@
-//! Direct messages: a private channel for each set of members, without a life of its own.
+//! Direct messages: one private channel for each set of members, which can't be joined, left, changed or deleted.
 
 use std::collections::BTreeSet;
 
@@ -18,15 +18,15 @@ use crate::{
     secret,
 };
 
-/// Others than the caller.
+/// Members of a direct message besides the caller.
 const OTHERS_MAX: usize = 8;
-/// Direct messages that a member opens in an organisation. What others open with them does not count: they could be
-/// kept from opening any.
+/// Quota of direct messages that a member opens in an organisation. Those that others open with them don't count: others
+/// could use up the member's quota.
 const OPENED_MAX: i64 = 500;
 
-/// The direct message of the caller and these members of the organisation, made when there is none; and whether
-/// it was made. Needs the right to post. 404 for outsiders; 422 for no others, too many, somebody who is no member, and
-/// more than 500 direct messages opened.
+/// Returns the direct message of the caller and these members of the organisation, creating it if there is none, and whether
+/// it is new. Needs `post:messages`. Pushes `channel_update` for a new one. 404 for outsiders; 422 unless `others` names 1
+/// to 8 users besides the caller, all of them members, and for a new one when the caller has opened 500 already.
 pub fn open(tx: &mut Tx, caller: Caller, organisation: OrganisationId, others: Vec<UserId>) -> Result<(Described, bool)> {
     access::may(tx, caller, Rights::POST_MESSAGES, organisation, access::UNKNOWN_ORGANISATION)?;
     let others = members::others(caller, "user_ids", others)?;
@@ -46,7 +46,7 @@ pub fn open(tx: &mut Tx, caller: Caller, organisation: OrganisationId, others: V
         .prepare_cached("select id from channels where organisation_id = ?1 and dm_key = ?2")?
         .query_row((organisation, &key[..]), |row| row.get(0))?;
     for account in &accounts {
-        // Whoever left the organisation and came back is in it again.
+        // A member who left the organisation and came back is added again.
         if members::name(tx, id, account.id)?.is_none() {
             members::insert(tx, id, account, None)?;
         }
@@ -57,7 +57,7 @@ pub fn open(tx: &mut Tx, caller: Caller, organisation: OrganisationId, others: V
     Ok((lists::get(tx, caller, id)?, is_new))
 }
 
-/// The same for the same members, in whatever order they were named.
+/// The key that identifies a set of members, regardless of their order in the request.
 fn key(accounts: &[accounts::User]) -> [u8; 32] {
     let users: BTreeSet<String> = accounts.iter().map(|account| account.id.to_string()).collect();
     secret::sha256(&users.into_iter().collect::<Vec<_>>().join(" "))

@@ -1,4 +1,4 @@
-//! Who owns a channel after its owner has left.
+//! Succession: the next owner of a channel whose owner leaves.
 
 use rusqlite::OptionalExtension;
 
@@ -9,8 +9,8 @@ use crate::{
     id::{ChannelId, UserId},
 };
 
-/// Gives the channel to an heir if the leaver owns it: to the longest-standing other member who may post, otherwise to
-/// the organisation's owner, who does not become a member by it. Returns whether it has another owner now.
+/// Passes the channel on if the leaver owns it, and returns whether the owner changed. The heir is the longest-standing
+/// other member who may post, otherwise the organisation's owner, who does not become a member of the channel by it.
 pub(in crate::domain) fn pass_on(tx: &Tx, channel: ChannelId, leaver: UserId) -> Result<bool> {
     let owned = "select 1 from channels where id = ?1 and owner_id = ?2 and is_dm = 0 and deleted_at is null";
     if !tx.prepare_cached(owned)?.exists((channel, leaver))? {

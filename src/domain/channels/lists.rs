@@ -1,4 +1,4 @@
-//! Lists of channels, each made of a few statements however many channels there are.
+//! Lists of channels that the caller is in or can see, and how one channel is shown in them.
 
 use rusqlite::Connection;
 
@@ -18,7 +18,7 @@ use crate::{
 /// A channel as lists show it.
 pub struct Described {
     pub channel: Channel,
-    /// The first of its members: at most 1,000.
+    /// The channel's longest-standing members, at most 1,000.
     pub users: Vec<UserId>,
     /// Whether the caller is in the channel.
     pub is_in: bool,
@@ -28,10 +28,11 @@ pub struct Described {
     pub manages_webhooks: bool,
 }
 
-/// Members that are named with a channel; its count tells of all.
+/// At most 1,000 members are listed with a channel; its `user_count` counts all of them.
 const USERS_SHOWN: i64 = 1000;
 
-/// By way of the caller's memberships: an organisation has many more channels, direct messages above all.
+/// SQL condition that finds channels through the caller's memberships. An organisation has many more channels than a member
+/// is in, above all direct messages.
 const OWN: &str = "and c.id in (select own.channel_id from channel_members own where own.user_id = ?1)";
 
 /// The caller's live channels of all organisations.
@@ -42,19 +43,19 @@ pub fn own(conn: &Connection, caller: Caller, page: Page) -> Result<Vec<Describe
     describe_all(conn, record::select(conn, caller, &rule, (caller.user, page.size, page.offset))?)
 }
 
-/// An organisation's live channels that the caller may know of. 404 for outsiders.
+/// An organisation's live channels that the caller can see. 404 for outsiders.
 pub fn live(conn: &Connection, caller: Caller, organisation: OrganisationId, page: Page) -> Result<Vec<Described>> {
     let rule = "and c.archived_at is null and c.is_dm = 0 order by c.name collate nocase, c.id";
     describe_all(conn, of_organisation(conn, caller, organisation, page, rule)?)
 }
 
-/// The archived ones that the caller may know of. 404 for outsiders.
+/// An organisation's archived channels that the caller can see. 404 for outsiders.
 pub fn archived(conn: &Connection, caller: Caller, organisation: OrganisationId, page: Page) -> Result<Vec<Described>> {
     let rule = "and c.archived_at is not null and c.is_dm = 0 order by c.name collate nocase, c.id";
     describe_all(conn, of_organisation(conn, caller, organisation, page, rule)?)
 }
 
-/// The live ones that the caller is in, with what is unread in them. 404 for outsiders.
+/// An organisation's live channels that the caller is in, with their unread counts. 404 for outsiders.
 pub fn joined(conn: &Connection, caller: Caller, organisation: OrganisationId, page: Page) -> Result<Vec<(Counts, Visible)>> {
     let rule = format!("{OWN} and c.archived_at is null and c.is_dm = 0 order by c.name collate nocase, c.id");
     let found = of_organisation(conn, caller, organisation, page, &rule)?;
@@ -62,7 +63,7 @@ pub fn joined(conn: &Connection, caller: Caller, organisation: OrganisationId, p
     found.into_iter().map(unread).collect()
 }
 
-/// The caller's direct messages, the latest active first, with what is unread in them. 404 for outsiders.
+/// The caller's direct messages in an organisation, the latest active first, with their unread counts. 404 for outsiders.
 pub fn direct_messages(
     conn: &Connection,
     caller: Caller,
@@ -75,15 +76,15 @@ pub fn direct_messages(
     found.into_iter().map(unread).collect()
 }
 
-/// The live public ones that the caller could join. 404 for outsiders.
+/// An organisation's live channels that the caller can join. 404 for outsiders.
 pub fn not_joined(conn: &Connection, caller: Caller, organisation: OrganisationId, page: Page) -> Result<Vec<Channel>> {
     let rule = "and cm.user_id is null and c.archived_at is null and c.is_dm = 0 order by c.name collate nocase, c.id";
     let found = of_organisation(conn, caller, organisation, page, rule)?;
     Ok(found.into_iter().map(|found| found.channel).collect())
 }
 
-/// The channel of exactly that name, else the first match without regard to case, among those that the
-/// caller may know of, in one organisation or in all of theirs. 404 when there is none.
+/// Finds a live channel by name among those that the caller can see, in one organisation or in all of theirs. An exact match
+/// wins over one that differs in case, and an older channel over a newer one. 404 when no channel matches.
 pub fn by_name(conn: &Connection, caller: Caller, name: &str, organisation: Option<OrganisationId>) -> Result<Described> {
     let rule = "and c.name = ?2 collate nocase and (?3 is null or c.organisation_id = ?3)
         and c.archived_at is null and c.is_dm = 0 order by c.name <> ?2, c.created_at, c.id limit 1";
@@ -91,7 +92,8 @@ pub fn by_name(conn: &Connection, caller: Caller, name: &str, organisation: Opti
     describe(conn, found.ok_or(access::UNKNOWN_CHANNEL)?)
 }
 
-/// A page of the organisation's channels that the caller may know of; `rule` narrows them down and orders them.
+/// A page of the organisation's channels that the caller can see; the SQL in `rule` filters and orders them. 404 for
+/// outsiders.
 fn of_organisation(
     conn: &Connection,
     caller: Caller,
@@ -104,12 +106,12 @@ fn of_organisation(
     record::select(conn, caller, &rule, (caller.user, organisation, page.size, page.offset))
 }
 
-/// One channel as lists show it, for a caller who sees it; 404 for everybody else.
+/// One channel as lists show it. 404 for a caller who can't see it.
 pub fn get(conn: &Connection, caller: Caller, id: ChannelId) -> Result<Described> {
     describe(conn, record::find(conn, caller, id)?.ok_or(access::UNKNOWN_CHANNEL)?)
 }
 
-/// One channel as lists show it.
+/// Adds to a channel that was found what lists show with it.
 pub fn describe(conn: &Connection, found: Visible) -> Result<Described> {
     let described = describe_all(conn, vec![found])?.pop();
     described.ok_or_else(|| Error::internal("one channel gives one description"))

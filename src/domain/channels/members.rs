@@ -1,4 +1,4 @@
-//! Who is in a channel, and under which name.
+//! Members of channels, and their names there: joining, leaving, adding, removing and renaming.
 
 use std::collections::BTreeSet;
 
@@ -24,7 +24,7 @@ use crate::{
     time::Time,
 };
 
-/// The user's name in the channel; none when they are not in it.
+/// The user's name in the channel, or `None` if they are not in it.
 pub fn name(conn: &Connection, channel: ChannelId, user: UserId) -> Result<Option<String>> {
     Ok(conn
         .prepare_cached("select username from channel_members where channel_id = ?1 and user_id = ?2")?
@@ -32,7 +32,7 @@ pub fn name(conn: &Connection, channel: ChannelId, user: UserId) -> Result<Optio
         .optional()?)
 }
 
-/// Whoever is in the channel, in the order in which they joined.
+/// The channel's members, in the order in which they joined.
 pub fn ids(conn: &Connection, channel: ChannelId) -> Result<Vec<UserId>> {
     Ok(conn
         .prepare_cached("select user_id from channel_members where channel_id = ?1 order by created_at, user_id")?
@@ -46,18 +46,18 @@ pub struct Member {
     pub joined_at: Time,
 }
 
-/// How many there are, for whoever may know of the channel; 404 for all others.
+/// The number of the channel's members. 404 for a caller who can't see the channel.
 pub fn number(conn: &Connection, caller: Caller, channel: ChannelId) -> Result<i64> {
     Ok(record::find(conn, caller, channel)?.ok_or(access::UNKNOWN_CHANNEL)?.channel.user_count)
 }
 
-/// Whether the user is in the channel, for whoever may know of it; 404 for all others.
+/// Whether the user is in the channel. 404 for a caller who can't see the channel.
 pub fn include(conn: &Connection, caller: Caller, channel: ChannelId, user: UserId) -> Result<bool> {
     access::sees_channel(conn, caller, channel, access::UNKNOWN_CHANNEL)?;
     Ok(name(conn, channel, user)?.is_some())
 }
 
-/// In the order in which they joined, for whoever may know of the channel; 404 for all others.
+/// A page of the channel's members, in the order in which they joined. 404 for a caller who can't see the channel.
 pub fn list(conn: &Connection, caller: Caller, channel: ChannelId, page: Page) -> Result<Vec<Member>> {
     access::sees_channel(conn, caller, channel, access::UNKNOWN_CHANNEL)?;
     Ok(conn
@@ -78,8 +78,9 @@ fn from_row(row: &Row) -> rusqlite::Result<Member> {
     Ok(Member { user: row.get("user_id")?, username: row.get("username")?, joined_at: row.get("created_at")? })
 }
 
-/// The caller joins a channel that they see. 422 when they are in it, or the name is taken there;
-/// 403 for hidden and archived ones.
+/// Adds the caller to a channel, and returns it with the time of joining. Any caller who can see the channel may join.
+/// Pushes `channel_update`. 403 for a channel that they can't see, a direct message or an archived channel; 422 when they
+/// are already in it, or the username is invalid or taken there.
 pub fn join(tx: &mut Tx, caller: Caller, id: ChannelId, username: Option<&str>) -> Result<(Channel, Time)> {
     let Visible { channel, access, .. } = record::find(tx, caller, id)?.ok_or(access::HIDDEN_CHANNEL)?;
     access.require_no_dm()?;
@@ -93,7 +94,9 @@ pub fn join(tx: &mut Tx, caller: Caller, id: ChannelId, username: Option<&str>) 
     Ok((channel, joined_at))
 }
 
-/// The caller leaves; the owner may, too. 422 when they are not in it.
+/// Removes the caller from a channel, and returns it with the time when they had joined. An owner may leave, too; the
+/// channel then passes on. Pushes `channel_update`. 403 for a channel that they can't see, and for a direct message; 422
+/// when they are not in it.
 pub fn leave(tx: &mut Tx, caller: Caller, id: ChannelId) -> Result<(Channel, Time)> {
     let Visible { channel, access, .. } = record::find(tx, caller, id)?.ok_or(access::HIDDEN_CHANNEL)?;
     access.require_no_dm()?;
@@ -104,7 +107,8 @@ pub fn leave(tx: &mut Tx, caller: Caller, id: ChannelId) -> Result<(Channel, Tim
     Ok((channel, joined_at))
 }
 
-/// Ends a membership and tells of it; an owner's channel passes on. Returns since when it was.
+/// Ends a membership, logs it and revokes the user's rights; returns the time of joining. A channel that the user owned
+/// passes on to an heir, and a private channel without members is archived.
 fn take_out(tx: &mut Tx, organisation: OrganisationId, channel: ChannelId, user: UserId) -> Result<Time> {
     let joined_at = tx
         .prepare_cached("delete from channel_members where channel_id = ?1 and user_id = ?2 returning created_at")?
@@ -120,10 +124,10 @@ fn take_out(tx: &mut Tx, organisation: OrganisationId, channel: ChannelId, user:
     Ok(joined_at)
 }
 
-/// Users in a list of a request: the writer works it off while all others wait.
+/// At most 100 users in a list of a request: all other writes wait while the writer works through it.
 const LISTED_MAX: usize = 100;
 
-/// The users that a request lists, without the caller, each once. 422 for too many.
+/// The users that a request lists, each once and without the caller. 422 for more than 100, with the list's name, `field`.
 pub(in crate::domain) fn others(caller: Caller, field: &str, listed: Vec<UserId>) -> Result<BTreeSet<UserId>> {
     if listed.len() > LISTED_MAX {
         return Err(Error::invalid(format!("{field} names at most {LISTED_MAX} users")));
@@ -131,8 +135,10 @@ pub(in crate::domain) fn others(caller: Caller, field: &str, listed: Vec<UserId>
     Ok(listed.into_iter().filter(|user| *user != caller.user).collect())
 }
 
-/// Members of the channel with the right to post add members of the organisation; who is in it already stays.
-/// 422 naming one who is no member of the organisation; nobody is added then. Returns those named, in their order.
+/// Adds users to a channel, and returns all the named members, in the order of the request. Needs membership of the channel
+/// and `post:messages`. Users who are already in the channel stay as they are; pushes `channel_update` for each of the
+/// others. 404 for a channel that the caller can't see; 403 without the right, for a direct message or an archived channel;
+/// 422 unless the request names 1 to 100 users, all of them members of the organisation, and nobody is added then.
 pub fn add(tx: &mut Tx, caller: Caller, id: ChannelId, users: Vec<UserId>) -> Result<Vec<Member>> {
     let access = access::sees_channel(tx, caller, id, access::UNKNOWN_CHANNEL)?;
     access.require_no_dm()?;
@@ -161,7 +167,7 @@ pub fn add(tx: &mut Tx, caller: Caller, id: ChannelId, users: Vec<UserId>) -> Re
     named.into_iter().filter_map(|user| find(tx, id, user).transpose()).collect()
 }
 
-/// The account of a member of the organisation; 422 naming the user when they are none.
+/// The account of a member of the organisation. 422 with the user's id if they are not a member.
 pub fn account(conn: &Connection, organisation: OrganisationId, user: UserId) -> Result<accounts::User> {
     if access::membership(conn, organisation, user)?.is_none() {
         return Err(no_member(user));
@@ -173,7 +179,8 @@ fn no_member(user: UserId) -> Error {
     Error::invalid(format!("user {user} is not a member of the organisation"))
 }
 
-/// The owner of the channel, or `manage:channels`. 404 for a user who is not in it.
+/// Removes a user from a channel. Needs ownership of the channel or `manage:channels`. Pushes `channel_update`. 404 for a
+/// channel that the caller can't see, and for a user who is not in it; 403 without the right, and for a direct message.
 pub fn remove(tx: &mut Tx, caller: Caller, id: ChannelId, user: UserId) -> Result<()> {
     let access = access::manages_channel(tx, caller, id, access::UNKNOWN_CHANNEL)?;
     name(tx, id, user)?.ok_or(Error::NotFound("Member"))?;
@@ -181,7 +188,8 @@ pub fn remove(tx: &mut Tx, caller: Caller, id: ChannelId, user: UserId) -> Resul
     Ok(())
 }
 
-/// Sets the caller's name in a channel that they are in; unique there. The same again changes nothing.
+/// Sets the caller's name in a channel that they are in. Pushes `channel_update`, unless the name is the same as before. 403
+/// if they are not in the channel; 422 for a name that is invalid or taken there.
 pub fn rename(tx: &mut Tx, caller: Caller, id: ChannelId, username: &str) -> Result<()> {
     let access = access::is_in_channel(tx, caller, id, access::HIDDEN_CHANNEL)?;
     let username = accounts::check_username(username).map_err(Error::Invalid)?;
@@ -194,7 +202,7 @@ pub fn rename(tx: &mut Tx, caller: Caller, id: ChannelId, username: &str) -> Res
     announce(tx, access.organisation, id, "renamed", caller.user)
 }
 
-/// Adds a new member of an organisation to its default channel.
+/// Adds a new member of an organisation to its default channel, if it has one.
 pub fn join_default(tx: &mut Tx, organisation: OrganisationId, user: &accounts::User) -> Result<()> {
     let default: Option<ChannelId> = tx
         .prepare_cached("select id from channels where organisation_id = ?1 and is_default = 1 and deleted_at is null")?
@@ -205,8 +213,8 @@ pub fn join_default(tx: &mut Tx, organisation: OrganisationId, user: &accounts::
     announce(tx, organisation, id, "joined", user.id)
 }
 
-/// Adds a member whose read mark stands at the end. An account's own name that somebody has here gets a
-/// number; a chosen one that is taken is 422. Returns the time of joining.
+/// Adds a member, and returns the time of joining. Existing messages count as read. If no `username` is chosen and the
+/// account's is taken in the channel, a number is appended to it. 422 for a chosen name that is invalid or taken.
 pub fn insert(tx: &mut Tx, channel: ChannelId, user: &accounts::User, username: Option<&str>) -> Result<Time> {
     let name = match username {
         Some(chosen) => accounts::check_username(chosen).map_err(Error::Invalid)?,
@@ -223,7 +231,7 @@ pub fn insert(tx: &mut Tx, channel: ChannelId, user: &accounts::User, username: 
     Ok(now)
 }
 
-/// 422 naming one who is no member of the organisation.
+/// Checks that all users are members of the organisation. 422 with the id of one who is not.
 pub(in crate::domain) fn require_members<'a>(
     conn: &Connection,
     organisation: OrganisationId,
@@ -238,13 +246,13 @@ pub(in crate::domain) fn require_members<'a>(
     outsider.map_or(Ok(()), |user| Err(no_member(user)))
 }
 
-/// As JSON.
+/// The users as a JSON array of ids in hexadecimal digits, for `json_each`.
 fn listed<'a>(users: impl IntoIterator<Item = &'a UserId>) -> String {
     let list: Vec<String> = users.into_iter().map(|user| user.0.simple().to_string()).collect();
     json!(list).to_string()
 }
 
-/// [`insert`] of users who are not in the channel, in one statement.
+/// [`insert`] for users who are not in the channel yet: one statement for all whose usernames are free there.
 pub(in crate::domain) fn insert_all(tx: &mut Tx, channel: ChannelId, users: &BTreeSet<UserId>) -> Result<()> {
     let inserted = tx
         .prepare_cached(
@@ -256,7 +264,7 @@ pub(in crate::domain) fn insert_all(tx: &mut Tx, channel: ChannelId, users: &BTr
         .execute((channel, listed(users), log::last_seq(tx)?, tx.now()))?;
     count(tx, channel, inserted as i64)?;
     if inserted < users.len() {
-        // Usernames are unique: only a name that somebody chose in this channel can stand in the way.
+        // Usernames of accounts are unique: only a name that a member chose in this channel can collide.
         for user in users {
             if name(tx, channel, *user)?.is_none() {
                 insert(tx, channel, &accounts::get(tx, *user)?, None)?;
@@ -266,7 +274,7 @@ pub(in crate::domain) fn insert_all(tx: &mut Tx, channel: ChannelId, users: &BTr
     Ok(())
 }
 
-/// Keeps the channel's counter of members.
+/// Adds `more`, which may be negative, to the channel's counter of members.
 fn count(tx: &Tx, channel: ChannelId, more: i64) -> Result<()> {
     tx.prepare_cached("update channels set user_count = user_count + ?2 where id = ?1")?.execute((channel, more))?;
     Ok(())
@@ -281,7 +289,8 @@ fn free_name(conn: &Connection, channel: ChannelId, base: &str) -> Result<String
     accounts::first_free(base, |name| Ok(taken.exists((channel, name))?))
 }
 
-/// Tells the channel, and the person concerned on their own stream; of a member with their name there.
+/// Logs a `channel_update` about one user on the channel's stream and on the user's personal stream. It carries the user's
+/// name in the channel while they are a member.
 fn announce(tx: &mut Tx, organisation: OrganisationId, channel: ChannelId, action: &str, user: UserId) -> Result<()> {
     let mut body = updates::update_body(tx, channel, action, user)?;
     if let Some(member) = find(tx, channel, user)? {

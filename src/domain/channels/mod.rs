@@ -1,7 +1,7 @@
-//! Channels: making, changing, archiving and deleting them.
+//! Channels: creating, changing, archiving and deleting them, within their quotas.
 //!
-//! Below: their record, lists of channels, their members, direct messages, read markers, stars, the event that tells of changes,
-//! and the purging of deleted ones. Uses organisations, accounts and the log.
+//! The submodules hold the record of a channel, lists, members, heirs of ownership, direct messages, read marks, stars and
+//! the event `channel_update`. Uses access, accounts, log, page, rights and text. The messages area purges deleted channels.
 
 pub mod direct_messages;
 pub mod heirs;
@@ -39,13 +39,14 @@ pub struct New {
     pub name: String,
     pub description: String,
     pub is_private: bool,
-    /// The creator's name in the channel; their account's when none.
+    /// The creator's name in the channel; `None` takes the username of their account.
     pub username: Option<String>,
     pub users: Vec<UserId>,
 }
 
-/// Needs `create:channels`. The creator is owner and member; the named users, at most 100, become members. 422 for one
-/// channel too many.
+/// Creates a channel that the caller owns, with the caller and the named users (at most 100) as members. Needs
+/// `create:channels`; 403 for outsiders. Pushes `channel_update`. 422 when the channel exceeds a quota, its name is invalid
+/// or taken, or a named user is not a member of the organisation.
 pub fn create(tx: &mut Tx, caller: Caller, new: New) -> Result<Described> {
     access::may(tx, caller, Rights::CREATE_CHANNELS, new.organisation, access::OUTSIDER)?;
     require_quota(tx, new.organisation, caller.user)?;
@@ -59,7 +60,8 @@ pub fn create(tx: &mut Tx, caller: Caller, new: New) -> Result<Described> {
     lists::get(tx, caller, id)
 }
 
-/// The channel that every member is in; made with the organisation, joined with it.
+/// Creates the default channel of a new organisation. New members of the organisation join it; see
+/// [`members::join_default`].
 pub fn create_default(tx: &mut Tx, organisation: OrganisationId, name: &str, owner: &accounts::User) -> Result<ChannelId> {
     insert(tx, organisation, owner.id, "general", &format!("{name}'s general channel"), false, true)
 }
@@ -84,11 +86,12 @@ fn insert(
     Ok(id)
 }
 
-/// Of an organisation's live channels, the share that a member without `manage:channels` may own: one of them alone must
-/// not take all.
+/// Divisor of the organisation's channel quota: a member without `manage:channels` may own a tenth of it, so that one
+/// member can't use up the quota of all.
 const OWNED: u32 = 10;
 
-/// 422 when the organisation has as many live channels as it may have, or the owner of one more a tenth of them.
+/// Checks the quotas for one more live channel. 422 when the organisation has used up its quota, or an `owner` without
+/// `manage:channels` has used up theirs, a tenth of it. Direct messages don't count.
 fn require_quota(conn: &View, organisation: OrganisationId, owner: UserId) -> Result<()> {
     let (live, owned): (u32, u32) = conn
         .prepare_cached(
@@ -112,7 +115,7 @@ fn taken() -> Error {
     Error::invalid("A channel with this name already exists")
 }
 
-/// 1 to 80 characters; 422 otherwise.
+/// Checks and trims a channel's name. 422 unless it has 1 to 80 characters.
 fn check_name(name: &str) -> Result<String> {
     text::required(name, "name", NAME_MAX).map(str::to_owned).map_err(Error::Invalid)
 }
@@ -125,7 +128,8 @@ pub struct Edit {
     pub is_private: Option<bool>,
 }
 
-/// The owner of the channel, or `manage:channels`.
+/// Changes the fields that `edit` names. Needs ownership of the channel or `manage:channels`; 403 otherwise, also for a
+/// channel that the caller can't see. Pushes `channel_update`. 422 for an invalid or taken name, and for texts too long.
 pub fn update(tx: &mut Tx, caller: Caller, id: ChannelId, edit: Edit) -> Result<Described> {
     let found = record::find(tx, caller, id)?.ok_or(access::HIDDEN_CHANNEL)?;
     found.access.require_manager()?;
@@ -147,11 +151,13 @@ pub fn update(tx: &mut Tx, caller: Caller, id: ChannelId, edit: Edit) -> Result<
     .execute((id, name, description, topic, edit.is_private, tx.now()))
     .or_conflict(taken)?;
     announce(tx, id, "updated", caller.user)?;
-    // Without looking at who may know of it: a manager can make a channel private that they are not in.
+    // No second check of access: a manager who is not in the channel loses sight of it by making it private.
     describe(tx, Visible { channel: record::get(tx, id)?, ..found })
 }
 
-/// The owner of the channel, or `manage:channels`; never the default channel. Its messages go with it.
+/// Deletes a channel; background jobs purge its messages later. Needs ownership of the channel or `manage:channels`. Pushes
+/// `channel_update` and revokes the members' rights to its streams. 404 for a channel that the caller can't see; 403 without
+/// the right, and for the default channel.
 pub fn delete(tx: &mut Tx, caller: Caller, id: ChannelId) -> Result<()> {
     let Visible { channel, access, .. } = record::find(tx, caller, id)?.ok_or(access::UNKNOWN_CHANNEL)?;
     access.require_manager()?;
@@ -160,13 +166,14 @@ pub fn delete(tx: &mut Tx, caller: Caller, id: ChannelId) -> Result<()> {
     }
     tx.prepare_cached("update channels set deleted_at = ?2 where id = ?1")?.execute((id, tx.now()))?;
     announce(tx, id, "deleted", caller.user)?;
-    // The memberships stay, so that whoever was away is told when they come back.
+    // The memberships stay, so that members who were away learn of the deletion when they reconnect.
     let members = members::ids(tx, id)?;
     revocations::rights(tx, members)
 }
 
-/// Closes a channel to posts and joins, or opens it again: its owner, or `manage:channels`; never the default
-/// channel. An archived name may be given to another channel: 422 when it was, and for one live channel too many.
+/// Archives a channel, which closes it to posts and joins, or reopens it. Needs ownership of the channel or
+/// `manage:channels`. Pushes `channel_update`. 404 for a channel that the caller can't see; 403 without the right, and for
+/// the default channel. On reopening, 422 when another channel has taken the name meanwhile or a quota is used up.
 pub fn archive(tx: &mut Tx, caller: Caller, id: ChannelId, archived: bool) -> Result<Described> {
     let Visible { channel, access, is_starred } = record::find(tx, caller, id)?.ok_or(access::UNKNOWN_CHANNEL)?;
     access.require_manager()?;
@@ -188,7 +195,7 @@ pub fn archive(tx: &mut Tx, caller: Caller, id: ChannelId, archived: bool) -> Re
     describe(tx, Visible { channel, access, is_starred })
 }
 
-/// [`archive`] for a channel that must be the organisation's.
+/// [`archive`] for a channel that must belong to the organisation; 404 otherwise.
 pub fn archive_in(tx: &mut Tx, caller: Caller, organisation: OrganisationId, id: ChannelId, archived: bool) -> Result<Described> {
     access::is_member(tx, caller, organisation, access::UNKNOWN_ORGANISATION)?;
     access::sees_channel_of(tx, caller, organisation, id, access::UNKNOWN_CHANNEL)?;

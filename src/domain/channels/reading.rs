@@ -1,5 +1,5 @@
-//! What a member has read. Unread posts are the channel's counter minus the member's mark: no write for
-//! each member and message.
+//! Read marks and unread counts. Unread posts are the channel's counter minus the member's mark, so that a post needs no
+//! write for each member.
 
 use rusqlite::{Connection, OptionalExtension, Row};
 use serde_json::{Value, json};
@@ -24,18 +24,18 @@ pub struct Counts {
 }
 
 impl Counts {
-    /// From a row with the columns of [`COUNTS`].
+    /// Reads the counts from a row with the columns of [`COUNTS`].
     pub(in crate::domain) fn from_row(row: &Row) -> rusqlite::Result<Counts> {
         Ok(Counts { threads: row.get("unread_threads")?, mentions: row.get("unread_mentions")? })
     }
 }
 
-/// SQL that gives the [`Counts`] of `channel_members cm` in `channels c`.
+/// SQL columns that compute the [`Counts`] of `channel_members cm` in `channels c`.
 pub(in crate::domain) const COUNTS: &str = "c.thread_count - cm.read_thread_count as unread_threads,
     c.mention_count - cm.read_mention_count
       + (select count(*) from mentions x where x.channel_id = c.id and x.user_id = cm.user_id and x.n > cm.read_n) as unread_mentions";
 
-/// What a member of the channel has not read in it.
+/// The unread counts of a member in a channel.
 pub fn counts(conn: &Connection, channel: ChannelId, user: UserId) -> Result<Counts> {
     let sql = format!(
         "select {COUNTS} from channel_members cm join channels c on c.id = cm.channel_id where cm.channel_id = ?1 and cm.user_id = ?2"
@@ -43,10 +43,11 @@ pub fn counts(conn: &Connection, channel: ChannelId, user: UserId) -> Result<Cou
     Ok(conn.prepare_cached(&sql)?.query_row((channel, user), Counts::from_row)?)
 }
 
-/// Reads the channel up to a message, or all of it. A mark only moves forward. Tells the reader's other
-/// devices. Members of the channel; 404 for a message that is not in it.
+/// Moves the caller's read mark forward to a message, or past all messages, and returns what is left unread. Needs
+/// membership of the channel. Pushes new counts to the caller's own devices. 404 for a channel that the caller can't see,
+/// and for a message that is not in it; 403 if they are not in the channel.
 ///
-/// A mark passes a few thousand messages at once: none is returned when it has not arrived, for the caller to go on.
+/// One call passes at most 2,000 posts. It returns `None` if the mark has not reached the message: call again to go on.
 pub fn mark(tx: &mut Tx, caller: Caller, channel: ChannelId, last: Option<MessageId>) -> Result<Option<Counts>> {
     access::is_in_channel(tx, caller, channel, access::UNKNOWN_CHANNEL)?;
     let before = counts(tx, channel, caller.user)?;
@@ -61,13 +62,13 @@ pub fn mark(tx: &mut Tx, caller: Caller, channel: ChannelId, last: Option<Messag
     Ok(has_arrived.then_some(after))
 }
 
-/// Tells the reader's other devices.
+/// Pushes a member's unread counts to their own devices.
 pub fn announce(tx: &mut Tx, user: UserId, channel: ChannelId, counts: Counts) -> Result<()> {
     let notice = Notice::find(tx, channel)?;
     events::tell_member(tx, notice.organisation, user, Kind::Unread, channel, &notice.body(counts))
 }
 
-/// Posting marks read, too.
+/// Moves a member's read mark past all messages of the channel. Posting does this, too.
 pub fn mark_all(tx: &Tx, user: UserId, channel: ChannelId) -> Result<()> {
     tx.prepare_cached(
         "update channel_members set (read_n, read_thread_count, read_mention_count) =
@@ -78,12 +79,12 @@ pub fn mark_all(tx: &Tx, user: UserId, channel: ChannelId) -> Result<()> {
     Ok(())
 }
 
-/// Posts that a mark passes in one write.
+/// Top-level posts that a mark passes in one write.
 const PASSED: i64 = 2000;
 
-/// Returns whether the mark is there.
+/// Moves the mark forward by at most [`PASSED`] posts; returns whether it has reached `last`.
 fn mark_up_to(tx: &Tx, user: UserId, channel: ChannelId, last: MessageId) -> Result<bool> {
-    // Only what the mark passes is counted: each message once for each member, however often they mark.
+    // Only messages that the mark passes are counted: each message once per member, however often they mark.
     let arrived = tx
         .prepare_cached(
             "with goal as materialized (
@@ -137,7 +138,7 @@ impl Notice {
         Ok(notice)
     }
 
-    /// The publication's body for one member.
+    /// The body of the publication for a member with these counts.
     pub fn body(&self, counts: Counts) -> Value {
         let mut data = self.data.clone();
         data["thread_count"] = counts.threads.into();
@@ -145,7 +146,7 @@ impl Notice {
         events::envelope(Kind::Unread, false, data)
     }
 
-    /// The same as text, made once for all members, with a place for the counts.
+    /// The text of [`Notice::body`] up to the counts. It is built once for all members.
     pub fn template(&self) -> Template {
         let data = self.data.to_string();
         let head = format!(
@@ -166,9 +167,9 @@ impl Template {
     }
 }
 
-/// The members of a channel who are entitled to hear of it, with their counts.
+/// The unread counts of the channel's members, without deactivated ones.
 pub fn members(conn: &Connection, channel: ChannelId) -> Result<Vec<(UserId, Counts)>> {
-    // `cross join` keeps the order: from the channel's few members, not from all of the organisation.
+    // `cross join` fixes the order of joins: it starts at the channel's few members, not at all of the organisation's.
     let sql = format!(
         "select cm.user_id, {COUNTS} from channel_members cm
            cross join channels c on c.id = cm.channel_id

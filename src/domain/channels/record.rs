@@ -1,4 +1,4 @@
-//! The record of a channel, and how it is read.
+//! The record of a channel, and its queries.
 
 use rusqlite::{Connection, OptionalExtension, Params, Row};
 
@@ -32,7 +32,7 @@ pub struct Channel {
     pub deleted_at: Option<Time>,
 }
 
-/// A channel that the caller sees, and what they may do there.
+/// A channel that the caller can see, and what they may do there.
 pub struct Visible {
     pub channel: Channel,
     pub access: ChannelAccess,
@@ -40,14 +40,14 @@ pub struct Visible {
     pub is_starred: bool,
 }
 
-/// None for a channel that does not exist and for one that the caller does not see.
+/// Finds a channel by id. `None` if it does not exist or the caller can't see it.
 pub fn find(conn: &Connection, caller: Caller, id: ChannelId) -> Result<Option<Visible>> {
     let sql = format!("select {COLUMNS}, {STARRED}, {SEEN} and c.id = ?2");
     let row = |row: &Row| visible(caller, row);
     Ok(conn.prepare_cached(&sql)?.query_row((caller.user, id), row).optional()?)
 }
 
-/// Those that the caller sees; `rule` narrows them down and orders them, and ?1 of `params` is the caller.
+/// The channels that the caller can see; the SQL in `rule` filters and orders them. Parameter ?1 is the caller.
 pub(super) fn select(conn: &Connection, caller: Caller, rule: &str, params: impl Params) -> Result<Vec<Visible>> {
     let sql = format!("select {COLUMNS}, {STARRED}, {SEEN} {rule}");
     let mut select = conn.prepare_cached(&sql)?;
@@ -58,7 +58,7 @@ fn visible(caller: Caller, row: &Row) -> rusqlite::Result<Visible> {
     Ok(Visible { channel: from_row(row)?, access: ChannelAccess::from_row(caller, row)?, is_starred: row.get("is_starred")? })
 }
 
-/// The channel, deleted or not; the caller's access is not looked at.
+/// Reads a channel, deleted or not, without a check of access.
 pub(super) fn get(conn: &Connection, id: ChannelId) -> Result<Channel> {
     let sql = format!("select {COLUMNS} from channels c where c.id = ?1");
     Ok(conn.prepare_cached(&sql)?.query_row([id], from_row)?)
@@ -86,8 +86,7 @@ fn from_row(row: &Row) -> rusqlite::Result<Channel> {
     })
 }
 
-/// Archives a private channel that nobody is in any more: nobody may know of it, so that nobody could make room for
-/// another.
+/// Archives a private channel without members. Nobody can see it, so nobody could archive it by hand to free quota.
 pub(in crate::domain) fn archive_deserted(tx: &Tx, id: ChannelId) -> Result<()> {
     tx.prepare_cached(
         "update channels set archived_at = ?2, updated_at = ?2
@@ -101,5 +100,5 @@ const COLUMNS: &str = "c.id, c.organisation_id, c.name, c.description, c.topic, 
     c.owner_id, c.created_by, c.message_count, c.user_count, c.last_thread, c.created_at, c.updated_at, c.archived_at,
     c.deleted_at";
 
-/// With [`SEEN`], whose `cm` is the caller's membership of the channel, if there is one.
+/// SQL column for use with [`SEEN`], whose `cm` is the caller's membership of the channel, if any.
 const STARRED: &str = "cm.is_starred is 1 as is_starred";

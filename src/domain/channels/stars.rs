@@ -1,4 +1,4 @@
-//! Stars: which channels matter most to a member. Nobody else sees them, and they end with the membership.
+//! Stars mark the channels that matter most to a member. Only that member sees them, and they end with the membership.
 
 use serde_json::json;
 
@@ -13,9 +13,9 @@ use crate::{
     id::ChannelId,
 };
 
-/// Stars a channel for the caller, or takes the star off. Members of the channel, guests too, and also of an archived one
-/// or a direct message. Tells the caller's own devices; the same again changes nothing. 404 for a channel that the caller
-/// does not see, 403 for one that they are not in.
+/// Adds or removes the caller's star on a channel. Needs membership of the channel; guests may, too, and the channel may be
+/// archived or a direct message. Pushes a change to the caller's own devices. 404 for a channel that the caller can't see;
+/// 403 if they are not in it.
 pub fn set(tx: &mut Tx, caller: Caller, channel: ChannelId, is_starred: bool) -> Result<()> {
     let access = access::is_in_channel(tx, caller, channel, access::UNKNOWN_CHANNEL)?;
     let changed = tx

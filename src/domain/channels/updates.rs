@@ -1,4 +1,4 @@
-//! The event `channel_update`, which tells of changes of a channel and of its members.
+//! The event `channel_update`, which reports changes of a channel and of its members.
 
 use rusqlite::Connection;
 use serde_json::json;
@@ -12,10 +12,10 @@ use crate::{
     time::Time,
 };
 
-/// Pushes `channel_update` to those in the channel and to each member's personal stream.
+/// Logs a `channel_update` for the channel's stream and for the personal stream of each of its members.
 pub(in crate::domain) fn announce(tx: &mut Tx, id: ChannelId, action: &str, actor: UserId) -> Result<()> {
     let body = update_body(tx, id, action, actor)?;
-    // From nobody: who did it has other devices.
+    // The event has no actor: members get it unless they are the actor, and the actor's other devices need it, too.
     let new = events::New {
         kind: Kind::Channel,
         stream: Stream::Channel(id),
@@ -29,7 +29,7 @@ pub(in crate::domain) fn announce(tx: &mut Tx, id: ChannelId, action: &str, acto
     Ok(())
 }
 
-/// Logs a `channel_update` for one stream, about what `user` has to do with the channel.
+/// Logs a `channel_update` for one stream. `user` is the member whom it is about.
 pub(in crate::domain) fn tell(tx: &mut Tx, id: ChannelId, stream: Stream, user: UserId, body: &serde_json::Value) -> Result<()> {
     let new =
         events::New { kind: Kind::Channel, stream, to_members: false, channel: Some(id), message: None, actor: Some(user), body };
@@ -37,7 +37,7 @@ pub(in crate::domain) fn tell(tx: &mut Tx, id: ChannelId, stream: Stream, user: 
     Ok(())
 }
 
-/// The body of a `channel_update`: the channel as it is now, and what happened by whom.
+/// The body of a `channel_update`: the channel as it is now, what happened, and the user who did it or whom it is about.
 pub(in crate::domain) fn update_body(conn: &Connection, id: ChannelId, action: &str, user: UserId) -> Result<serde_json::Value> {
     let channel = record::get(conn, id)?;
     let data = json!({

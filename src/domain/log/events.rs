@@ -1,4 +1,4 @@
-//! The event log: every change that a client can see is a row, written with the change.
+//! Rows of the event log: writing them in the transaction of their change, showing them as publications, and pruning them.
 
 use serde::Serialize;
 use serde_json::json;
@@ -17,7 +17,7 @@ use crate::{
 pub struct New<'a, B: ?Sized = serde_json::Value> {
     pub kind: Kind,
     pub stream: Stream,
-    /// Whether each member of the channel but the actor gets it on the personal stream, too; see [`Kind::recovery`].
+    /// Whether each member of the channel except the actor receives it on their personal stream; see [`Kind::recovery`].
     pub to_members: bool,
     pub channel: Option<ChannelId>,
     /// The `n` of the message whose text the body carries.
@@ -26,27 +26,27 @@ pub struct New<'a, B: ?Sized = serde_json::Value> {
     pub body: &'a B,
 }
 
-/// Writes the row, notes its seq where recovery looks for it, and has it pushed after the commit. Returns its seq.
+/// Writes a row of the log, records its seq for recovery, and has it pushed after the commit. Returns its seq.
 pub fn emit<B: Serialize + ?Sized>(tx: &mut Tx, new: New<B>) -> Result<i64> {
     let (seq, recovery) = append(tx, &new)?;
     remember(tx, new.stream, recovery, seq)?;
     Ok(seq)
 }
 
-/// The assignments in SQL that note an event's seq in the row of its channel or thread; `?2` is the seq.
+/// SQL assignments that record an event's seq in the row of its channel or thread; `?2` is the seq.
 pub struct Seqs {
     pub assignments: &'static str,
     pub seq: i64,
 }
 
-/// [`emit`] on the stream of a channel or thread whose row changes with the event. `update` must write that change and the
-/// [`Seqs`] in one statement: two updates of a row cost twice as much.
+/// [`emit`] for the stream of a channel or thread whose own row changes with the event. `update` must write that change and
+/// the [`Seqs`] in one statement: two updates of a row cost twice as much.
 pub fn emit_with<T, B: Serialize + ?Sized>(tx: &mut Tx, new: New<B>, update: impl FnOnce(&Tx, Seqs) -> Result<T>) -> Result<T> {
     let (seq, recovery) = append(tx, &new)?;
     update(tx, Seqs { assignments: assignments(recovery), seq })
 }
 
-/// Writes the row and has it pushed after the commit.
+/// Writes a row of the log and has it pushed after the commit.
 fn append<B: Serialize + ?Sized>(tx: &mut Tx, new: &New<B>) -> Result<(i64, Option<Recovery>)> {
     let recovery = if new.to_members {
         Some(new.kind.recovery().ok_or_else(|| Error::internal("an event that no member could recover"))?)
@@ -70,7 +70,7 @@ fn append<B: Serialize + ?Sized>(tx: &mut Tx, new: &New<B>) -> Result<(i64, Opti
     Ok((seq, recovery))
 }
 
-/// Notes the seq as the last of its stream, and of the state that it has changed.
+/// Records the seq as the last of its stream, and of the state that the event has changed.
 fn remember(tx: &Tx, stream: Stream, recovery: Option<Recovery>, seq: i64) -> Result<()> {
     match stream {
         Stream::Channel(id) => {
@@ -88,7 +88,8 @@ fn remember(tx: &Tx, stream: Stream, recovery: Option<Recovery>, seq: i64) -> Re
     Ok(())
 }
 
-/// See [`Seqs`]. A thread's row has only `last_seq`, which is enough: its events never go to all members of a channel.
+/// The assignments of [`Seqs`]. A thread's row has only `last_seq`, which is enough: events of threads never go to all
+/// members of a channel.
 fn assignments(recovery: Option<Recovery>) -> &'static str {
     match recovery {
         Some(Recovery::UnreadState) => "last_seq = ?2, message_seq = ?2",
@@ -97,8 +98,7 @@ fn assignments(recovery: Option<Recovery>) -> &'static str {
     }
 }
 
-/// Logs a change of an organisation or of something in it that all its members may know, guests, too;
-/// `user` did it, or is who it is about.
+/// Logs a change in an organisation for all its members, guests included. `user` made the change or is its subject.
 pub fn tell_organisation(
     tx: &mut Tx,
     organisation: OrganisationId,
@@ -121,7 +121,7 @@ pub fn tell_organisation(
     Ok(())
 }
 
-/// Logs what concerns one member alone, about a channel, for their own devices.
+/// Logs an event about a channel for one member's own devices, on their personal stream.
 pub(in crate::domain) fn tell_member(
     tx: &mut Tx,
     organisation: OrganisationId,
@@ -143,12 +143,13 @@ pub(in crate::domain) fn tell_member(
     Ok(())
 }
 
-/// Logs that these users' rights have ended, wholly or in part: `revocations.rs` says why. Nothing is pushed.
+/// Logs that these users have lost some or all of their rights, for consumers that follow the log; see `revocations.rs`.
+/// Clients receive nothing.
 pub(in crate::domain) fn revoke(tx: &mut Tx, users: &[UserId]) -> Result<()> {
     note(tx, Kind::Revocation, None, users)
 }
 
-/// Logs what only consumers of the log in this server act on. Nothing is pushed.
+/// Logs an event that only consumers of the log inside this server act on. Clients receive nothing.
 pub(in crate::domain) fn note(tx: &mut Tx, kind: Kind, actor: Option<UserId>, body: impl Serialize) -> Result<()> {
     let body = serde_json::to_string(&body).map_err(Error::internal)?;
     tx.prepare_cached("insert into events (stream, audience, type, actor_id, body, created_at) values ('', ?1, ?2, ?3, ?4, ?5)")?
@@ -159,13 +160,14 @@ pub(in crate::domain) fn note(tx: &mut Tx, kind: Kind, actor: Option<UserId>, bo
     Ok(())
 }
 
-/// The envelope of all publications but bare messages; `notification_id` is added from the row's seq. `is_reply` says
-/// whether it is about a reply.
+/// The envelope of all publications except bare messages. [`body`] adds the `notification_id`. `is_reply` says whether the
+/// event is about a reply.
 pub fn envelope(kind: Kind, is_reply: bool, data: impl Serialize) -> serde_json::Value {
     json!({ "notification_type": kind.name(), "section": kind.section(is_reply), "data": data })
 }
 
-/// An event as it is shown: all of ours but bare message objects carry a `notification_id`.
+/// The event as clients receive it, with a `notification_id`. Bare message objects and publications of other programs have
+/// none.
 pub fn body(epoch: &str, event: &Event) -> String {
     match event.kind {
         Kind::Message | Kind::Published => event.body.clone(),
@@ -173,15 +175,16 @@ pub fn body(epoch: &str, event: &Event) -> String {
     }
 }
 
-/// Made from epoch, seq and kind, so that it is the same whenever the event is shown.
+/// Adds a `notification_id` to a body. It derives from epoch, seq and kind, so that live push, recovery and history show the
+/// same one.
 pub fn with_notification_id(epoch: &str, seq: i64, kind: Kind, body: &str) -> String {
     let hash = secret::sha256(&format!("{epoch}:{seq}:{}", kind.name()));
     let id = uuid::Builder::from_random_bytes(*hash.first_chunk().expect("a hash has 32 bytes")).into_uuid();
     format!(r#"{},"notification_id":"{id}"}}"#, body.strip_suffix('}').unwrap_or(body))
 }
 
-/// Forgets up to `limit` rows older than `before`, but for those that wait for a consumer, and raises the floor with
-/// them. Returns how many.
+/// Deletes up to `limit` rows older than `before`, raises the floor to the last of them, and returns how many. Rows in the
+/// backlog of a consumer stay, up to a million.
 pub fn prune(tx: &mut Tx, before: Time, limit: u32) -> Result<usize> {
     let oldest: Vec<i64> = bounded::rows(tx, "select seq, octet_length(body) from events order by seq limit ?1", [limit])?;
     let floor: Option<i64> = tx

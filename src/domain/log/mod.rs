@@ -1,7 +1,7 @@
-//! The event log: a row for every change that a client can see, written with the change ([`events`]), and for rights that
-//! have ended ([`revocations`]). Its consumers keep their place in [`cursors`].
+//! The event log: a row for every change that a client can see, written in the transaction of the change ([`events`]), and
+//! for every revocation of rights ([`revocations`]). Its consumers keep their cursors in [`cursors`].
 //!
-//! All areas write to it; it uses none of them. What becomes of a row is the matter of `streams`, above all areas.
+//! Uses bounded only. `streams` turns rows into publications, and `webhooks` follows the log to queue deliveries.
 
 pub mod cursors;
 pub mod events;

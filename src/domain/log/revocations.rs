@@ -1,8 +1,8 @@
-//! Rights that end: acted on in memory by this server's own sockets, and a row of the log for an external Centrifugo,
-//! which is told in the same order as of everything else.
+//! Revocations of rights. An effect in memory makes this server's own sockets act on it, and a row of the log tells an
+//! external Centrifugo, in order with all other events.
 //!
-//! The row is written whether or not there is one: commands beside the server do not know, and it costs a few
-//! microseconds in a transaction that is under way.
+//! The row is written even without a Centrifugo: commands that run beside the server don't know whether there is one, and a
+//! row costs a few microseconds in a transaction that is under way.
 
 use crate::{
     db::Tx,
@@ -12,7 +12,7 @@ use crate::{
     id::{SessionId, UserId},
 };
 
-/// Sessions of one user have ended: their sockets close.
+/// Reports that sessions of one user have ended; their sockets close.
 pub fn sessions(tx: &mut Tx, user: UserId, ended: Vec<SessionId>) -> Result<()> {
     if ended.is_empty() {
         return Ok(());
@@ -22,7 +22,7 @@ pub fn sessions(tx: &mut Tx, user: UserId, ended: Vec<SessionId>) -> Result<()> 
     Ok(())
 }
 
-/// Some streams may no longer be these users' to hear.
+/// Reports that these users may have lost the right to some streams; their subscriptions are checked again.
 pub fn rights(tx: &mut Tx, users: Vec<UserId>) -> Result<()> {
     events::revoke(tx, &users)?;
     tx.then(Effect::RightsChanged(users));

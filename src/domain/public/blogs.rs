@@ -1,4 +1,4 @@
-//! Blog posts: written by the server's administrators, read by anybody.
+//! Blog posts, which the server's administrators write and anybody reads, and readers' feedback on them.
 
 use rusqlite::{Connection, OptionalExtension, Row};
 
@@ -30,7 +30,7 @@ pub struct Blog {
     pub updated_at: Time,
 }
 
-/// A blog post to be made; an empty title is taken from the content.
+/// A blog post to create; an empty title is taken from the content.
 #[derive(Debug)]
 pub struct New {
     pub title: String,
@@ -39,8 +39,8 @@ pub struct New {
     pub image_url: String,
 }
 
-/// One whose author and texts are checked, and folded for the search: of the longest that takes milliseconds, in which the
-/// writer does something else.
+/// A new blog post with checked author and texts, and its text folded for the search. For the longest texts that takes
+/// milliseconds, so it happens before the write and not on the writer.
 pub struct Checked {
     new: New,
     author: UserId,
@@ -48,7 +48,8 @@ pub struct Checked {
 }
 
 impl New {
-    /// For administrators of the server. 400 for texts that are empty or too long, and an image's address that is none.
+    /// Checks a new blog post. Needs the role of a server administrator; 403 otherwise. 400 for empty content, texts that
+    /// are too long, and an image address that is not a web address.
     pub fn check(mut self, caller: Caller) -> Result<Checked> {
         caller.require(PlatformRole::Admin)?;
         text::trimmed(&self.content, "content", CONTENT_MAX).map_err(Error::BadRequest)?;
@@ -59,7 +60,7 @@ impl New {
             "" => title_of(&self.content),
             title => title.to_owned(),
         };
-        // Pages show it as an image: other schemes could run a script there.
+        // Pages show the address as an image: other schemes than those of the web could run a script there.
         let image_url = text::web_address_if_any(&self.image_url, "image_url").map_err(Error::BadRequest)?;
         self.image_url = image_url.to_owned();
         let folded = text::folded(&format!("{}\n{}", self.title, self.content));
@@ -67,7 +68,7 @@ impl New {
     }
 }
 
-/// 400 for an unknown category.
+/// Stores a checked blog post. 400 for an unknown category.
 pub fn create(tx: &mut Tx, Checked { new, author, folded }: Checked) -> Result<()> {
     categories::find(tx, new.category)?.ok_or_else(|| Error::bad_request("category_id: no such category"))?;
     tx.prepare_cached(
@@ -78,7 +79,7 @@ pub fn create(tx: &mut Tx, Checked { new, author, folded }: Checked) -> Result<(
     Ok(())
 }
 
-/// The first Markdown heading, or the first line with text; what lies beyond 120 characters is cut off.
+/// The title for a blog post without one: the first Markdown heading, or the first line with text, cut at 120 characters.
 fn title_of(content: &str) -> String {
     let lines = || content.lines().map(str::trim).filter(|line| !line.is_empty());
     let title = lines().find_map(heading).or_else(|| lines().next()).unwrap_or_default();
@@ -96,7 +97,8 @@ fn heading(line: &str) -> Option<&str> {
     (is_heading && !text.trim_matches('#').is_empty()).then_some(text)
 }
 
-/// By anybody. Newest first; with this text in title or content, and of this category.
+/// A page of blog posts, newest first: those with `search` in title or content, if it is not empty, and of `category`, if
+/// given. Anybody may call it.
 pub fn list(conn: &Connection, search: &str, category: Option<CategoryId>, page: Page) -> Result<Vec<Blog>> {
     // Two statements, as one index serves each.
     let of_category = if category.is_some() { "category_id = ?4" } else { "?4 is null" };
@@ -109,17 +111,17 @@ pub fn list(conn: &Connection, search: &str, category: Option<CategoryId>, page:
     Ok(rows.collect::<rusqlite::Result<_>>()?)
 }
 
-/// By anybody. 404 when there is none.
+/// One blog post. Anybody may call it. 404 for an unknown id.
 pub fn get(conn: &Connection, id: BlogId) -> Result<Blog> {
     let sql = format!("{SELECT} where id = ?1");
     conn.prepare_cached(&sql)?.query_row([id], from_row).optional()?.ok_or(UNKNOWN)
 }
 
-/// Feedback that one write deletes.
+/// At most 1,000 rows of feedback are deleted in one write, so that other writes don't wait long.
 const SLICE: usize = 1000;
 
-/// For administrators of the server; its feedback goes before it, some in each write. Returns whether it is gone. 404
-/// when there is none.
+/// Deletes a blog post after its feedback, a slice in each call, and returns whether it is gone: call until it is. Needs the
+/// role of a server administrator. 404 for an unknown id; 403 without the role.
 pub fn delete(tx: &mut Tx, caller: Caller, id: BlogId) -> Result<bool> {
     require(tx, id)?;
     caller.require(PlatformRole::Admin)?;
@@ -133,7 +135,7 @@ pub fn delete(tx: &mut Tx, caller: Caller, id: BlogId) -> Result<bool> {
     Ok(true)
 }
 
-/// Whether a reader liked it; anybody may say so. 404 when there is none.
+/// Stores whether a reader liked a blog post. Anybody may call it. 404 for an unknown id.
 pub fn add_feedback(tx: &mut Tx, id: BlogId, feedback: bool) -> Result<()> {
     require(tx, id)?;
     tx.prepare_cached("insert into blog_feedback (id, blog_id, feedback, created_at) values (?1, ?2, ?3, ?4)")?.execute((

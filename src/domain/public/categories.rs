@@ -24,7 +24,8 @@ pub struct Category {
     pub updated_at: Time,
 }
 
-/// For administrators of the server. 400 for a name that is empty, too long or taken.
+/// Creates a category. Needs the role of a server administrator; 403 otherwise. 400 for a name that is empty, too long or
+/// taken.
 pub fn create(tx: &mut Tx, caller: Caller, name: &str) -> Result<Category> {
     caller.require(PlatformRole::Admin)?;
     let name = text::required(name, "name", NAME_MAX).map_err(Error::BadRequest)?;
@@ -36,7 +37,7 @@ pub fn create(tx: &mut Tx, caller: Caller, name: &str) -> Result<Category> {
     Ok(category)
 }
 
-/// By anybody: all of them, by name.
+/// A page of all categories, ordered by name. Anybody may call it.
 pub fn list(conn: &Connection, page: Page) -> Result<Vec<Category>> {
     let mut all = conn.prepare_cached(&format!("{SELECT} order by name limit ?1 offset ?2"))?;
     Ok(all.query_map((page.size, page.offset), from_row)?.collect::<rusqlite::Result<_>>()?)
@@ -46,12 +47,13 @@ pub fn find(conn: &Connection, id: CategoryId) -> Result<Option<Category>> {
     Ok(conn.prepare_cached(&format!("{SELECT} where id = ?1"))?.query_row([id], from_row).optional()?)
 }
 
-/// By anybody. 404 when there is none.
+/// One category. Anybody may call it. 404 for an unknown id.
 pub fn get(conn: &Connection, id: CategoryId) -> Result<Category> {
     find(conn, id)?.ok_or(Error::NotFound("Category"))
 }
 
-/// For administrators of the server. 404 when there is none, 400 while a blog post is in it.
+/// Deletes a category. Needs the role of a server administrator. 404 for an unknown id; 403 without the role; 400 while a
+/// blog post is in it.
 pub fn delete(tx: &mut Tx, caller: Caller, id: CategoryId) -> Result<()> {
     get(tx, id)?;
     caller.require(PlatformRole::Admin)?;

@@ -1,4 +1,4 @@
-//! Messages from the contact form: kept as they were sent, cleaned wherever they are shown.
+//! Messages from the contact form, stored as they were sent and cleaned wherever they are shown.
 
 use std::{collections::HashSet, sync::LazyLock};
 
@@ -27,7 +27,8 @@ pub struct Contact {
 }
 
 impl Contact {
-    /// 422 for what is empty or too long, and an address that is none.
+    /// Checks a message from the contact form. 422 for an empty name or message, texts that are too long, and an invalid
+    /// e-mail address.
     pub fn new(name: String, email: String, phone_number: String, message: String, now: Time) -> Result<Contact> {
         for (text, field, max) in [(&name, "name", NAME_MAX), (&message, "message", MESSAGE_MAX)] {
             if text::trimmed(text, field, max).map_err(Error::Invalid)?.is_empty() {
@@ -39,7 +40,7 @@ impl Contact {
         Ok(Contact { name, email, phone_number, message, created_at: now })
     }
 
-    /// Fit to be shown: plain text, and all but the message on one line.
+    /// The contact as it may be shown: plain text, with every field except the message on one line.
     pub fn cleaned(&self) -> Contact {
         let one_line = |text: &str| plain_text(text).split_whitespace().collect::<Vec<_>>().join(" ");
         Contact {
@@ -51,7 +52,7 @@ impl Contact {
         }
     }
 
-    /// To whom the server's settings say.
+    /// The mail that reports this contact to the address `to`, which comes from the server's settings.
     pub fn mail(&self, to: &str) -> mail::Mail {
         let shown = self.cleaned();
         let (name, phone) = (mail::name(&shown.name), mail::name(&shown.phone_number));
@@ -61,7 +62,7 @@ impl Contact {
     }
 }
 
-/// By anybody. `mail` is what [`Contact::mail`] made, if somebody is to be told.
+/// Stores a contact, and queues `mail` if the settings name an addressee; [`Contact::mail`] writes it. Anybody may call it.
 pub fn create(tx: &mut Tx, contact: &Contact, mail: Option<mail::Mail>) -> Result<()> {
     tx.prepare_cached(
         "insert into contacts (id, name, email, phone_number, message, created_at) values (?1, ?2, ?3, ?4, ?5, ?6)",
@@ -77,7 +78,7 @@ pub fn create(tx: &mut Tx, contact: &Contact, mail: Option<mail::Mail>) -> Resul
     mail.map_or(Ok(()), |mail| outbox::queue(tx, mail))
 }
 
-/// Newest first, as they were sent.
+/// The newest contacts first, as they were sent: clean them before showing them.
 pub fn list(conn: &Connection, limit: u32) -> Result<Vec<Contact>> {
     let mut found = conn.prepare_cached(
         "select name, email, phone_number, message, created_at from contacts order by created_at desc, id desc limit ?1",
@@ -95,7 +96,7 @@ fn from_row(row: &Row) -> rusqlite::Result<Contact> {
     })
 }
 
-/// The text without markup, and without characters that steer a terminal or turn the direction of writing.
+/// The text without markup, and without characters that control a terminal or the direction of writing.
 fn plain_text(text: &str) -> String {
     static NO_TAGS: LazyLock<ammonia::Builder> = LazyLock::new(|| {
         let mut builder = ammonia::Builder::empty();
@@ -104,7 +105,7 @@ fn plain_text(text: &str) -> String {
     });
     let html = NO_TAGS.clean(text).to_string();
     let plain = html.replace("&lt;", "<").replace("&gt;", ">").replace("&nbsp;", " ").replace("&amp;", "&");
-    // Last, as `&#27;` is an escape character, too.
+    // Filtered last, as `&#27;` becomes an escape character, too.
     plain.chars().filter(|c| *c == '\n' || !(c.is_control() || steers_direction(*c))).collect()
 }
 

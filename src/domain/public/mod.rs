@@ -1,6 +1,6 @@
-//! What strangers see and send: blog posts with categories, testimonials, the contact form.
+//! Public content of the platform, outside of organisations: blog posts with categories, testimonials and the contact form.
 //!
-//! It belongs to the platform, not to an organisation; it uses the accounts and the outbox, and nothing uses it.
+//! Uses access, accounts, outbox, page and text; no other area of the domain uses it.
 
 pub mod blogs;
 pub mod categories;

@@ -1,4 +1,4 @@
-//! Testimonials: what users say, for anybody to read.
+//! Testimonials, which users write and anybody reads.
 
 use rusqlite::{Connection, Row};
 
@@ -18,15 +18,16 @@ pub struct Testimonial {
     pub id: TestimonialId,
     pub user: UserId,
     pub company_name: String,
-    /// The account's picture, now.
+    /// The current picture of the account.
     pub image_url: String,
-    /// The account's full name, else its username; never of its e-mail address, as anybody reads this.
+    /// The account's full name, or its username if it has none. It never derives from the e-mail address, as anybody reads
+    /// it.
     pub name: String,
     pub content: String,
     pub created_at: Time,
 }
 
-/// By anybody with an account. 400 for texts that are empty or too long.
+/// Stores a testimonial of the caller; anybody with an account may write one. 400 for texts that are empty or too long.
 pub fn create(tx: &mut Tx, caller: Caller, company_name: &str, content: &str) -> Result<Testimonial> {
     let company_name = text::required(company_name, "company_name", COMPANY_NAME_MAX).map_err(Error::BadRequest)?;
     let content = text::trimmed(content, "content", CONTENT_MAX).map_err(Error::BadRequest)?;
@@ -39,7 +40,7 @@ pub fn create(tx: &mut Tx, caller: Caller, company_name: &str, content: &str) ->
     Ok(tx.prepare_cached(&format!("{SELECT} where t.id = ?1"))?.query_row([id], from_row)?)
 }
 
-/// By anybody. Newest first.
+/// A page of testimonials, newest first. Anybody may call it.
 pub fn list(conn: &Connection, page: Page) -> Result<Vec<Testimonial>> {
     let sql = format!("{SELECT} order by t.created_at desc, t.id desc limit ?1 offset ?2");
     let mut found = conn.prepare_cached(&sql)?;

@@ -1,5 +1,5 @@
-//! What a row of the event log becomes: a publication on its own stream, and one on the personal stream of each
-//! member that it is for.
+//! The publications of a row of the event log: one on the row's own stream, and one on the personal stream of each member
+//! in its audience.
 
 use std::collections::{HashMap, hash_map::Entry};
 
@@ -15,7 +15,7 @@ use crate::{
     id::{ChannelId, OrganisationId, UserId},
 };
 
-/// For a batch of rows: a channel's members and the shared part of their notices are read once.
+/// The fan-out of a batch of rows. It reads each channel's members, and the shared part of their notices, once.
 pub struct FanOut<'a> {
     conn: &'a Connection,
     epoch: &'a str,
@@ -33,7 +33,8 @@ impl<'a> FanOut<'a> {
         FanOut { conn, epoch, channels: HashMap::new() }
     }
 
-    /// Calls `publish` with each stream's name and what makes the body for it: most streams are heard by nobody.
+    /// Calls `publish` with the name of each stream and a function that builds its body. Most streams have no subscriber,
+    /// and need no body.
     pub fn publications(&mut self, event: &Event, mut publish: impl FnMut(&str, &dyn Fn() -> String)) -> Result<()> {
         let epoch = self.epoch;
         let as_it_is = || events::body(epoch, event);
@@ -51,7 +52,7 @@ impl<'a> FanOut<'a> {
         for (user, counts) in channel.members.iter().filter(|(user, _)| Some(*user) != event.actor) {
             let stream = Stream::Personal(channel.organisation, *user).to_string();
             match event.kind.recovery() {
-                // They are told what is unread for them by now, as after recovery.
+                // Each member receives their current unread counts, as after recovery.
                 Some(Recovery::UnreadState) => publish(&stream, &|| {
                     events::with_notification_id(epoch, event.seq, Kind::Unread, &channel.notice.body(*counts))
                 }),

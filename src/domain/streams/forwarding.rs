@@ -1,5 +1,4 @@
-//! The way of the event log to an external Centrifugo. The log itself is the queue; how far it was taken is the cursor
-//! [`cursors::FORWARDER`].
+//! Slices of the event log for an external Centrifugo. The log is the queue, with the cursor [`cursors::FORWARDER`].
 
 use std::collections::HashMap;
 
@@ -13,28 +12,28 @@ use crate::{
     id::UserId,
 };
 
-/// Rows in a slice, and about how many bytes: an event for a large channel is many publications.
+/// At most 200 rows in a slice, which also ends after 1 MiB of publications: an event for a large channel has many.
 const SLICE_ROWS: u32 = 200;
 const SLICE_BYTES: usize = 1 << 20;
 
-/// What rows of the log become, in their order.
+/// The steps that forward consecutive rows of the log, in their order.
 pub struct Slice {
     pub epoch: String,
     pub steps: Vec<Step>,
-    /// The last row in it.
+    /// The seq of the slice's last row.
     pub seq: i64,
-    /// Rows before it that were pruned before they were taken.
+    /// Seqs before the slice that were pruned before the forwarder took them.
     pub lost: i64,
 }
 
 pub enum Step {
-    /// The same body on each of these streams.
+    /// Publish the same body on each of these streams.
     Publication { streams: Vec<String>, seq: i64, body: String },
-    /// This user must prove their rights again.
+    /// Make this user prove their rights again.
     Revocation { user: UserId },
 }
 
-/// What comes after `taken`; none when nothing does.
+/// The slice of rows after the seq `taken`, or `None` at the end of the log.
 pub fn next(conn: &Connection, taken: i64) -> Result<Option<Slice>> {
     let (epoch, floor) = (log::epoch(conn)?, cursors::floor(conn)?);
     let mut fan_out = FanOut::new(conn, &epoch);
@@ -50,7 +49,7 @@ pub fn next(conn: &Connection, taken: i64) -> Result<Option<Slice>> {
     Ok((slice.seq > taken).then_some(slice))
 }
 
-/// Adds what the row becomes; returns its bytes.
+/// Adds the steps of one row, and returns their size in bytes.
 fn expand(event: &Event, fan_out: &mut FanOut, steps: &mut Vec<Step>) -> Result<usize> {
     if event.kind == Kind::Revocation {
         let users: Vec<UserId> = serde_json::from_str(&event.body).map_err(Error::internal)?;
@@ -60,7 +59,7 @@ fn expand(event: &Event, fan_out: &mut FanOut, steps: &mut Vec<Step>) -> Result<
     if event.audience == Audience::Nobody {
         return Ok(0);
     }
-    // Many members have the same counts. A seq is at most one publication on any stream: these have no order.
+    // Many members have the same counts. A seq has at most one publication on any stream, so that their order is free.
     let mut by_body: HashMap<String, Vec<String>> = HashMap::new();
     fan_out.publications(event, |stream, body| by_body.entry(body()).or_default().push(stream.to_owned()))?;
     let bytes = by_body.iter().map(|(body, streams)| body.len() + streams.iter().map(String::len).sum::<usize>()).sum();

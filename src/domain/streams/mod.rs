@@ -1,9 +1,7 @@
-//! Streams: the push channels `<channel>`, `<thread>`, `<organisation>` and `<organisation>/<user>`, as their readers see
-//! the event log. Here: who may hear which, asked at each subscription and again whenever rights change, since a token
-//! never replaces it. [`fan_out`] says what a row becomes live, [`recovery`] what a client that was away is given,
-//! [`forwarding`] what an external Centrifugo is sent, [`publishing`] takes what other programs publish.
-//!
-//! Above all areas of the domain but webhooks and public content, which it does not know.
+//! Streams: the push channels `<channel>`, `<thread>`, `<organisation>` and `<organisation>/<user>`, and who may hear them.
+//! [`fan_out`] turns rows of the event log into live publications, [`recovery`] gives clients what they missed,
+//! [`forwarding`] feeds an external Centrifugo, and [`publishing`] logs what other programs publish. Rights are checked at
+//! each subscription and whenever they change. Uses access, channels and log; no other area of the domain uses it.
 
 pub mod fan_out;
 pub mod forwarding;
@@ -20,15 +18,15 @@ use crate::{
     id::{ChannelId, MessageId, OrganisationId, UserId},
 };
 
-/// `<channel_id>`, `<thread_id>`, `<org_id>` or `<org_id>/<user_id>`.
+/// The parsed name of a stream: `<channel_id>`, `<thread_id>`, `<org_id>` or `<org_id>/<user_id>`.
 pub enum Name {
     Record(Uuid),
     Personal(OrganisationId, UserId),
 }
 
-/// None for what names no push channel at all.
+/// Parses the name of a stream; `None` if it has none of the forms of [`Name`]. No record needs to exist.
 pub fn parse(name: &str) -> Option<Name> {
-    // Only the form that we print: two spellings of one stream would be two streams to the hub.
+    // Only the canonical spelling: the hub would take two spellings of one stream for two streams.
     let uuid = |text: &str| text.parse::<Uuid>().ok().filter(|uuid| uuid.to_string() == text);
     match name.split_once('/') {
         None => uuid(name).map(Name::Record),
@@ -36,7 +34,7 @@ pub fn parse(name: &str) -> Option<Name> {
     }
 }
 
-/// The stream of that name, if it is a live record's, whoever may hear it.
+/// The stream of that name, if its record is live, without a check of rights.
 pub fn find(conn: &Connection, name: &str) -> Result<Option<Stream>> {
     let id = match parse(name) {
         None => return Ok(None),

@@ -1,4 +1,5 @@
-//! What a team's other programs publish: logged and pushed like all else, in words of their own.
+//! Publications of other programs, such as a team's scripts. They are logged and pushed like all events, with a body that
+//! the program chooses.
 
 use serde_json::value::RawValue;
 
@@ -9,7 +10,7 @@ use crate::{
     event::Kind,
 };
 
-/// Logs it for the subscribers of the stream of that name; gives its seq. None when there is no such stream.
+/// Logs a publication for the subscribers of the named stream, and returns its seq, or `None` if no such stream exists.
 pub fn publish(tx: &mut Tx, name: &str, body: &RawValue) -> Result<Option<i64>> {
     let Some(stream) = streams::find(tx, name)? else { return Ok(None) };
     let new = events::New { kind: Kind::Published, stream, to_members: false, channel: None, message: None, actor: None, body };

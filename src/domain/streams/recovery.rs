@@ -1,8 +1,8 @@
-//! What was published on a stream: for a client that comes back, and for one that looks back.
+//! Recovery and history: what was published on a stream, for a client that reconnects or looks back.
 //!
-//! Gaps in a stream's seqs are normal. That nothing is missing is proved by the floor, the highest seq that was
-//! pruned, and by the stream's last seq, which outlives pruning. On personal streams `unread_thread_change` and the
-//! `channel_update` of a whole channel are state: they are made anew, once for each channel that changed.
+//! Gaps in a stream's seqs are normal. The floor (the highest pruned seq) and the stream's last seq, which outlives pruning,
+//! prove that nothing is missing. On personal streams, `unread_thread_change` and the `channel_update` of a whole channel
+//! are state: recovery builds them anew, once for each channel that changed.
 
 use std::collections::HashMap;
 
@@ -19,12 +19,12 @@ use crate::{
     id::{ChannelId, OrganisationId, UserId},
 };
 
-/// Publications given at once, at the most.
+/// At most 300 publications in one answer.
 pub const MOST: u32 = 300;
-/// And bytes: half of what may wait to be sent to a client. One answer that is larger could not be sent to anybody who
-/// does not read it at once, and asking again would give the same.
+/// At most 512 KiB of publications in one answer, half of a connection's send queue. A larger answer could overflow
+/// the queue of a client that doesn't read it at once, and asking again would give the same answer.
 pub const BYTES: usize = 512 << 10;
-/// What stands around a publication, at the most.
+/// Bytes that the protocol adds to a publication, at most.
 const AROUND: usize = 100;
 
 pub struct Publication {
@@ -39,7 +39,7 @@ impl Publication {
     }
 }
 
-/// A part of a stream, without its ends.
+/// A range of a stream between two seqs, both exclusive.
 #[derive(Clone, Copy)]
 pub struct Range {
     pub after: i64,
@@ -58,8 +58,9 @@ impl Range {
     }
 }
 
-/// All that followed `offset`, taken out of the `room` that there is for it. None when that can't be said for sure any
-/// more, when it is too much, or when the user was out meanwhile: what came then is not theirs.
+/// All publications of the stream after `offset`; their bytes are subtracted from the budget `room`. `None` if the log can't
+/// prove that nothing is missing, if they exceed [`MOST`] or the budget, or if the user joined after `offset`: what came
+/// before is not theirs to read.
 pub fn missed(
     conn: &Connection,
     user: UserId,
@@ -82,7 +83,7 @@ pub fn missed(
     }))
 }
 
-/// The stream's publications in the range: as many as there is room for, and at least one.
+/// The stream's publications in the range: as many as fit into [`BYTES`], and at least one if there is any.
 pub fn publications(conn: &Connection, stream: Stream, epoch: &str, range: Range) -> Result<Vec<Publication>> {
     let mut found = within(conn, stream, epoch, range)?;
     let mut bytes = 0;
@@ -95,11 +96,11 @@ pub fn publications(conn: &Connection, stream: Stream, epoch: &str, range: Range
     Ok(found)
 }
 
-/// The stream's publications in the range; what comes after more than [`BYTES`] may be left out.
+/// The stream's publications in the range. It may leave out those that follow once [`BYTES`] are exceeded.
 fn within(conn: &Connection, stream: Stream, epoch: &str, range: Range) -> Result<Vec<Publication>> {
     let mut found = match stream {
         Stream::Personal(organisation, user) => {
-            // Of what came while they were out, this stream alone would tell more than can be fetched.
+            // Skips what came before the user joined: only this stream would reveal it, as they can't fetch it elsewhere.
             let range = Range { after: range.after.max(joined_seq(conn, user, stream)?), ..range };
             personal(conn, organisation, user, epoch, range)?
         }
@@ -118,7 +119,7 @@ fn shown(epoch: &str, event: &Event) -> Publication {
     Publication { seq: event.seq, body: events::body(epoch, event) }
 }
 
-/// Rows of the stream ?1 in the range ?2 to ?3, at the most ?4.
+/// Reads rows of the stream ?1 between the seqs ?2 and ?3, at most ?4, that satisfy the SQL condition `which`.
 fn rows(conn: &Connection, which: &str, parameters: impl Params, range: Range) -> Result<Vec<Event>> {
     let sql = format!(
         "select {} from events where stream = ?1 and seq > ?2 and seq < ?3 and {which} order by seq {} limit ?4",
@@ -128,7 +129,7 @@ fn rows(conn: &Connection, which: &str, parameters: impl Params, range: Range) -
     some(conn.prepare_cached(&sql)?.query_map(parameters, log::from_row)?)
 }
 
-/// The rows up to that with which they are more than [`BYTES`].
+/// The first rows, up to and including the one that exceeds [`BYTES`].
 fn some(rows: impl Iterator<Item = rusqlite::Result<Event>>) -> Result<Vec<Event>> {
     let mut bytes = 0;
     let first = rows.take_while(|row| {
@@ -139,7 +140,7 @@ fn some(rows: impl Iterator<Item = rusqlite::Result<Event>>) -> Result<Vec<Event
     Ok(first.collect::<rusqlite::Result<_>>()?)
 }
 
-/// A channel that the user is in, deleted ones included: that they are gone is still to be told.
+/// A channel that the user is in. It may be deleted: the client has yet to learn that.
 struct Channel {
     id: ChannelId,
     message_seq: i64,
@@ -157,7 +158,7 @@ fn personal(
 ) -> Result<Vec<Publication>> {
     let stream = Stream::Personal(organisation, user).to_string();
     let channels = channels(conn, organisation, user)?;
-    // What one was told in a channel ends with it; that one is out does not.
+    // Events about a channel count only while the user is in it, except `channel_update`, which says that they are out.
     let still_in = format!(
         "type <> '{}' and (type = '{}' or channel_id is null or exists (
            select 1 from channel_members cm join channels c on c.id = cm.channel_id
@@ -203,7 +204,7 @@ fn channels(conn: &Connection, organisation: OrganisationId, user: UserId) -> Re
     Ok(channels.collect::<rusqlite::Result<_>>()?)
 }
 
-/// What all members of the user's channels were told and that is no state: mentions of @channel.
+/// Events for all members of the user's channels that are not state: mentions of @channel.
 fn to_members(conn: &Connection, organisation: OrganisationId, user: UserId, range: Range) -> Result<Vec<Event>> {
     let order = range.order();
     let sql = format!(
@@ -221,7 +222,7 @@ fn to_members(conn: &Connection, organisation: OrganisationId, user: UserId, ran
     some(select.query_map((user, organisation, range.after, range.before, range.limit), log::from_row)?)
 }
 
-/// Where the user's own devices were last told the counts of each channel.
+/// For each channel, the seq of the last event after `after` that gave the user's own devices their unread counts.
 fn last_read(conn: &Connection, stream: &str, after: i64) -> Result<HashMap<ChannelId, i64>> {
     let mut select =
         conn.prepare_cached("select channel_id, max(seq) from events where stream = ?1 and seq > ?2 and type = ?3 group by 1")?;
@@ -233,7 +234,7 @@ fn row(conn: &Connection, seq: i64) -> Result<Option<Event>> {
     Ok(conn.prepare_cached(&sql)?.query_row([seq], log::from_row).optional()?)
 }
 
-/// Since when the user may hear the stream without a break.
+/// The seq since which the user may hear the stream without interruption, or `i64::MAX` if they may not hear it.
 fn joined_seq(conn: &Connection, user: UserId, stream: Stream) -> Result<i64> {
     let channel = "select max(cm.joined_seq, m.joined_seq) from channel_members cm
            cross join channels c on c.id = cm.channel_id
@@ -250,7 +251,7 @@ fn joined_seq(conn: &Connection, user: UserId, stream: Stream) -> Result<i64> {
     Ok(joined.unwrap_or(i64::MAX))
 }
 
-/// The seq of the last publication on the stream, or a later one. `offset` is where its reader was.
+/// The seq of the last publication on the stream, or a later one. `offset` is the reader's position.
 fn last_seq(conn: &Connection, stream: Stream, offset: i64) -> Result<i64> {
     let one = |sql: &str, id: uuid::Uuid| -> Result<i64> {
         Ok(conn.prepare_cached(sql)?.query_row([id.as_bytes().as_slice()], |row| row.get(0)).optional()?.unwrap_or(i64::MAX))
