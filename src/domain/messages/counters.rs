@@ -13,16 +13,16 @@ use crate::{
     time::Time,
 };
 
-/// What a thread and its channel hold after a message has come or gone.
+/// Counters of a thread and its channel, as events report them after a message was posted or deleted.
 pub(in crate::domain) struct Counts {
-    /// Top-level posts of the channel.
+    /// Number of top-level posts in the channel.
     pub threads: i64,
-    /// Replies of the thread.
+    /// Number of replies in the thread.
     pub replies: i64,
     pub last_reply_at: Option<Time>,
 }
 
-/// As they are now.
+/// Reads the current counters of a thread and its channel.
 pub(super) fn find(conn: &Connection, thread: MessageId) -> Result<Counts> {
     let sql = "select c.thread_count, m.reply_count, m.last_reply_at
          from messages m join channels c on c.id = m.channel_id where m.id = ?1";

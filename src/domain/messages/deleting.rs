@@ -1,4 +1,4 @@
-//! Deleting messages: the text goes everywhere, the counters follow.
+//! Deleting messages: erases their text wherever it is stored, and corrects the counters.
 
 use serde_json::json;
 
@@ -18,12 +18,14 @@ use crate::{
     id::{ChannelId, MessageId, OrganisationId},
 };
 
-/// Reactions, and rows of the log, that one write takes the text from: a message may have been edited thousands of times.
+/// At most this many reactions are deleted, and rows of the event log erased, in one slice: a message may have been edited
+/// thousands of times.
 const SLICE_ROWS: usize = 200;
 
-/// The author, the owner of the channel, or who holds `manage:channels`, each while a member of the channel;
-/// of a direct message only the author. Also in an archived channel: what should not be there can still go.
-/// A post with replies keeps its place without its text.
+/// Deletes a message. For its author, the channel's owner and holders of `manage:channels`, each while a member of the
+/// channel; in a direct message only for its author. Also works in an archived channel, so that unwanted content can be
+/// removed. A post with replies stays listed, without its text. 404 for a hidden channel and an unknown message, 403 for
+/// other callers.
 pub fn delete(tx: &mut Tx, caller: Caller, channel: ChannelId, id: MessageId) -> Result<()> {
     let access = access::is_in_channel(tx, caller, channel, access::UNKNOWN_CHANNEL)?;
     let message = record::find_live(tx, channel, id)?;
@@ -37,14 +39,14 @@ pub fn delete(tx: &mut Tx, caller: Caller, channel: ChannelId, id: MessageId) ->
     announce(tx, id, access.organisation, is_counted_unread)
 }
 
-/// [`delete`] for a top-level post.
+/// Deletes a top-level post, as [`delete`] does. 404 when the channel has no such post.
 pub fn delete_thread(tx: &mut Tx, caller: Caller, channel: ChannelId, thread: MessageId) -> Result<()> {
     access::is_in_channel(tx, caller, channel, access::UNKNOWN_CHANNEL)?;
     record::find_root(tx, channel, thread)?.ok_or(UNKNOWN_THREAD)?;
     delete(tx, caller, channel, thread)
 }
 
-/// Takes the text out of the message and of the search.
+/// Erases the message's text and mentions, removes its pin and its reaction counts, and takes it out of the search index.
 fn erase(tx: &Tx, n: i64) -> Result<()> {
     tx.prepare_cached("update messages set content = '', mentions = '[]', pinned_at = null, deleted_at = ?2 where n = ?1")?
         .execute((n, tx.now()))?;
@@ -52,8 +54,9 @@ fn erase(tx: &Tx, n: i64) -> Result<()> {
     indexing::forget(tx, n)
 }
 
-/// Takes the text out of some of the message's rows in the log, and its reactions away. Nobody is shown them meanwhile:
-/// the log is read through [`log::COLUMNS`], and reactions only of what is not deleted.
+/// Erases the text in one slice of the message's rows of the event log, and deletes one slice of its reactions. Returns
+/// where the next slice begins; none after the last. Meanwhile nobody sees them: the log is read through [`log::COLUMNS`],
+/// and reactions are read only for messages that are not deleted.
 pub fn slice(tx: &Tx, n: i64, after: &[u8]) -> Result<Option<Cursor>> {
     let reactions = tx
         .prepare_cached(
@@ -71,8 +74,8 @@ pub fn slice(tx: &Tx, n: i64, after: &[u8]) -> Result<Option<Cursor>> {
     Ok(is_more.then(|| last.to_be_bytes().to_vec()))
 }
 
-/// Takes the message out of all counters; whoever has read it has read one less. Returns whether somebody's
-/// unread counts may have changed.
+/// Subtracts the message from all counters, and from the read counts of members who have read it. Returns whether any
+/// member's unread counts may have changed.
 fn uncount(tx: &Tx, message: &Message) -> Result<bool> {
     let is_thread = !message.is_reply;
     let everybody = tx.prepare_cached("delete from channel_mentions where n = ?1")?.execute([message.n])? > 0;

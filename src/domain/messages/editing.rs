@@ -17,17 +17,18 @@ use crate::{
     id::{ChannelId, MessageId, UserId},
 };
 
-/// Which message an edit means.
+/// A new text, and which message it is for.
 pub struct Edit {
     pub content: String,
-    /// The caller's latest when absent; none that a program of theirs fed.
+    /// The message to edit. If absent, the caller's latest one; posts that the caller's programs fed don't count.
     pub message: Option<MessageId>,
-    /// Among the replies of that thread.
+    /// The thread that the message must belong to. Without `message`, the latest one among this thread's replies is edited.
     pub thread: Option<MessageId>,
 }
 
-/// The author only, still a member, in a channel that is not archived. Tells those whom only the
-/// new text mentions, and its mentions count as unread like those of the first one.
+/// Replaces the text of a message. For its author, while a member of the channel, in a channel that is not archived.
+/// Notifies the users whom only the new text mentions; its mentions count as unread like those of the first text. 403 for
+/// other callers, and for a hidden or archived channel; 404 for an unknown message; 422 for an invalid text.
 pub fn edit(tx: &mut Tx, caller: Caller, channel: ChannelId, edit: &Edit) -> Result<Message> {
     let access = access::is_in_channel(tx, caller, channel, access::HIDDEN_CHANNEL)?;
     access.require_live()?;

@@ -1,4 +1,4 @@
-//! What is pushed of messages: to their channel, their thread, and whom they mention.
+//! Publications about messages: to their channel, their thread, and the users whom they mention.
 
 use std::collections::HashSet;
 
@@ -23,7 +23,7 @@ use crate::{
     time::Time,
 };
 
-/// Announces a new message, and counts it in the rows of its channel and thread, which note the events' seqs, too.
+/// Announces a new message, and counts it in the rows of its channel and thread, which also record the events' seqs.
 pub(in crate::domain) fn posted(tx: &mut Tx, message: &Message, organisation: OrganisationId) -> Result<()> {
     let object = object(message, organisation);
     if message.is_reply {
@@ -39,13 +39,13 @@ pub(in crate::domain) fn posted(tx: &mut Tx, message: &Message, organisation: Or
     mentioned(tx, message, &object, &[])
 }
 
-/// [`tell_members`] of a new message.
+/// Publishes a new message like [`tell_members`], and counts it in its channel's row.
 fn tell_and_count(tx: &mut Tx, message: &Message, kind: Kind, body: &impl Serialize) -> Result<()> {
     let new = publication(message, kind, Stream::Channel(message.channel), true, body);
     events::emit_with(tx, new, |tx, seqs| counters::add_message(tx, message, seqs))
 }
 
-/// Announces another text of a message; it mentioned `before`.
+/// Announces the new text of a message. `before` has the mentions of the former text.
 pub(in crate::domain) fn edited(
     tx: &mut Tx,
     message: &Message,
@@ -68,7 +68,7 @@ pub(in crate::domain) fn edited(
     mentioned(tx, message, &object, before)
 }
 
-/// Tells those whom the message mentions and whom `before` did not.
+/// Notifies the users whom the message mentions and `before` does not.
 fn mentioned(tx: &mut Tx, message: &Message, object: &Object, before: &[Mention]) -> Result<()> {
     let organisation = object.org_id;
     let known: HashSet<Uuid> = before.iter().map(|mention| mention.id).collect();
@@ -76,7 +76,7 @@ fn mentioned(tx: &mut Tx, message: &Message, object: &Object, before: &[Mention]
     if new.peek().is_none() || mentions::name_everybody(before) {
         return Ok(());
     }
-    // As text at once: a long message is written for each who is named.
+    // Serialised only once, because every mentioned user gets an event with the whole message.
     let body = to_raw_value(&about(Kind::Mention, message, organisation, object)).map_err(Error::internal)?;
     if mentions::name_everybody(&message.mentions) {
         return tell_members(tx, message, Kind::Mention, &*body); // who is named besides is told by it
@@ -99,7 +99,7 @@ pub(in crate::domain) fn emit(
     Ok(())
 }
 
-/// [`emit`] to the channel, and to each of its members but the author.
+/// Publishes like [`emit`], to the channel and to each of its members except the author.
 fn tell_members(tx: &mut Tx, message: &Message, kind: Kind, body: &(impl Serialize + ?Sized)) -> Result<()> {
     events::emit(tx, publication(message, kind, Stream::Channel(message.channel), true, body))?;
     Ok(())
@@ -123,13 +123,13 @@ fn publication<'a, B: ?Sized>(
     }
 }
 
-/// [`emit`] to the channel, and of a reply to the thread.
+/// Publishes with [`emit`] to the channel and, for a reply, to its thread.
 pub(in crate::domain) fn tell(tx: &mut Tx, message: &Message, kind: Kind, body: &Value) -> Result<()> {
     emit(tx, message, kind, Stream::Channel(message.channel), body)?;
     tell_thread(tx, message, kind, body)
 }
 
-/// [`tell`] of what changes the members' counts.
+/// Publishes a change that affects unread counts: like [`tell`], and to each member of the channel except the author.
 pub(in crate::domain) fn tell_counting(tx: &mut Tx, message: &Message, kind: Kind, body: &Value) -> Result<()> {
     tell_members(tx, message, kind, body)?;
     tell_thread(tx, message, kind, body)
@@ -142,12 +142,12 @@ fn tell_thread(tx: &mut Tx, message: &Message, kind: Kind, body: &Value) -> Resu
     Ok(())
 }
 
-/// The body of a publication about the message, with the message in it.
+/// Builds the body of a publication about the message, with the message object as its data.
 pub(in crate::domain) fn carrying(kind: Kind, message: &Message, organisation: OrganisationId) -> Value {
     about(kind, message, organisation, object(message, organisation))
 }
 
-/// The body of a publication about the message.
+/// Builds the body of a publication about the message, with the given data.
 pub(in crate::domain) fn about(kind: Kind, message: &Message, organisation: OrganisationId, data: impl Serialize) -> Value {
     let mut body = events::envelope(kind, message.is_reply, data);
     body["modification_ids"] = json!({
@@ -157,7 +157,7 @@ pub(in crate::domain) fn about(kind: Kind, message: &Message, organisation: Orga
     body
 }
 
-/// The field that tells subscribers the counters after a message has come or gone.
+/// Builds the field that gives subscribers the counters after a message was posted or deleted.
 pub(in crate::domain) fn update_change(counts: &Counts) -> Value {
     let last = counts.last_reply_at.unwrap_or(Time::NEVER);
     json!({ "thread_count": counts.threads, "message_count": counts.replies, "last_reply": last })
@@ -212,13 +212,13 @@ fn object(message: &Message, organisation: OrganisationId) -> Object<'_> {
     }
 }
 
-/// The member who has read the message because they wrote it. A feed counts as unread for its author, too: a program
+/// The member who has read the message because they wrote it. A feed counts as unread for its author, too, because a program
 /// wrote it.
 fn reader(message: &Message) -> Option<UserId> {
     message.user.filter(|_| message.kind != FED)
 }
 
-/// Empty for a feed without an author.
+/// The author's identifier; empty for a feed without an author.
 fn author(message: &Message) -> String {
     message.user.map_or_else(String::new, |user| user.to_string())
 }

@@ -1,7 +1,7 @@
-//! The index of the search. It is filled in the background: a commit with index rows costs many times one without.
+//! The search index. It is filled in the background, because a commit with index rows costs many times one without.
 //!
-//! Each term begins with a key of its organisation. So no posting list holds messages of two organisations, and the cost and
-//! duration of a search depend on the caller's own alone.
+//! Each term begins with a key of its organisation. So the posting lists of organisations are separate, and the cost and
+//! duration of a search depend on the caller's own alone, unless two keys are equal.
 
 use std::collections::HashSet;
 
@@ -15,17 +15,18 @@ use crate::{
     id::OrganisationId,
 };
 
-/// Text taken in by one step, and pages of the index merged by one: a few milliseconds each, so that others wait no longer.
+/// Bytes of text that one step indexes: a few milliseconds, so that other writes wait no longer.
 const SLICE_BYTES: usize = 8 << 10;
+/// Index pages that one step merges: also a few milliseconds.
 const MERGED_PAGES: i64 = 16;
-/// Different trigrams of one message that are taken in. Texts in an alphabet have fewer, however long; the 40,000 of one of
-/// 40,000 ideographs would hold the writer for tens of milliseconds.
+/// Distinct trigrams indexed per message, at most. Texts in an alphabet have fewer, however long. A text of 40,000 different
+/// ideographs has about 40,000 of them, which would hold the writer for tens of milliseconds.
 const MOST_TERMS: usize = 10_000;
-/// Characters of a term.
+/// Length of a trigram in characters.
 pub(in crate::domain) const TRIGRAM: usize = 3;
 const SEPARATOR: char = '\n';
 
-/// One step: merges a little of what earlier steps wrote, or takes in edited texts, or up to `limit` messages more.
+/// Does one step: merges a part of what earlier steps wrote, or indexes edited texts, or indexes up to `limit` new messages.
 /// Returns 0 when nothing is left to do.
 pub fn index(tx: &mut Tx, limit: u32) -> Result<usize> {
     if merge(tx)? {
@@ -37,7 +38,8 @@ pub fn index(tx: &mut Tx, limit: u32) -> Result<usize> {
     }
 }
 
-/// Whether there was something to merge. Left to itself, SQLite does it with whichever write makes it due, and all at once.
+/// Merges some pages of the index. Returns whether there was anything to merge. Without this, SQLite would merge all pages
+/// at once, in whichever write makes it due.
 fn merge(tx: &Tx) -> Result<bool> {
     let before = tx.total_changes();
     tx.prepare_cached("insert into message_search (message_search, rank) values ('merge', ?1)")?.execute([MERGED_PAGES])?;
@@ -66,7 +68,8 @@ fn take_new(tx: &Tx, limit: u32) -> Result<usize> {
     Ok(taken)
 }
 
-/// Takes in messages until they are enough for one step. Returns how many were looked at, and the last of them.
+/// Indexes messages until one step has enough text. Returns how many rows it looked at and the `n` of the last; none without
+/// rows.
 fn take(tx: &Tx, mut rows: Rows) -> Result<Option<(usize, i64)>> {
     let mut insert = tx.prepare_cached("insert into message_search (rowid, content) values (?1, ?2)")?;
     let (mut looked_at, mut last, mut bytes) = (0, None, 0);
@@ -89,14 +92,15 @@ fn take(tx: &Tx, mut rows: Rows) -> Result<Option<(usize, i64)>> {
     Ok(last.map(|last| (looked_at, last)))
 }
 
-/// A text as it is compared: without regard to case, and with one space for what stands between words.
+/// Normalises a text for comparison: folds its case, and separates its words by one space.
 pub(in crate::domain) fn comparable(text: &str) -> String {
     text::folded(&words(text).collect::<Vec<_>>().join(" "))
 }
 
-/// What a comparable text is found under: its first trigrams, each once, behind the organisation's key and on a line.
+/// The index terms of a comparable text: its first trigrams, each once, on a line of its own after the organisation's key.
 pub(in crate::domain) fn terms(organisation: OrganisationId, text: &str) -> String {
-    // The random end of the identifier: two organisations with one key would share the cost, never the results.
+    // The key is the random end of the identifier. Two organisations with equal keys would share the cost, never the
+    // results.
     let key: String = organisation.0.as_bytes()[11..].iter().map(|byte| format!("{byte:02x}")).collect();
     let text: Vec<char> = text.chars().collect();
     let (mut terms, mut known) = (String::new(), HashSet::new());
@@ -108,12 +112,12 @@ pub(in crate::domain) fn terms(organisation: OrganisationId, text: &str) -> Stri
     terms
 }
 
-/// What stands between white space and control characters.
+/// Splits a text into words at white space and control characters.
 pub(in crate::domain) fn words(text: &str) -> impl Iterator<Item = &str> {
     text.split(|c: char| c.is_whitespace() || c.is_control()).filter(|word| !word.is_empty())
 }
 
-/// How many messages are not in the index as they are now, about: some numbers were never given.
+/// Approximate number of messages whose current text is not indexed yet; too high where `n` has gaps.
 pub fn behind(conn: &Connection) -> Result<i64> {
     let last: i64 = conn.prepare_cached("select coalesce(max(n), 0) from messages")?.query_row([], |row| row.get(0))?;
     let edited: i64 = conn.prepare_cached("select count(*) from unindexed_edits")?.query_row([], |row| row.get(0))?;
@@ -126,7 +130,7 @@ fn cursor(conn: &Connection) -> Result<i64> {
     Ok(conn.prepare_cached(sql)?.query_row([], |row| row.get(0))?)
 }
 
-/// Takes a deleted message out.
+/// Removes a deleted message from the index.
 pub fn forget(tx: &Tx, n: i64) -> Result<()> {
     if n <= cursor(tx)? {
         tx.prepare_cached("delete from message_search where rowid = ?1")?.execute([n])?;
@@ -134,7 +138,8 @@ pub fn forget(tx: &Tx, n: i64) -> Result<()> {
     Ok(())
 }
 
-/// Takes the former text out; the background takes the new one in. What it has not reached yet, it will find as it is now.
+/// Removes a message's former text from the index, and queues its new text for the background. A message that the background
+/// has not reached yet is left alone: it will be indexed with its current text.
 pub fn replace(tx: &mut Tx, n: i64) -> Result<()> {
     if n <= cursor(tx)? {
         forget(tx, n)?;

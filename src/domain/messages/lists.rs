@@ -16,7 +16,7 @@ use crate::{
     id::{ChannelId, MessageId},
 };
 
-/// Where a list begins and ends; messages are named by id and ordered by `n`.
+/// Bounds of a list, both exclusive. Messages are named by id and ordered by `n`.
 #[derive(Clone, Copy, Default)]
 pub struct Range {
     pub before: Option<MessageId>,
@@ -24,14 +24,15 @@ pub struct Range {
 }
 
 impl Range {
-    /// The ones right after a message are its oldest successors.
+    /// Whether the list is oldest first, so that a page after a message begins with its direct successors.
     pub fn is_ascending(self) -> bool {
         self.after.is_some() && self.before.is_none()
     }
 }
 
-/// The channel's top-level posts, newest first, or in an ascending range oldest first. For members of the
-/// channel. A deleted one is listed while it has replies.
+/// Lists the channel's top-level posts, newest first, or oldest first in an ascending range. For members of the channel. A
+/// deleted post is listed while it has replies. 404 for a hidden channel and for an unknown message in `range`, 403 for a
+/// channel that the caller is not in.
 pub fn list(conn: &Connection, caller: Caller, channel: ChannelId, range: Range, page: Page) -> Result<Vec<Message>> {
     access::is_in_channel(conn, caller, channel, access::UNKNOWN_CHANNEL)?;
     let place = |id: Option<MessageId>, otherwise: i64| -> Result<i64> {
@@ -56,7 +57,7 @@ pub fn list(conn: &Connection, caller: Caller, channel: ChannelId, range: Range,
     Ok(messages)
 }
 
-/// The messages with these `n`, in their order.
+/// Reads the messages with these `n`, in ascending order.
 pub fn at(conn: &Connection, ns: &[i64]) -> Result<Vec<Message>> {
     let sql = format!("{SELECT} where m.n in (select value from json_each(?1)) order by m.n");
     let mut select = conn.prepare_cached(&sql)?;

@@ -1,4 +1,4 @@
-//! Whom a text mentions: `@username`, and `@channel` for all.
+//! Mentions in a text: `@username` for a member, and `@channel` or one of its synonyms for all.
 
 use std::collections::HashSet;
 
@@ -13,7 +13,8 @@ use crate::{
     id::{ChannelId, UserId},
 };
 
-/// Different names beyond this many are plain text: each person named is a row of the event log.
+/// Distinct names in a text that can be mentions; further ones are plain text, because each mentioned user costs a row of
+/// the event log.
 const MOST: usize = 20;
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -31,7 +32,7 @@ pub enum Kind {
     Channel,
 }
 
-/// The mentions in a text: members of the channel by their name in it, and the channel itself, once each.
+/// Finds the mentions in a text: members of the channel by their name in it, and the channel itself, once each.
 pub fn find(conn: &Connection, channel: ChannelId, content: &str) -> Result<Vec<Mention>> {
     let mut found: Vec<Mention> = Vec::new();
     let mut known = HashSet::new();
@@ -46,7 +47,7 @@ pub fn find(conn: &Connection, channel: ChannelId, content: &str) -> Result<Vec<
     Ok(found)
 }
 
-/// Whether one of them is the channel itself.
+/// Whether one of the mentions is the channel itself.
 pub fn name_everybody(mentions: &[Mention]) -> bool {
     mentions.iter().any(|mention| mention.kind == Kind::Channel)
 }
@@ -64,13 +65,13 @@ pub(in crate::domain) fn record(tx: &Tx, channel: ChannelId, n: i64, mentions: &
     Ok(())
 }
 
-/// Whose unread mentions another text has changed.
+/// Members whose unread mentions an edit has changed.
 pub(in crate::domain) enum Recount {
     Everybody,
     These(Vec<UserId>),
 }
 
-/// [`record`] for a message with another text. Whoever has read it has read its mentions.
+/// Replaces the rows that [`record`] wrote, after an edit. A member who has read the message has read its new mentions, too.
 pub(in crate::domain) fn record_anew(tx: &Tx, channel: ChannelId, n: i64, mentions: &[Mention]) -> Result<Recount> {
     let were_all = tx.prepare_cached("delete from channel_mentions where n = ?1")?.execute([n])? > 0;
     let were: HashSet<UserId> = tx
@@ -99,7 +100,7 @@ pub(in crate::domain) fn record_anew(tx: &Tx, channel: ChannelId, n: i64, mentio
     Ok(Recount::These(these))
 }
 
-/// `@ada.` at the end of a sentence means ada, unless somebody is called `ada.`.
+/// Finds the member of that name. `@ada.` at the end of a sentence means ada, unless somebody is called `ada.`.
 fn member(conn: &Connection, channel: ChannelId, name: &str) -> Result<Option<Mention>> {
     let mut find =
         conn.prepare_cached("select user_id, username from channel_members where channel_id = ?1 and username = ?2")?;

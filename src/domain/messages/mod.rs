@@ -1,7 +1,7 @@
-//! Messages: top-level posts, each a thread, and replies.
+//! Messages: top-level posts, each of which starts a thread, and replies.
 //!
-//! Here: their record, posting, editing and deleting, lists and threads, mentions, reactions, pins, and the search with its
-//! index. Uses channels and all below them.
+//! Here are their record, posting, editing and deleting, lists and threads, mentions, reactions, pins, the search with its
+//! index, and the purging of deleted channels. Uses access, accounts, bounded, channels, chores, log, page and text.
 
 mod counters;
 pub mod deleting;

@@ -17,11 +17,11 @@ use crate::{
     id::{ChannelId, MessageId},
 };
 
-/// In one channel.
+/// Pinned messages per channel, at most.
 const MOST: i64 = 100;
 
-/// Members of the channel with the right to post, not in an archived one. The same again changes nothing.
-/// 422 when the channel has too many.
+/// Pins a message to its channel. For members of the channel with the right to post, unless it is archived. Pinning a pinned
+/// message changes nothing. 404 for an unknown message, 403 for other callers, 422 when the channel has 100 pinned messages.
 pub fn pin(tx: &mut Tx, caller: Caller, channel: ChannelId, id: MessageId) -> Result<Message> {
     let (access, message) = reactions::reach(tx, caller, channel, id)?;
     if !message.is_pinned {
@@ -38,7 +38,7 @@ pub fn pin(tx: &mut Tx, caller: Caller, channel: ChannelId, id: MessageId) -> Re
     lists::at(tx, &[message.n])?.pop().ok_or(record::UNKNOWN)
 }
 
-/// Who may pin may take a pin off. 404 when there is none.
+/// Unpins a message. For members of the channel with the right to post, unless it is archived. 404 when it is not pinned.
 pub fn unpin(tx: &mut Tx, caller: Caller, channel: ChannelId, id: MessageId) -> Result<()> {
     let (access, message) = reactions::reach(tx, caller, channel, id)?;
     if !message.is_pinned {
@@ -49,7 +49,7 @@ pub fn unpin(tx: &mut Tx, caller: Caller, channel: ChannelId, id: MessageId) -> 
     events::tell(tx, &message, Kind::Unpinned, &body)
 }
 
-/// A channel's pinned posts and replies, the latest pinned first. For members of the channel.
+/// Lists a channel's pinned posts and replies, the latest pinned first. For members of the channel.
 pub fn list(conn: &Connection, caller: Caller, channel: ChannelId, page: Page) -> Result<Vec<Message>> {
     access::is_in_channel(conn, caller, channel, access::UNKNOWN_CHANNEL)?;
     let sql = format!(

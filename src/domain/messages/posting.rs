@@ -1,4 +1,4 @@
-//! Posting: whether a member may post, and what the post needs to be written.
+//! Posting by members: checks whether the caller may post, and gathers what writing the post needs.
 
 use rusqlite::{Connection, Row};
 
@@ -19,18 +19,20 @@ use crate::{
 pub const CONTENT_MAX: usize = 40_000;
 pub struct New {
     pub content: String,
-    /// Makes it a reply to that thread.
+    /// The thread to reply to; none for a top-level post.
     pub thread: Option<MessageId>,
-    /// Made by the client, so that a repeated request is known for one.
+    /// Identifier chosen by the client, by which a repeated request is recognised.
     pub id: Option<MessageId>,
 }
 
-/// Members of the channel with the right to post. The same `id` by the same author in the same channel
-/// and thread gives the first message again and changes nothing.
+/// Posts a message, and marks the channel as read for its author. For members of the channel with the right to post. A
+/// repeat with the same `id`, author, channel and thread returns the first message and changes nothing. 403 for a hidden or
+/// archived channel, 404 for an unknown thread, 422 for an invalid text and for an `id` that is taken.
 pub fn create(tx: &mut Tx, caller: Caller, channel: ChannelId, new: New) -> Result<Message> {
     let access = access::may_post(tx, caller, channel, access::HIDDEN_CHANNEL)?;
     let poster = Poster::find(tx, channel, caller.user, new.id)?;
-    // First of all: a repeat is answered like the first time, whatever became of channel and thread.
+    // This check comes first: a repeat gets the same answer, even if the channel was archived or the thread deleted
+    // meanwhile.
     if let (Some(id), Known::Message) = (new.id, poster.known) {
         let is_same = |first: &Message| {
             let thread = first.is_reply.then_some(first.thread);
@@ -64,21 +66,21 @@ pub fn create(tx: &mut Tx, caller: Caller, channel: ChannelId, new: New) -> Resu
     Ok(message)
 }
 
-/// What [`create`] needs besides the access check, read in one statement.
+/// Data that [`create`] needs besides the access check, read in one statement.
 struct Poster {
     profile: Profile,
-    /// Before the post, which marks the channel as read.
+    /// Unread counts before the post, which marks the channel as read.
     unread: Counts,
     known: Known,
 }
 
-/// What the client's id for a new message names already.
+/// The kind of record that already has the client's id for a new message.
 #[derive(Clone, Copy)]
 enum Known {
     Nothing,
     Message,
-    /// A channel or an organisation. A message's id names its thread's stream: one that is another stream's would let
-    /// its author hear that stream.
+    /// A channel or an organisation. A message's id names its thread's stream; with the id of another stream, its author
+    /// could listen to that stream.
     Stream,
 }
 
@@ -104,7 +106,7 @@ impl Poster {
     }
 }
 
-/// Not only white space, at most 40,000 characters.
+/// Checks a message's text: not only white space, and at most 40,000 characters; 422 otherwise.
 pub fn check_content(content: &str) -> Result<()> {
     if content.trim().is_empty() {
         return Err(Error::invalid("a message must not be empty"));

@@ -1,4 +1,4 @@
-//! Deleted channels, past the time for which they are kept: everything in them goes for good, in slices.
+//! Purging deleted channels: after their retention period, everything in them is deleted for good, in slices.
 
 use rusqlite::{Connection, Params, Row};
 use serde_json::json;
@@ -15,11 +15,11 @@ use crate::{
     time::Time,
 };
 
-/// Removes up to `limit` rows of one channel that was deleted before that time; the channel itself comes last, and only
-/// after everything that refers to it. Returns how many: 0 when nothing is left to do.
+/// Deletes up to `limit` rows of one channel that was deleted before the given time. The channel itself comes last, after
+/// everything that refers to it. Returns how many rows were deleted: 0 when nothing is left to do.
 pub fn purge(tx: &mut Tx, before: Time, limit: u32) -> Result<usize> {
     let Some(channel) = find(tx, before)? else { return Ok(0) };
-    // What hangs on the channel, the dependent before what it depends on.
+    // Rows that refer to others are deleted before those.
     let mut gone = messages(tx, channel, limit as usize)?;
     if gone == 0 {
         let sql = "delete from channel_members where (channel_id, user_id) in (select channel_id, user_id from channel_members
@@ -44,7 +44,7 @@ fn find(conn: &Connection, before: Time) -> Result<Option<ChannelId>> {
 fn messages(tx: &Tx, channel: ChannelId, limit: usize) -> Result<usize> {
     let gone = oldest(tx, channel, limit)?;
     let list = json!(gone).to_string();
-    // A message may have any number of these.
+    // A message may have any number of these rows.
     for sql in [
         "delete from mentions where (channel_id, user_id, n) in (select channel_id, user_id, n from mentions
            where n in (select value from json_each(?1)) limit ?2)",
@@ -74,14 +74,15 @@ fn messages(tx: &Tx, channel: ChannelId, limit: usize) -> Result<usize> {
     Ok(gone.len())
 }
 
-/// Deletes rows of the log as `select` gives them, with their bytes. Returns how many.
+/// Deletes the rows of the event log that `select` gives with their sizes in bytes, up to the budget of one write. Returns
+/// how many.
 fn delete_events(tx: &Tx, select: &str, params: impl Params) -> Result<usize> {
     let told: Vec<i64> = bounded::rows(tx, select, params)?;
     let sql = "delete from events where seq in (select value from json_each(?1))";
     Ok(tx.prepare_cached(sql)?.execute([json!(told).to_string()])?)
 }
 
-/// Up to `limit` of its messages; a post only together with the last of its replies.
+/// Finds up to `limit` messages of the channel, from its oldest posts on. A post is included only after all of its replies.
 fn oldest(conn: &Connection, channel: ChannelId, limit: usize) -> Result<Vec<i64>> {
     let mut posts = conn.prepare_cached(
         "select n, octet_length(content) from messages where channel_id = ?1 and root is null order by n limit ?2",

@@ -1,4 +1,4 @@
-//! Reactions to messages: an emoji, and who gave it.
+//! Reactions to messages: emojis, and the users who gave them.
 
 use std::collections::HashMap;
 
@@ -19,15 +19,16 @@ use crate::{
     id::{ChannelId, MessageId},
 };
 
-/// Bytes: sequences of flags and families are long.
+/// Bytes of an emoji, at most: the sequences of flags and families are long.
 const EMOJI_MAX: usize = 64;
-/// Different ones at one message.
+/// Different emojis per message, at most.
 const EMOJIS_MAX: i64 = 50;
-/// Users shown with each; the count tells of all.
+/// Users listed with each reaction, at most; its count includes all.
 const USERS_SHOWN: i64 = 100;
 
-/// Members of the channel with the right to post, not in an archived one. The same again changes nothing.
-/// 422 for what is no emoji, and for too many different ones. Returns the message's reactions.
+/// Adds the caller's reaction to a message, and returns the message's reactions. For members of the channel with the right
+/// to post, unless it is archived. Adding the same reaction again changes nothing. 404 for an unknown message, 403 for other
+/// callers, 422 for a text that is no emoji and for too many different ones.
 pub fn add(tx: &mut Tx, caller: Caller, channel: ChannelId, id: MessageId, emoji: &str) -> Result<Vec<Reaction>> {
     let (access, mut message) = reach(tx, caller, channel, id)?;
     check(emoji)?;
@@ -53,7 +54,7 @@ pub fn add(tx: &mut Tx, caller: Caller, channel: ChannelId, id: MessageId, emoji
     Ok(message.reactions)
 }
 
-/// Takes the caller's reaction back. 404 when there is none.
+/// Removes the caller's reaction. For the same callers as [`add`]. 404 when there is none.
 pub fn remove(tx: &mut Tx, caller: Caller, channel: ChannelId, id: MessageId, emoji: &str) -> Result<()> {
     let (access, message) = reach(tx, caller, channel, id)?;
     let removed = tx.prepare_cached("delete from reactions where n = ?1 and emoji = ?2 and user_id = ?3")?.execute((
@@ -74,7 +75,8 @@ pub fn remove(tx: &mut Tx, caller: Caller, channel: ChannelId, id: MessageId, em
     announce(tx, &access, &message, emoji, "removed")
 }
 
-/// A live message that the caller may mark: members of the channel with the right to post, not in an archived one.
+/// Finds a live message that the caller may react to or pin. For members of the channel with the right to post, unless it is
+/// archived; 403 otherwise.
 pub(in crate::domain) fn reach(
     conn: &Connection,
     caller: Caller,
@@ -109,7 +111,7 @@ fn announce(tx: &mut Tx, access: &ChannelAccess, message: &Message, emoji: &str,
     events::tell(tx, message, Kind::Reaction, &body)
 }
 
-/// Reads the reactions of all these messages at once: of each its count, and no more users than are shown.
+/// Reads the reactions of all these messages at once, each with its count and its first users.
 pub fn attach<'a>(conn: &Connection, messages: impl IntoIterator<Item = &'a mut Message>) -> Result<()> {
     let live = messages.into_iter().filter(|message| message.deleted_at.is_none());
     let mut messages: HashMap<i64, &mut Message> = live.map(|message| (message.n, message)).collect();
@@ -128,5 +130,5 @@ pub fn attach<'a>(conn: &Connection, messages: impl IntoIterator<Item = &'a mut 
     Ok(())
 }
 
-/// Who gave a reaction first.
+/// SQL that selects the first users who gave a reaction.
 pub const FIRST: &str = "select user_id from reactions where n = ?1 and emoji = ?2 order by created_at, user_id limit ?3";

@@ -1,4 +1,4 @@
-//! The record of a message, and how one is read.
+//! The record of a message, and the queries that read it.
 
 use rusqlite::{Connection, OptionalExtension, Row};
 
@@ -9,21 +9,21 @@ use crate::{
     time::Time,
 };
 
-/// The `type` of what programs feed.
+/// The `type` of messages that programs feed.
 pub(in crate::domain) const FED: &str = "thread";
 /// The `current_status` of a new message.
 pub(in crate::domain) const PENDING: &str = "pending";
 
 #[derive(Clone, Debug)]
 pub struct Message {
-    /// Its place in the order of all messages.
+    /// Position of the message in the order of all messages.
     pub n: i64,
     pub id: MessageId,
     pub channel: ChannelId,
-    /// Its own id, or its root's.
+    /// Identifier of the thread's top-level post: the message's own, unless it is a reply.
     pub thread: MessageId,
     pub is_reply: bool,
-    /// The author; none for a feed that came without a bearer.
+    /// The author; none for a feed without a bearer.
     pub user: Option<UserId>,
     /// The author's name in the channel, or the name that a feed gave.
     pub username: String,
@@ -44,11 +44,11 @@ pub struct Message {
     pub is_edited: bool,
     pub deleted_at: Option<Time>,
     pub is_pinned: bool,
-    /// Read where messages are shown: [`super::reactions::attach`].
+    /// Reactions to the message; empty until [`super::reactions::attach`] has read them.
     pub reactions: Vec<Reaction>,
 }
 
-/// What a message shows of its author's account.
+/// Fields of the author's account that a message shows.
 #[derive(Clone, Debug, Default)]
 pub(in crate::domain) struct Profile {
     pub full_name: String,
@@ -62,7 +62,7 @@ impl Profile {
         Ok(conn.prepare_cached(sql)?.query_row([user], Profile::from_row)?)
     }
 
-    /// From a row with these columns of `users`.
+    /// Reads a profile from a row with these columns of `users`.
     pub fn from_row(row: &Row) -> rusqlite::Result<Profile> {
         Ok(Profile {
             full_name: accounts::full_name(&row.get::<_, String>("first_name")?, &row.get::<_, String>("last_name")?),
@@ -72,30 +72,30 @@ impl Profile {
     }
 }
 
-/// An emoji that a message was given.
+/// An emoji that users gave to a message.
 #[derive(Clone, Debug)]
 pub struct Reaction {
     pub emoji: String,
     pub count: i64,
-    /// The first ones, in the order in which they gave it.
+    /// The first users who gave the emoji, in the order in which they did.
     pub users: Vec<UserId>,
 }
 
-/// A message missing inside a channel that the caller sees.
+/// The error for a missing message in a channel that the caller sees.
 pub const UNKNOWN: Error = Error::NotFound("Message");
-/// The same of a thread.
+/// The error for a missing thread in a channel that the caller sees.
 pub const UNKNOWN_THREAD: Error = Error::NotFound("Thread");
 
 pub fn find(conn: &Connection, id: MessageId) -> Result<Option<Message>> {
     Ok(conn.prepare_cached(&format!("{SELECT} where m.id = ?1"))?.query_row([id], from_row).optional()?)
 }
 
-/// A message of the channel that is not deleted; 404 otherwise.
+/// Finds a message of the channel that is not deleted; 404 otherwise.
 pub fn find_live(conn: &Connection, channel: ChannelId, id: MessageId) -> Result<Message> {
     find(conn, id)?.filter(|message| message.channel == channel && message.deleted_at.is_none()).ok_or(UNKNOWN)
 }
 
-/// The `n` of a live top-level post of the channel.
+/// Finds the `n` of a live top-level post of the channel.
 pub fn find_root(conn: &Connection, channel: ChannelId, thread: MessageId) -> Result<Option<i64>> {
     Ok(conn
         .prepare_cached("select n from messages where id = ?1 and channel_id = ?2 and root is null and deleted_at is null")?

@@ -1,6 +1,6 @@
-//! Full text of messages.
+//! Full-text search of messages.
 //!
-//! The index tells which messages have the trigrams of what is searched for, and their text whether it stands there: so a
+//! The index finds the messages that contain the query's trigrams, and their text shows whether they contain the query. So a
 //! search takes no longer where a trigram is repeated many times in each message.
 
 use std::collections::BTreeSet;
@@ -17,19 +17,19 @@ use crate::{
     id::{ChannelId, OrganisationId},
 };
 
-/// What is searched for: texts that stand in a message, all of them, as they are compared.
+/// A search query: comparable texts, all of which a message must contain.
 #[derive(Debug, PartialEq)]
 pub struct Query(Vec<String>);
 
 const SHORTEST: usize = indexing::TRIGRAM;
 const LONGEST: usize = 256;
-/// Lists of postings that one search intersects. With 254 of them, two sorts of messages with 32 words each made a search
-/// take 270 ms in 30,000 messages; with 16 it takes 5 ms.
+/// Posting lists that one search intersects, at most. In 30,000 messages of two kinds, with 32 words each, a search took 270
+/// ms with 254 lists and takes 5 ms with 16.
 const MOST_TERMS: usize = 16;
 
 impl Query {
-    /// All words of three characters and more; where there are none, the text as it stands. 400 when it has less
-    /// than three characters, or too many.
+    /// Parses a query into its words of three or more characters; without any, the whole text is searched for. 400 for fewer
+    /// than 3 characters and for more than 256.
     pub fn parse(text: &str) -> Result<Query> {
         let words: Vec<&str> = indexing::words(text).collect();
         let whole = words.join(" ");
@@ -43,25 +43,25 @@ impl Query {
         Ok(Query(if long.is_empty() { vec![indexing::comparable(&whole)] } else { long }))
     }
 
-    /// As an expression of the index, which finds all messages with these texts, and others: it has the trigrams, or some
-    /// of many.
+    /// Builds the expression for the index. It finds all messages with these texts, and possibly others, because it has only
+    /// the trigrams, and a sample of them when there are many.
     fn within(&self, organisation: OrganisationId) -> String {
         let terms: String = self.0.iter().map(|text| indexing::terms(organisation, text)).collect();
         let terms: BTreeSet<&str> = terms.lines().collect();
-        // In quotes nothing is an operator.
+        // Nothing in quotes is an operator.
         let quoted = |term: &&str| format!("\"{}\"", term.replace('"', "\"\""));
         terms.iter().step_by(terms.len().div_ceil(MOST_TERMS)).map(quoted).collect::<Vec<_>>().join(" ")
     }
 
-    /// Whether all of the texts stand in this one.
+    /// Whether a message's text contains all texts of the query.
     fn matches(&self, text: &str) -> bool {
         let all_in = |text: &str| self.0.iter().all(|searched| text.contains(searched));
         all_in(text) || all_in(&indexing::comparable(text)) // the second one takes many times as long
     }
 }
 
-/// Messages of the channels that the caller is in now, archived ones included, newest first. 404 for outsiders,
-/// and for a channel that the caller may not know of; 403 for one that they are not in.
+/// Finds messages in the channels that the caller is in now, archived ones included, newest first. 404 for callers outside
+/// the organisation and for a channel hidden from the caller; 403 for a channel that the caller sees and is not in.
 pub fn find(
     conn: &Connection,
     caller: Caller,
@@ -74,7 +74,7 @@ pub fn find(
     if let Some(channel) = channel {
         access::sees_channel_of(conn, caller, organisation, channel, access::UNKNOWN_CHANNEL)?.require_member()?;
     }
-    // In this order: the index gives the newest first, and the end of the page ends the search.
+    // Cross joins keep the tables in this order: the index gives the newest first, and a full page ends the search.
     let mut select = conn.prepare_cached(
         "select m.n, m.content from message_search s
                cross join messages m on m.n = s.rowid

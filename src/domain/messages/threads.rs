@@ -19,16 +19,16 @@ use crate::{
     id::{ChannelId, MessageId, OrganisationId},
 };
 
-/// The latest replies that are shown with a thread where nobody asks for more.
+/// Latest replies shown with a thread when the request gives no number.
 pub const REPLIES: u32 = 5;
-/// Bytes of replies that lists show with a thread, so that both fit an answer: text when they are read, JSON when they
-/// are shown. The older ones are left out (`message_count` tells).
+/// Bytes of replies that a list shows with a thread, at most, so that both fit into a response: bytes of text when they are
+/// read, of JSON when they are shown. Older replies are left out; `message_count` includes them.
 pub const REPLY_BYTES: usize = 256 << 10;
 
 pub struct Thread {
     pub root: Message,
     pub channel_name: String,
-    /// The latest ones, oldest first.
+    /// The latest replies, oldest first.
     pub replies: Vec<Message>,
 }
 
@@ -38,14 +38,14 @@ impl Thread {
     }
 }
 
-/// A channel's threads, the latest active first, each with up to `replies` of its replies. For members
-/// of the channel; 404 for whoever may not know of it.
+/// Lists a channel's threads, latest activity first, each with up to `replies` of its latest replies. For members of the
+/// channel. 404 for a hidden channel, 403 for a channel that the caller is not in.
 pub fn list(conn: &Connection, caller: Caller, channel: ChannelId, page: Page, replies: u32) -> Result<Vec<Thread>> {
     access::is_in_channel(conn, caller, channel, access::UNKNOWN_CHANNEL)?;
     read_all(conn, active(conn, channel, page.size, page.offset)?.into_iter(), replies)
 }
 
-/// The threads of all channels of the organisation that the caller is in. 404 for outsiders.
+/// Lists the threads of all channels of the organisation that the caller is in, as [`list`] does. 404 for outsiders.
 pub fn list_all(
     conn: &Connection,
     caller: Caller,
@@ -60,7 +60,7 @@ pub fn list_all(
     )?;
     let channels: Vec<ChannelId> =
         channels.query_map((caller.user, organisation), |row| row.get(0))?.collect::<rusqlite::Result<_>>()?;
-    // The first pages of each channel hold the first pages of all: an index walk each, and no sort of everything.
+    // The first rows of all are among the first rows of each channel, so one index walk per channel replaces a sort of all.
     let most = page.offset as u32 + page.size;
     let mut roots = Vec::new();
     for channel in channels {
@@ -70,8 +70,8 @@ pub fn list_all(
     read_all(conn, roots.into_iter().skip(page.offset as usize).take(page.size as usize), replies)
 }
 
-/// One thread without its replies, which are read with [`replies`]. For members of the channel; a deleted post is
-/// shown while it has replies.
+/// Reads one thread without its replies, which [`replies`] lists. For members of the channel. A deleted post is shown while
+/// it has replies. 404 for a hidden channel and an unknown thread.
 pub fn get(conn: &Connection, caller: Caller, channel: ChannelId, thread: MessageId) -> Result<Thread> {
     let found = channels::record::find(conn, caller, channel)?.ok_or(access::UNKNOWN_CHANNEL)?;
     found.access.require_member()?;
@@ -82,7 +82,7 @@ pub fn get(conn: &Connection, caller: Caller, channel: ChannelId, thread: Messag
     Ok(thread)
 }
 
-/// The replies of a thread, oldest first; none of what is no thread of the channel. For members of the channel.
+/// Lists the replies of a thread, oldest first; none if the channel has no such thread. For members of the channel.
 pub fn replies(conn: &Connection, caller: Caller, channel: ChannelId, thread: MessageId, page: Page) -> Result<Vec<Message>> {
     access::is_in_channel(conn, caller, channel, access::UNKNOWN_CHANNEL)?;
     let sql = format!(
@@ -97,23 +97,25 @@ pub fn replies(conn: &Connection, caller: Caller, channel: ChannelId, thread: Me
     Ok(replies)
 }
 
-/// Makes a top-level post, as [`posting::create`] does; the same `id` again gives the same thread.
+/// Makes a top-level post, as [`posting::create`] does; the same `id` again returns the same thread. 404 for a hidden
+/// channel.
 pub fn create(tx: &mut Tx, caller: Caller, channel: ChannelId, content: String, id: Option<MessageId>) -> Result<Thread> {
     access::sees_channel(tx, caller, channel, access::UNKNOWN_CHANNEL)?;
     let root = posting::create(tx, caller, channel, posting::New { content, thread: None, id })?;
     written(tx, root.n)
 }
 
-/// What is absent stays as it is.
+/// Changes to a thread; an absent field stays as it is.
 #[derive(Default)]
 pub struct Edit {
     pub content: Option<String>,
-    /// `pending` or `completed`.
+    /// The new status: `pending` or `completed`.
     pub status: Option<String>,
 }
 
-/// The status is set by members with the right to post, the text by its author; not in an archived channel.
-/// 422 for any other status.
+/// Changes a thread's status, text or both. Members with the right to post set the status, and only the author changes the
+/// text; neither is possible in an archived channel. 404 for an unknown thread, 403 for other callers, 422 for another
+/// status and for an invalid text.
 pub fn update(tx: &mut Tx, caller: Caller, channel: ChannelId, thread: MessageId, edit: Edit) -> Result<Thread> {
     let access = access::is_in_channel(tx, caller, channel, access::UNKNOWN_CHANNEL)?;
     let root = record::find_live(tx, channel, thread)?;
@@ -145,7 +147,7 @@ fn set_status(tx: &mut Tx, root: &Message, organisation: OrganisationId, status:
     Ok(())
 }
 
-/// The thread as lists show it.
+/// Reads the thread as lists show it.
 fn written(conn: &Connection, root: i64) -> Result<Thread> {
     read_all(conn, std::iter::once((root, root)), REPLIES)?.pop().ok_or(UNKNOWN_THREAD)
 }
@@ -156,7 +158,7 @@ fn read_all(conn: &Connection, roots: impl Iterator<Item = (i64, i64)>, replies:
     Ok(threads)
 }
 
-/// `n` and latest activity of a channel's threads.
+/// Finds the `n` and the latest activity of a channel's threads, latest activity first.
 fn active(conn: &Connection, channel: ChannelId, limit: u32, offset: i64) -> Result<Vec<(i64, i64)>> {
     Ok(conn
         .prepare_cached(

@@ -12,29 +12,29 @@ use crate::{
     id::{ChannelId, MessageId, OrganisationId, UserId},
 };
 
-/// Who speaks.
+/// The author of a new message.
 pub(in crate::domain) enum Author<'a> {
     Member(UserId, Profile),
-    /// A program: the member whose bearer it sent, if it sent one. The name it gives is only a label.
+    /// A program, with the member whose bearer it sent, if it sent one. The name that it gives is only a label.
     Feed(Option<(UserId, Profile)>, Labels<'a>),
 }
 
-/// What a feed's post shows besides.
+/// Additional fields that a feed's post shows.
 #[derive(Default)]
 pub(in crate::domain) struct Labels<'a> {
     pub event_name: &'a str,
     pub action_type: &'a str,
     pub avatar_url: &'a str,
-    /// `success` or `error`.
+    /// The result that the program reports: `success` or `error`.
     pub status: &'a str,
 }
 
-/// A message as it is to be written: all rules are kept.
+/// A message to be written, after all checks.
 pub(in crate::domain) struct Post<'a> {
     pub id: MessageId,
     pub channel: ChannelId,
     pub organisation: OrganisationId,
-    /// The thread that it replies to, and the `n` of its post.
+    /// The thread to reply to, with the `n` of its top-level post; none for a top-level post.
     pub root: Option<(MessageId, i64)>,
     pub author: Author<'a>,
     pub username: String,
@@ -51,7 +51,7 @@ pub(in crate::domain) fn write(tx: &mut Tx, post: Post) -> Result<Message> {
     Ok(message)
 }
 
-/// Writes the row. Returns what [`record::find`] would read.
+/// Writes the message's row. Returns the record that [`record::find`] would read.
 fn insert(tx: &Tx, post: Post, mentions: Vec<Mention>) -> Result<Message> {
     let (author, kind, labels) = match post.author {
         Author::Member(user, profile) => (Some((user, profile)), "message", Labels { status: "success", ..Labels::default() }),

@@ -1,4 +1,4 @@
-//! What webhooks have not followed yet of the event log, and what that means until they have.
+//! The webhooks' cursor in the event log, and the effects of rows that they have not processed yet.
 
 use rusqlite::{Connection, Row};
 
@@ -10,15 +10,15 @@ use crate::{
 };
 
 pub(super) const WEBHOOKS: Consumer = Consumer("webhooks_seq");
-/// Rows of the log that one slice looks at.
+/// Rows of the event log that one slice reads.
 pub(super) const ROWS: u32 = 1000;
 
-/// The last row that was taken in; none is taken in before webhooks have begun to follow.
+/// The last row that webhooks have processed; the greatest number, past every row, before they have begun to follow the log.
 pub(super) fn find(conn: &Connection) -> Result<i64> {
     Ok(cursors::find(conn, WEBHOOKS)?.unwrap_or(i64::MAX))
 }
 
-/// A row of the log, as far as webhooks need it.
+/// A row of the event log, with the columns that webhooks need.
 pub(super) struct Logged {
     pub seq: i64,
     pub kind: Kind,
@@ -26,11 +26,12 @@ pub(super) struct Logged {
     pub channel: Option<ChannelId>,
     pub actor: Option<UserId>,
     pub bytes: i64,
-    /// Whether webhooks have to do something about it.
+    /// Whether webhooks must act on the row.
     pub concerns: bool,
 }
 
-/// SQL of whether a webhook `w` gets what the row `e` tells: not what was posted before it began to deliver.
+/// SQL condition under which a webhook `w` receives the event of the row `e`: not a message posted before `w` began to
+/// deliver.
 pub(super) const RECEIVES: &str =
     "w.channel_id = e.channel_id and w.deleted_at is null and w.url <> '' and w.status <> 'inactive'
     and w.from_seq < e.seq";
@@ -65,8 +66,8 @@ fn from_row(row: &Row) -> rusqlite::Result<Logged> {
     })
 }
 
-/// Whether not all is done yet of what the user's departure from the channel's organisation asks for, or their reclaimed
-/// account.
+/// Whether the user's departure from the channel's organisation, or the reclaiming of their account, is not fully processed
+/// yet.
 pub(super) fn is_ending(conn: &Connection, user: UserId, channel: ChannelId) -> Result<bool> {
     let sql = "select 1 from events e where e.actor_id = ?1 and e.type in ('departed', 'reclaimed') and e.seq > ?2
          and (e.type = 'reclaimed' or unhex(e.body, '-\"') = (select c.organisation_id from channels c where c.id = ?3))";

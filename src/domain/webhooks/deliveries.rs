@@ -1,8 +1,8 @@
-//! Deliveries: new posts and replies on their way to the addresses of their channel's webhooks. They are queued as the
-//! webhooks follow the log ([`super::following`]), and sent later, in the order that [`super::schedule`] keeps.
+//! Deliveries: new posts and replies for the addresses of their channel's webhooks. [`super::following`] queues them, and
+//! they are sent later, in the order that [`super::schedule`] keeps.
 //!
-//! Whether those who answer for a webhook may still know of its channel is asked when a delivery is claimed. What became of
-//! an attempt is in [`super::retry`].
+//! Claiming a delivery checks that those who answer for the webhook still have access to its channel. [`super::retry`]
+//! handles the result of an attempt.
 
 use std::time::Duration;
 
@@ -25,42 +25,42 @@ use crate::{
     time::Time,
 };
 
-/// How long one attempt may take before another is made; longer than any does.
+/// Lease of one attempt, after which another may start; longer than any attempt takes.
 const LEASE: Duration = Duration::from_secs(60);
 /// Bytes of events after which one write claims no more.
 const CLAIMED_BYTES: usize = 256 << 10;
 
-/// The body of an event, as the Standard Webhooks specification has it.
+/// Builds the body of an event, in the format of the Standard Webhooks specification.
 pub(super) fn payload(kind: &str, at: Time, data: Value) -> String {
     json!({ "type": kind, "timestamp": at, "data": data }).to_string()
 }
 
-/// A delivery under lease, or a test, with all that an attempt takes.
+/// A delivery under lease, or a test, with all that an attempt needs.
 #[derive(Clone)]
 pub struct Claimed {
     pub id: CallbackId,
     pub webhook: WebhookId,
     pub url: String,
     pub payload: Bytes,
-    /// `whsec_…`: the webhook's, and the one before while that is good.
+    /// Signing secrets (`whsec_…`): the webhook's own, and the previous one while it is valid.
     pub secrets: Vec<String>,
-    /// That were made before this one.
+    /// Number of attempts before this one.
     pub(in crate::domain) attempts: u32,
-    /// The end of the lease, by which it is known to be this one; none of a test.
+    /// End of the lease, which identifies the lease; none for a test.
     pub(in crate::domain) lease: Option<Time>,
 }
 
-/// What became of a webhook's turn to deliver.
+/// Result of an attempt to claim a webhook's next delivery.
 pub enum Claim {
     Taken(Box<Claimed>),
-    /// It has nothing to deliver now, or delivers nothing any more.
+    /// The webhook has no delivery due, or has stopped delivering.
     Nothing,
-    /// Somebody who answers for it may not know of the channel.
+    /// A user who answers for the webhook has no access to the channel.
     Refused,
 }
 
-/// Takes under a lease what is due longest of each webhook, where something still is: of as many of them as one write
-/// may read, in their order.
+/// Leases the longest due delivery of each webhook, if it still has one. Goes through the webhooks in order and stops when
+/// one write has read enough bytes, so there may be fewer results than webhooks.
 pub fn claim(tx: &mut Tx, webhooks: &[WebhookId]) -> Result<Vec<Claim>> {
     let (mut claims, mut bytes) = (Vec::new(), 0);
     for webhook in webhooks {
@@ -86,7 +86,7 @@ fn claim_one(tx: &mut Tx, webhook: WebhookId) -> Result<Claim> {
         .optional()?;
     let Some((owner, url_by, channel)) = delivering else { return Ok(Claim::Nothing) };
     let may_know = |user| Ok::<_, Error>(owning::rights(tx, user, channel)?.is_some());
-    // Nobody goes on hearing a channel through a webhook.
+    // A user without access to a channel must not go on reading it through a webhook.
     if !may_know(owner)? || (url_by != owner && !may_know(url_by)?) {
         return Ok(Claim::Refused);
     }
@@ -119,14 +119,15 @@ fn claim_one(tx: &mut Tx, webhook: WebhookId) -> Result<Claim> {
     Ok(Claim::Taken(Box::new(claimed)))
 }
 
-/// A payload without the message's text.
+/// SQL of a payload without the message's text.
 macro_rules! erased {
     () => {
         "json_replace(payload, '$.data.content', '', '$.data.message', '', '$.data.mentions', json('[]'))"
     };
 }
 
-/// The text of a deleted message does not leave, though the log may not have been followed up to its deletion.
+/// SQL that selects a webhook's longest due delivery. A deleted message's text is left out, even if webhooks have not
+/// followed the log up to its deletion.
 pub const CLAIM: &str = concat!(
     "select d.id, d.attempts, w.url, iif(exists (select 1 from messages m where m.n = d.message_n and m.deleted_at is not null), ",
     erased!(),
@@ -135,22 +136,22 @@ pub const CLAIM: &str = concat!(
     where w.id = ?1 and d.due_at <= ?2 order by d.due_at limit 1"
 );
 
-/// What a former server had under lease when it ended is due at once. Returns how many there were.
+/// Makes all deliveries due at once that a former server process had under lease when it ended. Returns how many.
 pub fn release(tx: &mut Tx) -> Result<usize> {
     let sql = "update deliveries set due_at = ?1, is_leased = 0 where is_leased = 1";
     Ok(tx.prepare_cached(sql)?.execute([tx.now()])?)
 }
 
-/// Takes the text of a deleted message out of what is queued and of what was sent.
+/// Erases the text of a deleted message from queued events and from sent ones.
 pub(super) fn erase(tx: &Tx, message_n: i64) -> Result<()> {
     let sql = concat!("update webhook_events set payload = ", erased!(), " where message_n = ?1");
     tx.prepare_cached(sql)?.execute([message_n])?;
     Ok(())
 }
 
-/// Deletes what is older than the given time, up to `limit`: also what a paused webhook held all that while.
+/// Deletes up to `limit` deliveries older than the given time, including those that a paused webhook has held since then.
 pub fn prune(tx: &mut Tx, before: Time, limit: u32) -> Result<usize> {
-    // Identifiers are in the order of time: the oldest come first, and no index is needed.
+    // Identifiers are ordered by time: the oldest come first, and no index is needed.
     Ok(tx
         .prepare_cached(
             "delete from deliveries where id in
@@ -159,9 +160,9 @@ pub fn prune(tx: &mut Tx, before: Time, limit: u32) -> Result<usize> {
         .execute((before, limit))?)
 }
 
-/// Deletes events that no delivery carries any more, up to `limit`.
+/// Deletes up to `limit` events that no delivery refers to any more.
 pub fn prune_events(tx: &mut Tx, limit: u32) -> Result<usize> {
-    // The oldest lose their deliveries first.
+    // The oldest events lose their deliveries first.
     let idle = "select message_n, octet_length(payload)
         from (select message_n, payload from webhook_events order by message_n limit ?1) oldest
         where not exists (select 1 from deliveries d where d.message_n = oldest.message_n)";

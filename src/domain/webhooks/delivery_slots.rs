@@ -1,4 +1,4 @@
-//! Slots for what is being sent at once, so that no target, and no organisation, holds up another.
+//! Slots for requests under way, so that no target and no organisation holds up another.
 
 use std::{
     collections::{HashMap, HashSet},
@@ -9,8 +9,8 @@ use crate::id::OrganisationId;
 
 /// Three bounds on requests under way: in all, for one organisation, and for one host and port.
 ///
-/// A host is proven when its last answer came soon and was good. Any other may hold a slot for the whole time that an
-/// attempt may take, so unproven hosts get at most half of each bound.
+/// A host is proven when its last answer was quick and successful. Any other host may hold a slot for the longest time that
+/// an attempt may take, so unproven hosts get at most half of each bound.
 #[derive(Default)]
 pub struct Slots {
     all: Taken,
@@ -19,11 +19,11 @@ pub struct Slots {
     proven: HashSet<String>,
 }
 
-/// One slot, to be given back with [`Slots::release`].
+/// One slot, to be returned with [`Slots::release`].
 #[derive(Debug)]
 pub struct Permit {
     organisation: OrganisationId,
-    /// With its port.
+    /// Host and port of the target.
     pub host: String,
     is_proven: bool,
 }
@@ -31,7 +31,7 @@ pub struct Permit {
 #[derive(Clone, Copy, Debug, Default)]
 struct Taken {
     all: usize,
-    /// By hosts that are not proven.
+    /// Slots held by requests to unproven hosts.
     unproven: usize,
 }
 
@@ -55,7 +55,8 @@ impl Slots {
     pub const ALL: usize = 128;
     pub const OF_AN_ORGANISATION: usize = 32;
     pub const OF_A_HOST: usize = 4;
-    /// Hosts that are remembered. Beyond that all are forgotten, and prove themselves again with their next answer.
+    /// Proven hosts that are remembered, at most. Beyond that all are forgotten, and prove themselves again with their next
+    /// answer.
     const PROVEN_MOST: usize = 10_000;
 
     /// Whether any slot is free.
@@ -63,12 +64,13 @@ impl Slots {
         self.all.has_free(Slots::ALL, true)
     }
 
-    /// A slot for a delivery; none where one of the bounds is reached.
+    /// Takes a slot for a delivery; none where one of the bounds is reached.
     pub fn acquire(&mut self, organisation: OrganisationId, host: &str) -> Option<Permit> {
         self.take(organisation, host, self.proven.contains(host))
     }
 
-    /// A slot for a test, which does not wait behind deliveries to hosts that hang: it counts as one of a proven host.
+    /// Takes a slot for a test. It counts as one of a proven host, so that a test does not wait behind deliveries to hosts
+    /// that hang.
     pub fn acquire_for_test(&mut self, organisation: OrganisationId, host: &str) -> Option<Permit> {
         self.take(organisation, host, true)
     }
@@ -93,7 +95,7 @@ impl Slots {
         give_back(&mut self.by_host, host, *is_proven);
     }
 
-    /// Notes how a delivery to the host went.
+    /// Records whether the host's last answer has proven it.
     pub fn note(&mut self, host: &str, is_proven: bool) {
         if !is_proven {
             self.proven.remove(host);
@@ -119,7 +121,7 @@ fn give_back<K: Eq + Hash>(slots: &mut HashMap<K, Taken>, of: &K, is_proven: boo
 mod tests {
     use super::*;
 
-    /// Takes as many as there are, each on a host of its own.
+    /// Takes as many slots as are free, each for a host of its own.
     fn fill(slots: &mut Slots, organisation: OrganisationId, kind: &str) -> Vec<Permit> {
         let hosts = (0..Slots::ALL).map(|n| format!("{kind} {n}"));
         hosts

@@ -1,10 +1,7 @@
-//! What becomes of webhooks when somebody who answers for them has left the organisation, or when their account was
-//! reclaimed by the owner of its mailbox: they pause, until somebody has looked and makes them active.
-//!
-//! There may be thousands: they pause in slices, while the cursor stays before the row of the log
-//! that says so. Until it has moved on, none of the user's webhooks delivers or takes feeds
-//! ([`cursor::is_ending`](super::cursor::is_ending)). Webhooks
-//! that are made after that row are left alone.
+//! Pauses webhooks when a user who answers for them leaves the organisation, or when the owner of the mailbox reclaims that
+//! user's account, until a manager makes them active. There may be thousands, so they pause in slices, while the cursor
+//! stays before the log's row of that change. Until it moves on, none of the user's webhooks delivers or takes feeds
+//! ([`cursor::is_ending`](super::cursor::is_ending)). Webhooks made after that row are left alone.
 
 use rusqlite::Params;
 
@@ -16,14 +13,14 @@ use crate::{
     id::{UserId, WebhookId},
 };
 
-/// Webhooks of a slice, each with a row of the event log and a mail.
+/// Webhooks in one slice; each costs a row of the event log and a mail.
 const SLICE: usize = 25;
 
-/// What a webhook that is looked for has in common with the row of the log: it is older, and of a channel that lives.
+/// SQL of the webhooks that a row of the log may affect: older than the row, and in a live channel.
 const AFFECTED: &str = "from webhooks w join channels c on c.id = w.channel_id join organisations o on o.id = c.organisation_id
     where w.from_seq < ?2 and w.deleted_at is null and c.deleted_at is null and o.deleted_at is null";
 
-/// Does some of what a row of the log asks for. Returns whether that was all.
+/// Processes one slice of what a row of the log asks for. Returns whether nothing is left.
 pub(super) fn slice(tx: &mut Tx, row: &Logged) -> Result<bool> {
     let Some(user) = row.actor else { return Ok(true) };
     match row.kind {
@@ -32,11 +29,11 @@ pub(super) fn slice(tx: &mut Tx, row: &Logged) -> Result<bool> {
     }
 }
 
-/// The leaver's webhooks pass to the channel's owner, and pause until that one has seen to them, as do those of others
-/// that deliver where the leaver wanted, who would go on hearing the channel; the leaver's are fed at an address that the
-/// leaver knows, too.
+/// Passes the leaver's webhooks to the channel's owner and pauses them, because the leaver knows their feed addresses. Also
+/// pauses other webhooks whose address the leaver set, because the leaver could go on reading the channel there. They stay
+/// paused until their owners have reviewed them.
 fn departed(tx: &mut Tx, user: UserId, seq: i64) -> Result<bool> {
-    // Neither is found again: the leaver's has another owner then, and another's is paused.
+    // Neither query finds a webhook twice: the leaver's has another owner then, and another's is paused.
     let own = format!(
         "select w.id {AFFECTED} and {DEPARTED_FROM} and w.owner_id = ?1 and (c.owner_id <> ?1 or w.status = 'active') limit ?3"
     );
@@ -56,10 +53,11 @@ fn departed(tx: &mut Tx, user: UserId, seq: i64) -> Result<bool> {
     Ok(own.len() + others.len() < SLICE)
 }
 
-/// The body of the row is the organisation's identifier.
+/// SQL condition for channels of the organisation that was left, whose identifier is the body of the log's row.
 const DEPARTED_FROM: &str = "c.organisation_id = (select unhex(e.body, '-\"') from events e where e.seq = ?2)";
 
-/// Somebody else may have chosen where the user's webhooks lead, and knows their secrets and feed addresses.
+/// Pauses the user's webhooks, because somebody else may have chosen their addresses, and may know their secrets and feed
+/// addresses.
 fn reclaimed(tx: &mut Tx, user: UserId, seq: i64) -> Result<bool> {
     let sql = format!("select w.id {AFFECTED} and (w.owner_id = ?1 or w.url_by = ?1) and w.status = 'active' limit ?3");
     let found = some(tx, &sql, (user, seq, SLICE as i64))?;

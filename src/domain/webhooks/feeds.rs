@@ -1,5 +1,5 @@
-//! Feeds: posts by programs, through a webhook's secret address or with a member's bearer. A member whose bearer is sent
-//! is the author and is shown as such; a feed by the address alone has no author.
+//! Feeds: posts by programs, through a webhook's secret address or with a member's bearer. With a bearer, the member is the
+//! author and is shown as such; a feed by the address alone has no author.
 
 use rusqlite::{Connection, OptionalExtension, Row};
 
@@ -24,7 +24,7 @@ use crate::{
 const USERNAME_MAX: usize = 64;
 const ACTION_TYPE_MAX: usize = 80;
 
-/// What is fed. Empty texts count as left out.
+/// A program's post. Empty texts count as absent.
 #[derive(Default)]
 pub struct Feed {
     pub message: String,
@@ -33,12 +33,13 @@ pub struct Feed {
     pub event_name: String,
     pub action_type: String,
     pub avatar_url: String,
-    /// `success` when absent.
+    /// `success` or `error`; `success` when absent.
     pub status: Option<String>,
 }
 
 impl Feed {
-    /// 422 for a text that is empty, too long or has control characters, an address that is none, another status.
+    /// Checks the fields. 422 for a text that is empty, too long or has control characters, an invalid address, and another
+    /// status.
     fn check(&self) -> Result<Checked<'_>> {
         posting::check_content(&self.message)?;
         let username = text::one_line(&self.username, "username", USERNAME_MAX).map_err(Error::Invalid)?;
@@ -82,7 +83,7 @@ impl Checked<'_> {
     }
 }
 
-/// A webhook that can be fed.
+/// A live webhook, with what a feed needs of it and its channel.
 struct Gate {
     webhook: WebhookId,
     owner: UserId,
@@ -94,15 +95,15 @@ struct Gate {
     is_archived: bool,
 }
 
-/// Whether a webhook has this slug, whatever may be fed to it.
+/// Whether a webhook has this slug, even if it takes no feeds now.
 pub fn is_known(conn: &Connection, slug: &str) -> Result<bool> {
     Ok(find(conn, slug)?.is_some())
 }
 
-/// Whoever knows the slug; a caller who says who they are must be one who may post in the channel, and is the post's
-/// author. Posts under the webhook's names where the feed gives none, and records it; a paused webhook only records.
-/// 404 for an unknown slug, 403 for an inactive webhook, an archived channel, and a webhook whose owner may not know of the
-/// channel any more or may not post.
+/// Posts a feed under the webhook's names, where the feed gives none, and records it; a paused webhook only records it. For
+/// everybody who knows the slug. A caller with a bearer must have the right to post in the channel, and is the author. 404
+/// for an unknown slug; 403 for an inactive webhook, an archived channel, and a webhook whose owner has lost access to the
+/// channel or the right to post; 422 for an invalid feed.
 pub fn take(tx: &mut Tx, caller: Option<Caller>, slug: &str, feed: &Feed) -> Result<()> {
     let gate = find(tx, slug)?.ok_or(Error::NotFound("Webhook"))?;
     if let Some(caller) = caller {
@@ -128,8 +129,9 @@ pub fn take(tx: &mut Tx, caller: Option<Caller>, slug: &str, feed: &Feed) -> Res
     history::took_in(tx, gate.webhook, "feed", CallbackId(message.0))
 }
 
-/// Members of the channel with the right to post, for their own programs: without a webhook, and recorded
-/// nowhere. They are the author; the name shown is theirs in the channel where the feed gives none.
+/// Posts a feed without a webhook, and without a record of it. For members of the channel with the right to post, on behalf
+/// of their own programs. The caller is the author; where the feed gives no name, their name in the channel is shown. 403
+/// for other callers, a direct message and an archived channel; 422 for an invalid feed.
 pub fn queue(tx: &mut Tx, caller: Caller, channel: ChannelId, feed: &Feed) -> Result<()> {
     let access = access::may_post(tx, caller, channel, HIDDEN_CHANNEL)?;
     access.require_no_dm()?;

@@ -1,8 +1,7 @@
-//! Webhooks follow the event log. A new message becomes a delivery for each webhook of its channel, a deletion takes the text
-//! out of what is kept, and webhooks of somebody who has left or was reclaimed pass on or pause ([`ending`]).
-//!
-//! Deliveries and the cursor are committed together, so a kill loses nothing and repeats nothing. Rows that concern no
-//! webhook are passed over in a read: where there are no webhooks, a post costs no second write.
+//! Webhooks follow the event log. A new message becomes a delivery for each webhook of its channel, a deletion erases the
+//! text of stored events, and webhooks of users who left or were reclaimed change owner or pause ([`ending`]). Deliveries
+//! and the cursor are committed together, so a kill loses and repeats nothing. Rows that concern no webhook are skipped in a
+//! read: where there are no webhooks, a post costs no second write.
 
 use rusqlite::{Connection, OptionalExtension};
 
@@ -23,14 +22,14 @@ use crate::{
     time::Time,
 };
 
-/// Deliveries after which a slice ends: a channel may have 50 webhooks.
+/// Deliveries after which a slice ends. One message may add 50, one for each webhook of its channel.
 const DELIVERIES: usize = 200;
-/// Rows that may be passed over before the cursor is written down: fewer than a slice, so that one slice reaches the end of
-/// the log from there.
+/// Rows that may be skipped before the cursor is saved. Fewer than a slice reads, so that one slice from the saved cursor
+/// reaches the end of the log.
 const UNWRITTEN_ROWS: i64 = 500;
 
-/// Has the log kept for webhooks from here on, in a database that is new or from before they followed it. Returns the
-/// last row that was taken in.
+/// Starts to keep the log for webhooks, in a database that is new or older than this consumer. Returns the last row that was
+/// processed.
 pub fn start(tx: &mut Tx) -> Result<i64> {
     match cursors::find(tx, WEBHOOKS)? {
         Some(taken) => Ok(taken),
@@ -38,10 +37,10 @@ pub fn start(tx: &mut Tx) -> Result<i64> {
     }
 }
 
-/// A look ahead in the log.
+/// Result of looking ahead in the log.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Ahead {
-    /// The last row before which nothing concerns a webhook.
+    /// The last row up to which nothing concerns a webhook.
     pub seq: i64,
     pub comes: Comes,
 }
@@ -49,13 +48,13 @@ pub struct Ahead {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Comes {
     Nothing,
-    /// Rows that were not looked at.
+    /// Rows that were not looked at yet.
     More,
     /// A row that concerns a webhook.
     Work,
 }
 
-/// Passes over rows that concern no webhook.
+/// Skips rows that concern no webhook, at most one slice.
 pub fn look(conn: &Connection, after: i64) -> Result<Ahead> {
     let mut ahead = Ahead { seq: after, comes: Comes::Nothing };
     let rows = cursor::rows(conn, after)?;
@@ -71,19 +70,19 @@ pub fn look(conn: &Connection, after: i64) -> Result<Ahead> {
     Ok(ahead)
 }
 
-/// Whether so many rows were passed over that the cursor should be written down.
+/// Whether enough rows were skipped that the cursor should be saved.
 pub fn should_write_down(taken: i64, written: i64) -> bool {
     taken - written >= UNWRITTEN_ROWS
 }
 
-/// Writes down that nothing up to this row concerns a webhook any more.
+/// Saves the cursor at this row, because nothing up to it concerns a webhook any more.
 pub fn write_down(tx: &mut Tx, seq: i64) -> Result<()> {
     let seq = cursor::find(tx)?.max(seq);
     cursors::advance(tx, WEBHOOKS, seq)
 }
 
-/// Takes in a slice of the rows after the cursor, or after a later row that [`look`] has passed over. Returns the last one
-/// that was taken in.
+/// Processes a slice of the rows after the cursor, or after a later row up to which [`look`] has skipped. Returns the last
+/// row processed.
 pub fn follow(tx: &mut Tx, after: i64) -> Result<i64> {
     let after = cursor::find(tx)?.max(after);
     let (mut taken, mut budget, mut queued) = (after, Budget::new(), 0);
@@ -95,7 +94,7 @@ pub fn follow(tx: &mut Tx, after: i64) -> Result<i64> {
             match row.kind {
                 Kind::Message => queued += queue(tx, &row)?,
                 Kind::Deleted => row.message.map_or(Ok(()), |n| deliveries::erase(tx, n))?,
-                // What is left of it comes with the next slice.
+                // The next slice processes the rest of this row.
                 _ if !ending::slice(tx, &row)? => break,
                 _ => {}
             }
@@ -108,8 +107,8 @@ pub fn follow(tx: &mut Tx, after: i64) -> Result<i64> {
     Ok(taken)
 }
 
-/// Queues a new message for each webhook of its channel that delivers: a paused one, too, which holds it. A feed's post
-/// goes nowhere: two servers that feed each other would never end. Returns how many deliveries there are.
+/// Queues a new message for each delivering webhook of its channel; a paused one holds it. A feed's post is not delivered,
+/// because two servers that feed each other would never end. Returns how many deliveries there are.
 fn queue(tx: &mut Tx, row: &Logged) -> Result<usize> {
     let sql = format!(
         "select m.type, m.created_at, iif(m.deleted_at is null, e.body, {}) as body

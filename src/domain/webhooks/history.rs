@@ -1,4 +1,4 @@
-//! The history of webhooks: a record of each event that one took in or gave out.
+//! The history of webhooks: a record of each event that a webhook received or sent.
 
 use rusqlite::{Connection, OptionalExtension, Row};
 
@@ -17,23 +17,23 @@ use crate::{
 pub struct Attempt {
     pub id: AttemptId,
     pub webhook: WebhookId,
-    /// The event: of a feed the message that it made.
+    /// Identifier of the event; for a feed that was posted, the message's.
     pub callback: CallbackId,
     /// `in` or `out`.
     pub direction: String,
     pub action: String,
-    /// 0 without an answer.
+    /// HTTP status of the answer; 0 without an answer.
     pub status_code: i64,
     pub retries: i64,
     pub latency_ms: i64,
     pub error: String,
     pub response: String,
     pub attempted_at: Time,
-    /// When the next one is to be made, after one that failed.
+    /// Time of the next attempt, after a failed one.
     pub next_at: Option<Time>,
 }
 
-/// Records an event that a webhook took in: `feed` when it was posted, `paused` when it was not.
+/// Records a feed that a webhook received, with the action `feed` if it was posted and `paused` if not.
 pub fn took_in(tx: &mut Tx, webhook: WebhookId, action: &str, callback: CallbackId) -> Result<()> {
     tx.prepare_cached(
         "insert into webhook_history (id, webhook_id, callback_id, direction, action_type, status_code, attempted_at)
@@ -43,7 +43,7 @@ pub fn took_in(tx: &mut Tx, webhook: WebhookId, action: &str, callback: Callback
     Ok(())
 }
 
-/// Records an attempt to give out: `delivery` or `test`. Returns the record's id.
+/// Records an attempt to send, with the action `delivery` or `test`. Returns the record's id.
 pub(in crate::domain) fn gave_out(
     tx: &mut Tx,
     sent: &Claimed,
@@ -73,14 +73,14 @@ pub(in crate::domain) fn gave_out(
     Ok(id)
 }
 
-/// A record of the webhook's.
+/// Finds a record in the webhook's history.
 pub(in crate::domain) fn find(conn: &Connection, webhook: WebhookId, id: AttemptId) -> Result<Option<Attempt>> {
     let sql = format!("{SELECT} where id = ?1 and webhook_id = ?2");
     Ok(conn.prepare_cached(&sql)?.query_row((id, webhook), from_row).optional()?)
 }
 
-/// A webhook's history, newest first, for who manages the channel's webhooks. 403 for hidden channels, 404
-/// for a webhook that is not the channel's.
+/// Lists a webhook's history, newest first. For managers of the channel's webhooks. 403 for hidden channels, 404 for a
+/// webhook that is not the channel's.
 pub fn list(conn: &Connection, caller: Caller, channel: ChannelId, webhook: WebhookId, page: Page) -> Result<Vec<Attempt>> {
     record::get(conn, caller, channel, webhook)?;
     let sql = format!("{SELECT} where webhook_id = ?1 order by attempted_at desc, id desc limit ?2 offset ?3");
@@ -107,9 +107,9 @@ fn from_row(row: &Row) -> rusqlite::Result<Attempt> {
     })
 }
 
-/// Deletes records older than the given time, up to `limit`.
+/// Deletes up to `limit` records older than the given time.
 pub fn prune(tx: &mut Tx, before: Time, limit: u32) -> Result<usize> {
-    // Identifiers are in the order of time: the oldest come first, and no index is needed.
+    // Identifiers are ordered by time: the oldest come first, and no index is needed.
     Ok(tx
         .prepare_cached(
             "delete from webhook_history where id in

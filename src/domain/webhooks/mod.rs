@@ -1,8 +1,8 @@
-//! Webhooks: a channel's gates. In, a secret address feeds posts ([`feeds`]); out, an address of somebody else's is told of
-//! messages ([`following`], [`deliveries`], [`retry`], [`replay`]). What went through is in [`history`]. Uses messages and all below them.
-//!
-//! Only who manages a channel's webhooks knows of them: the owner of the channel, and `manage:webhooks`. A webhook works
-//! as long as its owner has access to the channel, and delivers while whoever set its address has, too ([`owning`]).
+//! Webhooks of channels. In, programs post through a secret address ([`feeds`]); out, messages are delivered to other
+//! servers ([`following`], [`deliveries`], [`retry`], [`replay`]); [`history`] records both. Only a channel's owner and
+//! holders of `manage:webhooks` manage and see its webhooks. A webhook works while its owner has access to the channel, and
+//! delivers while the member who answers for its address has access, too ([`owning`]). Uses access, bounded, log, messages,
+//! outbox, page, rights and text.
 
 mod cursor;
 pub mod deliveries;
@@ -38,20 +38,21 @@ use crate::{
 
 const NAME_MAX: usize = 80;
 pub const EVENT_NAME_MAX: usize = 255;
-/// Webhooks of a channel.
+/// Webhooks per channel, at most.
 const MOST: i64 = 50;
-/// How long a secret still signs after another took its place.
+/// How long a replaced secret still signs.
 const OLD_SECRET: Duration = Duration::from_secs(24 * 3600);
 
 pub struct New {
     pub name: String,
     pub event_name: String,
-    /// Empty for a webhook that only feeds.
+    /// The address to deliver to; empty for a webhook that only takes feeds.
     pub url: String,
 }
 
-/// A manager makes one in a channel that is not archived; they become its owner. Also gives the secret
-/// that signs deliveries, for the only time. 422 when the channel has 50.
+/// Makes a webhook, and returns it with the secret that signs its deliveries, which is never returned again. For managers,
+/// in a channel that is not archived; the caller becomes the owner. 403 for a hidden or archived channel, 422 for an invalid
+/// field and when the channel has 50 webhooks.
 pub fn create(tx: &mut Tx, caller: Caller, channel: ChannelId, new: &New) -> Result<(Webhook, String)> {
     access::manages_webhooks(tx, caller, channel, HIDDEN_CHANNEL)?.require_live()?;
     let (name, event_name) = (check_name(&new.name)?, check_event_name(&new.event_name)?);
@@ -86,7 +87,7 @@ pub fn create(tx: &mut Tx, caller: Caller, channel: ChannelId, new: &New) -> Res
     Ok((made, secret))
 }
 
-/// 1 to 80 characters; 422 otherwise.
+/// Checks a webhook's name: 1 to 80 characters; 422 otherwise.
 fn check_name(name: &str) -> Result<&str> {
     text::required(name, "webhook_name", NAME_MAX).map_err(Error::Invalid)
 }
@@ -95,8 +96,8 @@ fn check_event_name(name: &str) -> Result<&str> {
     text::one_line(name, "event_name", EVENT_NAME_MAX).map_err(Error::Invalid)
 }
 
-/// Nothing, or an address of http or https that is not on this server: its posts would come back to it. Gives its host
-/// and port, too.
+/// Checks a webhook's address: empty, or http or https and not on this server, because its posts would come back to it.
+/// Returns the address, and its host with the port. 422 for any other.
 fn check_url<'a>(site: &Site, text: &'a str) -> Result<(&'a str, String)> {
     let text = text.trim();
     if text.is_empty() {
@@ -111,14 +112,15 @@ fn check_url<'a>(site: &Site, text: &'a str) -> Result<(&'a str, String)> {
     Ok((text, format!("{host}:{}", url.port_or_known_default().unwrap_or_default())))
 }
 
-/// What is absent stays; empty texts clear, but not the name.
+/// Changes to a webhook. An absent field stays as it is; an empty text clears its field, except the name.
 pub struct Edit {
     pub name: Option<String>,
     pub event_name: Option<String>,
     pub url: Option<String>,
 }
 
-/// Managers, in archived channels, too. Whoever gives it another address becomes its owner.
+/// Changes a webhook. For managers, in archived channels, too. A caller who gives it another address becomes the owner. 403
+/// for hidden channels, 404 for an unknown webhook, 422 for an invalid field.
 pub fn update(tx: &mut Tx, caller: Caller, channel: ChannelId, id: WebhookId, edit: &Edit) -> Result<Webhook> {
     following::follow(tx, 0)?; // what was posted until now is for the webhook as it was
     let webhook = record::get(tx, caller, channel, id)?;
@@ -138,7 +140,7 @@ pub fn update(tx: &mut Tx, caller: Caller, channel: ChannelId, id: WebhookId, ed
     )?
     .execute((id, name, event_name, url, target, tx.now(), url_by, log::last_seq(tx)?))?;
     if url.is_some() {
-        // What the former address has not answered yet is the new one's, whatever the former says.
+        // Deliveries under way to the former address are sent again to the new one, whatever the former answers.
         let sql = "update deliveries set due_at = ?2, attempts = 0, first_at = null, is_leased = 0
              where webhook_id = ?1 and is_leased = 1";
         tx.prepare_cached(sql)?.execute((id, tx.now()))?;
@@ -150,8 +152,9 @@ pub fn update(tx: &mut Tx, caller: Caller, channel: ChannelId, id: WebhookId, ed
     record::get(tx, caller, channel, id)
 }
 
-/// Managers, in archived channels, too. Whoever makes it active becomes its owner, and answers for its address where
-/// nobody with access does. What a webhook had still to deliver waits until it is active. 422 for what is no status.
+/// Changes a webhook's status. For managers, in archived channels, too. A caller who makes it active becomes the owner, and
+/// answers for its address if the member who did has lost access. Queued deliveries wait until it is active. 403 for hidden
+/// channels, 404 for an unknown webhook, 422 for an unknown status.
 pub fn change_status(tx: &mut Tx, caller: Caller, channel: ChannelId, id: WebhookId, status: &str) -> Result<Webhook> {
     following::follow(tx, 0)?; // what was posted until now is for the webhook as it was
     let webhook = record::get(tx, caller, channel, id)?;
@@ -161,7 +164,7 @@ pub fn change_status(tx: &mut Tx, caller: Caller, channel: ChannelId, id: Webhoo
         owning::take_over(tx, caller, &webhook, "made it active")?;
         owning::vouch(tx, caller, &webhook)?;
     }
-    // What came while it was inactive is not for it.
+    // Messages posted while the webhook was inactive are not delivered.
     tx.prepare_cached(
         "update webhooks set status = ?2, updated_at = ?3, from_seq = case when status = 'inactive' then ?4 else from_seq end
          where id = ?1 and status <> ?2",
@@ -171,7 +174,8 @@ pub fn change_status(tx: &mut Tx, caller: Caller, channel: ChannelId, id: Webhoo
     record::get(tx, caller, channel, id)
 }
 
-/// Managers, in archived channels, too. Its feed address is dead at once; its history is not shown any more.
+/// Deletes a webhook. For managers, in archived channels, too. Its feed address stops working at once, and its history is
+/// not shown any more.
 pub fn delete(tx: &mut Tx, caller: Caller, channel: ChannelId, id: WebhookId) -> Result<()> {
     record::get(tx, caller, channel, id)?;
     tx.prepare_cached("update webhooks set deleted_at = ?2 where id = ?1")?.execute((id, tx.now()))?;
@@ -179,12 +183,13 @@ pub fn delete(tx: &mut Tx, caller: Caller, channel: ChannelId, id: WebhookId) ->
     Ok(())
 }
 
-/// Managers, in archived channels, too; they become the owner. Gives the new secret, for the only time, and until when the
-/// one before signs beside it: a day, or no more when it can't be read. A still older one ends now.
+/// Replaces a webhook's signing secret. For managers, in archived channels, too; the caller becomes the owner. Returns the
+/// new secret, which is never returned again, and until when the previous one still signs: for a day, or no longer if it
+/// can't be read. A still older one ends now.
 pub fn rotate_secret(tx: &mut Tx, caller: Caller, channel: ChannelId, id: WebhookId) -> Result<(String, Time)> {
     let webhook = record::get(tx, caller, channel, id)?;
     let (secret, now) = (secret::signing_secret(), tx.now());
-    // One that can't be read would keep the new one from signing.
+    // A previous secret that can't be read would keep the new one from signing.
     let until = record::secrets(tx, id).map_or(now, |_| now + OLD_SECRET);
     tx.prepare_cached(
         "update webhooks set old_secret = secret, old_secret_until = ?3, secret = ?2, updated_at = ?4 where id = ?1",
@@ -194,7 +199,8 @@ pub fn rotate_secret(tx: &mut Tx, caller: Caller, channel: ChannelId, id: Webhoo
     Ok((secret, until))
 }
 
-/// Managers, in archived channels, too; they become the owner. The feed address before is dead at once.
+/// Replaces a webhook's feed address. For managers, in archived channels, too; the caller becomes the owner. The previous
+/// address stops working at once.
 pub fn rotate_slug(tx: &mut Tx, caller: Caller, channel: ChannelId, id: WebhookId) -> Result<Webhook> {
     let webhook = record::get(tx, caller, channel, id)?;
     let generation = webhook.generation + 1;
@@ -209,7 +215,7 @@ pub fn rotate_slug(tx: &mut Tx, caller: Caller, channel: ChannelId, id: WebhookI
     record::get(tx, caller, channel, id)
 }
 
-/// Deletes for good what was deleted before the given time and has no history left, up to `limit`.
+/// Deletes for good up to `limit` webhooks that were deleted before the given time and have no history or deliveries left.
 pub fn prune(tx: &mut Tx, before: Time, limit: u32) -> Result<usize> {
     Ok(tx
         .prepare_cached(

@@ -1,17 +1,17 @@
-//! How an attempt to deliver went.
+//! The outcome of an attempt to deliver.
 
 use std::time::Duration;
 
-/// A target that takes longer than this shares its slots with those that fail.
+/// Latency from which a target counts as slow, and shares its slots with targets that fail.
 pub(super) const PROMPT: Duration = Duration::from_secs(2);
 
-/// How an attempt went.
+/// The outcome of an attempt.
 #[derive(Clone, Debug)]
 pub struct Outcome {
-    /// 0 without an answer.
+    /// HTTP status of the answer; 0 without an answer.
     pub status: u16,
     pub latency: Duration,
-    /// Why it is no success; empty when it is one.
+    /// Reason for the failure; empty on success.
     pub error: String,
     /// The beginning of the answer's body.
     pub response: String,
@@ -23,7 +23,7 @@ impl Outcome {
         (200..300).contains(&self.status)
     }
 
-    /// Whether it held up others for a short time only, and the next one can be expected to do the same.
+    /// Whether the attempt held its slot only for a short time, as the next one can be expected to do.
     pub fn is_prompt(&self) -> bool {
         self.is_success() && self.latency < PROMPT
     }

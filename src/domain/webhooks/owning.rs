@@ -1,5 +1,6 @@
-//! Who answers for a webhook, and whose access to the channel it needs: its owner, and, that it may deliver, whoever set
-//! its address. The owner changes with a new secret or slug, too, and knows nothing of where the address leads.
+//! The users who answer for a webhook, and whose access to the channel it needs: its owner and, to deliver, the member who
+//! answers for its address. They may differ: a new secret or slug changes the owner, who need not know where the address
+//! leads.
 
 use rusqlite::{Connection, OptionalExtension};
 use serde_json::json;
@@ -19,9 +20,9 @@ use crate::{
     mail::{self, Mail},
 };
 
-/// The rights in the channel of somebody who answers for a webhook; none for one whose account is disabled, and for one
-/// who may not know of the channel (see [`SEEN`]): it does not deliver then, nor take feeds if it is the owner.
-/// None, too, while the user's webhooks are about to pause.
+/// The channel rights of a user who answers for a webhook. None if the user's account is disabled, if the user does not see
+/// the channel (see [`SEEN`]), and while the user's webhooks are about to pause. Without rights, the webhook does not
+/// deliver, nor take feeds if the user is its owner.
 pub(in crate::domain) fn rights(conn: &Connection, user: UserId, channel: ChannelId) -> Result<Option<Rights>> {
     if cursor::is_ending(conn, user, channel)? {
         return Ok(None);
@@ -30,12 +31,12 @@ pub(in crate::domain) fn rights(conn: &Connection, user: UserId, channel: Channe
     Ok(conn.prepare_cached(&sql)?.query_row((user, channel), |row| row.get("rights")).optional()?)
 }
 
-/// Makes the caller, who manages the channel's webhooks, the owner, because they `have` changed where the webhook leads or
-/// what opens it: it must stop when they lose access. Tells the former owner by mail and by push.
+/// Makes the caller, who manages the channel's webhooks, the owner. `have` names the change that they made to the webhook's
+/// address, status, secret or feed address; the webhook must stop when they lose access. Tells the former owner by mail and
+/// push, unless they have lost access.
 ///
-/// If the webhook had stopped because the former owner lost access or the right to post, it becomes paused: that person
-/// may still have its feed address and receive what it delivers. The caller makes it active once they have looked. Who has
-/// no access is told nothing.
+/// If the former owner had lost access or the right to post, an active webhook becomes paused: that person may still have
+/// its feed address and receive what it delivers. The caller makes it active after a review.
 pub(in crate::domain) fn take_over(tx: &mut Tx, caller: Caller, webhook: &Webhook, have: &str) -> Result<()> {
     let former = webhook.owner_id;
     if former == caller.user {
@@ -58,13 +59,13 @@ pub(in crate::domain) fn take_over(tx: &mut Tx, caller: Caller, webhook: &Webhoo
     Ok(())
 }
 
-/// Who answers for an address that the caller sets.
+/// The user who answers for an address that the caller sets: the caller, or nobody for an empty address.
 pub(in crate::domain) fn answers_for(url: &str, caller: Caller) -> Option<UserId> {
     (!url.is_empty()).then_some(caller.user)
 }
 
-/// Has the caller, who makes the webhook active, answer for its address if who did has no access any more: it had stopped
-/// for that, and it is the caller who wants it to go on. As long as the former has access, it stops with theirs.
+/// Makes the caller, who activates the webhook, answer for its address if the member who did has lost access: the webhook
+/// had stopped for that reason. While that member has access, the webhook goes on depending on it.
 pub(in crate::domain) fn vouch(tx: &Tx, caller: Caller, webhook: &Webhook) -> Result<()> {
     let Some(former) = webhook.url_by else { return Ok(()) };
     if rights(tx, former, webhook.channel)?.is_none() {
@@ -73,15 +74,15 @@ pub(in crate::domain) fn vouch(tx: &Tx, caller: Caller, webhook: &Webhook) -> Re
     Ok(())
 }
 
-/// A webhook as a present or former owner is told of it.
+/// Data for telling a present or former owner about a webhook.
 pub(in crate::domain) struct Told {
     pub name: String,
     pub channel_name: String,
-    /// Of the person who is told.
+    /// E-mail address of the person who is told.
     pub email: String,
 }
 
-/// Tells an owner of the webhook why it has changed, by push and by mail.
+/// Tells a present or former owner, by push and by mail, why the webhook has changed.
 pub(in crate::domain) fn tell(
     tx: &mut Tx,
     webhook: WebhookId,

@@ -1,4 +1,4 @@
-//! Webhooks of deleted channels, past the time for which these are kept: they go for good, in slices, before the channel.
+//! Purging webhooks of deleted channels: after the channels' retention period, in slices, and before the channels.
 
 use rusqlite::{Connection, OptionalExtension};
 
@@ -10,8 +10,8 @@ use crate::{
     time::Time,
 };
 
-/// Removes up to `limit` rows that belong to the webhooks of one channel that was deleted before that time: what they had
-/// to deliver with its text, their history, then the webhooks. Returns how many: 0 when nothing is left to do.
+/// Deletes up to `limit` rows that belong to the webhooks of one channel that was deleted before the given time: first their
+/// deliveries with the text, then their history, then the webhooks. Returns how many: 0 when nothing is left to do.
 pub fn purge(tx: &mut Tx, before: Time, limit: u32) -> Result<usize> {
     let Some(channel) = find(tx, before)? else { return Ok(0) };
     let mut gone = deliveries(tx, channel, limit)?;
@@ -42,7 +42,7 @@ fn deliveries(tx: &Tx, channel: ChannelId, limit: u32) -> Result<usize> {
     for id in &found {
         let message: i64 =
             tx.prepare_cached("delete from deliveries where id = ?1 returning message_n")?.query_row([id], |row| row.get(0))?;
-        // The webhooks of a channel share the text; the last of them takes it along.
+        // The webhooks of a channel share the text; the last delivery takes it along.
         let sql = "delete from webhook_events where message_n = ?1
              and not exists (select 1 from deliveries where message_n = webhook_events.message_n)";
         tx.prepare_cached(sql)?.execute([message])?;

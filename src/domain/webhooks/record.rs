@@ -1,4 +1,4 @@
-//! The record of a webhook, and who may read it.
+//! The record of a webhook, and its reads for managers.
 
 use rusqlite::{Connection, OptionalExtension, Row};
 
@@ -17,18 +17,18 @@ use crate::{
 pub struct Webhook {
     pub id: WebhookId,
     pub channel: ChannelId,
-    /// The member who answers for it; see [`super::owning`].
+    /// The member who answers for the webhook; see [`super::owning`].
     pub owner_id: UserId,
     pub name: String,
     pub event_name: String,
-    /// Where the channel's messages are delivered; empty when nowhere.
+    /// The address to which the channel's messages are delivered; empty for none.
     pub url: String,
-    /// Who answers for the address, as whoever set it; none where there is no address.
+    /// The member who answers for the address because they set it or vouched for it; none without an address.
     pub(super) url_by: Option<UserId>,
-    /// Host and port of it.
+    /// Host and port of the address.
     pub target: String,
     pub status: Status,
-    /// Rises with each new slug, which is made from it.
+    /// Number of the current slug, which is derived from it; each new slug increases it.
     pub generation: i64,
     pub created_at: Time,
     pub updated_at: Time,
@@ -37,9 +37,9 @@ pub struct Webhook {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Status {
     Active,
-    /// Refuses feeds, delivers nothing.
+    /// The webhook refuses feeds and delivers nothing.
     Inactive,
-    /// Takes feeds without posting them, holds deliveries.
+    /// The webhook takes feeds without posting them, and holds deliveries.
     Paused,
 }
 
@@ -65,10 +65,10 @@ impl rusqlite::types::FromSql for Status {
 
 const SEALED: &str = "the webhook's secret can't be read, for the server's key was replaced: give it a new one";
 
-/// A webhook missing in a channel whose webhooks the caller manages.
+/// The error for a missing webhook in a channel whose webhooks the caller manages.
 const UNKNOWN: Error = Error::NotFound("Webhook");
 
-/// What signs: the webhook's secret, and the one before while that is good. 422 when the server's key does not open
+/// The signing secrets: the webhook's own, and the previous one while it is valid. 422 when the server's key can't open
 /// them.
 pub(super) fn secrets(conn: &View, id: WebhookId) -> Result<Vec<String>> {
     let sealed: Vec<Vec<u8>> = conn
@@ -81,19 +81,19 @@ pub(super) fn secrets(conn: &View, id: WebhookId) -> Result<Vec<String>> {
     sealed.iter().map(|secret| conn.site().keys.open(secret).map_err(|_| Error::invalid(SEALED))).collect()
 }
 
-/// For managers. 403 for hidden channels, 404 for a webhook that is not the channel's.
+/// Reads a webhook. For managers. 403 for hidden channels, 404 for a webhook that is not the channel's.
 pub fn get(conn: &Connection, caller: Caller, channel: ChannelId, id: WebhookId) -> Result<Webhook> {
     access::manages_webhooks(conn, caller, channel, HIDDEN_CHANNEL)?;
     find(conn, channel, id)?.ok_or(UNKNOWN)
 }
 
-/// The channel's oldest webhook, for managers. 404 for hidden channels, and when there is none.
+/// Reads the channel's oldest webhook. For managers. 404 for hidden channels, and when there is none.
 pub fn oldest(conn: &Connection, caller: Caller, channel: ChannelId) -> Result<Webhook> {
     access::manages_webhooks(conn, caller, channel, UNKNOWN_CHANNEL)?;
     some(conn, channel, 1, 0)?.pop().ok_or(UNKNOWN)
 }
 
-/// The channel's webhooks, oldest first, for managers. 404 for hidden channels.
+/// Lists the channel's webhooks, oldest first. For managers. 404 for hidden channels.
 pub fn list(conn: &Connection, caller: Caller, channel: ChannelId, page: Page) -> Result<Vec<Webhook>> {
     access::manages_webhooks(conn, caller, channel, UNKNOWN_CHANNEL)?;
     some(conn, channel, page.size, page.offset)

@@ -1,5 +1,5 @@
-//! Deliveries on demand: events that are sent again, and events that only test a webhook. For who manages the
-//! channel's webhooks.
+//! Deliveries on demand: events that are sent again, and events that only test a webhook. For managers of the channel's
+//! webhooks.
 
 use rusqlite::Connection;
 use serde_json::json;
@@ -21,12 +21,12 @@ use crate::{
     time::Time,
 };
 
-/// Events that one call sends again.
+/// Events that one call sends again, at most.
 const MOST: usize = 1000;
 
-/// Queues the event of an attempt again, under its own id and with all attempts before it. 404 for an attempt that
-/// is not in the webhook's history, 422 for one that delivered nothing or whose event is not kept any more, and for a
-/// webhook that delivers nothing.
+/// Queues the event of an attempt again, under its own id and with the whole schedule of attempts. For managers. 404 for an
+/// attempt that is not in the webhook's history; 422 for one that delivered nothing, for an event that is not kept any more,
+/// and for a webhook that does not deliver.
 pub fn replay(tx: &mut Tx, caller: Caller, channel: ChannelId, webhook: WebhookId, attempt: AttemptId) -> Result<CallbackId> {
     let webhook = record::get(tx, caller, channel, webhook)?;
     let attempt = history::find(tx, webhook.id, attempt)?.ok_or(Error::NotFound("Attempt"))?;
@@ -37,8 +37,9 @@ pub fn replay(tx: &mut Tx, caller: Caller, channel: ChannelId, webhook: WebhookI
     Ok(attempt.callback)
 }
 
-/// All of the webhook's events that were made in a span of time and are not queued, the last moment not included:
-/// whether they were delivered or given up. For [`replay_some`]. 422 when there are more than 1,000.
+/// Lists the webhook's events made from `since` until before `until` that are not queued, whether they were delivered or
+/// given up. For managers; [`replay_some`] queues them again. 422 for more than 1,000 events, and for a webhook that does
+/// not deliver.
 pub fn span(
     conn: &Connection,
     caller: Caller,
@@ -62,10 +63,10 @@ pub fn span(
     Ok(events)
 }
 
-/// Events that one write queues.
+/// Events that one write queues, at most.
 pub const SLICE: usize = 200;
 
-/// [`replay`] for up to [`SLICE`] of the webhook's events. Returns how many were still kept.
+/// Queues up to [`SLICE`] of the webhook's events again, as [`replay`] does. Returns how many were still kept.
 pub fn replay_some(tx: &mut Tx, caller: Caller, channel: ChannelId, webhook: WebhookId, events: &[CallbackId]) -> Result<usize> {
     let webhook = record::get(tx, caller, channel, webhook)?;
     require_delivering(&webhook)?;
@@ -79,7 +80,7 @@ pub const SPAN: &str =
 fn again(tx: &mut Tx, webhook: &Webhook, events: &[CallbackId]) -> Result<usize> {
     let mut queued = 0;
     for event in events {
-        // One that is being sent this moment is sent once more.
+        // An event that is being sent at this moment is sent once more.
         queued += tx
             .prepare_cached(
                 "update deliveries set due_at = ?3, attempts = 0, first_at = null, is_leased = 0
@@ -103,12 +104,13 @@ fn require_address(webhook: &Webhook) -> Result<()> {
 /// An event that only tests a webhook's address.
 pub struct Test {
     pub organisation: OrganisationId,
-    /// With its port.
+    /// Host and port of the address.
     pub host: String,
     pub event: Claimed,
 }
 
-/// A test, whatever the webhook's status. 422 without an address, and when its secret can't be read.
+/// Builds a test event, whatever the webhook's status. For managers. 422 without an address, and when the secret can't be
+/// read.
 pub fn test(conn: &View, caller: Caller, channel: ChannelId, webhook: WebhookId) -> Result<Test> {
     let organisation = access::manages_webhooks(conn, caller, channel, HIDDEN_CHANNEL)?.organisation;
     let webhook = record::get(conn, caller, channel, webhook)?;
@@ -127,7 +129,7 @@ pub fn test(conn: &View, caller: Caller, channel: ChannelId, webhook: WebhookId)
     Ok(Test { organisation, host: webhook.target, event })
 }
 
-/// Records a test; returns the record. It says nothing of the webhook's events, and changes nothing else.
+/// Records a test, and returns the record. Changes nothing else, because a test says nothing about the webhook's events.
 pub fn tested(tx: &mut Tx, test: &Claimed, outcome: &Outcome) -> Result<Attempt> {
     let id = history::gave_out(tx, test, "test", outcome, None)?;
     history::find(tx, test.webhook, id)?.ok_or_else(|| Error::internal("the record was just written"))

@@ -1,4 +1,4 @@
-//! What became of an attempt to deliver: its record, when the next one is, and the end of a webhook that has failed
+//! Results of attempts to deliver: the record, the backoff until the next attempt, and the stop of a webhook that has failed
 //! for too long.
 
 use std::time::Duration;
@@ -13,7 +13,7 @@ use crate::{
     time::Time,
 };
 
-/// Between attempts; after the last the event is given up.
+/// Backoff between attempts; after the last attempt the event is given up.
 const SCHEDULE: [Duration; 9] = {
     const MINUTE: u64 = 60;
     const HOUR: u64 = 60 * MINUTE;
@@ -29,14 +29,15 @@ const SCHEDULE: [Duration; 9] = {
         Duration::from_secs(24 * HOUR),
     ]
 };
-/// The longest that a target may ask for.
+/// The longest backoff that a target may ask for.
 const PATIENCE: Duration = Duration::from_secs(24 * 3600);
 
-/// 410: the target says that it is gone for good.
+/// HTTP 410: the target is gone for good.
 const GONE: u16 = 410;
 
-/// Records an attempt, in one with what follows from it: the event is done, or due again, or given up. Of one that was
-/// queued anew meanwhile, perhaps to another address, it says nothing.
+/// Records an attempt together with its effect: the event is done, due again, or given up. The webhook becomes inactive
+/// after a 410, and when an event is given up without any success since its first attempt. If the event was queued anew
+/// meanwhile, perhaps for another address, the attempt is only recorded.
 pub fn record(tx: &mut Tx, sent: &Claimed, outcome: &Outcome) -> Result<()> {
     let now = tx.now();
     let first_at: Option<Time> = tx
@@ -72,7 +73,8 @@ pub fn record(tx: &mut Tx, sent: &Claimed, outcome: &Outcome) -> Result<()> {
     Ok(())
 }
 
-/// Until the next attempt, some of it by chance: what failed together does not come back together.
+/// Backoff until the next attempt: the schedule's, plus up to a fifth by chance, so that deliveries that failed together are
+/// not retried together; longer if the target asked for it. None after the last attempt.
 fn wait(attempts: u32, asked: Option<Duration>) -> Option<Duration> {
     let wait = *SCHEDULE.get(attempts as usize)?;
     let [chance] = secret::random::<1>();

@@ -1,5 +1,5 @@
-//! Which webhook delivers next. Kept in memory: it is read when the server starts, and again for each webhook whose queue
-//! or state has changed, so that neither a long queue nor a host without a free slot is looked through in the database.
+//! The order in which webhooks deliver, kept in memory. It is read when the server starts, and again for each webhook whose
+//! queue or state has changed, so that neither a long queue nor a host without a free slot costs searches in the database.
 
 use std::{
     collections::{BTreeSet, HashMap},
@@ -19,10 +19,10 @@ use crate::{
     time::Time,
 };
 
-/// How long a webhook is left alone whose delivery was refused; doubled with each further refusal.
+/// Backoff of a webhook whose delivery was refused; each further refusal doubles it.
 const FIRST_PARKED: Duration = Duration::from_secs(1);
 const LONGEST_PARKED: Duration = Duration::from_secs(60);
-/// Webhooks that are picked at once: as many as one write should claim for.
+/// Webhooks picked at once, at most: as many as one write should claim for.
 const AT_ONCE: usize = 32;
 /// Webhooks that one read loads.
 const PAGE: u32 = 200;
@@ -39,7 +39,7 @@ pub struct Due {
     pub changed_at: Time,
 }
 
-/// Has the webhook read again. To be called after every change to it, or to what it has to deliver.
+/// Has the schedule read the webhook again after the commit. Required after every change to the webhook or to its queue.
 pub(super) fn changed(tx: &mut Tx, webhook: WebhookId) {
     tx.then(Effect::DeliveriesChanged(webhook));
 }
@@ -47,7 +47,7 @@ pub(super) fn changed(tx: &mut Tx, webhook: WebhookId) {
 #[derive(Default)]
 pub struct Schedule {
     webhooks: HashMap<WebhookId, Entry>,
-    /// The same webhooks, in the order in which they come next.
+    /// The same webhooks, by the time from which they are due and their backoff has ended.
     order: BTreeSet<(Time, WebhookId)>,
 }
 
@@ -69,7 +69,7 @@ impl Entry {
 }
 
 impl Schedule {
-    /// Takes in what a webhook has to deliver by now. It stays parked unless the webhook itself was changed.
+    /// Replaces a webhook's entry by what it has to deliver now. Its backoff goes on unless the webhook itself was changed.
     pub fn set(&mut self, webhook: WebhookId, due: Option<Due>) {
         let former = self.remove(webhook);
         let Some(due) = due else { return };
@@ -77,7 +77,7 @@ impl Schedule {
         self.insert(Entry { due, parked });
     }
 
-    /// After a refusal: leaves the webhook alone for a while, longer each time.
+    /// Starts a webhook's backoff after a refusal, longer each time.
     pub fn park(&mut self, webhook: WebhookId, now: Time) {
         if let Some(mut entry) = self.remove(webhook) {
             let wait = entry.parked.map_or(FIRST_PARKED, |parked| (2 * parked.wait).min(LONGEST_PARKED));
@@ -86,7 +86,7 @@ impl Schedule {
         }
     }
 
-    /// After a delivery was claimed.
+    /// Ends a webhook's backoff after a delivery was claimed.
     pub fn unpark(&mut self, webhook: WebhookId) {
         if let Some(entry) = self.remove(webhook) {
             self.insert(Entry { parked: None, ..entry });
@@ -104,7 +104,8 @@ impl Schedule {
         Some(entry)
     }
 
-    /// The webhooks that have been due longest and get a slot, each once: if more of its deliveries are due, it comes again.
+    /// Picks the webhooks that have been due longest and get a free slot, each once; one with more deliveries due is picked
+    /// again later.
     pub fn pick(&self, now: Time, slots: &mut Slots) -> Vec<(WebhookId, Permit)> {
         let mut picked = Vec::new();
         for (at, webhook) in &self.order {
@@ -117,19 +118,19 @@ impl Schedule {
         picked
     }
 
-    /// When the next webhook comes that is not due yet.
+    /// Time at which the next webhook becomes due that is not due yet.
     pub fn next_after(&self, now: Time) -> Option<Time> {
         let later = (Bound::Excluded((now, WebhookId(Uuid::max()))), Bound::Unbounded);
         self.order.range(later).next().map(|(at, _)| *at)
     }
 
-    /// How many webhooks have something to deliver now.
+    /// Number of webhooks that have something to deliver now.
     pub fn count_due(&self, now: Time) -> usize {
         self.order.range(..=(now, WebhookId(Uuid::max()))).count()
     }
 }
 
-/// SQL of what each webhook has to deliver; conditions can be added.
+/// SQL that selects what webhooks have to deliver, with the given conditions.
 macro_rules! due {
     ($and:literal) => {
         concat!(
@@ -146,12 +147,13 @@ macro_rules! due {
 pub const DUE: &str = due!("w.id = ?1");
 const ALL: &str = due!("w.id > ?1 order by w.id limit ?2");
 
-/// What the webhook has to deliver; none while it delivers nothing.
+/// Reads what the webhook has to deliver; none if it delivers nothing or has nothing queued.
 pub fn find(conn: &Connection, webhook: WebhookId) -> Result<Option<Due>> {
     Ok(conn.prepare_cached(DUE)?.query_row([webhook], from_row).optional()?.and_then(|(_, due)| due))
 }
 
-/// The next webhooks that deliver, in the order of their identifiers, with where the next page begins; none after the last.
+/// Reads a page of the webhooks that deliver, in the order of their identifiers, with the identifier after which the next
+/// page begins; none after the last page.
 pub fn page(conn: &Connection, after: WebhookId) -> Result<(Vec<Due>, Option<WebhookId>)> {
     let mut select = conn.prepare_cached(ALL)?;
     let rows: Vec<_> = select.query_map((after, PAGE), from_row)?.collect::<rusqlite::Result<_>>()?;
@@ -224,7 +226,7 @@ mod tests {
             schedule.park(due.webhook, now);
             let until = now + seconds * SECOND;
             assert_eq!(schedule.next_after(now), Some(until));
-            // More to deliver changes nothing.
+            // More deliveries do not end the backoff.
             schedule.set(due.webhook, Some(due.clone()));
             assert_eq!((schedule.count_due(now), schedule.next_after(now)), (0, Some(until)));
             now = until;

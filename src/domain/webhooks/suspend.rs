@@ -1,4 +1,4 @@
-//! Webhooks that stop to deliver, though nobody said so: their owners are told.
+//! Stops webhooks for a reason that the server has found, and tells their owners.
 
 use rusqlite::OptionalExtension;
 
@@ -10,8 +10,8 @@ use crate::{
     mail,
 };
 
-/// Makes a webhook inactive, or paused if it is active, and tells its owner by mail and by push, unless it was deleted
-/// meanwhile, alone or with its channel. What it has queued is kept. Returns whether it changed.
+/// Makes a webhook inactive, or an active one paused, and tells its owner by mail and by push. Changes nothing if it was
+/// deleted meanwhile, alone or with its channel. Its queue is kept. Returns whether the webhook changed.
 pub(in crate::domain) fn stop(tx: &mut Tx, webhook: WebhookId, status: Status, reason: &str) -> Result<bool> {
     let status = status.as_str();
     let stopped: Option<UserId> = tx
