@@ -122,6 +122,7 @@ pub struct Edit {
 /// Changes a webhook. For managers, in archived channels, too. A caller who gives it another address becomes the owner. 403
 /// for hidden channels, 404 for an unknown webhook, 422 for an invalid field.
 pub fn update(tx: &mut Tx, caller: Caller, channel: ChannelId, id: WebhookId, edit: &Edit) -> Result<Webhook> {
+    record::get(tx, caller, channel, id)?; // an outsider causes no work
     following::follow(tx, 0)?; // what was posted until now is for the webhook as it was
     let webhook = record::get(tx, caller, channel, id)?;
     let name = edit.name.as_deref().map(check_name).transpose()?;
@@ -156,6 +157,7 @@ pub fn update(tx: &mut Tx, caller: Caller, channel: ChannelId, id: WebhookId, ed
 /// answers for its address if the member who did has lost access. Queued deliveries wait until it is active. 403 for hidden
 /// channels, 404 for an unknown webhook, 422 for an unknown status.
 pub fn change_status(tx: &mut Tx, caller: Caller, channel: ChannelId, id: WebhookId, status: &str) -> Result<Webhook> {
+    record::get(tx, caller, channel, id)?; // an outsider causes no work
     following::follow(tx, 0)?; // what was posted until now is for the webhook as it was
     let webhook = record::get(tx, caller, channel, id)?;
     let status =
