@@ -49,6 +49,9 @@ pub(super) async fn write_down(app: &App) -> Result<()> {
     Ok(())
 }
 
+/// Slices of the log that are followed before due deliveries are claimed.
+const SLICES: usize = 8;
+
 /// The task that follows the log for webhooks and picks the next deliveries.
 #[derive(Default)]
 pub(super) struct Dispatcher {
@@ -135,16 +138,22 @@ impl Dispatcher {
     }
 }
 
-/// Follows the log to its end.
+/// Follows the log, up to a number of slices: if others post faster than it is followed, deliveries are sent nevertheless.
 async fn follow(app: &App) -> Result<()> {
     let shared = &app.delivering;
+    let mut left = SLICES;
     loop {
+        if left == 0 {
+            app.wakeups.wake(Queue::Deliveries); // for the rest
+            break;
+        }
         let ahead = app.db.read(|conn| following::look(conn, shared.followed()))?;
         shared.followed.store(ahead.seq, Relaxed);
         match ahead.comes {
             Comes::Nothing => break,
             Comes::More => {}
             Comes::Work => {
+                left -= 1;
                 let taken = app.db.write(move |tx| following::follow(tx, ahead.seq)).await?;
                 shared.followed.store(taken, Relaxed);
                 shared.written.store(taken, Relaxed);
