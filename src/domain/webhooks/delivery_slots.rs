@@ -10,7 +10,8 @@ use crate::id::OrganisationId;
 /// Three bounds on requests under way: in all, for one organisation, and for one host and port.
 ///
 /// A host is proven when its last answer was quick and successful. Any other host may hold a slot for the longest time that
-/// an attempt may take, so unproven hosts get at most half of each bound.
+/// an attempt may take, so unproven hosts get at most half of each bound. No organisation takes more slots than it leaves
+/// free: one account may own many organisations, and a few of them with hosts that hang would hold all slots.
 #[derive(Default)]
 pub struct Slots {
     all: Taken,
@@ -36,8 +37,15 @@ struct Taken {
 }
 
 impl Taken {
-    fn has_free(self, most: usize, is_proven: bool) -> bool {
-        self.all < most && (is_proven || self.unproven < most / 2)
+    /// How many of `most` slots another request can still take.
+    fn free(self, most: usize, is_proven: bool) -> usize {
+        let free = most - self.all;
+        if is_proven { free } else { free.min(most / 2 - self.unproven) }
+    }
+
+    /// How many slots count against another request.
+    fn held(self, is_proven: bool) -> usize {
+        if is_proven { self.all } else { self.unproven }
     }
 
     fn add(&mut self, is_proven: bool) {
@@ -61,7 +69,7 @@ impl Slots {
 
     /// Whether any slot is free.
     pub fn has_any(&self) -> bool {
-        self.all.has_free(Slots::ALL, true)
+        self.all.free(Slots::ALL, true) > 0
     }
 
     /// Takes a slot for a delivery; none where one of the bounds is reached.
@@ -78,9 +86,9 @@ impl Slots {
     fn take(&mut self, organisation: OrganisationId, host: &str, is_proven: bool) -> Option<Permit> {
         let of_organisation = self.by_organisation.get(&organisation).copied().unwrap_or_default();
         let of_host = self.by_host.get(host).copied().unwrap_or_default();
-        let is_free = self.all.has_free(Slots::ALL, is_proven)
-            && of_organisation.has_free(Slots::OF_AN_ORGANISATION, is_proven)
-            && of_host.has_free(Slots::OF_A_HOST, is_proven);
+        let is_free = of_organisation.held(is_proven) < self.all.free(Slots::ALL, is_proven)
+            && of_organisation.free(Slots::OF_AN_ORGANISATION, is_proven) > 0
+            && of_host.free(Slots::OF_A_HOST, is_proven) > 0;
         is_free.then(|| {
             self.all.add(is_proven);
             self.by_organisation.entry(organisation).or_default().add(is_proven);
@@ -169,6 +177,26 @@ mod tests {
         assert!(slots.acquire(OrganisationId::new(), "another").is_some());
         slots.release(&proven[0]);
         assert!(slots.acquire(of, "another").is_none() && slots.acquire(of, &proven[0].host).is_some());
+    }
+
+    /// Tests of hosts that hang included, which count as proven.
+    #[test]
+    fn organisations_that_take_all_they_can_leave_slots_to_another() {
+        for many in [4, 20, Slots::ALL / 2 - 1] {
+            let mut slots = Slots::default();
+            let organisations: Vec<_> = (0..many).map(|_| OrganisationId::new()).collect();
+            for n in 0..Slots::ALL {
+                for of in &organisations {
+                    _ = slots.acquire(*of, &format!("{of} {n}"));
+                    _ = slots.acquire_for_test(*of, &format!("{of} {n}"));
+                }
+            }
+            let another = slots.acquire(OrganisationId::new(), "another");
+            assert!(another.is_some(), "{many}: an unproven host");
+            slots.release(&another.unwrap());
+            slots.note("another", true);
+            assert!(slots.acquire(OrganisationId::new(), "another").is_some(), "{many}: a proven host");
+        }
     }
 
     #[test]
