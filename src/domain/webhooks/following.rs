@@ -16,16 +16,15 @@ use crate::{
             deliveries, ending, schedule,
         },
     },
-    error::Result,
+    error::{Error, Result},
     event::Kind,
-    id::{CallbackId, WebhookId},
+    id::{CallbackId, ChannelId, WebhookId},
     time::Time,
 };
 
 /// Deliveries after which a slice ends. One message may add 50, one for each webhook of its channel.
 const DELIVERIES: usize = 200;
-/// Rows that may be skipped before the cursor is saved. Fewer than a slice reads, so that one slice from the saved cursor
-/// reaches the end of the log.
+/// Rows that may be skipped before the cursor is saved.
 const UNWRITTEN_ROWS: i64 = 500;
 
 /// Starts to keep the log for webhooks, in a database that is new or older than this consumer. Returns the last row that was
@@ -105,6 +104,22 @@ pub fn follow(tx: &mut Tx, after: i64) -> Result<i64> {
         cursors::advance(tx, WEBHOOKS, taken)?;
     }
     Ok(taken)
+}
+
+/// Follows the log before a change to a webhook of the channel: messages posted until now are for the webhook as it was. 503 if
+/// messages of the channel are left after one slice; the job follows them meanwhile.
+pub(super) fn catch_up(tx: &mut Tx, channel: ChannelId) -> Result<()> {
+    let mut after = follow(tx, 0)?;
+    loop {
+        let rows = cursor::rows(tx, after)?;
+        if rows.iter().any(|row| row.concerns && row.kind == Kind::Message && row.channel == Some(channel)) {
+            return Err(Error::Unavailable("New messages are still being queued for webhooks, try again in a moment"));
+        }
+        match rows.last() {
+            Some(last) if rows.len() == ROWS as usize => after = last.seq,
+            _ => return Ok(()),
+        }
+    }
 }
 
 /// Queues a new message for each delivering webhook of its channel; a paused one holds it. A feed's post is not delivered,

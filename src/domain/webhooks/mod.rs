@@ -123,7 +123,7 @@ pub struct Edit {
 /// for hidden channels, 404 for an unknown webhook, 422 for an invalid field.
 pub fn update(tx: &mut Tx, caller: Caller, channel: ChannelId, id: WebhookId, edit: &Edit) -> Result<Webhook> {
     record::get(tx, caller, channel, id)?; // an outsider causes no work
-    following::follow(tx, 0)?; // what was posted until now is for the webhook as it was
+    following::catch_up(tx, channel)?;
     let webhook = record::get(tx, caller, channel, id)?;
     let name = edit.name.as_deref().map(check_name).transpose()?;
     let event_name = edit.event_name.as_deref().map(check_event_name).transpose()?;
@@ -158,7 +158,7 @@ pub fn update(tx: &mut Tx, caller: Caller, channel: ChannelId, id: WebhookId, ed
 /// channels, 404 for an unknown webhook, 422 for an unknown status.
 pub fn change_status(tx: &mut Tx, caller: Caller, channel: ChannelId, id: WebhookId, status: &str) -> Result<Webhook> {
     record::get(tx, caller, channel, id)?; // an outsider causes no work
-    following::follow(tx, 0)?; // what was posted until now is for the webhook as it was
+    following::catch_up(tx, channel)?;
     let webhook = record::get(tx, caller, channel, id)?;
     let status =
         Status::named(status).ok_or_else(|| Error::invalid("webhook_status must be one of active, inactive and paused"))?;

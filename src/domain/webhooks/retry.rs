@@ -9,6 +9,7 @@ use crate::{
     db::Tx,
     domain::webhooks::{deliveries::Claimed, following, history, outcome::Outcome, record::Status, schedule, suspend::stop},
     error::Result,
+    id::ChannelId,
     secret,
     time::Time,
 };
@@ -46,10 +47,11 @@ pub fn record(tx: &mut Tx, sent: &Claimed, outcome: &Outcome) -> Result<()> {
         .optional()?;
     let again = !outcome.is_success() && outcome.status != GONE && first_at.is_some();
     let next = if again { wait(sent.attempts, outcome.retry_after).map(|wait| now + wait) } else { None };
-    let exists = tx.prepare_cached("select 1 from webhooks where id = ?1")?.exists([sent.webhook])?;
-    if !exists {
-        return Ok(()); // gone for good, with its history
-    }
+    let channel: Option<ChannelId> = tx
+        .prepare_cached("select channel_id from webhooks where id = ?1")?
+        .query_row([sent.webhook], |row| row.get(0))
+        .optional()?;
+    let Some(channel) = channel else { return Ok(()) }; // gone for good, with its history
     history::gave_out(tx, sent, "delivery", outcome, next)?;
     let Some(first_at) = first_at else { return Ok(()) };
     tx.prepare_cached("update deliveries set attempts = attempts + 1, due_at = ?2, is_leased = 0 where id = ?1")?
@@ -61,7 +63,7 @@ pub fn record(tx: &mut Tx, sent: &Claimed, outcome: &Outcome) -> Result<()> {
         )?
         .query_row((sent.webhook, outcome.is_success(), now), |row| row.get(0))?;
     if outcome.status == GONE || (again && next.is_none()) {
-        following::follow(tx, 0)?; // it may become inactive: what was posted until now is still for it
+        following::catch_up(tx, channel)?; // it may become inactive, and misses what is posted from then on
     }
     if outcome.status == GONE {
         stop(tx, sent.webhook, Status::Inactive, "it answered 410: gone for good")?;

@@ -1,6 +1,14 @@
 //! A long queue is not read to find what is delivered next.
 
-use tidings::domain::webhooks::{deliveries, replay, schedule};
+use tidings::{
+    domain::{
+        access::{Caller, PlatformRole},
+        messages::posting::{self, New},
+        webhooks::{self, deliveries, replay, schedule},
+    },
+    error::Error,
+    id::{ChannelId, SessionId, UserId, WebhookId},
+};
 
 use crate::receiver;
 
@@ -28,4 +36,28 @@ async fn claiming_a_delivery_does_not_scan_a_long_queue() {
     assert_eq!(span, [search]);
     let all = due.iter().chain(&claim);
     assert!(!all.clone().any(|step| step.contains("TEMP B-TREE") || step.starts_with("SCAN")), "{due:?} {claim:?}");
+}
+
+/// A slice of the log holds 200 deliveries. A change after more unqueued messages is refused, so that none of them is lost.
+#[tokio::test]
+async fn a_webhook_is_not_changed_before_all_earlier_messages_are_queued_for_it() {
+    let server = receiver::server().await;
+    let ada = server.user("ada").await;
+    let organisation = ada.organisation("Engines").await;
+    let channel = ada.channel(&organisation, "plans", &[]).await;
+    let hook = ada.hook(&channel, "http://127.0.0.1:9/").await;
+    let caller = Caller { user: UserId(ada.user_id.parse().unwrap()), session: SessionId::new(), role: PlatformRole::User };
+    let (channel, webhook) = (ChannelId(channel.parse().unwrap()), WebhookId(hook.id.parse().unwrap()));
+    let change_after = |messages: u32| {
+        server.write(|tx| {
+            for n in 0..messages {
+                posting::create(tx, caller, channel, New { content: format!("{n}"), thread: None, id: None })?;
+            }
+            webhooks::change_status(tx, caller, channel, webhook, "inactive")
+        })
+    };
+    assert!(matches!(change_after(201), Err(Error::Unavailable(_))));
+    assert_eq!((server.count("messages"), server.count("deliveries")), (0, 0), "the whole job is undone");
+    change_after(200).unwrap();
+    assert_eq!(server.count("deliveries"), 200);
 }
