@@ -43,8 +43,9 @@ pub async fn prepare(app: &App) -> Result<()> {
 pub(super) async fn write_down(app: &App) -> Result<()> {
     let (followed, written) = (&app.delivering.followed, &app.delivering.written);
     let seq = followed.load(Relaxed);
-    if written.swap(seq, Relaxed) < seq {
+    if written.load(Relaxed) < seq {
         app.write_in_background(move |tx| following::write_down(tx, seq)).await?;
+        written.fetch_max(seq, Relaxed);
     }
     Ok(())
 }
