@@ -52,7 +52,7 @@ pub struct Bench {
     pub api: Api,
     pub took: Vec<Case>,
     folder: PathBuf,
-    /// Of the document, as `POST /channels/{channelId}/join`.
+    /// Of the document, as `POST /channels/{channel_id}/join`.
     operations: BTreeSet<String>,
     walked: BTreeSet<String>,
 }

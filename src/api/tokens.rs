@@ -28,7 +28,7 @@ impl Api {
     ///
     /// Answers a JSON Web Token that opens `/connection/websocket`. It is good for an hour, unless the server is
     /// configured otherwise; a new token keeps an open connection.
-    #[oai(path = "/token/connection", method = "get", tag = "Tag::Realtime")]
+    #[oai(path = "/token/connection", method = "get", operation_id = "createConnectionToken", tag = "Tag::Realtime")]
     async fn connection(&self, caller: Bearer, app: Data<&App>) -> Result<Success<Token>> {
         connection_token(&app, caller.0)
     }
@@ -37,7 +37,7 @@ impl Api {
     ///
     /// Answers a token for a channel (`channel_id`) or for any stream (`channel`): `<channel_id>`, `<thread_id>`,
     /// `<org_id>` or `<org_id>/<user_id>`. 403 for a stream that the caller may not hear.
-    #[oai(path = "/token/subscription", method = "post", tag = "Tag::Realtime")]
+    #[oai(path = "/token/subscription", method = "post", operation_id = "createSubscriptionToken", tag = "Tag::Realtime")]
     async fn subscription(&self, caller: Bearer, app: Data<&App>, body: Body<Subscription>) -> Result<Success<Token>> {
         let name = match (&body.channel, body.channel_id) {
             (Some(channel), _) => channel.to_string(),
@@ -48,13 +48,18 @@ impl Api {
     }
 
     /// Get a connection token with the notification token
-    #[oai(path = "/realtime/connection", method = "get", tag = "Tag::Realtime")]
+    #[oai(path = "/realtime/connection", method = "get", operation_id = "createRealtimeConnectionToken", tag = "Tag::Realtime")]
     async fn realtime_connection(&self, caller: NotificationToken, app: Data<&App>) -> Result<Success<Token>> {
         connection_token(&app, caller.0)
     }
 
     /// Get a subscription token with the notification token
-    #[oai(path = "/realtime/subscription", method = "post", tag = "Tag::Realtime")]
+    #[oai(
+        path = "/realtime/subscription",
+        method = "post",
+        operation_id = "createRealtimeSubscriptionToken",
+        tag = "Tag::Realtime"
+    )]
     async fn realtime_subscription(
         &self,
         caller: NotificationToken,
@@ -67,7 +72,7 @@ impl Api {
     /// List the caller's organisations
     ///
     /// Lists the organisations, ordered by name.
-    #[oai(path = "/users/organisations", method = "get", tag = "Tag::Realtime")]
+    #[oai(path = "/users/organisations", method = "get", operation_id = "listOwnOrganisations", tag = "Tag::Realtime")]
     async fn organisations(
         &self,
         caller: Bearer,

@@ -17,7 +17,7 @@ pub struct Operation {
 }
 
 impl Operation {
-    /// `GET /channels/{channelId}`
+    /// `GET /channels/{channel_id}`
     pub fn name(&self) -> String {
         format!("{} {}", self.method, self.path)
     }

@@ -102,15 +102,15 @@ const FURTHER: [(&str, &str); 15] = [
     ("PUT /channels/{channel_id}/read", r#"{"last_message_id": "<message>"}"#),
     ("GET /channels/{channel_id}/messages?before=<message>", ""),
     ("GET /channels/{channel_id}/messages?after=<message>", ""),
-    ("GET /channels/name/{channelName}?organisation_id=<org>", ""),
-    ("GET /organisations/{organisation_id}/search?q=engine&channel_id=<channel>", ""),
+    ("GET /channels/name/{channel_name}?organisation_id=<org>", ""),
+    ("GET /organisations/{org_id}/search?q=engine&channel_id=<channel>", ""),
     ("POST /invite", r#"{"org_id": "<org>", "emails": ["someone@example.org"], "role": "<role>"}"#),
-    ("POST /organisations/{orgId}/users", r#"{"user_id": "<newcomer>", "role_Id": "<role>"}"#),
+    ("POST /organisations/{org_id}/users", r#"{"user_id": "<newcomer>", "role_Id": "<role>"}"#),
     ("PUT /organisations/{org_id}/users/{user_id}", r#"{"role_id": "<role>"}"#),
     ("POST /token/subscription", r#"{"channel": "<org>/<user>"}"#),
     ("POST /token/subscription", r#"{"channel": "<thread>"}"#),
     ("POST /realtime/subscription", r#"{"channel": "<channel>"}"#),
-    ("POST /threads/{channel_id}", r#"{"content": "Hello"}"#),
+    ("POST /threads/{id}", r#"{"content": "Hello"}"#),
 ];
 
 /// Even the owner of an organisation learns nothing of another organisation, nor of hidden channels in their own.
@@ -144,7 +144,7 @@ async fn a_hidden_record_is_answered_exactly_like_a_missing_one() {
                 let (known, unknown) = (ask(value_of(hidden, kind)).await, ask(&unknown_id()).await);
                 assert_eq!(known, unknown, "{name} with a hidden {kind}");
                 // Whether a stranger is in the channel is a question with an answer: no.
-                let refused = (400..500).contains(&known.0) || name == "GET /channels/{channelId}/user-exist";
+                let refused = (400..500).contains(&known.0) || name == "GET /channels/{channel_id}/user-exist";
                 assert!(refused, "{name} with a hidden {kind}: {}", known.0);
                 compared += 1;
             }

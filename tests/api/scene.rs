@@ -97,9 +97,9 @@ impl Scene {
         let path = filled.collect::<Vec<_>>().join("/");
         let query = match (query, template) {
             // What a query must have, where anything is required.
-            ("", "/channels/{channelId}/user-exist") => "userId=<user>",
+            ("", "/channels/{channel_id}/user-exist") => "userId=<user>",
             ("", "/webhooks/feed/{webhook_slug}") => "username=bot&event_name=build&message=done&status=success",
-            ("", "/organisations/{organisation_id}/search") => "q=engine",
+            ("", "/organisations/{org_id}/search") => "q=engine",
             ("", _) => return path,
             (query, _) => query,
         };
@@ -131,7 +131,7 @@ fn parameters(template: &str) -> Vec<&'static str> {
             ("channels", _) => "channel",
             ("name", _) => "channel_name",
             ("messages", _) => "message",
-            ("threads", "{channelId}" | "{channel_id}") => "channel",
+            ("threads", "{id}" | "{channel_id}") => "channel",
             ("threads", _) => "thread",
             ("users", _) => "user",
             ("roles", _) => "role",

@@ -60,7 +60,7 @@ def kind(template, at):
     if segment == "{webhook_id}" or before == "history":
         return "webhook"
     if before == "threads":
-        return "channel" if "channel" in segment else "message"
+        return "message" if segment == "{thread_id}" else "channel"
     return {
         "organisations": "organisation", "channels": "channel", "name": "channel_name", "messages": "message",
         "users": "user", "roles": "role", "reactions": "emoji", "invite": "invitation", "feed": "slug",

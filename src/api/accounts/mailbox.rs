@@ -32,7 +32,7 @@ impl Api {
     /// Ask for a magic link
     ///
     /// Mails a link that logs in once; the last three links work. An address without an account gets the same answer.
-    #[oai(path = "/auth/magic-link", method = "post", tag = "Tag::Accounts")]
+    #[oai(path = "/auth/magic-link", method = "post", operation_id = "requestMagicLink", tag = "Tag::Accounts")]
     async fn magic_link(&self, app: Data<&App>, visitor: Visitor, body: Body<Address>) -> Result<Done> {
         let email = address(&body.email)?;
         require_mail(&app).await?;
@@ -45,7 +45,7 @@ impl Api {
     ///
     /// If nobody had proved the account's mailbox before, its password is removed and its other sessions end, because
     /// somebody else may have registered the address.
-    #[oai(path = "/auth/magic-link/verify", method = "post", tag = "Tag::Accounts")]
+    #[oai(path = "/auth/magic-link/verify", method = "post", operation_id = "logInByMagicLink", tag = "Tag::Accounts")]
     async fn enter(&self, app: Data<&App>, visitor: Visitor, body: Body<OneTimeToken>) -> Result<Success<LoggedIn>> {
         let token = body.0.token.0;
         let started = app.db.write_sized(body.1, move |tx| mailbox::enter(tx, &token, &visitor.device)).await?;
@@ -56,7 +56,7 @@ impl Api {
     ///
     /// Mails a link that sets a new password once; the last three links work. An address without an account gets the
     /// same answer.
-    #[oai(path = "/auth/password-reset", method = "post", tag = "Tag::Accounts")]
+    #[oai(path = "/auth/password-reset", method = "post", operation_id = "requestPasswordReset", tag = "Tag::Accounts")]
     async fn password_reset(&self, app: Data<&App>, visitor: Visitor, body: Body<Address>) -> Result<Done> {
         let email = address(&body.email)?;
         require_mail(&app).await?;
@@ -69,7 +69,7 @@ impl Api {
     ///
     /// Takes the token in the mailed link. A refused password does not use up the token. All sessions end, and a mail
     /// tells the user.
-    #[oai(path = "/auth/password-reset/verify", method = "post", tag = "Tag::Accounts")]
+    #[oai(path = "/auth/password-reset/verify", method = "post", operation_id = "resetPassword", tag = "Tag::Accounts")]
     async fn reset_password(&self, app: Data<&App>, visitor: Visitor, body: Body<NewPassword>) -> Result<Done> {
         let NewPassword { token: Text(token), new_password: Text(password) } = body.0;
         let user = app.db.read(|conn| mailbox::find_reset(conn, &token))?;
@@ -86,7 +86,7 @@ impl Api {
     ///
     /// Mails a link that verifies the address; the last three links work. An address without an account gets the same
     /// answer, and a verified address is 422.
-    #[oai(path = "/auth/email-request", method = "post", tag = "Tag::Accounts")]
+    #[oai(path = "/auth/email-request", method = "post", operation_id = "requestEmailVerification", tag = "Tag::Accounts")]
     async fn email_request(&self, app: Data<&App>, visitor: Visitor, body: Body<Address>) -> Result<Done> {
         let email = address(&body.email)?;
         let may_mail = MayMail(app.limits.link(visitor.address));
@@ -100,7 +100,7 @@ impl Api {
     /// them, somebody else may have registered the address: a later magic link or password reset ends the account's
     /// sessions and password, pauses its webhooks and cancels its open invitations. A wrong password is 401, and does
     /// not use up the token.
-    #[oai(path = "/auth/email-request/verify", method = "post", tag = "Tag::Accounts")]
+    #[oai(path = "/auth/email-request/verify", method = "post", operation_id = "verifyEmail", tag = "Tag::Accounts")]
     async fn verify(&self, caller: MaybeBearer, app: Data<&App>, visitor: Visitor, body: Body<Verification>) -> Result<Done> {
         let Verification { token: Text(token), password } = body.0;
         let user = app.db.read(|conn| mailbox::find_verification(conn, &token))?;

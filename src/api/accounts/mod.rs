@@ -34,7 +34,7 @@ impl Api {
     ///
     /// Mails a link that verifies the address; log-in works before it is opened. Without a `username`, one is made from
     /// the address.
-    #[oai(path = "/auth/register", method = "post", tag = "Tag::Accounts")]
+    #[oai(path = "/auth/register", method = "post", operation_id = "register", tag = "Tag::Accounts")]
     async fn register(&self, app: Data<&App>, visitor: Visitor, body: Body<NewAccount>) -> Result<Made> {
         let text = |field: &Option<Text>| field.as_deref().unwrap_or_default().to_owned();
         let new = New::check(&body.email, body.username.as_deref(), &text(&body.first_name), &text(&body.last_name));
@@ -49,7 +49,7 @@ impl Api {
     /// Log in
     ///
     /// An unknown address and a wrong password get the same answer, after the same time.
-    #[oai(path = "/auth/login", method = "post", tag = "Tag::Accounts", transform = "faulty_is_422")]
+    #[oai(path = "/auth/login", method = "post", operation_id = "logIn", tag = "Tag::Accounts", transform = "faulty_is_422")]
     async fn login(&self, app: Data<&App>, visitor: Visitor, body: Body<Credentials>) -> Result<Success<LoggedIn>> {
         let email = text::email_address(&body.email).ok_or_else(|| Error::invalid("email is not a valid e-mail address"))?;
         let user = app.db.read(|conn| accounts::find_by_email(conn, &email))?;
@@ -74,7 +74,7 @@ impl Api {
     /// to the account that the identity is linked to, else to the account with the verified address, else to a new
     /// account. Google's identities are linked only to accounts of `gmail.com` and of Google's Workspaces (`hd`). A
     /// token logs in once.
-    #[oai(path = "/auth/google", method = "post", tag = "Tag::Accounts")]
+    #[oai(path = "/auth/google", method = "post", operation_id = "logInByIdToken", tag = "Tag::Accounts")]
     async fn google(&self, app: Data<&App>, visitor: Visitor, body: Body<IdToken>) -> Result<Success<LoggedIn>> {
         if body.id_token.trim().is_empty() {
             return Err(Error::bad_request("id_token must not be empty"));
@@ -88,7 +88,7 @@ impl Api {
     /// Log out
     ///
     /// Ends the caller's session and closes its sockets at once. Other sessions go on.
-    #[oai(path = "/auth/logout", method = "post", tag = "Tag::Accounts")]
+    #[oai(path = "/auth/logout", method = "post", operation_id = "logOut", tag = "Tag::Accounts")]
     async fn logout(&self, caller: Bearer, app: Data<&App>) -> Result<Done> {
         app.db.write(move |tx| sessions::end(tx, caller.0)).await?;
         Ok(done("Logout successful"))
@@ -97,7 +97,7 @@ impl Api {
     /// Change the password
     ///
     /// Ends all other sessions, and tells the user by mail.
-    #[oai(path = "/auth/change-password", method = "put", tag = "Tag::Accounts")]
+    #[oai(path = "/auth/change-password", method = "put", operation_id = "changePassword", tag = "Tag::Accounts")]
     async fn change_password(
         &self,
         caller: Bearer,

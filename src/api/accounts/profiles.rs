@@ -32,13 +32,13 @@ pub struct Api;
 #[OpenApi]
 impl Api {
     /// Read the caller's profile
-    #[oai(path = "/profile", method = "get", tag = "Tag::Profile")]
+    #[oai(path = "/profile", method = "get", operation_id = "getProfile", tag = "Tag::Profile")]
     async fn get(&self, caller: Bearer, app: Data<&App>) -> Result<Success<User>> {
         own(&app, caller.0, "Profile retrieved successfully")
     }
 
     /// Read the caller's profile, by another path
-    #[oai(path = "/users/me", method = "get", tag = "Tag::Profile")]
+    #[oai(path = "/users/me", method = "get", operation_id = "getMe", tag = "Tag::Profile")]
     async fn me(&self, caller: Bearer, app: Data<&App>) -> Result<Success<User>> {
         own(&app, caller.0, "Profile retrieved successfully")
     }
@@ -47,7 +47,7 @@ impl Api {
     ///
     /// Omitted fields stay as they are; empty ones are cleared, except the username. The user's names in channels do
     /// not change.
-    #[oai(path = "/profile", method = "patch", tag = "Tag::Profile")]
+    #[oai(path = "/profile", method = "patch", operation_id = "updateProfile", tag = "Tag::Profile")]
     async fn update(&self, caller: Bearer, app: Data<&App>, body: Body<EditProfile>) -> Result<Success<User>> {
         let EditProfile { username, first_name, last_name, phone, avatar_url } = body.0;
         let edit = profiles::Edit {
@@ -64,12 +64,12 @@ impl Api {
     /// List a user's sessions
     ///
     /// Lists live sessions, newest first. Users list their own; superadmins of the server list everybody's.
-    #[oai(path = "/users/:id/sessions", method = "get", tag = "Tag::Profile")]
+    #[oai(path = "/users/:user_id/sessions", method = "get", operation_id = "listSessions", tag = "Tag::Profile")]
     async fn sessions(
         &self,
         caller: Bearer,
         app: Data<&App>,
-        id: Path<UserId>,
+        #[oai(name = "user_id")] id: Path<UserId>,
         address: Address,
         /// Rows to skip; default 0.
         offset: Query<Option<u64>>,
@@ -92,7 +92,7 @@ impl Api {
     /// End a session
     ///
     /// Ends the session and closes its sockets at once. Users end their own; superadmins of the server end everybody's.
-    #[oai(path = "/users/revoke-session", method = "put", tag = "Tag::Profile")]
+    #[oai(path = "/users/revoke-session", method = "put", operation_id = "revokeSession", tag = "Tag::Profile")]
     async fn revoke_session(&self, caller: Bearer, app: Data<&App>, body: Body<SessionChoice>) -> Result<Done> {
         let session = body.session_id;
         app.db.write(move |tx| sessions::revoke(tx, caller.0, session)).await?;
@@ -102,7 +102,7 @@ impl Api {
     /// Choose the current organisation
     ///
     /// Clients open with the current organisation.
-    #[oai(path = "/users/switch-org", method = "put", tag = "Tag::Profile")]
+    #[oai(path = "/users/switch-org", method = "put", operation_id = "switchOrganisation", tag = "Tag::Profile")]
     async fn switch_organisation(
         &self,
         caller: Bearer,
@@ -115,14 +115,14 @@ impl Api {
     }
 
     /// Read the onboarding status
-    #[oai(path = "/auth/onboard-status", method = "get", tag = "Tag::Profile")]
+    #[oai(path = "/auth/onboard-status", method = "get", operation_id = "getOnboardStatus", tag = "Tag::Profile")]
     async fn onboarded(&self, caller: Bearer, app: Data<&App>) -> Result<Success<Onboarded>> {
         let user = app.db.read(|conn| accounts::own(conn, caller.0))?;
         Ok(ok("Onboard status retrieved successfully", Onboarded { is_onboarded: user.is_onboarded }))
     }
 
     /// Set the onboarding status
-    #[oai(path = "/auth/onboard-status", method = "put", tag = "Tag::Profile")]
+    #[oai(path = "/auth/onboard-status", method = "put", operation_id = "updateOnboardStatus", tag = "Tag::Profile")]
     async fn set_onboarded(&self, caller: Bearer, app: Data<&App>, body: Body<OnboardedChange>) -> Result<Success<Onboarded>> {
         let is_onboarded = body.is_onboarded.unwrap_or(true);
         app.db.write(move |tx| profiles::set_onboarded(tx, caller.0, is_onboarded)).await?;

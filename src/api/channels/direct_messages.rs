@@ -35,12 +35,12 @@ impl Api {
     /// Answers the direct message that these members have (200), or makes it (201). It works like a channel, with
     /// posts, threads, read marks and live push, but nobody joins or leaves it, and it is not edited, archived or
     /// deleted. A member opens up to 500 in an organisation.
-    #[oai(path = "/organisations/:organisation_id/dms", method = "post", tag = "Tag::Channels")]
+    #[oai(path = "/organisations/:org_id/dms", method = "post", operation_id = "openDirectMessage", tag = "Tag::Channels")]
     async fn open(
         &self,
         caller: Bearer,
         app: Data<&App>,
-        organisation_id: Path<OrganisationId>,
+        #[oai(name = "org_id")] organisation_id: Path<OrganisationId>,
         body: Body<Others>,
     ) -> Result<Opened<Channel>> {
         let others = body.0.user_ids;
@@ -55,12 +55,12 @@ impl Api {
     /// List the caller's direct messages
     ///
     /// Ordered by latest activity, each with its unread counts.
-    #[oai(path = "/organisations/:organisation_id/dms", method = "get", tag = "Tag::Channels")]
+    #[oai(path = "/organisations/:org_id/dms", method = "get", operation_id = "listDirectMessages", tag = "Tag::Channels")]
     async fn list(
         &self,
         caller: Bearer,
         app: Data<&App>,
-        organisation_id: Path<OrganisationId>,
+        #[oai(name = "org_id")] organisation_id: Path<OrganisationId>,
         address: Address,
         /// Rows to skip; default 0.
         offset: Query<Option<u64>>,

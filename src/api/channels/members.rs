@@ -31,12 +31,12 @@ impl Api {
     /// Join a channel
     ///
     /// The caller joins under the account's username, or under a name chosen for this channel.
-    #[oai(path = "/channels/:channelId/join", method = "post", tag = "Tag::Channels")]
+    #[oai(path = "/channels/:channel_id/join", method = "post", operation_id = "joinChannel", tag = "Tag::Channels")]
     async fn join(
         &self,
         caller: Bearer,
         app: Data<&App>,
-        #[oai(name = "channelId")] id: Path<ChannelId>,
+        #[oai(name = "channel_id")] id: Path<ChannelId>,
         body: Body<JoinName>,
     ) -> Result<Success<Membership>> {
         let caller = caller.0;
@@ -47,12 +47,12 @@ impl Api {
     }
 
     /// Leave a channel
-    #[oai(path = "/channels/:channelId/leave", method = "post", tag = "Tag::Channels")]
+    #[oai(path = "/channels/:channel_id/leave", method = "post", operation_id = "leaveChannel", tag = "Tag::Channels")]
     async fn leave(
         &self,
         caller: Bearer,
         app: Data<&App>,
-        #[oai(name = "channelId")] id: Path<ChannelId>,
+        #[oai(name = "channel_id")] id: Path<ChannelId>,
     ) -> Result<Success<Membership>> {
         let caller = caller.0;
         let (channel, at) = app.db.write(move |tx| channels::members::leave(tx, caller, *id)).await?;
@@ -60,12 +60,17 @@ impl Api {
     }
 
     /// Change the caller's name in a channel
-    #[oai(path = "/channels/:channelId/username", method = "patch", tag = "Tag::Channels")]
+    #[oai(
+        path = "/channels/:channel_id/username",
+        method = "patch",
+        operation_id = "updateChannelUsername",
+        tag = "Tag::Channels"
+    )]
     async fn rename(
         &self,
         caller: Bearer,
         app: Data<&App>,
-        #[oai(name = "channelId")] id: Path<ChannelId>,
+        #[oai(name = "channel_id")] id: Path<ChannelId>,
         body: Body<NewName>,
     ) -> Result<Done> {
         app.db.write_sized(body.1, move |tx| channels::members::rename(tx, caller.0, *id, &body.username)).await?;
@@ -73,12 +78,12 @@ impl Api {
     }
 
     /// Check whether a user is in a channel
-    #[oai(path = "/channels/:channelId/user-exist", method = "get", tag = "Tag::Channels")]
+    #[oai(path = "/channels/:channel_id/user-exist", method = "get", operation_id = "isChannelMember", tag = "Tag::Channels")]
     async fn user_exist(
         &self,
         caller: Bearer,
         app: Data<&App>,
-        #[oai(name = "channelId")] id: Path<ChannelId>,
+        #[oai(name = "channel_id")] id: Path<ChannelId>,
         #[oai(name = "userId")] user: Query<Option<UserId>>,
         /// Another name for `userId`.
         user_id: Query<Option<UserId>>,
@@ -89,12 +94,12 @@ impl Api {
     }
 
     /// Count a channel's members
-    #[oai(path = "/channels/:channelId/num-users", method = "get", tag = "Tag::Channels")]
+    #[oai(path = "/channels/:channel_id/num-users", method = "get", operation_id = "countChannelMembers", tag = "Tag::Channels")]
     async fn num_users(
         &self,
         caller: Bearer,
         app: Data<&App>,
-        #[oai(name = "channelId")] id: Path<ChannelId>,
+        #[oai(name = "channel_id")] id: Path<ChannelId>,
     ) -> Result<Json<UserCount>> {
         let user_count = app.db.read(|conn| channels::members::number(conn, caller.0, *id))?;
         Ok(Json(UserCount { user_count }))
@@ -103,12 +108,12 @@ impl Api {
     /// List a channel's members
     ///
     /// Ordered by when they joined.
-    #[oai(path = "/channels/:channelId/users", method = "get", tag = "Tag::Channels")]
+    #[oai(path = "/channels/:channel_id/users", method = "get", operation_id = "listChannelMembers", tag = "Tag::Channels")]
     async fn users(
         &self,
         caller: Bearer,
         app: Data<&App>,
-        #[oai(name = "channelId")] id: Path<ChannelId>,
+        #[oai(name = "channel_id")] id: Path<ChannelId>,
         address: Address,
         /// Rows to skip; default 0.
         offset: Query<Option<u64>>,
@@ -127,12 +132,12 @@ impl Api {
     ///
     /// Adds members of the organisation; users who are already in the channel stay as they are. Needs membership of the
     /// channel and the right to post. Answers all named users.
-    #[oai(path = "/channels/:channelId/users", method = "post", tag = "Tag::Channels")]
+    #[oai(path = "/channels/:channel_id/users", method = "post", operation_id = "addChannelMembers", tag = "Tag::Channels")]
     async fn add(
         &self,
         caller: Bearer,
         app: Data<&App>,
-        #[oai(name = "channelId")] id: Path<ChannelId>,
+        #[oai(name = "channel_id")] id: Path<ChannelId>,
         body: Body<NewMembers>,
     ) -> Result<Success<Vec<ChannelMember>>> {
         let users = body.0.user_ids;
@@ -142,8 +147,8 @@ impl Api {
 
     /// Add users to a channel that the body names
     ///
-    /// The same as `POST /channels/{channelId}/users`.
-    #[oai(path = "/channels/add-multiple", method = "post", tag = "Tag::Channels")]
+    /// The same as `POST /channels/{channel_id}/users`.
+    #[oai(path = "/channels/add-multiple", method = "post", operation_id = "addMultipleChannelMembers", tag = "Tag::Channels")]
     async fn add_multiple(
         &self,
         caller: Bearer,
@@ -158,12 +163,17 @@ impl Api {
     /// Remove a user from a channel
     ///
     /// For the channel's owner and for holders of `manage:channels`.
-    #[oai(path = "/channels/:channelId/users/:user_id", method = "delete", tag = "Tag::Channels")]
+    #[oai(
+        path = "/channels/:channel_id/users/:user_id",
+        method = "delete",
+        operation_id = "removeChannelMember",
+        tag = "Tag::Channels"
+    )]
     async fn remove(
         &self,
         caller: Bearer,
         app: Data<&App>,
-        #[oai(name = "channelId")] id: Path<ChannelId>,
+        #[oai(name = "channel_id")] id: Path<ChannelId>,
         user_id: Path<UserId>,
     ) -> Result<Gone> {
         app.db.write(move |tx| channels::members::remove(tx, caller.0, *id, *user_id)).await?;

@@ -41,7 +41,7 @@ impl Api {
     ///
     /// The caller becomes its owner and a member, and the users in `userIds`, at most 100, become members. Needs
     /// `create:channels`.
-    #[oai(path = "/channels", method = "post", tag = "Tag::Channels")]
+    #[oai(path = "/channels", method = "post", operation_id = "createChannel", tag = "Tag::Channels")]
     async fn create(&self, caller: Bearer, app: Data<&App>, body: Body<NewChannel>) -> Result<Created<Channel>> {
         let Body(body, bytes) = body;
         let new = channels::New {
@@ -63,7 +63,7 @@ impl Api {
     /// List the caller's channels
     ///
     /// Lists the live channels that the caller is in, over all organisations, each with its newest top-level post.
-    #[oai(path = "/channels", method = "get", tag = "Tag::Channels")]
+    #[oai(path = "/channels", method = "get", operation_id = "listChannels", tag = "Tag::Channels")]
     async fn list(
         &self,
         caller: Bearer,
@@ -86,12 +86,12 @@ impl Api {
     }
 
     /// Read a channel
-    #[oai(path = "/channels/:channelId", method = "get", tag = "Tag::Channels")]
+    #[oai(path = "/channels/:channel_id", method = "get", operation_id = "getChannel", tag = "Tag::Channels")]
     async fn get(
         &self,
         caller: Bearer,
         app: Data<&App>,
-        #[oai(name = "channelId")] id: Path<ChannelId>,
+        #[oai(name = "channel_id")] id: Path<ChannelId>,
     ) -> Result<Success<Channel>> {
         let found = app.db.read(|conn| overviews::of(conn, channels::lists::get(conn, caller.0, *id)?))?;
         Ok(ok("channel retrieved successfully", Channel::new(&app.site, found)))
@@ -101,12 +101,12 @@ impl Api {
     ///
     /// Finds, among the channels that the caller may see, the one with exactly this name, else the first that matches
     /// without regard to case.
-    #[oai(path = "/channels/name/:channelName", method = "get", tag = "Tag::Channels")]
+    #[oai(path = "/channels/name/:channel_name", method = "get", operation_id = "getChannelByName", tag = "Tag::Channels")]
     async fn get_by_name(
         &self,
         caller: Bearer,
         app: Data<&App>,
-        #[oai(name = "channelName")] name: Path<Text>,
+        #[oai(name = "channel_name")] name: Path<Text>,
         /// Search only this organisation.
         organisation_id: Query<Option<OrganisationId>>,
     ) -> Result<Success<Channel>> {
@@ -120,12 +120,12 @@ impl Api {
     /// Change a channel
     ///
     /// For the channel's owner and for holders of `manage:channels`. Omitted fields stay as they are.
-    #[oai(path = "/channels/:channelId", method = "patch", tag = "Tag::Channels")]
+    #[oai(path = "/channels/:channel_id", method = "patch", operation_id = "updateChannel", tag = "Tag::Channels")]
     async fn update(
         &self,
         caller: Bearer,
         app: Data<&App>,
-        #[oai(name = "channelId")] id: Path<ChannelId>,
+        #[oai(name = "channel_id")] id: Path<ChannelId>,
         body: Body<EditChannel>,
     ) -> Result<Success<Channel>> {
         let EditChannel { name, description, topic, is_private } = body.0;
@@ -142,8 +142,8 @@ impl Api {
     ///
     /// Deletes the channel with its messages. For the channel's owner and for holders of `manage:channels`. The default
     /// channel can't be deleted.
-    #[oai(path = "/channels/:channelId", method = "delete", tag = "Tag::Channels")]
-    async fn delete(&self, caller: Bearer, app: Data<&App>, #[oai(name = "channelId")] id: Path<ChannelId>) -> Result<Gone> {
+    #[oai(path = "/channels/:channel_id", method = "delete", operation_id = "deleteChannel", tag = "Tag::Channels")]
+    async fn delete(&self, caller: Bearer, app: Data<&App>, #[oai(name = "channel_id")] id: Path<ChannelId>) -> Result<Gone> {
         app.db.write(move |tx| channels::delete(tx, caller.0, *id)).await?;
         Ok(Gone::NoContent)
     }
@@ -152,12 +152,12 @@ impl Api {
     ///
     /// An archived channel stays readable and accepts no posts and no joins. For the channel's owner and for holders of
     /// `manage:channels`. The default channel can't be archived.
-    #[oai(path = "/channels/:channelId/archive", method = "put", tag = "Tag::Channels")]
+    #[oai(path = "/channels/:channel_id/archive", method = "put", operation_id = "archiveChannel", tag = "Tag::Channels")]
     async fn archive(
         &self,
         caller: Bearer,
         app: Data<&App>,
-        #[oai(name = "channelId")] id: Path<ChannelId>,
+        #[oai(name = "channel_id")] id: Path<ChannelId>,
         body: Body<Archive>,
     ) -> Result<Success<Channel>> {
         let archived = body.archived;

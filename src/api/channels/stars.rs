@@ -25,7 +25,7 @@ impl Api {
     ///
     /// For the caller alone, who must be in the channel. Direct messages and archived channels can be starred, too. The
     /// caller's own devices are told. The star ends with the membership.
-    #[oai(path = "/channels/:channel_id/star", method = "post", tag = "Tag::Channels")]
+    #[oai(path = "/channels/:channel_id/star", method = "post", operation_id = "starChannel", tag = "Tag::Channels")]
     async fn add(&self, caller: Bearer, app: Data<&App>, channel_id: Path<ChannelId>) -> Result<Success<Star>> {
         let channels_id = *channel_id;
         app.db.write(move |tx| stars::set(tx, caller.0, channels_id, true)).await?;
@@ -35,7 +35,7 @@ impl Api {
     /// Unstar a channel
     ///
     /// For the caller alone. Without a star, the answer is the same.
-    #[oai(path = "/channels/:channel_id/star", method = "delete", tag = "Tag::Channels")]
+    #[oai(path = "/channels/:channel_id/star", method = "delete", operation_id = "unstarChannel", tag = "Tag::Channels")]
     async fn remove(&self, caller: Bearer, app: Data<&App>, channel_id: Path<ChannelId>) -> Result<Success<Star>> {
         let channels_id = *channel_id;
         app.db.write(move |tx| stars::set(tx, caller.0, channels_id, false)).await?;

@@ -45,7 +45,7 @@ impl Api {
     ///
     /// With a `thread_id`, the message is a reply. With an `id` that the client made, a repeated request answers the
     /// first message and posts nothing. `@username` and `@channel` mention.
-    #[oai(path = "/channels/:channel_id/messages", method = "post", tag = "Tag::Messages")]
+    #[oai(path = "/channels/:channel_id/messages", method = "post", operation_id = "createMessage", tag = "Tag::Messages")]
     async fn create(
         &self,
         caller: Bearer,
@@ -64,7 +64,7 @@ impl Api {
     /// For the message's author only. Without a `message_id`, the request edits the caller's latest post in the
     /// channel, or, with a `thread_id`, their latest reply in that thread. Users whom only the new text mentions are
     /// told.
-    #[oai(path = "/channels/:channel_id/messages", method = "put", tag = "Tag::Messages")]
+    #[oai(path = "/channels/:channel_id/messages", method = "put", operation_id = "updateMessage", tag = "Tag::Messages")]
     async fn edit(
         &self,
         caller: Bearer,
@@ -82,7 +82,12 @@ impl Api {
     ///
     /// For members of the channel: the message's author, the channel's owner, and holders of `manage:channels`. A post
     /// with replies stays in its place, without its text.
-    #[oai(path = "/channels/:channel_id/messages/:message_id", method = "delete", tag = "Tag::Messages")]
+    #[oai(
+        path = "/channels/:channel_id/messages/:message_id",
+        method = "delete",
+        operation_id = "deleteMessage",
+        tag = "Tag::Messages"
+    )]
     async fn delete(
         &self,
         caller: Bearer,
@@ -97,7 +102,7 @@ impl Api {
     /// List a channel's messages
     ///
     /// Lists top-level posts, newest first. For members of the channel.
-    #[oai(path = "/channels/:channel_id/messages", method = "get", tag = "Tag::Messages")]
+    #[oai(path = "/channels/:channel_id/messages", method = "get", operation_id = "listMessages", tag = "Tag::Messages")]
     async fn list(
         &self,
         caller: Bearer,
@@ -129,7 +134,7 @@ impl Api {
     /// Mark a channel as read
     ///
     /// Marks the channel as read, up to a message or entirely. A mark only moves forward.
-    #[oai(path = "/channels/:channel_id/read", method = "put", tag = "Tag::Messages")]
+    #[oai(path = "/channels/:channel_id/read", method = "put", operation_id = "markChannelRead", tag = "Tag::Messages")]
     async fn read(
         &self,
         caller: Bearer,

@@ -32,7 +32,12 @@ impl Api {
     ///
     /// For members of the channel with the right to post. The emoji has 1 to 64 bytes, without white space; a message
     /// takes up to 50 different ones. Repeating a reaction changes nothing.
-    #[oai(path = "/channels/:channel_id/messages/:message_id/reactions/:emoji", method = "put", tag = "Tag::Messages")]
+    #[oai(
+        path = "/channels/:channel_id/messages/:message_id/reactions/:emoji",
+        method = "put",
+        operation_id = "addReaction",
+        tag = "Tag::Messages"
+    )]
     async fn add(
         &self,
         caller: Bearer,
@@ -48,7 +53,12 @@ impl Api {
     }
 
     /// Remove a reaction
-    #[oai(path = "/channels/:channel_id/messages/:message_id/reactions/:emoji", method = "delete", tag = "Tag::Messages")]
+    #[oai(
+        path = "/channels/:channel_id/messages/:message_id/reactions/:emoji",
+        method = "delete",
+        operation_id = "removeReaction",
+        tag = "Tag::Messages"
+    )]
     async fn remove(
         &self,
         caller: Bearer,
@@ -64,7 +74,12 @@ impl Api {
     /// Pin a message to its channel
     ///
     /// For members of the channel with the right to post. A channel has up to 100 pinned messages.
-    #[oai(path = "/channels/:channel_id/messages/:message_id/pin", method = "put", tag = "Tag::Messages")]
+    #[oai(
+        path = "/channels/:channel_id/messages/:message_id/pin",
+        method = "put",
+        operation_id = "pinMessage",
+        tag = "Tag::Messages"
+    )]
     async fn pin(
         &self,
         caller: Bearer,
@@ -77,7 +92,12 @@ impl Api {
     }
 
     /// Unpin a message
-    #[oai(path = "/channels/:channel_id/messages/:message_id/pin", method = "delete", tag = "Tag::Messages")]
+    #[oai(
+        path = "/channels/:channel_id/messages/:message_id/pin",
+        method = "delete",
+        operation_id = "unpinMessage",
+        tag = "Tag::Messages"
+    )]
     async fn unpin(
         &self,
         caller: Bearer,
@@ -92,7 +112,7 @@ impl Api {
     /// List a channel's pinned messages
     ///
     /// Lists posts and replies, the latest pinned first. For members of the channel.
-    #[oai(path = "/channels/:channel_id/pins", method = "get", tag = "Tag::Messages")]
+    #[oai(path = "/channels/:channel_id/pins", method = "get", operation_id = "listPinnedMessages", tag = "Tag::Messages")]
     async fn pins(
         &self,
         caller: Bearer,

@@ -36,12 +36,12 @@ impl Api {
     /// Searches the posts and replies of the caller's channels; results come newest first. A message matches if it
     /// contains all words of `q`, anywhere in its text and without regard to case. Words of less than three characters
     /// count only if there are no longer ones. New and edited texts are found within some seconds.
-    #[oai(path = "/organisations/:organisation_id/search", method = "get", tag = "Tag::Messages")]
+    #[oai(path = "/organisations/:org_id/search", method = "get", operation_id = "searchMessages", tag = "Tag::Messages")]
     async fn search(
         &self,
         caller: Bearer,
         app: Data<&App>,
-        organisation_id: Path<OrganisationId>,
+        #[oai(name = "org_id")] organisation_id: Path<OrganisationId>,
         address: Address,
         /// 3 to 256 characters.
         q: Query<Text>,

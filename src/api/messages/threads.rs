@@ -37,12 +37,17 @@ impl Api {
     /// List the threads of an organisation
     ///
     /// Lists the threads of the caller's channels, ordered by latest activity, each with its latest replies.
-    #[oai(path = "/threads/organisations/:orgId", method = "get", tag = "Tag::Threads")]
+    #[oai(
+        path = "/threads/organisations/:org_id",
+        method = "get",
+        operation_id = "listOrganisationThreads",
+        tag = "Tag::Threads"
+    )]
     async fn list_all(
         &self,
         caller: Bearer,
         app: Data<&App>,
-        #[oai(name = "orgId")] id: Path<OrganisationId>,
+        #[oai(name = "org_id")] id: Path<OrganisationId>,
         address: Address,
         /// The page, from 1; default 1.
         page: Query<Option<u32>>,
@@ -67,12 +72,12 @@ impl Api {
     /// List the threads of a channel
     ///
     /// Lists threads by latest activity, each with its latest replies. For members of the channel.
-    #[oai(path = "/threads/channels/:channelId", method = "get", tag = "Tag::Threads")]
+    #[oai(path = "/threads/channels/:channel_id", method = "get", operation_id = "listChannelThreads", tag = "Tag::Threads")]
     async fn list(
         &self,
         caller: Bearer,
         app: Data<&App>,
-        #[oai(name = "channelId")] id: Path<ChannelId>,
+        #[oai(name = "channel_id")] id: Path<ChannelId>,
         address: Address,
         /// The page, from 1; default 1.
         page: Query<Option<u32>>,
@@ -96,11 +101,13 @@ impl Api {
     /// Start a thread
     ///
     /// Posts a top-level message. With a `thread_id` that the client made, a repeated request posts nothing.
-    #[oai(path = "/threads/:channel_id", method = "post", tag = "Tag::Threads")]
+    #[oai(path = "/threads/:id", method = "post", operation_id = "createThread", tag = "Tag::Threads")]
     async fn create(
         &self,
         caller: Bearer,
         app: Data<&App>,
+        /// The channel.
+        #[oai(name = "id")]
         channel_id: Path<ChannelId>,
         body: Body<NewThread>,
     ) -> Result<Created<Thread>> {
@@ -113,7 +120,12 @@ impl Api {
     ///
     /// Answers the thread with a page of its replies, oldest first; `message_count` is the number of all replies. For
     /// members of the channel.
-    #[oai(path = "/threads/:thread_id/channels/:channel_id", method = "get", tag = "Tag::Threads")]
+    #[oai(
+        path = "/threads/:thread_id/channels/:channel_id",
+        method = "get",
+        operation_id = "listThreadReplies",
+        tag = "Tag::Threads"
+    )]
     async fn get(
         &self,
         caller: Bearer,
@@ -144,7 +156,7 @@ impl Api {
     ///
     /// Members with the right to post change the `status`; the author changes the `content`. Omitted fields stay as
     /// they are.
-    #[oai(path = "/threads/:thread_id/channels/:channel_id", method = "put", tag = "Tag::Threads")]
+    #[oai(path = "/threads/:thread_id/channels/:channel_id", method = "put", operation_id = "updateThread", tag = "Tag::Threads")]
     async fn update(
         &self,
         caller: Bearer,
@@ -162,7 +174,12 @@ impl Api {
     ///
     /// Works like `DELETE /channels/{channel_id}/messages/{message_id}`: a post with replies stays in its place,
     /// without its text.
-    #[oai(path = "/threads/:thread_id/channels/:channel_id", method = "delete", tag = "Tag::Threads")]
+    #[oai(
+        path = "/threads/:thread_id/channels/:channel_id",
+        method = "delete",
+        operation_id = "deleteThread",
+        tag = "Tag::Threads"
+    )]
     async fn delete(
         &self,
         caller: Bearer,

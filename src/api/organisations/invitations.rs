@@ -47,7 +47,7 @@ impl Api {
     /// Mails a link to each address, or explains in `errors` why an address could not be invited. The link and token in
     /// the answer differ from the mailed ones: they let the invited person in, but do not verify the address. Nobody
     /// invites to a role with rights that they lack.
-    #[oai(path = "/invite", method = "post", tag = "Tag::Invitations")]
+    #[oai(path = "/invite", method = "post", operation_id = "createInvitations", tag = "Tag::Invitations")]
     async fn create(&self, caller: Bearer, app: Data<&App>, body: Body<NewInvitations>) -> Result<Created<Invitations>> {
         let NewInvitations { org_id, emails, role } = body.0;
         let emails = texts(emails);
@@ -65,7 +65,7 @@ impl Api {
     /// generated password is shown once; if the address already has an account, log in first (401). The mailed token
     /// also verifies the address. The token that the inviter sees does not, and is refused where sessions need a
     /// verified address (403).
-    #[oai(path = "/invite/verify", method = "post", tag = "Tag::Invitations")]
+    #[oai(path = "/invite/verify", method = "post", operation_id = "acceptInvitation", tag = "Tag::Invitations")]
     async fn verify(
         &self,
         caller: MaybeBearer,
@@ -95,7 +95,7 @@ impl Api {
     ///
     /// Lists invitations in all statuses, newest first. Needs `invite:members` for the caller's own invitations, and
     /// also `remove:members` for those of others.
-    #[oai(path = "/organisations/:org_id/invites", method = "get", tag = "Tag::Invitations")]
+    #[oai(path = "/organisations/:org_id/invites", method = "get", operation_id = "listInvitations", tag = "Tag::Invitations")]
     async fn list(
         &self,
         caller: Bearer,
@@ -133,7 +133,7 @@ impl Api {
     /// Cancel an invitation
     ///
     /// Its link no longer works. For its sender and for holders of `remove:members`.
-    #[oai(path = "/invite/:invite_id", method = "delete", tag = "Tag::Invitations")]
+    #[oai(path = "/invite/:invite_id", method = "delete", operation_id = "cancelInvitation", tag = "Tag::Invitations")]
     async fn cancel(&self, caller: Bearer, app: Data<&App>, invite_id: Path<InvitationId>) -> Result<Done> {
         app.db.write(move |tx| invitations::cancel(tx, caller.0, *invite_id)).await?;
         Ok(done("Invitation cancelled successfully"))
@@ -143,7 +143,7 @@ impl Api {
     ///
     /// Mails each address a new link, which works for seven days; the former link no longer works. If one of the
     /// addresses has no pending invitation, nothing is sent.
-    #[oai(path = "/invite/resend", method = "post", tag = "Tag::Invitations")]
+    #[oai(path = "/invite/resend", method = "post", operation_id = "resendInvitations", tag = "Tag::Invitations")]
     async fn resend(&self, caller: Bearer, app: Data<&App>, body: Body<Resend>) -> Result<Success<String>> {
         let (org_id, emails) = (body.0.org_id, texts(body.0.emails));
         app.db.write_sized(body.1, move |tx| invitations::send::resend(tx, caller.0, org_id, &emails)).await?;

@@ -36,12 +36,12 @@ impl Api {
     /// Add a user to an organisation
     ///
     /// For superadmins of the server; everybody else invites.
-    #[oai(path = "/organisations/:orgId/users", method = "post", tag = "Tag::Members")]
+    #[oai(path = "/organisations/:org_id/users", method = "post", operation_id = "addOrganisationMember", tag = "Tag::Members")]
     async fn add(
         &self,
         caller: Bearer,
         app: Data<&App>,
-        #[oai(name = "orgId")] id: Path<OrganisationId>,
+        #[oai(name = "org_id")] id: Path<OrganisationId>,
         body: Body<NewMember>,
     ) -> Result<Done> {
         let NewMember { user_id, role } = body.0;
@@ -53,7 +53,7 @@ impl Api {
     /// List an organisation's members
     ///
     /// Lists members in all statuses, newest first.
-    #[oai(path = "/organisations/:org_id/users", method = "get", tag = "Tag::Members")]
+    #[oai(path = "/organisations/:org_id/users", method = "get", operation_id = "listOrganisationMembers", tag = "Tag::Members")]
     async fn list(
         &self,
         caller: Bearer,
@@ -90,7 +90,12 @@ impl Api {
     /// Changing the role needs `manage:roles`, changing the status `remove:members`. `deactivated` ends all access at
     /// once and keeps the membership. Nobody changes a member who has rights that the caller lacks, or gives a role
     /// with such rights.
-    #[oai(path = "/organisations/:org_id/users/:user_id", method = "put", tag = "Tag::Members")]
+    #[oai(
+        path = "/organisations/:org_id/users/:user_id",
+        method = "put",
+        operation_id = "updateOrganisationMember",
+        tag = "Tag::Members"
+    )]
     async fn update(
         &self,
         caller: Bearer,
@@ -109,7 +114,12 @@ impl Api {
     ///
     /// Members remove themselves to leave; removing others needs `remove:members`. The member's channels pass to other
     /// members. A removed member can be invited again.
-    #[oai(path = "/organisations/:org_id/users/:user_id", method = "delete", tag = "Tag::Members")]
+    #[oai(
+        path = "/organisations/:org_id/users/:user_id",
+        method = "delete",
+        operation_id = "removeOrganisationMember",
+        tag = "Tag::Members"
+    )]
     async fn remove(
         &self,
         caller: Bearer,
@@ -125,7 +135,7 @@ impl Api {
     ///
     /// Counts all members, and the active ones: those in status `active` who sent a request or had an open socket in
     /// the last days.
-    #[oai(path = "/organisations/:org_id/metrics", method = "get", tag = "Tag::Members")]
+    #[oai(path = "/organisations/:org_id/metrics", method = "get", operation_id = "getOrganisationMetrics", tag = "Tag::Members")]
     async fn metrics(
         &self,
         caller: Bearer,

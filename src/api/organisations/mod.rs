@@ -35,19 +35,19 @@ impl Api {
     /// Make an organisation
     ///
     /// The caller becomes the owner and first member. The organisation starts with a channel `general`.
-    #[oai(path = "/organisations", method = "post", tag = "Tag::Organisations")]
+    #[oai(path = "/organisations", method = "post", operation_id = "createOrganisation", tag = "Tag::Organisations")]
     async fn create(&self, caller: Bearer, app: Data<&App>, body: Body<EditOrganisation>) -> Result<Created<Organisation>> {
         let made = app.db.write_sized(body.1, move |tx| organisations::create(tx, caller.0, body.0.into())).await?;
         Ok(created("Organization created successfully", made.into()))
     }
 
     /// Read an organisation
-    #[oai(path = "/organisations/:orgId", method = "get", tag = "Tag::Organisations")]
+    #[oai(path = "/organisations/:org_id", method = "get", operation_id = "getOrganisation", tag = "Tag::Organisations")]
     async fn get(
         &self,
         caller: Bearer,
         app: Data<&App>,
-        #[oai(name = "orgId")] id: Path<OrganisationId>,
+        #[oai(name = "org_id")] id: Path<OrganisationId>,
     ) -> Result<Success<Organisation>> {
         let id = *id;
         // A slow read: it adds up the messages of all channels, direct messages included.
@@ -58,12 +58,12 @@ impl Api {
     /// Change an organisation
     ///
     /// Omitted fields stay as they are; empty ones are cleared, except the name. Needs `manage:organization`.
-    #[oai(path = "/organisations/:orgId", method = "put", tag = "Tag::Organisations")]
+    #[oai(path = "/organisations/:org_id", method = "put", operation_id = "updateOrganisation", tag = "Tag::Organisations")]
     async fn update(
         &self,
         caller: Bearer,
         app: Data<&App>,
-        #[oai(name = "orgId")] id: Path<OrganisationId>,
+        #[oai(name = "org_id")] id: Path<OrganisationId>,
         body: Body<EditOrganisation>,
     ) -> Result<Success<Organisation>> {
         let edited = app.db.write_sized(body.1, move |tx| organisations::update(tx, caller.0, *id, body.0.into())).await?;
@@ -73,8 +73,8 @@ impl Api {
     /// Delete an organisation
     ///
     /// For its owner only. Nobody sees the organisation afterwards.
-    #[oai(path = "/organisations/:orgId", method = "delete", tag = "Tag::Organisations")]
-    async fn delete(&self, caller: Bearer, app: Data<&App>, #[oai(name = "orgId")] id: Path<OrganisationId>) -> Result<Gone> {
+    #[oai(path = "/organisations/:org_id", method = "delete", operation_id = "deleteOrganisation", tag = "Tag::Organisations")]
+    async fn delete(&self, caller: Bearer, app: Data<&App>, #[oai(name = "org_id")] id: Path<OrganisationId>) -> Result<Gone> {
         app.db.write(move |tx| organisations::delete(tx, caller.0, *id)).await?;
         Ok(Gone::NoContent)
     }
@@ -83,12 +83,17 @@ impl Api {
     ///
     /// For its owner only. The new owner must be another member, and gets the role `admin`; the former owner keeps
     /// their role.
-    #[oai(path = "/organisations/:orgId/owner", method = "put", tag = "Tag::Organisations")]
+    #[oai(
+        path = "/organisations/:org_id/owner",
+        method = "put",
+        operation_id = "changeOrganisationOwner",
+        tag = "Tag::Organisations"
+    )]
     async fn pass_on(
         &self,
         caller: Bearer,
         app: Data<&App>,
-        #[oai(name = "orgId")] id: Path<OrganisationId>,
+        #[oai(name = "org_id")] id: Path<OrganisationId>,
         body: Body<NewOwner>,
     ) -> Result<Success<Organisation>> {
         let user = body.0.user_id;
@@ -99,12 +104,17 @@ impl Api {
     /// List an organisation's channels
     ///
     /// Lists the channels that the caller may see: all public ones, and the private ones that the caller is in.
-    #[oai(path = "/organisations/:organisationId/channels", method = "get", tag = "Tag::Organisations")]
+    #[oai(
+        path = "/organisations/:org_id/channels",
+        method = "get",
+        operation_id = "listOrganisationChannels",
+        tag = "Tag::Organisations"
+    )]
     async fn channels(
         &self,
         caller: Bearer,
         app: Data<&App>,
-        #[oai(name = "organisationId")] id: Path<OrganisationId>,
+        #[oai(name = "org_id")] id: Path<OrganisationId>,
         address: Address,
         /// Rows to skip; default 0.
         offset: Query<Option<u64>>,
@@ -126,7 +136,12 @@ impl Api {
     ///
     /// Lists the channels with their unread counts, top-level posts (`thread_count`) and mentions (`mention_count`), and
     /// whether the caller has starred them.
-    #[oai(path = "/organisations/:org_id/user-channels", method = "get", tag = "Tag::Organisations")]
+    #[oai(
+        path = "/organisations/:org_id/user-channels",
+        method = "get",
+        operation_id = "listOwnChannels",
+        tag = "Tag::Organisations"
+    )]
     async fn user_channels(
         &self,
         caller: Bearer,
@@ -150,12 +165,17 @@ impl Api {
     /// List the channels that the caller can join
     ///
     /// Lists the organisation's live public channels that the caller is not in. The list is empty for guests.
-    #[oai(path = "/organisations/:organisation_id/user-not-channels", method = "get", tag = "Tag::Organisations")]
+    #[oai(
+        path = "/organisations/:org_id/user-not-channels",
+        method = "get",
+        operation_id = "listOpenChannels",
+        tag = "Tag::Organisations"
+    )]
     async fn user_not_channels(
         &self,
         caller: Bearer,
         app: Data<&App>,
-        organisation_id: Path<OrganisationId>,
+        #[oai(name = "org_id")] organisation_id: Path<OrganisationId>,
         address: Address,
         /// Rows to skip; default 0.
         offset: Query<Option<u64>>,
@@ -173,12 +193,17 @@ impl Api {
     /// List the archived channels
     ///
     /// Lists the channels that the caller may see: all public ones, and the private ones that the caller is in.
-    #[oai(path = "/organisations/:organisation_id/channels/archived", method = "get", tag = "Tag::Organisations")]
+    #[oai(
+        path = "/organisations/:org_id/channels/archived",
+        method = "get",
+        operation_id = "listArchivedChannels",
+        tag = "Tag::Organisations"
+    )]
     async fn archived_channels(
         &self,
         caller: Bearer,
         app: Data<&App>,
-        organisation_id: Path<OrganisationId>,
+        #[oai(name = "org_id")] organisation_id: Path<OrganisationId>,
         address: Address,
         /// Rows to skip; default 0.
         offset: Query<Option<u64>>,
@@ -195,13 +220,18 @@ impl Api {
 
     /// Archive or unarchive a channel of the organisation
     ///
-    /// Works like `PUT /channels/{channelId}/archive`.
-    #[oai(path = "/organisations/:organisation_id/archive-channel", method = "put", tag = "Tag::Organisations")]
+    /// Works like `PUT /channels/{channel_id}/archive`.
+    #[oai(
+        path = "/organisations/:org_id/archive-channel",
+        method = "put",
+        operation_id = "archiveOrganisationChannel",
+        tag = "Tag::Organisations"
+    )]
     async fn archive_channel(
         &self,
         caller: Bearer,
         app: Data<&App>,
-        organisation_id: Path<OrganisationId>,
+        #[oai(name = "org_id")] organisation_id: Path<OrganisationId>,
         body: Body<ArchiveChannel>,
     ) -> Result<Success<Channel>> {
         let ArchiveChannel { channel_id, archived } = body.0;

@@ -28,7 +28,7 @@ impl Api {
     /// List an organisation's roles
     ///
     /// Lists the built-in roles, then the organisation's custom roles. For members.
-    #[oai(path = "/organisations/:org_id/roles", method = "get", tag = "Tag::Roles")]
+    #[oai(path = "/organisations/:org_id/roles", method = "get", operation_id = "listRoles", tag = "Tag::Roles")]
     async fn list(&self, caller: Bearer, app: Data<&App>, org_id: Path<OrganisationId>) -> Result<Success<Vec<Role>>> {
         let listed = app.db.read(|conn| roles::list(conn, caller.0, *org_id))?;
         Ok(ok("Roles retrieved successfully", listed.into_iter().map(Role::from).collect()))
@@ -37,7 +37,7 @@ impl Api {
     /// Make a role
     ///
     /// Needs `manage:roles`, and every right that the new role holds.
-    #[oai(path = "/organisations/:org_id/roles", method = "post", tag = "Tag::Roles")]
+    #[oai(path = "/organisations/:org_id/roles", method = "post", operation_id = "createRole", tag = "Tag::Roles")]
     async fn create(
         &self,
         caller: Bearer,
@@ -55,7 +55,7 @@ impl Api {
     /// Read a role
     ///
     /// Finds the role by its integer, its UUID or its name. For members.
-    #[oai(path = "/organisations/:org_id/roles/:role_id", method = "get", tag = "Tag::Roles")]
+    #[oai(path = "/organisations/:org_id/roles/:role_id", method = "get", operation_id = "getRole", tag = "Tag::Roles")]
     async fn get(
         &self,
         caller: Bearer,
@@ -70,7 +70,7 @@ impl Api {
     /// Change a role's name or description
     ///
     /// Needs `manage:roles`, and every right of the role. Built-in roles can't be changed.
-    #[oai(path = "/organisations/:org_id/roles/:role_id", method = "put", tag = "Tag::Roles")]
+    #[oai(path = "/organisations/:org_id/roles/:role_id", method = "put", operation_id = "updateRole", tag = "Tag::Roles")]
     async fn update(
         &self,
         caller: Bearer,
@@ -89,7 +89,12 @@ impl Api {
     ///
     /// Omitted rights stay as they are. Needs `manage:roles`, and every right that the role has before or after the
     /// change.
-    #[oai(path = "/organisations/:org_id/roles/:role_id/permissions", method = "put", tag = "Tag::Roles")]
+    #[oai(
+        path = "/organisations/:org_id/roles/:role_id/permissions",
+        method = "put",
+        operation_id = "updateRolePermissions",
+        tag = "Tag::Roles"
+    )]
     async fn permissions(
         &self,
         caller: Bearer,
@@ -107,7 +112,7 @@ impl Api {
     ///
     /// Holders of the role, and people invited to it, get the role `member`. Needs `manage:roles`, and every right of
     /// the role and of `member`.
-    #[oai(path = "/organisations/:org_id/roles/:role_id", method = "delete", tag = "Tag::Roles")]
+    #[oai(path = "/organisations/:org_id/roles/:role_id", method = "delete", operation_id = "deleteRole", tag = "Tag::Roles")]
     async fn delete(&self, caller: Bearer, app: Data<&App>, org_id: Path<OrganisationId>, role_id: Path<Text>) -> Result<Gone> {
         app.db.write(move |tx| roles::delete(tx, caller.0, *org_id, &role_id)).await?;
         Ok(Gone::NoContent)

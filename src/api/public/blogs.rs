@@ -36,7 +36,7 @@ impl Api {
     /// Write a blog post
     ///
     /// For administrators of the server.
-    #[oai(path = "/blogs", method = "post", tag = "Tag::Blogs")]
+    #[oai(path = "/blogs", method = "post", operation_id = "createBlog", tag = "Tag::Blogs")]
     async fn create(&self, caller: Bearer, app: Data<&App>, body: Body<NewBlog>) -> Result<Made> {
         let NewBlog { content, category_id, title, image_url } = body.0;
         let new = blogs::New {
@@ -53,7 +53,7 @@ impl Api {
     /// List blog posts
     ///
     /// Lists blog posts, newest first.
-    #[oai(path = "/blogs", method = "get", tag = "Tag::Blogs")]
+    #[oai(path = "/blogs", method = "get", operation_id = "listBlogs", tag = "Tag::Blogs")]
     async fn list(
         &self,
         _visitor: Visitor,
@@ -84,8 +84,8 @@ impl Api {
     }
 
     /// Read a blog post
-    #[oai(path = "/blogs/:blogId", method = "get", tag = "Tag::Blogs")]
-    async fn get(&self, _visitor: Visitor, app: Data<&App>, #[oai(name = "blogId")] id: Path<BlogId>) -> Result<Success<Blog>> {
+    #[oai(path = "/blogs/:blog_id", method = "get", operation_id = "getBlog", tag = "Tag::Blogs")]
+    async fn get(&self, _visitor: Visitor, app: Data<&App>, #[oai(name = "blog_id")] id: Path<BlogId>) -> Result<Success<Blog>> {
         let found = app.db.read(|conn| blogs::get(conn, *id))?;
         Ok(ok("Blog post retrieved successfully.", Blog::from(found)))
     }
@@ -93,8 +93,8 @@ impl Api {
     /// Delete a blog post
     ///
     /// Deletes the post with its feedback. For administrators of the server.
-    #[oai(path = "/blogs/:blogId", method = "delete", tag = "Tag::Blogs")]
-    async fn delete(&self, caller: Bearer, app: Data<&App>, #[oai(name = "blogId")] id: Path<BlogId>) -> Result<Gone> {
+    #[oai(path = "/blogs/:blog_id", method = "delete", operation_id = "deleteBlog", tag = "Tag::Blogs")]
+    async fn delete(&self, caller: Bearer, app: Data<&App>, #[oai(name = "blog_id")] id: Path<BlogId>) -> Result<Gone> {
         let (caller, id) = (caller.0, *id);
         app.db.write_in_steps(move |tx| Ok(blogs::delete(tx, caller, id)?.then_some(()))).await?;
         Ok(Gone::NoContent)
@@ -103,7 +103,7 @@ impl Api {
     /// Give feedback on a blog post
     ///
     /// Needs no account. At most 5 a minute from one address.
-    #[oai(path = "/blogs/feedback", method = "post", tag = "Tag::Blogs")]
+    #[oai(path = "/blogs/feedback", method = "post", operation_id = "createBlogFeedback", tag = "Tag::Blogs")]
     async fn add_feedback(&self, visitor: Visitor, app: Data<&App>, body: Body<Feedback>) -> Result<Done> {
         app.limits.form(Form::Feedback, visitor.address)?;
         let Feedback { blog_id, feedback } = body.0;

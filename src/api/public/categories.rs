@@ -30,7 +30,7 @@ impl Api {
     /// Make a blog category
     ///
     /// For administrators of the server.
-    #[oai(path = "/blog_categories", method = "post", tag = "Tag::Blogs")]
+    #[oai(path = "/blog_categories", method = "post", operation_id = "createBlogCategory", tag = "Tag::Blogs")]
     async fn create(&self, caller: Bearer, app: Data<&App>, body: Body<NewCategory>) -> Result<Created<Category>> {
         let made = app.db.write_sized(body.1, move |tx| categories::create(tx, caller.0, &body.name)).await?;
         Ok(created("Blog category created successfully.", Category::from(made)))
@@ -39,7 +39,7 @@ impl Api {
     /// List blog categories
     ///
     /// Lists all categories, ordered by name.
-    #[oai(path = "/blog_categories", method = "get", tag = "Tag::Blogs")]
+    #[oai(path = "/blog_categories", method = "get", operation_id = "listBlogCategories", tag = "Tag::Blogs")]
     async fn list(
         &self,
         _visitor: Visitor,
@@ -56,12 +56,12 @@ impl Api {
     }
 
     /// Read a blog category
-    #[oai(path = "/blog_categories/:categoryId", method = "get", tag = "Tag::Blogs")]
+    #[oai(path = "/blog_categories/:category_id", method = "get", operation_id = "getBlogCategory", tag = "Tag::Blogs")]
     async fn get(
         &self,
         _visitor: Visitor,
         app: Data<&App>,
-        #[oai(name = "categoryId")] id: Path<CategoryId>,
+        #[oai(name = "category_id")] id: Path<CategoryId>,
     ) -> Result<Success<Category>> {
         let found = app.db.read(|conn| categories::get(conn, *id))?;
         Ok(ok("Blog category retrieved successfully.", Category::from(found)))
@@ -70,8 +70,8 @@ impl Api {
     /// Delete a blog category
     ///
     /// The category must have no blog posts. For administrators of the server.
-    #[oai(path = "/blog_categories/:categoryId", method = "delete", tag = "Tag::Blogs")]
-    async fn delete(&self, caller: Bearer, app: Data<&App>, #[oai(name = "categoryId")] id: Path<CategoryId>) -> Result<Gone> {
+    #[oai(path = "/blog_categories/:category_id", method = "delete", operation_id = "deleteBlogCategory", tag = "Tag::Blogs")]
+    async fn delete(&self, caller: Bearer, app: Data<&App>, #[oai(name = "category_id")] id: Path<CategoryId>) -> Result<Gone> {
         app.db.write(move |tx| categories::delete(tx, caller.0, *id)).await?;
         Ok(Gone::NoContent)
     }

@@ -25,7 +25,7 @@ impl Api {
     /// Send a message to the server's administrators
     ///
     /// Needs no account. At most 5 a minute from one address.
-    #[oai(path = "/contact", method = "post", tag = "Tag::Contact")]
+    #[oai(path = "/contact", method = "post", operation_id = "createContact", tag = "Tag::Contact")]
     async fn create(&self, visitor: Visitor, app: Data<&App>, body: Body<NewContact, { body::CONTACT }>) -> Result<Made> {
         app.limits.form(Form::Contact, visitor.address)?;
         let Body(NewContact { name, email, phone_number, message }, bytes) = body;

@@ -31,7 +31,7 @@ impl Api {
     /// Write a testimonial
     ///
     /// The testimonial is public, under the name and with the picture of the caller's account.
-    #[oai(path = "/testimonials", method = "post", tag = "Tag::Testimonials")]
+    #[oai(path = "/testimonials", method = "post", operation_id = "createTestimonial", tag = "Tag::Testimonials")]
     async fn create(&self, caller: Bearer, app: Data<&App>, body: Body<NewTestimonial>) -> Result<UncodedCreated<Testimonial>> {
         let Body(NewTestimonial { company_name, content }, bytes) = body;
         let made = app.db.write_sized(bytes, move |tx| testimonials::create(tx, caller.0, &company_name, &content)).await?;
@@ -41,7 +41,7 @@ impl Api {
     /// List testimonials
     ///
     /// Lists testimonials, newest first.
-    #[oai(path = "/testimonials", method = "get", tag = "Tag::Testimonials")]
+    #[oai(path = "/testimonials", method = "get", operation_id = "listTestimonials", tag = "Tag::Testimonials")]
     async fn list(
         &self,
         _visitor: Visitor,

@@ -32,7 +32,12 @@ impl Api {
     /// that receivers can change over; earlier secrets no longer sign. The caller becomes the webhook's owner, and the
     /// former owner is told. If the former owner may not post in the channel any more, the webhook becomes `paused`:
     /// check its `webhook_url`, then make it active.
-    #[oai(path = "/webhooks/:channel_id/:webhook_id/rotate-secret", method = "post", tag = "Tag::Webhooks")]
+    #[oai(
+        path = "/webhooks/:channel_id/:webhook_id/rotate-secret",
+        method = "post",
+        operation_id = "rotateWebhookSecret",
+        tag = "Tag::Webhooks"
+    )]
     async fn rotate_secret(
         &self,
         caller: Bearer,
@@ -51,7 +56,7 @@ impl Api {
     /// Sends an event of the type `webhook.test` at once and only once, whatever the webhook's status, and answers its
     /// record in the history. The `status_code` of the record says whether the test failed; a failed test changes
     /// nothing.
-    #[oai(path = "/webhooks/:channel_id/:webhook_id/test", method = "post", tag = "Tag::Webhooks")]
+    #[oai(path = "/webhooks/:channel_id/:webhook_id/test", method = "post", operation_id = "testWebhook", tag = "Tag::Webhooks")]
     async fn test(
         &self,
         caller: Bearer,
@@ -70,7 +75,12 @@ impl Api {
     /// Queues the event of a delivery in the history again, under the same `webhook-id`, with as many attempts as a new
     /// one. The text of a message that has been deleted meanwhile is left out. A paused webhook holds the event; an
     /// inactive one must be made active first.
-    #[oai(path = "/webhooks/:channel_id/:webhook_id/history/:history_id/replay", method = "post", tag = "Tag::Webhooks")]
+    #[oai(
+        path = "/webhooks/:channel_id/:webhook_id/history/:history_id/replay",
+        method = "post",
+        operation_id = "replayWebhookDelivery",
+        tag = "Tag::Webhooks"
+    )]
     async fn replay(
         &self,
         caller: Bearer,
@@ -89,7 +99,12 @@ impl Api {
     /// Queues again all events of the webhook that were made from `since` on and before `until`, whether delivered or
     /// given up; events that are still queued stay queued. Up to 1,000 events of the last 30 days. A paused webhook
     /// holds them; an inactive one must be made active first.
-    #[oai(path = "/webhooks/:channel_id/:webhook_id/replay", method = "post", tag = "Tag::Webhooks")]
+    #[oai(
+        path = "/webhooks/:channel_id/:webhook_id/replay",
+        method = "post",
+        operation_id = "replayWebhookDeliveries",
+        tag = "Tag::Webhooks"
+    )]
     async fn replay_all(
         &self,
         caller: Bearer,

@@ -31,7 +31,7 @@ impl Api {
     /// Posts for a member's own program. Needs a bearer token and the right to post. The member is the author:
     /// `user_id`, `full_name`, `email` and `avatar_url` of the post are theirs, and `username` is only a label. No
     /// history records the feed.
-    #[oai(path = "/webhooks/feed/backend-queue", method = "post", tag = "Tag::Webhooks")]
+    #[oai(path = "/webhooks/feed/backend-queue", method = "post", operation_id = "feedChannel", tag = "Tag::Webhooks")]
     async fn queue(&self, caller: Bearer, app: Data<&App>, body: Body<QueuedFeed>) -> Result<Success<Value>> {
         let Body(QueuedFeed { channel_id, feed }, bytes) = body;
         let feed = feed.into();
@@ -44,7 +44,7 @@ impl Api {
     /// The address is the secret: no bearer token is needed, unless the server is configured so. If a bearer token is
     /// sent, its user must be a member of the channel with the right to post, and is then the author. A paused webhook
     /// gives the same answer and posts nothing. 403 while the webhook's owner may not post in the channel.
-    #[oai(path = "/webhooks/feed/:webhook_slug", method = "post", tag = "Tag::Webhooks")]
+    #[oai(path = "/webhooks/feed/:webhook_slug", method = "post", operation_id = "feedWebhook", tag = "Tag::Webhooks")]
     async fn feed(&self, feeder: Feeder, app: Data<&App>, webhook_slug: Path<Text>, body: Body<Feed>) -> Result<Success<Value>> {
         take(&app, feeder.0, webhook_slug.0, body.0.into(), body.1).await
     }
@@ -52,7 +52,7 @@ impl Api {
     /// Feed a webhook by its address alone
     ///
     /// Takes the post from the query, for programs that can only open an address.
-    #[oai(path = "/webhooks/feed/:webhook_slug", method = "get", tag = "Tag::Webhooks")]
+    #[oai(path = "/webhooks/feed/:webhook_slug", method = "get", operation_id = "feedWebhookByQuery", tag = "Tag::Webhooks")]
     async fn feed_by_query(
         &self,
         feeder: Feeder,

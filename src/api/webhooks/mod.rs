@@ -40,7 +40,7 @@ impl Api {
     ///
     /// Answers the channel's oldest webhook. All webhooks of a channel are for the channel's owner and for holders of
     /// `manage:webhooks`.
-    #[oai(path = "/webhooks/:channel_id", method = "get", tag = "Tag::Webhooks")]
+    #[oai(path = "/webhooks/:channel_id", method = "get", operation_id = "getWebhook", tag = "Tag::Webhooks")]
     async fn get(&self, caller: Bearer, app: Data<&App>, channel_id: Path<ChannelId>) -> Result<Success<Webhook>> {
         let found = app.db.read(|conn| record::oldest(conn, caller.0, *channel_id))?;
         Ok(ok("Webhook fetched successfully", Webhook::new(&app.site, found)))
@@ -51,7 +51,7 @@ impl Api {
     /// Requests to its `feed_url` post in the channel, so keep that address secret. The channel's new posts and replies
     /// are delivered to its `webhook_url`, except fed ones. The `webhook_secret`, which is shown only this once, signs
     /// deliveries as the Standard Webhooks specification says.
-    #[oai(path = "/webhooks/:channel_id", method = "post", tag = "Tag::Webhooks")]
+    #[oai(path = "/webhooks/:channel_id", method = "post", operation_id = "createWebhook", tag = "Tag::Webhooks")]
     async fn create(
         &self,
         caller: Bearer,
@@ -71,7 +71,7 @@ impl Api {
     /// List a channel's webhooks
     ///
     /// Lists webhooks, oldest first.
-    #[oai(path = "/webhooks/:channel_id/all", method = "get", tag = "Tag::Webhooks")]
+    #[oai(path = "/webhooks/:channel_id/all", method = "get", operation_id = "listWebhooks", tag = "Tag::Webhooks")]
     async fn list(
         &self,
         caller: Bearer,
@@ -95,7 +95,12 @@ impl Api {
     /// Read a webhook's history
     ///
     /// Lists the webhook's feeds and attempts of deliveries of the last 30 days, newest first.
-    #[oai(path = "/webhooks/:channel_id/history/:webhook_id", method = "get", tag = "Tag::Webhooks")]
+    #[oai(
+        path = "/webhooks/:channel_id/history/:webhook_id",
+        method = "get",
+        operation_id = "listWebhookHistory",
+        tag = "Tag::Webhooks"
+    )]
     async fn history(
         &self,
         caller: Bearer,
@@ -122,7 +127,7 @@ impl Api {
     /// Omitted fields stay as they are; empty ones are cleared, except the name, which can't be empty. Queued
     /// deliveries go to the new `webhook_url`. A member who sets an address becomes the webhook's owner, and the former
     /// owner is told. If the former owner may not post in the channel any more, the webhook becomes `paused`.
-    #[oai(path = "/webhooks/:channel_id/:webhook_id", method = "put", tag = "Tag::Webhooks")]
+    #[oai(path = "/webhooks/:channel_id/:webhook_id", method = "put", operation_id = "updateWebhook", tag = "Tag::Webhooks")]
     async fn update(
         &self,
         caller: Bearer,
@@ -141,7 +146,7 @@ impl Api {
     /// Delete a webhook
     ///
     /// Its feed address stops working at once, its history is deleted, and nothing more is delivered.
-    #[oai(path = "/webhooks/:channel_id/:webhook_id", method = "delete", tag = "Tag::Webhooks")]
+    #[oai(path = "/webhooks/:channel_id/:webhook_id", method = "delete", operation_id = "deleteWebhook", tag = "Tag::Webhooks")]
     async fn delete(
         &self,
         caller: Bearer,
@@ -160,7 +165,12 @@ impl Api {
     /// are never delivered. A member who makes a webhook active becomes its owner, and the former owner is told. If the
     /// member who set its `webhook_url` has no access to the channel any more, the caller is responsible for that
     /// address from now on.
-    #[oai(path = "/webhooks/:channel_id/:webhook_id/change-status", method = "put", tag = "Tag::Webhooks")]
+    #[oai(
+        path = "/webhooks/:channel_id/:webhook_id/change-status",
+        method = "put",
+        operation_id = "changeWebhookStatus",
+        tag = "Tag::Webhooks"
+    )]
     async fn change_status(
         &self,
         caller: Bearer,
@@ -182,7 +192,12 @@ impl Api {
     /// The former `feed_url` stops working at once. The caller becomes the webhook's owner, and the former owner is
     /// told. If the former owner may not post in the channel any more, the webhook becomes `paused`: check its
     /// `webhook_url`, then make it active.
-    #[oai(path = "/webhooks/:channel_id/:webhook_id/rotate-slug", method = "post", tag = "Tag::Webhooks")]
+    #[oai(
+        path = "/webhooks/:channel_id/:webhook_id/rotate-slug",
+        method = "post",
+        operation_id = "rotateWebhookSlug",
+        tag = "Tag::Webhooks"
+    )]
     async fn rotate_slug(
         &self,
         caller: Bearer,

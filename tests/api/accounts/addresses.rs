@@ -12,7 +12,7 @@ use crate::{
 /// Every field of a request that takes an address, with the status of a bad one.
 const FIELDS: &[(&str, &str, u16)] = &[
     ("POST /organisations", "logo_url", 400),
-    ("PUT /organisations/{orgId}", "logo_url", 400),
+    ("PUT /organisations/{org_id}", "logo_url", 400),
     ("PATCH /profile", "avatar_url", 422),
     ("POST /blogs", "image_url", 400),
     ("POST /webhooks/{channel_id}", "webhook_url", 422),
@@ -57,7 +57,7 @@ impl Scene {
         body[field] = address.into();
         let (method, path) = operation.split_once(' ').unwrap();
         let path = path
-            .replace("{orgId}", &self.organisation)
+            .replace("{org_id}", &self.organisation)
             .replace("{channel_id}", &self.channel)
             .replace("{webhook_id}", &text(&self.webhook["id"]))
             .replace("{webhook_slug}", &text(&self.webhook["webhook_slug"]));

@@ -32,7 +32,7 @@ const PEOPLE: [&str; 5] = ["ada", "grace", "bob", "gus", "root"];
 const ENTRANCES: [&str; 4] = [
     "POST /organisations",
     "POST /invite/verify",
-    "POST /organisations/{orgId}/users",
+    "POST /organisations/{org_id}/users",
     // A deactivated member comes back.
     "PUT /organisations/{org_id}/users/{user_id}",
 ];

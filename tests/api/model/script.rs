@@ -62,7 +62,7 @@ impl Row {
         Row { who: who.into(), method: method.into(), path, body, gives: None }
     }
 
-    /// `PUT /channels/{channelId}/archive` of `PUT /channels/<news>/archive`, among all the operations.
+    /// `PUT /channels/{channel_id}/archive` of `PUT /channels/<news>/archive`, among all the operations.
     pub fn operation<'a>(&self, all: &'a [String]) -> &'a str {
         let own: Vec<_> = self.path.split('?').next().unwrap().split('/').collect();
         let fits = |name: &&String| {
