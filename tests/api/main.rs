@@ -22,6 +22,7 @@ mod wire;
 mod accounts;
 mod architecture;
 mod channels;
+mod compatibility;
 mod contract;
 mod db;
 mod documents;
