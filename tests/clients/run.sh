@@ -25,8 +25,8 @@ ln -s "$here/node_modules" node_modules
 "$here/node_modules/.bin/tsc" --strict --target es2022 --module nodenext client.ts
 
 openapi-python-client generate --path openapi.json --meta none --fail-on-warning
-# The types of the generated client and of the SDK count, and the errors in their own code don't.
-mypy --strict --follow-imports silent --follow-untyped-imports client.py
+# The generator's own tidings_client/client.py is not clean, so that what it makes of the document is named instead.
+mypy --strict --follow-imports silent --follow-untyped-imports -p tidings_client.api -p tidings_client.models -m client
 
 cat >expected <<'END'
 logged in as ada
