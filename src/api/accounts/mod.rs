@@ -5,13 +5,13 @@ pub mod profiles;
 
 use poem::{Endpoint, EndpointExt, web::Data};
 use poem_openapi::{Object, OpenApi};
-use uuid::Uuid;
 
 use super::{
     http::{
         auth::{Bearer, Visitor},
         body::{Body, Faulty, Text, example},
         envelope::{Done, Made, Success, done, made, ok},
+        types::Nullable,
     },
     tags::Tag,
 };
@@ -21,7 +21,7 @@ use crate::{
         text,
     },
     error::{Error, Result},
-    id::UserId,
+    id::{OrganisationId, UserId},
     secret,
     state::App,
 };
@@ -216,8 +216,7 @@ pub struct User {
     /// The role on the whole server: `user`, `admin` or `superadmin`.
     role: String,
     /// The organisation that the user made, joined or chose last.
-    #[oai(nullable)]
-    current_org: Option<Uuid>,
+    current_org: Nullable<OrganisationId>,
     /// Unix seconds.
     created_at: String,
     /// Unix seconds.
@@ -245,7 +244,7 @@ impl User {
             is_onboarded: user.is_onboarded,
             is_active: user.is_active,
             role: user.role.as_str().into(),
-            current_org: user.current_org.map(|id| id.0),
+            current_org: Nullable(user.current_org),
             created_at: user.created_at.unix_seconds().to_string(),
             updated_at: user.updated_at.unix_seconds().to_string(),
             expires_in: expires_at.unix_seconds().to_string(),

@@ -17,6 +17,7 @@ use super::{
         body::{Body, Text, example, text},
         envelope::{Created, Gone, Success, created, ok},
         listing::{Address, BareListed, Rows, fill, rows},
+        types::Nullable,
     },
     messages::message::Message,
     tags::Tag,
@@ -352,14 +353,12 @@ pub struct ArchivedChannel {
     /// Always `true`.
     archived: bool,
     /// Always null: channels have no groups.
-    #[oai(nullable)]
-    group_id: Option<String>,
+    group_id: Nullable<String>,
     created_at: Time,
     /// Always `0001-01-01T00:00:00Z`: deleted channels are not shown.
     deleted_at: Time,
     /// Always null: the threads of a channel have their own list.
-    #[oai(nullable)]
-    threads: Option<Vec<String>>,
+    threads: Nullable<Vec<String>>,
 }
 
 impl From<Described> for ArchivedChannel {
@@ -375,10 +374,10 @@ impl From<Described> for ArchivedChannel {
             user_count: channel.user_count,
             message_count: channel.message_count,
             archived: channel.archived_at.is_some(),
-            group_id: None,
+            group_id: Nullable(None),
             created_at: channel.created_at,
             deleted_at: Time::NEVER,
-            threads: None,
+            threads: Nullable(None),
         }
     }
 }

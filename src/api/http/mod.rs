@@ -5,4 +5,4 @@ pub mod body;
 pub mod envelope;
 pub mod guard;
 pub mod listing;
-mod types;
+pub mod types;

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use poem::http::StatusCode;
 use poem_openapi::{
-    registry::{MetaSchema, MetaSchemaRef},
+    registry::{MetaSchema, MetaSchemaRef, Registry},
     types::{ParseError, ParseFromJSON, ParseFromParameter, ParseResult, ToJSON, Type},
 };
 use serde_json::Value;
@@ -113,5 +113,43 @@ impl ParseFromJSON for Time {
             other => return Err(ParseError::expected_type(other.unwrap_or_default())),
         };
         text.parse().map_err(ParseError::custom)
+    }
+}
+
+/// A field of answers that is always there and may be null. An `Option` would be documented as a field that may be absent,
+/// which makes generated clients look for a third case.
+pub struct Nullable<T>(pub Option<T>);
+
+impl<T: Type> Type for Nullable<T> {
+    const IS_REQUIRED: bool = true;
+    type RawValueType = T::RawValueType;
+    type RawElementValueType = T::RawElementValueType;
+
+    fn name() -> Cow<'static, str> {
+        format!("nullable_{}", T::name()).into()
+    }
+    fn schema_ref() -> MetaSchemaRef {
+        T::schema_ref().merge(MetaSchema { nullable: true, ..MetaSchema::ANY })
+    }
+    fn register(registry: &mut Registry) {
+        T::register(registry);
+    }
+    fn as_raw_value(&self) -> Option<&Self::RawValueType> {
+        self.0.as_raw_value()
+    }
+    fn raw_element_iter<'a>(&'a self) -> Box<dyn Iterator<Item = &'a Self::RawElementValueType> + 'a> {
+        self.0.raw_element_iter()
+    }
+}
+
+impl<T: ToJSON> ToJSON for Nullable<T> {
+    fn to_json(&self) -> Option<Value> {
+        self.0.to_json()
+    }
+}
+
+impl<T: ParseFromJSON> ParseFromJSON for Nullable<T> {
+    fn parse_from_json(value: Option<Value>) -> ParseResult<Self> {
+        Option::parse_from_json(value).map(Nullable).map_err(ParseError::propagate)
     }
 }

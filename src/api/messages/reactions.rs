@@ -45,11 +45,11 @@ impl Api {
         channel_id: Path<ChannelId>,
         message_id: Path<MessageId>,
         emoji: Path<Text>,
-    ) -> Result<Success<Reactions>> {
+    ) -> Result<Success<ReactionList>> {
         let (channel_id, message_id) = (*channel_id, *message_id);
         let added = app.db.write(move |tx| reactions::add(tx, caller.0, channel_id, message_id, &emoji)).await?;
         let reactions = added.into_iter().map(Reaction::from).collect();
-        Ok(ok("Reaction added successfully", Reactions { message_id, channel_id, reactions }))
+        Ok(ok("Reaction added successfully", ReactionList { message_id, channel_id, reactions }))
     }
 
     /// Remove a reaction
@@ -135,7 +135,7 @@ impl Api {
 
 /// The reactions to a message.
 #[derive(Object)]
-struct Reactions {
+struct ReactionList {
     message_id: MessageId,
     channel_id: ChannelId,
     reactions: Vec<Reaction>,

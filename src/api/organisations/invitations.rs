@@ -48,7 +48,7 @@ impl Api {
     /// the answer differ from the mailed ones: they let the invited person in, but do not verify the address. Nobody
     /// invites to a role with rights that they lack.
     #[oai(path = "/invite", method = "post", operation_id = "createInvitations", tag = "Tag::Invitations")]
-    async fn create(&self, caller: Bearer, app: Data<&App>, body: Body<NewInvitations>) -> Result<Created<Invitations>> {
+    async fn create(&self, caller: Bearer, app: Data<&App>, body: Body<NewInvitations>) -> Result<Created<InvitationList>> {
         let NewInvitations { org_id, emails, role } = body.0;
         let emails = texts(emails);
         let role = role.map_or_else(|| "member".to_owned(), |role| role.0);
@@ -56,7 +56,7 @@ impl Api {
             app.db.write_sized(body.1, move |tx| invitations::send::create(tx, caller.0, org_id, &emails, &role)).await?;
         let invitations =
             invitations.into_iter().map(|invitation| Invitation::new(&app.site, invitation, app.clock.now())).collect();
-        Ok(created("Invitations created successfully", Invitations { invitations, errors }))
+        Ok(created("Invitations created successfully", InvitationList { invitations, errors }))
     }
 
     /// Accept an invitation
@@ -183,7 +183,7 @@ struct Resend {
 example!(Resend, { "org_id": "01900000-0000-7000-8000-0000000000bb", "emails": ["grace@example.org"] });
 
 #[derive(Object)]
-struct Invitations {
+struct InvitationList {
     invitations: Vec<Invitation>,
     /// An explanation for each address that could not be invited.
     errors: Vec<String>,

@@ -13,6 +13,7 @@ use crate::{
             body::{Body, RoleName, Text, example, text},
             envelope::{Done, Success, done, ok},
             listing::{self, Address, Paged, Rows, fill, paged},
+            types::Nullable,
         },
         tags::Tag,
     },
@@ -183,8 +184,7 @@ struct Membership {
     role_id: i64,
     created_at: Time,
     /// Always null: removed members are not shown.
-    #[oai(nullable)]
-    deleted_at: Option<Time>,
+    deleted_at: Nullable<Time>,
 }
 
 impl From<memberships::Member> for Membership {
@@ -195,7 +195,7 @@ impl From<memberships::Member> for Membership {
             status: member.status.as_str().into(),
             role_id: member.role.id,
             created_at: member.created_at,
-            deleted_at: None,
+            deleted_at: Nullable(None),
         }
     }
 }

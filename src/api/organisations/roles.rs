@@ -11,6 +11,7 @@ use crate::{
             auth::Bearer,
             body::{Body, Text, example, text},
             envelope::{Created, Gone, Success, created, ok},
+            types::Nullable,
         },
         tags::Tag,
     },
@@ -153,8 +154,7 @@ struct Role {
     id: i64,
     uuid: RoleUuid,
     /// The organisation; null for built-in roles.
-    #[oai(nullable)]
-    organisation_id: Option<OrganisationId>,
+    organisation_id: Nullable<OrganisationId>,
     name: String,
     description: String,
     /// Each right, and whether the role holds it.
@@ -168,7 +168,7 @@ impl From<roles::Role> for Role {
         Role {
             id: role.id,
             uuid: role.uuid,
-            organisation_id: role.organisation,
+            organisation_id: Nullable(role.organisation),
             name: role.name,
             description: role.description,
             permission_list: role.rights.list(),

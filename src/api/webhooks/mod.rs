@@ -15,6 +15,7 @@ use super::{
         body::{Body, Text, example, text},
         envelope::{Created, Gone, Success, created, ok},
         listing::{self, Address, Listed, Rows, fill, listed},
+        types::Nullable,
     },
     tags::Tag,
 };
@@ -277,8 +278,7 @@ struct Webhook {
     created_at: Time,
     updated_at: Time,
     /// Always null: deleted webhooks are not shown.
-    #[oai(nullable)]
-    deleted_at: Option<Time>,
+    deleted_at: Nullable<Time>,
 }
 
 impl Webhook {
@@ -297,7 +297,7 @@ impl Webhook {
             webhook_secret: None,
             created_at: webhook.created_at,
             updated_at: webhook.updated_at,
-            deleted_at: None,
+            deleted_at: Nullable(None),
         }
     }
 }
@@ -330,8 +330,7 @@ pub(super) struct Attempt {
     /// When the attempt was made.
     attempted: Time,
     /// When the next attempt is due after a failure; null if there is none.
-    #[oai(nullable)]
-    next_attempt: Option<Time>,
+    next_attempt: Nullable<Time>,
 }
 
 impl From<history::Attempt> for Attempt {
@@ -348,7 +347,7 @@ impl From<history::Attempt> for Attempt {
             error: attempt.error,
             response: attempt.response,
             attempted: attempt.attempted_at,
-            next_attempt: attempt.next_at,
+            next_attempt: Nullable(attempt.next_at),
         }
     }
 }
