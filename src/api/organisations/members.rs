@@ -35,7 +35,7 @@ pub struct Api;
 impl Api {
     /// Add a user to an organisation
     ///
-    /// For superadmins of the server; everybody else invites.
+    /// For superadmins of the server. Everybody else invites, and gets 403 whether there is such an organisation or not.
     #[oai(path = "/organisations/:org_id/users", method = "post", operation_id = "addOrganisationMember", tag = "Tag::Members")]
     async fn add(
         &self,
