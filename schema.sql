@@ -92,6 +92,7 @@ create index one_time_tokens_by_user on one_time_tokens (user_id, purpose);
 create table organisations (
     id          blob primary key check (length(id) = 16),
     name        text not null,
+    slug        text not null,                                -- in clients' addresses; stays when the name changes
     description text not null default '',
     email       text not null default '',
     industry    text not null default '',                     -- `type` in requests
@@ -105,6 +106,7 @@ create table organisations (
     deleted_at  integer
 ) strict, without rowid;
 create index organisations_by_owner on organisations (owner_id) where deleted_at is null;
+create unique index organisations_by_slug on organisations (slug) where deleted_at is null;
 
 -- 1 to 5 are built in; an organisation's own roles start at 6. `rights` is a sum of
 -- manage:organization 1, manage:roles 2, manage:webhooks 4, manage:channels 8, remove:members 16,
@@ -136,6 +138,7 @@ create table organisation_members (
     status          text not null default 'active' check (status in ('active', 'inactive', 'deactivated')),
     last_seq        integer not null default 0,               -- of the stream '<organisation>/<user>'
     joined_seq      integer not null default 0,               -- what was pushed up to here is not theirs
+    is_pinned       integer not null default 0 check (is_pinned in (0, 1)), -- in the member's own list
     created_at      integer not null,
     updated_at      integer not null,
     primary key (organisation_id, user_id)

@@ -92,6 +92,35 @@ fn the_steps_keep_all_rows() {
     }
 }
 
+/// As `domain/organisations/slugs.rs` makes them, except for the numbers.
+#[test]
+fn the_step_to_version_4_gives_each_organisation_a_slug() {
+    let database = Database::of("0.1.0", 1);
+    let long = "x".repeat(60);
+    let names =
+        ["Engines", "Ada's  (2nd) \u{2014} Caf\u{e9}!", "ENGINES", "-client-", "\u{65e5}\u{672c}", "gone", "A_b/c", &long];
+    for (number, name) in (0_i64..).zip(names) {
+        let sql = "insert into organisations (id, name, owner_id, created_at, updated_at)
+                   select unhex(printf('f%031x', ?1)), ?2, owner_id, 1, 2 from organisations limit 1";
+        database.open().execute(sql, (number, name)).unwrap();
+    }
+    database.migrate();
+    let sql = "select slug from organisations where name <> 'Gone' order by id";
+    let slugs = select(&database.open(), sql, |row| row.get::<_, String>(0));
+    let numbered = |slug: &str, base: &str| {
+        let number = slug.strip_prefix(base).unwrap_or_else(|| panic!("{slug} begins with {base}"));
+        assert!((1..=10).contains(&number.len()) && number.parse::<u64>().is_ok(), "{slug}");
+    };
+    assert_eq!(slugs[0], "engines", "the oldest has the slug without a number");
+    numbered(&slugs[1], "engines");
+    assert_eq!(slugs[2], "ada-s-2nd-caf");
+    numbered(&slugs[3], "engines");
+    numbered(&slugs[4], "client");
+    assert_eq!(slugs[5], "organisation");
+    assert_eq!(slugs[6], "gone", "a deleted organisation's slug is free");
+    assert_eq!(slugs[7..], ["a-b-c".to_owned(), "x".repeat(50)]);
+}
+
 #[test]
 fn released_steps_and_schemas_are_not_edited() {
     let list = fs::read_to_string(root().join(CHECKSUMS)).unwrap();

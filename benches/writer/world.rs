@@ -123,8 +123,8 @@ impl World {
          insert into webhook_history (id, webhook_id, callback_id, direction, action_type, status_code, attempted_at)
            select x'08000000000000000000000000000001', {webhook}, x'05000000000000000000000000000001', 'out', 'delivery', 500, {NOW};
          -- organisations of one person
-         insert into organisations (id, name, owner_id, created_at, updated_at)
-           select unhex(printf('07%030x', k)), 'o' || k, {mary}, 0, 0 from k where k <= {ORGANISATIONS};
+         insert into organisations (id, name, slug, owner_id, created_at, updated_at)
+           select unhex(printf('07%030x', k)), 'o' || k, 'o' || k, {mary}, 0, 0 from k where k <= {ORGANISATIONS};
          insert into organisation_members (organisation_id, user_id, role_id, created_at, updated_at)
            select unhex(printf('07%030x', k)), {mary}, 1, 0, 0 from k where k <= {ORGANISATIONS};
          update users set role = 'superadmin' where username = 'root'"

@@ -87,9 +87,11 @@ impl Api {
         let one = |organisation: organisations::Own| OwnOrganisation {
             id: organisation.id,
             name: organisation.name,
+            organisation_slug: organisation.slug,
             logo_url: organisation.logo_url,
             org_role: organisation.role,
             channels_count: organisation.channels_count,
+            pinned: organisation.is_pinned,
         };
         let read =
             app.db.read_list(caller.0.user, move |conn| fill(page, |part| organisations::list_own(conn, caller.0, part), one));
@@ -143,8 +145,11 @@ example!(NamedSubscription, { "channel": "01900000-0000-7000-8000-0000000000bb/0
 struct OwnOrganisation {
     id: OrganisationId,
     name: String,
+    organisation_slug: String,
     logo_url: String,
     /// The caller's role.
     org_role: String,
     channels_count: i64,
+    /// Whether the caller has pinned the organisation.
+    pinned: bool,
 }

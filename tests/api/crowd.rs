@@ -197,7 +197,12 @@ impl Named<'_> {
     fn fill_rest(copies: &Copies, org: &str, channel: &str, ada: &str) {
         let quotes = |length: u32| format!("substr({QUOTES}, 1, {length})");
         let (name, logo) = (quotes(255), format!("'https://example.org/' || {QUOTES} || {}", quotes(979)));
-        copies.make("organisations", &format!("o.id = {org}"), &times(199), &[ID, ("name", &name), ("logo_url", &logo)]);
+        copies.make(
+            "organisations",
+            &format!("o.id = {org}"),
+            &times(199),
+            &[ID, ("name", &name), ("slug", "printf('%060d', s.n)"), ("logo_url", &logo)],
+        );
         let others = format!("(select id as organisation from organisations where id <> {org}) s");
         let own = format!("o.user_id = {ada} and o.organisation_id = {org}");
         copies.make("organisation_members", &own, &others, &[("organisation_id", "s.organisation")]);

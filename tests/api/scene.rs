@@ -34,7 +34,7 @@ impl Scene {
     pub async fn make() -> Scene {
         let server = Server::start().await;
         let owner = server.user("owner").await;
-        let org = owner.organisation("Engines").await;
+        let org = owner.organisation("Engine Works").await;
         let mut of_role = Vec::new();
         for (name, role) in [
             ("removed", "member"),
@@ -54,7 +54,7 @@ impl Scene {
         owner.put(&id(&deactivated), json!({ "status": "deactivated" })).await.expect(200);
 
         let outsider = server.user("outsider").await;
-        let other = outsider.organisation("Looms").await;
+        let other = outsider.organisation("Loom Works").await;
         let stranger = server.member(&outsider, &other, "stranger", "member").await;
         let foreign = world(&outsider, "looms", &stranger, &stranger, &other, &[]).await;
 
@@ -100,6 +100,7 @@ impl Scene {
             ("", "/channels/{channel_id}/user-exist") => "userId=<user>",
             ("", "/webhooks/feed/{webhook_slug}") => "username=bot&event_name=build&message=done&status=success",
             ("", "/organisations/{org_id}/search") => "q=engine",
+            ("", "/organisations/{org_id}/load-org-info") => "invitation_token=<invitation_token>",
             ("", _) => return path,
             (query, _) => query,
         };
@@ -128,6 +129,7 @@ fn parameters(template: &str) -> Vec<&'static str> {
     kinds
         .map(|(at, segment)| match (segments[at - 1], *segment) {
             ("organisations", _) => "org",
+            ("slug" | "switch-org", _) => "org_slug",
             ("channels", _) => "channel",
             ("name", _) => "channel_name",
             ("messages", _) => "message",
@@ -177,10 +179,13 @@ async fn world(
     let webhook = owner.get(&format!("/webhooks/{channel}")).await.expect(200);
     let invited = format!("invited-{}@example.org", &org[org.len() - 6..]);
     let invitation = owner.post("/invite", json!({ "org_id": org, "emails": [invited], "role": "member" })).await.expect(201);
+    let invited_as = &invitation["data"]["invitations"][0];
+    let slug = owner.get(&format!("/organisations/{org}")).await.expect(200)["data"]["organisation_slug"].take();
     let role = owner.post(&format!("/organisations/{org}/roles"), json!({ "name": "reviewer" })).await.expect(201);
     let sessions = target.get(&format!("/users/{}/sessions", target.user_id)).await.expect(200);
     vec![
         ("org", org.to_owned()),
+        ("org_slug", text(&slug)),
         ("channel", channel),
         ("channel_name", name.to_owned()),
         ("message", message.clone()),
@@ -188,7 +193,8 @@ async fn world(
         ("webhook", hook.id),
         ("attempt", attempt),
         ("slug", text(&webhook["data"]["webhook_slug"])),
-        ("invitation", text(&invitation["data"]["invitations"][0]["id"])),
+        ("invitation", text(&invited_as["id"])),
+        ("invitation_token", text(&invited_as["invite_token"])),
         ("invited", invited),
         ("role", text(&role["data"]["uuid"])),
         ("user", target.user_id.clone()),

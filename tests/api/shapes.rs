@@ -3,9 +3,10 @@
 use serde_json::Value;
 use uuid::Uuid;
 
-pub const ORGANISATION: &str = "id:uuid name:text description:text email:text country:text industry:text location:text
-    logo_url:text owner_id:uuid channels_count:int total_messages_count:int org_role:text created_at:time updated_at:time";
-pub const OWN_ORGANISATION: &str = "id:uuid name:text logo_url:text org_role:text channels_count:int";
+pub const ORGANISATION: &str = "id:uuid name:text organisation_slug:text description:text email:text country:text
+    industry:text location:text logo_url:text owner_id:uuid channels_count:int total_messages_count:int org_role:text created_at:time updated_at:time";
+pub const OWN_ORGANISATION: &str =
+    "id:uuid name:text organisation_slug:text logo_url:text org_role:text channels_count:int pinned:bool";
 pub const MEMBER: &str = "id:uuid email:text phone_number:text name:text role:text status:text is_verified:bool";
 pub const PAGINATION: &str = "current_page:int page_size:int total_items:int total_pages:int";
 pub const MEMBERSHIP: &str = "user_id:uuid organisation_id:uuid status:text role_id:int created_at:time deleted_at:time?";
@@ -15,16 +16,19 @@ pub const ROLE: &str = "id:int uuid:uuid organisation_id:uuid? name:text descrip
 /// An invitation in the organisation's list.
 pub const SENT_INVITATION: &str = "id:uuid email:text token:text status:text role:text organisation_id:uuid
     is_platform_user:bool is_verified:bool Organisation:object created_at:time expires_at:time";
-pub const INVITING_ORGANISATION: &str = "id:uuid name:text description:text email:text type:text location:text country:text
-    owner_id:uuid channels_count:int total_messages_count:int org_roles:array Users:array created_at:time updated_at:time";
+pub const INVITING_ORGANISATION: &str = "id:uuid name:text organisation_slug:text description:text email:text type:text
+    location:text country:text owner_id:uuid channels_count:int total_messages_count:int org_roles:array Users:array created_at:time updated_at:time";
 pub const INVITATION_PAGINATION: &str = "current_page:int page_count:int total_pages_count:int";
 pub const INVITATION: &str = "id:uuid email:text org_id:uuid status:text invite_token:text is_platform_user:bool is_verified:bool
     invitation_link:text sent_at:time expires_at:time";
 
 pub const SESSION: &str = "user:object access_token:text access_token_expires_in:seconds notification_token:text";
 pub const USER: &str = "id:uuid user_id:uuid email:text username:text first_name:text last_name:text fullname:text phone:text
-    avatar_url:text is_verified:bool is_onboarded:bool is_active:bool role:text current_org:uuid? created_at:seconds
-    updated_at:seconds expires_in:seconds";
+    avatar_url:text is_verified:bool is_onboarded:bool is_active:bool role:text current_org:uuid?
+    current_organisation_slug:text created_at:seconds updated_at:seconds expires_in:seconds";
+/// What choosing an organisation answers, beside [`USER`].
+pub const SWITCHED: &str = "access_token:text current_organisation_slug:text organisation:object";
+pub const INVITATION_PREVIEW: &str = "organisation_name:text users_photos:array is_new_user:bool user_email:text";
 
 pub const NEW_CHANNEL: &str =
     "id:uuid channels_id:uuid name:text description:text is_private:bool is_dm:bool organisation_id:uuid

@@ -217,6 +217,8 @@ pub struct User {
     role: String,
     /// The organisation that the user made, joined or chose last.
     current_org: Nullable<OrganisationId>,
+    /// The slug of that organisation; `client` if there is none.
+    current_organisation_slug: String,
     /// Unix seconds.
     created_at: String,
     /// Unix seconds.
@@ -245,6 +247,7 @@ impl User {
             is_active: user.is_active,
             role: user.role.as_str().into(),
             current_org: Nullable(user.current_org),
+            current_organisation_slug: user.current_organisation_slug,
             created_at: user.created_at.unix_seconds().to_string(),
             updated_at: user.updated_at.unix_seconds().to_string(),
             expires_in: expires_at.unix_seconds().to_string(),

@@ -10,7 +10,7 @@ use super::User;
 use crate::{
     api::{
         http::{
-            auth::Bearer,
+            auth::{AccessToken, Bearer},
             body::{Body, Text, example, text},
             envelope::{Done, Success, done, ok},
             listing::{Address, Listed, Rows, fill, listed, rows},
@@ -20,6 +20,7 @@ use crate::{
     domain::{
         access::Caller,
         accounts::{self, profiles, sessions},
+        organisations::slugs,
     },
     error::Result,
     id::{OrganisationId, SessionId, UserId},
@@ -101,24 +102,52 @@ impl Api {
 
     /// Choose the current organisation
     ///
-    /// Clients open with the current organisation.
+    /// Clients open with the current organisation. The answer is the caller's profile, with the caller's own access token and
+    /// the organisation.
     #[oai(path = "/users/switch-org", method = "put", operation_id = "switchOrganisation", tag = "Tag::Profile")]
     async fn switch_organisation(
         &self,
         caller: Bearer,
         app: Data<&App>,
+        token: AccessToken,
         body: Body<OrganisationChoice>,
-    ) -> Result<Success<User>> {
+    ) -> Result<Success<Switched>> {
         let organisation = body.current_org;
-        app.db.write(move |tx| profiles::switch_organisation(tx, caller.0, organisation)).await?;
-        own(&app, caller.0, "Organisation switched successfully")
+        let switch = app.db.write(move |tx| {
+            let user = profiles::switch_organisation(tx, caller.0, organisation)?;
+            let chosen = slugs::find(tx, caller.0, &user.current_organisation_slug)?;
+            Ok((user, chosen, sessions::expiry(tx, caller.0)?))
+        });
+        let (user, chosen, ends) = switch.await?;
+        Ok(ok("Organisation switched successfully", Switched::new(User::new(user, ends), token, chosen)))
+    }
+
+    /// Read the answer of choosing an organisation, by its slug
+    ///
+    /// Answers what choosing the organisation would, for members of it, and changes nothing: `current_org` and
+    /// `current_organisation_slug` name the organisation of the path.
+    #[oai(path = "/users/switch-org/:slug", method = "get", operation_id = "getOrganisationSwitch", tag = "Tag::Profile")]
+    async fn organisation_switch(
+        &self,
+        caller: Bearer,
+        app: Data<&App>,
+        token: AccessToken,
+        slug: Path<Text>,
+    ) -> Result<Success<Switched>> {
+        let (user, chosen, ends) = app.db.read(|conn| {
+            let chosen = slugs::find(conn, caller.0, &slug)?;
+            Ok((accounts::own(conn, caller.0)?, chosen, sessions::expiry(conn, caller.0)?))
+        })?;
+        let (current_org, current_organisation_slug) = (Some(chosen.id), chosen.slug.clone());
+        let user = accounts::User { current_org, current_organisation_slug, ..user };
+        Ok(ok("Organisation retrieved successfully", Switched::new(User::new(user, ends), token, chosen)))
     }
 
     /// Read the onboarding status
     #[oai(path = "/auth/onboard-status", method = "get", operation_id = "getOnboardStatus", tag = "Tag::Profile")]
     async fn onboarded(&self, caller: Bearer, app: Data<&App>) -> Result<Success<Onboarded>> {
         let user = app.db.read(|conn| accounts::own(conn, caller.0))?;
-        Ok(ok("Onboard status retrieved successfully", Onboarded { is_onboarded: user.is_onboarded }))
+        Ok(ok("Onboard status retrieved successfully", Onboarded::new(user.is_onboarded)))
     }
 
     /// Set the onboarding status
@@ -126,7 +155,7 @@ impl Api {
     async fn set_onboarded(&self, caller: Bearer, app: Data<&App>, body: Body<OnboardedChange>) -> Result<Success<Onboarded>> {
         let is_onboarded = body.is_onboarded.unwrap_or(true);
         app.db.write(move |tx| profiles::set_onboarded(tx, caller.0, is_onboarded)).await?;
-        Ok(ok("Onboard status updated successfully", Onboarded { is_onboarded }))
+        Ok(ok("Onboard status updated successfully", Onboarded::new(is_onboarded)))
     }
 }
 
@@ -189,4 +218,35 @@ example!(OnboardedChange, { "is_onboarded": true });
 #[derive(Object)]
 struct Onboarded {
     is_onboarded: bool,
+    /// The same as `is_onboarded`.
+    status: bool,
+}
+
+impl Onboarded {
+    fn new(is_onboarded: bool) -> Self {
+        Onboarded { is_onboarded, status: is_onboarded }
+    }
+}
+
+/// The caller's profile, with the organisation to open.
+#[derive(Object)]
+struct Switched {
+    #[oai(flatten)]
+    user: User,
+    /// The token that this request carried; it stays as it is.
+    access_token: String,
+    organisation: ChosenOrganisation,
+}
+
+#[derive(Object)]
+struct ChosenOrganisation {
+    id: OrganisationId,
+    name: String,
+}
+
+impl Switched {
+    fn new(user: User, token: AccessToken, chosen: slugs::Named) -> Self {
+        let organisation = ChosenOrganisation { id: chosen.id, name: chosen.name };
+        Switched { user, access_token: token.0, organisation }
+    }
 }

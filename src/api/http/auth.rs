@@ -81,12 +81,23 @@ impl<'a> FromRequest<'a> for MaybeBearer {
     async fn from_request(req: &'a Request, _: &mut RequestBody) -> poem::Result<Self> {
         match req.header(header::AUTHORIZATION) {
             None => Ok(MaybeBearer(None)),
-            Some(value) => {
-                let token = value.split_once(' ').filter(|(scheme, _)| scheme.eq_ignore_ascii_case("bearer"));
-                let (_, token) = token.ok_or(Error::Unauthorized("A bearer token is required"))?;
-                Ok(MaybeBearer(Some(authenticate(req, token.trim())?)))
-            }
+            Some(value) => Ok(MaybeBearer(Some(authenticate(req, bearer_token(value)?)?))),
         }
+    }
+}
+
+/// The token in the value of an `Authorization` header.
+fn bearer_token(value: &str) -> Result<&str> {
+    let token = value.split_once(' ').filter(|(scheme, _)| scheme.eq_ignore_ascii_case("bearer"));
+    token.map(|(_, token)| token.trim()).ok_or(Error::Unauthorized("A bearer token is required"))
+}
+
+/// The access token of a request, for operations that answer it. It stands behind a [`Bearer`], which checks it.
+pub struct AccessToken(pub String);
+
+impl<'a> FromRequest<'a> for AccessToken {
+    async fn from_request(req: &'a Request, _: &mut RequestBody) -> poem::Result<Self> {
+        Ok(AccessToken(bearer_token(req.header(header::AUTHORIZATION).unwrap_or_default())?.to_owned()))
     }
 }
 

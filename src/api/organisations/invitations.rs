@@ -130,6 +130,29 @@ impl Api {
         Ok(paged("success", SentInvitations { invitations, totalnoguests }, pagination, address.rest(rest)))
     }
 
+    /// Show what an invitation is to
+    ///
+    /// For whoever has a token of a pending invitation of the organisation, the mailed one or the inviter's; no session is
+    /// needed. Without such a token, the answer is that there is no such invitation.
+    #[oai(
+        path = "/organisations/:org_id/load-org-info",
+        method = "get",
+        operation_id = "loadOrganisationInfo",
+        tag = "Tag::Invitations"
+    )]
+    async fn preview(
+        &self,
+        _visitor: Visitor,
+        app: Data<&App>,
+        org_id: Path<OrganisationId>,
+        /// The token in the invitation's link.
+        invitation_token: Query<Option<Text>>,
+    ) -> Result<Success<InvitationPreview>> {
+        let token = invitation_token.0.unwrap_or_default();
+        let preview = app.db.read(|conn| acceptance::preview(conn, *org_id, &token))?;
+        Ok(ok("Organisation info retrieved successfully", preview.into()))
+    }
+
     /// Cancel an invitation
     ///
     /// Its link no longer works. For its sender and for holders of `remove:members`.
@@ -181,6 +204,28 @@ struct Resend {
     emails: Vec<Text>,
 }
 example!(Resend, { "org_id": "01900000-0000-7000-8000-0000000000bb", "emails": ["grace@example.org"] });
+
+#[derive(Object)]
+struct InvitationPreview {
+    organisation_name: String,
+    /// Always empty: who the members are is shown to members.
+    users_photos: Vec<String>,
+    /// Whether accepting the invitation makes an account; otherwise the invited person logs in to accept.
+    is_new_user: bool,
+    /// The invited address.
+    user_email: String,
+}
+
+impl From<acceptance::Preview> for InvitationPreview {
+    fn from(preview: acceptance::Preview) -> Self {
+        InvitationPreview {
+            organisation_name: preview.organisation,
+            users_photos: Vec::new(),
+            is_new_user: preview.is_new_user,
+            user_email: preview.email,
+        }
+    }
+}
 
 #[derive(Object)]
 struct InvitationList {
@@ -279,6 +324,7 @@ impl SentInvitation {
 struct Organisation {
     id: OrganisationId,
     name: String,
+    organisation_slug: String,
     description: String,
     email: String,
     #[oai(rename = "type")]
@@ -308,6 +354,7 @@ impl Organisation {
         Organisation {
             id: organisation.id,
             name: organisation.name,
+            organisation_slug: organisation.slug,
             description: organisation.description,
             email: organisation.email,
             kind: organisation.industry,

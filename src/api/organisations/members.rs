@@ -36,7 +36,7 @@ pub struct Api;
 impl Api {
     /// Add a user to an organisation
     ///
-    /// For superadmins of the server; everybody else invites.
+    /// For superadmins of the server. Everybody else invites, and gets 403 whether there is such an organisation or not.
     #[oai(path = "/organisations/:org_id/users", method = "post", operation_id = "addOrganisationMember", tag = "Tag::Members")]
     async fn add(
         &self,
@@ -132,6 +132,24 @@ impl Api {
         Ok(ok("success", "Member removed successfully".to_owned()))
     }
 
+    /// Pin or unpin an organisation
+    ///
+    /// For the caller alone: the mark is in the caller's list of organisations and ends with the membership. The same again
+    /// changes nothing.
+    #[oai(path = "/organisations/:org_id/pin", method = "put", operation_id = "pinOrganisation", tag = "Tag::Organisations")]
+    async fn pin(
+        &self,
+        caller: Bearer,
+        app: Data<&App>,
+        org_id: Path<OrganisationId>,
+        body: Body<PinChange>,
+    ) -> Result<Success<Pin>> {
+        let (id, pinned) = (*org_id, body.pinned);
+        app.db.write(move |tx| memberships::pin(tx, caller.0, id, pinned)).await?;
+        let message = if pinned { "Organisation pinned successfully" } else { "Organisation unpinned successfully" };
+        Ok(ok(message, Pin { id, pinned }))
+    }
+
     /// Count an organisation's members
     ///
     /// Counts all members, and the active ones: those in status `active` who sent a request or had an open socket in
@@ -153,6 +171,22 @@ impl Api {
         let metrics = Metrics { active_count: active, inactive_count: total - active, total_members: total };
         Ok(ok("Metrics fetched successfully", metrics))
     }
+}
+
+#[derive(Object)]
+#[oai(example)]
+struct PinChange {
+    /// `true` pins the organisation, `false` unpins it.
+    pinned: bool,
+}
+example!(PinChange, { "pinned": true });
+
+#[derive(Object)]
+#[oai(rename = "OrganisationPin")]
+struct Pin {
+    id: OrganisationId,
+    /// Whether the caller has pinned the organisation.
+    pinned: bool,
 }
 
 #[derive(Object)]

@@ -55,6 +55,17 @@ impl Api {
         Ok(ok("Organization retrieved successfully", found.into()))
     }
 
+    /// Read an organisation by its slug
+    #[oai(path = "/organisations/slug/:slug", method = "get", operation_id = "getOrganisationBySlug", tag = "Tag::Organisations")]
+    async fn get_by_slug(&self, caller: Bearer, app: Data<&App>, slug: Path<Text>) -> Result<Success<Organisation>> {
+        let slug = slug.0.0;
+        let read = app.db.read_list(caller.0.user, move |conn| {
+            let named = organisations::slugs::find(conn, caller.0, &slug)?;
+            organisations::get(conn, caller.0, named.id)
+        });
+        Ok(ok("Organization retrieved successfully", read.await?.into()))
+    }
+
     /// Change an organisation
     ///
     /// Omitted fields stay as they are; empty ones are cleared, except the name. Needs `manage:organization`.
@@ -295,6 +306,8 @@ example!(ArchiveChannel, { "channel_id": "01900000-0000-7000-8000-0000000000cc",
 struct Organisation {
     id: OrganisationId,
     name: String,
+    /// Made from the first name, unique, and kept when the name changes.
+    organisation_slug: String,
     description: String,
     email: String,
     country: String,
@@ -318,6 +331,7 @@ impl From<organisations::Organisation> for Organisation {
         Organisation {
             id: organisation.id,
             name: organisation.name,
+            organisation_slug: organisation.slug,
             description: organisation.description,
             email: organisation.email,
             country: organisation.country,

@@ -45,6 +45,8 @@ pub struct User {
     pub mailbox_proved: bool,
     pub is_onboarded: bool,
     pub current_org: Option<OrganisationId>,
+    /// [`NO_ORGANISATION`] without a current organisation.
+    pub current_organisation_slug: String,
     pub created_at: Time,
     pub updated_at: Time,
 }
@@ -177,12 +179,16 @@ pub fn first_free(base: &str, mut taken: impl FnMut(&str) -> Result<bool>) -> Re
     unreachable!("the candidates do not end")
 }
 
-const SELECT: &str = "select id, email, username, password_hash, first_name, last_name, phone, avatar_url, role, is_active,
-    is_verified, mailbox_proved, is_onboarded, created_at, updated_at,
-    (select o.id from organisations o where o.id = current_org and o.deleted_at is null) as current_org from users";
+/// The slug that clients show where there is no current organisation. No organisation has it.
+pub const NO_ORGANISATION: &str = "client";
+
+const SELECT: &str =
+    "select u.id, u.email, u.username, u.password_hash, u.first_name, u.last_name, u.phone, u.avatar_url, u.role, u.is_active,
+      u.is_verified, u.mailbox_proved, u.is_onboarded, u.created_at, u.updated_at, o.id as current_org, o.slug
+    from users u left join organisations o on o.id = u.current_org and o.deleted_at is null";
 
 pub fn find(conn: &Connection, id: UserId) -> Result<Option<User>> {
-    Ok(conn.prepare_cached(&format!("{SELECT} where id = ?1"))?.query_row([id], from_row).optional()?)
+    Ok(conn.prepare_cached(&format!("{SELECT} where u.id = ?1"))?.query_row([id], from_row).optional()?)
 }
 
 /// The account that another row names. 500 if there is none.
@@ -197,7 +203,7 @@ pub fn own(conn: &Connection, caller: Caller) -> Result<User> {
 
 /// Finds an account by its address in the form of [`text::email_address`].
 pub fn find_by_email(conn: &Connection, email: &str) -> Result<Option<User>> {
-    Ok(conn.prepare_cached(&format!("{SELECT} where email = ?1"))?.query_row([email], from_row).optional()?)
+    Ok(conn.prepare_cached(&format!("{SELECT} where u.email = ?1"))?.query_row([email], from_row).optional()?)
 }
 
 /// Sets the organisation that the account's clients open with: the one made, joined or chosen last.
@@ -240,6 +246,7 @@ fn from_row(row: &Row) -> rusqlite::Result<User> {
         mailbox_proved: row.get("mailbox_proved")?,
         is_onboarded: row.get("is_onboarded")?,
         current_org: row.get("current_org")?,
+        current_organisation_slug: row.get::<_, Option<String>>("slug")?.unwrap_or_else(|| NO_ORGANISATION.into()),
         created_at: row.get("created_at")?,
         updated_at: row.get("updated_at")?,
     })

@@ -56,12 +56,10 @@ fn require_quota(conn: &View, user: UserId) -> Result<()> {
     }
 }
 
-/// Adds an account to any organisation, with the role that the request names. For platform superadmins; 403 for members. 404
-/// for outsiders, an unknown organisation or an unknown account, 400 for an unknown role.
+/// Adds an account to any organisation, with the role that the request names. For platform superadmins; 403 for everybody
+/// else, whatever organisation they name. 404 for an unknown organisation or account, 400 for an unknown role.
 pub fn add(tx: &mut Tx, caller: Caller, organisation: OrganisationId, user: UserId, role: Option<&str>) -> Result<()> {
     if !caller.holds(PlatformRole::Superadmin) {
-        // An outsider learns nothing; a member learns that only superadmins may do this.
-        access::is_member(tx, caller, organisation, UNKNOWN_ORGANISATION)?;
         return Err(Error::Forbidden("Only a superadmin adds users; invite them instead"));
     }
     let exists = tx.prepare_cached("select 1 from organisations where id = ?1 and deleted_at is null")?.exists([organisation])?;

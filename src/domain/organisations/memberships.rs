@@ -1,4 +1,4 @@
-//! Changing memberships: roles and statuses.
+//! Changing memberships: roles and statuses, and which organisations a member has pinned.
 
 use rusqlite::{Connection, OptionalExtension};
 
@@ -90,6 +90,14 @@ pub fn update(tx: &mut Tx, caller: Caller, organisation: OrganisationId, user: U
             .execute((organisation, user, log::last_seq(tx)?))?;
     }
     Ok(Member { role, status, ..before })
+}
+
+/// Pins or unpins the organisation in the caller's own list of organisations. For members; 404 for outsiders.
+pub fn pin(tx: &mut Tx, caller: Caller, organisation: OrganisationId, is_pinned: bool) -> Result<()> {
+    access::is_member(tx, caller, organisation, access::UNKNOWN_ORGANISATION)?;
+    tx.prepare_cached("update organisation_members set is_pinned = ?3 where organisation_id = ?1 and user_id = ?2")?
+        .execute((organisation, caller.user, is_pinned))?;
+    Ok(())
 }
 
 fn new_role(conn: &Connection, own: Membership, member: &Member, named: &str) -> Result<Role> {

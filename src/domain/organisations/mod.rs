@@ -1,6 +1,6 @@
 //! Organisations: making, changing, deleting and passing them on.
 //!
-//! Below: members, memberships, how members leave, the event about a member, roles and invitations. Uses access, accounts,
+//! Below: members, memberships, how members leave, the event about a member, roles, slugs and invitations. Uses access, accounts,
 //! channels, chores, the log, the outbox, page, rights and text.
 
 pub mod invitations;
@@ -9,6 +9,7 @@ pub mod member_updates;
 pub mod members;
 pub mod memberships;
 pub mod roles;
+pub mod slugs;
 
 use rusqlite::{Connection, OptionalExtension, Row};
 use serde_json::json;
@@ -33,6 +34,7 @@ use crate::{
 pub struct Organisation {
     pub id: OrganisationId,
     pub name: String,
+    pub slug: String,
     pub description: String,
     pub email: String,
     pub industry: String,
@@ -100,12 +102,14 @@ pub fn create(tx: &mut Tx, caller: Caller, new: Edit) -> Result<Organisation> {
     let (id, now) = (OrganisationId::new(), tx.now());
     let or_empty = Option::unwrap_or_default;
     tx.prepare_cached(
-        "insert into organisations (id, name, description, email, industry, location, country, logo_url, owner_id, created_at, updated_at)
-         values (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?10)",
+        "insert into organisations
+           (id, name, slug, description, email, industry, location, country, logo_url, owner_id, created_at, updated_at)
+         values (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?11)",
     )?
     .execute(rusqlite::params![
         id,
         name,
+        slugs::make(tx, &name)?,
         or_empty(new.description),
         or_empty(new.email),
         or_empty(new.industry),
@@ -212,9 +216,9 @@ pub fn pass_on(tx: &mut Tx, caller: Caller, id: OrganisationId, user: UserId) ->
 /// Tells the members of a change. The event has neither fields that differ among members, nor counts, which change with
 /// every message.
 fn announce(tx: &mut Tx, caller: Caller, action: &str, organisation: &Organisation) -> Result<()> {
-    let Organisation { id, name, description, email, industry, location, country, logo_url, .. } = organisation;
+    let Organisation { id, name, slug, description, email, industry, location, country, logo_url, .. } = organisation;
     let data = json!({
-        "action": action, "organisation_id": id, "name": name, "description": description, "email": email,
+        "action": action, "organisation_id": id, "name": name, "organisation_slug": slug, "description": description, "email": email,
         "industry": industry, "location": location, "country": country, "logo_url": logo_url,
         "owner_id": organisation.owner_id, "created_at": organisation.created_at, "updated_at": organisation.updated_at,
     });
@@ -225,18 +229,20 @@ fn announce(tx: &mut Tx, caller: Caller, action: &str, organisation: &Organisati
 pub struct Own {
     pub id: OrganisationId,
     pub name: String,
+    pub slug: String,
     pub logo_url: String,
     /// The name of the caller's role.
     pub role: String,
     pub channels_count: i64,
+    pub is_pinned: bool,
 }
 
 /// Lists the organisations that the caller is a member of, by name.
 pub fn list_own(conn: &Connection, caller: Caller, page: Page) -> Result<Vec<Own>> {
     // The channels are counted only for the organisations of the page.
     let sql = format!(
-        "select o.id, o.name, o.logo_url, o.role, {CHANNELS_COUNT} as channels_count from
-           (select o.id, o.name, o.logo_url, r.name as role
+        "select o.id, o.name, o.slug, o.logo_url, o.role, {CHANNELS_COUNT} as channels_count, o.is_pinned from
+           (select o.id, o.name, o.slug, o.logo_url, r.name as role, m.is_pinned
               from organisation_members m join organisations o on o.id = m.organisation_id join roles r on r.id = m.role_id
             where m.user_id = ?1 and {ENTITLED} and o.deleted_at is null
             order by o.name collate nocase, o.id limit ?2 offset ?3) o
@@ -246,9 +252,11 @@ pub fn list_own(conn: &Connection, caller: Caller, page: Page) -> Result<Vec<Own
         Ok(Own {
             id: row.get("id")?,
             name: row.get("name")?,
+            slug: row.get("slug")?,
             logo_url: row.get("logo_url")?,
             role: row.get("role")?,
             channels_count: row.get("channels_count")?,
+            is_pinned: row.get("is_pinned")?,
         })
     };
     let mut select = conn.prepare_cached(&sql)?;
@@ -259,7 +267,7 @@ pub fn list_own(conn: &Connection, caller: Caller, page: Page) -> Result<Vec<Own
 const CHANNELS_COUNT: &str = "(select count(*) from channels c
     where c.organisation_id = o.id and c.is_dm = 0 and c.deleted_at is null and c.archived_at is null)";
 
-const COLUMNS: &str = "o.id, o.name, o.description, o.email, o.industry, o.location, o.country, o.logo_url, o.owner_id,
+const COLUMNS: &str = "o.id, o.name, o.slug, o.description, o.email, o.industry, o.location, o.country, o.logo_url, o.owner_id,
       (select coalesce(sum(c.message_count), 0) from channels c where c.organisation_id = o.id and c.deleted_at is null)
         as total_messages_count,
       r.name as role, o.created_at, o.updated_at";
@@ -271,6 +279,7 @@ fn from_row(row: &Row) -> rusqlite::Result<Organisation> {
     Ok(Organisation {
         id: row.get("id")?,
         name: row.get("name")?,
+        slug: row.get("slug")?,
         description: row.get("description")?,
         email: row.get("email")?,
         industry: row.get("industry")?,

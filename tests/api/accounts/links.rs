@@ -403,10 +403,10 @@ mod profile {
         let server = Server::start().await;
         let ada = server.user("ada").await;
         let read = async || ada.get("/auth/onboard-status").await.data(200, "Onboard status retrieved successfully");
-        assert_eq!(read().await, json!({ "is_onboarded": false }));
+        assert_eq!(read().await, json!({ "is_onboarded": false, "status": false }));
         let set = ada.put("/auth/onboard-status", json!({})).await;
-        assert_eq!(set.data(200, "Onboard status updated successfully"), json!({ "is_onboarded": true }));
-        assert_eq!(read().await, json!({ "is_onboarded": true }));
+        assert_eq!(set.data(200, "Onboard status updated successfully"), json!({ "is_onboarded": true, "status": true }));
+        assert_eq!(read().await, json!({ "is_onboarded": true, "status": true }));
         ada.put("/auth/onboard-status", json!({ "is_onboarded": false })).await.expect(200);
         assert_eq!(ada.get("/profile").await.expect(200)["data"]["is_onboarded"], false);
         ada.put("/auth/onboard-status", json!({ "is_onboarded": "yes" })).await.expect(400);

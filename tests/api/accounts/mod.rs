@@ -44,6 +44,7 @@ async fn a_registration_makes_an_account() {
     assert_eq!([&user["fullname"], &user["role"], &user["phone"]], ["Ada Lovelace", "user", ""]);
     assert_eq!(user["expires_in"], data["access_token_expires_in"]);
     assert_eq!([&user["is_verified"], &user["is_active"], &user["current_org"]], [&json!(false), &json!(true), &Value::Null]);
+    assert_eq!(user["current_organisation_slug"], "client");
     server.anonymous().with_session(&data).get("/users/organisations").await.expect(200);
 }
 

@@ -346,8 +346,8 @@ async fn the_text_of_a_deleted_message_with_many_edits_is_shown_to_nobody() {
 async fn a_changed_profile_is_pushed_to_all_organisations_of_the_user() {
     let scene = Scene::make("poster", |[.., grace]| {
         format!(
-            "insert into organisations (id, name, owner_id, created_at, updated_at)
-               select unhex(printf('f8%030x', k)), 'o' || k, {grace}, 0, 0 from k;
+            "insert into organisations (id, name, slug, owner_id, created_at, updated_at)
+               select unhex(printf('f8%030x', k)), 'o' || k, 'o' || k, {grace}, 0, 0 from k;
              insert into organisation_members (organisation_id, user_id, role_id, created_at, updated_at)
                select unhex(printf('f8%030x', k)), {grace}, 1, 0, 0 from k;"
         )

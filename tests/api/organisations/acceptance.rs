@@ -28,6 +28,7 @@ async fn the_invited_user_joins_with_the_role_and_the_general_channel() {
     assert_shape(&data["user"], USER);
     assert_eq!([&data["user"]["id"], &data["user"]["password"]], [grace.user_id.as_str(), ""]);
     assert_eq!(data["user"]["current_org"], organisation);
+    assert_eq!(data["user"]["current_organisation_slug"], "engines");
 
     assert_eq!(grace.get(&format!("/organisations/{organisation}")).await.expect(200)["data"]["org_role"], "manager");
     grace.say(&ada.general(&organisation).await, "hello").await;

@@ -66,8 +66,8 @@ async fn adding_a_user_to_an_organisation_fails_as_documented() {
     for member in [&ada, &grace] {
         member.post(&users(&organisation), body.clone()).await.expect(403);
     }
-    let foreign = bob.post(&users(&organisation), body.clone()).await.expect(404);
-    assert_eq!(foreign, ada.post(&users(&unknown_id()), body.clone()).await.expect(404));
+    let foreign = bob.post(&users(&organisation), body.clone()).await.expect(403);
+    assert_eq!(foreign, ada.post(&users(&unknown_id()), body.clone()).await.expect(403));
     root.post(&users(&unknown_id()), body.clone()).await.expect(404);
     root.post(&users(&organisation), json!({ "user_id": unknown_id() })).await.expect(404);
     root.post(&users(&organisation), json!({ "user_id": grace.user_id })).await.expect(400);

@@ -7,8 +7,10 @@ mod inviting;
 mod leaving;
 mod members;
 mod memberships;
+mod previews;
 mod quotas;
 mod roles;
+mod slugs;
 
 use serde_json::{Value, json};
 
@@ -237,9 +239,9 @@ async fn an_account_is_in_at_most_200_organisations() {
     let ada = server.user("ada").await;
     ada.organisation("First").await;
     server.sql(
-        "insert into organisations (id, name, owner_id, created_at, updated_at)
+        "insert into organisations (id, name, slug, owner_id, created_at, updated_at)
          with recursive more (k) as (select 1 union all select k + 1 from more where k < 198)
-         select unhex(printf('%032x', k)), 'more', owner_id, created_at, updated_at from more, organisations",
+         select unhex(printf('%032x', k)), 'more', 'more' || k, owner_id, created_at, updated_at from more, organisations",
     );
     server.sql(
         "insert into organisation_members (organisation_id, user_id, role_id, created_at, updated_at)

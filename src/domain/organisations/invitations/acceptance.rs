@@ -138,6 +138,30 @@ pub fn require_new(conn: &View, open: &Open) -> Result<()> {
     Ok(())
 }
 
+/// What somebody who opens an invitation is told before they accept it.
+pub struct Preview {
+    pub organisation: String,
+    pub email: String,
+    /// Whether the invited address has no account.
+    pub is_new_user: bool,
+}
+
+/// Describes an open invitation of the organisation to the holder of one of its tokens. 404 for every other token.
+pub fn preview(conn: &View, organisation: OrganisationId, token: &str) -> Result<Preview> {
+    const UNKNOWN: Error = Error::NotFound("Invitation");
+    let open = match open(conn, token) {
+        Err(Error::BadRequest(_) | Error::Invalid(_)) => Err(UNKNOWN),
+        other => other,
+    }?;
+    if open.organisation != organisation {
+        return Err(UNKNOWN);
+    }
+    let name =
+        conn.prepare_cached("select name from organisations where id = ?1")?.query_row([organisation], |row| row.get(0))?;
+    let is_new_user = accounts::find_by_email(conn, &open.email)?.is_none();
+    Ok(Preview { organisation: name, email: open.email, is_new_user })
+}
+
 fn finish(tx: &mut Tx, open: Open, user: accounts::User, device: &sessions::Device) -> Result<sessions::Started> {
     tx.prepare_cached("update invitations set accepted_at = ?2 where id = ?1")?.execute((open.id, tx.now()))?;
     match members::join(tx, open.organisation, &user, &open.role) {
