@@ -274,6 +274,13 @@ impl Named<'_> {
                 own(live),
             ),
             case(
+                "GET /organisations/{org_id}/user-channels",
+                format!("/organisations/{org}/user-channels?preview=3"),
+                "/data",
+                "id",
+                own(live),
+            ),
+            case(
                 "GET /organisations/{org_id}/user-not-channels",
                 format!("/organisations/{org}/user-not-channels"),
                 "/data",

@@ -4,14 +4,18 @@ use serde_json::Value;
 use uuid::Uuid;
 
 pub const ORGANISATION: &str = "id:uuid name:text description:text email:text country:text industry:text location:text
-    logo_url:text owner_id:uuid channels_count:int total_messages_count:int org_role:text created_at:time updated_at:time";
+    logo_url:text owner_id:uuid channels_count:int total_messages_count:int org_role:text role:text user_role:object created_at:time
+    updated_at:time";
+pub const USER_ROLE: &str = "role_id:int role_name:text";
 pub const OWN_ORGANISATION: &str = "id:uuid name:text logo_url:text org_role:text channels_count:int";
-pub const MEMBER: &str = "id:uuid email:text phone_number:text name:text role:text status:text is_verified:bool";
+pub const MEMBER: &str = "id:uuid email:text phone_number:text name:text role:text status:text is_verified:bool
+    created_at:time profile_url:text";
 pub const PAGINATION: &str = "current_page:int page_size:int total_items:int total_pages:int";
 pub const MEMBERSHIP: &str = "user_id:uuid organisation_id:uuid status:text role_id:int created_at:time deleted_at:time?";
 pub const METRICS: &str = "active_count:int inactive_count:int total_members:int";
 pub const ROLE: &str = "id:int uuid:uuid organisation_id:uuid? name:text description:text permission_list:object
-    created_at:time updated_at:time";
+    permissions:object created_at:time updated_at:time";
+pub const PERMISSION: &str = "key:text right:text name:text category:text description:text";
 /// An invitation in the organisation's list.
 pub const SENT_INVITATION: &str = "id:uuid email:text token:text status:text role:text organisation_id:uuid
     is_platform_user:bool is_verified:bool Organisation:object created_at:time expires_at:time";

@@ -2,6 +2,7 @@
 
 pub mod invitations;
 pub mod members;
+pub mod permissions;
 pub mod roles;
 
 use poem::web::Data;
@@ -307,8 +308,12 @@ struct Organisation {
     channels_count: i64,
     /// The number of posts and replies.
     total_messages_count: i64,
-    /// The caller's role.
+    /// The name of the caller's role.
     org_role: String,
+    /// The title of the caller's role: `Owner` for the organisation's owner; `Administrator`, `Manager`, `Project Lead`,
+    /// `User` or `Guest` for a built-in role; otherwise the name of the custom role.
+    role: String,
+    user_role: UserRole,
     created_at: Time,
     updated_at: Time,
 }
@@ -328,8 +333,21 @@ impl From<organisations::Organisation> for Organisation {
             channels_count: organisation.channels_count,
             total_messages_count: organisation.total_messages_count,
             org_role: organisation.role,
+            role: organisation.role_title.clone(),
+            user_role: UserRole { role_id: organisation.role_id, role_name: organisation.role_title },
             created_at: organisation.created_at,
             updated_at: organisation.updated_at,
         }
     }
 }
+
+/// The caller's role in an organisation.
+#[derive(Object)]
+#[oai(example)]
+struct UserRole {
+    /// The `id` in the list of roles.
+    role_id: i64,
+    /// The same as `role`.
+    role_name: String,
+}
+example!(UserRole, { "role_id": 3, "role_name": "Project Lead" });
