@@ -34,7 +34,9 @@ pub const NEW_CHANNEL: &str =
     "id:uuid channels_id:uuid name:text description:text is_private:bool is_dm:bool organisation_id:uuid
     created_by:uuid created_at:time updated_at:time";
 pub const CHANNEL: &str =
-    "channels_id:uuid name:text description:text organisation_id:uuid owner_id:uuid users:uuids created_at:time";
+    "channels_id:uuid name:text description:text organisation_id:uuid owner_id:uuid users:uuids created_at:time
+    access:bool members_count:int";
+pub const PARTICIPANT: &str = "user_id:uuid username:text avatar_url:text";
 /// A channel in the list of the caller's channels.
 pub const LISTED_CHANNEL: &str = "channels_id:uuid name:text description:text organisation_id:uuid owner_id:uuid users:uuids
     created_at:time user_count:int message_count:int webhook_url:text deleted_at:never messages:array";
@@ -42,7 +44,7 @@ pub const ARCHIVED_CHANNEL: &str = "channels_id:uuid name:text description:text 
     user_count:int message_count:int archived:bool group_id:text? created_at:time deleted_at:never threads:array?";
 pub const OPEN_CHANNEL: &str = "id:uuid name:text description:text created_at:time";
 pub const SHORT_CHANNEL: &str = "id:uuid name:text description:text created_at:time thread_count:int mention_count:int
-    is_starred:bool";
+    is_starred:bool channels_id:uuid preview_thread:array access:bool archived:bool";
 pub const JOINED: &str =
     "name:text description:text userId:uuid channel_id:uuid organisation_id:uuid owner_id:uuid created_at:time";
 pub const CHANNEL_MEMBER: &str = "user_id:uuid username:text joined_at:time";
