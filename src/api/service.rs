@@ -8,7 +8,13 @@ pub fn service() -> OpenApiService<impl OpenApi, ()> {
     // One tuple for each area: the framework takes tuples of at most sixteen.
     let apis = (
         (accounts::Api, accounts::mailbox::Api, accounts::profiles::Api),
-        (organisations::Api, organisations::members::Api, organisations::roles::Api, organisations::invitations::Api),
+        (
+            organisations::Api,
+            organisations::members::Api,
+            organisations::roles::Api,
+            organisations::permissions::Api,
+            organisations::invitations::Api,
+        ),
         tokens::Api,
         (channels::Api, channels::members::Api, channels::direct_messages::Api, channels::stars::Api),
         (messages::Api, messages::reactions::Api, messages::search::Api, messages::threads::Api),

@@ -12,8 +12,9 @@ use crate::{
         channels::{
             lists::{self, Described},
             reading::Counts,
+            record::Visible,
         },
-        messages::{self, record::Message},
+        messages::{self, lists::Range, record::Message},
         page::Page,
     },
     error::{Error, Result},
@@ -58,6 +59,24 @@ fn first_webhooks(conn: &Connection, found: &[Described]) -> Result<HashMap<Chan
 /// [`of_all`] for one channel.
 pub fn of(conn: &Connection, found: Described) -> Result<Overview> {
     of_all(conn, vec![found])?.pop().ok_or_else(|| Error::internal("one channel gives one description"))
+}
+
+/// A channel that the caller is in.
+pub struct Own {
+    pub unread: Counts,
+    pub channel: Visible,
+    /// The latest top-level posts, newest first.
+    pub latest: Vec<Message>,
+}
+
+/// An organisation's live channels that the caller is in, each with up to `posts` of its latest posts. 404 for outsiders.
+pub fn joined(conn: &Connection, caller: Caller, organisation: OrganisationId, posts: u32, page: Page) -> Result<Vec<Own>> {
+    let latest = |channel: &Visible| match posts {
+        0 => Ok(Vec::new()),
+        size => messages::lists::list(conn, caller, channel.channel.id, Range::default(), Page { offset: 0, size }),
+    };
+    let own = |(unread, channel)| Ok(Own { unread, latest: latest(&channel)?, channel });
+    lists::joined(conn, caller, organisation, page)?.into_iter().map(own).collect()
 }
 
 /// The caller's direct messages in an organisation, the latest active first, with their unread counts. 404 for outsiders.

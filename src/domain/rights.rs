@@ -20,34 +20,122 @@ impl Rights {
     pub const CREATE_CHANNELS: Rights = Rights(64);
     pub const POST_MESSAGES: Rights = Rights(128);
 
-    const NAMES: [(&'static str, Rights); 8] = [
-        ("manage:organization", Rights::MANAGE_ORGANIZATION),
-        ("manage:roles", Rights::MANAGE_ROLES),
-        ("manage:webhooks", Rights::MANAGE_WEBHOOKS),
-        ("manage:channels", Rights::MANAGE_CHANNELS),
-        ("remove:members", Rights::REMOVE_MEMBERS),
-        ("invite:members", Rights::INVITE_MEMBERS),
-        ("create:channels", Rights::CREATE_CHANNELS),
-        ("post:messages", Rights::POST_MESSAGES),
-    ];
-
     pub fn include(self, other: Rights) -> bool {
         self.0 & other.0 == other.0
     }
 
     /// Lists each right by its name, and whether this set holds it.
     pub fn list(self) -> BTreeMap<String, bool> {
-        Rights::NAMES.iter().map(|(name, right)| ((*name).to_owned(), self.include(*right))).collect()
+        self.list_by(|right| right.name)
     }
 
-    /// Adds and removes rights by name. 400 for an unknown name.
-    pub fn with(self, changes: &BTreeMap<String, bool>) -> Result<Rights> {
-        changes.iter().try_fold(self, |rights, (named, held)| {
-            let known = Rights::NAMES.iter().find(|(name, _)| name == named);
-            let (_, right) = known.ok_or_else(|| Error::bad_request(format!("permission_list: {named} is no right")))?;
-            Ok(Rights(if *held { rights.0 | right.0 } else { rights.0 & !right.0 }))
-        })
+    /// Lists each right by its key, and whether this set holds it.
+    pub fn keys(self) -> BTreeMap<String, bool> {
+        self.list_by(|right| right.key)
     }
+
+    fn list_by(self, named: impl Fn(&Right) -> &str) -> BTreeMap<String, bool> {
+        Right::ALL.iter().map(|right| (named(right).to_owned(), self.include(right.bit))).collect()
+    }
+
+    /// Applies a list from a request. Rights by name are changes to this set. Rights by key are the whole new set: a right
+    /// that the list omits is off. An empty list changes nothing. 400 for an unknown right, and for a list with names and keys.
+    pub fn with(self, list: &BTreeMap<String, bool>) -> Result<Rights> {
+        let is_key = |named: &String| Right::ALL.iter().any(|right| right.key == named);
+        let by_key = list.keys().next().is_some_and(is_key);
+        let mut rights = if by_key { Rights(0) } else { self };
+        for (named, held) in list {
+            let known = Right::ALL.iter().find(|right| right.name == named || right.key == named);
+            let right = known.ok_or_else(|| Error::bad_request(format!("permission_list: {named} is no right")))?;
+            if is_key(named) != by_key {
+                let Right { name, key, .. } = right;
+                return Err(Error::bad_request(format!("permission_list: name all rights like {name}, or all like {key}")));
+            }
+            rights = Rights(if *held { rights.0 | right.bit.0 } else { rights.0 & !right.bit.0 });
+        }
+        Ok(rights)
+    }
+}
+
+/// A right, as requests and answers name it.
+pub struct Right {
+    pub bit: Rights,
+    /// The name in a role's `permission_list`.
+    pub name: &'static str,
+    /// The key in a role's `permissions`.
+    pub key: &'static str,
+    pub title: &'static str,
+    pub category: &'static str,
+    pub description: &'static str,
+}
+
+impl Right {
+    pub const ALL: [Right; 8] = [
+        Right {
+            bit: Rights::MANAGE_ORGANIZATION,
+            name: "manage:organization",
+            key: "can_manage_organisation",
+            title: "Manage the organisation",
+            category: "Organisation",
+            description: "Change the organisation's name, description and other details",
+        },
+        Right {
+            bit: Rights::MANAGE_ROLES,
+            name: "manage:roles",
+            key: "can_manage_roles",
+            title: "Manage roles",
+            category: "Members",
+            description: "Make, change and delete roles, and give members other roles",
+        },
+        Right {
+            bit: Rights::REMOVE_MEMBERS,
+            name: "remove:members",
+            key: "can_remove_members",
+            title: "Remove members",
+            category: "Members",
+            description: "Remove members, and change their status",
+        },
+        Right {
+            bit: Rights::INVITE_MEMBERS,
+            name: "invite:members",
+            key: "can_invite_members",
+            title: "Invite members",
+            category: "Members",
+            description: "Invite people to the organisation by e-mail",
+        },
+        Right {
+            bit: Rights::CREATE_CHANNELS,
+            name: "create:channels",
+            key: "can_create_channels",
+            title: "Create channels",
+            category: "Channels",
+            description: "Make channels in the organisation",
+        },
+        Right {
+            bit: Rights::MANAGE_CHANNELS,
+            name: "manage:channels",
+            key: "can_manage_channels",
+            title: "Manage channels",
+            category: "Channels",
+            description: "Change, archive and delete channels that other members own, and delete messages in them",
+        },
+        Right {
+            bit: Rights::MANAGE_WEBHOOKS,
+            name: "manage:webhooks",
+            key: "can_create_webhooks",
+            title: "Create webhooks",
+            category: "Webhooks",
+            description: "Make, read, change and delete webhooks of channels that other members own",
+        },
+        Right {
+            bit: Rights::POST_MESSAGES,
+            name: "post:messages",
+            key: "can_post_messages",
+            title: "Post messages",
+            category: "Messages",
+            description: "Post, reply, react and pin in channels, and add members to them",
+        },
+    ];
 }
 
 impl FromSql for Rights {
@@ -87,6 +175,22 @@ impl BuiltInRole {
             BuiltInRole::Guest => "guest",
         }
     }
+
+    fn title(self) -> &'static str {
+        match self {
+            BuiltInRole::Admin => "Administrator",
+            BuiltInRole::Manager => "Manager",
+            BuiltInRole::ProjectLead => "Project Lead",
+            BuiltInRole::Member => "User",
+            BuiltInRole::Guest => "Guest",
+        }
+    }
+}
+
+/// The title of a member's role: `Owner` for the organisation's owner, the title of a built-in role, or a custom role's name.
+pub fn role_title(id: i64, name: &str, is_owner: bool) -> String {
+    let built_in = BuiltInRole::ALL.into_iter().find(|role| *role as i64 == id);
+    if is_owner { "Owner".into() } else { built_in.map_or(name, |role| role.title()).into() }
 }
 
 impl ToSql for BuiltInRole {
@@ -130,5 +234,33 @@ impl FromSql for MemberStatus {
 impl ToSql for MemberStatus {
     fn to_sql(&self) -> rusqlite::Result<ToSqlOutput<'_>> {
         Ok(self.as_str().into())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_right_has_one_bit_one_name_and_one_key() {
+        let all = Right::ALL.iter().fold(0, |bits, right| bits + right.bit.0);
+        assert_eq!(all, 255);
+        assert_eq!((Rights(0).list().len(), Rights(0).keys().len()), (8, 8));
+    }
+
+    #[test]
+    fn names_change_a_set_and_keys_replace_it() {
+        let with = |list: &[(&str, bool)]| {
+            let list = list.iter().map(|(named, held)| ((*named).to_owned(), *held)).collect();
+            Rights::CREATE_CHANNELS.with(&list).map(|rights| rights.0).map_err(|err| err.to_string())
+        };
+        assert_eq!(with(&[]), Ok(64));
+        assert_eq!(with(&[("post:messages", true)]), Ok(64 + 128));
+        assert_eq!(with(&[("create:channels", false), ("post:messages", true)]), Ok(128));
+        assert_eq!(with(&[("can_post_messages", true)]), Ok(128));
+        assert_eq!(with(&[("can_post_messages", false)]), Ok(0));
+        let mixed = "permission_list: name all rights like post:messages, or all like can_post_messages";
+        assert_eq!(with(&[("can_create_channels", true), ("post:messages", true)]), Err(mixed.into()));
+        assert_eq!(with(&[("rule:world", true)]), Err("permission_list: rule:world is no right".into()));
     }
 }

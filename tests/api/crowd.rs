@@ -272,8 +272,22 @@ impl Named<'_> {
                 channels(live),
             ),
             case(
+                "GET /organisations/{org_id}/channels",
+                format!("/organisations/{org}/channels?limit=1000"),
+                "/data",
+                "id",
+                channels(live),
+            ),
+            case(
                 "GET /organisations/{org_id}/user-channels",
                 format!("/organisations/{org}/user-channels"),
+                "/data",
+                "id",
+                own(live),
+            ),
+            case(
+                "GET /organisations/{org_id}/user-channels",
+                format!("/organisations/{org}/user-channels?preview=3"),
                 "/data",
                 "id",
                 own(live),
@@ -343,6 +357,7 @@ impl Named<'_> {
                 "id",
                 of(&format!("organisation_members where organisation_id = {organisation}")),
             ),
+            case("GET /permissions", "/permissions".into(), "/data", "key", "select 8".into()),
             case("GET /organisations/{org_id}/roles", format!("/organisations/{org}/roles"), "/data", "id", of("roles")),
             case(
                 "GET /organisations/{org_id}/invites",

@@ -3,16 +3,20 @@
 use serde_json::Value;
 use uuid::Uuid;
 
-pub const ORGANISATION: &str = "id:uuid name:text organisation_slug:text description:text email:text country:text
-    industry:text location:text logo_url:text owner_id:uuid channels_count:int total_messages_count:int org_role:text created_at:time updated_at:time";
+pub const ORGANISATION: &str = "id:uuid name:text organisation_slug:text description:text email:text country:text industry:text
+    location:text logo_url:text owner_id:uuid channels_count:int total_messages_count:int org_role:text role:text user_role:object created_at:time
+    updated_at:time";
+pub const USER_ROLE: &str = "role_id:int role_name:text";
 pub const OWN_ORGANISATION: &str =
     "id:uuid name:text organisation_slug:text logo_url:text org_role:text channels_count:int pinned:bool";
-pub const MEMBER: &str = "id:uuid email:text phone_number:text name:text role:text status:text is_verified:bool";
+pub const MEMBER: &str = "id:uuid email:text phone_number:text name:text role:text status:text is_verified:bool
+    created_at:time profile_url:text";
 pub const PAGINATION: &str = "current_page:int page_size:int total_items:int total_pages:int";
 pub const MEMBERSHIP: &str = "user_id:uuid organisation_id:uuid status:text role_id:int created_at:time deleted_at:time?";
 pub const METRICS: &str = "active_count:int inactive_count:int total_members:int";
 pub const ROLE: &str = "id:int uuid:uuid organisation_id:uuid? name:text description:text permission_list:object
-    created_at:time updated_at:time";
+    permissions:object created_at:time updated_at:time";
+pub const PERMISSION: &str = "key:text right:text name:text category:text description:text";
 /// An invitation in the organisation's list.
 pub const SENT_INVITATION: &str = "id:uuid email:text token:text status:text role:text organisation_id:uuid
     is_platform_user:bool is_verified:bool Organisation:object created_at:time expires_at:time";
@@ -34,7 +38,9 @@ pub const NEW_CHANNEL: &str =
     "id:uuid channels_id:uuid name:text description:text is_private:bool is_dm:bool organisation_id:uuid
     created_by:uuid created_at:time updated_at:time";
 pub const CHANNEL: &str =
-    "channels_id:uuid name:text description:text organisation_id:uuid owner_id:uuid users:uuids created_at:time";
+    "channels_id:uuid name:text description:text organisation_id:uuid owner_id:uuid users:uuids created_at:time
+    access:bool members_count:int";
+pub const PARTICIPANT: &str = "user_id:uuid username:text avatar_url:text";
 /// A channel in the list of the caller's channels.
 pub const LISTED_CHANNEL: &str = "channels_id:uuid name:text description:text organisation_id:uuid owner_id:uuid users:uuids
     created_at:time user_count:int message_count:int webhook_url:text deleted_at:never messages:array";
@@ -42,7 +48,7 @@ pub const ARCHIVED_CHANNEL: &str = "channels_id:uuid name:text description:text 
     user_count:int message_count:int archived:bool group_id:text? created_at:time deleted_at:never threads:array?";
 pub const OPEN_CHANNEL: &str = "id:uuid name:text description:text created_at:time";
 pub const SHORT_CHANNEL: &str = "id:uuid name:text description:text created_at:time thread_count:int mention_count:int
-    is_starred:bool";
+    is_starred:bool channels_id:uuid preview_thread:array access:bool archived:bool";
 pub const JOINED: &str =
     "name:text description:text userId:uuid channel_id:uuid organisation_id:uuid owner_id:uuid created_at:time";
 pub const CHANNEL_MEMBER: &str = "user_id:uuid username:text joined_at:time";

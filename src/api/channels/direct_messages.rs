@@ -6,7 +6,7 @@ use poem_openapi::{
     param::{Path, Query},
 };
 
-use super::Channel;
+use super::channel::Channel;
 use crate::{
     api::{
         http::{

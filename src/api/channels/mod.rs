@@ -1,5 +1,6 @@
 //! Channels: making, reading, changing, archiving and deleting them.
 
+pub mod channel;
 pub mod direct_messages;
 pub mod members;
 pub mod stars;
@@ -8,30 +9,23 @@ use poem::web::Data;
 use poem_openapi::{
     Object, OpenApi,
     param::{Path, Query},
-    payload::Json,
 };
 
+use self::channel::{Channel, ChannelDetails, ChannelList};
 use super::{
     http::{
         auth::Bearer,
         body::{Body, Text, example, text},
         envelope::{Created, Gone, Success, created, ok},
-        listing::{Address, BareListed, Rows, fill, rows},
-        types::Nullable,
+        listing::{Address, BareListed, fill, rows},
     },
-    messages::message::Message,
     tags::Tag,
 };
 use crate::{
-    domain::{
-        channels::{self, lists::Described, reading::Counts, record, record::Visible},
-        overviews::{self, Overview},
-    },
+    domain::{channels, overviews},
     error::Result,
     id::{ChannelId, OrganisationId, UserId},
-    site::Site,
     state::App,
-    time::Time,
 };
 
 pub struct Api;
@@ -93,9 +87,12 @@ impl Api {
         caller: Bearer,
         app: Data<&App>,
         #[oai(name = "channel_id")] id: Path<ChannelId>,
-    ) -> Result<Success<Channel>> {
-        let found = app.db.read(|conn| overviews::of(conn, channels::lists::get(conn, caller.0, *id)?))?;
-        Ok(ok("channel retrieved successfully", Channel::new(&app.site, found)))
+    ) -> Result<Success<ChannelDetails>> {
+        let read = app.db.read(|conn| {
+            let found = channels::lists::get(conn, caller.0, *id)?;
+            ChannelDetails::read(conn, &app.site, caller.0, found)
+        });
+        Ok(ok("channel retrieved successfully", read?))
     }
 
     /// Read a channel by its name
@@ -110,12 +107,12 @@ impl Api {
         #[oai(name = "channel_name")] name: Path<Text>,
         /// Search only this organisation.
         organisation_id: Query<Option<OrganisationId>>,
-    ) -> Result<Success<Channel>> {
-        let found = app.db.read(|conn| {
+    ) -> Result<Success<ChannelDetails>> {
+        let read = app.db.read(|conn| {
             let found = channels::lists::by_name(conn, caller.0, &name, *organisation_id)?;
-            overviews::of(conn, found)
-        })?;
-        Ok(ok("channel name retrieved successfully", Channel::new(&app.site, found)))
+            ChannelDetails::read(conn, &app.site, caller.0, found)
+        });
+        Ok(ok("channel name retrieved successfully", read?))
     }
 
     /// Change a channel
@@ -210,174 +207,4 @@ example!(Archive, { "archived": true });
 
 pub fn archive_message(archived: bool) -> &'static str {
     if archived { "Channel archived successfully" } else { "Channel unarchived successfully" }
-}
-
-#[derive(Object)]
-pub struct ChannelList {
-    channels: Vec<Channel>,
-}
-
-impl ChannelList {
-    pub fn answer(Rows { rows, rest }: Rows<Channel>, address: &Address) -> BareListed<ChannelList> {
-        BareListed::Ok(Json(ChannelList { channels: rows }), address.rest(rest))
-    }
-}
-
-#[derive(Object)]
-pub struct Channel {
-    id: ChannelId,
-    /// The same as `id`.
-    channels_id: ChannelId,
-    name: String,
-    description: String,
-    topic: String,
-    organisation_id: OrganisationId,
-    owner_id: UserId,
-    created_by: UserId,
-    is_private: bool,
-    is_dm: bool,
-    archived: bool,
-    /// The first 1,000 members, ordered by when they joined.
-    users: Vec<UserId>,
-    /// The number of all members.
-    user_count: i64,
-    /// The number of posts and replies.
-    message_count: i64,
-    /// Whether the caller has starred the channel.
-    is_starred: bool,
-    /// The feed address of the channel's first webhook; empty for callers who may not manage its webhooks.
-    webhook_url: String,
-    created_at: Time,
-    updated_at: Time,
-    /// Always `0001-01-01T00:00:00Z`: deleted channels are not shown.
-    deleted_at: Time,
-    /// The newest top-level post, if there is one; empty for callers who are not in the channel.
-    messages: Vec<Message>,
-}
-
-impl Channel {
-    pub fn new(site: &Site, Overview { channel, newest, webhook }: Overview) -> Self {
-        let Described { channel, users, is_starred, .. } = channel;
-        Channel {
-            id: channel.id,
-            channels_id: channel.id,
-            name: channel.name,
-            description: channel.description,
-            topic: channel.topic,
-            organisation_id: channel.organisation,
-            owner_id: channel.owner_id,
-            created_by: channel.created_by,
-            is_private: channel.is_private,
-            is_dm: channel.is_dm,
-            archived: channel.archived_at.is_some(),
-            users,
-            user_count: channel.user_count,
-            message_count: channel.message_count,
-            is_starred,
-            webhook_url: webhook.map_or_else(String::new, |(webhook, generation)| site.feed_url(webhook, generation)),
-            created_at: channel.created_at,
-            updated_at: channel.updated_at,
-            deleted_at: Time::NEVER,
-            messages: newest.into_iter().map(Message::from).collect(),
-        }
-    }
-}
-
-/// A channel that the caller is in, with its unread counts.
-#[derive(Object)]
-pub struct OwnChannel {
-    id: ChannelId,
-    name: String,
-    description: String,
-    is_private: bool,
-    /// The number of unread top-level posts.
-    thread_count: i64,
-    /// The number of unread mentions.
-    mention_count: i64,
-    /// Whether the caller has starred the channel.
-    is_starred: bool,
-    created_at: Time,
-}
-
-impl OwnChannel {
-    pub fn new(unread: Counts, Visible { channel, is_starred, .. }: Visible) -> Self {
-        OwnChannel {
-            id: channel.id,
-            name: channel.name,
-            description: channel.description,
-            is_private: channel.is_private,
-            thread_count: unread.threads,
-            mention_count: unread.mentions,
-            is_starred,
-            created_at: channel.created_at,
-        }
-    }
-}
-
-/// A channel that the caller can join.
-#[derive(Object)]
-pub struct OpenChannel {
-    id: ChannelId,
-    name: String,
-    description: String,
-    user_count: i64,
-    created_at: Time,
-}
-
-impl From<record::Channel> for OpenChannel {
-    fn from(channel: record::Channel) -> Self {
-        OpenChannel {
-            id: channel.id,
-            name: channel.name,
-            description: channel.description,
-            user_count: channel.user_count,
-            created_at: channel.created_at,
-        }
-    }
-}
-
-#[derive(Object)]
-pub struct ArchivedChannel {
-    channels_id: ChannelId,
-    name: String,
-    description: String,
-    organisation_id: OrganisationId,
-    owner_id: UserId,
-    is_private: bool,
-    /// The first 1,000 members, ordered by when they joined.
-    users: Vec<UserId>,
-    /// The number of all members.
-    user_count: i64,
-    /// The number of posts and replies.
-    message_count: i64,
-    /// Always `true`.
-    archived: bool,
-    /// Always null: channels have no groups.
-    group_id: Nullable<String>,
-    created_at: Time,
-    /// Always `0001-01-01T00:00:00Z`: deleted channels are not shown.
-    deleted_at: Time,
-    /// Always null: the threads of a channel have their own list.
-    threads: Nullable<Vec<String>>,
-}
-
-impl From<Described> for ArchivedChannel {
-    fn from(Described { channel, users, .. }: Described) -> Self {
-        ArchivedChannel {
-            channels_id: channel.id,
-            name: channel.name,
-            description: channel.description,
-            organisation_id: channel.organisation,
-            owner_id: channel.owner_id,
-            is_private: channel.is_private,
-            users,
-            user_count: channel.user_count,
-            message_count: channel.message_count,
-            archived: channel.archived_at.is_some(),
-            group_id: Nullable(None),
-            created_at: channel.created_at,
-            deleted_at: Time::NEVER,
-            threads: Nullable(None),
-        }
-    }
 }

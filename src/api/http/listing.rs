@@ -112,6 +112,13 @@ pub fn json_length(value: &impl ToJSON) -> usize {
     counter.0
 }
 
+/// Shortens a row that is longer than an answer of `bytes`: drops one part of it after the other until it fits or `drop` has
+/// none left.
+pub fn shortened<T: ToJSON, P>(mut row: T, bytes: usize, drop: impl Fn(&mut T) -> Option<P>) -> T {
+    while json_length(&row) > bytes && drop(&mut row).is_some() {}
+    row
+}
+
 /// A list, or the part of it that one answer holds.
 #[derive(ApiResponse)]
 pub enum Listed<T: Type + ParseFromJSON + ToJSON> {

@@ -253,8 +253,12 @@ struct Member {
     role: String,
     /// `active`, `inactive` or `deactivated`.
     status: String,
+    /// The address of the member's picture; empty if there is none.
+    profile_url: String,
     /// Whether the e-mail address is verified; until then, anybody may have registered it.
     is_verified: bool,
+    /// When the member joined.
+    created_at: Time,
 }
 
 impl From<members::Listed> for Member {
@@ -266,7 +270,9 @@ impl From<members::Listed> for Member {
             name: member.name,
             role: member.role,
             status: member.status.as_str().into(),
+            profile_url: member.avatar_url,
             is_verified: member.is_verified,
+            created_at: member.joined_at,
         }
     }
 }

@@ -2,6 +2,7 @@
 
 pub mod invitations;
 pub mod members;
+pub mod permissions;
 pub mod roles;
 
 use poem::web::Data;
@@ -11,12 +12,15 @@ use poem_openapi::{
 };
 
 use super::{
-    channels::{ArchivedChannel, Channel, ChannelList, OpenChannel, OwnChannel, archive_message},
+    channels::{
+        archive_message,
+        channel::{ArchivedChannel, Channel, OpenChannel, OrganisationChannels, OwnChannel},
+    },
     http::{
         auth::Bearer,
         body::{Body, Text, example, text},
         envelope::{Created, Gone, Success, created, ok},
-        listing::{Address, BareListed, Listed, Rows, fill, listed, rows},
+        listing::{Address, BareListed, Listed, Rows, fill, fill_up_to, listed, rows},
     },
     tags::Tag,
 };
@@ -131,22 +135,23 @@ impl Api {
         offset: Query<Option<u64>>,
         /// Up to 1,000, the default. An answer may end earlier, at 1 MB.
         limit: Query<Option<u64>>,
-    ) -> Result<BareListed<ChannelList>> {
+    ) -> Result<BareListed<OrganisationChannels>> {
         let (site, id, page) = (app.site.clone(), *id, rows(*offset, *limit)?);
         let read = app.db.read_list(caller.0.user, move |conn| {
-            fill(
+            fill_up_to(
+                OrganisationChannels::BYTES,
                 page,
                 |part| overviews::of_all(conn, channels::lists::live(conn, caller.0, id, part)?),
-                |found| Channel::new(&site, found),
+                |found| OrganisationChannels::row(Channel::new(&site, found)),
             )
         });
-        Ok(ChannelList::answer(read.await?, &address))
+        Ok(OrganisationChannels::answer(read.await?, &address))
     }
 
     /// List the caller's channels in an organisation
     ///
     /// Lists the channels with their unread counts, top-level posts (`thread_count`) and mentions (`mention_count`), and
-    /// whether the caller has starred them.
+    /// whether the caller has starred them. With `preview`, each channel shows its latest top-level posts.
     #[oai(
         path = "/organisations/:org_id/user-channels",
         method = "get",
@@ -163,12 +168,14 @@ impl Api {
         offset: Query<Option<u64>>,
         /// Up to 1,000, the default. An answer may end earlier, at 1 MB.
         limit: Query<Option<u64>>,
+        /// The number of posts in each `preview_thread`: 0 to 3; default 0.
+        #[oai(validator(maximum(value = "3")))]
+        preview: Query<Option<u32>>,
     ) -> Result<Listed<Vec<OwnChannel>>> {
-        let (id, page) = (*org_id, rows(*offset, *limit)?);
-        let one = |(unread, found)| OwnChannel::new(unread, found);
-        let read = app
-            .db
-            .read_list(caller.0.user, move |conn| fill(page, |part| channels::lists::joined(conn, caller.0, id, part), one));
+        let (id, page, preview) = (*org_id, rows(*offset, *limit)?, preview.unwrap_or_default());
+        let read = app.db.read_list(caller.0.user, move |conn| {
+            fill(page, |part| overviews::joined(conn, caller.0, id, preview, part), OwnChannel::new)
+        });
         let Rows { rows, rest } = read.await?;
         Ok(listed("User channels fetched successfully", rows, address.rest(rest)))
     }
@@ -320,8 +327,12 @@ struct Organisation {
     channels_count: i64,
     /// The number of posts and replies.
     total_messages_count: i64,
-    /// The caller's role.
+    /// The name of the caller's role.
     org_role: String,
+    /// The title of the caller's role: `Owner` for the organisation's owner; `Administrator`, `Manager`, `Project Lead`,
+    /// `User` or `Guest` for a built-in role; otherwise the name of the custom role.
+    role: String,
+    user_role: UserRole,
     created_at: Time,
     updated_at: Time,
 }
@@ -342,8 +353,21 @@ impl From<organisations::Organisation> for Organisation {
             channels_count: organisation.channels_count,
             total_messages_count: organisation.total_messages_count,
             org_role: organisation.role,
+            role: organisation.role_title.clone(),
+            user_role: UserRole { role_id: organisation.role_id, role_name: organisation.role_title },
             created_at: organisation.created_at,
             updated_at: organisation.updated_at,
         }
     }
 }
+
+/// The caller's role in an organisation.
+#[derive(Object)]
+#[oai(example)]
+struct UserRole {
+    /// The `id` in the list of roles.
+    role_id: i64,
+    /// The same as `role`.
+    role_name: String,
+}
+example!(UserRole, { "role_id": 3, "role_name": "Project Lead" });

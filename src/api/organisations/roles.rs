@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use poem::web::Data;
 use poem_openapi::{Object, OpenApi, param::Path};
 
+use super::permissions::{PermissionList, Permissions};
 use crate::{
     api::{
         http::{
@@ -16,7 +17,7 @@ use crate::{
         tags::Tag,
     },
     domain::organisations::roles,
-    error::Result,
+    error::{Error, Result},
     id::{OrganisationId, RoleUuid},
     state::App,
     time::Time,
@@ -46,8 +47,8 @@ impl Api {
         org_id: Path<OrganisationId>,
         body: Body<NewRole>,
     ) -> Result<Created<Role>> {
-        let NewRole { name, description, permission_list } = body.0;
-        let permissions = permission_list.unwrap_or_default();
+        let NewRole { name, description, rights } = body.0;
+        let permissions = rights.list()?;
         let new = roles::Edit { name: Some(name.0), description: text(description), permissions };
         let made = app.db.write_sized(body.1, move |tx| roles::create(tx, caller.0, *org_id, &new)).await?;
         Ok(created("Role created successfully", made.into()))
@@ -68,9 +69,10 @@ impl Api {
         Ok(ok("Role retrieved successfully", found.into()))
     }
 
-    /// Change a role's name or description
+    /// Change a role
     ///
-    /// Needs `manage:roles`, and every right of the role. Built-in roles can't be changed.
+    /// Changes the given fields. Needs `manage:roles`, and every right that the role has before or after the change.
+    /// Built-in roles can't be changed.
     #[oai(path = "/organisations/:org_id/roles/:role_id", method = "put", operation_id = "updateRole", tag = "Tag::Roles")]
     async fn update(
         &self,
@@ -80,16 +82,19 @@ impl Api {
         role_id: Path<Text>,
         body: Body<EditRole>,
     ) -> Result<Success<Role>> {
-        let EditRole { name, description } = body.0;
-        let edit = roles::Edit { name: text(name), description: text(description), ..Default::default() };
+        let EditRole { name, description, rights } = body.0;
+        let permissions = rights.list()?;
+        let edit = roles::Edit { name: text(name), description: text(description), permissions };
         let edited = app.db.write_sized(body.1, move |tx| roles::update(tx, caller.0, *org_id, &role_id, &edit)).await?;
         Ok(ok("Role updated successfully", edited.into()))
     }
 
     /// Change a role's rights
     ///
-    /// Omitted rights stay as they are. Needs `manage:roles`, and every right that the role has before or after the
-    /// change.
+    /// A list of rights by name, such as `create:channels`, has changes: omitted rights stay as they are. A list by key,
+    /// such as `can_create_channels`, is the whole list: the role doesn't hold omitted rights. An empty list changes
+    /// nothing, and a list with names and keys is refused. Needs `manage:roles`, and every right that the role has before
+    /// or after the change.
     #[oai(
         path = "/organisations/:org_id/roles/:role_id/permissions",
         method = "put",
@@ -102,9 +107,10 @@ impl Api {
         app: Data<&App>,
         org_id: Path<OrganisationId>,
         role_id: Path<Text>,
-        body: Body<Permissions>,
+        body: Body<EditPermissions>,
     ) -> Result<Success<Role>> {
-        let edit = roles::Edit { permissions: body.0.permission_list, ..Default::default() };
+        let permissions = body.0.permission_list.0;
+        let edit = roles::Edit { permissions, ..Default::default() };
         let edited = app.db.write_sized(body.1, move |tx| roles::update(tx, caller.0, *org_id, &role_id, &edit)).await?;
         Ok(ok("Permissions updated successfully", edited.into()))
     }
@@ -126,8 +132,8 @@ struct NewRole {
     /// 1 to 64 characters; unique in the organisation, without regard to case.
     name: Text,
     description: Option<Text>,
-    /// Rights by name; the role doesn't hold omitted ones.
-    permission_list: Option<BTreeMap<String, bool>>,
+    #[oai(flatten)]
+    rights: RoleRights,
 }
 example!(NewRole, { "name": "moderator", "description": "Keeps order", "permission_list": { "manage:channels": true, "post:messages": true } });
 
@@ -136,17 +142,38 @@ example!(NewRole, { "name": "moderator", "description": "Keeps order", "permissi
 struct EditRole {
     name: Option<Text>,
     description: Option<Text>,
+    #[oai(flatten)]
+    rights: RoleRights,
 }
 example!(EditRole, { "description": "Keeps order in all channels" });
 
+/// The rights of a role, in a request with other fields.
+#[derive(Object)]
+struct RoleRights {
+    /// Rights by name or by key. A new role starts without rights.
+    permission_list: Option<PermissionList>,
+    /// The rights in the form of answers, instead of `permission_list`. A request with both is refused.
+    permissions: Option<EditPermissions>,
+}
+
+impl RoleRights {
+    /// The list of rights; empty if there is none. 400 if there are two.
+    fn list(self) -> Result<BTreeMap<String, bool>> {
+        match (self.permission_list, self.permissions) {
+            (Some(_), Some(_)) => Err(Error::bad_request("Give the rights in permission_list or in permissions, not in both")),
+            (Some(list), None) | (None, Some(EditPermissions { permission_list: list })) => Ok(list.0),
+            (None, None) => Ok(BTreeMap::new()),
+        }
+    }
+}
+
 #[derive(Object)]
 #[oai(example)]
-struct Permissions {
-    /// `manage:organization`, `manage:roles`, `manage:webhooks`, `manage:channels`, `remove:members`,
-    /// `invite:members`, `create:channels`, `post:messages`
-    permission_list: BTreeMap<String, bool>,
+struct EditPermissions {
+    /// Rights by name or by key.
+    permission_list: PermissionList,
 }
-example!(Permissions, { "permission_list": { "manage:webhooks": true } });
+example!(EditPermissions, { "permission_list": { "manage:webhooks": true } });
 
 #[derive(Object)]
 struct Role {
@@ -157,8 +184,9 @@ struct Role {
     organisation_id: Nullable<OrganisationId>,
     name: String,
     description: String,
-    /// Each right, and whether the role holds it.
+    /// Each right by its name, and whether the role holds it.
     permission_list: BTreeMap<String, bool>,
+    permissions: Permissions,
     created_at: Time,
     updated_at: Time,
 }
@@ -172,6 +200,7 @@ impl From<roles::Role> for Role {
             name: role.name,
             description: role.description,
             permission_list: role.rights.list(),
+            permissions: Permissions::from(role.rights),
             created_at: role.created_at,
             updated_at: role.updated_at,
         }

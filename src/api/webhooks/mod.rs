@@ -184,7 +184,8 @@ impl Api {
         let (channel, id) = (*channel_id, *webhook_id);
         let change = move |tx: &mut Tx| webhooks::change_status(tx, caller.0, channel, id, &webhook_status);
         let changed = app.db.write_sized(bytes, change).await?;
-        let changed = ChangedStatus { id: changed.id, webhook_status: changed.status.as_str().into() };
+        let webhook_status = changed.status.as_str().into();
+        let changed = ChangedStatus { webhook: Webhook::new(&app.site, changed), webhook_status };
         Ok(ok("Webhook updated successfully", changed))
     }
 
@@ -244,7 +245,9 @@ example!(NewStatus, { "webhook_status": "paused" });
 
 #[derive(Object)]
 struct ChangedStatus {
-    id: WebhookId,
+    #[oai(flatten)]
+    webhook: Webhook,
+    /// The same as `status`.
     webhook_status: String,
 }
 

@@ -43,8 +43,12 @@ pub fn ids(conn: &Connection, channel: ChannelId) -> Result<Vec<UserId>> {
 pub struct Member {
     pub user: UserId,
     pub username: String,
+    pub avatar_url: String,
     pub joined_at: Time,
 }
+
+const SELECT: &str = "select cm.user_id, cm.username, u.avatar_url, cm.created_at
+    from channel_members cm cross join users u on u.id = cm.user_id where cm.channel_id = ?1";
 
 /// The number of the channel's members. 404 for a caller who can't see the channel.
 pub fn number(conn: &Connection, caller: Caller, channel: ChannelId) -> Result<i64> {
@@ -60,22 +64,23 @@ pub fn include(conn: &Connection, caller: Caller, channel: ChannelId, user: User
 /// A page of the channel's members, in the order in which they joined. 404 for a caller who can't see the channel.
 pub fn list(conn: &Connection, caller: Caller, channel: ChannelId, page: Page) -> Result<Vec<Member>> {
     access::sees_channel(conn, caller, channel, access::UNKNOWN_CHANNEL)?;
-    Ok(conn
-        .prepare_cached(
-            "select user_id, username, created_at from channel_members where channel_id = ?1 order by created_at, user_id
-             limit ?2 offset ?3",
-        )?
-        .query_map((channel, page.size, page.offset), from_row)?
-        .collect::<rusqlite::Result<_>>()?)
+    let sql = format!("{SELECT} order by cm.created_at, cm.user_id limit ?2 offset ?3");
+    let mut select = conn.prepare_cached(&sql)?;
+    Ok(select.query_map((channel, page.size, page.offset), from_row)?.collect::<rusqlite::Result<_>>()?)
 }
 
 fn find(conn: &Connection, channel: ChannelId, user: UserId) -> Result<Option<Member>> {
-    let sql = "select user_id, username, created_at from channel_members where channel_id = ?1 and user_id = ?2";
-    Ok(conn.prepare_cached(sql)?.query_row((channel, user), from_row).optional()?)
+    let sql = format!("{SELECT} and cm.user_id = ?2");
+    Ok(conn.prepare_cached(&sql)?.query_row((channel, user), from_row).optional()?)
 }
 
 fn from_row(row: &Row) -> rusqlite::Result<Member> {
-    Ok(Member { user: row.get("user_id")?, username: row.get("username")?, joined_at: row.get("created_at")? })
+    Ok(Member {
+        user: row.get("user_id")?,
+        username: row.get("username")?,
+        avatar_url: row.get("avatar_url")?,
+        joined_at: row.get("created_at")?,
+    })
 }
 
 /// Adds the caller to a channel, and returns it with the time of joining. Any caller who can see the channel may join.

@@ -19,6 +19,7 @@ use crate::{
     },
     error::{Error, OrConflict, Result},
     id::{OrganisationId, UserId},
+    time::Time,
 };
 
 /// Makes the user a member with a role, adds them to the default channel, and tells the organisation. 400 if they are a
@@ -122,7 +123,9 @@ pub struct Listed {
     pub name: String,
     pub role: String,
     pub status: MemberStatus,
+    pub avatar_url: String,
     pub is_verified: bool,
+    pub joined_at: Time,
 }
 
 /// Lists all members whatever their status, newest first. For members; 403 for outsiders.
@@ -130,7 +133,8 @@ pub fn list(conn: &Connection, caller: Caller, organisation: OrganisationId, pag
     access::is_member(conn, caller, organisation, OUTSIDER)?;
     Ok(conn
         .prepare_cached(
-            "select u.id, u.email, u.phone, u.username, u.first_name, u.last_name, u.is_verified, r.name as role, m.status
+            "select u.id, u.email, u.phone, u.username, u.first_name, u.last_name, u.avatar_url, u.is_verified, r.name as role,
+               m.status, m.created_at as joined_at
                from organisation_members m join users u on u.id = m.user_id join roles r on r.id = m.role_id
              where m.organisation_id = ?1 order by m.created_at desc, m.user_id limit ?2 offset ?3",
         )?
@@ -144,7 +148,9 @@ pub fn list(conn: &Connection, caller: Caller, organisation: OrganisationId, pag
                 phone: row.get("phone")?,
                 role: row.get("role")?,
                 status: row.get("status")?,
+                avatar_url: row.get("avatar_url")?,
                 is_verified: row.get("is_verified")?,
+                joined_at: row.get("joined_at")?,
             })
         })?
         .collect::<rusqlite::Result<_>>()?)

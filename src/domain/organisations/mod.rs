@@ -21,7 +21,7 @@ use crate::{
         accounts, channels,
         log::{events, revocations},
         page::Page,
-        rights::{BuiltInRole, Rights},
+        rights::{BuiltInRole, Rights, role_title},
         text,
     },
     error::{Error, Result},
@@ -44,8 +44,10 @@ pub struct Organisation {
     pub owner_id: UserId,
     pub channels_count: i64,
     pub total_messages_count: i64,
-    /// The name of the caller's role.
+    /// The caller's role: its number in `roles.id`, its name and its title.
+    pub role_id: i64,
     pub role: String,
+    pub role_title: String,
     pub created_at: Time,
     pub updated_at: Time,
 }
@@ -270,12 +272,13 @@ const CHANNELS_COUNT: &str = "(select count(*) from channels c
 const COLUMNS: &str = "o.id, o.name, o.slug, o.description, o.email, o.industry, o.location, o.country, o.logo_url, o.owner_id,
       (select coalesce(sum(c.message_count), 0) from channels c where c.organisation_id = o.id and c.deleted_at is null)
         as total_messages_count,
-      r.name as role, o.created_at, o.updated_at";
+      r.id as role_id, r.name as role, o.owner_id = m.user_id as is_owner, o.created_at, o.updated_at";
 
 const FROM: &str =
     "from organisation_members m join organisations o on o.id = m.organisation_id join roles r on r.id = m.role_id";
 
 fn from_row(row: &Row) -> rusqlite::Result<Organisation> {
+    let (role_id, role): (i64, String) = (row.get("role_id")?, row.get("role")?);
     Ok(Organisation {
         id: row.get("id")?,
         name: row.get("name")?,
@@ -289,7 +292,9 @@ fn from_row(row: &Row) -> rusqlite::Result<Organisation> {
         owner_id: row.get("owner_id")?,
         channels_count: row.get("channels_count")?,
         total_messages_count: row.get("total_messages_count")?,
-        role: row.get("role")?,
+        role_id,
+        role_title: role_title(role_id, &role, row.get("is_owner")?),
+        role,
         created_at: row.get("created_at")?,
         updated_at: row.get("updated_at")?,
     })

@@ -93,6 +93,7 @@ pub fn read(conn: &Connection, caller: Caller, organisation: OrganisationId, nam
 pub struct Edit {
     pub name: Option<String>,
     pub description: Option<String>,
+    /// Rights by name or by key; see [`Rights::with`].
     pub permissions: BTreeMap<String, bool>,
 }
 
@@ -199,7 +200,8 @@ pub fn slice(tx: &mut Tx, role: i64) -> Result<Option<Cursor>> {
 fn announce(tx: &mut Tx, organisation: OrganisationId, caller: Caller, action: &str, role: &Role) -> Result<()> {
     let data = json!({
         "action": action, "organisation_id": organisation, "id": role.id, "uuid": role.uuid, "name": role.name,
-        "description": role.description, "permission_list": role.rights.list(), "created_at": role.created_at,
+        "description": role.description, "permission_list": role.rights.list(),
+        "permissions": { "permission_list": role.rights.keys() }, "created_at": role.created_at,
         "updated_at": role.updated_at,
     });
     events::tell_organisation(tx, organisation, Kind::Role, caller.user, data)

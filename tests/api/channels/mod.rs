@@ -5,6 +5,7 @@ mod direct_messages;
 mod members;
 mod purging;
 mod reading;
+mod shown;
 mod stars;
 
 use serde_json::{Value, json};

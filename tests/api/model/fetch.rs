@@ -10,7 +10,7 @@ use crate::harness::Client;
 /// shows them.
 pub const ORGANISATION: &str = "name description email industry location country logo_url owner_id created_at updated_at";
 pub const MEMBER: &str = "email phone_number name role status is_verified";
-pub const ROLE: &str = "uuid name description permission_list created_at updated_at";
+pub const ROLE: &str = "uuid name description permission_list permissions created_at updated_at";
 /// The kept fields of a channel. The address of its webhook is read where webhooks are managed.
 pub const CHANNEL: &str =
     "name description topic organisation_id owner_id is_private is_dm archived user_count created_at updated_at";

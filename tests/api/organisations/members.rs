@@ -100,6 +100,22 @@ async fn members_list_the_members_newest_first() {
 }
 
 #[tokio::test]
+async fn a_listed_member_has_a_picture_and_the_time_of_joining() {
+    let server = Server::start().await;
+    let ada = server.user("ada").await;
+    let organisation = ada.organisation("Engines").await;
+    server.clock.advance(DAY);
+    let grace = server.member(&ada, &organisation, "grace", "member").await;
+    let picture = "https://example.org/grace.png";
+    grace.patch("/profile", json!({ "avatar_url": picture })).await.expect(200);
+    let list = list(&ada, &organisation, "").await["data"].take();
+    assert_eq!([&list[0]["profile_url"], &list[1]["profile_url"]], [picture, ""]);
+    let joined = |n: usize| text(&list[n]["created_at"]).parse::<jiff::Timestamp>().unwrap();
+    let apart = joined(0).duration_since(joined(1)).as_secs();
+    assert!(apart.abs_diff(DAY.as_secs() as i64) < 60, "joined {apart} s apart");
+}
+
+#[tokio::test]
 async fn a_members_name_is_the_full_name_or_else_the_username() {
     let server = Server::start().await;
     let (ada, _, organisation) = server.ada_and_grace().await;

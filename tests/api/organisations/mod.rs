@@ -7,6 +7,7 @@ mod inviting;
 mod leaving;
 mod members;
 mod memberships;
+mod permissions;
 mod previews;
 mod quotas;
 mod roles;
@@ -38,6 +39,7 @@ async fn a_new_organisation_is_its_makers() {
     }
     assert_eq!([&made["industry"], &made["org_role"]], ["Computing", "admin"]);
     assert_eq!([&made["owner_id"]], [&json!(ada.user_id)]);
+    assert_eq!((&made["role"], &made["user_role"]), (&json!("Owner"), &json!({ "role_id": 1, "role_name": "Owner" })));
     assert_eq!([&made["channels_count"], &made["total_messages_count"]], [1, 0]);
 
     let read = ada.get(&format!("/organisations/{}", text(&made["id"]))).await.data(200, "Organization retrieved successfully");

@@ -5,7 +5,7 @@ use tidings::domain::rights::BuiltInRole;
 
 use crate::{
     harness::{Client, Server, text, unknown_id},
-    shapes::{PUSHED, ROLE, assert_shape},
+    shapes::{PUSHED, ROLE, USER_ROLE, assert_shape},
     socket::Socket,
 };
 
@@ -45,6 +45,28 @@ async fn the_built_in_roles_are_listed_for_every_member() {
         let held = |n: usize| listed[n]["permission_list"].as_object().unwrap().values().filter(|held| **held == true).count();
         assert_eq!([held(0), held(1), held(2), held(3), held(4)], [8, 8, 4, 3, 0]);
     }
+}
+
+#[tokio::test]
+async fn an_organisation_shows_the_callers_role_by_its_title() {
+    let server = Server::start().await;
+    let (ada, grace, organisation) = server.ada_and_grace().await;
+    let custom = make(&ada, &organisation, "Moderator", &[]).await;
+    let listed = ada.get(&roles(&organisation)).await.expect(200)["data"].take();
+    let titles = ["Administrator", "Manager", "Project Lead", "User", "Guest", "Moderator"];
+    let path = format!("/organisations/{organisation}");
+    for (role, title) in listed.as_array().unwrap().iter().zip(titles) {
+        give(&ada, &organisation, &grace, &text(&role["name"])).await;
+        let shown = grace.get(&path).await.expect(200)["data"].take();
+        assert_shape(&shown["user_role"], USER_ROLE);
+        assert_eq!(shown["user_role"], json!({ "role_id": role["id"], "role_name": title }));
+        assert_eq!([&shown["role"], &shown["org_role"]], [&json!(title), &role["name"]]);
+    }
+    assert_eq!(listed[5]["id"], custom["id"]);
+    give(&ada, &organisation, &grace, "admin").await;
+    let passed = ada.put(&format!("{path}/owner"), json!({ "user_id": grace.user_id })).await.expect(200)["data"].take();
+    assert_eq!(passed["role"], "Administrator", "the former owner");
+    assert_eq!(grace.get(&path).await.expect(200)["data"]["role"], "Owner");
 }
 
 #[tokio::test]
@@ -268,5 +290,6 @@ async fn a_made_changed_or_deleted_role_is_pushed_to_the_organisation() {
         assert_eq!([&told["notification_type"], &told["data"]["action"]], ["role_update", action]);
         assert_eq!((&told["data"]["id"], &told["data"]["name"]), (&made["id"], &json!(name)));
         assert_eq!(told["data"]["permission_list"]["post:messages"], posts);
+        assert_eq!(told["data"]["permissions"]["permission_list"]["can_post_messages"], posts);
     }
 }

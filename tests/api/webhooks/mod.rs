@@ -229,8 +229,12 @@ async fn a_webhooks_status_is_active_inactive_or_paused() {
     let path = format!("{}/change-status", one(&channel, &made));
     for status in ["paused", "inactive", "inactive", "active"] {
         let changed = ada.put(&path, json!({ "webhook_status": status })).await.data(200, "Webhook updated successfully");
+        assert_shape(&changed, WEBHOOK);
         assert_eq!([&changed["id"], &changed["webhook_status"]], [&made["id"], &json!(status)]);
-        assert_eq!(ada.get(&format!("/webhooks/{channel}")).await.expect(200)["data"]["status"], status);
+        let mut read = ada.get(&format!("/webhooks/{channel}")).await.expect(200)["data"].take();
+        assert_eq!(read["status"], status);
+        read["webhook_status"] = json!(status);
+        assert_eq!(changed, read, "the whole webhook, without its secret");
     }
     for status in ["", "Active", "deleted"] {
         ada.put(&path, json!({ "webhook_status": status })).await.expect(422);

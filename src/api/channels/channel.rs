@@ -1,0 +1,281 @@
+//! The channel objects of answers.
+
+use std::sync::Arc;
+
+use poem_openapi::{Object, payload::Json};
+
+use crate::{
+    api::{
+        http::{
+            body::example,
+            listing::{Address, BYTES, BareListed, Rows, fill_up_to, json_length, shortened},
+            types::Nullable,
+        },
+        messages::message::Message,
+    },
+    db::View,
+    domain::{
+        access::Caller,
+        channels::{lists::Described, members, record, record::Visible},
+        overviews::{self, Overview, Own},
+        page::Page,
+    },
+    error::Result,
+    id::{ChannelId, OrganisationId, UserId},
+    site::Site,
+    time::Time,
+};
+
+#[derive(Object)]
+pub struct ChannelList {
+    channels: Vec<Channel>,
+}
+
+impl ChannelList {
+    pub fn answer(Rows { rows, rest }: Rows<Channel>, address: &Address) -> BareListed<ChannelList> {
+        BareListed::Ok(Json(ChannelList { channels: rows }), address.rest(rest))
+    }
+}
+
+/// An organisation's channels, listed twice.
+#[derive(Object)]
+pub struct OrganisationChannels {
+    channels: Arc<Vec<Channel>>,
+    /// The same as `channels`.
+    data: Arc<Vec<Channel>>,
+}
+
+impl OrganisationChannels {
+    /// Bytes of each of the two lists.
+    pub const BYTES: usize = BYTES / 2;
+
+    /// A row that fits into the answer twice, if need be without its newest post.
+    pub fn row(channel: Channel) -> Channel {
+        shortened(channel, OrganisationChannels::BYTES, |channel| channel.messages.pop())
+    }
+
+    pub fn answer(Rows { rows, rest }: Rows<Channel>, address: &Address) -> BareListed<OrganisationChannels> {
+        let channels = Arc::new(rows);
+        BareListed::Ok(Json(OrganisationChannels { data: channels.clone(), channels }), address.rest(rest))
+    }
+}
+
+#[derive(Object)]
+pub struct Channel {
+    id: ChannelId,
+    /// The same as `id`.
+    channels_id: ChannelId,
+    name: String,
+    description: String,
+    topic: String,
+    organisation_id: OrganisationId,
+    owner_id: UserId,
+    created_by: UserId,
+    is_private: bool,
+    is_dm: bool,
+    archived: bool,
+    /// The first 1,000 members, ordered by when they joined.
+    users: Vec<UserId>,
+    /// The number of all members.
+    user_count: i64,
+    /// The same as `user_count`.
+    members_count: i64,
+    /// The number of posts and replies.
+    message_count: i64,
+    /// Whether the caller is in the channel.
+    access: bool,
+    /// Whether the caller has starred the channel.
+    is_starred: bool,
+    /// The feed address of the channel's first webhook; empty for callers who may not manage its webhooks.
+    webhook_url: String,
+    created_at: Time,
+    updated_at: Time,
+    /// Always `0001-01-01T00:00:00Z`: deleted channels are not shown.
+    deleted_at: Time,
+    /// The newest top-level post, if there is one; empty for callers who are not in the channel. An organisation's list
+    /// leaves out a post that would fill half an answer.
+    messages: Vec<Message>,
+}
+
+impl Channel {
+    pub fn new(site: &Site, Overview { channel, newest, webhook }: Overview) -> Self {
+        let Described { channel, users, is_in, is_starred, .. } = channel;
+        Channel {
+            id: channel.id,
+            channels_id: channel.id,
+            name: channel.name,
+            description: channel.description,
+            topic: channel.topic,
+            organisation_id: channel.organisation,
+            owner_id: channel.owner_id,
+            created_by: channel.created_by,
+            is_private: channel.is_private,
+            is_dm: channel.is_dm,
+            archived: channel.archived_at.is_some(),
+            users,
+            user_count: channel.user_count,
+            members_count: channel.user_count,
+            message_count: channel.message_count,
+            access: is_in,
+            is_starred,
+            webhook_url: webhook.map_or_else(String::new, |(webhook, generation)| site.feed_url(webhook, generation)),
+            created_at: channel.created_at,
+            updated_at: channel.updated_at,
+            deleted_at: Time::NEVER,
+            messages: newest.into_iter().map(Message::from).collect(),
+        }
+    }
+}
+
+/// A channel with its first members.
+#[derive(Object)]
+pub struct ChannelDetails {
+    #[oai(flatten)]
+    channel: Channel,
+    /// The first 200 members, ordered by when they joined. There may be fewer if the answer would be over 1 MB.
+    participants: Vec<Participant>,
+}
+
+/// At most 200 members are shown with their names and pictures.
+const PARTICIPANTS: Page = Page { offset: 0, size: 200 };
+
+impl ChannelDetails {
+    pub fn read(conn: &View, site: &Site, caller: Caller, found: Described) -> Result<Self> {
+        let channel = Channel::new(site, overviews::of(conn, found)?);
+        let bytes = BYTES.saturating_sub(json_length(&channel));
+        let first = |part| members::list(conn, caller, channel.id, part);
+        let Rows { rows: participants, .. } = fill_up_to(bytes, PARTICIPANTS, first, Participant::from)?;
+        Ok(ChannelDetails { channel, participants })
+    }
+}
+
+#[derive(Object)]
+#[oai(example)]
+struct Participant {
+    user_id: UserId,
+    /// The member's name in the channel.
+    username: String,
+    /// The address of the member's picture; empty if there is none.
+    avatar_url: String,
+}
+example!(Participant, { "user_id": "01900000-0000-7000-8000-0000000000aa", "username": "ada", "avatar_url": "https://example.org/ada.png" });
+
+impl From<members::Member> for Participant {
+    fn from(member: members::Member) -> Self {
+        Participant { user_id: member.user, username: member.username, avatar_url: member.avatar_url }
+    }
+}
+
+/// A channel that the caller is in, with its unread counts.
+#[derive(Object)]
+pub struct OwnChannel {
+    id: ChannelId,
+    /// The same as `id`.
+    channels_id: ChannelId,
+    name: String,
+    description: String,
+    is_private: bool,
+    /// The number of unread top-level posts.
+    thread_count: i64,
+    /// The number of unread mentions.
+    mention_count: i64,
+    /// Whether the caller has starred the channel.
+    is_starred: bool,
+    /// Always `true`: the caller is in the channel.
+    access: bool,
+    /// Always `false`: archived channels have a list of their own.
+    archived: bool,
+    /// The latest top-level posts, newest first, up to the number in `preview`. There may be fewer if the answer would be
+    /// over 1 MB.
+    preview_thread: Vec<Message>,
+    created_at: Time,
+}
+
+impl OwnChannel {
+    pub fn new(Own { unread, channel, latest }: Own) -> Self {
+        let Visible { channel, access, is_starred } = channel;
+        let shown = OwnChannel {
+            id: channel.id,
+            channels_id: channel.id,
+            name: channel.name,
+            description: channel.description,
+            is_private: channel.is_private,
+            thread_count: unread.threads,
+            mention_count: unread.mentions,
+            is_starred,
+            access: access.username.is_some(),
+            archived: channel.archived_at.is_some(),
+            preview_thread: latest.into_iter().map(Message::from).collect(),
+            created_at: channel.created_at,
+        };
+        shortened(shown, BYTES, |channel| channel.preview_thread.pop())
+    }
+}
+
+/// A channel that the caller can join.
+#[derive(Object)]
+pub struct OpenChannel {
+    id: ChannelId,
+    name: String,
+    description: String,
+    user_count: i64,
+    created_at: Time,
+}
+
+impl From<record::Channel> for OpenChannel {
+    fn from(channel: record::Channel) -> Self {
+        OpenChannel {
+            id: channel.id,
+            name: channel.name,
+            description: channel.description,
+            user_count: channel.user_count,
+            created_at: channel.created_at,
+        }
+    }
+}
+
+#[derive(Object)]
+pub struct ArchivedChannel {
+    channels_id: ChannelId,
+    name: String,
+    description: String,
+    organisation_id: OrganisationId,
+    owner_id: UserId,
+    is_private: bool,
+    /// The first 1,000 members, ordered by when they joined.
+    users: Vec<UserId>,
+    /// The number of all members.
+    user_count: i64,
+    /// The number of posts and replies.
+    message_count: i64,
+    /// Always `true`.
+    archived: bool,
+    /// Always null: channels have no groups.
+    group_id: Nullable<String>,
+    created_at: Time,
+    /// Always `0001-01-01T00:00:00Z`: deleted channels are not shown.
+    deleted_at: Time,
+    /// Always null: the threads of a channel have their own list.
+    threads: Nullable<Vec<String>>,
+}
+
+impl From<Described> for ArchivedChannel {
+    fn from(Described { channel, users, .. }: Described) -> Self {
+        ArchivedChannel {
+            channels_id: channel.id,
+            name: channel.name,
+            description: channel.description,
+            organisation_id: channel.organisation,
+            owner_id: channel.owner_id,
+            is_private: channel.is_private,
+            users,
+            user_count: channel.user_count,
+            message_count: channel.message_count,
+            archived: channel.archived_at.is_some(),
+            group_id: Nullable(None),
+            created_at: channel.created_at,
+            deleted_at: Time::NEVER,
+            threads: Nullable(None),
+        }
+    }
+}
