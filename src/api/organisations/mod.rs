@@ -16,12 +16,15 @@ use super::{
         auth::Bearer,
         body::{Body, Text, example, text},
         envelope::{Created, Gone, Success, created, ok},
-        listing::{Address, BareListed, Listed, Rows, fill, listed, rows},
+        listing::{Address, BareListed, Listed, Offset, Rows, Size, fill, listed, rows},
     },
     tags::Tag,
 };
 use crate::{
-    domain::{channels, organisations, overviews},
+    domain::{
+        channels, organisations, overviews,
+        text::{EmailIfAny, WebAddress},
+    },
     error::Result,
     id::{ChannelId, OrganisationId, UserId},
     state::App,
@@ -36,7 +39,7 @@ impl Api {
     ///
     /// The caller becomes the owner and first member. The organisation starts with a channel `general`.
     #[oai(path = "/organisations", method = "post", operation_id = "createOrganisation", tag = "Tag::Organisations")]
-    async fn create(&self, caller: Bearer, app: Data<&App>, body: Body<EditOrganisation>) -> Result<Created<Organisation>> {
+    async fn create(&self, caller: Bearer, app: Data<&App>, body: Body<NewOrganisation>) -> Result<Created<Organisation>> {
         let made = app.db.write_sized(body.1, move |tx| organisations::create(tx, caller.0, body.0.into())).await?;
         Ok(created("Organization created successfully", made.into()))
     }
@@ -117,11 +120,11 @@ impl Api {
         #[oai(name = "org_id")] id: Path<OrganisationId>,
         address: Address,
         /// Rows to skip; default 0.
-        offset: Query<Option<u64>>,
+        offset: Query<Option<Offset>>,
         /// Up to 1,000, the default. An answer may end earlier, at 1 MB.
-        limit: Query<Option<u64>>,
+        limit: Query<Option<Size>>,
     ) -> Result<BareListed<ChannelList>> {
-        let (site, id, page) = (app.site.clone(), *id, rows(*offset, *limit)?);
+        let (site, id, page) = (app.site.clone(), *id, rows(*offset, *limit));
         let read = app.db.read_list(caller.0.user, move |conn| {
             fill(
                 page,
@@ -149,11 +152,11 @@ impl Api {
         org_id: Path<OrganisationId>,
         address: Address,
         /// Rows to skip; default 0.
-        offset: Query<Option<u64>>,
+        offset: Query<Option<Offset>>,
         /// Up to 1,000, the default. An answer may end earlier, at 1 MB.
-        limit: Query<Option<u64>>,
+        limit: Query<Option<Size>>,
     ) -> Result<Listed<Vec<OwnChannel>>> {
-        let (id, page) = (*org_id, rows(*offset, *limit)?);
+        let (id, page) = (*org_id, rows(*offset, *limit));
         let one = |(unread, found)| OwnChannel::new(unread, found);
         let read = app
             .db
@@ -178,11 +181,11 @@ impl Api {
         #[oai(name = "org_id")] organisation_id: Path<OrganisationId>,
         address: Address,
         /// Rows to skip; default 0.
-        offset: Query<Option<u64>>,
+        offset: Query<Option<Offset>>,
         /// Up to 1,000, the default. An answer may end earlier, at 1 MB.
-        limit: Query<Option<u64>>,
+        limit: Query<Option<Size>>,
     ) -> Result<Listed<Vec<OpenChannel>>> {
-        let (id, page) = (*organisation_id, rows(*offset, *limit)?);
+        let (id, page) = (*organisation_id, rows(*offset, *limit));
         let read = app.db.read_list(caller.0.user, move |conn| {
             fill(page, |part| channels::lists::not_joined(conn, caller.0, id, part), OpenChannel::from)
         });
@@ -206,11 +209,11 @@ impl Api {
         #[oai(name = "org_id")] organisation_id: Path<OrganisationId>,
         address: Address,
         /// Rows to skip; default 0.
-        offset: Query<Option<u64>>,
+        offset: Query<Option<Offset>>,
         /// Up to 1,000, the default. An answer may end earlier, at 1 MB.
-        limit: Query<Option<u64>>,
+        limit: Query<Option<Size>>,
     ) -> Result<Listed<Vec<ArchivedChannel>>> {
-        let (id, page) = (*organisation_id, rows(*offset, *limit)?);
+        let (id, page) = (*organisation_id, rows(*offset, *limit));
         let read = app.db.read_list(caller.0.user, move |conn| {
             fill(page, |part| channels::lists::archived(conn, caller.0, id, part), ArchivedChannel::from)
         });
@@ -247,31 +250,59 @@ impl Api {
 
 #[derive(Object)]
 #[oai(example)]
+struct NewOrganisation {
+    name: Text<organisations::Name>,
+    #[oai(flatten)]
+    details: Details,
+}
+example!(NewOrganisation, { "name": "Analytical Engines", "description": "We compute", "email": "office@example.org", "type": "research", "location": "London", "country": "UK", "logo_url": "" });
+
+#[derive(Object)]
+#[oai(example)]
 struct EditOrganisation {
-    /// 1 to 255 characters; required to make an organisation.
-    name: Option<Text>,
-    description: Option<Text>,
-    email: Option<Text>,
-    /// The kind of organisation; shown as `industry`.
-    #[oai(rename = "type")]
-    kind: Option<Text>,
-    location: Option<Text>,
-    country: Option<Text>,
-    logo_url: Option<Text>,
+    name: Option<Text<organisations::Name>>,
+    #[oai(flatten)]
+    details: Details,
 }
 example!(EditOrganisation, { "name": "Analytical Engines", "description": "We compute", "email": "office@example.org", "type": "research", "location": "London", "country": "UK", "logo_url": "" });
 
+/// What an organisation says of itself.
+#[derive(Object)]
+struct Details {
+    description: Option<Text<organisations::Description>>,
+    email: Option<Text<EmailIfAny>>,
+    /// The kind of organisation; shown as `industry`.
+    #[oai(rename = "type")]
+    kind: Option<Text<organisations::Detail>>,
+    location: Option<Text<organisations::Detail>>,
+    country: Option<Text<organisations::Detail>>,
+    /// An http or https address.
+    logo_url: Option<Text<WebAddress>>,
+}
+
+impl Details {
+    fn named(self, name: Option<String>) -> organisations::Edit {
+        organisations::Edit {
+            name,
+            description: text(self.description),
+            email: text(self.email),
+            industry: text(self.kind),
+            location: text(self.location),
+            country: text(self.country),
+            logo_url: text(self.logo_url),
+        }
+    }
+}
+
+impl From<NewOrganisation> for organisations::Edit {
+    fn from(new: NewOrganisation) -> Self {
+        new.details.named(Some(new.name.0))
+    }
+}
+
 impl From<EditOrganisation> for organisations::Edit {
     fn from(edit: EditOrganisation) -> Self {
-        organisations::Edit {
-            name: text(edit.name),
-            description: text(edit.description),
-            email: text(edit.email),
-            industry: text(edit.kind),
-            location: text(edit.location),
-            country: text(edit.country),
-            logo_url: text(edit.logo_url),
-        }
+        edit.details.named(text(edit.name))
     }
 }
 

@@ -61,7 +61,7 @@ impl Api {
         caller: Bearer,
         app: Data<&App>,
         org_id: Path<OrganisationId>,
-        role_id: Path<Text>,
+        role_id: Path<Text<roles::Named>>,
     ) -> Result<Success<Role>> {
         let found = app.db.read(|conn| roles::read(conn, caller.0, *org_id, &role_id))?;
         Ok(ok("Role retrieved successfully", found.into()))
@@ -76,7 +76,7 @@ impl Api {
         caller: Bearer,
         app: Data<&App>,
         org_id: Path<OrganisationId>,
-        role_id: Path<Text>,
+        role_id: Path<Text<roles::Named>>,
         body: Body<EditRole>,
     ) -> Result<Success<Role>> {
         let EditRole { name, description } = body.0;
@@ -100,7 +100,7 @@ impl Api {
         caller: Bearer,
         app: Data<&App>,
         org_id: Path<OrganisationId>,
-        role_id: Path<Text>,
+        role_id: Path<Text<roles::Named>>,
         body: Body<Permissions>,
     ) -> Result<Success<Role>> {
         let edit = roles::Edit { permissions: body.0.permission_list, ..Default::default() };
@@ -113,7 +113,13 @@ impl Api {
     /// Holders of the role, and people invited to it, get the role `member`. Needs `manage:roles`, and every right of
     /// the role and of `member`.
     #[oai(path = "/organisations/:org_id/roles/:role_id", method = "delete", operation_id = "deleteRole", tag = "Tag::Roles")]
-    async fn delete(&self, caller: Bearer, app: Data<&App>, org_id: Path<OrganisationId>, role_id: Path<Text>) -> Result<Gone> {
+    async fn delete(
+        &self,
+        caller: Bearer,
+        app: Data<&App>,
+        org_id: Path<OrganisationId>,
+        role_id: Path<Text<roles::Named>>,
+    ) -> Result<Gone> {
         app.db.write(move |tx| roles::delete(tx, caller.0, *org_id, &role_id)).await?;
         Ok(Gone::NoContent)
     }
@@ -122,9 +128,9 @@ impl Api {
 #[derive(Object)]
 #[oai(example)]
 struct NewRole {
-    /// 1 to 64 characters; unique in the organisation, without regard to case.
-    name: Text,
-    description: Option<Text>,
+    /// Unique in the organisation, without regard to case.
+    name: Text<roles::Name>,
+    description: Option<Text<roles::Description>>,
     /// Rights by name; the role doesn't hold omitted ones.
     permission_list: Option<BTreeMap<String, bool>>,
 }
@@ -133,8 +139,8 @@ example!(NewRole, { "name": "moderator", "description": "Keeps order", "permissi
 #[derive(Object)]
 #[oai(example)]
 struct EditRole {
-    name: Option<Text>,
-    description: Option<Text>,
+    name: Option<Text<roles::Name>>,
+    description: Option<Text<roles::Description>>,
 }
 example!(EditRole, { "description": "Keeps order in all channels" });
 
