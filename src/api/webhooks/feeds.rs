@@ -22,7 +22,7 @@ use crate::{
         text::WebAddress,
         webhooks::{EventName, feeds},
     },
-    error::Result,
+    error::{Error, Result},
     id::ChannelId,
     state::App,
 };
@@ -72,17 +72,23 @@ impl Api {
         username: Query<Text<feeds::Username>>,
         event_name: Query<Text<EventName>>,
         /// The text of the post.
-        message: Query<Text<Content>>,
+        message: Query<Text<feeds::QueriedMessage>>,
         status: Query<Text<feeds::Status>>,
         action_type: Query<Option<Text<feeds::ActionType>>>,
         /// The address of a picture. If a bearer token is sent, the post has the member's picture instead.
         avatar_url: Query<Option<Text<WebAddress>>>,
     ) -> Result<Success<Value>> {
-        let (username, event_name, status) = (Some(username.0), Some(event_name.0), Some(status.0));
-        let feed =
-            Feed { message: message.0, username, event_name, status, action_type: action_type.0, avatar_url: avatar_url.0 };
+        feeds::QueriedMessage::check(&message, "message").map_err(Error::Invalid)?;
+        let feed = feeds::Feed {
+            message: message.0.0,
+            username: username.0.0,
+            event_name: event_name.0.0,
+            action_type: action_type.0.unwrap_or_default().0,
+            avatar_url: avatar_url.0.unwrap_or_default().0,
+            status: Some(status.0.0),
+        };
         let bytes = feed.message.len();
-        take(&app, feeder.0, webhook_slug.0, feed.into(), bytes).await
+        take(&app, feeder.0, webhook_slug.0, feed, bytes).await
     }
 }
 

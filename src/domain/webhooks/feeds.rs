@@ -27,6 +27,8 @@ text::rules! {
     pub ActionType: Rule::line(80);
     pub Status: Rule::one_of(&["success", "error"]);
     pub Slug: Rule::secret(64);
+    /// A post in a query, which shares the request's head with all else.
+    pub QueriedMessage: Rule::solid(4000);
 }
 
 /// A program's post. Empty texts count as absent.
