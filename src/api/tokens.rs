@@ -1,14 +1,14 @@
 //! Tokens for the push endpoint, and the identifiers from which clients form channel names.
 
 use poem::web::Data;
-use poem_openapi::{Object, OpenApi, param::Query};
+use poem_openapi::{Object, OpenApi, Union, param::Query};
 
 use super::{
     http::{
         auth::{Bearer, NotificationToken},
         body::{Body, Text, example},
         envelope::{Success, ok},
-        listing::{Address, Listed, Rows, fill, listed, rows},
+        listing::{Address, Listed, Offset, Rows, Size, fill, listed, rows},
     },
     tags::Tag,
 };
@@ -39,10 +39,9 @@ impl Api {
     /// `<org_id>` or `<org_id>/<user_id>`. 403 for a stream that the caller may not hear.
     #[oai(path = "/token/subscription", method = "post", operation_id = "createSubscriptionToken", tag = "Tag::Realtime")]
     async fn subscription(&self, caller: Bearer, app: Data<&App>, body: Body<Subscription>) -> Result<Success<Token>> {
-        let name = match (&body.channel, body.channel_id) {
-            (Some(channel), _) => channel.to_string(),
-            (None, Some(id)) => id.to_string(),
-            (None, None) => return Err(Error::bad_request("channel_id or channel is required")),
+        let name = match body.0 {
+            Subscription::Stream(NamedSubscription { channel }) => channel.0,
+            Subscription::Channel(ChannelSubscription { channel_id }) => channel_id.to_string(),
         };
         subscription_token(&app, caller.0, name)
     }
@@ -79,11 +78,11 @@ impl Api {
         app: Data<&App>,
         address: Address,
         /// Rows to skip; default 0.
-        offset: Query<Option<u64>>,
+        offset: Query<Option<Offset>>,
         /// Up to 1,000, the default. An answer may end earlier, at 1 MB.
-        limit: Query<Option<u64>>,
+        limit: Query<Option<Size>>,
     ) -> Result<Listed<Vec<OwnOrganisation>>> {
-        let page = rows(*offset, *limit)?;
+        let page = rows(*offset, *limit);
         let one = |organisation: organisations::Own| OwnOrganisation {
             id: organisation.id,
             name: organisation.name,
@@ -106,9 +105,7 @@ fn connection_token(app: &App, caller: Caller) -> Result<Success<Token>> {
 }
 
 fn subscription_token(app: &App, caller: Caller, channel: String) -> Result<Success<Token>> {
-    if streams::parse(&channel).is_none() {
-        return Err(Error::bad_request("channel must be <channel_id>, <thread_id>, <org_id> or <org_id>/<user_id>"));
-    }
+    streams::StreamName::check(&channel, "channel").map_err(Error::BadRequest)?;
     let audible = app.db.read(|conn| streams::audible(conn, caller.user, &channel))?;
     audible.ok_or(Error::Forbidden("You may not listen to this channel"))?;
     let claims = PushClaims { sub: caller.user, exp: expiry(app), sid: None, channel: Some(channel) };
@@ -124,20 +121,25 @@ struct Token {
     token: String,
 }
 
+/// A stream by its name, which takes precedence, or a channel.
+#[derive(Union)]
+enum Subscription {
+    Stream(NamedSubscription),
+    Channel(ChannelSubscription),
+}
+
 #[derive(Object)]
 #[oai(example)]
-struct Subscription {
-    channel_id: Option<ChannelId>,
-    /// The name of any stream; takes precedence over `channel_id`.
-    channel: Option<Text>,
+struct ChannelSubscription {
+    channel_id: ChannelId,
 }
-example!(Subscription, { "channel_id": "01900000-0000-7000-8000-0000000000dd" });
+example!(ChannelSubscription, { "channel_id": "01900000-0000-7000-8000-0000000000dd" });
 
 #[derive(Object)]
 #[oai(example)]
 struct NamedSubscription {
     /// `<org_id>/<user_id>`, or the name of any other stream.
-    channel: Text,
+    channel: Text<streams::StreamName>,
 }
 example!(NamedSubscription, { "channel": "01900000-0000-7000-8000-0000000000bb/01900000-0000-7000-8000-0000000000aa" });
 

@@ -3,7 +3,7 @@
 use crate::error::{Error, Result};
 
 /// The offset from which endless lists have no more pages; callers find older rows by search.
-const DEEPEST: i64 = 10_000;
+pub const DEEPEST: u32 = 10_000;
 
 /// A page of a list: up to `size` rows after the first `offset`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -13,12 +13,9 @@ pub struct Page {
 }
 
 impl Page {
-    /// Makes a page from its number, counted from 1, and its size. 400 for number 0.
-    pub fn new(number: u32, size: u32) -> Result<Page> {
-        if number == 0 {
-            return Err(Error::bad_request("pages start at 1"));
-        }
-        Ok(Page { offset: i64::from(number - 1) * i64::from(size), size })
+    /// Makes a page from its number, counted from 1, and its size.
+    pub fn new(number: u32, size: u32) -> Page {
+        Page { offset: i64::from(number.saturating_sub(1)) * i64::from(size), size }
     }
 
     /// The page's number among pages of this size.
@@ -28,6 +25,6 @@ impl Page {
 
     /// Checks the depth of the page, for a list whose cost grows with the rows skipped: 400 from 10,000 rows on.
     pub fn shallow(self) -> Result<Page> {
-        if self.offset < DEEPEST { Ok(self) } else { Err(Error::bad_request(format!("pages end after {DEEPEST} rows"))) }
+        if self.offset < DEEPEST.into() { Ok(self) } else { Err(Error::bad_request(format!("pages end after {DEEPEST} rows"))) }
     }
 }

@@ -211,8 +211,10 @@ pub enum MemberStatus {
 
 impl MemberStatus {
     pub const ALL: [MemberStatus; 3] = [MemberStatus::Active, MemberStatus::Inactive, MemberStatus::Deactivated];
+    pub const NAMES: [&'static str; 3] =
+        [MemberStatus::Active.as_str(), MemberStatus::Inactive.as_str(), MemberStatus::Deactivated.as_str()];
 
-    pub fn as_str(self) -> &'static str {
+    pub const fn as_str(self) -> &'static str {
         match self {
             MemberStatus::Active => "active",
             MemberStatus::Inactive => "inactive",

@@ -1,42 +1,242 @@
-//! Validators of texts: each returns the text as it is stored, or a sentence that says why it is refused.
+//! The bounds of texts in requests. Each is a [`Rule`], declared once with [`rules!`]: the API's schema shows it, and
+//! `check` enforces it.
 
-/// Trims white space around a text of at most `max` characters.
-pub fn trimmed<'a>(text: &'a str, field: &str, max: usize) -> Result<&'a str, String> {
-    let text = text.trim();
-    if text.chars().count() > max { Err(format!("{field} is longer than {max} characters")) } else { Ok(text) }
+use std::sync::LazyLock;
+
+use regex::Regex;
+
+/// The bounds of a text. They hold for the text as it is sent, before white space around it is removed.
+#[derive(Clone, Copy)]
+pub struct Rule {
+    /// Characters, at least.
+    pub min: usize,
+    /// Characters, at most.
+    pub max: usize,
+    pub pattern: Option<&'static Pattern>,
+    /// The only texts that are allowed; empty if there are others.
+    pub one_of: &'static [&'static str],
+    /// Whether an e-mail address is wanted; it is parsed by [`email_address`].
+    pub is_email: bool,
+    /// Whether refusals keep quiet about the text.
+    is_secret: bool,
 }
 
-/// Checks a text as [`trimmed`] does, and refuses line breaks and other control characters: it goes into mails, beside other
-/// texts.
-pub fn one_line<'a>(text: &'a str, field: &str, max: usize) -> Result<&'a str, String> {
-    let text = trimmed(text, field, max)?;
-    if text.chars().any(steers) { Err(format!("{field} must not contain control characters")) } else { Ok(text) }
+/// A regular expression of the dialect that JSON Schema (ECMA-262) and Rust have in common.
+pub struct Pattern {
+    pub source: &'static str,
+    regex: LazyLock<Regex>,
+    /// The end of a sentence that begins with the field's name.
+    says: &'static str,
 }
 
-/// Parses an http or https address with a host, and without a user name or a password.
+macro_rules! pattern {
+    ($name:ident, $says:literal, $($source:expr),+) => {
+        static $name: Pattern = Pattern {
+            source: concat!($($source),+),
+            regex: LazyLock::new(|| Regex::new(concat!($($source),+)).expect("it is a regular expression")),
+            says: $says,
+        };
+    };
+}
+
+/// Control characters, and those that change the direction of the text around them (Unicode annex 9, section 2).
+macro_rules! control {
+    () => {
+        r"\u0000-\u001f\u007f-\u009f\u202a-\u202e\u2066-\u2069"
+    };
+}
+
+pattern!(SOLID, "must not be empty", r"\S");
+pattern!(LINE, "must not contain line breaks and other control characters", "^[^", control!(), "]*$");
+pattern!(
+    SOLID_LINE,
+    "must have one line with text, without control characters",
+    "^[^",
+    control!(),
+    r"]*[^\s",
+    control!(),
+    "][^",
+    control!(),
+    "]*$"
+);
+pattern!(
+    NO_NUMBER,
+    "must have one line with a letter or symbol other than + and -, without control characters",
+    "^[^",
+    control!(),
+    r"]*[^\s0-9+\-",
+    control!(),
+    "][^",
+    control!(),
+    "]*$"
+);
+pattern!(
+    STREAM,
+    "must be <channel_id>, <thread_id>, <org_id> or <org_id>/<user_id>",
+    "^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}(/[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12})?$"
+);
+pattern!(USERNAME, "must consist of letters, digits, '_', '.' and '-'", "^[A-Za-z0-9_.-]*$");
+pattern!(SYMBOL, "must not contain white space and control characters", r"^[^\s", control!(), "]*$");
+pattern!(
+    WEB_ADDRESS,
+    "must be an http or https address without a user name and a password",
+    r"^([Hh][Tt][Tt][Pp][Ss]?://[^\s/?#@\\",
+    control!(),
+    r"]+([/?#][^\s",
+    control!(),
+    "]*)?)?$"
+);
+// What is between two words can be any white space.
+pattern!(QUERY, "must have at least three characters besides white space", r"[^\s\u0000-\u001f][\s\S]+[^\s\u0000-\u001f]");
+
+impl Rule {
+    /// Any text.
+    pub const fn text(max: usize) -> Rule {
+        Rule { min: 0, max, pattern: None, one_of: &[], is_email: false, is_secret: false }
+    }
+
+    /// A text that is not only white space.
+    pub const fn solid(max: usize) -> Rule {
+        Rule { min: 1, pattern: Some(&SOLID), ..Rule::text(max) }
+    }
+
+    /// A text on one line: it goes into mails, beside other texts.
+    pub const fn line(max: usize) -> Rule {
+        Rule { pattern: Some(&LINE), ..Rule::text(max) }
+    }
+
+    /// A line that is not only white space.
+    pub const fn name(max: usize) -> Rule {
+        Rule { min: 1, pattern: Some(&SOLID_LINE), ..Rule::text(max) }
+    }
+
+    pub const fn username(max: usize) -> Rule {
+        Rule { min: 1, pattern: Some(&USERNAME), ..Rule::text(max) }
+    }
+
+    /// A line that is no number, with or without a sign.
+    pub const fn no_number(max: usize) -> Rule {
+        Rule { pattern: Some(&NO_NUMBER), ..Rule::name(max) }
+    }
+
+    /// Identifiers of one or two records, in lower case.
+    pub const fn stream() -> Rule {
+        Rule { pattern: Some(&STREAM), ..Rule::text(73) }
+    }
+
+    /// Characters other than white space.
+    pub const fn symbol(max: usize) -> Rule {
+        Rule { min: 1, pattern: Some(&SYMBOL), ..Rule::text(max) }
+    }
+
+    /// An http or https address with a host, and without a user name or a password; or no text.
+    pub const fn web_address(max: usize) -> Rule {
+        Rule { pattern: Some(&WEB_ADDRESS), ..Rule::text(max) }
+    }
+
+    pub const fn email(max: usize) -> Rule {
+        Rule { min: 1, is_email: true, ..Rule::text(max) }
+    }
+
+    pub const fn one_of(texts: &'static [&'static str]) -> Rule {
+        Rule { one_of: texts, ..Rule::text(usize::MAX) }
+    }
+
+    /// A password, a token or the like.
+    pub const fn secret(max: usize) -> Rule {
+        Rule { min: 1, is_secret: true, ..Rule::text(max) }
+    }
+
+    /// A search query: at least three characters besides white space.
+    pub const fn query(max: usize) -> Rule {
+        Rule { min: 3, pattern: Some(&QUERY), ..Rule::text(max) }
+    }
+
+    pub const fn not_blank(self) -> Rule {
+        Rule { pattern: Some(&SOLID), ..self }
+    }
+
+    pub const fn at_least(self, min: usize) -> Rule {
+        Rule { min, ..self }
+    }
+
+    /// Checks a text. Returns it without the white space around it, or a sentence that says what is wrong with it.
+    pub fn check<'a>(&self, text: &'a str, field: &str) -> Result<&'a str, String> {
+        let length = text.chars().count();
+        if !self.one_of.is_empty() && !self.one_of.contains(&text) {
+            return Err(self.refusal(text, field, &format!("must be one of {}", self.one_of.join(", "))));
+        }
+        if length > self.max {
+            return Err(format!("{field} has {length} characters, at most {} are allowed", self.max));
+        }
+        if length < self.min {
+            return Err(match self.min {
+                1 => format!("{field} must not be empty"),
+                min => format!("{field} has {length} characters, at least {min} are required"),
+            });
+        }
+        if let Some(pattern) = self.pattern.filter(|pattern| !pattern.regex.is_match(text)) {
+            return Err(self.refusal(text, field, pattern.says));
+        }
+        Ok(text.trim())
+    }
+
+    /// The sentence with the text that is refused, unless that is long or a secret.
+    fn refusal(&self, text: &str, field: &str, says: &str) -> String {
+        let is_short = text.chars().count() <= 64;
+        if is_short && !self.is_secret { format!("{field} {says}, not {text:?}") } else { format!("{field} {says}") }
+    }
+}
+
+/// A type that stands for a [`Rule`], by which the API's types name it.
+pub trait Ruled: Send + Sync + 'static {
+    const RULE: Rule;
+}
+
+/// Declares rules, each as a type with a function `check`: `rules! { pub Name: Rule::name(80); }`
+macro_rules! rules {
+    ($($(#[$doc:meta])* pub $name:ident: $rule:expr;)+) => {$(
+        $(#[$doc])*
+        #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+        pub struct $name;
+
+        impl $crate::domain::text::Ruled for $name {
+            const RULE: $crate::domain::text::Rule = $rule;
+        }
+
+        impl $name {
+            /// Checks a text as [`Rule::check`](crate::domain::text::Rule::check) does.
+            pub fn check<'a>(text: &'a str, field: &str) -> Result<&'a str, String> {
+                <$name as $crate::domain::text::Ruled>::RULE.check(text, field)
+            }
+        }
+    )+};
+}
+pub(crate) use rules;
+
+rules! {
+    /// RFC 5321's limits allow 254 octets at most.
+    pub Email: Rule::email(254);
+    pub EmailIfAny: Rule::email(254).at_least(0);
+    pub WebAddress: Rule::web_address(2000);
+}
+
+/// Parses a web address that is not empty, with its host.
 pub fn web_address(text: &str, field: &str) -> Result<url::Url, String> {
-    let text = one_line(text, field, 2000)?;
-    let url = url::Url::parse(text).map_err(|err| format!("{field} is not an address: {err}"))?;
-    if !matches!(url.scheme(), "http" | "https") {
-        return Err(format!("{field} is no address of http or https"));
-    }
-    if !url.username().is_empty() || url.password().is_some() {
-        return Err(format!("{field} must not hold a user name or a password"));
-    }
-    Ok(url)
+    let text = WebAddress::check(text, field)?;
+    url::Url::parse(text).map_err(|err| format!("{field} is not an address: {err}"))
 }
 
-/// Trims a text that is empty or a [`web_address`].
+/// Checks a text that is empty or a [`web_address`].
 pub fn web_address_if_any<'a>(text: &'a str, field: &str) -> Result<&'a str, String> {
-    match text.trim() {
-        "" => Ok(""),
-        text => web_address(text, field).map(|_| text),
-    }
+    if text.is_empty() { Ok("") } else { web_address(text, field).map(|_| text) }
 }
 
-/// Whether a character is a control character, or changes the direction of the text around it (Unicode annex 9, section 2).
-pub fn steers(c: char) -> bool {
-    c.is_control() || matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
+/// An e-mail address in the form that is stored and compared.
+pub fn email(text: &str, field: &str) -> Result<String, String> {
+    let rule = Email::RULE;
+    rule.check(text, field)?;
+    email_address(text).ok_or_else(|| rule.refusal(text, field, "must be an e-mail address"))
 }
 
 /// Folds case for comparisons. It maps to upper case first, so that ß matches SS, and a final ς matches σ.
@@ -45,14 +245,6 @@ pub fn folded(text: &str) -> String {
         return text.to_ascii_lowercase(); // the same, and many times faster
     }
     text.to_uppercase().chars().flat_map(char::to_lowercase).collect()
-}
-
-/// Checks a text as [`one_line`] does, and refuses an empty one.
-pub fn required<'a>(text: &'a str, field: &str, max: usize) -> Result<&'a str, String> {
-    match one_line(text, field, max)? {
-        "" => Err(format!("{field} must not be empty")),
-        text => Ok(text),
-    }
 }
 
 /// An e-mail address in the form that is stored and compared; none if the text is no address (RFC 5321, as far as mail
@@ -72,8 +264,7 @@ pub fn email_address(text: &str) -> Option<String> {
             .rsplit('.')
             .next()
             .is_some_and(|last| last.starts_with("0x") || last.bytes().all(|byte| byte.is_ascii_digit()));
-    // RFC 5321's limits allow 254 octets at most.
-    (text.len() <= 254 && is_public).then_some(text)
+    (text.len() <= Email::RULE.max && is_public).then_some(text)
 }
 
 #[cfg(test)]

@@ -15,15 +15,15 @@ use crate::{
     scene::{ADMIN, CALLERS, OWNER, Scene, call, value_of},
 };
 
-struct Row {
-    operation: String,
+pub struct Row {
+    pub operation: String,
     /// JSON with `<names>` of the scene; empty for none.
-    body: String,
+    pub body: String,
     /// The expected statuses, in the order of [`CALLERS`].
-    expected: Vec<u16>,
+    pub expected: Vec<u16>,
 }
 
-fn table() -> Vec<Row> {
+pub fn table() -> Vec<Row> {
     let lines = include_str!("permissions.md").lines().filter(|line| line.starts_with("| `"));
     lines
         .map(|line| {

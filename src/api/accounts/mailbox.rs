@@ -8,18 +8,18 @@ use crate::{
     api::{
         http::{
             auth::{MaybeBearer, Visitor},
-            body::{Body, Text, example},
+            body::{Body, Text, example, text},
             envelope::{Done, Success, done, ok},
         },
         tags::Tag,
     },
     domain::{
         accounts::{
-            self,
+            self, GivenPassword, Password,
             mailbox::{self, Companion, MayMail},
-            one_time_tokens::Purpose,
+            one_time_tokens::{Purpose, Token},
         },
-        text,
+        text::{Email, email},
     },
     error::{Error, Result},
     state::App,
@@ -71,11 +71,11 @@ impl Api {
     /// tells the user.
     #[oai(path = "/auth/password-reset/verify", method = "post", operation_id = "resetPassword", tag = "Tag::Accounts")]
     async fn reset_password(&self, app: Data<&App>, visitor: Visitor, body: Body<NewPassword>) -> Result<Done> {
-        let NewPassword { token: Text(token), new_password: Text(password) } = body.0;
+        let (token, password) = (body.0.token.0, body.0.new_password.0);
         let user = app.db.read(|conn| mailbox::find_reset(conn, &token))?;
-        accounts::check_password(&password, &user.email, &user.username).map_err(Error::Invalid)?;
+        accounts::check_password(&password, "new_password", &user.email, &user.username).map_err(Error::Invalid)?;
         if app.verify(visitor.address, password.clone(), user.password_hash).await? {
-            return Err(Error::invalid("the new password is the old one"));
+            return Err(Error::invalid("new_password is the old password"));
         }
         let hash = app.hash(visitor.address, password).await?;
         app.db.write_sized(body.1, move |tx| mailbox::reset(tx, &token, &hash)).await?;
@@ -102,11 +102,12 @@ impl Api {
     /// not use up the token.
     #[oai(path = "/auth/email-request/verify", method = "post", operation_id = "verifyEmail", tag = "Tag::Accounts")]
     async fn verify(&self, caller: MaybeBearer, app: Data<&App>, visitor: Visitor, body: Body<Verification>) -> Result<Done> {
-        let Verification { token: Text(token), password } = body.0;
+        let (token, password) = (body.0.token.0, text(body.0.password));
         let user = app.db.read(|conn| mailbox::find_verification(conn, &token))?;
         let companion = match (caller.0, password) {
             (Some(caller), _) if caller.user == user.id => Companion::Session(caller),
-            (_, Some(Text(password))) => {
+            (_, Some(password)) => {
+                GivenPassword::check(&password, "password").map_err(Error::Invalid)?;
                 if !app.verify_password(visitor.address, &user.email, Some(&user), password).await? {
                     return Err(mailbox::WRONG_PASSWORD);
                 }
@@ -119,8 +120,8 @@ impl Api {
     }
 }
 
-fn address(email: &str) -> Result<String> {
-    text::email_address(email).ok_or_else(|| Error::bad_request("email is not a valid e-mail address"))
+fn address(text: &str) -> Result<String> {
+    email(text, "email").map_err(Error::BadRequest)
 }
 
 /// 500 if the mail server can't be reached. It is asked before the address is looked up, so that the answer doesn't
@@ -132,7 +133,7 @@ async fn require_mail(app: &App) -> Result<()> {
 #[derive(Object)]
 #[oai(example)]
 struct Address {
-    email: Text,
+    email: Text<Email>,
 }
 example!(Address, { "email": "ada@example.org" });
 
@@ -140,7 +141,7 @@ example!(Address, { "email": "ada@example.org" });
 #[oai(example)]
 struct OneTimeToken {
     /// The token in the mailed link.
-    token: Text,
+    token: Text<Token>,
 }
 example!(OneTimeToken, { "token": "mZ0n3Q4y1k6f8c2x5v7b9w1e3r5t7y9u2i4o6p8a0sd" });
 
@@ -148,9 +149,9 @@ example!(OneTimeToken, { "token": "mZ0n3Q4y1k6f8c2x5v7b9w1e3r5t7y9u2i4o6p8a0sd" 
 #[oai(example)]
 struct Verification {
     /// The token in the mailed link.
-    token: Text,
+    token: Text<Token>,
     /// The account's password; not needed with the account's bearer token.
-    password: Option<Text>,
+    password: Option<Text<GivenPassword>>,
 }
 example!(Verification, { "token": "mZ0n3Q4y1k6f8c2x5v7b9w1e3r5t7y9u2i4o6p8a0sd", "password": "correct horse battery" });
 
@@ -158,8 +159,8 @@ example!(Verification, { "token": "mZ0n3Q4y1k6f8c2x5v7b9w1e3r5t7y9u2i4o6p8a0sd",
 #[oai(example)]
 struct NewPassword {
     /// The token in the mailed link.
-    token: Text,
-    /// 8 to 128 characters, none of the most common passwords, and not the old one.
-    new_password: Text,
+    token: Text<Token>,
+    /// None of the most common passwords, and not the old one.
+    new_password: Text<Password>,
 }
 example!(NewPassword, { "token": "mZ0n3Q4y1k6f8c2x5v7b9w1e3r5t7y9u2i4o6p8a0sd", "new_password": "staple of the battery" });

@@ -17,8 +17,11 @@ use super::{
 };
 use crate::{
     domain::{
-        accounts::{self, New, identities, mailbox::MayMail, passwords, registration, sessions},
-        text,
+        accounts::{
+            self, GivenPassword, New, Nonce, Password, PersonName, UsernameIfAny, identities, mailbox::MayMail, passwords,
+            registration, sessions,
+        },
+        text::{Email, email},
     },
     error::{Error, Result},
     id::{OrganisationId, UserId},
@@ -36,8 +39,8 @@ impl Api {
     /// the address.
     #[oai(path = "/auth/register", method = "post", operation_id = "register", tag = "Tag::Accounts")]
     async fn register(&self, app: Data<&App>, visitor: Visitor, body: Body<NewAccount>) -> Result<Made> {
-        let text = |field: &Option<Text>| field.as_deref().unwrap_or_default().to_owned();
-        let new = New::check(&body.email, body.username.as_deref(), &text(&body.first_name), &text(&body.last_name));
+        let name = |field: &Option<Text<PersonName>>| field.as_deref().unwrap_or_default().to_owned();
+        let new = New::check(&body.email, body.username.as_deref(), &name(&body.first_name), &name(&body.last_name));
         let new = new.map_err(Error::BadRequest)?;
         new.check_password(&body.password).map_err(Error::BadRequest)?;
         let hash = app.hash(visitor.address, body.0.password.0).await?;
@@ -51,7 +54,8 @@ impl Api {
     /// An unknown address and a wrong password get the same answer, after the same time.
     #[oai(path = "/auth/login", method = "post", operation_id = "logIn", tag = "Tag::Accounts", transform = "faulty_is_422")]
     async fn login(&self, app: Data<&App>, visitor: Visitor, body: Body<Credentials>) -> Result<Success<LoggedIn>> {
-        let email = text::email_address(&body.email).ok_or_else(|| Error::invalid("email is not a valid e-mail address"))?;
+        let email = email(&body.email, "email").map_err(Error::Invalid)?;
+        GivenPassword::check(&body.password, "password").map_err(Error::Invalid)?;
         let user = app.db.read(|conn| accounts::find_by_email(conn, &email))?;
         let password = body.0.password.0;
         let right = app.verify_password(visitor.address, &email, user.as_ref(), password.clone()).await?;
@@ -76,8 +80,9 @@ impl Api {
     /// token logs in once.
     #[oai(path = "/auth/google", method = "post", operation_id = "logInByIdToken", tag = "Tag::Accounts")]
     async fn google(&self, app: Data<&App>, visitor: Visitor, body: Body<IdToken>) -> Result<Success<LoggedIn>> {
-        if body.id_token.trim().is_empty() {
-            return Err(Error::bad_request("id_token must not be empty"));
+        accounts::IdToken::check(&body.id_token, "id_token").map_err(Error::BadRequest)?;
+        if let Some(nonce) = &body.nonce {
+            Nonce::check(nonce, "nonce").map_err(Error::BadRequest)?;
         }
         let issuer = app.issuer.as_ref().ok_or(Error::Unauthorized("Federated log-in is not configured on this server"))?;
         let token = issuer.verify(&body.id_token, body.nonce.as_deref()).await?;
@@ -108,13 +113,14 @@ impl Api {
         const WRONG: Error = Error::Unauthorized("The old password is incorrect");
         let caller = caller.0;
         let user = app.db.read(|conn| accounts::find(conn, caller.user))?.ok_or(WRONG)?;
-        let PasswordChange { old_password: Text(old), new_password: Text(new) } = body.0;
+        let (old, new) = (body.0.old_password.0, body.0.new_password.0);
+        GivenPassword::check(&old, "old_password").map_err(Error::Invalid)?;
         if !app.verify_password(visitor.address, &user.email, Some(&user), old.clone()).await? {
             return Err(WRONG);
         }
-        accounts::check_password(&new, &user.email, &user.username).map_err(Error::Invalid)?;
+        accounts::check_password(&new, "new_password", &user.email, &user.username).map_err(Error::Invalid)?;
         if new == old {
-            return Err(Error::invalid("the new password is the old one"));
+            return Err(Error::invalid("new_password is the old password"));
         }
         let hash = app.hash(visitor.address, new).await?;
         app.db.write(move |tx| passwords::change(tx, caller, &user.password_hash, &hash)).await?;
@@ -137,21 +143,21 @@ fn faulty_is_422<E: Endpoint + 'static>(endpoint: E) -> impl Endpoint {
 #[oai(example)]
 struct NewAccount {
     /// The e-mail address; unique without regard to case.
-    email: Text,
-    /// 8 to 128 characters, none of the most common passwords.
-    password: Text,
-    /// 1 to 64 ASCII letters, digits, `_`, `.` or `-`; unique without regard to case.
-    username: Option<Text>,
-    first_name: Option<Text>,
-    last_name: Option<Text>,
+    email: Text<Email>,
+    /// None of the most common passwords.
+    password: Text<Password>,
+    /// Unique without regard to case; not `channel`, `here`, `all` or `everyone`.
+    username: Option<Text<UsernameIfAny>>,
+    first_name: Option<Text<PersonName>>,
+    last_name: Option<Text<PersonName>>,
 }
 example!(NewAccount, { "email": "ada@example.org", "password": "correct horse battery", "username": "ada", "first_name": "Ada", "last_name": "Lovelace" });
 
 #[derive(Object)]
 #[oai(example)]
 struct Credentials {
-    email: Text,
-    password: Text,
+    email: Text<Email>,
+    password: Text<GivenPassword>,
 }
 example!(Credentials, { "email": "ada@example.org", "password": "correct horse battery" });
 
@@ -159,18 +165,18 @@ example!(Credentials, { "email": "ada@example.org", "password": "correct horse b
 #[oai(example)]
 struct IdToken {
     /// A JSON Web Token (OpenID Connect Core 1.0, section 2).
-    id_token: Text,
+    id_token: Text<accounts::IdToken>,
     /// The nonce that the client sent to the issuer. If given, the token must contain it.
-    nonce: Option<Text>,
+    nonce: Option<Text<Nonce>>,
 }
 example!(IdToken, { "id_token": "eyJhbGciOiJSUzI1NiIsImtpZCI6IjEifQ.eyJzdWIiOiIxMjM0In0.c2lnbmF0dXJl", "nonce": "q7Vd2mXk0sRb" });
 
 #[derive(Object)]
 #[oai(example)]
 struct PasswordChange {
-    old_password: Text,
-    /// 8 to 128 characters, none of the most common passwords, and not the old one.
-    new_password: Text,
+    old_password: Text<GivenPassword>,
+    /// None of the most common passwords, and not the old one.
+    new_password: Text<Password>,
 }
 example!(PasswordChange, { "old_password": "correct horse battery", "new_password": "staple of the battery" });
 

@@ -13,7 +13,7 @@ use crate::{
             auth::{AccessToken, Bearer},
             body::{Body, Text, example, text},
             envelope::{Done, Success, done, ok},
-            listing::{Address, Listed, Rows, fill, listed, rows},
+            listing::{Address, Listed, Offset, Rows, Size, fill, listed, rows},
         },
         tags::Tag,
     },
@@ -21,6 +21,7 @@ use crate::{
         access::Caller,
         accounts::{self, profiles, sessions},
         organisations::slugs,
+        text::WebAddress,
     },
     error::Result,
     id::{OrganisationId, SessionId, UserId},
@@ -73,11 +74,11 @@ impl Api {
         #[oai(name = "user_id")] id: Path<UserId>,
         address: Address,
         /// Rows to skip; default 0.
-        offset: Query<Option<u64>>,
+        offset: Query<Option<Offset>>,
         /// Up to 1,000, the default. An answer may end earlier, at 1 MB.
-        limit: Query<Option<u64>>,
+        limit: Query<Option<Size>>,
     ) -> Result<Listed<Vec<Session>>> {
-        let page = rows(*offset, *limit)?;
+        let page = rows(*offset, *limit);
         let one = |session: sessions::Session| Session {
             id: session.id,
             is_current: session.id == caller.0.session,
@@ -132,7 +133,7 @@ impl Api {
         caller: Bearer,
         app: Data<&App>,
         token: AccessToken,
-        slug: Path<Text>,
+        slug: Path<Text<slugs::Slug>>,
     ) -> Result<Success<Switched>> {
         let (user, chosen, ends) = app.db.read(|conn| {
             let chosen = slugs::find(conn, caller.0, &slug)?;
@@ -167,16 +168,13 @@ fn own(app: &App, caller: Caller, message: &str) -> Result<Success<User>> {
 #[derive(Object)]
 #[oai(example)]
 struct EditProfile {
-    /// 1 to 64 ASCII letters, digits, `_`, `.` or `-`; unique without regard to case.
-    username: Option<Text>,
-    /// Up to 100 characters.
-    first_name: Option<Text>,
-    /// Up to 100 characters.
-    last_name: Option<Text>,
-    /// Up to 30 characters.
-    phone: Option<Text>,
-    /// An http or https address, up to 2,000 characters.
-    avatar_url: Option<Text>,
+    /// Unique without regard to case; not `channel`, `here`, `all` or `everyone`.
+    username: Option<Text<accounts::Username>>,
+    first_name: Option<Text<accounts::PersonName>>,
+    last_name: Option<Text<accounts::PersonName>>,
+    phone: Option<Text<profiles::Phone>>,
+    /// An http or https address.
+    avatar_url: Option<Text<WebAddress>>,
 }
 example!(EditProfile, { "first_name": "Ada", "last_name": "King", "phone": "+44 20 7946 0000" });
 

@@ -11,9 +11,9 @@ use crate::{
     api::{
         http::{
             auth::Bearer,
-            body::{Body, example},
+            body::{Body, List, example},
             envelope::{Opened, opened},
-            listing::{Address, Listed, Rows, fill, listed, rows},
+            listing::{Address, Listed, Offset, Rows, Size, fill, listed, rows},
         },
         tags::Tag,
     },
@@ -43,7 +43,7 @@ impl Api {
         #[oai(name = "org_id")] organisation_id: Path<OrganisationId>,
         body: Body<Others>,
     ) -> Result<Opened<Channel>> {
-        let others = body.0.user_ids;
+        let others = body.0.user_ids.0;
         let opening = app.db.write_sized(body.1, move |tx| {
             let (found, is_new) = direct_messages::open(tx, caller.0, *organisation_id, others)?;
             Ok((overviews::of(tx, found)?, is_new))
@@ -63,11 +63,11 @@ impl Api {
         #[oai(name = "org_id")] organisation_id: Path<OrganisationId>,
         address: Address,
         /// Rows to skip; default 0.
-        offset: Query<Option<u64>>,
+        offset: Query<Option<Offset>>,
         /// Up to 1,000, the default. An answer may end earlier, at 1 MB.
-        limit: Query<Option<u64>>,
+        limit: Query<Option<Size>>,
     ) -> Result<Listed<Vec<DirectMessage>>> {
-        let (site, organisation, page) = (app.site.clone(), *organisation_id, rows(*offset, *limit)?);
+        let (site, organisation, page) = (app.site.clone(), *organisation_id, rows(*offset, *limit));
         let one = move |(unread, channel): (Counts, Overview)| DirectMessage {
             channel: Channel::new(&site, channel),
             thread_count: unread.threads,
@@ -84,8 +84,8 @@ impl Api {
 #[derive(Object)]
 #[oai(example)]
 struct Others {
-    /// 1 to 8 members of the organisation; the caller may be omitted.
-    user_ids: Vec<UserId>,
+    /// Members of the organisation; the caller may be omitted.
+    user_ids: List<UserId, 1, { direct_messages::OTHERS_MAX }>,
 }
 example!(Others, { "user_ids": ["01900000-0000-7000-8000-0000000000aa"] });
 

@@ -11,14 +11,17 @@ use crate::{
     api::{
         http::{
             auth::Bearer,
-            body::{Body, Text, example},
+            body::{Body, List, Text, example},
             envelope::{Done, Gone, Success, done, ok},
-            listing::{Address, BareListed, Rows, fill, rows},
+            listing::{Address, BareListed, Offset, Rows, Size, fill, rows},
         },
         tags::Tag,
     },
-    domain::channels,
-    error::{Error, Result},
+    domain::{
+        accounts::{Username, UsernameIfAny},
+        channels::{self, members::LISTED_MAX},
+    },
+    error::Result,
     id::{ChannelId, OrganisationId, UserId},
     state::App,
     time::Time,
@@ -84,12 +87,9 @@ impl Api {
         caller: Bearer,
         app: Data<&App>,
         #[oai(name = "channel_id")] id: Path<ChannelId>,
-        #[oai(name = "userId")] user: Query<Option<UserId>>,
-        /// Another name for `userId`.
-        user_id: Query<Option<UserId>>,
+        #[oai(name = "userId")] user: Query<UserId>,
     ) -> Result<Success<Exists>> {
-        let user = user.or(*user_id).ok_or_else(|| Error::bad_request("The query parameter userId is missing or invalid"))?;
-        let exists = app.db.read(|conn| channels::members::include(conn, caller.0, *id, user))?;
+        let exists = app.db.read(|conn| channels::members::include(conn, caller.0, *id, *user))?;
         Ok(ok("User exists in channel", Exists { exists }))
     }
 
@@ -116,11 +116,11 @@ impl Api {
         #[oai(name = "channel_id")] id: Path<ChannelId>,
         address: Address,
         /// Rows to skip; default 0.
-        offset: Query<Option<u64>>,
+        offset: Query<Option<Offset>>,
         /// Up to 1,000, the default. An answer may end earlier, at 1 MB.
-        limit: Query<Option<u64>>,
+        limit: Query<Option<Size>>,
     ) -> Result<BareListed<UserList>> {
-        let (id, page) = (*id, rows(*offset, *limit)?);
+        let (id, page) = (*id, rows(*offset, *limit));
         let read = app.db.read_list(caller.0.user, move |conn| {
             fill(page, |part| channels::members::list(conn, caller.0, id, part), ChannelMember::from)
         });
@@ -140,7 +140,7 @@ impl Api {
         #[oai(name = "channel_id")] id: Path<ChannelId>,
         body: Body<NewMembers>,
     ) -> Result<Success<Vec<ChannelMember>>> {
-        let users = body.0.user_ids;
+        let users = body.0.user_ids.0;
         let added = app.db.write_sized(body.1, move |tx| channels::members::add(tx, caller.0, *id, users)).await?;
         Ok(ok("Users added to channel successfully", added.into_iter().map(ChannelMember::from).collect()))
     }
@@ -156,7 +156,7 @@ impl Api {
         body: Body<NewMembersOf>,
     ) -> Result<Success<Vec<ChannelMember>>> {
         let NewMembersOf { channel_id, user_ids } = body.0;
-        let added = app.db.write_sized(body.1, move |tx| channels::members::add(tx, caller.0, channel_id, user_ids)).await?;
+        let added = app.db.write_sized(body.1, move |tx| channels::members::add(tx, caller.0, channel_id, user_ids.0)).await?;
         Ok(ok("Users added to channel successfully", added.into_iter().map(ChannelMember::from).collect()))
     }
 
@@ -185,7 +185,7 @@ impl Api {
 #[oai(example)]
 struct JoinName {
     /// The caller's name in the channel; the account's username if omitted.
-    username: Option<Text>,
+    username: Option<Text<UsernameIfAny>>,
 }
 example!(JoinName, { "username": "countess" });
 
@@ -193,15 +193,15 @@ example!(JoinName, { "username": "countess" });
 #[oai(example)]
 struct NewName {
     /// Unique in the channel.
-    username: Text,
+    username: Text<Username>,
 }
 example!(NewName, { "username": "countess" });
 
 #[derive(Object)]
 #[oai(example)]
 struct NewMembers {
-    /// 1 to 100 members of the organisation.
-    user_ids: Vec<UserId>,
+    /// Members of the organisation.
+    user_ids: List<UserId, 1, LISTED_MAX>,
 }
 example!(NewMembers, { "user_ids": ["01900000-0000-7000-8000-0000000000aa"] });
 
@@ -209,8 +209,8 @@ example!(NewMembers, { "user_ids": ["01900000-0000-7000-8000-0000000000aa"] });
 #[oai(example)]
 struct NewMembersOf {
     channel_id: ChannelId,
-    /// 1 to 100 members of the organisation.
-    user_ids: Vec<UserId>,
+    /// Members of the organisation.
+    user_ids: List<UserId, 1, LISTED_MAX>,
 }
 example!(NewMembersOf, { "channel_id": "01900000-0000-7000-8000-0000000000cc", "user_ids": ["01900000-0000-7000-8000-0000000000aa"] });
 

@@ -15,14 +15,18 @@ use self::channel::{Channel, ChannelDetails, ChannelList};
 use super::{
     http::{
         auth::Bearer,
-        body::{Body, Text, example, text},
+        body::{Body, List, Text, example, text},
         envelope::{Created, Gone, Success, created, ok},
-        listing::{Address, BareListed, fill, rows},
+        listing::{Address, BareListed, Offset, Size, fill, rows},
     },
     tags::Tag,
 };
 use crate::{
-    domain::{channels, overviews},
+    domain::{
+        accounts::UsernameIfAny,
+        channels::{self, members::LISTED_MAX},
+        overviews,
+    },
     error::Result,
     id::{ChannelId, OrganisationId, UserId},
     state::App,
@@ -34,7 +38,7 @@ pub struct Api;
 impl Api {
     /// Make a channel
     ///
-    /// The caller becomes its owner and a member, and the users in `userIds`, at most 100, become members. Needs
+    /// The caller becomes its owner and a member, and the users in `userIds` become members. Needs
     /// `create:channels`.
     #[oai(path = "/channels", method = "post", operation_id = "createChannel", tag = "Tag::Channels")]
     async fn create(&self, caller: Bearer, app: Data<&App>, body: Body<NewChannel>) -> Result<Created<Channel>> {
@@ -45,7 +49,7 @@ impl Api {
             description: body.description.unwrap_or_default().0,
             is_private: body.is_private.unwrap_or_default(),
             username: body.username.or(body.also_username).map(|name| name.0).filter(|name| !name.is_empty()),
-            users: body.user_ids.unwrap_or_default(),
+            users: body.user_ids.map(|list| list.0).unwrap_or_default(),
         };
         let made = app.db.write_sized(bytes, move |tx| {
             let made = channels::create(tx, caller.0, new)?;
@@ -65,11 +69,11 @@ impl Api {
         app: Data<&App>,
         address: Address,
         /// Rows to skip; default 0.
-        offset: Query<Option<u64>>,
+        offset: Query<Option<Offset>>,
         /// Up to 1,000, the default. An answer may end earlier, at 1 MB.
-        limit: Query<Option<u64>>,
+        limit: Query<Option<Size>>,
     ) -> Result<BareListed<ChannelList>> {
-        let (site, page) = (app.site.clone(), rows(*offset, *limit)?);
+        let (site, page) = (app.site.clone(), rows(*offset, *limit));
         let read = app.db.read_list(caller.0.user, move |conn| {
             fill(
                 page,
@@ -104,7 +108,7 @@ impl Api {
         &self,
         caller: Bearer,
         app: Data<&App>,
-        #[oai(name = "channel_name")] name: Path<Text>,
+        #[oai(name = "channel_name")] name: Path<Text<channels::Name>>,
         /// Search only this organisation.
         organisation_id: Query<Option<OrganisationId>>,
     ) -> Result<Success<ChannelDetails>> {
@@ -171,17 +175,17 @@ impl Api {
 #[derive(Object)]
 #[oai(example)]
 struct NewChannel {
-    /// 1 to 80 characters; unique among the organisation's live channels.
-    name: Text,
-    description: Option<Text>,
+    /// Unique among the organisation's live channels.
+    name: Text<channels::Name>,
+    description: Option<Text<channels::Description>>,
     /// Members of the organisation who become members of the channel.
     #[oai(rename = "userIds")]
-    user_ids: Option<Vec<UserId>>,
+    user_ids: Option<List<UserId, 0, LISTED_MAX>>,
     organisation_id: OrganisationId,
     /// The caller's name in the channel; the account's username if omitted.
-    username: Option<Text>,
+    username: Option<Text<UsernameIfAny>>,
     #[oai(rename = "Username")]
-    also_username: Option<Text>,
+    also_username: Option<Text<UsernameIfAny>>,
     /// Whether only its members see the channel.
     is_private: Option<bool>,
 }
@@ -190,9 +194,9 @@ example!(NewChannel, { "name": "engines", "description": "All about engines", "u
 #[derive(Object)]
 #[oai(example)]
 struct EditChannel {
-    name: Option<Text>,
-    description: Option<Text>,
-    topic: Option<Text>,
+    name: Option<Text<channels::Name>>,
+    description: Option<Text<channels::Description>>,
+    topic: Option<Text<channels::Topic>>,
     is_private: Option<bool>,
 }
 example!(EditChannel, { "description": "All about analytical engines" });

@@ -248,15 +248,10 @@ impl<E> Enveloped<E> {
             template.split('/').count() == path.split('/').count()
                 && template.split('/').zip(path.split('/')).all(|(template, part)| template.starts_with('{') || template == part)
         };
-        let parameters = |template: &str| template.matches('{').count();
-        let fitting: Vec<_> = self.methods.iter().filter(|(template, _)| fits(template)).collect();
-        // As in routing, literal segments of a path come before parameters.
-        let fewest = fitting.iter().map(|(template, _)| parameters(template)).min();
-        let nearest = fitting.into_iter().filter(|(template, _)| Some(parameters(template)) == fewest);
-        let mut allowed: Vec<&str> = nearest.flat_map(|(_, methods)| methods).map(String::as_str).collect();
-        allowed.sort_unstable();
-        allowed.dedup();
-        allowed.join(", ")
+        // As in routing, a literal segment comes before a parameter, and the first segment that differs decides.
+        let parameters = |template: &str| -> Vec<bool> { template.split('/').map(|part| part.starts_with('{')).collect() };
+        let nearest = self.methods.iter().filter(|(template, _)| fits(template)).min_by_key(|(template, _)| parameters(template));
+        nearest.map(|(_, methods)| methods.join(", ")).unwrap_or_default()
     }
 }
 
@@ -288,7 +283,10 @@ impl<E: Endpoint> Endpoint for Enveloped<E> {
     }
 }
 
-/// Removes a trailing slash, and replaces aliases by the prefixes that they stand for.
+/// Another name of a query parameter, at paths with this end: the specification has it in one place only.
+const PARAMETER_ALIAS: (&str, &str, &str) = ("/user-exist", "user_id=", "userId=");
+
+/// Removes a trailing slash, and replaces aliases by the prefixes and the parameter that they stand for.
 fn rewrite(req: &mut Request) {
     let path = req.uri().path();
     let mut wanted = if path.len() > 1 { path.trim_end_matches('/').to_owned() } else { path.to_owned() };
@@ -297,8 +295,13 @@ fn rewrite(req: &mut Request) {
             wanted = format!("{real}{rest}");
         }
     }
-    if wanted != path {
-        let query = req.uri().query().map(|query| format!("?{query}")).unwrap_or_default();
+    let mut query = req.uri().query().map(|query| format!("?{query}")).unwrap_or_default();
+    let (end, alias, real) = PARAMETER_ALIAS;
+    let is_aliased = wanted.ends_with(end) && query.contains(alias);
+    if is_aliased {
+        query = query.replace(alias, real);
+    }
+    if wanted != path || is_aliased {
         if let Ok(uri) = format!("{wanted}{query}").parse() {
             *req.uri_mut() = uri;
         }
@@ -344,6 +347,15 @@ pub fn failure(err: poem::Error, path: &str) -> Response {
     response
 }
 
+/// Describes a parameter that is missing, or that its type refused. The framework puts its own name of the type before what
+/// the type says.
+fn misfit(parameter: &str, reason: &str) -> String {
+    match reason.split_once("\": ") {
+        Some((_, says)) => format!("{parameter} {says}"),
+        None => format!("{parameter} is required"),
+    }
+}
+
 /// Translates the framework's failures into the server's messages and statuses.
 fn translate(err: poem::Error, path: &str) -> Error {
     if err.is::<AuthorizationError>() {
@@ -360,11 +372,11 @@ fn translate(err: poem::Error, path: &str) -> Error {
     if err.is::<MethodNotAllowedError>() {
         return Error::MethodNotAllowed;
     }
-    if err.is::<ParsePathError>() {
-        return Error::bad_request("An identifier in the path is not a valid UUID");
+    if let Some(ParsePathError { name, reason }) = err.downcast_ref() {
+        return Error::bad_request(misfit(name, reason));
     }
-    if let Some(ParseParamError { name, .. }) = err.downcast_ref() {
-        return Error::bad_request(format!("The query parameter {name} is missing or invalid"));
+    if let Some(ParseParamError { name, reason }) = err.downcast_ref() {
+        return Error::bad_request(misfit(name, reason));
     }
     if let Some(Faulty(reason)) = err.downcast_ref() {
         return Error::bad_request(reason.clone());

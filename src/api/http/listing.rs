@@ -13,10 +13,11 @@ use url::form_urlencoded;
 use super::{
     auth::app,
     envelope::{Envelope, Page as PageEnvelope, Uncoded, envelope, page_envelope},
+    number::Number,
 };
 use crate::{
-    domain::page::Page,
-    error::{Error, Result},
+    domain::page::{DEEPEST, Page},
+    error::Result,
 };
 
 /// At most this many rows in one answer.
@@ -26,29 +27,38 @@ pub const BYTES: usize = 990_000;
 /// Rows in the first part that is read. With messages of the largest size they take some megabytes of memory.
 const FIRST: usize = 16;
 
+/// The number of a page, from 1.
+pub type PageNumber = Number<1>;
+/// The number of a page of a list that ends at [`DEEPEST`], in which a page has at least one row.
+pub type ShallowPage = Number<1, DEEPEST>;
+/// Rows to skip.
+pub type Offset = Number<0>;
+/// Rows to skip in a list that ends at [`DEEPEST`].
+pub type ShallowOffset = Number<0, { DEEPEST - 1 }>;
+/// Rows on a page. Sizes above the list's largest are cut.
+pub type Size = Number<1>;
+
 /// The page that a request asks for, by its number or by `offset`, which takes precedence. `size` is the request's
 /// `limit` or `page_size`.
-pub fn page(number: Option<u32>, offset: Option<u64>, size: Option<u64>, default: u32, largest: u32) -> Result<Page> {
-    let page = Page::new(number.unwrap_or(1), self::size(size, default, largest)?)?;
-    match offset.map(i64::try_from) {
-        None => Ok(page),
-        Some(Ok(offset)) => Ok(Page { offset, ..page }),
-        Some(Err(_)) => Err(Error::bad_request("offset is too large")),
-    }
+pub fn page<const MOST_PAGES: u32, const MOST_ROWS: u32>(
+    number: Option<Number<1, MOST_PAGES>>,
+    offset: Option<Number<0, MOST_ROWS>>,
+    size: Option<Size>,
+    default: u32,
+    largest: u32,
+) -> Page {
+    let page = Page::new(number.map_or(1, |number| number.0), self::size(size, default, largest));
+    offset.map_or(page, |offset| Page { offset: offset.0.into(), ..page })
 }
 
 /// The page of a list that has no pages by default: the whole list, if it fits into one answer.
-pub fn rows(offset: Option<u64>, limit: Option<u64>) -> Result<Page> {
-    page(None, offset, limit, MOST, MOST)
+pub fn rows(offset: Option<Offset>, limit: Option<Size>) -> Page {
+    page(None::<PageNumber>, offset, limit, MOST, MOST)
 }
 
-/// Caps a page's size at `largest`. 400 below 1.
-pub fn size(asked: Option<u64>, default: u32, largest: u32) -> Result<u32> {
-    match asked {
-        None => Ok(default),
-        Some(0) => Err(Error::bad_request("the size of a page must be at least 1")),
-        Some(asked) => Ok(asked.min(largest.into()) as u32),
-    }
+/// Caps a page's size at `largest`.
+pub fn size(asked: Option<Size>, default: u32, largest: u32) -> u32 {
+    asked.map_or(default, |asked| asked.0.min(largest))
 }
 
 /// The rows of one answer.

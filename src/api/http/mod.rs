@@ -5,4 +5,5 @@ pub mod body;
 pub mod envelope;
 pub mod guard;
 pub mod listing;
+pub mod number;
 pub mod types;

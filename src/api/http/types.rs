@@ -56,7 +56,8 @@ macro_rules! uuids {
 
         impl ParseFromParameter for id::$name {
             fn parse_from_parameter(value: &str) -> ParseResult<Self> {
-                ParseFromParameter::parse_from_parameter(value).map(id::$name).map_err(ParseError::<Uuid>::propagate)
+                let uuid = value.parse().map(id::$name);
+                uuid.map_err(|_| ParseError::custom(format!("must be a UUID, not {value:?}")))
             }
         }
     )+};

@@ -17,7 +17,7 @@ use super::{
         auth::Bearer,
         body::{Body, Text, example},
         envelope::{Created, Gone, Success, created, ok},
-        listing::{self, Address, BareListed, Rows, fill},
+        listing::{self, Address, BareListed, Rows, Size, fill},
     },
     tags::Tag,
 };
@@ -27,6 +27,7 @@ use crate::{
     domain::{
         channels::reading,
         messages::{deleting, editing, lists, posting},
+        page::Page,
     },
     error::Result,
     id::{ChannelId, MessageId},
@@ -110,13 +111,13 @@ impl Api {
         channel_id: Path<ChannelId>,
         address: Address,
         /// Up to 200; default 50. An answer may end earlier, at 1 MB.
-        limit: Query<Option<u64>>,
+        limit: Query<Option<Size>>,
         /// List only messages older than this one.
         before: Query<Option<MessageId>>,
         /// List only messages newer than this one, starting with the next.
         after: Query<Option<MessageId>>,
     ) -> Result<BareListed<MessageList>> {
-        let page = listing::page(None, None, *limit, PAGE, LARGEST_PAGE)?;
+        let page = Page::new(1, listing::size(*limit, PAGE, LARGEST_PAGE));
         let range = lists::Range { before: *before, after: *after };
         let (caller, id) = (caller.0, *channel_id);
         let read = move |conn: &View| fill(page, |part| lists::list(conn, caller, id, range, part), Message::from);
@@ -152,8 +153,7 @@ impl Api {
 #[derive(Object)]
 #[oai(example)]
 struct NewMessage {
-    /// 1 to 40,000 characters, not only white space.
-    content: Text,
+    content: Text<posting::Content>,
     /// The thread to reply to.
     thread_id: Option<MessageId>,
     /// The message's id: a UUID that the client makes.
@@ -164,8 +164,7 @@ example!(NewMessage, { "content": "The engine has arrived, @grace" });
 #[derive(Object)]
 #[oai(example)]
 struct EditMessage {
-    /// 1 to 40,000 characters, not only white space.
-    content: Text,
+    content: Text<posting::Content>,
     message_id: Option<MessageId>,
     thread_id: Option<MessageId>,
 }

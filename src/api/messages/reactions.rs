@@ -13,7 +13,7 @@ use crate::{
             auth::Bearer,
             body::Text,
             envelope::{Gone, Success, ok},
-            listing::{Address, Listed, Rows, fill, listed, rows},
+            listing::{Address, Listed, Offset, Rows, Size, fill, listed, rows},
         },
         messages::message::Reaction,
         tags::Tag,
@@ -30,8 +30,8 @@ pub struct Api;
 impl Api {
     /// React to a message
     ///
-    /// For members of the channel with the right to post. The emoji has 1 to 64 bytes, without white space; a message
-    /// takes up to 50 different ones. Repeating a reaction changes nothing.
+    /// For members of the channel with the right to post. A message takes up to 50
+    /// different emojis. Repeating a reaction changes nothing.
     #[oai(
         path = "/channels/:channel_id/messages/:message_id/reactions/:emoji",
         method = "put",
@@ -44,7 +44,7 @@ impl Api {
         app: Data<&App>,
         channel_id: Path<ChannelId>,
         message_id: Path<MessageId>,
-        emoji: Path<Text>,
+        emoji: Path<Text<reactions::Emoji>>,
     ) -> Result<Success<ReactionList>> {
         let (channel_id, message_id) = (*channel_id, *message_id);
         let added = app.db.write(move |tx| reactions::add(tx, caller.0, channel_id, message_id, &emoji)).await?;
@@ -65,7 +65,7 @@ impl Api {
         app: Data<&App>,
         channel_id: Path<ChannelId>,
         message_id: Path<MessageId>,
-        emoji: Path<Text>,
+        emoji: Path<Text<reactions::Emoji>>,
     ) -> Result<Gone> {
         app.db.write(move |tx| reactions::remove(tx, caller.0, *channel_id, *message_id, &emoji)).await?;
         Ok(Gone::NoContent)
@@ -120,11 +120,11 @@ impl Api {
         channel_id: Path<ChannelId>,
         address: Address,
         /// Rows to skip; default 0.
-        offset: Query<Option<u64>>,
+        offset: Query<Option<Offset>>,
         /// Up to 1,000, the default. An answer may end earlier, at 1 MB.
-        limit: Query<Option<u64>>,
+        limit: Query<Option<Size>>,
     ) -> Result<Listed<Vec<Message>>> {
-        let (channel, page) = (*channel_id, rows(*offset, *limit)?);
+        let (channel, page) = (*channel_id, rows(*offset, *limit));
         let read = app
             .db
             .read_list(caller.0.user, move |conn| fill(page, |part| pins::list(conn, caller.0, channel, part), Message::from));

@@ -12,7 +12,7 @@ use crate::{
         http::{
             auth::Bearer,
             body::Text,
-            listing::{self, Address, Listed, Rows, fill, listed},
+            listing::{self, Address, Listed, Rows, ShallowOffset, Size, fill, listed},
         },
         tags::Tag,
     },
@@ -43,17 +43,17 @@ impl Api {
         app: Data<&App>,
         #[oai(name = "org_id")] organisation_id: Path<OrganisationId>,
         address: Address,
-        /// 3 to 256 characters.
-        q: Query<Text>,
+        /// At least three characters besides white space.
+        q: Query<Text<search::Text>>,
         /// Search only this channel.
         channel_id: Query<Option<ChannelId>>,
         /// Rows to skip; default 0.
-        offset: Query<Option<u64>>,
+        offset: Query<Option<ShallowOffset>>,
         /// Up to 200; default 50. An answer may end earlier, at 1 MB.
-        limit: Query<Option<u64>>,
+        limit: Query<Option<Size>>,
     ) -> Result<Listed<Vec<Message>>> {
         let query = search::Query::parse(&q)?;
-        let page = listing::page(None, *offset, *limit, PAGE, LARGEST_PAGE)?.shallow()?;
+        let page = listing::page(None::<listing::ShallowPage>, *offset, *limit, PAGE, LARGEST_PAGE).shallow()?;
         let (caller, organisation, channel) = (caller.0, *organisation_id, *channel_id);
         let find =
             move |conn: &View| fill(page, |part| search::find(conn, caller, organisation, channel, &query, part), Message::from);

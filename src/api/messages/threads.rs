@@ -13,11 +13,11 @@ use crate::{
             auth::Bearer,
             body::{Body, Text, example, text},
             envelope::{Created, Gone, Success, created, ok},
-            listing::{self, Address, Listed, Rows, fill, fill_up_to, json_length, listed},
+            listing::{self, Address, Listed, Rows, ShallowOffset, ShallowPage, Size, fill, fill_up_to, json_length, listed},
         },
         tags::Tag,
     },
-    domain::messages::{deleting, record, threads},
+    domain::messages::{deleting, posting, record, threads},
     error::Result,
     id::{ChannelId, MessageId, OrganisationId},
     state::App,
@@ -50,16 +50,16 @@ impl Api {
         #[oai(name = "org_id")] id: Path<OrganisationId>,
         address: Address,
         /// The page, from 1; default 1.
-        page: Query<Option<u32>>,
+        page: Query<Option<ShallowPage>>,
         /// Rows to skip, instead of `page`.
-        offset: Query<Option<u64>>,
+        offset: Query<Option<ShallowOffset>>,
         /// Up to 200; default 50.
-        limit: Query<Option<u64>>,
+        limit: Query<Option<Size>>,
         /// Replies shown with each thread: up to 200; default 5.
-        messages: Query<Option<u64>>,
+        messages: Query<Option<Size>>,
     ) -> Result<Listed<Vec<Thread>>> {
-        let page = listing::page(*page, *offset, *limit, PAGE, LARGEST_PAGE)?.shallow()?;
-        let replies = listing::size(*messages, threads::REPLIES, MOST_REPLIES)?;
+        let page = listing::page(*page, *offset, *limit, PAGE, LARGEST_PAGE).shallow()?;
+        let replies = listing::size(*messages, threads::REPLIES, MOST_REPLIES);
         let (caller, id) = (caller.0, *id);
         // A deep page is a slow read: it walks that far into each of the caller's channels.
         let read = app.read_within(caller, id, move |conn| {
@@ -80,16 +80,16 @@ impl Api {
         #[oai(name = "channel_id")] id: Path<ChannelId>,
         address: Address,
         /// The page, from 1; default 1.
-        page: Query<Option<u32>>,
+        page: Query<Option<ShallowPage>>,
         /// Rows to skip, instead of `page`.
-        offset: Query<Option<u64>>,
+        offset: Query<Option<ShallowOffset>>,
         /// Up to 200; default 50.
-        limit: Query<Option<u64>>,
+        limit: Query<Option<Size>>,
         /// Replies shown with each thread: up to 200; default 5.
-        messages: Query<Option<u64>>,
+        messages: Query<Option<Size>>,
     ) -> Result<Listed<Vec<Thread>>> {
-        let page = listing::page(*page, *offset, *limit, PAGE, LARGEST_PAGE)?.shallow()?;
-        let replies = listing::size(*messages, threads::REPLIES, MOST_REPLIES)?;
+        let page = listing::page(*page, *offset, *limit, PAGE, LARGEST_PAGE).shallow()?;
+        let replies = listing::size(*messages, threads::REPLIES, MOST_REPLIES);
         let id = *id;
         let read = app.db.read_list(caller.0.user, move |conn| {
             fill(page, |part| threads::list(conn, caller.0, id, part, replies), Thread::shortened)
@@ -134,13 +134,13 @@ impl Api {
         channel_id: Path<ChannelId>,
         address: Address,
         /// The page, from 1; default 1.
-        page: Query<Option<u32>>,
+        page: Query<Option<ShallowPage>>,
         /// Replies to skip, instead of `page`.
-        offset: Query<Option<u64>>,
+        offset: Query<Option<ShallowOffset>>,
         /// Replies on a page: up to 200; default 50.
-        limit: Query<Option<u64>>,
+        limit: Query<Option<Size>>,
     ) -> Result<Listed<Thread>> {
-        let page = listing::page(*page, *offset, *limit, PAGE, LARGEST_PAGE)?.shallow()?;
+        let page = listing::page(*page, *offset, *limit, PAGE, LARGEST_PAGE).shallow()?;
         let (caller, channel, thread) = (caller.0, *channel_id, *thread_id);
         let read = app.db.read_list(caller.user, move |conn| {
             let found = Thread::from(threads::get(conn, caller, channel, thread)?);
@@ -195,8 +195,7 @@ impl Api {
 #[derive(Object)]
 #[oai(example)]
 struct NewThread {
-    /// 1 to 40,000 characters, not only white space.
-    content: Text,
+    content: Text<posting::Content>,
     /// The thread's id: a UUID that the client makes.
     thread_id: Option<MessageId>,
 }
@@ -205,10 +204,9 @@ example!(NewThread, { "content": "The engine has arrived, @grace" });
 #[derive(Object)]
 #[oai(example)]
 struct EditThread {
-    /// `pending` or `completed`; shown as `current_status`.
-    status: Option<Text>,
-    /// 1 to 40,000 characters, not only white space.
-    content: Option<Text>,
+    /// Shown as `current_status`.
+    status: Option<Text<threads::Status>>,
+    content: Option<Text<posting::Content>>,
 }
 example!(EditThread, { "status": "completed" });
 

@@ -11,20 +11,24 @@ use crate::{
         accounts::LoggedIn,
         http::{
             auth::{Bearer, MaybeBearer, Visitor},
-            body::{Body, RoleName, Text, example},
+            body::{Body, List, RoleName, Text, example, texts},
             envelope::{Created, Done, Success, created, done, ok},
-            listing::{self, Address, Paged, Rows, fill, paged},
+            listing::{self, Address, Offset, PageNumber, Paged, Rows, Size, fill, paged},
         },
         tags::Tag,
     },
     db::Tx,
     domain::{
-        accounts::mailbox::MayMail,
+        accounts::{mailbox::MayMail, one_time_tokens::Token},
         organisations::{
             self,
-            invitations::{self, Listed, acceptance},
+            invitations::{
+                self, Listed, acceptance,
+                send::{Invited, MOST},
+            },
             members, roles,
         },
+        text::Email,
     },
     error::Result,
     id::{InvitationId, OrganisationId, UserId},
@@ -103,15 +107,15 @@ impl Api {
         org_id: Path<OrganisationId>,
         address: Address,
         /// The page, from 1; default 1.
-        page: Query<Option<u32>>,
+        page: Query<Option<PageNumber>>,
         /// Rows to skip, instead of `page`.
-        offset: Query<Option<u64>>,
+        offset: Query<Option<Offset>>,
         /// Up to 200; default 20.
-        page_size: Query<Option<u64>>,
+        page_size: Query<Option<Size>>,
         /// Another name for `page_size`.
-        limit: Query<Option<u64>>,
+        limit: Query<Option<Size>>,
     ) -> Result<Paged<SentInvitations, Pagination>> {
-        let page = listing::page(*page, *offset, page_size.or(*limit), PAGE, LARGEST_PAGE)?;
+        let page = listing::page(*page, *offset, page_size.or(*limit), PAGE, LARGEST_PAGE);
         let (caller, id) = (caller.0, *org_id);
         let read = app.db.read_list(caller.user, move |conn| {
             let totalnoguests = members::count_guests(conn, caller, id)?;
@@ -146,7 +150,7 @@ impl Api {
         app: Data<&App>,
         org_id: Path<OrganisationId>,
         /// The token in the invitation's link.
-        invitation_token: Query<Option<Text>>,
+        invitation_token: Query<Option<Text<Token>>>,
     ) -> Result<Success<InvitationPreview>> {
         let token = invitation_token.0.unwrap_or_default();
         let preview = app.db.read(|conn| acceptance::preview(conn, *org_id, &token))?;
@@ -174,16 +178,12 @@ impl Api {
     }
 }
 
-fn texts(list: Vec<Text>) -> Vec<String> {
-    list.into_iter().map(|text| text.0).collect()
-}
-
 #[derive(Object)]
 #[oai(example)]
 struct NewInvitations {
     org_id: OrganisationId,
-    /// 1 to 50 addresses.
-    emails: Vec<Text>,
+    /// The addresses.
+    emails: List<Text<Invited>, 1, MOST>,
     /// The role: its integer, its UUID or its name; `member` if omitted.
     role: Option<RoleName>,
 }
@@ -192,7 +192,7 @@ example!(NewInvitations, { "org_id": "01900000-0000-7000-8000-0000000000bb", "em
 #[derive(Object)]
 #[oai(example)]
 struct InvitationToken {
-    token: Text,
+    token: Text<Token>,
 }
 example!(InvitationToken, { "token": "mZ0n3Q4y1k6f8c2x5v7b9w1e3r5t7y9u2i4o6p8a0sd" });
 
@@ -200,8 +200,8 @@ example!(InvitationToken, { "token": "mZ0n3Q4y1k6f8c2x5v7b9w1e3r5t7y9u2i4o6p8a0s
 #[oai(example)]
 struct Resend {
     org_id: OrganisationId,
-    /// 1 to 50 addresses.
-    emails: Vec<Text>,
+    /// The addresses.
+    emails: List<Text<Email>, 1, MOST>,
 }
 example!(Resend, { "org_id": "01900000-0000-7000-8000-0000000000bb", "emails": ["grace@example.org"] });
 

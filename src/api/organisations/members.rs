@@ -12,7 +12,8 @@ use crate::{
             auth::Bearer,
             body::{Body, RoleName, Text, example, text},
             envelope::{Done, Success, done, ok},
-            listing::{self, Address, Paged, Rows, fill, paged},
+            listing::{self, Address, Offset, PageNumber, Paged, Rows, Size, fill, paged},
+            number::Number,
             types::Nullable,
         },
         tags::Tag,
@@ -62,15 +63,15 @@ impl Api {
         org_id: Path<OrganisationId>,
         address: Address,
         /// The page, from 1; default 1.
-        page: Query<Option<u32>>,
+        page: Query<Option<PageNumber>>,
         /// Rows to skip, instead of `page`.
-        offset: Query<Option<u64>>,
+        offset: Query<Option<Offset>>,
         /// Up to 200; default 20.
-        page_size: Query<Option<u64>>,
+        page_size: Query<Option<Size>>,
         /// Another name for `page_size`.
-        limit: Query<Option<u64>>,
+        limit: Query<Option<Size>>,
     ) -> Result<Paged<Vec<Member>, Pagination>> {
-        let page = listing::page(*page, *offset, page_size.or(*limit), PAGE, LARGEST_PAGE)?;
+        let page = listing::page(*page, *offset, page_size.or(*limit), PAGE, LARGEST_PAGE);
         let id = *org_id;
         let read = app.db.read_list(caller.0.user, move |conn| {
             let total = members::count(conn, caller.0, id)?;
@@ -160,10 +161,10 @@ impl Api {
         caller: Bearer,
         app: Data<&App>,
         org_id: Path<OrganisationId>,
-        /// The number of last days: 1 to 365; default 7.
-        days: Query<Option<u32>>,
+        /// The number of last days; default 7.
+        days: Query<Option<Number<1, 365>>>,
     ) -> Result<Success<Metrics>> {
-        let (here, id, days) = (app.clone(), *org_id, days.unwrap_or(DAYS));
+        let (here, id, days) = (app.clone(), *org_id, days.map_or(DAYS, |days| days.0));
         // A slow read: it looks at every member.
         let read =
             app.read_within(caller.0, id, move |conn| members::metrics(conn, caller.0, id, days, |user| here.is_here(user)));
@@ -204,8 +205,8 @@ example!(NewMember, { "user_id": "01900000-0000-7000-8000-0000000000aa", "role_I
 struct EditMember {
     /// The new role: its integer, its UUID or its name.
     role_id: Option<RoleName>,
-    /// `active`, `inactive` (keeps access) or `deactivated` (ends it).
-    status: Option<Text>,
+    /// `inactive` keeps access, `deactivated` ends it.
+    status: Option<Text<memberships::Status>>,
 }
 example!(EditMember, { "role_id": 3, "status": "active" });
 

@@ -20,12 +20,16 @@ use super::{
         auth::Bearer,
         body::{Body, Text, example, text},
         envelope::{Created, Gone, Success, created, ok},
-        listing::{Address, BareListed, Listed, Rows, fill, fill_up_to, listed, rows},
+        listing::{Address, BareListed, Listed, Offset, Rows, Size, fill, fill_up_to, listed, rows},
+        number::Number,
     },
     tags::Tag,
 };
 use crate::{
-    domain::{channels, organisations, overviews},
+    domain::{
+        channels, organisations, overviews,
+        text::{EmailIfAny, WebAddress},
+    },
     error::Result,
     id::{ChannelId, OrganisationId, UserId},
     state::App,
@@ -40,7 +44,7 @@ impl Api {
     ///
     /// The caller becomes the owner and first member. The organisation starts with a channel `general`.
     #[oai(path = "/organisations", method = "post", operation_id = "createOrganisation", tag = "Tag::Organisations")]
-    async fn create(&self, caller: Bearer, app: Data<&App>, body: Body<EditOrganisation>) -> Result<Created<Organisation>> {
+    async fn create(&self, caller: Bearer, app: Data<&App>, body: Body<NewOrganisation>) -> Result<Created<Organisation>> {
         let made = app.db.write_sized(body.1, move |tx| organisations::create(tx, caller.0, body.0.into())).await?;
         Ok(created("Organization created successfully", made.into()))
     }
@@ -61,7 +65,12 @@ impl Api {
 
     /// Read an organisation by its slug
     #[oai(path = "/organisations/slug/:slug", method = "get", operation_id = "getOrganisationBySlug", tag = "Tag::Organisations")]
-    async fn get_by_slug(&self, caller: Bearer, app: Data<&App>, slug: Path<Text>) -> Result<Success<Organisation>> {
+    async fn get_by_slug(
+        &self,
+        caller: Bearer,
+        app: Data<&App>,
+        slug: Path<Text<organisations::slugs::Slug>>,
+    ) -> Result<Success<Organisation>> {
         let slug = slug.0.0;
         let read = app.db.read_list(caller.0.user, move |conn| {
             let named = organisations::slugs::find(conn, caller.0, &slug)?;
@@ -132,11 +141,11 @@ impl Api {
         #[oai(name = "org_id")] id: Path<OrganisationId>,
         address: Address,
         /// Rows to skip; default 0.
-        offset: Query<Option<u64>>,
+        offset: Query<Option<Offset>>,
         /// Up to 1,000, the default. An answer may end earlier, at 1 MB.
-        limit: Query<Option<u64>>,
+        limit: Query<Option<Size>>,
     ) -> Result<BareListed<OrganisationChannels>> {
-        let (site, id, page) = (app.site.clone(), *id, rows(*offset, *limit)?);
+        let (site, id, page) = (app.site.clone(), *id, rows(*offset, *limit));
         let read = app.db.read_list(caller.0.user, move |conn| {
             fill_up_to(
                 OrganisationChannels::BYTES,
@@ -165,14 +174,13 @@ impl Api {
         org_id: Path<OrganisationId>,
         address: Address,
         /// Rows to skip; default 0.
-        offset: Query<Option<u64>>,
+        offset: Query<Option<Offset>>,
         /// Up to 1,000, the default. An answer may end earlier, at 1 MB.
-        limit: Query<Option<u64>>,
-        /// The number of posts in each `preview_thread`: 0 to 3; default 0.
-        #[oai(validator(maximum(value = "3")))]
-        preview: Query<Option<u32>>,
+        limit: Query<Option<Size>>,
+        /// The number of posts in each `preview_thread`; default 0.
+        preview: Query<Option<Number<0, 3>>>,
     ) -> Result<Listed<Vec<OwnChannel>>> {
-        let (id, page, preview) = (*org_id, rows(*offset, *limit)?, preview.unwrap_or_default());
+        let (id, page, preview) = (*org_id, rows(*offset, *limit), preview.map_or(0, |preview| preview.0));
         let read = app.db.read_list(caller.0.user, move |conn| {
             fill(page, |part| overviews::joined(conn, caller.0, id, preview, part), OwnChannel::new)
         });
@@ -196,11 +204,11 @@ impl Api {
         #[oai(name = "org_id")] organisation_id: Path<OrganisationId>,
         address: Address,
         /// Rows to skip; default 0.
-        offset: Query<Option<u64>>,
+        offset: Query<Option<Offset>>,
         /// Up to 1,000, the default. An answer may end earlier, at 1 MB.
-        limit: Query<Option<u64>>,
+        limit: Query<Option<Size>>,
     ) -> Result<Listed<Vec<OpenChannel>>> {
-        let (id, page) = (*organisation_id, rows(*offset, *limit)?);
+        let (id, page) = (*organisation_id, rows(*offset, *limit));
         let read = app.db.read_list(caller.0.user, move |conn| {
             fill(page, |part| channels::lists::not_joined(conn, caller.0, id, part), OpenChannel::from)
         });
@@ -224,11 +232,11 @@ impl Api {
         #[oai(name = "org_id")] organisation_id: Path<OrganisationId>,
         address: Address,
         /// Rows to skip; default 0.
-        offset: Query<Option<u64>>,
+        offset: Query<Option<Offset>>,
         /// Up to 1,000, the default. An answer may end earlier, at 1 MB.
-        limit: Query<Option<u64>>,
+        limit: Query<Option<Size>>,
     ) -> Result<Listed<Vec<ArchivedChannel>>> {
-        let (id, page) = (*organisation_id, rows(*offset, *limit)?);
+        let (id, page) = (*organisation_id, rows(*offset, *limit));
         let read = app.db.read_list(caller.0.user, move |conn| {
             fill(page, |part| channels::lists::archived(conn, caller.0, id, part), ArchivedChannel::from)
         });
@@ -265,31 +273,59 @@ impl Api {
 
 #[derive(Object)]
 #[oai(example)]
+struct NewOrganisation {
+    name: Text<organisations::Name>,
+    #[oai(flatten)]
+    details: Details,
+}
+example!(NewOrganisation, { "name": "Analytical Engines", "description": "We compute", "email": "office@example.org", "type": "research", "location": "London", "country": "UK", "logo_url": "" });
+
+#[derive(Object)]
+#[oai(example)]
 struct EditOrganisation {
-    /// 1 to 255 characters; required to make an organisation.
-    name: Option<Text>,
-    description: Option<Text>,
-    email: Option<Text>,
-    /// The kind of organisation; shown as `industry`.
-    #[oai(rename = "type")]
-    kind: Option<Text>,
-    location: Option<Text>,
-    country: Option<Text>,
-    logo_url: Option<Text>,
+    name: Option<Text<organisations::Name>>,
+    #[oai(flatten)]
+    details: Details,
 }
 example!(EditOrganisation, { "name": "Analytical Engines", "description": "We compute", "email": "office@example.org", "type": "research", "location": "London", "country": "UK", "logo_url": "" });
 
+/// What an organisation says of itself.
+#[derive(Object)]
+struct Details {
+    description: Option<Text<organisations::Description>>,
+    email: Option<Text<EmailIfAny>>,
+    /// The kind of organisation; shown as `industry`.
+    #[oai(rename = "type")]
+    kind: Option<Text<organisations::Detail>>,
+    location: Option<Text<organisations::Detail>>,
+    country: Option<Text<organisations::Detail>>,
+    /// An http or https address.
+    logo_url: Option<Text<WebAddress>>,
+}
+
+impl Details {
+    fn named(self, name: Option<String>) -> organisations::Edit {
+        organisations::Edit {
+            name,
+            description: text(self.description),
+            email: text(self.email),
+            industry: text(self.kind),
+            location: text(self.location),
+            country: text(self.country),
+            logo_url: text(self.logo_url),
+        }
+    }
+}
+
+impl From<NewOrganisation> for organisations::Edit {
+    fn from(new: NewOrganisation) -> Self {
+        new.details.named(Some(new.name.0))
+    }
+}
+
 impl From<EditOrganisation> for organisations::Edit {
     fn from(edit: EditOrganisation) -> Self {
-        organisations::Edit {
-            name: text(edit.name),
-            description: text(edit.description),
-            email: text(edit.email),
-            industry: text(edit.kind),
-            location: text(edit.location),
-            country: text(edit.country),
-            logo_url: text(edit.logo_url),
-        }
+        edit.details.named(text(edit.name))
     }
 }
 

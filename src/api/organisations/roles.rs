@@ -63,7 +63,7 @@ impl Api {
         caller: Bearer,
         app: Data<&App>,
         org_id: Path<OrganisationId>,
-        role_id: Path<Text>,
+        role_id: Path<Text<roles::Named>>,
     ) -> Result<Success<Role>> {
         let found = app.db.read(|conn| roles::read(conn, caller.0, *org_id, &role_id))?;
         Ok(ok("Role retrieved successfully", found.into()))
@@ -79,7 +79,7 @@ impl Api {
         caller: Bearer,
         app: Data<&App>,
         org_id: Path<OrganisationId>,
-        role_id: Path<Text>,
+        role_id: Path<Text<roles::Named>>,
         body: Body<EditRole>,
     ) -> Result<Success<Role>> {
         let EditRole { name, description, rights } = body.0;
@@ -106,7 +106,7 @@ impl Api {
         caller: Bearer,
         app: Data<&App>,
         org_id: Path<OrganisationId>,
-        role_id: Path<Text>,
+        role_id: Path<Text<roles::Named>>,
         body: Body<EditPermissions>,
     ) -> Result<Success<Role>> {
         let permissions = body.0.permission_list.0;
@@ -120,7 +120,13 @@ impl Api {
     /// Holders of the role, and people invited to it, get the role `member`. Needs `manage:roles`, and every right of
     /// the role and of `member`.
     #[oai(path = "/organisations/:org_id/roles/:role_id", method = "delete", operation_id = "deleteRole", tag = "Tag::Roles")]
-    async fn delete(&self, caller: Bearer, app: Data<&App>, org_id: Path<OrganisationId>, role_id: Path<Text>) -> Result<Gone> {
+    async fn delete(
+        &self,
+        caller: Bearer,
+        app: Data<&App>,
+        org_id: Path<OrganisationId>,
+        role_id: Path<Text<roles::Named>>,
+    ) -> Result<Gone> {
         app.db.write(move |tx| roles::delete(tx, caller.0, *org_id, &role_id)).await?;
         Ok(Gone::NoContent)
     }
@@ -129,9 +135,9 @@ impl Api {
 #[derive(Object)]
 #[oai(example)]
 struct NewRole {
-    /// 1 to 64 characters; unique in the organisation, without regard to case.
-    name: Text,
-    description: Option<Text>,
+    /// Unique in the organisation, without regard to case.
+    name: Text<roles::Name>,
+    description: Option<Text<roles::Description>>,
     #[oai(flatten)]
     rights: RoleRights,
 }
@@ -140,8 +146,8 @@ example!(NewRole, { "name": "moderator", "description": "Keeps order", "permissi
 #[derive(Object)]
 #[oai(example)]
 struct EditRole {
-    name: Option<Text>,
-    description: Option<Text>,
+    name: Option<Text<roles::Name>>,
+    description: Option<Text<roles::Description>>,
     #[oai(flatten)]
     rights: RoleRights,
 }

@@ -12,13 +12,13 @@ use crate::{
             auth::{Bearer, Visitor},
             body::{Body, Text, example},
             envelope::{Done, Gone, Made, Success, done, made, ok},
-            listing::{self, Address, Listed, Rows, fill, listed},
+            listing::{self, Address, Listed, Offset, PageNumber, Rows, Size, fill, listed},
         },
         tags::Tag,
     },
     db::{Class, View},
-    domain::public::blogs,
-    error::Result,
+    domain::{public::blogs, text::WebAddress},
+    error::{Error, Result},
     id::{BlogId, CategoryId, UserId},
     limits::Form,
     state::App,
@@ -61,18 +61,19 @@ impl Api {
         address: Address,
         /// Lists only posts that contain this text in title or content, without regard to case. No character is a
         /// wildcard.
-        search: Query<Option<Text>>,
+        search: Query<Option<Text<blogs::Search>>>,
         /// Lists only posts of this category.
         category: Query<Option<CategoryId>>,
         /// The page, from 1; default 1.
-        page: Query<Option<u32>>,
+        page: Query<Option<PageNumber>>,
         /// Rows to skip, instead of `page`.
-        offset: Query<Option<u64>>,
+        offset: Query<Option<Offset>>,
         /// Up to 100; default 100.
-        limit: Query<Option<u64>>,
+        limit: Query<Option<Size>>,
     ) -> Result<Listed<Vec<Blog>>> {
-        let page = listing::page(*page, *offset, *limit, PAGE, LARGEST_PAGE)?;
+        let page = listing::page(*page, *offset, *limit, PAGE, LARGEST_PAGE);
         let (search, category) = (search.0.unwrap_or_default(), *category);
+        blogs::Search::check(&search, "search").map_err(Error::BadRequest)?;
         let Rows { rows, rest } = if search.is_empty() {
             app.db.read_list(None, move |conn| fill(page, |part| blogs::list(conn, "", category, part), Blog::from)).await?
         } else {
@@ -115,13 +116,13 @@ impl Api {
 #[derive(Object)]
 #[oai(example)]
 struct NewBlog {
-    /// 1 to 200,000 characters, usually Markdown. The server doesn't sanitise it: clients that show it must.
-    content: Text,
+    /// Usually Markdown. The server doesn't sanitise it: clients that show it must.
+    content: Text<blogs::Content>,
     category_id: CategoryId,
-    /// Up to 120 characters; if omitted, the content's first Markdown heading or first line.
-    title: Option<Text>,
-    /// An http or https address of up to 2,000 characters.
-    image_url: Option<Text>,
+    /// If omitted, the content's first Markdown heading or first line.
+    title: Option<Text<blogs::Title>>,
+    /// An http or https address.
+    image_url: Option<Text<WebAddress>>,
 }
 example!(NewBlog, { "content": "# Engines that weave\n\nAlgebra, like leaves and flowers.", "category_id": "01900000-0000-7000-8000-0000000000ca" });
 

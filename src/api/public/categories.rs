@@ -12,7 +12,7 @@ use crate::{
             auth::{Bearer, Visitor},
             body::{Body, Text, example},
             envelope::{Created, Gone, Success, created, ok},
-            listing::{Address, Listed, Rows, fill, listed, rows},
+            listing::{Address, Listed, Offset, Rows, Size, fill, listed, rows},
         },
         tags::Tag,
     },
@@ -46,11 +46,11 @@ impl Api {
         app: Data<&App>,
         address: Address,
         /// Rows to skip; default 0.
-        offset: Query<Option<u64>>,
+        offset: Query<Option<Offset>>,
         /// Up to 1,000, the default. An answer may end earlier, at 1 MB.
-        limit: Query<Option<u64>>,
+        limit: Query<Option<Size>>,
     ) -> Result<Listed<Vec<Category>>> {
-        let page = rows(*offset, *limit)?;
+        let page = rows(*offset, *limit);
         let Rows { rows, rest } = app.db.read(|conn| fill(page, |part| categories::list(conn, part), Category::from))?;
         Ok(listed("Blog categories retrieved successfully.", rows, address.rest(rest)))
     }
@@ -80,8 +80,8 @@ impl Api {
 #[derive(Object)]
 #[oai(example)]
 struct NewCategory {
-    /// 1 to 100 characters; unique among categories.
-    name: Text,
+    /// Unique among categories.
+    name: Text<categories::Name>,
 }
 example!(NewCategory, { "name": "Engineering" });
 

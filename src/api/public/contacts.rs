@@ -12,7 +12,10 @@ use crate::{
         },
         tags::Tag,
     },
-    domain::public::contacts::{self, Contact},
+    domain::{
+        public::contacts::{self, Contact},
+        text::Email,
+    },
     error::Result,
     limits::Form,
     state::App,
@@ -40,13 +43,11 @@ impl Api {
 #[derive(Object)]
 #[oai(example)]
 struct NewContact {
-    /// 1 to 200 characters.
-    name: Text,
+    name: Text<contacts::Name>,
     /// The address to reply to.
-    email: Text,
-    /// Up to 50 characters.
-    phone_number: Option<Text>,
-    /// 1 to 10,000 characters. The server removes markup where it shows the message.
-    message: Text,
+    email: Text<Email>,
+    phone_number: Option<Text<contacts::PhoneNumber>>,
+    /// The server removes markup where it shows the message.
+    message: Text<contacts::Content>,
 }
 example!(NewContact, { "name": "Ada Lovelace", "email": "ada@example.org", "phone_number": "+44 20 7946 0000", "message": "Does it weave?" });

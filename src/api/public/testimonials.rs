@@ -9,7 +9,7 @@ use crate::{
             auth::{Bearer, Visitor},
             body::{Body, Text, example},
             envelope::{UncodedCreated, uncoded},
-            listing::{self, Address, Rows, UncodedListed, fill},
+            listing::{self, Address, Rows, ShallowOffset, ShallowPage, Size, UncodedListed, fill},
         },
         tags::Tag,
     },
@@ -48,15 +48,15 @@ impl Api {
         app: Data<&App>,
         address: Address,
         /// The page, from 1; default 1.
-        page: Query<Option<u32>>,
+        page: Query<Option<ShallowPage>>,
         /// Rows to skip, instead of `page`.
-        offset: Query<Option<u64>>,
+        offset: Query<Option<ShallowOffset>>,
         /// Up to 100; default 10.
-        limit: Query<Option<u64>>,
+        limit: Query<Option<Size>>,
         /// Another name for `limit`.
-        page_limit: Query<Option<u64>>,
+        page_limit: Query<Option<Size>>,
     ) -> Result<UncodedListed<Vec<Testimonial>>> {
-        let page = listing::page(*page, *offset, limit.or(*page_limit), PAGE, LARGEST_PAGE)?.shallow()?;
+        let page = listing::page(*page, *offset, limit.or(*page_limit), PAGE, LARGEST_PAGE).shallow()?;
         let Rows { rows, rest } = app.db.read(|conn| fill(page, |part| testimonials::list(conn, part), Testimonial::from))?;
         Ok(UncodedListed::Ok(uncoded("Testimonials retrieved successfully.", rows), address.rest(rest)))
     }
@@ -65,10 +65,9 @@ impl Api {
 #[derive(Object)]
 #[oai(example)]
 struct NewTestimonial {
-    /// 1 to 200 characters.
-    company_name: Text,
-    /// 1 to 5,000 characters. The server doesn't sanitise it: clients that show it must.
-    content: Text,
+    company_name: Text<testimonials::CompanyName>,
+    /// The server doesn't sanitise it: clients that show it must.
+    content: Text<testimonials::Content>,
 }
 example!(NewTestimonial, { "company_name": "Analytical Engines Ltd", "content": "It weaves as it should." });
 

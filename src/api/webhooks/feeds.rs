@@ -16,8 +16,13 @@ use crate::{
         },
         tags::Tag,
     },
-    domain::{access::Caller, webhooks::feeds},
-    error::Result,
+    domain::{
+        access::Caller,
+        messages::posting::Content,
+        text::WebAddress,
+        webhooks::{EventName, feeds},
+    },
+    error::{Error, Result},
     id::ChannelId,
     state::App,
 };
@@ -45,7 +50,13 @@ impl Api {
     /// sent, its user must be a member of the channel with the right to post, and is then the author. A paused webhook
     /// gives the same answer and posts nothing. 403 while the webhook's owner may not post in the channel.
     #[oai(path = "/webhooks/feed/:webhook_slug", method = "post", operation_id = "feedWebhook", tag = "Tag::Webhooks")]
-    async fn feed(&self, feeder: Feeder, app: Data<&App>, webhook_slug: Path<Text>, body: Body<Feed>) -> Result<Success<Value>> {
+    async fn feed(
+        &self,
+        feeder: Feeder,
+        app: Data<&App>,
+        webhook_slug: Path<Text<feeds::Slug>>,
+        body: Body<Feed>,
+    ) -> Result<Success<Value>> {
         take(&app, feeder.0, webhook_slug.0, body.0.into(), body.1).await
     }
 
@@ -57,26 +68,37 @@ impl Api {
         &self,
         feeder: Feeder,
         app: Data<&App>,
-        webhook_slug: Path<Text>,
-        username: Query<Text>,
-        event_name: Query<Text>,
+        webhook_slug: Path<Text<feeds::Slug>>,
+        username: Query<Text<feeds::Username>>,
+        event_name: Query<Text<EventName>>,
         /// The text of the post.
-        message: Query<Text>,
-        /// `success` or `error`.
-        status: Query<Text>,
-        action_type: Query<Option<Text>>,
+        message: Query<Text<feeds::QueriedMessage>>,
+        status: Query<Text<feeds::Status>>,
+        action_type: Query<Option<Text<feeds::ActionType>>>,
         /// The address of a picture. If a bearer token is sent, the post has the member's picture instead.
-        avatar_url: Query<Option<Text>>,
+        avatar_url: Query<Option<Text<WebAddress>>>,
     ) -> Result<Success<Value>> {
-        let (username, event_name, status) = (Some(username.0), Some(event_name.0), Some(status.0));
-        let feed =
-            Feed { message: message.0, username, event_name, status, action_type: action_type.0, avatar_url: avatar_url.0 };
+        feeds::QueriedMessage::check(&message, "message").map_err(Error::Invalid)?;
+        let feed = feeds::Feed {
+            message: message.0.0,
+            username: username.0.0,
+            event_name: event_name.0.0,
+            action_type: action_type.0.unwrap_or_default().0,
+            avatar_url: avatar_url.0.unwrap_or_default().0,
+            status: Some(status.0.0),
+        };
         let bytes = feed.message.len();
-        take(&app, feeder.0, webhook_slug.0, feed.into(), bytes).await
+        take(&app, feeder.0, webhook_slug.0, feed, bytes).await
     }
 }
 
-async fn take(app: &App, caller: Option<Caller>, slug: Text, feed: feeds::Feed, bytes: usize) -> Result<Success<Value>> {
+async fn take(
+    app: &App,
+    caller: Option<Caller>,
+    slug: Text<feeds::Slug>,
+    feed: feeds::Feed,
+    bytes: usize,
+) -> Result<Success<Value>> {
     app.db.write_sized(bytes, move |tx| feeds::take(tx, caller, &slug, &feed)).await?;
     Ok(sent())
 }
@@ -88,19 +110,17 @@ fn sent() -> Success<Value> {
 #[derive(Object)]
 #[oai(example)]
 struct Feed {
-    /// The text of the post: 1 to 40,000 characters, not only white space. `@username` and `@channel` mention.
-    message: Text,
-    /// The name shown, up to 64 characters; if omitted, the webhook's name, or without a webhook the member's.
-    username: Option<Text>,
-    /// Up to 255 characters; if omitted, the webhook's event name.
-    event_name: Option<Text>,
-    /// `success` or `error`; `success` if omitted.
-    status: Option<Text>,
-    /// Up to 80 characters.
-    action_type: Option<Text>,
-    /// The address of a picture: http or https, up to 2,000 characters. If a bearer token is sent, the post has the
-    /// member's picture instead.
-    avatar_url: Option<Text>,
+    /// The text of the post. `@username` and `@channel` mention.
+    message: Text<Content>,
+    /// The name shown; if omitted, the webhook's name, or without a webhook the member's.
+    username: Option<Text<feeds::Username>>,
+    /// If omitted, the webhook's event name.
+    event_name: Option<Text<EventName>>,
+    /// `success` if omitted.
+    status: Option<Text<feeds::Status>>,
+    action_type: Option<Text<feeds::ActionType>>,
+    /// The http or https address of a picture. If a bearer token is sent, the post has the member's picture instead.
+    avatar_url: Option<Text<WebAddress>>,
 }
 example!(Feed, { "event_name": "build finished", "message": "main is green", "status": "success", "username": "builder" });
 
@@ -118,13 +138,12 @@ example!(QueuedFeed, {
 
 impl From<Feed> for feeds::Feed {
     fn from(feed: Feed) -> Self {
-        let text = |field: Option<Text>| field.unwrap_or_default().0;
         feeds::Feed {
             message: feed.message.0,
-            username: text(feed.username),
-            event_name: text(feed.event_name),
-            action_type: text(feed.action_type),
-            avatar_url: text(feed.avatar_url),
+            username: feed.username.unwrap_or_default().0,
+            event_name: feed.event_name.unwrap_or_default().0,
+            action_type: feed.action_type.unwrap_or_default().0,
+            avatar_url: feed.avatar_url.unwrap_or_default().0,
             status: body::text(feed.status),
         }
     }

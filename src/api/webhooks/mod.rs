@@ -14,14 +14,17 @@ use super::{
         auth::Bearer,
         body::{Body, Text, example, text},
         envelope::{Created, Gone, Success, created, ok},
-        listing::{self, Address, Listed, Rows, fill, listed},
+        listing::{self, Address, Listed, Offset, PageNumber, Rows, ShallowOffset, ShallowPage, Size, fill, listed},
         types::Nullable,
     },
     tags::Tag,
 };
 use crate::{
     db::Tx,
-    domain::webhooks::{self, history, record},
+    domain::{
+        text::WebAddress,
+        webhooks::{self, history, record},
+    },
     error::Result,
     id::{AttemptId, CallbackId, ChannelId, UserId, WebhookId},
     site::Site,
@@ -80,13 +83,13 @@ impl Api {
         channel_id: Path<ChannelId>,
         address: Address,
         /// The page, from 1; default 1.
-        page: Query<Option<u32>>,
+        page: Query<Option<PageNumber>>,
         /// Rows to skip, instead of `page`.
-        offset: Query<Option<u64>>,
+        offset: Query<Option<Offset>>,
         /// Up to 100; default 10.
-        limit: Query<Option<u64>>,
+        limit: Query<Option<Size>>,
     ) -> Result<Listed<WebhookList>> {
-        let page = listing::page(*page, *offset, *limit, PAGE, LARGEST_PAGE)?;
+        let page = listing::page(*page, *offset, *limit, PAGE, LARGEST_PAGE);
         let one = |webhook| Webhook::new(&app.site, webhook);
         let read = app.db.read(|conn| fill(page, |part| record::list(conn, caller.0, *channel_id, part), one));
         let Rows { rows: webhooks, rest } = read?;
@@ -110,13 +113,13 @@ impl Api {
         webhook_id: Path<WebhookId>,
         address: Address,
         /// The page, from 1; default 1.
-        page: Query<Option<u32>>,
+        page: Query<Option<ShallowPage>>,
         /// Rows to skip, instead of `page`.
-        offset: Query<Option<u64>>,
+        offset: Query<Option<ShallowOffset>>,
         /// Up to 100; default 10.
-        limit: Query<Option<u64>>,
+        limit: Query<Option<Size>>,
     ) -> Result<Listed<History>> {
-        let page = listing::page(*page, *offset, *limit, PAGE, LARGEST_PAGE)?.shallow()?;
+        let page = listing::page(*page, *offset, *limit, PAGE, LARGEST_PAGE).shallow()?;
         let (channel, webhook) = (*channel_id, *webhook_id);
         let read = app.db.read(|conn| fill(page, |part| history::list(conn, caller.0, channel, webhook, part), Attempt::from));
         let Rows { rows: webhooks_history, rest } = read?;
@@ -216,30 +219,29 @@ impl Api {
 #[derive(Object)]
 #[oai(example)]
 struct NewWebhook {
-    /// 1 to 80 characters; also the author's name of feeds without a `username`.
-    webhook_name: Text,
+    /// Also the author's name of feeds without a `username`.
+    webhook_name: Text<webhooks::Name>,
     /// The event name of feeds without one.
-    event_name: Option<Text>,
-    /// The address for deliveries: http or https, up to 2,000 characters, not on this server.
-    webhook_url: Option<Text>,
+    event_name: Option<Text<webhooks::EventName>>,
+    /// The address for deliveries: http or https, not on this server.
+    webhook_url: Option<Text<WebAddress>>,
 }
 example!(NewWebhook, { "webhook_name": "builds", "event_name": "build finished" });
 
 #[derive(Object)]
 #[oai(example)]
 struct EditWebhook {
-    webhook_name: Option<Text>,
-    event_name: Option<Text>,
+    webhook_name: Option<Text<webhooks::Name>>,
+    event_name: Option<Text<webhooks::EventName>>,
     /// The new address for deliveries; an empty one removes the address.
-    webhook_url: Option<Text>,
+    webhook_url: Option<Text<WebAddress>>,
 }
 example!(EditWebhook, { "event_name": "build failed" });
 
 #[derive(Object)]
 #[oai(example)]
 struct NewStatus {
-    /// `active`, `inactive` or `paused`.
-    webhook_status: Text,
+    webhook_status: Text<webhooks::NewStatus>,
 }
 example!(NewStatus, { "webhook_status": "paused" });
 

@@ -19,13 +19,27 @@ use crate::{
     db::Tx,
     domain::{
         access::{Caller, PlatformRole},
-        text,
+        text::{self, Rule},
     },
     error::{Error, OrConflict, Result},
     id::{OrganisationId, UserId},
     secret,
     time::Time,
 };
+
+text::rules! {
+    pub Username: Rule::username(64);
+    /// A username that may be left empty.
+    pub UsernameIfAny: Rule::username(64).at_least(0);
+    /// A first or last name.
+    pub PersonName: Rule::line(100);
+    pub Password: Rule::secret(128).at_least(8);
+    /// A password that is compared with the account's.
+    pub GivenPassword: Rule::secret(128).at_least(0);
+    /// An ID token of an OpenID Connect issuer.
+    pub IdToken: Rule::secret(12_000).not_blank();
+    pub Nonce: Rule::secret(255).at_least(0);
+}
 
 #[derive(Clone, Debug)]
 pub struct User {
@@ -86,13 +100,13 @@ pub struct New {
 }
 
 impl New {
-    /// Checks and trims the fields of a new account. Names have at most 100 characters. The error is a sentence for people.
+    /// Checks and trims the fields of a new account. The error is a sentence for people.
     pub fn check(email: &str, username: Option<&str>, first_name: &str, last_name: &str) -> Result<New, String> {
         Ok(New {
-            email: text::email_address(email).ok_or("email is not a valid e-mail address")?,
+            email: text::email(email, "email")?,
             username: username.filter(|name| !name.is_empty()).map(check_username).transpose()?,
-            first_name: text::one_line(first_name, "first_name", 100)?.to_owned(),
-            last_name: text::one_line(last_name, "last_name", 100)?.to_owned(),
+            first_name: PersonName::check(first_name, "first_name")?.to_owned(),
+            last_name: PersonName::check(last_name, "last_name")?.to_owned(),
             role: PlatformRole::User,
         })
     }
@@ -100,16 +114,13 @@ impl New {
     /// Checks a password for this account, as [`check_password`] does.
     pub fn check_password(&self, password: &str) -> Result<(), String> {
         // Without a username, one is made from the local part of the address.
-        check_password(password, &self.email, self.username.as_deref().unwrap_or(local_part(&self.email)))
+        check_password(password, "password", &self.email, self.username.as_deref().unwrap_or(local_part(&self.email)))
     }
 }
 
-/// Checks a username: 1 to 64 ASCII letters, digits, `_`, `.` or `-`, and no name that mentions everybody.
+/// Checks a username, which is no name that mentions everybody.
 pub fn check_username(name: &str) -> Result<String, String> {
-    let allowed = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '.' | '-');
-    if name.is_empty() || name.len() > 64 || !name.chars().all(allowed) {
-        return Err("username must be 1 to 64 letters, digits, '_', '.' or '-'".into());
-    }
+    Username::check(name, "username")?;
     if is_reserved(name) {
         return Err(format!("username {name} is reserved"));
     }
@@ -123,17 +134,14 @@ fn is_reserved(name: &str) -> bool {
 /// Names that mention every member of a channel, and so are no usernames.
 pub const EVERYBODY: [&str; 4] = ["channel", "here", "all", "everyone"];
 
-/// Checks a password: 8 to 128 characters, no common password, neither the address nor the username.
-pub fn check_password(password: &str, email: &str, username: &str) -> Result<(), String> {
-    let length = password.chars().count();
-    if !(8..=128).contains(&length) {
-        return Err("password must have 8 to 128 characters".into());
-    }
+/// Checks a new password: no common one, neither the address nor the username.
+pub fn check_password(password: &str, field: &str, email: &str, username: &str) -> Result<(), String> {
+    Password::check(password, field)?;
     if password.eq_ignore_ascii_case(email) || password.eq_ignore_ascii_case(username) {
-        return Err("password must not be the e-mail address or the username".into());
+        return Err(format!("{field} must not be the e-mail address or the username"));
     }
     if secret::is_common(password) {
-        return Err("password is one of the most common ones".into());
+        return Err(format!("{field} is one of the most common ones"));
     }
     Ok(())
 }

@@ -6,6 +6,7 @@ use rusqlite::OptionalExtension;
 
 use crate::{
     db::{Tx, View},
+    domain::text::{self, Rule},
     error::{Error, Result},
     id::UserId,
     secret,
@@ -54,8 +55,13 @@ pub fn void_oldest(tx: &mut Tx, user: UserId, purpose: Purpose) -> Result<()> {
     Ok(())
 }
 
+text::rules! {
+    pub Token: Rule::secret(128);
+}
+
 /// The account of a token, which stays valid. 400 if there is no such token, 422 if it is used, superseded or expired.
 pub fn find(conn: &View, purpose: Purpose, token: &str) -> Result<UserId> {
+    Token::check(token, "token").map_err(Error::BadRequest)?;
     let found: Option<(UserId, bool, Time)> = conn
         .prepare_cached("select user_id, used_at is not null, expires_at from one_time_tokens where hash = ?1 and purpose = ?2")?
         .query_row((secret::sha256(token), purpose.as_str()), |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))

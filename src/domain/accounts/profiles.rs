@@ -4,16 +4,17 @@ use crate::{
     db::Tx,
     domain::{
         access::{self, Caller},
-        accounts::{self, User},
+        accounts::{self, PersonName, User},
         chores::{self, Chore, Cursor},
-        text,
+        text::{self, Rule},
     },
     error::{Error, OrConflict, Result},
     id::{OrganisationId, UserId},
 };
 
-const NAME_MAX: usize = 100;
-const PHONE_MAX: usize = 30;
+text::rules! {
+    pub Phone: Rule::line(30);
+}
 
 /// Changes to a profile. An absent field stays as it is; an empty one is cleared, except the username.
 #[derive(Default, PartialEq, Eq)]
@@ -28,18 +29,18 @@ pub struct Edit {
 impl Edit {
     /// Checks and trims the fields. 400 for a bad username, as at registration; 422 for any other bad field.
     fn check(self) -> Result<Edit> {
-        let text = |value: Option<String>, field, max| -> Result<Option<String>> {
-            let checked = value.map(|value| text::one_line(&value, field, max).map(str::to_owned)).transpose();
-            checked.map_err(Error::Invalid)
+        let name = |value: Option<String>, field| -> Result<Option<String>> {
+            value.map(|value| PersonName::check(&value, field).map(str::to_owned)).transpose().map_err(Error::Invalid)
         };
+        let phone = self.phone.map(|phone| Phone::check(&phone, "phone").map(str::to_owned)).transpose();
         let avatar_url = self.avatar_url.as_deref().map(|url| text::web_address_if_any(url, "avatar_url")).transpose();
         let username = self.username.as_deref().map(accounts::check_username).transpose();
         Ok(Edit {
             username: username.map_err(Error::BadRequest)?,
             avatar_url: avatar_url.map_err(Error::Invalid)?.map(str::to_owned),
-            first_name: text(self.first_name, "first_name", NAME_MAX)?,
-            last_name: text(self.last_name, "last_name", NAME_MAX)?,
-            phone: text(self.phone, "phone", PHONE_MAX)?,
+            first_name: name(self.first_name, "first_name")?,
+            last_name: name(self.last_name, "last_name")?,
+            phone: phone.map_err(Error::Invalid)?,
         })
     }
 }

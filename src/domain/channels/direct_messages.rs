@@ -18,8 +18,8 @@ use crate::{
     secret,
 };
 
-/// Members of a direct message besides the caller.
-const OTHERS_MAX: usize = 8;
+/// Members that a request for a direct message names; the caller need not be among them.
+pub const OTHERS_MAX: usize = 8;
 /// Quota of direct messages that a member opens in an organisation. Those that others open with them don't count: others
 /// could use up the member's quota.
 const OPENED_MAX: i64 = 500;
@@ -29,9 +29,10 @@ const OPENED_MAX: i64 = 500;
 /// to 8 users besides the caller, all of them members, and for a new one when the caller has opened 500 already.
 pub fn open(tx: &mut Tx, caller: Caller, organisation: OrganisationId, others: Vec<UserId>) -> Result<(Described, bool)> {
     access::may(tx, caller, Rights::POST_MESSAGES, organisation, access::UNKNOWN_ORGANISATION)?;
+    let named = others.len();
     let others = members::others(caller, "user_ids", others)?;
-    if others.is_empty() || others.len() > OTHERS_MAX {
-        return Err(Error::invalid(format!("user_ids must name 1 to {OTHERS_MAX} others")));
+    if others.is_empty() || named > OTHERS_MAX {
+        return Err(Error::invalid(format!("user_ids names {named} users, 1 to {OTHERS_MAX} besides the caller are allowed")));
     }
     let mut accounts = Vec::new();
     for user in others.into_iter().chain([caller.user]) {

@@ -6,6 +6,7 @@ use crate::{
     domain::{
         access::{self, Caller},
         channels::{
+            Name,
             reading::{self, Counts},
             record::{self, Channel, Visible},
         },
@@ -86,6 +87,7 @@ pub fn not_joined(conn: &Connection, caller: Caller, organisation: OrganisationI
 /// Finds a live channel by name among those that the caller can see, in one organisation or in all of theirs. An exact match
 /// wins over one that differs in case, and an older channel over a newer one. 404 when no channel matches.
 pub fn by_name(conn: &Connection, caller: Caller, name: &str, organisation: Option<OrganisationId>) -> Result<Described> {
+    Name::check(name, "channel_name").map_err(Error::BadRequest)?;
     let rule = "and c.name = ?2 collate nocase and (?3 is null or c.organisation_id = ?3)
         and c.archived_at is null and c.is_dm = 0 order by c.name <> ?2, c.created_at, c.id limit 1";
     let found = record::select(conn, caller, rule, (caller.user, name, organisation))?.pop();

@@ -130,12 +130,12 @@ fn take_out(tx: &mut Tx, organisation: OrganisationId, channel: ChannelId, user:
 }
 
 /// At most 100 users in a list of a request: all other writes wait while the writer works through it.
-const LISTED_MAX: usize = 100;
+pub const LISTED_MAX: usize = 100;
 
 /// The users that a request lists, each once and without the caller. 422 for more than 100, with the list's name, `field`.
 pub(in crate::domain) fn others(caller: Caller, field: &str, listed: Vec<UserId>) -> Result<BTreeSet<UserId>> {
     if listed.len() > LISTED_MAX {
-        return Err(Error::invalid(format!("{field} names at most {LISTED_MAX} users")));
+        return Err(Error::invalid(format!("{field} names {} users, at most {LISTED_MAX} are allowed", listed.len())));
     }
     Ok(listed.into_iter().filter(|user| *user != caller.user).collect())
 }
@@ -150,7 +150,7 @@ pub fn add(tx: &mut Tx, caller: Caller, id: ChannelId, users: Vec<UserId>) -> Re
     access.require_poster()?;
     access.require_live()?;
     if users.is_empty() || users.len() > LISTED_MAX {
-        return Err(Error::invalid(format!("user_ids must name 1 to {LISTED_MAX} users")));
+        return Err(Error::invalid(format!("user_ids names {} users, 1 to {LISTED_MAX} are allowed", users.len())));
     }
     let mut named: Vec<UserId> = Vec::new();
     for user in users {

@@ -24,15 +24,17 @@ use crate::{
         },
         log::revocations,
         rights::Rights,
-        text,
+        text::{self, Rule},
     },
     error::{Error, OrConflict, Result},
     id::{ChannelId, OrganisationId, UserId},
 };
 
-const NAME_MAX: usize = 80;
-const DESCRIPTION_MAX: usize = 1000;
-const TOPIC_MAX: usize = 250;
+text::rules! {
+    pub Name: Rule::name(80);
+    pub Description: Rule::text(1000);
+    pub Topic: Rule::text(250);
+}
 
 pub struct New {
     pub organisation: OrganisationId,
@@ -75,7 +77,7 @@ fn insert(
     is_private: bool,
     is_default: bool,
 ) -> Result<ChannelId> {
-    let description = text::trimmed(description, "description", DESCRIPTION_MAX).map_err(Error::Invalid)?;
+    let description = Description::check(description, "description").map_err(Error::Invalid)?;
     let (id, now) = (ChannelId::new(), tx.now());
     tx.prepare_cached(
         "insert into channels (id, organisation_id, name, description, is_private, is_default, owner_id, created_by, created_at, updated_at)
@@ -115,9 +117,9 @@ fn taken() -> Error {
     Error::invalid("A channel with this name already exists")
 }
 
-/// Checks and trims a channel's name. 422 unless it has 1 to 80 characters.
+/// Checks and trims a channel's name.
 fn check_name(name: &str) -> Result<String> {
-    text::required(name, "name", NAME_MAX).map(str::to_owned).map_err(Error::Invalid)
+    Name::check(name, "name").map(str::to_owned).map_err(Error::Invalid)
 }
 
 #[derive(Default)]
@@ -134,12 +136,9 @@ pub fn update(tx: &mut Tx, caller: Caller, id: ChannelId, edit: Edit) -> Result<
     let found = record::find(tx, caller, id)?.ok_or(access::HIDDEN_CHANNEL)?;
     found.access.require_manager()?;
     let name = edit.name.as_deref().map(check_name).transpose()?;
-    let text = |value: &Option<String>, field, max| -> Result<Option<String>> {
-        let checked = value.as_deref().map(|value| text::trimmed(value, field, max).map(str::to_owned));
-        checked.transpose().map_err(Error::Invalid)
-    };
-    let description = text(&edit.description, "description", DESCRIPTION_MAX)?;
-    let topic = text(&edit.topic, "topic", TOPIC_MAX)?;
+    let description = edit.description.as_deref().map(|text| Description::check(text, "description")).transpose();
+    let description = description.map_err(Error::Invalid)?;
+    let topic = edit.topic.as_deref().map(|text| Topic::check(text, "topic")).transpose().map_err(Error::Invalid)?;
     if name.is_none() && description.is_none() && topic.is_none() && edit.is_private.is_none() {
         return describe(tx, found);
     }

@@ -8,7 +8,7 @@ use crate::{
         access::{self, Caller},
         messages::{
             events, indexing, mentions,
-            posting::check_content,
+            posting::Content,
             reactions,
             record::{self, Message, UNKNOWN},
         },
@@ -43,7 +43,7 @@ pub fn edit(tx: &mut Tx, caller: Caller, channel: ChannelId, edit: &Edit) -> Res
     if message.user != Some(caller.user) {
         return Err(Error::Forbidden("Only its author edits a message"));
     }
-    check_content(&edit.content)?;
+    Content::check(&edit.content, "content").map_err(Error::Invalid)?;
     let mentions = mentions::find(tx, channel, &edit.content)?;
     tx.prepare_cached("update messages set content = ?2, mentions = ?3, updated_at = ?4, edited_at = ?4 where n = ?1")?
         .execute((message.n, &edit.content, record::to_json(&mentions)?, tx.now()))?;

@@ -11,12 +11,16 @@ use crate::{
             record::{self, Message, Profile, UNKNOWN_THREAD},
             writing::{self, Author, Post, id_taken},
         },
+        text::{self, Rule},
     },
     error::{Error, Result},
     id::{ChannelId, MessageId, UserId},
 };
 
-pub const CONTENT_MAX: usize = 40_000;
+text::rules! {
+    pub Content: Rule::solid(40_000);
+}
+
 pub struct New {
     pub content: String,
     /// The thread to reply to; none for a top-level post.
@@ -45,7 +49,7 @@ pub fn create(tx: &mut Tx, caller: Caller, channel: ChannelId, new: New) -> Resu
         None => None,
         Some(thread) => Some((thread, record::find_root(tx, channel, thread)?.ok_or(UNKNOWN_THREAD)?)),
     };
-    check_content(&new.content)?;
+    Content::check(&new.content, "content").map_err(Error::Invalid)?;
     if let Known::Stream = poster.known {
         return Err(id_taken());
     }
@@ -104,15 +108,4 @@ impl Poster {
         };
         Ok(conn.prepare_cached(&sql)?.query_row((channel, user, id), from_row)?)
     }
-}
-
-/// Checks a message's text: not only white space, and at most 40,000 characters; 422 otherwise.
-pub fn check_content(content: &str) -> Result<()> {
-    if content.trim().is_empty() {
-        return Err(Error::invalid("a message must not be empty"));
-    }
-    if content.chars().count() > CONTENT_MAX {
-        return Err(Error::invalid(format!("a message is longer than {CONTENT_MAX} characters")));
-    }
-    Ok(())
 }

@@ -13,14 +13,17 @@ use crate::{
             events,
             record::{self, Message, Reaction},
         },
+        text::{self, Rule},
     },
     error::{Error, Result},
     event::Kind,
     id::{ChannelId, MessageId},
 };
 
-/// Bytes of an emoji, at most: the sequences of flags and families are long.
-const EMOJI_MAX: usize = 64;
+text::rules! {
+    /// An emoji. The sequences of flags and families are long, and so are names such as `:slightly_smiling_face:`.
+    pub Emoji: Rule::symbol(64);
+}
 /// Different emojis per message, at most.
 const EMOJIS_MAX: i64 = 50;
 /// Users listed with each reaction, at most; its count includes all.
@@ -31,7 +34,7 @@ const USERS_SHOWN: i64 = 100;
 /// callers, 422 for a text that is no emoji and for too many different ones.
 pub fn add(tx: &mut Tx, caller: Caller, channel: ChannelId, id: MessageId, emoji: &str) -> Result<Vec<Reaction>> {
     let (access, mut message) = reach(tx, caller, channel, id)?;
-    check(emoji)?;
+    Emoji::check(emoji, "emoji").map_err(Error::Invalid)?;
     let others: i64 = tx
         .prepare_cached("select count(*) from reaction_counts where n = ?1 and emoji <> ?2")?
         .query_row((message.n, emoji), |row| row.get(0))?;
@@ -88,14 +91,6 @@ pub(in crate::domain) fn reach(
     access.require_poster()?;
     access.require_live()?;
     Ok((access, message))
-}
-
-fn check(emoji: &str) -> Result<()> {
-    let is_long = emoji.is_empty() || emoji.len() > EMOJI_MAX;
-    if is_long || emoji.chars().any(|c| c.is_control() || c.is_whitespace()) {
-        return Err(Error::invalid(format!("an emoji has 1 to {EMOJI_MAX} bytes, without white space and control characters")));
-    }
-    Ok(())
 }
 
 fn announce(tx: &mut Tx, access: &ChannelAccess, message: &Message, emoji: &str, action: &str) -> Result<()> {

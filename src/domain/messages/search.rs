@@ -12,6 +12,7 @@ use crate::{
         access::{self, Caller},
         messages::{indexing, lists, record::Message},
         page::Page,
+        text::{self, Rule},
     },
     error::{Error, Result},
     id::{ChannelId, OrganisationId},
@@ -22,7 +23,10 @@ use crate::{
 pub struct Query(Vec<String>);
 
 const SHORTEST: usize = indexing::TRIGRAM;
-const LONGEST: usize = 256;
+text::rules! {
+    pub Text: Rule::query(256);
+}
+
 /// Posting lists that one search intersects, at most. In 30,000 messages of two kinds, with 32 words each, a search took 270
 /// ms with 254 lists and takes 5 ms with 16.
 const MOST_TERMS: usize = 16;
@@ -31,13 +35,9 @@ impl Query {
     /// Parses a query into its words of three or more characters; without any, the whole text is searched for. 400 for fewer
     /// than 3 characters and for more than 256.
     pub fn parse(text: &str) -> Result<Query> {
+        Text::check(text, "q").map_err(Error::BadRequest)?;
         let words: Vec<&str> = indexing::words(text).collect();
         let whole = words.join(" ");
-        match whole.chars().count() {
-            ..SHORTEST => return Err(Error::bad_request(format!("q must have at least {SHORTEST} characters"))),
-            SHORTEST..=LONGEST => {}
-            _ => return Err(Error::bad_request(format!("q is longer than {LONGEST} characters"))),
-        }
         let long: Vec<String> =
             words.iter().filter(|word| word.chars().count() >= SHORTEST).map(|word| indexing::comparable(word)).collect();
         Ok(Query(if long.is_empty() { vec![indexing::comparable(&whole)] } else { long }))

@@ -13,6 +13,7 @@ use crate::{
             record::{self, Message, UNKNOWN_THREAD},
         },
         page::Page,
+        text::{self, Rule},
     },
     error::{Error, Result},
     event::{Kind, Stream},
@@ -133,10 +134,12 @@ pub fn update(tx: &mut Tx, caller: Caller, channel: ChannelId, thread: MessageId
     written(tx, root.n)
 }
 
+text::rules! {
+    pub Status: Rule::one_of(&[record::PENDING, "completed"]);
+}
+
 fn set_status(tx: &mut Tx, root: &Message, organisation: OrganisationId, status: &str) -> Result<()> {
-    if ![record::PENDING, "completed"].contains(&status) {
-        return Err(Error::invalid("status must be pending or completed"));
-    }
+    Status::check(status, "status").map_err(Error::Invalid)?;
     if root.current_status == status {
         return Ok(());
     }

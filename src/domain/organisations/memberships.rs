@@ -13,6 +13,7 @@ use crate::{
             roles::{self, Role},
         },
         rights::{MemberStatus, Rights},
+        text::{self, Rule},
     },
     error::{Error, Result},
     id::{OrganisationId, UserId},
@@ -114,16 +115,18 @@ fn new_role(conn: &Connection, own: Membership, member: &Member, named: &str) ->
     Ok(role)
 }
 
+text::rules! {
+    pub Status: Rule::one_of(&MemberStatus::NAMES);
+}
+
 fn new_status(own: Membership, member: &Member, named: &str) -> Result<MemberStatus> {
     let status = MemberStatus::named(named);
     if status == Some(member.status) {
         return Ok(member.status);
     }
     own.require(Rights::REMOVE_MEMBERS)?;
-    let status = status.ok_or_else(|| {
-        let all = MemberStatus::ALL.map(MemberStatus::as_str).join(", ");
-        Error::bad_request(format!("status must be one of {all}"))
-    })?;
+    Status::check(named, "status").map_err(Error::BadRequest)?;
+    let status = status.ok_or_else(|| Error::internal("each status has its name"))?;
     if member.is_owner && status == MemberStatus::Deactivated {
         return Err(Error::Forbidden("The owner can't be deactivated"));
     }

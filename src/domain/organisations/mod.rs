@@ -22,13 +22,20 @@ use crate::{
         log::{events, revocations},
         page::Page,
         rights::{BuiltInRole, Rights, role_title},
-        text,
+        text::{self, Rule, Ruled},
     },
     error::{Error, Result},
     event::Kind,
     id::{OrganisationId, UserId},
     time::Time,
 };
+
+text::rules! {
+    pub Name: Rule::name(255);
+    pub Description: Rule::text(2000);
+    /// The kind of organisation, its location and its country.
+    pub Detail: Rule::text(255);
+}
 
 #[derive(Clone, Debug)]
 pub struct Organisation {
@@ -68,28 +75,21 @@ pub struct Edit {
 impl Edit {
     /// Checks and trims the fields. 400 for every fault: the specification lists no 422 for these operations.
     fn check(self) -> Result<Edit> {
-        let text = |value: Option<String>, field, max| -> Result<Option<String>> {
-            value.map(|value| text::trimmed(&value, field, max).map(str::to_owned)).transpose().map_err(Error::BadRequest)
+        let checked = |value: Option<String>, field, rule: Rule| -> Result<Option<String>> {
+            value.map(|value| rule.check(&value, field).map(str::to_owned)).transpose().map_err(Error::BadRequest)
         };
-        let name =
-            self.name.map(|name| text::one_line(&name, "name", 255).map(str::to_owned)).transpose().map_err(Error::BadRequest)?;
-        if name.as_deref() == Some("") {
-            return Err(Error::bad_request("name must not be empty"));
-        }
-        let email = match text(self.email, "email", 254)? {
-            Some(email) if !email.is_empty() => {
-                Some(text::email_address(&email).ok_or_else(|| Error::bad_request("email is not a valid e-mail address"))?)
-            }
+        let email = match self.email {
+            Some(email) if !email.is_empty() => Some(text::email(&email, "email").map_err(Error::BadRequest)?),
             other => other,
         };
         let logo_url = self.logo_url.as_deref().map(|url| text::web_address_if_any(url, "logo_url")).transpose();
         Ok(Edit {
-            name,
+            name: checked(self.name, "name", Name::RULE)?,
             email,
-            description: text(self.description, "description", 2000)?,
-            industry: text(self.industry, "type", 255)?,
-            location: text(self.location, "location", 255)?,
-            country: text(self.country, "country", 255)?,
+            description: checked(self.description, "description", Description::RULE)?,
+            industry: checked(self.industry, "type", Detail::RULE)?,
+            location: checked(self.location, "location", Detail::RULE)?,
+            country: checked(self.country, "country", Detail::RULE)?,
             logo_url: logo_url.map_err(Error::BadRequest)?.map(str::to_owned),
         })
     }

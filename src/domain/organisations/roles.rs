@@ -16,7 +16,7 @@ use crate::{
         log::events,
         organisations::member_updates,
         rights::{BuiltInRole, MemberStatus, Rights},
-        text,
+        text::{self, Rule},
     },
     error::{Error, OrConflict, Result},
     event::Kind,
@@ -24,8 +24,13 @@ use crate::{
     time::Time,
 };
 
-const NAME_MAX: usize = 64;
-const DESCRIPTION_MAX: usize = 255;
+text::rules! {
+    /// A role's name: numbers name roles by their integers.
+    pub Name: Rule::no_number(64);
+    pub Description: Rule::text(255);
+    /// The integer, the UUID or the name of a role.
+    pub Named: Rule::name(64);
+}
 /// At most 100 custom roles per organisation.
 const MOST: i64 = 100;
 /// At most 50 holders of a deleted role get the role `member` per slice, each of whom costs a row of the event log.
@@ -47,9 +52,9 @@ pub struct Role {
 /// Other names for built-in roles.
 const ALIASES: [(&str, BuiltInRole); 2] = [("user", BuiltInRole::Member), ("administrator", BuiltInRole::Admin)];
 
-/// Finds the role that a request names by integer, UUID or name, all as text.
+/// Finds the role that a request names by integer, UUID or name, all as text. 400 for a text that names no role at all.
 pub fn find(conn: &Connection, organisation: OrganisationId, named: &str) -> Result<Option<Role>> {
-    let named = named.trim();
+    let named = Named::check(named, "role").map_err(Error::BadRequest)?;
     let by = if named.parse::<i64>().is_ok() {
         "id = cast(?2 as integer)"
     } else if let Ok(uuid) = named.parse::<uuid::Uuid>() {
@@ -226,11 +231,11 @@ fn taken() -> Error {
     Error::invalid("A role with this name already exists")
 }
 
-/// Checks a role's name: 1 to 64 characters, and nothing that names another role, as numbers, UUIDs and built-in names do.
+/// Checks a role's name, which names no other role, as UUIDs and built-in names do.
 fn check_name(name: &str) -> Result<String> {
-    let name = text::required(name, "name", NAME_MAX).map_err(Error::Invalid)?;
-    if name.parse::<i64>().is_ok() || name.parse::<uuid::Uuid>().is_ok() {
-        return Err(Error::invalid("name must not be a number or a UUID"));
+    let name = Name::check(name, "name").map_err(Error::Invalid)?;
+    if name.parse::<uuid::Uuid>().is_ok() {
+        return Err(Error::invalid("name must not be a UUID"));
     }
     let mut reserved = BuiltInRole::ALL.map(BuiltInRole::name).into_iter().chain(ALIASES.map(|(alias, _)| alias));
     let reserved = reserved.any(|word| name.eq_ignore_ascii_case(word));
@@ -238,7 +243,7 @@ fn check_name(name: &str) -> Result<String> {
 }
 
 fn check_description(text: &str) -> Result<String> {
-    text::trimmed(text, "description", DESCRIPTION_MAX).map(str::to_owned).map_err(Error::Invalid)
+    Description::check(text, "description").map(str::to_owned).map_err(Error::Invalid)
 }
 
 const SELECT: &str = "select id, uuid, organisation_id, name, description, rights, created_at, updated_at from roles";

@@ -7,10 +7,15 @@ use crate::{
     domain::{
         access::{Caller, ENTITLED, UNKNOWN_ORGANISATION},
         accounts,
+        text::{self, Rule},
     },
-    error::Result,
+    error::{Error, Result},
     id::OrganisationId,
 };
+
+text::rules! {
+    pub Slug: Rule::name(MOST + 10);
+}
 
 /// Characters of a slug, without the number that makes it unique: at most ten digits more.
 const MOST: usize = 50;
@@ -45,6 +50,7 @@ pub struct Named {
 
 /// Finds an organisation of the caller's by its slug. For members; 404 for outsiders.
 pub fn find(conn: &Connection, caller: Caller, slug: &str) -> Result<Named> {
+    Slug::check(slug, "slug").map_err(Error::BadRequest)?;
     let sql = format!(
         "select o.id, o.name, o.slug from organisations o join organisation_members m on m.organisation_id = o.id
          where o.slug = ?1 and m.user_id = ?2 and {ENTITLED} and o.deleted_at is null"

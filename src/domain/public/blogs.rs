@@ -8,15 +8,18 @@ use crate::{
         access::{Caller, PlatformRole},
         page::Page,
         public::categories,
-        text,
+        text::{self, Rule, Ruled},
     },
     error::{Error, Result},
     id::{BlogId, CategoryId, FeedbackId, UserId},
     time::Time,
 };
 
-const CONTENT_MAX: usize = 200_000;
-const TITLE_MAX: usize = 120;
+text::rules! {
+    pub Content: Rule::solid(200_000);
+    pub Title: Rule::line(120);
+    pub Search: Rule::text(256);
+}
 
 #[derive(Clone, Debug)]
 pub struct Blog {
@@ -52,11 +55,8 @@ impl New {
     /// are too long, and an image address that is not a web address.
     pub fn check(mut self, caller: Caller) -> Result<Checked> {
         caller.require(PlatformRole::Admin)?;
-        text::trimmed(&self.content, "content", CONTENT_MAX).map_err(Error::BadRequest)?;
-        if self.content.trim().is_empty() {
-            return Err(Error::bad_request("content must not be empty"));
-        }
-        self.title = match text::one_line(&self.title, "title", TITLE_MAX).map_err(Error::BadRequest)? {
+        Content::check(&self.content, "content").map_err(Error::BadRequest)?;
+        self.title = match Title::check(&self.title, "title").map_err(Error::BadRequest)? {
             "" => title_of(&self.content),
             title => title.to_owned(),
         };
@@ -83,7 +83,7 @@ pub fn create(tx: &mut Tx, Checked { new, author, folded }: Checked) -> Result<(
 fn title_of(content: &str) -> String {
     let lines = || content.lines().map(str::trim).filter(|line| !line.is_empty());
     let title = lines().find_map(heading).or_else(|| lines().next()).unwrap_or_default();
-    let title: String = title.chars().map(|c| if c.is_control() { ' ' } else { c }).take(TITLE_MAX).collect();
+    let title: String = title.chars().map(|c| if c.is_control() { ' ' } else { c }).take(Title::RULE.max).collect();
     title.trim().to_owned()
 }
 

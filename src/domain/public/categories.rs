@@ -7,14 +7,16 @@ use crate::{
     domain::{
         access::{Caller, PlatformRole},
         page::Page,
-        text,
+        text::{self, Rule},
     },
     error::{Error, OrConflict, Result},
     id::CategoryId,
     time::Time,
 };
 
-const NAME_MAX: usize = 100;
+text::rules! {
+    pub Name: Rule::name(100);
+}
 
 #[derive(Clone, Debug)]
 pub struct Category {
@@ -28,7 +30,7 @@ pub struct Category {
 /// taken.
 pub fn create(tx: &mut Tx, caller: Caller, name: &str) -> Result<Category> {
     caller.require(PlatformRole::Admin)?;
-    let name = text::required(name, "name", NAME_MAX).map_err(Error::BadRequest)?;
+    let name = Name::check(name, "name").map_err(Error::BadRequest)?;
     let now = tx.now();
     let category = Category { id: CategoryId::new(), name: name.to_owned(), created_at: now, updated_at: now };
     tx.prepare_cached("insert into blog_categories (id, name, created_at, updated_at) values (?1, ?2, ?3, ?3)")?

@@ -6,16 +6,21 @@ use rusqlite::{Connection, Row};
 
 use crate::{
     db::Tx,
-    domain::{outbox, text},
+    domain::{
+        outbox,
+        text::{self, Rule},
+    },
     error::{Error, Result},
     id::ContactId,
     mail,
     time::Time,
 };
 
-const NAME_MAX: usize = 200;
-const PHONE_NUMBER_MAX: usize = 50;
-const MESSAGE_MAX: usize = 10_000;
+text::rules! {
+    pub Name: Rule::solid(200);
+    pub PhoneNumber: Rule::text(50);
+    pub Content: Rule::solid(10_000);
+}
 
 #[derive(Clone, Debug)]
 pub struct Contact {
@@ -30,13 +35,10 @@ impl Contact {
     /// Checks a message from the contact form. 422 for an empty name or message, texts that are too long, and an invalid
     /// e-mail address.
     pub fn new(name: String, email: String, phone_number: String, message: String, now: Time) -> Result<Contact> {
-        for (text, field, max) in [(&name, "name", NAME_MAX), (&message, "message", MESSAGE_MAX)] {
-            if text::trimmed(text, field, max).map_err(Error::Invalid)?.is_empty() {
-                return Err(Error::invalid(format!("{field} must not be empty")));
-            }
-        }
-        text::trimmed(&phone_number, "phone_number", PHONE_NUMBER_MAX).map_err(Error::Invalid)?;
-        text::email_address(&email).ok_or_else(|| Error::invalid("email is not a valid e-mail address"))?;
+        Name::check(&name, "name").map_err(Error::Invalid)?;
+        Content::check(&message, "message").map_err(Error::Invalid)?;
+        PhoneNumber::check(&phone_number, "phone_number").map_err(Error::Invalid)?;
+        text::email(&email, "email").map_err(Error::Invalid)?;
         Ok(Contact { name, email, phone_number, message, created_at: now })
     }
 

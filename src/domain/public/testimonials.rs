@@ -4,14 +4,21 @@ use rusqlite::{Connection, Row};
 
 use crate::{
     db::Tx,
-    domain::{access::Caller, accounts, page::Page, text},
+    domain::{
+        access::Caller,
+        accounts,
+        page::Page,
+        text::{self, Rule},
+    },
     error::{Error, Result},
     id::{TestimonialId, UserId},
     time::Time,
 };
 
-const COMPANY_NAME_MAX: usize = 200;
-const CONTENT_MAX: usize = 5000;
+text::rules! {
+    pub CompanyName: Rule::name(200);
+    pub Content: Rule::solid(5000);
+}
 
 #[derive(Clone, Debug)]
 pub struct Testimonial {
@@ -29,11 +36,8 @@ pub struct Testimonial {
 
 /// Stores a testimonial of the caller; anybody with an account may write one. 400 for texts that are empty or too long.
 pub fn create(tx: &mut Tx, caller: Caller, company_name: &str, content: &str) -> Result<Testimonial> {
-    let company_name = text::required(company_name, "company_name", COMPANY_NAME_MAX).map_err(Error::BadRequest)?;
-    let content = text::trimmed(content, "content", CONTENT_MAX).map_err(Error::BadRequest)?;
-    if content.is_empty() {
-        return Err(Error::bad_request("content must not be empty"));
-    }
+    let company_name = CompanyName::check(company_name, "company_name").map_err(Error::BadRequest)?;
+    let content = Content::check(content, "content").map_err(Error::BadRequest)?;
     let id = TestimonialId::new();
     tx.prepare_cached("insert into testimonials (id, user_id, company_name, content, created_at) values (?1, ?2, ?3, ?4, ?5)")?
         .execute((id, caller.user, company_name, content, tx.now()))?;

@@ -12,7 +12,10 @@ use rusqlite::{Connection, OptionalExtension};
 use uuid::Uuid;
 
 use crate::{
-    domain::access::{self, ENTITLED},
+    domain::{
+        access::{self, ENTITLED},
+        text::{self, Rule},
+    },
     error::Result,
     event::Stream,
     id::{ChannelId, MessageId, OrganisationId, UserId},
@@ -22,6 +25,10 @@ use crate::{
 pub enum Name {
     Record(Uuid),
     Personal(OrganisationId, UserId),
+}
+
+text::rules! {
+    pub StreamName: Rule::stream();
 }
 
 /// Parses the name of a stream; `None` if it has none of the forms of [`Name`]. No record needs to exist.

@@ -13,16 +13,23 @@ use crate::{
             writing::{self, Author, Labels, Post},
         },
         rights::Rights,
-        text,
-        webhooks::{EVENT_NAME_MAX, history, owning, record::Status},
+        text::{self, Rule},
+        webhooks::{EventName, history, owning, record},
     },
     error::{Error, Result},
     id::{CallbackId, ChannelId, MessageId, OrganisationId, UserId, WebhookId},
     secret,
 };
 
-const USERNAME_MAX: usize = 64;
-const ACTION_TYPE_MAX: usize = 80;
+text::rules! {
+    /// The name shown.
+    pub Username: Rule::line(64);
+    pub ActionType: Rule::line(80);
+    pub Status: Rule::one_of(&["success", "error"]);
+    pub Slug: Rule::secret(64);
+    /// A post in a query, which shares the request's head with all else.
+    pub QueriedMessage: Rule::solid(4000);
+}
 
 /// A program's post. Empty texts count as absent.
 #[derive(Default)]
@@ -41,19 +48,16 @@ impl Feed {
     /// Checks the fields. 422 for a text that is empty, too long or has control characters, an invalid address, and another
     /// status.
     fn check(&self) -> Result<Checked<'_>> {
-        posting::check_content(&self.message)?;
-        let username = text::one_line(&self.username, "username", USERNAME_MAX).map_err(Error::Invalid)?;
+        posting::Content::check(&self.message, "message").map_err(Error::Invalid)?;
+        let username = Username::check(&self.username, "username").map_err(Error::Invalid)?;
         Ok(Checked { username, labels: self.labels().map_err(Error::Invalid)?, content: &self.message })
     }
 
     fn labels(&self) -> Result<Labels<'_>, String> {
-        let status = self.status.as_deref().unwrap_or("success");
-        if !["success", "error"].contains(&status) {
-            return Err("status must be success or error".into());
-        }
+        let status = Status::check(self.status.as_deref().unwrap_or("success"), "status")?;
         Ok(Labels {
-            event_name: text::one_line(&self.event_name, "event_name", EVENT_NAME_MAX)?,
-            action_type: text::one_line(&self.action_type, "action_type", ACTION_TYPE_MAX)?,
+            event_name: EventName::check(&self.event_name, "event_name")?,
+            action_type: ActionType::check(&self.action_type, "action_type")?,
             avatar_url: text::web_address_if_any(&self.avatar_url, "avatar_url")?,
             status,
         })
@@ -89,7 +93,7 @@ struct Gate {
     owner: UserId,
     name: String,
     event_name: String,
-    status: Status,
+    status: record::Status,
     channel: ChannelId,
     organisation: OrganisationId,
     is_archived: bool,
@@ -112,7 +116,7 @@ pub fn take(tx: &mut Tx, caller: Option<Caller>, slug: &str, feed: &Feed) -> Res
     if gate.is_archived {
         return Err(Error::Forbidden("The channel is archived"));
     }
-    if gate.status == Status::Inactive {
+    if gate.status == record::Status::Inactive {
         return Err(Error::Forbidden("The webhook is inactive"));
     }
     let rights = owning::rights(tx, gate.owner, gate.channel)?;
@@ -120,7 +124,7 @@ pub fn take(tx: &mut Tx, caller: Option<Caller>, slug: &str, feed: &Feed) -> Res
         return Err(Error::Forbidden("The webhook's owner may not post in the channel any more"));
     }
     let mut checked = feed.check()?;
-    if gate.status == Status::Paused {
+    if gate.status == record::Status::Paused {
         return history::took_in(tx, gate.webhook, "paused", CallbackId::new());
     }
     checked.username = first_of(checked.username, &gate.name);

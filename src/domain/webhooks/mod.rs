@@ -26,7 +26,7 @@ use crate::{
     db::{Tx, log},
     domain::{
         access::{self, Caller, HIDDEN_CHANNEL},
-        text,
+        text::{self, Rule},
         webhooks::record::{Status, Webhook},
     },
     error::{Error, Result},
@@ -36,8 +36,11 @@ use crate::{
     time::Time,
 };
 
-const NAME_MAX: usize = 80;
-pub const EVENT_NAME_MAX: usize = 255;
+text::rules! {
+    pub Name: Rule::name(80);
+    pub EventName: Rule::line(255);
+    pub NewStatus: Rule::one_of(&Status::NAMES);
+}
 /// Webhooks per channel, at most.
 const MOST: i64 = 50;
 /// How long a replaced secret still signs.
@@ -87,19 +90,17 @@ pub fn create(tx: &mut Tx, caller: Caller, channel: ChannelId, new: &New) -> Res
     Ok((made, secret))
 }
 
-/// Checks a webhook's name: 1 to 80 characters; 422 otherwise.
 fn check_name(name: &str) -> Result<&str> {
-    text::required(name, "webhook_name", NAME_MAX).map_err(Error::Invalid)
+    Name::check(name, "webhook_name").map_err(Error::Invalid)
 }
 
 fn check_event_name(name: &str) -> Result<&str> {
-    text::one_line(name, "event_name", EVENT_NAME_MAX).map_err(Error::Invalid)
+    EventName::check(name, "event_name").map_err(Error::Invalid)
 }
 
 /// Checks a webhook's address: empty, or http or https and not on this server, because its posts would come back to it.
 /// Returns the address, and its host with the port. 422 for any other.
 fn check_url<'a>(site: &Site, text: &'a str) -> Result<(&'a str, String)> {
-    let text = text.trim();
     if text.is_empty() {
         return Ok(Default::default());
     }
@@ -160,8 +161,8 @@ pub fn change_status(tx: &mut Tx, caller: Caller, channel: ChannelId, id: Webhoo
     record::get(tx, caller, channel, id)?; // an outsider causes no work
     following::catch_up(tx, channel)?;
     let webhook = record::get(tx, caller, channel, id)?;
-    let status =
-        Status::named(status).ok_or_else(|| Error::invalid("webhook_status must be one of active, inactive and paused"))?;
+    let status = NewStatus::check(status, "webhook_status").map_err(Error::Invalid)?;
+    let status = Status::named(status).ok_or_else(|| Error::internal("each status has its name"))?;
     if status == Status::Active && webhook.status != Status::Active {
         owning::take_over(tx, caller, &webhook, "made it active")?;
         owning::vouch(tx, caller, &webhook)?;

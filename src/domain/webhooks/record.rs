@@ -44,7 +44,9 @@ pub enum Status {
 }
 
 impl Status {
-    pub fn as_str(self) -> &'static str {
+    pub const NAMES: [&'static str; 3] = [Status::Active.as_str(), Status::Inactive.as_str(), Status::Paused.as_str()];
+
+    pub const fn as_str(self) -> &'static str {
         match self {
             Status::Active => "active",
             Status::Inactive => "inactive",

@@ -17,7 +17,7 @@ impl Constants {
             let text = fs::read_to_string(&file).unwrap();
             let code = text.split("#[cfg(test)]").next().unwrap();
             for line in code.lines() {
-                if let Some((name, kind, value)) = constant(line) {
+                if let Some((name, kind, value)) = constant(line).or_else(|| rule(line)) {
                     found.insert(format!("crate::{module}::{name}"), (kind.to_owned(), value.to_owned()));
                 }
             }
@@ -25,12 +25,15 @@ impl Constants {
         Constants(found)
     }
 
-    /// The value for a reader: a duration in its largest whole unit, a size in KiB or MiB after `bytes`, a number with
+    /// The value for a reader: the characters of a rule, a duration in its largest whole unit, a size in KiB or MiB after `bytes`, a number with
     /// separators otherwise.
     #[track_caller]
     pub fn show(&self, name: &str) -> String {
         let (name, is_size) = name.strip_suffix(" bytes").map_or((name, false), |name| (name, true));
         let (kind, expression) = self.find(name);
+        if kind == "Rule" {
+            return characters(expression);
+        }
         if kind == "Duration" {
             return duration(millis(expression));
         }
@@ -91,6 +94,24 @@ fn constant(line: &str) -> Option<(&str, &str, &str)> {
     (is_declaration && is_name).then(|| (name, kind.rsplit("::").next().unwrap(), value))
 }
 
+/// Name and expression of a rule of a text, such as `    pub Password: Rule::secret(128).at_least(8);`.
+fn rule(line: &str) -> Option<(&str, &str, &str)> {
+    let (name, expression) = line.trim().strip_prefix("pub ")?.split_once(": Rule::")?;
+    Some((name, "Rule", expression.strip_suffix(';')?))
+}
+
+/// How many characters a rule allows.
+#[track_caller]
+fn characters(rule: &str) -> String {
+    let argument =
+        |text: &str| text.split_once('(').and_then(|(_, rest)| rest.split(')').next()).map(|inside| separated(product(inside)));
+    let most = argument(rule).unwrap_or_else(|| panic!("can't read {rule}"));
+    match rule.split_once(".at_least") {
+        Some((_, least)) => format!("{} to {most}", argument(least).unwrap()),
+        None => most,
+    }
+}
+
 fn duration(millis: u64) -> String {
     const UNITS: [(u64, &str); 4] = [(86_400_000, "day"), (3_600_000, "hour"), (60_000, "minute"), (1000, "second")];
     let unit = UNITS.iter().find(|(length, _)| millis >= *length && millis.is_multiple_of(*length));
@@ -128,6 +149,8 @@ fn values_are_shown_with_their_units() {
         Some(("WITHIN", "Duration", "Duration::from_secs(9)"))
     );
     assert_eq!(constant("    let const_x: u32 = 1;"), None);
+    let (_, _, password) = rule("    pub Password: Rule::secret(128).at_least(8);").unwrap();
+    assert_eq!([characters(password), characters("text(2000)")], ["8 to 128", "2,000"]);
     assert_eq!([duration(1_500), duration(60_000), duration(7_200_000)], ["1500 ms", "1 minute", "2 hours"]);
     assert_eq!([size(64 << 10), size(1 << 20), size(20_000)], ["64 KiB", "1 MiB", "20,000 bytes"]);
     assert_eq!([separated(7), separated(1000), separated(1_000_000)], ["7", "1,000", "1,000,000"]);

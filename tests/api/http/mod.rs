@@ -1,5 +1,6 @@
 mod bad_input;
 mod bodies;
+mod bounds;
 mod connections;
 mod errors;
 mod limits;

@@ -1,9 +1,10 @@
 //! Request bodies: reads them up to a limit, checks types strictly, and refuses them with the documented errors.
 
 mod json;
+mod role;
+mod text;
 
 use std::{
-    borrow::Cow,
     ops::Deref,
     sync::{
         Arc,
@@ -16,10 +17,14 @@ use poem_openapi::{
     ApiExtractor, ApiExtractorType, ExtractParamOptions,
     payload::{Json, Payload},
     registry::{MetaMediaType, MetaRequest, MetaSchema, MetaSchemaRef, Registry},
-    types::{ParseError, ParseFromJSON, ParseFromParameter, ParseResult, ToJSON, Type},
+    types::{ParseFromJSON, Type},
 };
 use serde_json::Value;
 
+pub use self::{
+    role::RoleName,
+    text::{List, Text, text, texts},
+};
 use crate::{error::Error, request_body};
 
 /// Bytes of a body of a sender without a session.
@@ -76,7 +81,9 @@ impl<'a, T: ParseFromJSON, const LEAST: usize> ApiExtractor<'a> for Body<T, LEAS
 
     fn request_meta() -> Option<MetaRequest> {
         let content = vec![MetaMediaType { content_type: Json::<T>::CONTENT_TYPE, schema: T::schema_ref() }];
-        Some(MetaRequest { description: None, content, required: true })
+        let required =
+            schema::<T>(&mut Registry::new()).is_none_or(|schema| !schema.required.is_empty() || !schema.any_of.is_empty());
+        Some(MetaRequest { description: None, content, required })
     }
 
     async fn from_request(req: &'a Request, body: &mut RequestBody, _: ExtractParamOptions<()>) -> poem::Result<Self> {
@@ -107,10 +114,8 @@ impl From<Faulty> for poem::Error {
 /// Describes the first fault of a body by the name of its field; poem-openapi names its own types instead.
 fn fault<T: Type>(body: &Value) -> Option<String> {
     let mut registry = Registry::new();
-    T::register(&mut registry);
+    let schema = schema::<T>(&mut registry)?;
     let Some(fields) = body.as_object() else { return Some("The request body must be a JSON object".into()) };
-    let MetaSchemaRef::Reference(name) = T::schema_ref() else { return None };
-    let schema = registry.schemas.get(&name)?;
     let given = |field: &str| fields.get(field).filter(|value| !value.is_null());
     if let Some(missing) = schema.required.iter().find(|field| given(field).is_none()) {
         return Some(format!("{missing} is required"));
@@ -119,6 +124,13 @@ fn fault<T: Type>(body: &Value) -> Option<String> {
         .properties
         .iter()
         .find_map(|(field, schema)| misfit(given(field)?, schema).map(|kind| format!("{field} must be {kind}")))
+}
+
+/// The schema of a body's type, once it is in the registry.
+fn schema<T: Type>(registry: &mut Registry) -> Option<&MetaSchema> {
+    T::register(registry);
+    let MetaSchemaRef::Reference(name) = T::schema_ref() else { return None };
+    registry.schemas.get(&name)
 }
 
 /// The expected type, if the value has another one than the schema.
@@ -134,6 +146,9 @@ fn misfit(value: &Value, schema: &MetaSchemaRef) -> Option<String> {
             let schema = schema.items.as_deref()?;
             return items.iter().find_map(|item| misfit(item, schema)).map(|kind| format!("an array, each of it {kind}"));
         }
+        _ if !schema.one_of.is_empty() => {
+            (schema.one_of.iter().any(|schema| misfit(value, schema).is_none()), "an integer or a string")
+        }
         _ => (true, ""),
     };
     (!fits).then(|| kind.to_owned())
@@ -145,102 +160,6 @@ fn plain(message: &str) -> String {
         "The request body is faulty: {}",
         message.replace("Expected input type ", "expected ").replace("occurred while parsing", "in")
     )
-}
-
-/// A JSON string. Other types are refused and not converted, so that a number is a type error.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Text(pub String);
-
-/// Converts a field to the string that the domain takes.
-pub fn text(field: Option<Text>) -> Option<String> {
-    field.map(|text| text.0)
-}
-
-impl Deref for Text {
-    type Target = str;
-    fn deref(&self) -> &str {
-        &self.0
-    }
-}
-
-impl Type for Text {
-    const IS_REQUIRED: bool = true;
-    type RawValueType = String;
-    type RawElementValueType = String;
-
-    fn name() -> Cow<'static, str> {
-        "string".into()
-    }
-    fn schema_ref() -> MetaSchemaRef {
-        MetaSchemaRef::Inline(Box::new(MetaSchema::new("string")))
-    }
-    fn as_raw_value(&self) -> Option<&String> {
-        Some(&self.0)
-    }
-    fn raw_element_iter<'a>(&'a self) -> Box<dyn Iterator<Item = &'a String> + 'a> {
-        Box::new(std::iter::once(&self.0))
-    }
-}
-
-impl ParseFromJSON for Text {
-    fn parse_from_json(value: Option<Value>) -> ParseResult<Self> {
-        match value {
-            Some(Value::String(text)) => Ok(Text(text)),
-            other => Err(ParseError::expected_type(other.unwrap_or_default())),
-        }
-    }
-}
-
-impl ParseFromParameter for Text {
-    fn parse_from_parameter(value: &str) -> ParseResult<Self> {
-        Ok(Text(value.to_owned()))
-    }
-}
-
-impl ToJSON for Text {
-    fn to_json(&self) -> Option<Value> {
-        Some(Value::String(self.0.clone()))
-    }
-}
-
-/// A role in a request: its integer, its UUID or its name.
-#[derive(Clone, Debug)]
-pub struct RoleName(pub String);
-
-impl Type for RoleName {
-    const IS_REQUIRED: bool = true;
-    type RawValueType = String;
-    type RawElementValueType = String;
-
-    fn name() -> Cow<'static, str> {
-        "role".into()
-    }
-    fn schema_ref() -> MetaSchemaRef {
-        let one_of = ["string", "integer"].map(|name| MetaSchemaRef::Inline(Box::new(MetaSchema::new(name)))).into();
-        MetaSchemaRef::Inline(Box::new(MetaSchema { one_of, ..MetaSchema::ANY }))
-    }
-    fn as_raw_value(&self) -> Option<&String> {
-        Some(&self.0)
-    }
-    fn raw_element_iter<'a>(&'a self) -> Box<dyn Iterator<Item = &'a String> + 'a> {
-        Box::new(std::iter::once(&self.0))
-    }
-}
-
-impl ParseFromJSON for RoleName {
-    fn parse_from_json(value: Option<Value>) -> ParseResult<Self> {
-        match value {
-            Some(Value::String(text)) => Ok(RoleName(text)),
-            Some(Value::Number(number)) if number.is_i64() => Ok(RoleName(number.to_string())),
-            other => Err(ParseError::expected_type(other.unwrap_or_default())),
-        }
-    }
-}
-
-impl ToJSON for RoleName {
-    fn to_json(&self) -> Option<Value> {
-        Some(Value::String(self.0.clone()))
-    }
 }
 
 /// Gives a body type its example. Making the OpenAPI document checks the example against the type.
@@ -261,11 +180,11 @@ mod tests {
     use serde_json::json;
 
     use super::{Text, fault};
-    use crate::id::UserId;
+    use crate::{domain::text::Email, id::UserId};
 
     #[derive(poem_openapi::Object)]
     struct Example {
-        name: Text,
+        name: Text<Email>,
         users: Option<Vec<UserId>>,
         is_private: Option<bool>,
     }

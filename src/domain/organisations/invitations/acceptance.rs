@@ -9,7 +9,7 @@ use crate::{
         accounts::{
             self,
             mailbox::{self, MayMail},
-            one_time_tokens::Purpose,
+            one_time_tokens::{self, Purpose},
             proof::{self, Proof},
             registration, sessions,
         },
@@ -38,6 +38,7 @@ pub struct Open {
 /// Finds an open invitation by its token. 400 if there is none; 422 if it is expired or used, or its sender may no longer
 /// send it.
 pub fn open(conn: &View, token: &str) -> Result<Open> {
+    one_time_tokens::Token::check(token, "token").map_err(Error::BadRequest)?;
     struct Found {
         id: InvitationId,
         organisation: OrganisationId,

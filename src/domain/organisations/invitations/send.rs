@@ -15,7 +15,7 @@ use crate::{
         },
         outbox,
         rights::Rights,
-        text,
+        text::{self, Rule},
     },
     error::{Error, Result},
     id::{InvitationId, OrganisationId, UserId},
@@ -24,8 +24,8 @@ use crate::{
     time::Time,
 };
 
-/// At most 50 addresses per call.
-const MOST: usize = 50;
+/// Addresses per call, at most.
+pub const MOST: usize = 50;
 const DAY_SECONDS: i64 = 24 * 3600;
 
 /// The key of the server's daily count; the next one is that of all accounts with an unproved mailbox together.
@@ -34,6 +34,11 @@ const UNPROVED: &[u8] = b"unproved";
 /// Accounts with an unproved mailbox share a tenth of the server's quota. Anybody can make such accounts without end, and
 /// they must not use up the whole quota.
 const UNPROVED_SHARE: u32 = 10;
+
+text::rules! {
+    /// An address to invite. Each that is none is told of in the answer.
+    pub Invited: Rule::text(usize::MAX);
+}
 
 /// Invites each address, and mails the links. Needs `invite:members` and every right of the role. Returns the invitations,
 /// and a sentence for each address that could not be invited. 404 for outsiders, 422 for too many addresses, 429 beyond a
@@ -77,7 +82,10 @@ fn inviter(conn: &Connection, caller: Caller, organisation: OrganisationId) -> R
 }
 
 fn require_few(emails: &[String]) -> Result<()> {
-    if emails.len() <= MOST { Ok(()) } else { Err(Error::invalid(format!("at most {MOST} addresses can be invited at once"))) }
+    match emails.len() {
+        ..=MOST => Ok(()),
+        named => Err(Error::invalid(format!("emails names {named} addresses, at most {MOST} are allowed"))),
+    }
 }
 
 /// Mails each invitation's link in the caller's name. A mail beyond its recipient's hourly quota is dropped. 429 beyond the
@@ -175,8 +183,7 @@ pub fn resend(tx: &mut Tx, caller: Caller, organisation: OrganisationId, emails:
     require_few(emails)?;
     let (mut again, mut done) = (Vec::new(), HashSet::new());
     for email in emails {
-        let address = text::email_address(email);
-        let address = address.ok_or_else(|| Error::bad_request(format!("{email} is not a valid e-mail address")))?;
+        let address = text::email(email, "emails").map_err(Error::BadRequest)?;
         if !done.insert(address.clone()) {
             continue;
         }
@@ -223,7 +230,7 @@ fn renew(tx: &mut Tx, by: UserId, old: Invitation) -> Result<Invitation> {
 /// owner becomes the sender. The operator, who passes the link on, vouches for the address. 422 if the address is a member's
 /// or its open invitation is to another role.
 pub fn link(tx: &mut Tx, organisation: OrganisationId, email: &str, role: &str) -> Result<String> {
-    let email = text::email_address(email).ok_or_else(|| Error::bad_request("email is not a valid e-mail address"))?;
+    let email = text::email(email, "email").map_err(Error::BadRequest)?;
     let owner: Option<UserId> = tx
         .prepare_cached("select owner_id from organisations where id = ?1 and deleted_at is null")?
         .query_row([organisation], |row| row.get(0))
