@@ -1,7 +1,6 @@
 //! Threads: top-level posts with their replies, by latest activity.
 
 use rusqlite::Connection;
-use serde_json::json;
 
 use crate::{
     db::Tx,
@@ -9,7 +8,9 @@ use crate::{
         access::{self, Caller},
         channels,
         messages::{
-            editing, events, posting, reactions,
+            editing, events,
+            payloads::ThreadStatus,
+            posting, reactions,
             record::{self, Message, UNKNOWN_THREAD},
         },
         page::Page,
@@ -141,7 +142,7 @@ fn set_status(tx: &mut Tx, root: &Message, organisation: OrganisationId, status:
         return Ok(());
     }
     tx.prepare_cached("update messages set current_status = ?2 where n = ?1")?.execute((root.n, status))?;
-    let data = json!({ "thread_id": root.id, "channels_id": root.channel, "current_status": status });
+    let data = ThreadStatus { thread_id: root.id, channels_id: root.channel, current_status: status };
     let body = events::about(Kind::ThreadStatus, root, organisation, data);
     events::emit(tx, root, Kind::ThreadStatus, Stream::Channel(root.channel), &body)?;
     Ok(())
