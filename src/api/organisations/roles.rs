@@ -4,13 +4,14 @@ use std::collections::BTreeMap;
 
 use poem::web::Data;
 use poem_openapi::{Object, OpenApi, param::Path};
+use serde_json::Value;
 
 use crate::{
     api::{
         http::{
             auth::Bearer,
             body::{Body, Text, example, text},
-            envelope::{Created, Gone, Success, created, ok},
+            envelope::{Created, Success, created, ok},
         },
         tags::Tag,
     },
@@ -113,9 +114,15 @@ impl Api {
     /// Holders of the role, and people invited to it, get the role `member`. Needs `manage:roles`, and every right of
     /// the role and of `member`.
     #[oai(path = "/organisations/:org_id/roles/:role_id", method = "delete", operation_id = "deleteRole", tag = "Tag::Roles")]
-    async fn delete(&self, caller: Bearer, app: Data<&App>, org_id: Path<OrganisationId>, role_id: Path<Text>) -> Result<Gone> {
+    async fn delete(
+        &self,
+        caller: Bearer,
+        app: Data<&App>,
+        org_id: Path<OrganisationId>,
+        role_id: Path<Text>,
+    ) -> Result<Success<Value>> {
         app.db.write(move |tx| roles::delete(tx, caller.0, *org_id, &role_id)).await?;
-        Ok(Gone::NoContent)
+        Ok(ok("Role deleted successfully", Value::Null))
     }
 }
 
