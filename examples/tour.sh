@@ -138,7 +138,7 @@ step "Grace reads the channel, newest first"
 call GET "/channels/$channel_id/messages" "$grace_token"
 contents
 
-step "Grace lists its threads, the last one written in first, each with its replies"
+step "Grace lists its threads, the newest post first, each with its replies"
 call GET "/threads/channels/$channel_id" "$grace_token"
 contents
 

@@ -151,17 +151,21 @@ impl Kind {
     /// The `section` of the pushed envelope; `None` if the body is not an envelope.
     pub const fn section(self, is_reply: bool) -> Option<&'static str> {
         match self {
-            Kind::ReplyCount
-            | Kind::Updated
+            Kind::Updated
             | Kind::Deleted
             | Kind::Mention
             | Kind::Reaction
             | Kind::Pinned
             | Kind::Unpinned
             | Kind::ThreadStatus => Some(if is_reply { "reply_message" } else { "thread_message" }),
-            Kind::Channel | Kind::Unread | Kind::Star | Kind::Webhook | Kind::Member | Kind::Role | Kind::Organisation => {
-                Some("channels_section")
-            }
+            Kind::ReplyCount
+            | Kind::Channel
+            | Kind::Unread
+            | Kind::Star
+            | Kind::Webhook
+            | Kind::Member
+            | Kind::Role
+            | Kind::Organisation => Some("channels_section"),
             Kind::Message | Kind::Published | Kind::Revocation | Kind::Departed | Kind::Reclaimed => None,
         }
     }

@@ -33,6 +33,18 @@ macro_rules! id {
                 uuid::Uuid::from_slice(value.as_blob()?).map(Self).map_err(rusqlite::types::FromSqlError::other)
             }
         }
+
+        impl schemars::JsonSchema for $name {
+            fn inline_schema() -> bool {
+                true
+            }
+            fn schema_name() -> std::borrow::Cow<'static, str> {
+                stringify!($name).into()
+            }
+            fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
+                schemars::json_schema!({ "type": "string", "format": "uuid" })
+            }
+        }
     )+};
 }
 

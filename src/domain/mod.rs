@@ -14,6 +14,7 @@ pub mod organisations;
 pub mod outbox;
 pub mod overviews;
 pub mod page;
+pub mod payloads;
 pub mod public;
 pub mod rights;
 pub mod streams;

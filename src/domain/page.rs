@@ -23,6 +23,11 @@ impl Page {
         u32::try_from(self.offset / i64::from(self.size) + 1).unwrap_or(u32::MAX)
     }
 
+    /// The page and the row after it, which tells whether there are more.
+    pub fn and_one(self) -> Page {
+        Page { size: self.size + 1, ..self }
+    }
+
     /// Checks the depth of the page, for a list whose cost grows with the rows skipped: 400 from 10,000 rows on.
     pub fn shallow(self) -> Result<Page> {
         if self.offset < DEEPEST.into() { Ok(self) } else { Err(Error::bad_request(format!("pages end after {DEEPEST} rows"))) }

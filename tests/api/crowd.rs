@@ -346,7 +346,7 @@ impl Named<'_> {
             case(
                 "GET /threads/{thread_id}/channels/{channel_id}",
                 format!("/threads/{thread}/channels/{channel}?limit=1000"),
-                "/data/messages",
+                "/data",
                 "id",
                 messages(&root),
             ),

@@ -70,7 +70,7 @@ async fn compare(scene: &Scene, row: &Row) -> Option<String> {
             server = scene.server().await;
         }
         let client = Client { origin: server.origin.clone(), ..client.clone() };
-        let reply = call(&client, &operation, &scene.path(&operation.path), scene.body(&row.body)).await;
+        let reply = call(&client, &operation, &scene.path(&operation.method, &operation.path), scene.body(&row.body)).await;
         assert!(reply.status < 500, "{} as {caller}: {}", row.operation, reply.body);
         found.push(reply.status);
     }
@@ -131,7 +131,7 @@ async fn a_hidden_record_is_answered_exactly_like_a_missing_one() {
                     continue;
                 }
                 let own = scene.named(kind);
-                let (path, body) = (scene.path(&operation.path), scene.body(&body));
+                let (path, body) = (scene.path(&operation.method, &operation.path), scene.body(&body));
                 let sent = body.as_ref().map(Value::to_string).unwrap_or_default();
                 if !path.contains(own) && !sent.contains(own) {
                     continue;

@@ -86,9 +86,9 @@ impl Scene {
     }
 
     /// The path with the scene's identifiers in the places of its parameters; a query may name them, too.
-    pub fn path(&self, template: &str) -> String {
+    pub fn path(&self, method: &str, template: &str) -> String {
         let (template, query) = template.split_once('?').unwrap_or((template, ""));
-        let names = parameters(template);
+        let names = parameters(method, template);
         let mut names = names.iter();
         let filled = template.split('/').map(|segment| match segment.starts_with('{') {
             true => self.named(names.next().unwrap()),
@@ -122,8 +122,8 @@ pub fn value_of<'a>(names: &'a [(&'static str, String)], name: &str) -> &'a str 
     &found.unwrap_or_else(|| panic!("the scene has no {name}")).1
 }
 
-/// Which thing of the scene each parameter of a path names.
-fn parameters(template: &str) -> Vec<&'static str> {
+/// Which thing of the scene each parameter of an operation's path names.
+fn parameters(method: &str, template: &str) -> Vec<&'static str> {
     let segments: Vec<_> = template.split('/').collect();
     let kinds = segments.iter().enumerate().filter(|(_, segment)| segment.starts_with('{'));
     kinds
@@ -133,6 +133,7 @@ fn parameters(template: &str) -> Vec<&'static str> {
             ("channels", _) => "channel",
             ("name", _) => "channel_name",
             ("messages", _) => "message",
+            ("threads", "{id}") if method == "GET" => "thread",
             ("threads", "{id}" | "{channel_id}") => "channel",
             ("threads", _) => "thread",
             ("users", _) => "user",

@@ -1,6 +1,8 @@
 //! The documented shape of every body: `field:type`, in the specification's words.
 
-use serde_json::Value;
+use schemars::generate::SchemaSettings;
+use serde_json::{Map, Value};
+use tidings::domain::{payloads, webhooks::deliveries};
 use uuid::Uuid;
 
 pub const ORGANISATION: &str = "id:uuid name:text organisation_slug:text description:text email:text country:text industry:text
@@ -54,17 +56,20 @@ pub const JOINED: &str =
 pub const CHANNEL_MEMBER: &str = "user_id:uuid username:text joined_at:time";
 
 pub const NEW_MESSAGE: &str =
-    "id:uuid content:text channel_id:uuid created_at:time thread_id:uuid user_id:uuid username:text message:text";
-pub const EDITED_MESSAGE: &str = "id:uuid content:text channel_id:uuid updated_at:time";
-pub const LISTED_MESSAGE: &str = "id:uuid content:text created_at:time";
-pub const REACTION: &str = "emoji:text count:int users:uuids";
+    "id:uuid content:text channel_id:uuid created_at:time thread_id:uuid user_id:uuid username:text message:text
+    media:array user_type:text is_pinned:bool";
+pub const EDITED_MESSAGE: &str = "id:uuid content:text channel_id:uuid updated_at:time media:array user_type:text is_pinned:bool";
+pub const LISTED_MESSAGE: &str = "id:uuid content:text created_at:time media:array user_type:text is_pinned:bool";
+pub const REACTION: &str = "emoji:text count:int users:uuids reaction:text reaction_count:int reaction_id:text";
 pub const THREAD: &str =
     "thread_id:uuid channels_id:uuid event_name:text username:text action_type:text status:text created_at:time
     messages:array message_count:int last_reply:time avatar_url:text type:text content:text channel_name:text current_status:text
-    full_name:text email:text user_id:uuid edited:bool mentions:array message:text";
+    full_name:text email:text user_id:uuid edited:bool mentions:array message:text media:array user_type:text is_pinned:bool";
+/// What a thread in the list of an organisation has besides.
+pub const ORGANISATION_THREAD: &str = "channel_type:text thread_messages:array";
 pub const THREAD_MESSAGE: &str =
     "id:uuid content:text channels_id:uuid user_id:uuid username:text created_at:time updated_at:time
-    thread_id:uuid mentions:array avatar_url:text";
+    thread_id:uuid mentions:array avatar_url:text message:text media:array user_type:text is_pinned:bool";
 
 pub const WEBHOOK: &str = "id:uuid event_name:text webhook_name:text status:text owner_id:uuid webhook_url:text webhook_slug:text
     channel_id:uuid created_at:time updated_at:time deleted_at:time? feed_url:text";
@@ -78,11 +83,13 @@ pub const TESTIMONIAL: &str = "id:uuid user_id:uuid company_name:text image_url:
 /// The bare message object that is pushed.
 pub const PUSHED_MESSAGE: &str = "type:text id:uuid thread_id:uuid channel_id:uuid channels_id:uuid org_id:uuid user_id:uuid
     username:text full_name:text email:text avatar_url:text message:text content:text event_name:text status:text action_type:text
-    mentions:array created_at:time updated_at:time";
+    mentions:array created_at:time updated_at:time media:array user_type:text is_pinned:bool";
+pub const PINNED_DETAILS: &str = "user_id:uuid username:text email:text pinned_by:uuid pinned_at:time";
+pub const UPDATE_CHANGE: &str = "thread_count:int message_count:int last_reply:time";
 /// The envelope of all other publications.
 pub const PUSHED: &str = "notification_type:text section:text data:object notification_id:uuid";
 pub const UNREAD: &str = "name:text description:text channels_id:uuid organisation_id:uuid owner_id:uuid topic:text archived:bool
-    is_private:bool access:text created_at:time deleted_at:never last_thread_id:text thread_count:int mention_count:int";
+    is_private:bool access:bool created_at:time deleted_at:never last_thread_id:text thread_count:int mention_count:int";
 pub const MODIFICATION_IDS: &str = "thread_id:uuid message_id:uuid channel_id:uuid user_id:uuid org_id:uuid";
 
 const NEVER: &str = "0001-01-01T00:00:00Z";
@@ -152,5 +159,50 @@ fn lists_errors(what: &str) -> bool {
         ["", "threads", _, ..] => true,
         ["", "organisations", _, group, ..] => ["users", "metrics", "invites"].contains(&group),
         _ => false,
+    }
+}
+
+/// The body of a delivery conforms to the schema of its kind.
+#[track_caller]
+pub fn assert_delivered(body: &Value) {
+    let mut schemas = SchemaSettings::draft2020_12().for_serialize().into_generator();
+    let kind = deliveries::Kind::ALL.into_iter().find(|kind| body["type"] == kind.name()).expect("a kind of deliveries");
+    let schema = payloads::delivery_schema(kind, &mut schemas).to_value();
+    assert_conforms(body, &schema, schemas.definitions());
+}
+
+/// The value has exactly the fields that its JSON schema (of `domain::payloads`) describes, each of its type. References lead
+/// to the definitions.
+#[track_caller]
+pub fn assert_conforms(value: &Value, schema: &Value, definitions: &Map<String, Value>) {
+    if let Some(name) = schema["$ref"].as_str() {
+        let definition = name.rsplit('/').next().and_then(|name| definitions.get(name));
+        return assert_conforms(value, definition.unwrap_or_else(|| panic!("{name} is not defined")), definitions);
+    }
+    for (rule, allowed) in [("const", &schema["const"]), ("enum", &schema["enum"])] {
+        let fits = allowed.is_null() || allowed == value || allowed.as_array().is_some_and(|values| values.contains(value));
+        assert!(fits, "{value} is not of the {rule} {allowed}");
+    }
+    let kind = schema["type"].as_str().unwrap_or_else(|| panic!("no type: {schema:#}"));
+    let is_of_kind = match (kind, schema["format"].as_str()) {
+        ("string", Some("uuid")) => is(value, "uuid"),
+        ("string", Some("date-time")) => is(value, "time"),
+        ("string", None) => value.is_string(),
+        ("integer", _) => value.is_i64(),
+        ("boolean", _) => value.is_boolean(),
+        ("array", _) => value.is_array(),
+        ("object", _) => value.is_object(),
+        other => panic!("what is {other:?}?"),
+    };
+    assert!(is_of_kind, "{value} is no {kind}: {schema}");
+    for item in value.as_array().into_iter().flatten() {
+        assert_conforms(item, &schema["items"], definitions);
+    }
+    let Some(fields) = value.as_object().filter(|_| schema["additionalProperties"].is_null()) else { return };
+    let required = schema["required"].as_array().into_iter().flatten().filter_map(Value::as_str);
+    required.for_each(|name| assert!(fields.contains_key(name), "{name} is missing: {value:#}"));
+    for (name, value) in fields {
+        let property = schema["properties"].get(name).unwrap_or_else(|| panic!("{name} is not described: {schema:#}"));
+        assert_conforms(value, property, definitions);
     }
 }

@@ -105,7 +105,7 @@ impl Lane {
             83..89 if !self.own.is_empty() => {
                 let (room, id, mark) = self.own.swap_remove(self.dice.roll(self.own.len()));
                 let path = format!("/channels/{}/messages/{id}", world.rooms[room].channel);
-                world.expect(Method::DELETE, &path, &self.token, json!({}), [204, 404]).await;
+                world.expect(Method::DELETE, &path, &self.token, json!({}), [200, 404]).await;
                 world.deleted.lock().unwrap().push(mark);
             }
             89..93 if self.is_ada => {

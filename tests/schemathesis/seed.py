@@ -54,13 +54,13 @@ def public(name):
     return {"blog": call("GET", "/blogs")["data"][0]["id"], "category": unused}
 
 
-def kind(template, at):
+def kind(method, template, at):
     """What a segment of a path names: the segment before it tells."""
     before, segment = template[at - 1], template[at]
     if segment == "{webhook_id}" or before == "history":
         return "webhook"
     if before == "threads":
-        return "message" if segment == "{thread_id}" else "channel"
+        return "message" if segment == "{thread_id}" or (method == "GET" and segment == "{id}") else "channel"
     return {
         "organisations": "organisation", "channels": "channel", "name": "channel_name", "messages": "message",
         "users": "user", "roles": "role", "reactions": "emoji", "invite": "invitation", "feed": "slug",
@@ -91,7 +91,7 @@ def main(target):
             if destroys(method.upper(), path):
                 name = f"Doomed {len(lines)}"
                 things = {**kept, **world(name, others), **public(name)}
-            values = {"path." + template[at][1:-1]: things[kind(template, at)] for at in named}
+            values = {"path." + template[at][1:-1]: things[kind(method.upper(), template, at)] for at in named}
             lines += ["[[operations]]", f"include-name = {json.dumps(method.upper() + ' ' + path)}", "[operations.parameters]"]
             lines += [f"{json.dumps(name)} = {json.dumps(value)}" for name, value in values.items()] + [""]
     with open(target, "w") as file:

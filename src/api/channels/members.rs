@@ -6,13 +6,14 @@ use poem_openapi::{
     param::{Path, Query},
     payload::Json,
 };
+use serde_json::Value;
 
 use crate::{
     api::{
         http::{
             auth::Bearer,
             body::{Body, List, Text, example},
-            envelope::{Done, Gone, Success, done, ok},
+            envelope::{Done, Success, done, ok},
             listing::{Address, BareListed, Offset, Rows, Size, fill, rows},
         },
         tags::Tag,
@@ -175,9 +176,9 @@ impl Api {
         app: Data<&App>,
         #[oai(name = "channel_id")] id: Path<ChannelId>,
         user_id: Path<UserId>,
-    ) -> Result<Gone> {
+    ) -> Result<Success<Value>> {
         app.db.write(move |tx| channels::members::remove(tx, caller.0, *id, *user_id)).await?;
-        Ok(Gone::NoContent)
+        Ok(ok("User removed from channel successfully", Value::Null))
     }
 }
 

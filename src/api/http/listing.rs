@@ -4,7 +4,7 @@ use std::io;
 
 use poem::{FromRequest, Request, RequestBody};
 use poem_openapi::{
-    ApiResponse,
+    ApiResponse, Object,
     payload::Json,
     types::{ParseFromJSON, ToJSON, Type},
 };
@@ -81,26 +81,64 @@ pub fn fill_up_to<R, T: ToJSON>(
     mut read: impl FnMut(Page) -> Result<Vec<R>>,
     mut show: impl FnMut(R) -> T,
 ) -> Result<Rows<T>> {
-    let (mut rows, mut left, mut part) = (Vec::new(), bytes, FIRST);
+    let (mut filling, mut part) = (Filling { page, rows: Vec::new(), left: bytes }, FIRST);
     loop {
         // One row more than the page has tells whether there is a rest.
-        let size = part.min(page.size as usize + 1 - rows.len());
-        let found = read(Page { offset: page.offset + rows.len() as i64, size: size as u32 })?;
+        let number = filling.rows.len();
+        let size = part.min(page.size as usize + 1 - number);
+        let found = read(Page { offset: page.offset + number as i64, size: size as u32 })?;
         let is_last = found.len() < size;
         for row in found {
-            let row = show(row);
-            let length = json_length(&row) + 1; // and a comma
-            if rows.len() == page.size as usize || (length > left && !rows.is_empty()) {
-                return Ok(Rows { rest: Some(page.offset + rows.len() as i64), rows });
+            if !filling.takes(show(row)) {
+                return Ok(filling.end(true));
             }
-            left = left.saturating_sub(length);
-            rows.push(row);
         }
         if is_last {
-            return Ok(Rows { rows, rest: None });
+            return Ok(filling.end(false));
         }
         // As many rows as fit if they have the average length so far, and one that will not fit. They may be longer.
-        part = (left * rows.len() / (bytes - left).max(1) + 1).min(part * 2);
+        part = (filling.left * filling.rows.len() / (bytes - filling.left).max(1) + 1).min(part * 2);
+    }
+}
+
+/// Fills one answer with rows that are read one by one, as their reads are long. `keys` are those of the page's rows and of
+/// the one after them, if there is one.
+pub fn fill_from<K, T: ToJSON>(page: Page, keys: Vec<K>, mut read: impl FnMut(K) -> Result<T>) -> Result<Rows<T>> {
+    let mut filling = Filling { page, rows: Vec::new(), left: BYTES };
+    for key in keys {
+        if filling.is_full() || !filling.takes(read(key)?) {
+            return Ok(filling.end(true));
+        }
+    }
+    Ok(filling.end(false))
+}
+
+/// An answer that is being filled.
+struct Filling<T> {
+    page: Page,
+    rows: Vec<T>,
+    /// Bytes that are left.
+    left: usize,
+}
+
+impl<T: ToJSON> Filling<T> {
+    fn is_full(&self) -> bool {
+        self.rows.len() == self.page.size as usize
+    }
+
+    /// Takes the next row, unless the answer is full or the row does not fit.
+    fn takes(&mut self, row: T) -> bool {
+        let length = json_length(&row) + 1; // and a comma
+        if self.is_full() || (length > self.left && !self.rows.is_empty()) {
+            return false;
+        }
+        self.left = self.left.saturating_sub(length);
+        self.rows.push(row);
+        true
+    }
+
+    fn end(self, is_more: bool) -> Rows<T> {
+        Rows { rest: is_more.then(|| self.page.offset + self.rows.len() as i64), rows: self.rows }
     }
 }
 
@@ -166,6 +204,22 @@ pub enum UncodedListed<T: Type + ParseFromJSON + ToJSON> {
         #[oai(header = "Link")]
         Option<String>,
     ),
+}
+
+/// A page among all pages of a list.
+#[derive(Object)]
+pub struct Pagination {
+    current_page: u32,
+    page_size: u32,
+    total_items: u32,
+    total_pages: u32,
+}
+
+impl Pagination {
+    pub fn new(page: Page, total_items: u32) -> Pagination {
+        let total_pages = total_items.div_ceil(page.size);
+        Pagination { current_page: page.number(), page_size: page.size, total_items, total_pages }
+    }
 }
 
 /// A page of a list, in an envelope with the number of all rows.
@@ -262,6 +316,25 @@ mod tests {
         assert_eq!(page(30, 300), (list[30..60].to_vec(), Some(60), vec![16, 15]));
         assert_eq!(page(99, 3), (list[99..].to_vec(), None, vec![16]), "a row that is too large has an answer of its own");
         assert_eq!(page(98, 3), (list[98..99].to_vec(), Some(99), vec![16]));
+    }
+
+    #[test]
+    fn rows_that_are_read_one_by_one_are_read_as_far_as_they_are_answered() {
+        let page = Page { offset: 20, size: 3 };
+        let filled = |keys: &[usize]| {
+            let mut asked = Vec::new();
+            let read = |length: usize| {
+                asked.push(length);
+                Ok("x".repeat(length))
+            };
+            let Rows { rows, rest } = fill_from(page, keys.to_vec(), read).unwrap();
+            (rows.len(), rest, asked)
+        };
+        assert_eq!(filled(&[1, 2]), (2, None, vec![1, 2]));
+        assert_eq!(filled(&[1, 2, 3]), (3, None, vec![1, 2, 3]));
+        assert_eq!(filled(&[1, 2, 3, 4]), (3, Some(23), vec![1, 2, 3]));
+        assert_eq!(filled(&[1, BYTES, 3]), (1, Some(21), vec![1, BYTES]), "it does not fit");
+        assert_eq!(filled(&[BYTES, 2, 3]), (1, Some(21), vec![BYTES, 2]), "the first is answered in any case");
     }
 
     #[test]

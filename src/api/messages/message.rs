@@ -1,9 +1,10 @@
 //! The message object of answers.
 
 use poem_openapi::Object;
+use serde_json::Value;
 
 use crate::{
-    domain::messages::{mentions, record},
+    domain::messages::{mentions, payloads, record},
     id::{ChannelId, MessageId, UserId},
     time::Time,
 };
@@ -22,11 +23,17 @@ pub struct Message {
     /// The author's name in the channel, or the name that a feed set.
     username: String,
     avatar_url: String,
+    /// Who wrote the message: `user`, or `webhook` for a program.
+    user_type: String,
+    /// The message's files: always empty.
+    media: Vec<Value>,
     mentions: Vec<Mention>,
     /// The number of replies to a top-level post.
     message_count: i64,
     edited: bool,
     pinned: bool,
+    /// The same as `pinned`.
+    is_pinned: bool,
     reactions: Vec<Reaction>,
     created_at: Time,
     updated_at: Time,
@@ -38,6 +45,8 @@ impl From<record::Message> for Message {
     fn from(message: record::Message) -> Self {
         Message {
             id: message.id,
+            user_type: message.user_type().into(),
+            media: Vec::new(),
             message: message.content.clone(),
             content: message.content,
             channel_id: message.channel,
@@ -49,6 +58,7 @@ impl From<record::Message> for Message {
             message_count: message.reply_count,
             edited: message.is_edited,
             pinned: message.is_pinned,
+            is_pinned: message.is_pinned,
             reactions: message.reactions.into_iter().map(Reaction::from).collect(),
             created_at: message.created_at,
             updated_at: message.updated_at,
@@ -57,7 +67,7 @@ impl From<record::Message> for Message {
     }
 }
 
-#[derive(Object)]
+#[derive(Clone, Object)]
 pub struct Mention {
     /// The id of the mentioned user, or of the channel.
     id: uuid::Uuid,
@@ -77,17 +87,24 @@ impl From<mentions::Mention> for Mention {
     }
 }
 
-#[derive(Object)]
+#[derive(Clone, Object)]
 pub struct Reaction {
     emoji: String,
     /// The number of users who gave the reaction.
     count: i64,
     /// The first up to 100 of these users, in the order in which they reacted.
     users: Vec<UserId>,
+    /// The same as `emoji`.
+    reaction: String,
+    /// The same as `count`.
+    reaction_count: i64,
+    /// The emoji, percent-encoded.
+    reaction_id: String,
 }
 
 impl From<record::Reaction> for Reaction {
     fn from(record::Reaction { emoji, count, users }: record::Reaction) -> Self {
-        Reaction { emoji, count, users }
+        let (reaction, reaction_id) = (emoji.clone(), payloads::reaction_id(&emoji));
+        Reaction { emoji, count, users, reaction, reaction_count: count, reaction_id }
     }
 }

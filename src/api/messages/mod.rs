@@ -3,6 +3,7 @@
 pub mod message;
 pub mod reactions;
 pub mod search;
+mod thread;
 pub mod threads;
 
 use poem::web::Data;
@@ -11,12 +12,13 @@ use poem_openapi::{
     param::{Path, Query},
     payload::Json,
 };
+use serde_json::Value;
 
 use super::{
     http::{
         auth::Bearer,
         body::{Body, Text, example},
-        envelope::{Created, Gone, Success, created, ok},
+        envelope::{Created, Success, created, ok},
         listing::{self, Address, BareListed, Rows, Size, fill},
     },
     tags::Tag,
@@ -95,9 +97,9 @@ impl Api {
         app: Data<&App>,
         channel_id: Path<ChannelId>,
         message_id: Path<MessageId>,
-    ) -> Result<Gone> {
+    ) -> Result<Success<Value>> {
         app.db.write(move |tx| deleting::delete(tx, caller.0, *channel_id, *message_id)).await?;
-        Ok(Gone::NoContent)
+        Ok(ok("Message deleted successfully", Value::Null))
     }
 
     /// List a channel's messages

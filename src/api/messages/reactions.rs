@@ -5,6 +5,7 @@ use poem_openapi::{
     Object, OpenApi,
     param::{Path, Query},
 };
+use serde_json::Value;
 
 use super::message::Message;
 use crate::{
@@ -12,7 +13,7 @@ use crate::{
         http::{
             auth::Bearer,
             body::Text,
-            envelope::{Gone, Success, ok},
+            envelope::{Success, ok},
             listing::{Address, Listed, Offset, Rows, Size, fill, listed, rows},
         },
         messages::message::Reaction,
@@ -66,9 +67,9 @@ impl Api {
         channel_id: Path<ChannelId>,
         message_id: Path<MessageId>,
         emoji: Path<Text<reactions::Emoji>>,
-    ) -> Result<Gone> {
+    ) -> Result<Success<Value>> {
         app.db.write(move |tx| reactions::remove(tx, caller.0, *channel_id, *message_id, &emoji)).await?;
-        Ok(Gone::NoContent)
+        Ok(ok("Reaction removed successfully", Value::Null))
     }
 
     /// Pin a message to its channel
@@ -104,9 +105,9 @@ impl Api {
         app: Data<&App>,
         channel_id: Path<ChannelId>,
         message_id: Path<MessageId>,
-    ) -> Result<Gone> {
+    ) -> Result<Success<Value>> {
         app.db.write(move |tx| pins::unpin(tx, caller.0, *channel_id, *message_id)).await?;
-        Ok(Gone::NoContent)
+        Ok(ok("Message unpinned successfully", Value::Null))
     }
 
     /// List a channel's pinned messages

@@ -5,23 +5,25 @@ use poem_openapi::{
     Object, OpenApi,
     param::{Path, Query},
 };
+use serde_json::Value;
 
-use super::message::{Mention, Reaction};
+use super::thread::{OrganisationThread, Reply, Thread};
 use crate::{
     api::{
         http::{
             auth::Bearer,
             body::{Body, Text, example, text},
-            envelope::{Created, Gone, Success, created, ok},
-            listing::{self, Address, Listed, Rows, ShallowOffset, ShallowPage, Size, fill, fill_up_to, json_length, listed},
+            envelope::{Created, Success, created, ok},
+            listing::{
+                self, Address, Listed, Paged, Pagination, Rows, ShallowOffset, ShallowPage, Size, fill, fill_from, listed, paged,
+            },
         },
         tags::Tag,
     },
-    domain::messages::{deleting, posting, record, threads},
+    domain::messages::{deleting, posting, threads},
     error::Result,
     id::{ChannelId, MessageId, OrganisationId},
     state::App,
-    time::Time,
 };
 
 /// Threads on a page.
@@ -57,13 +59,14 @@ impl Api {
         limit: Query<Option<Size>>,
         /// Replies shown with each thread: up to 200; default 5.
         messages: Query<Option<Size>>,
-    ) -> Result<Listed<Vec<Thread>>> {
+    ) -> Result<Listed<Vec<OrganisationThread>>> {
         let page = listing::page(*page, *offset, *limit, PAGE, LARGEST_PAGE).shallow()?;
         let replies = listing::size(*messages, threads::REPLIES, MOST_REPLIES);
         let (caller, id) = (caller.0, *id);
-        // A deep page is a slow read: it walks that far into each of the caller's channels.
+        // A deep page is a slow read: it walks that far into the caller's channels.
         let read = app.read_within(caller, id, move |conn| {
-            fill(page, |part| threads::list_all(conn, caller, id, part, replies), Thread::shortened)
+            let roots = threads::list_all(conn, caller, id, page.and_one())?;
+            fill_from(page, roots, |root| Ok(OrganisationThread::shortened(threads::read(conn, root, replies)?)))
         });
         let Rows { rows, rest } = read.await?;
         Ok(listed("Data retrieved successfully", rows, address.rest(rest)))
@@ -71,7 +74,7 @@ impl Api {
 
     /// List the threads of a channel
     ///
-    /// Lists threads by latest activity, each with its latest replies. For members of the channel.
+    /// Lists threads, the newest post first, each with its latest replies. For members of the channel.
     #[oai(path = "/threads/channels/:channel_id", method = "get", operation_id = "listChannelThreads", tag = "Tag::Threads")]
     async fn list(
         &self,
@@ -92,7 +95,8 @@ impl Api {
         let replies = listing::size(*messages, threads::REPLIES, MOST_REPLIES);
         let id = *id;
         let read = app.db.read_list(caller.0.user, move |conn| {
-            fill(page, |part| threads::list(conn, caller.0, id, part, replies), Thread::shortened)
+            let roots = threads::list(conn, caller.0, id, page.and_one())?;
+            fill_from(page, roots, |root| Ok(Thread::shortened(threads::read(conn, root, replies)?)))
         });
         let Rows { rows, rest } = read.await?;
         Ok(listed("Data retrieved successfully", rows, address.rest(rest)))
@@ -118,15 +122,34 @@ impl Api {
 
     /// Read a thread
     ///
-    /// Answers the thread with a page of its replies, oldest first; `message_count` is the number of all replies. For
-    /// members of the channel.
+    /// Answers the thread with its latest replies; `message_count` is the number of all. For members of its channel.
+    #[oai(path = "/threads/:id", method = "get", operation_id = "getThread", tag = "Tag::Threads")]
+    async fn get(
+        &self,
+        caller: Bearer,
+        app: Data<&App>,
+        /// The thread.
+        #[oai(name = "id")]
+        thread_id: Path<MessageId>,
+        /// Replies shown with the thread: up to 200; default 5.
+        messages: Query<Option<Size>>,
+    ) -> Result<Success<Thread>> {
+        let replies = listing::size(*messages, threads::REPLIES, MOST_REPLIES);
+        let (caller, id) = (caller.0, *thread_id);
+        let thread = app.db.read_list(caller.user, move |conn| threads::get(conn, caller, id, replies)).await?;
+        Ok(ok("Data retrieved successfully", Thread::shortened(thread)))
+    }
+
+    /// List a thread's replies
+    ///
+    /// Lists replies, newest first. `total_items` is the number of all. For members of the channel.
     #[oai(
         path = "/threads/:thread_id/channels/:channel_id",
         method = "get",
         operation_id = "listThreadReplies",
         tag = "Tag::Threads"
     )]
-    async fn get(
+    async fn replies(
         &self,
         caller: Bearer,
         app: Data<&App>,
@@ -139,17 +162,15 @@ impl Api {
         offset: Query<Option<ShallowOffset>>,
         /// Replies on a page: up to 200; default 50.
         limit: Query<Option<Size>>,
-    ) -> Result<Listed<Thread>> {
+    ) -> Result<Paged<Vec<Reply>, Pagination>> {
         let page = listing::page(*page, *offset, *limit, PAGE, LARGEST_PAGE).shallow()?;
         let (caller, channel, thread) = (caller.0, *channel_id, *thread_id);
         let read = app.db.read_list(caller.user, move |conn| {
-            let found = Thread::from(threads::get(conn, caller, channel, thread)?);
-            let left = listing::BYTES.saturating_sub(json_length(&found));
-            let replies = fill_up_to(left, page, |part| threads::replies(conn, caller, channel, thread, part), Reply::from)?;
-            Ok((Thread { messages: replies.rows, ..found }, replies.rest))
+            let total = threads::count_replies(conn, caller, channel, thread)?;
+            Ok((fill(page, |part| threads::replies(conn, caller, channel, thread, part), Reply::from)?, total))
         });
-        let (thread, rest) = read.await?;
-        Ok(listed("Data retrieved successfully", thread, address.rest(rest)))
+        let (Rows { rows, rest }, total) = read.await?;
+        Ok(paged("Data retrieved successfully", rows, Pagination::new(page, total), address.rest(rest)))
     }
 
     /// Change a thread
@@ -186,9 +207,9 @@ impl Api {
         app: Data<&App>,
         thread_id: Path<MessageId>,
         channel_id: Path<ChannelId>,
-    ) -> Result<Gone> {
+    ) -> Result<Success<Value>> {
         app.db.write(move |tx| deleting::delete_thread(tx, caller.0, *channel_id, *thread_id)).await?;
-        Ok(Gone::NoContent)
+        Ok(ok("Thread deleted successfully", Value::Null))
     }
 }
 
@@ -209,138 +230,3 @@ struct EditThread {
     content: Option<Text<posting::Content>>,
 }
 example!(EditThread, { "status": "completed" });
-
-#[derive(Object)]
-struct Thread {
-    thread_id: MessageId,
-    channels_id: ChannelId,
-    channel_name: String,
-    /// Set by a webhook's feed; otherwise empty.
-    event_name: String,
-    /// Set by a webhook's feed; otherwise empty.
-    action_type: String,
-    /// `success` or `error`.
-    status: String,
-    /// `pending` or `completed`.
-    current_status: String,
-    /// `thread` for a fed post, `message` for a member's post.
-    #[oai(rename = "type")]
-    kind: String,
-    /// The author's id; empty for a feed without a bearer.
-    user_id: String,
-    /// The author's name in the channel, or the name that a feed set.
-    username: String,
-    /// The author's; empty for a feed without a bearer.
-    full_name: String,
-    /// The author's; empty for a feed without a bearer.
-    email: String,
-    /// The author's picture, or the one that a feed without a bearer set.
-    avatar_url: String,
-    content: String,
-    /// The same as `content`.
-    message: String,
-    mentions: Vec<Mention>,
-    edited: bool,
-    pinned: bool,
-    reactions: Vec<Reaction>,
-    /// The latest replies, oldest first; in lists, at most 256 KiB of them.
-    messages: Vec<Reply>,
-    /// The number of all replies.
-    message_count: i64,
-    /// When the latest reply was posted; `0001-01-01T00:00:00Z` if there is none.
-    last_reply: Time,
-    created_at: Time,
-    updated_at: Time,
-    deleted_at: Time,
-}
-
-impl From<threads::Thread> for Thread {
-    fn from(threads::Thread { root, channel_name, replies }: threads::Thread) -> Self {
-        Thread {
-            thread_id: root.id,
-            channels_id: root.channel,
-            channel_name,
-            event_name: root.event_name,
-            action_type: root.action_type,
-            status: root.status,
-            current_status: root.current_status,
-            kind: root.kind,
-            user_id: root.user.map_or_else(String::new, |user| user.to_string()),
-            username: root.username,
-            full_name: root.full_name,
-            email: root.email,
-            avatar_url: root.avatar_url,
-            message: root.content.clone(),
-            content: root.content,
-            mentions: root.mentions.into_iter().map(Mention::from).collect(),
-            edited: root.is_edited,
-            pinned: root.is_pinned,
-            reactions: root.reactions.into_iter().map(Reaction::from).collect(),
-            messages: replies.into_iter().map(Reply::from).collect(),
-            message_count: root.reply_count,
-            last_reply: root.last_reply_at.unwrap_or(Time::NEVER),
-            created_at: root.created_at,
-            updated_at: root.updated_at,
-            deleted_at: root.deleted_at.unwrap_or(Time::NEVER),
-        }
-    }
-}
-
-impl Thread {
-    /// Drops the oldest replies beyond the number of bytes for a list.
-    fn shortened(thread: threads::Thread) -> Thread {
-        let mut thread = Thread::from(thread);
-        let mut left = threads::REPLY_BYTES;
-        let fits = |reply: &&Reply| {
-            let length = json_length(*reply);
-            let fits = length <= left;
-            left = left.saturating_sub(length);
-            fits
-        };
-        let kept = thread.messages.iter().rev().take_while(fits).count();
-        thread.messages.drain(..thread.messages.len() - kept);
-        thread
-    }
-}
-
-/// A message inside a thread.
-#[derive(Object)]
-struct Reply {
-    id: MessageId,
-    thread_id: MessageId,
-    channels_id: ChannelId,
-    content: String,
-    user_id: String,
-    username: String,
-    full_name: String,
-    email: String,
-    avatar_url: String,
-    mentions: Vec<Mention>,
-    edited: bool,
-    pinned: bool,
-    reactions: Vec<Reaction>,
-    created_at: Time,
-    updated_at: Time,
-}
-
-impl From<record::Message> for Reply {
-    fn from(message: record::Message) -> Self {
-        Reply {
-            id: message.id,
-            thread_id: message.thread,
-            channels_id: message.channel,
-            content: message.content,
-            user_id: message.user.map_or_else(String::new, |user| user.to_string()),
-            username: message.username,
-            full_name: message.full_name,
-            email: message.email,
-            avatar_url: message.avatar_url,
-            mentions: message.mentions.into_iter().map(Mention::from).collect(),
-            edited: message.is_edited,
-            pinned: message.is_pinned,
-            reactions: message.reactions.into_iter().map(Reaction::from).collect(),
-            created_at: message.created_at,
-            updated_at: message.updated_at,
-        }
-    }
-}

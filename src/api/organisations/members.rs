@@ -12,7 +12,7 @@ use crate::{
             auth::Bearer,
             body::{Body, RoleName, Text, example, text},
             envelope::{Done, Success, done, ok},
-            listing::{self, Address, Offset, PageNumber, Paged, Rows, Size, fill, paged},
+            listing::{self, Address, Offset, PageNumber, Paged, Pagination, Rows, Size, fill, paged},
             number::Number,
             types::Nullable,
         },
@@ -78,12 +78,7 @@ impl Api {
             Ok((fill(page, |part| members::list(conn, caller.0, id, part), Member::from)?, total))
         });
         let (Rows { rows, rest }, total) = read.await?;
-        let pagination = Pagination {
-            current_page: page.number(),
-            page_size: page.size,
-            total_items: total,
-            total_pages: total.div_ceil(page.size),
-        };
+        let pagination = Pagination::new(page, total);
         Ok(paged("Users retrieved successfully", rows, pagination, address.rest(rest)))
     }
 
@@ -276,12 +271,4 @@ impl From<members::Listed> for Member {
             created_at: member.joined_at,
         }
     }
-}
-
-#[derive(Object)]
-struct Pagination {
-    current_page: u32,
-    page_size: u32,
-    total_items: u32,
-    total_pages: u32,
 }

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use poem::web::Data;
 use poem_openapi::{Object, OpenApi, param::Path};
+use serde_json::Value;
 
 use super::permissions::{PermissionList, Permissions};
 use crate::{
@@ -11,7 +12,7 @@ use crate::{
         http::{
             auth::Bearer,
             body::{Body, Text, example, text},
-            envelope::{Created, Gone, Success, created, ok},
+            envelope::{Created, Success, created, ok},
             types::Nullable,
         },
         tags::Tag,
@@ -126,9 +127,9 @@ impl Api {
         app: Data<&App>,
         org_id: Path<OrganisationId>,
         role_id: Path<Text<roles::Named>>,
-    ) -> Result<Gone> {
+    ) -> Result<Success<Value>> {
         app.db.write(move |tx| roles::delete(tx, caller.0, *org_id, &role_id)).await?;
-        Ok(Gone::NoContent)
+        Ok(ok("Role deleted successfully", Value::Null))
     }
 }
 

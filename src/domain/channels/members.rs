@@ -299,8 +299,8 @@ fn free_name(conn: &Connection, channel: ChannelId, base: &str) -> Result<String
 fn announce(tx: &mut Tx, organisation: OrganisationId, channel: ChannelId, action: &str, user: UserId) -> Result<()> {
     let mut body = updates::update_body(tx, channel, action, user)?;
     if let Some(member) = find(tx, channel, user)? {
-        body["data"]["username"] = json!(member.username);
-        body["data"]["joined_at"] = json!(member.joined_at);
+        body.data.username = Some(member.username);
+        body.data.joined_at = Some(member.joined_at);
     }
     for stream in [Stream::Channel(channel), Stream::Personal(organisation, user)] {
         updates::tell(tx, channel, stream, user, &body)?;

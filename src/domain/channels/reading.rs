@@ -2,13 +2,14 @@
 //! write for each member.
 
 use rusqlite::{Connection, OptionalExtension, Row};
-use serde_json::{Value, json};
+use schemars::JsonSchema;
+use serde::Serialize;
 
 use crate::{
     db::Tx,
     domain::{
         access::{self, Caller, ENTITLED},
-        log::events,
+        log::{envelope::envelope, events},
     },
     error::{Error, Result},
     event::Kind,
@@ -65,7 +66,7 @@ pub fn mark(tx: &mut Tx, caller: Caller, channel: ChannelId, last: Option<Messag
 /// Pushes a member's unread counts to their own devices.
 pub fn announce(tx: &mut Tx, user: UserId, channel: ChannelId, counts: Counts) -> Result<()> {
     let notice = Notice::find(tx, channel)?;
-    events::tell_member(tx, notice.organisation, user, Kind::Unread, channel, &notice.body(counts))
+    events::tell_member(tx, notice.organisation, user, Kind::Unread, channel, notice.change(counts))
 }
 
 /// Moves a member's read mark past all messages of the channel. Posting does this, too.
@@ -108,10 +109,38 @@ fn mark_up_to(tx: &Tx, user: UserId, channel: ChannelId, last: MessageId) -> Res
     arrived.ok_or(Error::NotFound("Message"))
 }
 
+/// A channel with a member's unread counts.
+#[derive(Clone, Serialize, JsonSchema)]
+pub struct UnreadChange {
+    /// The channel's name.
+    name: String,
+    /// The channel's description.
+    description: String,
+    channels_id: ChannelId,
+    organisation_id: OrganisationId,
+    owner_id: UserId,
+    topic: String,
+    archived: bool,
+    is_private: bool,
+    /// Whether the receiver is in the channel: always true, as only members receive the event.
+    access: bool,
+    created_at: Time,
+    /// `0001-01-01T00:00:00Z` unless the channel is deleted.
+    deleted_at: Time,
+    /// The channel's newest top-level post; empty if there is none.
+    last_thread_id: String,
+    // The counts come last; see [`Notice::template`].
+    /// The number of the receiver's unread top-level posts.
+    thread_count: i64,
+    /// The number of the receiver's unread mentions.
+    mention_count: i64,
+}
+
 /// The part of `unread_thread_change` that all members of a channel share.
 pub struct Notice {
     pub organisation: OrganisationId,
-    data: Value,
+    /// Without counts.
+    data: UnreadChange,
 }
 
 impl Notice {
@@ -123,39 +152,43 @@ impl Notice {
                  from channels c left join messages t on t.n = c.last_thread where c.id = ?1",
             )?
             .query_row([channel], |row| {
-                let is_private: bool = row.get(6)?;
                 let organisation = row.get(2)?;
-                let data = json!({
-                    "name": row.get::<_, String>(0)?, "description": row.get::<_, String>(1)?, "channels_id": channel,
-                    "organisation_id": organisation, "owner_id": row.get::<_, UserId>(3)?,
-                    "topic": row.get::<_, String>(4)?, "archived": row.get::<_, bool>(5)?, "is_private": is_private,
-                    "access": if is_private { "private" } else { "public" }, "created_at": row.get::<_, Time>(7)?,
-                    "deleted_at": row.get::<_, Option<Time>>(8)?.unwrap_or(Time::NEVER),
-                    "last_thread_id": row.get::<_, Option<MessageId>>(9)?.map_or_else(String::new, |id| id.to_string()),
-                });
+                let data = UnreadChange {
+                    name: row.get(0)?,
+                    description: row.get(1)?,
+                    channels_id: channel,
+                    organisation_id: organisation,
+                    owner_id: row.get(3)?,
+                    topic: row.get(4)?,
+                    archived: row.get(5)?,
+                    is_private: row.get(6)?,
+                    access: true,
+                    created_at: row.get(7)?,
+                    deleted_at: row.get::<_, Option<Time>>(8)?.unwrap_or(Time::NEVER),
+                    last_thread_id: row.get::<_, Option<MessageId>>(9)?.map_or_else(String::new, |id| id.to_string()),
+                    thread_count: 0,
+                    mention_count: 0,
+                };
                 Ok(Notice { organisation, data })
             })?;
         Ok(notice)
     }
 
+    /// The data of the publication for a member with these counts.
+    fn change(&self, counts: Counts) -> UnreadChange {
+        UnreadChange { thread_count: counts.threads, mention_count: counts.mentions, ..self.data.clone() }
+    }
+
     /// The body of the publication for a member with these counts.
-    pub fn body(&self, counts: Counts) -> Value {
-        let mut data = self.data.clone();
-        data["thread_count"] = counts.threads.into();
-        data["mention_count"] = counts.mentions.into();
-        events::envelope(Kind::Unread, false, data)
+    pub fn body(&self, counts: Counts) -> Result<String> {
+        serde_json::to_string(&envelope(Kind::Unread, false, self.change(counts))).map_err(Error::internal)
     }
 
     /// The text of [`Notice::body`] up to the counts. It is built once for all members.
-    pub fn template(&self) -> Template {
-        let data = self.data.to_string();
-        let head = format!(
-            r#"{{"notification_type":"{}","section":"{}","data":{}"#,
-            Kind::Unread.name(),
-            Kind::Unread.section(false).unwrap_or_default(),
-            data.strip_suffix('}').unwrap_or(&data)
-        );
-        Template(head)
+    pub fn template(&self) -> Result<Template> {
+        let body = self.body(Counts::default())?;
+        let head = body.strip_suffix(&Template::tail(Counts::default())).map(str::to_owned);
+        head.map(Template).ok_or_else(|| Error::internal("the counts are the last fields"))
     }
 }
 
@@ -163,7 +196,11 @@ pub struct Template(String);
 
 impl Template {
     pub fn body(&self, counts: Counts) -> String {
-        format!(r#"{},"thread_count":{},"mention_count":{}}}}}"#, self.0, counts.threads, counts.mentions)
+        self.0.clone() + &Template::tail(counts)
+    }
+
+    fn tail(counts: Counts) -> String {
+        format!(r#""thread_count":{},"mention_count":{}}}}}"#, counts.threads, counts.mentions)
     }
 }
 

@@ -1,6 +1,7 @@
 //! Stars mark the channels that matter most to a member. Only that member sees them, and they end with the membership.
 
-use serde_json::json;
+use schemars::JsonSchema;
+use serde::Serialize;
 
 use crate::{
     db::Tx,
@@ -10,7 +11,7 @@ use crate::{
     },
     error::Result,
     event::Kind,
-    id::ChannelId,
+    id::{ChannelId, OrganisationId},
 };
 
 /// Adds or removes the caller's star on a channel. Needs membership of the channel; guests may, too, and the channel may be
@@ -24,7 +25,14 @@ pub fn set(tx: &mut Tx, caller: Caller, channel: ChannelId, is_starred: bool) ->
     if changed == 0 {
         return Ok(());
     }
-    let data = json!({ "channels_id": channel, "organisation_id": access.organisation, "is_starred": is_starred });
-    let body = events::envelope(Kind::Star, false, data);
-    events::tell_member(tx, access.organisation, caller.user, Kind::Star, channel, &body)
+    let data = StarChange { channels_id: channel, organisation_id: access.organisation, is_starred };
+    events::tell_member(tx, access.organisation, caller.user, Kind::Star, channel, data)
+}
+
+/// A channel that the receiver has starred, or taken the star off.
+#[derive(Serialize, JsonSchema)]
+pub struct StarChange {
+    channels_id: ChannelId,
+    organisation_id: OrganisationId,
+    is_starred: bool,
 }

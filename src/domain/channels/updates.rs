@@ -1,16 +1,67 @@
 //! The event `channel_update`, which reports changes of a channel and of its members.
 
 use rusqlite::Connection;
-use serde_json::json;
+use schemars::JsonSchema;
+use serde::Serialize;
 
 use crate::{
     db::Tx,
-    domain::{channels::record, log::events},
+    domain::{
+        channels::record,
+        log::{
+            envelope::{Envelope, Ids, envelope},
+            events,
+        },
+    },
     error::Result,
     event::{Kind, Stream},
-    id::{ChannelId, UserId},
+    id::{ChannelId, OrganisationId, UserId},
     time::Time,
 };
+
+/// A channel after a change.
+#[derive(Serialize, JsonSchema)]
+pub struct ChannelUpdate {
+    /// What happened to the channel, or to its member `user_id`.
+    #[schemars(extend("enum" = ["created", "updated", "archived", "unarchived", "deleted", "joined", "renamed", "left"]))]
+    action: String,
+    /// The user who made the change, or the member who joined, was renamed or left.
+    user_id: UserId,
+    /// The member's name in the channel, after `joined` and `renamed`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub username: Option<String>,
+    /// When the member joined, after `joined` and `renamed`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub joined_at: Option<Time>,
+    /// The number of the channel's members.
+    user_count: i64,
+    channels_id: ChannelId,
+    organisation_id: OrganisationId,
+    owner_id: UserId,
+    name: String,
+    description: String,
+    topic: String,
+    is_private: bool,
+    /// Whether the channel is a direct message.
+    is_dm: bool,
+    archived: bool,
+    created_at: Time,
+    updated_at: Time,
+    /// `0001-01-01T00:00:00Z` unless the channel is deleted.
+    deleted_at: Time,
+}
+
+/// The identifiers of a `channel_update`.
+#[derive(Serialize, JsonSchema)]
+pub struct ChannelIds {
+    channel_id: ChannelId,
+    /// The user who made the change, or whom it is about.
+    user_id: UserId,
+    org_id: OrganisationId,
+}
+
+/// The body of a `channel_update`.
+pub type Body = Envelope<ChannelUpdate, Ids<ChannelIds>>;
 
 /// Logs a `channel_update` for the channel's stream and for the personal stream of each of its members.
 pub(in crate::domain) fn announce(tx: &mut Tx, id: ChannelId, action: &str, actor: UserId) -> Result<()> {
@@ -30,7 +81,7 @@ pub(in crate::domain) fn announce(tx: &mut Tx, id: ChannelId, action: &str, acto
 }
 
 /// Logs a `channel_update` for one stream. `user` is the member whom it is about.
-pub(in crate::domain) fn tell(tx: &mut Tx, id: ChannelId, stream: Stream, user: UserId, body: &serde_json::Value) -> Result<()> {
+pub(in crate::domain) fn tell(tx: &mut Tx, id: ChannelId, stream: Stream, user: UserId, body: &Body) -> Result<()> {
     let new =
         events::New { kind: Kind::Channel, stream, to_members: false, channel: Some(id), message: None, actor: Some(user), body };
     events::emit(tx, new)?;
@@ -38,16 +89,27 @@ pub(in crate::domain) fn tell(tx: &mut Tx, id: ChannelId, stream: Stream, user: 
 }
 
 /// The body of a `channel_update`: the channel as it is now, what happened, and the user who did it or whom it is about.
-pub(in crate::domain) fn update_body(conn: &Connection, id: ChannelId, action: &str, user: UserId) -> Result<serde_json::Value> {
+pub(in crate::domain) fn update_body(conn: &Connection, id: ChannelId, action: &str, user: UserId) -> Result<Body> {
     let channel = record::get(conn, id)?;
-    let data = json!({
-        "action": action, "user_id": user, "user_count": channel.user_count,
-        "channels_id": id, "organisation_id": channel.organisation, "owner_id": channel.owner_id,
-        "name": channel.name, "description": channel.description, "topic": channel.topic,
-        "is_private": channel.is_private, "is_dm": channel.is_dm, "archived": channel.archived_at.is_some(),
-        "created_at": channel.created_at, "updated_at": channel.updated_at, "deleted_at": channel.deleted_at.unwrap_or(Time::NEVER),
-    });
-    let mut body = events::envelope(Kind::Channel, false, data);
-    body["modification_ids"] = json!({ "channel_id": id, "user_id": user, "org_id": channel.organisation });
-    Ok(body)
+    let modification_ids = ChannelIds { channel_id: id, user_id: user, org_id: channel.organisation };
+    let data = ChannelUpdate {
+        action: action.into(),
+        user_id: user,
+        username: None,
+        joined_at: None,
+        user_count: channel.user_count,
+        channels_id: id,
+        organisation_id: channel.organisation,
+        owner_id: channel.owner_id,
+        name: channel.name,
+        description: channel.description,
+        topic: channel.topic,
+        is_private: channel.is_private,
+        is_dm: channel.is_dm,
+        archived: channel.archived_at.is_some(),
+        created_at: channel.created_at,
+        updated_at: channel.updated_at,
+        deleted_at: channel.deleted_at.unwrap_or(Time::NEVER),
+    };
+    Ok(envelope(Kind::Channel, false, data).with(Ids { modification_ids }))
 }

@@ -1,11 +1,16 @@
 //! Rows of the event log: writing them in the transaction of their change, showing them as publications, and pruning them.
 
 use serde::Serialize;
-use serde_json::json;
 
 use crate::{
     db::Tx,
-    domain::{bounded, log::cursors},
+    domain::{
+        bounded,
+        log::{
+            cursors,
+            envelope::{Ids, OrganisationIds, envelope},
+        },
+    },
     error::{Error, Result},
     event::{Audience, Effect, Event, Kind, Recovery, Stream},
     id::{ChannelId, OrganisationId, UserId},
@@ -14,7 +19,7 @@ use crate::{
 };
 
 /// A change to be logged and pushed.
-pub struct New<'a, B: ?Sized = serde_json::Value> {
+pub struct New<'a, B: ?Sized> {
     pub kind: Kind,
     pub stream: Stream,
     /// Whether each member of the channel except the actor receives it on their personal stream; see [`Kind::recovery`].
@@ -104,10 +109,10 @@ pub fn tell_organisation(
     organisation: OrganisationId,
     kind: Kind,
     user: UserId,
-    data: serde_json::Value,
+    data: impl Serialize,
 ) -> Result<()> {
-    let mut body = envelope(kind, false, data);
-    body["modification_ids"] = json!({ "org_id": organisation, "user_id": user });
+    let modification_ids = OrganisationIds { org_id: organisation, user_id: user };
+    let body = envelope(kind, false, data).with(Ids { modification_ids });
     let new = New {
         kind,
         stream: Stream::Organisation(organisation),
@@ -128,7 +133,7 @@ pub(in crate::domain) fn tell_member(
     user: UserId,
     kind: Kind,
     channel: ChannelId,
-    body: &serde_json::Value,
+    data: impl Serialize,
 ) -> Result<()> {
     let new = New {
         kind,
@@ -137,7 +142,7 @@ pub(in crate::domain) fn tell_member(
         channel: Some(channel),
         message: None,
         actor: None,
-        body,
+        body: &envelope(kind, false, data),
     };
     emit(tx, new)?;
     Ok(())
@@ -158,12 +163,6 @@ pub(in crate::domain) fn note(tx: &mut Tx, kind: Kind, actor: Option<UserId>, bo
     let (stream, audience) = (String::new(), Audience::Nobody);
     tx.then(Effect::Publish(Event { seq, stream, audience, kind, channel: None, actor, body }));
     Ok(())
-}
-
-/// The envelope of all publications except bare messages. [`body`] adds the `notification_id`. `is_reply` says whether the
-/// event is about a reply.
-pub fn envelope(kind: Kind, is_reply: bool, data: impl Serialize) -> serde_json::Value {
-    json!({ "notification_type": kind.name(), "section": kind.section(is_reply), "data": data })
 }
 
 /// The event as clients receive it, with a `notification_id`. Bare message objects and publications of other programs have

@@ -1,8 +1,10 @@
 //! The event log: a row for every change that a client can see, written in the transaction of the change ([`events`]), and
-//! for every revocation of rights ([`revocations`]). Its consumers keep their cursors in [`cursors`].
+//! for every revocation of rights ([`revocations`]). Most events have an [`envelope`]. Its consumers keep their cursors in
+//! [`cursors`].
 //!
 //! Uses bounded only. `streams` turns rows into publications, and `webhooks` follows the log to queue deliveries.
 
 pub mod cursors;
+pub mod envelope;
 pub mod events;
 pub mod revocations;

@@ -13,19 +13,16 @@ use crate::{
     time::Time,
 };
 
-/// Counters of a thread and its channel, as events report them after a message was posted or deleted.
+/// Counters of a thread, as events report them after a message was posted or deleted.
 pub(in crate::domain) struct Counts {
-    /// Number of top-level posts in the channel.
-    pub threads: i64,
     /// Number of replies in the thread.
     pub replies: i64,
     pub last_reply_at: Option<Time>,
 }
 
-/// Reads the current counters of a thread and its channel.
+/// Reads the current counters of a thread.
 pub(super) fn find(conn: &Connection, thread: MessageId) -> Result<Counts> {
-    let sql = "select c.thread_count, m.reply_count, m.last_reply_at
-         from messages m join channels c on c.id = m.channel_id where m.id = ?1";
+    let sql = "select reply_count, last_reply_at from messages where id = ?1";
     Ok(conn.prepare_cached(sql)?.query_row([thread], from_row)?)
 }
 
@@ -33,7 +30,7 @@ pub(super) fn find(conn: &Connection, thread: MessageId) -> Result<Counts> {
 pub(super) fn add_reply(tx: &Tx, reply: &Message, seqs: Seqs) -> Result<Counts> {
     let sql = format!(
         "update messages set {}, active_n = ?3, reply_count = reply_count + 1, last_reply_at = ?4 where id = ?1
-         returning (select thread_count from channels where id = channel_id), reply_count, last_reply_at",
+         returning reply_count, last_reply_at",
         seqs.assignments
     );
     let values = (reply.thread, seqs.seq, reply.n, reply.created_at);
@@ -41,7 +38,7 @@ pub(super) fn add_reply(tx: &Tx, reply: &Message, seqs: Seqs) -> Result<Counts> 
 }
 
 fn from_row(row: &Row) -> rusqlite::Result<Counts> {
-    Ok(Counts { threads: row.get(0)?, replies: row.get(1)?, last_reply_at: row.get(2)? })
+    Ok(Counts { replies: row.get(0)?, last_reply_at: row.get(1)? })
 }
 
 /// Counts a new message in its channel's row.

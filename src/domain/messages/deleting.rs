@@ -1,15 +1,15 @@
 //! Deleting messages: erases their text wherever it is stored, and corrects the counters.
 
-use serde_json::json;
-
 use crate::{
     db::{Tx, log},
     domain::{
         access::{self, Caller},
         bounded,
         chores::{self, Chore, Cursor},
+        log::envelope::envelope,
         messages::{
             counters, events, indexing,
+            payloads::{DeletedMessage, counted, object},
             record::{self, Message, UNKNOWN_THREAD},
         },
     },
@@ -115,9 +115,10 @@ fn uncount(tx: &Tx, message: &Message) -> Result<bool> {
 
 fn announce(tx: &mut Tx, id: MessageId, organisation: OrganisationId, is_counted_unread: bool) -> Result<()> {
     let message = record::find(tx, id)?.ok_or_else(|| Error::internal("a deleted message keeps its row"))?;
-    let mut body = events::carrying(Kind::Deleted, &message, organisation);
-    body["data"]["deleted_at"] = json!(message.deleted_at);
-    body["update_change"] = events::update_change(&counters::find(tx, message.thread)?);
+    let counts = counters::find(tx, message.thread)?;
+    let deleted_at = message.deleted_at.unwrap_or(tx.now());
+    let data = DeletedMessage { message: object(&message, organisation), deleted_at };
+    let body = envelope(Kind::Deleted, message.is_reply, data).with(counted(&message, organisation, &counts, message.is_reply));
     let tell = if is_counted_unread { events::tell_counting } else { events::tell };
     tell(tx, &message, Kind::Deleted, &body)
 }

@@ -3,6 +3,7 @@
 use std::collections::HashSet;
 
 use rusqlite::Connection;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
@@ -17,16 +18,21 @@ use crate::{
 /// the event log.
 const MOST: usize = 20;
 
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+/// A member whom a message mentions, or the channel.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Mention {
+    /// The id of the mentioned user, or of the channel.
+    #[schemars(with = "UserId")]
     pub id: Uuid,
     #[serde(rename = "type")]
     pub kind: Kind,
+    /// The member's name in the channel; `channel` for the channel.
     pub username: String,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
+#[schemars(inline)]
 pub enum Kind {
     User,
     Channel,

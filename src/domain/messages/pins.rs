@@ -5,10 +5,12 @@ use rusqlite::Connection;
 use crate::{
     db::Tx,
     domain::{
-        access::{self, Caller},
+        access::{self, Caller, ChannelAccess},
         messages::{
-            events, lists, reactions,
-            record::{self, Message},
+            events, lists,
+            payloads::{PinnedDetails, PinnedMessage, object},
+            reactions,
+            record::{self, Message, Profile},
         },
         page::Page,
     },
@@ -23,7 +25,7 @@ const MOST: i64 = 100;
 /// Pins a message to its channel. For members of the channel with the right to post, unless it is archived. Pinning a pinned
 /// message changes nothing. 404 for an unknown message, 403 for other callers, 422 when the channel has 100 pinned messages.
 pub fn pin(tx: &mut Tx, caller: Caller, channel: ChannelId, id: MessageId) -> Result<Message> {
-    let (access, message) = reactions::reach(tx, caller, channel, id)?;
+    let (access, mut message) = reactions::reach(tx, caller, channel, id)?;
     if !message.is_pinned {
         let pinned: i64 = tx
             .prepare_cached("select count(*) from messages where channel_id = ?1 and pinned_at is not null")?
@@ -32,20 +34,35 @@ pub fn pin(tx: &mut Tx, caller: Caller, channel: ChannelId, id: MessageId) -> Re
             return Err(Error::invalid(format!("a channel has at most {MOST} pinned messages")));
         }
         tx.prepare_cached("update messages set pinned_at = ?2 where n = ?1")?.execute((message.n, tx.now()))?;
-        let body = events::carrying(Kind::Pinned, &message, access.organisation);
-        events::tell(tx, &message, Kind::Pinned, &body)?;
+        message.is_pinned = true;
+        announce(tx, &access, &message)?;
     }
     lists::at(tx, &[message.n])?.pop().ok_or(record::UNKNOWN)
 }
 
+/// Publishes that the caller, whose access this is, has pinned the message.
+fn announce(tx: &mut Tx, access: &ChannelAccess, message: &Message) -> Result<()> {
+    let pinned_details = PinnedDetails {
+        user_id: access.user,
+        username: access.username.as_deref().unwrap_or_default(),
+        email: &Profile::find(tx, access.user)?.email,
+        pinned_by: access.user,
+        pinned_at: tx.now(),
+    };
+    let data = PinnedMessage { message: object(message, access.organisation), pinned_details };
+    let body = events::about(Kind::Pinned, message, access.organisation, data);
+    events::tell(tx, message, Kind::Pinned, &body)
+}
+
 /// Unpins a message. For members of the channel with the right to post, unless it is archived. 404 when it is not pinned.
 pub fn unpin(tx: &mut Tx, caller: Caller, channel: ChannelId, id: MessageId) -> Result<()> {
-    let (access, message) = reactions::reach(tx, caller, channel, id)?;
+    let (access, mut message) = reactions::reach(tx, caller, channel, id)?;
     if !message.is_pinned {
         return Err(Error::NotFound("Pin"));
     }
     tx.prepare_cached("update messages set pinned_at = null where n = ?1")?.execute([message.n])?;
-    let body = events::carrying(Kind::Unpinned, &message, access.organisation);
+    message.is_pinned = false;
+    let body = events::about(Kind::Unpinned, &message, access.organisation, object(&message, access.organisation));
     events::tell(tx, &message, Kind::Unpinned, &body)
 }
 

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use rusqlite::{Connection, OptionalExtension};
+use rusqlite::Connection;
 use serde_json::json;
 
 use crate::{
@@ -11,6 +11,7 @@ use crate::{
         access::{self, Caller, ChannelAccess},
         messages::{
             events,
+            payloads::{ReactionChange, ReactionObject},
             record::{self, Message, Reaction},
         },
         text::{self, Rule},
@@ -51,15 +52,17 @@ pub fn add(tx: &mut Tx, caller: Caller, channel: ChannelId, id: MessageId, emoji
              on conflict (n, emoji) do update set count = count + 1",
         )?
         .execute((message.n, emoji, now))?;
-        announce(tx, &access, &message, emoji, "added")?;
     }
     attach(tx, [&mut message])?;
+    if added > 0 {
+        announce(tx, &access, &message, emoji, "added")?;
+    }
     Ok(message.reactions)
 }
 
 /// Removes the caller's reaction. For the same callers as [`add`]. 404 when there is none.
 pub fn remove(tx: &mut Tx, caller: Caller, channel: ChannelId, id: MessageId, emoji: &str) -> Result<()> {
-    let (access, message) = reach(tx, caller, channel, id)?;
+    let (access, mut message) = reach(tx, caller, channel, id)?;
     let removed = tx.prepare_cached("delete from reactions where n = ?1 and emoji = ?2 and user_id = ?3")?.execute((
         message.n,
         emoji,
@@ -75,6 +78,7 @@ pub fn remove(tx: &mut Tx, caller: Caller, channel: ChannelId, id: MessageId, em
     )?
     .execute((message.n, emoji))?;
     tx.prepare_cached("delete from reaction_counts where n = ?1 and emoji = ?2 and count = 0")?.execute((message.n, emoji))?;
+    attach(tx, [&mut message])?;
     announce(tx, &access, &message, emoji, "removed")
 }
 
@@ -93,15 +97,20 @@ pub(in crate::domain) fn reach(
     Ok((access, message))
 }
 
+/// Publishes a change to the message's reactions, which were read after it.
 fn announce(tx: &mut Tx, access: &ChannelAccess, message: &Message, emoji: &str, action: &str) -> Result<()> {
-    let count: Option<i64> = tx
-        .prepare_cached("select count from reaction_counts where n = ?1 and emoji = ?2")?
-        .query_row((message.n, emoji), |row| row.get(0))
-        .optional()?;
-    let data = json!({
-        "action": action, "emoji": emoji, "count": count.unwrap_or(0), "user_id": access.user, "username": access.username,
-        "message_id": message.id, "thread_id": message.thread, "channels_id": message.channel,
-    });
+    let reaction = message.reactions.iter().find(|reaction| reaction.emoji == emoji);
+    let data = ReactionChange {
+        action,
+        emoji,
+        count: reaction.map_or(0, |reaction| reaction.count),
+        user_id: access.user,
+        username: access.username.as_deref().unwrap_or_default(),
+        message_id: message.id,
+        thread_id: message.thread,
+        channels_id: message.channel,
+        reactions: message.reactions.iter().map(ReactionObject::from).collect(),
+    };
     let body = events::about(Kind::Reaction, message, access.organisation, data);
     events::tell(tx, message, Kind::Reaction, &body)
 }

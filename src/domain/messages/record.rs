@@ -48,6 +48,13 @@ pub struct Message {
     pub reactions: Vec<Reaction>,
 }
 
+impl Message {
+    /// Who wrote the message: `user`, or `webhook` for a program.
+    pub fn user_type(&self) -> &'static str {
+        if self.kind == FED { "webhook" } else { "user" }
+    }
+}
+
 /// Fields of the author's account that a message shows.
 #[derive(Clone, Debug, Default)]
 pub(in crate::domain) struct Profile {

@@ -1,15 +1,17 @@
-//! Threads: top-level posts with their replies, by latest activity.
+//! Threads: top-level posts with their replies.
+
+use std::{cmp::Reverse, collections::BinaryHeap};
 
 use rusqlite::Connection;
-use serde_json::json;
 
 use crate::{
     db::Tx,
     domain::{
         access::{self, Caller},
-        channels,
         messages::{
-            editing, events, posting, reactions,
+            editing, events,
+            payloads::ThreadStatus,
+            posting, reactions,
             record::{self, Message, UNKNOWN_THREAD},
         },
         page::Page,
@@ -29,6 +31,10 @@ pub const REPLY_BYTES: usize = 256 << 10;
 pub struct Thread {
     pub root: Message,
     pub channel_name: String,
+    /// Whether the channel is private.
+    pub is_private: bool,
+    /// Whether the channel is a direct message.
+    pub is_dm: bool,
     /// The latest replies, oldest first.
     pub replies: Vec<Message>,
 }
@@ -39,56 +45,86 @@ impl Thread {
     }
 }
 
-/// Lists a channel's threads, latest activity first, each with up to `replies` of its latest replies. For members of the
-/// channel. 404 for a hidden channel, 403 for a channel that the caller is not in.
-pub fn list(conn: &Connection, caller: Caller, channel: ChannelId, page: Page, replies: u32) -> Result<Vec<Thread>> {
+/// A thread of a list, for [`read`]. It proves that its reader may see the thread.
+pub struct Root(i64);
+
+/// Lists a channel's threads, the newest post first. For members of the channel. 404 for a hidden channel, 403 for a channel
+/// that the caller is not in.
+pub fn list(conn: &Connection, caller: Caller, channel: ChannelId, page: Page) -> Result<Vec<Root>> {
     access::is_in_channel(conn, caller, channel, access::UNKNOWN_CHANNEL)?;
-    read_all(conn, active(conn, channel, page.size, page.offset)?.into_iter(), replies)
+    let mut select = conn.prepare_cached(NEWEST)?;
+    let roots = select.query_map((channel, page.size, page.offset), |row| row.get(0).map(Root))?;
+    Ok(roots.collect::<rusqlite::Result<_>>()?)
 }
 
-/// Lists the threads of all channels of the organisation that the caller is in, as [`list`] does. 404 for outsiders.
-pub fn list_all(
-    conn: &Connection,
-    caller: Caller,
-    organisation: OrganisationId,
-    page: Page,
-    replies: u32,
-) -> Result<Vec<Thread>> {
+/// SQL that selects a page of a channel's threads, the newest post first.
+pub const NEWEST: &str = "select n from messages
+    where channel_id = ?1 and root is null and (deleted_at is null or reply_count > 0) order by n desc limit ?2 offset ?3";
+
+/// Lists the threads of all channels of the organisation that the caller is in, latest activity first. 404 for outsiders.
+pub fn list_all(conn: &Connection, caller: Caller, organisation: OrganisationId, page: Page) -> Result<Vec<Root>> {
     access::is_member(conn, caller, organisation, access::UNKNOWN_ORGANISATION)?;
     let mut channels = conn.prepare_cached(
-        "select c.id from channel_members cm join channels c on c.id = cm.channel_id
-         where cm.user_id = ?1 and c.organisation_id = ?2 and c.deleted_at is null",
+        "select c.id, c.last_n from channel_members cm join channels c on c.id = cm.channel_id
+         where cm.user_id = ?1 and c.organisation_id = ?2 and c.deleted_at is null and c.last_n > 0 order by c.last_n desc",
     )?;
-    let channels: Vec<ChannelId> =
-        channels.query_map((caller.user, organisation), |row| row.get(0))?.collect::<rusqlite::Result<_>>()?;
-    // The first rows of all are among the first rows of each channel, so one index walk per channel replaces a sort of all.
-    let most = page.offset as u32 + page.size;
-    let mut roots = Vec::new();
-    for channel in channels {
-        roots.extend(active(conn, channel, most, 0)?);
+    let mut active = conn.prepare_cached(
+        "select n, active_n from messages
+         where channel_id = ?1 and root is null and (deleted_at is null or reply_count > 0) order by active_n desc",
+    )?;
+    let most = page.offset as usize + page.size as usize;
+    // The latest threads of the channels so far, the least active on top.
+    let mut latest = BinaryHeap::new();
+    let is_late = |latest: &BinaryHeap<Reverse<(i64, i64)>>, activity: i64| {
+        latest.len() < most || latest.peek().is_some_and(|Reverse((least, _))| activity > *least)
+    };
+    let mut channels = channels.query((caller.user, organisation))?;
+    while let Some(channel) = channels.next()? {
+        // No thread is more active than its channel, and later channels are less active.
+        if !is_late(&latest, channel.get(1)?) {
+            break;
+        }
+        let mut threads = active.query([channel.get::<_, ChannelId>(0)?])?;
+        while let Some(thread) = threads.next()? {
+            let (n, activity) = (thread.get(0)?, thread.get(1)?);
+            if !is_late(&latest, activity) {
+                break;
+            }
+            latest.push(Reverse((activity, n)));
+            if latest.len() > most {
+                latest.pop();
+            }
+        }
     }
-    roots.sort_unstable_by_key(|(_, active_n)| std::cmp::Reverse(*active_n));
-    read_all(conn, roots.into_iter().skip(page.offset as usize).take(page.size as usize), replies)
+    Ok(latest.into_sorted_vec().into_iter().skip(page.offset as usize).map(|Reverse((_, n))| Root(n)).collect())
 }
 
-/// Reads one thread without its replies, which [`replies`] lists. For members of the channel. A deleted post is shown while
-/// it has replies. 404 for a hidden channel and an unknown thread.
-pub fn get(conn: &Connection, caller: Caller, channel: ChannelId, thread: MessageId) -> Result<Thread> {
-    let found = channels::record::find(conn, caller, channel)?.ok_or(access::UNKNOWN_CHANNEL)?;
-    found.access.require_member()?;
-    let root = record::find(conn, thread)?.filter(|root| root.channel == channel && !root.is_reply);
-    let root = root.filter(|root| root.deleted_at.is_none() || root.reply_count > 0).ok_or(UNKNOWN_THREAD)?;
-    let mut thread = Thread { root, channel_name: found.channel.name, replies: Vec::new() };
-    reactions::attach(conn, thread.messages())?;
-    Ok(thread)
+/// Reads one thread with up to `replies` of its latest replies. For members of its channel. A deleted post is shown while it
+/// has replies. 404 for an unknown thread and in a hidden channel, 403 in a channel that the caller is not in.
+pub fn get(conn: &Connection, caller: Caller, thread: MessageId, replies: u32) -> Result<Thread> {
+    let root = record::find(conn, thread)?.filter(is_shown).ok_or(UNKNOWN_THREAD)?;
+    access::is_in_channel(conn, caller, root.channel, UNKNOWN_THREAD)?;
+    read(conn, Root(root.n), replies)
 }
 
-/// Lists the replies of a thread, oldest first; none if the channel has no such thread. For members of the channel.
+/// Counts the replies of a thread. For members of the channel. 404 for a hidden channel and an unknown thread.
+pub fn count_replies(conn: &Connection, caller: Caller, channel: ChannelId, thread: MessageId) -> Result<u32> {
+    access::is_in_channel(conn, caller, channel, access::UNKNOWN_CHANNEL)?;
+    let root = record::find(conn, thread)?.filter(|root| root.channel == channel && is_shown(root)).ok_or(UNKNOWN_THREAD)?;
+    u32::try_from(root.reply_count).map_err(Error::internal)
+}
+
+/// Whether the message is a thread that is not deleted, or still has replies.
+fn is_shown(message: &Message) -> bool {
+    !message.is_reply && (message.deleted_at.is_none() || message.reply_count > 0)
+}
+
+/// Lists the replies of a thread, newest first; none if the channel has no such thread. For members of the channel.
 pub fn replies(conn: &Connection, caller: Caller, channel: ChannelId, thread: MessageId, page: Page) -> Result<Vec<Message>> {
     access::is_in_channel(conn, caller, channel, access::UNKNOWN_CHANNEL)?;
     let sql = format!(
         "{} where m.root = (select n from messages where id = ?1 and channel_id = ?2) and m.deleted_at is null
-         order by m.n limit ?3 offset ?4",
+         order by m.n desc limit ?3 offset ?4",
         record::SELECT
     );
     let mut select = conn.prepare_cached(&sql)?;
@@ -103,7 +139,7 @@ pub fn replies(conn: &Connection, caller: Caller, channel: ChannelId, thread: Me
 pub fn create(tx: &mut Tx, caller: Caller, channel: ChannelId, content: String, id: Option<MessageId>) -> Result<Thread> {
     access::sees_channel(tx, caller, channel, access::UNKNOWN_CHANNEL)?;
     let root = posting::create(tx, caller, channel, posting::New { content, thread: None, id })?;
-    written(tx, root.n)
+    read(tx, Root(root.n), REPLIES)
 }
 
 /// Changes to a thread; an absent field stays as it is.
@@ -131,7 +167,7 @@ pub fn update(tx: &mut Tx, caller: Caller, channel: ChannelId, thread: MessageId
     if let Some(content) = edit.content {
         editing::edit(tx, caller, channel, &editing::Edit { content, message: Some(thread), thread: None })?;
     }
-    written(tx, root.n)
+    read(tx, Root(root.n), REPLIES)
 }
 
 text::rules! {
@@ -144,41 +180,19 @@ fn set_status(tx: &mut Tx, root: &Message, organisation: OrganisationId, status:
         return Ok(());
     }
     tx.prepare_cached("update messages set current_status = ?2 where n = ?1")?.execute((root.n, status))?;
-    let data = json!({ "thread_id": root.id, "channels_id": root.channel, "current_status": status });
+    let data = ThreadStatus { thread_id: root.id, channels_id: root.channel, current_status: status };
     let body = events::about(Kind::ThreadStatus, root, organisation, data);
     events::emit(tx, root, Kind::ThreadStatus, Stream::Channel(root.channel), &body)?;
     Ok(())
 }
 
-/// Reads the thread as lists show it.
-fn written(conn: &Connection, root: i64) -> Result<Thread> {
-    read_all(conn, std::iter::once((root, root)), REPLIES)?.pop().ok_or(UNKNOWN_THREAD)
-}
-
-fn read_all(conn: &Connection, roots: impl Iterator<Item = (i64, i64)>, replies: u32) -> Result<Vec<Thread>> {
-    let mut threads = roots.map(|(n, _)| read(conn, n, replies)).collect::<Result<Vec<Thread>>>()?;
-    reactions::attach(conn, threads.iter_mut().flat_map(Thread::messages))?;
-    Ok(threads)
-}
-
-/// Finds the `n` and the latest activity of a channel's threads, latest activity first.
-fn active(conn: &Connection, channel: ChannelId, limit: u32, offset: i64) -> Result<Vec<(i64, i64)>> {
-    Ok(conn
-        .prepare_cached(
-            "select n, active_n from messages
-             where channel_id = ?1 and root is null and (deleted_at is null or reply_count > 0)
-             order by active_n desc limit ?2 offset ?3",
-        )?
-        .query_map((channel, limit, offset), |row| Ok((row.get(0)?, row.get(1)?)))?
-        .collect::<rusqlite::Result<_>>()?)
-}
-
-fn read(conn: &Connection, root: i64, replies: u32) -> Result<Thread> {
+/// Reads a thread of a list with up to `replies` of its latest replies.
+pub fn read(conn: &Connection, root: Root, replies: u32) -> Result<Thread> {
     let select = record::SELECT;
-    let message = conn.prepare_cached(&format!("{select} where m.n = ?1"))?.query_row([root], record::from_row)?;
+    let message = conn.prepare_cached(&format!("{select} where m.n = ?1"))?.query_row([root.0], record::from_row)?;
     let sql = format!("{select} where m.root = ?1 and m.deleted_at is null order by m.n desc limit ?2");
     let (mut select, mut newest, mut bytes) = (conn.prepare_cached(&sql)?, Vec::new(), 0);
-    for reply in select.query_map((root, replies), record::from_row)? {
+    for reply in select.query_map((root.0, replies), record::from_row)? {
         let reply = reply?;
         bytes += reply.content.len();
         if bytes > REPLY_BYTES {
@@ -187,7 +201,10 @@ fn read(conn: &Connection, root: i64, replies: u32) -> Result<Thread> {
         newest.push(reply);
     }
     newest.reverse();
-    let channel_name =
-        conn.prepare_cached("select name from channels where id = ?1")?.query_row([message.channel], |row| row.get(0))?;
-    Ok(Thread { root: message, channel_name, replies: newest })
+    let (channel_name, is_private, is_dm) = conn
+        .prepare_cached("select name, is_private, is_dm from channels where id = ?1")?
+        .query_row([message.channel], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))?;
+    let mut thread = Thread { root: message, channel_name, is_private, is_dm, replies: newest };
+    reactions::attach(conn, thread.messages())?;
+    Ok(thread)
 }

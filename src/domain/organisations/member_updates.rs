@@ -1,10 +1,8 @@
 //! The event `member_update`, which tells an organisation of one of its members.
 
-use serde_json::json;
-
 use crate::{
     db::Tx,
-    domain::{accounts, chores::Cursor, log::events, rights::MemberStatus},
+    domain::{accounts, chores::Cursor, log::events, organisations::payloads::MemberUpdate, rights::MemberStatus},
     error::Result,
     event::Kind,
     id::{OrganisationId, UserId},
@@ -19,11 +17,20 @@ pub fn announce(
     role: &str,
     status: MemberStatus,
 ) -> Result<()> {
-    let data = json!({
-        "action": action, "organisation_id": organisation, "user_id": user.id, "username": user.username,
-        "name": user.shown_name(), "full_name": user.full_name(), "email": user.email, "phone_number": user.phone,
-        "avatar_url": user.avatar_url, "is_verified": user.is_verified, "role": role, "status": status.as_str(),
-    });
+    let data = MemberUpdate {
+        action,
+        organisation_id: organisation,
+        user_id: user.id,
+        username: &user.username,
+        name: &user.shown_name(),
+        full_name: &user.full_name(),
+        email: &user.email,
+        phone_number: &user.phone,
+        avatar_url: &user.avatar_url,
+        is_verified: user.is_verified,
+        role,
+        status: status.as_str(),
+    };
     events::tell_organisation(tx, organisation, Kind::Member, user.id, data)
 }
 

@@ -8,11 +8,11 @@ pub mod leaving;
 pub mod member_updates;
 pub mod members;
 pub mod memberships;
+pub mod payloads;
 pub mod roles;
 pub mod slugs;
 
 use rusqlite::{Connection, OptionalExtension, Row};
-use serde_json::json;
 
 use crate::{
     db::Tx,
@@ -20,6 +20,7 @@ use crate::{
         access::{self, Caller, ENTITLED, UNKNOWN_ORGANISATION},
         accounts, channels,
         log::{events, revocations},
+        organisations::payloads::OrganisationUpdate,
         page::Page,
         rights::{BuiltInRole, Rights, role_title},
         text::{self, Rule, Ruled},
@@ -215,16 +216,24 @@ pub fn pass_on(tx: &mut Tx, caller: Caller, id: OrganisationId, user: UserId) ->
     Ok(organisation)
 }
 
-/// Tells the members of a change. The event has neither fields that differ among members, nor counts, which change with
-/// every message.
+/// Tells the members of a change.
 fn announce(tx: &mut Tx, caller: Caller, action: &str, organisation: &Organisation) -> Result<()> {
-    let Organisation { id, name, slug, description, email, industry, location, country, logo_url, .. } = organisation;
-    let data = json!({
-        "action": action, "organisation_id": id, "name": name, "organisation_slug": slug, "description": description, "email": email,
-        "industry": industry, "location": location, "country": country, "logo_url": logo_url,
-        "owner_id": organisation.owner_id, "created_at": organisation.created_at, "updated_at": organisation.updated_at,
-    });
-    events::tell_organisation(tx, *id, Kind::Organisation, caller.user, data)
+    let data = OrganisationUpdate {
+        action,
+        organisation_id: organisation.id,
+        name: &organisation.name,
+        organisation_slug: &organisation.slug,
+        description: &organisation.description,
+        email: &organisation.email,
+        industry: &organisation.industry,
+        location: &organisation.location,
+        country: &organisation.country,
+        logo_url: &organisation.logo_url,
+        owner_id: organisation.owner_id,
+        created_at: organisation.created_at,
+        updated_at: organisation.updated_at,
+    };
+    events::tell_organisation(tx, organisation.id, Kind::Organisation, caller.user, data)
 }
 
 /// A row of the list of the caller's organisations.

@@ -5,7 +5,6 @@
 use std::collections::BTreeMap;
 
 use rusqlite::{Connection, OptionalExtension, Row, ToSql};
-use serde_json::json;
 
 use crate::{
     db::Tx,
@@ -14,7 +13,10 @@ use crate::{
         accounts,
         chores::{self, Chore, Cursor},
         log::events,
-        organisations::member_updates,
+        organisations::{
+            member_updates,
+            payloads::{Permissions, RoleUpdate},
+        },
         rights::{BuiltInRole, MemberStatus, Rights},
         text::{self, Rule},
     },
@@ -203,12 +205,18 @@ pub fn slice(tx: &mut Tx, role: i64) -> Result<Option<Cursor>> {
 
 /// Tells the organisation of a change to a role. One event stands for all its holders, who may be very many.
 fn announce(tx: &mut Tx, organisation: OrganisationId, caller: Caller, action: &str, role: &Role) -> Result<()> {
-    let data = json!({
-        "action": action, "organisation_id": organisation, "id": role.id, "uuid": role.uuid, "name": role.name,
-        "description": role.description, "permission_list": role.rights.list(),
-        "permissions": { "permission_list": role.rights.keys() }, "created_at": role.created_at,
-        "updated_at": role.updated_at,
-    });
+    let data = RoleUpdate {
+        action,
+        organisation_id: organisation,
+        id: role.id,
+        uuid: role.uuid,
+        name: &role.name,
+        description: &role.description,
+        permission_list: role.rights.list(),
+        permissions: Permissions { permission_list: role.rights.keys() },
+        created_at: role.created_at,
+        updated_at: role.updated_at,
+    };
     events::tell_organisation(tx, organisation, Kind::Role, caller.user, data)
 }
 

@@ -66,6 +66,6 @@ impl<'a> FanOut<'a> {
 impl Channel {
     fn read(conn: &Connection, id: ChannelId) -> Result<Channel> {
         let notice = Notice::find(conn, id)?;
-        Ok(Channel { organisation: notice.organisation, notice: notice.template(), members: reading::members(conn, id)? })
+        Ok(Channel { organisation: notice.organisation, notice: notice.template()?, members: reading::members(conn, id)? })
     }
 }

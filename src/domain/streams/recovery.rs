@@ -179,7 +179,7 @@ fn personal(
         }
         let seq = channel.message_seq.max(read.get(&channel.id).copied().unwrap_or(0));
         if !channel.is_deleted && seq > channel.joined_seq && range.holds(seq) {
-            let body = Notice::find(conn, channel.id)?.body(reading::counts(conn, channel.id, user)?).to_string();
+            let body = Notice::find(conn, channel.id)?.body(reading::counts(conn, channel.id, user)?)?;
             found.push(Publication { seq, body: events::with_notification_id(epoch, seq, Kind::Unread, &body) });
         }
     }

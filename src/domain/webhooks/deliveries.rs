@@ -8,7 +8,9 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use rusqlite::OptionalExtension;
-use serde_json::{Value, json};
+use schemars::JsonSchema;
+use serde::Serialize;
+use serde_json::json;
 
 use crate::{
     db::Tx,
@@ -30,9 +32,40 @@ const LEASE: Duration = Duration::from_secs(60);
 /// Bytes of events after which one write claims no more.
 const CLAIMED_BYTES: usize = 256 << 10;
 
-/// Builds the body of an event, in the format of the Standard Webhooks specification.
-pub(super) fn payload(kind: &str, at: Time, data: Value) -> String {
-    json!({ "type": kind, "timestamp": at, "data": data }).to_string()
+/// The kind of a delivery.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// A member has posted or replied.
+    MessageCreated,
+    /// A manager tests the webhook.
+    Test,
+}
+
+impl Kind {
+    pub const ALL: [Kind; 2] = [Kind::MessageCreated, Kind::Test];
+
+    /// The `type` of the delivered body.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Kind::MessageCreated => "message.created",
+            Kind::Test => "webhook.test",
+        }
+    }
+}
+
+/// The body of a delivery, in the format of the Standard Webhooks specification.
+#[derive(Serialize, JsonSchema)]
+pub struct Delivery<D> {
+    /// The kind of the delivery.
+    r#type: &'static str,
+    /// When the event happened.
+    timestamp: Time,
+    data: D,
+}
+
+/// Builds the body of a delivery.
+pub(super) fn payload(kind: Kind, timestamp: Time, data: impl Serialize) -> Result<String> {
+    serde_json::to_string(&Delivery { r#type: kind.name(), timestamp, data }).map_err(Error::internal)
 }
 
 /// A delivery under lease, or a test, with all that an attempt needs.

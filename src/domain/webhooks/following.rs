@@ -4,6 +4,7 @@
 //! read: where there are no webhooks, a post costs no second write.
 
 use rusqlite::{Connection, OptionalExtension};
+use serde_json::value::RawValue;
 
 use crate::{
     db::{Tx, log},
@@ -139,7 +140,8 @@ fn queue(tx: &mut Tx, row: &Logged) -> Result<usize> {
         return Ok(0);
     }
     // The row's body is the message object as text, and goes in as it is.
-    let payload = format!(r#"{{"type":"message.created","timestamp":"{posted_at}","data":{object}}}"#);
+    let object: &RawValue = serde_json::from_str(&object).map_err(Error::internal)?;
+    let payload = deliveries::payload(deliveries::Kind::MessageCreated, posted_at, object)?;
     tx.prepare_cached("insert into webhook_events (message_n, payload) values (?1, ?2) on conflict do nothing")?
         .execute((row.message, payload))?;
     let webhooks: Vec<WebhookId> = tx

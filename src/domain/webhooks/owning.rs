@@ -3,7 +3,8 @@
 //! leads.
 
 use rusqlite::{Connection, OptionalExtension};
-use serde_json::json;
+use schemars::JsonSchema;
+use serde::Serialize;
 
 use crate::{
     db::Tx,
@@ -82,6 +83,23 @@ pub(in crate::domain) struct Told {
     pub email: String,
 }
 
+/// A webhook that the server has stopped, or that another manager has taken over.
+#[derive(Serialize, JsonSchema)]
+pub struct WebhookUpdate {
+    id: WebhookId,
+    channel_id: ChannelId,
+    /// The same as `channel_id`.
+    channels_id: ChannelId,
+    organisation_id: OrganisationId,
+    webhook_name: String,
+    #[schemars(extend("enum" = ["active", "inactive", "paused"]))]
+    status: String,
+    /// The present owner, who may be another one than the receiver.
+    owner_id: UserId,
+    /// Why the webhook has changed, for people to read.
+    reason: String,
+}
+
 /// Tells a present or former owner, by push and by mail, why the webhook has changed.
 pub(in crate::domain) fn tell(
     tx: &mut Tx,
@@ -98,15 +116,19 @@ pub(in crate::domain) fn tell(
         .query_row((webhook, owner), |row| {
             let told = Told { name: row.get("name")?, channel_name: row.get("channel_name")?, email: row.get("email")? };
             let (organisation, channel): (OrganisationId, ChannelId) = (row.get("organisation_id")?, row.get("channel_id")?);
-            let data = json!({
-                "id": webhook, "channel_id": channel, "channels_id": channel, "organisation_id": organisation,
-                "webhook_name": told.name, "status": row.get::<_, String>("status")?,
-                "owner_id": row.get::<_, UserId>("owner_id")?, "reason": reason,
-            });
+            let data = WebhookUpdate {
+                id: webhook,
+                channel_id: channel,
+                channels_id: channel,
+                organisation_id: organisation,
+                webhook_name: told.name.clone(),
+                status: row.get("status")?,
+                owner_id: row.get("owner_id")?,
+                reason: reason.into(),
+            };
             Ok((told, organisation, channel, data))
         })?;
-    let body = events::envelope(Kind::Webhook, false, data);
-    events::tell_member(tx, organisation, owner, Kind::Webhook, channel, &body)?;
+    events::tell_member(tx, organisation, owner, Kind::Webhook, channel, data)?;
     let mut mail = mail(&told);
     mail.webhook = Some(webhook);
     outbox::queue(tx, mail)

@@ -2,14 +2,15 @@
 //! webhooks.
 
 use rusqlite::Connection;
-use serde_json::json;
+use schemars::JsonSchema;
+use serde::Serialize;
 
 use crate::{
     db::{Tx, View},
     domain::{
         access::{self, Caller, HIDDEN_CHANNEL},
         webhooks::{
-            deliveries::{self, Claimed},
+            deliveries::{self, Claimed, Kind},
             history::{self, Attempt},
             outcome::Outcome,
             record::{self, Status, Webhook},
@@ -109,20 +110,31 @@ pub struct Test {
     pub event: Claimed,
 }
 
+/// The webhook that is tested.
+#[derive(Serialize, JsonSchema)]
+pub struct Tested<'a> {
+    webhook_id: WebhookId,
+    webhook_name: &'a str,
+    channel_id: ChannelId,
+    /// Says that this is a test, for people to read.
+    message: &'a str,
+}
+
 /// Builds a test event, whatever the webhook's status. For managers. 422 without an address, and when the secret can't be
 /// read.
 pub fn test(conn: &View, caller: Caller, channel: ChannelId, webhook: WebhookId) -> Result<Test> {
     let organisation = access::manages_webhooks(conn, caller, channel, HIDDEN_CHANNEL)?.organisation;
     let webhook = record::get(conn, caller, channel, webhook)?;
     require_address(&webhook)?;
-    let (now, words) = (conn.now(), "A test: this webhook's deliveries arrive.");
-    let data = json!({ "webhook_id": webhook.id, "webhook_name": webhook.name, "channel_id": channel, "message": words });
+    let message = "A test: this webhook's deliveries arrive.";
+    let data = Tested { webhook_id: webhook.id, webhook_name: &webhook.name, channel_id: channel, message };
+    let payload = deliveries::payload(Kind::Test, conn.now(), data)?;
     let event = Claimed {
         id: CallbackId::new(),
         webhook: webhook.id,
         secrets: record::secrets(conn, webhook.id)?,
         url: webhook.url,
-        payload: deliveries::payload("webhook.test", now, data).into(),
+        payload: payload.into(),
         attempts: 0,
         lease: None,
     };

@@ -167,18 +167,17 @@ fn model(posted: &[Posted], read: usize) -> (u64, u64) {
     (count(|message| message.root.is_none()), count(|message| message.mentions_grace))
 }
 
-/// The live messages, and each listed thread with its live replies, latest activity first.
+/// The live messages, and each listed thread with its live replies, the newest post first.
 fn listed(posted: &[Posted]) -> (usize, Vec<(String, usize)>) {
-    let live = || posted.iter().enumerate().filter(|(_, message)| !message.is_deleted);
+    let live = || posted.iter().filter(|message| !message.is_deleted);
     let mut threads = Vec::new();
-    for (n, root) in posted.iter().enumerate().filter(|(_, message)| message.root.is_none()) {
-        let replies: Vec<usize> = live().filter(|(_, reply)| reply.root.as_ref() == Some(&root.id)).map(|(n, _)| n).collect();
-        if !root.is_deleted || !replies.is_empty() {
-            threads.push((replies.last().copied().unwrap_or(n), root.id.clone(), replies.len()));
+    for root in posted.iter().rev().filter(|message| message.root.is_none()) {
+        let replies = live().filter(|reply| reply.root.as_ref() == Some(&root.id)).count();
+        if !root.is_deleted || replies > 0 {
+            threads.push((root.id.clone(), replies));
         }
     }
-    threads.sort_by(|one, other| other.cmp(one));
-    (live().count(), threads.into_iter().map(|(_, id, replies)| (id, replies)).collect())
+    (live().count(), threads)
 }
 
 /// The same counts and threads, as the server lists them.
@@ -248,7 +247,7 @@ async fn play(ada: &Client, grace: &Client, organisation: &str, steps: &[Step]) 
             }
             Step::Delete(n) => {
                 if let Some(message) = posted.get_mut(n) {
-                    let status = if message.is_deleted { 404 } else { 204 };
+                    let status = if message.is_deleted { 404 } else { 200 };
                     ada.delete(&format!("/channels/{channel}/messages/{}", message.id)).await.expect(status);
                     message.is_deleted = true;
                 }

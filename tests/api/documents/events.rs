@@ -2,13 +2,18 @@
 
 use std::{collections::BTreeMap, fmt::Write};
 
+use schemars::generate::SchemaSettings;
 use serde_json::{Value, json};
-use tidings::event::{Kind, Recovery};
+use tidings::{
+    domain::payloads,
+    event::{Kind, Recovery},
+};
 use uuid::Uuid;
 
 use super::generated::check;
 use crate::{
     harness::{Client, Server, text},
+    shapes::assert_conforms,
     socket::Socket,
 };
 
@@ -27,11 +32,14 @@ async fn the_event_catalogue_agrees_with_a_run() {
     run.act(&ada, &grace, &organisation, &channel).await;
     server.stop().await;
 
+    let mut schemas = SchemaSettings::draft2020_12().for_serialize().into_generator();
     let mut names = Names::default();
     let mut described = String::new();
     // The others are never pushed, or are in another program's words.
     for kind in Kind::ALL.into_iter().filter(|kind| *kind == Kind::Message || kind.section(false).is_some()) {
         let (streams, example) = &run.seen[kind.name()];
+        let schema = payloads::schema(kind, &mut schemas).expect("it is pushed").to_value();
+        assert_conforms(example, &schema, schemas.definitions());
         let example = serde_json::to_string_pretty(&names.replace(example.clone())).unwrap();
         let name = if kind == Kind::Message { "The message object" } else { kind.name() };
         let streams = streams.iter().map(|stream| format!("`{stream}`")).collect::<Vec<_>>().join(", ");

@@ -46,7 +46,7 @@ impl Setting {
     }
 
     async fn send(&self, operation: &Operation, body: Value) -> Reply {
-        call(&self.owner, operation, &self.scene.path(&operation.path), Some(body)).await
+        call(&self.owner, operation, &self.scene.path(&operation.method, &operation.path), Some(body)).await
     }
 }
 
@@ -72,7 +72,7 @@ fn readable(schema: &Value) -> Value {
 async fn broken_json_is_400_everywhere() {
     let setting = Setting::new().await;
     for (operation, _) in setting.with_body() {
-        let path = setting.scene.path(&operation.path);
+        let path = setting.scene.path(&operation.method, &operation.path);
         for broken in ["{", "{\"a\":}", "nonsense", "{\"a\":1}}", &"[".repeat(100), "\u{feff}{}"] {
             let request = setting.owner.request(&operation.method, &format!("/api/v1{path}"));
             let request = request.header("content-type", "application/json").body(broken.to_owned());
@@ -88,7 +88,7 @@ async fn broken_json_is_400_everywhere() {
 async fn another_content_type_and_a_body_that_is_no_object_are_400() {
     let setting = Setting::new().await;
     for (operation, _) in setting.with_body() {
-        let path = setting.scene.path(&operation.path);
+        let path = setting.scene.path(&operation.method, &operation.path);
         let request = setting.owner.request(&operation.method, &format!("/api/v1{path}"));
         let request = request.header("content-type", "text/plain").body("{}");
         let request = request.header("X-Notification-Token", &setting.owner.notification_token);
@@ -177,7 +177,7 @@ async fn a_path_that_names_nothing_is_refused() {
             }
             let placeholder = format!("{{{}}}", parameter["name"].as_str().unwrap());
             // The other parameters are the scene's.
-            let filled = setting.scene.path(&operation.path.replace(&placeholder, "MARK"));
+            let filled = setting.scene.path(&operation.method, &operation.path.replace(&placeholder, "MARK"));
             for wrong in ["x", "00000000-0000-0000-0000-00000000000g", "%20", "1", "null", "..%2f..", "%00"] {
                 let reply = call(&setting.owner, operation, &filled.replace("MARK", wrong), body.clone()).await;
                 assert_eq!(reply.status, 400, "{} with {wrong} for {placeholder}: {}", operation.name(), reply.body);
@@ -207,7 +207,7 @@ async fn a_query_out_of_range_is_400() {
             let name = parameter["name"].as_str().unwrap();
             // An offset counts from 0.
             for value in wrong.iter().filter(|value| name != "offset" || **value != "0") {
-                let path = with_query(&setting.scene.path(&operation.path), name, value);
+                let path = with_query(&setting.scene.path(&operation.method, &operation.path), name, value);
                 // A body where one is wanted: the query is read first, and is what is refused.
                 let body = operation.has_body().then(|| json!({}));
                 let reply = call(&setting.owner, operation, &path, body).await;
@@ -224,7 +224,7 @@ async fn a_query_out_of_range_is_400() {
 async fn wrong_methods_and_unknown_routes_get_the_envelope() {
     let setting = Setting::new().await;
     for operation in &setting.operations {
-        let path = setting.scene.path(&operation.path);
+        let path = setting.scene.path(&operation.method, &operation.path);
         let reply = setting.owner.call("TRACE", &path, None).await;
         assert!(reply.headers.contains_key("allow"), "{}", operation.name());
         let body = reply.expect(405);
@@ -238,7 +238,7 @@ async fn each_operation_answers_an_empty_call_with_the_envelope() {
     let setting = Setting::new().await;
     let anonymous = setting.server.anonymous();
     for operation in &setting.operations {
-        let reply = call(&anonymous, operation, &setting.scene.path(&operation.path), None).await;
+        let reply = call(&anonymous, operation, &setting.scene.path(&operation.method, &operation.path), None).await;
         if operation.needs_token() {
             assert_eq!(reply.status, 401, "{}", operation.name());
         }

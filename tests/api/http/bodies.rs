@@ -102,7 +102,7 @@ async fn without_a_session_an_operation_reads_only_a_small_body() {
     let owner = Client { origin: server.origin.clone(), ..scene.callers[OWNER].clone() };
     let mut public = 0;
     for operation in operations(&server).await.iter().filter(|operation| operation.has_body()) {
-        let (name, path) = (operation.name(), scene.path(&operation.path));
+        let (name, path) = (operation.name(), scene.path(&operation.method, &operation.path));
         let send = async |client: &Client, bytes| client.call_text(&operation.method, &path, &padded(&json!({}), bytes)).await;
         if operation.needs_token() {
             send(&server.anonymous(), 2 * MEBIBYTE).await.expect(401);

@@ -14,8 +14,12 @@ const ROWS: usize = 1000;
 const BYTES: usize = 1_000_000;
 
 /// Operations that answer one record which contains lists.
-const SINGLE: [&str; 3] =
-    ["GET /channels/{channel_id}", "GET /channels/name/{channel_name}", "GET /organisations/{org_id}/load-org-info"];
+const SINGLE: [&str; 4] = [
+    "GET /channels/{channel_id}",
+    "GET /channels/name/{channel_name}",
+    "GET /threads/{id}",
+    "GET /organisations/{org_id}/load-org-info",
+];
 
 /// A list: where it is, and what tells its rows apart.
 pub struct Case {

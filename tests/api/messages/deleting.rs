@@ -27,7 +27,7 @@ async fn a_deleted_message_is_gone_from_lists() {
     let channel = ada.channel(&organisation, "news", &[&grace]).await;
     let one = grace.say(&channel, "one").await;
     let two = grace.say(&channel, "two").await;
-    delete(&grace, &channel, &two).await.expect(204);
+    delete(&grace, &channel, &two).await.expect(200);
     assert_eq!(contents(&list(&ada, &channel).await), ["one"]);
     let shown = ada.get(&format!("/channels/{channel}")).await.expect(200)["data"].take();
     assert_eq!([&shown["messages"][0]["id"], &shown["message_count"]], [&json!(one), &json!(1)]);
@@ -35,7 +35,7 @@ async fn a_deleted_message_is_gone_from_lists() {
     let edit = json!({ "content": "back", "message_id": two });
     grace.put(&format!("/channels/{channel}/messages"), edit).await.expect(404);
     grace.post(&format!("/channels/{channel}/messages"), json!({ "content": "re", "thread_id": two })).await.expect(404);
-    delete(&grace, &channel, &one).await.expect(204);
+    delete(&grace, &channel, &one).await.expect(200);
     let shown = ada.get(&format!("/channels/{channel}")).await.expect(200)["data"].take();
     assert_eq!([&shown["messages"], &shown["message_count"]], [&json!([]), &json!(0)]);
 }
@@ -47,7 +47,7 @@ async fn a_deleted_post_stays_in_the_list_until_its_last_reply_is_deleted() {
     let channel = ada.channel(&organisation, "news", &[&grace]).await;
     let post = ada.say(&channel, "secret for @grace").await;
     let (one, two) = (grace.reply(&channel, &post, "one").await, grace.reply(&channel, &post, "two").await);
-    delete(&ada, &channel, &post).await.expect(204);
+    delete(&ada, &channel, &post).await.expect(200);
     let listed = list(&ada, &channel).await;
     assert_eq!(contents(&listed), [""]);
     assert_eq!([&listed[0]["message"], &listed[0]["mentions"]], [&json!(""), &json!([])]);
@@ -56,10 +56,10 @@ async fn a_deleted_post_stays_in_the_list_until_its_last_reply_is_deleted() {
     assert_eq!([&threads[0]["content"], &threads[0]["message_count"]], [&json!(""), &json!(2)]);
     grace.post(&format!("/channels/{channel}/messages"), json!({ "content": "three", "thread_id": post })).await.expect(404);
 
-    delete(&grace, &channel, &two).await.expect(204);
+    delete(&grace, &channel, &two).await.expect(200);
     let threads = ada.get(&format!("/threads/channels/{channel}")).await.expect(200)["data"].take();
     assert_eq!(threads[0]["last_reply"], threads[0]["messages"][0]["created_at"]);
-    delete(&grace, &channel, &one).await.expect(204);
+    delete(&grace, &channel, &one).await.expect(200);
     assert_eq!(list(&ada, &channel).await, json!([]));
     assert_eq!(ada.get(&format!("/threads/channels/{channel}")).await.expect(200)["data"], json!([]));
 }
@@ -91,9 +91,9 @@ async fn a_message_is_deleted_by_its_author_the_channels_owner_or_a_manager_in_t
     delete(&server.anonymous(), &channel, &one).await.expect(401);
     assert_eq!(contents(&list(&bob, &channel).await), ["three", "two", "one"]);
 
-    delete(&ada, &channel, &one).await.expect(204);
+    delete(&ada, &channel, &one).await.expect(200);
     manager.call("POST", &format!("/channels/{channel}/join"), None).await.expect(200);
-    delete(&manager, &channel, &two).await.expect(204);
+    delete(&manager, &channel, &two).await.expect(200);
     grace.call("POST", &format!("/channels/{channel}/leave"), None).await.expect(200);
     delete(&grace, &channel, &three).await.expect(403);
     assert_eq!(contents(&list(&bob, &channel).await), ["three"]);
@@ -108,8 +108,8 @@ async fn a_deletion_is_pushed_without_the_text() {
     let reply = grace.reply(&channel, &post, "slip").await;
     let personal = grace.personal(&organisation);
     let mut socket = Socket::listening(&grace, &[&channel, &post, &personal]).await;
-    delete(&ada, &channel, &reply).await.expect(204);
-    delete(&ada, &channel, &post).await.expect(204);
+    delete(&ada, &channel, &reply).await.expect(200);
+    delete(&ada, &channel, &post).await.expect(200);
     let check = |publication: Value, section: &str, id: &str, author: &Client| {
         assert_shape(&publication, PUSHED);
         assert_eq!([&publication["notification_type"], &publication["section"]], ["deleted", section]);
@@ -118,7 +118,11 @@ async fn a_deletion_is_pushed_without_the_text() {
         assert_eq!(publication["modification_ids"], ids);
         assert_shape(&publication["data"], PUSHED_MESSAGE);
         assert_eq!([&publication["data"]["content"], &publication["data"]["message"]], ["", ""]);
-        assert_eq!(publication["update_change"]["message_count"], 0);
+        let mut change = json!({ "thread_count": 0, "message_count": 0, "last_reply": "0001-01-01T00:00:00Z" });
+        if section == "reply_message" {
+            change["preview_section"] = json!(true);
+        }
+        assert_eq!(publication["update_change"], change);
     };
     check(socket.on(&post).await, "reply_message", &reply, &grace);
     check(socket.on(&channel).await, "reply_message", &reply, &grace);
@@ -138,8 +142,8 @@ async fn the_database_keeps_no_text_of_a_deleted_message() {
     ada.put(&format!("/channels/{channel}/messages"), edit).await.expect(200);
     let reply = ada.reply(&channel, &post, "sesame @channel @grace").await;
     let kept = ada.say(&channel, "kept").await;
-    delete(&ada, &channel, &reply).await.expect(204);
-    delete(&ada, &channel, &post).await.expect(204);
+    delete(&ada, &channel, &reply).await.expect(200);
+    delete(&ada, &channel, &post).await.expect(200);
 
     let database = rusqlite::Connection::open(server.folder().join("tidings.db")).unwrap();
     let count = |sql: &str| database.query_row(sql, [], |row| row.get::<_, i64>(0)).unwrap();
@@ -163,7 +167,7 @@ async fn a_message_in_an_archived_channel_can_be_deleted() {
     let channel = ada.channel(&organisation, "old", &[&grace]).await;
     let post = grace.say(&channel, "a password").await;
     ada.put(&format!("/channels/{channel}/archive"), json!({ "archived": true })).await.expect(200);
-    delete(&grace, &channel, &post).await.expect(204);
+    delete(&grace, &channel, &post).await.expect(200);
     assert_eq!(list(&ada, &channel).await, json!([]));
 }
 
@@ -175,7 +179,7 @@ async fn a_repeated_request_does_not_bring_a_deleted_message_back() {
     let body = json!({ "content": "once", "id": unknown_id() });
     let path = format!("/channels/{channel}/messages");
     let post = text(&ada.post(&path, body.clone()).await.expect(201)["data"]["id"]);
-    delete(&ada, &channel, &post).await.expect(204);
+    delete(&ada, &channel, &post).await.expect(200);
     assert_eq!(ada.post(&path, body.clone()).await.expect(201)["data"]["content"], "");
     grace.post(&path, body).await.expect(422);
     assert_eq!(list(&ada, &channel).await, json!([]));

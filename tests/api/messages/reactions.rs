@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use crate::{
     harness::{Client, Reply, Server, blob, encoded, text, unknown_id},
-    shapes::{LISTED_MESSAGE, MODIFICATION_IDS, PUSHED, PUSHED_MESSAGE, REACTION, assert_shape},
+    shapes::{LISTED_MESSAGE, MODIFICATION_IDS, PINNED_DETAILS, PUSHED, PUSHED_MESSAGE, REACTION, assert_shape},
     socket::Socket,
 };
 
@@ -28,6 +28,18 @@ async fn pins(client: &Client, channel: &str) -> Value {
     client.get(&format!("/channels/{channel}/pins")).await.data(200, "Pinned messages fetched successfully")
 }
 
+/// A reaction of these users, as it is shown.
+fn shown(emoji: &str, users: &[&Client]) -> Value {
+    let (count, users): (_, Vec<_>) = (users.len(), users.iter().map(|user| &user.user_id).collect());
+    let id = emoji
+        .bytes()
+        .map(|byte| if byte.is_ascii_alphanumeric() { char::from(byte).to_string() } else { format!("%{byte:02X}") });
+    json!({
+        "emoji": emoji, "count": count, "users": users,
+        "reaction": emoji, "reaction_count": count, "reaction_id": id.collect::<String>(),
+    })
+}
+
 #[tokio::test]
 async fn reactions_are_shown_wherever_the_message_is() {
     let server = Server::start().await;
@@ -41,13 +53,11 @@ async fn reactions_are_shown_wherever_the_message_is() {
     assert_eq!([&done["message_id"], &done["channel_id"]], [&post, &channel]);
     react(&ada, &channel, &post, "🎉").await.expect(200);
     let done = react(&ada, &channel, &post, "👍").await.expect(200);
-    let expected = json!([
-        { "emoji": "👍", "count": 2, "users": [grace.user_id, ada.user_id] },
-        { "emoji": "🎉", "count": 1, "users": [ada.user_id] },
-    ]);
+    let expected = json!([shown("👍", &[&grace, &ada]), shown("🎉", &[&ada])]);
     assert_eq!(done["data"]["reactions"], expected);
     react(&grace, &channel, &reply, ":+1:").await.expect(200);
-    let of_reply = json!([{ "emoji": ":+1:", "count": 1, "users": [grace.user_id] }]);
+    let of_reply = json!([shown(":+1:", &[&grace])]);
+    assert_eq!(of_reply[0]["reaction_id"], "%3A%2B1%3A");
 
     let listed = grace.get(&format!("/channels/{channel}/messages")).await.expect(200);
     assert_eq!([&listed["messages"][0]["reactions"], &listed["messages"][1]["reactions"]], [&json!([]), &expected]);
@@ -56,16 +66,18 @@ async fn reactions_are_shown_wherever_the_message_is() {
         let thread = threads["data"].as_array().unwrap().iter().find(|thread| thread["thread_id"] == *post).unwrap();
         assert_eq!([&thread["reactions"], &thread["messages"][0]["reactions"]], [&expected, &of_reply]);
     }
-    let thread = grace.get(&format!("/threads/{post}/channels/{channel}")).await.expect(200)["data"].take();
+    let thread = grace.get(&format!("/threads/{post}")).await.expect(200)["data"].take();
     assert_eq!([&thread["reactions"], &thread["messages"][0]["reactions"]], [&expected, &of_reply]);
+    let replies = grace.get(&format!("/threads/{post}/channels/{channel}")).await.expect(200);
+    assert_eq!(replies["data"][0]["reactions"], of_reply);
     let edit = json!({ "content": "edited", "message_id": post });
     let edited = ada.put(&format!("/channels/{channel}/messages"), edit).await.expect(200);
     assert_eq!(edited["data"]["reactions"], expected);
 
-    unreact(&grace, &channel, &post, "👍").await.expect(204);
-    unreact(&ada, &channel, &post, "🎉").await.expect(204);
+    assert_eq!(unreact(&grace, &channel, &post, "👍").await.data(200, "Reaction removed successfully"), json!(null));
+    unreact(&ada, &channel, &post, "🎉").await.expect(200);
     let listed = grace.get(&format!("/channels/{channel}/messages")).await.expect(200);
-    assert_eq!(listed["messages"][1]["reactions"], json!([{ "emoji": "👍", "count": 1, "users": [ada.user_id] }]));
+    assert_eq!(listed["messages"][1]["reactions"], json!([shown("👍", &[&ada])]));
 }
 
 #[tokio::test]
@@ -79,13 +91,15 @@ async fn a_reaction_is_pushed_once_and_of_a_reply_to_the_thread_too() {
     for _ in 0..2 {
         react(&grace, &channel, &post, "👍").await.expect(200);
     }
-    unreact(&grace, &channel, &post, "👍").await.expect(204);
+    unreact(&grace, &channel, &post, "👍").await.expect(200);
     react(&grace, &channel, &reply, "🎉").await.expect(200);
     let mut check = async |stream: &str, id: &str, emoji: &str, action: &str, count: u64| {
         let event = socket.on(stream).await;
         assert_shape(&event, PUSHED);
         assert_shape(&event["modification_ids"], MODIFICATION_IDS);
         assert_eq!(event["notification_type"], "reaction_event");
+        let reactions = if count == 0 { json!([]) } else { json!([shown(emoji, &[&grace])]) };
+        assert_eq!(event["data"]["reactions"], reactions);
         let data = &event["data"];
         assert_eq!([&data["message_id"], &data["emoji"], &data["action"], &data["user_id"]], [id, emoji, action, &grace.user_id]);
         assert_eq!([&data["count"], &data["thread_id"]], [&json!(count), &json!(post)]);
@@ -111,7 +125,7 @@ async fn reactions_have_limits() {
     }
     react(&ada, &channel, &post, "one-more").await.expect(422);
     react(&grace, &channel, &post, "e7").await.expect(200);
-    unreact(&ada, &channel, &post, "e1").await.expect(204);
+    unreact(&ada, &channel, &post, "e1").await.expect(200);
     react(&grace, &channel, &post, "one-more").await.expect(200);
     unreact(&ada, &channel, &post, "e1").await.expect(404);
     unreact(&ada, &channel, &post, "one-more").await.expect(404); // it is Grace's
@@ -147,7 +161,7 @@ async fn a_reaction_shows_the_first_hundred_users_who_gave_it() {
     );
     assert_eq!(shown["users"].as_array().unwrap().len(), 100);
     assert!(text(&shown["users"][2]).ends_with("96"), "the latest of those that were made first: {shown}");
-    unreact(&ada, &channel, &post, "👍").await.expect(204);
+    unreact(&ada, &channel, &post, "👍").await.expect(200);
     assert_eq!(listed().await["count"], 999_999);
 
     let database = rusqlite::Connection::open(server.folder().join("tidings.db")).unwrap();
@@ -167,13 +181,13 @@ async fn a_pinned_message_is_listed_and_pushed() {
     assert_eq!(pins(&grace, &channel).await, json!([]));
     for _ in 0..2 {
         let pinned = pin(&grace, &channel, &post, "PUT").await.data(200, "Message pinned successfully");
-        assert_eq!([&pinned["id"], &pinned["pinned"]], [&json!(post), &json!(true)]);
+        assert_eq!([&pinned["id"], &pinned["pinned"], &pinned["is_pinned"]], [&json!(post), &json!(true), &json!(true)]);
     }
     pin(&grace, &channel, &reply, "PUT").await.expect(200);
     let listed = pins(&ada, &channel).await;
     assert_shape(&listed[0], LISTED_MESSAGE);
     assert_eq!([&listed[0]["id"], &listed[1]["id"], &listed[1]["content"]], [&reply, &post, "post"]);
-    pin(&ada, &channel, &post, "DELETE").await.expect(204);
+    assert_eq!(pin(&ada, &channel, &post, "DELETE").await.data(200, "Message unpinned successfully"), json!(null));
     pin(&ada, &channel, &post, "DELETE").await.expect(404);
     assert_eq!(pins(&ada, &channel).await.as_array().unwrap().len(), 1);
     let mut check = async |stream: &str, id: &str, kind: &str| {
@@ -182,6 +196,14 @@ async fn a_pinned_message_is_listed_and_pushed() {
         assert_shape(&event["data"], PUSHED_MESSAGE);
         assert_shape(&event["modification_ids"], MODIFICATION_IDS);
         assert_eq!([&event["notification_type"], &event["data"]["id"]], [kind, id]);
+        let (data, is_pinned) = (&event["data"], kind == "pinned_message_event");
+        assert_eq!((&data["is_pinned"], data.get("pinned_details").is_some()), (&json!(is_pinned), is_pinned));
+        if is_pinned {
+            let details = &data["pinned_details"];
+            assert_shape(details, PINNED_DETAILS);
+            assert_eq!([&details["user_id"], &details["pinned_by"]], [&grace.user_id; 2]);
+            assert_eq!([&details["username"], &details["email"]], ["grace", &grace.email]);
+        }
     };
     check(&channel, &post, "pinned_message_event").await;
     check(&channel, &reply, "pinned_message_event").await;
@@ -216,7 +238,7 @@ async fn a_deleted_message_has_no_reactions_and_no_pin() {
     ada.reply(&channel, &post, "reply").await;
     react(&grace, &channel, &post, "👍").await.expect(200);
     pin(&grace, &channel, &post, "PUT").await.expect(200);
-    ada.delete(&format!("/channels/{channel}/messages/{post}")).await.expect(204);
+    ada.delete(&format!("/channels/{channel}/messages/{post}")).await.expect(200);
     assert_eq!(pins(&ada, &channel).await, json!([]));
     let listed = ada.get(&format!("/channels/{channel}/messages")).await.expect(200);
     assert_eq!([&listed["messages"][0]["reactions"], &listed["messages"][0]["pinned"]], [&json!([]), &json!(false)]);

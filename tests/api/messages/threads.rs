@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use crate::{
     harness::{Client, Server, text, unknown_id},
-    shapes::{MODIFICATION_IDS, PUSHED, THREAD, THREAD_MESSAGE, assert_shape},
+    shapes::{MODIFICATION_IDS, ORGANISATION_THREAD, PAGINATION, PUSHED, THREAD, THREAD_MESSAGE, assert_shape},
     socket::Socket,
 };
 
@@ -14,6 +14,10 @@ async fn of_channel(client: &Client, channel: &str, query: &str) -> Value {
 
 async fn of_organisation(client: &Client, organisation: &str, query: &str) -> Value {
     client.get(&format!("/threads/organisations/{organisation}{query}")).await.data(200, "Data retrieved successfully")
+}
+
+async fn of_one(client: &Client, thread: &str, query: &str) -> Value {
+    client.get(&format!("/threads/{thread}{query}")).await.data(200, "Data retrieved successfully")
 }
 
 fn contents(list: &Value) -> Vec<String> {
@@ -29,10 +33,18 @@ async fn a_thread_is_a_post_with_its_replies() {
     let thread = ada.say(&channel, "post for @grace").await;
     let reply = grace.reply(&channel, &thread, "reply").await;
 
-    let listed = of_channel(&grace, &channel, "").await;
-    assert_eq!(listed, of_organisation(&grace, &organisation, "").await);
-    let listed = &listed[0];
+    let listed = &of_channel(&grace, &channel, "").await[0];
     assert_shape(listed, THREAD);
+    assert_eq!(*listed, of_one(&grace, &thread, "").await);
+    let mut everywhere = of_organisation(&grace, &organisation, "").await[0].take();
+    assert_shape(&everywhere, ORGANISATION_THREAD);
+    let more = everywhere.as_object_mut().unwrap();
+    assert_eq!(more.remove("channel_type").unwrap(), "public");
+    let messages = more.remove("thread_messages").unwrap();
+    assert_eq!(everywhere, *listed);
+    assert_shape(&messages[0], THREAD_MESSAGE);
+    assert_eq!([&messages[0]["id"], &messages[0]["thread_id"], &messages[0]["message"]], [&thread, &thread, "post for @grace"]);
+    assert_eq!([&messages[1], &messages[2]], [&listed["messages"][0], &json!(null)]);
     assert_eq!([&listed["thread_id"], &listed["channels_id"], &listed["channel_name"]], [&thread, &channel, "general"]);
     assert_eq!([&listed["content"], &listed["message"]], ["post for @grace"; 2]);
     assert_eq!([&listed["username"], &listed["full_name"], &listed["user_id"]], ["ada", "Ada Lovelace", &ada.user_id]);
@@ -44,7 +56,8 @@ async fn a_thread_is_a_post_with_its_replies() {
     let message = &listed["messages"][0];
     assert_shape(message, THREAD_MESSAGE);
     assert_eq!([&message["id"], &message["thread_id"], &message["user_id"]], [&reply, &thread, &grace.user_id]);
-    assert_eq!([&message["content"], &message["username"]], ["reply", "grace"]);
+    assert_eq!([&message["content"], &message["message"], &message["username"]], ["reply", "reply", "grace"]);
+    assert_eq!([&message["user_type"], &message["media"], &message["is_pinned"]], [&json!("user"), &json!([]), &json!(false)]);
     assert_eq!(listed["last_reply"], message["created_at"]);
 }
 
@@ -74,7 +87,7 @@ async fn a_thread_shows_the_edited_text_of_its_post() {
 }
 
 #[tokio::test]
-async fn threads_are_listed_by_latest_activity() {
+async fn an_organisations_threads_come_by_latest_activity_and_a_channels_by_their_post() {
     let server = Server::start().await;
     let (ada, grace, organisation) = server.ada_and_grace().await;
     let (general, news) = (ada.general(&organisation).await, ada.channel(&organisation, "news", &[]).await);
@@ -84,8 +97,38 @@ async fn threads_are_listed_by_latest_activity() {
     assert_eq!(contents(&of_organisation(&ada, &organisation, "").await), ["three", "two", "one"]);
     grace.reply(&general, &one, "up").await;
     assert_eq!(contents(&of_organisation(&ada, &organisation, "").await), ["one", "three", "two"]);
-    assert_eq!(contents(&of_channel(&ada, &general, "").await), ["one", "two"]);
+    assert_eq!(contents(&of_channel(&ada, &general, "").await), ["two", "one"]);
     assert_eq!(contents(&of_organisation(&grace, &organisation, "").await), ["one", "two"], "her channels only");
+    for (limit, pages) in [(1, vec!["one", "three", "two"]), (2, vec!["one", "two"])] {
+        for (at, first) in pages.iter().enumerate() {
+            let page = of_organisation(&ada, &organisation, &format!("?limit={limit}&page={}", at + 1)).await;
+            assert_eq!(contents(&page)[0], *first);
+        }
+    }
+}
+
+#[tokio::test]
+async fn an_organisations_threads_name_the_type_of_their_channel() {
+    let server = Server::start().await;
+    let (ada, grace, organisation) = server.ada_and_grace().await;
+    let dm = ada.post(&format!("/organisations/{organisation}/dms"), json!({ "user_ids": [grace.user_id] })).await.expect(201);
+    let private = ada.private_channel(&organisation, "private", &[]).await;
+    for channel in [ada.general(&organisation).await, text(&dm["data"]["channels_id"]), private] {
+        ada.say(&channel, "post").await;
+    }
+    let types: Vec<_> =
+        of_organisation(&ada, &organisation, "").await.as_array().unwrap().iter().map(|one| text(&one["channel_type"])).collect();
+    assert_eq!(types, ["private", "dm", "public"]);
+}
+
+/// A channel's page is read from its index, however many threads there are.
+#[tokio::test]
+async fn a_page_of_a_channels_threads_is_read_by_key() {
+    let server = Server::start().await;
+    let database = rusqlite::Connection::open(server.folder().join("tidings.db")).unwrap();
+    let mut explain = database.prepare(&format!("explain query plan {}", tidings::domain::messages::threads::NEWEST)).unwrap();
+    let plan: Vec<String> = explain.query_map((1, 1, 1), |row| row.get("detail")).unwrap().map(Result::unwrap).collect();
+    assert_eq!(plan, ["SEARCH messages USING INDEX messages_top (channel_id=?)"]);
 }
 
 #[tokio::test]
@@ -158,7 +201,7 @@ fn path(thread: &str, channel: &str) -> String {
 }
 
 #[tokio::test]
-async fn a_thread_is_read_with_pages_of_its_replies() {
+async fn a_threads_replies_come_in_pages_newest_first() {
     let server = Server::start().await;
     let (ada, grace, organisation) = server.ada_and_grace().await;
     let channel = ada.general(&organisation).await;
@@ -168,30 +211,57 @@ async fn a_thread_is_read_with_pages_of_its_replies() {
         replies.push(grace.reply(&channel, &thread, content).await);
     }
     let read = async |query: &str| {
-        grace.get(&format!("{}{query}", path(&thread, &channel))).await.data(200, "Data retrieved successfully")
+        let mut page = grace.get(&format!("{}{query}", path(&thread, &channel))).await.expect(200);
+        assert_shape(&page["pagination"], PAGINATION);
+        (contents(&page["data"]), page["pagination"].take())
     };
-    let whole = read("").await;
-    assert_shape(&whole, THREAD);
-    assert_shape(&whole["messages"][0], THREAD_MESSAGE);
-    assert_eq!(
-        [&whole["content"], &whole["message_count"], &whole["channel_name"]],
-        [&json!("post"), &json!(3), &json!("general")]
-    );
-    assert_eq!(contents(&whole["messages"]), ["one", "two", "three"]);
-    assert_eq!(contents(&read("?limit=2").await["messages"]), ["one", "two"]);
-    assert_eq!(contents(&read("?limit=2&page=2").await["messages"]), ["three"]);
-    assert_eq!(contents(&read("?limit=2&page=3").await["messages"]), [""; 0]);
+    let pagination = |page: u32, size: u32, pages: u32| json!({ "current_page": page, "page_size": size, "total_items": 3, "total_pages": pages });
+    let newest = grace.get(&path(&thread, &channel)).await.data(200, "Data retrieved successfully")[0].take();
+    assert_shape(&newest, THREAD_MESSAGE);
+    assert_eq!([&newest["content"], &newest["message"], &newest["thread_id"]], ["three", "three", &thread]);
+    assert_eq!(read("").await, (vec!["three".into(), "two".into(), "one".into()], pagination(1, 50, 1)));
+    assert_eq!(read("?limit=2").await, (vec!["three".into(), "two".into()], pagination(1, 2, 2)));
+    assert_eq!(read("?limit=2&page=2").await, (vec!["one".into()], pagination(2, 2, 2)));
+    assert_eq!(read("?limit=2&page=3").await, (vec![], pagination(3, 2, 2)));
     for query in ["?limit=0", "?page=0", "?page=x"] {
         grace.get(&format!("{}{query}", path(&thread, &channel))).await.expect(400);
     }
     grace.get(&path(&replies[0], &channel)).await.expect(404);
 
-    ada.delete(&path(&thread, &channel)).await.expect(204);
-    assert_eq!(read("").await["content"], "");
+    assert_eq!(ada.delete(&path(&thread, &channel)).await.data(200, "Thread deleted successfully"), json!(null));
+    assert_eq!(read("").await.0.len(), 3, "they stay");
     for reply in replies {
-        grace.delete(&format!("/channels/{channel}/messages/{reply}")).await.expect(204);
+        let path = format!("/channels/{channel}/messages/{reply}");
+        assert_eq!(grace.delete(&path).await.data(200, "Message deleted successfully"), json!(null));
     }
     grace.get(&path(&thread, &channel)).await.expect(404);
+}
+
+#[tokio::test]
+async fn a_thread_is_read_with_its_latest_replies() {
+    let server = Server::start().await;
+    let (ada, grace, organisation) = server.ada_and_grace().await;
+    let channel = ada.general(&organisation).await;
+    let thread = ada.say(&channel, "post").await;
+    let mut reply = String::new();
+    for number in 0..7 {
+        reply = grace.reply(&channel, &thread, &number.to_string()).await;
+    }
+    let read = of_one(&grace, &thread, "").await;
+    assert_shape(&read, THREAD);
+    assert_eq!([&read["content"], &read["message_count"], &read["channel_name"]], [&json!("post"), &json!(7), &json!("general")]);
+    assert_eq!(contents(&read["messages"]), ["2", "3", "4", "5", "6"]);
+    assert_eq!(contents(&of_one(&grace, &thread, "?messages=2").await["messages"]), ["5", "6"]);
+    assert_eq!(of_one(&grace, &thread, "?messages=200").await["messages"].as_array().unwrap().len(), 7);
+    for query in ["?messages=0", "?messages=x"] {
+        grace.get(&format!("/threads/{thread}{query}")).await.expect(400);
+    }
+    ada.delete(&path(&thread, &channel)).await.expect(200);
+    assert_eq!(of_one(&grace, &thread, "").await["content"], "");
+    let reply = ada.get(&format!("/threads/{reply}")).await.expect(404);
+    assert_eq!(reply, ada.get(&format!("/threads/{}", unknown_id())).await.expect(404), "a reply is no thread");
+    server.sql("update messages set deleted_at = 1, reply_count = 0 where root is null");
+    grace.get(&format!("/threads/{thread}")).await.expect(404);
 }
 
 #[tokio::test]
@@ -257,7 +327,7 @@ async fn a_threads_text_is_edited_by_its_author_alone() {
     let data = ada.put(&path(&thread, &channel), body).await.data(200, "Thread updated successfully");
     assert_eq!([&data["content"], &data["edited"], &data["current_status"]], [&json!("typo"), &json!(true), &json!("completed")]);
     ada.put(&path(&thread, &channel), json!({ "content": "" })).await.expect(422);
-    ada.delete(&path(&thread, &channel)).await.expect(204);
+    ada.delete(&path(&thread, &channel)).await.expect(200);
     for change in [json!({ "content": "x" }), json!({ "status": "pending" }), json!({})] {
         ada.put(&path(&thread, &channel), change).await.expect(404);
     }
@@ -288,6 +358,14 @@ async fn only_members_of_the_channel_work_with_its_threads() {
     calls(&grace, &open, &public, 403).await;
     calls(&server.anonymous(), &open, &public, 401).await;
     calls(&ada, "no-uuid", "no-uuid", 400).await;
+    let one = async |client: &Client, thread: &str, status: u16| client.get(&format!("/threads/{thread}")).await.expect(status);
+    let unknown = one(&ada, &unknown_id(), 404).await;
+    assert_eq!(unknown, one(&grace, &hidden, 404).await);
+    assert_eq!(unknown, one(&outsider, &open, 404).await);
+    one(&grace, &open, 403).await;
+    one(&server.anonymous(), &open, 401).await;
+    one(&ada, "no-uuid", 400).await;
+    one(&guest, &open, 200).await;
     ada.get(&path(&open, &other)).await.expect(404);
     ada.put(&path(&open, &other), json!({ "status": "completed" })).await.expect(404);
     ada.delete(&path(&open, &other)).await.expect(404);
@@ -297,5 +375,5 @@ async fn only_members_of_the_channel_work_with_its_threads() {
     ada.put(&format!("/channels/{public}/archive"), json!({ "archived": true })).await.expect(200);
     ada.put(&path(&open, &public), json!({ "status": "completed" })).await.expect(403);
     ada.post(&format!("/threads/{public}"), json!({ "content": "x" })).await.expect(403);
-    assert_eq!(ada.get(&path(&open, &public)).await.expect(200)["data"]["current_status"], "pending");
+    assert_eq!(of_one(&ada, &open, "").await["current_status"], "pending");
 }

@@ -17,11 +17,11 @@ pub const CHANNEL: &str =
 pub const CHANNEL_MEMBER: &str = "username joined_at";
 pub const UNREAD: &str = "thread_count mention_count";
 /// Fields of both a pushed and a listed message.
-pub const MESSAGE: &str = "user_id username full_name email avatar_url content mentions created_at updated_at";
+pub const MESSAGE: &str = "user_id user_type username full_name email avatar_url content media mentions created_at updated_at";
 /// Further fields of a post.
 pub const POST: &str = "type event_name action_type status";
 /// Fields of a message that change later.
-const MARKS: &str = "edited pinned";
+const MARKS: &str = "edited is_pinned";
 const THREAD: &str = "current_status message_count last_reply deleted_at";
 
 /// An object with these fields only.
@@ -115,11 +115,15 @@ fn thread(listed: &Value) -> Value {
 fn message(listed: &Value) -> Value {
     let mut message = pick(listed, MESSAGE);
     assign(&mut message, listed, MARKS);
-    // Who gave each. In which order the emojis stand depends on who came first, and a client knows that of the
-    // present only.
-    message["reactions"] = by(&listed["reactions"], "emoji", |reaction| {
+    message["reactions"] = reactions_of(listed);
+    message
+}
+
+/// Who gave each reaction of a message. In which order the emojis stand depends on who came first, and a client knows that
+/// of the present only.
+pub fn reactions_of(message: &Value) -> Value {
+    by(&message["reactions"], "emoji", |reaction| {
         let users = reaction["users"].as_array().unwrap().iter().map(|user| user.as_str().unwrap());
         json!(users.collect::<BTreeSet<_>>())
-    });
-    message
+    })
 }

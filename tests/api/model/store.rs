@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use serde_json::{Value, json};
 
-use super::fetch::{CHANNEL, CHANNEL_MEMBER, MEMBER, MESSAGE, ORGANISATION, POST, ROLE, UNREAD, assign, pick};
+use super::fetch::{CHANNEL, CHANNEL_MEMBER, MEMBER, MESSAGE, ORGANISATION, POST, ROLE, UNREAD, assign, pick, reactions_of};
 use crate::harness::text;
 
 const NEVER: &str = "0001-01-01T00:00:00Z";
@@ -47,7 +47,10 @@ impl Store {
                 assert!(self.channel(&ids["channel_id"]).is_object(), "of what the user may read");
                 self.mentions.insert(text(&data["id"])); // the count comes by itself
             }
-            "reply_count_change" => self.recount(publication),
+            "reply_count_change" => {
+                assert_eq!(data["id"], ids["message_id"], "the reply itself");
+                self.recount(publication);
+            }
             "updated" => {
                 if let Some(message) = self.message(ids) {
                     assign(message, data, MESSAGE);
@@ -89,7 +92,7 @@ impl Store {
     fn posted(&mut self, stream: &str, data: &Value) -> Option<Then> {
         let mut message = pick(data, MESSAGE);
         message["edited"] = json!(false);
-        message["pinned"] = json!(false);
+        message["is_pinned"] = data["is_pinned"].clone();
         message["reactions"] = json!({});
         let (id, thread) = (text(&data["id"]), text(&data["thread_id"]));
         let threads = &mut self.channel(&data["channel_id"])["threads"];
@@ -126,7 +129,9 @@ impl Store {
         let ids = &publication["modification_ids"];
         let thread = json!({ "channel_id": ids["channel_id"], "thread_id": ids["thread_id"], "message_id": ids["thread_id"] });
         if let Some(thread) = self.message(&thread) {
-            assign(thread, &publication["update_change"], "message_count last_reply");
+            let change = &publication["update_change"];
+            assert_eq!(change["thread_count"], change["message_count"]);
+            assign(thread, change, "message_count last_reply");
         }
     }
 
@@ -162,6 +167,7 @@ impl Store {
         if users.is_empty() {
             reactions.remove(&emoji);
         }
+        assert_eq!(reactions_of(data), json!(reactions), "the whole list");
     }
 
     fn pin(&mut self, ids: &Value, is_pinned: bool) {
@@ -171,7 +177,7 @@ impl Store {
             pins.insert(0, ids["message_id"].clone());
         }
         if let Some(message) = self.message(ids) {
-            message["pinned"] = json!(is_pinned);
+            message["is_pinned"] = json!(is_pinned);
         }
     }
 

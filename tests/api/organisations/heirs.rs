@@ -60,7 +60,7 @@ async fn a_channel_passes_on_when_its_owner_leaves_it_or_is_removed_from_it() {
     let others = bob.channel(&organisation, "others", &[&grace]).await;
     leave(&grace, &left).await;
     assert_eq!(owner(&bob, &left).await, bob.user_id);
-    ada.delete(&format!("/channels/{taken}/users/{}", grace.user_id)).await.expect(204);
+    ada.delete(&format!("/channels/{taken}/users/{}", grace.user_id)).await.expect(200);
     assert_eq!(owner(&bob, &taken).await, bob.user_id);
     leave(&grace, &others).await;
     assert_eq!(owner(&bob, &others).await, bob.user_id, "it was not hers");
@@ -100,8 +100,8 @@ async fn owning_a_channel_gives_nothing_without_the_right_to_post() {
             ("POST", format!("{hooks}/{webhook}/rotate-secret"), json!({}), 200),
             ("GET", format!("{hooks}/history/{webhook}"), Value::Null, 200),
             ("DELETE", format!("{hooks}/{webhook}"), Value::Null, 204),
-            ("DELETE", format!("{path}/messages/{message}"), Value::Null, 204),
-            ("DELETE", format!("{path}/users/{}", bob.user_id), Value::Null, 204),
+            ("DELETE", format!("{path}/messages/{message}"), Value::Null, 200),
+            ("DELETE", format!("{path}/users/{}", bob.user_id), Value::Null, 200),
             ("DELETE", path.clone(), Value::Null, 204),
         ];
         for (method, path, body, allowed) in calls {

@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use crate::{
     harness::{Client, Server, text},
-    shapes::{MODIFICATION_IDS, PUSHED, PUSHED_MESSAGE, UNREAD, assert_shape},
+    shapes::{MODIFICATION_IDS, PUSHED, PUSHED_MESSAGE, UNREAD, UPDATE_CHANGE, assert_shape},
     socket::Socket,
 };
 
@@ -61,7 +61,7 @@ async fn a_post_goes_to_the_channel_and_as_a_count_to_every_other_member() {
         assert_eq!([&message["type"], &message["status"], &message["event_name"]], ["message", "success", ""]);
     }
     let data = unread(mine.on(&grace.personal(organisation)).await, channel, (1, 0));
-    assert_eq!([&data["name"], &data["description"], &data["access"]], ["news", "", "public"]);
+    assert_eq!([&data["name"], &data["description"], &data["access"]], [&json!("news"), &json!(""), &json!(true)]);
     assert_eq!([&data["last_thread_id"], &data["owner_id"], &data["organisation_id"]], [&id, &ada.user_id, organisation]);
 
     ada.say(channel, "two").await;
@@ -117,9 +117,10 @@ async fn a_reply_goes_to_the_thread_and_its_count_to_the_channel() {
     assert_eq!(mine.on(channel).await["content"], "post");
     let change = mine.on(channel).await;
     assert_eq!(change["notification_type"], "reply_count_change", "{change:#}");
-    assert_shape(&change, "section:text notification_id:uuid update_change:object");
-    assert_shape(&change["update_change"], "thread_count:int message_count:int");
-    assert_eq!([&change["update_change"]["thread_count"], &change["update_change"]["message_count"]], [1, 1]);
+    assert_shape(&change, PUSHED);
+    assert_eq!([&change["section"], &change["data"]], [&json!("channels_section"), &message], "the reply itself");
+    assert_shape(&change["update_change"], UPDATE_CHANGE);
+    assert_eq!(change["update_change"], json!({ "thread_count": 1, "message_count": 1, "last_reply": message["created_at"] }));
 
     unread(hers.on(&ada.personal(organisation)).await, channel, (0, 0));
 }

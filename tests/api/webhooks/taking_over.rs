@@ -65,7 +65,7 @@ impl Scene {
 
     async fn remove(&self, member: &Client) {
         let path = format!("/channels/{}/users/{}", self.channel, member.user_id);
-        self.ada.delete(&path).await.expect(204);
+        self.ada.delete(&path).await.expect(200);
     }
 }
 

@@ -1,0 +1,210 @@
+//! The thread object of answers.
+
+use std::iter;
+
+use poem_openapi::Object;
+use serde_json::Value;
+
+use super::message::{Mention, Reaction};
+use crate::{
+    api::http::listing::{BYTES, json_length},
+    domain::messages::{record, threads},
+    id::{ChannelId, MessageId},
+    time::Time,
+};
+
+#[derive(Object)]
+pub struct Thread {
+    thread_id: MessageId,
+    channels_id: ChannelId,
+    channel_name: String,
+    /// Set by a webhook's feed; otherwise empty.
+    event_name: String,
+    /// Set by a webhook's feed; otherwise empty.
+    action_type: String,
+    /// `success` or `error`.
+    status: String,
+    /// `pending` or `completed`.
+    current_status: String,
+    /// `thread` for a fed post, `message` for a member's post.
+    #[oai(rename = "type")]
+    kind: String,
+    /// The author's id; empty for a feed without a bearer.
+    user_id: String,
+    /// The author's name in the channel, or the name that a feed set.
+    username: String,
+    /// The author's; empty for a feed without a bearer.
+    full_name: String,
+    /// The author's; empty for a feed without a bearer.
+    email: String,
+    /// The author's picture, or the one that a feed without a bearer set.
+    avatar_url: String,
+    /// Who wrote the post: `user`, or `webhook` for a program.
+    user_type: String,
+    content: String,
+    /// The same as `content`.
+    message: String,
+    /// The post's files: always empty.
+    media: Vec<Value>,
+    mentions: Vec<Mention>,
+    edited: bool,
+    pinned: bool,
+    /// The same as `pinned`.
+    is_pinned: bool,
+    reactions: Vec<Reaction>,
+    /// The latest replies, oldest first; in lists, at most 256 KiB of them.
+    messages: Vec<Reply>,
+    /// The number of all replies.
+    message_count: i64,
+    /// When the latest reply was posted; `0001-01-01T00:00:00Z` if there is none.
+    last_reply: Time,
+    created_at: Time,
+    updated_at: Time,
+    deleted_at: Time,
+}
+
+impl From<threads::Thread> for Thread {
+    fn from(threads::Thread { root, channel_name, replies, .. }: threads::Thread) -> Self {
+        Thread {
+            user_type: root.user_type().into(),
+            thread_id: root.id,
+            channels_id: root.channel,
+            channel_name,
+            event_name: root.event_name,
+            action_type: root.action_type,
+            status: root.status,
+            current_status: root.current_status,
+            kind: root.kind,
+            user_id: root.user.map_or_else(String::new, |user| user.to_string()),
+            username: root.username,
+            full_name: root.full_name,
+            email: root.email,
+            avatar_url: root.avatar_url,
+            media: Vec::new(),
+            message: root.content.clone(),
+            content: root.content,
+            mentions: root.mentions.into_iter().map(Mention::from).collect(),
+            edited: root.is_edited,
+            pinned: root.is_pinned,
+            is_pinned: root.is_pinned,
+            reactions: root.reactions.into_iter().map(Reaction::from).collect(),
+            messages: replies.into_iter().map(Reply::from).collect(),
+            message_count: root.reply_count,
+            last_reply: root.last_reply_at.unwrap_or(Time::NEVER),
+            created_at: root.created_at,
+            updated_at: root.updated_at,
+            deleted_at: root.deleted_at.unwrap_or(Time::NEVER),
+        }
+    }
+}
+
+impl Thread {
+    /// Drops the oldest replies beyond the number of bytes for a list.
+    pub(super) fn shortened(thread: threads::Thread) -> Thread {
+        let mut thread = Thread::from(thread);
+        thread.messages = latest(thread.messages, threads::REPLY_BYTES);
+        thread
+    }
+}
+
+/// The latest of the replies, as many as take at most so many bytes.
+fn latest(mut replies: Vec<Reply>, bytes: usize) -> Vec<Reply> {
+    let mut left = bytes;
+    let fits = |reply: &&Reply| {
+        let length = json_length(*reply);
+        let fits = length <= left;
+        left = left.saturating_sub(length);
+        fits
+    };
+    let kept = replies.iter().rev().take_while(fits).count();
+    replies.split_off(replies.len() - kept)
+}
+
+/// A thread in the list of an organisation.
+#[derive(Object)]
+pub struct OrganisationThread {
+    #[oai(flatten)]
+    thread: Thread,
+    /// `public`, `private`, or `dm` for a direct message.
+    channel_type: String,
+    /// The post, then the replies of `messages`; empty if both lists together would exceed 1 MB.
+    thread_messages: Vec<Reply>,
+}
+
+impl OrganisationThread {
+    /// Shows the post and its replies twice, within the bytes of an answer. Drops the oldest replies beyond that, and beyond
+    /// the number of bytes for a list.
+    pub(super) fn shortened(found: threads::Thread) -> OrganisationThread {
+        let channel_type = match (found.is_dm, found.is_private) {
+            (true, _) => "dm",
+            (false, true) => "private",
+            (false, false) => "public",
+        };
+        let root = Reply::from(found.root.clone());
+        let mut thread = Thread::from(found);
+        let replies = std::mem::take(&mut thread.messages);
+        let left = BYTES.saturating_sub(json_length(&thread));
+        let after_root = left.checked_sub(json_length(&root));
+        let bytes = after_root.map_or(left, |left| left / 2);
+        thread.messages = latest(replies, bytes.min(threads::REPLY_BYTES));
+        let thread_messages = match after_root {
+            Some(_) => iter::once(root).chain(thread.messages.iter().cloned()).collect(),
+            None => Vec::new(),
+        };
+        OrganisationThread { thread, channel_type: channel_type.into(), thread_messages }
+    }
+}
+
+/// A message inside a thread.
+#[derive(Clone, Object)]
+pub struct Reply {
+    id: MessageId,
+    thread_id: MessageId,
+    channels_id: ChannelId,
+    content: String,
+    /// The same as `content`.
+    message: String,
+    user_id: String,
+    username: String,
+    full_name: String,
+    email: String,
+    avatar_url: String,
+    /// Who wrote the message: `user`, or `webhook` for a program.
+    user_type: String,
+    /// The message's files: always empty.
+    media: Vec<Value>,
+    mentions: Vec<Mention>,
+    edited: bool,
+    pinned: bool,
+    /// The same as `pinned`.
+    is_pinned: bool,
+    reactions: Vec<Reaction>,
+    created_at: Time,
+    updated_at: Time,
+}
+
+impl From<record::Message> for Reply {
+    fn from(message: record::Message) -> Self {
+        Reply {
+            id: message.id,
+            thread_id: message.thread,
+            channels_id: message.channel,
+            user_type: message.user_type().into(),
+            media: Vec::new(),
+            message: message.content.clone(),
+            content: message.content,
+            user_id: message.user.map_or_else(String::new, |user| user.to_string()),
+            username: message.username,
+            full_name: message.full_name,
+            email: message.email,
+            avatar_url: message.avatar_url,
+            mentions: message.mentions.into_iter().map(Mention::from).collect(),
+            edited: message.is_edited,
+            pinned: message.is_pinned,
+            is_pinned: message.is_pinned,
+            reactions: message.reactions.into_iter().map(Reaction::from).collect(),
+            created_at: message.created_at,
+            updated_at: message.updated_at,
+        }
+    }
+}

@@ -1,0 +1,232 @@
+//! The data of events and deliveries about messages. These types borrow from the message, so that a long text is copied only
+//! into the body.
+
+use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
+use schemars::JsonSchema;
+use serde::Serialize;
+use serde_json::Value;
+
+use crate::{
+    domain::messages::{
+        counters::Counts,
+        mentions::Mention,
+        record::{Message, Reaction},
+    },
+    id::{ChannelId, MessageId, OrganisationId, UserId},
+    time::Time,
+};
+
+/// A message: a post, a reply, or what a program has fed.
+#[derive(Clone, Serialize, JsonSchema)]
+pub struct MessageObject<'a> {
+    /// What a feed has set as its action; empty for a member's message.
+    action_type: &'a str,
+    /// The author's picture, or the one that a feed without a bearer set.
+    avatar_url: &'a str,
+    channel_id: ChannelId,
+    /// The same as `channel_id`.
+    channels_id: ChannelId,
+    content: &'a str,
+    created_at: Time,
+    /// The author's e-mail address; empty for a feed without a bearer.
+    email: &'a str,
+    /// What a feed has set as its event; empty for a member's message.
+    event_name: &'a str,
+    /// The author's; empty for a feed without a bearer.
+    full_name: &'a str,
+    id: MessageId,
+    is_pinned: bool,
+    /// The message's files: always empty.
+    media: Vec<Value>,
+    /// The members whom the message mentions, or the channel for all of them.
+    mentions: &'a [Mention],
+    /// The same as `content`.
+    message: &'a str,
+    org_id: OrganisationId,
+    /// The result that a feed reports.
+    #[schemars(extend("enum" = ["success", "error"]))]
+    status: &'a str,
+    /// The message's own id, or the id of the post that it replies to.
+    thread_id: MessageId,
+    /// `thread` for a feed, `message` for a member's message.
+    #[schemars(extend("enum" = ["message", "thread"]))]
+    r#type: &'a str,
+    updated_at: Time,
+    /// The author's id; empty for a feed without a bearer.
+    user_id: String,
+    /// Who wrote the message: a member, or a program through a webhook.
+    #[schemars(extend("enum" = ["user", "webhook"]))]
+    user_type: &'a str,
+    /// The author's name in the channel, or the name that a feed set.
+    username: &'a str,
+}
+
+pub(super) fn object(message: &Message, organisation: OrganisationId) -> MessageObject<'_> {
+    MessageObject {
+        action_type: &message.action_type,
+        avatar_url: &message.avatar_url,
+        channel_id: message.channel,
+        channels_id: message.channel,
+        content: &message.content,
+        created_at: message.created_at,
+        email: &message.email,
+        event_name: &message.event_name,
+        full_name: &message.full_name,
+        id: message.id,
+        is_pinned: message.is_pinned,
+        media: Vec::new(),
+        mentions: &message.mentions,
+        message: &message.content,
+        org_id: organisation,
+        status: &message.status,
+        thread_id: message.thread,
+        r#type: &message.kind,
+        updated_at: message.updated_at,
+        user_id: author(message),
+        user_type: message.user_type(),
+        username: &message.username,
+    }
+}
+
+/// The author's identifier; empty for a feed without an author.
+fn author(message: &Message) -> String {
+    message.user.map_or_else(String::new, |user| user.to_string())
+}
+
+/// The identifiers of an event about a message.
+#[derive(Serialize, JsonSchema)]
+pub struct MessageIds {
+    thread_id: MessageId,
+    message_id: MessageId,
+    channel_id: ChannelId,
+    /// The message's author; empty for a feed without a bearer.
+    user_id: String,
+    org_id: OrganisationId,
+}
+
+pub(super) fn ids(message: &Message, organisation: OrganisationId) -> MessageIds {
+    MessageIds {
+        thread_id: message.thread,
+        message_id: message.id,
+        channel_id: message.channel,
+        user_id: author(message),
+        org_id: organisation,
+    }
+}
+
+/// The identifiers of an event that changes the counts of a thread, with the counts.
+#[derive(Serialize, JsonSchema)]
+pub struct Counted {
+    modification_ids: MessageIds,
+    update_change: UpdateChange,
+}
+
+/// The counts of a thread after a message was posted or deleted.
+#[derive(Serialize, JsonSchema)]
+pub struct UpdateChange {
+    /// The number of the thread's replies.
+    thread_count: i64,
+    /// The same as `thread_count`.
+    message_count: i64,
+    /// When the latest reply was posted; `0001-01-01T00:00:00Z` if there is none.
+    last_reply: Time,
+    /// True if a reply was deleted, so that previews of the thread change; otherwise absent.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    preview_section: bool,
+}
+
+/// The further fields of an event that changes the counts of the message's thread. `is_preview` says that a reply was deleted.
+pub(super) fn counted(message: &Message, organisation: OrganisationId, counts: &Counts, is_preview: bool) -> Counted {
+    let update_change = UpdateChange {
+        thread_count: counts.replies,
+        message_count: counts.replies,
+        last_reply: counts.last_reply_at.unwrap_or(Time::NEVER),
+        preview_section: is_preview,
+    };
+    Counted { modification_ids: ids(message, organisation), update_change }
+}
+
+/// A deleted message, without its text and mentions.
+#[derive(Serialize, JsonSchema)]
+pub struct DeletedMessage<'a> {
+    #[serde(flatten)]
+    pub(super) message: MessageObject<'a>,
+    pub(super) deleted_at: Time,
+}
+
+/// A pinned message, and who pinned it.
+#[derive(Serialize, JsonSchema)]
+pub struct PinnedMessage<'a> {
+    #[serde(flatten)]
+    pub(super) message: MessageObject<'a>,
+    pub(super) pinned_details: PinnedDetails<'a>,
+}
+
+/// Who pinned a message, and when.
+#[derive(Serialize, JsonSchema)]
+pub struct PinnedDetails<'a> {
+    /// The member who pinned the message.
+    pub(super) user_id: UserId,
+    /// The member's name in the channel.
+    pub(super) username: &'a str,
+    pub(super) email: &'a str,
+    /// The same as `user_id`.
+    pub(super) pinned_by: UserId,
+    pub(super) pinned_at: Time,
+}
+
+/// A reaction that a member has added or removed.
+#[derive(Serialize, JsonSchema)]
+pub struct ReactionChange<'a> {
+    #[schemars(extend("enum" = ["added", "removed"]))]
+    pub(super) action: &'a str,
+    pub(super) emoji: &'a str,
+    /// The number of users who give the reaction after the change.
+    pub(super) count: i64,
+    /// The member who has added or removed the reaction.
+    pub(super) user_id: UserId,
+    /// The member's name in the channel.
+    pub(super) username: &'a str,
+    pub(super) message_id: MessageId,
+    pub(super) thread_id: MessageId,
+    pub(super) channels_id: ChannelId,
+    /// All reactions to the message after the change.
+    pub(super) reactions: Vec<ReactionObject<'a>>,
+}
+
+/// An emoji that users gave to a message.
+#[derive(Serialize, JsonSchema)]
+pub struct ReactionObject<'a> {
+    emoji: &'a str,
+    /// The number of users who gave the reaction.
+    count: i64,
+    /// The first up to 100 of these users, in the order in which they reacted.
+    users: &'a [UserId],
+    /// The same as `emoji`.
+    reaction: &'a str,
+    /// The same as `count`.
+    reaction_count: i64,
+    /// The emoji, percent-encoded.
+    reaction_id: String,
+}
+
+impl<'a> From<&'a Reaction> for ReactionObject<'a> {
+    fn from(Reaction { emoji, count, users }: &'a Reaction) -> Self {
+        ReactionObject { emoji, count: *count, users, reaction: emoji, reaction_count: *count, reaction_id: reaction_id(emoji) }
+    }
+}
+
+/// The emoji as a segment of a path (RFC 3986).
+pub fn reaction_id(emoji: &str) -> String {
+    const UNRESERVED: AsciiSet = NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~');
+    utf8_percent_encode(emoji, &UNRESERVED).to_string()
+}
+
+/// The new status of a thread.
+#[derive(Serialize, JsonSchema)]
+pub struct ThreadStatus<'a> {
+    pub(super) thread_id: MessageId,
+    pub(super) channels_id: ChannelId,
+    #[schemars(extend("enum" = ["pending", "completed"]))]
+    pub(super) current_status: &'a str,
+}

@@ -1,0 +1,70 @@
+//! The schemas of what is pushed and of what webhooks deliver, made from the types that are serialised. Uses channels, log,
+//! messages, organisations and webhooks; no other area uses it.
+
+use schemars::{JsonSchema, Schema, SchemaGenerator};
+
+use crate::{
+    domain::{
+        channels::{
+            reading::UnreadChange,
+            stars::StarChange,
+            updates::{ChannelIds, ChannelUpdate},
+        },
+        log::envelope::{self, Ids, Nothing, OrganisationIds},
+        messages::payloads::{Counted, DeletedMessage, MessageIds, MessageObject, PinnedMessage, ReactionChange, ThreadStatus},
+        organisations::payloads::{MemberUpdate, OrganisationUpdate, RoleUpdate},
+        webhooks::{
+            deliveries::{self, Delivery},
+            owning::WebhookUpdate,
+            replay::Tested,
+        },
+    },
+    event::Kind,
+};
+
+/// The schema of what subscribers receive of this kind; none if it is never pushed. Types that several schemas share become
+/// definitions of the generator, which should describe what is serialised (`SchemaSettings::for_serialize`).
+pub fn schema(kind: Kind, generator: &mut SchemaGenerator) -> Option<Schema> {
+    Some(match kind {
+        Kind::Message => generator.subschema_for::<MessageObject>(),
+        Kind::ReplyCount => envelope::schema::<MessageObject, Counted>(kind, generator),
+        Kind::Deleted => envelope::schema::<DeletedMessage, Counted>(kind, generator),
+        Kind::Updated | Kind::Mention | Kind::Unpinned => about::<MessageObject>(kind, generator),
+        Kind::Pinned => about::<PinnedMessage>(kind, generator),
+        Kind::Reaction => about::<ReactionChange>(kind, generator),
+        Kind::ThreadStatus => about::<ThreadStatus>(kind, generator),
+        Kind::Channel => envelope::schema::<ChannelUpdate, Ids<ChannelIds>>(kind, generator),
+        Kind::Unread => envelope::schema::<UnreadChange, Nothing>(kind, generator),
+        Kind::Star => envelope::schema::<StarChange, Nothing>(kind, generator),
+        Kind::Webhook => envelope::schema::<WebhookUpdate, Nothing>(kind, generator),
+        Kind::Member => of_organisation::<MemberUpdate>(kind, generator),
+        Kind::Role => of_organisation::<RoleUpdate>(kind, generator),
+        Kind::Organisation => of_organisation::<OrganisationUpdate>(kind, generator),
+        // Any JSON.
+        Kind::Published => Schema::from(true),
+        Kind::Revocation | Kind::Departed | Kind::Reclaimed => return None,
+    })
+}
+
+/// The schema of an event about a message.
+fn about<D: JsonSchema>(kind: Kind, generator: &mut SchemaGenerator) -> Schema {
+    envelope::schema::<D, Ids<MessageIds>>(kind, generator)
+}
+
+/// The schema of an event that all members of an organisation receive.
+fn of_organisation<D: JsonSchema>(kind: Kind, generator: &mut SchemaGenerator) -> Schema {
+    envelope::schema::<D, Ids<OrganisationIds>>(kind, generator)
+}
+
+/// The schema of the body of a delivery, like [`schema`].
+pub fn delivery_schema(kind: deliveries::Kind, generator: &mut SchemaGenerator) -> Schema {
+    let mut schema = match kind {
+        deliveries::Kind::MessageCreated => Delivery::<MessageObject>::json_schema(generator),
+        deliveries::Kind::Test => Delivery::<Tested>::json_schema(generator),
+    };
+    schema.remove("description");
+    if let Some(kind_schema) = schema.pointer_mut("/properties/type") {
+        kind_schema["const"] = kind.name().into();
+    }
+    schema
+}
