@@ -43,6 +43,7 @@ impl Case {
 fn cases(schema: &Value, good: &Value) -> Vec<Case> {
     if let Some(texts) = schema["enum"].as_array() {
         let mut cases: Vec<_> = texts.iter().cloned().map(Case::good).collect();
+        // An optional field may also be null.
         let names: Vec<_> = texts.iter().filter_map(Value::as_str).collect();
         cases.extend(["", "on", "SUCCESS"].map(|text| Case::bad(text, format!("must be one of {}", names.join(", ")))));
         return cases;
