@@ -43,6 +43,7 @@ impl Case {
 fn cases(schema: &Value, good: &Value) -> Vec<Case> {
     if let Some(texts) = schema["enum"].as_array() {
         let mut cases: Vec<_> = texts.iter().cloned().map(Case::good).collect();
+        // An optional field may also be null.
         let names: Vec<_> = texts.iter().filter_map(Value::as_str).collect();
         cases.extend(["", "on", "SUCCESS"].map(|text| Case::bad(text, format!("must be one of {}", names.join(", ")))));
         return cases;
@@ -120,9 +121,11 @@ fn integers(schema: &Value) -> Vec<Case> {
 fn fault(reply: &Reply, name: &str, case: &Case) -> Option<String> {
     let message = reply.body["message"].as_str().unwrap_or_default();
     let of_its_form = [" must ", " are allowed", " are required"].iter().any(|words| message.contains(words));
+    // `Username` is another name of `username`.
+    let is_named = message.starts_with(name) || message.starts_with(&name.to_lowercase());
     let is_right = match &case.refusal {
-        Some(refusal) => (400..500).contains(&reply.status) && message.starts_with(name) && message.contains(refusal),
-        None => reply.status < 500 && !(message.starts_with(name) && of_its_form),
+        Some(refusal) => (400..500).contains(&reply.status) && is_named && message.contains(refusal),
+        None => reply.status < 500 && !(is_named && of_its_form),
     };
     let value = case.value.to_string();
     let value: String = value.chars().take(80).collect();

@@ -77,6 +77,10 @@ impl<'a, T: ParseFromJSON, const LEAST: usize> ApiExtractor<'a> for Body<T, LEAS
 
     fn register(registry: &mut Registry) {
         T::register(registry);
+        let MetaSchemaRef::Reference(name) = T::schema_ref() else { return };
+        let Some(schema) = registry.schemas.get_mut(&name) else { return };
+        let optional = schema.properties.iter_mut().filter(|(field, _)| !schema.required.contains(field));
+        optional.for_each(|(_, property)| allow_null(property));
     }
 
     fn request_meta() -> Option<MetaRequest> {
@@ -96,6 +100,16 @@ impl<'a, T: ParseFromJSON, const LEAST: usize> ApiExtractor<'a> for Body<T, LEAS
             Ok(parsed) => Ok(Body(parsed, bytes.len())),
             // The first attempt consumed the tree. Only failures parse it a second time.
             Err(err) => Err(Faulty(fault::<T>(&json::parse(text)?).unwrap_or_else(|| plain(err.message()))).into()),
+        }
+    }
+}
+
+/// Lets a schema say that null counts as an absent field.
+fn allow_null(schema: &mut MetaSchemaRef) {
+    if let MetaSchemaRef::Inline(schema) = schema {
+        schema.nullable = true;
+        if !schema.enum_items.is_empty() && !schema.enum_items.contains(&Value::Null) {
+            schema.enum_items.push(Value::Null);
         }
     }
 }
@@ -177,9 +191,10 @@ pub(crate) use example;
 
 #[cfg(test)]
 mod tests {
+    use poem_openapi::{ApiExtractor, registry::Registry};
     use serde_json::json;
 
-    use super::{Text, fault};
+    use super::{Body, Text, fault};
     use crate::{domain::text::Email, id::UserId};
 
     #[derive(poem_openapi::Object)]
@@ -187,6 +202,15 @@ mod tests {
         name: Text<Email>,
         users: Option<Vec<UserId>>,
         is_private: Option<bool>,
+    }
+
+    #[test]
+    fn null_is_allowed_in_optional_fields_only() {
+        let mut registry = Registry::new();
+        Body::<Example>::register(&mut registry);
+        let nullable =
+            registry.schemas["Example"].properties.iter().map(|(field, schema)| (*field, schema.unwrap_inline().nullable));
+        assert_eq!(nullable.collect::<Vec<_>>(), [("name", false), ("users", true), ("is_private", true)]);
     }
 
     #[test]
