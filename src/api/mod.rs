@@ -66,7 +66,7 @@ fn docs() -> Route {
 
 /// The routes that are served while too many connections are open: health, and 503 for everything else.
 pub fn reserve(app: App) -> impl Endpoint {
-    let busy = make_sync(|req| refuse(req.uri().path(), Error::Unavailable("Too many connections are open")));
+    let busy = make_sync(|req| refuse(req.uri().path(), Error::Unavailable(envelope::TOO_MANY_CONNECTIONS)));
     Route::new().at("/health", get(health)).at("/*path", busy).data(app)
 }
 

@@ -23,6 +23,6 @@ pub fn service() -> OpenApiService<impl OpenApi, ()> {
     );
     OpenApiService::new(apis, "Tidings", env!("CARGO_PKG_VERSION"))
         .description(include_str!("description.md"))
-        .license(poem_openapi::LicenseObject::new("MIT OR Apache-2.0"))
+        .license(poem_openapi::LicenseObject::new("MIT OR Apache-2.0").url("https://spdx.org/licenses/"))
         .server("/api/v1")
 }

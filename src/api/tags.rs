@@ -4,32 +4,32 @@ use poem_openapi::Tags;
 
 #[derive(Tags)]
 pub enum Tag {
-    /// Accounts, log-in, passwords
+    /// Make an account, log in and out, and prove a mailbox or replace a password by mailed links.
     Accounts,
-    /// The caller's account and sessions
+    /// Read and change the caller's own account, end sessions, and choose the current organisation.
     Profile,
-    /// Organisations
+    /// Make, read, change and delete organisations, and hand them over.
     Organisations,
-    /// Members of organisations
+    /// List an organisation's members, add and remove them, and change their role or status.
     Members,
-    /// Roles and their rights
+    /// List the roles of an organisation, and make its own roles with the rights that they give.
     Roles,
-    /// Invitations by e-mail
+    /// Invite people by e-mail, and accept an invitation.
     Invitations,
-    /// Channels and who is in them
+    /// Make, find, change, archive and delete channels, and decide who is in them.
     Channels,
-    /// Posting, editing, listing and reading messages
+    /// Post, edit, delete, list and search messages, react to them and pin them.
     Messages,
-    /// Top-level posts with their replies
+    /// Read top-level posts with their replies, and change their status.
     Threads,
-    /// Webhooks of channels, and feeding posts
+    /// Deliver the messages of a channel to a program, and let programs post into it.
     Webhooks,
-    /// Tokens for live push
+    /// Get the tokens with which a client connects and subscribes to live push.
     Realtime,
-    /// Blog posts, their categories, feedback
+    /// Read blog posts and rate them; the server's superadmins write them and sort them into categories.
     Blogs,
-    /// Testimonials of users
+    /// Read and write what users say of the server.
     Testimonials,
-    /// The contact form
+    /// Send a message to those who run the server.
     Contact,
 }

@@ -3,6 +3,7 @@
 mod commands;
 mod constants;
 mod events;
+mod examples;
 mod generated;
 mod pages;
 
@@ -12,6 +13,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
+pub use generated::is_renewing;
 use pulldown_cmark::{Event, Options, Parser, Tag};
 
 pub fn root() -> &'static Path {

@@ -7,12 +7,13 @@ use std::{
 };
 
 use serde_json::Value;
-use tokio::task::JoinSet;
+use tokio::{sync::OnceCell, task::JoinSet};
 
 use crate::{
     harness::{Client, Server, unknown_id},
+    names::Names,
     operations::{Operation, operations},
-    scene::{ADMIN, CALLERS, OWNER, Scene, call, value_of},
+    scene::{ADMIN, Answered, CALLERS, OWNER, Scene, call, value_of},
 };
 
 pub struct Row {
@@ -36,50 +37,79 @@ pub fn table() -> Vec<Row> {
         .collect()
 }
 
+/// What each row's operation answered each caller, in the order of [`CALLERS`].
+pub struct Run {
+    pub names: Names,
+    rows: Vec<(Row, Vec<Answered>)>,
+}
+
+impl Run {
+    pub fn answers(&self) -> impl Iterator<Item = &[Answered]> {
+        self.rows.iter().map(|(_, answers)| &**answers)
+    }
+
+    /// The run, which is made once for all tests that look at it.
+    pub async fn get() -> &'static Run {
+        static RUN: OnceCell<Run> = OnceCell::const_new();
+        RUN.get_or_init(Run::make).await
+    }
+
+    async fn make() -> Run {
+        let scene = Arc::new(Scene::make().await);
+        // Some at a time: a thousand servers begin and end.
+        let left = Arc::new(Mutex::new(table()));
+        let mut hands = JoinSet::new();
+        for _ in 0..4 {
+            let (scene, left) = (scene.clone(), left.clone());
+            hands.spawn(async move {
+                let mut rows = Vec::new();
+                let next = || left.lock().unwrap().pop();
+                while let Some(row) = next() {
+                    let answers = answers(&scene, &row).await;
+                    rows.push((row, answers));
+                }
+                rows
+            });
+        }
+        let rows = hands.join_all().await.into_iter().flatten().collect();
+        Run { names: scene.names(), rows }
+    }
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn every_operation_answers_each_caller_as_the_table_says() {
-    let scene = Arc::new(Scene::make().await);
-    // Some at a time: a thousand servers begin and end.
-    let rows = Arc::new(Mutex::new(table()));
-    let mut hands = JoinSet::new();
-    for _ in 0..4 {
-        let (scene, rows) = (scene.clone(), rows.clone());
-        hands.spawn(async move {
-            let mut wrong = Vec::new();
-            let next = || rows.lock().unwrap().pop();
-            while let Some(row) = next() {
-                wrong.extend(compare(&scene, &row).await);
-            }
-            wrong
-        });
-    }
-    let wrong = hands.join_all().await.concat();
+    let wrong: Vec<_> = Run::get().await.rows.iter().filter_map(|(row, answers)| compare(row, answers)).collect();
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
-/// Describes what is wrong with a row, if anything.
-async fn compare(scene: &Scene, row: &Row) -> Option<String> {
+async fn answers(scene: &Scene, row: &Row) -> Vec<Answered> {
     let operation = Operation::named(&row.operation);
-    let mut found = Vec::new();
+    let mut answers: Vec<Answered> = Vec::new();
     let mut server = scene.server().await;
     for (caller, client) in CALLERS.iter().zip(&scene.callers) {
         // What was done changed the scene; what was refused did not.
-        let done = found.last().is_some_and(|status| *status < 300);
+        let done = answers.last().is_some_and(|last| last.status < 300);
         if operation.method != "GET" && done {
             server.stop().await;
             server = scene.server().await;
         }
         let client = Client { origin: server.origin.clone(), ..client.clone() };
-        let reply = call(&client, &operation, &scene.path(&operation.method, &operation.path), scene.body(&row.body)).await;
-        assert!(reply.status < 500, "{} as {caller}: {}", row.operation, reply.body);
-        found.push(reply.status);
+        let answered =
+            Answered::call(&client, &operation, scene.path(&operation.method, &operation.path), scene.body(&row.body)).await;
+        assert!(answered.status < 500, "{} as {caller}: {}", row.operation, answered.answer);
+        answers.push(answered);
     }
     server.stop().await;
+    answers
+}
+
+/// Describes what is wrong with a row, if anything.
+fn compare(row: &Row, answers: &[Answered]) -> Option<String> {
     let differing: Vec<_> = CALLERS
         .iter()
-        .zip(row.expected.iter().zip(&found))
-        .filter(|(_, (expected, found))| expected != found)
-        .map(|(caller, (expected, found))| format!("{caller}: {expected} expected, {found} found"))
+        .zip(row.expected.iter().zip(answers))
+        .filter(|(_, (expected, answered))| **expected != answered.status)
+        .map(|(caller, (expected, answered))| format!("{caller}: {expected} expected, {} found", answered.status))
         .collect();
     (!differing.is_empty()).then(|| format!("{}: {}", row.operation, differing.join("; ")))
 }

@@ -2,9 +2,11 @@
 
 use serde_json::{Value, json};
 use tempfile::TempDir;
+use uuid::Uuid;
 
 use crate::{
     harness::{Client, Reply, Server, text},
+    names::Names,
     operations::Operation,
 };
 
@@ -68,6 +70,7 @@ impl Scene {
         let mut own = own;
         own.push(("newcomer", outsider.user_id.clone()));
         own.push(("peer", member.user_id.clone()));
+        own.push(("dismissed", deactivated.user_id.clone()));
         for (name, value) in public_content(&superadmin).await {
             own.push((name, value));
         }
@@ -112,7 +115,13 @@ impl Scene {
         (!filled.is_empty()).then(|| serde_json::from_str(&filled).unwrap_or_else(|err| panic!("{filled}: {err}")))
     }
 
-    fn filled(&self, template: &str) -> String {
+    /// The scene's own identifiers, which get the same numbers in each recording.
+    pub fn names(&self) -> Names {
+        let ids = self.own.iter().filter(|(_, value)| Uuid::parse_str(value).is_ok()).map(|(_, value)| value.clone());
+        Names::beginning_with(ids.chain(self.callers.iter().map(|caller| caller.user_id.clone())))
+    }
+
+    pub fn filled(&self, template: &str) -> String {
         self.own.iter().fold(template.to_owned(), |text, (name, value)| text.replace(&format!("<{name}>"), value))
     }
 }
@@ -172,13 +181,14 @@ async fn world(
     let message = insider.say(&channel, "The engine has arrived").await;
     let attempt = text(&hook.history(1).await[0]["id"]);
     owner.reply(&channel, &message, "At last").await;
+    hook.history(2).await;
     let marked = format!("/channels/{channel}/messages/{message}");
     for reader in [insider, owner] {
         reader.call("PUT", &format!("{marked}/reactions/tada"), None).await.expect(200);
     }
     owner.call("PUT", &format!("{marked}/pin"), None).await.expect(200);
     let webhook = owner.get(&format!("/webhooks/{channel}")).await.expect(200);
-    let invited = format!("invited-{}@example.org", &org[org.len() - 6..]);
+    let invited = format!("invited-to-{name}@example.org");
     let invitation = owner.post("/invite", json!({ "org_id": org, "emails": [invited], "role": "member" })).await.expect(201);
     let invited_as = &invitation["data"]["invitations"][0];
     let slug = owner.get(&format!("/organisations/{org}")).await.expect(200)["data"]["organisation_slug"].take();
@@ -216,6 +226,24 @@ async fn public_content(superadmin: &Client) -> [(&'static str, String); 3] {
     superadmin.post("/blogs", json!({ "content": "# Engines\nAll of them", "category_id": used })).await.expect(201);
     let blog = text(&superadmin.get("/blogs").await.expect(200)["data"][0]["id"]);
     [("category", unused), ("used_category", used), ("blog", blog)]
+}
+
+/// A call of an operation, and its answer.
+pub struct Answered {
+    /// `GET /channels/{channel_id}`
+    pub operation: String,
+    /// The path with its parameters, and the query.
+    pub path: String,
+    pub request: Option<Value>,
+    pub status: u16,
+    pub answer: Value,
+}
+
+impl Answered {
+    pub async fn call(client: &Client, operation: &Operation, path: String, request: Option<Value>) -> Answered {
+        let reply = call(client, operation, &path, request.clone()).await;
+        Answered { operation: operation.name(), path, request, status: reply.status, answer: reply.body }
+    }
 }
 
 /// A call with the token that the operation wants.

@@ -21,6 +21,11 @@ use crate::{
     state::App,
 };
 
+/// The words of a refusal for want of a bearer token.
+pub const BEARER_REQUIRED: &str = "A bearer token is required";
+/// The words of the refusal of a bearer token.
+pub const ACCESS_TOKEN_INVALID: &str = "The access token is invalid or expired";
+
 /// `Authorization: Bearer <access token>`, issued by log-in.
 #[derive(SecurityScheme)]
 #[oai(ty = "bearer", bearer_format = "JWT", checker = "by_bearer")]
@@ -65,7 +70,7 @@ fn authenticate(req: &Request, token: &str) -> Result<Caller> {
         }
         None => {
             app.limits.address(address(req))?;
-            Err(Error::Unauthorized("The access token is invalid or expired"))
+            Err(Error::Unauthorized(ACCESS_TOKEN_INVALID))
         }
     }
 }
@@ -89,7 +94,7 @@ impl<'a> FromRequest<'a> for MaybeBearer {
 /// The token in the value of an `Authorization` header.
 fn bearer_token(value: &str) -> Result<&str> {
     let token = value.split_once(' ').filter(|(scheme, _)| scheme.eq_ignore_ascii_case("bearer"));
-    token.map(|(_, token)| token.trim()).ok_or(Error::Unauthorized("A bearer token is required"))
+    token.map(|(_, token)| token.trim()).ok_or(Error::Unauthorized(BEARER_REQUIRED))
 }
 
 /// The access token of a request, for operations that answer it. It stands behind a [`Bearer`], which checks it.
@@ -110,7 +115,7 @@ impl<'a> FromRequest<'a> for Feeder {
         app(req).limits.address(address(req))?;
         let MaybeBearer(caller) = MaybeBearer::from_request(req, body).await?;
         if caller.is_none() && app(req).site.feed_auth == FeedAuth::Bearer {
-            return Err(Error::Unauthorized("A bearer token is required").into());
+            return Err(Error::Unauthorized(BEARER_REQUIRED).into());
         }
         let slug: String = req.path_params()?;
         app(req).limits.slug(&slug)?;

@@ -16,13 +16,17 @@ use poem_openapi::{
     types::{ParseFromJSON, ToJSON, Type},
 };
 use serde::{Deserialize, de::IgnoredAny};
+use serde_json::Value;
 
-use super::body::{Bound, Faulty};
+use super::{
+    auth::BEARER_REQUIRED,
+    body::{Bound, Faulty},
+};
 use crate::error::Error;
 
 #[derive(Object)]
 pub struct Envelope<T: Type + ParseFromJSON + ToJSON> {
-    /// `success`
+    /// Always `success`.
     status: String,
     /// The HTTP status.
     status_code: u16,
@@ -34,7 +38,7 @@ pub struct Envelope<T: Type + ParseFromJSON + ToJSON> {
 /// An envelope that documents no `data`.
 #[derive(Object)]
 pub struct Plain {
-    /// `success`
+    /// Always `success`.
     status: String,
     /// The HTTP status.
     status_code: u16,
@@ -52,7 +56,7 @@ pub enum Success<T: Type + ParseFromJSON + ToJSON> {
 /// The envelope of a page of a list.
 #[derive(Object)]
 pub struct Page<T: Type + ParseFromJSON + ToJSON, P: Type + ParseFromJSON + ToJSON> {
-    /// `success`
+    /// Always `success`.
     status: String,
     /// The HTTP status.
     status_code: u16,
@@ -97,7 +101,7 @@ pub enum Made {
 /// The envelope of testimonials, which has no `status_code`.
 #[derive(Object)]
 pub struct Uncoded<T: Type + ParseFromJSON + ToJSON> {
-    /// `success`
+    /// Always `success`.
     status: String,
     /// A message for people to read.
     message: String,
@@ -162,7 +166,7 @@ pub fn uncoded<T: Type + ParseFromJSON + ToJSON>(message: &str, data: T) -> Json
 #[derive(Object)]
 #[oai(rename = "Failure")]
 struct ErrorBody {
-    /// `error`
+    /// Always `error`.
     status: String,
     /// The HTTP status; absent in answers about testimonials.
     #[oai(skip_serializing_if_is_none)]
@@ -218,6 +222,9 @@ impl ApiResponse for Error {
         Failure::register(registry);
     }
 }
+
+/// The words of a refusal for want of a free connection.
+pub const TOO_MANY_CONNECTIONS: &str = "Too many connections are open";
 
 /// Alternative path prefixes that clients use, and the prefixes that they stand for.
 const ALIASES: [(&str, &str); 2] = [("/centrifugo/", "/realtime/"), ("/auth/magick-link", "/auth/magic-link")];
@@ -309,14 +316,25 @@ fn rewrite(req: &mut Request) {
 }
 
 /// Whether failures at this path carry `errors: [..]`: those of user management and threads do.
-fn lists_errors(path: &str) -> bool {
+pub fn lists_errors(path: &str) -> bool {
     let parts: Vec<&str> = path.split('/').skip(1).collect();
     matches!(parts.as_slice(), ["threads", ..] | ["organisations", _, "users" | "metrics" | "invites", ..])
 }
 
 /// Whether answers at this path carry `status_code`: those of testimonials don't, nor do their failures.
-fn has_status_code(path: &str) -> bool {
+pub fn has_status_code(path: &str) -> bool {
     path.split('/').nth(1) != Some("testimonials")
+}
+
+/// The body of a failure, as the OpenAPI document shows it.
+pub fn failure_example(status: u16, message: &str, path: &str) -> Option<Value> {
+    body(status, message.to_owned(), path).to_json()
+}
+
+fn body(status: u16, message: String, path: &str) -> ErrorBody {
+    let (error, errors) = if lists_errors(path) { (None, Some(vec![message.clone()])) } else { (Some(message.clone()), None) };
+    let status_code = has_status_code(path).then_some(status);
+    ErrorBody { status: "error".into(), status_code, message, error, errors }
 }
 
 /// The answer to a failure below `/api/v1`; `path` is relative to that.
@@ -327,10 +345,7 @@ pub fn failure(err: poem::Error, path: &str) -> Response {
     if let Error::Internal { .. } = failure {
         tracing::error!(%request, err = failure.detail(), "request failed");
     }
-    let message = failure.to_string();
-    let (error, errors) = if lists_errors(path) { (None, Some(vec![message.clone()])) } else { (Some(message.clone()), None) };
-    let status_code = has_status_code(path).then_some(status.as_u16());
-    let body = ErrorBody { status: "error".into(), status_code, message, error, errors };
+    let body = body(status.as_u16(), failure.to_string(), path);
     let mut response = Json(body).with_status(status).into_response();
     let headers = response.headers_mut();
     match failure {
@@ -363,7 +378,7 @@ fn translate(err: poem::Error, path: &str) -> Error {
         return Error::Unauthorized(if by_notification_token {
             "The header X-Notification-Token is required"
         } else {
-            "A bearer token is required"
+            BEARER_REQUIRED
         });
     }
     if err.is::<NotFoundError>() {

@@ -20,7 +20,7 @@ use crate::{
 
 const CLIENT: &str = "tidings-test";
 
-struct Issuer {
+pub struct Issuer {
     url: String,
     key: EncodingKey,
     certificate: Certificate,
@@ -28,7 +28,7 @@ struct Issuer {
 
 impl Issuer {
     /// Publishes one key.
-    fn start() -> Issuer {
+    pub fn start() -> Issuer {
         use base64::{Engine, prelude::BASE64_URL_SAFE_NO_PAD};
         let random = SystemRandom::new();
         let key = EcdsaKeyPair::generate_pkcs8(&ECDSA_P256_SHA256_FIXED_SIGNING, &random).unwrap();
@@ -47,7 +47,7 @@ impl Issuer {
     }
 
     /// A server that trusts the issuer.
-    async fn server(&self) -> Server {
+    pub async fn server(&self) -> Server {
         Server::with(|settings| {
             let file = settings.data_dir.join("authority.pem");
             std::fs::write(&file, self.certificate.pem()).unwrap();
@@ -59,7 +59,7 @@ impl Issuer {
     }
 
     /// An id token for Ada, with further claims.
-    fn token(&self, more: Value) -> String {
+    pub fn token(&self, more: Value) -> String {
         let now = jiff::Timestamp::now().as_second();
         let mut claims = json!({
             "iss": self.url, "aud": CLIENT, "sub": "42", "iat": now, "exp": now + 600,

@@ -2,7 +2,7 @@
 
 mod addresses;
 mod expiry;
-mod federated;
+pub mod federated;
 mod guesses;
 mod link_limits;
 mod links;

@@ -8,11 +8,11 @@ use tidings::{
     domain::payloads,
     event::{Kind, Recovery},
 };
-use uuid::Uuid;
 
 use super::generated::check;
 use crate::{
     harness::{Client, Server, text},
+    names::Names,
     shapes::assert_conforms,
     socket::Socket,
 };
@@ -119,30 +119,5 @@ impl Run {
             streams.sort_unstable();
         }
         data
-    }
-}
-
-/// Gives identifiers and times the same values in each run.
-#[derive(Default)]
-struct Names(Vec<String>);
-
-impl Names {
-    fn replace(&mut self, value: Value) -> Value {
-        match value {
-            Value::String(text) if Uuid::parse_str(&text).is_ok() => {
-                let known = self.0.iter().position(|name| *name == text);
-                let number = known.unwrap_or_else(|| {
-                    self.0.push(text);
-                    self.0.len() - 1
-                });
-                json!(format!("01a2e6d1-0000-7000-8000-{:012}", number + 1))
-            }
-            Value::String(text) if text.len() == 27 && text.ends_with('Z') && text.starts_with('2') => {
-                json!("2027-01-05T17:06:40.123456Z")
-            }
-            Value::Array(values) => values.into_iter().map(|value| self.replace(value)).collect(),
-            Value::Object(fields) => fields.into_iter().map(|(name, value)| (name, self.replace(value))).collect(),
-            other => other,
-        }
     }
 }

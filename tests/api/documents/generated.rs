@@ -1,7 +1,7 @@
 //! The documents that are generated: docs/settings.md and docs/commands.md from the command line, docs/limits.md from the
 //! constants and the defaults of settings. Each is made from a template of the same name in this folder.
 
-use std::fs;
+use std::{fs, path::Path};
 
 use clap::{Arg, Args, Command};
 use tidings::{
@@ -104,17 +104,24 @@ fn row(setting: &Arg) -> String {
 
 /// Compares the document with what it should be; renews it when asked to.
 #[track_caller]
-#[allow(clippy::disallowed_methods, reason = "the variable is a setting of the tests, not of the server")]
 pub fn check(name: &str, wanted: &str) {
     let note = format!("<!-- Generated from tests/api/documents/{name}.md. Renew with: {RENEW} -->\n\n");
-    let wanted = note + wanted;
     let path = root().join(format!("docs/{name}.md"));
-    if std::env::var_os("UPDATE_DOCS").is_some() {
-        fs::write(&path, &wanted).unwrap();
+    agree(&path, &(note + wanted), &format!("is stale: edit tests/api/documents/{name}.md"));
+}
+
+/// Compares a generated file with what it should be; renews it when asked to.
+#[track_caller]
+pub fn agree(path: &Path, wanted: &str, fault: &str) {
+    if is_renewing() {
+        fs::write(path, wanted).unwrap();
     }
-    let is = fs::read_to_string(&path).unwrap_or_default();
-    assert!(
-        is == wanted,
-        "docs/{name}.md is stale: edit tests/api/documents/{name}.md, then run `{RENEW}` and commit the result"
-    );
+    let is = fs::read_to_string(path).unwrap_or_default();
+    assert!(is == wanted, "{} {fault}; then run `{RENEW}` and commit the result", path.display());
+}
+
+/// Whether this run renews generated files instead of checking them.
+#[allow(clippy::disallowed_methods, reason = "the variable is a setting of the tests, not of the server")]
+pub fn is_renewing() -> bool {
+    std::env::var_os("UPDATE_DOCS").is_some()
 }

@@ -185,7 +185,8 @@ async fn every_field_is_refused_past_its_bounds_and_not_at_them() {
     let mut wrong = Vec::new();
     for (operation, row, field, case, mut body) in calls {
         body[&field] = case.value.clone();
-        let reply = call(&setting.caller(row), operation, &setting.scene.path(&operation.path), Some(body)).await;
+        let reply =
+            call(&setting.caller(row), operation, &setting.scene.path(&operation.method, &operation.path), Some(body)).await;
         wrong.extend(fault(&reply, &field, &case).map(|fault| format!("{}: {fault}", operation.name())));
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
@@ -201,7 +202,8 @@ async fn every_parameter_of_a_query_is_refused_past_its_bounds_and_not_at_them()
         for parameter in operation.document["parameters"].as_array().into_iter().flatten() {
             let (name, schema) = (parameter["name"].as_str().unwrap(), &parameter["schema"]);
             for case in cases(schema, &Value::Null).into_iter().filter(|_| parameter["in"] == "query") {
-                let path = with_query(&setting.scene.path(&operation.path), name, case.value.as_str().unwrap());
+                let path =
+                    with_query(&setting.scene.path(&operation.method, &operation.path), name, case.value.as_str().unwrap());
                 let reply = ask(&setting, row, operation, &path).await;
                 wrong.extend(fault(&reply, name, &case).map(|fault| format!("{}: {fault}", operation.name())));
                 tried += 1;

@@ -28,7 +28,7 @@ pub use self::{
 use crate::{error::Error, request_body};
 
 /// Bytes of a body of a sender without a session.
-const WITHOUT_SESSION: usize = 16 << 10;
+pub const WITHOUT_SESSION: usize = 16 << 10;
 /// Bytes of a body of a sender with a session.
 pub const WITH_SESSION: usize = 1 << 20;
 /// Bytes of a body sent to the feed of a webhook that exists.

@@ -1,5 +1,9 @@
 //! The OpenAPI document, and the page on which to read and try it.
 
+mod examples;
+mod finish;
+mod ordered;
+
 use std::sync::LazyLock;
 
 use base64::{Engine, prelude::BASE64_STANDARD};
@@ -14,7 +18,7 @@ use crate::{secret, web::Asset};
 /// The OpenAPI document, as JSON. It is generated once, because that takes as much time and memory as the rest of the
 /// start.
 pub fn document() -> &'static str {
-    static DOCUMENT: LazyLock<String> = LazyLock::new(|| service().spec());
+    static DOCUMENT: LazyLock<String> = LazyLock::new(|| finish::finish(&service().spec()));
     &DOCUMENT
 }
 
@@ -28,13 +32,21 @@ pub fn openapi(req: Request) -> Response {
 /// Handles `GET /docs`.
 pub fn page(req: Request) -> Response {
     static ASSET: LazyLock<Asset> = LazyLock::new(|| {
-        let page = service().swagger_ui_html();
+        let page = html();
         let policy = HeaderValue::from_str(&policy(&page)).expect("it is ASCII");
         let headers =
             vec![(header::CONTENT_SECURITY_POLICY, policy), (header::REFERRER_POLICY, HeaderValue::from_static("no-referrer"))];
         Asset::new("text/html; charset=utf-8", page, headers)
     });
     ASSET.answer(&req)
+}
+
+/// The framework's page with the finished document in place of the generated one. No `<` of the document is taken for a
+/// tag.
+fn html() -> String {
+    let (service, document) = (service(), document().replace('<', "\\u003c"));
+    let page = service.swagger_ui_html().replacen(&service.spec(), &document, 1);
+    page.replacen("deepLinking: true,", "deepLinking: true, showCommonExtensions: true,", 1)
 }
 
 /// The page's Content-Security-Policy (CSP level 3). The page may run its own inline scripts, which are listed by their
@@ -69,6 +81,13 @@ mod tests {
     fn each_script_of_the_page_is_known_by_its_hash() {
         let page = "<p>a</p><script>'<script>one'</script><style>x</style><script charset=\"utf-8\">two</script>";
         assert_eq!(scripts(page).collect::<Vec<_>>(), ["'<script>one'", "two"]);
-        assert_eq!(policy(&service().swagger_ui_html()).matches("sha256-").count(), 2);
+        assert_eq!(policy(&html()).matches("sha256-").count(), 2);
+    }
+
+    #[test]
+    fn the_page_shows_the_finished_document() {
+        let page = html();
+        assert!(page.contains("#/components/responses/TooManyRequests") && page.contains("showCommonExtensions"));
+        assert_eq!(page.matches("\"openapi\":").count(), 1);
     }
 }

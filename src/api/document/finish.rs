@@ -1,0 +1,187 @@
+//! Adds to the generated document what the framework can't express: examples, the statuses that each operation really
+//! answers, the headers of failures, and which operations are open.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value, json, value::RawValue};
+
+use super::{
+    examples::{Recorded, recorded},
+    ordered::Ordered,
+};
+use crate::{
+    api::http::{
+        auth::{ACCESS_TOKEN_INVALID, BEARER_REQUIRED},
+        body,
+        envelope::{TOO_MANY_CONNECTIONS, failure_example, has_status_code, lists_errors},
+    },
+    error::Error,
+};
+
+#[derive(Deserialize, Serialize)]
+struct Document {
+    openapi: String,
+    info: Box<RawValue>,
+    servers: Box<RawValue>,
+    tags: Vec<Value>,
+    paths: Ordered<Ordered<Map<String, Value>>>,
+    components: Components,
+}
+
+#[derive(Deserialize, Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Components {
+    #[serde(default)]
+    responses: BTreeMap<String, Value>,
+    schemas: Ordered<Ordered<Box<RawValue>>>,
+    security_schemes: Box<RawValue>,
+}
+
+/// Finishes the generated document. Operations, tags and fields keep the order in which the code has them.
+pub fn finish(generated: &str) -> String {
+    let mut document: Document = serde_json::from_str(generated).expect("the framework generates a document");
+    let (recorded, unrecorded) = (recorded(), Recorded::default());
+    let mut tags = Vec::new();
+    for (path, methods) in &mut document.paths.0 {
+        for (method, fields) in &mut methods.0 {
+            let name = format!("{} {path}", method.to_uppercase());
+            tags.extend(fields.get("tags").and_then(Value::as_array).into_iter().flatten().cloned());
+            let recorded = recorded.get(&name).unwrap_or(&unrecorded);
+            Operation { path, recorded, fields }.finish(&mut document.components.responses);
+        }
+    }
+    document.tags.sort_by_key(|tag| tags.iter().position(|used| *used == tag["name"]));
+    for (field, value) in document.components.schemas.0.iter_mut().flat_map(|(_, schema)| &mut schema.0) {
+        if field == "example" {
+            let mut example: Map<String, Value> = serde_json::from_str(value.get()).expect("bodies are objects");
+            example.retain(|_, value| !value.is_null());
+            *value = serde_json::value::to_raw_value(&example).expect("it is JSON");
+        }
+    }
+    serde_json::to_string_pretty(&document).expect("it is JSON")
+}
+
+struct Operation<'a> {
+    path: &'a str,
+    recorded: &'a Recorded,
+    fields: &'a mut Map<String, Value>,
+}
+
+impl Operation<'_> {
+    fn finish(self, shared: &mut BTreeMap<String, Value>) {
+        self.fields.entry("security").or_insert_with(|| json!([]));
+        for parameter in self.fields.get_mut("parameters").and_then(Value::as_array_mut).into_iter().flatten() {
+            if let Some(value) = parameter["name"].as_str().and_then(|name| self.recorded.parameters.get(name)) {
+                parameter["example"] = value.clone();
+            }
+        }
+        if let (Some(body), Some(example)) = (self.fields.get_mut("requestBody"), &self.recorded.request) {
+            show(body, |media| media["example"] = example.clone());
+        }
+        let Some(Value::Object(responses)) = self.fields.remove("responses") else { return };
+        let responses = responses.into_iter().filter_map(|(status, response)| {
+            let response = match status.starts_with('2') {
+                true => self.success(&status, response),
+                false => self.failure(&status, response, shared)?,
+            };
+            Some((status, response))
+        });
+        let responses = responses.collect();
+        self.fields.insert("responses".into(), Value::Object(responses));
+    }
+
+    fn success(&self, status: &str, mut response: Value) -> Value {
+        if let Some(example) = self.recorded.answers.get(status) {
+            show(&mut response, |media| media["example"] = example.clone());
+        }
+        if let Some(link) = response.get_mut("headers").and_then(|headers| headers.as_object_mut()?.remove("LINK")) {
+            response["headers"] = json!({ "Link": link });
+        }
+        response
+    }
+
+    /// The documented failure of this status, if the operation answers it. One whose words are the same for all operations
+    /// is shared.
+    fn failure(&self, status: &str, response: Value, shared: &mut BTreeMap<String, Value>) -> Option<Value> {
+        let general = self.general(status);
+        let mut words: Vec<String> = general.iter().flat_map(|(_, words)| words.clone()).collect();
+        let recorded = self.recorded.refusals.get(status).into_iter().flatten();
+        let own: Vec<_> = recorded.filter(|said| !words.contains(said)).cloned().collect();
+        match general {
+            Some((name, _)) if own.is_empty() => {
+                let name = format!("{name}{}", self.variant());
+                shared.entry(name.clone()).or_insert_with(|| self.with_words(status, response, &words));
+                Some(json!({ "$ref": format!("#/components/responses/{name}") }))
+            }
+            _ => {
+                words.extend(own);
+                (!words.is_empty()).then(|| self.with_words(status, response, &words))
+            }
+        }
+    }
+
+    /// The words of a failure that does not depend on what the operation does, and the name by which it is shared.
+    fn general(&self, status: &str) -> Option<(&'static str, Vec<String>)> {
+        let has =
+            |scheme: &str| self.fields["security"].as_array().is_some_and(|all| all.iter().any(|one| one.get(scheme).is_some()));
+        let (name, words) = match status {
+            "401" if has("Bearer") => ("Unauthorized", vec![BEARER_REQUIRED.into(), ACCESS_TOKEN_INVALID.into()]),
+            "413" if self.fields.contains_key("requestBody") => match self.fields["security"].as_array() {
+                Some(schemes) if schemes.is_empty() => {
+                    ("TooLargeWithoutSession", vec![Error::TooLarge(body::WITHOUT_SESSION).to_string()])
+                }
+                _ => ("TooLarge", vec![Error::TooLarge(body::WITH_SESSION).to_string()]),
+            },
+            "429" => ("TooManyRequests", vec![Error::TooMany(1).to_string()]),
+            "500" => ("InternalError", vec![Error::internal("of any kind").to_string()]),
+            "503" => ("Unavailable", vec![TOO_MANY_CONNECTIONS.into()]),
+            _ => return None,
+        };
+        Some((name, words))
+    }
+
+    /// Which of the forms of failures this operation's have, as the end of a name.
+    fn variant(&self) -> &'static str {
+        match self.path {
+            path if lists_errors(path) => "InList",
+            path if !has_status_code(path) => "WithoutCode",
+            _ => "",
+        }
+    }
+
+    fn with_words(&self, status: &str, mut response: Value, words: &[String]) -> Value {
+        let code = status.parse().expect("a status is a number");
+        let example = |said: &String| (slug(said), json!({ "summary": said, "value": failure_example(code, said, self.path) }));
+        let examples: Map<_, _> = words.iter().map(example).collect();
+        show(&mut response, |media| media["examples"] = Value::Object(examples.clone()));
+        if let Some((name, description, example)) = header(status) {
+            let schema = if example.is_string() { "string" } else { "integer" };
+            let header = json!({ "description": description, "schema": { "type": schema }, "example": example });
+            response["headers"] = json!({ name: header });
+        }
+        response
+    }
+}
+
+/// The header that each failure of a status has.
+fn header(status: &str) -> Option<(&'static str, &'static str, Value)> {
+    match status {
+        "401" => Some(("WWW-Authenticate", "The scheme of the token that is wanted (RFC 9110).", json!("Bearer"))),
+        "429" | "503" => Some(("Retry-After", "The seconds after which to try again.", json!(1))),
+        "500" => Some(("X-Request-Id", "Names the request in the server's log.", json!("01a2e6d1-0000-7000-8000-000000000001"))),
+        _ => None,
+    }
+}
+
+/// Changes each media type of a body.
+fn show(body: &mut Value, change: impl Fn(&mut Value)) {
+    let types = body.get_mut("content").and_then(Value::as_object_mut).into_iter().flatten();
+    types.for_each(|(_, media)| change(media));
+}
+
+/// A name for an example: the first words of what it says.
+fn slug(said: &str) -> String {
+    let words = said.split(|c: char| !c.is_ascii_alphanumeric()).filter(|word| !word.is_empty());
+    words.take(8).map(str::to_lowercase).collect::<Vec<_>>().join("-")
+}

@@ -1,0 +1,157 @@
+//! What each operation refuses and in which words, as `refusals.md` says.
+
+use std::{collections::BTreeSet, fs};
+
+use serde_json::Value;
+use tokio::sync::OnceCell;
+use url::form_urlencoded;
+
+use crate::{
+    documents::{is_renewing, root},
+    harness::{Client, Server, unknown_id},
+    names::Names,
+    operations::{Operation, operations},
+    scene::{Answered, CALLERS, Scene},
+};
+
+#[derive(Clone, PartialEq)]
+struct Row {
+    operation: String,
+    /// A kind of [`CALLERS`], or `forged`: one whose tokens nobody issued.
+    caller: String,
+    /// What differs from the usual parameters, as in `limit=0&channel_id=<unknown>`.
+    parameters: String,
+    /// JSON with `<names>` of the scene, or another text; empty for none.
+    body: String,
+    status: String,
+    words: String,
+}
+
+impl Row {
+    fn shown(&self) -> String {
+        let code = |text: &str| if text.is_empty() { String::new() } else { format!("`{text}`") };
+        let [operation, parameters, body] = [&self.operation, &self.parameters, &self.body].map(|text| code(text));
+        format!("| {operation} | {} | {parameters} | {body} | {} | {} |", self.caller, self.status, self.words)
+    }
+}
+
+fn table() -> Vec<Row> {
+    let lines = include_str!("refusals.md").lines().filter(|line| line.starts_with("| `"));
+    lines
+        .map(|line| {
+            let cells: Vec<_> = line.trim_matches('|').split('|').map(|cell| cell.trim().trim_matches('`').to_owned()).collect();
+            let [operation, caller, parameters, body, status, words] =
+                cells.try_into().unwrap_or_else(|_| panic!("six columns: {line}"));
+            Row { operation, caller, parameters, body, status, words }
+        })
+        .collect()
+}
+
+/// What each row's operation answered.
+pub struct Run {
+    pub names: Names,
+    rows: Vec<(Row, Answered)>,
+}
+
+impl Run {
+    pub fn answers(&self) -> impl Iterator<Item = &Answered> {
+        self.rows.iter().map(|(_, answered)| answered)
+    }
+
+    /// The run, which is made once for all tests that look at it.
+    pub async fn get() -> &'static Run {
+        static RUN: OnceCell<Run> = OnceCell::const_new();
+        RUN.get_or_init(Run::make).await
+    }
+
+    async fn make() -> Run {
+        let scene = Scene::make().await;
+        let server = scene.server().await;
+        let mut rows = Vec::new();
+        for row in table() {
+            let answered = answer(&scene, &server, &row).await;
+            rows.push((row, answered));
+        }
+        server.stop().await;
+        Run { names: scene.names(), rows }
+    }
+}
+
+async fn answer(scene: &Scene, server: &Server, row: &Row) -> Answered {
+    let operation = Operation::named(&row.operation);
+    let client = match CALLERS.iter().position(|kind| *kind == row.caller) {
+        Some(caller) => scene.callers[caller].clone(),
+        None => Client { notification_token: "forged".into(), ..server.anonymous().with_token("forged") },
+    };
+    let client = Client { origin: server.origin.clone(), ..client };
+    let parameters = scene.filled(&row.parameters).replace("<unknown>", &unknown_id());
+    let path = changed(&operation.path, &scene.path(&operation.method, &operation.path), &parameters);
+    let body = row.body.replace("<unknown>", &unknown_id());
+    Answered::call(&client, &operation, path, scene.body(&body)).await
+}
+
+/// The path with these parameters in place of its own; those that the template does not have belong to the query.
+fn changed(template: &str, path: &str, parameters: &str) -> String {
+    let parameters: Vec<_> = parameters.split('&').filter_map(|parameter| parameter.split_once('=')).collect();
+    let of = |name: &str| parameters.iter().find(|(known, _)| *known == name).map(|(_, value)| *value);
+    let (path, query) = path.split_once('?').unwrap_or((path, ""));
+    let segments = template.split('/').zip(path.split('/')).map(|(name, segment)| {
+        let name = name.strip_prefix('{').and_then(|name| name.strip_suffix('}'));
+        name.and_then(of).unwrap_or(segment)
+    });
+    let path = segments.collect::<Vec<_>>().join("/");
+    let usual = form_urlencoded::parse(query.as_bytes()).filter(|(name, _)| of(name).is_none());
+    let further = parameters.iter().filter(|(name, _)| !template.contains(&format!("{{{name}}}")));
+    let mut query = form_urlencoded::Serializer::new(String::new());
+    query.extend_pairs(usual).extend_pairs(further.copied());
+    match query.finish() {
+        query if query.is_empty() => path,
+        query => format!("{path}?{query}"),
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn every_refusal_has_the_status_and_the_words_of_its_row() {
+    let run = Run::get().await;
+    let found = run.rows.iter().map(|(row, answered)| {
+        let words = run.names.clone().text(answered.answer["message"].as_str().unwrap_or_default());
+        Row { status: answered.status.to_string(), words, ..row.clone() }
+    });
+    let found: Vec<_> = found.collect();
+    if is_renewing() {
+        renew(&found);
+    }
+    let differing = table().into_iter().zip(&found).filter(|(row, found)| row != *found);
+    let wrong: Vec<_> =
+        differing.map(|(row, found)| format!("{}\nbut found {} | {}", row.shown(), found.status, found.words)).collect();
+    assert!(wrong.is_empty() || is_renewing(), "{}", wrong.join("\n"));
+    assert!(found.iter().all(|row| row.status.starts_with('4')), "only refusals");
+}
+
+/// Writes the table with the statuses and words that were found.
+fn renew(found: &[Row]) {
+    let mut found = found.iter();
+    let lines = include_str!("refusals.md").lines().map(|line| match line.starts_with("| `") {
+        true => found.next().expect("a row for each line").shown(),
+        false => line.to_owned(),
+    });
+    fs::write(root().join("tests/api/refusals.md"), lines.collect::<Vec<_>>().join("\n") + "\n").unwrap();
+}
+
+#[tokio::test]
+async fn every_operation_that_takes_input_has_a_row_of_bad_input() {
+    let server = Server::start().await;
+    let rows = table();
+    let refused: BTreeSet<_> =
+        rows.iter().filter(|row| ["400", "422"].contains(&&*row.status)).map(|row| &*row.operation).collect();
+    for operation in operations(&server).await {
+        let takes_input = operation.has_body() || has_typed_parameter(&operation.document);
+        assert!(!takes_input || refused.contains(&*operation.name()), "{}: no row in refusals.md", operation.name());
+    }
+}
+
+/// Whether a parameter may be of the wrong type.
+fn has_typed_parameter(operation: &Value) -> bool {
+    let parameters = operation["parameters"].as_array().into_iter().flatten();
+    parameters.map(|parameter| &parameter["schema"]).any(|schema| schema["type"] == "integer" || schema["format"] == "uuid")
+}
