@@ -108,7 +108,7 @@ impl Api {
         &self,
         caller: Bearer,
         app: Data<&App>,
-        #[oai(name = "channel_name")] name: Path<Text<channels::Name>>,
+        #[oai(name = "channel_name")] name: Path<Text<record::Name>>,
         /// Search only this organisation.
         organisation_id: Query<Option<OrganisationId>>,
     ) -> Result<Success<ChannelDetails>> {
@@ -176,7 +176,7 @@ impl Api {
 #[oai(example)]
 struct NewChannel {
     /// Unique among the organisation's live channels.
-    name: Text<channels::Name>,
+    name: Text<record::Name>,
     description: Option<Text<channels::Description>>,
     /// Members of the organisation who become members of the channel.
     #[oai(rename = "userIds")]
@@ -194,7 +194,7 @@ example!(NewChannel, { "name": "engines", "description": "All about engines", "u
 #[derive(Object)]
 #[oai(example)]
 struct EditChannel {
-    name: Option<Text<channels::Name>>,
+    name: Option<Text<record::Name>>,
     description: Option<Text<channels::Description>>,
     topic: Option<Text<channels::Topic>>,
     is_private: Option<bool>,

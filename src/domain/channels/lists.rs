@@ -6,9 +6,8 @@ use crate::{
     domain::{
         access::{self, Caller},
         channels::{
-            Name,
             reading::{self, Counts},
-            record::{self, Channel, Visible},
+            record::{self, Channel, Name, Visible},
         },
         page::Page,
     },

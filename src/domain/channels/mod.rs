@@ -19,7 +19,7 @@ use crate::{
         accounts,
         channels::{
             lists::{Described, describe},
-            record::{Channel, Visible},
+            record::{Channel, Name, Visible},
             updates::announce,
         },
         log::revocations,
@@ -31,7 +31,6 @@ use crate::{
 };
 
 text::rules! {
-    pub Name: Rule::name(80);
     pub Description: Rule::text(1000);
     pub Topic: Rule::text(250);
 }

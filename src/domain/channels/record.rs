@@ -4,11 +4,18 @@ use rusqlite::{Connection, OptionalExtension, Params, Row};
 
 use crate::{
     db::Tx,
-    domain::access::{Caller, ChannelAccess, SEEN},
+    domain::{
+        access::{Caller, ChannelAccess, SEEN},
+        text::{self, Rule},
+    },
     error::Result,
     id::{ChannelId, OrganisationId, UserId},
     time::Time,
 };
+
+text::rules! {
+    pub Name: Rule::name(80);
+}
 
 #[derive(Clone, Debug)]
 pub struct Channel {
