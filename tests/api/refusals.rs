@@ -1,6 +1,9 @@
 //! What each operation refuses and in which words, as `refusals.md` says.
 
-use std::{collections::BTreeSet, fs};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    fs,
+};
 
 use serde_json::Value;
 use tokio::sync::OnceCell;
@@ -90,20 +93,24 @@ async fn answer(scene: &Scene, server: &Server, row: &Row) -> Answered {
     Answered::call(&client, &operation, path, scene.body(&body)).await
 }
 
-/// The path with these parameters in place of its own; those that the template does not have belong to the query.
+/// The path with these parameters in place of its own; those that the template does not have belong to the query. A name
+/// without a value leaves its parameter out.
 fn changed(template: &str, path: &str, parameters: &str) -> String {
-    let parameters: Vec<_> = parameters.split('&').filter_map(|parameter| parameter.split_once('=')).collect();
-    let of = |name: &str| parameters.iter().find(|(known, _)| *known == name).map(|(_, value)| *value);
+    let parameters = parameters.split('&').filter(|parameter| !parameter.is_empty());
+    let parameters =
+        parameters.map(|parameter| parameter.split_once('=').map_or((parameter, None), |(name, value)| (name, Some(value))));
+    let parameters: BTreeMap<_, _> = parameters.collect();
     let (path, query) = path.split_once('?').unwrap_or((path, ""));
     let segments = template.split('/').zip(path.split('/')).map(|(name, segment)| {
         let name = name.strip_prefix('{').and_then(|name| name.strip_suffix('}'));
-        name.and_then(of).unwrap_or(segment)
+        name.and_then(|name| *parameters.get(name)?).unwrap_or(segment)
     });
     let path = segments.collect::<Vec<_>>().join("/");
-    let usual = form_urlencoded::parse(query.as_bytes()).filter(|(name, _)| of(name).is_none());
+    let usual = form_urlencoded::parse(query.as_bytes()).filter(|(name, _)| !parameters.contains_key(&**name));
     let further = parameters.iter().filter(|(name, _)| !template.contains(&format!("{{{name}}}")));
+    let further = further.filter_map(|(name, value)| Some((name, (*value)?)));
     let mut query = form_urlencoded::Serializer::new(String::new());
-    query.extend_pairs(usual).extend_pairs(further.copied());
+    query.extend_pairs(usual).extend_pairs(further);
     match query.finish() {
         query if query.is_empty() => path,
         query => format!("{path}?{query}"),

@@ -1,16 +1,17 @@
 //! src/api/document/examples.json: an example of each operation's request and success, and the words of its refusals, from
-//! runs of the permissions, the refusals, and of what needs a token that was mailed.
+//! runs of the permissions, the refusals, and of what needs another state than the scene's.
+
+mod states;
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use serde::Serialize;
-use serde_json::{Value, json};
+use serde_json::Value;
 use url::form_urlencoded;
 
 use super::{generated::agree, root};
 use crate::{
-    accounts::federated::Issuer,
-    harness::{Client, Server},
+    harness::Server,
     names::Names,
     operations::{Operation, operations},
     permissions, refusals,
@@ -45,8 +46,11 @@ async fn the_documents_examples_agree_with_a_run() {
     }
     let run = refusals::Run::get().await;
     run.answers().for_each(|answered| examples.take(&run.names, answered));
-    examples.mailed().await;
-    examples.federated().await;
+    examples.of_mailed_tokens().await;
+    examples.of_federated_log_in().await;
+    examples.of_closed_doors().await;
+    examples.of_webhooks_without_an_address().await;
+    examples.of_channels().await;
 
     let server = Server::start().await;
     for operation in operations(&server).await {
@@ -60,11 +64,11 @@ async fn the_documents_examples_agree_with_a_run() {
 }
 
 #[derive(Default)]
-struct Examples(BTreeMap<String, Example>);
+pub struct Examples(BTreeMap<String, Example>);
 
 impl Examples {
     /// Notes an answer: the first success of each status, and all different words of refusals.
-    fn take(&mut self, names: &Names, answered: &Answered) {
+    pub fn take(&mut self, names: &Names, answered: &Answered) {
         let example = self.0.entry(answered.operation.clone()).or_default();
         let (status, mut names) = (answered.status.to_string(), names.clone());
         if answered.status >= 300 {
@@ -81,55 +85,6 @@ impl Examples {
         let answer = if answered.status == 204 { Value::Null } else { names.replace(shortened(answered.answer.clone())) };
         example.answers.entry(status).or_insert(answer);
     }
-
-    async fn call(&mut self, client: &Client, operation: &str, request: Value) {
-        let operation = Operation::named(operation);
-        let answered = Answered::call(client, &operation, operation.path.clone(), Some(request)).await;
-        self.take(&Names::default(), &answered);
-    }
-
-    /// What mailed tokens are good for, once each.
-    async fn mailed(&mut self) {
-        let server = Server::start().await;
-        let ada = server.user("ada").await;
-        let email = json!({ "email": ada.email });
-        let visitor = server.anonymous();
-        for (mails, path, new_password) in [
-            (1, "/auth/email-request", None),
-            (2, "/auth/magic-link", None),
-            (3, "/auth/password-reset", Some("quiet harbour at dawn")),
-        ] {
-            if mails > 1 {
-                visitor.post(path, email.clone()).await.expect(200);
-            }
-            let mut body = json!({ "token": server.mails(&ada.email, mails).await[mails - 1].parameter("token") });
-            if let Some(password) = new_password {
-                body["new_password"] = password.into();
-            }
-            for _ in 0..2 {
-                self.call(&visitor, &format!("POST {path}/verify"), body.clone()).await;
-            }
-        }
-        let grace = server.user("grace").await;
-        let organisation = grace.organisation("Engines").await;
-        let token = grace.invite(&organisation, &ada.email, "member").await;
-        let ada = server.log_in("ada", "quiet harbour at dawn").await;
-        for _ in 0..2 {
-            self.call(&ada, "POST /invite/verify", json!({ "token": token })).await;
-        }
-        self.call(&ada, "POST /auth/email-request", email).await;
-        server.stop().await;
-    }
-
-    async fn federated(&mut self) {
-        let issuer = Issuer::start();
-        let server = issuer.server().await;
-        let token = issuer.token(json!({}));
-        for _ in 0..2 {
-            self.call(&server.anonymous(), "POST /auth/google", json!({ "id_token": token })).await;
-        }
-        server.stop().await;
-    }
 }
 
 /// The parameters of a call by name, from the template of its path, its path and its query.
@@ -141,11 +96,10 @@ fn parameters(template: &str, path: &str) -> impl Iterator<Item = (String, Value
     of_path.map(|(name, value)| (name.to_owned(), value.into())).chain(of_query)
 }
 
-/// The value with only the first rows of its lists. How often a delivery was tried again depends on how long the run takes.
+/// The value with only the first rows of its lists.
 fn shortened(value: Value) -> Value {
-    let is_again = |row: &Value| row.get("retries").is_some_and(|tries| tries != "1");
     match value {
-        Value::Array(rows) => rows.into_iter().filter(|row| !is_again(row)).take(SHOWN).map(shortened).collect(),
+        Value::Array(rows) => rows.into_iter().take(SHOWN).map(shortened).collect(),
         Value::Object(fields) => fields.into_iter().map(|(name, value)| (name, shortened(value))).collect(),
         other => other,
     }

@@ -1,0 +1,123 @@
+//! Calls whose answers need another state than the scene's.
+
+use serde_json::{Value, json};
+use tidings::config::Registration;
+
+use super::Examples;
+use crate::{
+    accounts::federated::Issuer,
+    harness::{Client, PASSWORD, Server, text},
+    names::Names,
+    operations::Operation,
+    scene::Answered,
+};
+
+const NEW_PASSWORD: &str = "quiet harbour at dawn";
+
+impl Examples {
+    /// Calls an operation with these values of its path's parameters, in their order.
+    async fn call(&mut self, client: &Client, operation: &str, parameters: &[&str], request: Option<Value>) {
+        let operation = Operation::named(operation);
+        let mut parameters = parameters.iter();
+        let segments = operation.path.split('/').map(|segment| match segment.starts_with('{') {
+            true => *parameters.next().expect("a value for each parameter"),
+            false => segment,
+        });
+        let path = segments.collect::<Vec<_>>().join("/");
+        let answered = Answered::call(client, &operation, path, request).await;
+        self.take(&Names::default(), &answered);
+    }
+
+    /// Each mailed token is good once.
+    pub async fn of_mailed_tokens(&mut self) {
+        let server = Server::start().await;
+        let ada = server.user("ada").await;
+        let email = json!({ "email": ada.email });
+        let visitor = server.anonymous();
+        let tokens = ["/auth/email-request", "/auth/magic-link", "/auth/password-reset"];
+        for (mails, path) in tokens.into_iter().enumerate() {
+            if mails > 0 {
+                visitor.post(path, email.clone()).await.expect(200);
+            }
+            let mut body = json!({ "token": server.mails(&ada.email, mails + 1).await[mails].parameter("token") });
+            if path == "/auth/password-reset" {
+                body["new_password"] = NEW_PASSWORD.into();
+            }
+            for _ in 0..2 {
+                self.call(&visitor, &format!("POST {path}/verify"), &[], Some(body.clone())).await;
+            }
+        }
+        let (ada, grace) = (server.log_in("ada", NEW_PASSWORD).await, server.user("grace").await);
+        let organisation = grace.organisation("Engines").await;
+        let token = json!({ "token": grace.invite(&organisation, &ada.email, "member").await });
+        for client in [&grace, &ada, &ada] {
+            self.call(client, "POST /invite/verify", &[], Some(token.clone())).await;
+        }
+        self.call(&ada, "POST /auth/email-request", &[], Some(email)).await;
+        server.stop().await;
+    }
+
+    pub async fn of_federated_log_in(&mut self) {
+        let issuer = Issuer::start();
+        let server = issuer.server().await;
+        let (token, later) = (issuer.token(json!({ "jti": "a" })), issuer.token(json!({ "jti": "b" })));
+        for token in [&token, &token] {
+            self.call(&server.anonymous(), "POST /auth/google", &[], Some(json!({ "id_token": token }))).await;
+        }
+        server.sql("update users set is_active = 0");
+        self.call(&server.anonymous(), "POST /auth/google", &[], Some(json!({ "id_token": later }))).await;
+        server.stop().await;
+    }
+
+    /// Accounts that are disabled, and a server that takes no new ones.
+    pub async fn of_closed_doors(&mut self) {
+        let server = Server::with(|settings| settings.registration = Registration::Invited).await;
+        let new = json!({ "email": "new@example.org", "password": PASSWORD });
+        self.call(&server.anonymous(), "POST /auth/register", &[], Some(new)).await;
+        server.stop().await;
+
+        let server = Server::start().await;
+        server.register("ada").await;
+        server.anonymous().post("/auth/magic-link", json!({ "email": "ada@example.org" })).await.expect(200);
+        let token = server.mails("ada@example.org", 2).await[1].parameter("token");
+        server.sql("update users set is_active = 0");
+        let credentials = json!({ "email": "ada@example.org", "password": PASSWORD });
+        self.call(&server.anonymous(), "POST /auth/login", &[], Some(credentials)).await;
+        self.call(&server.anonymous(), "POST /auth/magic-link/verify", &[], Some(json!({ "token": token }))).await;
+        server.stop().await;
+    }
+
+    pub async fn of_webhooks_without_an_address(&mut self) {
+        let server = Server::start().await;
+        let ada = server.user("ada").await;
+        let organisation = ada.organisation("Engines").await;
+        let channel = ada.channel(&organisation, "engines", &[]).await;
+        let hook = ada.hook(&channel, "http://localhost:9/").await;
+        ada.say(&channel, "The engine has arrived").await;
+        let attempt = text(&hook.history(1).await[0]["id"]);
+        ada.put(&format!("/webhooks/{channel}/{}", hook.id), json!({ "webhook_url": "" })).await.expect(200);
+        self.call(&ada, "POST /webhooks/{channel_id}/{webhook_id}/test", &[&channel, &hook.id], None).await;
+        let again = "POST /webhooks/{channel_id}/{webhook_id}/history/{history_id}/replay";
+        self.call(&ada, again, &[&channel, &hook.id, &attempt], None).await;
+        server.stop().await;
+    }
+
+    /// A name that was taken while the channel was archived, and a channel with all the pins that it may have.
+    pub async fn of_channels(&mut self) {
+        let server = Server::start().await;
+        let ada = server.user("ada").await;
+        let organisation = ada.organisation("Engines").await;
+        let channel = ada.channel(&organisation, "engines", &[]).await;
+        ada.put(&format!("/channels/{channel}/archive"), json!({ "archived": true })).await.expect(200);
+        let other = ada.channel(&organisation, "engines", &[]).await;
+        self.call(&ada, "PUT /channels/{channel_id}/archive", &[&channel], Some(json!({ "archived": false }))).await;
+        let back = json!({ "channel_id": channel, "archived": false });
+        self.call(&ada, "PUT /organisations/{org_id}/archive-channel", &[&organisation], Some(back)).await;
+        for _ in 0..=100 {
+            let message = ada.say(&other, "The engine has arrived").await;
+            let pin = "PUT /channels/{channel_id}/messages/{message_id}/pin";
+            self.call(&ada, pin, &[&other, &message], None).await;
+        }
+        server.stop().await;
+    }
+}
