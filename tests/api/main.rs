@@ -35,4 +35,5 @@ mod permissions;
 mod public;
 mod push;
 mod refusals;
+mod screens;
 mod webhooks;

@@ -24,7 +24,7 @@ use super::{
 use crate::{
     domain::{
         accounts::UsernameIfAny,
-        channels::{self, members::LISTED_MAX},
+        channels::{self, members::LISTED_MAX, record},
         overviews,
     },
     error::Result,
