@@ -3,6 +3,7 @@
 mod commands;
 mod constants;
 mod events;
+mod fields;
 mod generated;
 mod pages;
 

@@ -104,17 +104,20 @@ fn row(setting: &Arg) -> String {
 
 /// Compares the document with what it should be; renews it when asked to.
 #[track_caller]
-#[allow(clippy::disallowed_methods, reason = "the variable is a setting of the tests, not of the server")]
 pub fn check(name: &str, wanted: &str) {
-    let note = format!("<!-- Generated from tests/api/documents/{name}.md. Renew with: {RENEW} -->\n\n");
-    let wanted = note + wanted;
-    let path = root().join(format!("docs/{name}.md"));
+    let source = format!("tests/api/documents/{name}.md");
+    let note = format!("<!-- Generated from {source}. Renew with: {RENEW} -->\n\n");
+    renew(&format!("docs/{name}.md"), &(note + wanted), &source);
+}
+
+/// Compares the file with what its source makes of it; renews it when asked to.
+#[track_caller]
+#[allow(clippy::disallowed_methods, reason = "the variable is a setting of the tests, not of the server")]
+pub fn renew(path: &str, wanted: &str, source: &str) {
+    let file = root().join(path);
     if std::env::var_os("UPDATE_DOCS").is_some() {
-        fs::write(&path, &wanted).unwrap();
+        fs::write(&file, wanted).unwrap();
     }
-    let is = fs::read_to_string(&path).unwrap_or_default();
-    assert!(
-        is == wanted,
-        "docs/{name}.md is stale: edit tests/api/documents/{name}.md, then run `{RENEW}` and commit the result"
-    );
+    let is = fs::read_to_string(&file).unwrap_or_default();
+    assert!(is == wanted, "{path} is stale: edit {source}, then run `{RENEW}` and commit the result");
 }
