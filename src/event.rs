@@ -59,16 +59,23 @@ impl rusqlite::types::FromSql for Audience {
 }
 
 macro_rules! kinds {
-    ($($(#[$doc:meta])* $kind:ident),+ $(,)?) => {
+    ($($(#[doc = $doc:literal])+ $kind:ident),+ $(,)?) => {
         /// The kind of an event. Each kind defines its name on the wire, its section, and how a member who was away learns of it.
-        /// Live push, recovery, history, forwarding and the catalogue of events all read this definition.
+        /// Live push, recovery, history, forwarding, the catalogue of events and the AsyncAPI document all read this definition.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
         pub enum Kind {
-            $($(#[$doc])* $kind),+
+            $($(#[doc = $doc])+ $kind),+
         }
 
         impl Kind {
             pub const ALL: [Kind; [$(Kind::$kind),+].len()] = [$(Kind::$kind),+];
+
+            /// What has happened, in words for users of the API: the kind's own documentation.
+            pub const fn summary(self) -> &'static str {
+                match self {
+                    $(Kind::$kind => concat!($($doc),+).trim_ascii()),+
+                }
+            }
         }
     };
 }
@@ -76,30 +83,37 @@ macro_rules! kinds {
 kinds!(
     /// A new post, a reply or a feed: the bare message object.
     Message,
-    /// A reply, for the subscribers of its channel: the thread's count of replies has changed.
+    /// A thread has a new reply. The subscribers of its channel get the reply and the thread's counts.
     ReplyCount,
     /// The text of a message was edited.
     Updated,
+    /// A message was deleted.
     Deleted,
-    /// A message that names a member, or @channel.
+    /// A message mentions the receiver, or everybody in its channel.
     Mention,
+    /// A member has added a reaction to a message, or removed it.
     Reaction,
+    /// A message was pinned.
     Pinned,
+    /// A message is no longer pinned.
     Unpinned,
     /// A thread became pending or completed.
     ThreadStatus,
     /// A channel or its members have changed.
     Channel,
-    /// A member's unread state of a channel has changed.
+    /// The receiver's unread counts of a channel have changed.
     Unread,
-    /// A member has starred a channel for themselves, or taken the star off.
+    /// The receiver has starred a channel, or taken the star off.
     Star,
+    /// The server has stopped one of the receiver's webhooks, or another manager has taken it over.
     Webhook,
     /// A member of the organisation, or the member's role, has changed.
     Member,
+    /// A role of the organisation has changed.
     Role,
+    /// The organisation has changed, or was deleted.
     Organisation,
-    /// A publication of another program, with a body of its own.
+    /// A publication of another program through the server API, with a body of its own.
     Published,
     /// The users in the body have lost rights. Never pushed.
     Revocation,

@@ -28,7 +28,7 @@
 //! cli: api, clock, config, db, domain, error, id, push, secret, site, state, time, wiring
 //! wiring: clock, config, connections, db, error, event, issuer, jobs, limits, mail, metrics, origins, outgoing, push, secret,
 //!   site, state, tls, wakeups
-//! api: client_address, config, db, domain, error, id, jobs, limits, push, request_body, secret, site, state, time, web
+//! api: client_address, config, db, domain, error, event, id, jobs, limits, push, request_body, secret, site, state, time, web
 //! jobs: db, domain, error, event, id, outgoing, push, secret, state, time
 //! push: clock, config, db, domain, error, event, id, request_body, secret, site, state, time, tls, upgrade
 //! state: clock, db, domain, error, event, id, issuer, limits, mail, metrics, origins, outgoing, push, secret,

@@ -1,6 +1,7 @@
 //! The HTTP edge: routes, bodies, answers. One file for each table of the specification.
 
 mod accounts;
+pub mod asyncapi;
 mod channels;
 pub mod document;
 pub mod http;
@@ -40,7 +41,10 @@ use crate::{
 
 /// All routes of the server.
 pub fn routes(app: App) -> impl Endpoint {
-    let api = Route::new().at("/openapi.json", get(make_sync(document::openapi))).nest("/", service::service());
+    let api = Route::new()
+        .at("/openapi.json", get(make_sync(document::openapi)))
+        .at("/asyncapi.json", get(make_sync(asyncapi::show)))
+        .nest("/", service::service());
     let mut routes = Route::new();
     if let Some(key) = &app.metrics.key {
         routes = routes.at("/metrics", guard::by_bearer(get(metrics::show), key.clone()));

@@ -46,6 +46,8 @@ enum Command {
     Migrate(migrate::Command),
     /// Print the OpenAPI document
     Openapi,
+    /// Print the AsyncAPI document, which describes live push and webhooks
+    Asyncapi,
     /// Print the version
     Version,
 }
@@ -77,6 +79,7 @@ fn run() -> Result<()> {
         Command::Contact(command) => contact::run(&data_dir, command),
         Command::Migrate(command) => migrate::run(&data_dir, command),
         Command::Openapi => terminal::print(api::document::document()),
+        Command::Asyncapi => terminal::print(&api::asyncapi::document()),
         Command::Version => terminal::print(concat!("tidings ", env!("CARGO_PKG_VERSION"))),
     }
 }

@@ -1,7 +1,7 @@
 //! The schemas of what is pushed and of what webhooks deliver, made from the types that are serialised. Uses channels, log,
 //! messages, organisations and webhooks; no other area uses it.
 
-use schemars::{JsonSchema, Schema, SchemaGenerator};
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 
 use crate::{
     domain::{
@@ -40,8 +40,7 @@ pub fn schema(kind: Kind, generator: &mut SchemaGenerator) -> Option<Schema> {
         Kind::Member => of_organisation::<MemberUpdate>(kind, generator),
         Kind::Role => of_organisation::<RoleUpdate>(kind, generator),
         Kind::Organisation => of_organisation::<OrganisationUpdate>(kind, generator),
-        // Any JSON.
-        Kind::Published => Schema::from(true),
+        Kind::Published => json_schema!({ "description": "Any JSON." }),
         Kind::Revocation | Kind::Departed | Kind::Reclaimed => return None,
     })
 }

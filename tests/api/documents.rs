@@ -4,6 +4,7 @@ mod commands;
 mod constants;
 mod events;
 mod examples;
+mod fields;
 mod generated;
 mod pages;
 

@@ -38,7 +38,9 @@ fn the_installer_puts_the_binary_in_place() {
 }
 
 #[test]
-fn the_openapi_document_is_printed() {
+fn the_documents_are_printed() {
+    let document: Value = serde_json::from_str(&printed(&run(&["asyncapi"]))).unwrap();
+    assert_eq!(document["asyncapi"], "3.0.0");
     let document: Value = serde_json::from_str(&printed(&run(&["openapi"]))).unwrap();
     assert_eq!(document["openapi"], "3.0.0");
     assert!(document["paths"]["/channels/{channel_id}/messages"]["post"].is_object());

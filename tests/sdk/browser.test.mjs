@@ -77,7 +77,7 @@ test('the front page leads to the docs and the document', { timeout }, async t =
   await page.goto(`${server.url}/`)
   await page.screenshot({ path: join(shots, 'front.png') })
   const links = await page.$$eval('a[href]', elements => elements.map(element => element.href))
-  for (const wanted of ['/docs', '/api/v1/openapi.json']) {
+  for (const wanted of ['/docs', '/api/v1/openapi.json', '/api/v1/asyncapi.json']) {
     assert.ok(links.includes(server.url + wanted), `no link to ${wanted} among ${links}`)
     assert.equal((await page.request.get(server.url + wanted)).status(), 200)
   }
@@ -117,6 +117,27 @@ test('the guide is read in a browser without a network', { timeout }, async t =>
   await page.waitForURL(`${server.url}/docs/guide/limits#webhooks`)
   assert.equal(await page.locator('#webhooks').innerText(), 'Webhooks')
   for (const address of await references(page)) assert.equal(new URL(address).origin, server.url, address)
+  assert.deepEqual(strays, [])
+  assert.deepEqual(errors, [])
+  await server.stop()
+})
+
+test('the docs lead to what is pushed, with its fields and examples, without a network', { timeout }, async t => {
+  const server = await start(t)
+  const { page, strays, errors } = await open(t)
+  await page.goto(`${server.url}/docs`)
+  const document = page.locator('a[href$="/api/v1/asyncapi.json"]').first()
+  await document.waitFor()
+  const { channels, components } = await (await page.request.get(await document.evaluate(element => element.href))).json()
+  await page.goto(await page.locator('a[href$="/docs/guide/events"]').first().evaluate(element => element.href))
+  const headings = await page.locator('main :is(h2, h3)').allInnerTexts()
+  for (const { title } of Object.values(components.messages)) assert.ok(headings.includes(title), `${title} is missing`)
+  for (const { address } of Object.values(channels).filter(channel => channel.address)) {
+    await page.getByText(address.replaceAll('{', '<').replaceAll('}', '>'), { exact: true }).first().waitFor()
+  }
+  await page.getByRole('heading', { name: 'unread_thread_change' }).scrollIntoViewIfNeeded()
+  await page.getByRole('cell', { name: "The number of the receiver's unread mentions." }).waitFor()
+  await page.screenshot({ path: join(shots, 'events.png') })
   assert.deepEqual(strays, [])
   assert.deepEqual(errors, [])
   await server.stop()

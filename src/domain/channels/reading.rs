@@ -116,14 +116,21 @@ pub struct UnreadChange {
     name: String,
     /// The channel's description.
     description: String,
+    /// The channel.
     channels_id: ChannelId,
+    /// The channel's organisation.
     organisation_id: OrganisationId,
+    /// The user who owns the channel.
     owner_id: UserId,
+    /// The channel's topic.
     topic: String,
+    /// Whether the channel is archived.
     archived: bool,
+    /// Whether only its members may see the channel.
     is_private: bool,
     /// Whether the receiver is in the channel: always true, as only members receive the event.
     access: bool,
+    /// When the channel was created.
     created_at: Time,
     /// `0001-01-01T00:00:00Z` unless the channel is deleted.
     deleted_at: Time,

@@ -32,7 +32,10 @@ pub fn set(tx: &mut Tx, caller: Caller, channel: ChannelId, is_starred: bool) ->
 /// A channel that the receiver has starred, or taken the star off.
 #[derive(Serialize, JsonSchema)]
 pub struct StarChange {
+    /// The channel.
     channels_id: ChannelId,
+    /// The channel's organisation.
     organisation_id: OrganisationId,
+    /// Whether the channel has the star after the change.
     is_starred: bool,
 }

@@ -29,23 +29,35 @@ pub struct ChannelUpdate {
     user_id: UserId,
     /// The member's name in the channel, after `joined` and `renamed`.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "String")]
     pub username: Option<String>,
     /// When the member joined, after `joined` and `renamed`.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Time")]
     pub joined_at: Option<Time>,
     /// The number of the channel's members.
     user_count: i64,
+    /// The channel.
     channels_id: ChannelId,
+    /// The channel's organisation.
     organisation_id: OrganisationId,
+    /// The user who owns the channel.
     owner_id: UserId,
+    /// The channel's name.
     name: String,
+    /// The channel's description.
     description: String,
+    /// The channel's topic.
     topic: String,
+    /// Whether only its members may see the channel.
     is_private: bool,
     /// Whether the channel is a direct message.
     is_dm: bool,
+    /// Whether the channel is archived.
     archived: bool,
+    /// When the channel was created.
     created_at: Time,
+    /// When the channel was last changed.
     updated_at: Time,
     /// `0001-01-01T00:00:00Z` unless the channel is deleted.
     deleted_at: Time,
@@ -54,9 +66,11 @@ pub struct ChannelUpdate {
 /// The identifiers of a `channel_update`.
 #[derive(Serialize, JsonSchema)]
 pub struct ChannelIds {
+    /// The channel.
     channel_id: ChannelId,
     /// The user who made the change, or whom it is about.
     user_id: UserId,
+    /// The channel's organisation.
     org_id: OrganisationId,
 }
 

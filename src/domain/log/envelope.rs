@@ -35,6 +35,7 @@ pub struct Ids<I> {
 /// The identifiers of an event that all members of an organisation receive.
 #[derive(Clone, Serialize, JsonSchema)]
 pub struct OrganisationIds {
+    /// The organisation.
     pub org_id: OrganisationId,
     /// The user who made the change, or whom it is about.
     pub user_id: UserId,

@@ -23,18 +23,23 @@ pub struct MessageObject<'a> {
     action_type: &'a str,
     /// The author's picture, or the one that a feed without a bearer set.
     avatar_url: &'a str,
+    /// The channel of the message.
     channel_id: ChannelId,
     /// The same as `channel_id`.
     channels_id: ChannelId,
+    /// The text.
     content: &'a str,
+    /// When the message was posted.
     created_at: Time,
     /// The author's e-mail address; empty for a feed without a bearer.
     email: &'a str,
     /// What a feed has set as its event; empty for a member's message.
     event_name: &'a str,
-    /// The author's; empty for a feed without a bearer.
+    /// The author's full name; empty for a feed without a bearer.
     full_name: &'a str,
+    /// The message's own id.
     id: MessageId,
+    /// Whether the message is pinned in its channel.
     is_pinned: bool,
     /// The message's files: always empty.
     media: Vec<Value>,
@@ -42,6 +47,7 @@ pub struct MessageObject<'a> {
     mentions: &'a [Mention],
     /// The same as `content`.
     message: &'a str,
+    /// The channel's organisation.
     org_id: OrganisationId,
     /// The result that a feed reports.
     #[schemars(extend("enum" = ["success", "error"]))]
@@ -51,6 +57,7 @@ pub struct MessageObject<'a> {
     /// `thread` for a feed, `message` for a member's message.
     #[schemars(extend("enum" = ["message", "thread"]))]
     r#type: &'a str,
+    /// When the text was last edited; `created_at` if never.
     updated_at: Time,
     /// The author's id; empty for a feed without a bearer.
     user_id: String,
@@ -96,11 +103,15 @@ fn author(message: &Message) -> String {
 /// The identifiers of an event about a message.
 #[derive(Serialize, JsonSchema)]
 pub struct MessageIds {
+    /// The message's thread.
     thread_id: MessageId,
+    /// The message.
     message_id: MessageId,
+    /// The message's channel.
     channel_id: ChannelId,
     /// The message's author; empty for a feed without a bearer.
     user_id: String,
+    /// The channel's organisation.
     org_id: OrganisationId,
 }
 
@@ -151,6 +162,7 @@ pub(super) fn counted(message: &Message, organisation: OrganisationId, counts: &
 pub struct DeletedMessage<'a> {
     #[serde(flatten)]
     pub(super) message: MessageObject<'a>,
+    /// When the message was deleted.
     pub(super) deleted_at: Time,
 }
 
@@ -169,17 +181,21 @@ pub struct PinnedDetails<'a> {
     pub(super) user_id: UserId,
     /// The member's name in the channel.
     pub(super) username: &'a str,
+    /// The member's e-mail address.
     pub(super) email: &'a str,
     /// The same as `user_id`.
     pub(super) pinned_by: UserId,
+    /// When the message was pinned.
     pub(super) pinned_at: Time,
 }
 
 /// A reaction that a member has added or removed.
 #[derive(Serialize, JsonSchema)]
 pub struct ReactionChange<'a> {
+    /// What the member has done.
     #[schemars(extend("enum" = ["added", "removed"]))]
     pub(super) action: &'a str,
+    /// The reaction.
     pub(super) emoji: &'a str,
     /// The number of users who give the reaction after the change.
     pub(super) count: i64,
@@ -187,8 +203,11 @@ pub struct ReactionChange<'a> {
     pub(super) user_id: UserId,
     /// The member's name in the channel.
     pub(super) username: &'a str,
+    /// The message.
     pub(super) message_id: MessageId,
+    /// The message's thread.
     pub(super) thread_id: MessageId,
+    /// The message's channel.
     pub(super) channels_id: ChannelId,
     /// All reactions to the message after the change.
     pub(super) reactions: Vec<ReactionObject<'a>>,
@@ -197,6 +216,7 @@ pub struct ReactionChange<'a> {
 /// An emoji that users gave to a message.
 #[derive(Serialize, JsonSchema)]
 pub struct ReactionObject<'a> {
+    /// The reaction.
     emoji: &'a str,
     /// The number of users who gave the reaction.
     count: i64,
@@ -225,8 +245,11 @@ pub fn reaction_id(emoji: &str) -> String {
 /// The new status of a thread.
 #[derive(Serialize, JsonSchema)]
 pub struct ThreadStatus<'a> {
+    /// The thread.
     pub(super) thread_id: MessageId,
+    /// The thread's channel.
     pub(super) channels_id: ChannelId,
+    /// The status after the change.
     #[schemars(extend("enum" = ["pending", "completed"]))]
     pub(super) current_status: &'a str,
 }

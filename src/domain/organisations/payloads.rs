@@ -14,40 +14,62 @@ use crate::{
 /// message.
 #[derive(Serialize, JsonSchema)]
 pub struct OrganisationUpdate<'a> {
+    /// What happened to the organisation.
     #[schemars(extend("enum" = ["updated", "deleted"]))]
     pub action: &'a str,
+    /// The organisation.
     pub organisation_id: OrganisationId,
+    /// Its name.
     pub name: &'a str,
+    /// Its slug.
     pub organisation_slug: &'a str,
+    /// Its description.
     pub description: &'a str,
+    /// Its e-mail address.
     pub email: &'a str,
+    /// Its industry.
     pub industry: &'a str,
+    /// Its location.
     pub location: &'a str,
+    /// Its country.
     pub country: &'a str,
+    /// The address of its logo.
     pub logo_url: &'a str,
+    /// The user who owns the organisation.
     pub owner_id: UserId,
+    /// When the organisation was created.
     pub created_at: Time,
+    /// When the organisation was last changed.
     pub updated_at: Time,
 }
 
 /// A member of an organisation after a change.
 #[derive(Serialize, JsonSchema)]
 pub struct MemberUpdate<'a> {
+    /// What happened to the member.
     #[schemars(extend("enum" = ["joined", "updated", "removed"]))]
     pub action: &'a str,
+    /// The organisation.
     pub organisation_id: OrganisationId,
+    /// The member.
     pub user_id: UserId,
+    /// The member's username.
     pub username: &'a str,
     /// The full name, otherwise the username.
     pub name: &'a str,
+    /// The member's full name; may be empty.
     pub full_name: &'a str,
+    /// The member's e-mail address.
     pub email: &'a str,
+    /// The member's phone number.
     pub phone_number: &'a str,
+    /// The address of the member's picture.
     pub avatar_url: &'a str,
     /// Whether the member's e-mail address is verified.
     pub is_verified: bool,
     /// The name of the member's role.
     pub role: &'a str,
+    /// The member's status in the organisation.
     #[schemars(extend("enum" = ["active", "inactive", "deactivated"]))]
     pub status: &'a str,
 }
@@ -55,18 +77,26 @@ pub struct MemberUpdate<'a> {
 /// A role of an organisation after a change.
 #[derive(Serialize, JsonSchema)]
 pub struct RoleUpdate<'a> {
+    /// What happened to the role.
     #[schemars(extend("enum" = ["created", "updated", "deleted"]))]
     pub action: &'a str,
+    /// The organisation.
     pub organisation_id: OrganisationId,
     /// The role's number.
     pub id: i64,
+    /// The role's other identifier.
     pub uuid: RoleUuid,
+    /// The role's name.
     pub name: &'a str,
+    /// The role's description.
     pub description: &'a str,
     /// Each right by its name, and whether the role holds it.
     pub permission_list: BTreeMap<String, bool>,
+    /// The same rights by their keys.
     pub permissions: Permissions,
+    /// When the role was created.
     pub created_at: Time,
+    /// When the role was last changed.
     pub updated_at: Time,
 }
 

@@ -51,6 +51,14 @@ impl Kind {
             Kind::Test => "webhook.test",
         }
     }
+
+    /// What has happened, in words for users of the API.
+    pub const fn summary(self) -> &'static str {
+        match self {
+            Kind::MessageCreated => "A member has posted or replied.",
+            Kind::Test => "A manager tests the webhook.",
+        }
+    }
 }
 
 /// The body of a delivery, in the format of the Standard Webhooks specification.

@@ -86,12 +86,17 @@ pub(in crate::domain) struct Told {
 /// A webhook that the server has stopped, or that another manager has taken over.
 #[derive(Serialize, JsonSchema)]
 pub struct WebhookUpdate {
+    /// The webhook.
     id: WebhookId,
+    /// The webhook's channel.
     channel_id: ChannelId,
     /// The same as `channel_id`.
     channels_id: ChannelId,
+    /// The channel's organisation.
     organisation_id: OrganisationId,
+    /// The webhook's name.
     webhook_name: String,
+    /// The status after the change.
     #[schemars(extend("enum" = ["active", "inactive", "paused"]))]
     status: String,
     /// The present owner, who may be another one than the receiver.

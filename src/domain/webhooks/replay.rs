@@ -113,8 +113,11 @@ pub struct Test {
 /// The webhook that is tested.
 #[derive(Serialize, JsonSchema)]
 pub struct Tested<'a> {
+    /// The webhook.
     webhook_id: WebhookId,
+    /// The webhook's name.
     webhook_name: &'a str,
+    /// The webhook's channel.
     channel_id: ChannelId,
     /// Says that this is a test, for people to read.
     message: &'a str,

@@ -1,65 +1,157 @@
-//! docs/events.md: each kind of event, with the streams on which a run published it and one example from that run.
+//! The messages that the server sends, recorded in a run: for each kind of event the push channels on which it was published,
+//! and one example of each event and delivery. The AsyncAPI document embeds the record, and docs/events.md shows it.
 
 use std::{collections::BTreeMap, fmt::Write};
 
-use schemars::generate::SchemaSettings;
 use serde_json::{Value, json};
 use tidings::{
-    domain::payloads,
-    event::{Kind, Recovery},
+    domain::{payloads, webhooks::deliveries},
+    event::Kind,
 };
 
-use super::generated::check;
+use super::{
+    fields::Fields,
+    generated::{agree, check},
+    root,
+};
 use crate::{
-    harness::{Client, Server, text},
+    harness::{Client, Reply, Server, text},
     names::Names,
+    receiver::{Received, Receiver},
     shapes::assert_conforms,
     socket::Socket,
 };
 
+const KEY: &str = "a-key-for-the-tests";
+
 #[tokio::test]
-async fn the_event_catalogue_agrees_with_a_run() {
+async fn the_recorded_messages_and_their_catalogue_agree_with_a_run() {
+    let server = Server::with(|settings| {
+        settings.push_api_key = Some(KEY.into());
+        settings.allow_private_webhooks = vec!["127.0.0.0/8".parse().unwrap()];
+    })
+    .await;
+    let document = server.anonymous().get("/asyncapi.json").await.expect(200);
+    let recorded = record(&server).await;
+    server.stop().await;
+    agree(&root().join("src/api/asyncapi/examples.json"), &format!("{recorded:#}\n"), "is another than a run's");
+
+    let (messages, schemas) = (&document["components"]["messages"], document["components"]["schemas"].as_object().unwrap());
+    let mut fields = Fields::new(schemas);
+    let mut parts = Parts { events: String::new(), deliveries: String::new() };
+    for key in pushed() {
+        let (message, example) = (&messages[key], &recorded["events"][key]);
+        assert_conforms(&example["payload"], &message["payload"], schemas);
+        let addresses = example["channels"].as_array().unwrap().iter().map(|channel| address(&document, channel));
+        let addresses = addresses.collect::<Vec<_>>().join(", ");
+        parts.event(message, &format!("Published on {addresses}."), &fields.table(message), &example["payload"]);
+    }
+    for kind in deliveries::Kind::ALL {
+        let (message, example) = (&messages[kind.name()], &recorded["deliveries"][kind.name()]);
+        assert_conforms(&example["payload"], &message["payload"], schemas);
+        parts.delivery(message, &fields.table(message), example);
+    }
+    let headers = fields.of(&document["components"]["messageTraits"]["delivery"]["headers"]);
+    let page = include_str!("events.md").replace("{events}", parts.events.trim_end());
+    let page = page.replace("{headers}", headers.trim_end()).replace("{deliveries}", parts.deliveries.trim_end());
+    check("events", &page.replace("{types}", fields.types().trim_end()));
+}
+
+#[tokio::test]
+async fn the_asyncapi_document_has_every_kind_of_event_and_delivery_with_an_example() {
     let server = Server::start().await;
+    let document = server.anonymous().get("/asyncapi.json").await.expect(200);
+    let (channels, components) = (document["channels"].as_object().unwrap(), &document["components"]);
+    let mut wanted = pushed();
+    wanted.extend(deliveries::Kind::ALL.map(deliveries::Kind::name));
+    wanted.sort_unstable();
+    assert_eq!(components["messages"].as_object().unwrap().keys().collect::<Vec<_>>(), wanted);
+    for key in wanted {
+        let (message, reference) = (&components["messages"][key], json!({ "$ref": format!("#/components/messages/{key}") }));
+        assert!(channels.values().any(|channel| channel["messages"][key] == reference), "{key} is on no channel");
+        assert_ne!(message["summary"], "", "{key}");
+        assert_conforms(&message["examples"][0]["payload"], &message["payload"], components["schemas"].as_object().unwrap());
+    }
+    for (name, channel) in channels {
+        let reference = json!({ "$ref": format!("#/channels/{name}") });
+        let operations = document["operations"].as_object().unwrap().values();
+        assert_eq!(operations.filter(|operation| operation["channel"] == reference).count(), 1, "{name}");
+        assert!(channel["messages"].is_object() && channel["description"].is_string(), "{name}: {channel}");
+    }
+}
+
+/// The names of the messages that are pushed.
+fn pushed() -> Vec<&'static str> {
+    let mut schemas = schemars::SchemaGenerator::default();
+    let pushed = Kind::ALL.into_iter().filter(|kind| payloads::schema(*kind, &mut schemas).is_some());
+    pushed.map(|kind| if kind == Kind::Message { "message" } else { kind.name() }).collect()
+}
+
+/// The name of a push channel, as the pages write it.
+fn address(document: &Value, channel: &Value) -> String {
+    let address = document["channels"][channel.as_str().unwrap()]["address"].as_str().unwrap();
+    format!("`{}`", address.replace('{', "<").replace('}', ">"))
+}
+
+/// The parts of the page that the run gives.
+struct Parts {
+    events: String,
+    deliveries: String,
+}
+
+impl Parts {
+    fn event(&mut self, message: &Value, place: &str, table: &str, example: &Value) {
+        let said = |field: &str| message[field].as_str().unwrap();
+        let (title, summary, recovery) = (said("title"), said("summary"), said("description"));
+        _ = write!(self.events, "## {title}\n\n{summary} {place} {recovery}\n\n{table}```json\n{example:#}\n```\n\n");
+    }
+
+    fn delivery(&mut self, message: &Value, table: &str, example: &Value) {
+        let (title, summary) = (message["title"].as_str().unwrap(), message["summary"].as_str().unwrap());
+        let headers = example["headers"].as_object().unwrap().iter();
+        let headers: Vec<_> = headers.map(|(name, value)| format!("{name}: {}", value.as_str().unwrap())).collect();
+        _ = write!(
+            self.deliveries,
+            "### {title}\n\n{summary}\n\n{table}```http\n{}\n\n{:#}\n```\n\n",
+            headers.join("\n"),
+            example["payload"]
+        );
+    }
+}
+
+/// What the server sent in a run, with the same identifiers and times as in any other run.
+async fn record(server: &Server) -> Value {
     let ada = server.user("ada").await;
     let organisation = ada.organisation("Harbour").await;
     let grace = server.member(&ada, &organisation, "grace", "manager").await;
     let channel = ada.channel(&organisation, "pilots", &[&grace]).await;
     let personal = grace.personal(&organisation);
+    let mut receiver = Receiver::start(&[200]).await;
+    let hook = ada.hook(&channel, &receiver.url).await;
     let socket = Socket::listening(&grace, &[&channel, &organisation, &personal]).await;
-    let streams =
-        BTreeMap::from([(channel.clone(), "<channel_id>"), (organisation.clone(), "<org_id>"), (personal, "<org_id>/<user_id>")]);
+    let streams = [(&channel, "channel"), (&organisation, "organisation"), (&personal, "personal")];
+    let streams = streams.map(|(stream, name)| (stream.clone(), name)).into();
     let mut run = Run { socket, streams, seen: BTreeMap::new() };
     run.act(&ada, &grace, &organisation, &channel).await;
-    server.stop().await;
+    run.publish(server).await;
+    let created = receiver.next().await;
+    ada.post(&hook.path("/test"), Value::Null).await.expect(200);
+    let test = loop {
+        let received = receiver.next().await;
+        if received.json()["type"] == deliveries::Kind::Test.name() {
+            break received;
+        }
+    };
 
-    let mut schemas = SchemaSettings::draft2020_12().for_serialize().into_generator();
     let mut names = Names::default();
-    let mut described = String::new();
-    // The others are never pushed, or are in another program's words.
-    for kind in Kind::ALL.into_iter().filter(|kind| *kind == Kind::Message || kind.section(false).is_some()) {
-        let (streams, example) = &run.seen[kind.name()];
-        let schema = payloads::schema(kind, &mut schemas).expect("it is pushed").to_value();
-        assert_conforms(example, &schema, schemas.definitions());
-        let example = serde_json::to_string_pretty(&names.replace(example.clone())).unwrap();
-        let name = if kind == Kind::Message { "The message object" } else { kind.name() };
-        let streams = streams.iter().map(|stream| format!("`{stream}`")).collect::<Vec<_>>().join(", ");
-        _ = write!(described, "## {name}\n\nPublished on {streams}. {}\n\n```json\n{example}\n```\n\n", recovered(kind));
-    }
-    check("events", &include_str!("events.md").replace("{events}", described.trim_end()));
-}
-
-/// How a client that was away recovers these events.
-fn recovered(kind: Kind) -> &'static str {
-    match kind.recovery() {
-        _ if kind == Kind::Unread => "Recovery sends the latest counts of each channel.",
-        Some(Recovery::UnreadState) => {
-            "Recovery sends each event. The unread counts that it changes are published on `<org_id>/<user_id>`."
-        }
-        Some(Recovery::ChannelState) => {
-            "Recovery sends each event on `<channel_id>`, and a channel's latest change on `<org_id>/<user_id>`."
-        }
-        Some(Recovery::Each) | None => "Recovery sends each event.",
-    }
+    let events = pushed().into_iter().map(|key| {
+        let (channels, payload) = run.seen.get(key).unwrap_or_else(|| panic!("the run has no {key}")).clone();
+        (key, json!({ "channels": channels, "payload": names.replace(payload) }))
+    });
+    let events: BTreeMap<_, _> = events.collect();
+    let deliveries = [(deliveries::Kind::MessageCreated, created), (deliveries::Kind::Test, test)];
+    let deliveries = deliveries.map(|(kind, received)| (kind.name(), shown(&mut names, &received)));
+    json!({ "events": events, "deliveries": BTreeMap::from(deliveries) })
 }
 
 /// What one member hears, by kind: the streams, and the first publication.
@@ -75,11 +167,11 @@ impl Run {
         let post = ada.say(channel, "The Fram arrives at six, @grace").await;
         self.until(Kind::Unread).await;
         self.socket.subscribe(&post).await;
-        self.streams.insert(post.clone(), "<thread_id>");
+        self.streams.insert(post.clone(), "thread");
         let reply = ada.reply(channel, &post, "Who takes her in?").await;
         self.until(Kind::ReplyCount).await;
 
-        let message = format!("/channels/{channel}/messages/{post}");
+        let [message, below] = [&post, &reply].map(|message| format!("/channels/{channel}/messages/{message}"));
         let renamed = json!({ "message_id": reply, "content": "Who brings her in?" });
         grace.call("POST", &format!("/channels/{channel}/star"), None).await.expect(200);
         self.until(Kind::Star).await;
@@ -89,6 +181,9 @@ impl Run {
             (Kind::Reaction, "PUT", format!("{message}/reactions/tada"), None),
             (Kind::Pinned, "PUT", format!("{message}/pin"), None),
             (Kind::Unpinned, "DELETE", format!("{message}/pin"), None),
+            (Kind::Reaction, "PUT", format!("{below}/reactions/tada"), None),
+            (Kind::Pinned, "PUT", format!("{below}/pin"), None),
+            (Kind::Unpinned, "DELETE", format!("{below}/pin"), None),
             (Kind::ThreadStatus, "PUT", format!("/threads/{post}/channels/{channel}"), Some(json!({ "status": "completed" }))),
             (Kind::Channel, "PATCH", format!("/channels/{channel}"), Some(json!({ "topic": "Who brings which ship in" }))),
             (Kind::Webhook, "POST", format!("/webhooks/{channel}/{webhook}/rotate-slug"), None),
@@ -106,13 +201,25 @@ impl Run {
         while self.hear().await["content"] != "marker" {}
     }
 
+    /// Another program publishes on every channel.
+    async fn publish(&mut self, server: &Server) {
+        let channels: Vec<_> = self.streams.keys().cloned().collect();
+        let body = json!({ "channels": channels, "data": { "build": "green" } }).to_string();
+        let request = server.anonymous().request("POST", "/api/broadcast").header("x-api-key", KEY).body(body.clone());
+        Reply::of(request, "/api/broadcast", &body).await.expect(200);
+        for _ in channels {
+            while self.hear().await["build"] != "green" {}
+        }
+    }
+
     async fn until(&mut self, kind: Kind) {
         while self.hear().await["notification_type"] != kind.name() {}
     }
 
     async fn hear(&mut self) -> Value {
         let (channel, data) = self.socket.next().await;
-        let (kind, stream) = (data["notification_type"].as_str().unwrap_or_default(), self.streams[&channel]);
+        let bare = if data["type"] == "message" { "message" } else { Kind::Published.name() };
+        let (kind, stream) = (data["notification_type"].as_str().unwrap_or(bare), self.streams[&channel]);
         let (streams, _) = self.seen.entry(kind.to_owned()).or_insert_with(|| (Vec::new(), data.clone()));
         if !streams.contains(&stream) {
             streams.push(stream);
@@ -120,4 +227,18 @@ impl Run {
         }
         data
     }
+}
+
+/// The form of a signature, which changes with the secret.
+const SIGNATURE: &str = "v1,K5oZfzN95Z9UVu1EsfQmfVNQhnkZ2pj9o9NDN/H/pI4=";
+
+/// A delivery as an example.
+fn shown(names: &mut Names, received: &Received) -> Value {
+    let payload = names.replace(received.json());
+    let headers = json!({
+        "webhook-id": names.replace(received.id().into()),
+        "webhook-timestamp": received.header("webhook-timestamp").parse::<u64>().map(|_| "1799168801").unwrap(),
+        "webhook-signature": received.header("webhook-signature").strip_prefix("v1,").map(|_| SIGNATURE).unwrap(),
+    });
+    json!({ "headers": headers, "payload": payload })
 }

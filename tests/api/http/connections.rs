@@ -121,7 +121,7 @@ async fn a_head_is_read_up_to_16_kib() {
 async fn the_docs_and_the_document_are_sent_once_and_compressed_on_demand() {
     let server = Server::start().await;
     let anybody = server.anonymous();
-    for path in ["/docs", "/api/v1/openapi.json"] {
+    for path in ["/docs", "/api/v1/openapi.json", "/api/v1/asyncapi.json"] {
         let plain = anybody.request("GET", path).send().await.unwrap();
         assert_eq!(plain.status(), 200);
         let headers = plain.headers().clone();
