@@ -6,7 +6,6 @@
 #![allow(clippy::too_many_lines, reason = "a test may tell a long story")]
 
 mod certificate;
-mod crowd;
 mod harness;
 mod mailbox;
 mod names;

@@ -4,6 +4,5 @@ mod bounds;
 mod connections;
 mod errors;
 mod limits;
-pub mod list_bounds;
 mod metrics;
 mod slow_reads;

@@ -1,4 +1,16 @@
 //! Every list at its bounds: no answer has more than 1,000 rows or 1 MB, and the `Link` headers lead through all of it.
+//!
+//! A binary of its own: the server's bounds on the time of a read hold while no other tests take the processor.
+
+#![allow(dead_code, clippy::too_many_lines, reason = "the harness has more than these tests need")]
+
+mod crowd;
+#[path = "../api/harness.rs"]
+mod harness;
+#[path = "../api/operations.rs"]
+mod operations;
+#[path = "../api/shapes.rs"]
+mod shapes;
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -7,8 +7,8 @@ use serde_json::json;
 use tempfile::TempDir;
 
 use crate::{
+    Case,
     harness::{Client, Server, blob, text},
-    http::list_bounds::Case,
 };
 
 pub struct Crowd {
