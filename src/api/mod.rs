@@ -25,10 +25,7 @@ use poem::{
     web::{Data, Json},
 };
 
-use self::http::{
-    envelope::{self, Enveloped},
-    guard,
-};
+use self::http::{envelope, enveloped::Enveloped, guard};
 use crate::{
     error::Error,
     push::{

@@ -57,9 +57,25 @@ pub fn finish(generated: &str) -> String {
             let mut example: Map<String, Value> = serde_json::from_str(value.get()).expect("bodies are objects");
             example.retain(|_, value| !value.is_null());
             *value = serde_json::value::to_raw_value(&example).expect("it is JSON");
+        } else if field == "properties" {
+            let mut properties: Ordered<Value> = serde_json::from_str(value.get()).expect("properties are an object");
+            properties.0.iter_mut().for_each(|(_, schema)| type_nullable(schema));
+            *value = serde_json::value::to_raw_value(&properties).expect("it is JSON");
         }
     }
     serde_json::to_string_pretty(&document).expect("it is JSON")
+}
+
+/// Gives a schema that may be null a type, without which `nullable` says nothing (OpenAPI 3.0.3, section 4.7.24.1): that of an
+/// object for a reference, and otherwise its first alternative becomes the one that may be null.
+fn type_nullable(schema: &mut Value) {
+    if schema["nullable"] != true || schema.get("type").is_some() {
+        return;
+    }
+    let alternatives = ["oneOf", "anyOf"].into_iter().find(|word| schema.get(*word).is_some());
+    let Some(alternatives) = alternatives else { return schema["type"] = json!("object") };
+    schema[alternatives][0]["nullable"] = json!(true);
+    schema.as_object_mut().expect("it has fields").remove("nullable");
 }
 
 struct Operation<'a> {

@@ -1,27 +1,20 @@
 //! The envelope of answers: the success types of handlers, and the error body of every failure under `/api/v1`.
 
-use std::{collections::BTreeMap, panic::AssertUnwindSafe};
-
-use futures_util::FutureExt;
 use poem::{
-    Endpoint, IntoResponse, Request, Response,
+    IntoResponse, Response,
     error::{MethodNotAllowedError, NotFoundError},
-    http::{HeaderValue, Method, StatusCode, header},
+    http::{HeaderValue, StatusCode, header},
 };
 use poem_openapi::{
     ApiResponse, Object,
-    error::{AuthorizationError, ParseParamError, ParsePathError},
+    error::{AuthorizationError, ParseParamError},
     payload::Json,
     registry::{MetaResponses, Registry},
     types::{ParseFromJSON, ToJSON, Type},
 };
-use serde::{Deserialize, de::IgnoredAny};
 use serde_json::Value;
 
-use super::{
-    auth::BEARER_REQUIRED,
-    body::{Bound, Faulty},
-};
+use super::{auth::BEARER_REQUIRED, body::Faulty};
 use crate::error::Error;
 
 #[derive(Object)]
@@ -226,95 +219,6 @@ impl ApiResponse for Error {
 /// The words of a refusal for want of a free connection.
 pub const TOO_MANY_CONNECTIONS: &str = "Too many connections are open";
 
-/// Alternative path prefixes that clients use, and the prefixes that they stand for.
-const ALIASES: [(&str, &str); 2] = [("/centrifugo/", "/realtime/"), ("/auth/magick-link", "/auth/magic-link")];
-
-/// Wraps all of `/api/v1`: aliases in front, the envelope behind.
-pub struct Enveloped<E> {
-    inner: E,
-    /// The methods of each path template, for the `Allow` header.
-    methods: BTreeMap<String, Vec<String>>,
-}
-
-impl<E> Enveloped<E> {
-    /// Wraps `inner`. `document` is the OpenAPI document, as JSON.
-    pub fn new(inner: E, document: &str) -> Self {
-        #[derive(Deserialize)]
-        struct Document {
-            paths: BTreeMap<String, BTreeMap<String, IgnoredAny>>,
-        }
-        let Document { paths } = serde_json::from_str(document).expect("the OpenAPI document is JSON");
-        let methods = paths
-            .into_iter()
-            .map(|(path, operations)| (path, operations.into_keys().map(|method| method.to_uppercase()).collect()));
-        Enveloped { inner, methods: methods.collect() }
-    }
-
-    fn allow(&self, path: &str) -> String {
-        let fits = |template: &str| {
-            template.split('/').count() == path.split('/').count()
-                && template.split('/').zip(path.split('/')).all(|(template, part)| template.starts_with('{') || template == part)
-        };
-        // As in routing, a literal segment comes before a parameter, and the first segment that differs decides.
-        let parameters = |template: &str| -> Vec<bool> { template.split('/').map(|part| part.starts_with('{')).collect() };
-        let nearest = self.methods.iter().filter(|(template, _)| fits(template)).min_by_key(|(template, _)| parameters(template));
-        nearest.map(|(_, methods)| methods.join(", ")).unwrap_or_default()
-    }
-}
-
-impl<E: Endpoint> Endpoint for Enveloped<E> {
-    type Output = Response;
-
-    async fn call(&self, mut req: Request) -> poem::Result<Response> {
-        rewrite(&mut req);
-        req.set_data(Bound::default());
-        let path = req.uri().path().to_owned();
-        // The router would answer HEAD with GET. A HEAD request to a feed must not post, as it may only check that the
-        // address exists.
-        let answered = if req.method() == Method::HEAD && path.starts_with("/webhooks/feed/") {
-            Ok(Err(MethodNotAllowedError.into()))
-        } else {
-            AssertUnwindSafe(self.inner.call(req)).catch_unwind().await
-        };
-        let failed = match answered {
-            Ok(Ok(response)) => return Ok(response.into_response()),
-            Ok(Err(err)) => err,
-            Err(_) => Error::internal("the handler panicked").into(),
-        };
-        let method_is_wrong = failed.is::<MethodNotAllowedError>();
-        let mut response = failure(failed, &path);
-        if method_is_wrong && let Ok(allow) = HeaderValue::from_str(&self.allow(&path)) {
-            response.headers_mut().insert(header::ALLOW, allow);
-        }
-        Ok(response)
-    }
-}
-
-/// Another name of a query parameter, at paths with this end: the specification has it in one place only.
-const PARAMETER_ALIAS: (&str, &str, &str) = ("/user-exist", "user_id=", "userId=");
-
-/// Removes a trailing slash, and replaces aliases by the prefixes and the parameter that they stand for.
-fn rewrite(req: &mut Request) {
-    let path = req.uri().path();
-    let mut wanted = if path.len() > 1 { path.trim_end_matches('/').to_owned() } else { path.to_owned() };
-    for (alias, real) in ALIASES {
-        if let Some(rest) = wanted.strip_prefix(alias) {
-            wanted = format!("{real}{rest}");
-        }
-    }
-    let mut query = req.uri().query().map(|query| format!("?{query}")).unwrap_or_default();
-    let (end, alias, real) = PARAMETER_ALIAS;
-    let is_aliased = wanted.ends_with(end) && query.contains(alias);
-    if is_aliased {
-        query = query.replace(alias, real);
-    }
-    if wanted != path || is_aliased {
-        if let Ok(uri) = format!("{wanted}{query}").parse() {
-            *req.uri_mut() = uri;
-        }
-    }
-}
-
 /// Whether failures at this path carry `errors: [..]`: those of user management and threads do.
 pub fn lists_errors(path: &str) -> bool {
     let parts: Vec<&str> = path.split('/').skip(1).collect();
@@ -362,11 +266,11 @@ pub fn failure(err: poem::Error, path: &str) -> Response {
     response
 }
 
-/// Describes a parameter that is missing, or that its type refused. The framework puts its own name of the type before what
-/// the type says.
-fn misfit(parameter: &str, reason: &str) -> String {
+/// Describes a parameter that is missing, or that its type refused. The framework puts its own names of types before and
+/// after what the type says.
+pub(super) fn misfit(parameter: &str, reason: &str) -> String {
     match reason.split_once("\": ") {
-        Some((_, says)) => format!("{parameter} {says}"),
+        Some((_, says)) => format!("{parameter} {}", says.split(" (occurred while parsing ").next().unwrap_or_default()),
         None => format!("{parameter} is required"),
     }
 }
@@ -386,9 +290,6 @@ fn translate(err: poem::Error, path: &str) -> Error {
     }
     if err.is::<MethodNotAllowedError>() {
         return Error::MethodNotAllowed;
-    }
-    if let Some(ParsePathError { name, reason }) = err.downcast_ref() {
-        return Error::bad_request(misfit(name, reason));
     }
     if let Some(ParseParamError { name, reason }) = err.downcast_ref() {
         return Error::bad_request(misfit(name, reason));

@@ -3,6 +3,7 @@
 pub mod auth;
 pub mod body;
 pub mod envelope;
+pub mod enveloped;
 pub mod guard;
 pub mod listing;
 pub mod number;

@@ -9,7 +9,7 @@ use crate::{
         accounts,
         text::{self, Rule},
     },
-    error::{Error, Result},
+    error::Result,
     id::OrganisationId,
 };
 
@@ -50,7 +50,7 @@ pub struct Named {
 
 /// Finds an organisation of the caller's by its slug. For members; 404 for outsiders.
 pub fn find(conn: &Connection, caller: Caller, slug: &str) -> Result<Named> {
-    Slug::check(slug, "slug").map_err(Error::BadRequest)?;
+    Slug::check(slug, "slug").map_err(|_| UNKNOWN_ORGANISATION)?;
     let sql = format!(
         "select o.id, o.name, o.slug from organisations o join organisation_members m on m.organisation_id = o.id
          where o.slug = ?1 and m.user_id = ?2 and {ENTITLED} and o.deleted_at is null"
