@@ -23,7 +23,8 @@ REFUSED_BY_STATE = {
     r"more than \d+ events": "the span of time has too many events",
     r"has no webhook_url": "the webhook delivers nothing",
     r"webhook_url: |must not lead to this server|is not an address: ": "the host is not valid, or not to be reached",
-    r"is no right": "the keys of a map, which the document can only describe",
+    r"is no right|in \"PermissionList\"|name all rights like": "the keys of a map, which the document can only describe",
+    r"permission_list or in permissions, not in both": "two fields of the request rule each other out",
     r"since must be before until|of the last 30 days": "two times of the request belong together, and with the clock",
 }
 
