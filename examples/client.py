@@ -53,7 +53,7 @@ async def main(base: str = "http://127.0.0.1:8080") -> None:
 
     async with AuthenticatedClient(f"{base}/api/v1", session.access_token) as api:
         # 2. An organisation, and a channel in it.
-        org = (await answer(create_organisation.asyncio(client=api, body=models.EditOrganisation(name="Harbour")))).data
+        org = (await answer(create_organisation.asyncio(client=api, body=models.NewOrganisation("Harbour")))).data
         channel = (await answer(create_channel.asyncio(client=api, body=models.NewChannel("pilots", org.id)))).data
 
         # 3. Live push. The SDK reconnects by itself, asks for new tokens, and receives what it missed meanwhile.

@@ -179,6 +179,9 @@ pub fn assert_conforms(value: &Value, schema: &Value, definitions: &Map<String, 
         let definition = name.rsplit('/').next().and_then(|name| definitions.get(name));
         return assert_conforms(value, definition.unwrap_or_else(|| panic!("{name} is not defined")), definitions);
     }
+    if let Some(parts) = schema["allOf"].as_array() {
+        return parts.iter().for_each(|part| assert_conforms(value, part, definitions));
+    }
     // Any value conforms to a schema without rules.
     if schema.as_object().is_some_and(|rules| rules.keys().all(|rule| rule == "description")) {
         return;

@@ -3,7 +3,7 @@
 mod deleting;
 mod posting;
 mod reactions;
-mod search;
+pub mod search;
 mod threads;
 
 use serde_json::{Value, json};

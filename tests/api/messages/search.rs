@@ -23,7 +23,7 @@ fn contents(list: &Value) -> Vec<String> {
 }
 
 /// Posts a marker and waits until it is found: all before it is in the index by then.
-async fn indexed(client: &Client, organisation: &str) {
+pub async fn indexed(client: &Client, organisation: &str) {
     let channel = client.general(organisation).await;
     let marker = format!("marker-{}", unknown_id());
     client.say(&channel, &marker).await;

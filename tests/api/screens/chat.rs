@@ -133,14 +133,14 @@ async fn open_screens_equal_a_fresh_fetch_after_each_step() {
     let (message, answer) = (format!("/channels/{channel}/messages/{post}"), format!("/channels/{channel}/messages/{reply}"));
     let renamed = json!({ "message_id": reply, "content": "Who brings her in?" });
     for (method, path, body, until) in [
-        ("PUT", format!("/channels/{channel}/messages"), Some(renamed), "unread_thread_change"),
+        ("PUT", format!("/channels/{channel}/messages"), Some(renamed), "updated"),
         ("PUT", format!("{message}/reactions/tada"), None, "reaction_event"),
         ("PUT", format!("{message}/reactions/%F0%9F%91%8D"), None, "reaction_event"),
         ("DELETE", format!("{message}/reactions/tada"), None, "reaction_event"),
         ("PUT", format!("{message}/pin"), None, "pinned_message_event"),
         ("DELETE", format!("{message}/pin"), None, "unpinned_message_event"),
         ("PUT", format!("/threads/{post}/channels/{channel}"), Some(json!({ "status": "completed" })), "status_update"),
-        ("DELETE", answer, None, "unread_thread_change"),
+        ("DELETE", answer, None, "deleted"),
         ("DELETE", message, None, "unread_thread_change"),
     ] {
         let reply = ada.call(method, &path, body).await;

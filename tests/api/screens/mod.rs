@@ -9,6 +9,7 @@ use serde_json::json;
 
 use crate::{
     harness::{Client, PASSWORD, Server, text},
+    messages::search::indexed,
     shapes::assert_shape,
 };
 
@@ -80,6 +81,7 @@ async fn scene(server: &Server) -> (BTreeMap<String, String>, BTreeMap<&'static 
     ada.call("PUT", &format!("{message}/reactions/tada"), None).await.expect(200);
     ada.call("PUT", &format!("{message}/pin"), None).await.expect(200);
     ada.invite(&org, "alan@example.org", "member").await;
+    indexed(&ada, &org).await;
     let names = [
         ("org", org),
         ("grace", grace.user_id.clone()),
