@@ -31,7 +31,8 @@ def user(name):
 
 
 def world(name, others):
-    organisation = call("POST", "/organisations", {"name": name})["data"]["id"]
+    made = call("POST", "/organisations", {"name": name})["data"]
+    organisation = made["id"]
     for other in others:
         call("POST", f"/organisations/{organisation}/users", {"user_id": other, "role_Id": "member"})
     body = {"organisation_id": organisation, "name": "engines", "userIds": others}
@@ -42,7 +43,7 @@ def world(name, others):
     invitation = call("POST", "/invite", invited)["data"]["invitations"][0]["id"]
     role = call("POST", f"/organisations/{organisation}/roles", {"name": "reviewer"})["data"]["id"]
     return {
-        "organisation": organisation, "channel": channel, "channel_name": "engines", "message": message,
+        "organisation": organisation, "org_slug": made["organisation_slug"], "channel": channel, "channel_name": "engines", "message": message,
         "webhook": webhook["id"], "slug": webhook["webhook_slug"], "invitation": invitation, "role": str(role),
     }
 
@@ -62,7 +63,7 @@ def kind(method, template, at):
     if before == "threads":
         return "message" if segment == "{thread_id}" or (method == "GET" and segment == "{id}") else "channel"
     return {
-        "organisations": "organisation", "channels": "channel", "name": "channel_name", "messages": "message",
+        "slug": "org_slug", "switch-org": "org_slug", "organisations": "organisation", "channels": "channel", "name": "channel_name", "messages": "message",
         "users": "user", "roles": "role", "reactions": "emoji", "invite": "invitation", "feed": "slug",
         "webhooks": "channel", "blogs": "blog", "blog_categories": "category",
     }[before]
