@@ -94,13 +94,13 @@ fn all_keys() -> MetaSchema {
 
 /// The schema of a list in a request: some rights, all by name or all by key.
 fn names_or_keys() -> MetaSchema {
-    let forms = [object(|right| right.name), object(|right| right.key)];
+    let [by_name, by_key] = [object(|right| right.name), object(|right| right.key)];
     MetaSchema {
         description: Some(
             "By name, the list has changes: omitted rights stay as they are. By key, it is the whole list: omitted rights are off.",
         ),
-        any_of: forms.map(|form| MetaSchemaRef::Inline(Box::new(form))).into(),
-        ..MetaSchema::ANY
+        properties: by_name.properties.into_iter().chain(by_key.properties).collect(),
+        ..MetaSchema::new("object")
     }
 }
 
