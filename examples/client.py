@@ -61,7 +61,7 @@ async def main(base: str = "http://127.0.0.1:8080") -> None:
                     get_token=lambda: token(create_connection_token.asyncio(client=api)))
         listener = Listener()
         subscription = push.new_subscription(str(channel.id), listener, get_token=lambda name: token(
-            create_subscription_token.asyncio(client=api, body=models.Subscription(channel=name))))
+            create_subscription_token.asyncio(client=api, body=models.NamedSubscription(channel=name))))
         await subscription.subscribe()
         await push.connect()
         await subscription.ready()
