@@ -85,10 +85,12 @@ export async function check(server, place, received) {
   const replied = on(place.channel).find(data => data.notification_type)
   const root = on(place.channel).find(data => data.content === POSTS[0])
   assert.equal(replied.modification_ids.thread_id, root.id)
-  // The channel's posts, and the thread's replies.
-  const { last_reply } = replied.data
+  assert.equal(replied.section, 'channels_section')
+  assert.equal(replied.data.content, REPLY)
+  // Both count the thread's replies.
+  const { last_reply } = replied.update_change
   assert.match(last_reply, /Z$/)
-  assert.deepEqual(replied.update_change, { thread_count: POSTS.length, message_count: 1, last_reply })
+  assert.deepEqual(replied.update_change, { thread_count: 1, message_count: 1, last_reply })
 
   // On the personal channel: one notice for each message of others, and one for having read with one's own reply.
   assert.deepEqual(on(place.personal).map(data => data.notification_type), Array(UNREAD.length).fill('unread_thread_change'), sofar())
