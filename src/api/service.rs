@@ -10,6 +10,7 @@ pub fn service() -> OpenApiService<impl OpenApi, ()> {
         (accounts::Api, accounts::mailbox::Api, accounts::profiles::Api),
         (
             organisations::Api,
+            organisations::channels::Api,
             organisations::members::Api,
             organisations::roles::Api,
             organisations::permissions::Api,

@@ -1,37 +1,29 @@
-//! Organisations, and the lists of their channels.
+//! Organisations.
 
+pub mod channels;
 pub mod invitations;
 pub mod members;
 pub mod permissions;
 pub mod roles;
 
 use poem::web::Data;
-use poem_openapi::{
-    Object, OpenApi,
-    param::{Path, Query},
-};
+use poem_openapi::{Object, OpenApi, param::Path};
 
 use super::{
-    channels::{
-        archive_message,
-        channel::{ArchivedChannel, Channel, OpenChannel, OrganisationChannels, OwnChannel},
-    },
     http::{
         auth::Bearer,
         body::{Body, Text, example, text},
         envelope::{Created, Gone, Success, created, ok},
-        listing::{Address, BareListed, Listed, Offset, Rows, Size, fill, fill_up_to, listed, rows},
-        number::Number,
     },
     tags::Tag,
 };
 use crate::{
     domain::{
-        channels, organisations, overviews,
+        organisations,
         text::{EmailIfAny, WebAddress},
     },
     error::Result,
-    id::{ChannelId, OrganisationId, UserId},
+    id::{OrganisationId, UserId},
     state::App,
     time::Time,
 };
@@ -124,151 +116,6 @@ impl Api {
         let passed = app.db.write(move |tx| organisations::pass_on(tx, caller.0, *id, user)).await?;
         Ok(ok("Organization updated successfully", passed.into()))
     }
-
-    /// List an organisation's channels
-    ///
-    /// Lists the channels that the caller may see: all public ones, and the private ones that the caller is in.
-    #[oai(
-        path = "/organisations/:org_id/channels",
-        method = "get",
-        operation_id = "listOrganisationChannels",
-        tag = "Tag::Organisations"
-    )]
-    async fn channels(
-        &self,
-        caller: Bearer,
-        app: Data<&App>,
-        #[oai(name = "org_id")] id: Path<OrganisationId>,
-        address: Address,
-        /// Rows to skip; default 0.
-        offset: Query<Option<Offset>>,
-        /// Up to 1,000, the default. An answer may end earlier, at 1 MB.
-        limit: Query<Option<Size>>,
-    ) -> Result<BareListed<OrganisationChannels>> {
-        let (site, id, page) = (app.site.clone(), *id, rows(*offset, *limit));
-        let read = app.db.read_list(caller.0.user, move |conn| {
-            fill_up_to(
-                OrganisationChannels::BYTES,
-                page,
-                |part| overviews::of_all(conn, channels::lists::live(conn, caller.0, id, part)?),
-                |found| OrganisationChannels::row(Channel::new(&site, found)),
-            )
-        });
-        Ok(OrganisationChannels::answer(read.await?, &address))
-    }
-
-    /// List the caller's channels in an organisation
-    ///
-    /// Lists the channels with their unread counts, top-level posts (`thread_count`) and mentions (`mention_count`), and
-    /// whether the caller has starred them. With `preview`, each channel shows its latest top-level posts.
-    #[oai(
-        path = "/organisations/:org_id/user-channels",
-        method = "get",
-        operation_id = "listOwnChannels",
-        tag = "Tag::Organisations"
-    )]
-    async fn user_channels(
-        &self,
-        caller: Bearer,
-        app: Data<&App>,
-        org_id: Path<OrganisationId>,
-        address: Address,
-        /// Rows to skip; default 0.
-        offset: Query<Option<Offset>>,
-        /// Up to 1,000, the default. An answer may end earlier, at 1 MB.
-        limit: Query<Option<Size>>,
-        /// The number of posts in each `preview_thread`; default 0.
-        preview: Query<Option<Number<0, 3>>>,
-    ) -> Result<Listed<Vec<OwnChannel>>> {
-        let (id, page, preview) = (*org_id, rows(*offset, *limit), preview.map_or(0, |preview| preview.0));
-        let read = app.db.read_list(caller.0.user, move |conn| {
-            fill(page, |part| overviews::joined(conn, caller.0, id, preview, part), OwnChannel::new)
-        });
-        let Rows { rows, rest } = read.await?;
-        Ok(listed("User channels fetched successfully", rows, address.rest(rest)))
-    }
-
-    /// List the channels that the caller can join
-    ///
-    /// Lists the organisation's live public channels that the caller is not in. The list is empty for guests.
-    #[oai(
-        path = "/organisations/:org_id/user-not-channels",
-        method = "get",
-        operation_id = "listOpenChannels",
-        tag = "Tag::Organisations"
-    )]
-    async fn user_not_channels(
-        &self,
-        caller: Bearer,
-        app: Data<&App>,
-        #[oai(name = "org_id")] organisation_id: Path<OrganisationId>,
-        address: Address,
-        /// Rows to skip; default 0.
-        offset: Query<Option<Offset>>,
-        /// Up to 1,000, the default. An answer may end earlier, at 1 MB.
-        limit: Query<Option<Size>>,
-    ) -> Result<Listed<Vec<OpenChannel>>> {
-        let (id, page) = (*organisation_id, rows(*offset, *limit));
-        let read = app.db.read_list(caller.0.user, move |conn| {
-            fill(page, |part| channels::lists::not_joined(conn, caller.0, id, part), OpenChannel::from)
-        });
-        let Rows { rows, rest } = read.await?;
-        Ok(listed("Channels user does not belong fetched successfully", rows, address.rest(rest)))
-    }
-
-    /// List the archived channels
-    ///
-    /// Lists the channels that the caller may see: all public ones, and the private ones that the caller is in.
-    #[oai(
-        path = "/organisations/:org_id/channels/archived",
-        method = "get",
-        operation_id = "listArchivedChannels",
-        tag = "Tag::Organisations"
-    )]
-    async fn archived_channels(
-        &self,
-        caller: Bearer,
-        app: Data<&App>,
-        #[oai(name = "org_id")] organisation_id: Path<OrganisationId>,
-        address: Address,
-        /// Rows to skip; default 0.
-        offset: Query<Option<Offset>>,
-        /// Up to 1,000, the default. An answer may end earlier, at 1 MB.
-        limit: Query<Option<Size>>,
-    ) -> Result<Listed<Vec<ArchivedChannel>>> {
-        let (id, page) = (*organisation_id, rows(*offset, *limit));
-        let read = app.db.read_list(caller.0.user, move |conn| {
-            fill(page, |part| channels::lists::archived(conn, caller.0, id, part), ArchivedChannel::from)
-        });
-        let Rows { rows, rest } = read.await?;
-        Ok(listed("Archived channels retrieved successfully", rows, address.rest(rest)))
-    }
-
-    /// Archive or unarchive a channel of the organisation
-    ///
-    /// Works like `PUT /channels/{channel_id}/archive`.
-    #[oai(
-        path = "/organisations/:org_id/archive-channel",
-        method = "put",
-        operation_id = "archiveOrganisationChannel",
-        tag = "Tag::Organisations"
-    )]
-    async fn archive_channel(
-        &self,
-        caller: Bearer,
-        app: Data<&App>,
-        #[oai(name = "org_id")] organisation_id: Path<OrganisationId>,
-        body: Body<ArchiveChannel>,
-    ) -> Result<Success<Channel>> {
-        let ArchiveChannel { channel_id, archived } = body.0;
-        let organisation = *organisation_id;
-        let channel = app.db.write(move |tx| {
-            let channel = channels::archive_in(tx, caller.0, organisation, channel_id, archived)?;
-            overviews::of(tx, channel)
-        });
-        let channel = channel.await?;
-        Ok(ok(archive_message(archived), Channel::new(&app.site, channel)))
-    }
 }
 
 #[derive(Object)]
@@ -335,15 +182,6 @@ struct NewOwner {
     user_id: UserId,
 }
 example!(NewOwner, { "user_id": "01900000-0000-7000-8000-0000000000aa" });
-
-#[derive(Object)]
-#[oai(example)]
-struct ArchiveChannel {
-    channel_id: ChannelId,
-    /// `true` archives the channel, `false` unarchives it.
-    archived: bool,
-}
-example!(ArchiveChannel, { "channel_id": "01900000-0000-7000-8000-0000000000cc", "archived": true });
 
 #[derive(Object)]
 struct Organisation {
