@@ -91,6 +91,11 @@ pattern!(QUERY, "must have at least three characters besides white space", r"[^\
 
 impl Rule {
     /// Any text.
+    pub const fn any() -> Rule {
+        Rule::text(usize::MAX)
+    }
+
+    /// A text of so many characters at most.
     pub const fn text(max: usize) -> Rule {
         Rule { min: 0, max, pattern: None, one_of: &[], is_email: false, is_secret: false }
     }
@@ -139,7 +144,7 @@ impl Rule {
     }
 
     pub const fn one_of(texts: &'static [&'static str]) -> Rule {
-        Rule { one_of: texts, ..Rule::text(usize::MAX) }
+        Rule { one_of: texts, ..Rule::any() }
     }
 
     /// A password, a token or the like.

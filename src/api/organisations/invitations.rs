@@ -150,7 +150,7 @@ impl Api {
         app: Data<&App>,
         org_id: Path<OrganisationId>,
         /// The token in the invitation's link.
-        invitation_token: Query<Option<Text<Token>>>,
+        invitation_token: Query<Option<String>>,
     ) -> Result<Success<InvitationPreview>> {
         let token = invitation_token.0.unwrap_or_default();
         let preview = app.db.read(|conn| acceptance::preview(conn, *org_id, &token))?;

@@ -40,7 +40,7 @@ pub fn schema(rule: &Rule) -> MetaSchema {
         return schema;
     }
     schema.min_length = Some(rule.min).filter(|min| *min > 0);
-    schema.max_length = Some(rule.max);
+    schema.max_length = Some(rule.max).filter(|max| *max < usize::MAX);
     schema.pattern = rule.pattern.map(|pattern| pattern.source.to_owned());
     if rule.is_email && rule.min > 0 {
         schema.format = Some("email");

@@ -37,7 +37,7 @@ const UNPROVED_SHARE: u32 = 10;
 
 text::rules! {
     /// An address to invite. Each that is none is told of in the answer.
-    pub Invited: Rule::text(usize::MAX);
+    pub Invited: Rule::any();
 }
 
 /// Invites each address, and mails the links. Needs `invite:members` and every right of the role. Returns the invitations,
