@@ -2,6 +2,8 @@
 //!
 //! `released.json` is the document of that release without its prose. A release replaces it; see docs/contributing.md.
 
+mod rules;
+
 use std::{collections::BTreeSet, fs};
 
 use serde_json::Value;
@@ -165,12 +167,41 @@ impl Comparison<'_> {
             return;
         }
         let (old, new) = (resolved(self.old, old), resolved(self.new, new));
-        if old["type"] != new["type"] {
+        let (before, after) = (alternatives(self.old, &old), alternatives(self.new, &new));
+        if before.len() == 1 && after.len() == 1 {
+            return self.whole(&old, &new, sender, at);
+        }
+        let (needed, there, what) = match sender {
+            Sender::Client => (&before, &after, "no longer takes"),
+            Sender::Server => (&after, &before, "answers now also"),
+        };
+        let fits = |one: &Value, other: &Value| match sender {
+            Sender::Client => self.agrees(one, other, sender),
+            Sender::Server => self.agrees(other, one, sender),
+        };
+        let missing: Vec<_> = needed.iter().filter(|one| !there.iter().any(|other| fits(one, other))).collect();
+        missing.into_iter().for_each(|one| self.says(at, format!("{what} {one}")));
+    }
+
+    /// Whether a schema may take another's place.
+    fn agrees(&self, old: &Value, new: &Value, sender: Sender) -> bool {
+        let mut trial = Comparison { old: self.old, new: self.new, seen: self.seen.clone(), said: Vec::new() };
+        trial.whole(old, new, sender, "it");
+        trial.said.is_empty()
+    }
+
+    /// Compares schemas without references and alternatives.
+    fn whole(&mut self, old: &Value, new: &Value, sender: Sender, at: &str) {
+        let wider = match sender {
+            Sender::Client => new,
+            Sender::Server => old,
+        };
+        if old["type"] != new["type"] && !wider["type"].is_null() {
             return self.says(at, format!("is {} now, and was {}", new["type"], old["type"]));
         }
         match sender {
-            Sender::Client => self.sent(&old, &new, at),
-            Sender::Server => self.answered(&old, &new, at),
+            Sender::Client => self.sent(old, new, at),
+            Sender::Server => self.answered(old, new, at),
         }
         for (name, before) in fields(&old["properties"]) {
             if let Some(after) = new["properties"].get(name) {
@@ -227,6 +258,13 @@ impl Comparison<'_> {
         if old["format"] != new["format"] {
             self.says(at, format!("has the format {} now, and had {}", new["format"], old["format"]));
         }
+        let (before, after) = (items(&old["enum"]), items(&new["enum"]));
+        for value in after.iter().filter(|value| !before.is_empty() && !before.contains(value)) {
+            self.says(at, format!("may be {value} now"));
+        }
+        if !before.is_empty() && after.is_empty() {
+            self.says(at, "has no list of values now");
+        }
     }
 }
 
@@ -253,87 +291,16 @@ fn resolved(document: &Value, schema: &Value) -> Value {
     whole
 }
 
-mod rules {
-    use serde_json::{Map, json};
-
-    use super::*;
-
-    /// What breaks when a field of a body, or of an answer, changes its schema.
-    fn said(sender: Sender, old: Value, new: Value) -> Vec<String> {
-        let document = |schema: Value| {
-            let content = json!({ "application/json": { "schema": { "$ref": "#/components/schemas/Thing" } } });
-            let operation = match sender {
-                Sender::Client => json!({ "requestBody": { "content": content } }),
-                Sender::Server => json!({ "responses": { "200": { "content": content } } }),
-            };
-            let thing =
-                json!({ "type": "object", "properties": { "name": schema, "next": { "$ref": "#/components/schemas/Thing" } } });
-            json!({ "paths": { "/things": { "post": operation } }, "components": { "schemas": { "Thing": thing } } })
-        };
-        breaks(&document(old), &document(new)).into_iter().map(|found| found.what).collect()
-    }
-
-    #[test]
-    fn less_to_send_breaks_clients_and_more_does_not() {
-        let text = |more: Value| resolved(&Value::Null, &json!({ "allOf": [{ "type": "string" }, more] }));
-        for (wide, narrow, what) in [
-            (json!({}), json!({ "maxLength": 80 }), "has the maxLength 80 now"),
-            (json!({ "maxLength": 81 }), json!({ "maxLength": 80 }), "has the maxLength 80 now"),
-            (json!({ "minLength": 0 }), json!({ "minLength": 1 }), "has the minLength 1 now"),
-            (json!({}), json!({ "pattern": "a" }), "has the pattern \"a\" now"),
-            (json!({}), json!({ "enum": ["a"] }), "must be one of [\"a\"] now"),
-            (json!({ "enum": ["a", "b"] }), json!({ "enum": ["a"] }), "must be one of [\"a\"] now"),
-            (json!({ "nullable": true }), json!({}), "must not be null now"),
-        ] {
-            let (wide, narrow) = (text(wide), text(narrow));
-            assert_eq!(said(Sender::Client, wide.clone(), narrow.clone()), [format!("the body/name {what}")]);
-            assert!(said(Sender::Client, narrow, wide).is_empty());
-        }
-    }
-
-    #[test]
-    fn answers_must_keep_their_fields_and_types() {
-        let text = json!({ "type": "string" });
-        let other = said(Sender::Server, text.clone(), json!({ "type": "integer" }));
-        assert_eq!(other, ["the answer/name is \"integer\" now, and was \"string\""]);
-        let null = json!({ "type": "string", "nullable": true });
-        assert_eq!(said(Sender::Server, text.clone(), null.clone()), ["the answer/name may be null now"]);
-        assert!(said(Sender::Server, null, text.clone()).is_empty());
-        let inside = |fields: &[&str]| {
-            let properties: Map<String, Value> = fields.iter().map(|name| ((*name).to_owned(), text.clone())).collect();
-            json!({ "type": "object", "properties": properties, "required": fields })
-        };
-        assert_eq!(said(Sender::Server, inside(&["a", "b"]), inside(&["a"])), ["the answer/name/b is gone"]);
-        assert!(said(Sender::Server, inside(&["a"]), inside(&["a", "b"])).is_empty());
-        assert_eq!(said(Sender::Client, inside(&["a"]), inside(&["a", "b"])), ["the body/name/b is required now"]);
-    }
-
-    #[test]
-    fn operations_answers_and_parameters_must_stay() {
-        let document = |operation: Value| json!({ "paths": { "/things/{id}": { "get": operation } } });
-        let query =
-            |required: bool| json!({ "in": "query", "name": "limit", "required": required, "schema": { "type": "integer" } });
-        let said = |old: Value, new: Value| -> Vec<_> { breaks(&old, &new).into_iter().map(|found| found.what).collect() };
-        let plain = || document(json!({ "responses": { "200": {} } }));
-        assert_eq!(said(plain(), json!({})), ["is gone"]);
-        assert_eq!(said(plain(), document(json!({ "responses": { "204": {} } }))), ["the answer 200 is gone"]);
-        let optional = || document(json!({ "parameters": [query(false)] }));
-        let required = || document(json!({ "parameters": [query(true)] }));
-        assert_eq!(said(optional(), required()), ["the parameter limit is required now"]);
-        assert_eq!(said(document(json!({})), required()), ["the parameter limit is required now"]);
-        assert_eq!(said(optional(), document(json!({}))), ["the parameter limit is gone"]);
-        assert!(said(required(), optional()).is_empty());
-        let named = |id: &str| document(json!({ "operationId": id }));
-        assert_eq!(said(named("getThing"), named("readThing")), ["operationId was \"getThing\""]);
-        let renamed = json!({ "paths": { "/things/{thing_id}": { "get": { "responses": { "200": {} } } } } });
-        assert!(said(plain(), renamed).is_empty());
-    }
-
-    #[test]
-    fn only_the_newest_section_says_what_has_changed() {
-        let log =
-            "# Changelog\n\n## 2.0.0\n\n### Added\n- `A`\n\n### Changed\n- `B`\n  and `C`\n\n## 1.0.0\n\n### Changed\n- `D`\n";
-        let said = changed(log);
-        assert_eq!(["A", "B", "C", "D"].map(|name| said.contains(name)), [false, true, true, false]);
-    }
+/// The schemas of which one holds, each with the fields that hold for all; the schema itself if it has no alternatives.
+fn alternatives(document: &Value, schema: &Value) -> Vec<Value> {
+    let Some(word) = ["oneOf", "anyOf"].into_iter().find(|word| schema[*word].is_array()) else { return vec![schema.clone()] };
+    let mut shared = schema.clone();
+    let Value::Array(several) = shared[word].take() else { unreachable!("it is an array") };
+    shared.as_object_mut().expect("it has fields").remove(word);
+    let merged = several.iter().map(|one| {
+        let mut whole = shared.clone();
+        fields(&resolved(document, one)).for_each(|(name, value)| whole[name] = value.clone());
+        whole
+    });
+    merged.collect()
 }
