@@ -25,7 +25,7 @@ for _ in $(seq 100); do
 done
 
 run() {
-    (cd "$scratch" && schemathesis "$@" run "$API/openapi.json" --url "$API" --seed "${SEED:-20260101}" --max-examples "${EXAMPLES:-8}" \
+    (cd "$scratch" && schemathesis "$@" run "$API/openapi.json" --url "$API" --seed "${SEED:-20260101}" --max-examples "${EXAMPLES:-30}" \
         --checks all --phases examples,coverage,fuzzing,stateful --suppress-health-check all --no-color \
         --warnings off --request-timeout 20) || {
         tail -n 40 "$scratch/log"
