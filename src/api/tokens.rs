@@ -71,7 +71,7 @@ impl Api {
     /// List the caller's organisations
     ///
     /// Lists the organisations, ordered by name.
-    #[oai(path = "/users/organisations", method = "get", operation_id = "listOwnOrganisations", tag = "Tag::Realtime")]
+    #[oai(path = "/users/organisations", method = "get", operation_id = "listOwnOrganisations", tag = "Tag::Organisations")]
     async fn organisations(
         &self,
         caller: Bearer,

@@ -6,7 +6,6 @@ use poem_openapi::{
     param::{Path, Query},
     payload::Json,
 };
-use serde_json::Value;
 
 use crate::{
     api::{
@@ -15,6 +14,7 @@ use crate::{
             body::{Body, List, Text, example},
             envelope::{Done, Success, done, ok},
             listing::{Address, BareListed, Offset, Rows, Size, fill, rows},
+            types::Null,
         },
         tags::Tag,
     },
@@ -176,9 +176,9 @@ impl Api {
         app: Data<&App>,
         #[oai(name = "channel_id")] id: Path<ChannelId>,
         user_id: Path<UserId>,
-    ) -> Result<Success<Value>> {
+    ) -> Result<Success<Null>> {
         app.db.write(move |tx| channels::members::remove(tx, caller.0, *id, *user_id)).await?;
-        Ok(ok("User removed from channel successfully", Value::Null))
+        Ok(ok("User removed from channel successfully", Null))
     }
 }
 

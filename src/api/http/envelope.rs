@@ -6,7 +6,7 @@ use poem::{
     http::{HeaderValue, StatusCode, header},
 };
 use poem_openapi::{
-    ApiResponse, Object,
+    ApiResponse, Enum, Object,
     error::{AuthorizationError, ParseParamError},
     payload::Json,
     registry::{MetaResponses, Registry},
@@ -17,10 +17,23 @@ use serde_json::Value;
 use super::{auth::BEARER_REQUIRED, body::Faulty};
 use crate::error::Error;
 
+/// Tells a success from a failure.
+#[derive(Enum)]
+#[oai(rename_all = "lowercase")]
+enum Succeeded {
+    Success,
+}
+
+/// Tells a failure from a success.
+#[derive(Enum)]
+#[oai(rename_all = "lowercase")]
+enum Failed {
+    Error,
+}
+
 #[derive(Object)]
 pub struct Envelope<T: Type + ParseFromJSON + ToJSON> {
-    /// Always `success`.
-    status: String,
+    status: Succeeded,
     /// The HTTP status.
     status_code: u16,
     /// A message for people to read.
@@ -31,8 +44,7 @@ pub struct Envelope<T: Type + ParseFromJSON + ToJSON> {
 /// An envelope that documents no `data`.
 #[derive(Object)]
 pub struct Plain {
-    /// Always `success`.
-    status: String,
+    status: Succeeded,
     /// The HTTP status.
     status_code: u16,
     /// A message for people to read.
@@ -49,8 +61,7 @@ pub enum Success<T: Type + ParseFromJSON + ToJSON> {
 /// The envelope of a page of a list.
 #[derive(Object)]
 pub struct Page<T: Type + ParseFromJSON + ToJSON, P: Type + ParseFromJSON + ToJSON> {
-    /// Always `success`.
-    status: String,
+    status: Succeeded,
     /// The HTTP status.
     status_code: u16,
     /// A message for people to read.
@@ -94,8 +105,7 @@ pub enum Made {
 /// The envelope of testimonials, which has no `status_code`.
 #[derive(Object)]
 pub struct Uncoded<T: Type + ParseFromJSON + ToJSON> {
-    /// Always `success`.
-    status: String,
+    status: Succeeded,
     /// A message for people to read.
     message: String,
     data: T,
@@ -116,7 +126,7 @@ pub enum Gone {
 }
 
 pub(super) fn envelope<T: Type + ParseFromJSON + ToJSON>(status_code: u16, message: &str, data: T) -> Json<Envelope<T>> {
-    Json(Envelope { status: "success".into(), status_code, message: message.into(), data })
+    Json(Envelope { status: Succeeded::Success, status_code, message: message.into(), data })
 }
 
 pub(super) fn page_envelope<T, P>(message: &str, data: T, pagination: P) -> Json<Page<T, P>>
@@ -124,11 +134,11 @@ where
     T: Type + ParseFromJSON + ToJSON,
     P: Type + ParseFromJSON + ToJSON,
 {
-    Json(Page { status: "success".into(), status_code: 200, message: message.into(), data, pagination })
+    Json(Page { status: Succeeded::Success, status_code: 200, message: message.into(), data, pagination })
 }
 
 fn plain(status_code: u16, message: &str) -> Json<Plain> {
-    Json(Plain { status: "success".into(), status_code, message: message.into() })
+    Json(Plain { status: Succeeded::Success, status_code, message: message.into() })
 }
 
 pub fn ok<T: Type + ParseFromJSON + ToJSON>(message: &str, data: T) -> Success<T> {
@@ -152,15 +162,14 @@ pub fn made(message: &str) -> Made {
 }
 
 pub fn uncoded<T: Type + ParseFromJSON + ToJSON>(message: &str, data: T) -> Json<Uncoded<T>> {
-    Json(Uncoded { status: "success".into(), message: message.into(), data })
+    Json(Uncoded { status: Succeeded::Success, message: message.into(), data })
 }
 
 /// The body of every failure.
 #[derive(Object)]
 #[oai(rename = "Failure")]
 struct ErrorBody {
-    /// Always `error`.
-    status: String,
+    status: Failed,
     /// The HTTP status; absent in answers about testimonials.
     #[oai(skip_serializing_if_is_none)]
     status_code: Option<u16>,
@@ -238,7 +247,7 @@ pub fn failure_example(status: u16, message: &str, path: &str) -> Option<Value> 
 fn body(status: u16, message: String, path: &str) -> ErrorBody {
     let (error, errors) = if lists_errors(path) { (None, Some(vec![message.clone()])) } else { (Some(message.clone()), None) };
     let status_code = has_status_code(path).then_some(status);
-    ErrorBody { status: "error".into(), status_code, message, error, errors }
+    ErrorBody { status: Failed::Error, status_code, message, error, errors }
 }
 
 /// The answer to a failure below `/api/v1`; `path` is relative to that.

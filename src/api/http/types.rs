@@ -154,3 +154,41 @@ impl<T: ParseFromJSON> ParseFromJSON for Nullable<T> {
         Option::parse_from_json(value).map(Nullable).map_err(ParseError::propagate)
     }
 }
+
+/// The `data` of an answer that has none: always null.
+pub struct Null;
+
+impl Type for Null {
+    const IS_REQUIRED: bool = true;
+    type RawValueType = Self;
+    type RawElementValueType = Self;
+
+    fn name() -> Cow<'static, str> {
+        "null".into()
+    }
+    fn schema_ref() -> MetaSchemaRef {
+        let null = MetaSchema { nullable: true, enum_items: vec![Value::Null], ..MetaSchema::new("object") };
+        MetaSchemaRef::Inline(Box::new(null))
+    }
+    fn as_raw_value(&self) -> Option<&Self> {
+        Some(self)
+    }
+    fn raw_element_iter<'a>(&'a self) -> Box<dyn Iterator<Item = &'a Self> + 'a> {
+        Box::new(std::iter::once(self))
+    }
+}
+
+impl ToJSON for Null {
+    fn to_json(&self) -> Option<Value> {
+        Some(Value::Null)
+    }
+}
+
+impl ParseFromJSON for Null {
+    fn parse_from_json(value: Option<Value>) -> ParseResult<Self> {
+        match value {
+            None | Some(Value::Null) => Ok(Null),
+            Some(other) => Err(ParseError::expected_type(other)),
+        }
+    }
+}

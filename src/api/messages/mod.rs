@@ -12,7 +12,6 @@ use poem_openapi::{
     param::{Path, Query},
     payload::Json,
 };
-use serde_json::Value;
 
 use super::{
     http::{
@@ -20,6 +19,7 @@ use super::{
         body::{Body, Text, example},
         envelope::{Created, Success, created, ok},
         listing::{self, Address, BareListed, Rows, Size, fill},
+        types::Null,
     },
     tags::Tag,
 };
@@ -97,9 +97,9 @@ impl Api {
         app: Data<&App>,
         channel_id: Path<ChannelId>,
         message_id: Path<MessageId>,
-    ) -> Result<Success<Value>> {
+    ) -> Result<Success<Null>> {
         app.db.write(move |tx| deleting::delete(tx, caller.0, *channel_id, *message_id)).await?;
-        Ok(ok("Message deleted successfully", Value::Null))
+        Ok(ok("Message deleted successfully", Null))
     }
 
     /// List a channel's messages

@@ -5,7 +5,6 @@ use poem_openapi::{
     Object, OpenApi,
     param::{Path, Query},
 };
-use serde_json::Value;
 
 use super::message::Message;
 use crate::{
@@ -15,6 +14,7 @@ use crate::{
             body::Text,
             envelope::{Success, ok},
             listing::{Address, Listed, Offset, Rows, Size, fill, listed, rows},
+            types::Null,
         },
         messages::message::Reaction,
         tags::Tag,
@@ -67,9 +67,9 @@ impl Api {
         channel_id: Path<ChannelId>,
         message_id: Path<MessageId>,
         emoji: Path<Text<reactions::Emoji>>,
-    ) -> Result<Success<Value>> {
+    ) -> Result<Success<Null>> {
         app.db.write(move |tx| reactions::remove(tx, caller.0, *channel_id, *message_id, &emoji)).await?;
-        Ok(ok("Reaction removed successfully", Value::Null))
+        Ok(ok("Reaction removed successfully", Null))
     }
 
     /// Pin a message to its channel
@@ -105,9 +105,9 @@ impl Api {
         app: Data<&App>,
         channel_id: Path<ChannelId>,
         message_id: Path<MessageId>,
-    ) -> Result<Success<Value>> {
+    ) -> Result<Success<Null>> {
         app.db.write(move |tx| pins::unpin(tx, caller.0, *channel_id, *message_id)).await?;
-        Ok(ok("Message unpinned successfully", Value::Null))
+        Ok(ok("Message unpinned successfully", Null))
     }
 
     /// List a channel's pinned messages

@@ -2,7 +2,7 @@
 
 use std::iter;
 
-use poem_openapi::Object;
+use poem_openapi::{Enum, Object};
 use serde_json::Value;
 
 use super::message::{Mention, Reaction};
@@ -120,13 +120,21 @@ fn latest(mut replies: Vec<Reply>, bytes: usize) -> Vec<Reply> {
     replies.split_off(replies.len() - kept)
 }
 
+/// The kind of channel: `dm` is a direct message.
+#[derive(Enum)]
+#[oai(rename_all = "lowercase")]
+enum ChannelType {
+    Public,
+    Private,
+    Dm,
+}
+
 /// A thread in the list of an organisation.
 #[derive(Object)]
 pub struct OrganisationThread {
     #[oai(flatten)]
     thread: Thread,
-    /// `public`, `private`, or `dm` for a direct message.
-    channel_type: String,
+    channel_type: ChannelType,
     /// The post, then the replies of `messages`; empty if both lists together would exceed 1 MB.
     thread_messages: Vec<Reply>,
 }
@@ -136,9 +144,9 @@ impl OrganisationThread {
     /// the number of bytes for a list.
     pub(super) fn shortened(found: threads::Thread) -> OrganisationThread {
         let channel_type = match (found.is_dm, found.is_private) {
-            (true, _) => "dm",
-            (false, true) => "private",
-            (false, false) => "public",
+            (true, _) => ChannelType::Dm,
+            (false, true) => ChannelType::Private,
+            (false, false) => ChannelType::Public,
         };
         let root = Reply::from(found.root.clone());
         let mut thread = Thread::from(found);
@@ -151,7 +159,7 @@ impl OrganisationThread {
             Some(_) => iter::once(root).chain(thread.messages.iter().cloned()).collect(),
             None => Vec::new(),
         };
-        OrganisationThread { thread, channel_type: channel_type.into(), thread_messages }
+        OrganisationThread { thread, channel_type, thread_messages }
     }
 }
 

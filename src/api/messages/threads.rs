@@ -5,7 +5,6 @@ use poem_openapi::{
     Object, OpenApi,
     param::{Path, Query},
 };
-use serde_json::Value;
 
 use super::thread::{OrganisationThread, Reply, Thread};
 use crate::{
@@ -17,6 +16,7 @@ use crate::{
             listing::{
                 self, Address, Listed, Paged, Pagination, Rows, ShallowOffset, ShallowPage, Size, fill, fill_from, listed, paged,
             },
+            types::Null,
         },
         tags::Tag,
     },
@@ -207,9 +207,9 @@ impl Api {
         app: Data<&App>,
         thread_id: Path<MessageId>,
         channel_id: Path<ChannelId>,
-    ) -> Result<Success<Value>> {
+    ) -> Result<Success<Null>> {
         app.db.write(move |tx| deleting::delete_thread(tx, caller.0, *channel_id, *thread_id)).await?;
-        Ok(ok("Thread deleted successfully", Value::Null))
+        Ok(ok("Thread deleted successfully", Null))
     }
 }
 

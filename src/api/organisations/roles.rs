@@ -4,7 +4,6 @@ use std::collections::BTreeMap;
 
 use poem::web::Data;
 use poem_openapi::{Object, OpenApi, param::Path};
-use serde_json::Value;
 
 use super::permissions::{PermissionList, Permissions};
 use crate::{
@@ -13,7 +12,7 @@ use crate::{
             auth::Bearer,
             body::{Body, Text, example, text},
             envelope::{Created, Success, created, ok},
-            types::Nullable,
+            types::{Null, Nullable},
         },
         tags::Tag,
     },
@@ -127,9 +126,9 @@ impl Api {
         app: Data<&App>,
         org_id: Path<OrganisationId>,
         role_id: Path<Text<roles::Named>>,
-    ) -> Result<Success<Value>> {
+    ) -> Result<Success<Null>> {
         app.db.write(move |tx| roles::delete(tx, caller.0, *org_id, &role_id)).await?;
-        Ok(ok("Role deleted successfully", Value::Null))
+        Ok(ok("Role deleted successfully", Null))
     }
 }
 

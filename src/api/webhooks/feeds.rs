@@ -5,7 +5,6 @@ use poem_openapi::{
     Object, OpenApi,
     param::{Path, Query},
 };
-use serde_json::Value;
 
 use crate::{
     api::{
@@ -13,6 +12,7 @@ use crate::{
             auth::{Bearer, Feeder},
             body::{self, Body, Text, example},
             envelope::{Success, ok},
+            types::Null,
         },
         tags::Tag,
     },
@@ -37,7 +37,7 @@ impl Api {
     /// `user_id`, `full_name`, `email` and `avatar_url` of the post are theirs, and `username` is only a label. No
     /// history records the feed.
     #[oai(path = "/webhooks/feed/backend-queue", method = "post", operation_id = "feedChannel", tag = "Tag::Webhooks")]
-    async fn queue(&self, caller: Bearer, app: Data<&App>, body: Body<QueuedFeed>) -> Result<Success<Value>> {
+    async fn queue(&self, caller: Bearer, app: Data<&App>, body: Body<QueuedFeed>) -> Result<Success<Null>> {
         let Body(QueuedFeed { channel_id, feed }, bytes) = body;
         let feed = feed.into();
         app.db.write_sized(bytes, move |tx| feeds::queue(tx, caller.0, channel_id, &feed)).await?;
@@ -56,7 +56,7 @@ impl Api {
         app: Data<&App>,
         webhook_slug: Path<Text<feeds::Slug>>,
         body: Body<Feed>,
-    ) -> Result<Success<Value>> {
+    ) -> Result<Success<Null>> {
         take(&app, feeder.0, webhook_slug.0, body.0.into(), body.1).await
     }
 
@@ -77,7 +77,7 @@ impl Api {
         action_type: Query<Option<Text<feeds::ActionType>>>,
         /// The address of a picture. If a bearer token is sent, the post has the member's picture instead.
         avatar_url: Query<Option<Text<WebAddress>>>,
-    ) -> Result<Success<Value>> {
+    ) -> Result<Success<Null>> {
         feeds::QueriedMessage::check(&message, "message").map_err(Error::Invalid)?;
         let feed = feeds::Feed {
             message: message.0.0,
@@ -98,13 +98,13 @@ async fn take(
     slug: Text<feeds::Slug>,
     feed: feeds::Feed,
     bytes: usize,
-) -> Result<Success<Value>> {
+) -> Result<Success<Null>> {
     app.db.write_sized(bytes, move |tx| feeds::take(tx, caller, &slug, &feed)).await?;
     Ok(sent())
 }
 
-fn sent() -> Success<Value> {
-    ok("Data sent successfully", Value::Null)
+fn sent() -> Success<Null> {
+    ok("Data sent successfully", Null)
 }
 
 #[derive(Object)]
