@@ -21,7 +21,7 @@ test:
 	$(CARGO) test
 
 sdk:
-	$(CARGO) build --bin tidings --example listen
+	$(CARGO) build --bin tidings --example listen --example receiver
 	cd tests/sdk && npm ci && npm test
 
 bench:
