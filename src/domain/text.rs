@@ -86,8 +86,11 @@ pattern!(
     control!(),
     "]*)?)?$"
 );
-// What is between two words can be any white space.
-pattern!(QUERY, "must have at least three characters besides white space", r"[^\s\u0000-\u001f][\s\S]+[^\s\u0000-\u001f]");
+pattern!(
+    QUERY,
+    "must have at least three characters, not counting white space around them",
+    r"[^\s\u0000-\u001f][\s\S]+[^\s\u0000-\u001f]"
+);
 
 impl Rule {
     /// Any text.
@@ -152,7 +155,7 @@ impl Rule {
         Rule { min: 1, is_secret: true, ..Rule::text(max) }
     }
 
-    /// A search query: at least three characters besides white space.
+    /// A search query: at least three characters, not counting white space around them.
     pub const fn query(max: usize) -> Rule {
         Rule { min: 3, pattern: Some(&QUERY), ..Rule::text(max) }
     }
@@ -226,9 +229,17 @@ rules! {
     pub WebAddress: Rule::web_address(2000);
 }
 
+/// Characters of a part of a domain, at most (RFC 1035, section 2.3.4).
+const LABEL: usize = 63;
+
 /// Parses a web address that is not empty, with its host.
 pub fn web_address(text: &str, field: &str) -> Result<url::Url, String> {
     let text = WebAddress::check(text, field)?;
+    // The parser takes a time that grows with the square of a label's length.
+    let host = text.split("://").nth(1).and_then(|rest| rest.split(['/', '?', '#']).next()).unwrap_or_default();
+    if host.split('.').any(|label| label.chars().count() > LABEL) {
+        return Err(format!("{field} is not an address: a part of its host has more than {LABEL} characters"));
+    }
     url::Url::parse(text).map_err(|err| format!("{field} is not an address: {err}"))
 }
 
@@ -259,7 +270,12 @@ pub fn folded(text: &str) -> String {
 /// and an address with one belongs to another mailbox. The domain has at least two labels, and the last is no number: this
 /// refuses `localhost` and IP addresses in every notation (WHATWG URL, section 3.5).
 pub fn email_address(text: &str) -> Option<String> {
-    let text = text.trim().to_ascii_lowercase();
+    let text = text.trim();
+    // Parsing takes a time that grows with the square of the length; the mailer refuses quoted names.
+    if text.len() > Email::RULE.max || text.contains('"') {
+        return None;
+    }
+    let text = text.to_ascii_lowercase();
     let address: lettre::Address = text.parse().ok()?;
     let domain = address.domain();
     let is_public = domain.contains('.')
@@ -269,12 +285,12 @@ pub fn email_address(text: &str) -> Option<String> {
             .rsplit('.')
             .next()
             .is_some_and(|last| last.starts_with("0x") || last.bytes().all(|byte| byte.is_ascii_digit()));
-    (text.len() <= Email::RULE.max && is_public).then_some(text)
+    is_public.then_some(text)
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{email_address, folded};
+    use super::{email_address, folded, web_address};
 
     #[test]
     fn case_is_folded() {
@@ -287,6 +303,17 @@ mod tests {
         assert_eq!(email_address(" Ada@Example.ORG ").unwrap(), "ada@example.org");
         assert_ne!(email_address("\u{212a}ate@example.org"), email_address("kate@example.org"), "the Kelvin sign");
         assert_ne!(email_address("\u{130}da@example.org"), email_address("ida@example.org"));
+    }
+
+    #[test]
+    fn an_address_is_parsed_only_if_it_is_short() {
+        let address = |octets: usize| format!("{}@{}example", "a".repeat(64), "b.".repeat((octets - 72) / 2));
+        assert_eq!(address(254).len(), 254);
+        assert!(email_address(&address(254)).is_some());
+        assert_eq!(email_address(&address(256)), None);
+        let host = |length| format!("https://{}.example/{}", "é".repeat(length), "c".repeat(100));
+        assert!(web_address(&host(59), "url").is_ok(), "with its prefix in ASCII, the part has 63 characters");
+        assert!(web_address(&host(64), "url").unwrap_err().contains("more than 63 characters"));
     }
 
     #[test]
@@ -305,6 +332,7 @@ mod tests {
             "a@b.example.",
             "a@.example",
             "a@b..example",
+            "\"a b\"@b.example",
         ] {
             assert_eq!(email_address(bad), None, "{bad}");
         }
