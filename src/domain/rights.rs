@@ -176,7 +176,7 @@ impl BuiltInRole {
         }
     }
 
-    fn title(self) -> &'static str {
+    pub fn title(self) -> &'static str {
         match self {
             BuiltInRole::Admin => "Administrator",
             BuiltInRole::Manager => "Manager",
@@ -187,10 +187,13 @@ impl BuiltInRole {
     }
 }
 
+/// The title of an organisation's owner, whatever their role is.
+pub const OWNER: &str = "Owner";
+
 /// The title of a member's role: `Owner` for the organisation's owner, the title of a built-in role, or a custom role's name.
 pub fn role_title(id: i64, name: &str, is_owner: bool) -> String {
     let built_in = BuiltInRole::ALL.into_iter().find(|role| *role as i64 == id);
-    if is_owner { "Owner".into() } else { built_in.map_or(name, |role| role.title()).into() }
+    if is_owner { OWNER.into() } else { built_in.map_or(name, |role| role.title()).into() }
 }
 
 impl ToSql for BuiltInRole {

@@ -17,7 +17,7 @@ use crate::{
             member_updates,
             payloads::{Permissions, RoleUpdate},
         },
-        rights::{BuiltInRole, MemberStatus, Rights},
+        rights::{BuiltInRole, MemberStatus, OWNER, Rights},
         text::{self, Rule},
     },
     error::{Error, OrConflict, Result},
@@ -245,9 +245,9 @@ fn check_name(name: &str) -> Result<String> {
     if name.parse::<uuid::Uuid>().is_ok() {
         return Err(Error::invalid("name must not be a UUID"));
     }
-    let mut reserved = BuiltInRole::ALL.map(BuiltInRole::name).into_iter().chain(ALIASES.map(|(alias, _)| alias));
-    let reserved = reserved.any(|word| name.eq_ignore_ascii_case(word));
-    if reserved { Err(taken()) } else { Ok(name.to_owned()) }
+    let built_in = BuiltInRole::ALL.into_iter().flat_map(|role| [role.name(), role.title()]);
+    let mut reserved = built_in.chain(ALIASES.map(|(alias, _)| alias)).chain([OWNER]);
+    if reserved.any(|word| name.eq_ignore_ascii_case(word)) { Err(taken()) } else { Ok(name.to_owned()) }
 }
 
 fn check_description(text: &str) -> Result<String> {

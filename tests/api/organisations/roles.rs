@@ -140,7 +140,23 @@ async fn a_faulty_role_is_refused() {
     ada.call_text("POST", &path, "{").await.expect(400);
     let (longest, too_long) = ("é".repeat(64), "é".repeat(65));
     let id = unknown_id();
-    for name in ["", "  ", "mine", "MINE", "admin", "Guest", "user", "Administrator", "6", "-1", "a\nb", &too_long, &id] {
+    for name in [
+        "",
+        "  ",
+        "mine",
+        "MINE",
+        "admin",
+        "Guest",
+        "user",
+        "Administrator",
+        "Project Lead",
+        "owner",
+        "6",
+        "-1",
+        "a\nb",
+        &too_long,
+        &id,
+    ] {
         ada.post(&path, json!({ "name": name })).await.expect(422);
     }
     ada.post(&path, json!({ "name": longest, "description": "x".repeat(255) })).await.expect(201);
