@@ -3,13 +3,11 @@
 
 use std::collections::BTreeMap;
 
+use indexmap::IndexMap;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json, value::RawValue};
 
-use super::{
-    examples::{Recorded, recorded},
-    ordered::Ordered,
-};
+use super::examples::{Recorded, recorded};
 use crate::{
     api::http::{
         auth::{ACCESS_TOKEN_INVALID, BEARER_REQUIRED},
@@ -25,7 +23,7 @@ struct Document {
     info: Box<RawValue>,
     servers: Box<RawValue>,
     tags: Vec<Value>,
-    paths: Ordered<Ordered<Map<String, Value>>>,
+    paths: IndexMap<String, IndexMap<String, Map<String, Value>>>,
     components: Components,
 }
 
@@ -34,7 +32,7 @@ struct Document {
 struct Components {
     #[serde(default)]
     responses: BTreeMap<String, Value>,
-    schemas: Ordered<Ordered<Box<RawValue>>>,
+    schemas: IndexMap<String, IndexMap<String, Box<RawValue>>>,
     security_schemes: Box<RawValue>,
 }
 
@@ -43,8 +41,8 @@ pub fn finish(generated: &str) -> String {
     let mut document: Document = serde_json::from_str(generated).expect("the framework generates a document");
     let (recorded, unrecorded) = (recorded(), Recorded::default());
     let mut tags = Vec::new();
-    for (path, methods) in &mut document.paths.0 {
-        for (method, fields) in &mut methods.0 {
+    for (path, methods) in &mut document.paths {
+        for (method, fields) in methods {
             let name = format!("{} {path}", method.to_uppercase());
             tags.extend(fields.get("tags").and_then(Value::as_array).into_iter().flatten().cloned());
             let recorded = recorded.get(&name).unwrap_or(&unrecorded);
@@ -52,14 +50,14 @@ pub fn finish(generated: &str) -> String {
         }
     }
     document.tags.sort_by_key(|tag| tags.iter().position(|used| *used == tag["name"]));
-    for (field, value) in document.components.schemas.0.iter_mut().flat_map(|(_, schema)| &mut schema.0) {
+    for (field, value) in document.components.schemas.values_mut().flatten() {
         if field == "example" {
             let mut example: Map<String, Value> = serde_json::from_str(value.get()).expect("bodies are objects");
             example.retain(|_, value| !value.is_null());
             *value = serde_json::value::to_raw_value(&example).expect("it is JSON");
         } else if field == "properties" {
-            let mut properties: Ordered<Value> = serde_json::from_str(value.get()).expect("properties are an object");
-            properties.0.iter_mut().for_each(|(_, schema)| type_nullable(schema));
+            let mut properties: IndexMap<String, Value> = serde_json::from_str(value.get()).expect("properties are an object");
+            properties.values_mut().for_each(type_nullable);
             *value = serde_json::value::to_raw_value(&properties).expect("it is JSON");
         }
     }

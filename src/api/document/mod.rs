@@ -2,7 +2,6 @@
 
 mod examples;
 mod finish;
-mod ordered;
 
 use std::sync::LazyLock;
 
