@@ -19,7 +19,7 @@ use poem_openapi::{
     registry::{MetaMediaType, MetaRequest, MetaSchema, MetaSchemaRef, Registry},
     types::{ParseFromJSON, Type},
 };
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 pub use self::{
     role::RoleName,
@@ -85,8 +85,10 @@ impl<'a, T: ParseFromJSON, const LEAST: usize> ApiExtractor<'a> for Body<T, LEAS
 
     fn request_meta() -> Option<MetaRequest> {
         let content = vec![MetaMediaType { content_type: Json::<T>::CONTENT_TYPE, schema: T::schema_ref() }];
+        let mut registry = Registry::new();
+        T::register(&mut registry);
         let required =
-            schema::<T>(&mut Registry::new()).is_none_or(|schema| !schema.required.is_empty() || !schema.any_of.is_empty());
+            resolved(&T::schema_ref(), &registry).is_none_or(|schema| !schema.required.is_empty() || !schema.any_of.is_empty());
         Some(MetaRequest { description: None, content, required })
     }
 
@@ -128,44 +130,63 @@ impl From<Faulty> for poem::Error {
 /// Describes the first fault of a body by the name of its field; poem-openapi names its own types instead.
 fn fault<T: Type>(body: &Value) -> Option<String> {
     let mut registry = Registry::new();
-    let schema = schema::<T>(&mut registry)?;
-    let Some(fields) = body.as_object() else { return Some("The request body must be a JSON object".into()) };
-    let given = |field: &str| fields.get(field).filter(|value| !value.is_null());
-    if let Some(missing) = schema.required.iter().find(|field| given(field).is_none()) {
-        return Some(format!("{missing} is required"));
+    T::register(&mut registry);
+    if !body.is_object() {
+        return Some("The request body must be a JSON object".into());
     }
-    schema
-        .properties
-        .iter()
-        .find_map(|(field, schema)| misfit(given(field)?, schema).map(|kind| format!("{field} must be {kind}")))
+    misfit(body, &T::schema_ref(), &registry, "")
 }
 
-/// The schema of a body's type, once it is in the registry.
-fn schema<T: Type>(registry: &mut Registry) -> Option<&MetaSchema> {
-    T::register(registry);
-    let MetaSchemaRef::Reference(name) = T::schema_ref() else { return None };
-    registry.schemas.get(&name)
+/// A schema without its name.
+fn resolved<'a>(schema: &'a MetaSchemaRef, registry: &'a Registry) -> Option<&'a MetaSchema> {
+    match schema {
+        // A name with a description.
+        MetaSchemaRef::Inline(schema) if !schema.all_of.is_empty() => resolved(&schema.all_of[0], registry),
+        MetaSchemaRef::Inline(schema) => Some(schema),
+        MetaSchemaRef::Reference(name) => registry.schemas.get(name),
+    }
 }
 
-/// The expected type, if the value has another one than the schema.
-fn misfit(value: &Value, schema: &MetaSchemaRef) -> Option<String> {
-    let MetaSchemaRef::Inline(schema) = schema else { return None };
+/// What is wrong with the value of a field, if it doesn't fit the schema.
+fn misfit(value: &Value, schema: &MetaSchemaRef, registry: &Registry, field: &str) -> Option<String> {
+    let schema = resolved(schema, registry)?;
     let (fits, kind) = match (schema.ty, schema.format) {
         ("string", Some("uuid")) => (value.as_str().is_some_and(|text| text.parse::<uuid::Uuid>().is_ok()), "a UUID"),
         ("string", _) => (value.is_string(), "a string"),
         ("boolean", _) => (value.is_boolean(), "a boolean"),
         ("integer", _) => (value.is_i64(), "an integer"),
-        ("array", _) => {
-            let Some(items) = value.as_array() else { return Some("an array".into()) };
-            let schema = schema.items.as_deref()?;
-            return items.iter().find_map(|item| misfit(item, schema)).map(|kind| format!("an array, each of it {kind}"));
-        }
+        ("array", _) => match value.as_array() {
+            None => (false, "an array"),
+            Some(items) => {
+                let schema = schema.items.as_deref()?;
+                return items.iter().find_map(|item| misfit(item, schema, registry, &format!("{field}: each")));
+            }
+        },
         _ if !schema.one_of.is_empty() => {
-            (schema.one_of.iter().any(|schema| misfit(value, schema).is_none()), "an integer or a string")
+            let fits = |schema| misfit(value, schema, registry, field).is_none();
+            (schema.one_of.iter().any(fits), "an integer or a string")
         }
+        ("object", _) => match value.as_object() {
+            None => (false, "an object"),
+            Some(fields) => return faulty_field(fields, schema, registry, field),
+        },
         _ => (true, ""),
     };
-    (!fits).then(|| kind.to_owned())
+    (!fits).then(|| format!("{field} must be {kind}"))
+}
+
+/// What is wrong with the first faulty field of an object.
+fn faulty_field(fields: &Map<String, Value>, schema: &MetaSchema, registry: &Registry, object: &str) -> Option<String> {
+    let given = |field: &str| fields.get(field).filter(|value| !value.is_null());
+    let is_missing = |field: &&&str| given(field).is_none();
+    let name = |field: &str| if object.is_empty() { field.to_owned() } else { format!("{object}.{field}") };
+    // Of the forms that the object may have, the one that is meant.
+    let forms = schema.any_of.iter().filter_map(|form| resolved(form, registry));
+    let schema = forms.min_by_key(|form| form.required.iter().filter(is_missing).count()).unwrap_or(schema);
+    if let Some(missing) = schema.required.iter().find(is_missing) {
+        return Some(format!("{} is required", name(missing)));
+    }
+    schema.properties.iter().find_map(|(field, schema)| misfit(given(field)?, schema, registry, &name(field)))
 }
 
 /// Rewords the framework's message for all other faults.
@@ -202,6 +223,13 @@ mod tests {
         name: Text<Email>,
         users: Option<Vec<UserId>>,
         is_private: Option<bool>,
+        /// An object with a name of its own.
+        inside: Option<Inside>,
+    }
+
+    #[derive(poem_openapi::Object)]
+    struct Inside {
+        count: i64,
     }
 
     #[test]
@@ -210,7 +238,7 @@ mod tests {
         Body::<Example>::register(&mut registry);
         let nullable =
             registry.schemas["Example"].properties.iter().map(|(field, schema)| (*field, schema.unwrap_inline().nullable));
-        assert_eq!(nullable.collect::<Vec<_>>(), [("name", false), ("users", true), ("is_private", true)]);
+        assert_eq!(nullable.collect::<Vec<_>>(), [("name", false), ("users", true), ("is_private", true), ("inside", true)]);
     }
 
     #[test]
@@ -222,7 +250,10 @@ mod tests {
         assert_eq!(said(json!({ "name": 5 })), "name must be a string");
         assert_eq!(said(json!({ "name": "", "is_private": "yes" })), "is_private must be a boolean");
         assert_eq!(said(json!({ "name": "", "users": "x" })), "users must be an array");
-        assert_eq!(said(json!({ "name": "", "users": ["x"] })), "users must be an array, each of it a UUID");
+        assert_eq!(said(json!({ "name": "", "users": ["x"] })), "users: each must be a UUID");
         assert_eq!(said(json!({ "name": "", "users": null })), "");
+        assert_eq!(said(json!({ "name": "", "inside": [] })), "inside must be an object");
+        assert_eq!(said(json!({ "name": "", "inside": {} })), "inside.count is required");
+        assert_eq!(said(json!({ "name": "", "inside": { "count": "1" } })), "inside.count must be an integer");
     }
 }
