@@ -4,7 +4,7 @@
 use poem::{Endpoint, EndpointExt, Request, Response, http::header};
 
 use super::auth;
-use crate::{error::Error, secret::AccessKey, state::App};
+use crate::{error::Error, secret::AccessKey};
 
 /// Guards an endpoint with a key in the headers that a Centrifugo takes: `X-API-Key: KEY`, or `Authorization: apikey
 /// KEY`.
@@ -28,7 +28,7 @@ fn guarded(
             if is_known {
                 return Ok(next.get_response(req).await);
             }
-            let app: &App = req.data().expect("the application is installed in routes()");
+            let app = auth::app(&req);
             app.limits.address(auth::address(&req))?;
             Err::<Response, poem::Error>(Error::Unauthorized("The key is missing or unknown").into())
         }

@@ -19,20 +19,24 @@ impl From<Error> for poem::Error {
     }
 }
 
-/// Makes identifiers appear as UUIDs; some have a title in the document.
-macro_rules! uuids {
-    ($($name:ident $(= $title:literal)?),+ $(,)?) => {$(
-        impl Type for id::$name {
+/// A schema that stands where it is used, and has no name.
+pub(super) fn inline(schema: MetaSchema) -> MetaSchemaRef {
+    MetaSchemaRef::Inline(Box::new(schema))
+}
+
+/// Describes a type to the framework by a name and a schema.
+macro_rules! described {
+    ($type:ty, $name:expr, $schema:expr $(; $($generic:tt)+)?) => {
+        impl $(<$($generic)+>)? poem_openapi::types::Type for $type {
             const IS_REQUIRED: bool = true;
             type RawValueType = Self;
             type RawElementValueType = Self;
 
-            fn name() -> Cow<'static, str> {
-                <Uuid as Type>::name()
+            fn name() -> std::borrow::Cow<'static, str> {
+                $name.into()
             }
-            fn schema_ref() -> MetaSchemaRef {
-                let titled = MetaSchema { $(title: Some($title.into()),)? ..MetaSchema::ANY };
-                <Uuid as Type>::schema_ref().merge(titled)
+            fn schema_ref() -> poem_openapi::registry::MetaSchemaRef {
+                $schema
             }
             fn as_raw_value(&self) -> Option<&Self> {
                 Some(self)
@@ -41,6 +45,17 @@ macro_rules! uuids {
                 Box::new(std::iter::once(self))
             }
         }
+    };
+}
+pub(super) use described;
+
+/// Makes identifiers appear as UUIDs; some have a title in the document.
+macro_rules! uuids {
+    ($($name:ident $(= $title:literal)?),+ $(,)?) => {$(
+        described!(id::$name, <Uuid as Type>::name(), {
+            let titled = MetaSchema { $(title: Some($title.into()),)? ..MetaSchema::ANY };
+            <Uuid as Type>::schema_ref().merge(titled)
+        });
 
         impl ToJSON for id::$name {
             fn to_json(&self) -> Option<Value> {
@@ -81,24 +96,7 @@ uuids!(
     ContactId,
 );
 
-impl Type for Time {
-    const IS_REQUIRED: bool = true;
-    type RawValueType = Self;
-    type RawElementValueType = Self;
-
-    fn name() -> Cow<'static, str> {
-        "string_date-time".into()
-    }
-    fn schema_ref() -> MetaSchemaRef {
-        MetaSchemaRef::Inline(Box::new(MetaSchema::new_with_format("string", "date-time")))
-    }
-    fn as_raw_value(&self) -> Option<&Self> {
-        Some(self)
-    }
-    fn raw_element_iter<'a>(&'a self) -> Box<dyn Iterator<Item = &'a Self> + 'a> {
-        Box::new(std::iter::once(self))
-    }
-}
+described!(Time, "string_date-time", inline(MetaSchema::new_with_format("string", "date-time")));
 
 impl ToJSON for Time {
     fn to_json(&self) -> Option<Value> {
@@ -158,25 +156,7 @@ impl<T: ParseFromJSON> ParseFromJSON for Nullable<T> {
 /// The `data` of an answer that has none: always null.
 pub struct Null;
 
-impl Type for Null {
-    const IS_REQUIRED: bool = true;
-    type RawValueType = Self;
-    type RawElementValueType = Self;
-
-    fn name() -> Cow<'static, str> {
-        "null".into()
-    }
-    fn schema_ref() -> MetaSchemaRef {
-        let null = MetaSchema { nullable: true, enum_items: vec![Value::Null], ..MetaSchema::new("object") };
-        MetaSchemaRef::Inline(Box::new(null))
-    }
-    fn as_raw_value(&self) -> Option<&Self> {
-        Some(self)
-    }
-    fn raw_element_iter<'a>(&'a self) -> Box<dyn Iterator<Item = &'a Self> + 'a> {
-        Box::new(std::iter::once(self))
-    }
-}
+described!(Null, "null", inline(MetaSchema { nullable: true, enum_items: vec![Value::Null], ..MetaSchema::new("object") }));
 
 impl ToJSON for Null {
     fn to_json(&self) -> Option<Value> {

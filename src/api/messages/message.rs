@@ -45,13 +45,13 @@ impl From<record::Message> for Message {
     fn from(message: record::Message) -> Self {
         Message {
             id: message.id,
+            user_id: message.author_id(),
             user_type: message.user_type().into(),
             media: Vec::new(),
             message: message.content.clone(),
             content: message.content,
             channel_id: message.channel,
             thread_id: message.thread,
-            user_id: message.user.map_or_else(String::new, |user| user.to_string()),
             username: message.username,
             avatar_url: message.avatar_url,
             mentions: message.mentions.into_iter().map(Mention::from).collect(),

@@ -34,7 +34,7 @@ impl Api {
     /// Search messages
     ///
     /// Searches the posts and replies of the caller's channels; results come newest first. A message matches if it
-    /// contains all words of `q`, anywhere in its text and without regard to case. Words of less than three characters
+    /// contains all words of `q`, anywhere in its text and without regard to case. Words of fewer than three characters
     /// count only if there are no longer ones. New and edited texts are found within some seconds.
     #[oai(path = "/organisations/:org_id/search", method = "get", operation_id = "searchMessages", tag = "Tag::Messages")]
     async fn search(
@@ -43,7 +43,7 @@ impl Api {
         app: Data<&App>,
         #[oai(name = "org_id")] organisation_id: Path<OrganisationId>,
         address: Address,
-        /// At least three characters besides white space.
+        /// At least three characters, not counting white space around them.
         q: Query<Text<search::Text>>,
         /// Search only this channel.
         channel_id: Query<Option<ChannelId>>,

@@ -66,6 +66,7 @@ pub struct Thread {
 impl From<threads::Thread> for Thread {
     fn from(threads::Thread { root, channel_name, replies, .. }: threads::Thread) -> Self {
         Thread {
+            user_id: root.author_id(),
             user_type: root.user_type().into(),
             thread_id: root.id,
             channels_id: root.channel,
@@ -75,7 +76,6 @@ impl From<threads::Thread> for Thread {
             status: root.status,
             current_status: root.current_status,
             kind: root.kind,
-            user_id: root.user.map_or_else(String::new, |user| user.to_string()),
             username: root.username,
             full_name: root.full_name,
             email: root.email,
@@ -197,11 +197,11 @@ impl From<record::Message> for Reply {
             id: message.id,
             thread_id: message.thread,
             channels_id: message.channel,
+            user_id: message.author_id(),
             user_type: message.user_type().into(),
             media: Vec::new(),
             message: message.content.clone(),
             content: message.content,
-            user_id: message.user.map_or_else(String::new, |user| user.to_string()),
             username: message.username,
             full_name: message.full_name,
             email: message.email,

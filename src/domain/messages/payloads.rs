@@ -89,15 +89,10 @@ pub(super) fn object(message: &Message, organisation: OrganisationId) -> Message
         thread_id: message.thread,
         r#type: &message.kind,
         updated_at: message.updated_at,
-        user_id: author(message),
+        user_id: message.author_id(),
         user_type: message.user_type(),
         username: &message.username,
     }
-}
-
-/// The author's identifier; empty for a feed without an author.
-fn author(message: &Message) -> String {
-    message.user.map_or_else(String::new, |user| user.to_string())
 }
 
 /// The identifiers of an event about a message.
@@ -120,7 +115,7 @@ pub(super) fn ids(message: &Message, organisation: OrganisationId) -> MessageIds
         thread_id: message.thread,
         message_id: message.id,
         channel_id: message.channel,
-        user_id: author(message),
+        user_id: message.author_id(),
         org_id: organisation,
     }
 }

@@ -49,6 +49,11 @@ pub struct Message {
 }
 
 impl Message {
+    /// The id of the author's account; empty for a feed without a bearer.
+    pub fn author_id(&self) -> String {
+        self.user.map_or_else(String::new, |user| user.to_string())
+    }
+
     /// Who wrote the message: `user`, or `webhook` for a program.
     pub fn user_type(&self) -> &'static str {
         if self.kind == FED { "webhook" } else { "user" }

@@ -8,7 +8,10 @@ use poem_openapi::{
 };
 use serde_json::Value;
 
-use crate::domain::text::{Rule, Ruled};
+use crate::{
+    api::http::types::{described, inline},
+    domain::text::{Rule, Ruled},
+};
 
 /// A string in a request, with the bounds of `R` in its schema. The domain checks them, after the caller's rights. Other
 /// types are refused and not converted, so that a number is a type error.
@@ -47,29 +50,12 @@ pub fn schema(rule: &Rule) -> MetaSchema {
     } else if rule.is_email {
         let none = MetaSchema { max_length: Some(0), ..MetaSchema::ANY };
         let email = MetaSchema { format: Some("email"), ..MetaSchema::ANY };
-        schema.any_of = [none, email].map(|schema| MetaSchemaRef::Inline(Box::new(schema))).into();
+        schema.any_of = [none, email].map(inline).into();
     }
     schema
 }
 
-impl<R: Ruled> Type for Text<R> {
-    const IS_REQUIRED: bool = true;
-    type RawValueType = String;
-    type RawElementValueType = String;
-
-    fn name() -> Cow<'static, str> {
-        "string".into()
-    }
-    fn schema_ref() -> MetaSchemaRef {
-        MetaSchemaRef::Inline(Box::new(schema(&R::RULE)))
-    }
-    fn as_raw_value(&self) -> Option<&String> {
-        Some(&self.0)
-    }
-    fn raw_element_iter<'a>(&'a self) -> Box<dyn Iterator<Item = &'a String> + 'a> {
-        Box::new(std::iter::once(&self.0))
-    }
-}
+described!(Text<R>, "string", inline(schema(&R::RULE)); R: Ruled);
 
 impl<R: Ruled> ParseFromJSON for Text<R> {
     fn parse_from_json(value: Option<Value>) -> ParseResult<Self> {
