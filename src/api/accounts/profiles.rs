@@ -71,7 +71,7 @@ impl Api {
         &self,
         caller: Bearer,
         app: Data<&App>,
-        #[oai(name = "user_id")] id: Path<UserId>,
+        user_id: Path<UserId>,
         address: Address,
         /// Rows to skip; default 0.
         offset: Query<Option<Offset>>,
@@ -87,7 +87,7 @@ impl Api {
             created_at: session.created_at,
             expires_at: session.expires_at,
         };
-        let Rows { rows, rest } = app.db.read(|conn| fill(page, |part| sessions::list(conn, caller.0, *id, part), one))?;
+        let Rows { rows, rest } = app.db.read(|conn| fill(page, |part| sessions::list(conn, caller.0, *user_id, part), one))?;
         Ok(listed("Sessions retrieved successfully", rows, address.rest(rest)))
     }
 

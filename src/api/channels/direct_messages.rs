@@ -40,12 +40,12 @@ impl Api {
         &self,
         caller: Bearer,
         app: Data<&App>,
-        #[oai(name = "org_id")] organisation_id: Path<OrganisationId>,
+        org_id: Path<OrganisationId>,
         body: Body<Others>,
     ) -> Result<Opened<Channel>> {
         let others = body.0.user_ids.0;
         let opening = app.db.write_sized(body.1, move |tx| {
-            let (found, is_new) = direct_messages::open(tx, caller.0, *organisation_id, others)?;
+            let (found, is_new) = direct_messages::open(tx, caller.0, *org_id, others)?;
             Ok((overviews::of(tx, found)?, is_new))
         });
         let (found, is_new) = opening.await?;
@@ -60,14 +60,14 @@ impl Api {
         &self,
         caller: Bearer,
         app: Data<&App>,
-        #[oai(name = "org_id")] organisation_id: Path<OrganisationId>,
+        org_id: Path<OrganisationId>,
         address: Address,
         /// Rows to skip; default 0.
         offset: Query<Option<Offset>>,
         /// Up to 1,000, the default. An answer may end earlier, at 1 MB.
         limit: Query<Option<Size>>,
     ) -> Result<Listed<Vec<DirectMessage>>> {
-        let (site, organisation, page) = (app.site.clone(), *organisation_id, rows(*offset, *limit));
+        let (site, organisation, page) = (app.site.clone(), *org_id, rows(*offset, *limit));
         let one = move |(unread, channel): (Counts, Overview)| DirectMessage {
             channel: Channel::new(&site, channel),
             thread_count: unread.threads,

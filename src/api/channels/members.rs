@@ -40,26 +40,21 @@ impl Api {
         &self,
         caller: Bearer,
         app: Data<&App>,
-        #[oai(name = "channel_id")] id: Path<ChannelId>,
+        channel_id: Path<ChannelId>,
         body: Body<JoinName>,
     ) -> Result<Success<Membership>> {
         let caller = caller.0;
         let name = body.0.username.map(|name| name.0).filter(|name| !name.is_empty());
         let (channel, at) =
-            app.db.write_sized(body.1, move |tx| channels::members::join(tx, caller, *id, name.as_deref())).await?;
+            app.db.write_sized(body.1, move |tx| channels::members::join(tx, caller, *channel_id, name.as_deref())).await?;
         Ok(ok("User joined channel successfully", Membership::new(channel, caller.user, at)))
     }
 
     /// Leave a channel
     #[oai(path = "/channels/:channel_id/leave", method = "post", operation_id = "leaveChannel", tag = "Tag::Channels")]
-    async fn leave(
-        &self,
-        caller: Bearer,
-        app: Data<&App>,
-        #[oai(name = "channel_id")] id: Path<ChannelId>,
-    ) -> Result<Success<Membership>> {
+    async fn leave(&self, caller: Bearer, app: Data<&App>, channel_id: Path<ChannelId>) -> Result<Success<Membership>> {
         let caller = caller.0;
-        let (channel, at) = app.db.write(move |tx| channels::members::leave(tx, caller, *id)).await?;
+        let (channel, at) = app.db.write(move |tx| channels::members::leave(tx, caller, *channel_id)).await?;
         Ok(ok("User left channel successfully", Membership::new(channel, caller.user, at)))
     }
 
@@ -70,14 +65,8 @@ impl Api {
         operation_id = "updateChannelUsername",
         tag = "Tag::Channels"
     )]
-    async fn rename(
-        &self,
-        caller: Bearer,
-        app: Data<&App>,
-        #[oai(name = "channel_id")] id: Path<ChannelId>,
-        body: Body<NewName>,
-    ) -> Result<Done> {
-        app.db.write_sized(body.1, move |tx| channels::members::rename(tx, caller.0, *id, &body.username)).await?;
+    async fn rename(&self, caller: Bearer, app: Data<&App>, channel_id: Path<ChannelId>, body: Body<NewName>) -> Result<Done> {
+        app.db.write_sized(body.1, move |tx| channels::members::rename(tx, caller.0, *channel_id, &body.username)).await?;
         Ok(done("Username updated successfully"))
     }
 
@@ -87,22 +76,17 @@ impl Api {
         &self,
         caller: Bearer,
         app: Data<&App>,
-        #[oai(name = "channel_id")] id: Path<ChannelId>,
+        channel_id: Path<ChannelId>,
         #[oai(name = "userId")] user: Query<UserId>,
     ) -> Result<Success<Exists>> {
-        let exists = app.db.read(|conn| channels::members::include(conn, caller.0, *id, *user))?;
+        let exists = app.db.read(|conn| channels::members::include(conn, caller.0, *channel_id, *user))?;
         Ok(ok("User exists in channel", Exists { exists }))
     }
 
     /// Count a channel's members
     #[oai(path = "/channels/:channel_id/num-users", method = "get", operation_id = "countChannelMembers", tag = "Tag::Channels")]
-    async fn num_users(
-        &self,
-        caller: Bearer,
-        app: Data<&App>,
-        #[oai(name = "channel_id")] id: Path<ChannelId>,
-    ) -> Result<Json<UserCount>> {
-        let user_count = app.db.read(|conn| channels::members::number(conn, caller.0, *id))?;
+    async fn num_users(&self, caller: Bearer, app: Data<&App>, channel_id: Path<ChannelId>) -> Result<Json<UserCount>> {
+        let user_count = app.db.read(|conn| channels::members::number(conn, caller.0, *channel_id))?;
         Ok(Json(UserCount { user_count }))
     }
 
@@ -114,14 +98,14 @@ impl Api {
         &self,
         caller: Bearer,
         app: Data<&App>,
-        #[oai(name = "channel_id")] id: Path<ChannelId>,
+        channel_id: Path<ChannelId>,
         address: Address,
         /// Rows to skip; default 0.
         offset: Query<Option<Offset>>,
         /// Up to 1,000, the default. An answer may end earlier, at 1 MB.
         limit: Query<Option<Size>>,
     ) -> Result<BareListed<UserList>> {
-        let (id, page) = (*id, rows(*offset, *limit));
+        let (id, page) = (*channel_id, rows(*offset, *limit));
         let read = app.db.read_list(caller.0.user, move |conn| {
             fill(page, |part| channels::members::list(conn, caller.0, id, part), ChannelMember::from)
         });
@@ -138,11 +122,11 @@ impl Api {
         &self,
         caller: Bearer,
         app: Data<&App>,
-        #[oai(name = "channel_id")] id: Path<ChannelId>,
+        channel_id: Path<ChannelId>,
         body: Body<NewMembers>,
     ) -> Result<Success<Vec<ChannelMember>>> {
         let users = body.0.user_ids.0;
-        let added = app.db.write_sized(body.1, move |tx| channels::members::add(tx, caller.0, *id, users)).await?;
+        let added = app.db.write_sized(body.1, move |tx| channels::members::add(tx, caller.0, *channel_id, users)).await?;
         Ok(ok("Users added to channel successfully", added.into_iter().map(ChannelMember::from).collect()))
     }
 
@@ -174,10 +158,10 @@ impl Api {
         &self,
         caller: Bearer,
         app: Data<&App>,
-        #[oai(name = "channel_id")] id: Path<ChannelId>,
+        channel_id: Path<ChannelId>,
         user_id: Path<UserId>,
     ) -> Result<Success<Null>> {
-        app.db.write(move |tx| channels::members::remove(tx, caller.0, *id, *user_id)).await?;
+        app.db.write(move |tx| channels::members::remove(tx, caller.0, *channel_id, *user_id)).await?;
         Ok(ok("User removed from channel successfully", Null))
     }
 }

@@ -86,14 +86,9 @@ impl Api {
 
     /// Read a channel
     #[oai(path = "/channels/:channel_id", method = "get", operation_id = "getChannel", tag = "Tag::Channels")]
-    async fn get(
-        &self,
-        caller: Bearer,
-        app: Data<&App>,
-        #[oai(name = "channel_id")] id: Path<ChannelId>,
-    ) -> Result<Success<ChannelDetails>> {
+    async fn get(&self, caller: Bearer, app: Data<&App>, channel_id: Path<ChannelId>) -> Result<Success<ChannelDetails>> {
         let read = app.db.read(|conn| {
-            let found = channels::lists::get(conn, caller.0, *id)?;
+            let found = channels::lists::get(conn, caller.0, *channel_id)?;
             ChannelDetails::read(conn, &app.site, caller.0, found)
         });
         Ok(ok("channel retrieved successfully", read?))
@@ -108,12 +103,12 @@ impl Api {
         &self,
         caller: Bearer,
         app: Data<&App>,
-        #[oai(name = "channel_name")] name: Path<Text<record::Name>>,
+        channel_name: Path<Text<record::Name>>,
         /// Search only this organisation.
         organisation_id: Query<Option<OrganisationId>>,
     ) -> Result<Success<ChannelDetails>> {
         let read = app.db.read(|conn| {
-            let found = channels::lists::by_name(conn, caller.0, &name, *organisation_id)?;
+            let found = channels::lists::by_name(conn, caller.0, &channel_name, *organisation_id)?;
             ChannelDetails::read(conn, &app.site, caller.0, found)
         });
         Ok(ok("channel name retrieved successfully", read?))
@@ -127,13 +122,13 @@ impl Api {
         &self,
         caller: Bearer,
         app: Data<&App>,
-        #[oai(name = "channel_id")] id: Path<ChannelId>,
+        channel_id: Path<ChannelId>,
         body: Body<EditChannel>,
     ) -> Result<Success<Channel>> {
         let EditChannel { name, description, topic, is_private } = body.0;
         let edit = channels::Edit { name: text(name), description: text(description), topic: text(topic), is_private };
         let edited = app.db.write_sized(body.1, move |tx| {
-            let edited = channels::update(tx, caller.0, *id, edit)?;
+            let edited = channels::update(tx, caller.0, *channel_id, edit)?;
             overviews::of(tx, edited)
         });
         let edited = edited.await?;
@@ -145,8 +140,8 @@ impl Api {
     /// Deletes the channel with its messages. For the channel's owner and for holders of `manage:channels`. The default
     /// channel can't be deleted.
     #[oai(path = "/channels/:channel_id", method = "delete", operation_id = "deleteChannel", tag = "Tag::Channels")]
-    async fn delete(&self, caller: Bearer, app: Data<&App>, #[oai(name = "channel_id")] id: Path<ChannelId>) -> Result<Gone> {
-        app.db.write(move |tx| channels::delete(tx, caller.0, *id)).await?;
+    async fn delete(&self, caller: Bearer, app: Data<&App>, channel_id: Path<ChannelId>) -> Result<Gone> {
+        app.db.write(move |tx| channels::delete(tx, caller.0, *channel_id)).await?;
         Ok(Gone::NoContent)
     }
 
@@ -159,12 +154,12 @@ impl Api {
         &self,
         caller: Bearer,
         app: Data<&App>,
-        #[oai(name = "channel_id")] id: Path<ChannelId>,
+        channel_id: Path<ChannelId>,
         body: Body<Archive>,
     ) -> Result<Success<Channel>> {
         let archived = body.archived;
         let channel = app.db.write(move |tx| {
-            let channel = channels::archive(tx, caller.0, *id, archived)?;
+            let channel = channels::archive(tx, caller.0, *channel_id, archived)?;
             overviews::of(tx, channel)
         });
         let channel = channel.await?;

@@ -41,7 +41,7 @@ impl Api {
         &self,
         caller: Bearer,
         app: Data<&App>,
-        #[oai(name = "org_id")] organisation_id: Path<OrganisationId>,
+        org_id: Path<OrganisationId>,
         address: Address,
         /// At least three characters, not counting white space around them.
         q: Query<Text<search::Text>>,
@@ -54,7 +54,7 @@ impl Api {
     ) -> Result<Listed<Vec<Message>>> {
         let query = search::Query::parse(&q)?;
         let page = listing::page(None::<listing::ShallowPage>, *offset, *limit, PAGE, LARGEST_PAGE).shallow()?;
-        let (caller, organisation, channel) = (caller.0, *organisation_id, *channel_id);
+        let (caller, organisation, channel) = (caller.0, *org_id, *channel_id);
         let find =
             move |conn: &View| fill(page, |part| search::find(conn, caller, organisation, channel, &query, part), Message::from);
         let Rows { rows, rest } = app.read_within(caller, organisation, find).await?;

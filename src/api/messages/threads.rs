@@ -49,7 +49,7 @@ impl Api {
         &self,
         caller: Bearer,
         app: Data<&App>,
-        #[oai(name = "org_id")] id: Path<OrganisationId>,
+        org_id: Path<OrganisationId>,
         address: Address,
         /// The page, from 1; default 1.
         page: Query<Option<ShallowPage>>,
@@ -62,7 +62,7 @@ impl Api {
     ) -> Result<Listed<Vec<OrganisationThread>>> {
         let page = listing::page(*page, *offset, *limit, PAGE, LARGEST_PAGE).shallow()?;
         let replies = listing::size(*messages, threads::REPLIES, MOST_REPLIES);
-        let (caller, id) = (caller.0, *id);
+        let (caller, id) = (caller.0, *org_id);
         // A deep page is a slow read: it walks that far into the caller's channels.
         let read = app.read_within(caller, id, move |conn| {
             let roots = threads::list_all(conn, caller, id, page.and_one())?;
@@ -80,7 +80,7 @@ impl Api {
         &self,
         caller: Bearer,
         app: Data<&App>,
-        #[oai(name = "channel_id")] id: Path<ChannelId>,
+        channel_id: Path<ChannelId>,
         address: Address,
         /// The page, from 1; default 1.
         page: Query<Option<ShallowPage>>,
@@ -93,7 +93,7 @@ impl Api {
     ) -> Result<Listed<Vec<Thread>>> {
         let page = listing::page(*page, *offset, *limit, PAGE, LARGEST_PAGE).shallow()?;
         let replies = listing::size(*messages, threads::REPLIES, MOST_REPLIES);
-        let id = *id;
+        let id = *channel_id;
         let read = app.db.read_list(caller.0.user, move |conn| {
             let roots = threads::list(conn, caller.0, id, page.and_one())?;
             fill_from(page, roots, |root| Ok(Thread::shortened(threads::read(conn, root, replies)?)))

@@ -44,14 +44,14 @@ impl Api {
         &self,
         caller: Bearer,
         app: Data<&App>,
-        #[oai(name = "org_id")] id: Path<OrganisationId>,
+        org_id: Path<OrganisationId>,
         address: Address,
         /// Rows to skip; default 0.
         offset: Query<Option<Offset>>,
         /// Up to 1,000, the default. An answer may end earlier, at 1 MB.
         limit: Query<Option<Size>>,
     ) -> Result<BareListed<OrganisationChannels>> {
-        let (site, id, page) = (app.site.clone(), *id, rows(*offset, *limit));
+        let (site, id, page) = (app.site.clone(), *org_id, rows(*offset, *limit));
         let read = app.db.read_list(caller.0.user, move |conn| {
             fill_up_to(
                 OrganisationChannels::BYTES,
@@ -107,14 +107,14 @@ impl Api {
         &self,
         caller: Bearer,
         app: Data<&App>,
-        #[oai(name = "org_id")] organisation_id: Path<OrganisationId>,
+        org_id: Path<OrganisationId>,
         address: Address,
         /// Rows to skip; default 0.
         offset: Query<Option<Offset>>,
         /// Up to 1,000, the default. An answer may end earlier, at 1 MB.
         limit: Query<Option<Size>>,
     ) -> Result<Listed<Vec<OpenChannel>>> {
-        let (id, page) = (*organisation_id, rows(*offset, *limit));
+        let (id, page) = (*org_id, rows(*offset, *limit));
         let read = app.db.read_list(caller.0.user, move |conn| {
             fill(page, |part| channels::lists::not_joined(conn, caller.0, id, part), OpenChannel::from)
         });
@@ -135,14 +135,14 @@ impl Api {
         &self,
         caller: Bearer,
         app: Data<&App>,
-        #[oai(name = "org_id")] organisation_id: Path<OrganisationId>,
+        org_id: Path<OrganisationId>,
         address: Address,
         /// Rows to skip; default 0.
         offset: Query<Option<Offset>>,
         /// Up to 1,000, the default. An answer may end earlier, at 1 MB.
         limit: Query<Option<Size>>,
     ) -> Result<Listed<Vec<ArchivedChannel>>> {
-        let (id, page) = (*organisation_id, rows(*offset, *limit));
+        let (id, page) = (*org_id, rows(*offset, *limit));
         let read = app.db.read_list(caller.0.user, move |conn| {
             fill(page, |part| channels::lists::archived(conn, caller.0, id, part), ArchivedChannel::from)
         });
@@ -163,11 +163,11 @@ impl Api {
         &self,
         caller: Bearer,
         app: Data<&App>,
-        #[oai(name = "org_id")] organisation_id: Path<OrganisationId>,
+        org_id: Path<OrganisationId>,
         body: Body<ArchiveChannel>,
     ) -> Result<Success<Channel>> {
         let ArchiveChannel { channel_id, archived } = body.0;
-        let organisation = *organisation_id;
+        let organisation = *org_id;
         let channel = app.db.write(move |tx| {
             let channel = channels::archive_in(tx, caller.0, organisation, channel_id, archived)?;
             overviews::of(tx, channel)

@@ -39,16 +39,10 @@ impl Api {
     ///
     /// For superadmins of the server. Everybody else invites, and gets 403 whether there is such an organisation or not.
     #[oai(path = "/organisations/:org_id/users", method = "post", operation_id = "addOrganisationMember", tag = "Tag::Members")]
-    async fn add(
-        &self,
-        caller: Bearer,
-        app: Data<&App>,
-        #[oai(name = "org_id")] id: Path<OrganisationId>,
-        body: Body<NewMember>,
-    ) -> Result<Done> {
+    async fn add(&self, caller: Bearer, app: Data<&App>, org_id: Path<OrganisationId>, body: Body<NewMember>) -> Result<Done> {
         let NewMember { user_id, role } = body.0;
         let role = role.map(|role| role.0);
-        app.db.write_sized(body.1, move |tx| members::add(tx, caller.0, *id, user_id, role.as_deref())).await?;
+        app.db.write_sized(body.1, move |tx| members::add(tx, caller.0, *org_id, user_id, role.as_deref())).await?;
         Ok(done("User added successfully"))
     }
 

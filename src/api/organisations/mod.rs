@@ -43,13 +43,8 @@ impl Api {
 
     /// Read an organisation
     #[oai(path = "/organisations/:org_id", method = "get", operation_id = "getOrganisation", tag = "Tag::Organisations")]
-    async fn get(
-        &self,
-        caller: Bearer,
-        app: Data<&App>,
-        #[oai(name = "org_id")] id: Path<OrganisationId>,
-    ) -> Result<Success<Organisation>> {
-        let id = *id;
+    async fn get(&self, caller: Bearer, app: Data<&App>, org_id: Path<OrganisationId>) -> Result<Success<Organisation>> {
+        let id = *org_id;
         // A slow read: it adds up the messages of all channels, direct messages included.
         let found = app.db.read_list(caller.0.user, move |conn| organisations::get(conn, caller.0, id)).await?;
         Ok(ok("Organization retrieved successfully", found.into()))
@@ -79,10 +74,10 @@ impl Api {
         &self,
         caller: Bearer,
         app: Data<&App>,
-        #[oai(name = "org_id")] id: Path<OrganisationId>,
+        org_id: Path<OrganisationId>,
         body: Body<EditOrganisation>,
     ) -> Result<Success<Organisation>> {
-        let edited = app.db.write_sized(body.1, move |tx| organisations::update(tx, caller.0, *id, body.0.into())).await?;
+        let edited = app.db.write_sized(body.1, move |tx| organisations::update(tx, caller.0, *org_id, body.0.into())).await?;
         Ok(ok("Organization updated successfully", edited.into()))
     }
 
@@ -90,8 +85,8 @@ impl Api {
     ///
     /// For its owner only. Nobody sees the organisation afterwards.
     #[oai(path = "/organisations/:org_id", method = "delete", operation_id = "deleteOrganisation", tag = "Tag::Organisations")]
-    async fn delete(&self, caller: Bearer, app: Data<&App>, #[oai(name = "org_id")] id: Path<OrganisationId>) -> Result<Gone> {
-        app.db.write(move |tx| organisations::delete(tx, caller.0, *id)).await?;
+    async fn delete(&self, caller: Bearer, app: Data<&App>, org_id: Path<OrganisationId>) -> Result<Gone> {
+        app.db.write(move |tx| organisations::delete(tx, caller.0, *org_id)).await?;
         Ok(Gone::NoContent)
     }
 
@@ -109,11 +104,11 @@ impl Api {
         &self,
         caller: Bearer,
         app: Data<&App>,
-        #[oai(name = "org_id")] id: Path<OrganisationId>,
+        org_id: Path<OrganisationId>,
         body: Body<NewOwner>,
     ) -> Result<Success<Organisation>> {
         let user = body.0.user_id;
-        let passed = app.db.write(move |tx| organisations::pass_on(tx, caller.0, *id, user)).await?;
+        let passed = app.db.write(move |tx| organisations::pass_on(tx, caller.0, *org_id, user)).await?;
         Ok(ok("Organization updated successfully", passed.into()))
     }
 }

@@ -86,8 +86,8 @@ impl Api {
 
     /// Read a blog post
     #[oai(path = "/blogs/:blog_id", method = "get", operation_id = "getBlog", tag = "Tag::Blogs")]
-    async fn get(&self, _visitor: Visitor, app: Data<&App>, #[oai(name = "blog_id")] id: Path<BlogId>) -> Result<Success<Blog>> {
-        let found = app.db.read(|conn| blogs::get(conn, *id))?;
+    async fn get(&self, _visitor: Visitor, app: Data<&App>, blog_id: Path<BlogId>) -> Result<Success<Blog>> {
+        let found = app.db.read(|conn| blogs::get(conn, *blog_id))?;
         Ok(ok("Blog post retrieved successfully.", Blog::from(found)))
     }
 
@@ -95,8 +95,8 @@ impl Api {
     ///
     /// Deletes the post with its feedback. For administrators of the server.
     #[oai(path = "/blogs/:blog_id", method = "delete", operation_id = "deleteBlog", tag = "Tag::Blogs")]
-    async fn delete(&self, caller: Bearer, app: Data<&App>, #[oai(name = "blog_id")] id: Path<BlogId>) -> Result<Gone> {
-        let (caller, id) = (caller.0, *id);
+    async fn delete(&self, caller: Bearer, app: Data<&App>, blog_id: Path<BlogId>) -> Result<Gone> {
+        let (caller, id) = (caller.0, *blog_id);
         app.db.write_in_steps(move |tx| Ok(blogs::delete(tx, caller, id)?.then_some(()))).await?;
         Ok(Gone::NoContent)
     }

@@ -57,13 +57,8 @@ impl Api {
 
     /// Read a blog category
     #[oai(path = "/blog_categories/:category_id", method = "get", operation_id = "getBlogCategory", tag = "Tag::Blogs")]
-    async fn get(
-        &self,
-        _visitor: Visitor,
-        app: Data<&App>,
-        #[oai(name = "category_id")] id: Path<CategoryId>,
-    ) -> Result<Success<Category>> {
-        let found = app.db.read(|conn| categories::get(conn, *id))?;
+    async fn get(&self, _visitor: Visitor, app: Data<&App>, category_id: Path<CategoryId>) -> Result<Success<Category>> {
+        let found = app.db.read(|conn| categories::get(conn, *category_id))?;
         Ok(ok("Blog category retrieved successfully.", Category::from(found)))
     }
 
@@ -71,8 +66,8 @@ impl Api {
     ///
     /// The category must have no blog posts. For administrators of the server.
     #[oai(path = "/blog_categories/:category_id", method = "delete", operation_id = "deleteBlogCategory", tag = "Tag::Blogs")]
-    async fn delete(&self, caller: Bearer, app: Data<&App>, #[oai(name = "category_id")] id: Path<CategoryId>) -> Result<Gone> {
-        app.db.write(move |tx| categories::delete(tx, caller.0, *id)).await?;
+    async fn delete(&self, caller: Bearer, app: Data<&App>, category_id: Path<CategoryId>) -> Result<Gone> {
+        app.db.write(move |tx| categories::delete(tx, caller.0, *category_id)).await?;
         Ok(Gone::NoContent)
     }
 }
