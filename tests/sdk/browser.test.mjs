@@ -71,6 +71,56 @@ test('the docs UI works without a network, and tries requests out', { timeout },
   await server.stop()
 })
 
+test('the docs UI shows the bounds, examples and refusals of every operation', { timeout }, async t => {
+  const server = await start(t)
+  const { page, strays, errors } = await open(t)
+  await page.goto(`${server.url}/docs`)
+  await page.locator('.opblock').first().waitFor()
+  const document = await (await fetch(`${server.url}/api/v1/openapi.json`)).json()
+  const resolved = part => part?.$ref ? part.$ref.slice(2).split('/').reduce((at, name) => at[name], document) : part
+  const json = part => part?.content?.['application/json; charset=utf-8']
+  const words = ['minimum', 'maximum', 'minLength', 'maxLength', 'pattern', 'minItems', 'maxItems']
+  const bounds = schema => words.filter(word => schema[word] !== undefined).map(word => `${word}: ${schema[word]}`)
+
+  let seen = 0
+  for (const [path, methods] of Object.entries(document.paths)) {
+    for (const [method, operation] of Object.entries(methods)) {
+      const name = `${method.toUpperCase()} ${path}`
+      const block = page.locator(`[id$="-${operation.operationId}"]`)
+      await block.locator('.opblock-summary-control').click()
+      await block.locator('.responses-table').waitFor()
+      const body = resolved(json(operation.requestBody)?.schema)
+      const wanted = (operation.parameters ?? []).flatMap(({ schema }) => bounds(schema))
+      if (body) {
+        const section = block.locator('.opblock-section-request-body')
+        const example = JSON.parse(await section.locator('.highlight-code code').innerText())
+        assert.deepEqual(example, json(operation.requestBody).example, name)
+        await section.locator('[data-name="model"]').click()
+        wanted.push(...Object.values(body.properties ?? {}).flatMap(bounds))
+      }
+      const shown = (await block.innerText()).replace(/\s+/g, ' ')
+      assert.deepEqual(wanted.filter(bound => !shown.includes(bound.replace(/\s+/g, ' '))), [], name)
+
+      for (const [status, response] of Object.entries(operation.responses)) {
+        const row = block.locator(`.response[data-code="${status}"]`)
+        const answer = json(resolved(response))
+        const said = Object.values(answer?.examples ?? {}).map(example => example.summary)
+        assert.deepEqual(await row.locator('.examples-select option').allInnerTexts(), said.length > 0 ? said : [], `${name}: ${status}`)
+        if (answer) JSON.parse(await row.locator('.highlight-code code').first().innerText())
+      }
+      if (operation.operationId === 'createChannel') {
+        await block.scrollIntoViewIfNeeded()
+        await block.screenshot({ path: join(shots, 'docs-operation.png') })
+      }
+      await block.locator('.opblock-summary-control').click()
+      seen += 1
+    }
+  }
+  assert.equal(seen, await page.locator('.opblock').count())
+  assert.deepEqual([strays, errors], [[], []])
+  await server.stop()
+})
+
 test('the front page leads to the docs and the document', { timeout }, async t => {
   const server = await start(t)
   const { page, strays, errors } = await open(t)

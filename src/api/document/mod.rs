@@ -45,7 +45,7 @@ pub fn page(req: Request) -> Response {
 fn html() -> String {
     let (service, document) = (service(), document().replace('<', "\\u003c"));
     let page = service.swagger_ui_html().replacen(&service.spec(), &document, 1);
-    page.replacen("deepLinking: true,", "deepLinking: true, showCommonExtensions: true,", 1)
+    page.replacen("deepLinking: true,", "deepLinking: true, defaultModelExpandDepth: 3, showCommonExtensions: true,", 1)
 }
 
 /// The page's Content-Security-Policy (CSP level 3). The page may run its own inline scripts, which are listed by their
