@@ -6,7 +6,7 @@ use poem_openapi::{Object, OpenApi, Union, param::Query};
 use super::{
     http::{
         auth::{Bearer, NotificationToken},
-        body::{Body, Text, example},
+        body::{Body, Text},
         envelope::{Success, ok},
         listing::{Address, Listed, Offset, Rows, Size, fill, listed, rows},
     },
@@ -129,19 +129,15 @@ enum Subscription {
 }
 
 #[derive(Object)]
-#[oai(example)]
 struct ChannelSubscription {
     channel_id: ChannelId,
 }
-example!(ChannelSubscription, { "channel_id": "01900000-0000-7000-8000-0000000000dd" });
 
 #[derive(Object)]
-#[oai(example)]
 struct NamedSubscription {
     /// `<org_id>/<user_id>`, or the name of any other stream.
     channel: Text<streams::StreamName>,
 }
-example!(NamedSubscription, { "channel": "01900000-0000-7000-8000-0000000000bb/01900000-0000-7000-8000-0000000000aa" });
 
 #[derive(Object)]
 struct OwnOrganisation {

@@ -8,7 +8,7 @@ use crate::{
     api::{
         http::{
             auth::{MaybeBearer, Visitor},
-            body::{Body, Text, example, text},
+            body::{Body, Text, text},
             envelope::{Done, Success, done, ok},
         },
         tags::Tag,
@@ -131,36 +131,28 @@ async fn require_mail(app: &App) -> Result<()> {
 }
 
 #[derive(Object)]
-#[oai(example)]
 struct Address {
     email: Text<Email>,
 }
-example!(Address, { "email": "ada@example.org" });
 
 #[derive(Object)]
-#[oai(example)]
 struct OneTimeToken {
     /// The token in the mailed link.
     token: Text<Token>,
 }
-example!(OneTimeToken, { "token": "mZ0n3Q4y1k6f8c2x5v7b9w1e3r5t7y9u2i4o6p8a0sd" });
 
 #[derive(Object)]
-#[oai(example)]
 struct Verification {
     /// The token in the mailed link.
     token: Text<Token>,
     /// The account's password; not needed with the account's bearer token.
     password: Option<Text<GivenPassword>>,
 }
-example!(Verification, { "token": "mZ0n3Q4y1k6f8c2x5v7b9w1e3r5t7y9u2i4o6p8a0sd", "password": "correct horse battery" });
 
 #[derive(Object)]
-#[oai(example)]
 struct NewPassword {
     /// The token in the mailed link.
     token: Text<Token>,
     /// None of the most common passwords, and not the old one.
     new_password: Text<Password>,
 }
-example!(NewPassword, { "token": "mZ0n3Q4y1k6f8c2x5v7b9w1e3r5t7y9u2i4o6p8a0sd", "new_password": "staple of the battery" });

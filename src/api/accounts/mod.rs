@@ -9,7 +9,7 @@ use poem_openapi::{Object, OpenApi};
 use super::{
     http::{
         auth::{Bearer, Visitor},
-        body::{Body, Faulty, Text, example},
+        body::{Body, Faulty, Text},
         envelope::{Done, Made, Success, done, made, ok},
         types::Nullable,
     },
@@ -140,7 +140,6 @@ fn faulty_is_422<E: Endpoint + 'static>(endpoint: E) -> impl Endpoint {
 }
 
 #[derive(Object)]
-#[oai(example)]
 struct NewAccount {
     /// The e-mail address; unique without regard to case.
     email: Text<Email>,
@@ -151,34 +150,27 @@ struct NewAccount {
     first_name: Option<Text<PersonName>>,
     last_name: Option<Text<PersonName>>,
 }
-example!(NewAccount, { "email": "ada@example.org", "password": "correct horse battery", "username": "ada", "first_name": "Ada", "last_name": "Lovelace" });
 
 #[derive(Object)]
-#[oai(example)]
 struct Credentials {
     email: Text<Email>,
     password: Text<GivenPassword>,
 }
-example!(Credentials, { "email": "ada@example.org", "password": "correct horse battery" });
 
 #[derive(Object)]
-#[oai(example)]
 struct IdToken {
     /// A JSON Web Token (OpenID Connect Core 1.0, section 2).
     id_token: Text<accounts::IdToken>,
     /// The nonce that the client sent to the issuer. If given, the token must contain it.
     nonce: Option<Text<Nonce>>,
 }
-example!(IdToken, { "id_token": "eyJhbGciOiJSUzI1NiIsImtpZCI6IjEifQ.eyJzdWIiOiIxMjM0In0.c2lnbmF0dXJl", "nonce": "q7Vd2mXk0sRb" });
 
 #[derive(Object)]
-#[oai(example)]
 struct PasswordChange {
     old_password: Text<GivenPassword>,
     /// None of the most common passwords, and not the old one.
     new_password: Text<Password>,
 }
-example!(PasswordChange, { "old_password": "correct horse battery", "new_password": "staple of the battery" });
 
 /// A new session.
 #[derive(Object)]

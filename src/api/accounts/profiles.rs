@@ -11,7 +11,7 @@ use crate::{
     api::{
         http::{
             auth::{AccessToken, Bearer},
-            body::{Body, Text, example, text},
+            body::{Body, Text, text},
             envelope::{Done, Success, done, ok},
             listing::{Address, Listed, Offset, Rows, Size, fill, listed, rows},
         },
@@ -166,7 +166,6 @@ fn own(app: &App, caller: Caller, message: &str) -> Result<Success<User>> {
 }
 
 #[derive(Object)]
-#[oai(example)]
 struct EditProfile {
     /// Unique without regard to case; not `channel`, `here`, `all` or `everyone`.
     username: Option<Text<accounts::Username>>,
@@ -176,7 +175,6 @@ struct EditProfile {
     /// An http or https address.
     avatar_url: Option<Text<WebAddress>>,
 }
-example!(EditProfile, { "first_name": "Ada", "last_name": "King", "phone": "+44 20 7946 0000" });
 
 #[derive(Object)]
 struct Session {
@@ -192,26 +190,20 @@ struct Session {
 }
 
 #[derive(Object)]
-#[oai(example)]
 struct SessionChoice {
     session_id: SessionId,
 }
-example!(SessionChoice, { "session_id": "01900000-0000-7000-8000-0000000000ee" });
 
 #[derive(Object)]
-#[oai(example)]
 struct OrganisationChoice {
     current_org: OrganisationId,
 }
-example!(OrganisationChoice, { "current_org": "01900000-0000-7000-8000-0000000000bb" });
 
 #[derive(Object)]
-#[oai(example)]
 struct OnboardedChange {
     /// Whether the user has been shown around; `true` if omitted.
     is_onboarded: Option<bool>,
 }
-example!(OnboardedChange, { "is_onboarded": true });
 
 #[derive(Object)]
 struct Onboarded {

@@ -7,7 +7,6 @@ use poem_openapi::{Object, payload::Json};
 use crate::{
     api::{
         http::{
-            body::example,
             listing::{Address, BYTES, BareListed, Rows, fill_up_to, json_length, shortened},
             types::Nullable,
         },
@@ -150,7 +149,6 @@ impl ChannelDetails {
 }
 
 #[derive(Object)]
-#[oai(example)]
 struct Participant {
     user_id: UserId,
     /// The member's name in the channel.
@@ -158,7 +156,6 @@ struct Participant {
     /// The address of the member's picture; empty if there is none.
     avatar_url: String,
 }
-example!(Participant, { "user_id": "01900000-0000-7000-8000-0000000000aa", "username": "ada", "avatar_url": "https://example.org/ada.png" });
 
 impl From<members::Member> for Participant {
     fn from(member: members::Member) -> Self {

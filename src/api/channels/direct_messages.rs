@@ -11,7 +11,7 @@ use crate::{
     api::{
         http::{
             auth::Bearer,
-            body::{Body, List, example},
+            body::{Body, List},
             envelope::{Opened, opened},
             listing::{Address, Listed, Offset, Rows, Size, fill, listed, rows},
         },
@@ -82,12 +82,10 @@ impl Api {
 }
 
 #[derive(Object)]
-#[oai(example)]
 struct Others {
     /// Members of the organisation; the caller may be omitted.
     user_ids: List<UserId, 1, { direct_messages::OTHERS_MAX }>,
 }
-example!(Others, { "user_ids": ["01900000-0000-7000-8000-0000000000aa"] });
 
 #[derive(Object)]
 struct DirectMessage {

@@ -11,7 +11,7 @@ use crate::{
     api::{
         http::{
             auth::Bearer,
-            body::{Body, List, Text, example},
+            body::{Body, List, Text},
             envelope::{Done, Success, done, ok},
             listing::{Address, BareListed, Offset, Rows, Size, fill, rows},
             types::Null,
@@ -167,37 +167,29 @@ impl Api {
 }
 
 #[derive(Object)]
-#[oai(example)]
 struct JoinName {
     /// The caller's name in the channel; the account's username if omitted.
     username: Option<Text<UsernameIfAny>>,
 }
-example!(JoinName, { "username": "countess" });
 
 #[derive(Object)]
-#[oai(example)]
 struct NewName {
     /// Unique in the channel.
     username: Text<Username>,
 }
-example!(NewName, { "username": "countess" });
 
 #[derive(Object)]
-#[oai(example)]
 struct NewMembers {
     /// Members of the organisation.
     user_ids: List<UserId, 1, LISTED_MAX>,
 }
-example!(NewMembers, { "user_ids": ["01900000-0000-7000-8000-0000000000aa"] });
 
 #[derive(Object)]
-#[oai(example)]
 struct NewMembersOf {
     channel_id: ChannelId,
     /// Members of the organisation.
     user_ids: List<UserId, 1, LISTED_MAX>,
 }
-example!(NewMembersOf, { "channel_id": "01900000-0000-7000-8000-0000000000cc", "user_ids": ["01900000-0000-7000-8000-0000000000aa"] });
 
 /// A caller's membership of a channel, as answered to joining and leaving.
 #[derive(Object)]

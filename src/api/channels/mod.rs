@@ -15,7 +15,7 @@ use self::channel::{Channel, ChannelDetails, ChannelList};
 use super::{
     http::{
         auth::Bearer,
-        body::{Body, List, Text, example, text},
+        body::{Body, List, Text, text},
         envelope::{Created, Gone, Success, created, ok},
         listing::{Address, BareListed, Offset, Size, fill, rows},
     },
@@ -168,7 +168,6 @@ impl Api {
 }
 
 #[derive(Object)]
-#[oai(example)]
 struct NewChannel {
     /// Unique among the organisation's live channels.
     name: Text<record::Name>,
@@ -184,25 +183,20 @@ struct NewChannel {
     /// Whether only its members see the channel.
     is_private: Option<bool>,
 }
-example!(NewChannel, { "name": "engines", "description": "All about engines", "userIds": [], "organisation_id": "01900000-0000-7000-8000-0000000000bb" });
 
 #[derive(Object)]
-#[oai(example)]
 struct EditChannel {
     name: Option<Text<record::Name>>,
     description: Option<Text<channels::Description>>,
     topic: Option<Text<channels::Topic>>,
     is_private: Option<bool>,
 }
-example!(EditChannel, { "description": "All about analytical engines" });
 
 #[derive(Object)]
-#[oai(example)]
 struct Archive {
     /// `true` archives the channel, `false` unarchives it.
     archived: bool,
 }
-example!(Archive, { "archived": true });
 
 pub fn archive_message(archived: bool) -> &'static str {
     if archived { "Channel archived successfully" } else { "Channel unarchived successfully" }

@@ -51,11 +51,7 @@ pub fn finish(generated: &str) -> String {
     }
     document.tags.sort_by_key(|tag| tags.iter().position(|used| *used == tag["name"]));
     for (field, value) in document.components.schemas.values_mut().flatten() {
-        if field == "example" {
-            let mut example: Map<String, Value> = serde_json::from_str(value.get()).expect("bodies are objects");
-            example.retain(|_, value| !value.is_null());
-            *value = serde_json::value::to_raw_value(&example).expect("it is JSON");
-        } else if field == "properties" {
+        if field == "properties" {
             let mut properties: IndexMap<String, Value> = serde_json::from_str(value.get()).expect("properties are an object");
             properties.values_mut().for_each(type_nullable);
             *value = serde_json::value::to_raw_value(&properties).expect("it is JSON");

@@ -16,7 +16,7 @@ use poem_openapi::{
 use super::{
     http::{
         auth::Bearer,
-        body::{Body, Text, example},
+        body::{Body, Text},
         envelope::{Created, Success, created, ok},
         listing::{self, Address, BareListed, Rows, Size, fill},
         types::Null,
@@ -153,7 +153,6 @@ impl Api {
 }
 
 #[derive(Object)]
-#[oai(example)]
 struct NewMessage {
     content: Text<posting::Content>,
     /// The thread to reply to.
@@ -161,24 +160,19 @@ struct NewMessage {
     /// The message's id: a UUID that the client makes.
     id: Option<MessageId>,
 }
-example!(NewMessage, { "content": "The engine has arrived, @grace" });
 
 #[derive(Object)]
-#[oai(example)]
 struct EditMessage {
     content: Text<posting::Content>,
     message_id: Option<MessageId>,
     thread_id: Option<MessageId>,
 }
-example!(EditMessage, { "content": "The engine has arrived at last" });
 
 #[derive(Object)]
-#[oai(example)]
 struct ReadMark {
     /// The last message that the caller read; the channel's last message if omitted.
     last_message_id: Option<MessageId>,
 }
-example!(ReadMark, { "last_message_id": "01900000-0000-7000-8000-0000000000cc" });
 
 /// The unread counts of a channel.
 #[derive(Object)]

@@ -11,7 +11,7 @@ use crate::{
     api::{
         http::{
             auth::Bearer,
-            body::{Body, Text, example, text},
+            body::{Body, Text, text},
             envelope::{Created, Success, created, ok},
             listing::{
                 self, Address, Listed, Paged, Pagination, Rows, ShallowOffset, ShallowPage, Size, fill, fill_from, listed, paged,
@@ -214,19 +214,15 @@ impl Api {
 }
 
 #[derive(Object)]
-#[oai(example)]
 struct NewThread {
     content: Text<posting::Content>,
     /// The thread's id: a UUID that the client makes.
     thread_id: Option<MessageId>,
 }
-example!(NewThread, { "content": "The engine has arrived, @grace" });
 
 #[derive(Object)]
-#[oai(example)]
 struct EditThread {
     /// Shown as `current_status`.
     status: Option<Text<threads::Status>>,
     content: Option<Text<posting::Content>>,
 }
-example!(EditThread, { "status": "completed" });

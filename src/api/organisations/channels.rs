@@ -14,7 +14,7 @@ use crate::{
         },
         http::{
             auth::Bearer,
-            body::{Body, example},
+            body::Body,
             envelope::{Success, ok},
             listing::{Address, BareListed, Listed, Offset, Rows, Size, fill, fill_up_to, listed, rows},
             number::Number,
@@ -178,10 +178,8 @@ impl Api {
 }
 
 #[derive(Object)]
-#[oai(example)]
 struct ArchiveChannel {
     channel_id: ChannelId,
     /// `true` archives the channel, `false` unarchives it.
     archived: bool,
 }
-example!(ArchiveChannel, { "channel_id": "01900000-0000-7000-8000-0000000000cc", "archived": true });

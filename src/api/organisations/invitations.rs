@@ -11,7 +11,7 @@ use crate::{
         accounts::LoggedIn,
         http::{
             auth::{Bearer, MaybeBearer, Visitor},
-            body::{Body, List, RoleName, Text, example, texts},
+            body::{Body, List, RoleName, Text, texts},
             envelope::{Created, Done, Success, created, done, ok},
             listing::{self, Address, Offset, PageNumber, Paged, Rows, Size, fill, paged},
         },
@@ -179,7 +179,6 @@ impl Api {
 }
 
 #[derive(Object)]
-#[oai(example)]
 struct NewInvitations {
     org_id: OrganisationId,
     /// The addresses.
@@ -187,23 +186,18 @@ struct NewInvitations {
     /// The role: its integer, its UUID or its name; `member` if omitted.
     role: Option<RoleName>,
 }
-example!(NewInvitations, { "org_id": "01900000-0000-7000-8000-0000000000bb", "emails": ["grace@example.org"], "role": "member" });
 
 #[derive(Object)]
-#[oai(example)]
 struct InvitationToken {
     token: Text<Token>,
 }
-example!(InvitationToken, { "token": "mZ0n3Q4y1k6f8c2x5v7b9w1e3r5t7y9u2i4o6p8a0sd" });
 
 #[derive(Object)]
-#[oai(example)]
 struct Resend {
     org_id: OrganisationId,
     /// The addresses.
     emails: List<Text<Email>, 1, MOST>,
 }
-example!(Resend, { "org_id": "01900000-0000-7000-8000-0000000000bb", "emails": ["grace@example.org"] });
 
 #[derive(Object)]
 struct InvitationPreview {

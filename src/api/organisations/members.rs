@@ -10,7 +10,7 @@ use crate::{
     api::{
         http::{
             auth::Bearer,
-            body::{Body, RoleName, Text, example, text},
+            body::{Body, RoleName, Text, text},
             envelope::{Done, Success, done, ok},
             listing::{self, Address, Offset, PageNumber, Paged, Pagination, Rows, Size, fill, paged},
             number::Number,
@@ -164,12 +164,10 @@ impl Api {
 }
 
 #[derive(Object)]
-#[oai(example)]
 struct PinChange {
     /// `true` pins the organisation, `false` unpins it.
     pinned: bool,
 }
-example!(PinChange, { "pinned": true });
 
 #[derive(Object)]
 #[oai(rename = "OrganisationPin")]
@@ -180,24 +178,20 @@ struct Pin {
 }
 
 #[derive(Object)]
-#[oai(example)]
 struct NewMember {
     user_id: UserId,
     /// The role: its integer, its UUID or its name; `member` if omitted.
     #[oai(rename = "role_Id")]
     role: Option<RoleName>,
 }
-example!(NewMember, { "user_id": "01900000-0000-7000-8000-0000000000aa", "role_Id": "01900000-0000-7000-8000-000000000004" });
 
 #[derive(Object)]
-#[oai(example)]
 struct EditMember {
     /// The new role: its integer, its UUID or its name.
     role_id: Option<RoleName>,
     /// `inactive` keeps access, `deactivated` ends it.
     status: Option<Text<memberships::Status>>,
 }
-example!(EditMember, { "role_id": 3, "status": "active" });
 
 #[derive(Object)]
 #[oai(rename = "OrganisationMembership")]

@@ -12,7 +12,7 @@ use poem_openapi::{Object, OpenApi, param::Path};
 use super::{
     http::{
         auth::Bearer,
-        body::{Body, Text, example, text},
+        body::{Body, Text, text},
         envelope::{Created, Gone, Success, created, ok},
     },
     tags::Tag,
@@ -114,22 +114,18 @@ impl Api {
 }
 
 #[derive(Object)]
-#[oai(example)]
 struct NewOrganisation {
     name: Text<organisations::Name>,
     #[oai(flatten)]
     details: Details,
 }
-example!(NewOrganisation, { "name": "Analytical Engines", "description": "We compute", "email": "office@example.org", "type": "research", "location": "London", "country": "UK", "logo_url": "" });
 
 #[derive(Object)]
-#[oai(example)]
 struct EditOrganisation {
     name: Option<Text<organisations::Name>>,
     #[oai(flatten)]
     details: Details,
 }
-example!(EditOrganisation, { "name": "Analytical Engines", "description": "We compute", "email": "office@example.org", "type": "research", "location": "London", "country": "UK", "logo_url": "" });
 
 /// What an organisation says of itself.
 #[derive(Object)]
@@ -172,11 +168,9 @@ impl From<EditOrganisation> for organisations::Edit {
 }
 
 #[derive(Object)]
-#[oai(example)]
 struct NewOwner {
     user_id: UserId,
 }
-example!(NewOwner, { "user_id": "01900000-0000-7000-8000-0000000000aa" });
 
 #[derive(Object)]
 struct Organisation {
@@ -232,11 +226,9 @@ impl From<organisations::Organisation> for Organisation {
 
 /// The caller's role in an organisation.
 #[derive(Object)]
-#[oai(example)]
 struct UserRole {
     /// The `id` in the list of roles.
     role_id: i64,
     /// The same as `role`.
     role_name: String,
 }
-example!(UserRole, { "role_id": 3, "role_name": "Project Lead" });

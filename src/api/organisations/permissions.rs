@@ -13,7 +13,6 @@ use crate::{
     api::{
         http::{
             auth::Bearer,
-            body::example,
             envelope::{Success, ok},
         },
         tags::Tag,
@@ -37,7 +36,6 @@ impl Api {
 
 /// A right.
 #[derive(Object)]
-#[oai(example)]
 struct Permission {
     /// The right in the `permissions` of a role.
     key: String,
@@ -48,10 +46,6 @@ struct Permission {
     category: String,
     description: String,
 }
-example!(Permission, {
-    "key": "can_create_channels", "right": "create:channels", "name": "Create channels", "category": "Channels",
-    "description": "Make channels in the organisation"
-});
 
 impl From<&Right> for Permission {
     fn from(right: &Right) -> Self {

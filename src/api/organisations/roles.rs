@@ -10,7 +10,7 @@ use crate::{
     api::{
         http::{
             auth::Bearer,
-            body::{Body, Text, example, text},
+            body::{Body, Text, text},
             envelope::{Created, Success, created, ok},
             types::{Null, Nullable},
         },
@@ -133,7 +133,6 @@ impl Api {
 }
 
 #[derive(Object)]
-#[oai(example)]
 struct NewRole {
     /// Unique in the organisation, without regard to case.
     name: Text<roles::Name>,
@@ -141,17 +140,14 @@ struct NewRole {
     #[oai(flatten)]
     rights: RoleRights,
 }
-example!(NewRole, { "name": "moderator", "description": "Keeps order", "permission_list": { "manage:channels": true, "post:messages": true } });
 
 #[derive(Object)]
-#[oai(example)]
 struct EditRole {
     name: Option<Text<roles::Name>>,
     description: Option<Text<roles::Description>>,
     #[oai(flatten)]
     rights: RoleRights,
 }
-example!(EditRole, { "description": "Keeps order in all channels" });
 
 /// The rights of a role, in a request with other fields.
 #[derive(Object)]
@@ -174,12 +170,10 @@ impl RoleRights {
 }
 
 #[derive(Object)]
-#[oai(example)]
 struct EditPermissions {
     /// Rights by name or by key.
     permission_list: PermissionList,
 }
-example!(EditPermissions, { "permission_list": { "manage:webhooks": true } });
 
 #[derive(Object)]
 struct Role {

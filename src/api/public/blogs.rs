@@ -10,7 +10,7 @@ use crate::{
     api::{
         http::{
             auth::{Bearer, Visitor},
-            body::{Body, Text, example},
+            body::{Body, Text},
             envelope::{Done, Gone, Made, Success, done, made, ok},
             listing::{self, Address, Listed, Offset, PageNumber, Rows, Size, fill, listed},
         },
@@ -114,7 +114,6 @@ impl Api {
 }
 
 #[derive(Object)]
-#[oai(example)]
 struct NewBlog {
     /// Usually Markdown. The server doesn't sanitise it: clients that show it must.
     content: Text<blogs::Content>,
@@ -124,16 +123,13 @@ struct NewBlog {
     /// An http or https address.
     image_url: Option<Text<WebAddress>>,
 }
-example!(NewBlog, { "content": "# Engines that weave\n\nAlgebra, like leaves and flowers.", "category_id": "01900000-0000-7000-8000-0000000000ca" });
 
 #[derive(Object)]
-#[oai(example)]
 struct Feedback {
     blog_id: BlogId,
     /// Whether the reader liked the post.
     feedback: bool,
 }
-example!(Feedback, { "blog_id": "01900000-0000-7000-8000-0000000000b1", "feedback": true });
 
 #[derive(Object)]
 struct Blog {

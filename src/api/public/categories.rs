@@ -10,7 +10,7 @@ use crate::{
     api::{
         http::{
             auth::{Bearer, Visitor},
-            body::{Body, Text, example},
+            body::{Body, Text},
             envelope::{Created, Gone, Success, created, ok},
             listing::{Address, Listed, Offset, Rows, Size, fill, listed, rows},
         },
@@ -73,12 +73,10 @@ impl Api {
 }
 
 #[derive(Object)]
-#[oai(example)]
 struct NewCategory {
     /// Unique among categories.
     name: Text<categories::Name>,
 }
-example!(NewCategory, { "name": "Engineering" });
 
 #[derive(Object)]
 struct Category {

@@ -7,7 +7,7 @@ use crate::{
     api::{
         http::{
             auth::Visitor,
-            body::{self, Body, Text, example},
+            body::{self, Body, Text},
             envelope::{Made, made},
         },
         tags::Tag,
@@ -41,7 +41,6 @@ impl Api {
 }
 
 #[derive(Object)]
-#[oai(example)]
 struct NewContact {
     name: Text<contacts::Name>,
     /// The address to reply to.
@@ -50,4 +49,3 @@ struct NewContact {
     /// The server removes markup where it shows the message.
     message: Text<contacts::Content>,
 }
-example!(NewContact, { "name": "Ada Lovelace", "email": "ada@example.org", "phone_number": "+44 20 7946 0000", "message": "Does it weave?" });

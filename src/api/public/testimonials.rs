@@ -7,7 +7,7 @@ use crate::{
     api::{
         http::{
             auth::{Bearer, Visitor},
-            body::{Body, Text, example},
+            body::{Body, Text},
             envelope::{UncodedCreated, uncoded},
             listing::{self, Address, Rows, ShallowOffset, ShallowPage, Size, UncodedListed, fill},
         },
@@ -63,13 +63,11 @@ impl Api {
 }
 
 #[derive(Object)]
-#[oai(example)]
 struct NewTestimonial {
     company_name: Text<testimonials::CompanyName>,
     /// The server doesn't sanitise it: clients that show it must.
     content: Text<testimonials::Content>,
 }
-example!(NewTestimonial, { "company_name": "Analytical Engines Ltd", "content": "It weaves as it should." });
 
 #[derive(Object)]
 struct Testimonial {

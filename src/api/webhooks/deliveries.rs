@@ -8,7 +8,7 @@ use crate::{
     api::{
         http::{
             auth::Bearer,
-            body::{Body, example},
+            body::Body,
             envelope::{Success, ok},
         },
         tags::Tag,
@@ -144,14 +144,12 @@ struct Replayed {
 }
 
 #[derive(Object)]
-#[oai(example)]
 struct Span {
     /// The start of the period, in RFC 3339.
     since: Time,
     /// The end of the period, in RFC 3339; now if omitted.
     until: Option<Time>,
 }
-example!(Span, { "since": "2026-01-31T08:00:00Z", "until": "2026-01-31T09:30:00Z" });
 
 #[derive(Object)]
 struct AllReplayed {

@@ -10,7 +10,7 @@ use crate::{
     api::{
         http::{
             auth::{Bearer, Feeder},
-            body::{self, Body, Text, example},
+            body::{self, Body, Text},
             envelope::{Success, ok},
             types::Null,
         },
@@ -108,7 +108,6 @@ fn sent() -> Success<Null> {
 }
 
 #[derive(Object)]
-#[oai(example)]
 struct Feed {
     /// The text of the post. `@username` and `@channel` mention.
     message: Text<Content>,
@@ -122,19 +121,13 @@ struct Feed {
     /// The http or https address of a picture. If a bearer token is sent, the post has the member's picture instead.
     avatar_url: Option<Text<WebAddress>>,
 }
-example!(Feed, { "event_name": "build finished", "message": "main is green", "status": "success", "username": "builder" });
 
 #[derive(Object)]
-#[oai(example)]
 struct QueuedFeed {
     channel_id: ChannelId,
     #[oai(flatten)]
     feed: Feed,
 }
-example!(QueuedFeed, {
-    "channel_id": "01900000-0000-7000-8000-0000000000cc", "event_name": "build finished", "message": "main is green",
-    "status": "success", "username": "builder"
-});
 
 impl From<Feed> for feeds::Feed {
     fn from(feed: Feed) -> Self {

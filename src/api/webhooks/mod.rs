@@ -12,7 +12,7 @@ use poem_openapi::{
 use super::{
     http::{
         auth::Bearer,
-        body::{Body, Text, example, text},
+        body::{Body, Text, text},
         envelope::{Created, Gone, Success, created, ok},
         listing::{self, Address, Listed, Offset, PageNumber, Rows, ShallowOffset, ShallowPage, Size, fill, listed},
         types::Nullable,
@@ -217,7 +217,6 @@ impl Api {
 }
 
 #[derive(Object)]
-#[oai(example)]
 struct NewWebhook {
     /// Also the author's name of feeds without a `username`.
     webhook_name: Text<webhooks::Name>,
@@ -226,24 +225,19 @@ struct NewWebhook {
     /// The address for deliveries: http or https, not on this server.
     webhook_url: Option<Text<WebAddress>>,
 }
-example!(NewWebhook, { "webhook_name": "builds", "event_name": "build finished" });
 
 #[derive(Object)]
-#[oai(example)]
 struct EditWebhook {
     webhook_name: Option<Text<webhooks::Name>>,
     event_name: Option<Text<webhooks::EventName>>,
     /// The new address for deliveries; an empty one removes the address.
     webhook_url: Option<Text<WebAddress>>,
 }
-example!(EditWebhook, { "event_name": "build failed" });
 
 #[derive(Object)]
-#[oai(example)]
 struct NewStatus {
     webhook_status: Text<webhooks::NewStatus>,
 }
-example!(NewStatus, { "webhook_status": "paused" });
 
 #[derive(Object)]
 struct ChangedStatus {

@@ -10,6 +10,7 @@ use crate::{
     shapes::assert_failure,
 };
 
+const JSON: &str = "application/json; charset=utf-8";
 /// More than any text may be long, and less than a body.
 const TOO_LONG: usize = 300_000;
 
@@ -33,7 +34,7 @@ impl Setting {
     /// The operations that take a body, with its schema.
     fn with_body(&self) -> impl Iterator<Item = (&Operation, &Value)> {
         self.operations.iter().filter(|operation| operation.has_body()).map(|operation| {
-            let schema = &operation.document["requestBody"]["content"]["application/json; charset=utf-8"]["schema"];
+            let schema = &operation.document["requestBody"]["content"][JSON]["schema"];
             (operation, self.resolved(schema))
         })
     }
@@ -60,12 +61,8 @@ fn properties(schema: &Value) -> Map<String, Value> {
 }
 
 /// A body that can be read, whatever becomes of it.
-fn readable(schema: &Value) -> Value {
-    let mut body = schema["example"].clone();
-    if !body.is_object() {
-        body = json!({});
-    }
-    body
+fn readable(operation: &Operation) -> Value {
+    operation.document["requestBody"]["content"][JSON]["example"].clone()
 }
 
 #[tokio::test]
@@ -106,7 +103,7 @@ async fn a_missing_field_is_named() {
     for (operation, schema) in setting.with_body() {
         for field in schema["required"].as_array().into_iter().flatten().filter_map(Value::as_str) {
             for gone in [None, Some(Value::Null)] {
-                let mut body = readable(schema);
+                let mut body = readable(operation);
                 body.as_object_mut().unwrap().remove(field);
                 if let Some(null) = gone {
                     body[field] = null;
@@ -134,13 +131,13 @@ async fn a_wrong_type_is_refused_field_by_field() {
                 _ => vec![json!([]), json!(true)],
             };
             for value in values {
-                let mut body = readable(schema);
+                let mut body = readable(operation);
                 body[&field] = value;
                 setting.send(operation, body).await.expect(unreadable(operation));
                 wrong += 1;
             }
             if property["format"] == "uuid" {
-                let mut body = readable(schema);
+                let mut body = readable(operation);
                 body[&field] = json!("not-a-uuid");
                 setting.send(operation, body).await.expect(unreadable(operation));
             }
@@ -157,7 +154,7 @@ async fn a_text_that_is_too_long_is_refused_field_by_field() {
             if property["type"] != "string" || property.get("format").is_some() {
                 continue;
             }
-            let mut body = readable(schema);
+            let mut body = readable(operation);
             body[&field] = "x".repeat(TOO_LONG).into();
             let reply = setting.send(operation, body).await;
             assert!((400..500).contains(&reply.status), "{} with a long {field}: {}", operation.name(), reply.status);

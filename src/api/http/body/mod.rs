@@ -197,19 +197,6 @@ fn plain(message: &str) -> String {
     )
 }
 
-/// Gives a body type its example. Making the OpenAPI document checks the example against the type.
-macro_rules! example {
-    ($body:ty, $($json:tt)+) => {
-        impl poem_openapi::types::Example for $body {
-            fn example() -> Self {
-                let value = serde_json::json!($($json)+);
-                poem_openapi::types::ParseFromJSON::parse_from_json(Some(value)).ok().expect("the example is of its type")
-            }
-        }
-    };
-}
-pub(crate) use example;
-
 #[cfg(test)]
 mod tests {
     use poem_openapi::{ApiExtractor, registry::Registry};
