@@ -50,6 +50,7 @@ class LogIn:
 
 checks.load_all_checks()
 accepts_what_the_schema_allows = checks.CHECKS.get_one("positive_data_acceptance")
+has_what_was_made = checks.CHECKS.get_one("ensure_resource_availability")
 
 
 @checks.CHECKS.register  # in place of the one of this name
@@ -59,3 +60,11 @@ def positive_data_acceptance(ctx, response, case):
         if any(re.search(words, message) for words in REFUSED_BY_STATE):
             return None
     return accepts_what_the_schema_allows(ctx, response, case)
+
+
+@checks.CHECKS.register
+def ensure_resource_availability(ctx, response, case):
+    # The organisation that was just made is there; the user whom the body names isn't.
+    if case.path == "/organisations/{org_id}/users" and "User not found" in response.text:
+        return None
+    return has_what_was_made(ctx, response, case)
