@@ -89,7 +89,7 @@ pattern!(
 pattern!(
     QUERY,
     "must have at least three characters, not counting white space around them",
-    r"[^\s\u0000-\u001f][\s\S]+[^\s\u0000-\u001f]"
+    r"[^\s\u0000-\u001f\u007f-\u009f][\s\S]+[^\s\u0000-\u001f\u007f-\u009f]"
 );
 
 impl Rule {

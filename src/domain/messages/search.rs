@@ -119,7 +119,9 @@ mod tests {
         assert_eq!(parsed(" engine  in OR* \"near(\u{0}"), Some(vec!["engine".into(), "or*".into(), "\"near(".into()]));
         assert_eq!(parsed("to be"), Some(vec!["to be".into()]));
         assert_eq!(parsed("ab "), None);
-        assert_eq!(parsed("\u{0}\u{0}\u{0}"), None);
+        for outside in ["\u{0}\u{0}\u{0}", "ab\u{9c}", "\u{7f}ab"] {
+            assert_eq!(parsed(outside), None, "control characters are no part of a word");
+        }
         assert!(parsed(&"x".repeat(256)).is_some() && parsed(&"x".repeat(257)).is_none());
     }
 }
