@@ -1,7 +1,9 @@
 //! `tidings serve`
 
+use std::net::SocketAddr;
+
 use tokio::{
-    net::TcpListener,
+    net::{TcpListener, TcpSocket},
     signal::unix::{SignalKind, signal},
 };
 use tracing_subscriber::EnvFilter;
@@ -27,9 +29,21 @@ pub fn run(settings: Settings) -> Result<()> {
     runtime.block_on(serve(settings))
 }
 
+/// Connections that the kernel holds until they are accepted. With the usual 128, clients that come back all at once wait
+/// for the retransmission of what the kernel dropped. The kernel cuts it to `net.core.somaxconn`.
+const BACKLOG: u32 = 8192;
+
+/// Opens the port. It may be in the state TIME_WAIT, as after a restart.
+fn listen(address: SocketAddr) -> std::io::Result<TcpListener> {
+    let socket = if address.is_ipv4() { TcpSocket::new_v4() } else { TcpSocket::new_v6() }?;
+    socket.set_reuseaddr(true)?;
+    socket.bind(address)?;
+    socket.listen(BACKLOG)
+}
+
 async fn serve(settings: Settings) -> Result<()> {
     // Comes first, because a taken port must leave nothing behind.
-    let listener = TcpListener::bind(settings.listen).await;
+    let listener = listen(settings.listen);
     let listener = listener.map_err(|err| Error::bad_request(format!("can't listen on {}: {err}", settings.listen)))?;
     let address = listener.local_addr().map_err(Error::internal)?;
     let mut terminate = signal(SignalKind::terminate()).map_err(Error::internal)?;
