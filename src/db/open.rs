@@ -2,7 +2,7 @@
 
 use std::{fs::File, path::Path, time::Duration};
 
-use rusqlite::{Connection, OpenFlags};
+use rusqlite::{Connection, OpenFlags, config::DbConfig};
 
 use crate::error::{Error, Result};
 
@@ -23,6 +23,9 @@ pub(super) fn connect(path: &Path, flags: OpenFlags) -> Result<Connection> {
 pub(super) fn prepare(conn: &Connection) -> rusqlite::Result<()> {
     conn.busy_timeout(Duration::from_secs(5))?; // set first, because changing to WAL may wait for a lock
     conn.set_prepared_statement_cache_capacity(STATEMENT_CACHE);
+    // Plans must not depend on the values that are bound: with STAT4, which the bundled SQLite has, a range that is bound makes
+    // it plan the statement anew at each use.
+    conn.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)?;
     conn.execute_batch(
         "pragma journal_mode = wal; pragma synchronous = full; pragma foreign_keys = on;
          pragma temp_store = memory; pragma wal_autocheckpoint = 0; pragma cache_size = -16000;",
