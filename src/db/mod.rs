@@ -3,6 +3,7 @@
 //! A write is answered after its fsync. A read is one short transaction, and sees every write that was answered before it.
 
 mod checkpoint;
+mod columns;
 mod epoch;
 pub mod log;
 mod open;
@@ -23,15 +24,16 @@ use prometheus_client::metrics::histogram::Histogram;
 
 use rusqlite::{Connection, OpenFlags};
 
-use self::{
-    open::{connect, prepare},
-    slow::OVERLOADED,
-};
 pub use self::{
+    columns::Columns,
     schema::{Version, newest as newest_version},
     slow::Class,
     tx::{Tx, View},
     writer::AfterCommit,
+};
+use self::{
+    open::{connect, prepare},
+    slow::OVERLOADED,
 };
 use crate::{
     clock::Clock,

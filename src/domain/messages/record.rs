@@ -3,6 +3,7 @@
 use rusqlite::{Connection, OptionalExtension, Row};
 
 use crate::{
+    db::Columns,
     domain::{accounts, messages::mentions::Mention},
     error::{Error, Result},
     id::{ChannelId, MessageId, UserId},
@@ -119,40 +120,44 @@ pub(super) fn to_json(mentions: &[Mention]) -> Result<String> {
     serde_json::to_string(mentions).map_err(Error::internal)
 }
 
-pub(super) const SELECT: &str = "select m.n, m.id, m.channel_id, m.root, coalesce(r.id, m.id) as thread_id, m.user_id, m.username,
-      coalesce(u.first_name, '') as first_name, coalesce(u.last_name, '') as last_name, coalesce(u.email, '') as email,
-      coalesce(u.avatar_url, m.avatar_url) as avatar_url, m.content, m.mentions, m.type, m.event_name, m.action_type, m.status,
-      m.current_status, m.reply_count, m.last_reply_at, m.created_at, m.updated_at, m.edited_at is not null as is_edited, m.deleted_at,
-      m.pinned_at is not null as is_pinned
+/// Selects messages. [`from_row`] takes the columns in this order.
+pub(super) const SELECT: &str = "select m.n, m.id, m.channel_id, coalesce(r.id, m.id), m.root is not null, m.user_id, m.username,
+      coalesce(u.first_name, ''), coalesce(u.last_name, ''), coalesce(u.email, ''), coalesce(u.avatar_url, m.avatar_url),
+      m.content, m.mentions, m.type, m.event_name, m.action_type, m.status, m.current_status, m.reply_count, m.last_reply_at,
+      m.created_at, m.updated_at, m.edited_at is not null, m.deleted_at, m.pinned_at is not null
     from messages m left join users u on u.id = m.user_id left join messages r on r.n = m.root";
 
 pub(super) fn from_row(row: &Row) -> rusqlite::Result<Message> {
-    let Profile { full_name, email, avatar_url } = Profile::from_row(row)?;
+    let mut columns = Columns::of(row);
     Ok(Message {
-        n: row.get("n")?,
-        id: row.get("id")?,
-        channel: row.get("channel_id")?,
-        thread: row.get("thread_id")?,
-        is_reply: row.get::<_, Option<i64>>("root")?.is_some(),
-        user: row.get("user_id")?,
-        username: row.get("username")?,
-        full_name,
-        email,
-        avatar_url,
-        content: row.get("content")?,
-        mentions: serde_json::from_str(&row.get::<_, String>("mentions")?).unwrap_or_default(),
-        kind: row.get("type")?,
-        event_name: row.get("event_name")?,
-        action_type: row.get("action_type")?,
-        status: row.get("status")?,
-        current_status: row.get("current_status")?,
-        reply_count: row.get("reply_count")?,
-        last_reply_at: row.get("last_reply_at")?,
-        created_at: row.get("created_at")?,
-        updated_at: row.get("updated_at")?,
-        is_edited: row.get("is_edited")?,
-        deleted_at: row.get("deleted_at")?,
-        is_pinned: row.get("is_pinned")?,
+        n: columns.take()?,
+        id: columns.take()?,
+        channel: columns.take()?,
+        thread: columns.take()?,
+        is_reply: columns.take()?,
+        user: columns.take()?,
+        username: columns.take()?,
+        full_name: accounts::full_name(&columns.take::<String>()?, &columns.take::<String>()?),
+        email: columns.take()?,
+        avatar_url: columns.take()?,
+        content: columns.take()?,
+        mentions: mentions(&columns.take::<String>()?),
+        kind: columns.take()?,
+        event_name: columns.take()?,
+        action_type: columns.take()?,
+        status: columns.take()?,
+        current_status: columns.take()?,
+        reply_count: columns.take()?,
+        last_reply_at: columns.take()?,
+        created_at: columns.take()?,
+        updated_at: columns.take()?,
+        is_edited: columns.take()?,
+        deleted_at: columns.take()?,
+        is_pinned: columns.take()?,
         reactions: Vec::new(),
     })
+}
+
+fn mentions(stored: &str) -> Vec<Mention> {
+    if stored == "[]" { Vec::new() } else { serde_json::from_str(stored).unwrap_or_default() }
 }
