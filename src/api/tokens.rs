@@ -2,6 +2,7 @@
 
 use poem::web::Data;
 use poem_openapi::{Object, OpenApi, Union, param::Query};
+use serde::Serialize;
 
 use super::{
     http::{
@@ -116,7 +117,7 @@ fn expiry(app: &App) -> i64 {
     (app.clock.now() + app.site.push_token_lifetime).unix_seconds()
 }
 
-#[derive(Object)]
+#[derive(Object, Serialize)]
 struct Token {
     token: String,
 }
@@ -139,7 +140,7 @@ struct NamedSubscription {
     channel: Text<streams::StreamName>,
 }
 
-#[derive(Object)]
+#[derive(Object, Serialize)]
 struct OwnOrganisation {
     id: OrganisationId,
     name: String,

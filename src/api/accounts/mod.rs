@@ -5,6 +5,7 @@ pub mod profiles;
 
 use poem::{Endpoint, EndpointExt, web::Data};
 use poem_openapi::{Object, OpenApi};
+use serde::Serialize;
 
 use super::{
     http::{
@@ -173,7 +174,7 @@ struct PasswordChange {
 }
 
 /// A new session.
-#[derive(Object)]
+#[derive(Object, Serialize)]
 pub struct LoggedIn {
     user: User,
     /// The token for `Authorization: Bearer`.
@@ -196,7 +197,7 @@ impl From<sessions::Started> for LoggedIn {
 }
 
 /// An account, as its owner sees it.
-#[derive(Object)]
+#[derive(Object, Serialize)]
 pub struct User {
     id: UserId,
     /// The same as `id`.
@@ -225,6 +226,7 @@ pub struct User {
     expires_in: String,
     /// The generated password of an account that accepting an invitation has made; otherwise empty.
     #[oai(skip_serializing_if_is_none)]
+    #[serde(skip_serializing_if = "Option::is_none")]
     password: Option<String>,
 }
 

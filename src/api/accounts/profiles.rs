@@ -5,6 +5,7 @@ use poem_openapi::{
     Object, OpenApi,
     param::{Path, Query},
 };
+use serde::Serialize;
 
 use super::User;
 use crate::{
@@ -176,7 +177,7 @@ struct EditProfile {
     avatar_url: Option<Text<WebAddress>>,
 }
 
-#[derive(Object)]
+#[derive(Object, Serialize)]
 struct Session {
     id: SessionId,
     /// Whether this request uses the session.
@@ -205,7 +206,7 @@ struct OnboardedChange {
     is_onboarded: Option<bool>,
 }
 
-#[derive(Object)]
+#[derive(Object, Serialize)]
 struct Onboarded {
     is_onboarded: bool,
     /// The same as `is_onboarded`.
@@ -219,16 +220,17 @@ impl Onboarded {
 }
 
 /// The caller's profile, with the organisation to open.
-#[derive(Object)]
+#[derive(Object, Serialize)]
 struct Switched {
     #[oai(flatten)]
+    #[serde(flatten)]
     user: User,
     /// The token that this request carried; it stays as it is.
     access_token: String,
     organisation: ChosenOrganisation,
 }
 
-#[derive(Object)]
+#[derive(Object, Serialize)]
 struct ChosenOrganisation {
     id: OrganisationId,
     name: String,

@@ -2,11 +2,13 @@
 
 use std::sync::Arc;
 
-use poem_openapi::{Object, payload::Json};
+use poem_openapi::Object;
+use serde::{Serialize, Serializer};
 
 use crate::{
     api::{
         http::{
+            json::Json,
             listing::{Address, BYTES, BareListed, Rows, fill_up_to, json_length, shortened},
             types::Nullable,
         },
@@ -25,7 +27,7 @@ use crate::{
     time::Time,
 };
 
-#[derive(Object)]
+#[derive(Object, Serialize)]
 pub struct ChannelList {
     channels: Vec<Channel>,
 }
@@ -37,11 +39,17 @@ impl ChannelList {
 }
 
 /// An organisation's channels, listed twice.
-#[derive(Object)]
+#[derive(Object, Serialize)]
 pub struct OrganisationChannels {
+    #[serde(serialize_with = "written")]
     channels: Arc<Vec<Channel>>,
     /// The same as `channels`.
+    #[serde(serialize_with = "written")]
     data: Arc<Vec<Channel>>,
+}
+
+fn written<S: Serializer>(channels: &Arc<Vec<Channel>>, serializer: S) -> Result<S::Ok, S::Error> {
+    channels.as_slice().serialize(serializer)
 }
 
 impl OrganisationChannels {
@@ -59,7 +67,7 @@ impl OrganisationChannels {
     }
 }
 
-#[derive(Object)]
+#[derive(Object, Serialize)]
 pub struct Channel {
     id: ChannelId,
     /// The same as `id`.
@@ -127,9 +135,10 @@ impl Channel {
 }
 
 /// A channel with its first members.
-#[derive(Object)]
+#[derive(Object, Serialize)]
 pub struct ChannelDetails {
     #[oai(flatten)]
+    #[serde(flatten)]
     channel: Channel,
     /// The first 200 members, ordered by when they joined. There may be fewer if the answer would be over 1 MB.
     participants: Vec<Participant>,
@@ -148,7 +157,7 @@ impl ChannelDetails {
     }
 }
 
-#[derive(Object)]
+#[derive(Object, Serialize)]
 struct Participant {
     user_id: UserId,
     /// The member's name in the channel.
@@ -164,7 +173,7 @@ impl From<members::Member> for Participant {
 }
 
 /// A channel that the caller is in, with its unread counts.
-#[derive(Object)]
+#[derive(Object, Serialize)]
 pub struct OwnChannel {
     id: ChannelId,
     /// The same as `id`.
@@ -210,7 +219,7 @@ impl OwnChannel {
 }
 
 /// A channel that the caller can join.
-#[derive(Object)]
+#[derive(Object, Serialize)]
 pub struct OpenChannel {
     id: ChannelId,
     name: String,
@@ -231,7 +240,7 @@ impl From<record::Channel> for OpenChannel {
     }
 }
 
-#[derive(Object)]
+#[derive(Object, Serialize)]
 pub struct ArchivedChannel {
     channels_id: ChannelId,
     name: String,

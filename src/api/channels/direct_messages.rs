@@ -5,6 +5,7 @@ use poem_openapi::{
     Object, OpenApi,
     param::{Path, Query},
 };
+use serde::Serialize;
 
 use super::channel::Channel;
 use crate::{
@@ -87,9 +88,10 @@ struct Others {
     user_ids: List<UserId, 1, { direct_messages::OTHERS_MAX }>,
 }
 
-#[derive(Object)]
+#[derive(Object, Serialize)]
 struct DirectMessage {
     #[oai(flatten)]
+    #[serde(flatten)]
     channel: Channel,
     /// The number of unread top-level posts.
     thread_count: i64,

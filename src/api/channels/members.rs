@@ -4,8 +4,8 @@ use poem::web::Data;
 use poem_openapi::{
     Object, OpenApi,
     param::{Path, Query},
-    payload::Json,
 };
+use serde::Serialize;
 
 use crate::{
     api::{
@@ -13,6 +13,7 @@ use crate::{
             auth::Bearer,
             body::{Body, List, Text},
             envelope::{Done, Success, done, ok},
+            json::Json,
             listing::{Address, BareListed, Offset, Rows, Size, fill, rows},
             types::Null,
         },
@@ -192,11 +193,12 @@ struct NewMembersOf {
 }
 
 /// A caller's membership of a channel, as answered to joining and leaving.
-#[derive(Object)]
+#[derive(Object, Serialize)]
 struct Membership {
     name: String,
     description: String,
     #[oai(rename = "userId")]
+    #[serde(rename = "userId")]
     user_id: UserId,
     channel_id: ChannelId,
     organisation_id: OrganisationId,
@@ -219,22 +221,22 @@ impl Membership {
     }
 }
 
-#[derive(Object)]
+#[derive(Object, Serialize)]
 struct Exists {
     exists: bool,
 }
 
-#[derive(Object)]
+#[derive(Object, Serialize)]
 struct UserCount {
     user_count: i64,
 }
 
-#[derive(Object)]
+#[derive(Object, Serialize)]
 struct UserList {
     users: Vec<ChannelMember>,
 }
 
-#[derive(Object)]
+#[derive(Object, Serialize)]
 struct ChannelMember {
     user_id: UserId,
     username: String,

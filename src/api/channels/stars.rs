@@ -2,6 +2,7 @@
 
 use poem::web::Data;
 use poem_openapi::{Object, OpenApi, param::Path};
+use serde::Serialize;
 
 use crate::{
     api::{
@@ -43,7 +44,7 @@ impl Api {
     }
 }
 
-#[derive(Object)]
+#[derive(Object, Serialize)]
 struct Star {
     channels_id: ChannelId,
     /// Whether the caller has starred the channel.

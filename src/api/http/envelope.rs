@@ -8,31 +8,36 @@ use poem::{
 use poem_openapi::{
     ApiResponse, Enum, Object,
     error::{AuthorizationError, ParseParamError},
-    payload::Json,
     registry::{MetaResponses, Registry},
-    types::{ParseFromJSON, ToJSON, Type},
 };
+use serde::Serialize;
 use serde_json::Value;
 
-use super::{auth::BEARER_REQUIRED, body::Faulty};
+use super::{
+    auth::BEARER_REQUIRED,
+    body::Faulty,
+    json::{Answer, Json},
+};
 use crate::error::Error;
 
 /// Tells a success from a failure.
-#[derive(Enum)]
+#[derive(Enum, Serialize)]
 #[oai(rename_all = "lowercase")]
+#[serde(rename_all = "lowercase")]
 enum Succeeded {
     Success,
 }
 
 /// Tells a failure from a success.
-#[derive(Enum)]
+#[derive(Enum, Serialize)]
 #[oai(rename_all = "lowercase")]
+#[serde(rename_all = "lowercase")]
 enum Failed {
     Error,
 }
 
-#[derive(Object)]
-pub struct Envelope<T: Type + ParseFromJSON + ToJSON> {
+#[derive(Object, Serialize)]
+pub struct Envelope<T: Answer> {
     status: Succeeded,
     /// The HTTP status.
     status_code: u16,
@@ -42,7 +47,7 @@ pub struct Envelope<T: Type + ParseFromJSON + ToJSON> {
 }
 
 /// An envelope that documents no `data`.
-#[derive(Object)]
+#[derive(Object, Serialize)]
 pub struct Plain {
     status: Succeeded,
     /// The HTTP status.
@@ -52,15 +57,15 @@ pub struct Plain {
 }
 
 #[derive(ApiResponse)]
-pub enum Success<T: Type + ParseFromJSON + ToJSON> {
+pub enum Success<T: Answer> {
     /// Success.
     #[oai(status = 200)]
     Ok(Json<Envelope<T>>),
 }
 
 /// The envelope of a page of a list.
-#[derive(Object)]
-pub struct Page<T: Type + ParseFromJSON + ToJSON, P: Type + ParseFromJSON + ToJSON> {
+#[derive(Object, Serialize)]
+pub struct Page<T: Answer, P: Answer> {
     status: Succeeded,
     /// The HTTP status.
     status_code: u16,
@@ -71,7 +76,7 @@ pub struct Page<T: Type + ParseFromJSON + ToJSON, P: Type + ParseFromJSON + ToJS
 }
 
 #[derive(ApiResponse)]
-pub enum Created<T: Type + ParseFromJSON + ToJSON> {
+pub enum Created<T: Answer> {
     /// Created.
     #[oai(status = 201)]
     Created(Json<Envelope<T>>),
@@ -79,7 +84,7 @@ pub enum Created<T: Type + ParseFromJSON + ToJSON> {
 
 /// The answer to an operation that creates a record unless it exists.
 #[derive(ApiResponse)]
-pub enum Opened<T: Type + ParseFromJSON + ToJSON> {
+pub enum Opened<T: Answer> {
     /// The record existed.
     #[oai(status = 200)]
     Ok(Json<Envelope<T>>),
@@ -103,8 +108,8 @@ pub enum Made {
 }
 
 /// The envelope of testimonials, which has no `status_code`.
-#[derive(Object)]
-pub struct Uncoded<T: Type + ParseFromJSON + ToJSON> {
+#[derive(Object, Serialize)]
+pub struct Uncoded<T: Answer> {
     status: Succeeded,
     /// A message for people to read.
     message: String,
@@ -112,7 +117,7 @@ pub struct Uncoded<T: Type + ParseFromJSON + ToJSON> {
 }
 
 #[derive(ApiResponse)]
-pub enum UncodedCreated<T: Type + ParseFromJSON + ToJSON> {
+pub enum UncodedCreated<T: Answer> {
     /// Created.
     #[oai(status = 201)]
     Created(Json<Uncoded<T>>),
@@ -125,14 +130,14 @@ pub enum Gone {
     NoContent,
 }
 
-pub(super) fn envelope<T: Type + ParseFromJSON + ToJSON>(status_code: u16, message: &str, data: T) -> Json<Envelope<T>> {
+pub(super) fn envelope<T: Answer>(status_code: u16, message: &str, data: T) -> Json<Envelope<T>> {
     Json(Envelope { status: Succeeded::Success, status_code, message: message.into(), data })
 }
 
 pub(super) fn page_envelope<T, P>(message: &str, data: T, pagination: P) -> Json<Page<T, P>>
 where
-    T: Type + ParseFromJSON + ToJSON,
-    P: Type + ParseFromJSON + ToJSON,
+    T: Answer,
+    P: Answer,
 {
     Json(Page { status: Succeeded::Success, status_code: 200, message: message.into(), data, pagination })
 }
@@ -141,15 +146,15 @@ fn plain(status_code: u16, message: &str) -> Json<Plain> {
     Json(Plain { status: Succeeded::Success, status_code, message: message.into() })
 }
 
-pub fn ok<T: Type + ParseFromJSON + ToJSON>(message: &str, data: T) -> Success<T> {
+pub fn ok<T: Answer>(message: &str, data: T) -> Success<T> {
     Success::Ok(envelope(200, message, data))
 }
 
-pub fn created<T: Type + ParseFromJSON + ToJSON>(message: &str, data: T) -> Created<T> {
+pub fn created<T: Answer>(message: &str, data: T) -> Created<T> {
     Created::Created(envelope(201, message, data))
 }
 
-pub fn opened<T: Type + ParseFromJSON + ToJSON>(message: &str, data: T, is_new: bool) -> Opened<T> {
+pub fn opened<T: Answer>(message: &str, data: T, is_new: bool) -> Opened<T> {
     if is_new { Opened::Created(envelope(201, message, data)) } else { Opened::Ok(envelope(200, message, data)) }
 }
 
@@ -161,25 +166,28 @@ pub fn made(message: &str) -> Made {
     Made::Created(plain(201, message))
 }
 
-pub fn uncoded<T: Type + ParseFromJSON + ToJSON>(message: &str, data: T) -> Json<Uncoded<T>> {
+pub fn uncoded<T: Answer>(message: &str, data: T) -> Json<Uncoded<T>> {
     Json(Uncoded { status: Succeeded::Success, message: message.into(), data })
 }
 
 /// The body of every failure.
-#[derive(Object)]
+#[derive(Object, Serialize)]
 #[oai(rename = "Failure")]
 struct ErrorBody {
     status: Failed,
     /// The HTTP status; absent in answers about testimonials.
     #[oai(skip_serializing_if_is_none)]
+    #[serde(skip_serializing_if = "Option::is_none")]
     status_code: Option<u16>,
     /// The reason of the failure, for people to read.
     message: String,
     /// The same as `message`.
     #[oai(skip_serializing_if_is_none)]
+    #[serde(skip_serializing_if = "Option::is_none")]
     error: Option<String>,
     /// The reason as a list, instead of `error`, in user management and threads.
     #[oai(skip_serializing_if_is_none)]
+    #[serde(skip_serializing_if = "Option::is_none")]
     errors: Option<Vec<String>>,
 }
 
@@ -240,8 +248,8 @@ pub fn has_status_code(path: &str) -> bool {
 }
 
 /// The body of a failure, as the OpenAPI document shows it.
-pub fn failure_example(status: u16, message: &str, path: &str) -> Option<Value> {
-    body(status, message.to_owned(), path).to_json()
+pub fn failure_example(status: u16, message: &str, path: &str) -> Value {
+    serde_json::to_value(body(status, message.to_owned(), path)).expect("it is JSON")
 }
 
 fn body(status: u16, message: String, path: &str) -> ErrorBody {

@@ -3,16 +3,14 @@
 use std::io;
 
 use poem::{FromRequest, Request, RequestBody};
-use poem_openapi::{
-    ApiResponse, Object,
-    payload::Json,
-    types::{ParseFromJSON, ToJSON, Type},
-};
+use poem_openapi::{ApiResponse, Object};
+use serde::Serialize;
 use url::form_urlencoded;
 
 use super::{
     auth::app,
     envelope::{Envelope, Page as PageEnvelope, Uncoded, envelope, page_envelope},
+    json::{Answer, Json},
     number::Number,
 };
 use crate::{
@@ -69,13 +67,13 @@ pub struct Rows<T> {
 }
 
 /// Fills one answer with the rows of a page. `read` reads a part of the list; `show` turns a row into what is answered.
-pub fn fill<R, T: ToJSON>(page: Page, read: impl FnMut(Page) -> Result<Vec<R>>, show: impl FnMut(R) -> T) -> Result<Rows<T>> {
+pub fn fill<R, T: Answer>(page: Page, read: impl FnMut(Page) -> Result<Vec<R>>, show: impl FnMut(R) -> T) -> Result<Rows<T>> {
     fill_up_to(BYTES, page, read, show)
 }
 
 /// Works like [`fill`], up to a number of bytes. It reads the list in parts, so that memory and time depend on the
 /// answer and not on the list. It always answers the first row, so that the next page makes progress.
-pub fn fill_up_to<R, T: ToJSON>(
+pub fn fill_up_to<R, T: Answer>(
     bytes: usize,
     page: Page,
     mut read: impl FnMut(Page) -> Result<Vec<R>>,
@@ -103,7 +101,7 @@ pub fn fill_up_to<R, T: ToJSON>(
 
 /// Fills one answer with rows that are read one by one, as their reads are long. `keys` are those of the page's rows and of
 /// the one after them, if there is one.
-pub fn fill_from<K, T: ToJSON>(page: Page, keys: Vec<K>, mut read: impl FnMut(K) -> Result<T>) -> Result<Rows<T>> {
+pub fn fill_from<K, T: Answer>(page: Page, keys: Vec<K>, mut read: impl FnMut(K) -> Result<T>) -> Result<Rows<T>> {
     let mut filling = Filling { page, rows: Vec::new(), left: BYTES };
     for key in keys {
         if filling.is_full() || !filling.takes(read(key)?) {
@@ -121,7 +119,7 @@ struct Filling<T> {
     left: usize,
 }
 
-impl<T: ToJSON> Filling<T> {
+impl<T: Answer> Filling<T> {
     fn is_full(&self) -> bool {
         self.rows.len() == self.page.size as usize
     }
@@ -143,7 +141,7 @@ impl<T: ToJSON> Filling<T> {
 }
 
 /// Bytes of a value's JSON in an answer.
-pub fn json_length(value: &impl ToJSON) -> usize {
+pub fn json_length(value: &impl Serialize) -> usize {
     struct Counter(usize);
     impl io::Write for Counter {
         fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
@@ -156,20 +154,20 @@ pub fn json_length(value: &impl ToJSON) -> usize {
     }
     let mut counter = Counter(0);
     // Writing to the counter can't fail, and all keys of a `Value` are strings.
-    _ = serde_json::to_writer(&mut counter, &value.to_json());
+    _ = serde_json::to_writer(&mut counter, value);
     counter.0
 }
 
 /// Shortens a row that is longer than an answer of `bytes`: drops one part of it after the other until it fits or `drop` has
 /// none left.
-pub fn shortened<T: ToJSON, P>(mut row: T, bytes: usize, drop: impl Fn(&mut T) -> Option<P>) -> T {
+pub fn shortened<T: Answer, P>(mut row: T, bytes: usize, drop: impl Fn(&mut T) -> Option<P>) -> T {
     while json_length(&row) > bytes && drop(&mut row).is_some() {}
     row
 }
 
 /// A list, or the part of it that one answer holds.
 #[derive(ApiResponse)]
-pub enum Listed<T: Type + ParseFromJSON + ToJSON> {
+pub enum Listed<T: Answer> {
     /// Success.
     #[oai(status = 200)]
     Ok(
@@ -182,7 +180,7 @@ pub enum Listed<T: Type + ParseFromJSON + ToJSON> {
 
 /// A list, or the part of it that one answer holds, without an envelope.
 #[derive(ApiResponse)]
-pub enum BareListed<T: Type + ParseFromJSON + ToJSON> {
+pub enum BareListed<T: Answer> {
     /// Success.
     #[oai(status = 200)]
     Ok(
@@ -195,7 +193,7 @@ pub enum BareListed<T: Type + ParseFromJSON + ToJSON> {
 
 /// A list, or the part of it that one answer holds, in an envelope without the HTTP status.
 #[derive(ApiResponse)]
-pub enum UncodedListed<T: Type + ParseFromJSON + ToJSON> {
+pub enum UncodedListed<T: Answer> {
     /// Success.
     #[oai(status = 200)]
     Ok(
@@ -207,7 +205,7 @@ pub enum UncodedListed<T: Type + ParseFromJSON + ToJSON> {
 }
 
 /// A page among all pages of a list.
-#[derive(Object)]
+#[derive(Object, Serialize)]
 pub struct Pagination {
     current_page: u32,
     page_size: u32,
@@ -224,7 +222,7 @@ impl Pagination {
 
 /// A page of a list, in an envelope with the number of all rows.
 #[derive(ApiResponse)]
-pub enum Paged<T: Type + ParseFromJSON + ToJSON, P: Type + ParseFromJSON + ToJSON> {
+pub enum Paged<T: Answer, P: Answer> {
     /// Success.
     #[oai(status = 200)]
     Ok(
@@ -236,14 +234,14 @@ pub enum Paged<T: Type + ParseFromJSON + ToJSON, P: Type + ParseFromJSON + ToJSO
 }
 
 /// Answers a list. `rest` is the `Link` header to the rest.
-pub fn listed<T: Type + ParseFromJSON + ToJSON>(message: &str, data: T, rest: Option<String>) -> Listed<T> {
+pub fn listed<T: Answer>(message: &str, data: T, rest: Option<String>) -> Listed<T> {
     Listed::Ok(envelope(200, message, data), rest)
 }
 
 pub fn paged<T, P>(message: &str, data: T, pagination: P, rest: Option<String>) -> Paged<T, P>
 where
-    T: Type + ParseFromJSON + ToJSON,
-    P: Type + ParseFromJSON + ToJSON,
+    T: Answer,
+    P: Answer,
 {
     Paged::Ok(page_envelope(message, data, pagination), rest)
 }

@@ -5,6 +5,7 @@ pub mod body;
 pub mod envelope;
 pub mod enveloped;
 pub mod guard;
+pub mod json;
 pub mod listing;
 pub mod number;
 pub mod types;

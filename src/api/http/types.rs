@@ -117,6 +117,7 @@ impl ParseFromJSON for Time {
 
 /// A field of answers that is always there and may be null. An `Option` would be documented as a field that may be absent,
 /// which makes generated clients look for a third case.
+#[derive(serde::Serialize)]
 pub struct Nullable<T>(pub Option<T>);
 
 impl<T: Type> Type for Nullable<T> {
@@ -154,6 +155,7 @@ impl<T: ParseFromJSON> ParseFromJSON for Nullable<T> {
 }
 
 /// The `data` of an answer that has none: always null.
+#[derive(serde::Serialize)]
 pub struct Null;
 
 described!(Null, "null", inline(MetaSchema { nullable: true, enum_items: vec![Value::Null], ..MetaSchema::new("object") }));

@@ -1,6 +1,7 @@
 //! The message object of answers.
 
 use poem_openapi::Object;
+use serde::Serialize;
 use serde_json::Value;
 
 use crate::{
@@ -9,7 +10,7 @@ use crate::{
     time::Time,
 };
 
-#[derive(Object)]
+#[derive(Object, Serialize)]
 pub struct Message {
     pub(super) id: MessageId,
     content: String,
@@ -67,12 +68,13 @@ impl From<record::Message> for Message {
     }
 }
 
-#[derive(Clone, Object)]
+#[derive(Clone, Object, Serialize)]
 pub struct Mention {
     /// The id of the mentioned user, or of the channel.
     id: uuid::Uuid,
     /// `user` or `channel`.
     #[oai(rename = "type")]
+    #[serde(rename = "type")]
     kind: String,
     username: String,
 }
@@ -87,7 +89,7 @@ impl From<mentions::Mention> for Mention {
     }
 }
 
-#[derive(Clone, Object)]
+#[derive(Clone, Object, Serialize)]
 pub struct Reaction {
     emoji: String,
     /// The number of users who gave the reaction.

@@ -10,14 +10,15 @@ use poem::web::Data;
 use poem_openapi::{
     Object, OpenApi,
     param::{Path, Query},
-    payload::Json,
 };
+use serde::Serialize;
 
 use super::{
     http::{
         auth::Bearer,
         body::{Body, Text},
         envelope::{Created, Success, created, ok},
+        json::Json,
         listing::{self, Address, BareListed, Rows, Size, fill},
         types::Null,
     },
@@ -175,7 +176,7 @@ struct ReadMark {
 }
 
 /// The unread counts of a channel.
-#[derive(Object)]
+#[derive(Object, Serialize)]
 struct Unread {
     channel_id: ChannelId,
     /// The number of unread top-level posts.
@@ -184,7 +185,7 @@ struct Unread {
     mention_count: i64,
 }
 
-#[derive(Object)]
+#[derive(Object, Serialize)]
 struct MessageList {
     messages: Vec<Message>,
 }

@@ -5,6 +5,7 @@ use poem_openapi::{
     Object, OpenApi,
     param::{Path, Query},
 };
+use serde::Serialize;
 
 use super::message::Message;
 use crate::{
@@ -135,7 +136,7 @@ impl Api {
 }
 
 /// The reactions to a message.
-#[derive(Object)]
+#[derive(Object, Serialize)]
 struct ReactionList {
     message_id: MessageId,
     channel_id: ChannelId,

@@ -3,6 +3,7 @@
 use std::iter;
 
 use poem_openapi::{Enum, Object};
+use serde::Serialize;
 use serde_json::Value;
 
 use super::message::{Mention, Reaction};
@@ -13,7 +14,7 @@ use crate::{
     time::Time,
 };
 
-#[derive(Object)]
+#[derive(Object, Serialize)]
 pub struct Thread {
     thread_id: MessageId,
     channels_id: ChannelId,
@@ -28,6 +29,7 @@ pub struct Thread {
     current_status: String,
     /// `thread` for a fed post, `message` for a member's post.
     #[oai(rename = "type")]
+    #[serde(rename = "type")]
     kind: String,
     /// The author's id; empty for a feed without a bearer.
     user_id: String,
@@ -121,8 +123,9 @@ fn latest(mut replies: Vec<Reply>, bytes: usize) -> Vec<Reply> {
 }
 
 /// The kind of channel: `dm` is a direct message.
-#[derive(Enum)]
+#[derive(Enum, Serialize)]
 #[oai(rename_all = "lowercase")]
+#[serde(rename_all = "lowercase")]
 enum ChannelType {
     Public,
     Private,
@@ -130,9 +133,10 @@ enum ChannelType {
 }
 
 /// A thread in the list of an organisation.
-#[derive(Object)]
+#[derive(Object, Serialize)]
 pub struct OrganisationThread {
     #[oai(flatten)]
+    #[serde(flatten)]
     thread: Thread,
     channel_type: ChannelType,
     /// The post, then the replies of `messages`; empty if both lists together would exceed 1 MB.
@@ -164,7 +168,7 @@ impl OrganisationThread {
 }
 
 /// A message inside a thread.
-#[derive(Clone, Object)]
+#[derive(Clone, Object, Serialize)]
 pub struct Reply {
     id: MessageId,
     thread_id: MessageId,

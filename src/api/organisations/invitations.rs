@@ -5,6 +5,7 @@ use poem_openapi::{
     Object, OpenApi,
     param::{Path, Query},
 };
+use serde::Serialize;
 
 use crate::{
     api::{
@@ -199,7 +200,7 @@ struct Resend {
     emails: List<Text<Email>, 1, MOST>,
 }
 
-#[derive(Object)]
+#[derive(Object, Serialize)]
 struct InvitationPreview {
     organisation_name: String,
     /// Always empty: who the members are is shown to members.
@@ -221,14 +222,14 @@ impl From<acceptance::Preview> for InvitationPreview {
     }
 }
 
-#[derive(Object)]
+#[derive(Object, Serialize)]
 struct InvitationList {
     invitations: Vec<Invitation>,
     /// An explanation for each address that could not be invited.
     errors: Vec<String>,
 }
 
-#[derive(Object)]
+#[derive(Object, Serialize)]
 struct Invitation {
     id: InvitationId,
     email: String,
@@ -262,14 +263,14 @@ impl Invitation {
     }
 }
 
-#[derive(Object)]
+#[derive(Object, Serialize)]
 struct SentInvitations {
     invitations: Vec<SentInvitation>,
     /// The number of members with the role `guest`.
     totalnoguests: i64,
 }
 
-#[derive(Object)]
+#[derive(Object, Serialize)]
 struct SentInvitation {
     id: InvitationId,
     email: String,
@@ -285,6 +286,7 @@ struct SentInvitation {
     is_verified: bool,
     invited_by: UserId,
     #[oai(rename = "Organisation")]
+    #[serde(rename = "Organisation")]
     organisation: Organisation,
     created_at: Time,
     /// When the last mail was sent.
@@ -313,7 +315,7 @@ impl SentInvitation {
 }
 
 /// The organisation in a list of its invitations.
-#[derive(Object, Clone)]
+#[derive(Object, Clone, Serialize)]
 #[oai(rename = "InvitationOrganisation")]
 struct Organisation {
     id: OrganisationId,
@@ -322,6 +324,7 @@ struct Organisation {
     description: String,
     email: String,
     #[oai(rename = "type")]
+    #[serde(rename = "type")]
     kind: String,
     location: String,
     country: String,
@@ -332,12 +335,13 @@ struct Organisation {
     org_roles: Vec<RoleOption>,
     /// Always empty: members have their own list.
     #[oai(rename = "Users")]
+    #[serde(rename = "Users")]
     users: Vec<String>,
     created_at: Time,
     updated_at: Time,
 }
 
-#[derive(Object, Clone)]
+#[derive(Object, Clone, Serialize)]
 struct RoleOption {
     id: i64,
     name: String,
@@ -365,7 +369,7 @@ impl Organisation {
     }
 }
 
-#[derive(Object)]
+#[derive(Object, Serialize)]
 #[oai(rename = "InvitationPagination")]
 struct Pagination {
     current_page: u32,

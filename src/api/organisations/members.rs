@@ -5,6 +5,7 @@ use poem_openapi::{
     Object, OpenApi,
     param::{Path, Query},
 };
+use serde::Serialize;
 
 use crate::{
     api::{
@@ -169,7 +170,7 @@ struct PinChange {
     pinned: bool,
 }
 
-#[derive(Object)]
+#[derive(Object, Serialize)]
 #[oai(rename = "OrganisationPin")]
 struct Pin {
     id: OrganisationId,
@@ -193,7 +194,7 @@ struct EditMember {
     status: Option<Text<memberships::Status>>,
 }
 
-#[derive(Object)]
+#[derive(Object, Serialize)]
 #[oai(rename = "OrganisationMembership")]
 struct Membership {
     user_id: UserId,
@@ -218,7 +219,7 @@ impl From<memberships::Member> for Membership {
     }
 }
 
-#[derive(Object)]
+#[derive(Object, Serialize)]
 struct Metrics {
     /// The number of members in status `active` who were seen in the last days.
     active_count: i64,
@@ -227,7 +228,7 @@ struct Metrics {
     total_members: i64,
 }
 
-#[derive(Object)]
+#[derive(Object, Serialize)]
 struct Member {
     id: UserId,
     email: String,

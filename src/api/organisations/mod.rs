@@ -8,6 +8,7 @@ pub mod roles;
 
 use poem::web::Data;
 use poem_openapi::{Object, OpenApi, param::Path};
+use serde::Serialize;
 
 use super::{
     http::{
@@ -172,7 +173,7 @@ struct NewOwner {
     user_id: UserId,
 }
 
-#[derive(Object)]
+#[derive(Object, Serialize)]
 struct Organisation {
     id: OrganisationId,
     name: String,
@@ -225,7 +226,7 @@ impl From<organisations::Organisation> for Organisation {
 }
 
 /// The caller's role in an organisation.
-#[derive(Object)]
+#[derive(Object, Serialize)]
 struct UserRole {
     /// The `id` in the list of roles.
     role_id: i64,

@@ -7,6 +7,7 @@ use poem_openapi::{
     registry::{MetaSchema, MetaSchemaRef, Registry},
     types::{ParseError, ParseFromJSON, ParseResult, ToJSON, Type},
 };
+use serde::Serialize;
 use serde_json::Value;
 
 use crate::{
@@ -35,7 +36,7 @@ impl Api {
 }
 
 /// A right.
-#[derive(Object)]
+#[derive(Object, Serialize)]
 struct Permission {
     /// The right in the `permissions` of a role.
     key: String,
@@ -60,7 +61,7 @@ impl From<&Right> for Permission {
 }
 
 /// The rights of a role.
-#[derive(Object)]
+#[derive(Object, Serialize)]
 pub(super) struct Permissions {
     /// Each right by its key, and whether the role holds it.
     permission_list: PermissionKeys,
@@ -102,6 +103,7 @@ fn names_or_keys() -> MetaSchema {
 macro_rules! lists {
     ($($(#[$doc:meta])* $name:ident: $schema:ident),+) => {$(
         $(#[$doc])*
+        #[derive(Serialize)]
         pub(super) struct $name(pub BTreeMap<String, bool>);
 
         impl Type for $name {

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use poem::web::Data;
 use poem_openapi::{Object, OpenApi, param::Path};
+use serde::Serialize;
 
 use super::permissions::{PermissionList, Permissions};
 use crate::{
@@ -175,7 +176,7 @@ struct EditPermissions {
     permission_list: PermissionList,
 }
 
-#[derive(Object)]
+#[derive(Object, Serialize)]
 struct Role {
     /// The role's integer; 1 to 5 are the built-in roles.
     id: i64,

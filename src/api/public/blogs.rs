@@ -5,6 +5,7 @@ use poem_openapi::{
     Object, OpenApi,
     param::{Path, Query},
 };
+use serde::Serialize;
 
 use crate::{
     api::{
@@ -131,7 +132,7 @@ struct Feedback {
     feedback: bool,
 }
 
-#[derive(Object)]
+#[derive(Object, Serialize)]
 struct Blog {
     id: BlogId,
     title: String,

@@ -5,6 +5,7 @@ use poem_openapi::{
     Object, OpenApi,
     param::{Path, Query},
 };
+use serde::Serialize;
 
 use crate::{
     api::{
@@ -78,7 +79,7 @@ struct NewCategory {
     name: Text<categories::Name>,
 }
 
-#[derive(Object)]
+#[derive(Object, Serialize)]
 struct Category {
     id: CategoryId,
     name: String,

@@ -2,6 +2,7 @@
 
 use poem::web::Data;
 use poem_openapi::{Object, OpenApi, param::Query};
+use serde::Serialize;
 
 use crate::{
     api::{
@@ -69,7 +70,7 @@ struct NewTestimonial {
     content: Text<testimonials::Content>,
 }
 
-#[derive(Object)]
+#[derive(Object, Serialize)]
 struct Testimonial {
     id: TestimonialId,
     user_id: UserId,

@@ -2,6 +2,7 @@
 
 use poem::web::Data;
 use poem_openapi::{Object, OpenApi, param::Path};
+use serde::Serialize;
 
 use super::Attempt;
 use crate::{
@@ -129,7 +130,7 @@ impl Api {
     }
 }
 
-#[derive(Object)]
+#[derive(Object, Serialize)]
 struct NewSecret {
     /// The secret that signs deliveries. It is shown only this once.
     webhook_secret: String,
@@ -137,7 +138,7 @@ struct NewSecret {
     old_secret_until: Time,
 }
 
-#[derive(Object)]
+#[derive(Object, Serialize)]
 struct Replayed {
     /// The `callback_id` of the event.
     callback_id: CallbackId,
@@ -151,7 +152,7 @@ struct Span {
     until: Option<Time>,
 }
 
-#[derive(Object)]
+#[derive(Object, Serialize)]
 struct AllReplayed {
     /// The number of queued events.
     events: u64,

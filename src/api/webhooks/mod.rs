@@ -8,6 +8,7 @@ use poem_openapi::{
     Object, OpenApi,
     param::{Path, Query},
 };
+use serde::Serialize;
 
 use super::{
     http::{
@@ -239,20 +240,21 @@ struct NewStatus {
     webhook_status: Text<webhooks::NewStatus>,
 }
 
-#[derive(Object)]
+#[derive(Object, Serialize)]
 struct ChangedStatus {
     #[oai(flatten)]
+    #[serde(flatten)]
     webhook: Webhook,
     /// The same as `status`.
     webhook_status: String,
 }
 
-#[derive(Object)]
+#[derive(Object, Serialize)]
 struct WebhookList {
     webhooks: Vec<Webhook>,
 }
 
-#[derive(Object)]
+#[derive(Object, Serialize)]
 struct Webhook {
     id: WebhookId,
     channel_id: ChannelId,
@@ -273,6 +275,7 @@ struct Webhook {
     feed_url: String,
     /// The secret that signs deliveries. It is shown only when the webhook is made.
     #[oai(skip_serializing_if_is_none)]
+    #[serde(skip_serializing_if = "Option::is_none")]
     webhook_secret: Option<String>,
     created_at: Time,
     updated_at: Time,
@@ -301,12 +304,12 @@ impl Webhook {
     }
 }
 
-#[derive(Object)]
+#[derive(Object, Serialize)]
 struct History {
     webhooks_history: Vec<Attempt>,
 }
 
-#[derive(Object)]
+#[derive(Object, Serialize)]
 pub(super) struct Attempt {
     id: AttemptId,
     webhook_id: WebhookId,

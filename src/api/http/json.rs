@@ -1,0 +1,50 @@
+//! JSON answers, written from their fields straight into the text.
+
+use poem::{IntoResponse, Response, http::header};
+use poem_openapi::{
+    ApiResponse,
+    payload::Payload,
+    registry::{MetaMediaType, MetaResponse, MetaResponses, MetaSchemaRef, Registry},
+    types::{ParseFromJSON, ToJSON, Type},
+};
+use serde::Serialize;
+
+/// What an answer may contain. The framework describes it; serde writes it, because the framework would build a tree of
+/// values first. In development builds both are compared.
+pub trait Answer: Type + ParseFromJSON + ToJSON + Serialize {}
+
+impl<T: Type + ParseFromJSON + ToJSON + Serialize> Answer for T {}
+
+/// The body of an answer.
+pub struct Json<T>(pub T);
+
+impl<T: Answer> Payload for Json<T> {
+    const CONTENT_TYPE: &'static str = "application/json; charset=utf-8";
+
+    fn schema_ref() -> MetaSchemaRef {
+        T::schema_ref()
+    }
+    fn register(registry: &mut Registry) {
+        T::register(registry);
+    }
+}
+
+impl<T: Answer> IntoResponse for Json<T> {
+    fn into_response(self) -> Response {
+        debug_assert_eq!(serde_json::to_value(&self.0).ok(), self.0.to_json(), "serde and the document name the same fields");
+        let text = serde_json::to_vec(&self.0).expect("all keys of answers are texts");
+        Response::builder().header(header::CONTENT_TYPE, Self::CONTENT_TYPE).body(text)
+    }
+}
+
+/// As the answer of an operation: 200.
+impl<T: Answer> ApiResponse for Json<T> {
+    fn meta() -> MetaResponses {
+        let content = vec![MetaMediaType { content_type: Self::CONTENT_TYPE, schema: T::schema_ref() }];
+        let ok = MetaResponse { description: "", status: Some(200), status_range: None, content, headers: Vec::new() };
+        MetaResponses { responses: vec![ok] }
+    }
+    fn register(registry: &mut Registry) {
+        T::register(registry);
+    }
+}
