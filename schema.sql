@@ -263,7 +263,7 @@ create table messages (
     deleted_at    integer
 ) strict;
 create index messages_top on messages (channel_id, n, deleted_at) where root is null; -- to count without looking at texts
-create index messages_active on messages (channel_id, active_n) where root is null;
+create index messages_active on messages (channel_id, active_n) where root is null and reply_count > 0; -- others: active_n = n
 create index messages_replies on messages (root, n) where root is not null;
 create index messages_by_author on messages (channel_id, user_id, n) where root is null and type = 'message';
 create index messages_pinned on messages (channel_id, pinned_at) where pinned_at is not null;
@@ -324,13 +324,13 @@ create table events (
     channel_id blob,                                          -- no reference: the log may outlive what it tells of
     message_n  integer,
     actor_id   blob references users (id),                    -- `members` leaves this one out
-    body       text not null,                                 -- JSON: the message object, the envelope without notification_id, or whom it is about
+    body       text not null,                                 -- JSON: the envelope without notification_id, or whom it is about; of a new message '', as it is made from the message
     created_at integer not null
 ) strict;
 create index events_by_stream on events (stream, seq);
 -- What is told to the members of a channel on their personal streams, for those who come back.
 create index events_to_members on events (channel_id, seq) where audience = 'members';
-create index events_by_message on events (message_n) where message_n is not null;
+create index events_by_message on events (message_n) where message_n is not null and type <> '';
 -- What webhooks of somebody wait for.
 create index events_endings on events (actor_id, seq) where type in ('departed', 'reclaimed');
 

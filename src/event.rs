@@ -230,9 +230,12 @@ pub struct Event {
     pub audience: Audience,
     pub kind: Kind,
     pub channel: Option<ChannelId>,
+    /// The `n` of the message that the event is about.
+    pub message: Option<i64>,
     pub actor: Option<UserId>,
     /// JSON: the message object, another program's body, or the envelope without its `notification_id`. For a kind that is
-    /// never pushed, the identifiers that the event is about.
+    /// never pushed, the identifiers that the event is about. The log doesn't store the object of a new message: where such
+    /// a row was read, this is empty.
     pub body: String,
 }
 
@@ -245,6 +248,8 @@ pub enum Effect {
     SessionEnded { user: UserId, session: SessionId },
     /// The role or state of an account has changed, so caches drop what they have of it.
     AccountChanged(UserId),
+    /// What somebody shows of themselves has changed.
+    ProfileChanged,
     /// These users may have lost the right to some streams.
     RightsChanged(Vec<UserId>),
     /// A row of the queue may be due.

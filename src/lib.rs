@@ -58,7 +58,7 @@
 //! client_address: -
 //!
 //! domain/webhooks: access, bounded, log, messages, outbox, page, rights, text
-//! domain/streams: access, channels, log, text
+//! domain/streams: access, channels, log, messages, text
 //! domain/public: access, accounts, outbox, page, text
 //! domain/payloads: channels, log, messages, organisations, webhooks
 //! domain/overviews: access, channels, messages, page

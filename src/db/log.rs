@@ -2,6 +2,7 @@
 
 use rusqlite::{Connection, Row};
 
+use super::columns::Columns;
 use crate::event::Event;
 
 /// The log's newest seq; 0 if no event was ever written.
@@ -32,8 +33,8 @@ pub const ERASED: &str = erased!();
 /// The columns that [`from_row`] reads. They leave out the text of a deleted message, which its rows may still contain until
 /// a job erases it.
 pub const COLUMNS: &str = concat!(
-    "seq, stream, audience, type, channel_id, actor_id,
-     iif(exists (select 1 from messages m where m.n = events.message_n and m.deleted_at is not null), ",
+    "seq, stream, audience, type, channel_id, message_n, actor_id,
+     iif(body <> '' and exists (select 1 from messages m where m.n = events.message_n and m.deleted_at is not null), ",
     erased!(),
     ", body) as body"
 );
@@ -50,15 +51,17 @@ pub fn after(conn: &Connection, seq: i64, limit: u32) -> rusqlite::Result<Vec<Ev
         .collect()
 }
 
-/// Reads a row with the columns of [`COLUMNS`].
+/// Reads a row of [`COLUMNS`].
 pub fn from_row(row: &Row) -> rusqlite::Result<Event> {
+    let mut columns = Columns::of(row);
     Ok(Event {
-        seq: row.get("seq")?,
-        stream: row.get("stream")?,
-        audience: row.get("audience")?,
-        kind: row.get("type")?,
-        channel: row.get("channel_id")?,
-        actor: row.get("actor_id")?,
-        body: row.get("body")?,
+        seq: columns.take()?,
+        stream: columns.take()?,
+        audience: columns.take()?,
+        kind: columns.take()?,
+        channel: columns.take()?,
+        message: columns.take()?,
+        actor: columns.take()?,
+        body: columns.take()?,
     })
 }

@@ -51,7 +51,8 @@ pub fn emit_with<T, B: Serialize + ?Sized>(tx: &mut Tx, new: New<B>, update: imp
     update(tx, Seqs { assignments: assignments(recovery), seq })
 }
 
-/// Writes a row of the log and has it pushed after the commit.
+/// Writes a row of the log and has it pushed after the commit. The object of a new message is not stored: it can be made
+/// from the message again, and would be the larger part of what a post writes.
 fn append<B: Serialize + ?Sized>(tx: &mut Tx, new: &New<B>) -> Result<(i64, Option<Recovery>)> {
     let recovery = if new.to_members {
         Some(new.kind.recovery().ok_or_else(|| Error::internal("an event that no member could recover"))?)
@@ -65,13 +66,15 @@ fn append<B: Serialize + ?Sized>(tx: &mut Tx, new: &New<B>) -> Result<(i64, Opti
     };
     let stream = new.stream.to_string();
     let body = serde_json::to_string(new.body).map_err(Error::internal)?;
+    let stored = if new.kind == Kind::Message { "" } else { &body };
     tx.prepare_cached(
         "insert into events (stream, audience, type, channel_id, message_n, actor_id, body, created_at)
          values (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)",
     )?
-    .execute((&stream, audience.as_str(), new.kind, new.channel, new.message, new.actor, &body, tx.now()))?;
+    .execute((&stream, audience.as_str(), new.kind, new.channel, new.message, new.actor, stored, tx.now()))?;
     let seq = tx.last_insert_rowid();
-    tx.then(Effect::Publish(Event { seq, stream, audience, kind: new.kind, channel: new.channel, actor: new.actor, body }));
+    let New { kind, channel, message, actor, .. } = *new;
+    tx.then(Effect::Publish(Event { seq, stream, audience, kind, channel, message, actor, body }));
     Ok((seq, recovery))
 }
 
@@ -161,7 +164,7 @@ pub(in crate::domain) fn note(tx: &mut Tx, kind: Kind, actor: Option<UserId>, bo
         .execute((Audience::Nobody.as_str(), kind, actor, &body, tx.now()))?;
     let seq = tx.last_insert_rowid();
     let (stream, audience) = (String::new(), Audience::Nobody);
-    tx.then(Effect::Publish(Event { seq, stream, audience, kind, channel: None, actor, body }));
+    tx.then(Effect::Publish(Event { seq, stream, audience, kind, channel: None, message: None, actor, body }));
     Ok(())
 }
 

@@ -64,13 +64,13 @@ pub fn slice(tx: &Tx, n: i64, after: &[u8]) -> Result<Option<Cursor>> {
         )?
         .execute((n, SLICE_ROWS as i64))?;
     let mut last = after.try_into().map_or(0, i64::from_be_bytes);
-    let log = "select seq, octet_length(body) from events where message_n = ?1 and seq > ?2 order by seq limit ?3";
+    let log = "select seq, octet_length(body) from events where message_n = ?1 and type <> '' and seq > ?2 order by seq limit ?3";
     for seq in bounded::rows(tx, log, (n, last, SLICE_ROWS as i64))? {
         tx.prepare_cached(&format!("update events set body = {} where seq = ?1", log::ERASED))?.execute([seq])?;
         last = seq;
     }
     let is_more = reactions == SLICE_ROWS
-        || tx.prepare_cached("select 1 from events where message_n = ?1 and seq > ?2")?.exists((n, last))?;
+        || tx.prepare_cached("select 1 from events where message_n = ?1 and type <> '' and seq > ?2")?.exists((n, last))?;
     Ok(is_more.then(|| last.to_be_bytes().to_vec()))
 }
 

@@ -2,6 +2,7 @@
 
 use std::collections::HashSet;
 
+use rusqlite::Connection;
 use serde::Serialize;
 use serde_json::value::to_raw_value;
 use uuid::Uuid;
@@ -18,7 +19,7 @@ use crate::{
             counters,
             mentions::{self, Mention, Recount},
             payloads::{MessageIds, MessageObject, counted, ids, object},
-            record::{FED, Message},
+            record::{self, FED, Message},
         },
     },
     error::{Error, Result},
@@ -38,6 +39,16 @@ pub(in crate::domain) fn posted(tx: &mut Tx, message: &Message, organisation: Or
         tell_and_count(tx, message, Kind::Message, &object)?;
     }
     mentioned(tx, message, organisation, &object, &[])
+}
+
+/// The object of a new message, as [`posted`] publishes it, made anew for a row of the log: with the text that the message has
+/// now. None if the message is gone.
+pub fn object_now(conn: &Connection, n: i64) -> Result<Option<String>> {
+    let Some(message) = record::find_at(conn, n)? else { return Ok(None) };
+    let organisation = conn
+        .prepare_cached("select organisation_id from channels where id = ?1")?
+        .query_row([message.channel], |row| row.get(0))?;
+    serde_json::to_string(&object(&message, organisation)).map(Some).map_err(Error::internal)
 }
 
 /// Publishes a new message like [`tell_members`], and counts it in its channel's row.

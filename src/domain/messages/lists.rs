@@ -24,10 +24,21 @@ pub struct Range {
 }
 
 impl Range {
+    /// Whether the list begins with the channel's newest message.
+    pub fn is_open(self) -> bool {
+        self.before.is_none() && self.after.is_none()
+    }
+
     /// Whether the list is oldest first, so that a page after a message begins with its direct successors.
     pub fn is_ascending(self) -> bool {
         self.after.is_some() && self.before.is_none()
     }
+}
+
+/// The last seq of the channel's stream, which every change to its messages moves. For the callers of [`list`].
+pub fn last_seq(conn: &Connection, caller: Caller, channel: ChannelId) -> Result<i64> {
+    access::is_in_channel(conn, caller, channel, access::UNKNOWN_CHANNEL)?;
+    Ok(conn.prepare_cached("select last_seq from channels where id = ?1")?.query_row([channel], |row| row.get(0))?)
 }
 
 /// Lists the channel's top-level posts, newest first, or oldest first in an ascending range. For members of the channel. A

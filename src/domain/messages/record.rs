@@ -103,6 +103,11 @@ pub fn find(conn: &Connection, id: MessageId) -> Result<Option<Message>> {
     Ok(conn.prepare_cached(&format!("{SELECT} where m.id = ?1"))?.query_row([id], from_row).optional()?)
 }
 
+/// Finds a message by its `n`.
+pub fn find_at(conn: &Connection, n: i64) -> Result<Option<Message>> {
+    Ok(conn.prepare_cached(&format!("{SELECT} where m.n = ?1"))?.query_row([n], from_row).optional()?)
+}
+
 /// Finds a message of the channel that is not deleted; 404 otherwise.
 pub fn find_live(conn: &Connection, channel: ChannelId, id: MessageId) -> Result<Message> {
     find(conn, id)?.filter(|message| message.channel == channel && message.deleted_at.is_none()).ok_or(UNKNOWN)

@@ -68,9 +68,14 @@ pub fn list_all(conn: &Connection, caller: Caller, organisation: OrganisationId,
         "select c.id, c.last_n from channel_members cm join channels c on c.id = cm.channel_id
          where cm.user_id = ?1 and c.organisation_id = ?2 and c.deleted_at is null and c.last_n > 0 order by c.last_n desc",
     )?;
-    let mut active = conn.prepare_cached(
-        "select n, active_n from messages
-         where channel_id = ?1 and root is null and (deleted_at is null or reply_count > 0) order by active_n desc",
+    let mut replied = conn.prepare_cached(
+        "select n, active_n from messages where channel_id = ?1 and root is null and reply_count > 0 order by active_n desc",
+    )?;
+    // A post without replies was last active when it was posted. Posts with replies among these are no later than as above,
+    // so that all of them that are skipped here stand in the list.
+    let mut others = conn.prepare_cached(
+        "select n, iif(reply_count = 0 and deleted_at is null, n, 0) from messages where channel_id = ?1 and root is null
+         order by n desc",
     )?;
     let most = page.offset as usize + page.size as usize;
     // The latest threads of the channels so far, the least active on top.
@@ -84,15 +89,20 @@ pub fn list_all(conn: &Connection, caller: Caller, organisation: OrganisationId,
         if !is_late(&latest, channel.get(1)?) {
             break;
         }
-        let mut threads = active.query([channel.get::<_, ChannelId>(0)?])?;
-        while let Some(thread) = threads.next()? {
-            let (n, activity) = (thread.get(0)?, thread.get(1)?);
-            if !is_late(&latest, activity) {
-                break;
-            }
-            latest.push(Reverse((activity, n)));
-            if latest.len() > most {
-                latest.pop();
+        let channel: ChannelId = channel.get(0)?;
+        for select in [&mut replied, &mut others] {
+            let mut threads = select.query([channel])?;
+            while let Some(thread) = threads.next()? {
+                let (n, activity): (i64, i64) = (thread.get(0)?, thread.get(1)?);
+                if !is_late(&latest, activity.max(n)) {
+                    break;
+                }
+                if activity > 0 {
+                    latest.push(Reverse((activity, n)));
+                }
+                if latest.len() > most {
+                    latest.pop();
+                }
             }
         }
     }

@@ -1,12 +1,14 @@
 //! Streams: the push channels `<channel>`, `<thread>`, `<organisation>` and `<organisation>/<user>`, and who may hear them.
 //! [`fan_out`] turns rows of the event log into live publications, [`recovery`] gives clients what they missed,
 //! [`forwarding`] feeds an external Centrifugo, and [`publishing`] logs what other programs publish. Rights are checked at
-//! each subscription and whenever they change. Uses access, channels and log; no other area of the domain uses it.
+//! each subscription and whenever they change. Uses access, channels, log and messages; no other area of the domain uses it.
 
 pub mod fan_out;
 pub mod forwarding;
 pub mod publishing;
 pub mod recovery;
+
+use std::borrow::Cow;
 
 use rusqlite::{Connection, OptionalExtension};
 use uuid::Uuid;
@@ -14,10 +16,11 @@ use uuid::Uuid;
 use crate::{
     domain::{
         access::{self, ENTITLED},
+        messages,
         text::{self, Rule},
     },
     error::Result,
-    event::Stream,
+    event::{Event, Kind, Stream},
     id::{ChannelId, MessageId, OrganisationId, UserId},
 };
 
@@ -89,6 +92,17 @@ pub fn audible(conn: &Connection, user: UserId, name: &str) -> Result<Option<Str
         Some(channel) if in_channel(conn, channel, user)? => Ok(Some(Stream::Thread(MessageId(id)))),
         _ => Ok(None),
     }
+}
+
+/// The row of the log with its body, which the log doesn't store for a new message. None if that message is gone.
+fn whole<'a>(conn: &Connection, mut event: Cow<'a, Event>) -> Result<Option<Cow<'a, Event>>> {
+    if let (Kind::Message, true, Some(n)) = (event.kind, event.body.is_empty(), event.message) {
+        match messages::events::object_now(conn, n)? {
+            Some(body) => event.to_mut().body = body,
+            None => return Ok(None),
+        }
+    }
+    Ok(Some(event))
 }
 
 fn in_channel(conn: &Connection, channel: ChannelId, user: UserId) -> Result<bool> {

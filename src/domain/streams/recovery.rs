@@ -4,7 +4,7 @@
 //! prove that nothing is missing. On personal streams, `unread_thread_change` and the `channel_update` of a whole channel
 //! are state: recovery builds them anew, once for each channel that changed.
 
-use std::collections::HashMap;
+use std::{borrow::Cow, collections::HashMap};
 
 use rusqlite::{Connection, OptionalExtension, Params};
 
@@ -13,6 +13,7 @@ use crate::{
     domain::{
         channels::reading::{self, Notice},
         log::{cursors, events},
+        streams::whole,
     },
     error::Result,
     event::{Event, Kind, Stream},
@@ -126,18 +127,21 @@ fn rows(conn: &Connection, which: &str, parameters: impl Params, range: Range) -
         log::COLUMNS,
         range.order()
     );
-    some(conn.prepare_cached(&sql)?.query_map(parameters, log::from_row)?)
+    some(conn, conn.prepare_cached(&sql)?.query_map(parameters, log::from_row)?)
 }
 
 /// The first rows, up to and including the one that exceeds [`BYTES`].
-fn some(rows: impl Iterator<Item = rusqlite::Result<Event>>) -> Result<Vec<Event>> {
-    let mut bytes = 0;
-    let first = rows.take_while(|row| {
-        let wanted = bytes <= BYTES;
-        bytes += row.as_ref().map_or(0, |event| event.body.len());
-        wanted
-    });
-    Ok(first.collect::<rusqlite::Result<_>>()?)
+fn some(conn: &Connection, rows: impl Iterator<Item = rusqlite::Result<Event>>) -> Result<Vec<Event>> {
+    let (mut first, mut bytes) = (Vec::new(), 0);
+    for row in rows {
+        if bytes > BYTES {
+            break;
+        }
+        let Some(event) = whole(conn, Cow::Owned(row?))? else { continue };
+        bytes += event.body.len();
+        first.push(event.into_owned());
+    }
+    Ok(first)
 }
 
 /// A channel that the user is in. It may be deleted: the client has yet to learn that.
@@ -219,7 +223,7 @@ fn to_members(conn: &Connection, organisation: OrganisationId, user: UserId, ran
         log::COLUMNS
     );
     let mut select = conn.prepare_cached(&sql)?;
-    some(select.query_map((user, organisation, range.after, range.before, range.limit), log::from_row)?)
+    some(conn, select.query_map((user, organisation, range.after, range.before, range.limit), log::from_row)?)
 }
 
 /// For each channel, the seq of the last event after `after` that gave the user's own devices their unread counts.

@@ -38,7 +38,8 @@ pub(super) const RECEIVES: &str =
 
 pub(super) fn rows(conn: &Connection, after: i64) -> Result<Vec<Logged>> {
     let sql = format!(
-        "select e.seq, e.type, e.message_n, e.channel_id, e.actor_id, octet_length(e.body) as bytes,
+        "select e.seq, e.type, e.message_n, e.channel_id, e.actor_id, octet_length(e.body)
+             + coalesce((select octet_length(m.content) from messages m where e.type = '' and m.n = e.message_n), 0) as bytes,
            case e.type
              when '{}' then exists (select 1 from webhooks w where {RECEIVES})
              when '{}' then exists (select 1 from webhook_events k where k.message_n = e.message_n)

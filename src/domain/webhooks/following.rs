@@ -7,11 +7,11 @@ use rusqlite::{Connection, OptionalExtension};
 use serde_json::value::RawValue;
 
 use crate::{
-    db::{Tx, log},
+    db::Tx,
     domain::{
         bounded::Budget,
         log::cursors,
-        messages::record::FED,
+        messages::{events, record::FED},
         webhooks::{
             cursor::{self, Logged, RECEIVES, ROWS, WEBHOOKS},
             deliveries, ending, schedule,
@@ -126,20 +126,16 @@ pub(super) fn catch_up(tx: &mut Tx, channel: ChannelId) -> Result<()> {
 /// Queues a new message for each delivering webhook of its channel; a paused one holds it. A feed's post is not delivered,
 /// because two servers that feed each other would never end. Returns how many deliveries there are.
 fn queue(tx: &mut Tx, row: &Logged) -> Result<usize> {
-    let sql = format!(
-        "select m.type, m.created_at, iif(m.deleted_at is null, e.body, {}) as body
-         from events e join messages m on m.n = e.message_n where e.seq = ?1",
-        log::ERASED
-    );
-    let message: Option<(String, Time, String)> = tx
-        .prepare_cached(&sql)?
-        .query_row([row.seq], |row| Ok((row.get("type")?, row.get("created_at")?, row.get("body")?)))
+    let Some(n) = row.message else { return Ok(0) };
+    let message: Option<(String, Time)> = tx
+        .prepare_cached("select type, created_at from messages where n = ?1")?
+        .query_row([n], |row| Ok((row.get(0)?, row.get(1)?)))
         .optional()?;
-    let Some((kind, posted_at, object)) = message else { return Ok(0) };
+    let Some((kind, posted_at)) = message else { return Ok(0) };
     if kind == FED {
         return Ok(0);
     }
-    // The row's body is the message object as text, and goes in as it is.
+    let Some(object) = events::object_now(tx, n)? else { return Ok(0) };
     let object: &RawValue = serde_json::from_str(&object).map_err(Error::internal)?;
     let payload = deliveries::payload(deliveries::Kind::MessageCreated, posted_at, object)?;
     tx.prepare_cached("insert into webhook_events (message_n, payload) values (?1, ?2) on conflict do nothing")?
