@@ -31,7 +31,7 @@ use crate::{
     },
     secret::Keys,
     site::Site,
-    state::{App, Inner, delivering::Delivering, hashing::Hashing, session_cache::SessionCache},
+    state::{App, Inner, delivering::Delivering, hashing::Hashing, newest::NewestPages, session_cache::SessionCache},
     tls::Authorities,
     wakeups::Wakeups,
 };
@@ -62,7 +62,7 @@ pub fn open(settings: &Settings, listening: SocketAddr, clock: Clock) -> Result<
         None => keys,
     };
     let site = Arc::new(Site::new(settings, keys, links));
-    let Opened { db, hub, sessions, wakeups, delivering, publisher } =
+    let Opened { db, hub, sessions, newest, wakeups, delivering, publisher } =
         open_database(settings, (site.clone(), clock.clone()), metrics.publisher_lag.clone(), centrifugo.is_some())?;
     let cores = std::thread::available_parallelism().map_or(2, usize::from);
     Ok(App(Arc::new(Inner {
@@ -84,6 +84,7 @@ pub fn open(settings: &Settings, listening: SocketAddr, clock: Clock) -> Result<
         delivering,
         wakeups,
         sessions,
+        newest,
         hashing: Hashing::new(cores),
         seen: Mutex::default(),
         stopping: watch::Sender::new(false),
@@ -99,6 +100,7 @@ struct Opened {
     db: Db,
     hub: Arc<Hub>,
     sessions: Arc<SessionCache>,
+    newest: Arc<NewestPages>,
     wakeups: Arc<Wakeups>,
     delivering: Arc<Delivering>,
     /// The publisher's thread; `None` if an external Centrifugo serves live push, since the hub has no subscribers then.
@@ -111,19 +113,26 @@ fn open_database(
     publisher_lag: Gauge,
     is_push_external: bool,
 ) -> Result<Opened> {
-    let (hub, sessions, wakeups, delivering) = (Arc::new(Hub::default()), Arc::default(), Arc::default(), Arc::default());
+    let (hub, wakeups, delivering) = (Arc::new(Hub::default()), Arc::default(), Arc::default());
+    let (sessions, newest) = (Arc::default(), Arc::default());
     let (publisher, waiting) = Publisher::new(publisher_lag);
-    let after_commit = router(Arc::clone(&sessions), Arc::clone(&wakeups), Arc::clone(&delivering), publisher);
+    let after_commit = router((Arc::clone(&sessions), Arc::clone(&newest)), Arc::clone(&wakeups), Arc::clone(&delivering), publisher);
     let db = Db::open(&settings.data_dir, site, clock.clone(), after_commit)?;
     let publisher = if is_push_external { Mutex::default() } else { waiting.start(&settings.data_dir, hub.clone(), clock)? };
-    Ok(Opened { db, hub, sessions, wakeups, delivering, publisher })
+    Ok(Opened { db, hub, sessions, newest, wakeups, delivering, publisher })
 }
 
 /// Makes the router, which hands the effects of each commit to their consumers. It runs before the callers are answered, so
 /// that a request after the answer can't find an ended session in the cache.
-fn router(sessions: Arc<SessionCache>, wakeups: Arc<Wakeups>, delivering: Arc<Delivering>, publisher: Publisher) -> AfterCommit {
+fn router(
+    (sessions, newest): (Arc<SessionCache>, Arc<NewestPages>),
+    wakeups: Arc<Wakeups>,
+    delivering: Arc<Delivering>,
+    publisher: Publisher,
+) -> AfterCommit {
     Box::new(move |effects: Vec<Effect>| {
         sessions.forget(&effects);
+        newest.forget(&effects);
         delivering.after(&effects); // before the job that reads it wakes
         wakeups.after(&effects);
         publisher.send(effects);

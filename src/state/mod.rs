@@ -2,6 +2,7 @@
 
 pub mod delivering;
 pub mod hashing;
+pub mod newest;
 mod passwords;
 pub mod session_cache;
 
@@ -15,7 +16,7 @@ use std::{
 use ipnet::IpNet;
 use tokio::sync::{mpsc, watch};
 
-use self::{delivering::Delivering, hashing::Hashing, session_cache::SessionCache};
+use self::{delivering::Delivering, hashing::Hashing, newest::NewestPages, session_cache::SessionCache};
 use crate::{
     clock::Clock,
     db::{self, Class, Db, Tx, View},
@@ -73,6 +74,7 @@ pub struct Inner {
     /// Wakes the background jobs.
     pub wakeups: Arc<Wakeups>,
     pub(crate) sessions: Arc<SessionCache>,
+    pub newest: Arc<NewestPages>,
     pub(crate) hashing: Hashing,
     pub(crate) seen: Mutex<HashMap<UserId, Time>>,
     pub(crate) stopping: watch::Sender<bool>,

@@ -8,7 +8,7 @@ use serde::{Serialize, Serializer};
 use crate::{
     api::{
         http::{
-            json::Json,
+            json::Written,
             listing::{Address, BYTES, BareListed, Rows, fill_up_to, json_length, shortened},
             types::Nullable,
         },
@@ -34,7 +34,7 @@ pub struct ChannelList {
 
 impl ChannelList {
     pub fn answer(Rows { rows, rest }: Rows<Channel>, address: &Address) -> BareListed<ChannelList> {
-        BareListed::Ok(Json(ChannelList { channels: rows }), address.rest(rest))
+        BareListed::Ok(Written::new(&ChannelList { channels: rows }), address.rest(rest))
     }
 }
 
@@ -63,7 +63,7 @@ impl OrganisationChannels {
 
     pub fn answer(Rows { rows, rest }: Rows<Channel>, address: &Address) -> BareListed<OrganisationChannels> {
         let channels = Arc::new(rows);
-        BareListed::Ok(Json(OrganisationChannels { data: channels.clone(), channels }), address.rest(rest))
+        BareListed::Ok(Written::new(&OrganisationChannels { data: channels.clone(), channels }), address.rest(rest))
     }
 }
 

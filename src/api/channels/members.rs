@@ -13,7 +13,7 @@ use crate::{
             auth::Bearer,
             body::{Body, List, Text},
             envelope::{Done, Success, done, ok},
-            json::Json,
+            json::{Json, Written},
             listing::{Address, BareListed, Offset, Rows, Size, fill, rows},
             types::Null,
         },
@@ -111,7 +111,7 @@ impl Api {
             fill(page, |part| channels::members::list(conn, caller.0, id, part), ChannelMember::from)
         });
         let Rows { rows, rest } = read.await?;
-        Ok(BareListed::Ok(Json(UserList { users: rows }), address.rest(rest)))
+        Ok(BareListed::Ok(Written::new(&UserList { users: rows }), address.rest(rest)))
     }
 
     /// Add users to a channel

@@ -10,7 +10,7 @@ use url::form_urlencoded;
 use super::{
     auth::app,
     envelope::{Envelope, Page as PageEnvelope, Uncoded, envelope, page_envelope},
-    json::{Answer, Json},
+    json::{Answer, Json, Written},
     number::Number,
 };
 use crate::{
@@ -153,7 +153,7 @@ pub fn json_length(value: &impl Serialize) -> usize {
         }
     }
     let mut counter = Counter(0);
-    // Writing to the counter can't fail, and all keys of a `Value` are strings.
+    // Writing to the counter can't fail, and all keys of answers are texts.
     _ = serde_json::to_writer(&mut counter, value);
     counter.0
 }
@@ -184,7 +184,7 @@ pub enum BareListed<T: Answer> {
     /// Success.
     #[oai(status = 200)]
     Ok(
-        Json<T>,
+        Written<T>,
         /// The link to the rest of the list, if there is one: `<address>; rel="next"`
         #[oai(header = "Link")]
         Option<String>,

@@ -18,7 +18,7 @@ use super::{
         auth::Bearer,
         body::{Body, Text},
         envelope::{Created, Success, created, ok},
-        json::Json,
+        json::Written,
         listing::{self, Address, BareListed, Rows, Size, fill},
         types::Null,
     },
@@ -34,7 +34,7 @@ use crate::{
     },
     error::Result,
     id::{ChannelId, MessageId},
-    state::App,
+    state::{App, newest::NewestPage},
 };
 
 /// Messages on a page.
@@ -120,19 +120,31 @@ impl Api {
         /// List only messages newer than this one, starting with the next.
         after: Query<Option<MessageId>>,
     ) -> Result<BareListed<MessageList>> {
-        let page = Page::new(1, listing::size(*limit, PAGE, LARGEST_PAGE));
+        let size = listing::size(*limit, PAGE, LARGEST_PAGE);
+        let page = Page::new(1, size);
         let range = lists::Range { before: *before, after: *after };
-        let (caller, id) = (caller.0, *channel_id);
-        let read = move |conn: &View| fill(page, |part| lists::list(conn, caller, id, range, part), Message::from);
-        let Rows { rows: mut messages, rest } = app.db.read_list(caller.user, read).await?;
+        let (caller, id, generation) = (caller.0, *channel_id, app.newest.generation());
+        let known = match range.is_open() {
+            true => app.newest.find(id, size, app.db.read(|conn| lists::last_seq(conn, caller, id))?),
+            false => None,
+        };
+        let read = move |conn: &View| {
+            let rows = fill(page, |part| lists::list(conn, caller, id, range, part), Message::from)?;
+            Ok((MessageList::page(rows, range), lists::last_seq(conn, caller, id)?))
+        };
+        let NewestPage { text, rest } = match known {
+            Some(page) => page,
+            None => {
+                let (page, seq) = app.db.read_list(caller.user, read).await?;
+                if range.is_open() {
+                    app.newest.keep((id, size), seq, generation, page.clone());
+                }
+                page
+            }
+        };
         // The cursor is a message and not an offset, so that newer messages shift no rows.
         let end = if range.is_ascending() { "after" } else { "before" };
-        let last = messages.last().filter(|_| rest.is_some());
-        let rest = last.map(|last| address.next(end, &last.id.to_string()));
-        if range.is_ascending() {
-            messages.reverse();
-        }
-        Ok(BareListed::Ok(Json(MessageList { messages }), rest))
+        Ok(BareListed::Ok(Written::again(text), rest.map(|last| address.next(end, &last.to_string()))))
     }
 
     /// Mark a channel as read
@@ -188,4 +200,15 @@ struct Unread {
 #[derive(Object, Serialize)]
 struct MessageList {
     messages: Vec<Message>,
+}
+
+impl MessageList {
+    /// The answer's text, always with the newest message first, and the message after which the list goes on.
+    fn page(Rows { rows: mut messages, rest }: Rows<Message>, range: lists::Range) -> NewestPage {
+        let rest = messages.last().filter(|_| rest.is_some()).map(|last| last.id);
+        if range.is_ascending() {
+            messages.reverse();
+        }
+        NewestPage { text: Written::new(&MessageList { messages }).text, rest }
+    }
 }

@@ -9,6 +9,7 @@ use crate::{
         text::{self, Rule},
     },
     error::{Error, OrConflict, Result},
+    event::Effect,
     id::{OrganisationId, UserId},
 };
 
@@ -72,6 +73,7 @@ pub fn update(tx: &mut Tx, caller: Caller, edit: Edit) -> Result<User> {
 /// Leaves a chore ([`chores`]) that tells all organisations of the user what the user shows. The jobs do it in slices, and
 /// each slice tells the state at its time.
 pub(in crate::domain) fn announce(tx: &mut Tx, user: UserId) -> Result<()> {
+    tx.then(Effect::ProfileChanged);
     chores::leave(tx, Chore::Profile { user }, Some(Cursor::new()))
 }
 
