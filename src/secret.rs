@@ -19,6 +19,9 @@ use serde::{Serialize, de::DeserializeOwned};
 
 use crate::error::{Error, Result};
 
+/// The audience (`aud`) of access tokens of the API.
+pub const ACCESS: &str = "api";
+
 /// The keys of one server, each derived from the 32 bytes of its key file for one purpose.
 pub struct Keys {
     /// Signs access tokens of the API.
@@ -36,8 +39,8 @@ impl Keys {
         let derive = |purpose: &str| hmac::sign(&master, purpose.as_bytes());
         let sealing = aead::UnboundKey::new(&aead::AES_256_GCM, derive("outbox").as_ref()).expect("32 bytes are an AES-256 key");
         Keys {
-            access: JwtKey::new(derive("access").as_ref()),
-            push: JwtKey::new(derive("push").as_ref()),
+            access: JwtKey::new(derive("access").as_ref(), Some(ACCESS)),
+            push: JwtKey::new(derive("push").as_ref(), None),
             invitation: hmac::Key::new(hmac::HMAC_SHA256, derive("invitation").as_ref()),
             webhook: hmac::Key::new(hmac::HMAC_SHA256, derive("webhook").as_ref()),
             outbox: aead::LessSafeKey::new(sealing),
@@ -46,7 +49,7 @@ impl Keys {
 
     /// Replaces the push key by the one with which an external Centrifugo verifies tokens.
     pub fn with_push_key(self, key: &str) -> Keys {
-        Keys { push: JwtKey::new(key.as_bytes()), ..self }
+        Keys { push: JwtKey::new(key.as_bytes(), None), ..self }
     }
 
     /// The token of an invitation that its inviter sees. It can be derived again, and each resend voids the previous one.
@@ -98,6 +101,8 @@ impl Keys {
 pub struct JwtKey {
     sign: EncodingKey,
     verify: DecodingKey,
+    /// What a token is checked for. Made once, because making them costs as much as the check of a signature.
+    rules: Validation,
 }
 
 /// Why a token was refused.
@@ -108,16 +113,8 @@ pub enum BadToken {
 }
 
 impl JwtKey {
-    fn new(key: &[u8]) -> JwtKey {
-        JwtKey { sign: EncodingKey::from_secret(key), verify: DecodingKey::from_secret(key) }
-    }
-
-    pub fn sign(&self, claims: &impl Serialize) -> Result<String> {
-        jsonwebtoken::encode(&Header::new(Algorithm::HS256), claims, &self.sign).map_err(Error::internal)
-    }
-
-    /// Checks the signature, `exp`, `nbf`, and that `aud` equals `audience`, or is absent if `audience` is.
-    pub fn verify<T: DeserializeOwned>(&self, token: &str, audience: Option<&str>) -> Result<T, BadToken> {
+    /// `audience` is the `aud` of the key's tokens; without one, they have none.
+    fn new(key: &[u8], audience: Option<&str>) -> JwtKey {
         let mut rules = Validation::new(Algorithm::HS256);
         rules.leeway = 0;
         rules.validate_nbf = true;
@@ -125,7 +122,16 @@ impl JwtKey {
             rules.set_audience(&[audience]);
             rules.set_required_spec_claims(&["exp", "aud"]);
         }
-        match jsonwebtoken::decode::<T>(token, &self.verify, &rules) {
+        JwtKey { sign: EncodingKey::from_secret(key), verify: DecodingKey::from_secret(key), rules }
+    }
+
+    pub fn sign(&self, claims: &impl Serialize) -> Result<String> {
+        jsonwebtoken::encode(&Header::new(Algorithm::HS256), claims, &self.sign).map_err(Error::internal)
+    }
+
+    /// Checks the signature, `exp`, `nbf`, and that `aud` is the key's audience, or is absent if the key has none.
+    pub fn verify<T: DeserializeOwned>(&self, token: &str) -> Result<T, BadToken> {
+        match jsonwebtoken::decode::<T>(token, &self.verify, &self.rules) {
             Ok(data) => Ok(data.claims),
             // As in Centrifugo, a token that isn't valid yet counts as expired.
             Err(err) if matches!(err.kind(), ErrorKind::ExpiredSignature | ErrorKind::ImmatureSignature) => {
@@ -278,25 +284,26 @@ mod tests {
             #[serde(skip_serializing_if = "Option::is_none")]
             aud: Option<String>,
         }
-        let keys = Keys::derive(&[1; 32]);
+        let of = |audience: Option<&str>| JwtKey::new(&[1; 32], audience);
+        let (keys, key) = (Keys::derive(&[1; 32]), of(Some("api")));
         let later = crate::time::Time::now().unix_seconds() + 60;
-        let check = |token: &str, audience| keys.access.verify::<Claims>(token, audience).map(|_| ());
+        let check = |token: &str, audience: Option<&str>| of(audience).verify::<Claims>(token).map(|_| ());
 
-        let api = keys.access.sign(&Claims { exp: later, aud: Some("api".into()) }).unwrap();
+        let api = key.sign(&Claims { exp: later, aud: Some("api".into()) }).unwrap();
         assert_eq!(check(&api, Some("api")), Ok(()));
         assert_eq!(check(&api, Some("other")), Err(BadToken::Invalid));
         assert_eq!(check(&api, None), Err(BadToken::Invalid));
-        assert!(keys.push.verify::<Claims>(&api, Some("api")).is_err());
+        assert!(keys.access.verify::<Claims>(&api).is_err() && keys.push.verify::<Claims>(&api).is_err());
 
-        let bare = keys.access.sign(&Claims { exp: later, aud: None }).unwrap();
+        let bare = key.sign(&Claims { exp: later, aud: None }).unwrap();
         assert_eq!(check(&bare, None), Ok(()));
         assert_eq!(check(&bare, Some("api")), Err(BadToken::Invalid));
 
-        let old = keys.access.sign(&Claims { exp: later - 120, aud: Some("api".into()) }).unwrap();
+        let old = key.sign(&Claims { exp: later - 120, aud: Some("api".into()) }).unwrap();
         assert_eq!(check(&old, Some("api")), Err(BadToken::Expired));
-        let early = keys.access.sign(&serde_json::json!({ "exp": later, "nbf": later - 10, "aud": "api" })).unwrap();
+        let early = key.sign(&serde_json::json!({ "exp": later, "nbf": later - 10, "aud": "api" })).unwrap();
         assert_eq!(check(&early, Some("api")), Err(BadToken::Expired));
-        let begun = keys.access.sign(&serde_json::json!({ "exp": later, "nbf": later - 120, "aud": "api" })).unwrap();
+        let begun = key.sign(&serde_json::json!({ "exp": later, "nbf": later - 120, "aud": "api" })).unwrap();
         assert_eq!(check(&begun, Some("api")), Ok(()));
         let unsigned =
             format!("{}.{}.", BASE64_URL_SAFE_NO_PAD.encode(r#"{"alg":"none","typ":"JWT"}"#), api.split('.').nth(1).unwrap());

@@ -31,7 +31,7 @@ use crate::{
     },
     secret::Keys,
     site::Site,
-    state::{App, Inner, delivering::Delivering, hashing::Hashing, newest::NewestPages, session_cache::SessionCache},
+    state::{App, Inner, delivering::Delivering, hashing::Hashing, newest::NewestPages, session_cache::SessionCache, verified::VerifiedTokens},
     tls::Authorities,
     wakeups::Wakeups,
 };
@@ -85,6 +85,7 @@ pub fn open(settings: &Settings, listening: SocketAddr, clock: Clock) -> Result<
         wakeups,
         sessions,
         newest,
+        tokens: VerifiedTokens::default(),
         hashing: Hashing::new(cores),
         seen: Mutex::default(),
         stopping: watch::Sender::new(false),

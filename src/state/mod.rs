@@ -5,6 +5,7 @@ pub mod hashing;
 pub mod newest;
 mod passwords;
 pub mod session_cache;
+pub mod verified;
 
 use std::{
     collections::HashMap,
@@ -16,7 +17,7 @@ use std::{
 use ipnet::IpNet;
 use tokio::sync::{mpsc, watch};
 
-use self::{delivering::Delivering, hashing::Hashing, newest::NewestPages, session_cache::SessionCache};
+use self::{delivering::Delivering, hashing::Hashing, newest::NewestPages, session_cache::SessionCache, verified::VerifiedTokens};
 use crate::{
     clock::Clock,
     db::{self, Class, Db, Tx, View},
@@ -75,6 +76,7 @@ pub struct Inner {
     pub wakeups: Arc<Wakeups>,
     pub(crate) sessions: Arc<SessionCache>,
     pub newest: Arc<NewestPages>,
+    pub tokens: VerifiedTokens,
     pub(crate) hashing: Hashing,
     pub(crate) seen: Mutex<HashMap<UserId, Time>>,
     pub(crate) stopping: watch::Sender<bool>,

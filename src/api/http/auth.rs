@@ -14,7 +14,7 @@ use crate::{
     config::FeedAuth,
     domain::{
         access::Caller,
-        accounts::sessions::{self, AccessClaims, Device},
+        accounts::sessions::{self, Device},
         webhooks::feeds,
     },
     error::{Error, Result},
@@ -55,11 +55,10 @@ async fn by_notification_token(req: &Request, key: ApiKey) -> poem::Result<Calle
 /// Finds the caller of a token. A refused token counts towards the rate of the client's address.
 fn authenticate(req: &Request, token: &str) -> Result<Caller> {
     let app = app(req);
-    let claims = app.site.keys.access.verify::<AccessClaims>(token, Some(sessions::AUDIENCE));
-    let caller = match claims {
-        // The check of the signature compares `exp` with the system's time, and the server's clock may be ahead of it.
-        Ok(claims) if claims.exp > app.clock.now().unix_seconds() => {
-            app.caller(claims.sid)?.filter(|caller| caller.user == claims.sub)
+    let caller = match app.tokens.verify(token, &app.site.keys.access) {
+        // Compared with each request: the token may have been verified long ago.
+        Ok(claims) if claims.expires_at > app.clock.now().unix_seconds() => {
+            app.caller(claims.session)?.filter(|caller| caller.user == claims.user)
         }
         _ => None,
     };

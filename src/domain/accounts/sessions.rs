@@ -27,9 +27,6 @@ pub struct AccessClaims {
     pub aud: String,
 }
 
-/// The claim `aud` of access tokens.
-pub const AUDIENCE: &str = "api";
-
 /// A new session with its tokens, which are returned only once.
 pub struct Started {
     pub user: accounts::User,
@@ -89,7 +86,7 @@ pub fn start(tx: &mut Tx, user: accounts::User, device: &Device) -> Result<Start
     ))?;
     end_oldest(tx, user.id)?;
     let claims =
-        AccessClaims { sub: user.id, sid: id, iat: now.unix_seconds(), exp: expires_at.unix_seconds(), aud: AUDIENCE.into() };
+        AccessClaims { sub: user.id, sid: id, iat: now.unix_seconds(), exp: expires_at.unix_seconds(), aud: secret::ACCESS.into() };
     Ok(Started { access_token: tx.site().keys.access.sign(&claims)?, user, expires_at, notification_token })
 }
 
