@@ -47,7 +47,7 @@ pub fn routes(app: App) -> impl Endpoint {
         routes = routes.at("/metrics", guard::by_bearer(get(metrics::show), key.clone()));
     }
     let routes = routes
-        .nest("/api/v1", Enveloped::new(api, document::document()).around(uncached))
+        .nest("/api/v1", Enveloped::new(api, document::methods).around(uncached))
         .nest("/docs", docs())
         .at("/health", get(health));
     // An external server serves push instead.

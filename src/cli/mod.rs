@@ -78,7 +78,7 @@ fn run() -> Result<()> {
         Command::Invite(command) => invite::run(&data_dir, command),
         Command::Contact(command) => contact::run(&data_dir, command),
         Command::Migrate(command) => migrate::run(&data_dir, command),
-        Command::Openapi => terminal::print(api::document::document()),
+        Command::Openapi => terminal::print(&api::document::document()),
         Command::Asyncapi => terminal::print(&api::asyncapi::document()),
         Command::Version => terminal::print(concat!("tidings ", env!("CARGO_PKG_VERSION"))),
     }

@@ -3,48 +3,77 @@
 mod examples;
 mod finish;
 
-use std::sync::LazyLock;
+use std::{collections::BTreeMap, sync::LazyLock};
 
 use base64::{Engine, prelude::BASE64_STANDARD};
 use poem::{
     Request, Response,
     http::{HeaderValue, header},
 };
+use poem_openapi::OpenApiService;
+use serde::{Deserialize, de::IgnoredAny};
 
 use super::service::service;
 use crate::{secret, web::Asset};
 
-/// The OpenAPI document, as JSON. It is generated once, because that takes as much time and memory as the rest of the
-/// start.
-pub fn document() -> &'static str {
-    static DOCUMENT: LazyLock<String> = LazyLock::new(|| finish::finish(&service().spec()));
-    &DOCUMENT
+/// The methods of each path template, for the `Allow` header.
+pub type Methods = BTreeMap<String, Vec<String>>;
+
+/// What is made from the document. It is made at once and when it is first asked for, because generating the document takes
+/// longer than the rest of the start, and more memory.
+struct Made {
+    openapi: Asset,
+    page: Asset,
+    methods: Methods,
+}
+
+static MADE: LazyLock<Made> = LazyLock::new(|| {
+    let document = document();
+    let page = html(&document);
+    let policy = HeaderValue::from_str(&policy(&page)).expect("it is ASCII");
+    let headers =
+        vec![(header::CONTENT_SECURITY_POLICY, policy), (header::REFERRER_POLICY, HeaderValue::from_static("no-referrer"))];
+    Made {
+        page: Asset::new("text/html; charset=utf-8", page, headers),
+        methods: methods_of(&document),
+        openapi: Asset::new("application/json; charset=utf-8", document, Vec::new()),
+    }
+});
+
+/// Generates the OpenAPI document, as JSON.
+pub fn document() -> String {
+    finish::finish(&service().spec())
 }
 
 /// Handles `GET /api/v1/openapi.json`.
 pub fn openapi(req: Request) -> Response {
-    static ASSET: LazyLock<Asset> =
-        LazyLock::new(|| Asset::new("application/json; charset=utf-8", document().to_owned(), Vec::new()));
-    ASSET.answer(&req)
+    MADE.openapi.answer(&req)
 }
 
 /// Handles `GET /docs`.
 pub fn page(req: Request) -> Response {
-    static ASSET: LazyLock<Asset> = LazyLock::new(|| {
-        let page = html();
-        let policy = HeaderValue::from_str(&policy(&page)).expect("it is ASCII");
-        let headers =
-            vec![(header::CONTENT_SECURITY_POLICY, policy), (header::REFERRER_POLICY, HeaderValue::from_static("no-referrer"))];
-        Asset::new("text/html; charset=utf-8", page, headers)
-    });
-    ASSET.answer(&req)
+    MADE.page.answer(&req)
 }
 
-/// The framework's page with the finished document in place of the generated one. No `<` of the document is taken for a
-/// tag.
-fn html() -> String {
-    let (service, document) = (service(), document().replace('<', "\\u003c"));
-    let page = service.swagger_ui_html().replacen(&service.spec(), &document, 1);
+pub fn methods() -> &'static Methods {
+    &MADE.methods
+}
+
+fn methods_of(document: &str) -> Methods {
+    #[derive(Deserialize)]
+    struct Document {
+        paths: BTreeMap<String, BTreeMap<String, IgnoredAny>>,
+    }
+    let Document { paths } = serde_json::from_str(document).expect("the OpenAPI document is JSON");
+    let methods = |operations: BTreeMap<String, IgnoredAny>| operations.into_keys().map(|method| method.to_uppercase()).collect();
+    paths.into_iter().map(|(path, operations)| (path, methods(operations))).collect()
+}
+
+/// The framework's page, made for a service without operations, with the document in place of that service's. No `<` of the
+/// document is taken for a tag.
+fn html(document: &str) -> String {
+    let empty = OpenApiService::new((), "", "");
+    let page = empty.swagger_ui_html().replacen(&empty.spec(), &document.replace('<', "\\u003c"), 1);
     page.replacen("deepLinking: true,", "deepLinking: true, defaultModelExpandDepth: 3, showCommonExtensions: true,", 1)
 }
 
@@ -80,12 +109,12 @@ mod tests {
     fn each_script_of_the_page_is_known_by_its_hash() {
         let page = "<p>a</p><script>'<script>one'</script><style>x</style><script charset=\"utf-8\">two</script>";
         assert_eq!(scripts(page).collect::<Vec<_>>(), ["'<script>one'", "two"]);
-        assert_eq!(policy(&html()).matches("sha256-").count(), 2);
+        assert_eq!(policy(&html(&document())).matches("sha256-").count(), 2);
     }
 
     #[test]
     fn the_page_shows_the_finished_document() {
-        let page = html();
+        let page = html(&document());
         assert!(page.contains("#/components/responses/TooManyRequests") && page.contains("showCommonExtensions"));
         assert_eq!(page.matches("\"openapi\":").count(), 1);
     }

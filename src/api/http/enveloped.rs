@@ -1,6 +1,6 @@
 //! The wrapper of all of `/api/v1`: alternative paths in front, and the envelope of failures behind.
 
-use std::{collections::BTreeMap, panic::AssertUnwindSafe};
+use std::panic::AssertUnwindSafe;
 
 use futures_util::FutureExt;
 use poem::{
@@ -9,13 +9,12 @@ use poem::{
     http::{HeaderValue, Method, header},
 };
 use poem_openapi::error::ParsePathError;
-use serde::{Deserialize, de::IgnoredAny};
 
 use super::{
     body::Bound,
     envelope::{failure, misfit},
 };
-use crate::error::Error;
+use crate::{api::document::Methods, error::Error};
 
 /// Alternative path prefixes that clients use, and the prefixes that they stand for.
 const ALIASES: [(&str, &str); 2] = [("/centrifugo/", "/realtime/"), ("/auth/magick-link", "/auth/magic-link")];
@@ -23,33 +22,24 @@ const ALIASES: [(&str, &str); 2] = [("/centrifugo/", "/realtime/"), ("/auth/magi
 /// Wraps all of `/api/v1`: aliases in front, the envelope behind.
 pub struct Enveloped<E> {
     inner: E,
-    /// The methods of each path template, for the `Allow` header.
-    methods: BTreeMap<String, Vec<String>>,
+    methods: fn() -> &'static Methods,
 }
 
 impl<E> Enveloped<E> {
-    /// Wraps `inner`. `document` is the OpenAPI document, as JSON.
-    pub fn new(inner: E, document: &str) -> Self {
-        #[derive(Deserialize)]
-        struct Document {
-            paths: BTreeMap<String, BTreeMap<String, IgnoredAny>>,
-        }
-        let Document { paths } = serde_json::from_str(document).expect("the OpenAPI document is JSON");
-        let methods = paths
-            .into_iter()
-            .map(|(path, operations)| (path, operations.into_keys().map(|method| method.to_uppercase()).collect()));
-        Enveloped { inner, methods: methods.collect() }
+    /// Wraps `inner`, whose paths have these `methods`.
+    pub fn new(inner: E, methods: fn() -> &'static Methods) -> Self {
+        Enveloped { inner, methods }
     }
 
     /// The template that routes the path, and its methods.
-    fn route(&self, path: &str) -> Option<(&String, &Vec<String>)> {
+    fn route(&self, path: &str) -> Option<(&'static String, &'static Vec<String>)> {
         let fits = |template: &str| {
             template.split('/').count() == path.split('/').count()
                 && template.split('/').zip(path.split('/')).all(|(template, part)| template.starts_with('{') || template == part)
         };
         // As in routing, a literal segment comes before a parameter, and the first segment that differs decides.
         let parameters = |template: &str| -> Vec<bool> { template.split('/').map(|part| part.starts_with('{')).collect() };
-        self.methods.iter().filter(|(template, _)| fits(template)).min_by_key(|(template, _)| parameters(template))
+        (self.methods)().iter().filter(|(template, _)| fits(template)).min_by_key(|(template, _)| parameters(template))
     }
 
     fn allow(&self, path: &str) -> String {
