@@ -1,16 +1,34 @@
 //! Upgrades: a handler that answers 101 asks for the connection's stream here, and the connection hands it over.
 
-use std::sync::{Arc, Mutex};
+use std::{
+    any::Any,
+    sync::{Arc, Mutex},
+};
 
+use bytes::Bytes;
 use tokio::{
     io::{AsyncRead, AsyncWrite},
     sync::oneshot,
 };
 
-pub trait Io: AsyncRead + AsyncWrite + Send + Unpin {}
-impl<T: AsyncRead + AsyncWrite + Send + Unpin> Io for T {}
+pub trait Io: AsyncRead + AsyncWrite + Send + Unpin + 'static {
+    fn into_any(self: Box<Self>) -> Box<dyn Any>;
+}
 
-pub type Upgraded = Box<dyn Io>;
+impl<T: AsyncRead + AsyncWrite + Send + Unpin + 'static> Io for T {
+    fn into_any(self: Box<Self>) -> Box<dyn Any> {
+        self
+    }
+}
+
+/// A connection after its upgrade.
+pub struct Upgraded {
+    pub stream: Box<dyn Io>,
+    /// Bytes that were read from the stream and belong to what follows the upgrade.
+    pub before: Bytes,
+    /// What the connection holds until it is closed.
+    pub held: Box<dyn Any + Send>,
+}
 
 /// An extension of the answer, to which the connection hands its stream. If the answer is dropped, or another status replaces
 /// 101, the receiver ends without a stream.

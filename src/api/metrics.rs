@@ -36,7 +36,7 @@ fn push(app: &App, registry: &mut Registry) {
     for connection in app.hub.all_connections() {
         let labels = [("transport", connection.transport), ("encoding", connection.encoding.name())];
         connections.get_or_create(&labels).inc();
-        let waiting = connection.queued_bytes();
+        let waiting = connection.outbox.bytes();
         queued += waiting;
         longest = longest.max(waiting);
     }

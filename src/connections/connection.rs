@@ -25,7 +25,7 @@ use super::{
     pause::Pause,
     stream::Stream,
 };
-use crate::{limits::admission::Slot, upgrade::Io};
+use crate::{limits::admission::Slot, upgrade::{Io, Upgraded}};
 
 /// The deadlines of a connection.
 #[derive(Clone, Copy)]
@@ -147,8 +147,8 @@ impl Connection {
         match upgrade {
             _ if done.is_err() => _ = stream.shutdown().await,
             Some(upgrade) => {
-                stream.before = unread.into();
-                upgrade.hand_over(Box::new(stream));
+                let stream = Box::new(stream.inner);
+                upgrade.hand_over(Upgraded { stream, before: unread.into(), held: Box::new(self.slot.clone()) });
             }
             None if rests => return Some((stream.inner, unread, pause.began)),
             None => _ = stream.shutdown().await,

@@ -69,7 +69,9 @@ fn serve(deadlines: Deadlines, is_reserve: bool) -> (DuplexStream, Served) {
     let up = make(|_| async {
         let (upgrade, upgraded) = Upgrade::new();
         tokio::spawn(async move {
-            let (mut theirs, mut ours) = tokio::io::split(upgraded.await.unwrap());
+            let upgraded = upgraded.await.unwrap();
+            let (mut theirs, mut ours) = tokio::io::split(upgraded.stream);
+            ours.write_all(&upgraded.before).await?;
             tokio::io::copy(&mut theirs, &mut ours).await
         });
         let answer = poem::Response::builder().status(StatusCode::SWITCHING_PROTOCOLS);

@@ -146,6 +146,8 @@ pub struct UnreadChange {
 /// The part of `unread_thread_change` that all members of a channel share.
 pub struct Notice {
     pub organisation: OrganisationId,
+    /// The number of the channel's members.
+    pub members: i64,
     /// Without counts.
     data: UnreadChange,
 }
@@ -155,7 +157,7 @@ impl Notice {
         let notice = conn
             .prepare_cached(
                 "select c.name, c.description, c.organisation_id, c.owner_id, c.topic, c.archived_at is not null, c.is_private,
-                   c.created_at, c.deleted_at, t.id
+                   c.created_at, c.deleted_at, t.id, c.user_count
                  from channels c left join messages t on t.n = c.last_thread where c.id = ?1",
             )?
             .query_row([channel], |row| {
@@ -176,7 +178,7 @@ impl Notice {
                     thread_count: 0,
                     mention_count: 0,
                 };
-                Ok(Notice { organisation, data })
+                Ok(Notice { organisation, members: row.get(10)?, data })
             })?;
         Ok(notice)
     }
@@ -213,15 +215,30 @@ impl Template {
 
 /// The unread counts of the channel's members, without deactivated ones.
 pub fn members(conn: &Connection, channel: ChannelId) -> Result<Vec<(UserId, Counts)>> {
+    let mut select = conn.prepare_cached(&members_where(""))?;
+    Ok(select.query_map([channel], member)?.collect::<rusqlite::Result<_>>()?)
+}
+
+/// [`members`], of these users only.
+pub fn members_among(conn: &Connection, channel: ChannelId, users: &[UserId]) -> Result<Vec<(UserId, Counts)>> {
+    let mut select = conn.prepare_cached(&members_where("and cm.user_id = ?2"))?;
+    let mut found = Vec::new();
+    for user in users {
+        found.extend(select.query_row((channel, user), member).optional()?);
+    }
+    Ok(found)
+}
+
+fn members_where(condition: &str) -> String {
     // `cross join` fixes the order of joins: it starts at the channel's few members, not at all of the organisation's.
-    let sql = format!(
+    format!(
         "select cm.user_id, {COUNTS} from channel_members cm
            cross join channels c on c.id = cm.channel_id
            cross join organisation_members m on m.organisation_id = c.organisation_id and m.user_id = cm.user_id
-         where cm.channel_id = ?1 and {ENTITLED}"
-    );
-    Ok(conn
-        .prepare_cached(&sql)?
-        .query_map([channel], |row| Ok((row.get(0)?, Counts::from_row(row)?)))?
-        .collect::<rusqlite::Result<_>>()?)
+         where cm.channel_id = ?1 and {ENTITLED} {condition}"
+    )
+}
+
+fn member(row: &Row) -> rusqlite::Result<(UserId, Counts)> {
+    Ok((row.get(0)?, Counts { threads: row.get(1)?, mentions: row.get(2)? }))
 }

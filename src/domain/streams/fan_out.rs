@@ -1,7 +1,10 @@
 //! The publications of a row of the event log: one on the row's own stream, and one on the personal stream of each member
 //! in its audience.
 
-use std::collections::{HashMap, hash_map::Entry};
+use std::{
+    borrow::Cow,
+    collections::{HashMap, hash_map::Entry},
+};
 
 use rusqlite::Connection;
 
@@ -19,7 +22,15 @@ use crate::{
 pub struct FanOut<'a> {
     conn: &'a Connection,
     epoch: &'a str,
+    readers: Readers,
     channels: HashMap<ChannelId, Channel>,
+}
+
+/// Whose personal streams get publications.
+pub enum Readers {
+    All,
+    /// Others have no subscriber, and are not even read.
+    These(Vec<UserId>),
 }
 
 struct Channel {
@@ -29,25 +40,27 @@ struct Channel {
 }
 
 impl<'a> FanOut<'a> {
-    pub fn new(conn: &'a Connection, epoch: &'a str) -> Self {
-        FanOut { conn, epoch, channels: HashMap::new() }
+    pub fn new(conn: &'a Connection, epoch: &'a str, readers: Readers) -> Self {
+        FanOut { conn, epoch, readers, channels: HashMap::new() }
     }
 
     /// Calls `publish` with the name of each stream and a function that builds its body. Most streams have no subscriber,
     /// and need no body.
     pub fn publications(&mut self, event: &Event, mut publish: impl FnMut(&str, &dyn Fn() -> String)) -> Result<()> {
+        let Some(event) = super::whole(self.conn, Cow::Borrowed(event))? else { return Ok(()) };
         let epoch = self.epoch;
-        let as_it_is = || events::body(epoch, event);
+        let as_it_is = || events::body(epoch, &event);
         if matches!(event.audience, Audience::Subscribers | Audience::Both) {
             publish(&event.stream, &as_it_is);
         }
-        if !matches!(event.audience, Audience::Members | Audience::Both) {
+        let is_for_nobody = matches!(&self.readers, Readers::These(users) if users.is_empty());
+        if is_for_nobody || !matches!(event.audience, Audience::Members | Audience::Both) {
             return Ok(());
         }
         let id = event.channel.ok_or_else(|| Error::internal("an event for the members of no channel"))?;
         let channel = match self.channels.entry(id) {
             Entry::Occupied(known) => known.into_mut(),
-            Entry::Vacant(place) => place.insert(Channel::read(self.conn, id)?),
+            Entry::Vacant(place) => place.insert(Channel::read(self.conn, id, &self.readers)?),
         };
         for (user, counts) in channel.members.iter().filter(|(user, _)| Some(*user) != event.actor) {
             let stream = Stream::Personal(channel.organisation, *user).to_string();
@@ -64,8 +77,12 @@ impl<'a> FanOut<'a> {
 }
 
 impl Channel {
-    fn read(conn: &Connection, id: ChannelId) -> Result<Channel> {
+    fn read(conn: &Connection, id: ChannelId, readers: &Readers) -> Result<Channel> {
         let notice = Notice::find(conn, id)?;
-        Ok(Channel { organisation: notice.organisation, notice: notice.template()?, members: reading::members(conn, id)? })
+        let members = match readers {
+            Readers::These(users) if (users.len() as i64) < notice.members => reading::members_among(conn, id, users)?,
+            _ => reading::members(conn, id)?,
+        };
+        Ok(Channel { organisation: notice.organisation, notice: notice.template()?, members })
     }
 }

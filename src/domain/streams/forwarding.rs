@@ -6,7 +6,10 @@ use rusqlite::Connection;
 
 use crate::{
     db::log,
-    domain::{log::cursors, streams::fan_out::FanOut},
+    domain::{
+        log::cursors,
+        streams::fan_out::{FanOut, Readers},
+    },
     error::{Error, Result},
     event::{Audience, Event, Kind},
     id::UserId,
@@ -36,7 +39,7 @@ pub enum Step {
 /// The slice of rows after the seq `taken`, or `None` at the end of the log.
 pub fn next(conn: &Connection, taken: i64) -> Result<Option<Slice>> {
     let (epoch, floor) = (log::epoch(conn)?, cursors::floor(conn)?);
-    let mut fan_out = FanOut::new(conn, &epoch);
+    let mut fan_out = FanOut::new(conn, &epoch, Readers::All);
     let mut slice = Slice { steps: Vec::new(), seq: taken.max(floor), lost: (floor - taken).max(0), epoch: epoch.clone() };
     let mut bytes = 0;
     for event in log::after(conn, slice.seq, SLICE_ROWS)? {

@@ -6,6 +6,7 @@ use super::{
     codes::{Disconnect, Failure, Fault},
     connection::{Begun, Connection, SUBSCRIPTIONS, Terms},
     encoding::Encoding,
+    outbox::Outbox,
     protocol::{
         replies::{Answer, ConnectResult, Expiry, RefreshResult, Reply},
         requests::{ConnectRequest, SubscribeRequest},
@@ -39,7 +40,7 @@ pub struct Welcome {
 
 /// Accepts a client, and begins the subscriptions in its request. A subscription with an invalid token is left out, as
 /// Centrifugo does.
-pub fn connect(app: &App, request: ConnectRequest, welcome: Welcome) -> Result<Arc<Connection>, Fault> {
+pub fn connect(app: &App, request: ConnectRequest, welcome: Welcome, outbox: &Arc<Outbox>) -> Result<Arc<Connection>, Fault> {
     if request.token.is_empty() {
         return Err(Disconnect::BAD_REQUEST.into());
     }
@@ -54,7 +55,9 @@ pub fn connect(app: &App, request: ConnectRequest, welcome: Welcome) -> Result<A
     if (0..=request.subs.len()).any(|_| app.limits.command(identity.user).is_err()) {
         return Err(Failure::TOO_MANY_REQUESTS.into());
     }
-    let connection = Connection::new(identity.user, identity.session, welcome.transport, welcome.encoding, identity.expires_at);
+    let Welcome { transport, encoding, .. } = welcome;
+    let connection =
+        Connection::new(identity.user, identity.session, transport, encoding, identity.expires_at, outbox.clone());
     let connection = Arc::new(connection);
     if !app.hub.register(&connection) {
         return Err(Disconnect::CONNECTION_LIMIT.into());

@@ -7,15 +7,15 @@ use std::cell::OnceCell;
 
 use bytes::{Buf, Bytes};
 use prost::Message as _;
-use tokio_tungstenite::tungstenite::{Message, Utf8Bytes};
+use tokio_tungstenite::tungstenite::protocol::frame::{
+    Frame,
+    coding::{Data, OpCode},
+};
 
 use super::protocol::{
     replies::{Answer, Push, PushBody, Reply},
     requests::{Command, ConnectRequest},
 };
-
-/// Most messages in one frame.
-const JOINED: usize = 16;
 
 /// The encoding of a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -24,81 +24,62 @@ pub enum Encoding {
     Protobuf,
     /// For a client that only listens: JSON of bare pushes, without the reply around them.
     Listener,
+    /// The same as server-sent events, and not as frames of a WebSocket.
+    Events,
 }
 
 impl Encoding {
     pub fn name(self) -> &'static str {
         match self {
-            Encoding::Json | Encoding::Listener => "json",
+            Encoding::Json | Encoding::Listener | Encoding::Events => "json",
             Encoding::Protobuf => "protobuf",
         }
     }
 
-    /// Encodes one message as a frame.
-    pub fn frame(self, reply: Reply) -> Message {
-        match (self, reply.body) {
-            (Encoding::Protobuf, body) => Message::Binary(Reply { id: reply.id, body }.encode_length_delimited_to_vec().into()),
-            (Encoding::Listener, Some(Answer::Push(push))) => json(&push),
-            (Encoding::Listener, Some(Answer::Connect(result))) => {
-                json(&Push { channel: String::new(), body: Some(PushBody::Connect(result)) })
-            }
-            (_, body) => json(&Reply { id: reply.id, body }),
-        }
-    }
-
-    /// Joins small messages into one frame: fewer frames are less work for both peers.
-    pub fn join(self, frames: &mut impl Iterator<Item = Message>) -> Option<Message> {
-        let first = frames.next()?;
-        if self == Encoding::Listener {
-            return Some(first);
-        }
-        let mut rest = frames.take(JOINED - 1).peekable();
-        if rest.peek().is_none() {
-            return Some(first); // unchanged, since all its receivers share the buffer
-        }
-        match first {
-            Message::Binary(first) => {
-                let mut joined = Vec::from(first);
-                rest.for_each(|frame| joined.extend_from_slice(&frame.into_data()));
-                Some(Message::Binary(joined.into()))
-            }
-            first => {
-                let mut joined = first.to_text().unwrap_or_default().to_owned();
-                for frame in rest {
-                    joined.push('\n');
-                    joined.push_str(frame.to_text().unwrap_or_default());
-                }
-                Some(Message::text(joined))
-            }
+    /// Encodes one message as a frame, in the bytes of the transport.
+    pub fn frame(self, reply: Reply) -> Bytes {
+        match self {
+            Encoding::Json => websocket(Data::Text, json(&reply)),
+            Encoding::Protobuf => websocket(Data::Binary, reply.encode_length_delimited_to_vec()),
+            Encoding::Listener => websocket(Data::Text, bare(reply)),
+            Encoding::Events => [b"data: ".as_slice(), &bare(reply), b"\n\n"].concat().into(),
         }
     }
 }
 
-fn json(value: &impl serde::Serialize) -> Message {
-    let text = serde_json::to_string(value).expect("the bodies of events are JSON");
-    Message::Text(Utf8Bytes::from(text))
+fn json(value: &impl serde::Serialize) -> Vec<u8> {
+    serde_json::to_vec(value).expect("the bodies of events are JSON")
+}
+
+/// A push as JSON, without the reply around it.
+fn bare(reply: Reply) -> Vec<u8> {
+    match reply.body {
+        Some(Answer::Push(push)) => json(&push),
+        Some(Answer::Connect(result)) => json(&Push { channel: String::new(), body: Some(PushBody::Connect(result)) }),
+        body => json(&Reply { id: reply.id, body }),
+    }
+}
+
+fn websocket(kind: Data, payload: Vec<u8>) -> Bytes {
+    let frame = Frame::message(payload, OpCode::Data(kind), true);
+    let mut bytes = Vec::with_capacity(frame.len());
+    frame.format(&mut bytes).expect("a vector takes all bytes");
+    bytes.into()
 }
 
 /// A message for many connections, encoded once for each encoding that they use.
 pub struct Shared {
     reply: Reply,
-    json: OnceCell<Message>,
-    protobuf: OnceCell<Message>,
-    listener: OnceCell<Message>,
+    frames: [OnceCell<Bytes>; 4],
 }
 
 impl Shared {
     pub fn new(reply: Reply) -> Shared {
-        Shared { reply, json: OnceCell::new(), protobuf: OnceCell::new(), listener: OnceCell::new() }
+        Shared { reply, frames: Default::default() }
     }
 
-    pub fn frame(&self, encoding: Encoding) -> &Message {
-        let cell = match encoding {
-            Encoding::Json => &self.json,
-            Encoding::Protobuf => &self.protobuf,
-            Encoding::Listener => &self.listener,
-        };
-        cell.get_or_init(|| encoding.frame(self.reply.clone()))
+    pub fn frame(&self, encoding: Encoding) -> &Bytes {
+        self.frames[encoding as usize].get_or_init(|| encoding.frame(self.reply.clone()))
     }
 }
 
@@ -146,8 +127,16 @@ mod tests {
     };
     use proptest::prelude::*;
 
+    /// The payload of a short frame.
+    fn payload(frame: &Bytes) -> &[u8] {
+        let header = if frame[1] < 126 { 2 } else { 4 };
+        &frame[header..]
+    }
+
     fn text(encoding: Encoding, reply: Reply) -> String {
-        encoding.frame(reply).into_text().unwrap().to_string()
+        let frame = encoding.frame(reply);
+        assert_eq!(frame[0], 0x81, "a whole text (RFC 6455, section 5.2)");
+        String::from_utf8(payload(&frame).to_vec()).unwrap()
     }
 
     #[test]
@@ -204,31 +193,20 @@ mod tests {
         let push = r#"{"push":{"channel":"c","subscribe":{"recoverable":true,"epoch":"e"}}}"#;
         assert_eq!(text(Encoding::Json, Reply::push("c", PushBody::Subscribe(begun))), push);
         assert_eq!(text(Encoding::Json, Reply::PING), "{}");
-        assert_eq!(Encoding::Protobuf.frame(Reply::PING), Message::binary(vec![0]));
+        assert_eq!(Encoding::Protobuf.frame(Reply::PING), [0x82, 1, 0].as_slice());
+        assert_eq!(Encoding::Events.frame(Reply::PING), "data: {}\n\n");
     }
 
     #[test]
     fn a_publication_is_json_in_json_and_bytes_in_protobuf() {
         let publication = Shared::new(Reply::publication("c", 300, r#"{"a":[1,"b"]}"#));
         let json = r#"{"channel":"c","pub":{"data":{"a":[1,"b"]},"offset":300}}"#;
-        assert_eq!(publication.frame(Encoding::Json).to_text().unwrap(), format!("{{\"push\":{json}}}"));
-        assert_eq!(publication.frame(Encoding::Listener).to_text().unwrap(), json);
-        let mut frame = publication.frame(Encoding::Protobuf).clone().into_data();
+        assert_eq!(payload(publication.frame(Encoding::Json)), format!("{{\"push\":{json}}}").as_bytes());
+        assert_eq!(payload(publication.frame(Encoding::Listener)), json.as_bytes());
+        assert_eq!(publication.frame(Encoding::Events), format!("data: {json}\n\n").as_bytes());
+        let mut frame = payload(publication.frame(Encoding::Protobuf));
         let decoded = Reply::decode_length_delimited(&mut frame).unwrap();
         assert_eq!((decoded, frame.len()), (Reply::publication("c", 300, r#"{"a":[1,"b"]}"#), 0));
-    }
-
-    #[test]
-    fn small_frames_are_joined_and_a_single_one_is_unchanged() {
-        let frames = |n: usize| (0..n).map(|n| Message::text(n.to_string())).collect::<Vec<_>>().into_iter();
-        let mut three = frames(3);
-        assert_eq!(Encoding::Json.join(&mut three), Some(Message::text("0\n1\n2")));
-        assert_eq!(Encoding::Json.join(&mut three), None);
-        let mut many = frames(JOINED + 1);
-        Encoding::Json.join(&mut many);
-        assert_eq!(Encoding::Json.join(&mut many), Some(Message::text("16")));
-        let mut pings = [Message::binary(vec![0]), Message::binary(vec![0])].into_iter();
-        assert_eq!(Encoding::Protobuf.join(&mut pings), Some(Message::binary(vec![0, 0])));
     }
 
     proptest! {

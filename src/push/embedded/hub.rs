@@ -1,7 +1,7 @@
 //! Fan-out in memory: the connections that are subscribed to each channel.
 //!
 //! A publication is encoded once per encoding and shared by its receivers. The lock of a shard is taken before that of a
-//! connection's queue.
+//! connection.
 
 use std::{
     collections::{HashMap, HashSet, hash_map::Entry},
@@ -34,6 +34,9 @@ struct Channel {
 }
 
 type Shard = HashMap<String, Channel>;
+
+/// Connections with newly queued frames.
+pub type Touched = Vec<Arc<Connection>>;
 
 pub struct Hub {
     shards: Vec<RwLock<Shard>>,
@@ -121,27 +124,35 @@ impl Hub {
     /// Sends a join to the channel's watchers once a connection is live on it. The connection itself gets it, too, after its
     /// reply.
     pub fn announce(&self, connection: &Connection, channel: &str) {
-        let shard = self.reading(channel);
-        // Under the shard's lock, so that the subscription ends either before the join, or after it with a leave.
-        if let Some(audience) = shard.get(channel).filter(|_| connection.mark_announced(channel)) {
-            audience.tell(channel, PushBody::Join(JoinLeave { info: connection.info() }));
+        let mut touched = Vec::new();
+        {
+            let shard = self.reading(channel);
+            // Under the shard's lock, so that the subscription ends either before the join, or after it with a leave.
+            if let Some(audience) = shard.get(channel).filter(|_| connection.mark_announced(channel)) {
+                touched = audience.tell(channel, PushBody::Join(JoinLeave { info: connection.info() }));
+            }
         }
+        flush(touched);
     }
 
     /// Ends a subscription. Returns whether there was one.
     pub fn unsubscribe(&self, connection: &Connection, channel: &str) -> bool {
-        let mut shard = self.changing(channel);
-        let Some(ended) = connection.end(channel) else { return false };
-        if let Some(audience) = shard.get_mut(channel) {
-            audience.subscribers.remove(&connection.client);
-            audience.watchers -= usize::from(ended.watched);
-            if ended.announced {
-                audience.tell(channel, PushBody::Leave(JoinLeave { info: connection.info() }));
-            }
-            if audience.subscribers.is_empty() {
-                shard.remove(channel);
+        let mut touched = Vec::new();
+        {
+            let mut shard = self.changing(channel);
+            let Some(ended) = connection.end(channel) else { return false };
+            if let Some(audience) = shard.get_mut(channel) {
+                audience.subscribers.remove(&connection.client);
+                audience.watchers -= usize::from(ended.watched);
+                if ended.announced {
+                    touched = audience.tell(channel, PushBody::Leave(JoinLeave { info: connection.info() }));
+                }
+                if audience.subscribers.is_empty() {
+                    shard.remove(channel);
+                }
             }
         }
+        flush(touched);
         true
     }
 
@@ -153,11 +164,12 @@ impl Hub {
     }
 
     /// Queues a publication for all subscribers, and never waits for one of them. Without subscribers it isn't even built.
-    pub fn publish(&self, channel: &str, seq: i64, publication: impl FnOnce() -> Reply) {
+    /// Adds the connections that have to be flushed to `touched`.
+    pub fn publish(&self, channel: &str, seq: i64, touched: &mut Touched, publication: impl FnOnce() -> Reply) {
         let shard = self.reading(channel);
         let Some(audience) = shard.get(channel) else { return };
         let shared = Shared::new(publication());
-        audience.subscribers.values().for_each(|connection| connection.deliver(channel, seq, &shared));
+        touched.extend(audience.subscribers.values().filter(|connection| connection.deliver(channel, seq, &shared)).cloned());
         self.publications.inc();
         self.deliveries.inc_by(audience.subscribers.len() as u64);
     }
@@ -173,6 +185,11 @@ impl Hub {
     /// The number of connected users.
     pub fn user_count(&self) -> usize {
         self.users().len()
+    }
+
+    /// The users with connections.
+    pub fn connected_users(&self) -> Vec<UserId> {
+        self.users().keys().copied().collect()
     }
 
     /// The connections on a channel. If there are more than 1,000, any 1,000 of them; `presence_stats` has the number.
@@ -192,13 +209,19 @@ impl Hub {
 }
 
 impl Channel {
-    /// Sends a join or leave to the channel's watchers.
-    fn tell(&self, channel: &str, news: PushBody) {
-        if self.watchers > 0 {
-            let shared = Shared::new(Reply::push(channel, news));
-            self.subscribers.values().for_each(|connection| connection.notify(channel, &shared));
+    /// Queues a join or leave for the channel's watchers.
+    fn tell(&self, channel: &str, news: PushBody) -> Touched {
+        if self.watchers == 0 {
+            return Vec::new();
         }
+        let shared = Shared::new(Reply::push(channel, news));
+        self.subscribers.values().filter(|connection| connection.notify(channel, &shared)).cloned().collect()
     }
+}
+
+/// Sends what was queued. Not under a shard's lock, which others wait for.
+pub fn flush(touched: Touched) {
+    touched.iter().for_each(|connection| connection.outbox.flush());
 }
 
 #[cfg(test)]
@@ -206,14 +229,18 @@ mod tests {
     use super::*;
     use crate::{
         id::SessionId,
-        push::embedded::{codes::Disconnect, connection::SUBSCRIPTIONS, encoding::Encoding},
+        push::embedded::{codes::Disconnect, connection::SUBSCRIPTIONS, encoding::Encoding, outbox::Outbox},
     };
 
     const PLAIN: Terms = Terms { watches: false, expires_at: None, is_server_side: false };
     const WATCHING: Terms = Terms { watches: true, ..PLAIN };
 
+    fn made(user: UserId) -> Arc<Connection> {
+        Arc::new(Connection::new(user, SessionId::new(), "uni_sse", Encoding::Events, 0, Outbox::new(None)))
+    }
+
     fn connection(hub: &Hub) -> Arc<Connection> {
-        let connection = Arc::new(Connection::new(UserId::new(), SessionId::new(), "websocket", Encoding::Json, 0));
+        let connection = made(UserId::new());
         assert!(hub.register(&connection));
         connection
     }
@@ -225,11 +252,11 @@ mod tests {
 
     /// The queued frames: the words of publications, or the kinds of other pushes.
     fn frames(connection: &Connection) -> Vec<String> {
-        let frames = connection.take().0;
-        let pushes = frames.iter().map(|frame| serde_json::from_str::<serde_json::Value>(frame.to_text().unwrap()).unwrap());
-        let word = |push: serde_json::Value| match push["push"]["pub"]["data"].as_str() {
+        let frames = connection.outbox.take().0;
+        let pushes = frames.iter().map(|frame| serde_json::from_slice::<serde_json::Value>(&frame["data: ".len()..]).unwrap());
+        let word = |push: serde_json::Value| match push["pub"]["data"].as_str() {
             Some(word) => word.to_owned(),
-            None => push["push"].as_object().unwrap().keys().find(|key| *key != "channel").unwrap().clone(),
+            None => push.as_object().unwrap().keys().find(|key| *key != "channel").unwrap().clone(),
         };
         pushes.map(word).collect()
     }
@@ -239,11 +266,11 @@ mod tests {
         let hub = Hub::default();
         let connection = connection(&hub);
         let begun = hub.subscribe(&connection, "c", PLAIN).unwrap();
-        hub.publish("c", 4, || said("old"));
-        hub.publish("c", 6, || said("new"));
+        hub.publish("c", 4, &mut Vec::new(), || said("old"));
+        hub.publish("c", 6, &mut Vec::new(), || said("new"));
         connection.go_live(&[begun], 5, |_| [said("reply")]);
-        hub.publish("c", 7, || said("live"));
-        hub.publish("c", 5, || said("late"));
+        hub.publish("c", 7, &mut Vec::new(), || said("live"));
+        hub.publish("c", 5, &mut Vec::new(), || said("late"));
         assert_eq!(frames(&connection), ["reply", "new", "live"]);
     }
 
@@ -257,7 +284,7 @@ mod tests {
         // Another subscription to the channel has begun: the first one's reply is not for it.
         hub.subscribe(&connection, "c", PLAIN).unwrap();
         assert!(connection.go_live(&[first], 0, |live| [said(if live.is_empty() { "none" } else { "live" })]).is_empty());
-        hub.publish("c", 1, || said("secret"));
+        hub.publish("c", 1, &mut Vec::new(), || said("secret"));
         assert_eq!(frames(&connection), ["unsubscribe", "none"]);
         hub.unsubscribe(&connection, "c");
         assert!(hub.channels().is_empty());
@@ -278,7 +305,7 @@ mod tests {
         let connection = connection(&hub);
         let begun = hub.subscribe(&connection, "c", PLAIN).unwrap();
         connection.go_live(&[begun], 0, |_| (0..30).map(|_| said(&"x".repeat(100_000))));
-        let (frames, why) = connection.take();
+        let (frames, why) = connection.outbox.take();
         assert_eq!((frames.len(), why), (30, None));
     }
 
@@ -310,19 +337,19 @@ mod tests {
             connection.go_live(&[begun], 0, |_| [said("reply")]);
         }
         for seq in 1..=1100 {
-            hub.publish("c", seq, || said(&"x".repeat(1000)));
-            quick.take();
+            hub.publish("c", seq, &mut Vec::new(), || said(&"x".repeat(1000)));
+            quick.outbox.take();
         }
-        let (left, why) = slow.take();
+        let (left, why) = slow.outbox.take();
         assert_eq!((left.len(), why), (0, Some(Disconnect::SLOW)));
-        assert_eq!(quick.take().1, None);
+        assert_eq!(quick.outbox.take().1, None);
     }
 
     #[test]
     fn limits_hold_and_one_past_them_does_not() {
         let hub = Hub::default();
         let user = UserId::new();
-        let make = || Arc::new(Connection::new(user, SessionId::new(), "websocket", Encoding::Json, 0));
+        let make = || made(user);
         let all: Vec<_> = (0..CONNECTIONS_PER_USER).map(|_| make()).collect();
         assert!(all.iter().all(|connection| hub.register(connection)));
         assert!(!hub.register(&make()));

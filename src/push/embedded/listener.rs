@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use bytes::Bytes;
 use futures_util::stream;
 use poem::{
     Body, IntoResponse, Request, Response, handler,
@@ -12,7 +13,6 @@ use tokio::{
     sync::mpsc,
     time::{sleep_until, timeout},
 };
-use tokio_tungstenite::tungstenite::Message;
 
 use super::{
     codes::{Disconnect, Fault},
@@ -21,6 +21,7 @@ use super::{
     encoding::{self, Encoding},
     handshake::query,
     heartbeat::Heartbeat,
+    outbox::Outbox,
     protocol::replies::Reply,
     socket::{WRITE_WITHIN, farewell, for_listener},
 };
@@ -38,9 +39,9 @@ pub fn uni_sse(req: &Request, app: Data<&App>) -> Response {
     };
     let Some(open) = app.open_socket() else { return refuse(StatusCode::SERVICE_UNAVAILABLE, "the server is ending") };
     app.metrics.connect("listener");
-    let welcome = Welcome { transport: "uni_sse", encoding: Encoding::Listener, id: 0, pings: true, pongs: false };
+    let welcome = Welcome { transport: "uni_sse", encoding: Encoding::Events, id: 0, pings: true, pongs: false };
     let (events, body) = mpsc::channel(1);
-    let connected = connecting::connect(app.0, request, welcome);
+    let connected = connecting::connect(app.0, request, welcome, &Outbox::new(None));
     let app = app.0.clone();
     tokio::spawn(async move {
         let _open = open; // the server waits for it before it ends
@@ -56,7 +57,7 @@ pub fn uni_sse(req: &Request, app: Data<&App>) -> Response {
         };
         if let Some(why) = why {
             app.metrics.close(why.code);
-            _ = timeout(WRITE_WITHIN, events.send(event(&farewell(why)))).await;
+            _ = timeout(WRITE_WITHIN, events.send(farewell(Encoding::Events, why))).await;
         }
     });
     let events = stream::unfold(body, |mut body| async { body.recv().await.map(|event| (Ok::<_, std::io::Error>(event), body)) });
@@ -68,13 +69,13 @@ pub fn uni_sse(req: &Request, app: Data<&App>) -> Response {
 }
 
 /// Sends events until the stream has to end. Returns why, or `None` if the client has disconnected.
-async fn run(app: &App, connection: &Arc<Connection>, events: &mpsc::Sender<String>) -> Option<Disconnect> {
+async fn run(app: &App, connection: &Arc<Connection>, events: &mpsc::Sender<Bytes>) -> Option<Disconnect> {
     // A stream ends earlier than sockets: it is a request, and the server waits for those first.
     let mut stopping = app.stopping();
     let mut heartbeat = Heartbeat::new(connection, app.ping_every);
     loop {
         tokio::select! {
-            () = connection.wake.notified() => {}
+            () = connection.outbox.wake.notified() => {}
             () = sleep_until(heartbeat.next) => {
                 if let Err(why) = heartbeat.beat(app, connection) {
                     return Some(why);
@@ -85,23 +86,19 @@ async fn run(app: &App, connection: &Arc<Connection>, events: &mpsc::Sender<Stri
             () = events.closed() => return None,
             _ = stopping.wait_for(|stopping| *stopping) => return Some(Disconnect::SHUTDOWN),
         }
-        let (frames, disconnect) = connection.take();
+        let (frames, disconnect) = connection.outbox.take();
         for frame in frames {
             tokio::select! {
-                sent = timeout(WRITE_WITHIN, events.send(event(&frame))) => match sent {
+                sent = timeout(WRITE_WITHIN, events.send(frame)) => match sent {
                     Ok(Ok(())) => {}
                     Ok(Err(_)) => return None,
                     Err(_) => return Some(Disconnect::SLOW),
                 },
-                () = connection.overflowed() => return Some(Disconnect::SLOW),
+                () = connection.outbox.overflowed() => return Some(Disconnect::SLOW),
             }
         }
         if disconnect.is_some() {
             return disconnect;
         }
     }
-}
-
-fn event(frame: &Message) -> String {
-    format!("data: {}\n\n", frame.to_text().unwrap_or_default())
 }

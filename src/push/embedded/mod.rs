@@ -1,9 +1,9 @@
 //! The Centrifugo client protocol v2, on the same port as the API.
 //!
-//! [`publisher`] hands committed events to the [`hub`], which fans them out to each [`connection`]. [`protocol`] defines the
-//! messages, [`codes`] the numbers in them, and [`encoding`] turns them into frames. [`connecting`], [`subscribing`] and
-//! [`commands`] answer a client, whom its tokens identify. [`socket`] runs a WebSocket after its [`handshake`], and
-//! [`listener`] a stream of server-sent events, each with a [`heartbeat`].
+//! [`publisher`] hands committed events to the [`hub`], which fans them out to each [`connection`] and its [`outbox`].
+//! [`protocol`] defines the messages, [`codes`] the numbers in them, and [`encoding`] turns them into frames. [`connecting`],
+//! [`subscribing`] and [`commands`] answer a client, whom its tokens identify. [`socket`] runs a WebSocket after its
+//! [`handshake`], and [`listener`] a stream of server-sent events, each with a [`heartbeat`].
 
 pub mod codes;
 pub mod commands;
@@ -14,7 +14,9 @@ pub mod handshake;
 pub mod heartbeat;
 pub mod hub;
 pub mod listener;
+pub mod outbox;
 pub mod protocol;
 pub mod publisher;
 pub mod socket;
 pub mod subscribing;
+mod wire;

@@ -16,7 +16,7 @@ use rusqlite::Connection as Sqlite;
 use super::{
     codes::{Disconnect, Unsubscribe},
     connection::Connection,
-    hub::Hub,
+    hub::{self, Hub, Touched},
     protocol::replies::Reply,
 };
 use crate::{
@@ -24,7 +24,10 @@ use crate::{
     db::{Db, log},
     domain::{
         accounts::sessions,
-        streams::{self, fan_out::FanOut},
+        streams::{
+            self,
+            fan_out::{FanOut, Readers},
+        },
     },
     error::{Error, Result},
     event::{Effect, Event},
@@ -96,11 +99,12 @@ struct Thread {
 
 impl Thread {
     fn publish(&self, batch: Vec<Effect>) {
-        let mut fan_out = FanOut::new(&self.conn, &self.epoch);
+        let mut touched = Vec::new();
+        let mut fan_out = FanOut::new(&self.conn, &self.epoch, Readers::These(self.hub.connected_users()));
         for effect in batch {
             let result = match effect {
                 // A client can't see that this event is missing. All connections end, and recover it from the log.
-                Effect::Publish(event) => self.event(&event, &mut fan_out).inspect_err(|_| {
+                Effect::Publish(event) => self.event(&event, &mut fan_out, &mut touched).inspect_err(|_| {
                     let all = self.hub.all_connections();
                     all.iter().for_each(|connection| connection.disconnect(Disconnect::INSUFFICIENT_STATE));
                 }),
@@ -121,17 +125,18 @@ impl Thread {
                     self.check(&self.hub.all_connections());
                     Ok(())
                 }
-                Effect::Queued(_) | Effect::DeliveriesChanged(_) => Ok(()),
+                Effect::ProfileChanged | Effect::Queued(_) | Effect::DeliveriesChanged(_) => Ok(()),
             };
             if let Err(err) = result {
                 tracing::error!(err = err.detail(), "a publication failed");
             }
         }
+        hub::flush(touched);
     }
 
-    fn event(&self, event: &Event, fan_out: &mut FanOut) -> Result<()> {
+    fn event(&self, event: &Event, fan_out: &mut FanOut, touched: &mut Touched) -> Result<()> {
         fan_out.publications(event, |stream, body| {
-            self.hub.publish(stream, event.seq, || Reply::publication(stream, event.seq, body()));
+            self.hub.publish(stream, event.seq, touched, || Reply::publication(stream, event.seq, body()));
         })
     }
 
@@ -175,13 +180,13 @@ mod tests {
     use crate::{
         event::{Audience, Kind, Stream},
         id::{ChannelId, SessionId, UserId},
-        push::embedded::encoding::Encoding,
+        push::embedded::{encoding::Encoding, outbox::Outbox},
     };
 
     #[test]
     fn after_an_event_that_could_not_be_pushed_clients_recover() {
         let hub = Arc::new(Hub::default());
-        let listener = Arc::new(Connection::new(UserId::new(), SessionId::new(), "websocket", Encoding::Json, 0));
+        let listener = Arc::new(Connection::new(UserId::new(), SessionId::new(), "uni_sse", Encoding::Events, 0, Outbox::new(None)));
         assert!(hub.register(&listener));
         // An empty database: the channel's members can't be read.
         let thread = Thread { conn: Sqlite::open_in_memory().unwrap(), epoch: "e".into(), hub, clock: Clock::default() };
@@ -192,12 +197,13 @@ mod tests {
             audience,
             kind: Kind::Message,
             channel: Some(channel),
+            message: None,
             actor: None,
             body: "{}".into(),
         };
         thread.publish(vec![Effect::Publish(event(1, Audience::Subscribers))]);
-        assert_eq!(listener.take().1, None);
+        assert_eq!(listener.outbox.take().1, None);
         thread.publish(vec![Effect::Publish(event(2, Audience::Members))]);
-        assert_eq!(listener.take().1, Some(Disconnect::INSUFFICIENT_STATE));
+        assert_eq!(listener.outbox.take().1, Some(Disconnect::INSUFFICIENT_STATE));
     }
 }

@@ -1,7 +1,8 @@
-//! A WebSocket connection: one task reads commands, sends queued frames, pings, and closes.
+//! A WebSocket connection: one task reads commands, sends what others left in the outbox, pings, and closes.
 
-use std::{convert::Infallible, sync::Arc, time::Duration};
+use std::{convert::Infallible, future::poll_fn, pin::pin, sync::Arc, time::Duration};
 
+use bytes::Bytes;
 use futures_util::{SinkExt, StreamExt};
 use tokio::time::{Instant, sleep_until, timeout};
 use tokio_tungstenite::{
@@ -16,13 +17,15 @@ use super::{
     codes::{Disconnect, Failure, Fault},
     commands,
     connecting::{self, Welcome},
-    connection::{Connection, QUEUE_BYTES},
+    connection::Connection,
     encoding::{self, Encoding},
     heartbeat::Heartbeat,
+    outbox::{MOST_BYTES, Outbox},
     protocol::{
         replies::{Answer, PushBody, Reply},
         requests::{Command, ConnectRequest, Request},
     },
+    wire::Wire,
 };
 use crate::{state::App, upgrade::Upgraded};
 
@@ -35,7 +38,7 @@ pub const WRITE_WITHIN: Duration = Duration::from_secs(10);
 const CLOSE_WITHIN: Duration = Duration::from_secs(5);
 const FRAME_MAX: usize = 64 << 10;
 /// Most queued bytes at which the next command of a frame is handled; with more, the queue is sent first.
-const AHEAD: usize = QUEUE_BYTES / 4;
+const AHEAD: usize = MOST_BYTES / 4;
 
 /// The options of a socket, from its address and subprotocol.
 pub struct Manner {
@@ -57,14 +60,14 @@ pub enum Pings {
 
 /// Serves a socket from the handshake to the close.
 pub async fn run(app: App, io: Upgraded, manner: Manner) {
+    let Some((wire, outbox)) = Wire::new(io) else { return };
     let config = WebSocketConfig::default()
         .read_buffer_size(1024) // small, since an idle socket keeps it and receives only pongs
-        .write_buffer_size(4096)
-        .max_write_buffer_size(4 << 20)
+        .write_buffer_size(0) // the outbox keeps what can't be sent
         .max_message_size(Some(FRAME_MAX))
         .max_frame_size(Some(FRAME_MAX));
-    let stream = WebSocketStream::from_raw_socket(io, Role::Server, Some(config)).await;
-    let mut socket = Socket { app, stream, encoding: manner.encoding, pings: manner.pings, connected: None };
+    let stream = WebSocketStream::from_raw_socket(wire, Role::Server, Some(config)).await;
+    let mut socket = Socket { app, stream, outbox, encoding: manner.encoding, pings: manner.pings, connected: None };
     let Err(end) = socket.run(manner.first).await;
     socket.finish(end).await;
 }
@@ -87,7 +90,9 @@ impl From<Disconnect> for End {
 
 struct Socket {
     app: App,
-    stream: WebSocketStream<Upgraded>,
+    /// Reads, and writes only frames of the WebSocket itself. Messages go into the outbox.
+    stream: WebSocketStream<Wire>,
+    outbox: Arc<Outbox>,
     encoding: Encoding,
     pings: Pings,
     /// Set once the connect is accepted.
@@ -100,20 +105,20 @@ impl Socket {
             self.connect(0, request).await?;
         }
         let mut closing = self.app.closing_sockets();
+        // Both are made once: setting a timer and joining the waiters for each message cost more than the message.
+        let mut closing = pin!(async { _ = closing.wait_for(|closing| *closing).await });
         let stale = Instant::now() + STALE_AFTER.min(self.app.ping_every * 2);
+        let mut timer = pin!(sleep_until(stale));
         loop {
-            let queued = async {
-                match &self.connected {
-                    Some((connection, _)) => connection.wake.notified().await,
-                    None => std::future::pending().await,
-                }
-            };
             let next = self.connected.as_ref().map_or(stale, |(_, heartbeat)| heartbeat.next);
+            if timer.deadline() != next {
+                timer.as_mut().reset(next);
+            }
             tokio::select! {
                 message = self.stream.next() => self.received(message).await?,
-                () = queued => self.send_queued().await?,
-                () = sleep_until(next) => self.timed_out().await?,
-                () = async { _ = closing.wait_for(|closing| *closing).await } => {
+                () = self.outbox.wake.notified() => self.send_queued().await?,
+                () = &mut timer => self.timed_out().await?,
+                () = &mut closing => {
                     self.send_queued().await?;
                     return Err(Disconnect::SHUTDOWN.into());
                 }
@@ -163,7 +168,7 @@ impl Socket {
                 (request, Some((connection, _))) => {
                     commands::handle(&self.app, connection, id, request)?;
                     // A client that requests much at once is not slow: its answers are sent before more are queued.
-                    if connection.queued_bytes() > AHEAD {
+                    if self.outbox.bytes() > AHEAD {
                         self.send_queued().await?;
                     }
                 }
@@ -200,7 +205,7 @@ impl Socket {
             pings: self.pings != Pings::Frames,
             pongs: self.pings == Pings::Messages,
         };
-        match connecting::connect(&self.app, request, welcome) {
+        match connecting::connect(&self.app, request, welcome, &self.outbox) {
             Ok(connection) => {
                 let heartbeat = Heartbeat::new(&connection, self.app.ping_every);
                 self.connected = Some((connection, heartbeat));
@@ -209,7 +214,8 @@ impl Socket {
             Err(Fault::Reply(failure)) if is_listener => Err(for_listener(failure).into()),
             Err(Fault::Reply(failure)) => {
                 self.app.metrics.error(failure.code);
-                self.send(self.encoding.frame(Reply::new(id, Answer::Error(failure.into())))).await?;
+                self.outbox.push(self.encoding.frame(Reply::new(id, Answer::Error(failure.into()))));
+                self.send_queued().await?;
                 // The client acts on the error and closes the connection; anything else that it sends is ignored.
                 _ = timeout(CLOSE_WITHIN, self.drain()).await;
                 Err(End::Gone)
@@ -218,39 +224,20 @@ impl Socket {
         }
     }
 
-    /// Sends queued frames, one flush for all that are ready, until the queue is empty. Fails if the connection has to end.
+    /// Sends queued frames until none is left. Fails if the connection has to end.
     async fn send_queued(&mut self) -> Result<(), End> {
-        let Some((connection, _)) = &self.connected else { return Ok(()) };
-        loop {
-            let (frames, disconnect) = connection.take();
-            if frames.is_empty() {
-                return disconnect.map_or(Ok(()), |why| Err(why.into()));
-            }
-            let (stream, encoding) = (&mut self.stream, self.encoding);
-            let sending = async {
-                let mut frames = frames.into_iter();
-                while let Some(frame) = encoding.join(&mut frames) {
-                    stream.feed(frame).await?;
-                }
-                stream.flush().await
-            };
+        while let Some(end) = self.outbox.end() {
             tokio::select! {
-                sent = timeout(WRITE_WITHIN, sending) => match sent {
+                sent = timeout(WRITE_WITHIN, poll_fn(|cx| self.outbox.poll_sent(cx, end))) => match sent {
                     Ok(Ok(())) => {}
                     Ok(Err(_)) => return Err(End::Gone),
                     Err(_) => return Err(Disconnect::SLOW.into()),
                 },
-                // The client doesn't read at all: its queue exceeds the bound during this write.
-                () = connection.overflowed() => return Err(Disconnect::SLOW.into()),
+                // The client doesn't read at all: its outbox exceeds the bound meanwhile.
+                () = self.outbox.overflowed() => return Err(Disconnect::SLOW.into()),
             }
         }
-    }
-
-    async fn send(&mut self, message: Message) -> Result<(), End> {
-        match timeout(WRITE_WITHIN, self.stream.send(message)).await {
-            Ok(Ok(())) => Ok(()),
-            _ => Err(End::Gone),
-        }
+        self.outbox.why().map_or(Ok(()), |why| Err(why.into()))
     }
 
     /// Reads and drops messages until the stream ends.
@@ -262,12 +249,15 @@ impl Socket {
         let Some((connection, heartbeat)) = &mut self.connected else { return Err(Disconnect::STALE.into()) };
         heartbeat.beat(&self.app, connection)?;
         if self.pings != Pings::Messages {
-            self.send(Message::Ping(Default::default())).await?;
+            match timeout(WRITE_WITHIN, self.stream.send(Message::Ping(Bytes::new()))).await {
+                Ok(Ok(())) => {}
+                _ => return Err(End::Gone),
+            }
         }
         if self.pings != Pings::Frames {
-            self.send(self.encoding.frame(Reply::PING)).await?;
+            self.outbox.push(self.encoding.frame(Reply::PING));
         }
-        Ok(())
+        self.send_queued().await
     }
 
     fn forget(&self) {
@@ -281,7 +271,7 @@ impl Socket {
         self.forget();
         let (frame, last) = match end {
             End::Close(why) => {
-                let last = (self.encoding == Encoding::Listener).then(|| farewell(why.clone()));
+                let last = (self.encoding == Encoding::Listener).then(|| farewell(Encoding::Listener, why.clone()));
                 (CloseFrame { code: why.code.into(), reason: why.reason.as_ref().into() }, last)
             }
             End::TooBig => (CloseFrame { code: 1009.into(), reason: "message too big".into() }, None),
@@ -293,7 +283,7 @@ impl Socket {
                 _ = self.send_queued().await; // answers that were queued before the end
             }
             if let Some(last) = last {
-                _ = self.stream.feed(last).await;
+                self.outbox.push_last(last);
             }
             _ = self.stream.close(Some(frame)).await;
             self.drain().await;
@@ -315,6 +305,6 @@ pub fn for_listener(failure: Failure) -> Disconnect {
 }
 
 /// The last message to a listener: why the connection ends.
-pub fn farewell(why: Disconnect) -> Message {
-    Encoding::Listener.frame(Reply::push("", PushBody::Disconnect(why.into())))
+pub fn farewell(encoding: Encoding, why: Disconnect) -> Bytes {
+    encoding.frame(Reply::push("", PushBody::Disconnect(why.into())))
 }
