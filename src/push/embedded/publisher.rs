@@ -74,10 +74,15 @@ impl Waiting {
         let thread = Thread { conn, epoch, hub, clock };
         let run = move || {
             let panicked = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
-                for batch in self.batches {
-                    let count = batch.len() as i64;
-                    thread.publish(batch);
-                    self.lag.dec_by(count);
+                while let Ok(first) = self.batches.recv() {
+                    // All that waits is queued before any of it is sent: each socket gets it in one write.
+                    let mut touched = Vec::new();
+                    for batch in std::iter::once(first).chain(self.batches.try_iter().take(BATCHES)) {
+                        let count = batch.len() as i64;
+                        thread.publish(batch, &mut touched);
+                        self.lag.dec_by(count);
+                    }
+                    hub::flush(touched);
                 }
             }));
             if panicked.is_err() {
@@ -98,13 +103,12 @@ struct Thread {
 }
 
 impl Thread {
-    fn publish(&self, batch: Vec<Effect>) {
-        let mut touched = Vec::new();
+    fn publish(&self, batch: Vec<Effect>, touched: &mut Touched) {
         let mut fan_out = FanOut::new(&self.conn, &self.epoch, Readers::These(self.hub.connected_users()));
         for effect in batch {
             let result = match effect {
                 // A client can't see that this event is missing. All connections end, and recover it from the log.
-                Effect::Publish(event) => self.event(&event, &mut fan_out, &mut touched).inspect_err(|_| {
+                Effect::Publish(event) => self.event(&event, &mut fan_out, touched).inspect_err(|_| {
                     let all = self.hub.all_connections();
                     all.iter().for_each(|connection| connection.disconnect(Disconnect::INSUFFICIENT_STATE));
                 }),
@@ -131,7 +135,6 @@ impl Thread {
                 tracing::error!(err = err.detail(), "a publication failed");
             }
         }
-        hub::flush(touched);
     }
 
     fn event(&self, event: &Event, fan_out: &mut FanOut, touched: &mut Touched) -> Result<()> {
@@ -186,7 +189,8 @@ mod tests {
     #[test]
     fn after_an_event_that_could_not_be_pushed_clients_recover() {
         let hub = Arc::new(Hub::default());
-        let listener = Arc::new(Connection::new(UserId::new(), SessionId::new(), "uni_sse", Encoding::Events, 0, Outbox::new(None)));
+        let listener =
+            Arc::new(Connection::new(UserId::new(), SessionId::new(), "uni_sse", Encoding::Events, 0, Outbox::new(None)));
         assert!(hub.register(&listener));
         // An empty database: the channel's members can't be read.
         let thread = Thread { conn: Sqlite::open_in_memory().unwrap(), epoch: "e".into(), hub, clock: Clock::default() };
@@ -201,9 +205,10 @@ mod tests {
             actor: None,
             body: "{}".into(),
         };
-        thread.publish(vec![Effect::Publish(event(1, Audience::Subscribers))]);
+        let publish = |event| thread.publish(vec![Effect::Publish(event)], &mut Vec::new());
+        publish(event(1, Audience::Subscribers));
         assert_eq!(listener.outbox.take().1, None);
-        thread.publish(vec![Effect::Publish(event(2, Audience::Members))]);
+        publish(event(2, Audience::Members));
         assert_eq!(listener.outbox.take().1, Some(Disconnect::INSUFFICIENT_STATE));
     }
 }
