@@ -11,6 +11,7 @@ use tidings::{
     config::{Settings, Switch},
     db::{self, Tx},
     error::Result,
+    event::Effect,
     secret::Keys,
     site::Site,
     wiring,
@@ -208,7 +209,9 @@ pub fn site(folder: &Path) -> Site {
 }
 
 /// The database of a folder, without a server.
-pub fn database(folder: &Path, after_commit: db::AfterCommit) -> db::Db {
+pub fn database(folder: &Path, mut committed: impl FnMut(Vec<Effect>) + Send + 'static) -> db::Db {
+    let before_answers = Box::new(move |effects: &[Effect]| committed(effects.to_vec()));
+    let after_commit = db::AfterCommit { before_answers, after_answers: Box::new(drop) };
     db::Db::open(folder, Arc::new(site(folder)), Clock::default(), after_commit).unwrap()
 }
 
