@@ -3,7 +3,7 @@
 use crate::id::{ChannelId, MessageId, OrganisationId, SessionId, UserId, WebhookId};
 
 /// The name of a push channel.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Stream {
     Channel(ChannelId),
     Thread(MessageId),

@@ -17,13 +17,16 @@ use std::{
 use ipnet::IpNet;
 use tokio::sync::{mpsc, watch};
 
-use self::{delivering::Delivering, hashing::Hashing, newest::NewestPages, session_cache::SessionCache, verified::VerifiedTokens};
+use self::{
+    delivering::Delivering, hashing::Hashing, newest::NewestPages, session_cache::SessionCache, verified::VerifiedTokens,
+};
 use crate::{
     clock::Clock,
     db::{self, Class, Db, Tx, View},
     domain::{
         access::{self, Caller},
         accounts::sessions,
+        streams::publications::Recent,
     },
     error::{Error, Result},
     id::{OrganisationId, SessionId, UserId},
@@ -77,6 +80,8 @@ pub struct Inner {
     pub(crate) sessions: Arc<SessionCache>,
     pub newest: Arc<NewestPages>,
     pub tokens: VerifiedTokens,
+    /// What clients have recovered of live push.
+    pub recent: Recent,
     pub(crate) hashing: Hashing,
     pub(crate) seen: Mutex<HashMap<UserId, Time>>,
     pub(crate) stopping: watch::Sender<bool>,

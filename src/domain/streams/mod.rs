@@ -1,10 +1,11 @@
 //! Streams: the push channels `<channel>`, `<thread>`, `<organisation>` and `<organisation>/<user>`, and who may hear them.
-//! [`fan_out`] turns rows of the event log into live publications, [`recovery`] gives clients what they missed,
+//! [`fan_out`] turns rows of the event log into live publications, [`recovery`] gives clients what they missed, some of it from [`publications`],
 //! [`forwarding`] feeds an external Centrifugo, and [`publishing`] logs what other programs publish. Rights are checked at
 //! each subscription and whenever they change. Uses access, channels, log and messages; no other area of the domain uses it.
 
 pub mod fan_out;
 pub mod forwarding;
+pub mod publications;
 pub mod publishing;
 pub mod recovery;
 

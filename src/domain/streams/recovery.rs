@@ -13,7 +13,10 @@ use crate::{
     domain::{
         channels::reading::{self, Notice},
         log::{cursors, events},
-        streams::whole,
+        streams::{
+            publications::{Publication, Recent},
+            whole,
+        },
     },
     error::Result,
     event::{Event, Kind, Stream},
@@ -25,21 +28,6 @@ pub const MOST: u32 = 300;
 /// At most 512 KiB of publications in one answer, half of a connection's send queue. A larger answer could overflow
 /// the queue of a client that doesn't read it at once, and asking again would give the same answer.
 pub const BYTES: usize = 512 << 10;
-/// Bytes that the protocol adds to a publication, at most.
-const AROUND: usize = 100;
-
-pub struct Publication {
-    pub seq: i64,
-    /// JSON.
-    pub body: String,
-}
-
-impl Publication {
-    fn bytes(&self) -> usize {
-        self.body.len() + AROUND
-    }
-}
-
 /// A range of a stream between two seqs, both exclusive.
 #[derive(Clone, Copy)]
 pub struct Range {
@@ -68,18 +56,24 @@ pub fn missed(
     stream: Stream,
     epoch: &str,
     offset: i64,
-    room: &mut usize,
+    (recent, room): (&Recent, &mut usize),
 ) -> Result<Option<Vec<Publication>>> {
-    let is_cut = offset < cursors::floor(conn)? && last_seq(conn, stream, offset)? > offset;
+    let last = last_seq(conn, stream, offset)?;
+    let is_cut = offset < cursors::floor(conn)? && last > offset;
     if is_cut || offset > log::last_seq(conn)? || offset < joined_seq(conn, user, stream)? {
         return Ok(None);
     }
     let range = Range { after: offset, before: i64::MAX, newest_first: false, limit: MOST + 1 };
-    let publications = within(conn, stream, epoch, range)?;
+    let known = recent.find(stream, offset, last);
+    let is_new = known.is_none() && !matches!(stream, Stream::Personal(..));
+    let publications = known.map_or_else(|| within(conn, stream, epoch, range), Ok)?;
     let bytes = publications.iter().map(Publication::bytes).sum();
     let left = room.checked_sub(bytes).filter(|_| publications.len() <= MOST as usize);
     Ok(left.map(|left| {
         *room = left;
+        if is_new {
+            recent.keep(stream, offset, last, &publications);
+        }
         publications
     }))
 }
@@ -117,7 +111,7 @@ fn within(conn: &Connection, stream: Stream, epoch: &str, range: Range) -> Resul
 }
 
 fn shown(epoch: &str, event: &Event) -> Publication {
-    Publication { seq: event.seq, body: events::body(epoch, event) }
+    Publication { seq: event.seq, body: events::body(epoch, event).into() }
 }
 
 /// Reads rows of the stream ?1 between the seqs ?2 and ?3, at most ?4, that satisfy the SQL condition `which`.
@@ -184,7 +178,7 @@ fn personal(
         let seq = channel.message_seq.max(read.get(&channel.id).copied().unwrap_or(0));
         if !channel.is_deleted && seq > channel.joined_seq && range.holds(seq) {
             let body = Notice::find(conn, channel.id)?.body(reading::counts(conn, channel.id, user)?)?;
-            found.push(Publication { seq, body: events::with_notification_id(epoch, seq, Kind::Unread, &body) });
+            found.push(Publication { seq, body: events::with_notification_id(epoch, seq, Kind::Unread, &body).into() });
         }
     }
     Ok(found)

@@ -56,8 +56,7 @@ pub fn connect(app: &App, request: ConnectRequest, welcome: Welcome, outbox: &Ar
         return Err(Failure::TOO_MANY_REQUESTS.into());
     }
     let Welcome { transport, encoding, .. } = welcome;
-    let connection =
-        Connection::new(identity.user, identity.session, transport, encoding, identity.expires_at, outbox.clone());
+    let connection = Connection::new(identity.user, identity.session, transport, encoding, identity.expires_at, outbox.clone());
     let connection = Arc::new(connection);
     if !app.hub.register(&connection) {
         return Err(Disconnect::CONNECTION_LIMIT.into());
@@ -89,7 +88,7 @@ fn accept(
         let (mut results, mut budget) = (HashMap::new(), recovery::BYTES);
         for (_, request) in &asked {
             if let Some(stream) = streams::audible(conn, connection.user, &request.channel)? {
-                let result = subscribing::position(conn, connection.user, stream, request, &mut budget)?;
+                let result = subscribing::position(conn, connection.user, stream, request, (&app.recent, &mut budget))?;
                 results.insert(request.channel.clone(), result);
             }
         }

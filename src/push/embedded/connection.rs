@@ -103,7 +103,14 @@ pub enum Refused {
 }
 
 impl Connection {
-    pub fn new(user: UserId, session: SessionId, transport: &'static str, encoding: Encoding, expires_at: i64, outbox: Arc<Outbox>) -> Connection {
+    pub fn new(
+        user: UserId,
+        session: SessionId,
+        transport: &'static str,
+        encoding: Encoding,
+        expires_at: i64,
+        outbox: Arc<Outbox>,
+    ) -> Connection {
         Connection {
             client: Uuid::new_v4(),
             user,

@@ -18,6 +18,7 @@ use crate::{
         accounts::sessions,
         streams::{
             self,
+            publications::{self, Recent},
             recovery::{self, Range},
         },
     },
@@ -110,7 +111,8 @@ fn begin(app: &App, connection: &Arc<Connection>, request: &SubscribeRequest, te
         let session = sessions::find(conn, connection.session, conn.now())?;
         let stream = if session.is_some() { streams::audible(conn, connection.user, channel)? } else { None };
         let mut budget = recovery::BYTES;
-        let result = stream.map(|stream| position(conn, connection.user, stream, request, &mut budget)).transpose()?;
+        let result =
+            stream.map(|stream| position(conn, connection.user, stream, request, (&app.recent, &mut budget))).transpose()?;
         Ok((result, log::last_seq(conn)?))
     });
     if let Ok((Some(result), _)) = &checked
@@ -137,12 +139,12 @@ pub fn position(
     user: UserId,
     stream: Stream,
     request: &SubscribeRequest,
-    budget: &mut usize,
+    (recent, budget): (&Recent, &mut usize),
 ) -> Result<SubscribeResult> {
     let (epoch, top) = (log::epoch(conn)?, log::last_seq(conn)?);
     let is_same_log = request.epoch.is_empty() || request.epoch == epoch;
     let missed = match i64::try_from(request.offset) {
-        Ok(offset) if request.recover && is_same_log => recovery::missed(conn, user, stream, &epoch, offset, budget)?,
+        Ok(offset) if request.recover && is_same_log => recovery::missed(conn, user, stream, &epoch, offset, (recent, budget))?,
         _ => None,
     };
     let recovered = missed.is_some();
@@ -160,8 +162,8 @@ pub fn position(
     })
 }
 
-fn publication(publication: recovery::Publication) -> Publication {
-    Publication { data: publication.body.into(), offset: publication.seq as u64 }
+fn publication(publication: publications::Publication) -> Publication {
+    Publication { data: publication.body, offset: publication.seq as u64 }
 }
 
 /// Replaces a subscription's token by one that expires later.

@@ -3,8 +3,7 @@
 use std::collections::HashMap;
 
 use bytes::Bytes;
-use serde::{Deserialize, Serialize, Serializer};
-use serde_json::value::RawValue;
+use serde::{Deserialize, Serialize, Serializer, ser::SerializeStruct};
 
 use crate::time::Time;
 
@@ -282,8 +281,12 @@ fn is_default<T: Default + PartialEq>(value: &T) -> bool {
     *value == T::default()
 }
 
-/// Writes bytes that are JSON already.
+/// Writes bytes that are JSON already, as `serde_json::value::RawValue` writes itself. To make one of those would check the bytes
+/// once more for each receiver of a recovery.
 fn raw_json<S: Serializer>(data: &Bytes, serializer: S) -> Result<S::Ok, S::Error> {
-    let raw: &RawValue = serde_json::from_slice(data).map_err(serde::ser::Error::custom)?;
-    raw.serialize(serializer)
+    const RAW: &str = "$serde_json::private::RawValue";
+    let text = std::str::from_utf8(data).map_err(serde::ser::Error::custom)?;
+    let mut raw = serializer.serialize_struct(RAW, 1)?;
+    raw.serialize_field(RAW, text)?;
+    raw.end()
 }
