@@ -52,11 +52,14 @@ pub(super) async fn write_down(app: &App) -> Result<()> {
 
 /// Slices of the log that are followed before due deliveries are claimed.
 const SLICES: usize = 8;
+/// Time between two looks at the log, so that posts that follow each other share one. Most concern no webhook.
+const LOOK_EVERY: Duration = Duration::from_millis(10);
 
 /// The task that follows the log for webhooks and picks the next deliveries.
 #[derive(Default)]
 pub(super) struct Dispatcher {
     schedule: Schedule,
+    looked_at: Option<Instant>,
 }
 
 impl Dispatcher {
@@ -76,7 +79,7 @@ impl Dispatcher {
     /// Sends due deliveries for which there are slots. Returns the time until the next one is due.
     async fn send_due(&mut self, app: &App, sending: &mut JoinSet<()>) -> Result<Duration> {
         loop {
-            follow(app).await?;
+            let look_in = self.follow(app).await?;
             self.refresh(app)?;
             let now = app.clock.now();
             // Slots are taken before the claim: a claimed delivery without a slot would wait until its lease ends.
@@ -84,7 +87,8 @@ impl Dispatcher {
             app.delivering.due.store(self.schedule.count_due(now) - webhooks.len(), Relaxed);
             if webhooks.is_empty() {
                 let next = self.schedule.next_after(now);
-                return Ok(next.map_or(MINUTE, |due| due.since(app.clock.now())).clamp(Duration::from_millis(1), MINUTE));
+                let next = next.map_or(MINUTE, |due| due.since(app.clock.now())).clamp(Duration::from_millis(1), MINUTE);
+                return Ok(look_in.map_or(next, |look_in| look_in.min(next)));
             }
             let claimed = webhooks.clone();
             let claims = app.db.write(move |tx| deliveries::claim(tx, &claimed)).await?;
@@ -101,6 +105,16 @@ impl Dispatcher {
             }
             tokio::task::yield_now().await; // claimed deliveries are sent before the next pass, which may take long
         }
+    }
+
+    /// Follows the log, unless it did so a moment ago; then returns when to do it again.
+    async fn follow(&mut self, app: &App) -> Result<Option<Duration>> {
+        let left = self.looked_at.and_then(|at| LOOK_EVERY.checked_sub(at.elapsed()));
+        if left.is_none() {
+            follow(app).await?;
+            self.looked_at = Some(Instant::now());
+        }
+        Ok(left)
     }
 
     fn pick(&self, app: &App, now: Time) -> (Vec<WebhookId>, Vec<Slot>) {
