@@ -61,7 +61,8 @@ impl<E: Endpoint> Endpoint for Enveloped<E> {
     async fn call(&self, mut req: Request) -> poem::Result<Response> {
         rewrite(&mut req);
         req.set_data(Bound::default());
-        let path = req.uri().path().to_owned();
+        let uri = req.uri().clone();
+        let path = uri.path();
         // The router would answer HEAD with GET. A HEAD request to a feed must not post, as it may only check that the
         // address exists.
         let answered = if req.method() == Method::HEAD && path.starts_with("/webhooks/feed/") {
@@ -76,13 +77,13 @@ impl<E: Endpoint> Endpoint for Enveloped<E> {
         };
         let failed = match failed.downcast_ref() {
             Some(ParsePathError { name, reason }) => {
-                Error::bad_request(misfit(self.parameter(&path, name).unwrap_or(name), reason)).into()
+                Error::bad_request(misfit(self.parameter(path, name).unwrap_or(name), reason)).into()
             }
             None => failed,
         };
         let method_is_wrong = failed.is::<MethodNotAllowedError>();
-        let mut response = failure(failed, &path);
-        if method_is_wrong && let Ok(allow) = HeaderValue::from_str(&self.allow(&path)) {
+        let mut response = failure(failed, path);
+        if method_is_wrong && let Ok(allow) = HeaderValue::from_str(&self.allow(path)) {
             response.headers_mut().insert(header::ALLOW, allow);
         }
         Ok(response)
@@ -95,6 +96,10 @@ const PARAMETER_ALIAS: (&str, &str, &str) = ("/user-exist", "user_id=", "userId=
 /// Removes a trailing slash, and replaces aliases by the prefixes and the parameter that they stand for.
 fn rewrite(req: &mut Request) {
     let path = req.uri().path();
+    let (end, alias, real) = PARAMETER_ALIAS;
+    if !path.ends_with('/') && !path.ends_with(end) && !ALIASES.iter().any(|(alias, _)| path.starts_with(alias)) {
+        return; // almost all requests
+    }
     let mut wanted = if path.len() > 1 { path.trim_end_matches('/').to_owned() } else { path.to_owned() };
     for (alias, real) in ALIASES {
         if let Some(rest) = wanted.strip_prefix(alias) {
@@ -102,7 +107,6 @@ fn rewrite(req: &mut Request) {
         }
     }
     let mut query = req.uri().query().map(|query| format!("?{query}")).unwrap_or_default();
-    let (end, alias, real) = PARAMETER_ALIAS;
     let is_aliased = wanted.ends_with(end) && query.contains(alias);
     if is_aliased {
         query = query.replace(alias, real);
