@@ -12,6 +12,7 @@ mod administering;
 mod binary;
 mod cuts;
 mod deliveries;
+mod fsyncs;
 mod kills;
 mod sdk;
 mod serving;
