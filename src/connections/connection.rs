@@ -25,7 +25,10 @@ use super::{
     pause::Pause,
     stream::Stream,
 };
-use crate::{limits::admission::Slot, upgrade::{Io, Upgraded}};
+use crate::{
+    limits::admission::Slot,
+    upgrade::{Io, Upgraded},
+};
 
 /// The deadlines of a connection.
 #[derive(Clone, Copy)]

@@ -41,13 +41,12 @@ pub type Version = u32;
 
 const SCHEMA: &str = include_str!("../../schema.sql");
 /// The steps to version 2, 3 and so on, in this order. A released step is never edited, because databases have run it.
-const STEPS: &[&str] =
-    &[
-        include_str!("migrations/0002.sql"),
-        include_str!("migrations/0003.sql"),
-        include_str!("migrations/0004.sql"),
-        include_str!("migrations/0005.sql"),
-    ];
+const STEPS: &[&str] = &[
+    include_str!("migrations/0002.sql"),
+    include_str!("migrations/0003.sql"),
+    include_str!("migrations/0004.sql"),
+    include_str!("migrations/0005.sql"),
+];
 const NEWEST: Version = version_after(STEPS);
 
 const fn version_after(steps: &[&str]) -> Version {

@@ -85,8 +85,13 @@ pub fn start(tx: &mut Tx, user: accounts::User, device: &Device) -> Result<Start
         expires_at,
     ))?;
     end_oldest(tx, user.id)?;
-    let claims =
-        AccessClaims { sub: user.id, sid: id, iat: now.unix_seconds(), exp: expires_at.unix_seconds(), aud: secret::ACCESS.into() };
+    let claims = AccessClaims {
+        sub: user.id,
+        sid: id,
+        iat: now.unix_seconds(),
+        exp: expires_at.unix_seconds(),
+        aud: secret::ACCESS.into(),
+    };
     Ok(Started { access_token: tx.site().keys.access.sign(&claims)?, user, expires_at, notification_token })
 }
 

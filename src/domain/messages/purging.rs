@@ -57,7 +57,8 @@ fn messages(tx: &Tx, channel: ChannelId, limit: usize) -> Result<usize> {
             return Ok(limit);
         }
     }
-    let log = "select seq, octet_length(body) from events where message_n in (select value from json_each(?1)) and type <> '' limit ?2";
+    let log =
+        "select seq, octet_length(body) from events where message_n in (select value from json_each(?1)) and type <> '' limit ?2";
     let told = delete_events(tx, log, (&list, limit as i64))?;
     if told > 0 {
         return Ok(told); // there may be more
