@@ -2,13 +2,14 @@
 # and the static binary.
 CARGO ?= cargo
 
-.PHONY: help check test sdk bench dist run clean
+.PHONY: help check test sdk bench benches dist run clean
 
 help:
 	@echo "make check   formatting, lints, documentation"
 	@echo "make test    the Rust tests"
 	@echo "make sdk     the tests with a real push client and a browser (node 20, chromium)"
-	@echo "make bench   the benchmarks"
+	@echo "make bench   measures the server beside the limits of the machine, and writes docs/performance.md"
+	@echo "make benches the other benchmarks: the writer, attacks, equal times of refusals, slow readers, dear searches"
 	@echo "make dist    the static release binary and its archive in dist/"
 	@echo "make run     build and start a server on 127.0.0.1:8080"
 
@@ -25,7 +26,10 @@ sdk:
 	cd tests/sdk && npm ci && npm test
 
 bench:
-	$(CARGO) bench
+	$(CARGO) bench --bench speed -- --write
+
+benches:
+	$(CARGO) bench --bench writer --bench abuse --bench refusals --bench readers --bench searches
 
 dist:
 	./dist.sh

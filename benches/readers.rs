@@ -1,10 +1,8 @@
-//! Many sockets, on the real binary in a process of its own: `cargo bench --bench sockets`.
-//!
-//! What ten thousand idle connections cost in resident memory, and whether a reader that never reads slows the others.
-//! The clients are processes of their own, too, each with an address of its own.
+//! Whether a client that never reads slows the others, on the real binary in a process of its own:
+//! `cargo bench --bench readers`.
 
 use std::{
-    io::{BufRead, BufReader, Read, Write},
+    io::{BufRead, BufReader},
     net::SocketAddr,
     process::{Child, Command, Stdio},
     time::{Duration, Instant},
@@ -20,9 +18,6 @@ use self::api::Api;
 
 mod api;
 
-const USERS: usize = 100;
-const SOCKETS_EACH: usize = 100; // a user's limit
-const PROCESSES: usize = 4;
 const ROUNDS: usize = 24;
 const READERS: usize = 20;
 const MESSAGES: usize = 300;
@@ -33,43 +28,20 @@ const WARM_UP: usize = 50;
 
 #[tokio::main]
 async fn main() {
-    let arguments: Vec<String> = std::env::args().collect();
-    match arguments.get(1).map(String::as_str) {
-        Some("slow-reader") => slow_reader().await,
-        Some("hold") => hold(arguments[2].parse().unwrap(), arguments[3].parse().unwrap()).await,
-        _ => {
-            idle(&[]).await;
-            idle(&["personal", "organisation", "channel"]).await;
-            slow_reader().await;
-        }
-    }
+    slow_reader().await;
 }
 
 /// The server, ended when it is dropped.
 struct Server {
     process: Child,
     api: Api,
-    folder: tempfile::TempDir,
+    _folder: tempfile::TempDir,
 }
 
 impl Server {
-    fn start() -> Server {
-        Server::on(tempfile::tempdir().unwrap())
-    }
-
     /// With its data in memory: the disk's own pauses are longer than anything that is compared here.
     fn without_a_disk() -> Server {
-        Server::on(tempfile::tempdir_in("/dev/shm").unwrap())
-    }
-
-    /// Another one on the same folder, without what the first one had in memory.
-    fn again(mut self) -> Server {
-        let folder = std::mem::replace(&mut self.folder, tempfile::tempdir().unwrap());
-        drop(self);
-        Server::on(folder)
-    }
-
-    fn on(folder: tempfile::TempDir) -> Server {
+        let folder = tempfile::tempdir_in("/dev/shm").unwrap();
         let mut process = Command::new(env!("CARGO_BIN_EXE_tidings"))
             .args(["serve", "--listen", "127.0.0.1:0", "--rate-limit", "off", "--connections-per-address", "10000"])
             .args(["--log", "error", "--data-dir"])
@@ -81,14 +53,7 @@ impl Server {
         let url = lines
             .map(|line| line.trim().to_owned())
             .find_map(|line| line.strip_prefix("API").map(|rest| rest.trim().trim_end_matches("/api/v1").to_owned()));
-        Server { process, api: Api::new(url.unwrap()), folder }
-    }
-
-    /// Resident memory, in KiB.
-    fn resident(&self) -> f64 {
-        let status = std::fs::read_to_string(format!("/proc/{}/status", self.process.id())).unwrap();
-        let line = status.lines().find(|line| line.starts_with("VmRSS:")).unwrap();
-        line.split_whitespace().nth(1).unwrap().parse().unwrap()
+        Server { process, api: Api::new(url.unwrap()), _folder: folder }
     }
 }
 
@@ -97,80 +62,6 @@ impl Drop for Server {
         _ = self.process.kill();
         _ = self.process.wait();
     }
-}
-
-/// Memory before and after so many connect and then say nothing.
-async fn idle(subscribed: &[&str]) {
-    let server = Server::start();
-    let mut greetings = Vec::new();
-    for n in 0..USERS {
-        let person = server.api.person(&format!("user{n}")).await;
-        let (organisation, channel) = person.place().await;
-        let me = person.call(Method::GET, "/users/me", Value::Null).await["data"]["id"].take();
-        let personal = format!("{organisation}/{}", api::text(&me));
-        let names = subscribed.iter().map(|name| match *name {
-            "personal" => personal.as_str(),
-            "organisation" => &organisation,
-            _ => &channel,
-        });
-        greetings.push(person.connect(&names.collect::<Vec<_>>()).await);
-    }
-    let server = server.again(); // what hashing passwords has freed would hold the connections otherwise
-    tokio::time::sleep(Duration::from_secs(2)).await;
-    let before = server.resident();
-    let address = server.api.url.trim_start_matches("http://");
-    let mut clients: Vec<Child> = (0..PROCESSES)
-        .map(|process| {
-            let from = format!("127.0.0.{}", process + 2);
-            let mut child = Command::new(std::env::current_exe().unwrap())
-                .args(["hold", address, &from])
-                .stdin(Stdio::piped())
-                .stdout(Stdio::piped())
-                .spawn()
-                .unwrap();
-            let share = greetings.chunks(USERS / PROCESSES).nth(process).unwrap();
-            writeln!(child.stdin.as_mut().unwrap(), "{}", json!(share)).unwrap();
-            child
-        })
-        .collect();
-    for client in &mut clients {
-        let mut ready = [0];
-        client.stdout.as_mut().unwrap().read_exact(&mut ready).unwrap();
-    }
-    let count = (USERS * SOCKETS_EACH) as f64;
-    let after = server.resident();
-    tokio::time::sleep(Duration::from_secs(30)).await; // two pings each
-    let later = server.resident();
-    println!(
-        "{count} idle connections with {} subscriptions each: {:.1} KiB resident each when all are open, {:.1} KiB after \
-         30 s (the server: {:.1} MiB before, {:.1} MiB then)",
-        subscribed.len(),
-        (after - before) / count,
-        (later - before) / count,
-        before / 1024.0,
-        later / 1024.0
-    );
-    for mut client in clients {
-        drop(client.stdin.take());
-        _ = client.wait();
-    }
-}
-
-/// A client process: opens its sockets, says so, answers pings until its input ends.
-async fn hold(server: SocketAddr, from: std::net::IpAddr) {
-    let mut line = String::new();
-    std::io::stdin().read_line(&mut line).unwrap();
-    let greetings: Vec<String> = serde_json::from_str(&line).unwrap();
-    for greeting in greetings {
-        for _ in 0..SOCKETS_EACH {
-            let mut socket = open(server, from, &greeting, None).await;
-            tokio::spawn(async move { while let Some(Ok(_)) = socket.next().await {} });
-        }
-    }
-    std::io::stdout().write_all(b".").unwrap();
-    std::io::stdout().flush().unwrap();
-    _ = std::io::stdin().read(&mut [0]);
-    std::process::exit(0);
 }
 
 async fn open(server: SocketAddr, from: std::net::IpAddr, greeting: &str, buffer: Option<u32>) -> WebSocketStream<TcpStream> {
