@@ -69,7 +69,10 @@ async fn a_lone_post_is_answered_after_its_fsync() {
         server.post(&format!("{channel}/messages"), &token, json!({ "content": texts[n] })).await;
         sleep(Duration::from_millis(10)).await;
     }
-    check(&end(server, folder.path(), trace.path()), &texts);
+    let trace = end(server, folder.path(), trace.path());
+    check(&trace, &texts);
+    let unsynced: String = trace.split_inclusive('\n').filter(|line| !line.contains("sync")).collect();
+    assert!(std::panic::catch_unwind(|| check(&unsynced, &texts)).is_err(), "the trace shows whether it was synced");
 }
 
 #[tokio::test(flavor = "multi_thread")]
