@@ -1,0 +1,160 @@
+//! Has servers do all that they can do, so that their statements are noted.
+
+use serde_json::{Value, json};
+use tidings::{
+    db,
+    domain::{
+        accounts::{
+            self,
+            proof::{self, Proof},
+        },
+        streams,
+        webhooks::following,
+    },
+    id::UserId,
+};
+
+use crate::{
+    harness::{Client, Server},
+    operations::Operation,
+    scene::{OWNER, Scene, call},
+    socket::Socket,
+};
+
+/// How often the operations that users wait for are repeated.
+pub const OFTEN: i32 = 30;
+/// The places of the channel's member and of the superadmin in [`CALLERS`](crate::scene::CALLERS).
+const INSIDER: usize = 6;
+const SUPERADMIN: usize = 9;
+
+/// Calls beside the rows of `permissions.md`, for statements that depend on what is asked.
+const FURTHER: [(usize, &str, &str); 13] = [
+    (OWNER, "GET /blogs?category=<used_category>", ""),
+    (OWNER, "GET /blogs?search=engines", ""),
+    (OWNER, "GET /channels/{channel_id}/messages?before=<message>", ""),
+    (OWNER, "GET /channels/{channel_id}/messages?after=<message>", ""),
+    (OWNER, "GET /organisations/{org_id}/search?q=engine&channel_id=<channel>", ""),
+    (OWNER, "POST /realtime/subscription", r#"{"channel": "<thread>"}"#),
+    (OWNER, "POST /channels/{channel_id}/messages", r#"{"content": "Hello @target, @channel", "thread_id": "<thread>"}"#),
+    (OWNER, "PUT /channels/{channel_id}/read", r#"{"last_message_id": "<message>"}"#),
+    (OWNER, "POST /organisations/{org_id}/roles", r#"{"name": "editor"}"#),
+    (OWNER, "PUT /organisations/{org_id}/users/{user_id}", r#"{"role_id": 4}"#),
+    (OWNER, "PUT /organisations/{org_id}/users/{user_id}", r#"{"role_id": "<role>"}"#),
+    (OWNER, "POST /channels/{channel_id}/leave", ""),
+    (SUPERADMIN, "GET /blogs?category=<used_category>&search=engines", ""),
+];
+
+pub async fn everything() {
+    let scene = Scene::make().await;
+    each_operation(&scene).await;
+    further(&scene).await;
+    reclaim(&scene).await;
+    // The server API asks for streams by their names.
+    let found = db::read_once(scene.folder.path(), |conn| streams::find(conn, scene.named("thread"))).unwrap();
+    assert!(found.is_some(), "a thread has a stream");
+    what_users_wait_for(&scene).await;
+}
+
+fn client(scene: &Scene, server: &Server, caller: usize) -> Client {
+    Client { origin: server.origin.clone(), ..scene.callers[caller].clone() }
+}
+
+/// Each row of `permissions.md`, by a caller who may.
+async fn each_operation(scene: &Scene) {
+    let rows = include_str!("../api/permissions.md").lines().filter(|line| line.starts_with("| `"));
+    let mut server = scene.server().await;
+    for row in rows {
+        let cells: Vec<_> = row.trim_matches('|').split('|').map(|cell| cell.trim().trim_matches('`')).collect();
+        let operation = Operation::named(cells[0]);
+        for caller in [INSIDER, OWNER, SUPERADMIN] {
+            let path = scene.path(&operation.method, &operation.path);
+            if call(&client(scene, &server, caller), &operation, &path, scene.body(cells[1])).await.status < 300 {
+                break;
+            }
+        }
+        // What was done changed the scene.
+        if operation.method != "GET" {
+            server.stop().await;
+            server = scene.server().await;
+        }
+    }
+    server.stop().await;
+}
+
+async fn further(scene: &Scene) {
+    let server = scene.server().await;
+    for (caller, operation, body) in FURTHER {
+        let operation = Operation::named(operation);
+        let path = scene.path(&operation.method, &operation.path);
+        let reply = call(&client(scene, &server, caller), &operation, &path, scene.body(body)).await;
+        assert!(reply.status < 300, "{}: {}", operation.name(), reply.body);
+    }
+    server.stop().await;
+}
+
+/// A mailbox is proved for the first time, and the webhooks of its account are paused.
+async fn reclaim(scene: &Scene) {
+    let server = scene.server().await;
+    let owner = UserId(scene.callers[OWNER].user_id.parse().unwrap());
+    let followed = server.write(|tx| {
+        let owner = accounts::get(tx, owner)?;
+        proof::prove(tx, owner, Proof::Mailbox)?;
+        following::follow(tx, 0)
+    });
+    followed.unwrap();
+    server.stop().await;
+}
+
+/// Posts, lists and recoveries, each time with other values.
+async fn what_users_wait_for(scene: &Scene) {
+    let server = scene.server().await;
+    let owner = client(scene, &server, OWNER);
+    let insider = client(scene, &server, INSIDER);
+    let [org, channel, thread] = ["org", "channel", "thread"].map(|name| scene.named(name));
+    let mut socket = Socket::listening(&insider, &[]).await;
+    let streams = [org, channel, thread].map(str::to_owned);
+    let streams = [&streams[..], &[insider.personal(org)]].concat();
+    let mut places: Vec<Value> = Vec::new();
+    for stream in &streams {
+        places.push(socket.subscribe(stream).await);
+    }
+    for n in 1..=OFTEN {
+        let said = owner.say(channel, &format!("Post {n}, @channel and @insider")).await;
+        owner.reply(channel, if n % 2 == 0 { thread } else { &said }, &format!("Reply {n}, @insider")).await;
+        owner.put(&format!("/channels/{channel}/messages/{said}/reactions/tada"), Value::Null).await;
+        owner
+            .put(&format!("/channels/{channel}/messages"), json!({ "content": "Changed", "message_id": said }))
+            .await
+            .expect(200);
+        insider.put(&format!("/channels/{channel}/read"), json!({ "last_message_id": said })).await.expect(200);
+        for list in [
+            format!("/channels/{channel}/messages?limit={n}"),
+            format!("/channels/{channel}/messages?limit={n}&before={said}"),
+            format!("/channels/{channel}/messages?limit={n}&after={thread}"),
+            format!("/threads/channels/{channel}?limit={n}"),
+            format!("/threads/organisations/{org}?limit={n}"),
+            format!("/threads/{said}/channels/{channel}?limit={n}"),
+            format!("/threads/{thread}"),
+            format!("/channels?limit={n}"),
+            format!("/channels/{channel}"),
+            format!("/channels/{channel}/users?limit={n}"),
+            format!("/channels/{channel}/pins?limit={n}"),
+            format!("/organisations/{org}/channels?limit={n}"),
+            format!("/organisations/{org}/user-channels?limit={n}"),
+            format!("/organisations/{org}/dms?limit={n}"),
+            format!("/organisations/{org}/users?limit={n}"),
+            format!("/organisations/{org}"),
+            format!("/users/organisations?limit={n}"),
+            "/profile".to_owned(),
+        ] {
+            insider.get(&list).await.expect(200);
+        }
+        for (stream, place) in streams.iter().zip(&places) {
+            socket.command("unsubscribe", json!({ "channel": stream })).await;
+            let recovered = socket.recover(stream, &place["epoch"], &place["offset"]).await;
+            assert!(recovered["epoch"].is_string(), "{stream}: {recovered}");
+            socket.command("history", json!({ "channel": stream, "limit": n, "reverse": n % 2 == 0 })).await;
+        }
+    }
+    server.stop().await;
+}
