@@ -9,10 +9,10 @@ use rusqlite::{
 };
 
 use crate::{
+    db::Columns,
     domain::rights::Rights,
     error::{Error, Result},
     id::{ChannelId, OrganisationId, SessionId, UserId},
-    time::Time,
 };
 
 /// The error that hides a channel where the specification lists 403 and no 404.
@@ -187,23 +187,23 @@ impl ChannelAccess {
         if self.is_archived { Err(Error::Forbidden("The channel is archived")) } else { Ok(()) }
     }
 
-    /// Reads a row that has the columns of `channels` named below, and those of [`SEEN`].
-    pub fn from_row(caller: Caller, row: &Row) -> rusqlite::Result<ChannelAccess> {
+    /// Takes the columns of [`SEEN`].
+    pub fn take(caller: Caller, columns: &mut Columns) -> rusqlite::Result<ChannelAccess> {
         Ok(ChannelAccess {
-            organisation: row.get("organisation_id")?,
-            membership: Membership { rights: row.get("rights")? },
-            username: row.get("own_name")?,
+            organisation: columns.take()?,
+            owner: columns.take()?,
+            is_dm: columns.take()?,
+            is_archived: columns.take()?,
+            membership: Membership { rights: columns.take()? },
+            username: columns.take()?,
             user: caller.user,
-            owner: row.get("owner_id")?,
-            is_dm: row.get("is_dm")?,
-            is_archived: row.get::<_, Option<Time>>("archived_at")?.is_some(),
         })
     }
 }
 
-/// The end of an SQL query for the channels `c` that user ?1 sees, with their rights; callers may append `and …`. Members
-/// see public channels and those that they are in; guests (role 5) see only the latter.
-pub const SEEN: &str = "r.rights, cm.username as own_name
+/// The end of an SQL query for the channels `c` that user ?1 sees, with the columns of [`ChannelAccess::take`]; callers may
+/// append `and …`. Members see public channels and those that they are in; guests (role 5) see only the latter.
+pub const SEEN: &str = "c.organisation_id, c.owner_id, c.is_dm, c.archived_at is not null, r.rights, cm.username
     from channels c
       join organisations o on o.id = c.organisation_id and o.deleted_at is null
       join organisation_members m on m.organisation_id = c.organisation_id and m.user_id = ?1 and m.status <> 'deactivated'
@@ -215,8 +215,8 @@ pub const SEEN: &str = "r.rights, cm.username as own_name
 
 /// Finds a channel that the caller sees. None if there is no such channel, or the caller does not see it.
 fn find_channel(conn: &Connection, caller: Caller, channel: ChannelId) -> Result<Option<ChannelAccess>> {
-    let sql = format!("select c.organisation_id, c.owner_id, c.is_dm, c.archived_at, {SEEN} and c.id = ?2");
-    let row = |row: &Row| ChannelAccess::from_row(caller, row);
+    let sql = format!("select {SEEN} and c.id = ?2");
+    let row = |row: &Row| ChannelAccess::take(caller, &mut Columns::of(row));
     Ok(conn.prepare_cached(&sql)?.query_row((caller.user, channel), row).optional()?)
 }
 

@@ -16,7 +16,7 @@ pub mod sessions;
 use rusqlite::{Connection, OptionalExtension, Row};
 
 use crate::{
-    db::Tx,
+    db::{Columns, Tx},
     domain::{
         access::{Caller, PlatformRole},
         text::{self, Rule},
@@ -190,9 +190,10 @@ pub fn first_free(base: &str, mut taken: impl FnMut(&str) -> Result<bool>) -> Re
 /// The slug that clients show where there is no current organisation. No organisation has it.
 pub const NO_ORGANISATION: &str = "client";
 
+/// Selects accounts. [`from_row`] takes the columns in this order.
 const SELECT: &str =
     "select u.id, u.email, u.username, u.password_hash, u.first_name, u.last_name, u.phone, u.avatar_url, u.role, u.is_active,
-      u.is_verified, u.mailbox_proved, u.is_onboarded, u.created_at, u.updated_at, o.id as current_org, o.slug
+      u.is_verified, u.mailbox_proved, u.is_onboarded, o.id, o.slug, u.created_at, u.updated_at
     from users u left join organisations o on o.id = u.current_org and o.deleted_at is null";
 
 pub fn find(conn: &Connection, id: UserId) -> Result<Option<User>> {
@@ -239,23 +240,24 @@ pub fn seen(tx: &mut Tx, seen: &[(UserId, Time)]) -> Result<()> {
 }
 
 fn from_row(row: &Row) -> rusqlite::Result<User> {
+    let mut columns = Columns::of(row);
     Ok(User {
-        id: row.get("id")?,
-        email: row.get("email")?,
-        username: row.get("username")?,
-        password_hash: row.get("password_hash")?,
-        first_name: row.get("first_name")?,
-        last_name: row.get("last_name")?,
-        phone: row.get("phone")?,
-        avatar_url: row.get("avatar_url")?,
-        role: row.get("role")?,
-        is_active: row.get("is_active")?,
-        is_verified: row.get("is_verified")?,
-        mailbox_proved: row.get("mailbox_proved")?,
-        is_onboarded: row.get("is_onboarded")?,
-        current_org: row.get("current_org")?,
-        current_organisation_slug: row.get::<_, Option<String>>("slug")?.unwrap_or_else(|| NO_ORGANISATION.into()),
-        created_at: row.get("created_at")?,
-        updated_at: row.get("updated_at")?,
+        id: columns.take()?,
+        email: columns.take()?,
+        username: columns.take()?,
+        password_hash: columns.take()?,
+        first_name: columns.take()?,
+        last_name: columns.take()?,
+        phone: columns.take()?,
+        avatar_url: columns.take()?,
+        role: columns.take()?,
+        is_active: columns.take()?,
+        is_verified: columns.take()?,
+        mailbox_proved: columns.take()?,
+        is_onboarded: columns.take()?,
+        current_org: columns.take()?,
+        current_organisation_slug: columns.take::<Option<String>>()?.unwrap_or_else(|| NO_ORGANISATION.into()),
+        created_at: columns.take()?,
+        updated_at: columns.take()?,
     })
 }

@@ -155,11 +155,11 @@ pub fn list(conn: &View, caller: Caller, user: UserId, page: Page) -> Result<Vec
         )?
         .query_map((user, conn.now(), page.size, page.offset), |row| {
             Ok(Session {
-                id: row.get("id")?,
-                user_agent: row.get("user_agent")?,
-                address: row.get("address")?,
-                created_at: row.get("created_at")?,
-                expires_at: row.get("expires_at")?,
+                id: row.get(0)?,
+                user_agent: row.get(1)?,
+                address: row.get(2)?,
+                created_at: row.get(3)?,
+                expires_at: row.get(4)?,
             })
         })?
         .collect::<rusqlite::Result<_>>()?)

@@ -75,12 +75,7 @@ fn find(conn: &Connection, channel: ChannelId, user: UserId) -> Result<Option<Me
 }
 
 fn from_row(row: &Row) -> rusqlite::Result<Member> {
-    Ok(Member {
-        user: row.get("user_id")?,
-        username: row.get("username")?,
-        avatar_url: row.get("avatar_url")?,
-        joined_at: row.get("created_at")?,
-    })
+    Ok(Member { user: row.get(0)?, username: row.get(1)?, avatar_url: row.get(2)?, joined_at: row.get(3)? })
 }
 
 /// Adds the caller to a channel, and returns it with the time of joining. Any caller who can see the channel may join.

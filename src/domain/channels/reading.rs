@@ -41,7 +41,7 @@ pub fn counts(conn: &Connection, channel: ChannelId, user: UserId) -> Result<Cou
     let sql = format!(
         "select {COUNTS} from channel_members cm join channels c on c.id = cm.channel_id where cm.channel_id = ?1 and cm.user_id = ?2"
     );
-    Ok(conn.prepare_cached(&sql)?.query_row((channel, user), Counts::from_row)?)
+    Ok(conn.prepare_cached(&sql)?.query_row((channel, user), |row| Ok(Counts { threads: row.get(0)?, mentions: row.get(1)? }))?)
 }
 
 /// Moves the caller's read mark forward to a message, or past all messages, and returns what is left unread. Needs

@@ -3,7 +3,7 @@
 use rusqlite::{Connection, OptionalExtension, Params, Row};
 
 use crate::{
-    db::Tx,
+    db::{Columns, Tx},
     domain::{
         access::{Caller, ChannelAccess, SEEN},
         text::{self, Rule},
@@ -62,34 +62,40 @@ pub(super) fn select(conn: &Connection, caller: Caller, rule: &str, params: impl
 }
 
 fn visible(caller: Caller, row: &Row) -> rusqlite::Result<Visible> {
-    Ok(Visible { channel: from_row(row)?, access: ChannelAccess::from_row(caller, row)?, is_starred: row.get("is_starred")? })
+    let mut columns = Columns::of(row);
+    Ok(Visible {
+        channel: channel(&mut columns)?,
+        is_starred: columns.take()?,
+        access: ChannelAccess::take(caller, &mut columns)?,
+    })
 }
 
 /// Reads a channel, deleted or not, without a check of access.
 pub(super) fn get(conn: &Connection, id: ChannelId) -> Result<Channel> {
     let sql = format!("select {COLUMNS} from channels c where c.id = ?1");
-    Ok(conn.prepare_cached(&sql)?.query_row([id], from_row)?)
+    Ok(conn.prepare_cached(&sql)?.query_row([id], |row| channel(&mut Columns::of(row)))?)
 }
 
-fn from_row(row: &Row) -> rusqlite::Result<Channel> {
+/// Takes [`COLUMNS`].
+fn channel(columns: &mut Columns) -> rusqlite::Result<Channel> {
     Ok(Channel {
-        id: row.get("id")?,
-        organisation: row.get("organisation_id")?,
-        name: row.get("name")?,
-        description: row.get("description")?,
-        topic: row.get("topic")?,
-        is_private: row.get("is_private")?,
-        is_dm: row.get("is_dm")?,
-        is_default: row.get("is_default")?,
-        owner_id: row.get("owner_id")?,
-        created_by: row.get("created_by")?,
-        message_count: row.get("message_count")?,
-        user_count: row.get("user_count")?,
-        last_thread: row.get("last_thread")?,
-        created_at: row.get("created_at")?,
-        updated_at: row.get("updated_at")?,
-        archived_at: row.get("archived_at")?,
-        deleted_at: row.get("deleted_at")?,
+        id: columns.take()?,
+        organisation: columns.take()?,
+        name: columns.take()?,
+        description: columns.take()?,
+        topic: columns.take()?,
+        is_private: columns.take()?,
+        is_dm: columns.take()?,
+        is_default: columns.take()?,
+        owner_id: columns.take()?,
+        created_by: columns.take()?,
+        message_count: columns.take()?,
+        user_count: columns.take()?,
+        last_thread: columns.take()?,
+        created_at: columns.take()?,
+        updated_at: columns.take()?,
+        archived_at: columns.take()?,
+        deleted_at: columns.take()?,
     })
 }
 
@@ -108,4 +114,4 @@ const COLUMNS: &str = "c.id, c.organisation_id, c.name, c.description, c.topic, 
     c.deleted_at";
 
 /// SQL column for use with [`SEEN`], whose `cm` is the caller's membership of the channel, if any.
-const STARRED: &str = "cm.is_starred is 1 as is_starred";
+const STARRED: &str = "cm.is_starred is 1";

@@ -5,7 +5,7 @@ use std::time::Duration;
 use rusqlite::Connection;
 
 use crate::{
-    db::{Tx, View, log},
+    db::{Columns, Tx, View, log},
     domain::{
         access::{self, Caller, OUTSIDER, PlatformRole, UNKNOWN_ORGANISATION},
         accounts, channels,
@@ -91,15 +91,15 @@ pub fn metrics(
     let since = conn.now() - Duration::from_secs(u64::from(days) * 24 * 3600);
     let mut metrics = Metrics { active: 0, total: 0 };
     let mut members = conn.prepare_cached(
-        "select m.user_id, m.status, u.last_seen_at > ?2 as was_here
+        "select m.user_id, m.status, u.last_seen_at > ?2
            from organisation_members m join users u on u.id = m.user_id where m.organisation_id = ?1",
     )?;
     let mut rows = members.query((organisation, since))?;
     while let Some(row) = rows.next()? {
-        let was_here = row.get::<_, Option<bool>>("was_here")?.unwrap_or(false);
-        let status: MemberStatus = row.get("status")?;
+        let was_here = row.get::<_, Option<bool>>(2)?.unwrap_or(false);
+        let status: MemberStatus = row.get(1)?;
         metrics.total += 1;
-        metrics.active += i64::from(status == MemberStatus::Active && (was_here || is_here(row.get("user_id")?)));
+        metrics.active += i64::from(status == MemberStatus::Active && (was_here || is_here(row.get(0)?)));
     }
     Ok(metrics)
 }
@@ -130,24 +130,25 @@ pub fn list(conn: &Connection, caller: Caller, organisation: OrganisationId, pag
     access::is_member(conn, caller, organisation, OUTSIDER)?;
     Ok(conn
         .prepare_cached(
-            "select u.id, u.email, u.phone, u.username, u.first_name, u.last_name, u.avatar_url, u.is_verified, r.name as role,
-               m.status, m.created_at as joined_at
+            "select u.email, u.username, u.first_name, u.last_name, u.id, u.phone, r.name, m.status, u.avatar_url, u.is_verified,
+               m.created_at
                from organisation_members m join users u on u.id = m.user_id join roles r on r.id = m.role_id
              where m.organisation_id = ?1 order by m.created_at desc, m.user_id limit ?2 offset ?3",
         )?
         .query_map((organisation, page.size, page.offset), |row| {
-            let (email, username): (String, String) = (row.get("email")?, row.get("username")?);
-            let full_name = accounts::full_name(&row.get::<_, String>("first_name")?, &row.get::<_, String>("last_name")?);
+            let mut columns = Columns::of(row);
+            let (email, username): (String, String) = (columns.take()?, columns.take()?);
+            let full_name = accounts::full_name(&columns.take::<String>()?, &columns.take::<String>()?);
             Ok(Listed {
-                id: row.get("id")?,
                 name: accounts::shown_name(&full_name, &username, &email).to_owned(),
                 email,
-                phone: row.get("phone")?,
-                role: row.get("role")?,
-                status: row.get("status")?,
-                avatar_url: row.get("avatar_url")?,
-                is_verified: row.get("is_verified")?,
-                joined_at: row.get("joined_at")?,
+                id: columns.take()?,
+                phone: columns.take()?,
+                role: columns.take()?,
+                status: columns.take()?,
+                avatar_url: columns.take()?,
+                is_verified: columns.take()?,
+                joined_at: columns.take()?,
             })
         })?
         .collect::<rusqlite::Result<_>>()?)

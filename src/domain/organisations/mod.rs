@@ -15,7 +15,7 @@ pub mod slugs;
 use rusqlite::{Connection, OptionalExtension, Row};
 
 use crate::{
-    db::Tx,
+    db::{Columns, Tx},
     domain::{
         access::{self, Caller, ENTITLED, UNKNOWN_ORGANISATION},
         accounts, channels,
@@ -131,7 +131,7 @@ pub fn create(tx: &mut Tx, caller: Caller, new: Edit) -> Result<Organisation> {
 /// The organisation, as the caller sees it. For members; 404 for outsiders.
 pub fn get(conn: &Connection, caller: Caller, id: OrganisationId) -> Result<Organisation> {
     let sql = format!(
-        "select {COLUMNS}, {CHANNELS_COUNT} as channels_count {FROM}
+        "select {COLUMNS}, {CHANNELS_COUNT} {FROM}
          where o.id = ?1 and m.user_id = ?2 and {ENTITLED} and o.deleted_at is null"
     );
     conn.prepare_cached(&sql)?.query_row((id, caller.user), from_row).optional()?.ok_or(UNKNOWN_ORGANISATION)
@@ -252,7 +252,7 @@ pub struct Own {
 pub fn list_own(conn: &Connection, caller: Caller, page: Page) -> Result<Vec<Own>> {
     // The channels are counted only for the organisations of the page.
     let sql = format!(
-        "select o.id, o.name, o.slug, o.logo_url, o.role, {CHANNELS_COUNT} as channels_count, o.is_pinned from
+        "select o.id, o.name, o.slug, o.logo_url, o.role, {CHANNELS_COUNT}, o.is_pinned from
            (select o.id, o.name, o.slug, o.logo_url, r.name as role, m.is_pinned
               from organisation_members m join organisations o on o.id = m.organisation_id join roles r on r.id = m.role_id
             where m.user_id = ?1 and {ENTITLED} and o.deleted_at is null
@@ -260,14 +260,15 @@ pub fn list_own(conn: &Connection, caller: Caller, page: Page) -> Result<Vec<Own
          order by o.name collate nocase, o.id"
     );
     let row = |row: &Row| {
+        let mut columns = Columns::of(row);
         Ok(Own {
-            id: row.get("id")?,
-            name: row.get("name")?,
-            slug: row.get("slug")?,
-            logo_url: row.get("logo_url")?,
-            role: row.get("role")?,
-            channels_count: row.get("channels_count")?,
-            is_pinned: row.get("is_pinned")?,
+            id: columns.take()?,
+            name: columns.take()?,
+            slug: columns.take()?,
+            logo_url: columns.take()?,
+            role: columns.take()?,
+            channels_count: columns.take()?,
+            is_pinned: columns.take()?,
         })
     };
     let mut select = conn.prepare_cached(&sql)?;
@@ -278,33 +279,35 @@ pub fn list_own(conn: &Connection, caller: Caller, page: Page) -> Result<Vec<Own
 const CHANNELS_COUNT: &str = "(select count(*) from channels c
     where c.organisation_id = o.id and c.is_dm = 0 and c.deleted_at is null and c.archived_at is null)";
 
-const COLUMNS: &str = "o.id, o.name, o.slug, o.description, o.email, o.industry, o.location, o.country, o.logo_url, o.owner_id,
-      (select coalesce(sum(c.message_count), 0) from channels c where c.organisation_id = o.id and c.deleted_at is null)
-        as total_messages_count,
-      r.id as role_id, r.name as role, o.owner_id = m.user_id as is_owner, o.created_at, o.updated_at";
+/// Columns of an organisation. [`from_row`] takes them in this order, and then [`CHANNELS_COUNT`].
+const COLUMNS: &str =
+    "r.id, r.name, o.owner_id = m.user_id, o.id, o.name, o.slug, o.description, o.email, o.industry, o.location,
+      o.country, o.logo_url, o.owner_id, o.created_at, o.updated_at,
+      (select coalesce(sum(c.message_count), 0) from channels c where c.organisation_id = o.id and c.deleted_at is null)";
 
 const FROM: &str =
     "from organisation_members m join organisations o on o.id = m.organisation_id join roles r on r.id = m.role_id";
 
 fn from_row(row: &Row) -> rusqlite::Result<Organisation> {
-    let (role_id, role): (i64, String) = (row.get("role_id")?, row.get("role")?);
+    let mut columns = Columns::of(row);
+    let (role_id, role): (i64, String) = (columns.take()?, columns.take()?);
     Ok(Organisation {
-        id: row.get("id")?,
-        name: row.get("name")?,
-        slug: row.get("slug")?,
-        description: row.get("description")?,
-        email: row.get("email")?,
-        industry: row.get("industry")?,
-        location: row.get("location")?,
-        country: row.get("country")?,
-        logo_url: row.get("logo_url")?,
-        owner_id: row.get("owner_id")?,
-        channels_count: row.get("channels_count")?,
-        total_messages_count: row.get("total_messages_count")?,
         role_id,
-        role_title: role_title(role_id, &role, row.get("is_owner")?),
+        role_title: role_title(role_id, &role, columns.take()?),
         role,
-        created_at: row.get("created_at")?,
-        updated_at: row.get("updated_at")?,
+        id: columns.take()?,
+        name: columns.take()?,
+        slug: columns.take()?,
+        description: columns.take()?,
+        email: columns.take()?,
+        industry: columns.take()?,
+        location: columns.take()?,
+        country: columns.take()?,
+        logo_url: columns.take()?,
+        owner_id: columns.take()?,
+        created_at: columns.take()?,
+        updated_at: columns.take()?,
+        total_messages_count: columns.take()?,
+        channels_count: columns.take()?,
     })
 }

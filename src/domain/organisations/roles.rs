@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use rusqlite::{Connection, OptionalExtension, Row, ToSql};
 
 use crate::{
-    db::Tx,
+    db::{Columns, Tx},
     domain::{
         access::{self, Caller, Membership, UNKNOWN_ORGANISATION},
         accounts,
@@ -254,17 +254,19 @@ fn check_description(text: &str) -> Result<String> {
     Description::check(text, "description").map(str::to_owned).map_err(Error::Invalid)
 }
 
+/// Selects roles. [`from_row`] takes the columns in this order.
 const SELECT: &str = "select id, uuid, organisation_id, name, description, rights, created_at, updated_at from roles";
 
 fn from_row(row: &Row) -> rusqlite::Result<Role> {
+    let mut columns = Columns::of(row);
     Ok(Role {
-        id: row.get("id")?,
-        uuid: row.get("uuid")?,
-        organisation: row.get("organisation_id")?,
-        name: row.get("name")?,
-        description: row.get("description")?,
-        rights: row.get("rights")?,
-        created_at: row.get("created_at")?,
-        updated_at: row.get("updated_at")?,
+        id: columns.take()?,
+        uuid: columns.take()?,
+        organisation: columns.take()?,
+        name: columns.take()?,
+        description: columns.take()?,
+        rights: columns.take()?,
+        created_at: columns.take()?,
+        updated_at: columns.take()?,
     })
 }

@@ -28,8 +28,8 @@ pub(in crate::domain) fn rights(conn: &Connection, user: UserId, channel: Channe
     if cursor::is_ending(conn, user, channel)? {
         return Ok(None);
     }
-    let sql = format!("select {} and c.id = ?2 and exists (select 1 from users u where u.id = ?1 and u.is_active)", SEEN);
-    Ok(conn.prepare_cached(&sql)?.query_row((user, channel), |row| row.get("rights")).optional()?)
+    let sql = format!("select r.rights, {SEEN} and c.id = ?2 and exists (select 1 from users u where u.id = ?1 and u.is_active)");
+    Ok(conn.prepare_cached(&sql)?.query_row((user, channel), |row| row.get(0)).optional()?)
 }
 
 /// Makes the caller, who manages the channel's webhooks, the owner. `have` names the change that they made to the webhook's

@@ -3,7 +3,7 @@
 use rusqlite::{Connection, OptionalExtension, Row};
 
 use crate::{
-    db::View,
+    db::{Columns, View},
     domain::{
         access::{self, Caller, HIDDEN_CHANNEL, UNKNOWN_CHANNEL},
         page::Page,
@@ -112,21 +112,23 @@ pub(super) fn find(conn: &Connection, channel: ChannelId, id: WebhookId) -> Resu
     Ok(conn.prepare_cached(&sql)?.query_row((id, channel), from_row).optional()?)
 }
 
+/// Selects webhooks. [`from_row`] takes the columns in this order.
 const SELECT: &str = "select id, channel_id, owner_id, name, event_name, url, url_by, target, status, generation, created_at, updated_at from webhooks";
 
 fn from_row(row: &Row) -> rusqlite::Result<Webhook> {
+    let mut columns = Columns::of(row);
     Ok(Webhook {
-        id: row.get("id")?,
-        channel: row.get("channel_id")?,
-        owner_id: row.get("owner_id")?,
-        name: row.get("name")?,
-        event_name: row.get("event_name")?,
-        url: row.get("url")?,
-        url_by: row.get("url_by")?,
-        target: row.get("target")?,
-        status: row.get("status")?,
-        generation: row.get("generation")?,
-        created_at: row.get("created_at")?,
-        updated_at: row.get("updated_at")?,
+        id: columns.take()?,
+        channel: columns.take()?,
+        owner_id: columns.take()?,
+        name: columns.take()?,
+        event_name: columns.take()?,
+        url: columns.take()?,
+        url_by: columns.take()?,
+        target: columns.take()?,
+        status: columns.take()?,
+        generation: columns.take()?,
+        created_at: columns.take()?,
+        updated_at: columns.take()?,
     })
 }
