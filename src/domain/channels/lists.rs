@@ -59,8 +59,9 @@ pub fn archived(conn: &Connection, caller: Caller, organisation: OrganisationId,
 pub fn joined(conn: &Connection, caller: Caller, organisation: OrganisationId, page: Page) -> Result<Vec<(Counts, Visible)>> {
     let rule = format!("{OWN} and c.archived_at is null and c.is_dm = 0 order by c.name collate nocase, c.id");
     let found = of_organisation(conn, caller, organisation, page, &rule)?;
-    let unread = |found: Visible| Ok((reading::counts(conn, found.channel.id, caller.user)?, found));
-    found.into_iter().map(unread).collect()
+    let ids: Vec<ChannelId> = found.iter().map(|found| found.channel.id).collect();
+    let unread = reading::counts_in_all(conn, &ids, caller.user)?;
+    Ok(found.into_iter().map(|found| (unread.get(&found.channel.id).copied().unwrap_or_default(), found)).collect())
 }
 
 /// The caller's direct messages in an organisation, the latest active first, with their unread counts. 404 for outsiders.
@@ -72,8 +73,9 @@ pub fn direct_messages(
 ) -> Result<Vec<(Counts, Described)>> {
     let rule = format!("{OWN} and c.is_dm = 1 order by c.last_n desc, c.created_at desc, c.id");
     let found = describe_all(conn, of_organisation(conn, caller, organisation, page, &rule)?)?;
-    let unread = |dm: Described| Ok((reading::counts(conn, dm.channel.id, caller.user)?, dm));
-    found.into_iter().map(unread).collect()
+    let ids: Vec<ChannelId> = found.iter().map(|dm| dm.channel.id).collect();
+    let unread = reading::counts_in_all(conn, &ids, caller.user)?;
+    Ok(found.into_iter().map(|dm| (unread.get(&dm.channel.id).copied().unwrap_or_default(), dm)).collect())
 }
 
 /// An organisation's live channels that the caller can join. 404 for outsiders.

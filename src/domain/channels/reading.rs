@@ -1,9 +1,12 @@
 //! Read marks and unread counts. Unread posts are the channel's counter minus the member's mark, so that a post needs no
 //! write for each member.
 
+use std::collections::HashMap;
+
 use rusqlite::{Connection, OptionalExtension, Row};
 use schemars::JsonSchema;
 use serde::Serialize;
+use serde_json::json;
 
 use crate::{
     db::Tx,
@@ -42,6 +45,21 @@ pub fn counts(conn: &Connection, channel: ChannelId, user: UserId) -> Result<Cou
         "select {COUNTS} from channel_members cm join channels c on c.id = cm.channel_id where cm.channel_id = ?1 and cm.user_id = ?2"
     );
     Ok(conn.prepare_cached(&sql)?.query_row((channel, user), |row| Ok(Counts { threads: row.get(0)?, mentions: row.get(1)? }))?)
+}
+
+/// The unread counts of a member in each of these channels. One statement reads all.
+pub fn counts_in_all(conn: &Connection, channels: &[ChannelId], user: UserId) -> Result<HashMap<ChannelId, Counts>> {
+    let ids: Vec<String> = channels.iter().map(|channel| channel.0.simple().to_string()).collect();
+    let sql = format!(
+        "select cm.channel_id, {COUNTS} from json_each(?1) listed
+           cross join channel_members cm on cm.channel_id = unhex(listed.value) and cm.user_id = ?2
+           cross join channels c on c.id = cm.channel_id"
+    );
+    let mut select = conn.prepare_cached(&sql)?;
+    let counts = select.query_map((json!(ids).to_string(), user), |row| {
+        Ok((row.get(0)?, Counts { threads: row.get(1)?, mentions: row.get(2)? }))
+    })?;
+    Ok(counts.collect::<rusqlite::Result<_>>()?)
 }
 
 /// Moves the caller's read mark forward to a message, or past all messages, and returns what is left unread. Needs
