@@ -57,16 +57,26 @@ const ALIASES: [(&str, BuiltInRole); 2] = [("user", BuiltInRole::Member), ("admi
 /// Finds the role that a request names by integer, UUID or name, all as text. 400 for a text that names no role at all.
 pub fn find(conn: &Connection, organisation: OrganisationId, named: &str) -> Result<Option<Role>> {
     let named = Named::check(named, "role").map_err(Error::BadRequest)?;
-    let by = if named.parse::<i64>().is_ok() {
-        "id = cast(?2 as integer)"
-    } else if let Ok(uuid) = named.parse::<uuid::Uuid>() {
+    if named.parse::<i64>().is_ok() {
+        return one(conn, "id = cast(?2 as integer)", organisation, named);
+    }
+    if let Ok(uuid) = named.parse::<uuid::Uuid>() {
         return one(conn, "uuid = ?2", organisation, RoleUuid(uuid));
-    } else {
-        "name = ?2 collate nocase"
-    };
+    }
     let alias = ALIASES.iter().find(|(alias, _)| named.eq_ignore_ascii_case(alias));
-    one(conn, by, organisation, alias.map_or(named, |(_, role)| role.name()))
+    let name = alias.map_or(named, |(_, role)| role.name());
+    let mut select = conn.prepare_cached(&format!("{SELECT} where {OF} and name = ?2 collate nocase"))?;
+    let built_in = select.query_row((BUILT_IN, name), from_row).optional()?;
+    Ok(match built_in {
+        None => select.query_row((organisation, name), from_row).optional()?,
+        built_in => built_in,
+    })
 }
+
+/// SQL condition for the live roles of the organisation ?1, or for the built-in ones if that is [`BUILT_IN`]. An `or` of both
+/// would look through the roles of all organisations.
+const OF: &str = "organisation_id is ?1 and deleted_at is null";
+const BUILT_IN: Option<OrganisationId> = None;
 
 fn one(conn: &Connection, by: &str, organisation: OrganisationId, value: impl ToSql) -> Result<Option<Role>> {
     let sql = format!("{SELECT} where {by} and deleted_at is null and (organisation_id is null or organisation_id = ?1)");
@@ -80,8 +90,14 @@ pub fn get(conn: &Connection, id: impl ToSql) -> Result<Role> {
 
 /// All roles of an organisation: the built-in ones, then its own.
 fn all(conn: &Connection, organisation: OrganisationId) -> Result<Vec<Role>> {
-    let sql = format!("{SELECT} where deleted_at is null and (organisation_id is null or organisation_id = ?1) order by id");
-    Ok(conn.prepare_cached(&sql)?.query_map([organisation], from_row)?.collect::<rusqlite::Result<_>>()?)
+    let mut select = conn.prepare_cached(&format!("{SELECT} where {OF} order by id"))?;
+    let mut roles = Vec::new();
+    for owner in [BUILT_IN, Some(organisation)] {
+        for role in select.query_map([owner], from_row)? {
+            roles.push(role?);
+        }
+    }
+    Ok(roles)
 }
 
 /// Lists the roles of an organisation. For members; 404 for outsiders.
