@@ -100,6 +100,7 @@ create table organisations (
     country     text not null default '',
     logo_url    text not null default '',
     owner_id    blob not null references users (id),
+    channels_count integer not null default 0,                -- live, without direct messages
     last_seq    integer not null default 0,                   -- of its stream in `events`
     created_at  integer not null,
     updated_at  integer not null,

@@ -46,6 +46,7 @@ const STEPS: &[&str] = &[
     include_str!("migrations/0003.sql"),
     include_str!("migrations/0004.sql"),
     include_str!("migrations/0005.sql"),
+    include_str!("migrations/0006.sql"),
 ];
 const NEWEST: Version = version_after(STEPS);
 

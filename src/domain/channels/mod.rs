@@ -84,6 +84,7 @@ fn insert(
     )?
     .execute((id, organisation, name, description, is_private, is_default, owner, now))
     .or_conflict(taken)?;
+    record::count(tx, organisation, 1)?;
     Ok(id)
 }
 
@@ -163,6 +164,9 @@ pub fn delete(tx: &mut Tx, caller: Caller, id: ChannelId) -> Result<()> {
         return Err(Error::Forbidden("The default channel can't be deleted"));
     }
     tx.prepare_cached("update channels set deleted_at = ?2 where id = ?1")?.execute((id, tx.now()))?;
+    if channel.archived_at.is_none() {
+        record::count(tx, channel.organisation, -1)?;
+    }
     announce(tx, id, "deleted", caller.user)?;
     // The memberships stay, so that members who were away learn of the deletion when they reconnect.
     let members = members::ids(tx, id)?;
@@ -188,6 +192,7 @@ pub fn archive(tx: &mut Tx, caller: Caller, id: ChannelId, archived: bool) -> Re
     tx.prepare_cached("update channels set archived_at = ?2, updated_at = ?3 where id = ?1")?
         .execute((id, archived.then_some(now), now))
         .or_conflict(taken)?;
+    record::count(tx, channel.organisation, if archived { -1 } else { 1 })?;
     announce(tx, id, if archived { "archived" } else { "unarchived" }, caller.user)?;
     let channel = Channel { archived_at: archived.then_some(now), updated_at: now, ..channel };
     describe(tx, Visible { channel, access, is_starred })

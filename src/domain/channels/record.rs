@@ -101,11 +101,21 @@ fn channel(columns: &mut Columns) -> rusqlite::Result<Channel> {
 
 /// Archives a private channel without members. Nobody can see it, so nobody could archive it by hand to free quota.
 pub(in crate::domain) fn archive_deserted(tx: &Tx, id: ChannelId) -> Result<()> {
-    tx.prepare_cached(
-        "update channels set archived_at = ?2, updated_at = ?2
-         where id = ?1 and is_private and not is_dm and user_count = 0 and archived_at is null",
-    )?
-    .execute((id, tx.now()))?;
+    let deserted = tx
+        .prepare_cached(
+            "update channels set archived_at = ?2, updated_at = ?2
+             where id = ?1 and is_private and not is_dm and user_count = 0 and archived_at is null and deleted_at is null
+             returning organisation_id",
+        )?
+        .query_row((id, tx.now()), |row| row.get(0))
+        .optional()?;
+    deserted.map_or(Ok(()), |organisation| count(tx, organisation, -1))
+}
+
+/// Adds `more`, which may be negative, to the organisation's counter of live channels. Direct messages don't count.
+pub(super) fn count(tx: &Tx, organisation: OrganisationId, more: i64) -> Result<()> {
+    tx.prepare_cached("update organisations set channels_count = channels_count + ?2 where id = ?1")?
+        .execute((organisation, more))?;
     Ok(())
 }
 

@@ -131,7 +131,7 @@ pub fn create(tx: &mut Tx, caller: Caller, new: Edit) -> Result<Organisation> {
 /// The organisation, as the caller sees it. For members; 404 for outsiders.
 pub fn get(conn: &Connection, caller: Caller, id: OrganisationId) -> Result<Organisation> {
     let sql = format!(
-        "select {COLUMNS}, {CHANNELS_COUNT} {FROM}
+        "select {COLUMNS} {FROM}
          where o.id = ?1 and m.user_id = ?2 and {ENTITLED} and o.deleted_at is null"
     );
     conn.prepare_cached(&sql)?.query_row((id, caller.user), from_row).optional()?.ok_or(UNKNOWN_ORGANISATION)
@@ -250,14 +250,9 @@ pub struct Own {
 
 /// Lists the organisations that the caller is a member of, by name.
 pub fn list_own(conn: &Connection, caller: Caller, page: Page) -> Result<Vec<Own>> {
-    // The channels are counted only for the organisations of the page.
     let sql = format!(
-        "select o.id, o.name, o.slug, o.logo_url, o.role, {CHANNELS_COUNT}, o.is_pinned from
-           (select o.id, o.name, o.slug, o.logo_url, r.name as role, m.is_pinned
-              from organisation_members m join organisations o on o.id = m.organisation_id join roles r on r.id = m.role_id
-            where m.user_id = ?1 and {ENTITLED} and o.deleted_at is null
-            order by o.name collate nocase, o.id limit ?2 offset ?3) o
-         order by o.name collate nocase, o.id"
+        "select o.id, o.name, o.slug, o.logo_url, r.name, o.channels_count, m.is_pinned {FROM}
+         where m.user_id = ?1 and {ENTITLED} and o.deleted_at is null order by o.name collate nocase, o.id limit ?2 offset ?3"
     );
     let row = |row: &Row| {
         let mut columns = Columns::of(row);
@@ -275,14 +270,10 @@ pub fn list_own(conn: &Connection, caller: Caller, page: Page) -> Result<Vec<Own
     Ok(select.query_map((caller.user, page.size, page.offset), row)?.collect::<rusqlite::Result<_>>()?)
 }
 
-/// SQL that counts the live channels of `organisations o`, without direct messages.
-const CHANNELS_COUNT: &str = "(select count(*) from channels c
-    where c.organisation_id = o.id and c.is_dm = 0 and c.deleted_at is null and c.archived_at is null)";
-
-/// Columns of an organisation. [`from_row`] takes them in this order, and then [`CHANNELS_COUNT`].
+/// Columns of an organisation. [`from_row`] takes them in this order.
 const COLUMNS: &str =
     "r.id, r.name, o.owner_id = m.user_id, o.id, o.name, o.slug, o.description, o.email, o.industry, o.location,
-      o.country, o.logo_url, o.owner_id, o.created_at, o.updated_at,
+      o.country, o.logo_url, o.owner_id, o.created_at, o.updated_at, o.channels_count,
       (select coalesce(sum(c.message_count), 0) from channels c where c.organisation_id = o.id and c.deleted_at is null)";
 
 const FROM: &str =
@@ -307,7 +298,7 @@ fn from_row(row: &Row) -> rusqlite::Result<Organisation> {
         owner_id: columns.take()?,
         created_at: columns.take()?,
         updated_at: columns.take()?,
-        total_messages_count: columns.take()?,
         channels_count: columns.take()?,
+        total_messages_count: columns.take()?,
     })
 }

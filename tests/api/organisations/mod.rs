@@ -233,6 +233,21 @@ async fn an_organisation_counts_its_live_channels_and_their_messages() {
     assert_eq!(counts().await, (json!(2), json!(2)));
     ada.delete(&format!("/channels/{channel}")).await.expect(204);
     assert_eq!(counts().await, (json!(1), json!(0)));
+
+    // Archived channels don't count, nor does a private one that its last member has left.
+    let archived = ada.channel(&organisation, "archived", &[]).await;
+    let again = ada.channel(&organisation, "again", &[]).await;
+    let deserted = ada.private_channel(&organisation, "deserted", &[]).await;
+    for (channel, archived) in [(&archived, true), (&archived, true), (&again, true), (&again, false)] {
+        ada.put(&format!("/channels/{channel}/archive"), json!({ "archived": archived })).await.expect(200);
+    }
+    ada.post(&format!("/channels/{deserted}/leave"), json!({})).await.expect(200);
+    ada.delete(&format!("/channels/{archived}")).await.expect(204);
+    assert_eq!(counts().await.0, 2);
+    let own = ada.get("/users/organisations").await.expect(200)["data"][0]["channels_count"].take();
+    assert_eq!(own, 2);
+    let live = "select count(*) from channels where is_dm = 0 and archived_at is null and deleted_at is null";
+    assert_eq!(server.number(live), 2);
 }
 
 #[tokio::test]
