@@ -14,7 +14,7 @@ use crate::{
             reading::Counts,
             record::Visible,
         },
-        messages::{self, lists::Range, record::Message},
+        messages::{self, record::Message, threads::NEWEST},
         page::Page,
     },
     error::{Error, Result},
@@ -71,12 +71,31 @@ pub struct Own {
 
 /// An organisation's live channels that the caller is in, each with up to `posts` of its latest posts. 404 for outsiders.
 pub fn joined(conn: &Connection, caller: Caller, organisation: OrganisationId, posts: u32, page: Page) -> Result<Vec<Own>> {
-    let latest = |channel: &Visible| match posts {
-        0 => Ok(Vec::new()),
-        size => messages::lists::list(conn, caller, channel.channel.id, Range::default(), Page { offset: 0, size }),
+    let found = lists::joined(conn, caller, organisation, page)?;
+    let mut latest = latest(conn, &found, posts)?;
+    let own = |(unread, channel): (Counts, Visible)| {
+        let latest = latest.remove(&channel.channel.id).unwrap_or_default();
+        Own { unread, channel, latest }
     };
-    let own = |(unread, channel)| Ok(Own { unread, latest: latest(&channel)?, channel });
-    lists::joined(conn, caller, organisation, page)?.into_iter().map(own).collect()
+    Ok(found.into_iter().map(own).collect())
+}
+
+/// The latest posts of each channel, newest first. One statement reads the posts of all.
+fn latest(conn: &Connection, found: &[(Counts, Visible)], posts: u32) -> Result<HashMap<ChannelId, Vec<Message>>> {
+    let (mut ns, mut latest) = (Vec::new(), HashMap::new());
+    if posts == 0 {
+        return Ok(latest);
+    }
+    let mut newest = conn.prepare_cached(NEWEST)?;
+    for (_, Visible { channel, .. }) in found {
+        for n in newest.query_map((channel.id, posts, 0), |row| row.get(0))? {
+            ns.push(n?);
+        }
+    }
+    for message in messages::lists::at(conn, &ns)?.into_iter().rev() {
+        latest.entry(message.channel).or_insert_with(Vec::new).push(message);
+    }
+    Ok(latest)
 }
 
 /// The caller's direct messages in an organisation, the latest active first, with their unread counts. 404 for outsiders.

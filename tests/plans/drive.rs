@@ -140,7 +140,7 @@ async fn what_users_wait_for(scene: &Scene) {
             format!("/channels/{channel}/users?limit={n}"),
             format!("/channels/{channel}/pins?limit={n}"),
             format!("/organisations/{org}/channels?limit={n}"),
-            format!("/organisations/{org}/user-channels?limit={n}"),
+            format!("/organisations/{org}/user-channels?limit={n}&preview=3"),
             format!("/organisations/{org}/dms?limit={n}"),
             format!("/organisations/{org}/users?limit={n}"),
             format!("/organisations/{org}"),
