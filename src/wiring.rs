@@ -16,6 +16,7 @@ use crate::{
     connections,
     db::{self, AfterCommit, Db},
     error::{Error, Result},
+    event::Effect,
     issuer::Issuer,
     jobs,
     limits::{Limits, admission::Slots},
@@ -30,7 +31,7 @@ use crate::{
     },
     secret::Keys,
     site::Site,
-    state::{App, Inner, delivering::Delivering, hashing::Hashing, newest::NewestPages, session_cache::SessionCache},
+    state::{App, Inner, delivering::Delivering, hashing::Hashing, newest::NewestPages, session_cache::SessionCache, verified::VerifiedTokens},
     tls::Authorities,
     wakeups::Wakeups,
 };
@@ -84,8 +85,7 @@ pub fn open(settings: &Settings, listening: SocketAddr, clock: Clock) -> Result<
         wakeups,
         sessions,
         newest,
-        tokens: Default::default(),
-        recent: Default::default(),
+        tokens: VerifiedTokens::default(),
         hashing: Hashing::new(cores),
         seen: Mutex::default(),
         stopping: watch::Sender::new(false),
@@ -117,32 +117,27 @@ fn open_database(
     let (hub, wakeups, delivering) = (Arc::new(Hub::default()), Arc::default(), Arc::default());
     let (sessions, newest) = (Arc::default(), Arc::default());
     let (publisher, waiting) = Publisher::new(publisher_lag);
-    let after_commit =
-        router((Arc::clone(&sessions), Arc::clone(&newest)), Arc::clone(&wakeups), Arc::clone(&delivering), publisher);
+    let after_commit = router((Arc::clone(&sessions), Arc::clone(&newest)), Arc::clone(&wakeups), Arc::clone(&delivering), publisher);
     let db = Db::open(&settings.data_dir, site, clock.clone(), after_commit)?;
     let publisher = if is_push_external { Mutex::default() } else { waiting.start(&settings.data_dir, hub.clone(), clock)? };
     Ok(Opened { db, hub, sessions, newest, wakeups, delivering, publisher })
 }
 
-/// Makes the router, which hands the effects of each commit to their consumers. The caches come before the answers, so that a
-/// request after the answer can't find an ended session there.
+/// Makes the router, which hands the effects of each commit to their consumers. It runs before the callers are answered, so
+/// that a request after the answer can't find an ended session in the cache.
 fn router(
     (sessions, newest): (Arc<SessionCache>, Arc<NewestPages>),
     wakeups: Arc<Wakeups>,
     delivering: Arc<Delivering>,
     publisher: Publisher,
 ) -> AfterCommit {
-    AfterCommit {
-        before_answers: Box::new(move |effects| {
-            sessions.forget(effects);
-            newest.forget(effects);
-        }),
-        after_answers: Box::new(move |effects| {
-            delivering.after(&effects); // before the job that reads it wakes
-            wakeups.after(&effects);
-            publisher.send(effects);
-        }),
-    }
+    Box::new(move |effects: Vec<Effect>| {
+        sessions.forget(&effects);
+        newest.forget(&effects);
+        delivering.after(&effects); // before the job that reads it wakes
+        wakeups.after(&effects);
+        publisher.send(effects);
+    })
 }
 
 /// Serves on the listener until `shutdown` is ready, then stops within some ten seconds: requests finish, queued writes

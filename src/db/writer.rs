@@ -1,7 +1,7 @@
 //! The only thread that writes, with group commit.
 //!
 //! It takes the queued jobs into one IMMEDIATE transaction, each in a savepoint of its own, commits once
-//! (`synchronous=full`), answers, and hands over the effects in order. A single write commits at once. Batches form
+//! (`synchronous=full`), hands over the effects in order, and then answers. A single write commits at once. Batches form
 //! while the previous one syncs.
 
 use std::{
@@ -33,13 +33,8 @@ use crate::{
     site::Site,
 };
 
-/// What follows each commit, with the effects of its batch.
-pub struct AfterCommit {
-    /// Runs before the callers are answered: it makes caches forget what has changed.
-    pub before_answers: Box<dyn FnMut(&[Effect]) + Send>,
-    /// Runs after that. It wakes others, which would take the processor from the callers.
-    pub after_answers: Box<dyn FnMut(Vec<Effect>) + Send>,
-}
+/// A function that gets the effects of each committed batch.
+pub type AfterCommit = Box<dyn FnMut(Vec<Effect>) + Send>;
 
 const QUEUE_JOBS: usize = 4096;
 const QUEUE_BYTES: usize = 32 << 20;
@@ -247,16 +242,18 @@ impl Thread {
     fn batch(&mut self, first: Option<Job>, jobs: &Receiver<Job>) {
         let mut answers = Vec::new();
         let result = self.transaction(first, jobs, &mut answers);
-        match result {
+        let outcome = match result {
             Ok(effects) => {
                 self.checkpoints.wake();
-                let seqs = effects.iter().filter_map(|e| if let Effect::Publish(e) = e { Some(e.seq) } else { None });
-                self.last_seq = seqs.max().unwrap_or(self.last_seq);
-                (self.after_commit.before_answers)(&effects);
-                answers.into_iter().for_each(|answer| answer(Ok(())));
-                if !effects.is_empty() {
-                    (self.after_commit.after_answers)(effects);
+                if let Some(seq) =
+                    effects.iter().filter_map(|e| if let Effect::Publish(e) = e { Some(e.seq) } else { None }).max()
+                {
+                    self.last_seq = seq;
                 }
+                if !effects.is_empty() {
+                    (self.after_commit)(effects);
+                }
+                None
             }
             Err(err) => {
                 tracing::error!(%err, jobs = answers.len(), "a batch of writes failed");
@@ -265,9 +262,14 @@ impl Thread {
                 }
                 // The commit may have succeeded all the same. The next batch then reads the log and publishes its rows.
                 self.data_version = -1;
-                answers.into_iter().for_each(|answer| answer(Err(UNKNOWN)));
-                exit_on_broken_disk(&err);
+                Some(err)
             }
+        };
+        for answer in answers {
+            answer(if outcome.is_none() { Ok(()) } else { Err(UNKNOWN) });
+        }
+        if let Some(err) = outcome {
+            exit_on_broken_disk(&err);
         }
     }
 

@@ -11,7 +11,6 @@ use tidings::{
     config::{Settings, Switch},
     db::{self, Tx},
     error::Result,
-    event::Effect,
     secret::Keys,
     site::Site,
     wiring,
@@ -209,9 +208,7 @@ pub fn site(folder: &Path) -> Site {
 }
 
 /// The database of a folder, without a server.
-pub fn database(folder: &Path, mut committed: impl FnMut(Vec<Effect>) + Send + 'static) -> db::Db {
-    let before_answers = Box::new(move |effects: &[Effect]| committed(effects.to_vec()));
-    let after_commit = db::AfterCommit { before_answers, after_answers: Box::new(drop) };
+pub fn database(folder: &Path, after_commit: db::AfterCommit) -> db::Db {
     db::Db::open(folder, Arc::new(site(folder)), Clock::default(), after_commit).unwrap()
 }
 
