@@ -26,7 +26,7 @@
 //! circles between files.
 //! ```text
 //! cli: api, clock, config, db, domain, error, id, push, secret, site, state, time, wiring
-//! wiring: clock, config, connections, db, error, issuer, jobs, limits, mail, metrics, origins, outgoing, push, secret,
+//! wiring: clock, config, connections, db, error, event, issuer, jobs, limits, mail, metrics, origins, outgoing, push, secret,
 //!   site, state, tls, wakeups
 //! api: client_address, config, db, domain, error, event, id, jobs, limits, push, request_body, secret, site, state, time, web
 //! jobs: db, domain, error, event, id, outgoing, push, secret, state, time

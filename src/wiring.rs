@@ -31,7 +31,7 @@ use crate::{
     },
     secret::Keys,
     site::Site,
-    state::{App, Inner, delivering::Delivering, hashing::Hashing, newest::NewestPages, session_cache::SessionCache, verified::VerifiedTokens},
+    state::{App, Inner, delivering::Delivering, hashing::Hashing, newest::NewestPages, session_cache::SessionCache},
     tls::Authorities,
     wakeups::Wakeups,
 };
@@ -85,7 +85,8 @@ pub fn open(settings: &Settings, listening: SocketAddr, clock: Clock) -> Result<
         wakeups,
         sessions,
         newest,
-        tokens: VerifiedTokens::default(),
+        tokens: Default::default(),
+        recent: Default::default(),
         hashing: Hashing::new(cores),
         seen: Mutex::default(),
         stopping: watch::Sender::new(false),
@@ -117,7 +118,8 @@ fn open_database(
     let (hub, wakeups, delivering) = (Arc::new(Hub::default()), Arc::default(), Arc::default());
     let (sessions, newest) = (Arc::default(), Arc::default());
     let (publisher, waiting) = Publisher::new(publisher_lag);
-    let after_commit = router((Arc::clone(&sessions), Arc::clone(&newest)), Arc::clone(&wakeups), Arc::clone(&delivering), publisher);
+    let after_commit =
+        router((Arc::clone(&sessions), Arc::clone(&newest)), Arc::clone(&wakeups), Arc::clone(&delivering), publisher);
     let db = Db::open(&settings.data_dir, site, clock.clone(), after_commit)?;
     let publisher = if is_push_external { Mutex::default() } else { waiting.start(&settings.data_dir, hub.clone(), clock)? };
     Ok(Opened { db, hub, sessions, newest, wakeups, delivering, publisher })
