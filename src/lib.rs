@@ -81,8 +81,8 @@
 //! 1. `domain/` never mentions poem, tokio, `crate::api` or `crate::state`, and reads no clock: the time of a job is
 //!    [`db::View::now`].
 //! 2. `api/` contains no SQL and no rusqlite.
-//! 3. In `push/embedded/`, `hub.rs`, `connection.rs`, `protocol/`, `encoding.rs` and `codes.rs` know neither HTTP nor SQL
-//!    nor the domain.
+//! 3. In `push/embedded/`, `hub.rs`, `connection.rs`, `outbox.rs`, `protocol/`, `encoding.rs` and `codes.rs` know neither HTTP
+//!    nor SQL nor the domain.
 //! 4. Only `db` opens the database; only `config.rs` reads the environment; only `error.rs` and
 //!    `api/http/envelope.rs` build error bodies.
 //! 5. Events are published after their transaction has committed, in commit order.

@@ -71,8 +71,8 @@ pub fn list_all(conn: &Connection, caller: Caller, organisation: OrganisationId,
     let mut replied = conn.prepare_cached(
         "select n, active_n from messages where channel_id = ?1 and root is null and reply_count > 0 order by active_n desc",
     )?;
-    // A post without replies was last active when it was posted. Posts with replies among these are no later than as above,
-    // so that all of them that are skipped here stand in the list.
+    // A post without replies was last active when it was posted. A post with replies was active later than that, so the
+    // statement above has listed each one that is passed over here.
     let mut others = conn.prepare_cached(
         "select n, iif(reply_count = 0 and deleted_at is null, n, 0) from messages where channel_id = ?1 and root is null
          order by n desc",
@@ -199,7 +199,7 @@ fn set_status(tx: &mut Tx, root: &Message, organisation: OrganisationId, status:
 /// Reads a thread of a list with up to `replies` of its latest replies.
 pub fn read(conn: &Connection, root: Root, replies: u32) -> Result<Thread> {
     let select = record::SELECT;
-    let message = conn.prepare_cached(&format!("{select} where m.n = ?1"))?.query_row([root.0], record::from_row)?;
+    let message = record::find_at(conn, root.0)?.ok_or(UNKNOWN_THREAD)?;
     let sql = format!("{select} where m.root = ?1 and m.deleted_at is null order by m.n desc limit ?2");
     let (mut select, mut newest, mut bytes) = (conn.prepare_cached(&sql)?, Vec::new(), 0);
     for reply in select.query_map((root.0, replies), record::from_row)? {

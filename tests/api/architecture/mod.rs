@@ -34,7 +34,7 @@ fn the_api_contains_no_sql() {
 
 #[test]
 fn the_hub_and_the_protocol_know_neither_http_nor_sql_nor_the_domain() {
-    for file in ["hub.rs", "connection.rs", "protocol", "encoding.rs", "codes.rs"] {
+    for file in ["hub.rs", "connection.rs", "outbox.rs", "protocol", "encoding.rs", "codes.rs"] {
         forbid(
             &format!("src/push/embedded/{file}"),
             &["poem", "rusqlite", "crate::domain", "crate::db", "crate::api", "crate::app"],
