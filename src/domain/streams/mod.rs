@@ -1,5 +1,5 @@
 //! Streams: the push channels `<channel>`, `<thread>`, `<organisation>` and `<organisation>/<user>`, and who may hear them.
-//! [`fan_out`] turns rows of the event log into live publications, [`recovery`] gives clients what they missed, some of it from [`publications`],
+//! [`fan_out`] turns rows of the event log into live [`publications`], [`recovery`] gives clients what they missed,
 //! [`forwarding`] feeds an external Centrifugo, and [`publishing`] logs what other programs publish. Rights are checked at
 //! each subscription and whenever they change. Uses access, channels, log and messages; no other area of the domain uses it.
 

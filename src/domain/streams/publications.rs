@@ -26,7 +26,8 @@ impl Publication {
 }
 
 /// For each stream, all its publications after some seq. They are good until the stream has a further one, because a change to
-/// what they contain is a publication, too. Not for personal streams, whose state changes without a publication.
+/// a message is a publication, too; only the author's name and picture may be older. Not for personal streams, whose state
+/// changes without a publication.
 #[derive(Default)]
 pub struct Recent(Mutex<Tails>);
 
