@@ -74,6 +74,8 @@ async fn each_operation(scene: &Scene) {
         }
         // What was done changed the scene.
         if operation.method != "GET" {
+            // Webhooks follow what was done, even if the server's own job comes too late for it.
+            server.write(|tx| following::follow(tx, 0)).unwrap();
             server.stop().await;
             server = scene.server().await;
         }

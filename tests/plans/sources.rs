@@ -58,7 +58,9 @@ fn below(path: &Path, found: &mut Vec<Literal>) {
         let code = text.split("#[cfg(test)]\nmod ").next().unwrap_or_default();
         let name = path.strip_prefix(env!("CARGO_MANIFEST_DIR")).unwrap().display();
         for (line, literal) in strings(code) {
-            let sql = with_gaps(&in_one_line(&literal));
+            // The space at the end of a literal is there for what `concat!` puts after it.
+            let gap = if literal.ends_with(' ') { " {}" } else { "" };
+            let sql = with_gaps(&in_one_line(&literal)) + gap;
             if is_statement(&sql) || is_part(&sql) {
                 found.push(Literal { place: format!("{name}:{line}"), sql });
             }
