@@ -1,5 +1,5 @@
-//! Overviews of channels for lists: a channel with its newest post and its oldest webhook. Uses access, channels, messages
-//! and page; no other area uses it.
+//! Overviews of channels for lists: a channel with its newest post and its oldest webhook. Uses channels and
+//! messages; no other area uses it.
 
 use std::collections::HashMap;
 
@@ -8,17 +8,15 @@ use serde_json::json;
 
 use crate::{
     domain::{
-        access::Caller,
         channels::{
             lists::{self, Described},
             reading::Counts,
             record::Visible,
         },
         messages::{self, record::Message, threads::NEWEST},
-        page::Page,
     },
     error::{Error, Result},
-    id::{ChannelId, OrganisationId, WebhookId},
+    id::{ChannelId, WebhookId},
 };
 
 /// A channel with its newest post and its oldest webhook, as lists show it.
@@ -30,8 +28,13 @@ pub struct Overview {
     pub webhook: Option<(WebhookId, i64)>,
 }
 
-/// The overview of each channel, in the order of `found`. Two statements read the posts and webhooks of all.
-pub fn of_all(conn: &Connection, found: Vec<Described>) -> Result<Vec<Overview>> {
+/// The overview of each channel, in the order of `found`.
+pub fn of_all(conn: &Connection, found: Vec<Visible>) -> Result<Vec<Overview>> {
+    of_described(conn, lists::describe_all(conn, found)?)
+}
+
+/// Two statements read the posts and webhooks of all.
+fn of_described(conn: &Connection, found: Vec<Described>) -> Result<Vec<Overview>> {
     let inside = found.iter().filter(|described| described.is_in);
     let newest: Vec<i64> = inside.map(|described| described.channel.last_thread).collect();
     let mut newest: HashMap<ChannelId, Message> =
@@ -58,7 +61,7 @@ fn first_webhooks(conn: &Connection, found: &[Described]) -> Result<HashMap<Chan
 
 /// [`of_all`] for one channel.
 pub fn of(conn: &Connection, found: Described) -> Result<Overview> {
-    of_all(conn, vec![found])?.pop().ok_or_else(|| Error::internal("one channel gives one description"))
+    of_described(conn, vec![found])?.pop().ok_or_else(|| Error::internal("one channel gives one description"))
 }
 
 /// A channel that the caller is in.
@@ -69,9 +72,8 @@ pub struct Own {
     pub latest: Vec<Message>,
 }
 
-/// An organisation's live channels that the caller is in, each with up to `posts` of its latest posts. 404 for outsiders.
-pub fn joined(conn: &Connection, caller: Caller, organisation: OrganisationId, posts: u32, page: Page) -> Result<Vec<Own>> {
-    let found = lists::joined(conn, caller, organisation, page)?;
+/// Adds to channels up to `posts` of the latest posts of each.
+pub fn with_latest(conn: &Connection, found: Vec<(Counts, Visible)>, posts: u32) -> Result<Vec<Own>> {
     let mut latest = latest(conn, &found, posts)?;
     let own = |(unread, channel): (Counts, Visible)| {
         let latest = latest.remove(&channel.channel.id).unwrap_or_default();
@@ -98,13 +100,8 @@ fn latest(conn: &Connection, found: &[(Counts, Visible)], posts: u32) -> Result<
     Ok(latest)
 }
 
-/// The caller's direct messages in an organisation, the latest active first, with their unread counts. 404 for outsiders.
-pub fn direct_messages(
-    conn: &Connection,
-    caller: Caller,
-    organisation: OrganisationId,
-    page: Page,
-) -> Result<Vec<(Counts, Overview)>> {
-    let (unread, found) = lists::direct_messages(conn, caller, organisation, page)?.into_iter().unzip::<_, _, Vec<_>, _>();
+/// [`of_all`] for channels with their unread counts.
+pub fn with_counts(conn: &Connection, found: Vec<(Counts, Visible)>) -> Result<Vec<(Counts, Overview)>> {
+    let (unread, found) = found.into_iter().unzip::<_, _, Vec<_>, _>();
     Ok(unread.into_iter().zip(of_all(conn, found)?).collect())
 }

@@ -14,12 +14,12 @@ use crate::{
             auth::Bearer,
             body::{Body, List},
             envelope::{Opened, opened},
-            listing::{Address, Listed, Offset, Rows, Size, fill, listed, rows},
+            listing::{Address, Listed, Offset, Rows, Size, fill_from, listed, rows},
         },
         tags::Tag,
     },
     domain::{
-        channels::{direct_messages, reading::Counts},
+        channels::{direct_messages, lists, reading::Counts},
         overviews::{self, Overview},
     },
     error::Result,
@@ -75,7 +75,8 @@ impl Api {
             mention_count: unread.mentions,
         };
         let read = app.db.read_list(caller.0.user, move |conn| {
-            fill(page, |part| overviews::direct_messages(conn, caller.0, organisation, part), one)
+            let found = lists::direct_messages(conn, caller.0, organisation, page.and_one())?;
+            fill_from(page, found, |part| overviews::with_counts(conn, part), one)
         });
         let Rows { rows, rest } = read.await?;
         Ok(listed("Direct messages fetched successfully", rows, address.rest(rest)))

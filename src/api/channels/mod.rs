@@ -17,7 +17,7 @@ use super::{
         auth::Bearer,
         body::{Body, List, Text, text},
         envelope::{Created, Gone, Success, created, ok},
-        listing::{Address, BareListed, Offset, Size, fill, rows},
+        listing::{Address, BareListed, Offset, Size, fill_from, rows},
     },
     tags::Tag,
 };
@@ -75,11 +75,8 @@ impl Api {
     ) -> Result<BareListed<ChannelList>> {
         let (site, page) = (app.site.clone(), rows(*offset, *limit));
         let read = app.db.read_list(caller.0.user, move |conn| {
-            fill(
-                page,
-                |part| overviews::of_all(conn, channels::lists::own(conn, caller.0, part)?),
-                |found| Channel::new(&site, found),
-            )
+            let found = channels::lists::own(conn, caller.0, page.and_one())?;
+            fill_from(page, found, |part| overviews::of_all(conn, part), |found| Channel::new(&site, found))
         });
         Ok(ChannelList::answer(read.await?, &address))
     }

@@ -99,16 +99,27 @@ pub fn fill_up_to<R, T: Answer>(
     }
 }
 
-/// Fills one answer with rows that are read one by one, as their reads are long. `keys` are those of the page's rows and of
-/// the one after them, if there is one.
-pub fn fill_from<K, T: Answer>(page: Page, keys: Vec<K>, mut read: impl FnMut(K) -> Result<T>) -> Result<Rows<T>> {
-    let mut filling = Filling { page, rows: Vec::new(), left: BYTES };
-    for key in keys {
-        if filling.is_full() || !filling.takes(read(key)?) {
-            return Ok(filling.end(true));
-        }
-    }
-    Ok(filling.end(false))
+/// Works like [`fill`] for a list whose order is found by itself: `keys` are those of the page's rows, and of the one after
+/// them if there is one. `read` reads the rows of some keys.
+pub fn fill_from<K, R, T: Answer>(
+    page: Page,
+    keys: Vec<K>,
+    read: impl FnMut(Vec<K>) -> Result<Vec<R>>,
+    show: impl FnMut(R) -> T,
+) -> Result<Rows<T>> {
+    fill_from_up_to(BYTES, page, keys, read, show)
+}
+
+/// Works like [`fill_from`], up to a number of bytes.
+pub fn fill_from_up_to<K, R, T: Answer>(
+    bytes: usize,
+    page: Page,
+    keys: Vec<K>,
+    mut read: impl FnMut(Vec<K>) -> Result<Vec<R>>,
+    show: impl FnMut(R) -> T,
+) -> Result<Rows<T>> {
+    let mut keys = keys.into_iter();
+    fill_up_to(bytes, page, |part| read(keys.by_ref().take(part.size as usize).collect()), show)
 }
 
 /// An answer that is being filled.
@@ -317,22 +328,23 @@ mod tests {
     }
 
     #[test]
-    fn rows_that_are_read_one_by_one_are_read_as_far_as_they_are_answered() {
-        let page = Page { offset: 20, size: 3 };
-        let filled = |keys: &[usize]| {
+    fn a_list_of_keys_is_read_in_parts() {
+        let page = |size| Page { offset: 20, size };
+        let filled = |page: Page, keys: usize, length: usize| {
             let mut asked = Vec::new();
-            let read = |length: usize| {
-                asked.push(length);
-                Ok("x".repeat(length))
+            let read = |keys: Vec<usize>| {
+                asked.push(keys.len());
+                Ok(keys.into_iter().map(|key| format!("{key:0length$}")).collect())
             };
-            let Rows { rows, rest } = fill_from(page, keys.to_vec(), read).unwrap();
+            let keys: Vec<usize> = (0..keys.min(page.size as usize + 1)).collect();
+            let Rows { rows, rest } = fill_from_up_to(1000, page, keys, read, |row| row).unwrap();
             (rows.len(), rest, asked)
         };
-        assert_eq!(filled(&[1, 2]), (2, None, vec![1, 2]));
-        assert_eq!(filled(&[1, 2, 3]), (3, None, vec![1, 2, 3]));
-        assert_eq!(filled(&[1, 2, 3, 4]), (3, Some(23), vec![1, 2, 3]));
-        assert_eq!(filled(&[1, BYTES, 3]), (1, Some(21), vec![1, BYTES]), "it does not fit");
-        assert_eq!(filled(&[BYTES, 2, 3]), (1, Some(21), vec![BYTES, 2]), "the first is answered in any case");
+        assert_eq!(filled(page(30), 20, 7), (20, None, vec![16, 4]));
+        assert_eq!(filled(page(30), 30, 7), (30, None, vec![16, 14]));
+        assert_eq!(filled(page(30), 31, 7), (30, Some(50), vec![16, 15]));
+        assert_eq!(filled(page(30), 31, 47), (20, Some(40), vec![16, 5]), "no more fit");
+        assert_eq!(filled(page(30), 0, 7), (0, None, vec![0]));
     }
 
     #[test]

@@ -66,13 +66,13 @@ pub struct Thread {
 }
 
 impl From<threads::Thread> for Thread {
-    fn from(threads::Thread { root, channel_name, replies, .. }: threads::Thread) -> Self {
+    fn from(threads::Thread { root, place, replies }: threads::Thread) -> Self {
         Thread {
             user_id: root.author_id(),
             user_type: root.user_type().into(),
             thread_id: root.id,
             channels_id: root.channel,
-            channel_name,
+            channel_name: place.name,
             event_name: root.event_name,
             action_type: root.action_type,
             status: root.status,
@@ -147,7 +147,7 @@ impl OrganisationThread {
     /// Shows the post and its replies twice, within the bytes of an answer. Drops the oldest replies beyond that, and beyond
     /// the number of bytes for a list.
     pub(super) fn shortened(found: threads::Thread) -> OrganisationThread {
-        let channel_type = match (found.is_dm, found.is_private) {
+        let channel_type = match (found.place.is_dm, found.place.is_private) {
             (true, _) => ChannelType::Dm,
             (false, true) => ChannelType::Private,
             (false, false) => ChannelType::Public,

@@ -66,7 +66,7 @@ impl Api {
         // A deep page is a slow read: it walks that far into the caller's channels.
         let read = app.read_within(caller, id, move |conn| {
             let roots = threads::list_all(conn, caller, id, page.and_one())?;
-            fill_from(page, roots, |root| Ok(OrganisationThread::shortened(threads::read(conn, root, replies)?)))
+            fill_from(page, roots, |part| threads::read(conn, part, replies), OrganisationThread::shortened)
         });
         let Rows { rows, rest } = read.await?;
         Ok(listed("Data retrieved successfully", rows, address.rest(rest)))
@@ -96,7 +96,7 @@ impl Api {
         let id = *channel_id;
         let read = app.db.read_list(caller.0.user, move |conn| {
             let roots = threads::list(conn, caller.0, id, page.and_one())?;
-            fill_from(page, roots, |root| Ok(Thread::shortened(threads::read(conn, root, replies)?)))
+            fill_from(page, roots, |part| threads::read(conn, part, replies), Thread::shortened)
         });
         let Rows { rows, rest } = read.await?;
         Ok(listed("Data retrieved successfully", rows, address.rest(rest)))

@@ -16,7 +16,7 @@ use crate::{
             auth::Bearer,
             body::Body,
             envelope::{Success, ok},
-            listing::{Address, BareListed, Listed, Offset, Rows, Size, fill, fill_up_to, listed, rows},
+            listing::{Address, BareListed, Listed, Offset, Rows, Size, fill_from, fill_from_up_to, listed, rows},
             number::Number,
         },
         tags::Tag,
@@ -53,12 +53,9 @@ impl Api {
     ) -> Result<BareListed<OrganisationChannels>> {
         let (site, id, page) = (app.site.clone(), *org_id, rows(*offset, *limit));
         let read = app.db.read_list(caller.0.user, move |conn| {
-            fill_up_to(
-                OrganisationChannels::BYTES,
-                page,
-                |part| overviews::of_all(conn, channels::lists::live(conn, caller.0, id, part)?),
-                |found| OrganisationChannels::row(Channel::new(&site, found)),
-            )
+            let found = channels::lists::live(conn, caller.0, id, page.and_one())?;
+            let row = |found| OrganisationChannels::row(Channel::new(&site, found));
+            fill_from_up_to(OrganisationChannels::BYTES, page, found, |part| overviews::of_all(conn, part), row)
         });
         Ok(OrganisationChannels::answer(read.await?, &address))
     }
@@ -88,7 +85,8 @@ impl Api {
     ) -> Result<Listed<Vec<OwnChannel>>> {
         let (id, page, preview) = (*org_id, rows(*offset, *limit), preview.map_or(0, |preview| preview.0));
         let read = app.db.read_list(caller.0.user, move |conn| {
-            fill(page, |part| overviews::joined(conn, caller.0, id, preview, part), OwnChannel::new)
+            let found = channels::lists::joined(conn, caller.0, id, page.and_one())?;
+            fill_from(page, found, |part| overviews::with_latest(conn, part, preview), OwnChannel::new)
         });
         let Rows { rows, rest } = read.await?;
         Ok(listed("User channels fetched successfully", rows, address.rest(rest)))
@@ -116,7 +114,7 @@ impl Api {
     ) -> Result<Listed<Vec<OpenChannel>>> {
         let (id, page) = (*org_id, rows(*offset, *limit));
         let read = app.db.read_list(caller.0.user, move |conn| {
-            fill(page, |part| channels::lists::not_joined(conn, caller.0, id, part), OpenChannel::from)
+            fill_from(page, channels::lists::not_joined(conn, caller.0, id, page.and_one())?, Ok, OpenChannel::from)
         });
         let Rows { rows, rest } = read.await?;
         Ok(listed("Channels user does not belong fetched successfully", rows, address.rest(rest)))
@@ -144,7 +142,8 @@ impl Api {
     ) -> Result<Listed<Vec<ArchivedChannel>>> {
         let (id, page) = (*org_id, rows(*offset, *limit));
         let read = app.db.read_list(caller.0.user, move |conn| {
-            fill(page, |part| channels::lists::archived(conn, caller.0, id, part), ArchivedChannel::from)
+            let found = channels::lists::archived(conn, caller.0, id, page.and_one())?;
+            fill_from(page, found, |part| channels::lists::describe_all(conn, part), ArchivedChannel::from)
         });
         let Rows { rows, rest } = read.await?;
         Ok(listed("Archived channels retrieved successfully", rows, address.rest(rest)))

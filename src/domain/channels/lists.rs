@@ -6,8 +6,8 @@ use crate::{
     domain::{
         access::{self, Caller},
         channels::{
-            reading::{self, Counts},
-            record::{self, Channel, Name, Visible},
+            reading::Counts,
+            record::{self, Channel, Name, OWN, Visible},
         },
         page::Page,
     },
@@ -31,37 +31,30 @@ pub struct Described {
 /// At most 1,000 members are listed with a channel; its `user_count` counts all of them.
 const USERS_SHOWN: i64 = 1000;
 
-/// SQL condition that finds channels through the caller's memberships. An organisation has many more channels than a member
-/// is in, above all direct messages.
-const OWN: &str = "and c.id in (select own.channel_id from channel_members own where own.user_id = ?1)";
-
 /// The caller's live channels of all organisations.
-pub fn own(conn: &Connection, caller: Caller, page: Page) -> Result<Vec<Described>> {
+pub fn own(conn: &Connection, caller: Caller, page: Page) -> Result<Vec<Visible>> {
     let rule = format!(
         "{OWN} and c.archived_at is null and c.is_dm = 0 order by c.organisation_id, c.name collate nocase, c.id limit ?2 offset ?3"
     );
-    describe_all(conn, record::select(conn, caller, &rule, (caller.user, page.size, page.offset))?)
+    record::select(conn, caller, &rule, (caller.user, page.size, page.offset))
 }
 
 /// An organisation's live channels that the caller can see. 404 for outsiders.
-pub fn live(conn: &Connection, caller: Caller, organisation: OrganisationId, page: Page) -> Result<Vec<Described>> {
+pub fn live(conn: &Connection, caller: Caller, organisation: OrganisationId, page: Page) -> Result<Vec<Visible>> {
     let rule = "and c.archived_at is null and c.is_dm = 0 order by c.name collate nocase, c.id";
-    describe_all(conn, of_organisation(conn, caller, organisation, page, rule)?)
+    of_organisation(conn, caller, organisation, page, rule)
 }
 
 /// An organisation's archived channels that the caller can see. 404 for outsiders.
-pub fn archived(conn: &Connection, caller: Caller, organisation: OrganisationId, page: Page) -> Result<Vec<Described>> {
+pub fn archived(conn: &Connection, caller: Caller, organisation: OrganisationId, page: Page) -> Result<Vec<Visible>> {
     let rule = "and c.archived_at is not null and c.is_dm = 0 order by c.name collate nocase, c.id";
-    describe_all(conn, of_organisation(conn, caller, organisation, page, rule)?)
+    of_organisation(conn, caller, organisation, page, rule)
 }
 
 /// An organisation's live channels that the caller is in, with their unread counts. 404 for outsiders.
 pub fn joined(conn: &Connection, caller: Caller, organisation: OrganisationId, page: Page) -> Result<Vec<(Counts, Visible)>> {
-    let rule = format!("{OWN} and c.archived_at is null and c.is_dm = 0 order by c.name collate nocase, c.id");
-    let found = of_organisation(conn, caller, organisation, page, &rule)?;
-    let ids: Vec<ChannelId> = found.iter().map(|found| found.channel.id).collect();
-    let unread = reading::counts_in_all(conn, &ids, caller.user)?;
-    Ok(found.into_iter().map(|found| (unread.get(&found.channel.id).copied().unwrap_or_default(), found)).collect())
+    let rule = "and c.archived_at is null and c.is_dm = 0 order by c.name collate nocase, c.id";
+    own_in(conn, caller, organisation, page, rule)
 }
 
 /// The caller's direct messages in an organisation, the latest active first, with their unread counts. 404 for outsiders.
@@ -70,12 +63,8 @@ pub fn direct_messages(
     caller: Caller,
     organisation: OrganisationId,
     page: Page,
-) -> Result<Vec<(Counts, Described)>> {
-    let rule = format!("{OWN} and c.is_dm = 1 order by c.last_n desc, c.created_at desc, c.id");
-    let found = describe_all(conn, of_organisation(conn, caller, organisation, page, &rule)?)?;
-    let ids: Vec<ChannelId> = found.iter().map(|dm| dm.channel.id).collect();
-    let unread = reading::counts_in_all(conn, &ids, caller.user)?;
-    Ok(found.into_iter().map(|dm| (unread.get(&dm.channel.id).copied().unwrap_or_default(), dm)).collect())
+) -> Result<Vec<(Counts, Visible)>> {
+    own_in(conn, caller, organisation, page, "and c.is_dm = 1 order by c.last_n desc, c.created_at desc, c.id")
 }
 
 /// An organisation's live channels that the caller can join. 404 for outsiders.
@@ -95,8 +84,19 @@ pub fn by_name(conn: &Connection, caller: Caller, name: &str, organisation: Opti
     describe(conn, found.ok_or(access::UNKNOWN_CHANNEL)?)
 }
 
-/// A page of the organisation's channels that the caller can see; the SQL in `rule` filters and orders them. 404 for
-/// outsiders.
+/// A page of the organisation's channels that the caller is in; the SQL in `rule` filters and orders them. 404 for outsiders.
+fn own_in(
+    conn: &Connection,
+    caller: Caller,
+    organisation: OrganisationId,
+    page: Page,
+    rule: &str,
+) -> Result<Vec<(Counts, Visible)>> {
+    access::is_member(conn, caller, organisation, access::UNKNOWN_ORGANISATION)?;
+    record::select_own(conn, caller, &paged(rule), (caller.user, organisation, page.size, page.offset))
+}
+
+/// A page of the organisation's channels that the caller can see, as [`own_in`].
 fn of_organisation(
     conn: &Connection,
     caller: Caller,
@@ -105,8 +105,11 @@ fn of_organisation(
     rule: &str,
 ) -> Result<Vec<Visible>> {
     access::is_member(conn, caller, organisation, access::UNKNOWN_ORGANISATION)?;
-    let rule = format!("and c.organisation_id = ?2 {rule} limit ?3 offset ?4");
-    record::select(conn, caller, &rule, (caller.user, organisation, page.size, page.offset))
+    record::select(conn, caller, &paged(rule), (caller.user, organisation, page.size, page.offset))
+}
+
+fn paged(rule: &str) -> String {
+    format!("and c.organisation_id = ?2 {rule} limit ?3 offset ?4")
 }
 
 /// One channel as lists show it. 404 for a caller who can't see it.
@@ -120,7 +123,8 @@ pub fn describe(conn: &Connection, found: Visible) -> Result<Described> {
     described.ok_or_else(|| Error::internal("one channel gives one description"))
 }
 
-fn describe_all(conn: &Connection, found: Vec<Visible>) -> Result<Vec<Described>> {
+/// Adds to channels that were found what lists show with them.
+pub fn describe_all(conn: &Connection, found: Vec<Visible>) -> Result<Vec<Described>> {
     let mut first_users =
         conn.prepare_cached("select user_id from channel_members where channel_id = ?1 order by created_at, user_id limit ?2")?;
     let describe = |Visible { channel, access, is_starred }: Visible| {

@@ -1,15 +1,12 @@
 //! Read marks and unread counts. Unread posts are the channel's counter minus the member's mark, so that a post needs no
 //! write for each member.
 
-use std::collections::HashMap;
-
 use rusqlite::{Connection, OptionalExtension, Row};
 use schemars::JsonSchema;
 use serde::Serialize;
-use serde_json::json;
 
 use crate::{
-    db::Tx,
+    db::{Columns, Tx},
     domain::{
         access::{self, Caller, ENTITLED},
         log::{envelope::envelope, events},
@@ -28,38 +25,22 @@ pub struct Counts {
 }
 
 impl Counts {
-    /// Reads the counts from a row with the columns of [`COUNTS`].
-    pub(in crate::domain) fn from_row(row: &Row) -> rusqlite::Result<Counts> {
-        Ok(Counts { threads: row.get("unread_threads")?, mentions: row.get("unread_mentions")? })
+    /// Takes [`COUNTS`].
+    pub(in crate::domain) fn take(columns: &mut Columns) -> rusqlite::Result<Counts> {
+        Ok(Counts { threads: columns.take()?, mentions: columns.take()? })
     }
 }
 
 /// SQL columns that compute the [`Counts`] of `channel_members cm` in `channels c`.
-pub(in crate::domain) const COUNTS: &str = "c.thread_count - cm.read_thread_count as unread_threads,
-    c.mention_count - cm.read_mention_count
-      + (select count(*) from mentions x where x.channel_id = c.id and x.user_id = cm.user_id and x.n > cm.read_n) as unread_mentions";
+pub(in crate::domain) const COUNTS: &str = "c.thread_count - cm.read_thread_count, c.mention_count - cm.read_mention_count
+    + (select count(*) from mentions x where x.channel_id = c.id and x.user_id = cm.user_id and x.n > cm.read_n)";
 
 /// The unread counts of a member in a channel.
 pub fn counts(conn: &Connection, channel: ChannelId, user: UserId) -> Result<Counts> {
     let sql = format!(
         "select {COUNTS} from channel_members cm join channels c on c.id = cm.channel_id where cm.channel_id = ?1 and cm.user_id = ?2"
     );
-    Ok(conn.prepare_cached(&sql)?.query_row((channel, user), |row| Ok(Counts { threads: row.get(0)?, mentions: row.get(1)? }))?)
-}
-
-/// The unread counts of a member in each of these channels. One statement reads all.
-pub fn counts_in_all(conn: &Connection, channels: &[ChannelId], user: UserId) -> Result<HashMap<ChannelId, Counts>> {
-    let ids: Vec<String> = channels.iter().map(|channel| channel.0.simple().to_string()).collect();
-    let sql = format!(
-        "select cm.channel_id, {COUNTS} from json_each(?1) listed
-           cross join channel_members cm on cm.channel_id = unhex(listed.value) and cm.user_id = ?2
-           cross join channels c on c.id = cm.channel_id"
-    );
-    let mut select = conn.prepare_cached(&sql)?;
-    let counts = select.query_map((json!(ids).to_string(), user), |row| {
-        Ok((row.get(0)?, Counts { threads: row.get(1)?, mentions: row.get(2)? }))
-    })?;
-    Ok(counts.collect::<rusqlite::Result<_>>()?)
+    Ok(conn.prepare_cached(&sql)?.query_row((channel, user), |row| Counts::take(&mut Columns::of(row)))?)
 }
 
 /// Moves the caller's read mark forward to a message, or past all messages, and returns what is left unread. Needs
@@ -258,5 +239,6 @@ fn members_where(condition: &str) -> String {
 }
 
 fn member(row: &Row) -> rusqlite::Result<(UserId, Counts)> {
-    Ok((row.get(0)?, Counts { threads: row.get(1)?, mentions: row.get(2)? }))
+    let mut columns = Columns::of(row);
+    Ok((columns.take()?, Counts::take(&mut columns)?))
 }

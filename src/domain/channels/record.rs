@@ -6,6 +6,7 @@ use crate::{
     db::{Columns, Tx},
     domain::{
         access::{Caller, ChannelAccess, SEEN},
+        channels::reading::{COUNTS, Counts},
         text::{self, Rule},
     },
     error::Result,
@@ -50,7 +51,7 @@ pub struct Visible {
 /// Finds a channel by id. `None` if it does not exist or the caller can't see it.
 pub fn find(conn: &Connection, caller: Caller, id: ChannelId) -> Result<Option<Visible>> {
     let sql = format!("select {COLUMNS}, {STARRED}, {SEEN} and c.id = ?2");
-    let row = |row: &Row| visible(caller, row);
+    let row = |row: &Row| visible(caller, &mut Columns::of(row));
     Ok(conn.prepare_cached(&sql)?.query_row((caller.user, id), row).optional()?)
 }
 
@@ -58,16 +59,23 @@ pub fn find(conn: &Connection, caller: Caller, id: ChannelId) -> Result<Option<V
 pub(super) fn select(conn: &Connection, caller: Caller, rule: &str, params: impl Params) -> Result<Vec<Visible>> {
     let sql = format!("select {COLUMNS}, {STARRED}, {SEEN} {rule}");
     let mut select = conn.prepare_cached(&sql)?;
-    Ok(select.query_map(params, |row| visible(caller, row))?.collect::<rusqlite::Result<_>>()?)
+    Ok(select.query_map(params, |row| visible(caller, &mut Columns::of(row)))?.collect::<rusqlite::Result<_>>()?)
 }
 
-fn visible(caller: Caller, row: &Row) -> rusqlite::Result<Visible> {
-    let mut columns = Columns::of(row);
-    Ok(Visible {
-        channel: channel(&mut columns)?,
-        is_starred: columns.take()?,
-        access: ChannelAccess::take(caller, &mut columns)?,
-    })
+/// [`select`] for channels that the caller is in, with their unread counts.
+pub(super) fn select_own(conn: &Connection, caller: Caller, rule: &str, params: impl Params) -> Result<Vec<(Counts, Visible)>> {
+    let sql = format!("select {COUNTS}, {COLUMNS}, {STARRED}, {SEEN} {OWN} {rule}");
+    let mut select = conn.prepare_cached(&sql)?;
+    let own = |row: &Row| {
+        let mut columns = Columns::of(row);
+        Ok((Counts::take(&mut columns)?, visible(caller, &mut columns)?))
+    };
+    Ok(select.query_map(params, own)?.collect::<rusqlite::Result<_>>()?)
+}
+
+/// Takes the columns of [`select`].
+fn visible(caller: Caller, columns: &mut Columns) -> rusqlite::Result<Visible> {
+    Ok(Visible { channel: channel(columns)?, is_starred: columns.take()?, access: ChannelAccess::take(caller, columns)? })
 }
 
 /// Reads a channel, deleted or not, without a check of access.
@@ -122,6 +130,10 @@ pub(super) fn count(tx: &Tx, organisation: OrganisationId, more: i64) -> Result<
 const COLUMNS: &str = "c.id, c.organisation_id, c.name, c.description, c.topic, c.is_private, c.is_dm, c.is_default,
     c.owner_id, c.created_by, c.message_count, c.user_count, c.last_thread, c.created_at, c.updated_at, c.archived_at,
     c.deleted_at";
+
+/// SQL condition that finds channels through the caller's memberships. An organisation has many more channels than a member
+/// is in, above all direct messages.
+pub(super) const OWN: &str = "and c.id in (select own.channel_id from channel_members own where own.user_id = ?1)";
 
 /// SQL column for use with [`SEEN`], whose `cm` is the caller's membership of the channel, if any.
 const STARRED: &str = "cm.is_starred is 1";

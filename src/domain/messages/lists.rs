@@ -1,14 +1,13 @@
 //! Lists of messages, as they are shown: with their reactions.
 
 use rusqlite::{Connection, OptionalExtension};
-use serde_json::json;
 
 use crate::{
     domain::{
         access::{self, Caller},
         messages::{
             reactions,
-            record::{Message, SELECT, UNKNOWN, from_row},
+            record::{self, Message, SELECT, UNKNOWN, from_row},
         },
         page::Page,
     },
@@ -70,9 +69,7 @@ pub fn list(conn: &Connection, caller: Caller, channel: ChannelId, range: Range,
 
 /// Reads the messages with these `n`, in ascending order.
 pub fn at(conn: &Connection, ns: &[i64]) -> Result<Vec<Message>> {
-    let sql = format!("{SELECT} where m.n in (select value from json_each(?1)) order by m.n");
-    let mut select = conn.prepare_cached(&sql)?;
-    let mut messages: Vec<Message> = select.query_map([json!(ns).to_string()], from_row)?.collect::<rusqlite::Result<_>>()?;
+    let mut messages = record::find_all(conn, ns)?;
     reactions::attach(conn, &mut messages)?;
     Ok(messages)
 }

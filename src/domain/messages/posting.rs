@@ -3,7 +3,7 @@
 use rusqlite::{Connection, Row};
 
 use crate::{
-    db::Tx,
+    db::{Columns, Tx},
     domain::{
         access::{self, Caller},
         channels::reading::{self, Counts},
@@ -92,19 +92,21 @@ impl Poster {
     fn find(conn: &Connection, channel: ChannelId, user: UserId, id: Option<MessageId>) -> Result<Poster> {
         let sql = format!(
             "select u.first_name, u.last_name, u.email, u.avatar_url, {},
-               exists (select 1 from messages where id = ?3) as is_message,
-               exists (select 1 from channels where id = ?3) or exists (select 1 from organisations where id = ?3) as is_stream
+               exists (select 1 from messages where id = ?3),
+               exists (select 1 from channels where id = ?3) or exists (select 1 from organisations where id = ?3)
              from channel_members cm join channels c on c.id = cm.channel_id join users u on u.id = cm.user_id
              where cm.channel_id = ?1 and cm.user_id = ?2",
             reading::COUNTS
         );
         let from_row = |row: &Row| {
-            let known = match (row.get("is_message")?, row.get("is_stream")?) {
+            let mut columns = Columns::of(row);
+            let (profile, unread) = (Profile::take(&mut columns)?, Counts::take(&mut columns)?);
+            let known = match (columns.take()?, columns.take()?) {
                 (true, _) => Known::Message,
                 (false, true) => Known::Stream,
                 (false, false) => Known::Nothing,
             };
-            Ok(Poster { profile: Profile::from_row(row)?, unread: Counts::from_row(row)?, known })
+            Ok(Poster { profile, unread, known })
         };
         Ok(conn.prepare_cached(&sql)?.query_row((channel, user, id), from_row)?)
     }

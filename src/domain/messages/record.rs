@@ -1,6 +1,7 @@
 //! The record of a message, and the queries that read it.
 
 use rusqlite::{Connection, OptionalExtension, Row};
+use serde_json::json;
 
 use crate::{
     db::Columns,
@@ -72,15 +73,15 @@ pub(in crate::domain) struct Profile {
 impl Profile {
     pub fn find(conn: &Connection, user: UserId) -> Result<Profile> {
         let sql = "select first_name, last_name, email, avatar_url from users where id = ?1";
-        Ok(conn.prepare_cached(sql)?.query_row([user], Profile::from_row)?)
+        Ok(conn.prepare_cached(sql)?.query_row([user], |row| Profile::take(&mut Columns::of(row)))?)
     }
 
-    /// Reads a profile from a row with these columns of `users`.
-    pub fn from_row(row: &Row) -> rusqlite::Result<Profile> {
+    /// Takes `first_name`, `last_name`, `email` and `avatar_url` of `users`.
+    pub fn take(columns: &mut Columns) -> rusqlite::Result<Profile> {
         Ok(Profile {
-            full_name: accounts::full_name(&row.get::<_, String>("first_name")?, &row.get::<_, String>("last_name")?),
-            email: row.get("email")?,
-            avatar_url: row.get("avatar_url")?,
+            full_name: accounts::full_name(&columns.take::<String>()?, &columns.take::<String>()?),
+            email: columns.take()?,
+            avatar_url: columns.take()?,
         })
     }
 }
@@ -106,6 +107,12 @@ pub fn find(conn: &Connection, id: MessageId) -> Result<Option<Message>> {
 /// Finds a message by its `n`.
 pub fn find_at(conn: &Connection, n: i64) -> Result<Option<Message>> {
     Ok(conn.prepare_cached(&format!("{SELECT} where m.n = ?1"))?.query_row([n], from_row).optional()?)
+}
+
+/// Reads the messages with these `n`, in ascending order.
+pub fn find_all(conn: &Connection, ns: &[i64]) -> Result<Vec<Message>> {
+    let sql = format!("{SELECT} where m.n in (select value from json_each(?1)) order by m.n");
+    Ok(conn.prepare_cached(&sql)?.query_map([json!(ns).to_string()], from_row)?.collect::<rusqlite::Result<_>>()?)
 }
 
 /// Finds a message of the channel that is not deleted; 404 otherwise.

@@ -1,8 +1,11 @@
 //! Threads: top-level posts with their replies.
 
-use std::{cmp::Reverse, collections::BinaryHeap};
+use std::{
+    cmp::Reverse,
+    collections::{BinaryHeap, HashMap, hash_map::Entry},
+};
 
-use rusqlite::Connection;
+use rusqlite::{Connection, Row};
 
 use crate::{
     db::Tx,
@@ -30,13 +33,25 @@ pub const REPLY_BYTES: usize = 256 << 10;
 
 pub struct Thread {
     pub root: Message,
-    pub channel_name: String,
-    /// Whether the channel is private.
+    pub place: Place,
+    /// The latest replies, oldest first.
+    pub replies: Vec<Message>,
+}
+
+/// The channel of a thread.
+#[derive(Clone)]
+pub struct Place {
+    pub name: String,
     pub is_private: bool,
     /// Whether the channel is a direct message.
     pub is_dm: bool,
-    /// The latest replies, oldest first.
-    pub replies: Vec<Message>,
+}
+
+impl Place {
+    fn find(conn: &Connection, channel: ChannelId) -> Result<Place> {
+        let row = |row: &Row| Ok(Place { name: row.get(0)?, is_private: row.get(1)?, is_dm: row.get(2)? });
+        Ok(conn.prepare_cached("select name, is_private, is_dm from channels where id = ?1")?.query_row([channel], row)?)
+    }
 }
 
 impl Thread {
@@ -114,7 +129,7 @@ pub fn list_all(conn: &Connection, caller: Caller, organisation: OrganisationId,
 pub fn get(conn: &Connection, caller: Caller, thread: MessageId, replies: u32) -> Result<Thread> {
     let root = record::find(conn, thread)?.filter(is_shown).ok_or(UNKNOWN_THREAD)?;
     access::is_in_channel(conn, caller, root.channel, UNKNOWN_THREAD)?;
-    read(conn, Root(root.n), replies)
+    read_one(conn, Root(root.n), replies)
 }
 
 /// Counts the replies of a thread. For members of the channel. 404 for a hidden channel and an unknown thread.
@@ -149,7 +164,7 @@ pub fn replies(conn: &Connection, caller: Caller, channel: ChannelId, thread: Me
 pub fn create(tx: &mut Tx, caller: Caller, channel: ChannelId, content: String, id: Option<MessageId>) -> Result<Thread> {
     access::sees_channel(tx, caller, channel, access::UNKNOWN_CHANNEL)?;
     let root = posting::create(tx, caller, channel, posting::New { content, thread: None, id })?;
-    read(tx, Root(root.n), REPLIES)
+    read_one(tx, Root(root.n), REPLIES)
 }
 
 /// Changes to a thread; an absent field stays as it is.
@@ -177,7 +192,7 @@ pub fn update(tx: &mut Tx, caller: Caller, channel: ChannelId, thread: MessageId
     if let Some(content) = edit.content {
         editing::edit(tx, caller, channel, &editing::Edit { content, message: Some(thread), thread: None })?;
     }
-    read(tx, Root(root.n), REPLIES)
+    read_one(tx, Root(root.n), REPLIES)
 }
 
 text::rules! {
@@ -196,13 +211,33 @@ fn set_status(tx: &mut Tx, root: &Message, organisation: OrganisationId, status:
     Ok(())
 }
 
-/// Reads a thread of a list with up to `replies` of its latest replies.
-pub fn read(conn: &Connection, root: Root, replies: u32) -> Result<Thread> {
-    let select = record::SELECT;
-    let message = record::find_at(conn, root.0)?.ok_or(UNKNOWN_THREAD)?;
-    let sql = format!("{select} where m.root = ?1 and m.deleted_at is null order by m.n desc limit ?2");
+/// Reads threads of a list, each with up to `replies` of its latest replies.
+pub fn read(conn: &Connection, roots: Vec<Root>, replies: u32) -> Result<Vec<Thread>> {
+    let ns: Vec<i64> = roots.into_iter().map(|Root(n)| n).collect();
+    let mut messages: HashMap<i64, Message> =
+        record::find_all(conn, &ns)?.into_iter().map(|message| (message.n, message)).collect();
+    let (mut threads, mut places) = (Vec::with_capacity(ns.len()), HashMap::new());
+    for n in ns {
+        let root = messages.remove(&n).ok_or(UNKNOWN_THREAD)?;
+        let place = match places.entry(root.channel) {
+            Entry::Occupied(known) => known.into_mut(),
+            Entry::Vacant(unknown) => unknown.insert(Place::find(conn, root.channel)?),
+        };
+        threads.push(Thread { place: place.clone(), replies: latest(conn, n, replies)?, root });
+    }
+    reactions::attach(conn, threads.iter_mut().flat_map(Thread::messages))?;
+    Ok(threads)
+}
+
+fn read_one(conn: &Connection, root: Root, replies: u32) -> Result<Thread> {
+    read(conn, vec![root], replies)?.pop().ok_or(UNKNOWN_THREAD)
+}
+
+/// The latest replies, oldest first.
+fn latest(conn: &Connection, root: i64, replies: u32) -> Result<Vec<Message>> {
+    let sql = format!("{} where m.root = ?1 and m.deleted_at is null order by m.n desc limit ?2", record::SELECT);
     let (mut select, mut newest, mut bytes) = (conn.prepare_cached(&sql)?, Vec::new(), 0);
-    for reply in select.query_map((root.0, replies), record::from_row)? {
+    for reply in select.query_map((root, replies), record::from_row)? {
         let reply = reply?;
         bytes += reply.content.len();
         if bytes > REPLY_BYTES {
@@ -211,10 +246,5 @@ pub fn read(conn: &Connection, root: Root, replies: u32) -> Result<Thread> {
         newest.push(reply);
     }
     newest.reverse();
-    let (channel_name, is_private, is_dm) = conn
-        .prepare_cached("select name, is_private, is_dm from channels where id = ?1")?
-        .query_row([message.channel], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))?;
-    let mut thread = Thread { root: message, channel_name, is_private, is_dm, replies: newest };
-    reactions::attach(conn, thread.messages())?;
-    Ok(thread)
+    Ok(newest)
 }
