@@ -9,7 +9,8 @@ use super::{
         auth::{Bearer, NotificationToken},
         body::{Body, Text},
         envelope::{Success, ok},
-        listing::{Address, Listed, Offset, Rows, Size, fill, listed, rows},
+        listing::{Address, Listed, Offset, Size, fill, listed, rows},
+        rows::Rows,
     },
     tags::Tag,
 };
@@ -82,7 +83,7 @@ impl Api {
         offset: Query<Option<Offset>>,
         /// Up to 1,000, the default. An answer may end earlier, at 1 MB.
         limit: Query<Option<Size>>,
-    ) -> Result<Listed<Vec<OwnOrganisation>>> {
+    ) -> Result<Listed<Rows<OwnOrganisation>>> {
         let page = rows(*offset, *limit);
         let one = |organisation: organisations::Own| OwnOrganisation {
             id: organisation.id,
@@ -95,8 +96,7 @@ impl Api {
         };
         let read =
             app.db.read_list(caller.0.user, move |conn| fill(page, |part| organisations::list_own(conn, caller.0, part), one));
-        let Rows { rows, rest } = read.await?;
-        Ok(listed("Organisations retrieved successfully", rows, address.rest(rest)))
+        Ok(listed("Organisations retrieved successfully", read.await?, &address))
     }
 }
 

@@ -14,7 +14,8 @@ use crate::{
             auth::{AccessToken, Bearer},
             body::{Body, Text, text},
             envelope::{Done, Success, done, ok},
-            listing::{Address, Listed, Offset, Rows, Size, fill, listed, rows},
+            listing::{Address, Listed, Offset, Size, fill, listed, rows},
+            rows::Rows,
         },
         tags::Tag,
     },
@@ -78,7 +79,7 @@ impl Api {
         offset: Query<Option<Offset>>,
         /// Up to 1,000, the default. An answer may end earlier, at 1 MB.
         limit: Query<Option<Size>>,
-    ) -> Result<Listed<Vec<Session>>> {
+    ) -> Result<Listed<Rows<Session>>> {
         let page = rows(*offset, *limit);
         let one = |session: sessions::Session| Session {
             id: session.id,
@@ -88,8 +89,8 @@ impl Api {
             created_at: session.created_at,
             expires_at: session.expires_at,
         };
-        let Rows { rows, rest } = app.db.read(|conn| fill(page, |part| sessions::list(conn, caller.0, *user_id, part), one))?;
-        Ok(listed("Sessions retrieved successfully", rows, address.rest(rest)))
+        let found = app.db.read(|conn| fill(page, |part| sessions::list(conn, caller.0, *user_id, part), one))?;
+        Ok(listed("Sessions retrieved successfully", found, &address))
     }
 
     /// End a session

@@ -1,15 +1,13 @@
 //! The channel objects of answers.
 
-use std::sync::Arc;
-
 use poem_openapi::Object;
-use serde::{Serialize, Serializer};
+use serde::Serialize;
 
 use crate::{
     api::{
         http::{
-            json::Written,
-            listing::{Address, BYTES, BareListed, Rows, fill_up_to, json_length, shortened},
+            listing::{BYTES, fill_up_to, json_length, shortened},
+            rows::Rows,
             types::Nullable,
         },
         messages::message::Message,
@@ -29,27 +27,15 @@ use crate::{
 
 #[derive(Object, Serialize)]
 pub struct ChannelList {
-    channels: Vec<Channel>,
-}
-
-impl ChannelList {
-    pub fn answer(Rows { rows, rest }: Rows<Channel>, address: &Address) -> BareListed<ChannelList> {
-        BareListed::Ok(Written::new(&ChannelList { channels: rows }), address.rest(rest))
-    }
+    pub channels: Rows<Channel>,
 }
 
 /// An organisation's channels, listed twice.
 #[derive(Object, Serialize)]
 pub struct OrganisationChannels {
-    #[serde(serialize_with = "written")]
-    channels: Arc<Vec<Channel>>,
+    channels: Rows<Channel>,
     /// The same as `channels`.
-    #[serde(serialize_with = "written")]
-    data: Arc<Vec<Channel>>,
-}
-
-fn written<S: Serializer>(channels: &Arc<Vec<Channel>>, serializer: S) -> Result<S::Ok, S::Error> {
-    channels.as_slice().serialize(serializer)
+    data: Rows<Channel>,
 }
 
 impl OrganisationChannels {
@@ -61,9 +47,8 @@ impl OrganisationChannels {
         shortened(channel, OrganisationChannels::BYTES, |channel| channel.messages.pop())
     }
 
-    pub fn answer(Rows { rows, rest }: Rows<Channel>, address: &Address) -> BareListed<OrganisationChannels> {
-        let channels = Arc::new(rows);
-        BareListed::Ok(Written::new(&OrganisationChannels { data: channels.clone(), channels }), address.rest(rest))
+    pub fn new(channels: Rows<Channel>) -> OrganisationChannels {
+        OrganisationChannels { data: channels.clone(), channels }
     }
 }
 
@@ -141,7 +126,7 @@ pub struct ChannelDetails {
     #[serde(flatten)]
     channel: Channel,
     /// The first 200 members, ordered by when they joined. There may be fewer if the answer would be over 1 MB.
-    participants: Vec<Participant>,
+    participants: Rows<Participant>,
 }
 
 /// At most 200 members are shown with their names and pictures.
@@ -152,7 +137,7 @@ impl ChannelDetails {
         let channel = Channel::new(site, overviews::of(conn, found)?);
         let bytes = BYTES.saturating_sub(json_length(&channel));
         let first = |part| members::list(conn, caller, channel.id, part);
-        let Rows { rows: participants, .. } = fill_up_to(bytes, PARTICIPANTS, first, Participant::from)?;
+        let participants = fill_up_to(bytes, PARTICIPANTS, first, Participant::from)?.data;
         Ok(ChannelDetails { channel, participants })
     }
 }
@@ -214,7 +199,7 @@ impl OwnChannel {
             preview_thread: latest.into_iter().map(Message::from).collect(),
             created_at: channel.created_at,
         };
-        shortened(shown, BYTES, |channel| channel.preview_thread.pop())
+        if shown.preview_thread.is_empty() { shown } else { shortened(shown, BYTES, |channel| channel.preview_thread.pop()) }
     }
 }
 

@@ -14,7 +14,8 @@ use crate::{
             auth::Bearer,
             body::{Body, List},
             envelope::{Opened, opened},
-            listing::{Address, Listed, Offset, Rows, Size, fill_from, listed, rows},
+            listing::{Address, Listed, Offset, Size, fill_from, listed, rows},
+            rows::Rows,
         },
         tags::Tag,
     },
@@ -67,7 +68,7 @@ impl Api {
         offset: Query<Option<Offset>>,
         /// Up to 1,000, the default. An answer may end earlier, at 1 MB.
         limit: Query<Option<Size>>,
-    ) -> Result<Listed<Vec<DirectMessage>>> {
+    ) -> Result<Listed<Rows<DirectMessage>>> {
         let (site, organisation, page) = (app.site.clone(), *org_id, rows(*offset, *limit));
         let one = move |(unread, channel): (Counts, Overview)| DirectMessage {
             channel: Channel::new(&site, channel),
@@ -78,8 +79,7 @@ impl Api {
             let found = lists::direct_messages(conn, caller.0, organisation, page.and_one())?;
             fill_from(page, found, |part| overviews::with_counts(conn, part), one)
         });
-        let Rows { rows, rest } = read.await?;
-        Ok(listed("Direct messages fetched successfully", rows, address.rest(rest)))
+        Ok(listed("Direct messages fetched successfully", read.await?, &address))
     }
 }
 

@@ -13,8 +13,9 @@ use crate::{
             auth::Bearer,
             body::{Body, List, Text},
             envelope::{Done, Success, done, ok},
-            json::{Json, Written},
-            listing::{Address, BareListed, Offset, Rows, Size, fill, rows},
+            json::Json,
+            listing::{Address, BareListed, Offset, Size, bare, fill, rows},
+            rows::Rows,
             types::Null,
         },
         tags::Tag,
@@ -110,8 +111,7 @@ impl Api {
         let read = app.db.read_list(caller.0.user, move |conn| {
             fill(page, |part| channels::members::list(conn, caller.0, id, part), ChannelMember::from)
         });
-        let Rows { rows, rest } = read.await?;
-        Ok(BareListed::Ok(Written::new(&UserList { users: rows }), address.rest(rest)))
+        Ok(bare(read.await?.map(|users| UserList { users }), &address))
     }
 
     /// Add users to a channel
@@ -233,7 +233,7 @@ struct UserCount {
 
 #[derive(Object, Serialize)]
 struct UserList {
-    users: Vec<ChannelMember>,
+    users: Rows<ChannelMember>,
 }
 
 #[derive(Object, Serialize)]

@@ -17,7 +17,7 @@ use super::{
         auth::Bearer,
         body::{Body, List, Text, text},
         envelope::{Created, Gone, Success, created, ok},
-        listing::{Address, BareListed, Offset, Size, fill_from, rows},
+        listing::{Address, BareListed, Offset, Size, bare, fill_from, rows},
     },
     tags::Tag,
 };
@@ -78,7 +78,7 @@ impl Api {
             let found = channels::lists::own(conn, caller.0, page.and_one())?;
             fill_from(page, found, |part| overviews::of_all(conn, part), |found| Channel::new(&site, found))
         });
-        Ok(ChannelList::answer(read.await?, &address))
+        Ok(bare(read.await?.map(|channels| ChannelList { channels }), &address))
     }
 
     /// Read a channel

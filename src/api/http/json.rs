@@ -1,6 +1,6 @@
 //! JSON answers, written from their fields straight into the text.
 
-use std::marker::PhantomData;
+use std::{io, marker::PhantomData};
 
 use bytes::Bytes;
 use poem::{IntoResponse, Response, http::header};
@@ -11,12 +11,28 @@ use poem_openapi::{
     types::{ParseFromJSON, ToJSON, Type},
 };
 use serde::Serialize;
+use serde_json::ser::Formatter;
 
 /// What an answer may contain. The framework describes it; serde writes it, because the framework would build a tree of
 /// values first. In development builds both are compared.
 pub trait Answer: Type + ParseFromJSON + ToJSON + Serialize {}
 
 impl<T: Type + ParseFromJSON + ToJSON + Serialize> Answer for T {}
+
+/// Writes the JSON of an answer, or of a part of one.
+pub fn write(writer: impl io::Write, answer: &impl Serialize) {
+    let mut serializer = serde_json::Serializer::with_formatter(writer, WithRows);
+    answer.serialize(&mut serializer).expect("all keys of answers are texts, and no writer fails");
+}
+
+/// Compact JSON, in which the text of [`Rows`](super::rows::Rows) stands as it is: they serialize as bytes, and nothing else does.
+struct WithRows;
+
+impl Formatter for WithRows {
+    fn write_byte_array<W: io::Write + ?Sized>(&mut self, writer: &mut W, text: &[u8]) -> io::Result<()> {
+        writer.write_all(text)
+    }
+}
 
 /// The body of an answer.
 pub struct Json<T>(pub T);
@@ -46,8 +62,10 @@ pub struct Written<T> {
 
 impl<T: Answer> Written<T> {
     pub fn new(answer: &T) -> Written<T> {
-        debug_assert_eq!(serde_json::to_value(answer).ok(), answer.to_json(), "serde and the document name the same fields");
-        Written::again(serde_json::to_vec(answer).expect("all keys of answers are texts").into())
+        let mut text = Vec::with_capacity(128);
+        write(&mut text, answer);
+        debug_assert_eq!(serde_json::from_slice(&text).ok(), answer.to_json(), "serde and the document name the same fields");
+        Written::again(text.into())
     }
 
     /// The text of an earlier answer.

@@ -10,8 +10,9 @@ use url::form_urlencoded;
 use super::{
     auth::app,
     envelope::{Envelope, Page as PageEnvelope, Uncoded, envelope, page_envelope},
-    json::{Answer, Json, Written},
+    json::{Answer, Json, Written, write},
     number::Number,
+    rows::Rows,
 };
 use crate::{
     domain::page::{DEEPEST, Page},
@@ -59,15 +60,25 @@ pub fn size(asked: Option<Size>, default: u32, largest: u32) -> u32 {
     asked.map_or(default, |asked| asked.0.min(largest))
 }
 
-/// The rows of one answer.
-pub struct Rows<T> {
-    pub rows: Vec<T>,
+/// What one answer holds of a list.
+pub struct Filled<T> {
+    pub data: T,
     /// The offset of the first row that is left, if there is one.
     pub rest: Option<i64>,
 }
 
+impl<T> Filled<T> {
+    pub fn map<D>(self, f: impl FnOnce(T) -> D) -> Filled<D> {
+        Filled { data: f(self.data), rest: self.rest }
+    }
+}
+
 /// Fills one answer with the rows of a page. `read` reads a part of the list; `show` turns a row into what is answered.
-pub fn fill<R, T: Answer>(page: Page, read: impl FnMut(Page) -> Result<Vec<R>>, show: impl FnMut(R) -> T) -> Result<Rows<T>> {
+pub fn fill<R, T: Answer>(
+    page: Page,
+    read: impl FnMut(Page) -> Result<Vec<R>>,
+    show: impl FnMut(R) -> T,
+) -> Result<Filled<Rows<T>>> {
     fill_up_to(BYTES, page, read, show)
 }
 
@@ -78,8 +89,8 @@ pub fn fill_up_to<R, T: Answer>(
     page: Page,
     mut read: impl FnMut(Page) -> Result<Vec<R>>,
     mut show: impl FnMut(R) -> T,
-) -> Result<Rows<T>> {
-    let (mut filling, mut part) = (Filling { page, rows: Vec::new(), left: bytes }, FIRST);
+) -> Result<Filled<Rows<T>>> {
+    let (mut filling, mut part) = (Filling { page, rows: Rows::default(), left: bytes }, FIRST);
     loop {
         // One row more than the page has tells whether there is a rest.
         let number = filling.rows.len();
@@ -87,7 +98,7 @@ pub fn fill_up_to<R, T: Answer>(
         let found = read(Page { offset: page.offset + number as i64, size: size as u32 })?;
         let is_last = found.len() < size;
         for row in found {
-            if !filling.takes(show(row)) {
+            if !filling.takes(&show(row)) {
                 return Ok(filling.end(true));
             }
         }
@@ -106,7 +117,7 @@ pub fn fill_from<K, R, T: Answer>(
     keys: Vec<K>,
     read: impl FnMut(Vec<K>) -> Result<Vec<R>>,
     show: impl FnMut(R) -> T,
-) -> Result<Rows<T>> {
+) -> Result<Filled<Rows<T>>> {
     fill_from_up_to(BYTES, page, keys, read, show)
 }
 
@@ -117,7 +128,7 @@ pub fn fill_from_up_to<K, R, T: Answer>(
     keys: Vec<K>,
     mut read: impl FnMut(Vec<K>) -> Result<Vec<R>>,
     show: impl FnMut(R) -> T,
-) -> Result<Rows<T>> {
+) -> Result<Filled<Rows<T>>> {
     let mut keys = keys.into_iter();
     fill_up_to(bytes, page, |part| read(keys.by_ref().take(part.size as usize).collect()), show)
 }
@@ -125,29 +136,28 @@ pub fn fill_from_up_to<K, R, T: Answer>(
 /// An answer that is being filled.
 struct Filling<T> {
     page: Page,
-    rows: Vec<T>,
+    rows: Rows<T>,
     /// Bytes that are left.
     left: usize,
 }
 
 impl<T: Answer> Filling<T> {
-    fn is_full(&self) -> bool {
-        self.rows.len() == self.page.size as usize
-    }
-
     /// Takes the next row, unless the answer is full or the row does not fit.
-    fn takes(&mut self, row: T) -> bool {
-        let length = json_length(&row) + 1; // and a comma
-        if self.is_full() || (length > self.left && !self.rows.is_empty()) {
+    fn takes(&mut self, row: &T) -> bool {
+        if self.rows.len() == self.page.size as usize {
+            return false;
+        }
+        let length = self.rows.push(row);
+        if length > self.left && self.rows.len() > 1 {
+            self.rows.pop();
             return false;
         }
         self.left = self.left.saturating_sub(length);
-        self.rows.push(row);
         true
     }
 
-    fn end(self, is_more: bool) -> Rows<T> {
-        Rows { rest: is_more.then(|| self.page.offset + self.rows.len() as i64), rows: self.rows }
+    fn end(self, is_more: bool) -> Filled<Rows<T>> {
+        Filled { rest: is_more.then(|| self.page.offset + self.rows.len() as i64), data: self.rows }
     }
 }
 
@@ -164,8 +174,7 @@ pub fn json_length(value: &impl Serialize) -> usize {
         }
     }
     let mut counter = Counter(0);
-    // Writing to the counter can't fail, and all keys of answers are texts.
-    _ = serde_json::to_writer(&mut counter, value);
+    write(&mut counter, value);
     counter.0
 }
 
@@ -244,17 +253,23 @@ pub enum Paged<T: Answer, P: Answer> {
     ),
 }
 
-/// Answers a list. `rest` is the `Link` header to the rest.
-pub fn listed<T: Answer>(message: &str, data: T, rest: Option<String>) -> Listed<T> {
-    Listed::Ok(envelope(200, message, data), rest)
+/// Answers a list that was asked for at `address`.
+pub fn listed<T: Answer>(message: &str, Filled { data, rest }: Filled<T>, address: &Address) -> Listed<T> {
+    Listed::Ok(envelope(200, message, data), address.rest(rest))
 }
 
-pub fn paged<T, P>(message: &str, data: T, pagination: P, rest: Option<String>) -> Paged<T, P>
+/// Answers a list without an envelope.
+pub fn bare<T: Answer>(Filled { data, rest }: Filled<T>, address: &Address) -> BareListed<T> {
+    BareListed::Ok(Written::new(&data), address.rest(rest))
+}
+
+/// Answers a page of a list that was asked for at `address`.
+pub fn paged<T, P>(message: &str, Filled { data, rest }: Filled<T>, pagination: P, address: &Address) -> Paged<T, P>
 where
     T: Answer,
     P: Answer,
 {
-    Paged::Ok(page_envelope(message, data, pagination), rest)
+    Paged::Ok(page_envelope(message, data, pagination), address.rest(rest))
 }
 
 /// The path and query of a request for a list, to link to its rest.
@@ -287,6 +302,8 @@ impl Address {
 
 #[cfg(test)]
 mod tests {
+    use poem_openapi::types::ToJSON;
+
     use super::*;
 
     /// Fills answers from a list of texts, and records how many rows were asked for each time.
@@ -296,8 +313,8 @@ mod tests {
             asked.push(part.size);
             Ok(list.iter().skip(part.offset as usize).take(part.size as usize).cloned().collect())
         };
-        let Rows { rows, rest } = fill_up_to(bytes, page, read, |row| row).unwrap();
-        (rows, rest, asked)
+        let Filled { data, rest } = fill_up_to(bytes, page, read, |row| row).unwrap();
+        (serde_json::from_value(data.to_json().unwrap()).unwrap(), rest, asked)
     }
 
     fn texts(number: usize, length: usize) -> Vec<String> {
@@ -337,8 +354,8 @@ mod tests {
                 Ok(keys.into_iter().map(|key| format!("{key:0length$}")).collect())
             };
             let keys: Vec<usize> = (0..keys.min(page.size as usize + 1)).collect();
-            let Rows { rows, rest } = fill_from_up_to(1000, page, keys, read, |row| row).unwrap();
-            (rows.len(), rest, asked)
+            let Filled { data, rest } = fill_from_up_to(1000, page, keys, read, |row| row).unwrap();
+            (data.len(), rest, asked)
         };
         assert_eq!(filled(page(30), 20, 7), (20, None, vec![16, 4]));
         assert_eq!(filled(page(30), 30, 7), (30, None, vec![16, 14]));

@@ -8,4 +8,5 @@ pub mod guard;
 pub mod json;
 pub mod listing;
 pub mod number;
+pub mod rows;
 pub mod types;

@@ -68,7 +68,7 @@ impl From<record::Message> for Message {
     }
 }
 
-#[derive(Clone, Object, Serialize)]
+#[derive(Object, Serialize)]
 pub struct Mention {
     /// The id of the mentioned user, or of the channel.
     id: uuid::Uuid,
@@ -89,7 +89,7 @@ impl From<mentions::Mention> for Mention {
     }
 }
 
-#[derive(Clone, Object, Serialize)]
+#[derive(Object, Serialize)]
 pub struct Reaction {
     emoji: String,
     /// The number of users who gave the reaction.

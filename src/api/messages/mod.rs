@@ -19,7 +19,8 @@ use super::{
         body::{Body, Text},
         envelope::{Created, Success, created, ok},
         json::Written,
-        listing::{self, Address, BareListed, Rows, Size, fill},
+        listing::{self, Address, BareListed, Filled, Size, fill},
+        rows::Rows,
         types::Null,
     },
     tags::Tag,
@@ -28,8 +29,9 @@ use crate::{
     api::messages::message::Message,
     db::View,
     domain::{
+        access::Caller,
         channels::reading,
-        messages::{deleting, editing, lists, posting},
+        messages::{deleting, editing, lists, posting, record},
         page::Page,
     },
     error::Result,
@@ -128,10 +130,7 @@ impl Api {
             true => app.newest.find(id, size, app.db.read(|conn| lists::last_seq(conn, caller, id))?),
             false => None,
         };
-        let read = move |conn: &View| {
-            let rows = fill(page, |part| lists::list(conn, caller, id, range, part), Message::from)?;
-            Ok((MessageList::page(rows, range), lists::last_seq(conn, caller, id)?))
-        };
+        let read = move |conn: &View| Ok((MessageList::read(conn, caller, id, range, page)?, lists::last_seq(conn, caller, id)?));
         let NewestPage { text, rest } = match known {
             Some(page) => page,
             None => {
@@ -199,16 +198,20 @@ struct Unread {
 
 #[derive(Object, Serialize)]
 struct MessageList {
-    messages: Vec<Message>,
+    messages: Rows<Message>,
 }
 
 impl MessageList {
     /// The answer's text, always with the newest message first, and the message after which the list goes on.
-    fn page(Rows { rows: mut messages, rest }: Rows<Message>, range: lists::Range) -> NewestPage {
-        let rest = messages.last().filter(|_| rest.is_some()).map(|last| last.id);
-        if range.is_ascending() {
-            messages.reverse();
-        }
-        NewestPage { text: Written::new(&MessageList { messages }).text, rest }
+    fn read(conn: &View, caller: Caller, channel: ChannelId, range: lists::Range, page: Page) -> Result<NewestPage> {
+        let mut ids = Vec::new();
+        let show = |message: record::Message| {
+            ids.push(message.id);
+            Message::from(message)
+        };
+        let Filled { data, rest } = fill(page, |part| lists::list(conn, caller, channel, range, part), show)?;
+        let rest = rest.map(|_| ids[data.len() - 1]);
+        let messages = if range.is_ascending() { data.reversed() } else { data };
+        Ok(NewestPage { text: Written::new(&MessageList { messages }).text, rest })
     }
 }

@@ -14,7 +14,8 @@ use crate::{
             auth::Bearer,
             body::Text,
             envelope::{Success, ok},
-            listing::{Address, Listed, Offset, Rows, Size, fill, listed, rows},
+            listing::{Address, Listed, Offset, Size, fill, listed, rows},
+            rows::Rows,
             types::Null,
         },
         messages::message::Reaction,
@@ -125,13 +126,12 @@ impl Api {
         offset: Query<Option<Offset>>,
         /// Up to 1,000, the default. An answer may end earlier, at 1 MB.
         limit: Query<Option<Size>>,
-    ) -> Result<Listed<Vec<Message>>> {
+    ) -> Result<Listed<Rows<Message>>> {
         let (channel, page) = (*channel_id, rows(*offset, *limit));
         let read = app
             .db
             .read_list(caller.0.user, move |conn| fill(page, |part| pins::list(conn, caller.0, channel, part), Message::from));
-        let Rows { rows, rest } = read.await?;
-        Ok(listed("Pinned messages fetched successfully", rows, address.rest(rest)))
+        Ok(listed("Pinned messages fetched successfully", read.await?, &address))
     }
 }
 

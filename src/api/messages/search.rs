@@ -12,7 +12,8 @@ use crate::{
         http::{
             auth::Bearer,
             body::Text,
-            listing::{self, Address, Listed, Rows, ShallowOffset, Size, fill, listed},
+            listing::{self, Address, Listed, ShallowOffset, Size, fill, listed},
+            rows::Rows,
         },
         tags::Tag,
     },
@@ -51,13 +52,13 @@ impl Api {
         offset: Query<Option<ShallowOffset>>,
         /// Up to 200; default 50. An answer may end earlier, at 1 MB.
         limit: Query<Option<Size>>,
-    ) -> Result<Listed<Vec<Message>>> {
+    ) -> Result<Listed<Rows<Message>>> {
         let query = search::Query::parse(&q)?;
         let page = listing::page(None::<listing::ShallowPage>, *offset, *limit, PAGE, LARGEST_PAGE).shallow()?;
         let (caller, organisation, channel) = (caller.0, *org_id, *channel_id);
         let find =
             move |conn: &View| fill(page, |part| search::find(conn, caller, organisation, channel, &query, part), Message::from);
-        let Rows { rows, rest } = app.read_within(caller, organisation, find).await?;
-        Ok(listed("Messages found successfully", rows, address.rest(rest)))
+        let found = app.read_within(caller, organisation, find).await?;
+        Ok(listed("Messages found successfully", found, &address))
     }
 }

@@ -1,14 +1,15 @@
 //! The thread object of answers.
 
-use std::iter;
-
 use poem_openapi::{Enum, Object};
 use serde::Serialize;
 use serde_json::Value;
 
 use super::message::{Mention, Reaction};
 use crate::{
-    api::http::listing::{BYTES, json_length},
+    api::http::{
+        listing::{BYTES, json_length},
+        rows::Rows,
+    },
     domain::messages::{record, threads},
     id::{ChannelId, MessageId},
     time::Time,
@@ -55,7 +56,7 @@ pub struct Thread {
     is_pinned: bool,
     reactions: Vec<Reaction>,
     /// The latest replies, oldest first; in lists, at most 256 KiB of them.
-    messages: Vec<Reply>,
+    messages: Rows<Reply>,
     /// The number of all replies.
     message_count: i64,
     /// When the latest reply was posted; `0001-01-01T00:00:00Z` if there is none.
@@ -65,8 +66,15 @@ pub struct Thread {
     deleted_at: Time,
 }
 
+/// Drops the oldest replies beyond the number of bytes for a list.
 impl From<threads::Thread> for Thread {
     fn from(threads::Thread { root, place, replies }: threads::Thread) -> Self {
+        Thread::new(root, place, latest(replies, threads::REPLY_BYTES))
+    }
+}
+
+impl Thread {
+    fn new(root: record::Message, place: threads::Place, replies: Rows<Reply>) -> Thread {
         Thread {
             user_id: root.author_id(),
             user_type: root.user_type().into(),
@@ -90,7 +98,7 @@ impl From<threads::Thread> for Thread {
             pinned: root.is_pinned,
             is_pinned: root.is_pinned,
             reactions: root.reactions.into_iter().map(Reaction::from).collect(),
-            messages: replies.into_iter().map(Reply::from).collect(),
+            messages: replies,
             message_count: root.reply_count,
             last_reply: root.last_reply_at.unwrap_or(Time::NEVER),
             created_at: root.created_at,
@@ -100,26 +108,18 @@ impl From<threads::Thread> for Thread {
     }
 }
 
-impl Thread {
-    /// Drops the oldest replies beyond the number of bytes for a list.
-    pub(super) fn shortened(thread: threads::Thread) -> Thread {
-        let mut thread = Thread::from(thread);
-        thread.messages = latest(thread.messages, threads::REPLY_BYTES);
-        thread
-    }
-}
-
 /// The latest of the replies, as many as take at most so many bytes.
-fn latest(mut replies: Vec<Reply>, bytes: usize) -> Vec<Reply> {
-    let mut left = bytes;
-    let fits = |reply: &&Reply| {
-        let length = json_length(*reply);
-        let fits = length <= left;
-        left = left.saturating_sub(length);
-        fits
-    };
-    let kept = replies.iter().rev().take_while(fits).count();
-    replies.split_off(replies.len() - kept)
+fn latest(replies: Vec<record::Message>, bytes: usize) -> Rows<Reply> {
+    let (mut newest_first, mut left) = (Rows::default(), bytes);
+    for reply in replies.into_iter().rev() {
+        let length = newest_first.push(&Reply::from(reply));
+        if length > left {
+            newest_first.pop();
+            break;
+        }
+        left -= length;
+    }
+    newest_first.reversed()
 }
 
 /// The kind of channel: `dm` is a direct message.
@@ -140,35 +140,35 @@ pub struct OrganisationThread {
     thread: Thread,
     channel_type: ChannelType,
     /// The post, then the replies of `messages`; empty if both lists together would exceed 1 MB.
-    thread_messages: Vec<Reply>,
+    thread_messages: Rows<Reply>,
 }
 
 impl OrganisationThread {
     /// Shows the post and its replies twice, within the bytes of an answer. Drops the oldest replies beyond that, and beyond
     /// the number of bytes for a list.
-    pub(super) fn shortened(found: threads::Thread) -> OrganisationThread {
-        let channel_type = match (found.place.is_dm, found.place.is_private) {
+    pub(super) fn new(threads::Thread { root, place, replies }: threads::Thread) -> OrganisationThread {
+        let channel_type = match (place.is_dm, place.is_private) {
             (true, _) => ChannelType::Dm,
             (false, true) => ChannelType::Private,
             (false, false) => ChannelType::Public,
         };
-        let root = Reply::from(found.root.clone());
-        let mut thread = Thread::from(found);
-        let replies = std::mem::take(&mut thread.messages);
+        let mut thread_messages = Rows::default();
+        let length = thread_messages.push(&Reply::from(root.clone()));
+        let mut thread = Thread::new(root, place, Rows::default());
         let left = BYTES.saturating_sub(json_length(&thread));
-        let after_root = left.checked_sub(json_length(&root));
+        let after_root = left.checked_sub(length);
         let bytes = after_root.map_or(left, |left| left / 2);
         thread.messages = latest(replies, bytes.min(threads::REPLY_BYTES));
-        let thread_messages = match after_root {
-            Some(_) => iter::once(root).chain(thread.messages.iter().cloned()).collect(),
-            None => Vec::new(),
-        };
+        match after_root {
+            Some(_) => thread_messages.extend(&thread.messages),
+            None => thread_messages.pop(),
+        }
         OrganisationThread { thread, channel_type, thread_messages }
     }
 }
 
 /// A message inside a thread.
-#[derive(Clone, Object, Serialize)]
+#[derive(Object, Serialize)]
 pub struct Reply {
     id: MessageId,
     thread_id: MessageId,

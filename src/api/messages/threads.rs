@@ -14,8 +14,9 @@ use crate::{
             body::{Body, Text, text},
             envelope::{Created, Success, created, ok},
             listing::{
-                self, Address, Listed, Paged, Pagination, Rows, ShallowOffset, ShallowPage, Size, fill, fill_from, listed, paged,
+                self, Address, Listed, Paged, Pagination, ShallowOffset, ShallowPage, Size, fill, fill_from, listed, paged,
             },
+            rows::Rows,
             types::Null,
         },
         tags::Tag,
@@ -59,17 +60,16 @@ impl Api {
         limit: Query<Option<Size>>,
         /// Replies shown with each thread: up to 200; default 5.
         messages: Query<Option<Size>>,
-    ) -> Result<Listed<Vec<OrganisationThread>>> {
+    ) -> Result<Listed<Rows<OrganisationThread>>> {
         let page = listing::page(*page, *offset, *limit, PAGE, LARGEST_PAGE).shallow()?;
         let replies = listing::size(*messages, threads::REPLIES, MOST_REPLIES);
         let (caller, id) = (caller.0, *org_id);
         // A deep page is a slow read: it walks that far into the caller's channels.
         let read = app.read_within(caller, id, move |conn| {
             let roots = threads::list_all(conn, caller, id, page.and_one())?;
-            fill_from(page, roots, |part| threads::read(conn, part, replies), OrganisationThread::shortened)
+            fill_from(page, roots, |part| threads::read(conn, part, replies), OrganisationThread::new)
         });
-        let Rows { rows, rest } = read.await?;
-        Ok(listed("Data retrieved successfully", rows, address.rest(rest)))
+        Ok(listed("Data retrieved successfully", read.await?, &address))
     }
 
     /// List the threads of a channel
@@ -90,16 +90,15 @@ impl Api {
         limit: Query<Option<Size>>,
         /// Replies shown with each thread: up to 200; default 5.
         messages: Query<Option<Size>>,
-    ) -> Result<Listed<Vec<Thread>>> {
+    ) -> Result<Listed<Rows<Thread>>> {
         let page = listing::page(*page, *offset, *limit, PAGE, LARGEST_PAGE).shallow()?;
         let replies = listing::size(*messages, threads::REPLIES, MOST_REPLIES);
         let id = *channel_id;
         let read = app.db.read_list(caller.0.user, move |conn| {
             let roots = threads::list(conn, caller.0, id, page.and_one())?;
-            fill_from(page, roots, |part| threads::read(conn, part, replies), Thread::shortened)
+            fill_from(page, roots, |part| threads::read(conn, part, replies), Thread::from)
         });
-        let Rows { rows, rest } = read.await?;
-        Ok(listed("Data retrieved successfully", rows, address.rest(rest)))
+        Ok(listed("Data retrieved successfully", read.await?, &address))
     }
 
     /// Start a thread
@@ -137,7 +136,7 @@ impl Api {
         let replies = listing::size(*messages, threads::REPLIES, MOST_REPLIES);
         let (caller, id) = (caller.0, *thread_id);
         let thread = app.db.read_list(caller.user, move |conn| threads::get(conn, caller, id, replies)).await?;
-        Ok(ok("Data retrieved successfully", Thread::shortened(thread)))
+        Ok(ok("Data retrieved successfully", thread.into()))
     }
 
     /// List a thread's replies
@@ -162,15 +161,15 @@ impl Api {
         offset: Query<Option<ShallowOffset>>,
         /// Replies on a page: up to 200; default 50.
         limit: Query<Option<Size>>,
-    ) -> Result<Paged<Vec<Reply>, Pagination>> {
+    ) -> Result<Paged<Rows<Reply>, Pagination>> {
         let page = listing::page(*page, *offset, *limit, PAGE, LARGEST_PAGE).shallow()?;
         let (caller, channel, thread) = (caller.0, *channel_id, *thread_id);
         let read = app.db.read_list(caller.user, move |conn| {
             let total = threads::count_replies(conn, caller, channel, thread)?;
             Ok((fill(page, |part| threads::replies(conn, caller, channel, thread, part), Reply::from)?, total))
         });
-        let (Rows { rows, rest }, total) = read.await?;
-        Ok(paged("Data retrieved successfully", rows, Pagination::new(page, total), address.rest(rest)))
+        let (found, total) = read.await?;
+        Ok(paged("Data retrieved successfully", found, Pagination::new(page, total), &address))
     }
 
     /// Change a thread

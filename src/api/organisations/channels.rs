@@ -16,8 +16,9 @@ use crate::{
             auth::Bearer,
             body::Body,
             envelope::{Success, ok},
-            listing::{Address, BareListed, Listed, Offset, Rows, Size, fill_from, fill_from_up_to, listed, rows},
+            listing::{Address, BareListed, Listed, Offset, Size, bare, fill_from, fill_from_up_to, listed, rows},
             number::Number,
+            rows::Rows,
         },
         tags::Tag,
     },
@@ -57,7 +58,7 @@ impl Api {
             let row = |found| OrganisationChannels::row(Channel::new(&site, found));
             fill_from_up_to(OrganisationChannels::BYTES, page, found, |part| overviews::of_all(conn, part), row)
         });
-        Ok(OrganisationChannels::answer(read.await?, &address))
+        Ok(bare(read.await?.map(OrganisationChannels::new), &address))
     }
 
     /// List the caller's channels in an organisation
@@ -82,14 +83,13 @@ impl Api {
         limit: Query<Option<Size>>,
         /// The number of posts in each `preview_thread`; default 0.
         preview: Query<Option<Number<0, 3>>>,
-    ) -> Result<Listed<Vec<OwnChannel>>> {
+    ) -> Result<Listed<Rows<OwnChannel>>> {
         let (id, page, preview) = (*org_id, rows(*offset, *limit), preview.map_or(0, |preview| preview.0));
         let read = app.db.read_list(caller.0.user, move |conn| {
             let found = channels::lists::joined(conn, caller.0, id, page.and_one())?;
             fill_from(page, found, |part| overviews::with_latest(conn, part, preview), OwnChannel::new)
         });
-        let Rows { rows, rest } = read.await?;
-        Ok(listed("User channels fetched successfully", rows, address.rest(rest)))
+        Ok(listed("User channels fetched successfully", read.await?, &address))
     }
 
     /// List the channels that the caller can join
@@ -111,13 +111,12 @@ impl Api {
         offset: Query<Option<Offset>>,
         /// Up to 1,000, the default. An answer may end earlier, at 1 MB.
         limit: Query<Option<Size>>,
-    ) -> Result<Listed<Vec<OpenChannel>>> {
+    ) -> Result<Listed<Rows<OpenChannel>>> {
         let (id, page) = (*org_id, rows(*offset, *limit));
         let read = app.db.read_list(caller.0.user, move |conn| {
             fill_from(page, channels::lists::not_joined(conn, caller.0, id, page.and_one())?, Ok, OpenChannel::from)
         });
-        let Rows { rows, rest } = read.await?;
-        Ok(listed("Channels user does not belong fetched successfully", rows, address.rest(rest)))
+        Ok(listed("Channels user does not belong fetched successfully", read.await?, &address))
     }
 
     /// List the archived channels
@@ -139,14 +138,13 @@ impl Api {
         offset: Query<Option<Offset>>,
         /// Up to 1,000, the default. An answer may end earlier, at 1 MB.
         limit: Query<Option<Size>>,
-    ) -> Result<Listed<Vec<ArchivedChannel>>> {
+    ) -> Result<Listed<Rows<ArchivedChannel>>> {
         let (id, page) = (*org_id, rows(*offset, *limit));
         let read = app.db.read_list(caller.0.user, move |conn| {
             let found = channels::lists::archived(conn, caller.0, id, page.and_one())?;
             fill_from(page, found, |part| channels::lists::describe_all(conn, part), ArchivedChannel::from)
         });
-        let Rows { rows, rest } = read.await?;
-        Ok(listed("Archived channels retrieved successfully", rows, address.rest(rest)))
+        Ok(listed("Archived channels retrieved successfully", read.await?, &address))
     }
 
     /// Archive or unarchive a channel of the organisation

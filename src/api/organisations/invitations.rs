@@ -14,7 +14,8 @@ use crate::{
             auth::{Bearer, MaybeBearer, Visitor},
             body::{Body, List, RoleName, Text, texts},
             envelope::{Created, Done, Success, created, done, ok},
-            listing::{self, Address, Offset, PageNumber, Paged, Rows, Size, fill, paged},
+            listing::{self, Address, Offset, PageNumber, Paged, Size, fill, paged},
+            rows::Rows,
         },
         tags::Tag,
     },
@@ -126,13 +127,14 @@ impl Api {
             let listed = fill(page, read, |listed| SentInvitation::new(listed, organisation.clone(), conn.now()))?;
             Ok((listed, totalnoguests, total))
         });
-        let (Rows { rows: invitations, rest }, totalnoguests, total) = read.await?;
+        let (found, totalnoguests, total) = read.await?;
         let pagination = Pagination {
             current_page: page.number(),
-            page_count: invitations.len() as u32,
+            page_count: found.data.len() as u32,
             total_pages_count: total.div_ceil(page.size),
         };
-        Ok(paged("success", SentInvitations { invitations, totalnoguests }, pagination, address.rest(rest)))
+        let shown = found.map(|invitations| SentInvitations { invitations, totalnoguests });
+        Ok(paged("success", shown, pagination, &address))
     }
 
     /// Show what an invitation is to
@@ -265,7 +267,7 @@ impl Invitation {
 
 #[derive(Object, Serialize)]
 struct SentInvitations {
-    invitations: Vec<SentInvitation>,
+    invitations: Rows<SentInvitation>,
     /// The number of members with the role `guest`.
     totalnoguests: i64,
 }

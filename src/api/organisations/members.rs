@@ -13,8 +13,9 @@ use crate::{
             auth::Bearer,
             body::{Body, RoleName, Text, text},
             envelope::{Done, Success, done, ok},
-            listing::{self, Address, Offset, PageNumber, Paged, Pagination, Rows, Size, fill, paged},
+            listing::{self, Address, Offset, PageNumber, Paged, Pagination, Size, fill, paged},
             number::Number,
+            rows::Rows,
             types::Nullable,
         },
         tags::Tag,
@@ -65,16 +66,16 @@ impl Api {
         page_size: Query<Option<Size>>,
         /// Another name for `page_size`.
         limit: Query<Option<Size>>,
-    ) -> Result<Paged<Vec<Member>, Pagination>> {
+    ) -> Result<Paged<Rows<Member>, Pagination>> {
         let page = listing::page(*page, *offset, page_size.or(*limit), PAGE, LARGEST_PAGE);
         let id = *org_id;
         let read = app.db.read_list(caller.0.user, move |conn| {
             let total = members::count(conn, caller.0, id)?;
             Ok((fill(page, |part| members::list(conn, caller.0, id, part), Member::from)?, total))
         });
-        let (Rows { rows, rest }, total) = read.await?;
+        let (found, total) = read.await?;
         let pagination = Pagination::new(page, total);
-        Ok(paged("Users retrieved successfully", rows, pagination, address.rest(rest)))
+        Ok(paged("Users retrieved successfully", found, pagination, &address))
     }
 
     /// Change a member's role or status

@@ -13,7 +13,8 @@ use crate::{
             auth::{Bearer, Visitor},
             body::{Body, Text},
             envelope::{Done, Gone, Made, Success, done, made, ok},
-            listing::{self, Address, Listed, Offset, PageNumber, Rows, Size, fill, listed},
+            listing::{self, Address, Listed, Offset, PageNumber, Size, fill, listed},
+            rows::Rows,
         },
         tags::Tag,
     },
@@ -71,18 +72,18 @@ impl Api {
         offset: Query<Option<Offset>>,
         /// Up to 100; default 100.
         limit: Query<Option<Size>>,
-    ) -> Result<Listed<Vec<Blog>>> {
+    ) -> Result<Listed<Rows<Blog>>> {
         let page = listing::page(*page, *offset, *limit, PAGE, LARGEST_PAGE);
         let (search, category) = (search.0.unwrap_or_default(), *category);
         blogs::Search::check(&search, "search").map_err(Error::BadRequest)?;
-        let Rows { rows, rest } = if search.is_empty() {
+        let found = if search.is_empty() {
             app.db.read_list(None, move |conn| fill(page, |part| blogs::list(conn, "", category, part), Blog::from)).await?
         } else {
             // A slow read: it looks through the text of all posts, and anybody may ask.
             let read = move |conn: &View| fill(page, |part| blogs::list(conn, &search, category, part), Blog::from);
             app.db.read_slow(Class::Public, read).await?
         };
-        Ok(listed("Blogs retrieved successfully.", rows, address.rest(rest)))
+        Ok(listed("Blogs retrieved successfully.", found, &address))
     }
 
     /// Read a blog post

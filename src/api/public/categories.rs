@@ -13,7 +13,8 @@ use crate::{
             auth::{Bearer, Visitor},
             body::{Body, Text},
             envelope::{Created, Gone, Success, created, ok},
-            listing::{Address, Listed, Offset, Rows, Size, fill, listed, rows},
+            listing::{Address, Listed, Offset, Size, fill, listed, rows},
+            rows::Rows,
         },
         tags::Tag,
     },
@@ -50,10 +51,10 @@ impl Api {
         offset: Query<Option<Offset>>,
         /// Up to 1,000, the default. An answer may end earlier, at 1 MB.
         limit: Query<Option<Size>>,
-    ) -> Result<Listed<Vec<Category>>> {
+    ) -> Result<Listed<Rows<Category>>> {
         let page = rows(*offset, *limit);
-        let Rows { rows, rest } = app.db.read(|conn| fill(page, |part| categories::list(conn, part), Category::from))?;
-        Ok(listed("Blog categories retrieved successfully.", rows, address.rest(rest)))
+        let found = app.db.read(|conn| fill(page, |part| categories::list(conn, part), Category::from))?;
+        Ok(listed("Blog categories retrieved successfully.", found, &address))
     }
 
     /// Read a blog category

@@ -10,7 +10,8 @@ use crate::{
             auth::{Bearer, Visitor},
             body::{Body, Text},
             envelope::{UncodedCreated, uncoded},
-            listing::{self, Address, Rows, ShallowOffset, ShallowPage, Size, UncodedListed, fill},
+            listing::{self, Address, Filled, ShallowOffset, ShallowPage, Size, UncodedListed, fill},
+            rows::Rows,
         },
         tags::Tag,
     },
@@ -56,10 +57,10 @@ impl Api {
         limit: Query<Option<Size>>,
         /// Another name for `limit`.
         page_limit: Query<Option<Size>>,
-    ) -> Result<UncodedListed<Vec<Testimonial>>> {
+    ) -> Result<UncodedListed<Rows<Testimonial>>> {
         let page = listing::page(*page, *offset, limit.or(*page_limit), PAGE, LARGEST_PAGE).shallow()?;
-        let Rows { rows, rest } = app.db.read(|conn| fill(page, |part| testimonials::list(conn, part), Testimonial::from))?;
-        Ok(UncodedListed::Ok(uncoded("Testimonials retrieved successfully.", rows), address.rest(rest)))
+        let Filled { data, rest } = app.db.read(|conn| fill(page, |part| testimonials::list(conn, part), Testimonial::from))?;
+        Ok(UncodedListed::Ok(uncoded("Testimonials retrieved successfully.", data), address.rest(rest)))
     }
 }
 

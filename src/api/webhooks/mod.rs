@@ -15,7 +15,8 @@ use super::{
         auth::Bearer,
         body::{Body, Text, text},
         envelope::{Created, Gone, Success, created, ok},
-        listing::{self, Address, Listed, Offset, PageNumber, Rows, ShallowOffset, ShallowPage, Size, fill, listed},
+        listing::{self, Address, Listed, Offset, PageNumber, ShallowOffset, ShallowPage, Size, fill, listed},
+        rows::Rows,
         types::Nullable,
     },
     tags::Tag,
@@ -93,8 +94,7 @@ impl Api {
         let page = listing::page(*page, *offset, *limit, PAGE, LARGEST_PAGE);
         let one = |webhook| Webhook::new(&app.site, webhook);
         let read = app.db.read(|conn| fill(page, |part| record::list(conn, caller.0, *channel_id, part), one));
-        let Rows { rows: webhooks, rest } = read?;
-        Ok(listed("Webhooks fetched successfully", WebhookList { webhooks }, address.rest(rest)))
+        Ok(listed("Webhooks fetched successfully", read?.map(|webhooks| WebhookList { webhooks }), &address))
     }
 
     /// Read a webhook's history
@@ -123,8 +123,7 @@ impl Api {
         let page = listing::page(*page, *offset, *limit, PAGE, LARGEST_PAGE).shallow()?;
         let (channel, webhook) = (*channel_id, *webhook_id);
         let read = app.db.read(|conn| fill(page, |part| history::list(conn, caller.0, channel, webhook, part), Attempt::from));
-        let Rows { rows: webhooks_history, rest } = read?;
-        Ok(listed("Webhook history fetched successfully", History { webhooks_history }, address.rest(rest)))
+        Ok(listed("Webhook history fetched successfully", read?.map(|webhooks_history| History { webhooks_history }), &address))
     }
 
     /// Change a webhook
@@ -251,7 +250,7 @@ struct ChangedStatus {
 
 #[derive(Object, Serialize)]
 struct WebhookList {
-    webhooks: Vec<Webhook>,
+    webhooks: Rows<Webhook>,
 }
 
 #[derive(Object, Serialize)]
@@ -306,7 +305,7 @@ impl Webhook {
 
 #[derive(Object, Serialize)]
 struct History {
-    webhooks_history: Vec<Attempt>,
+    webhooks_history: Rows<Attempt>,
 }
 
 #[derive(Object, Serialize)]

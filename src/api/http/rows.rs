@@ -1,0 +1,169 @@
+//! The rows of a list in an answer, as text.
+
+use std::{borrow::Cow, marker::PhantomData};
+
+use poem_openapi::{
+    registry::{MetaSchemaRef, Registry},
+    types::{ParseError, ParseFromJSON, ParseResult, ToJSON, Type},
+};
+use serde::{Serialize, Serializer};
+use serde_json::Value;
+
+use super::json::{Answer, write};
+
+/// The rows of an answer as text: each is written once, when the answer takes it. Described as a list of `T`.
+pub struct Rows<T> {
+    /// A list in JSON.
+    text: Vec<u8>,
+    /// Where each row begins in the text.
+    starts: Vec<usize>,
+    of: PhantomData<fn() -> T>,
+}
+
+impl<T> Clone for Rows<T> {
+    fn clone(&self) -> Rows<T> {
+        Rows { text: self.text.clone(), starts: self.starts.clone(), of: PhantomData }
+    }
+}
+
+impl<T> Default for Rows<T> {
+    fn default() -> Rows<T> {
+        Rows { text: b"[]".into(), starts: Vec::new(), of: PhantomData }
+    }
+}
+
+impl<T: Answer> Rows<T> {
+    pub fn len(&self) -> usize {
+        self.starts.len()
+    }
+
+    /// Writes a row behind the others. Returns its length in bytes with that of a comma.
+    pub fn push(&mut self, row: &T) -> usize {
+        let before = self.text.len();
+        self.append(|text| write(text, row));
+        let length = self.text.len() - before;
+        debug_assert_eq!(
+            serde_json::from_slice(&self.text[self.starts[self.len() - 1]..self.text.len() - 1]).ok(),
+            row.to_json(),
+            "serde and the document name the same fields"
+        );
+        if self.len() == 1 { length + 1 } else { length }
+    }
+
+    /// Removes the last row.
+    pub fn pop(&mut self) {
+        if let Some(start) = self.starts.pop() {
+            self.text.truncate(if self.starts.is_empty() { start } else { start - 1 });
+            self.text.push(b']');
+        }
+    }
+
+    /// Copies rows behind the others.
+    pub fn extend(&mut self, others: &Rows<T>) {
+        for row in others.texts() {
+            self.append(|text| text.extend_from_slice(row));
+        }
+    }
+
+    /// The last row first.
+    pub fn reversed(&self) -> Rows<T> {
+        let mut reversed = Rows { text: Vec::with_capacity(self.text.len()), ..Rows::default() };
+        reversed.text.extend_from_slice(b"[]");
+        for row in self.texts().rev() {
+            reversed.append(|text| text.extend_from_slice(row));
+        }
+        reversed
+    }
+
+    fn texts(&self) -> impl DoubleEndedIterator<Item = &[u8]> {
+        // A comma or the bracket stands behind each row.
+        let ends = self.starts.iter().skip(1).chain([&self.text.len()]).map(|next| next - 1).collect::<Vec<_>>();
+        self.starts.iter().zip(ends).map(|(start, end)| &self.text[*start..end])
+    }
+
+    fn append(&mut self, write: impl FnOnce(&mut Vec<u8>)) {
+        self.text.pop();
+        if !self.starts.is_empty() {
+            self.text.push(b',');
+        }
+        self.starts.push(self.text.len());
+        write(&mut self.text);
+        self.text.push(b']');
+    }
+}
+
+impl<T> Serialize for Rows<T> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_bytes(&self.text)
+    }
+}
+
+impl<T: Answer> Type for Rows<T> {
+    const IS_REQUIRED: bool = true;
+    type RawValueType = Self;
+    type RawElementValueType = Self;
+
+    fn name() -> Cow<'static, str> {
+        Vec::<T>::name()
+    }
+    fn schema_ref() -> MetaSchemaRef {
+        Vec::<T>::schema_ref()
+    }
+    fn register(registry: &mut Registry) {
+        T::register(registry);
+    }
+    fn as_raw_value(&self) -> Option<&Self> {
+        Some(self)
+    }
+    fn raw_element_iter<'a>(&'a self) -> Box<dyn Iterator<Item = &'a Self> + 'a> {
+        Box::new(std::iter::once(self))
+    }
+}
+
+impl<T: Answer> ToJSON for Rows<T> {
+    fn to_json(&self) -> Option<Value> {
+        serde_json::from_slice(&self.text).ok()
+    }
+}
+
+/// Derives of response objects require this, as they share one with request objects.
+impl<T: Answer> ParseFromJSON for Rows<T> {
+    fn parse_from_json(value: Option<Value>) -> ParseResult<Self> {
+        let parsed = Vec::<T>::parse_from_json(value).map_err(ParseError::propagate)?;
+        let mut rows = Rows::default();
+        parsed.iter().for_each(|row| _ = rows.push(row));
+        Ok(rows)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rows_are_written_once_and_stand_in_the_text_as_they_are() {
+        #[derive(Serialize)]
+        struct Answer {
+            rows: Rows<String>,
+        }
+        let text = |rows: Rows<String>| {
+            let mut text = Vec::new();
+            write(&mut text, &Answer { rows });
+            String::from_utf8(text).unwrap()
+        };
+        let rows = |texts: &[&str]| {
+            let mut rows = Rows::default();
+            texts.iter().for_each(|text| assert_eq!(rows.push(&(*text).to_owned()), text.len() + 3));
+            rows
+        };
+        assert_eq!(text(Rows::default()), r#"{"rows":[]}"#);
+        assert_eq!(text(rows(&["a", "bc"])), r#"{"rows":["a","bc"]}"#);
+        assert_eq!(text(rows(&["a", "bc", "d"]).reversed()), r#"{"rows":["d","bc","a"]}"#);
+        let mut popped = rows(&["a", "bc"]);
+        popped.pop();
+        popped.extend(&rows(&["d", "e"]));
+        assert_eq!((popped.len(), popped.to_json()), (3, Some(serde_json::json!(["a", "d", "e"]))));
+        (0..4).for_each(|_| popped.pop());
+        assert_eq!(text(popped), r#"{"rows":[]}"#);
+    }
+}
