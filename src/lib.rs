@@ -61,7 +61,7 @@
 //! domain/streams: access, channels, log, messages, text
 //! domain/public: access, accounts, outbox, page, text
 //! domain/payloads: channels, log, messages, organisations, webhooks
-//! domain/overviews: access, channels, messages, page
+//! domain/overviews: channels, messages
 //! domain/organisations: access, accounts, channels, chores, log, outbox, page, rights, text
 //! domain/messages: access, accounts, bounded, channels, chores, log, page, text
 //! domain/channels: access, accounts, log, page, rights, text

@@ -213,6 +213,17 @@ pub const SEEN: &str = "c.organisation_id, c.owner_id, c.is_dm, c.archived_at is
       and (cm.user_id is not null or (c.is_private = 0 and c.is_dm = 0 and m.role_id <> 5))
    ";
 
+/// [`SEEN`] for the channels of the organisation ?2 that user ?1 is in. It looks at the user's memberships alone, because an
+/// organisation has many more channels than a member is in, above all direct messages.
+pub const OWN: &str = "c.organisation_id, c.owner_id, c.is_dm, c.archived_at is not null, r.rights, cm.username
+    from organisations o
+      cross join organisation_members m on m.organisation_id = o.id and m.user_id = ?1 and m.status <> 'deactivated'
+      cross join roles r on r.id = m.role_id
+      cross join channel_members cm on cm.user_id = ?1
+      cross join channels c on c.id = cm.channel_id and c.organisation_id = o.id
+    where o.id = ?2 and o.deleted_at is null and c.deleted_at is null
+   ";
+
 /// Finds a channel that the caller sees. None if there is no such channel, or the caller does not see it.
 fn find_channel(conn: &Connection, caller: Caller, channel: ChannelId) -> Result<Option<ChannelAccess>> {
     let sql = format!("select {SEEN} and c.id = ?2");
@@ -276,6 +287,9 @@ mod tests {
     #[test]
     fn the_conditions_in_sql_mean_the_guest_and_the_deactivated_member() {
         assert!(SEEN.contains(&format!("m.role_id <> {})", BuiltInRole::Guest as i64)));
-        assert!(SEEN.contains(&format!(" {ENTITLED}\n")) && ENTITLED.contains(MemberStatus::Deactivated.as_str()));
+        assert!(
+            [SEEN, OWN].iter().all(|end| end.contains(&format!(" {ENTITLED}\n")))
+                && ENTITLED.contains(MemberStatus::Deactivated.as_str())
+        );
     }
 }

@@ -7,7 +7,7 @@ use crate::{
         access::{self, Caller},
         channels::{
             reading::Counts,
-            record::{self, Channel, Name, OWN, Visible},
+            record::{self, Channel, Name, Visible},
         },
         page::Page,
     },
@@ -33,10 +33,9 @@ const USERS_SHOWN: i64 = 1000;
 
 /// The caller's live channels of all organisations.
 pub fn own(conn: &Connection, caller: Caller, page: Page) -> Result<Vec<Visible>> {
-    let rule = format!(
-        "{OWN} and c.archived_at is null and c.is_dm = 0 order by c.organisation_id, c.name collate nocase, c.id limit ?2 offset ?3"
-    );
-    record::select(conn, caller, &rule, (caller.user, page.size, page.offset))
+    let rule = "and c.id in (select own.channel_id from channel_members own where own.user_id = ?1)
+        and c.archived_at is null and c.is_dm = 0 order by c.organisation_id, c.name collate nocase, c.id limit ?2 offset ?3";
+    record::select(conn, caller, rule, (caller.user, page.size, page.offset))
 }
 
 /// An organisation's live channels that the caller can see. 404 for outsiders.
@@ -93,7 +92,7 @@ fn own_in(
     rule: &str,
 ) -> Result<Vec<(Counts, Visible)>> {
     access::is_member(conn, caller, organisation, access::UNKNOWN_ORGANISATION)?;
-    record::select_own(conn, caller, &paged(rule), (caller.user, organisation, page.size, page.offset))
+    record::select_own(conn, caller, &format!("{rule} {PAGE}"), (caller.user, organisation, page.size, page.offset))
 }
 
 /// A page of the organisation's channels that the caller can see, as [`own_in`].
@@ -105,12 +104,11 @@ fn of_organisation(
     rule: &str,
 ) -> Result<Vec<Visible>> {
     access::is_member(conn, caller, organisation, access::UNKNOWN_ORGANISATION)?;
-    record::select(conn, caller, &paged(rule), (caller.user, organisation, page.size, page.offset))
+    let rule = format!("and c.organisation_id = ?2 {rule} {PAGE}");
+    record::select(conn, caller, &rule, (caller.user, organisation, page.size, page.offset))
 }
 
-fn paged(rule: &str) -> String {
-    format!("and c.organisation_id = ?2 {rule} limit ?3 offset ?4")
-}
+const PAGE: &str = "limit ?3 offset ?4";
 
 /// One channel as lists show it. 404 for a caller who can't see it.
 pub fn get(conn: &Connection, caller: Caller, id: ChannelId) -> Result<Described> {

@@ -5,7 +5,7 @@ use rusqlite::{Connection, OptionalExtension, Params, Row};
 use crate::{
     db::{Columns, Tx},
     domain::{
-        access::{Caller, ChannelAccess, SEEN},
+        access::{Caller, ChannelAccess, OWN, SEEN},
         channels::reading::{COUNTS, Counts},
         text::{self, Rule},
     },
@@ -62,9 +62,9 @@ pub(super) fn select(conn: &Connection, caller: Caller, rule: &str, params: impl
     Ok(select.query_map(params, |row| visible(caller, &mut Columns::of(row)))?.collect::<rusqlite::Result<_>>()?)
 }
 
-/// [`select`] for channels that the caller is in, with their unread counts.
+/// The channels of an organisation that the caller is in, with their unread counts. Parameter ?2 is the organisation.
 pub(super) fn select_own(conn: &Connection, caller: Caller, rule: &str, params: impl Params) -> Result<Vec<(Counts, Visible)>> {
-    let sql = format!("select {COUNTS}, {COLUMNS}, {STARRED}, {SEEN} {OWN} {rule}");
+    let sql = format!("select {COUNTS}, {COLUMNS}, {STARRED}, {OWN} {rule}");
     let mut select = conn.prepare_cached(&sql)?;
     let own = |row: &Row| {
         let mut columns = Columns::of(row);
@@ -130,10 +130,6 @@ pub(super) fn count(tx: &Tx, organisation: OrganisationId, more: i64) -> Result<
 const COLUMNS: &str = "c.id, c.organisation_id, c.name, c.description, c.topic, c.is_private, c.is_dm, c.is_default,
     c.owner_id, c.created_by, c.message_count, c.user_count, c.last_thread, c.created_at, c.updated_at, c.archived_at,
     c.deleted_at";
-
-/// SQL condition that finds channels through the caller's memberships. An organisation has many more channels than a member
-/// is in, above all direct messages.
-pub(super) const OWN: &str = "and c.id in (select own.channel_id from channel_members own where own.user_id = ?1)";
 
 /// SQL column for use with [`SEEN`], whose `cm` is the caller's membership of the channel, if any.
 const STARRED: &str = "cm.is_starred is 1";
