@@ -3,8 +3,6 @@
 //! Each term begins with a key of its organisation. So the posting lists of organisations are separate, and the cost and
 //! duration of a search depend on the caller's own alone, unless two keys are equal.
 
-use std::collections::HashSet;
-
 use rusqlite::{Connection, Rows};
 
 use crate::{
@@ -15,8 +13,11 @@ use crate::{
     id::OrganisationId,
 };
 
-/// Bytes of text that one step indexes: a few milliseconds, so that other writes wait no longer.
-const SLICE_BYTES: usize = 8 << 10;
+/// Bytes of text that one step indexes, unless its first text has more: a few milliseconds, so that other writes wait no
+/// longer. Smaller steps cost more, because each writes a part of the index that is merged with others later.
+const SLICE_BYTES: usize = 16 << 10;
+/// Messages that one step looks at, at most.
+const SLICE: u32 = 500;
 /// Index pages that one step merges: also a few milliseconds.
 const MERGED_PAGES: i64 = 16;
 /// Distinct trigrams indexed per message, at most. Texts in an alphabet have fewer, however long. A text of 40,000 different
@@ -26,14 +27,14 @@ const MOST_TERMS: usize = 10_000;
 pub(in crate::domain) const TRIGRAM: usize = 3;
 const SEPARATOR: char = '\n';
 
-/// Does one step: merges a part of what earlier steps wrote, or indexes edited texts, or indexes up to `limit` new messages.
-/// Returns 0 when nothing is left to do.
-pub fn index(tx: &mut Tx, limit: u32) -> Result<usize> {
+/// Does one step: merges a part of what earlier steps wrote, or indexes edited texts, or indexes new messages up to the one
+/// with the `n` of `last`. Returns 0 when nothing is left to do.
+pub fn index(tx: &mut Tx, last: i64) -> Result<usize> {
     if merge(tx)? {
         return Ok(1);
     }
-    match take_edited(tx, limit)? {
-        0 => take_new(tx, limit),
+    match take_edited(tx)? {
+        0 => take_new(tx, last),
         taken => Ok(taken),
     }
 }
@@ -46,42 +47,41 @@ fn merge(tx: &Tx) -> Result<bool> {
     Ok(tx.total_changes() - before > 1) // the command itself counts as one
 }
 
-fn take_edited(tx: &Tx, limit: u32) -> Result<usize> {
+fn take_edited(tx: &Tx) -> Result<usize> {
     let mut select = tx.prepare_cached(
         "select u.n, m.content, c.organisation_id from unindexed_edits u
            left join messages m on m.n = u.n
            left join channels c on c.id = m.channel_id
          order by u.n limit ?1",
     )?;
-    let Some((taken, last)) = take(tx, select.query([limit])?)? else { return Ok(0) };
+    let Some((taken, last)) = take(tx, select.query([SLICE])?)? else { return Ok(0) };
     tx.prepare_cached("delete from unindexed_edits where n <= ?1")?.execute([last])?;
     Ok(taken)
 }
 
-fn take_new(tx: &Tx, limit: u32) -> Result<usize> {
+fn take_new(tx: &Tx, last: i64) -> Result<usize> {
     let mut select = tx.prepare_cached(
         "select m.n, m.content, c.organisation_id from messages m left join channels c on c.id = m.channel_id
-         where m.n > ?1 order by m.n limit ?2",
+         where m.n > ?1 and m.n <= ?2 order by m.n limit ?3",
     )?;
-    let Some((taken, last)) = take(tx, select.query((cursor(tx)?, limit))?)? else { return Ok(0) };
+    let Some((taken, last)) = take(tx, select.query((cursor(tx)?, last, SLICE))?)? else { return Ok(0) };
     tx.prepare_cached("update meta set value = ?1 where key = 'search_cursor'")?.execute([last.to_string()])?;
     Ok(taken)
 }
 
-/// Indexes messages until one step has enough text. Returns how many rows it looked at and the `n` of the last; none without
-/// rows.
+/// Indexes messages as far as their text fits into one step. Returns how many rows it looked at and the `n` of the last; none
+/// without rows.
 fn take(tx: &Tx, mut rows: Rows) -> Result<Option<(usize, i64)>> {
     let mut insert = tx.prepare_cached("insert into message_search (rowid, content) values (?1, ?2)")?;
     let (mut looked_at, mut last, mut bytes) = (0, None, 0);
-    while bytes < SLICE_BYTES
-        && let Some(row) = rows.next()?
-    {
-        let n: i64 = row.get("n")?;
-        // Both are missing when the message is gone.
-        let (content, organisation): (Option<String>, Option<OrganisationId>) =
-            (row.get("content")?, row.get("organisation_id")?);
+    while let Some(row) = rows.next()? {
+        // The last two are missing when the message is gone.
+        let (n, content, organisation): (i64, Option<String>, Option<OrganisationId>) = row.try_into()?;
         if let (Some(content), Some(organisation)) = (content, organisation) {
             bytes += content.len();
+            if bytes > SLICE_BYTES && looked_at > 0 {
+                break;
+            }
             let terms = terms(organisation, &comparable(&content));
             if !terms.is_empty() {
                 insert.execute((n, terms))?;
@@ -103,10 +103,14 @@ pub(in crate::domain) fn terms(organisation: OrganisationId, text: &str) -> Stri
     // results.
     let key: String = organisation.0.as_bytes()[11..].iter().map(|byte| format!("{byte:02x}")).collect();
     let text: Vec<char> = text.chars().collect();
-    let (mut terms, mut known) = (String::new(), HashSet::new());
-    for trigram in text.windows(TRIGRAM).filter(|trigram| known.insert(*trigram)).take(MOST_TERMS) {
+    let mut trigrams: Vec<(&[char], usize)> = text.windows(TRIGRAM).zip(0..).collect();
+    trigrams.sort_unstable();
+    trigrams.dedup_by_key(|(trigram, _)| *trigram);
+    trigrams.sort_unstable_by_key(|(_, place)| *place);
+    let mut terms = String::with_capacity(trigrams.len().min(MOST_TERMS) * (key.len() + TRIGRAM + 1));
+    for (trigram, _) in trigrams.iter().take(MOST_TERMS) {
         terms.push_str(&key);
-        terms.extend(trigram);
+        terms.extend(*trigram);
         terms.push(SEPARATOR);
     }
     terms
@@ -119,9 +123,14 @@ pub(in crate::domain) fn words(text: &str) -> impl Iterator<Item = &str> {
 
 /// Approximate number of messages whose current text is not indexed yet; too high where `n` has gaps.
 pub fn behind(conn: &Connection) -> Result<i64> {
-    let last: i64 = conn.prepare_cached("select coalesce(max(n), 0) from messages")?.query_row([], |row| row.get(0))?;
+    let last = newest(conn)?;
     let edited: i64 = conn.prepare_cached("select count(*) from unindexed_edits")?.query_row([], |row| row.get(0))?;
     Ok((last - cursor(conn)?).max(0) + edited)
+}
+
+/// The `n` of the newest message; 0 without any.
+pub fn newest(conn: &Connection) -> Result<i64> {
+    Ok(conn.prepare_cached("select coalesce(max(n), 0) from messages")?.query_row([], |row| row.get(0))?)
 }
 
 /// The `n` of the last message in the index.
