@@ -27,16 +27,22 @@ use crate::{
     id::{OrganisationId, UserId},
 };
 
-/// Announces a new message, and counts it in the rows of its channel and thread, which also record the events' seqs.
-pub(in crate::domain) fn posted(tx: &mut Tx, message: &Message, organisation: OrganisationId) -> Result<()> {
+/// Announces a new message, and counts it in the rows of its channel and thread, which also record the events' seqs. `actor` is
+/// the member whose unread counts it does not change.
+pub(in crate::domain) fn posted(
+    tx: &mut Tx,
+    message: &Message,
+    organisation: OrganisationId,
+    actor: Option<UserId>,
+) -> Result<()> {
     let object = object(message, organisation);
     if message.is_reply {
         let new = publication(message, Kind::Message, Stream::Thread(message.thread), false, &object);
         let counts = events::emit_with(tx, new, |tx, seqs| counters::add_reply(tx, message, seqs))?;
         let body = envelope(Kind::ReplyCount, true, &object).with(counted(message, organisation, &counts, false));
-        tell_and_count(tx, message, Kind::ReplyCount, &body)?;
+        tell_and_count(tx, message, Kind::ReplyCount, actor, &body)?;
     } else {
-        tell_and_count(tx, message, Kind::Message, &object)?;
+        tell_and_count(tx, message, Kind::Message, actor, &object)?;
     }
     mentioned(tx, message, organisation, &object, &[])
 }
@@ -52,8 +58,8 @@ pub fn object_now(conn: &Connection, n: i64) -> Result<Option<String>> {
 }
 
 /// Publishes a new message like [`tell_members`], and counts it in its channel's row.
-fn tell_and_count(tx: &mut Tx, message: &Message, kind: Kind, body: &impl Serialize) -> Result<()> {
-    let new = publication(message, kind, Stream::Channel(message.channel), true, body);
+fn tell_and_count(tx: &mut Tx, message: &Message, kind: Kind, actor: Option<UserId>, body: &impl Serialize) -> Result<()> {
+    let new = events::New { actor, ..publication(message, kind, Stream::Channel(message.channel), true, body) };
     events::emit_with(tx, new, |tx, seqs| counters::add_message(tx, message, seqs))
 }
 

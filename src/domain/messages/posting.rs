@@ -61,12 +61,11 @@ pub fn create(tx: &mut Tx, caller: Caller, channel: ChannelId, new: New) -> Resu
         author: Author::Member(caller.user, poster.profile),
         username: access.username.unwrap_or_default(),
         content: new.content,
+        // The author's other devices have new counts, too, if the post marks earlier ones as read.
+        actor: (poster.unread == Counts::default()).then_some(caller.user),
     };
     let message = writing::write(tx, post)?;
     reading::mark_all(tx, caller.user, channel)?;
-    if poster.unread != Counts::default() {
-        reading::announce(tx, caller.user, channel, Counts::default())?;
-    }
     Ok(message)
 }
 

@@ -39,15 +39,17 @@ pub(in crate::domain) struct Post<'a> {
     pub author: Author<'a>,
     pub username: String,
     pub content: String,
+    /// The member whose unread counts the post does not change.
+    pub actor: Option<UserId>,
 }
 
 /// Writes a message with its mentions and the counters that it changes, and announces it. 422 when the id is taken.
 pub(in crate::domain) fn write(tx: &mut Tx, post: Post) -> Result<Message> {
-    let (channel, organisation) = (post.channel, post.organisation);
+    let (channel, organisation, actor) = (post.channel, post.organisation, post.actor);
     let mentions = mentions::find(tx, channel, &post.content)?;
     let message = insert(tx, post, mentions)?;
     mentions::record(tx, channel, message.n, &message.mentions)?;
-    events::posted(tx, &message, organisation)?;
+    events::posted(tx, &message, organisation, actor)?;
     Ok(message)
 }
 
