@@ -1,9 +1,9 @@
 //! Hashing and checking passwords. A hash is expensive by design, so both the hashes at a time and their wait are bounded.
 
-use std::{sync::Arc, time::Duration};
+use std::{sync::Arc, thread, time::Duration};
 
 use tokio::{
-    sync::{AcquireError, Semaphore},
+    sync::{AcquireError, Semaphore, oneshot},
     time::timeout,
 };
 
@@ -14,16 +14,19 @@ use crate::error::{Error, Result};
 const QUEUE_WITHIN: Duration = Duration::from_secs(2);
 const BUSY: Error = Error::Unavailable("Too many passwords are being checked, try again in a moment");
 
-/// Hashes passwords on blocking threads, in a bounded number of slots.
+/// How much a hash yields to everything else: with this niceness it gets about a tenth of a core that others want, too.
+const NICENESS: i32 = 10;
+
+/// Hashes passwords on threads of their own, in a bounded number of slots.
 pub struct Hashing {
     slots: Arc<Semaphore>,
     queue_within: Duration,
 }
 
 impl Hashing {
-    /// A slot for every second core, at most four: a hash takes 19 MiB, and a storm of log-ins must not starve the rest.
+    /// A slot for each core, at most four, because a hash takes 19 MiB. Others are not held up: the threads yield to them.
     pub fn new(cores: usize) -> Hashing {
-        Hashing { slots: Arc::new(Semaphore::new((cores / 2).clamp(1, 4))), queue_within: QUEUE_WITHIN }
+        Hashing { slots: Arc::new(Semaphore::new(cores.clamp(1, 4))), queue_within: QUEUE_WITHIN }
     }
 
     /// Runs `work` in a slot, after it got one of its network's permits where these are counted. Further hashes of a network
@@ -41,12 +44,18 @@ impl Hashing {
             Ok::<_, AcquireError>((permit, self.slots.clone().acquire_owned().await?))
         };
         let held = timeout(self.queue_within, begin).await.map_err(|_| BUSY)?.map_err(Error::internal)?;
-        let work = move || {
+        let (done, result) = oneshot::channel();
+        // A new thread takes a thousandth of the time of a hash, and a priority can only be lowered.
+        let hash = move || {
             // The work itself holds the slot, because it goes on if its request is cancelled.
             let _held = held;
-            work()
+            if let Err(err) = rustix::process::nice(NICENESS) {
+                tracing::debug!(%err, "a password is hashed with the priority of requests");
+            }
+            _ = done.send(work());
         };
-        tokio::task::spawn_blocking(work).await.map_err(Error::internal)
+        thread::Builder::new().name("hash".into()).spawn(hash).map_err(Error::internal)?;
+        result.await.map_err(Error::internal)
     }
 }
 
