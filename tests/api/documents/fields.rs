@@ -65,9 +65,14 @@ impl<'a> Fields<'a> {
         }
         for (field, property) in properties.iter().filter(|(field, _)| !extends || !base.contains_key(*field)) {
             let optional = if required(field) { "" } else { ", optional" };
-            let named = property["$ref"].as_str().map(name);
+            let named = reference(property).map(name);
             let described = named.map_or(property, |name| &self.schemas[name]);
-            let meaning = described["description"].as_str().unwrap_or_default().replace('\n', " ").replace('|', "\\|");
+            let meaning = property["description"]
+                .as_str()
+                .or(described["description"].as_str())
+                .unwrap_or_default()
+                .replace('\n', " ")
+                .replace('|', "\\|");
             match named {
                 Some(own) if !self.is_shared(own) => self.rows(described, &format!("{above}{field}."), rows),
                 _ => _ = writeln!(rows, "| `{above}{field}` | {}{optional} | {meaning} |", self.kind(property)),
@@ -82,7 +87,7 @@ impl<'a> Fields<'a> {
     }
 
     fn kind(&mut self, schema: &'a Value) -> String {
-        if let Some(reference) = schema["$ref"].as_str() {
+        if let Some(reference) = reference(schema) {
             self.linked.insert(name(reference));
             return link(name(reference));
         }
@@ -101,6 +106,11 @@ impl<'a> Fields<'a> {
             (None, _) => "any".into(),
         }
     }
+}
+
+/// The type that a schema refers to. One that has a description beside it stands in `allOf`.
+fn reference(schema: &Value) -> Option<&str> {
+    schema["$ref"].as_str().or(schema["allOf"][0]["$ref"].as_str())
 }
 
 /// The name in a reference.
