@@ -1,5 +1,5 @@
-//! The processes of the clients and the limits: this executable again, in another role. Each gets its plan as a line of JSON on its input,
-//! says `ready`, and then obeys one word after the other.
+//! The processes of the clients and the limits: this executable again, in another role. Each gets its plan as a line of JSON
+//! on its input, says `ready`, and then obeys one word after the other.
 
 use std::{
     io::{BufRead, BufReader, Write},

@@ -23,8 +23,8 @@ use super::{
 #[derive(Clone, Serialize, Deserialize)]
 pub struct Plan {
     pub address: SocketAddr,
-    /// The address of the first person; the others have the next ones. With many sockets of one address, the kernel takes long to
-    /// find a free port, and the bench would measure that.
+    /// The address of the first person; the others have the next ones. With many sockets of one address, the kernel takes
+    /// long to find a free port, and the bench would measure that.
     pub from: Ipv4Addr,
     /// A connect command for each person.
     pub greetings: Vec<Value>,

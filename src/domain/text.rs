@@ -271,7 +271,7 @@ pub fn folded(text: &str) -> String {
 /// refuses `localhost` and IP addresses in every notation (WHATWG URL, section 3.5).
 pub fn email_address(text: &str) -> Option<String> {
     let text = text.trim();
-    // Parsing takes a time that grows with the square of the length; the mailer refuses quoted names.
+    // Parsing takes a time that grows with the square of the length; the mailer refuses a quoted local part.
     if text.len() > Email::RULE.max || text.contains('"') {
         return None;
     }

@@ -1,5 +1,5 @@
-//! The limit of push: handshakes by hand, a prepared answer to each connect command, and for each post the same frame, written
-//! to one socket after the other.
+//! The limit of push: handshakes by hand, a prepared answer to each connect command, and for each post the same frame,
+//! written to one socket after the other.
 
 use std::{
     collections::HashMap,
@@ -35,8 +35,8 @@ pub fn play(plan: &Plan) {
     let listener = runtime.block_on(listen()).into_std().unwrap();
     listener.set_nonblocking(false).unwrap();
     let sockets = Sockets::default();
-    // On a thread of its own, so that a storm of connections does not wait behind those that are served: the kernel drops what
-    // its queue does not hold, and the client tries again a second later.
+    // On a thread of its own, so that a storm of connections does not wait behind those that are served: the kernel drops
+    // what its queue does not hold, and the client tries again a second later.
     for number in 0.. {
         let (stream, _) = listener.accept().unwrap();
         let (answer, push, sockets) = (answer.clone(), push.clone(), sockets.clone());
