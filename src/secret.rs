@@ -217,7 +217,7 @@ pub fn sha256(text: &str) -> [u8; 32] {
 }
 
 /// Hashes a password with argon2id, 19 MiB, two passes and one lane (OWASP's second choice), which takes some 15 ms of a core.
-/// Call it on the blocking pool, through [`crate::state::Inner::hash`].
+/// Call it through [`crate::state::Inner::hash`], which bounds how many run at a time.
 pub fn hash_password(password: &str) -> Result<String> {
     Ok(Argon2::default().hash_password(password.as_bytes()).map_err(Error::internal)?.to_string())
 }

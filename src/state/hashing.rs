@@ -14,8 +14,9 @@ use crate::error::{Error, Result};
 const QUEUE_WITHIN: Duration = Duration::from_secs(2);
 const BUSY: Error = Error::Unavailable("Too many passwords are being checked, try again in a moment");
 
-/// How much a hash yields to everything else: with this niceness it gets about a tenth of a core that others want, too.
-const NICENESS: i32 = 10;
+/// How much a hash yields to everything else: with this niceness it gets about a quarter of a core that another thread wants,
+/// too.
+const NICENESS: i32 = 5;
 
 /// Hashes passwords on threads of their own, in a bounded number of slots.
 pub struct Hashing {
@@ -45,14 +46,15 @@ impl Hashing {
         };
         let held = timeout(self.queue_within, begin).await.map_err(|_| BUSY)?.map_err(Error::internal)?;
         let (done, result) = oneshot::channel();
-        // A new thread takes a thousandth of the time of a hash, and a priority can only be lowered.
+        // On Linux, a niceness is that of a thread. It can't be lowered again, so each hash has a new thread, which takes a
+        // thousandth of its time.
         let hash = move || {
-            // The work itself holds the slot, because it goes on if its request is cancelled.
-            let _held = held;
             if let Err(err) = rustix::process::nice(NICENESS) {
                 tracing::debug!(%err, "a password is hashed with the priority of requests");
             }
-            _ = done.send(work());
+            let result = work();
+            drop(held); // The work itself holds the slot, because it goes on if its request is cancelled.
+            _ = done.send(result);
         };
         thread::Builder::new().name("hash".into()).spawn(hash).map_err(Error::internal)?;
         result.await.map_err(Error::internal)
