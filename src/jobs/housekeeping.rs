@@ -6,7 +6,7 @@ use tokio::time::timeout;
 
 use super::{
     deliveries,
-    queue::{MINUTE, SLICE, in_slices},
+    queue::{MINUTE, in_slices},
 };
 use crate::{
     db::Tx,
@@ -22,6 +22,8 @@ use crate::{
     state::App,
 };
 
+/// Most rows that one write changes, so that it doesn't hold up other writes.
+const SLICE: u32 = 200;
 /// How long sessions, tokens, mails, webhooks and their history are kept after their end, so that an incident can be
 /// examined; and how long webhooks' events are kept after they were made, to be delivered or sent again.
 const KEPT: Duration = Duration::from_secs(30 * 24 * 3600);

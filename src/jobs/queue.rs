@@ -11,8 +11,6 @@ pub(super) const MINUTE: Duration = Duration::from_secs(60);
 pub(super) const AGAIN: Duration = Duration::from_millis(200);
 /// Time between two attempts at a queue.
 pub(super) const AFTER_FAILURE: Duration = Duration::from_secs(5);
-/// Most rows that one write changes, so that it doesn't hold up other writes.
-pub(super) const SLICE: u32 = 200;
 
 /// Sleeps until a row of the queue is due or the queue is woken. After an error it sleeps for five seconds.
 pub(super) async fn rest(idle: Result<Duration>, app: &App, queue: Queue, sending: &mut JoinSet<()>) {

@@ -16,8 +16,8 @@ use crate::{
 /// Bytes of text that one step indexes, unless its first text has more: a few milliseconds, so that other writes wait no
 /// longer. Smaller steps cost more, because each writes a part of the index that is merged with others later.
 const SLICE_BYTES: usize = 16 << 10;
-/// Messages that one step looks at, at most.
-const SLICE: u32 = 500;
+/// Messages that one step looks at, at most: deleted and short ones add little to the bytes.
+const SLICE: u32 = 200;
 /// Index pages that one step merges: also a few milliseconds.
 const MERGED_PAGES: i64 = 16;
 /// Distinct trigrams indexed per message, at most. Texts in an alphabet have fewer, however long. A text of 40,000 different
@@ -28,13 +28,13 @@ pub(in crate::domain) const TRIGRAM: usize = 3;
 const SEPARATOR: char = '\n';
 
 /// Does one step: merges a part of what earlier steps wrote, or indexes edited texts, or indexes new messages up to the one
-/// with the `n` of `last`. Returns 0 when nothing is left to do.
-pub fn index(tx: &mut Tx, last: i64) -> Result<usize> {
+/// whose `n` is `up_to`. Returns 0 when nothing is left to do.
+pub fn index(tx: &mut Tx, up_to: i64) -> Result<usize> {
     if merge(tx)? {
         return Ok(1);
     }
     match take_edited(tx)? {
-        0 => take_new(tx, last),
+        0 => take_new(tx, up_to),
         taken => Ok(taken),
     }
 }
@@ -59,12 +59,12 @@ fn take_edited(tx: &Tx) -> Result<usize> {
     Ok(taken)
 }
 
-fn take_new(tx: &Tx, last: i64) -> Result<usize> {
+fn take_new(tx: &Tx, up_to: i64) -> Result<usize> {
     let mut select = tx.prepare_cached(
         "select m.n, m.content, c.organisation_id from messages m left join channels c on c.id = m.channel_id
          where m.n > ?1 and m.n <= ?2 order by m.n limit ?3",
     )?;
-    let Some((taken, last)) = take(tx, select.query((cursor(tx)?, last, SLICE))?)? else { return Ok(0) };
+    let Some((taken, last)) = take(tx, select.query((cursor(tx)?, up_to, SLICE))?)? else { return Ok(0) };
     tx.prepare_cached("update meta set value = ?1 where key = 'search_cursor'")?.execute([last.to_string()])?;
     Ok(taken)
 }
@@ -103,6 +103,7 @@ pub(in crate::domain) fn terms(organisation: OrganisationId, text: &str) -> Stri
     // results.
     let key: String = organisation.0.as_bytes()[11..].iter().map(|byte| format!("{byte:02x}")).collect();
     let text: Vec<char> = text.chars().collect();
+    // Sorting finds repeats faster than hashing.
     let mut trigrams: Vec<(&[char], usize)> = text.windows(TRIGRAM).zip(0..).collect();
     trigrams.sort_unstable();
     trigrams.dedup_by_key(|(trigram, _)| *trigram);
