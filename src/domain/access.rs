@@ -187,7 +187,7 @@ impl ChannelAccess {
         if self.is_archived { Err(Error::Forbidden("The channel is archived")) } else { Ok(()) }
     }
 
-    /// Takes the columns of [`SEEN`].
+    /// Takes [`ACCESS`].
     pub fn take(caller: Caller, columns: &mut Columns) -> rusqlite::Result<ChannelAccess> {
         Ok(ChannelAccess {
             organisation: columns.take()?,
@@ -201,10 +201,12 @@ impl ChannelAccess {
     }
 }
 
-/// The end of an SQL query for the channels `c` that user ?1 sees, with the columns of [`ChannelAccess::take`]; callers may
-/// append `and …`. Members see public channels and those that they are in; guests (role 5) see only the latter.
-pub const SEEN: &str = "c.organisation_id, c.owner_id, c.is_dm, c.archived_at is not null, r.rights, cm.username
-    from channels c
+/// SQL columns of a [`ChannelAccess`], for use with [`SEEN`] or [`OWN`].
+pub const ACCESS: &str = "c.organisation_id, c.owner_id, c.is_dm, c.archived_at is not null, r.rights, cm.username";
+
+/// The end of an SQL query for the channels `c` that user ?1 sees; callers may append `and …`. Members see public channels
+/// and those that they are in; guests (role 5) see only the latter.
+pub const SEEN: &str = "from channels c
       join organisations o on o.id = c.organisation_id and o.deleted_at is null
       join organisation_members m on m.organisation_id = c.organisation_id and m.user_id = ?1 and m.status <> 'deactivated'
       join roles r on r.id = m.role_id
@@ -215,8 +217,7 @@ pub const SEEN: &str = "c.organisation_id, c.owner_id, c.is_dm, c.archived_at is
 
 /// [`SEEN`] for the channels of the organisation ?2 that user ?1 is in. It looks at the user's memberships alone, because an
 /// organisation has many more channels than a member is in, above all direct messages.
-pub const OWN: &str = "c.organisation_id, c.owner_id, c.is_dm, c.archived_at is not null, r.rights, cm.username
-    from organisations o
+pub const OWN: &str = "from organisations o
       cross join organisation_members m on m.organisation_id = o.id and m.user_id = ?1 and m.status <> 'deactivated'
       cross join roles r on r.id = m.role_id
       cross join channel_members cm on cm.user_id = ?1
@@ -226,7 +227,7 @@ pub const OWN: &str = "c.organisation_id, c.owner_id, c.is_dm, c.archived_at is 
 
 /// Finds a channel that the caller sees. None if there is no such channel, or the caller does not see it.
 fn find_channel(conn: &Connection, caller: Caller, channel: ChannelId) -> Result<Option<ChannelAccess>> {
-    let sql = format!("select {SEEN} and c.id = ?2");
+    let sql = format!("select {ACCESS} {SEEN} and c.id = ?2");
     let row = |row: &Row| ChannelAccess::take(caller, &mut Columns::of(row));
     Ok(conn.prepare_cached(&sql)?.query_row((caller.user, channel), row).optional()?)
 }

@@ -5,7 +5,7 @@ use rusqlite::{Connection, OptionalExtension, Params, Row};
 use crate::{
     db::{Columns, Tx},
     domain::{
-        access::{Caller, ChannelAccess, OWN, SEEN},
+        access::{ACCESS, Caller, ChannelAccess, OWN, SEEN},
         channels::reading::{COUNTS, Counts},
         text::{self, Rule},
     },
@@ -50,21 +50,21 @@ pub struct Visible {
 
 /// Finds a channel by id. `None` if it does not exist or the caller can't see it.
 pub fn find(conn: &Connection, caller: Caller, id: ChannelId) -> Result<Option<Visible>> {
-    let sql = format!("select {COLUMNS}, {STARRED}, {SEEN} and c.id = ?2");
+    let sql = format!("select {COLUMNS}, {STARRED}, {ACCESS} {SEEN} and c.id = ?2");
     let row = |row: &Row| visible(caller, &mut Columns::of(row));
     Ok(conn.prepare_cached(&sql)?.query_row((caller.user, id), row).optional()?)
 }
 
 /// The channels that the caller can see; the SQL in `rule` filters and orders them. Parameter ?1 is the caller.
 pub(super) fn select(conn: &Connection, caller: Caller, rule: &str, params: impl Params) -> Result<Vec<Visible>> {
-    let sql = format!("select {COLUMNS}, {STARRED}, {SEEN} {rule}");
+    let sql = format!("select {COLUMNS}, {STARRED}, {ACCESS} {SEEN} {rule}");
     let mut select = conn.prepare_cached(&sql)?;
     Ok(select.query_map(params, |row| visible(caller, &mut Columns::of(row)))?.collect::<rusqlite::Result<_>>()?)
 }
 
 /// The channels of an organisation that the caller is in, with their unread counts. Parameter ?2 is the organisation.
 pub(super) fn select_own(conn: &Connection, caller: Caller, rule: &str, params: impl Params) -> Result<Vec<(Counts, Visible)>> {
-    let sql = format!("select {COUNTS}, {COLUMNS}, {STARRED}, {OWN} {rule}");
+    let sql = format!("select {COUNTS}, {COLUMNS}, {STARRED}, {ACCESS} {OWN} {rule}");
     let mut select = conn.prepare_cached(&sql)?;
     let own = |row: &Row| {
         let mut columns = Columns::of(row);
@@ -131,5 +131,5 @@ const COLUMNS: &str = "c.id, c.organisation_id, c.name, c.description, c.topic, 
     c.owner_id, c.created_by, c.message_count, c.user_count, c.last_thread, c.created_at, c.updated_at, c.archived_at,
     c.deleted_at";
 
-/// SQL column for use with [`SEEN`], whose `cm` is the caller's membership of the channel, if any.
+/// SQL column for use with [`SEEN`] or [`OWN`], whose `cm` is the caller's membership of the channel, if any.
 const STARRED: &str = "cm.is_starred is 1";

@@ -28,7 +28,7 @@ pub(in crate::domain) fn rights(conn: &Connection, user: UserId, channel: Channe
     if cursor::is_ending(conn, user, channel)? {
         return Ok(None);
     }
-    let sql = format!("select r.rights, {SEEN} and c.id = ?2 and exists (select 1 from users u where u.id = ?1 and u.is_active)");
+    let sql = format!("select r.rights {SEEN} and c.id = ?2 and exists (select 1 from users u where u.id = ?1 and u.is_active)");
     Ok(conn.prepare_cached(&sql)?.query_row((user, channel), |row| row.get(0)).optional()?)
 }
 
