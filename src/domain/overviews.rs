@@ -28,13 +28,13 @@ pub struct Overview {
     pub webhook: Option<(WebhookId, i64)>,
 }
 
-/// The overview of each channel, in the order of `found`.
-pub fn of_all(conn: &Connection, found: Vec<Visible>) -> Result<Vec<Overview>> {
-    of_described(conn, lists::describe_all(conn, found)?)
+/// Reads the overview of each channel, in the order of `found`.
+pub fn read(conn: &Connection, found: Vec<Visible>) -> Result<Vec<Overview>> {
+    of_all(conn, lists::describe_all(conn, found)?)
 }
 
-/// Two statements read the posts and webhooks of all.
-fn of_described(conn: &Connection, found: Vec<Described>) -> Result<Vec<Overview>> {
+/// The overview of each channel, in the order of `found`. Two statements read the posts and webhooks of all.
+fn of_all(conn: &Connection, found: Vec<Described>) -> Result<Vec<Overview>> {
     let inside = found.iter().filter(|described| described.is_in);
     let newest: Vec<i64> = inside.map(|described| described.channel.last_thread).collect();
     let mut newest: HashMap<ChannelId, Message> =
@@ -59,9 +59,9 @@ fn first_webhooks(conn: &Connection, found: &[Described]) -> Result<HashMap<Chan
     Ok(oldest.collect::<rusqlite::Result<_>>()?)
 }
 
-/// [`of_all`] for one channel.
+/// The overview of one channel.
 pub fn of(conn: &Connection, found: Described) -> Result<Overview> {
-    of_described(conn, vec![found])?.pop().ok_or_else(|| Error::internal("one channel gives one description"))
+    of_all(conn, vec![found])?.pop().ok_or_else(|| Error::internal("one channel gives one description"))
 }
 
 /// A channel that the caller is in.
@@ -100,8 +100,8 @@ fn latest(conn: &Connection, found: &[(Counts, Visible)], posts: u32) -> Result<
     Ok(latest)
 }
 
-/// [`of_all`] for channels with their unread counts.
-pub fn with_counts(conn: &Connection, found: Vec<(Counts, Visible)>) -> Result<Vec<(Counts, Overview)>> {
+/// [`read`] for channels with their unread counts.
+pub fn read_counted(conn: &Connection, found: Vec<(Counts, Visible)>) -> Result<Vec<(Counts, Overview)>> {
     let (unread, found) = found.into_iter().unzip::<_, _, Vec<_>, _>();
-    Ok(unread.into_iter().zip(of_all(conn, found)?).collect())
+    Ok(unread.into_iter().zip(read(conn, found)?).collect())
 }

@@ -6,7 +6,7 @@ use serde::Serialize;
 use crate::{
     api::{
         http::{
-            listing::{BYTES, fill_up_to, json_length, shortened},
+            listing::{BYTES, Bounds, fill_within, json_length, shortened},
             rows::Rows,
             types::Nullable,
         },
@@ -39,12 +39,12 @@ pub struct OrganisationChannels {
 }
 
 impl OrganisationChannels {
-    /// Bytes of each of the two lists.
-    pub const BYTES: usize = BYTES / 2;
+    /// Those of each of the two lists.
+    pub const BOUNDS: Bounds = Bounds { bytes: BYTES / 2, ..Bounds::ANSWER };
 
     /// A row that fits into the answer twice, if need be without its newest post.
     pub fn row(channel: Channel) -> Channel {
-        shortened(channel, OrganisationChannels::BYTES, |channel| channel.messages.pop())
+        shortened(channel, OrganisationChannels::BOUNDS.bytes, |channel| channel.messages.pop())
     }
 
     pub fn new(channels: Rows<Channel>) -> OrganisationChannels {
@@ -137,7 +137,7 @@ impl ChannelDetails {
         let channel = Channel::new(site, overviews::of(conn, found)?);
         let bytes = BYTES.saturating_sub(json_length(&channel));
         let first = |part| members::list(conn, caller, channel.id, part);
-        let participants = fill_up_to(bytes, PARTICIPANTS, first, Participant::from)?.data;
+        let participants = fill_within(Bounds { bytes, ..Bounds::ANSWER }, PARTICIPANTS, first, Participant::from)?.data;
         Ok(ChannelDetails { channel, participants })
     }
 }
@@ -199,6 +199,7 @@ impl OwnChannel {
             preview_thread: latest.into_iter().map(Message::from).collect(),
             created_at: channel.created_at,
         };
+        // Without previews there is nothing to leave out, and to count the text of every row takes time.
         if shown.preview_thread.is_empty() { shown } else { shortened(shown, BYTES, |channel| channel.preview_thread.pop()) }
     }
 }

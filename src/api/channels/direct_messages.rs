@@ -76,8 +76,8 @@ impl Api {
             mention_count: unread.mentions,
         };
         let read = app.db.read_list(caller.0.user, move |conn| {
-            let found = lists::direct_messages(conn, caller.0, organisation, page.and_one())?;
-            fill_from(page, found, |part| overviews::with_counts(conn, part), one)
+            let find = |page| lists::direct_messages(conn, caller.0, organisation, page);
+            fill_from(page, find, |part| overviews::read_counted(conn, part), one)
         });
         Ok(listed("Direct messages fetched successfully", read.await?, &address))
     }

@@ -75,8 +75,8 @@ impl Api {
     ) -> Result<BareListed<ChannelList>> {
         let (site, page) = (app.site.clone(), rows(*offset, *limit));
         let read = app.db.read_list(caller.0.user, move |conn| {
-            let found = channels::lists::own(conn, caller.0, page.and_one())?;
-            fill_from(page, found, |part| overviews::of_all(conn, part), |found| Channel::new(&site, found))
+            let find = |page| channels::lists::own(conn, caller.0, page);
+            fill_from(page, find, |part| overviews::read(conn, part), |found| Channel::new(&site, found))
         });
         Ok(bare(read.await?.map(|channels| ChannelList { channels }), &address))
     }

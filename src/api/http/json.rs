@@ -25,7 +25,8 @@ pub fn write(writer: impl io::Write, answer: &impl Serialize) {
     answer.serialize(&mut serializer).expect("all keys of answers are texts, and no writer fails");
 }
 
-/// Compact JSON, in which the text of [`Rows`](super::rows::Rows) stands as it is: they serialize as bytes, and nothing else does.
+/// Compact JSON, in which the text of [`Rows`](super::rows::Rows) stands as it is: they serialize as bytes, and nothing else
+/// does.
 struct WithRows;
 
 impl Formatter for WithRows {
@@ -65,6 +66,7 @@ impl<T: Answer> Written<T> {
         let mut text = Vec::with_capacity(128);
         write(&mut text, answer);
         debug_assert_eq!(serde_json::from_slice(&text).ok(), answer.to_json(), "serde and the document name the same fields");
+        text.shrink_to_fit(); // what comes after rows doubles the capacity
         Written::again(text.into())
     }
 

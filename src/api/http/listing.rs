@@ -73,24 +73,38 @@ impl<T> Filled<T> {
     }
 }
 
+/// What one answer holds at most, and what is read for it at once.
+#[derive(Clone, Copy)]
+pub struct Bounds {
+    pub bytes: usize,
+    /// Rows in one part.
+    pub part: usize,
+}
+
+impl Bounds {
+    /// Those of most lists.
+    pub const ANSWER: Bounds = Bounds { bytes: BYTES, part: MOST as usize };
+}
+
 /// Fills one answer with the rows of a page. `read` reads a part of the list; `show` turns a row into what is answered.
 pub fn fill<R, T: Answer>(
     page: Page,
     read: impl FnMut(Page) -> Result<Vec<R>>,
     show: impl FnMut(R) -> T,
 ) -> Result<Filled<Rows<T>>> {
-    fill_up_to(BYTES, page, read, show)
+    fill_within(Bounds::ANSWER, page, read, show)
 }
 
-/// Works like [`fill`], up to a number of bytes. It reads the list in parts, so that memory and time depend on the
-/// answer and not on the list. It always answers the first row, so that the next page makes progress.
-pub fn fill_up_to<R, T: Answer>(
-    bytes: usize,
+/// Works like [`fill`], within other bounds. It reads the list in parts, so that memory and time depend on the answer and not
+/// on the list. It always answers the first row, so that the next page makes progress.
+pub fn fill_within<R, T: Answer>(
+    bounds: Bounds,
     page: Page,
     mut read: impl FnMut(Page) -> Result<Vec<R>>,
     mut show: impl FnMut(R) -> T,
 ) -> Result<Filled<Rows<T>>> {
-    let (mut filling, mut part) = (Filling { page, rows: Rows::default(), left: bytes }, FIRST);
+    let Bounds { bytes, part: most } = bounds;
+    let (mut filling, mut part) = (Filling { page, rows: Rows::default(), left: bytes }, FIRST.min(most));
     loop {
         // One row more than the page has tells whether there is a rest.
         let number = filling.rows.len();
@@ -106,31 +120,35 @@ pub fn fill_up_to<R, T: Answer>(
             return Ok(filling.end(false));
         }
         // As many rows as fit if they have the average length so far, and one that will not fit. They may be longer.
-        part = (filling.left * filling.rows.len() / (bytes - filling.left).max(1) + 1).min(part * 2);
+        part = (filling.left * filling.rows.len() / (bytes - filling.left).max(1) + 1).min(part * 2).min(most);
     }
 }
 
-/// Works like [`fill`] for a list whose order is found by itself: `keys` are those of the page's rows, and of the one after
-/// them if there is one. `read` reads the rows of some keys.
-pub fn fill_from<K, R, T: Answer>(
+/// Works like [`fill`] for a list that is costly to sort: `find` finds the rows of the page once, and `read` completes them in
+/// parts.
+pub fn fill_from<F, R, T: Answer>(
     page: Page,
-    keys: Vec<K>,
-    read: impl FnMut(Vec<K>) -> Result<Vec<R>>,
+    find: impl FnOnce(Page) -> Result<Vec<F>>,
+    read: impl FnMut(Vec<F>) -> Result<Vec<R>>,
     show: impl FnMut(R) -> T,
 ) -> Result<Filled<Rows<T>>> {
-    fill_from_up_to(BYTES, page, keys, read, show)
+    fill_from_within(Bounds::ANSWER, page, find, read, show)
 }
 
-/// Works like [`fill_from`], up to a number of bytes.
-pub fn fill_from_up_to<K, R, T: Answer>(
-    bytes: usize,
+/// Works like [`fill_from`], within other bounds.
+pub fn fill_from_within<F, R, T: Answer>(
+    bounds: Bounds,
     page: Page,
-    keys: Vec<K>,
-    mut read: impl FnMut(Vec<K>) -> Result<Vec<R>>,
+    find: impl FnOnce(Page) -> Result<Vec<F>>,
+    mut read: impl FnMut(Vec<F>) -> Result<Vec<R>>,
     show: impl FnMut(R) -> T,
 ) -> Result<Filled<Rows<T>>> {
-    let mut keys = keys.into_iter();
-    fill_up_to(bytes, page, |part| read(keys.by_ref().take(part.size as usize).collect()), show)
+    let found = find(page.and_one())?;
+    let is_more = found.len() > page.size as usize;
+    let mut found = found.into_iter().take(page.size as usize);
+    let part = |part: Page| read(found.by_ref().take(part.size as usize).collect());
+    let Filled { data, rest } = fill_within(bounds, page, part, show)?;
+    Ok(Filled { rest: rest.or(is_more.then(|| page.offset + data.len() as i64)), data })
 }
 
 /// An answer that is being filled.
@@ -313,7 +331,7 @@ mod tests {
             asked.push(part.size);
             Ok(list.iter().skip(part.offset as usize).take(part.size as usize).cloned().collect())
         };
-        let Filled { data, rest } = fill_up_to(bytes, page, read, |row| row).unwrap();
+        let Filled { data, rest } = fill_within(Bounds { bytes, ..Bounds::ANSWER }, page, read, |row| row).unwrap();
         (serde_json::from_value(data.to_json().unwrap()).unwrap(), rest, asked)
     }
 
@@ -345,23 +363,24 @@ mod tests {
     }
 
     #[test]
-    fn a_list_of_keys_is_read_in_parts() {
-        let page = |size| Page { offset: 20, size };
-        let filled = |page: Page, keys: usize, length: usize| {
+    fn a_list_that_is_found_at_once_is_read_in_parts() {
+        let filled = |size: u32, rows: usize, length: usize, part: usize| {
             let mut asked = Vec::new();
-            let read = |keys: Vec<usize>| {
-                asked.push(keys.len());
-                Ok(keys.into_iter().map(|key| format!("{key:0length$}")).collect())
+            let find = |page: Page| Ok((0..rows.min(page.size as usize)).collect());
+            let read = |found: Vec<usize>| {
+                asked.push(found.len());
+                Ok(found.into_iter().map(|row| format!("{row:0length$}")).collect())
             };
-            let keys: Vec<usize> = (0..keys.min(page.size as usize + 1)).collect();
-            let Filled { data, rest } = fill_from_up_to(1000, page, keys, read, |row| row).unwrap();
+            let page = Page { offset: 20, size };
+            let Filled { data, rest } = fill_from_within(Bounds { bytes: 1000, part }, page, find, read, |row| row).unwrap();
             (data.len(), rest, asked)
         };
-        assert_eq!(filled(page(30), 20, 7), (20, None, vec![16, 4]));
-        assert_eq!(filled(page(30), 30, 7), (30, None, vec![16, 14]));
-        assert_eq!(filled(page(30), 31, 7), (30, Some(50), vec![16, 15]));
-        assert_eq!(filled(page(30), 31, 47), (20, Some(40), vec![16, 5]), "no more fit");
-        assert_eq!(filled(page(30), 0, 7), (0, None, vec![0]));
+        assert_eq!(filled(30, 20, 7, 99), (20, None, vec![16, 4]));
+        assert_eq!(filled(30, 30, 7, 99), (30, None, vec![16, 14]));
+        assert_eq!(filled(30, 31, 7, 99), (30, Some(50), vec![16, 14]), "the row after the page is not read");
+        assert_eq!(filled(30, 31, 47, 99), (20, Some(40), vec![16, 5]), "no more fit");
+        assert_eq!(filled(30, 0, 7, 99), (0, None, vec![0]));
+        assert_eq!(filled(7, 30, 7, 3), (7, Some(27), vec![3, 3, 1]));
     }
 
     #[test]

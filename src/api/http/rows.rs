@@ -39,15 +39,10 @@ impl<T: Answer> Rows<T> {
 
     /// Writes a row behind the others. Returns its length in bytes with that of a comma.
     pub fn push(&mut self, row: &T) -> usize {
-        let before = self.text.len();
         self.append(|text| write(text, row));
-        let length = self.text.len() - before;
-        debug_assert_eq!(
-            serde_json::from_slice(&self.text[self.starts[self.len() - 1]..self.text.len() - 1]).ok(),
-            row.to_json(),
-            "serde and the document name the same fields"
-        );
-        if self.len() == 1 { length + 1 } else { length }
+        let text = self.row(self.len() - 1);
+        debug_assert_eq!(serde_json::from_slice(text).ok(), row.to_json(), "serde and the document name the same fields");
+        text.len() + 1
     }
 
     /// Removes the last row.
@@ -60,25 +55,25 @@ impl<T: Answer> Rows<T> {
 
     /// Copies rows behind the others.
     pub fn extend(&mut self, others: &Rows<T>) {
-        for row in others.texts() {
-            self.append(|text| text.extend_from_slice(row));
+        for number in 0..others.len() {
+            self.append(|text| text.extend_from_slice(others.row(number)));
         }
     }
 
     /// The last row first.
     pub fn reversed(&self) -> Rows<T> {
-        let mut reversed = Rows { text: Vec::with_capacity(self.text.len()), ..Rows::default() };
-        reversed.text.extend_from_slice(b"[]");
-        for row in self.texts().rev() {
-            reversed.append(|text| text.extend_from_slice(row));
+        let mut reversed = Rows::default();
+        reversed.text.reserve(self.text.len());
+        for number in (0..self.len()).rev() {
+            reversed.append(|text| text.extend_from_slice(self.row(number)));
         }
         reversed
     }
 
-    fn texts(&self) -> impl DoubleEndedIterator<Item = &[u8]> {
-        // A comma or the bracket stands behind each row.
-        let ends = self.starts.iter().skip(1).chain([&self.text.len()]).map(|next| next - 1).collect::<Vec<_>>();
-        self.starts.iter().zip(ends).map(|(start, end)| &self.text[*start..end])
+    /// The text of a row. A comma or the bracket stands behind it.
+    fn row(&self, number: usize) -> &[u8] {
+        let end = self.starts.get(number + 1).unwrap_or(&self.text.len()) - 1;
+        &self.text[self.starts[number]..end]
     }
 
     fn append(&mut self, write: impl FnOnce(&mut Vec<u8>)) {

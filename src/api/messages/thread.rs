@@ -55,7 +55,7 @@ pub struct Thread {
     /// The same as `pinned`.
     is_pinned: bool,
     reactions: Vec<Reaction>,
-    /// The latest replies, oldest first; in lists, at most 256 KiB of them.
+    /// The latest replies, oldest first; at most 256 KiB of them.
     messages: Rows<Reply>,
     /// The number of all replies.
     message_count: i64,
@@ -66,8 +66,8 @@ pub struct Thread {
     deleted_at: Time,
 }
 
-/// Drops the oldest replies beyond the number of bytes for a list.
 impl From<threads::Thread> for Thread {
+    /// Drops the oldest replies beyond the number of bytes for a list.
     fn from(threads::Thread { root, place, replies }: threads::Thread) -> Self {
         Thread::new(root, place, latest(replies, threads::REPLY_BYTES))
     }

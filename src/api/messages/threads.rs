@@ -14,7 +14,8 @@ use crate::{
             body::{Body, Text, text},
             envelope::{Created, Success, created, ok},
             listing::{
-                self, Address, Listed, Paged, Pagination, ShallowOffset, ShallowPage, Size, fill, fill_from, listed, paged,
+                self, Address, Bounds, Listed, Paged, Pagination, ShallowOffset, ShallowPage, Size, fill, fill_from_within,
+                listed, paged,
             },
             rows::Rows,
             types::Null,
@@ -32,6 +33,8 @@ const PAGE: u32 = 50;
 const LARGEST_PAGE: u32 = 200;
 /// At most this many replies shown with each thread.
 const MOST_REPLIES: u32 = 200;
+/// A thread with its replies may be nearly half as long as an answer.
+const BOUNDS: Bounds = Bounds { part: 4, ..Bounds::ANSWER };
 
 pub struct Api;
 
@@ -66,8 +69,8 @@ impl Api {
         let (caller, id) = (caller.0, *org_id);
         // A deep page is a slow read: it walks that far into the caller's channels.
         let read = app.read_within(caller, id, move |conn| {
-            let roots = threads::list_all(conn, caller, id, page.and_one())?;
-            fill_from(page, roots, |part| threads::read(conn, part, replies), OrganisationThread::new)
+            let find = |page| threads::list_all(conn, caller, id, page);
+            fill_from_within(BOUNDS, page, find, |part| threads::read(conn, part, replies), OrganisationThread::new)
         });
         Ok(listed("Data retrieved successfully", read.await?, &address))
     }
@@ -95,8 +98,8 @@ impl Api {
         let replies = listing::size(*messages, threads::REPLIES, MOST_REPLIES);
         let id = *channel_id;
         let read = app.db.read_list(caller.0.user, move |conn| {
-            let roots = threads::list(conn, caller.0, id, page.and_one())?;
-            fill_from(page, roots, |part| threads::read(conn, part, replies), Thread::from)
+            let find = |page| threads::list(conn, caller.0, id, page);
+            fill_from_within(BOUNDS, page, find, |part| threads::read(conn, part, replies), Thread::from)
         });
         Ok(listed("Data retrieved successfully", read.await?, &address))
     }

@@ -16,7 +16,7 @@ use crate::{
             auth::Bearer,
             body::Body,
             envelope::{Success, ok},
-            listing::{Address, BareListed, Listed, Offset, Size, bare, fill_from, fill_from_up_to, listed, rows},
+            listing::{Address, BareListed, Listed, Offset, Size, bare, fill_from, fill_from_within, listed, rows},
             number::Number,
             rows::Rows,
         },
@@ -54,9 +54,9 @@ impl Api {
     ) -> Result<BareListed<OrganisationChannels>> {
         let (site, id, page) = (app.site.clone(), *org_id, rows(*offset, *limit));
         let read = app.db.read_list(caller.0.user, move |conn| {
-            let found = channels::lists::live(conn, caller.0, id, page.and_one())?;
+            let find = |page| channels::lists::live(conn, caller.0, id, page);
             let row = |found| OrganisationChannels::row(Channel::new(&site, found));
-            fill_from_up_to(OrganisationChannels::BYTES, page, found, |part| overviews::of_all(conn, part), row)
+            fill_from_within(OrganisationChannels::BOUNDS, page, find, |part| overviews::read(conn, part), row)
         });
         Ok(bare(read.await?.map(OrganisationChannels::new), &address))
     }
@@ -86,8 +86,8 @@ impl Api {
     ) -> Result<Listed<Rows<OwnChannel>>> {
         let (id, page, preview) = (*org_id, rows(*offset, *limit), preview.map_or(0, |preview| preview.0));
         let read = app.db.read_list(caller.0.user, move |conn| {
-            let found = channels::lists::joined(conn, caller.0, id, page.and_one())?;
-            fill_from(page, found, |part| overviews::with_latest(conn, part, preview), OwnChannel::new)
+            let find = |page| channels::lists::joined(conn, caller.0, id, page);
+            fill_from(page, find, |part| overviews::with_latest(conn, part, preview), OwnChannel::new)
         });
         Ok(listed("User channels fetched successfully", read.await?, &address))
     }
@@ -114,7 +114,7 @@ impl Api {
     ) -> Result<Listed<Rows<OpenChannel>>> {
         let (id, page) = (*org_id, rows(*offset, *limit));
         let read = app.db.read_list(caller.0.user, move |conn| {
-            fill_from(page, channels::lists::not_joined(conn, caller.0, id, page.and_one())?, Ok, OpenChannel::from)
+            fill_from(page, |page| channels::lists::not_joined(conn, caller.0, id, page), Ok, OpenChannel::from)
         });
         Ok(listed("Channels user does not belong fetched successfully", read.await?, &address))
     }
@@ -141,8 +141,8 @@ impl Api {
     ) -> Result<Listed<Rows<ArchivedChannel>>> {
         let (id, page) = (*org_id, rows(*offset, *limit));
         let read = app.db.read_list(caller.0.user, move |conn| {
-            let found = channels::lists::archived(conn, caller.0, id, page.and_one())?;
-            fill_from(page, found, |part| channels::lists::describe_all(conn, part), ArchivedChannel::from)
+            let find = |page| channels::lists::archived(conn, caller.0, id, page);
+            fill_from(page, find, |part| channels::lists::describe_all(conn, part), ArchivedChannel::from)
         });
         Ok(listed("Archived channels retrieved successfully", read.await?, &address))
     }
