@@ -30,6 +30,9 @@ pub struct Described {
 
 /// At most 1,000 members are listed with a channel; its `user_count` counts all of them.
 const USERS_SHOWN: i64 = 1000;
+const PAGE: &str = "limit ?3 offset ?4";
+/// The live channels of an organisation, by name.
+const LIVE: &str = "and c.archived_at is null and c.is_dm = 0 order by c.name collate nocase, c.id";
 
 /// The caller's live channels of all organisations.
 pub fn own(conn: &Connection, caller: Caller, page: Page) -> Result<Vec<Visible>> {
@@ -40,8 +43,7 @@ pub fn own(conn: &Connection, caller: Caller, page: Page) -> Result<Vec<Visible>
 
 /// An organisation's live channels that the caller can see. 404 for outsiders.
 pub fn live(conn: &Connection, caller: Caller, organisation: OrganisationId, page: Page) -> Result<Vec<Visible>> {
-    let rule = "and c.archived_at is null and c.is_dm = 0 order by c.name collate nocase, c.id";
-    of_organisation(conn, caller, organisation, page, rule)
+    of_organisation(conn, caller, organisation, page, LIVE)
 }
 
 /// An organisation's archived channels that the caller can see. 404 for outsiders.
@@ -52,8 +54,7 @@ pub fn archived(conn: &Connection, caller: Caller, organisation: OrganisationId,
 
 /// An organisation's live channels that the caller is in, with their unread counts. 404 for outsiders.
 pub fn joined(conn: &Connection, caller: Caller, organisation: OrganisationId, page: Page) -> Result<Vec<(Counts, Visible)>> {
-    let rule = "and c.archived_at is null and c.is_dm = 0 order by c.name collate nocase, c.id";
-    own_in(conn, caller, organisation, page, rule)
+    own_in(conn, caller, organisation, page, LIVE)
 }
 
 /// The caller's direct messages in an organisation, the latest active first, with their unread counts. 404 for outsiders.
@@ -95,7 +96,8 @@ fn own_in(
     record::select_own(conn, caller, &format!("{rule} {PAGE}"), (caller.user, organisation, page.size, page.offset))
 }
 
-/// A page of the organisation's channels that the caller can see, as [`own_in`].
+/// A page of the organisation's channels that the caller can see; the SQL in `rule` filters and orders them. 404 for
+/// outsiders.
 fn of_organisation(
     conn: &Connection,
     caller: Caller,
@@ -107,8 +109,6 @@ fn of_organisation(
     let rule = format!("and c.organisation_id = ?2 {rule} {PAGE}");
     record::select(conn, caller, &rule, (caller.user, organisation, page.size, page.offset))
 }
-
-const PAGE: &str = "limit ?3 offset ?4";
 
 /// One channel as lists show it. 404 for a caller who can't see it.
 pub fn get(conn: &Connection, caller: Caller, id: ChannelId) -> Result<Described> {

@@ -27,6 +27,7 @@ pub struct New<'a, B: ?Sized> {
     pub channel: Option<ChannelId>,
     /// The `n` of the message whose text the body carries.
     pub message: Option<i64>,
+    /// Who made the change. None if they are to receive it, too, on their other devices.
     pub actor: Option<UserId>,
     pub body: &'a B,
 }

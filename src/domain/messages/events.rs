@@ -57,7 +57,7 @@ pub fn object_now(conn: &Connection, n: i64) -> Result<Option<String>> {
     serde_json::to_string(&object(&message, organisation)).map(Some).map_err(Error::internal)
 }
 
-/// Publishes a new message like [`tell_members`], and counts it in its channel's row.
+/// Publishes a new message to its channel and to each of its members except `actor`, and counts it in its channel's row.
 fn tell_and_count(tx: &mut Tx, message: &Message, kind: Kind, actor: Option<UserId>, body: &impl Serialize) -> Result<()> {
     let new = events::New { actor, ..publication(message, kind, Stream::Channel(message.channel), true, body) };
     events::emit_with(tx, new, |tx, seqs| counters::add_message(tx, message, seqs))

@@ -67,7 +67,7 @@ pub fn list(conn: &Connection, caller: Caller, channel: ChannelId, range: Range,
     Ok(messages)
 }
 
-/// Reads the messages with these `n`, in ascending order.
+/// Reads the messages with these `n`, in ascending order, with their reactions.
 pub fn at(conn: &Connection, ns: &[i64]) -> Result<Vec<Message>> {
     let mut messages = record::find_all(conn, ns)?;
     reactions::attach(conn, &mut messages)?;
