@@ -7,8 +7,10 @@ mod guesses;
 mod link_limits;
 mod links;
 mod passwords;
+mod profile;
 mod proofs;
 mod reclaiming;
+mod session_list;
 mod sessions;
 
 use crate::{

@@ -1,6 +1,8 @@
 //! Changes that touch many records: access that they end has ended at once, and the rest follows in slices, over a
 //! restart, too. Between the two, nobody sees what they may not see any more.
 
+mod profiles;
+
 use crate::harness::{Client, Server, blob};
 use serde_json::json;
 use tempfile::TempDir;
@@ -10,7 +12,7 @@ use tidings::{
     domain::{
         access::{self, Caller, PlatformRole},
         accounts::{
-            self, profiles,
+            self,
             proof::{self, Proof},
         },
         channels::record,
@@ -340,43 +342,6 @@ async fn the_text_of_a_deleted_message_with_many_edits_is_shown_to_nobody() {
     assert_eq!(finish(&app).await, 2);
     assert_eq!(scene.number("select count(*) from events where body like '%secret%'"), 0);
     assert_eq!(scene.number("select count(*) from reactions"), 0);
-}
-
-#[tokio::test]
-async fn a_changed_profile_is_pushed_to_all_organisations_of_the_user() {
-    let scene = Scene::make("poster", |[.., grace]| {
-        format!(
-            "insert into organisations (id, name, slug, owner_id, created_at, updated_at)
-               select unhex(printf('f8%030x', k)), 'o' || k, 'o' || k, {grace}, 0, 0 from k;
-             insert into organisation_members (organisation_id, user_id, role_id, created_at, updated_at)
-               select unhex(printf('f8%030x', k)), {grace}, 1, 0, 0 from k;"
-        )
-    })
-    .await;
-    let grace = scene.grace;
-    let app = scene.open();
-    let rename = |name: &str| {
-        let edit = profiles::Edit { first_name: Some(name.into()), ..profiles::Edit::default() };
-        app.db.write(move |tx| profiles::update(tx, grace, edit).map(|_| ()))
-    };
-    let told = |name: &str| {
-        let told = format!("select distinct stream from events where type = 'member_update' and body like '%\"{name}\"%'");
-        format!("select count(*) from ({told})")
-    };
-    rename("Amazing").await.unwrap();
-    assert_eq!((left(&app), scene.number(&told("Amazing"))), (1, 0), "the jobs tell them");
-    rename("Brewster").await.unwrap();
-    assert_eq!(left(&app), 1, "the later one stands for both");
-    wiring::finish_writes(&app);
-    drop(app);
-
-    // The jobs of the next start go on with it.
-    let copy = Server::on_copy_of(scene.folder.path(), |_| {}).await;
-    while copy.count("chores") > 0 {
-        copy.anonymous().get("/blogs").await.expect(200);
-    }
-    assert_eq!(copy.number(&told("Brewster")), MANY as i64 + 1);
-    assert_eq!(copy.number(&told("Amazing")), 0, "nobody is told what is not so any more");
 }
 
 #[tokio::test]

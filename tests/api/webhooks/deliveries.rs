@@ -1,5 +1,7 @@
 //! Posts of a channel are delivered to its webhooks: signed, and repeated until they arrive.
 
+mod failing;
+
 use std::{sync::Arc, time::Instant};
 
 use poem::Response;
@@ -9,7 +11,7 @@ use tokio::{net::TcpListener, sync::Notify};
 use crate::{
     harness::{Client, Server, blob, text},
     receiver::{self, Receiver},
-    shapes::{ATTEMPT, PUSHED, PUSHED_MESSAGE, assert_delivered, assert_shape},
+    shapes::{ATTEMPT, PUSHED_MESSAGE, assert_delivered, assert_shape},
     socket::Socket,
 };
 
@@ -213,104 +215,6 @@ async fn a_targets_retry_after_delays_the_next_attempt() {
     let record = hook.history(1).await.remove(0);
     let wait = (time(&record["next_attempt"]) - time(&record["attempted"])).total(jiff::Unit::Second).unwrap();
     assert!((3599.0..3602.0).contains(&wait), "{wait}");
-}
-
-/// Has the webhook's queued event fail for the last time.
-async fn fail_for_good(server: &Server) {
-    server.sql("update deliveries set attempts = 9 where due_at is not null");
-    server.hurry();
-}
-
-#[tokio::test]
-async fn a_webhook_that_fails_for_days_becomes_inactive_and_its_owner_is_told() {
-    let Scene { server, ada, organisation, channel, .. } = scene().await;
-    let receiver = Receiver::start(&[200, 500]).await;
-    let hook = ada.hook(&channel, &receiver.url).await;
-    let personal = ada.personal(&organisation);
-    let mut socket = Socket::listening(&ada, &[&personal]).await;
-    ada.say(&channel, "arrives, but before").await;
-    hook.history(1).await;
-    ada.say(&channel, "The engine has arrived").await;
-    hook.history(2).await;
-    fail_for_good(&server).await;
-    let records = hook.history(3).await;
-    assert_eq!(fields(&records[0], &["retries", "next_attempt"]), [&json!("9"), &Value::Null]);
-    assert_eq!(hook.status().await, "inactive");
-    let told = socket.on(&personal).await;
-    assert_shape(&told, PUSHED);
-    assert_eq!(told["notification_type"], "webhook_update");
-    let data = &told["data"];
-    assert_eq!(fields(data, &["id", "channel_id", "status", "webhook_name"]), [&hook.id, &channel, "inactive", "out"]);
-    let mails = server.mails(&ada.email, 2).await;
-    let mail = &mails[1];
-    assert_eq!(mail.subject, "Your webhook out is inactive now");
-    assert!(mail.text.contains("the channel engines") && mail.text.contains("answered 500"), "{}", mail.text);
-}
-
-#[tokio::test]
-async fn a_webhook_that_delivers_other_events_stays_active() {
-    let Scene { server, ada, channel, .. } = scene().await;
-    let mut receiver = Receiver::start(&[500, 200, 500]).await;
-    let hook = ada.hook(&channel, &receiver.url).await;
-    ada.say(&channel, "never arrives").await;
-    receiver.next().await;
-    hook.history(1).await;
-    ada.say(&channel, "arrives").await;
-    hook.history(2).await;
-    fail_for_good(&server).await;
-    let records = hook.history(3).await;
-    assert_eq!(fields(&records[0], &["status_code", "next_attempt"]), [&json!("500"), &Value::Null]);
-    assert_eq!(hook.status().await, "active");
-}
-
-#[tokio::test]
-async fn a_webhook_whose_target_is_gone_becomes_inactive_at_once_and_keeps_its_queue() {
-    let Scene { server, ada, channel, .. } = scene().await;
-    let mut receiver = Receiver::start(&[500, 410, 200]).await;
-    let hook = ada.hook(&channel, &receiver.url).await;
-    ada.say(&channel, "first").await;
-    hook.history(1).await;
-    ada.say(&channel, "second").await;
-    let records = hook.history(2).await;
-    assert_eq!(fields(&records[0], &["status_code", "next_attempt"]), [&json!("410"), &Value::Null]);
-    assert_eq!(hook.status().await, "inactive");
-    server.mails(&ada.email, 2).await;
-    receiver.contents(2).await;
-    hook.set("active").await;
-    server.hurry();
-    assert_eq!(receiver.next().await.content(), "first");
-}
-
-/// Alone, with its channel, or with its organisation.
-#[tokio::test]
-async fn nobody_is_told_that_a_deleted_webhook_failed() {
-    let Scene { server, ada, .. } = scene().await;
-    let answer = Arc::new(Notify::new());
-    let held = answer.clone();
-    let mut receiver = Receiver::answering(move |_| {
-        let held = held.clone();
-        async move {
-            held.notified().await;
-            Response::builder().status(410.try_into().unwrap()).finish()
-        }
-    })
-    .await;
-    for n in 0..3 {
-        let organisation = ada.organisation("Engines").await;
-        let channel = ada.channel(&organisation, "engines", &[]).await;
-        let hook = ada.hook(&channel, &receiver.url).await;
-        ada.say(&channel, "The engine has arrived").await;
-        receiver.next().await;
-        let deleted = [hook.path(""), format!("/channels/{channel}"), format!("/organisations/{organisation}")];
-        assert!((200..300).contains(&ada.delete(&deleted[n]).await.status));
-        answer.notify_one();
-        let mut look = tokio::time::interval(std::time::Duration::from_millis(5));
-        while server.count("webhook_history") == n as i64 {
-            look.tick().await;
-        }
-        assert_eq!(server.count("mails where recipient = 'ada@example.org'"), 1, "the welcome alone: {}", deleted[n]);
-        assert_eq!(server.count("webhooks where status = 'inactive'"), 0, "{}", deleted[n]);
-    }
 }
 
 #[tokio::test]
