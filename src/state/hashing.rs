@@ -89,6 +89,14 @@ mod tests {
     }
 
     #[tokio::test]
+    async fn hashes_yield_to_requests() {
+        let niceness = || rustix::process::getpriority_process(None).unwrap();
+        let before = niceness();
+        assert_eq!(Hashing::new(1).run(None, niceness).await.unwrap(), (before + super::NICENESS).min(19));
+        assert_eq!(niceness(), before, "that of the runtime is as it was");
+    }
+
+    #[tokio::test]
     async fn a_network_has_two_hashes_in_the_queue_and_others_come_next() {
         let limits = Limits::new(true);
         let permits = |address: &str| limits.hashes(address.parse().unwrap());
