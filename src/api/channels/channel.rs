@@ -39,7 +39,7 @@ pub struct OrganisationChannels {
 }
 
 impl OrganisationChannels {
-    /// Those of each of the two lists.
+    /// The bounds of each of the two lists.
     pub const BOUNDS: Bounds = Bounds { bytes: BYTES / 2, ..Bounds::ANSWER };
 
     /// A row that fits into the answer twice, if need be without its newest post.

@@ -82,7 +82,7 @@ pub struct Bounds {
 }
 
 impl Bounds {
-    /// Those of most lists.
+    /// The bounds of most lists.
     pub const ANSWER: Bounds = Bounds { bytes: BYTES, part: MOST as usize };
 }
 
