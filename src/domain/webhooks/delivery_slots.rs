@@ -39,8 +39,9 @@ struct Taken {
 impl Taken {
     /// How many of `most` slots another request can still take.
     fn free(self, most: usize, is_proven: bool) -> usize {
-        let free = most - self.all;
-        if is_proven { free } else { free.min(most / 2 - self.unproven) }
+        // A host that has lost its proof may hold more than an unproven one.
+        let free = most.saturating_sub(self.all);
+        if is_proven { free } else { free.min((most / 2).saturating_sub(self.unproven)) }
     }
 
     /// How many slots count against another request.
@@ -62,7 +63,9 @@ impl Taken {
 impl Slots {
     pub const ALL: usize = 128;
     pub const OF_AN_ORGANISATION: usize = 32;
-    pub const OF_A_HOST: usize = 4;
+    /// Each delivery waits for two commits: with four slots, a host gets four in the time of four commits or so.
+    pub const OF_A_PROVEN_HOST: usize = 16;
+    pub const OF_ANOTHER_HOST: usize = 4;
     /// Proven hosts that are remembered, at most. Beyond that all are forgotten, and prove themselves again with their next
     /// answer.
     const PROVEN_MOST: usize = 10_000;
@@ -86,9 +89,10 @@ impl Slots {
     fn take(&mut self, organisation: OrganisationId, host: &str, is_proven: bool) -> Option<Permit> {
         let of_organisation = self.by_organisation.get(&organisation).copied().unwrap_or_default();
         let of_host = self.by_host.get(host).copied().unwrap_or_default();
+        let most_of_host = if self.proven.contains(host) { Slots::OF_A_PROVEN_HOST } else { Slots::OF_ANOTHER_HOST };
         let is_free = of_organisation.held(is_proven) < self.all.free(Slots::ALL, is_proven)
             && of_organisation.free(Slots::OF_AN_ORGANISATION, is_proven) > 0
-            && of_host.free(Slots::OF_A_HOST, is_proven) > 0;
+            && of_host.free(most_of_host, is_proven) > 0;
         is_free.then(|| {
             self.all.add(is_proven);
             self.by_organisation.entry(organisation).or_default().add(is_proven);
@@ -141,19 +145,23 @@ mod tests {
     }
 
     #[test]
-    fn a_host_has_four_slots_and_two_until_it_is_proven() {
+    fn a_host_has_sixteen_slots_and_two_until_it_is_proven() {
         let (mut slots, of) = (Slots::default(), OrganisationId::new());
         let first = slots.acquire(of, "a:80").unwrap();
         assert!(slots.acquire(of, "a:80").is_some());
         assert!(slots.acquire(of, "a:80").is_none() && slots.acquire(of, "b:80").is_some());
         slots.release(&first);
         slots.note("a:80", true);
-        for _ in 0..3 {
-            assert!(slots.acquire(of, "a:80").is_some());
-        }
+        let proven: Vec<_> = (0..15).map(|_| slots.acquire(of, "a:80").unwrap()).collect();
         assert!(slots.acquire(of, "a:80").is_none());
         slots.note("a:80", false);
-        slots.release(&Permit { organisation: of, host: "a:80".into(), is_proven: true });
+        for (n, permit) in proven.iter().enumerate() {
+            assert!(slots.acquire(of, "a:80").is_none(), "{} of four are taken", 16 - n);
+            slots.release(permit);
+            if n == 12 {
+                break;
+            }
+        }
         assert!(slots.acquire(of, "a:80").is_some(), "one of two is taken by the unproven");
         assert!(slots.acquire(of, "a:80").is_none());
     }
