@@ -48,7 +48,11 @@ const SECTIONS: [(&str, &[&str], &str); 5] = [
         "The time of a delivery is that from the request of the post to its arrival. Deliveries go to eight webhooks of one receiver. The limit of log-ins is the check of their passwords on all cores. \
          Searches run in an organisation with a million messages.",
     ),
-    ("Mixed load", &["mixed"], "Clients read, post, search and lose their connections for some time."),
+    (
+        "Mixed load",
+        &["mixed"],
+        "Clients read, post, search and lose their connections: for a minute, or as long as `--minutes` says.",
+    ),
 ];
 
 fn folder() -> PathBuf {
