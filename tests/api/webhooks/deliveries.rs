@@ -96,7 +96,7 @@ async fn a_change_of_a_single_byte_breaks_the_signature() {
 async fn only_new_messages_of_members_in_the_webhooks_channel_are_delivered() {
     let Scene { server: _server, ada, organisation, channel, .. } = scene().await;
     let mut receiver = Receiver::start(&[200]).await;
-    let hook = ada.hook(&channel, &receiver.url).await;
+    ada.hook(&channel, &receiver.url).await;
     let fed = ada.webhook(&channel, "in").await;
     let feed = json!({ "message": "fed" });
     ada.post(&format!("/webhooks/feed/{}", text(&fed["webhook_slug"])), feed).await.expect(200);
@@ -104,14 +104,12 @@ async fn only_new_messages_of_members_in_the_webhooks_channel_are_delivered() {
     ada.post("/webhooks/feed/backend-queue", queued).await.expect(200);
     ada.say(&ada.general(&organisation).await, "elsewhere").await;
     let post = ada.say(&channel, "heard").await;
+    assert_eq!(receiver.next().await.content(), "heard");
     let edit = json!({ "content": "edited", "message_id": post });
     ada.put(&format!("/channels/{channel}/messages"), edit).await.expect(200);
     ada.delete(&format!("/channels/{channel}/messages/{post}")).await.expect(200);
-    hook.history(1).await;
     ada.say(&channel, "a marker").await;
-    let mut heard = vec![receiver.next().await.content(), receiver.next().await.content()];
-    heard.retain(|content| !content.is_empty()); // deleted before it left
-    assert!(heard == ["heard", "a marker"] || heard == ["a marker"], "{heard:?}");
+    assert_eq!(receiver.next().await.content(), "a marker");
     assert!(receiver.is_empty());
 }
 
