@@ -20,7 +20,7 @@ use crate::{
     issuer::Issuer,
     jobs,
     limits::{Limits, admission::Slots},
-    mail::Mailer,
+    mail::transport::Mailer,
     metrics::Metrics,
     origins::Origins,
     outgoing::Outgoing,

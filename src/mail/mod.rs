@@ -1,28 +1,21 @@
-//! Mails: their texts, and the transports (SMTP, files, the log).
+//! Mails: their texts, and how they are sent.
 
 mod names;
+pub mod transport;
 
-use std::{
-    path::PathBuf,
-    time::{Duration, Instant},
-};
+use std::time::Duration;
 
 use lettre::{
-    AsyncSmtpTransport, AsyncTransport, Message, Tokio1Executor,
+    Message,
     message::{Mailbox, MultiPart, header},
-    transport::smtp::{SMTP_PORT, SUBMISSION_PORT, SUBMISSIONS_PORT, authentication::Credentials, client::Tls},
 };
-use percent_encoding::percent_decode_str;
 use serde::{Deserialize, Serialize};
-use tokio::{io::AsyncWriteExt, sync::Mutex};
-use url::Url;
 
 pub use self::names::name;
 use crate::{
     error::{Error, Result},
     id::{MailId, WebhookId},
     site::Site,
-    tls::Authorities,
 };
 
 /// The kind of a mail. The limit of mails to a recipient counts each kind by itself.
@@ -239,125 +232,6 @@ impl header::Header for ListUnsubscribe {
     fn display(&self) -> header::HeaderValue {
         header::HeaderValue::new(Self::name(), self.0.clone())
     }
-}
-
-/// Deadline of one command of SMTP.
-const STEP_WITHIN: Duration = Duration::from_secs(10);
-/// How long the result of a check of the mail server is reused.
-const REACHED_FOR: Duration = Duration::from_secs(10);
-
-/// Sends mails.
-pub struct Mailer {
-    from: Mailbox,
-    transport: Transport,
-    reached: Mutex<Option<(Instant, bool)>>,
-}
-
-enum Transport {
-    /// Writes the text with its link to the log, for trials and for servers without mail.
-    Log,
-    /// Writes each mail to a file in a folder, `<identifier>.eml`.
-    Files(PathBuf),
-    Smtp(Box<AsyncSmtpTransport<Tokio1Executor>>),
-}
-
-impl Mailer {
-    /// `url`: `log:`, `file:///DIR`, `smtp://[user:password@]host[:port][?tls=opportunistic|none]` or `smtps://…`.
-    pub fn new(url: &str, from: &str, authorities: &Authorities) -> Result<Mailer> {
-        let from = from.parse().map_err(|err| Error::bad_request(format!("--mail-from {from}: {err}")))?;
-        let bad = |err: &dyn std::fmt::Display| Error::bad_request(format!("--mail-url: {err}"));
-        let parsed = Url::parse(url).map_err(|err| bad(&err))?;
-        let transport = match parsed.scheme() {
-            "log" => Transport::Log,
-            "file" => {
-                let folder = parsed.to_file_path().map_err(|()| bad(&"expected an absolute path such as file:///var/mail"))?;
-                std::fs::create_dir_all(&folder).map_err(|err| bad(&format!("{}: {err}", folder.display())))?;
-                Transport::Files(folder)
-            }
-            "smtp" | "smtps" => Transport::Smtp(Box::new(smtp(&parsed, authorities).map_err(|err| bad(&err.detail()))?)),
-            other => return Err(bad(&format!("unknown scheme {other}: expected log:, file:, smtp: or smtps:"))),
-        };
-        Ok(Mailer { from, transport, reached: Mutex::default() })
-    }
-
-    /// Whether mails go to the server's log, where every reader of the log sees their links.
-    pub fn writes_to_log(&self) -> bool {
-        matches!(self.transport, Transport::Log)
-    }
-
-    /// Whether the transport works, as far as can be checked without sending a mail. It checks at most once in ten seconds.
-    pub async fn is_reachable(&self) -> bool {
-        // Held during the check, so that concurrent callers wait for its result.
-        let mut reached = self.reached.lock().await;
-        if let Some((at, known)) = *reached
-            && at.elapsed() < REACHED_FOR
-        {
-            return known;
-        }
-        let now = match &self.transport {
-            Transport::Log => true,
-            Transport::Files(folder) => folder.is_dir(),
-            Transport::Smtp(smtp) => match smtp.test_connection().await {
-                Ok(answered) => answered,
-                Err(err) => {
-                    tracing::warn!(%err, "the mail server can't be reached");
-                    false
-                }
-            },
-        };
-        *reached = Some((Instant::now(), now));
-        now
-    }
-
-    /// Sends a mail. The error says why it could not be sent.
-    pub async fn send(&self, id: MailId, mail: &Mail) -> Result<()> {
-        match &self.transport {
-            Transport::Log => {
-                tracing::info!(to = mail.to, subject = mail.subject, "mail\n{}", mail.plain());
-                Ok(())
-            }
-            Transport::Files(folder) => {
-                let (draft, path) = (folder.join(format!(".{id}")), folder.join(format!("{id}.eml")));
-                let bytes = mail.message(id, &self.from)?.formatted();
-                // Renamed when complete, so that a program that watches the folder never reads a partial mail.
-                let mut file = tokio::fs::OpenOptions::new();
-                let mut file =
-                    file.create(true).truncate(true).write(true).mode(0o600).open(&draft).await.map_err(Error::internal)?;
-                file.write_all(&bytes).await.map_err(Error::internal)?;
-                file.flush().await.map_err(Error::internal)?;
-                tokio::fs::rename(draft, path).await.map_err(Error::internal)
-            }
-            Transport::Smtp(smtp) => {
-                smtp.send(mail.message(id, &self.from)?).await.map_err(Error::internal)?;
-                Ok(())
-            }
-        }
-    }
-}
-
-/// TLS is required unless the address says otherwise: by STARTTLS for `smtp:`, and from the first byte for `smtps:`.
-fn smtp(url: &Url, authorities: &Authorities) -> Result<AsyncSmtpTransport<Tokio1Executor>> {
-    let missing = || Error::bad_request("the host is missing: expected an address such as smtp://mail.example.org");
-    let host = url.host_str().filter(|host| !host.is_empty()).ok_or_else(missing)?;
-    let wanted = url.query_pairs().find(|(key, _)| key == "tls").map(|(_, value)| value.into_owned());
-    let parameters = || authorities.mail(host);
-    let (tls, port) = match (url.scheme(), wanted.as_deref()) {
-        ("smtps", None) => (Tls::Wrapper(parameters()?), SUBMISSIONS_PORT),
-        ("smtp", None | Some("required")) => (Tls::Required(parameters()?), SUBMISSION_PORT),
-        ("smtp", Some("opportunistic")) => (Tls::Opportunistic(parameters()?), SUBMISSION_PORT),
-        ("smtp", Some("none")) => (Tls::None, SMTP_PORT),
-        _ => return Err(Error::bad_request("expected ?tls=required, ?tls=opportunistic or ?tls=none, and only with smtp:")),
-    };
-    let mut builder = AsyncSmtpTransport::<Tokio1Executor>::builder_dangerous(host)
-        .tls(tls)
-        .port(url.port().unwrap_or(port))
-        .timeout(Some(STEP_WITHIN));
-    if !url.username().is_empty() {
-        let plain = |text: &str| percent_decode_str(text).decode_utf8().map(Into::into).map_err(Error::internal);
-        let (user, password): (String, String) = (plain(url.username())?, plain(url.password().unwrap_or_default())?);
-        builder = builder.credentials(Credentials::new(user, password));
-    }
-    Ok(builder.build())
 }
 
 #[cfg(test)]

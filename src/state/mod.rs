@@ -32,7 +32,7 @@ use crate::{
     id::{OrganisationId, SessionId, UserId},
     issuer::Issuer,
     limits::{Limits, admission::Slots},
-    mail::Mailer,
+    mail::transport::Mailer,
     metrics::Metrics,
     origins::Origins,
     outgoing::Outgoing,
