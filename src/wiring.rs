@@ -42,8 +42,8 @@ const SOCKETS_WITHIN: Duration = Duration::from_secs(2);
 /// Opens the data folder, creating it if there is none, and starts the writer and the publisher.
 pub fn open(settings: &Settings, listening: SocketAddr, clock: Clock) -> Result<App> {
     let links = settings.links.resolve(listening)?;
-    let authorities = Authorities::read(settings.ca_file.as_deref())?;
-    let mailer = Mailer::new(&settings.mail_url, &settings.mail_from, &authorities)?;
+    let authorities = Authorities::read(settings.mail.ca_file.as_deref())?;
+    let mailer = Mailer::new(&settings.mail.mail_url, &settings.mail.mail_from, &authorities)?;
     let issuer = match settings.google_client_id.as_slice() {
         [] => None,
         ids => Some(Issuer::new(&settings.oidc_issuer, ids, &authorities)?),

@@ -70,7 +70,7 @@ pub fn main() -> ExitCode {
 }
 
 fn run() -> Result<()> {
-    let matches = config::with_file(command())?.get_matches();
+    let matches = config::with_sources(command())?.get_matches();
     let Cli { folder: Folder { data_dir, .. }, command } = Cli::from_arg_matches(&matches).unwrap_or_else(|err| err.exit());
     match command {
         Command::Serve(settings) => serve::run(Settings { data_dir, ..*settings }),

@@ -43,8 +43,8 @@ fn listen(address: SocketAddr) -> std::io::Result<TcpListener> {
 
 async fn serve(settings: Settings) -> Result<()> {
     // Comes first, because a taken port must leave nothing behind.
-    let listener = listen(settings.listen);
-    let listener = listener.map_err(|err| Error::bad_request(format!("can't listen on {}: {err}", settings.listen)))?;
+    let listener = listen(settings.listen.address);
+    let listener = listener.map_err(|err| Error::bad_request(format!("can't listen on {}: {err}", settings.listen.address)))?;
     let address = listener.local_addr().map_err(Error::internal)?;
     let mut terminate = signal(SignalKind::terminate()).map_err(Error::internal)?;
     let mut interrupt = signal(SignalKind::interrupt()).map_err(Error::internal)?;

@@ -53,7 +53,7 @@ impl Server {
 
     fn usual(folder: &Path) -> Settings {
         let mut settings = Settings::for_folder(folder);
-        settings.mail_url = format!("file://{}", folder.join("mail").display());
+        settings.mail.mail_url = format!("file://{}", folder.join("mail").display());
         settings.rate_limit = Switch::Off;
         settings
     }

@@ -51,7 +51,7 @@ impl Issuer {
         Server::with(|settings| {
             let file = settings.data_dir.join("authority.pem");
             std::fs::write(&file, self.certificate.pem()).unwrap();
-            settings.ca_file = Some(file);
+            settings.mail.ca_file = Some(file);
             settings.oidc_issuer = self.url.clone();
             settings.google_client_id = vec![CLIENT.into()];
         })

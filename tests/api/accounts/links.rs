@@ -232,7 +232,7 @@ async fn no_link_logs_in_to_a_disabled_account() {
 #[tokio::test]
 async fn an_unreachable_mail_server_is_answered_for_all_addresses_alike() {
     // Nobody listens on the discard port.
-    let server = Server::with(|settings| settings.mail_url = "smtp://127.0.0.1:9?tls=none".into()).await;
+    let server = Server::with(|settings| settings.mail.mail_url = "smtp://127.0.0.1:9?tls=none".into()).await;
     server.register("ada").await;
     for path in ["/auth/magic-link", "/auth/password-reset"] {
         let known = ask(&server, path, "ada@example.org").await.expect(500);

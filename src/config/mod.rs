@@ -1,8 +1,12 @@
-//! Every setting once: a flag, the environment variable `TIDINGS_…`, and a line of the settings file,
-//! in that order of precedence. Nothing else reads the environment.
+//! Every setting once: a flag, the environment variable `TIDINGS_…`, for secrets a file that `TIDINGS_…_FILE` names, and a line
+//! of the settings file, in that order of precedence. Nothing else reads the environment.
+
+mod push;
+mod sources;
+mod values;
 
 use std::{
-    net::{IpAddr, SocketAddr},
+    net::SocketAddr,
     path::{Path, PathBuf},
     time::Duration,
 };
@@ -10,10 +14,12 @@ use std::{
 use clap::{ArgAction, Args, Command, ValueEnum, builder::BoolishValueParser};
 use ipnet::IpNet;
 
-use crate::{
-    error::{Error, Result},
-    secret,
+use self::values::{network, operator_address, origin};
+pub use self::{
+    push::{External, Push, PushServer},
+    sources::with_sources,
 };
+use crate::error::Result;
 
 pub(crate) const SECOND: Duration = Duration::from_secs(1);
 pub(crate) const MINUTE: Duration = Duration::from_secs(60);
@@ -32,6 +38,14 @@ pub struct Folder {
     pub config: Option<PathBuf>,
 }
 
+/// Where the server listens.
+#[derive(Args, Clone, Copy, Debug)]
+pub struct Listen {
+    /// Address and port to listen on
+    #[arg(id = "listen", long = "listen", env = "TIDINGS_LISTEN", default_value = "127.0.0.1:8080", value_name = "ADDRESS")]
+    pub address: SocketAddr,
+}
+
 /// The server's addresses, for all commands that make links.
 #[derive(Args, Clone, Debug, Default)]
 pub struct Links {
@@ -42,48 +56,6 @@ pub struct Links {
     /// Address of the web client, where links in mails lead; the server has its own pages for them [default: the base URL]
     #[arg(long, env = "TIDINGS_WEB_URL", value_name = "URL")]
     pub web_url: Option<String>,
-}
-
-/// The settings of live push.
-#[derive(Args, Clone, Debug)]
-pub struct Push {
-    /// Which server serves live push: this one, or an external Centrifugo that it publishes to
-    #[arg(id = "push", long = "push", env = "TIDINGS_PUSH", default_value = "embedded", value_name = "embedded|centrifugo")]
-    pub server: PushServer,
-
-    /// Address of the external Centrifugo, without /api
-    #[arg(long, env = "TIDINGS_CENTRIFUGO_URL", value_name = "URL")]
-    pub centrifugo_url: Option<String>,
-
-    /// Key of the external Centrifugo's server API, at least 16 characters
-    #[arg(long, env = "TIDINGS_CENTRIFUGO_API_KEY", value_name = "KEY", hide_env_values = true)]
-    pub centrifugo_api_key: Option<String>,
-
-    /// HMAC key with which the external Centrifugo verifies tokens, at least 32 characters
-    #[arg(long, env = "TIDINGS_CENTRIFUGO_TOKEN_KEY", value_name = "KEY", hide_env_values = true)]
-    pub centrifugo_token_key: Option<String>,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum PushServer {
-    Embedded,
-    Centrifugo,
-}
-
-impl PushServer {
-    /// Caps the lifetime of a push token. An external Centrifugo doesn't ask the server whether a token's rights still
-    /// hold.
-    pub(crate) fn cut(self, lifetime: Duration) -> Duration {
-        if self == PushServer::Centrifugo { lifetime.min(MINUTE * 5) } else { lifetime }
-    }
-}
-
-/// How to reach an external Centrifugo, and its keys.
-pub struct External {
-    /// The server's address, without a trailing slash.
-    pub url: String,
-    pub api_key: String,
-    pub token_key: String,
 }
 
 /// Quotas of mailed invitations per day, in UTC; those sent again count, too.
@@ -132,6 +104,22 @@ pub struct Invitations {
     pub per_server: u32,
 }
 
+/// How to reach the mail server.
+#[derive(Args, Clone, Debug)]
+pub struct MailServer {
+    /// How mails are sent: log:, file:///DIR, smtp://USER:PASSWORD@HOST[?tls=opportunistic|none] or smtps://…
+    #[arg(long, env = "TIDINGS_MAIL_URL", default_value = "log:", value_name = "URL", hide_env_values = true)]
+    pub mail_url: String,
+
+    /// Sender of mails
+    #[arg(long, env = "TIDINGS_MAIL_FROM", default_value = "Tidings <tidings@localhost>", value_name = "ADDRESS")]
+    pub mail_from: String,
+
+    /// PEM file of certificate authorities to trust besides the public ones, at the mail server, the issuer and webhooks
+    #[arg(long, env = "TIDINGS_CA_FILE", value_name = "FILE")]
+    pub ca_file: Option<PathBuf>,
+}
+
 /// What a request to a webhook's feed must present.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
 pub enum FeedAuth {
@@ -157,9 +145,8 @@ pub struct Settings {
     #[arg(skip)]
     pub data_dir: PathBuf,
 
-    /// Address and port to listen on
-    #[arg(long, env = "TIDINGS_LISTEN", default_value = "127.0.0.1:8080", value_name = "ADDRESS")]
-    pub listen: SocketAddr,
+    #[command(flatten)]
+    pub listen: Listen,
 
     #[command(flatten)]
     pub links: Links,
@@ -167,13 +154,8 @@ pub struct Settings {
     #[command(flatten)]
     pub push: Push,
 
-    /// How mails are sent: log:, file:///DIR, smtp://USER:PASSWORD@HOST[?tls=opportunistic|none] or smtps://…
-    #[arg(long, env = "TIDINGS_MAIL_URL", default_value = "log:", value_name = "URL", hide_env_values = true)]
-    pub mail_url: String,
-
-    /// Sender of mails
-    #[arg(long, env = "TIDINGS_MAIL_FROM", default_value = "Tidings <tidings@localhost>", value_name = "ADDRESS")]
-    pub mail_from: String,
+    #[command(flatten)]
+    pub mail: MailServer,
 
     /// Address that receives the messages of the contact form
     #[arg(long, env = "TIDINGS_CONTACT_TO", value_name = "ADDRESS", value_parser = operator_address)]
@@ -244,10 +226,6 @@ pub struct Settings {
     #[arg(long, env = "TIDINGS_OIDC_ISSUER", default_value = "https://accounts.google.com", value_name = "URL")]
     pub oidc_issuer: String,
 
-    /// PEM file of certificate authorities to trust besides the public ones, at the mail server, the issuer and webhooks
-    #[arg(long, env = "TIDINGS_CA_FILE", value_name = "FILE")]
-    pub ca_file: Option<PathBuf>,
-
     /// Lifetime of a push token; at most five minutes with an external Centrifugo
     #[arg(long, env = "TIDINGS_PUSH_TOKEN_SECONDS", default_value_t = 3600, value_name = "SECONDS", value_parser = clap::value_parser!(u32).range(1..=86400))]
     pub push_token_seconds: u32,
@@ -308,91 +286,5 @@ impl Links {
         let base = self.base_url.as_deref().map_or(Ok(format!("http://{listening}")), |url| origin("--base-url", url))?;
         let web = self.web_url.as_deref().map_or(Ok(base.clone()), |url| origin("--web-url", url))?;
         Ok((base, web))
-    }
-}
-
-impl Push {
-    /// The external Centrifugo to publish to, if there is one.
-    pub fn external(&self) -> Result<Option<External>> {
-        if self.server == PushServer::Embedded {
-            return Ok(None);
-        }
-        let given = |value: &Option<String>| value.clone().filter(|value| !value.is_empty());
-        match (given(&self.centrifugo_url), given(&self.centrifugo_api_key), given(&self.centrifugo_token_key)) {
-            (Some(url), Some(api_key), Some(token_key)) => {
-                let url = origin("--centrifugo-url", &url)?;
-                secret::check_key("--centrifugo-api-key", &api_key, secret::ACCESS_KEY_MIN)?;
-                secret::check_key("--centrifugo-token-key", &token_key, secret::SIGNING_KEY_MIN)?;
-                Ok(Some(External { url, api_key, token_key }))
-            }
-            _ => Err(Error::bad_request(
-                "--push centrifugo needs --centrifugo-url, --centrifugo-api-key and --centrifugo-token-key",
-            )),
-        }
-    }
-}
-
-fn operator_address(text: &str) -> Result<String, String> {
-    // Accepts mailboxes of this machine, as in root@localhost, which the operator may mean.
-    text.parse().map(|address: lettre::Address| address.to_string()).map_err(|_| "not an e-mail address".into())
-}
-
-/// Parses a network, or one address as a network.
-fn network(text: &str) -> Result<IpNet, String> {
-    let one = || text.parse::<IpAddr>().map(|address| address.to_canonical().into());
-    text.parse().or_else(|_| one()).map_err(|_| "expected a network such as 10.0.0.0/8, or an address".into())
-}
-
-fn origin(flag: &str, text: &str) -> Result<String> {
-    let url = url::Url::parse(text).ok().filter(|url| matches!(url.scheme(), "http" | "https") && url.host().is_some());
-    let url = url.ok_or_else(|| {
-        Error::bad_request(format!("{flag} {text}: expected an http or https address such as https://chat.example.org"))
-    })?;
-    let text = url.as_str().trim_end_matches('/');
-    Ok(text.strip_suffix("/api/v1").unwrap_or(text).to_owned())
-}
-
-/// Makes the lines of the settings file, if one is named, the defaults of the flags with the same names. An unknown
-/// line is an error.
-pub fn with_file(mut command: Command) -> Result<Command> {
-    let asked = command.clone().ignore_errors(true).get_matches();
-    let sub = asked.subcommand().map(|(_, matches)| matches);
-    let file =
-        [sub, Some(&asked)].into_iter().flatten().find_map(|matches| matches.try_get_one::<PathBuf>("config").ok().flatten());
-    let Some(file) = file else { return Ok(command) };
-    let named = |err: &dyn std::fmt::Display| Error::bad_request(format!("the settings file {}: {err}", file.display()));
-    let text = std::fs::read_to_string(file).map_err(|err| named(&err))?;
-    let table: toml::Table = text.parse().map_err(|err| named(&broken(&text, &err)))?;
-    for (key, value) in table {
-        let known = |command: &Command| command.get_arguments().any(|arg| arg.get_id() == key.as_str() && key != "config");
-        let value = as_text(&value).ok_or_else(|| named(&format!("{key}: expected a text, number, switch or list of texts")))?;
-        if !known(&command) && !command.find_subcommand("serve").is_some_and(known) {
-            return Err(named(&format!("{key}: no such setting")));
-        }
-        command = with_default(command, &key, &value);
-    }
-    Ok(command)
-}
-
-/// Sets the default of a flag in every command that has it.
-fn with_default(command: Command, key: &str, value: &str) -> Command {
-    let known = command.get_arguments().any(|arg| arg.get_id() == key);
-    let command = if known { command.mut_arg(key, |arg| arg.default_value(value.to_owned())) } else { command };
-    command.mut_subcommands(|sub| with_default(sub, key, value))
-}
-
-/// Describes a syntax error in one line; the parser's own message takes several.
-fn broken(text: &str, err: &toml::de::Error) -> String {
-    let before = err.span().and_then(|span| text.get(..span.start)).unwrap_or(text);
-    format!("line {}: {}", before.matches('\n').count() + 1, err.message().replace('\n', ", "))
-}
-
-fn as_text(value: &toml::Value) -> Option<String> {
-    match value {
-        toml::Value::String(text) => Some(text.clone()),
-        toml::Value::Integer(number) => Some(number.to_string()),
-        toml::Value::Boolean(switch) => Some(switch.to_string()),
-        toml::Value::Array(list) => list.iter().map(as_text).collect::<Option<Vec<_>>>().map(|list| list.join(",")),
-        _ => None,
     }
 }

@@ -1,0 +1,90 @@
+//! Where settings come from besides the command line and environment variables: the settings file, and files of secrets.
+
+use std::{collections::BTreeMap, path::PathBuf};
+
+use clap::{Arg, Command};
+
+use crate::error::{Error, Result};
+
+/// Makes the lines of the settings file, and the files of secrets, the defaults of their flags.
+pub fn with_sources(command: Command) -> Result<Command> {
+    with_secrets(with_file(command)?)
+}
+
+/// Makes the lines of the settings file, if one is named, the defaults of the flags with the same names. An unknown
+/// line is an error.
+fn with_file(mut command: Command) -> Result<Command> {
+    let asked = command.clone().ignore_errors(true).get_matches();
+    let sub = asked.subcommand().map(|(_, matches)| matches);
+    let file =
+        [sub, Some(&asked)].into_iter().flatten().find_map(|matches| matches.try_get_one::<PathBuf>("config").ok().flatten());
+    let Some(file) = file else { return Ok(command) };
+    let named = |err: &dyn std::fmt::Display| Error::bad_request(format!("the settings file {}: {err}", file.display()));
+    let text = std::fs::read_to_string(file).map_err(|err| named(&err))?;
+    let table: toml::Table = text.parse().map_err(|err| named(&broken(&text, &err)))?;
+    for (key, value) in table {
+        let known = |command: &Command| {
+            command.get_arguments().any(|arg| arg.get_id() == key.as_str() && !["config", "json"].contains(&key.as_str()))
+        };
+        let value = as_text(&value).ok_or_else(|| named(&format!("{key}: expected a text, number, switch or list of texts")))?;
+        if !known(&command) && !command.find_subcommand("serve").is_some_and(known) {
+            return Err(named(&format!("{key}: no such setting")));
+        }
+        command = with_default(command, &key, &value);
+    }
+    Ok(command)
+}
+
+/// Sets the default of a flag in every command that has it.
+fn with_default(command: Command, key: &str, value: &str) -> Command {
+    let known = command.get_arguments().any(|arg| arg.get_id() == key);
+    let command = if known { command.mut_arg(key, |arg| as_default(arg, value)) } else { command };
+    command.mut_subcommands(|sub| with_default(sub, key, value))
+}
+
+/// The help shows defaults, but no secret.
+fn as_default(arg: Arg, value: &str) -> Arg {
+    let is_secret = arg.is_hide_env_values_set();
+    let arg = arg.default_value(value.to_owned());
+    if is_secret { arg.hide_default_value(true) } else { arg }
+}
+
+/// Describes a syntax error in one line; the parser's own message takes several.
+fn broken(text: &str, err: &toml::de::Error) -> String {
+    let before = err.span().and_then(|span| text.get(..span.start)).unwrap_or(text);
+    format!("line {}: {}", before.matches('\n').count() + 1, err.message().replace('\n', ", "))
+}
+
+fn as_text(value: &toml::Value) -> Option<String> {
+    match value {
+        toml::Value::String(text) => Some(text.clone()),
+        toml::Value::Integer(number) => Some(number.to_string()),
+        toml::Value::Boolean(switch) => Some(switch.to_string()),
+        toml::Value::Array(list) => list.iter().map(as_text).collect::<Option<Vec<_>>>().map(|list| list.join(",")),
+        _ => None,
+    }
+}
+
+/// Makes the content of the file that `TIDINGS_…_FILE` names the default of each secret. So do systemd's credentials and Docker's
+/// secrets come in. An error if the file can't be read, or the variable without `_FILE` is set, too.
+#[expect(clippy::disallowed_methods, reason = "the variable names a file, which no flag does")]
+fn with_secrets(mut command: Command) -> Result<Command> {
+    for (name, id) in secrets(&command) {
+        let variable = format!("{name}_FILE");
+        let Some(path) = std::env::var_os(&variable).map(PathBuf::from) else { continue };
+        if std::env::var_os(&name).is_some() {
+            return Err(Error::bad_request(format!("{name} and {variable} are both set: keep one of them")));
+        }
+        let text = std::fs::read_to_string(&path);
+        let text = text.map_err(|err| Error::bad_request(format!("{variable} {}: {err}", path.display())))?;
+        command = with_default(command, &id, text.trim_end_matches(['\r', '\n']));
+    }
+    Ok(command)
+}
+
+/// The environment variable and the id of each setting whose value is secret.
+fn secrets(command: &Command) -> BTreeMap<String, String> {
+    let own = command.get_arguments().filter(|arg| arg.is_hide_env_values_set());
+    let own = own.filter_map(|arg| Some((arg.get_env()?.to_str()?.to_owned(), arg.get_id().to_string())));
+    own.chain(command.get_subcommands().flat_map(secrets)).collect()
+}
