@@ -25,7 +25,7 @@
 //! Each line names a folder or file and everything that it imports; `-` is nothing. Upper ones come first. There are no import
 //! circles between files.
 //! ```text
-//! cli: api, clock, config, db, domain, error, id, push, secret, site, state, time, wiring
+//! cli: api, clock, config, db, domain, error, id, mail, push, secret, site, state, time, tls, wiring
 //! wiring: clock, config, connections, db, error, event, issuer, jobs, limits, mail, metrics, origins, outgoing, push, secret,
 //!   site, state, tls, wakeups
 //! api: client_address, config, db, domain, error, event, id, jobs, limits, push, request_body, secret, site, state, time, web
@@ -57,6 +57,7 @@
 //! error: -
 //! client_address: -
 //!
+//! domain/erasing: access, accounts, organisations
 //! domain/webhooks: access, bounded, log, messages, outbox, page, rights, text
 //! domain/streams: access, channels, log, messages, text
 //! domain/public: access, accounts, outbox, page, text

@@ -12,7 +12,7 @@ use tokio::{net::TcpListener, sync::watch, time::timeout};
 
 use crate::{
     clock::Clock,
-    config::Settings,
+    config::{External, Settings},
     connections,
     db::{self, AfterCommit, Db},
     error::{Error, Result},
@@ -39,21 +39,47 @@ use crate::{
 /// How long sockets may take to send their last frames and the close.
 const SOCKETS_WITHIN: Duration = Duration::from_secs(2);
 
+/// The parts that are made of the settings alone.
+struct Parts {
+    links: (String, String),
+    mailer: Mailer,
+    issuer: Option<Issuer>,
+    external: Option<External>,
+    centrifugo: Option<Centrifugo>,
+    outgoing: Outgoing,
+    origins: Origins,
+    server_api: ServerApi,
+    metrics: Metrics,
+}
+
+impl Parts {
+    fn new(settings: &Settings, listening: SocketAddr) -> Result<Parts> {
+        let links = settings.links.resolve(listening)?;
+        let authorities = Authorities::read(settings.mail.ca_file.as_deref())?;
+        let mailer = Mailer::new(&settings.mail.mail_url, &settings.mail.mail_from, &authorities)?;
+        let issuer = match settings.google_client_id.as_slice() {
+            [] => None,
+            ids => Some(Issuer::new(&settings.oidc_issuer, ids, &authorities)?),
+        };
+        let external = settings.push.external()?;
+        let centrifugo = external.as_ref().map(|external| Centrifugo::new(external, &authorities)).transpose()?;
+        let outgoing = Outgoing::new(&settings.allow_private_webhooks, &authorities)?;
+        let origins = Origins::new(&settings.allowed_origin, &links.0, &links.1)?;
+        let server_api = ServerApi::new(settings.push_api_key.as_deref())?;
+        let metrics = Metrics::new(settings.metrics_token.as_deref())?;
+        Ok(Parts { links, mailer, issuer, external, centrifugo, outgoing, origins, server_api, metrics })
+    }
+}
+
+/// Checks the settings, and changes nothing.
+pub fn check(settings: &Settings) -> Result<()> {
+    Parts::new(settings, settings.listen.address).map(drop)
+}
+
 /// Opens the data folder, creating it if there is none, and starts the writer and the publisher.
 pub fn open(settings: &Settings, listening: SocketAddr, clock: Clock) -> Result<App> {
-    let links = settings.links.resolve(listening)?;
-    let authorities = Authorities::read(settings.mail.ca_file.as_deref())?;
-    let mailer = Mailer::new(&settings.mail.mail_url, &settings.mail.mail_from, &authorities)?;
-    let issuer = match settings.google_client_id.as_slice() {
-        [] => None,
-        ids => Some(Issuer::new(&settings.oidc_issuer, ids, &authorities)?),
-    };
-    let external = settings.push.external()?;
-    let centrifugo = external.as_ref().map(|external| Centrifugo::new(external, &authorities)).transpose()?;
-    let outgoing = Outgoing::new(&settings.allow_private_webhooks, &authorities)?;
-    let origins = Origins::new(&settings.allowed_origin, &links.0, &links.1)?;
-    let server_api = ServerApi::new(settings.push_api_key.as_deref())?;
-    let metrics = Metrics::new(settings.metrics_token.as_deref())?;
+    let Parts { links, mailer, issuer, external, centrifugo, outgoing, origins, server_api, metrics } =
+        Parts::new(settings, listening)?;
     db::make_folder(&settings.data_dir)?;
     let lock = db::lock(&settings.data_dir)?;
     let keys = Keys::derive(&db::secret_key(&settings.data_dir)?);

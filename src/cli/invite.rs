@@ -3,10 +3,16 @@
 use std::path::Path;
 
 use clap::Subcommand;
-use uuid::Uuid;
+use serde_json::json;
 
-use super::{folder, terminal};
-use crate::{config::Links, db, domain::organisations::invitations, error::Result, id::OrganisationId};
+use super::{folder, org::Organisation, terminal::Output};
+use crate::{
+    config::Links,
+    db,
+    domain::organisations::{administration, invitations},
+    error::Result,
+    time::Time,
+};
 
 #[derive(Subcommand)]
 pub enum Command {
@@ -15,9 +21,8 @@ pub enum Command {
     /// Creates the invitation in the name of the organisation's owner if there is none. Accepting with this link verifies the
     /// address, so give it only to the address's owner
     Link {
-        /// Identifier of the organisation
-        #[arg(long, value_name = "ID")]
-        organisation: Uuid,
+        #[command(flatten)]
+        organisation: Organisation,
         /// Address to invite
         #[arg(long, value_name = "ADDRESS")]
         email: String,
@@ -27,12 +32,30 @@ pub enum Command {
         #[command(flatten)]
         links: Links,
     },
+    /// List an organisation's invitations that are not accepted, newest first
+    List {
+        #[command(flatten)]
+        organisation: Organisation,
+        /// Largest number of invitations
+        #[arg(long, default_value_t = 100, value_name = "NUMBER")]
+        limit: u32,
+    },
 }
 
-pub fn run(folder: &Path, command: Command) -> Result<()> {
-    let Command::Link { organisation, email, role, links } = command;
-    db::require(folder)?;
-    let organisation = OrganisationId(organisation);
-    let link = folder::write(folder, &links, |tx| invitations::send::link(tx, organisation, &email, &role))?;
-    terminal::print(&link)
+pub fn run(folder: &Path, output: Output, command: Command) -> Result<()> {
+    match command {
+        Command::Link { organisation: Organisation { organisation }, email, role, links } => {
+            db::require(folder)?;
+            let link = folder::write(folder, &links, |tx| {
+                let id = administration::find(tx, &organisation)?;
+                invitations::send::link(tx, id, &email, &role)
+            })?;
+            output.done(&link, &json!({ "link": link }))
+        }
+        Command::List { organisation: Organisation { organisation }, limit } => {
+            let list =
+                |conn: &_| administration::invitations(conn, administration::find(conn, &organisation)?, limit, Time::now());
+            output.rows(&db::read_once(folder, list)?)
+        }
+    }
 }

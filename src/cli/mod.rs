@@ -1,20 +1,30 @@
 //! The command line: one file for each group of commands.
 
+mod channel;
 mod contact;
 mod folder;
+mod healthcheck;
 mod invite;
+mod mail;
 mod migrate;
+mod org;
 mod serve;
+mod settings;
+mod shell;
 mod terminal;
 mod user;
+mod webhook;
 
 use std::process::ExitCode;
 
 use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
+use serde_json::json;
 
+use self::terminal::Output;
 use crate::{
     api,
-    config::{self, Folder, Settings},
+    config::{self, Folder, Listen, Settings},
+    db,
     error::Result,
 };
 
@@ -24,6 +34,8 @@ use crate::{
 struct Cli {
     #[command(flatten)]
     folder: Folder,
+    #[command(flatten)]
+    output: Output,
     #[command(subcommand)]
     command: Command,
 }
@@ -35,15 +47,36 @@ enum Command {
     /// Manage accounts, also while the server runs
     #[command(subcommand)]
     User(user::Command),
-    /// Invite people without a mail, also while the server runs
+    /// Manage organisations, also while the server runs
+    #[command(subcommand)]
+    Org(org::Command),
+    /// Manage channels, also while the server runs
+    #[command(subcommand)]
+    Channel(channel::Command),
+    /// List invitations, and invite people without a mail, also while the server runs
     #[command(subcommand)]
     Invite(invite::Command),
+    /// Manage webhooks, also while the server runs
+    #[command(subcommand)]
+    Webhook(webhook::Command),
+    /// Try the mail server, and see what is not sent, also while the server runs
+    #[command(subcommand)]
+    Mail(mail::Command),
     /// Read the messages of the contact form, also while the server runs
     #[command(subcommand)]
     Contact(contact::Command),
     /// Read or change the schema version of the database
     #[command(subcommand)]
     Migrate(migrate::Command),
+    /// Show and check the settings
+    #[command(subcommand)]
+    Config(settings::Command),
+    /// Ask a running server on this machine whether it is healthy; exits with 1 if it is not
+    Healthcheck(Listen),
+    /// Print completions for a shell
+    Completions(shell::Completions),
+    /// Print the man page
+    Man(shell::Man),
     /// Print the OpenAPI document
     Openapi,
     /// Print the AsyncAPI document, which describes live push and webhooks
@@ -71,15 +104,30 @@ pub fn main() -> ExitCode {
 
 fn run() -> Result<()> {
     let matches = config::with_sources(command())?.get_matches();
-    let Cli { folder: Folder { data_dir, .. }, command } = Cli::from_arg_matches(&matches).unwrap_or_else(|err| err.exit());
+    let Cli { folder: Folder { data_dir, .. }, output, command } =
+        Cli::from_arg_matches(&matches).unwrap_or_else(|err| err.exit());
     match command {
         Command::Serve(settings) => serve::run(Settings { data_dir, ..*settings }),
-        Command::User(command) => user::run(&data_dir, command),
-        Command::Invite(command) => invite::run(&data_dir, command),
+        Command::User(command) => user::run(&data_dir, output, command),
+        Command::Org(command) => org::run(&data_dir, output, command),
+        Command::Channel(command) => channel::run(&data_dir, output, command),
+        Command::Invite(command) => invite::run(&data_dir, output, command),
+        Command::Webhook(command) => webhook::run(&data_dir, output, command),
+        Command::Mail(command) => mail::run(&data_dir, output, command),
         Command::Contact(command) => contact::run(&data_dir, command),
         Command::Migrate(command) => migrate::run(&data_dir, command),
+        Command::Config(command) => settings::run(output, command, &matches),
+        Command::Healthcheck(listen) => healthcheck::run(output, listen),
+        Command::Completions(completions) => {
+            shell::completions(completions, self::command());
+            Ok(())
+        }
+        Command::Man(man) => shell::man(man, self::command()),
         Command::Openapi => terminal::print(&api::document::document()),
         Command::Asyncapi => terminal::print(&api::asyncapi::document()),
-        Command::Version => terminal::print(concat!("tidings ", env!("CARGO_PKG_VERSION"))),
+        Command::Version => {
+            let (version, schema) = (env!("CARGO_PKG_VERSION"), db::newest_version());
+            output.done(&format!("tidings {version}"), &json!({ "version": version, "schema": schema }))
+        }
     }
 }

@@ -21,12 +21,17 @@ use crate::{
 const END_WITHIN: std::time::Duration = std::time::Duration::from_secs(9);
 
 pub fn run(settings: Settings) -> Result<()> {
-    let filter = EnvFilter::try_new(&settings.log).map_err(|err| Error::bad_request(format!("--log {}: {err}", settings.log)))?;
+    let filter = filter(&settings)?;
     tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr).with_ansi(false).init();
     raise_file_limit();
     use_small_pages();
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().map_err(Error::internal)?;
     runtime.block_on(serve(settings))
+}
+
+/// The filter of the log.
+pub(super) fn filter(settings: &Settings) -> Result<EnvFilter> {
+    EnvFilter::try_new(&settings.log).map_err(|err| Error::bad_request(format!("--log {}: {err}", settings.log)))
 }
 
 /// Connections that the kernel holds until they are accepted. With the usual 128, clients that come back all at once wait

@@ -2,72 +2,130 @@
 
 use std::path::Path;
 
-use clap::{Subcommand, ValueEnum};
+use clap::{Args, Subcommand, ValueEnum};
+use serde_json::json;
 
-use super::{folder, terminal};
+use super::{folder, terminal::Output};
 use crate::{
     config::Links,
     db::{self, Tx},
     domain::{
         access::PlatformRole,
-        accounts::{New, administration, mailbox},
-        text,
+        accounts::{self, New, administration, mailbox},
+        erasing, text,
     },
     error::{Error, Result},
     secret,
+    time::Time,
 };
 
 #[derive(Subcommand)]
 pub enum Command {
+    /// List accounts, in the order of their addresses
+    List {
+        /// Only accounts with this text in their address, username or name, in any case
+        #[arg(long, default_value = "", value_name = "TEXT", hide_default_value = true)]
+        search: String,
+        /// Largest number of accounts
+        #[arg(long, default_value_t = 100, value_name = "NUMBER")]
+        limit: u32,
+    },
+    /// Show an account with its organisations
+    Show(Email),
     /// Create an account with a verified address
     ///
     /// Asks for the password, unless a flag gives it
     Create {
-        /// Address of the account
-        #[arg(long, value_name = "ADDRESS")]
-        email: String,
+        #[command(flatten)]
+        email: Email,
         /// User name [default: made from the address]
         #[arg(long, value_name = "NAME")]
         username: Option<String>,
-        /// Password; other users of the machine can see it here
-        #[arg(long, value_name = "PASSWORD", conflicts_with = "password_stdin")]
-        password: Option<String>,
-        /// Read the password from standard input
-        #[arg(long)]
-        password_stdin: bool,
+        #[command(flatten)]
+        password: Password,
         /// Role on the whole server
         #[arg(long, default_value = "user", value_name = "user|admin|superadmin")]
         role: Role,
     },
+    /// Set the password of an account: its sessions end, and a mail tells its owner
+    ///
+    /// Asks for the password, unless a flag gives it
+    Password {
+        #[command(flatten)]
+        email: Email,
+        #[command(flatten)]
+        password: Password,
+    },
     /// Print a link that sets a new password, without sending a mail
     ResetLink {
-        /// Address of the account
-        #[arg(long, value_name = "ADDRESS")]
-        email: String,
+        #[command(flatten)]
+        email: Email,
         #[command(flatten)]
         links: Links,
     },
     /// Change the role of an account on the whole server
     Role {
-        /// Address of the account
-        #[arg(long, value_name = "ADDRESS")]
-        email: String,
+        #[command(flatten)]
+        email: Email,
         /// Role on the whole server
         #[arg(long, value_name = "user|admin|superadmin")]
         role: Role,
     },
+    /// List the live sessions of an account, newest first
+    Sessions(Email),
+    /// End all sessions of an account
+    Logout(Email),
     /// Disable an account: its sessions end at once, and nobody can log in to it
-    Disable {
-        /// Address of the account
-        #[arg(long, value_name = "ADDRESS")]
-        email: String,
-    },
+    Disable(Email),
     /// Enable a disabled account
-    Enable {
-        /// Address of the account
-        #[arg(long, value_name = "ADDRESS")]
-        email: String,
-    },
+    Enable(Email),
+    /// Delete a person: what they wrote stays, under the name "Deleted user"
+    ///
+    /// Removes the address, names, sessions, links and mails, and takes them out of all organisations. If it is interrupted, run
+    /// it again
+    Delete(Email),
+}
+
+#[derive(Args)]
+#[group(skip)]
+pub struct Email {
+    /// Address of the account
+    #[arg(long, value_name = "ADDRESS")]
+    email: String,
+}
+
+impl Email {
+    fn check(&self) -> Result<String> {
+        let email = &self.email;
+        text::email_address(email).ok_or_else(|| Error::bad_request(format!("{email} is not an e-mail address")))
+    }
+}
+
+#[derive(Args)]
+#[group(skip)]
+pub struct Password {
+    /// Password; other users of the machine can see it here
+    #[arg(long, value_name = "PASSWORD", conflicts_with = "password_stdin")]
+    password: Option<String>,
+    /// Read the password from standard input
+    #[arg(long)]
+    password_stdin: bool,
+}
+
+impl Password {
+    fn read(self) -> Result<String> {
+        match self.password {
+            Some(password) => Ok(password),
+            None if self.password_stdin => {
+                let text = std::io::read_to_string(std::io::stdin()).map_err(Error::internal)?;
+                Ok(text.trim_end_matches(['\r', '\n']).to_owned())
+            }
+            None => {
+                let unreadable = |err| Error::bad_request(format!("can't ask for the password ({err}): use --password-stdin"));
+                rpassword::prompt_password("Password: ").map_err(unreadable)
+            }
+        }
+    }
 }
 
 #[derive(Clone, Copy, ValueEnum)]
@@ -87,51 +145,82 @@ impl From<Role> for PlatformRole {
     }
 }
 
-pub fn run(folder: &Path, command: Command) -> Result<()> {
+pub fn run(folder: &Path, output: Output, command: Command) -> Result<()> {
+    let now = Time::now();
     match command {
-        Command::Create { email, username, password, password_stdin, role } => {
-            let mut new = New::check(&email, username.as_deref(), "", "").map_err(Error::BadRequest)?;
+        Command::List { search, limit } => {
+            output.rows(&db::read_once(folder, |conn| administration::list(conn, &search, limit))?)
+        }
+        Command::Show(email) => output.one(&db::read_once(folder, |conn| administration::show(conn, &email.check()?, now))?),
+        Command::Sessions(email) => {
+            output.rows(&db::read_once(folder, |conn| administration::sessions(conn, &email.check()?, now))?)
+        }
+        Command::Create { email, username, password, role } => {
+            let mut new = New::check(&email.email, username.as_deref(), "", "").map_err(Error::BadRequest)?;
             new.role = role.into();
-            create(folder, &new, password, password_stdin)
+            create(folder, output, &new, password)
+        }
+        Command::Password { email, password } => {
+            let email = email.check()?;
+            let user = db::read_once(folder, |conn| accounts::find_by_email(conn, &email))?.ok_or(accounts::NO_ACCOUNT)?;
+            let password = password.read()?;
+            accounts::check_password(&password, "password", &user.email, &user.username).map_err(Error::BadRequest)?;
+            let hash = secret::hash_password(&password)?; // before the transaction, as in `create`
+            change(folder, output, &email, |tx| administration::set_password(tx, &email, &hash))
         }
         Command::ResetLink { email, links } => {
             db::require(folder)?;
-            let email = address(&email)?;
-            terminal::print(&folder::write(folder, &links, |tx| mailbox::reset_link(tx, &email))?)
+            let email = email.check()?;
+            let link = folder::write(folder, &links, |tx| mailbox::reset_link(tx, &email))?;
+            output.done(&link, &json!({ "link": link }))
         }
-        Command::Role { email, role } => change(folder, &email, |tx, email| administration::set_role(tx, email, role.into())),
-        Command::Disable { email } => change(folder, &email, |tx, email| administration::set_active(tx, email, false)),
-        Command::Enable { email } => change(folder, &email, |tx, email| administration::set_active(tx, email, true)),
+        Command::Role { email, role } => {
+            let email = email.check()?;
+            change(folder, output, &email, |tx| administration::set_role(tx, &email, role.into()))
+        }
+        Command::Logout(email) => {
+            let email = email.check()?;
+            change(folder, output, &email, |tx| administration::log_out(tx, &email))
+        }
+        Command::Disable(email) => {
+            let email = email.check()?;
+            change(folder, output, &email, |tx| administration::set_active(tx, &email, false))
+        }
+        Command::Enable(email) => {
+            let email = email.check()?;
+            change(folder, output, &email, |tx| administration::set_active(tx, &email, true))
+        }
+        Command::Delete(email) => delete(folder, output, &email.check()?),
     }
 }
 
-fn address(email: &str) -> Result<String> {
-    text::email_address(email).ok_or_else(|| Error::bad_request(format!("{email} is not an e-mail address")))
-}
-
-fn change(folder: &Path, email: &str, change: impl FnOnce(&mut Tx, &str) -> Result<()>) -> Result<()> {
+fn change(folder: &Path, output: Output, email: &str, change: impl FnOnce(&mut Tx) -> Result<()>) -> Result<()> {
     db::require(folder)?;
-    let email = address(email)?;
-    folder::write(folder, &Links::default(), |tx| change(tx, &email))?;
-    terminal::print(&format!("changed {email}"))
+    folder::write(folder, &Links::default(), change)?;
+    output.done(&format!("changed {email}"), &json!({ "changed": email }))
 }
 
-fn create(folder: &Path, new: &New, password: Option<String>, password_stdin: bool) -> Result<()> {
-    let password = match password {
-        Some(password) => password,
-        None if password_stdin => {
-            let text = std::io::read_to_string(std::io::stdin()).map_err(Error::internal)?;
-            text.trim_end_matches(['\r', '\n']).to_owned()
-        }
-        None => {
-            let unreadable = |err| Error::bad_request(format!("can't ask for the password ({err}): use --password-stdin"));
-            rpassword::prompt_password("Password: ").map_err(unreadable)?
-        }
-    };
+fn create(folder: &Path, output: Output, new: &New, password: Password) -> Result<()> {
+    let password = password.read()?;
     new.check_password(&password).map_err(Error::BadRequest)?;
     // Comes before the transaction, because a running server must not wait for a hash.
     let hash = secret::hash_password(&password)?;
     db::make_folder(folder)?;
     let id = folder::write(folder, &Links::default(), |tx| administration::create(tx, new, &hash))?;
-    terminal::print(&format!("{id}  {}  {}", new.email, new.role.as_str()))
+    let (email, role) = (&new.email, new.role.as_str());
+    output.done(&format!("{id}  {email}  {role}"), &json!({ "id": id, "email": email, "role": role }))
+}
+
+/// Each step is a transaction of its own, so that a running server goes on meanwhile.
+fn delete(folder: &Path, output: Output, email: &str) -> Result<()> {
+    db::require(folder)?;
+    let links = Links::default();
+    let user = folder::write(folder, &links, |tx| erasing::revoke(tx, email))?;
+    while folder::write(folder, &links, |tx| erasing::leave(tx, user))? {}
+    let mut done = Some(0);
+    while let Some(after) = done {
+        done = folder::write(folder, &links, |tx| erasing::rename(tx, user, after))?;
+    }
+    folder::write(folder, &links, |tx| erasing::finish(tx, user))?;
+    output.done(&format!("deleted {email}"), &json!({ "deleted": email }))
 }

@@ -8,6 +8,9 @@ use rusqlite::{
     types::{FromSql, FromSqlError, FromSqlResult, ToSql, ToSqlOutput, ValueRef},
 };
 
+use serde::Serialize;
+use uuid::Uuid;
+
 use crate::{
     db::Columns,
     domain::rights::Rights,
@@ -29,7 +32,8 @@ const LACKING: Error = Error::Forbidden("You do not have permission to do this")
 // The whole server -------------------------------------------------------------------------------
 
 /// The role of an account on the whole server.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "lowercase")]
 pub enum PlatformRole {
     User,
     Admin,
@@ -72,6 +76,11 @@ pub struct Caller {
 }
 
 impl Caller {
+    /// The operator at the command line, who acts in the name of a user and has no session.
+    pub fn acting_as(user: UserId) -> Caller {
+        Caller { user, session: SessionId(Uuid::nil()), role: PlatformRole::User }
+    }
+
     pub fn holds(self, role: PlatformRole) -> bool {
         self.role >= role
     }

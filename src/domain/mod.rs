@@ -8,6 +8,7 @@ pub mod accounts;
 mod bounded;
 pub mod channels;
 pub mod chores;
+pub mod erasing;
 pub mod log;
 pub mod messages;
 pub mod organisations;

@@ -4,10 +4,11 @@
 
 use std::time::Duration;
 
-use rusqlite::{Connection, OptionalExtension};
+use rusqlite::{Connection, OptionalExtension, Row};
+use serde::Serialize;
 
 use crate::{
-    db::{Tx, View},
+    db::{Columns, Tx, View},
     error::{Error, Result},
     event::{Effect, Queue},
     id::{MailId, WebhookId},
@@ -145,6 +146,46 @@ fn give_up(tx: &mut Tx, id: MailId, error: &str) -> Result<()> {
     tracing::error!(%id, error, "a mail was given up");
     tx.prepare_cached("update mails set sealed = null, due_at = null, error = ?2 where id = ?1")?.execute((id, error))?;
     Ok(())
+}
+
+/// A mail that is not sent, as administrators see it: without its text, which may hold tokens.
+#[derive(Serialize)]
+pub struct Unsent {
+    pub id: MailId,
+    pub recipient: String,
+    pub kind: String,
+    pub created_at: Time,
+    /// The next attempt; none once it is given up.
+    pub due_at: Option<Time>,
+    pub attempts: u32,
+    pub error: String,
+}
+
+/// Lists the mails that wait or were given up, the newest first.
+pub fn list_unsent(conn: &Connection, limit: u32) -> Result<Vec<Unsent>> {
+    let mut select = conn.prepare_cached(
+        "select id, recipient, kind, created_at, due_at, attempts, error from mails where sent_at is null order by id desc limit ?1",
+    )?;
+    let row = |row: &Row| {
+        let mut columns = Columns::of(row);
+        Ok(Unsent {
+            id: columns.take()?,
+            recipient: columns.take()?,
+            kind: columns.take()?,
+            created_at: columns.take()?,
+            due_at: columns.take()?,
+            attempts: columns.take()?,
+            error: columns.take()?,
+        })
+    };
+    Ok(select.query_map([limit], row)?.collect::<rusqlite::Result<_>>()?)
+}
+
+/// Makes all mails that wait after a failed attempt due now. Returns their number.
+pub fn retry(tx: &mut Tx) -> Result<usize> {
+    let due = tx.prepare_cached("update mails set due_at = ?1 where due_at > ?1 and error <> ''")?.execute([tx.now()])?;
+    tx.then(Effect::Queued(Queue::Mails));
+    Ok(due)
 }
 
 /// Deletes at most `limit` mails that were queued before the given time, and were sent or given up.

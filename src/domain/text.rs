@@ -92,6 +92,15 @@ pattern!(
     r"[^\s\u0000-\u001f\u007f-\u009f][\s\S]+[^\s\u0000-\u001f\u007f-\u009f]"
 );
 
+/// The text without characters that control a terminal or the direction of writing; line breaks stay.
+pub fn printable(text: &str) -> String {
+    text.chars().filter(|c| *c == '\n' || !(c.is_control() || steers_direction(*c))).collect()
+}
+
+fn steers_direction(c: char) -> bool {
+    matches!(c, '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
+}
+
 impl Rule {
     /// Any text.
     pub const fn any() -> Rule {

@@ -157,6 +157,11 @@ pub fn contact(to: &str, sender: &str, reply_to: Option<String>, text: &str) -> 
     Mail { reply_to, ..mail(Kind::Notice, to, &subject, text) }
 }
 
+/// A mail by which an administrator tries the mail server.
+pub fn test(to: &str) -> Mail {
+    mail(Kind::Notice, to, "A test of your mail server", "This mail was sent by `tidings mail test`. Your mail settings work.")
+}
+
 impl Mail {
     fn plain(&self) -> String {
         match &self.link {

@@ -61,7 +61,7 @@ async fn an_invitation_made_beside_a_running_server_needs_no_mail() {
     refused(&link(organisation, "no address", &[]), "email");
     refused(&link(organisation, "third@x.example", &["--role", "king"]), "no such role");
     refused(&link(nowhere, "third@x.example", &[]), "Organisation not found");
-    refused(&link("no-uuid", "third@x.example", &[]), "--organisation");
+    refused(&link("no-slug", "third@x.example", &[]), "Organisation not found");
     refused(&link(organisation, "third@x.example", &["--web-url", "chat"]), "--web-url");
 
     let (status, reply) = server.accept(&body).await;

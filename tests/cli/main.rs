@@ -10,6 +10,7 @@ mod world;
 
 mod administering;
 mod binary;
+mod commands;
 mod cuts;
 mod deliveries;
 mod fsyncs;

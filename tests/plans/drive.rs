@@ -8,10 +8,11 @@ use tidings::{
             self,
             proof::{self, Proof},
         },
-        streams,
-        webhooks::following,
+        organisations, streams,
+        webhooks::{self, following},
     },
     id::UserId,
+    time::Time,
 };
 
 use crate::{
@@ -52,6 +53,16 @@ pub async fn everything() {
     // The server API asks for streams by their names.
     let found = db::read_once(scene.folder.path(), |conn| streams::find(conn, scene.named("thread"))).unwrap();
     assert!(found.is_some(), "a thread has a stream");
+    // What only commands ask for.
+    let listed = db::read_once(scene.folder.path(), |conn| {
+        let webhooks = webhooks::administration::list(conn, None, 10)?.len();
+        let organisations = organisations::administration::list(conn, 10)?;
+        organisations::administration::show(conn, organisations[0].id)?;
+        let accounts = accounts::administration::list(conn, "", 10)?;
+        accounts::administration::show(conn, &accounts[0].email, Time::now())?;
+        Ok(webhooks.min(organisations.len()).min(accounts.len()))
+    });
+    assert!(listed.is_ok_and(|least| least > 0));
     what_users_wait_for(&scene).await;
 }
 

@@ -166,7 +166,7 @@ pub fn create(tx: &mut Tx, new: &New, password_hash: &str) -> Result<UserId> {
 }
 
 /// A free username: the allowed characters of the address's local part, and a number if that name is taken.
-fn free_username(conn: &Connection, email: &str) -> Result<String> {
+pub(in crate::domain) fn free_username(conn: &Connection, email: &str) -> Result<String> {
     let kept: String = local_part(email).chars().filter(|c| check_username(&c.to_string()).is_ok()).take(50).collect();
     let base = if kept.is_empty() { "user" } else { &kept };
     let mut taken = conn.prepare_cached("select 1 from users where username = ?1")?;
@@ -186,6 +186,9 @@ pub fn first_free(base: &str, mut taken: impl FnMut(&str) -> Result<bool>) -> Re
     }
     unreachable!("the candidates do not end")
 }
+
+/// What the addresses of erased people end with.
+pub const ERASED: &str = "@deleted.invalid";
 
 /// The slug that clients show where there is no current organisation. No organisation has it.
 pub const NO_ORGANISATION: &str = "client";

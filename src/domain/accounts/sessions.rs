@@ -59,7 +59,7 @@ pub fn require_active(user: &accounts::User) -> Result<()> {
 pub const WRONG_CREDENTIALS: &str = "Invalid email or password";
 
 /// At most 50 live sessions per user.
-const MOST: u32 = 50;
+pub const MOST: u32 = 50;
 
 /// Begins a session; every log-in ends here. If the user then has more than 50, the oldest ends, with its sockets. 403 if
 /// the server requires a verified address and the user's is not.
@@ -135,6 +135,7 @@ pub fn end(tx: &mut Tx, caller: Caller) -> Result<()> {
 }
 
 /// A live session, as its owner sees it.
+#[derive(Serialize)]
 pub struct Session {
     pub id: SessionId,
     pub user_agent: String,
@@ -148,12 +149,17 @@ pub fn list(conn: &View, caller: Caller, user: UserId, page: Page) -> Result<Vec
     if user != caller.user && (!caller.holds(PlatformRole::Superadmin) || accounts::find(conn, user)?.is_none()) {
         return Err(Error::NotFound("User"));
     }
+    live(conn, user, conn.now(), page)
+}
+
+/// A user's live sessions, newest first.
+pub fn live(conn: &Connection, user: UserId, now: Time, page: Page) -> Result<Vec<Session>> {
     Ok(conn
         .prepare_cached(
             "select id, user_agent, address, created_at, expires_at from sessions
              where user_id = ?1 and ended_at is null and expires_at > ?2 order by created_at desc, id desc limit ?3 offset ?4",
         )?
-        .query_map((user, conn.now(), page.size, page.offset), |row| {
+        .query_map((user, now, page.size, page.offset), |row| {
             Ok(Session {
                 id: row.get(0)?,
                 user_agent: row.get(1)?,

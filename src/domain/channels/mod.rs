@@ -3,6 +3,7 @@
 //! The submodules hold the record of a channel, lists, members, heirs of ownership, direct messages, read marks, stars and
 //! the event `channel_update`. Uses access, accounts, log, page, rights and text. The messages area purges deleted channels.
 
+pub mod administration;
 pub mod direct_messages;
 pub mod heirs;
 pub mod lists;

@@ -3,6 +3,7 @@
 //! Below: members, memberships, how members leave, the event about a member, roles, slugs and invitations. Uses access, accounts,
 //! channels, chores, the log, the outbox, page, rights and text.
 
+pub mod administration;
 pub mod invitations;
 pub mod leaving;
 pub mod member_updates;

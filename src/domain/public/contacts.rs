@@ -108,11 +108,7 @@ fn plain_text(text: &str) -> String {
     let html = NO_TAGS.clean(text).to_string();
     let plain = html.replace("&lt;", "<").replace("&gt;", ">").replace("&nbsp;", " ").replace("&amp;", "&");
     // Filtered last, as `&#27;` becomes an escape character, too.
-    plain.chars().filter(|c| *c == '\n' || !(c.is_control() || steers_direction(*c))).collect()
-}
-
-fn steers_direction(c: char) -> bool {
-    matches!(c, '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
+    text::printable(&plain)
 }
 
 #[cfg(test)]

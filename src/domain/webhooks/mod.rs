@@ -4,6 +4,7 @@
 //! delivers while the member who answers for its address has access, too ([`owning`]). Uses access, bounded, log, messages,
 //! outbox, page, rights and text.
 
+pub mod administration;
 mod cursor;
 pub mod deliveries;
 pub mod delivery_slots;
@@ -100,7 +101,7 @@ fn check_event_name(name: &str) -> Result<&str> {
 
 /// Checks a webhook's address: empty, or http or https and not on this server, because its posts would come back to it.
 /// Returns the address, and its host with the port. 422 for any other.
-fn check_url<'a>(site: &Site, text: &'a str) -> Result<(&'a str, String)> {
+pub(in crate::domain) fn check_url<'a>(site: &Site, text: &'a str) -> Result<(&'a str, String)> {
     if text.is_empty() {
         return Ok(Default::default());
     }

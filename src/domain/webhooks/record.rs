@@ -68,7 +68,7 @@ impl rusqlite::types::FromSql for Status {
 const SEALED: &str = "the webhook's secret can't be read, for the server's key was replaced: give it a new one";
 
 /// The error for a missing webhook in a channel whose webhooks the caller manages.
-const UNKNOWN: Error = Error::NotFound("Webhook");
+pub(super) const UNKNOWN: Error = Error::NotFound("Webhook");
 
 /// The signing secrets: the webhook's own, and the previous one while it is valid. 422 when the server's key can't open
 /// them.

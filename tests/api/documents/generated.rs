@@ -99,7 +99,8 @@ fn row(setting: &Arg) -> String {
     let values: Vec<_> = name.split('|').map(|value| format!("`{value}`")).collect();
     let values = if values.len() > 1 { format!(". Values: {}", values.join(", ")) } else { String::new() };
     let variable = setting.get_env().map(|name| format!(" `{}`", name.to_str().unwrap())).unwrap_or_default();
-    format!("| `--{}`{variable} | {default} | {help}{values} |", setting.get_long().unwrap())
+    let flag = setting.get_long().map_or_else(|| name.to_owned(), |long| format!("--{long}"));
+    format!("| `{flag}`{variable} | {default} | {help}{values} |")
 }
 
 /// Compares the document with what it should be; renews it when asked to.

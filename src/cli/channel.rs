@@ -1,0 +1,61 @@
+//! `tidings channel …`
+
+use std::path::Path;
+
+use clap::{Args, Subcommand};
+use serde_json::json;
+use uuid::Uuid;
+
+use super::{folder, org::Organisation, terminal::Output};
+use crate::{
+    config::Links,
+    db,
+    domain::{channels::administration, organisations},
+    error::Result,
+    id::ChannelId,
+};
+
+#[derive(Subcommand)]
+pub enum Command {
+    /// List an organisation's channels by name, with archived and deleted ones
+    List {
+        #[command(flatten)]
+        organisation: Organisation,
+        /// Largest number of channels
+        #[arg(long, default_value_t = 100, value_name = "NUMBER")]
+        limit: u32,
+    },
+    /// Delete a channel: it disappears for its members, and is erased after `--purge-days` of the server
+    Delete(Channel),
+    /// Restore a deleted channel that is not erased yet
+    Restore(Channel),
+}
+
+#[derive(Args)]
+pub struct Channel {
+    /// Identifier of the channel
+    #[arg(long, value_name = "ID")]
+    channel: Uuid,
+}
+
+pub fn run(folder: &Path, output: Output, command: Command) -> Result<()> {
+    match command {
+        Command::List { organisation: Organisation { organisation }, limit } => {
+            let list = |conn: &_| {
+                let id = organisations::administration::find(conn, &organisation)?;
+                administration::list(conn, id, limit)
+            };
+            output.rows(&db::read_once(folder, list)?)
+        }
+        Command::Delete(Channel { channel }) => {
+            db::require(folder)?;
+            folder::write(folder, &Links::default(), |tx| administration::delete(tx, ChannelId(channel)))?;
+            output.done(&format!("deleted {channel}"), &json!({ "deleted": channel }))
+        }
+        Command::Restore(Channel { channel }) => {
+            db::require(folder)?;
+            folder::write(folder, &Links::default(), |tx| administration::restore(tx, ChannelId(channel)))?;
+            output.done(&format!("restored {channel}"), &json!({ "restored": channel }))
+        }
+    }
+}

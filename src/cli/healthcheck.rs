@@ -1,0 +1,47 @@
+//! `tidings healthcheck`
+
+use std::{
+    net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr},
+    time::Duration,
+};
+
+use serde_json::json;
+
+use super::terminal::Output;
+use crate::{
+    config::Listen,
+    error::{Error, Result},
+    tls::Authorities,
+};
+
+/// How long the server may take to answer.
+const WITHIN: Duration = Duration::from_secs(5);
+
+pub fn run(output: Output, listen: Listen) -> Result<()> {
+    let url = format!("http://{}/health", reachable(listen.address));
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(Error::internal)?;
+    let asked = async {
+        let client = reqwest::Client::builder()
+            .tls_backend_preconfigured(Authorities::read(None)?.client()?)
+            .no_proxy()
+            .timeout(WITHIN)
+            .build()
+            .map_err(Error::internal)?;
+        client.get(&url).send().await.map_err(|_| Error::bad_request(format!("{url} can't be reached")))
+    };
+    let status = runtime.block_on(asked)?.status();
+    if !status.is_success() {
+        return Err(Error::bad_request(format!("{url} answers {status}")));
+    }
+    output.done("healthy", &json!({ "healthy": true }))
+}
+
+/// The address at which a server that listens on all addresses is reached from its own machine.
+fn reachable(listen: SocketAddr) -> SocketAddr {
+    let ip = match listen.ip() {
+        IpAddr::V4(ip) if ip.is_unspecified() => Ipv4Addr::LOCALHOST.into(),
+        IpAddr::V6(ip) if ip.is_unspecified() => Ipv6Addr::LOCALHOST.into(),
+        ip => ip,
+    };
+    SocketAddr::new(ip, listen.port())
+}

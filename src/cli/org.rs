@@ -1,0 +1,72 @@
+//! `tidings org …`
+
+use std::path::Path;
+
+use clap::{Args, Subcommand};
+use serde_json::json;
+
+use super::{folder, terminal::Output};
+use crate::{
+    config::Links,
+    db,
+    domain::{organisations::administration, text},
+    error::{Error, Result},
+};
+
+#[derive(Subcommand)]
+pub enum Command {
+    /// List organisations, the oldest first
+    List {
+        /// Largest number of organisations
+        #[arg(long, default_value_t = 100, value_name = "NUMBER")]
+        limit: u32,
+    },
+    /// Show an organisation with its size
+    Show(Organisation),
+    /// Make another member the owner
+    Transfer {
+        #[command(flatten)]
+        organisation: Organisation,
+        /// Address of the member
+        #[arg(long, value_name = "ADDRESS")]
+        email: String,
+    },
+    /// Delete an organisation: it disappears for its members
+    Delete(Organisation),
+}
+
+/// An organisation in the arguments of a command.
+#[derive(Args)]
+pub struct Organisation {
+    /// Identifier or slug of the organisation
+    #[arg(long, value_name = "ID|SLUG")]
+    pub organisation: String,
+}
+
+pub fn run(folder: &Path, output: Output, command: Command) -> Result<()> {
+    match command {
+        Command::List { limit } => output.rows(&db::read_once(folder, |conn| administration::list(conn, limit))?),
+        Command::Show(Organisation { organisation }) => {
+            let show = |conn: &_| administration::show(conn, administration::find(conn, &organisation)?);
+            output.one(&db::read_once(folder, show)?)
+        }
+        Command::Transfer { organisation: Organisation { organisation }, email } => {
+            let email =
+                text::email_address(&email).ok_or_else(|| Error::bad_request(format!("{email} is not an e-mail address")))?;
+            db::require(folder)?;
+            folder::write(folder, &Links::default(), |tx| {
+                let id = administration::find(tx, &organisation)?;
+                administration::transfer(tx, id, &email)
+            })?;
+            output.done(&format!("{email} owns {organisation}"), &json!({ "organisation": organisation, "owner": email }))
+        }
+        Command::Delete(Organisation { organisation }) => {
+            db::require(folder)?;
+            folder::write(folder, &Links::default(), |tx| {
+                let id = administration::find(tx, &organisation)?;
+                administration::delete(tx, id)
+            })?;
+            output.done(&format!("deleted {organisation}"), &json!({ "deleted": organisation }))
+        }
+    }
+}

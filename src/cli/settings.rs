@@ -1,0 +1,97 @@
+//! `tidings config …`
+
+use clap::{Arg, ArgMatches, Args, Command as Parser, Subcommand, parser::ValueSource};
+use serde::Serialize;
+use serde_json::json;
+
+use super::{
+    serve,
+    terminal::{Output, print},
+};
+use crate::{
+    config::{Folder, Settings},
+    error::Result,
+    wiring,
+};
+
+#[derive(Subcommand)]
+pub enum Command {
+    /// Show the value of each setting, and where it is from; secrets are masked
+    Show(Box<Settings>),
+    /// Check all settings as the server does at its start
+    Check(Box<Settings>),
+    /// Print a settings file with the defaults, to be edited
+    Default,
+    /// Print the settings as environment variables, to be edited
+    Env,
+}
+
+/// What a secret's value is shown as.
+const MASK: &str = "********";
+
+/// A setting with its value.
+#[derive(Serialize)]
+struct Setting {
+    setting: String,
+    value: String,
+    from: &'static str,
+}
+
+/// `matches` are those of the whole command line.
+pub fn run(output: Output, command: Command, matches: &ArgMatches) -> Result<()> {
+    match command {
+        Command::Show(_) => output.rows(&all().get_arguments().map(|arg| setting(arg, innermost(matches))).collect::<Vec<_>>()),
+        Command::Check(settings) => {
+            serve::filter(&settings)?;
+            wiring::check(&settings)?;
+            output.done("the settings are valid", &json!({ "valid": true }))
+        }
+        Command::Default => all().get_arguments().try_for_each(|arg| {
+            let value = default(arg);
+            let quoted = if is_bare(&value) { value } else { format!("{value:?}") };
+            print(&format!("{}# {} = {quoted}\n", comment(arg), arg.get_id()))
+        }),
+        Command::Env => all().get_arguments().try_for_each(|arg| {
+            let name = arg.get_env().map(|name| name.to_string_lossy()).unwrap_or_default();
+            print(&format!("{}# {name}={}\n", comment(arg), default(arg)))
+        }),
+    }
+}
+
+/// All settings, with their own defaults.
+fn all() -> Parser {
+    Settings::augment_args(Folder::augment_args(Parser::new("settings"))).mut_args(|arg| arg.global(false))
+}
+
+fn innermost(matches: &ArgMatches) -> &ArgMatches {
+    matches.subcommand().map_or(matches, |(_, below)| innermost(below))
+}
+
+fn setting(arg: &Arg, matches: &ArgMatches) -> Setting {
+    let id = arg.get_id().as_str();
+    let values = matches.get_raw(id).map(|values| values.map(|value| value.to_string_lossy()).collect::<Vec<_>>());
+    let value = values.map_or_else(String::new, |values| values.join(","));
+    let from = match matches.value_source(id) {
+        Some(ValueSource::CommandLine) => "flag",
+        Some(ValueSource::EnvVariable) => "environment",
+        _ if value != default(arg) => "file", // its lines are defaults to the parser
+        _ => "default",
+    };
+    let is_secret = arg.is_hide_env_values_set() && from != "default";
+    Setting { setting: id.to_owned(), value: if is_secret { MASK.into() } else { value }, from }
+}
+
+fn default(arg: &Arg) -> String {
+    arg.get_default_values().iter().map(|value| value.to_string_lossy()).collect::<Vec<_>>().join(",")
+}
+
+/// Whether TOML takes the value without quotes.
+fn is_bare(value: &str) -> bool {
+    value == "true" || value == "false" || value.parse::<i64>().is_ok()
+}
+
+/// The help of a setting as lines of comments.
+fn comment(arg: &Arg) -> String {
+    let help = arg.get_long_help().or(arg.get_help()).map(ToString::to_string).unwrap_or_default();
+    help.lines().filter(|line| !line.is_empty()).map(|line| format!("# {line}\n")).collect()
+}

@@ -1,0 +1,40 @@
+//! `tidings completions` and `tidings man`: what the installer puts beside the binary.
+
+use std::{
+    io::stdout,
+    path::{Path, PathBuf},
+};
+
+use clap::{Args, Command};
+use clap_complete::Shell;
+
+use crate::error::{Error, Result};
+
+#[derive(Args)]
+pub struct Completions {
+    /// Shell that reads them
+    #[arg(value_name = "SHELL")]
+    shell: Shell,
+}
+
+#[derive(Args)]
+pub struct Man {
+    /// Folder into which a page is written for each command; without it, the first page is printed
+    #[arg(long, value_name = "DIR")]
+    dir: Option<PathBuf>,
+}
+
+pub fn completions(Completions { shell }: Completions, mut command: Command) {
+    clap_complete::generate(shell, &mut command, "tidings", &mut stdout());
+}
+
+pub fn man(Man { dir }: Man, command: Command) -> Result<()> {
+    match dir.as_deref() {
+        Some(dir) => clap_mangen::generate_to(command, dir).map_err(|err| unwritable(dir, &err)),
+        None => clap_mangen::Man::new(command).render(&mut stdout()).map_err(Error::internal),
+    }
+}
+
+fn unwritable(dir: &Path, err: &std::io::Error) -> Error {
+    Error::bad_request(format!("can't write to {}: {err}", dir.display()))
+}

@@ -1,0 +1,67 @@
+//! `tidings webhook …`
+
+use std::path::Path;
+
+use clap::{Args, Subcommand};
+use serde_json::json;
+use uuid::Uuid;
+
+use super::{folder, terminal::Output};
+use crate::{
+    config::Links,
+    db,
+    domain::{organisations, webhooks::administration},
+    error::Result,
+    id::WebhookId,
+};
+
+#[derive(Subcommand)]
+pub enum Command {
+    /// List webhooks, the oldest first
+    List {
+        /// Only those of this organisation: its identifier or slug
+        #[arg(long, value_name = "ID|SLUG")]
+        organisation: Option<String>,
+        /// Largest number of webhooks
+        #[arg(long, default_value_t = 100, value_name = "NUMBER")]
+        limit: u32,
+    },
+    /// Show a webhook, without its secrets
+    Show(Webhook),
+    /// Make a webhook inactive, and tell its owner; its queue is kept
+    Disable(Webhook),
+    /// Try all queued deliveries of a webhook again now
+    Retry(Webhook),
+}
+
+#[derive(Args)]
+pub struct Webhook {
+    /// Identifier of the webhook
+    #[arg(long, value_name = "ID")]
+    webhook: Uuid,
+}
+
+pub fn run(folder: &Path, output: Output, command: Command) -> Result<()> {
+    match command {
+        Command::List { organisation, limit } => {
+            let list = |conn: &_| {
+                let of = organisation.map(|name| organisations::administration::find(conn, &name)).transpose()?;
+                administration::list(conn, of, limit)
+            };
+            output.rows(&db::read_once(folder, list)?)
+        }
+        Command::Show(Webhook { webhook }) => {
+            output.one(&db::read_once(folder, |conn| administration::show(conn, WebhookId(webhook)))?)
+        }
+        Command::Disable(Webhook { webhook }) => {
+            db::require(folder)?;
+            folder::write(folder, &Links::default(), |tx| administration::disable(tx, WebhookId(webhook)))?;
+            output.done(&format!("disabled {webhook}"), &json!({ "disabled": webhook }))
+        }
+        Command::Retry(Webhook { webhook }) => {
+            db::require(folder)?;
+            let due = folder::write(folder, &Links::default(), |tx| administration::retry(tx, WebhookId(webhook)))?;
+            output.done(&format!("{due} deliveries are tried again"), &json!({ "deliveries": due }))
+        }
+    }
+}

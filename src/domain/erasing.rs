@@ -1,0 +1,83 @@
+//! Erases a person from the server, and keeps what they wrote under "Deleted user".
+//!
+//! It may be a lot, and each write holds up all others, so it is done in steps: [`revoke`], then [`leave`] and [`rename`] until
+//! nothing is left, then [`finish`]. Until then, an interrupted run is repeated from the beginning. Above all other areas.
+
+use rusqlite::OptionalExtension;
+
+use crate::{
+    db::Tx,
+    domain::{
+        access::Caller,
+        accounts::{self, ERASED, NO_ACCOUNT, sessions},
+        organisations::leaving,
+    },
+    error::{Error, Result},
+    event::Effect,
+    id::{OrganisationId, UserId},
+};
+
+/// What the author of a message is called after they were erased.
+const NAME: &str = "Deleted user";
+/// Numbers of messages that one step looks at: a few milliseconds.
+const LOOKED_AT: i64 = 5000;
+
+/// Disables the account with this address, ends its sessions, and deletes what lets somebody in: sessions, links, identities.
+/// Deletes mails and invitations to the address, too. 422 if it owns an organisation.
+pub fn revoke(tx: &mut Tx, email: &str) -> Result<UserId> {
+    let user = accounts::find_by_email(tx, email)?.ok_or(NO_ACCOUNT)?.id;
+    let owned: Option<String> = tx
+        .prepare_cached("select name from organisations where owner_id = ?1 and deleted_at is null order by name limit 1")?
+        .query_row([user], |row| row.get(0))
+        .optional()?;
+    if let Some(name) = owned {
+        return Err(Error::invalid(format!(
+            "{email} owns the organisation {name}: use `tidings org transfer` or `tidings org delete` first"
+        )));
+    }
+    tx.execute("update users set is_active = 0, updated_at = ?2 where id = ?1", (user, tx.now()))?;
+    sessions::end_others(tx, user, None)?;
+    tx.execute("delete from sessions where user_id = ?1", [user])?;
+    tx.execute("delete from one_time_tokens where user_id = ?1", [user])?;
+    tx.execute("delete from identities where user_id = ?1", [user])?;
+    tx.execute("delete from mails where recipient = ?1", [email])?;
+    tx.execute("delete from invitations where email = ?1", [email])?;
+    Ok(user)
+}
+
+/// Takes the user out of one organisation. Returns whether there was one.
+pub fn leave(tx: &mut Tx, user: UserId) -> Result<bool> {
+    let organisation: Option<OrganisationId> = tx
+        .prepare_cached("select organisation_id from organisation_members where user_id = ?1 limit 1")?
+        .query_row([user], |row| row.get(0))
+        .optional()?;
+    let Some(organisation) = organisation else { return Ok(false) };
+    leaving::remove(tx, Caller::acting_as(user), organisation, user)?;
+    Ok(true)
+}
+
+/// Renames the author of the user's messages among those after the number `after`. Returns the number up to which it has
+/// looked; `None` after the last.
+pub fn rename(tx: &mut Tx, user: UserId, after: i64) -> Result<Option<i64>> {
+    let last: Option<i64> = tx.prepare_cached("select max(n) from messages")?.query_row([], |row| row.get(0))?;
+    let Some(last) = last.filter(|last| *last > after) else { return Ok(None) };
+    tx.prepare_cached("update messages set username = ?4 where n > ?1 and n <= ?1 + ?2 and user_id = ?3 and username <> ?4")?
+        .execute((after, LOOKED_AT, user, NAME))?;
+    Ok(Some((after + LOOKED_AT).min(last)))
+}
+
+/// Removes the address, the names and the picture from the account, which stays as the author of what the user wrote.
+pub fn finish(tx: &mut Tx, user: UserId) -> Result<()> {
+    let (address, username) = (format!("{user}{ERASED}"), format!("deleted-{}", user.0.simple()));
+    tx.execute(
+        "update users set email = ?2, username = ?3, password_hash = '', first_name = 'Deleted', last_name = 'user', phone = '',
+           avatar_url = '', role = 'user', is_verified = 0, mailbox_proved = 0, current_org = null, last_seen_at = null,
+           updated_at = ?4
+         where id = ?1",
+        (user, address, &username, tx.now()),
+    )?;
+    // Direct messages keep both sides.
+    tx.execute("update channel_members set username = ?2 where user_id = ?1", (user, &username))?;
+    tx.then(Effect::AccountChanged(user));
+    Ok(())
+}

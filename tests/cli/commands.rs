@@ -1,0 +1,259 @@
+//! The administrator's commands beside a running server: what they print for people and for programs, and what they change.
+
+use std::{fs, path::Path};
+
+use reqwest::Method;
+use rusqlite::Connection;
+use serde_json::{Value, json};
+
+use crate::harness::{PASSWORD, Server, printed, refused, run, tidings};
+
+/// Runs commands on one data folder.
+struct Admin<'a>(&'a Path);
+
+impl Admin<'_> {
+    fn run(&self, args: &[&str]) -> std::process::Output {
+        run(&[args, &["--data-dir", self.0.to_str().unwrap()]].concat())
+    }
+
+    fn print(&self, args: &[&str]) -> String {
+        printed(&self.run(args))
+    }
+
+    fn json(&self, args: &[&str]) -> Value {
+        serde_json::from_str(&self.print(&[args, &["--json"]].concat())).unwrap()
+    }
+}
+
+/// A second account in the organisation of the first.
+async fn grace(server: &Server, token: &str, organisation: &str, admin: &Admin<'_>) -> String {
+    server
+        .post(
+            "/auth/register",
+            "",
+            json!({ "email": "grace@x.example", "password": PASSWORD, "first_name": "Grace", "last_name": "Hopper" }),
+        )
+        .await;
+    let link = admin.print(&["invite", "link", "--organisation", organisation, "--email", "grace@x.example"]);
+    let invitation = link.trim_end().rsplit_once("invitation_token=").unwrap().1.to_owned();
+    let listed = admin.json(&["invite", "list", "--organisation", organisation]);
+    assert_eq!([&listed[0]["email"], &listed[0]["invited_by"]], ["grace@x.example", "ada@x.example"]);
+    let token_of_grace = server.log_in("grace@x.example").await.unwrap();
+    let (status, reply) =
+        server.call(Method::POST, "/invite/verify", &token_of_grace, json!({ "token": invitation })).await.unwrap();
+    assert_eq!(status, 200, "{reply}");
+    assert_ne!(token, token_of_grace);
+    token_of_grace
+}
+
+async fn organisation_of(server: &Server, token: &str) -> Value {
+    server.call(Method::GET, "/users/organisations", token, json!({})).await.unwrap().1["data"][0].clone()
+}
+
+#[tokio::test]
+async fn accounts_are_listed_shown_and_deleted() {
+    let folder = tempfile::tempdir().unwrap();
+    let admin = Admin(folder.path());
+    refused(&admin.run(&["user", "list"]), "there is no database");
+    let server = Server::start(folder.path(), &[]);
+    let (token, channel) = server.poster().await;
+    let organisation = organisation_of(&server, &token).await;
+    let organisation = organisation["slug"].as_str().or(organisation["organisation_slug"].as_str()).unwrap().to_owned();
+    let token_of_grace = grace(&server, &token, &organisation, &admin).await;
+    server.post(&format!("{channel}/join"), &token_of_grace, json!({})).await;
+    server.post(&format!("{channel}/messages"), &token_of_grace, json!({ "content": "what I wrote stays" })).await;
+
+    let listed = admin.print(&["user", "list"]);
+    let lines: Vec<&str> = listed.lines().collect();
+    assert!(lines[0].starts_with("id ") && lines[0].contains("email") && lines[0].contains("last seen at"), "{listed}");
+    assert!(lines[1].contains("ada@x.example") && lines[2].contains("Grace Hopper") && lines.len() == 3, "{listed}");
+    let found = admin.json(&["user", "list", "--search", "HOPPER"]);
+    assert_eq!((found.as_array().unwrap().len(), &found[0]["email"]), (1, &json!("grace@x.example")));
+    assert_eq!(admin.json(&["user", "list", "--limit", "1"]).as_array().unwrap().len(), 1);
+    let shown = admin.json(&["user", "show", "--email", "Grace@x.example"]);
+    assert_eq!([&shown["organisations"], &shown["sessions"]], [&json!(["Engines (member)"]), &json!(2)]);
+    assert!(admin.print(&["user", "show", "--email", "ada@x.example"]).contains("Engines (owner)"));
+    refused(&admin.run(&["user", "show", "--email", "nobody@x.example"]), "Account not found");
+
+    assert_eq!(
+        admin.json(&["user", "sessions", "--email", "grace@x.example"]).as_array().unwrap().len(),
+        2,
+        "registered and logged in"
+    );
+    let gone = async |token: &str| {
+        let ends = async { while server.call(Method::GET, "/profile", token, json!({})).await.unwrap().0 != 401 {} };
+        tokio::time::timeout(std::time::Duration::from_secs(5), ends).await.expect("the session ends");
+    };
+    admin.print(&["user", "logout", "--email", "grace@x.example"]);
+    gone(&token_of_grace).await;
+    refused(&admin.run(&["user", "password", "--email", "grace@x.example", "--password", "short"]), "password");
+    admin.print(&["user", "password", "--email", "grace@x.example", "--password", "a louder harbour"]);
+    assert!(server.log_in("grace@x.example").await.is_none());
+
+    refused(&admin.run(&["user", "delete", "--email", "ada@x.example"]), "owns the organisation Engines");
+    assert_eq!(admin.json(&["user", "delete", "--email", "grace@x.example"]), json!({ "deleted": "grace@x.example" }));
+    let (_, page) = server.call(Method::GET, &format!("{channel}/messages"), &token, json!({})).await.unwrap();
+    let message = &page["messages"][0];
+    assert_eq!([&message["content"], &message["username"]], ["what I wrote stays", "Deleted user"]);
+    let database = Connection::open(folder.path().join("tidings.db")).unwrap();
+    let left: i64 = database
+        .query_row(
+            "select (select count(*) from users where email like 'grace%' or first_name = 'Grace' or username like 'grace%')
+               + (select count(*) from sessions s join users u on u.id = s.user_id where u.email like '%@deleted.invalid')
+               + (select count(*) from mails where recipient like 'grace%') + (select count(*) from invitations where email like 'grace%')",
+            [],
+            |row| row.get(0),
+        )
+        .unwrap();
+    assert_eq!(left, 0);
+    refused(&admin.run(&["user", "delete", "--email", "grace@x.example"]), "Account not found");
+}
+
+#[tokio::test]
+async fn organisations_channels_and_webhooks_are_managed() {
+    let folder = tempfile::tempdir().unwrap();
+    let admin = Admin(folder.path());
+    let server = Server::start(folder.path(), &[]);
+    let (token, channel) = server.poster().await;
+    let listed = admin.json(&["org", "list"]);
+    assert_eq!(
+        [&listed[0]["name"], &listed[0]["owner"], &listed[0]["members"]],
+        [&json!("Engines"), &json!("ada@x.example"), &json!(1)]
+    );
+    let slug = listed[0]["slug"].as_str().unwrap();
+    let token_of_grace = grace(&server, &token, slug, &admin).await;
+    let shown = admin.json(&["org", "show", "--organisation", slug]);
+    assert_eq!([&shown["members"], &shown["channels"]], [&json!(2), &json!(2)]);
+    refused(&admin.run(&["org", "show", "--organisation", "none"]), "Organisation not found");
+
+    let id = channel.trim_start_matches("/channels/");
+    server.post(&format!("{channel}/messages"), &token, json!({ "content": "still here" })).await;
+    admin.print(&["channel", "delete", "--channel", id]);
+    let status = async || server.call(Method::GET, &channel, &token, json!({})).await.unwrap().0;
+    assert_eq!(status().await, 404);
+    let named = |name: &str| {
+        let all = admin.json(&["channel", "list", "--organisation", slug]);
+        all.as_array().unwrap().iter().find(|channel| channel["name"] == name).unwrap().clone()
+    };
+    assert!(named("dev")["deleted_at"].is_string());
+    admin.print(&["channel", "restore", "--channel", id]);
+    refused(&admin.run(&["channel", "restore", "--channel", id]), "Channel not found");
+    assert_eq!((status().await, &named("dev")["messages"]), (200, &json!(1)));
+    let default = named("general")["id"].as_str().unwrap().to_owned();
+    refused(&admin.run(&["channel", "delete", "--channel", &default]), "The default channel can't be deleted");
+
+    let made = server.post(&format!("/webhooks/{id}"), &token, json!({ "webhook_name": "builds" })).await;
+    let webhooks = admin.json(&["webhook", "list", "--organisation", slug]);
+    let webhook = webhooks[0]["id"].as_str().unwrap();
+    assert_eq!([&webhooks[0]["name"], &webhooks[0]["status"]], ["builds", "active"], "{made}");
+    admin.print(&["webhook", "disable", "--webhook", webhook]);
+    assert_eq!(admin.json(&["webhook", "show", "--webhook", webhook])["status"], "inactive");
+    assert_eq!(admin.json(&["webhook", "retry", "--webhook", webhook]), json!({ "deliveries": 0 }));
+
+    refused(&admin.run(&["org", "transfer", "--organisation", slug, "--email", "nobody@x.example"]), "Account not found");
+    admin.print(&["org", "transfer", "--organisation", slug, "--email", "grace@x.example"]);
+    assert_eq!(admin.json(&["org", "list"])[0]["owner"], "grace@x.example");
+    admin.print(&["org", "delete", "--organisation", slug]);
+    assert_eq!(admin.json(&["org", "list"]), json!([]));
+    assert_eq!(admin.print(&["org", "list"]), "");
+    let (_, own) = server.call(Method::GET, "/users/organisations", &token_of_grace, json!({})).await.unwrap();
+    assert_eq!(own["data"], json!([]));
+}
+
+#[tokio::test]
+async fn mails_are_tested_listed_and_tried_again() {
+    let folder = tempfile::tempdir().unwrap();
+    let (data, mails) = (folder.path().join("data"), folder.path().join("mails"));
+    let admin = Admin(&data);
+    let server = Server::start(&data, &["--mail-url", "smtp://127.0.0.1:1"]);
+    server.post("/auth/register", "", json!({ "email": "ada@x.example", "password": PASSWORD })).await;
+    let unsent = async || loop {
+        let unsent = admin.json(&["mail", "list"]);
+        if unsent[0]["error"] != "" {
+            return unsent;
+        }
+        tokio::time::sleep(std::time::Duration::from_millis(50)).await;
+    };
+    let unsent = unsent().await;
+    assert_eq!([&unsent[0]["recipient"], &unsent[0]["kind"]], ["ada@x.example", "verification"]);
+    assert_eq!(admin.json(&["mail", "retry"])["mails"], 1);
+
+    fs::create_dir(&mails).unwrap();
+    let url = format!("file://{}", mails.display());
+    admin.print(&["mail", "test", "ada@x.example", "--mail-url", &url]);
+    let mail = fs::read_dir(&mails).unwrap().next().unwrap().unwrap().path();
+    assert!(fs::read_to_string(mail).unwrap().contains("Subject: A test of your mail server"));
+    refused(&admin.run(&["mail", "test", "ada@x.example", "--mail-url", "smtp://127.0.0.1:1"]), "could not be sent");
+    refused(&admin.run(&["mail", "test", "nobody"]), "is not an e-mail address");
+}
+
+#[test]
+fn settings_are_shown_with_their_sources_and_without_secrets() {
+    let folder = tempfile::tempdir().unwrap();
+    let (file, secret) = (folder.path().join("settings.toml"), folder.path().join("token"));
+    fs::write(&file, "session_days = 7\n").unwrap();
+    fs::write(&secret, "a-long-metrics-token\n").unwrap();
+    let mut show = tidings(&["config", "show", "--json", "--base-url", "https://chat.example.org", "--config"]);
+    show.arg(&file).env("TIDINGS_LOG", "debug").env("TIDINGS_METRICS_TOKEN_FILE", &secret);
+    let text = printed(&show.output().unwrap());
+    assert!(!text.contains("a-long-metrics-token"), "{text}");
+    let shown: Vec<Value> = serde_json::from_str(&text).unwrap();
+    let of = |name: &str| shown.iter().find(|setting| setting["setting"] == name).unwrap().clone();
+    let is = |name: &str, value: &str, from: &str| assert_eq!(of(name), json!({ "setting": name, "value": value, "from": from }));
+    is("base_url", "https://chat.example.org", "flag");
+    is("log", "debug", "environment");
+    is("session_days", "7", "file");
+    is("purge_days", "30", "default");
+    is("metrics_token", "********", "file");
+
+    let both = tidings(&["config", "check"])
+        .env("TIDINGS_METRICS_TOKEN_FILE", &secret)
+        .env("TIDINGS_METRICS_TOKEN", "x")
+        .output()
+        .unwrap();
+    refused(&both, "TIDINGS_METRICS_TOKEN and TIDINGS_METRICS_TOKEN_FILE are both set");
+    refused(
+        &tidings(&["config", "check"]).env("TIDINGS_MAIL_URL_FILE", "/nowhere").output().unwrap(),
+        "TIDINGS_MAIL_URL_FILE /nowhere",
+    );
+    assert_eq!(printed(&run(&["config", "check"])), "the settings are valid\n");
+    refused(&run(&["config", "check", "--mail-url", "pigeon:"]), "pigeon");
+    refused(&run(&["config", "check", "--log", "tidings=loud"]), "--log");
+
+    // The printed file is a settings file, with its lines as well as without.
+    let default = printed(&run(&["config", "default"]));
+    let lines: String = default
+        .lines()
+        .filter_map(|line| line.strip_prefix("# "))
+        .filter(|line| line.contains(" = "))
+        .collect::<Vec<_>>()
+        .join("\n");
+    assert!(lines.contains("listen = \"127.0.0.1:8080\"") && lines.contains("session_days = 30"), "{default}");
+    fs::write(&file, &default).unwrap();
+    printed(&run(&["config", "check", "--config", file.to_str().unwrap()]));
+    let env = printed(&run(&["config", "env"]));
+    assert!(env.contains("# TIDINGS_LISTEN=127.0.0.1:8080\n") && env.contains("# TIDINGS_DATA_DIR="), "{env}");
+}
+
+#[test]
+fn the_command_line_describes_itself() {
+    for shell in ["bash", "zsh", "fish"] {
+        assert!(printed(&run(&["completions", shell])).contains("healthcheck"));
+    }
+    assert!(printed(&run(&["man"])).contains(".TH tidings 1"));
+    let folder = tempfile::tempdir().unwrap();
+    printed(&run(&["man", "--dir", folder.path().to_str().unwrap()]));
+    assert!(folder.path().join("tidings.1").exists() && folder.path().join("tidings-user-list.1").exists());
+    let version: Value = serde_json::from_str(&printed(&run(&["version", "--json"]))).unwrap();
+    assert_eq!(version["version"], env!("CARGO_PKG_VERSION"));
+}
+
+#[test]
+fn a_server_that_is_not_there_is_not_healthy() {
+    let folder = tempfile::tempdir().unwrap();
+    let server = Server::start(folder.path(), &[]);
+    let address = server.url.trim_start_matches("http://").to_owned();
+    assert_eq!(printed(&run(&["healthcheck", "--listen", &address])), "healthy\n");
+    drop(server);
+    refused(&run(&["healthcheck", "--listen", &address]), "can't be reached");
+}
