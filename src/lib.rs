@@ -25,17 +25,20 @@
 //! Each line names a folder or file and everything that it imports; `-` is nothing. Upper ones come first. There are no import
 //! circles between files.
 //! ```text
-//! cli: api, clock, config, db, domain, error, id, mail, push, secret, site, state, time, tls, wiring
-//! wiring: clock, config, connections, db, error, event, issuer, jobs, limits, mail, metrics, origins, outgoing, push, secret,
+//! cli: api, archive, backup, clock, config, db, domain, error, id, mail, push, secret, site, state, time, tls, wiring
+//! wiring: backup, clock, config, connections, db, domain, error, event, issuer, jobs, limits, mail, metrics, origins, outgoing, push, secret,
 //!   site, state, tls, wakeups
 //! api: client_address, config, db, domain, error, event, id, jobs, limits, push, request_body, secret, site, state, time, web
-//! jobs: db, domain, error, event, id, outgoing, push, secret, state, time
+//! backup: archive, db, error, time
+//! archive: db, error, time
+//! jobs: backup, db, domain, error, event, id, mail, outgoing, push, secret, state, time, yielding
 //! push: clock, config, db, domain, error, event, id, request_body, secret, site, state, time, tls, upgrade
-//! state: clock, db, domain, error, event, id, issuer, limits, mail, metrics, origins, outgoing, push, secret,
-//!   site, time, wakeups
+//! state: backup, clock, db, domain, error, event, id, issuer, limits, mail, metrics, origins, outgoing, push, secret,
+//!   site, time, wakeups, yielding
+//! yielding: error
 //! wakeups: event
 //! origins: error, site
-//! metrics: error, secret
+//! metrics: error, secret, time
 //! connections: api, error, limits, state, upgrade, web
 //! web: secret
 //! upgrade: -
@@ -96,6 +99,8 @@
 #![forbid(unsafe_code)]
 
 mod api;
+mod archive;
+pub mod backup;
 pub mod cli;
 mod client_address;
 pub mod clock;
@@ -124,6 +129,7 @@ mod upgrade;
 mod wakeups;
 mod web;
 pub mod wiring;
+mod yielding;
 
 use tokio::net::TcpListener;
 

@@ -8,7 +8,7 @@ use prometheus_client::{
     registry::Registry,
 };
 
-use crate::{error::Result, secret::AccessKey};
+use crate::{error::Result, secret::AccessKey, time::Time};
 
 /// A counter for each value of one label.
 type By<V> = Family<[(&'static str, V); 1], Counter>;
@@ -26,6 +26,9 @@ pub struct Metrics {
     pub publisher_lag: Gauge,
     forwarded: By<&'static str>,
     attempts: By<&'static str>,
+    backups: By<&'static str>,
+    backup_time: Gauge,
+    backup_bytes: Gauge,
 }
 
 impl Metrics {
@@ -41,6 +44,9 @@ impl Metrics {
             publisher_lag: Gauge::default(),
             forwarded: by("outcome", ["taken", "again", "skipped"]),
             attempts: by("delivered", ["true", "false"]),
+            backups: by("made", ["true", "false"]),
+            backup_time: Gauge::default(),
+            backup_bytes: Gauge::default(),
         })
     }
 
@@ -78,6 +84,15 @@ impl Metrics {
         count(&self.attempts, "delivered", if is_delivered { "true" } else { "false" });
     }
 
+    /// The server has made a backup of so many bytes, or failed to.
+    pub fn backup(&self, made: Option<(Time, u64)>) {
+        count(&self.backups, "made", if made.is_some() { "true" } else { "false" });
+        if let Some((time, bytes)) = made {
+            self.backup_time.set(time.unix_seconds());
+            self.backup_bytes.set(bytes as i64);
+        }
+    }
+
     pub fn register(&self, registry: &mut Registry) {
         registry.register("push_connects", "Connects, good or bad", self.connects.clone());
         registry.register("push_commands", "Commands of clients", self.commands.clone());
@@ -86,6 +101,9 @@ impl Metrics {
         registry.register("push_recoveries", "Subscriptions that asked for what they missed", self.recoveries.clone());
         registry.register("push_forwarded", "Requests to an external Centrifugo", self.forwarded.clone());
         registry.register("webhook_attempts", "Attempts to deliver an event of a webhook", self.attempts.clone());
+        registry.register("backups", "Backups that the server has tried to make", self.backups.clone());
+        registry.register("backup_time_seconds", "When the last backup since the start was made", self.backup_time.clone());
+        registry.register("backup_bytes", "The size of the last backup since the start", self.backup_bytes.clone());
         registry.register("push_publisher_lag", "What is committed and not pushed yet", self.publisher_lag.clone());
     }
 }

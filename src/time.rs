@@ -26,6 +26,17 @@ impl Time {
         self.0.div_euclid(1_000_000)
     }
 
+    /// The time in UTC, in a form as of C's `strftime`.
+    pub fn strftime(self, form: &str) -> String {
+        jiff::Timestamp::from_microsecond(self.0).map_or_else(|_| NEVER.to_owned(), |time| time.strftime(form).to_string())
+    }
+
+    /// Reads what [`Time::strftime`] has written; `None` for any other text.
+    pub fn strptime(form: &str, text: &str) -> Option<Time> {
+        let time = jiff::civil::DateTime::strptime(form, text).ok()?;
+        Some(Time(jiff::tz::TimeZone::UTC.to_timestamp(time).ok()?.as_microsecond()))
+    }
+
     /// How long after `earlier` this is; zero when it is not.
     pub fn since(self, earlier: Time) -> Duration {
         Duration::from_micros(self.0.saturating_sub(earlier.0).try_into().unwrap_or(0))
@@ -58,6 +69,12 @@ impl fmt::Display for Time {
 impl serde::Serialize for Time {
     fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.collect_str(self)
+    }
+}
+
+impl<'de> serde::Deserialize<'de> for Time {
+    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Time, D::Error> {
+        String::deserialize(deserializer)?.parse().map_err(serde::de::Error::custom)
     }
 }
 
@@ -102,5 +119,15 @@ mod tests {
         assert_eq!(Time(0).to_string(), "1970-01-01T00:00:00.000000Z");
         assert_eq!(Time(1_700_000_000_123_400).to_string(), "2023-11-14T22:13:20.123400Z");
         assert_eq!(Time::NEVER.to_string(), "0001-01-01T00:00:00Z");
+    }
+
+    #[test]
+    fn a_time_in_a_name_is_read_back() {
+        let (form, time) = ("tidings-%Y-%m-%dT%H%M%SZ.x", Time(1_700_000_000_000_000));
+        assert_eq!(time.strftime(form), "tidings-2023-11-14T221320Z.x");
+        assert_eq!(Time::strptime(form, "tidings-2023-11-14T221320Z.x"), Some(time));
+        for other in ["tidings-2023-11-14T221320Z.x.y", "tidings-2023-13-14T221320Z.x", "tidings.x", ""] {
+            assert_eq!(Time::strptime(form, other), None, "{other}");
+        }
     }
 }

@@ -11,6 +11,7 @@ use prometheus_client::metrics::gauge::Gauge;
 use tokio::{net::TcpListener, sync::watch, time::timeout};
 
 use crate::{
+    backup,
     clock::Clock,
     config::{External, Settings},
     connections,
@@ -88,6 +89,12 @@ pub fn open(settings: &Settings, listening: SocketAddr, clock: Clock) -> Result<
         None => keys,
     };
     let site = Arc::new(Site::new(settings, keys, links));
+    if !settings.backups.none_before_migration {
+        let folder = settings.backups.folder(&settings.data_dir);
+        if let Some(made) = backup::before_migration(&settings.data_dir, &folder, clock.now(), &mut |_, _, _| ())? {
+            tracing::info!(path = %made.path.display(), "made a backup before the migration of the database");
+        }
+    }
     let Opened { db, hub, sessions, newest, wakeups, delivering, publisher } =
         open_database(settings, (site.clone(), clock.clone()), metrics.publisher_lag.clone(), centrifugo.is_some())?;
     let cores = std::thread::available_parallelism().map_or(2, usize::from);
@@ -97,6 +104,7 @@ pub fn open(settings: &Settings, listening: SocketAddr, clock: Clock) -> Result<
         site,
         clock,
         hub,
+        backups: schedule(settings),
         mailer,
         issuer,
         centrifugo,
@@ -121,6 +129,11 @@ pub fn open(settings: &Settings, listening: SocketAddr, clock: Clock) -> Result<
         publisher,
         _lock: lock,
     })))
+}
+
+fn schedule(Settings { backups, data_dir, .. }: &Settings) -> Option<backup::Schedule> {
+    let (folder, keep) = (backups.folder(data_dir), backups.keep as usize);
+    backups.every.map(|every| backup::Schedule { data: data_dir.clone(), folder, every, keep })
 }
 
 /// The database, and the consumers of its commits' effects.

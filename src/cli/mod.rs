@@ -1,5 +1,6 @@
 //! The command line: one file for each group of commands.
 
+mod backup;
 mod channel;
 mod contact;
 mod folder;
@@ -65,6 +66,12 @@ enum Command {
     /// Read the messages of the contact form, also while the server runs
     #[command(subcommand)]
     Contact(contact::Command),
+    /// Write a backup of the database and the secret key into one file, also while the server runs
+    Backup(backup::Backup),
+    /// Restore the data folder from a backup; the server must not run
+    ///
+    /// Checks the backup first, and keeps the former files in a folder inside the data folder. Clients fetch their state anew
+    Restore(backup::Restore),
     /// Read or change the schema version of the database
     #[command(subcommand)]
     Migrate(migrate::Command),
@@ -115,6 +122,8 @@ fn run() -> Result<()> {
         Command::Webhook(command) => webhook::run(&data_dir, output, command),
         Command::Mail(command) => mail::run(&data_dir, output, command),
         Command::Contact(command) => contact::run(&data_dir, command),
+        Command::Backup(command) => backup::run(&data_dir, command),
+        Command::Restore(command) => backup::restore(&data_dir, command),
         Command::Migrate(command) => migrate::run(&data_dir, command),
         Command::Config(command) => settings::run(output, command, &matches),
         Command::Healthcheck(listen) => healthcheck::run(output, listen),

@@ -1,9 +1,13 @@
 //! Output of commands: tables and sentences for people, JSON for programs.
 
-use std::io::{ErrorKind, Write};
+use std::{
+    io::{ErrorKind, Write},
+    time::Duration,
+};
 
 use clap::Args;
 use indexmap::IndexMap;
+use indicatif::{ProgressBar, ProgressStyle};
 use serde::Serialize;
 use serde_json::Value;
 
@@ -12,6 +16,8 @@ use crate::{
     error::{Error, Result},
 };
 
+/// Time between two redraws of a progress bar.
+const REDRAW: Duration = Duration::from_millis(100);
 /// Columns between two cells of a table.
 const GAP: &str = "  ";
 
@@ -88,5 +94,18 @@ pub(super) fn print(text: &str) -> Result<()> {
     match writeln!(std::io::stdout(), "{text}") {
         Err(err) if err.kind() != ErrorKind::BrokenPipe => Err(Error::internal(err)),
         _ => Ok(()),
+    }
+}
+
+/// A progress bar on standard error, if that is a terminal.
+pub(super) fn bar() -> impl FnMut(&'static str, u64, u64) {
+    let bar = ProgressBar::new(0);
+    let style = ProgressStyle::with_template("{msg:12} {wide_bar} {bytes} of {total_bytes}").expect("the template is right");
+    bar.set_style(style);
+    bar.enable_steady_tick(REDRAW);
+    move |what, done, all| {
+        bar.set_message(what);
+        bar.set_length(all);
+        bar.set_position(done);
     }
 }

@@ -14,7 +14,7 @@ use std::{
 use clap::{ArgAction, Args, Command, ValueEnum, builder::BoolishValueParser};
 use ipnet::IpNet;
 
-use self::values::{network, operator_address, origin};
+use self::values::{network, operator_address, origin, span};
 pub use self::{
     push::{External, Push, PushServer},
     sources::with_sources,
@@ -118,6 +118,33 @@ pub struct MailServer {
     /// PEM file of certificate authorities to trust besides the public ones, at the mail server, the issuer and webhooks
     #[arg(long, env = "TIDINGS_CA_FILE", value_name = "FILE")]
     pub ca_file: Option<PathBuf>,
+}
+
+/// The backups that the server makes by itself.
+#[derive(Args, Clone, Debug, Default)]
+pub struct Backups {
+    /// Folder of the server's own backups [default: `backups` in the data folder]
+    #[arg(id = "backup_dir", long = "backup-dir", env = "TIDINGS_BACKUP_DIR", value_name = "DIR")]
+    pub dir: Option<PathBuf>,
+
+    /// Time between two backups that the server makes by itself, as in 24h, at least 1m; it makes none without
+    #[arg(id = "backup_every", long = "backup-every", env = "TIDINGS_BACKUP_EVERY", value_name = "TIME", value_parser = span)]
+    pub every: Option<Duration>,
+
+    /// The server's own backups that are kept; older ones are deleted after each new one
+    #[arg(id = "backup_keep", long = "backup-keep", env = "TIDINGS_BACKUP_KEEP", default_value_t = 14, value_name = "COUNT", value_parser = clap::value_parser!(u32).range(1..))]
+    pub keep: u32,
+
+    /// Migrate the database of an older version without a backup before it
+    #[arg(id = "no_migration_backup", long = "no-migration-backup", env = "TIDINGS_NO_MIGRATION_BACKUP")]
+    pub none_before_migration: bool,
+}
+
+impl Backups {
+    /// The folder of the backups of a data folder.
+    pub fn folder(&self, data: &Path) -> PathBuf {
+        self.dir.clone().unwrap_or_else(|| data.join("backups"))
+    }
 }
 
 /// What a request to a webhook's feed must present.
@@ -253,6 +280,9 @@ pub struct Settings {
     /// Organisations that one account may be a member of
     #[arg(long, env = "TIDINGS_ORGANISATIONS_PER_USER", default_value_t = 200, value_name = "NUMBER", value_parser = clap::value_parser!(u32).range(1..=10_000))]
     pub organisations_per_user: u32,
+
+    #[command(flatten)]
+    pub backups: Backups,
 
     /// Bearer token for /metrics, at least 16 characters; metrics are off without it
     #[arg(long, env = "TIDINGS_METRICS_TOKEN", value_name = "TOKEN", hide_env_values = true)]

@@ -1,14 +1,23 @@
 //! Values of settings, as people write them.
 
-use std::net::IpAddr;
+use std::{net::IpAddr, time::Duration};
 
 use ipnet::IpNet;
 
 use crate::error::{Error, Result};
 
+/// The shortest span of time.
+const SPAN_MIN: Duration = Duration::from_secs(60);
+
 /// Accepts mailboxes of this machine, too, as in root@localhost, which the operator may mean.
 pub(super) fn operator_address(text: &str) -> Result<String, String> {
     text.parse().map(|address: lettre::Address| address.to_string()).map_err(|_| "not an e-mail address".into())
+}
+
+/// Parses a span of time such as `24h` or `90m`.
+pub(super) fn span(text: &str) -> Result<Duration, String> {
+    let span = text.parse::<jiff::SignedDuration>().ok().and_then(|span| Duration::try_from(span).ok());
+    span.filter(|span| *span >= SPAN_MIN).ok_or_else(|| "expected a time such as 24h or 90m, at least 1m".into())
 }
 
 /// Parses a network, or one address as a network.

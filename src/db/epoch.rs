@@ -9,7 +9,7 @@ use std::{
 
 use rusqlite::Connection;
 
-use super::log;
+use super::{files::EPOCH, log};
 use crate::{
     error::{Error, Result},
     secret,
@@ -24,7 +24,7 @@ pub(super) struct Marker {
 impl Marker {
     /// Checks the file and renews the epoch if necessary, before anything else writes to the database.
     pub fn open(conn: &Connection, folder: &Path) -> Result<Marker> {
-        let path = folder.join("epoch");
+        let path = folder.join(EPOCH);
         let (mut epoch, seq) = (log::epoch(conn)?, log::last_seq(conn)?);
         let kept = fs::read_to_string(&path).unwrap_or_default();
         let known = kept.trim().split_once(' ').and_then(|(epoch, seq)| Some((epoch, seq.parse::<i64>().ok()?)));

@@ -5,17 +5,20 @@
 mod checkpoint;
 mod columns;
 mod epoch;
+mod files;
+mod folder;
 pub mod log;
+mod moving;
 mod open;
 mod schema;
 mod slow;
+pub mod snapshot;
 mod tx;
 mod writer;
 
 use std::{
-    fs::{File, TryLockError},
     panic::{AssertUnwindSafe, catch_unwind},
-    path::{Path, PathBuf},
+    path::Path,
     sync::Arc,
     time::{Duration, Instant},
 };
@@ -26,6 +29,9 @@ use rusqlite::{Connection, OpenFlags};
 
 pub use self::{
     columns::Columns,
+    files::{FILE, KEY},
+    folder::{FolderLock, existing_key, lock, make_folder, parse_key, secret_key},
+    moving::Moving,
     schema::{Version, newest as newest_version},
     slow::Class,
     tx::{Tx, View},
@@ -43,7 +49,6 @@ use crate::{
     time::Time,
 };
 
-const FILE: &str = "tidings.db";
 /// Reader connections for the forwarder, which reads the log for an external Centrifugo on a blocking thread.
 const FORWARDER: usize = 1;
 /// SQLite VM instructions between two deadline checks.
@@ -63,6 +68,7 @@ impl Db {
     /// settings from `site` and the time from `clock`; `after_commit` gets the effects of each
     /// committed batch, in order, on the writer's thread.
     pub fn open(folder: &Path, site: Arc<Site>, clock: Clock, after_commit: AfterCommit) -> Result<Db> {
+        moving::require_done(folder)?;
         let path = folder.join(FILE);
         let mut conn = connect(&path, OpenFlags::default())?;
         schema::migrate(&mut conn, &path)?;
@@ -241,6 +247,7 @@ pub fn write_once<T>(folder: &Path, site: &Site, now: Time, f: impl FnOnce(&mut 
 
 /// The schema version of the folder's database. Changes nothing; 0 without a database.
 pub fn version(folder: &Path) -> Result<Version> {
+    moving::require_done(folder)?;
     schema::version(&folder.join(FILE))
 }
 
@@ -252,68 +259,10 @@ pub fn require(folder: &Path) -> Result<()> {
     }
 }
 
-/// Migrates the database to the newest schema. Returns the version before and after.
-pub fn migrate(folder: &Path) -> Result<(Version, Version)> {
-    let _lock = lock(folder)?; // not under a running server
+/// Migrates the database of a locked data folder to the newest schema. Returns the version before and after.
+pub fn migrate(folder: &Path, _lock: &FolderLock) -> Result<(Version, Version)> {
     let before = version(folder)?;
     let path = folder.join(FILE);
     schema::migrate(&mut connect(&path, OpenFlags::default())?, &path)?;
     Ok((before, version(folder)?))
-}
-
-/// Creates the data folder with mode 0700 if there is none.
-pub fn make_folder(folder: &Path) -> Result<()> {
-    use std::os::unix::fs::DirBuilderExt;
-    let made = std::fs::DirBuilder::new().recursive(true).mode(0o700).create(folder);
-    made.map_err(|err| Error::bad_request(format!("can't make the data folder {}: {err}", folder.display())))
-}
-
-/// The lock of a serving process on its data folder. It is released when it is dropped or the process is killed.
-pub struct FolderLock {
-    _file: File,
-}
-
-/// Locks the data folder; fails if another server is running on it.
-pub fn lock(folder: &Path) -> Result<FolderLock> {
-    use std::os::unix::fs::OpenOptionsExt;
-    let path = folder.join("tidings.lock");
-    let unusable = |err| Error::bad_request(format!("can't write to the data folder {}: {err}", folder.display()));
-    let file = File::options().create(true).truncate(false).write(true).mode(0o600).open(path).map_err(unusable)?;
-    match file.try_lock() {
-        Ok(()) => Ok(FolderLock { _file: file }),
-        Err(TryLockError::WouldBlock) => {
-            Err(Error::bad_request(format!("another server is running on the data folder {}", folder.display())))
-        }
-        Err(TryLockError::Error(err)) => Err(unusable(err)),
-    }
-}
-
-/// Reads the server's secret key, or creates it with mode 0600 on the first start.
-pub fn secret_key(folder: &Path) -> Result<[u8; 32]> {
-    use base64::{Engine, prelude::BASE64_STANDARD};
-    use std::{io::Write, os::unix::fs::OpenOptionsExt};
-    let path: PathBuf = folder.join("secret.key");
-    let named = |err: &dyn std::fmt::Display| Error::bad_request(format!("the key file {}: {err}", path.display()));
-    match std::fs::read_to_string(&path) {
-        Ok(text) => {
-            let bytes = BASE64_STANDARD.decode(text.trim()).map_err(|err| named(&err))?;
-            bytes.try_into().map_err(|_| named(&"it must hold 32 bytes in base64"))
-        }
-        Err(err) if err.kind() == std::io::ErrorKind::NotFound => {
-            let key = crate::secret::random::<32>();
-            // First written completely under another name, so that a kill leaves no partial key.
-            let draft = folder.join(format!("secret.key.{}", std::process::id()));
-            let mut file =
-                File::options().create(true).truncate(true).write(true).mode(0o600).open(&draft).map_err(|err| named(&err))?;
-            file.write_all(BASE64_STANDARD.encode(key).as_bytes()).and_then(|()| file.sync_all()).map_err(|err| named(&err))?;
-            // A link fails if another process has created the key meanwhile; a rename would replace that key.
-            let made = std::fs::hard_link(&draft, &path);
-            std::fs::remove_file(&draft).map_err(|err| named(&err))?;
-            match made {
-                Err(err) if err.kind() != std::io::ErrorKind::AlreadyExists => Err(named(&err)),
-                _ => secret_key(folder),
-            }
-        }
-        Err(err) => Err(named(&err)),
-    }
 }

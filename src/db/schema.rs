@@ -54,8 +54,7 @@ const fn version_after(steps: &[&str]) -> Version {
     1 + steps.len() as Version
 }
 
-/// Migrates the database at `path` to the newest schema. An older database is first copied to a snapshot beside it. Fails if
-/// the database is newer than this binary knows.
+/// Migrates the database at `path` to the newest schema. Fails if the database is newer than this binary knows.
 pub(super) fn migrate(conn: &mut Connection, path: &Path) -> Result<()> {
     upgrade(conn, path, SCHEMA, STEPS)
 }
@@ -64,17 +63,12 @@ fn upgrade(conn: &mut Connection, path: &Path, schema: &str, steps: &[&str]) -> 
     let (have, newest) = (user_version(conn)?, version_after(steps));
     if have > newest {
         return Err(Error::bad_request(format!(
-            "the database {} has schema version {have}, this binary knows up to {newest}: run a newer tidings",
+            "the database {} has schema version {have}, this binary knows up to {newest}: run a newer tidings, or `tidings restore` with the backup from before the upgrade",
             path.display()
         )));
     }
     if have == newest {
         return Ok(());
-    }
-    if have > 0 {
-        let snapshot = path.with_extension(format!("before-version-{newest}.db"));
-        _ = std::fs::remove_file(&snapshot); // left by an attempt that failed
-        conn.execute("vacuum into ?1", [snapshot.to_string_lossy()])?;
     }
     conn.pragma_update(None, "foreign_keys", false)?; // does nothing inside a transaction
     let done = apply(conn, schema, steps);
@@ -97,17 +91,20 @@ fn apply(conn: &mut Connection, schema: &str, steps: &[&str]) -> Result<()> {
                 err => failed(version, &err),
             })?;
         }
-        let dangling = tx
-            .query_row("select \"table\", parent from pragma_foreign_key_check", [], |row| {
-                Ok(format!("a row of {} refers to no row of {}", row.get::<_, String>(0)?, row.get::<_, String>(1)?))
-            })
-            .optional()?;
-        if let Some(dangling) = dangling {
+        if let Some(dangling) = dangling(&tx)? {
             return Err(failed(version_after(steps), &dangling));
         }
     }
     tx.pragma_update(None, "user_version", version_after(steps))?;
     Ok(tx.commit()?)
+}
+
+/// A reference to a row that is not there, if there is one.
+pub(super) fn dangling(conn: &Connection) -> rusqlite::Result<Option<String>> {
+    conn.query_row("select \"table\", parent from pragma_foreign_key_check", [], |row| {
+        Ok(format!("a row of {} refers to no row of {}", row.get::<_, String>(0)?, row.get::<_, String>(1)?))
+    })
+    .optional()
 }
 
 #[track_caller]
@@ -127,7 +124,7 @@ pub fn newest() -> Version {
     NEWEST
 }
 
-fn user_version(conn: &Connection) -> Result<Version> {
+pub(super) fn user_version(conn: &Connection) -> Result<Version> {
     Ok(conn.pragma_query_value(None, "user_version", |row| row.get(0))?)
 }
 
@@ -184,9 +181,6 @@ mod tests {
         conn.execute("insert into parents (name) values ('ada')", []).unwrap_err();
         conn.execute("insert into parents (name) values ('eve')", []).unwrap_err();
         conn.execute("insert into children values (1, 1)", []).unwrap_err(); // foreign keys are on again
-        let snapshot = Connection::open(folder.path().join("a.before-version-2.db")).unwrap();
-        assert_eq!(user_version(&snapshot).unwrap(), 1);
-        assert_eq!(number(&snapshot, "select count(*) from parents"), 2);
     }
 
     #[test]

@@ -1,6 +1,7 @@
-//! Background jobs: mails, webhook deliveries, chores, the search index, housekeeping, and forwarding the event log to an
+//! Background jobs: mails, webhook deliveries, chores, the search index, housekeeping, backups, and forwarding the event log to an
 //! external Centrifugo.
 
+mod backups;
 pub mod chores;
 pub mod deliveries;
 pub mod housekeeping;
@@ -35,6 +36,7 @@ pub async fn run(app: App, forwarded: Option<i64>) {
                 chores::run(&app),
                 search::run(&app),
                 housekeeping::run(&app),
+                backups::run(&app),
                 forward,
                 wake,
             );

@@ -157,6 +157,15 @@ pub fn contact(to: &str, sender: &str, reply_to: Option<String>, text: &str) -> 
     Mail { reply_to, ..mail(Kind::Notice, to, &subject, text) }
 }
 
+/// A mail to the server's administrators after the first of several backups that failed.
+pub fn backup_failed(site: &Site, to: &str, reason: &str) -> Mail {
+    let text = format!(
+        "The server {} could not make a backup: {reason}. It tries again every hour or so; there will be no other mail until a backup has been made.",
+        site.base_url
+    );
+    mail(Kind::Notice, to, "A backup failed", &text)
+}
+
 /// A mail by which an administrator tries the mail server.
 pub fn test(to: &str) -> Mail {
     mail(Kind::Notice, to, "A test of your mail server", "This mail was sent by `tidings mail test`. Your mail settings work.")

@@ -1,13 +1,16 @@
 //! Hashing and checking passwords. A hash is expensive by design, so both the hashes at a time and their wait are bounded.
 
-use std::{sync::Arc, thread, time::Duration};
+use std::{sync::Arc, time::Duration};
 
 use tokio::{
-    sync::{AcquireError, Semaphore, oneshot},
+    sync::{AcquireError, Semaphore},
     time::timeout,
 };
 
-use crate::error::{Error, Result};
+use crate::{
+    error::{Error, Result},
+    yielding,
+};
 
 /// How long a hash waits for a slot. Past that, the client is told to try again: otherwise the queue would grow with every
 /// log-in.
@@ -45,19 +48,13 @@ impl Hashing {
             Ok::<_, AcquireError>((permit, self.slots.clone().acquire_owned().await?))
         };
         let held = timeout(self.queue_within, begin).await.map_err(|_| BUSY)?.map_err(Error::internal)?;
-        let (done, result) = oneshot::channel();
-        // On Linux, a niceness is that of a thread. It can't be lowered again, so each hash has a new thread, which takes a
-        // thousandth of its time.
+        // A new thread takes a thousandth of a hash's time.
         let hash = move || {
-            if let Err(err) = rustix::process::nice(NICENESS) {
-                tracing::debug!(%err, "a password is hashed with the priority of requests");
-            }
             let result = work();
             drop(held); // The work itself holds the slot, because it goes on if its request is cancelled.
-            _ = done.send(result);
+            result
         };
-        thread::Builder::new().name("hash".into()).spawn(hash).map_err(Error::internal)?;
-        result.await.map_err(Error::internal)
+        yielding::run("hash", NICENESS, hash).await
     }
 }
 

@@ -21,6 +21,7 @@ use self::{
     delivering::Delivering, hashing::Hashing, newest::NewestPages, session_cache::SessionCache, verified::VerifiedTokens,
 };
 use crate::{
+    backup,
     clock::Clock,
     db::{self, Class, Db, Tx, View},
     domain::{
@@ -55,6 +56,8 @@ pub struct Inner {
     /// What the database's jobs and the background jobs take the time from.
     pub clock: Clock,
     pub hub: Arc<Hub>,
+    /// The backups that the server makes by itself, if it does.
+    pub backups: Option<backup::Schedule>,
     pub mailer: Mailer,
     /// The issuer of federated log-in; `None` if it is not configured.
     pub issuer: Option<Issuer>,

@@ -9,6 +9,7 @@ mod subscriber;
 mod world;
 
 mod administering;
+mod backups;
 mod binary;
 mod commands;
 mod cuts;

@@ -1,0 +1,220 @@
+//! Archives, of a whole server or of one organisation: a tar, compressed with Zstandard (RFC 8878). Its first file is the
+//! manifest, and the parts that the manifest lists follow in their order.
+
+use std::{
+    collections::BTreeMap,
+    io::{self, Read, Seek, Write},
+    path::Path,
+};
+
+use ring::digest::{Context, SHA256};
+use serde::{Deserialize, Serialize};
+
+use crate::{
+    db::{self, Version},
+    error::{Error, Result},
+    time::Time,
+};
+
+/// The version of the archive's own form.
+const FORMAT: u32 = 1;
+const MANIFEST: &str = "manifest.json";
+/// The largest manifest: that of this version has less than 2 KiB.
+const MANIFEST_MAX: u64 = 1 << 20;
+/// Zstandard's own default.
+const LEVEL: i32 = 3;
+/// Bytes that are read at once.
+const BLOCK: usize = 128 << 10;
+
+/// Called with what is done, and how many bytes of how many of it are done.
+pub type Progress<'a> = &'a mut dyn FnMut(&'static str, u64, u64);
+
+/// What an archive is of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Kind {
+    /// The whole server.
+    Backup,
+    Organisation,
+}
+
+/// What an archive contains.
+#[derive(Debug, Serialize, Deserialize)]
+pub struct Manifest {
+    format: u32,
+    kind: Kind,
+    /// The version of the binary that made the archive.
+    pub tidings: String,
+    /// The version of the database's schema.
+    pub schema: Version,
+    pub created_at: Time,
+    /// The number of rows of each table, or of records of each part.
+    pub tables: BTreeMap<String, u64>,
+    parts: Vec<Part>,
+}
+
+/// A file of the data folder.
+#[derive(Debug, Serialize, Deserialize)]
+struct Part {
+    name: String,
+    bytes: u64,
+    /// SHA-256 of the content, in hexadecimal digits.
+    sha256: String,
+}
+
+/// A part that is to be archived.
+pub struct Content<'a, R> {
+    pub name: &'a str,
+    pub from: R,
+}
+
+impl Manifest {
+    pub fn new(kind: Kind, schema: Version, created_at: Time, tables: BTreeMap<String, u64>) -> Manifest {
+        let tidings = env!("CARGO_PKG_VERSION").to_owned();
+        Manifest { format: FORMAT, kind, tidings, schema, created_at, tables, parts: Vec::new() }
+    }
+
+    /// Fails for an archive of another kind, or whose schema this binary doesn't know.
+    pub fn require(&self, kind: Kind) -> Result<()> {
+        match (self.kind, kind) {
+            (Kind::Organisation, Kind::Backup) => {
+                return Err(Error::bad_request("this is the export of an organisation: use `tidings org import`"));
+            }
+            (Kind::Backup, Kind::Organisation) => {
+                return Err(Error::bad_request("this is the backup of a server: use `tidings restore`"));
+            }
+            _ => {}
+        }
+        let (schema, known) = (self.schema, db::newest_version());
+        if schema == 0 || schema > known {
+            return Err(Error::bad_request(format!(
+                "the archive was made by tidings {} and has schema version {schema}, this binary knows up to {known}: use a newer tidings",
+                self.tidings
+            )));
+        }
+        Ok(())
+    }
+}
+
+/// Writes an archive of the parts. Each is read twice: its checksum is in the manifest, which comes first.
+pub fn write<W: Write, R: Read + Seek>(
+    mut manifest: Manifest,
+    parts: Vec<Content<R>>,
+    to: W,
+    progress: Progress,
+) -> Result<(Manifest, W)> {
+    let mut parts = parts;
+    for part in &mut parts {
+        let (bytes, sha256) = copy(&mut part.from, &mut io::sink(), &mut |_| ()).map_err(Error::internal)?;
+        part.from.rewind().map_err(Error::internal)?;
+        manifest.parts.push(Part { name: part.name.to_owned(), bytes, sha256 });
+    }
+    let all = manifest.parts.iter().map(|part| part.bytes).sum();
+    let failed = |err: io::Error| Error::bad_request(format!("can't write the archive: {err}"));
+    let mut encoder = zstd::Encoder::new(to, LEVEL).map_err(failed)?;
+    encoder.include_checksum(true).map_err(failed)?;
+    let mut tar = tar::Builder::new(encoder);
+    let text = serde_json::to_vec_pretty(&manifest).map_err(Error::internal)?;
+    let time = manifest.created_at.unix_seconds().try_into().unwrap_or(0);
+    append(&mut tar, MANIFEST, text.len() as u64, time, text.as_slice()).map_err(failed)?;
+    let mut done = 0;
+    for (part, Part { name, bytes, .. }) in parts.into_iter().zip(&manifest.parts) {
+        let counted = Counted {
+            from: part.from,
+            count: |more| {
+                done += more;
+                progress("compressing", done, all);
+            },
+        };
+        append(&mut tar, name, *bytes, time, counted).map_err(failed)?;
+    }
+    let encoder = tar.into_inner().map_err(failed)?;
+    Ok((manifest, encoder.finish().map_err(failed)?))
+}
+
+fn append<W: Write>(tar: &mut tar::Builder<W>, name: &str, bytes: u64, time: u64, from: impl Read) -> io::Result<()> {
+    let mut header = tar::Header::new_gnu();
+    header.set_size(bytes);
+    header.set_mode(0o600);
+    header.set_mtime(time);
+    tar.append_data(&mut header, Path::new(name), from)
+}
+
+/// A reader that tells how many bytes were read.
+struct Counted<R, F> {
+    from: R,
+    count: F,
+}
+
+impl<R: Read, F: FnMut(u64)> Read for Counted<R, F> {
+    fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
+        let read = self.from.read(into)?;
+        (self.count)(read as u64);
+        Ok(read)
+    }
+}
+
+/// Copies all bytes, and returns their number and checksum.
+fn copy(from: &mut impl Read, to: &mut impl Write, count: &mut dyn FnMut(u64)) -> io::Result<(u64, String)> {
+    let (mut sum, mut bytes, mut block) = (Context::new(&SHA256), 0, vec![0; BLOCK]);
+    loop {
+        match from.read(&mut block)? {
+            0 => break,
+            read => {
+                sum.update(&block[..read]);
+                to.write_all(&block[..read])?;
+                bytes += read as u64;
+                count(read as u64);
+            }
+        }
+    }
+    Ok((bytes, sum.finish().as_ref().iter().map(|byte| format!("{byte:02x}")).collect()))
+}
+
+/// Where the parts of an archive that is read go.
+pub trait Destination {
+    /// Called once the manifest is read, before any part.
+    fn begin(&mut self, manifest: &Manifest) -> Result<()>;
+    /// What takes the part of this name; `None` for a name that no archive has.
+    fn part(&mut self, name: &str) -> Result<Option<&mut dyn Write>>;
+}
+
+/// Reads an archive. Fails unless all parts are there, and as the manifest says.
+pub fn read(from: impl Read, to: &mut impl Destination, progress: Progress) -> Result<Manifest> {
+    let damaged = |why: &dyn std::fmt::Display| Error::bad_request(format!("this is no complete archive: {why}"));
+    let mut tar = tar::Archive::new(zstd::Decoder::new(from).map_err(|err| damaged(&err))?);
+    let mut entries = tar.entries().map_err(|err| damaged(&err))?;
+    let mut next = || entries.next().transpose().map_err(|err| damaged(&err));
+    let first = next()?.filter(|entry| entry.path_bytes() == MANIFEST.as_bytes());
+    let first = first.ok_or_else(|| damaged(&format!("it does not begin with {MANIFEST}")))?;
+    let mut text = Vec::new();
+    first.take(MANIFEST_MAX).read_to_end(&mut text).map_err(|err| damaged(&err))?;
+    let manifest: Manifest = serde_json::from_slice(&text).map_err(|err| damaged(&format!("{MANIFEST}: {err}")))?;
+    if manifest.format != FORMAT {
+        let Manifest { format, tidings, .. } = manifest;
+        return Err(Error::bad_request(format!(
+            "the archive has form {format} of tidings {tidings}, this binary knows {FORMAT}: use a newer tidings"
+        )));
+    }
+    to.begin(&manifest)?;
+    let (mut done, all) = (0, manifest.parts.iter().map(|part| part.bytes).sum());
+    for Part { name, bytes, sha256 } in &manifest.parts {
+        let found = next()?.filter(|entry| entry.path_bytes() == name.as_bytes() && entry.size() == *bytes);
+        let mut found = found.ok_or_else(|| damaged(&format!("{name} is missing or has another size")))?;
+        let mut into = to.part(name)?.ok_or_else(|| damaged(&format!("{name} is not a part of such an archive")))?;
+        let mut count = |more| {
+            done += more;
+            progress("reading", done, all);
+        };
+        let copied = copy(&mut found, &mut into, &mut count).map_err(|err| damaged(&format!("{name}: {err}")))?;
+        if copied != (*bytes, sha256.clone()) {
+            return Err(damaged(&format!("{name} does not have the checksum in the manifest")));
+        }
+    }
+    if next()?.is_some() {
+        return Err(damaged(&"it has more parts than the manifest says"));
+    }
+    // What is behind the tar: Zstandard's own checksum at the end.
+    io::copy(&mut tar.into_inner(), &mut io::sink()).map_err(|err| damaged(&err))?;
+    Ok(manifest)
+}

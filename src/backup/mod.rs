@@ -1,0 +1,182 @@
+//! Backups: one file with the database and the secret key, made while the server runs and proven by reading it back; and
+//! their restoration.
+
+mod restore;
+
+use std::{
+    fs::{self, File, Permissions},
+    io::{Cursor, Read, Seek, SeekFrom, Write},
+    os::unix::fs::{DirBuilderExt, OpenOptionsExt, PermissionsExt},
+    path::{Path, PathBuf},
+    time::Duration,
+};
+
+pub use self::restore::{Restored, restore};
+use crate::{
+    archive::{self, Content, Kind, Manifest, Progress},
+    db::{
+        self,
+        snapshot::{self, Snapshot},
+    },
+    error::{Error, Result},
+    time::Time,
+};
+
+/// The names of archives in a folder: `tidings-2027-01-05T170640Z.tar.zst`, so that their order is that of their times.
+const NAME: &str = "tidings-%Y-%m-%dT%H%M%SZ.tar.zst";
+/// What a name has behind it while its archive is written.
+const PARTIAL: &str = ".partial";
+/// How the names of folders in which backups are proven begin.
+const PROOF: &str = ".tidings-proof-";
+
+/// A backup that is written and on disk.
+pub struct Made {
+    pub path: PathBuf,
+    pub bytes: u64,
+    pub manifest: Manifest,
+}
+
+/// The backups that the server makes by itself.
+#[derive(Clone)]
+pub struct Schedule {
+    pub data: PathBuf,
+    pub folder: PathBuf,
+    /// The time between two backups.
+    pub every: Duration,
+    /// How many are kept.
+    pub keep: usize,
+}
+
+impl Schedule {
+    /// How long the next backup is not due yet; `None` if it is due. It depends on the newest backup in the folder, so that a
+    /// restart of the server doesn't put it off.
+    pub fn left(&self, now: Time) -> Option<Duration> {
+        let (newest, _) = archives(&self.folder).ok()?.pop()?;
+        self.every.checked_sub(now.since(newest)).filter(|left| !left.is_zero())
+    }
+}
+
+/// Writes a backup of a data folder into another folder, which is created if it is missing, and names it by the time.
+pub fn into_folder(data: &Path, folder: &Path, now: Time, progress: Progress) -> Result<Made> {
+    let unusable = |err| Error::bad_request(format!("can't make the folder {}: {err}", folder.display()));
+    fs::DirBuilder::new().recursive(true).mode(0o700).create(folder).map_err(unusable)?;
+    into_file(data, &folder.join(now.strftime(NAME)), now, progress)
+}
+
+/// Writes a backup of a data folder whose database is about to be migrated. Returns `None` if it is as new as this binary, or
+/// there is none.
+pub fn before_migration(data: &Path, folder: &Path, now: Time, progress: Progress) -> Result<Option<Made>> {
+    let have = db::version(data)?;
+    if have == 0 || have >= db::newest_version() {
+        return Ok(None);
+    }
+    into_folder(data, folder, now, progress).map(Some)
+}
+
+/// Writes a backup of a data folder into a file that does not exist yet. Until it is complete and on disk, its name ends with
+/// `.partial`.
+pub fn into_file(data: &Path, path: &Path, now: Time, progress: Progress) -> Result<Made> {
+    let failed = |err: &dyn std::fmt::Display| Error::bad_request(format!("can't write the backup {}: {err}", path.display()));
+    if path.exists() {
+        return Err(failed(&"the file exists"));
+    }
+    let folder = folder_of(path);
+    remove_remains(folder);
+    let partial = path.with_file_name(format!("{}{PARTIAL}", path.file_name().unwrap_or_default().display()));
+    let file = File::options().create_new(true).write(true).mode(0o600).open(&partial).map_err(|err| failed(&err))?;
+    // The lock tells a backup that is being written from the remains of one that was killed.
+    let written = file.try_lock().map_err(|err| failed(&err)).and_then(|()| {
+        let (manifest, file) = into(data, file, folder, now, progress)?;
+        file.sync_all().map_err(|err| failed(&err))?;
+        fs::rename(&partial, path).and_then(|()| File::open(folder)?.sync_all()).map_err(|err| failed(&err))?;
+        Ok(Made { path: path.to_owned(), bytes: file.metadata().map_err(|err| failed(&err))?.len(), manifest })
+    });
+    if written.is_err() {
+        _ = fs::remove_file(&partial);
+    }
+    written
+}
+
+/// Writes a backup of a data folder to `to`. The database is first copied to a nameless file in the folder `beside`.
+pub fn into<W: Write>(data: &Path, to: W, beside: &Path, now: Time, progress: Progress) -> Result<(Manifest, W)> {
+    db::require(data)?;
+    require_space(data, beside)?;
+    let key = db::existing_key(data)?;
+    let Snapshot { mut file, version, tables, .. } =
+        snapshot::take(data, beside, &mut |done, all| progress("copying", done, all))?;
+    file.seek(SeekFrom::Start(0)).map_err(Error::internal)?;
+    let parts: Vec<Content<Box<dyn ReadSeek>>> =
+        vec![Content { name: db::FILE, from: Box::new(file) }, Content { name: db::KEY, from: Box::new(Cursor::new(key)) }];
+    archive::write(Manifest::new(Kind::Backup, version, now, tables), parts, to, progress)
+}
+
+trait ReadSeek: Read + Seek {}
+impl<T: Read + Seek> ReadSeek for T {}
+
+/// Proves a backup: unpacks it into a temporary folder beside it, and checks the database that comes out.
+pub fn verify(path: &Path, progress: Progress) -> Result<Manifest> {
+    let beside = folder_of(path);
+    remove_remains(beside);
+    let private = Permissions::from_mode(0o700);
+    let proof = tempfile::Builder::new().prefix(PROOF).permissions(private).tempdir_in(beside);
+    let proof = proof.map_err(|err| Error::bad_request(format!("can't write to {}: {err}", beside.display())))?;
+    let _lock = db::lock(proof.path())?;
+    restore::unpack(open(path)?, proof.path(), progress)
+}
+
+/// Deletes the oldest backups of a folder but for the newest `keep`; other files stay.
+pub fn keep_newest(folder: &Path, keep: usize) -> Result<()> {
+    let all = archives(folder)?;
+    for (_, path) in &all[..all.len().saturating_sub(keep)] {
+        fs::remove_file(path).map_err(|err| Error::bad_request(format!("can't delete {}: {err}", path.display())))?;
+    }
+    Ok(())
+}
+
+/// The backups in a folder that have the usual names, the oldest first.
+fn archives(folder: &Path) -> Result<Vec<(Time, PathBuf)>> {
+    let unreadable = |err| Error::bad_request(format!("can't read the folder {}: {err}", folder.display()));
+    let entries = fs::read_dir(folder).map_err(unreadable)?;
+    let named = |entry: fs::DirEntry| Some((Time::strptime(NAME, entry.file_name().to_str()?)?, entry.path()));
+    let mut all: Vec<_> = entries.filter_map(|entry| named(entry.ok()?)).collect();
+    all.sort();
+    Ok(all)
+}
+
+/// Deletes what killed backups and proofs have left in a folder. A lock tells what is under way.
+fn remove_remains(folder: &Path) {
+    for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
+        let (name, path) = (entry.file_name(), entry.path());
+        let Some(name) = name.to_str() else { continue };
+        let is_backup = name.strip_suffix(PARTIAL).is_some_and(|name| Time::strptime(NAME, name).is_some());
+        if is_backup && File::open(&path).is_ok_and(|file| file.try_lock().is_ok()) {
+            _ = fs::remove_file(path);
+        } else if name.starts_with(PROOF) && path.is_dir() && db::lock(&path).is_ok() {
+            _ = fs::remove_dir_all(path);
+        }
+    }
+}
+
+/// Fails unless a folder has space for a copy of the database and for an archive of it, which is at most as large.
+fn require_space(data: &Path, beside: &Path) -> Result<()> {
+    let database = data.join(db::FILE);
+    let needed = 2 * fs::metadata(&database).map_or(0, |file| file.len());
+    match rustix::fs::statvfs(beside) {
+        Ok(disk) if disk.f_bavail * disk.f_frsize < needed => Err(Error::bad_request(format!(
+            "a backup of {} needs {} MiB of free space in {}, which has {}",
+            data.display(),
+            needed >> 20,
+            beside.display(),
+            (disk.f_bavail * disk.f_frsize) >> 20
+        ))),
+        _ => Ok(()),
+    }
+}
+
+fn open(path: &Path) -> Result<File> {
+    File::open(path).map_err(|err| Error::bad_request(format!("can't read the backup {}: {err}", path.display())))
+}
+
+fn folder_of(path: &Path) -> &Path {
+    path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."))
+}

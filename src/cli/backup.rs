@@ -1,0 +1,98 @@
+//! `tidings backup` and `tidings restore`
+
+use std::{
+    fs::File,
+    io::{IsTerminal, stdout},
+    path::{Path, PathBuf},
+};
+
+use clap::Args;
+
+use super::terminal::{self, bar};
+use crate::{
+    archive::Manifest,
+    backup::{self, Made, Restored},
+    error::{Error, Result},
+    time::Time,
+};
+
+#[derive(Args)]
+pub struct Backup {
+    /// A folder, a file, or - for standard output
+    ///
+    /// In a folder the file is named by the time, as in `tidings-2027-01-05T170640Z.tar.zst`. An existing file is never replaced
+    #[arg(value_name = "TO", default_value = ".")]
+    to: PathBuf,
+    /// Prove the backup afterwards: read it back, and check the database in it
+    #[arg(long)]
+    verify: bool,
+    /// Backups to keep in the folder; older ones are deleted after the new one is made
+    #[arg(long, value_name = "COUNT", value_parser = clap::value_parser!(u32).range(1..))]
+    keep: Option<u32>,
+}
+
+#[derive(Args)]
+pub struct Restore {
+    /// A file that `tidings backup` or the server has made
+    #[arg(value_name = "FILE")]
+    file: PathBuf,
+    /// Folder to restore, instead of that of `--data-dir`; created if it is missing
+    #[arg(long, value_name = "DIR")]
+    to: Option<PathBuf>,
+    /// Only check whether the backup could be restored
+    #[arg(long)]
+    dry_run: bool,
+}
+
+pub fn run(data: &Path, Backup { to, verify, keep }: Backup) -> Result<()> {
+    let now = Time::now();
+    if to == Path::new("-") {
+        if verify || keep.is_some() {
+            return Err(Error::bad_request("--verify and --keep need a file or a folder to write to"));
+        }
+        if stdout().is_terminal() {
+            return Err(Error::bad_request("a backup is not written to a terminal: redirect standard output, or name a folder"));
+        }
+        return backup::into(data, stdout().lock(), data, now, &mut bar()).map(drop);
+    }
+    let is_folder = to.is_dir();
+    if keep.is_some() && !is_folder {
+        return Err(Error::bad_request(format!("--keep needs a folder, and {} is none", to.display())));
+    }
+    let Made { path, bytes, manifest } = match is_folder {
+        true => backup::into_folder(data, &to, now, &mut bar())?,
+        false => backup::into_file(data, &to, now, &mut bar())?,
+    };
+    terminal::print(&format!("{}: {:.1} MB, {}", path.display(), bytes as f64 / 1e6, described(&manifest)))?;
+    if verify {
+        backup::verify(&path, &mut bar())?;
+        terminal::print("verified: it can be restored")?;
+    }
+    keep.map_or(Ok(()), |keep| backup::keep_newest(&to, keep as usize))
+}
+
+pub fn restore(data: &Path, Restore { file, to, dry_run }: Restore) -> Result<()> {
+    if dry_run {
+        let manifest = backup::verify(&file, &mut bar())?;
+        return terminal::print(&format!("{} can be restored: {}", file.display(), described(&manifest)));
+    }
+    let folder = to.as_deref().unwrap_or(data);
+    let from = File::open(&file);
+    let from = from.map_err(|err| Error::bad_request(format!("can't read the backup {}: {err}", file.display())))?;
+    let Restored { manifest, former } = backup::restore(from, folder, Time::now(), &mut bar())?;
+    terminal::print(&format!("restored {}: {}", folder.display(), described(&manifest)))?;
+    former.map_or(Ok(()), |former| {
+        terminal::print(&format!("the former files are in {}; delete them when you no longer need them", former.display()))
+    })
+}
+
+fn described(manifest: &Manifest) -> String {
+    let rows = |table: &str| manifest.tables.get(table).copied().unwrap_or(0);
+    format!(
+        "{} messages and {} accounts as of {}, schema version {}",
+        rows("messages"),
+        rows("users"),
+        manifest.created_at,
+        manifest.schema
+    )
+}

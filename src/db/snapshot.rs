@@ -1,0 +1,112 @@
+//! A copy of the whole database as of one moment, made beside a running server, and the check of such a copy.
+//!
+//! The copy is taken in one read transaction, so it holds up no write. Until it ends the WAL can't be reset, and grows by what
+//! is written meanwhile.
+
+use std::{collections::BTreeMap, fs::File, os::unix::ffi::OsStrExt, path::Path};
+
+use percent_encoding::{NON_ALPHANUMERIC, percent_encode};
+use rusqlite::{
+    Connection, OpenFlags,
+    backup::{Backup, StepResult},
+};
+use tempfile::NamedTempFile;
+
+use super::{Db, Version, require, schema};
+use crate::error::{Error, Result};
+
+/// The number of rows of each table.
+pub type Tables = BTreeMap<String, u64>;
+
+/// Pages between two reports of progress: 1 MiB.
+const STEP: i32 = 256;
+
+/// A copy of a database.
+pub struct Snapshot {
+    /// The copy, in a file without a name, so that a kill leaves nothing behind.
+    pub file: File,
+    pub bytes: u64,
+    pub version: Version,
+    pub tables: Tables,
+}
+
+/// Copies the database of a data folder into a nameless file on the file system of the folder `beside`. `progress` gets the
+/// copied and all bytes.
+pub fn take(folder: &Path, beside: &Path, progress: &mut dyn FnMut(u64, u64)) -> Result<Snapshot> {
+    require(folder)?;
+    let source = Db::reader(folder)?;
+    let moment = source.unchecked_transaction()?;
+    let version = schema::user_version(&moment)?; // the first read fixes the moment
+    let pragma = |name: &str| moment.pragma_query_value(None, name, |row| row.get::<_, i64>(0)).map(i64::cast_unsigned);
+    let (pages, page) = (pragma("page_count")?, pragma("page_size")?);
+    let named = NamedTempFile::new_in(beside);
+    let named = named.map_err(|err| Error::bad_request(format!("can't write to {}: {err}", beside.display())))?;
+    let mut copy = Connection::open(named.path())?;
+    let file = named.into_file();
+    copy.execute_batch("pragma journal_mode = off; pragma synchronous = off")?;
+    let copying = Backup::new(&moment, &mut copy)?;
+    while let StepResult::More = copying.step(STEP)? {
+        let left = copying.progress().remaining as u64;
+        progress((pages - left.min(pages)) * page, pages * page);
+    }
+    drop(copying);
+    let bytes = file.metadata().map_err(Error::internal)?.len();
+    if bytes != pages * page {
+        return Err(Error::internal(format!("the copy of the database has {bytes} of {} bytes", pages * page)));
+    }
+    Ok(Snapshot { file, bytes, version, tables: count(&moment)? })
+}
+
+/// Checks a copy of a database that no process has open: its schema version, pages, indices, references, and how many rows
+/// each table has.
+pub fn check(path: &Path, version: Version, tables: &Tables) -> Result<()> {
+    is_sound(&frozen(path)?, version, tables)
+}
+
+/// Checks the pages, indices and references of a database. It reads all of it.
+pub fn is_intact(conn: &Connection) -> Result<()> {
+    let first: String = conn.query_row("pragma integrity_check(1)", [], |row| row.get(0)).map_err(damaged)?;
+    if first != "ok" {
+        return Err(damaged(first));
+    }
+    schema::dangling(conn).map_err(damaged)?.map_or(Ok(()), |dangling| Err(damaged(dangling)))
+}
+
+fn damaged(why: impl std::fmt::Display) -> Error {
+    Error::bad_request(format!("the database is damaged: {why}"))
+}
+
+fn is_sound(conn: &Connection, version: Version, tables: &Tables) -> Result<()> {
+    let found: Version = conn.pragma_query_value(None, "user_version", |row| row.get(0)).map_err(damaged)?;
+    if found != version {
+        return Err(damaged(format!("it has schema version {found}, expected {version}")));
+    }
+    is_intact(conn)?;
+    let counted = count(conn)?;
+    match tables.iter().find(|(table, rows)| counted.get(*table) != Some(*rows)) {
+        Some((table, rows)) => {
+            let found = counted.get(table).map_or("none".into(), u64::to_string);
+            Err(damaged(format!("the table {table} has {found} of {rows} rows")))
+        }
+        None => Ok(()),
+    }
+}
+
+/// The rows of all tables of the schema, without those in which the search index keeps itself.
+fn count(conn: &Connection) -> Result<Tables> {
+    let mut names =
+        conn.prepare("select name from pragma_table_list where schema = 'main' and type = 'table' and name <> 'sqlite_schema'")?;
+    let names = names.query_map([], |row| row.get(0))?.collect::<rusqlite::Result<Vec<String>>>()?;
+    let count = |name: String| {
+        let rows: i64 = conn.query_row(&format!("select count(*) from \"{name}\""), [], |row| row.get(0))?;
+        Ok((name, rows.cast_unsigned()))
+    };
+    names.into_iter().map(count).collect()
+}
+
+/// Opens a file that nobody changes meanwhile: without a lock, and without a WAL beside it.
+fn frozen(path: &Path) -> rusqlite::Result<Connection> {
+    let name = percent_encode(path.as_os_str().as_bytes(), NON_ALPHANUMERIC);
+    let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_URI | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    Connection::open_with_flags(format!("file:{name}?immutable=1"), flags)
+}

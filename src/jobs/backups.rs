@@ -1,0 +1,74 @@
+//! Makes the server's own backups at the times that the settings ask for.
+
+use std::time::Duration;
+
+use tokio::time::sleep;
+
+use super::queue::MINUTE;
+use crate::{
+    backup::{self, Made, Schedule},
+    db::Tx,
+    domain::{accounts::administration, outbox},
+    error::{Error, Result},
+    mail,
+    state::App,
+    yielding,
+};
+
+/// How long after a failed backup the next one is tried, unless the next is due earlier.
+const AGAIN: Duration = Duration::from_secs(3600);
+/// How much a backup yields to requests for the processor.
+const NICENESS: i32 = 10;
+
+/// Makes a backup whenever the newest one in the folder is old enough. A restart of the server doesn't put it off.
+pub(super) async fn run(app: &App) {
+    let Some(schedule) = &app.backups else { return };
+    let mut has_failed = false;
+    loop {
+        if let Some(left) = schedule.left(app.clock.now()) {
+            sleep(left.min(MINUTE)).await;
+            continue;
+        }
+        match make(app, schedule.clone()).await {
+            Ok(Made { path, bytes, .. }) => {
+                has_failed = false;
+                app.metrics.backup(Some((app.clock.now(), bytes)));
+                tracing::info!(path = %path.display(), bytes, "made a backup");
+            }
+            Err(err) => {
+                app.metrics.backup(None);
+                tracing::error!(err = err.detail(), "the backup failed");
+                if !std::mem::replace(&mut has_failed, true)
+                    && let Err(err) = tell(app, &err).await
+                {
+                    tracing::error!(err = err.detail(), "the administrators could not be told of the failed backup");
+                }
+                sleep(AGAIN.min(schedule.every)).await;
+            }
+        }
+    }
+}
+
+/// Makes and proves a backup, and deletes the oldest ones.
+async fn make(app: &App, Schedule { data, folder, keep, .. }: Schedule) -> Result<Made> {
+    let now = app.clock.now();
+    let work = move || {
+        let made = backup::into_folder(&data, &folder, now, &mut |_, _, _| ())?;
+        backup::verify(&made.path, &mut |_, _, _| ())?;
+        backup::keep_newest(&folder, keep)?;
+        Ok(made)
+    };
+    yielding::run("backup", NICENESS, work).await?
+}
+
+/// Mails the reason of the first of several failures to all superadmins.
+async fn tell(app: &App, err: &Error) -> Result<()> {
+    let reason = err.detail();
+    let queue = move |tx: &mut Tx| {
+        for address in administration::superadmins(tx)? {
+            outbox::queue(tx, mail::backup_failed(tx.site(), &address, &reason))?;
+        }
+        Ok(())
+    };
+    app.db.write(queue).await
+}
