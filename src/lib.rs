@@ -61,6 +61,7 @@
 //! client_address: -
 //!
 //! domain/erasing: access, accounts, organisations
+//! domain/audit: -
 //! domain/webhooks: access, bounded, log, messages, outbox, page, rights, text
 //! domain/streams: access, channels, log, messages, text
 //! domain/public: access, accounts, outbox, page, text

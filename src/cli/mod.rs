@@ -3,6 +3,8 @@
 mod backup;
 mod channel;
 mod contact;
+mod demo;
+mod doctor;
 mod folder;
 mod healthcheck;
 mod invite;
@@ -78,6 +80,10 @@ enum Command {
     /// Show and check the settings
     #[command(subcommand)]
     Config(settings::Command),
+    /// Fill an empty server with an organisation and a week of conversation, and print its log-ins
+    Demo,
+    /// Look for what would make the server fail or lie, also while it runs; exits with 1 if something is bad
+    Doctor(doctor::Doctor),
     /// Ask a running server on this machine whether it is healthy; exits with 1 if it is not
     Healthcheck(Listen),
     /// Print completions for a shell
@@ -126,6 +132,8 @@ fn run() -> Result<()> {
         Command::Restore(command) => backup::restore(&data_dir, command),
         Command::Migrate(command) => migrate::run(&data_dir, command),
         Command::Config(command) => settings::run(output, command, &matches),
+        Command::Demo => demo::run(&data_dir, output),
+        Command::Doctor(doctor) => doctor::run(&data_dir, output, doctor),
         Command::Healthcheck(listen) => healthcheck::run(output, listen),
         Command::Completions(completions) => {
             shell::completions(completions, self::command());

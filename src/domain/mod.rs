@@ -5,6 +5,7 @@
 
 pub mod access;
 pub mod accounts;
+pub mod audit;
 mod bounded;
 pub mod channels;
 pub mod chores;

@@ -1,6 +1,6 @@
 //! The administrator's commands beside a running server: what they print for people and for programs, and what they change.
 
-use std::{fs, path::Path};
+use std::{fs, os::unix::fs::PermissionsExt, path::Path};
 
 use reqwest::Method;
 use rusqlite::Connection;
@@ -256,4 +256,62 @@ fn a_server_that_is_not_there_is_not_healthy() {
     assert_eq!(printed(&run(&["healthcheck", "--listen", &address])), "healthy\n");
     drop(server);
     refused(&run(&["healthcheck", "--listen", &address]), "can't be reached");
+}
+
+#[tokio::test]
+async fn the_doctor_finds_and_mends_what_is_wrong() {
+    let parent = tempfile::tempdir().unwrap();
+    let folder = &parent.path().join("data"); // which the server makes, for its own user alone
+    let admin = Admin(folder);
+    let server = Server::start(folder, &[]);
+    let (token, channel) = server.poster().await;
+    let root = server.post(&format!("{channel}/messages"), &token, json!({ "content": "one" })).await;
+    let root = root["id"].as_str().or(root["message_id"].as_str()).unwrap().to_owned();
+    server.post(&format!("{channel}/messages"), &token, json!({ "content": "two", "thread_id": root })).await;
+    let base = ["--base-url", &server.url];
+    let doctor = |more: &[&str]| admin.run(&[&["doctor"], &base[..], more].concat());
+    let healthy = printed(&doctor(&[]));
+    assert!(!healthy.contains("bad ") && healthy.contains("the database is intact"), "{healthy}");
+
+    let database = Connection::open(folder.join("tidings.db")).unwrap();
+    for damage in [
+        "update channels set user_count = user_count + 1",
+        "update channels set message_count = 9, mention_count = 1",
+        "update messages set reply_count = 5 where root is null",
+        "update organisations set channels_count = 0",
+    ] {
+        database.execute(damage, []).unwrap();
+        refused(&doctor(&[]), "checks failed");
+        let mended = printed(&doctor(&["--fix"]));
+        assert!(mended.contains("mended"), "{mended}");
+        let healthy = printed(&doctor(&[]));
+        assert!(!healthy.contains("bad "), "{damage}: {healthy}");
+    }
+    let key = folder.join("secret.key");
+    fs::set_permissions(&key, fs::Permissions::from_mode(0o644)).unwrap();
+    assert!(String::from_utf8_lossy(&doctor(&[]).stdout).contains("others can read"));
+    printed(&doctor(&["--fix"]));
+    assert_eq!(fs::metadata(&key).unwrap().permissions().mode() & 0o777, 0o600);
+    refused(&run(&["doctor", "--data-dir", folder.join("none").to_str().unwrap()]), "checks failed");
+}
+
+#[tokio::test]
+async fn a_demonstration_fills_an_empty_server() {
+    let parent = tempfile::tempdir().unwrap();
+    let folder = &parent.path().join("data"); // which the server makes, for its own user alone
+    let admin = Admin(folder);
+    let log_ins = admin.json(&["demo"]);
+    let server = Server::start(folder, &[]);
+    let body = json!({ "email": log_ins[0]["email"], "password": log_ins[0]["password"] });
+    let session = server.post("/auth/login", "", body).await;
+    let token = session["access_token"].as_str().unwrap();
+    let shown = admin.json(&["org", "show", "--organisation", admin.json(&["org", "list"])[0]["slug"].as_str().unwrap()]);
+    assert_eq!([&shown["members"], &shown["channels"]], [&json!(5), &json!(3)]);
+    assert!(shown["messages"].as_i64().unwrap() > 50, "{shown}");
+    let organisation = shown["id"].as_str().unwrap();
+    let (_, channels) =
+        server.call(Method::GET, &format!("/organisations/{organisation}/user-channels"), token, json!({})).await.unwrap();
+    assert!(channels.to_string().contains("launch"), "{channels}");
+    assert!(printed(&admin.run(&["doctor", "--base-url", &server.url])).contains("intact"));
+    refused(&admin.run(&["demo"]), "this server has accounts already");
 }

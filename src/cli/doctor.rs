@@ -1,0 +1,234 @@
+//! `tidings doctor`: looks for what would make a server fail or lie.
+
+use std::{
+    fs,
+    os::unix::fs::{MetadataExt, PermissionsExt},
+    path::Path,
+    time::Duration,
+};
+
+use clap::Args;
+use rusqlite::Connection;
+use serde::Serialize;
+
+use super::{folder, terminal::Output};
+use crate::{
+    config::{Links, MINUTE, Settings},
+    db,
+    domain::{audit, messages::indexing},
+    error::{Error, Result},
+    mail::transport::Mailer,
+    time::Time,
+    tls::Authorities,
+    wiring,
+};
+
+/// How long another machine may take to answer.
+const WITHIN: Duration = Duration::from_secs(10);
+/// Free space below which the server refuses writes is 64 MiB; below this, it is time to act.
+const FREE_MIN: u64 = 1 << 30;
+/// Each socket is an open file.
+const FILES_MIN: u64 = 8192;
+/// A search index that is further behind than this is stuck, or the server does not run.
+const BEHIND_MAX: i64 = 10_000;
+
+#[derive(Args)]
+pub struct Doctor {
+    #[command(flatten)]
+    settings: Box<Settings>,
+    /// Mend counters and permissions of files
+    #[arg(long)]
+    fix: bool,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+enum Outcome {
+    Good,
+    /// It was bad, and `--fix` has mended it.
+    Mended,
+    /// It works, and may not for long.
+    Warning,
+    Bad,
+}
+
+#[derive(Serialize)]
+struct Finding {
+    outcome: Outcome,
+    check: &'static str,
+    finding: String,
+}
+
+/// Prints a finding for each check. Fails if one is bad.
+pub fn run(data: &Path, output: Output, Doctor { settings, fix }: Doctor) -> Result<()> {
+    let settings = Settings { data_dir: data.to_owned(), ..*settings };
+    let mut findings = Findings(Vec::new());
+    findings.check("settings", wiring::check(&settings).map(|()| "are valid".into()));
+    findings.0.extend([permissions(data, fix), file_system(data), free_space(data), open_files(), clock(data)]);
+    findings.check("schema", schema(data));
+    let database = db::read_once(data, |conn| {
+        findings.check("integrity", db::snapshot::is_intact(conn).map(|()| "the database is intact".into()));
+        findings.0.push(search(conn)?);
+        for rule in audit::RULES {
+            let broken = rule.broken(conn)?;
+            findings.0.push(counter(data, rule, broken, fix)?);
+        }
+        Ok(())
+    });
+    if let Err(err) = database {
+        findings.add(Outcome::Bad, "database", err.detail());
+    }
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(Error::internal)?;
+    runtime.block_on(async {
+        findings.check("mail server", mail_server(&settings).await);
+        findings.0.push(base_url(&settings).await);
+    });
+    output.rows(&findings.0)?;
+    match findings.0.iter().filter(|finding| finding.outcome == Outcome::Bad).count() {
+        0 => Ok(()),
+        bad => Err(Error::bad_request(format!("{bad} of {} checks failed", findings.0.len()))),
+    }
+}
+
+struct Findings(Vec<Finding>);
+
+impl Findings {
+    fn add(&mut self, outcome: Outcome, check: &'static str, finding: String) {
+        self.0.push(Finding { outcome, check, finding });
+    }
+
+    fn check(&mut self, check: &'static str, found: Result<String>) {
+        match found {
+            Ok(finding) => self.add(Outcome::Good, check, finding),
+            Err(err) => self.add(Outcome::Bad, check, err.detail()),
+        }
+    }
+}
+
+fn found(outcome: Outcome, check: &'static str, finding: String) -> Finding {
+    Finding { outcome, check, finding }
+}
+
+/// The data folder and the key are for their owner alone.
+fn permissions(data: &Path, fix: bool) -> Finding {
+    let check = "permissions";
+    let open: Vec<_> = [data.to_owned(), data.join(db::KEY), data.join(db::FILE)]
+        .into_iter()
+        .filter(|path| fs::metadata(path).is_ok_and(|file| file.permissions().mode() & 0o077 != 0))
+        .collect();
+    let Some(first) = open.first() else { return found(Outcome::Good, check, "only the owner can read the data".into()) };
+    let close = |path: &std::path::PathBuf| {
+        let mode = fs::metadata(path)?.permissions().mode() & 0o700;
+        fs::set_permissions(path, fs::Permissions::from_mode(mode))
+    };
+    match fix.then(|| open.iter().try_for_each(close)) {
+        Some(Ok(())) => found(Outcome::Mended, check, format!("others could read {}", first.display())),
+        Some(Err(err)) => found(Outcome::Bad, check, format!("{}: {err}", first.display())),
+        None => found(Outcome::Bad, check, format!("others can read {}: use --fix", first.display())),
+    }
+}
+
+/// SQLite's WAL needs shared memory, which network file systems don't have.
+fn file_system(data: &Path) -> Finding {
+    /// The magic numbers of statfs(2): NFS, SMB, CIFS, SMB2, FUSE, 9P, Ceph.
+    const NETWORK: [u32; 7] = [0x6969, 0x517b, 0xff53_4d42, 0xfe53_4d42, 0x6573_5546, 0x0102_1997, 0x00c3_6400];
+    let check = "file system";
+    #[cfg(target_os = "linux")]
+    if let Ok(system) = rustix::fs::statfs(data)
+        && NETWORK.contains(&(system.f_type as u32))
+    {
+        let finding = format!("{} is on a network file system, on which SQLite is not safe: use a local disk", data.display());
+        return found(Outcome::Bad, check, finding);
+    }
+    found(Outcome::Good, check, "it is local".into())
+}
+
+fn free_space(data: &Path) -> Finding {
+    let check = "free space";
+    match rustix::fs::statvfs(data) {
+        Ok(disk) => {
+            let free = disk.f_bavail * disk.f_frsize;
+            let outcome = if free < FREE_MIN { Outcome::Warning } else { Outcome::Good };
+            found(outcome, check, format!("{} MiB", free >> 20))
+        }
+        Err(err) => found(Outcome::Bad, check, format!("{}: {err}", data.display())),
+    }
+}
+
+fn open_files() -> Finding {
+    use rustix::process::{Resource, getrlimit};
+    let most = getrlimit(Resource::Nofile).maximum;
+    let outcome = if most.is_some_and(|most| most < FILES_MIN) { Outcome::Warning } else { Outcome::Good };
+    let finding = most.map_or("unlimited".into(), |most| format!("at most {most}, one for each connection"));
+    found(outcome, "open files", finding)
+}
+
+/// The clock must not be behind what was written before.
+fn clock(data: &Path) -> Finding {
+    let check = "clock";
+    let written = fs::metadata(data.join(db::FILE)).map_or(0, |file| file.mtime());
+    let ahead = Time::from_unix_seconds(written).since(Time::now());
+    match ahead > MINUTE {
+        true => found(Outcome::Bad, check, format!("the clock is {} s behind the last write", ahead.as_secs())),
+        false => found(Outcome::Good, check, "it is not behind the last write".into()),
+    }
+}
+
+fn schema(data: &Path) -> Result<String> {
+    match (db::version(data)?, db::newest_version()) {
+        (0, _) => Err(Error::bad_request(format!("there is no database in {}", data.display()))),
+        (have, newest) if have > newest => {
+            Err(Error::bad_request(format!("version {have}, and this binary knows up to {newest}")))
+        }
+        (have, newest) if have < newest => Err(Error::bad_request(format!(
+            "version {have}, this binary needs {newest}: start the server, or run `tidings migrate up`"
+        ))),
+        (have, _) => Ok(format!("version {have}")),
+    }
+}
+
+fn search(conn: &Connection) -> Result<Finding> {
+    let behind = indexing::behind(conn)?;
+    let outcome = if behind > BEHIND_MAX { Outcome::Warning } else { Outcome::Good };
+    Ok(found(outcome, "search index", format!("{behind} messages behind")))
+}
+
+fn counter(data: &Path, rule: &audit::Rule, broken: i64, fix: bool) -> Result<Finding> {
+    let check = "counters";
+    Ok(match (broken, fix) {
+        (0, _) => found(Outcome::Good, check, format!("no {}", rule.says)),
+        (_, true) => {
+            let mended = folder::write(data, &Links::default(), |tx| rule.mend(tx))?;
+            found(Outcome::Mended, check, format!("{mended} {}", rule.says))
+        }
+        (_, false) => found(Outcome::Bad, check, format!("{broken} {}: use --fix", rule.says)),
+    })
+}
+
+async fn mail_server(settings: &Settings) -> Result<String> {
+    let mail = &settings.mail;
+    let mailer = Mailer::new(&mail.mail_url, &mail.mail_from, &Authorities::read(mail.ca_file.as_deref())?)?;
+    mailer.connect().await?;
+    Ok(if mailer.writes_to_log() { "none: mails go to the log".into() } else { "it can be reached".into() })
+}
+
+/// A warning only: the server may not run, or its own machine may not reach the proxy in front of it.
+async fn base_url(settings: &Settings) -> Finding {
+    let check = "base URL";
+    let asked = async {
+        let (base, _) = settings.links.resolve(settings.listen.address)?;
+        let client = reqwest::Client::builder()
+            .tls_backend_preconfigured(Authorities::read(settings.mail.ca_file.as_deref())?.client()?)
+            .timeout(WITHIN)
+            .build()
+            .map_err(Error::internal)?;
+        let status = client.get(format!("{base}/health")).send().await.map(|answer| answer.status());
+        Ok::<_, Error>((base, status))
+    };
+    match asked.await {
+        Ok((base, Ok(status))) if status.is_success() => found(Outcome::Good, check, format!("{base} answers")),
+        Ok((base, Ok(status))) => found(Outcome::Warning, check, format!("{base}/health answers {status}")),
+        Ok((base, Err(err))) => found(Outcome::Warning, check, format!("{base} can't be reached: {err}")),
+        Err(err) => found(Outcome::Warning, check, err.detail()),
+    }
+}
