@@ -16,6 +16,7 @@ use crate::{
     config::{External, Settings},
     connections,
     db::{self, AfterCommit, Db},
+    domain::accounts::administration,
     error::{Error, Result},
     event::Effect,
     issuer::Issuer,
@@ -32,7 +33,9 @@ use crate::{
     },
     secret::Keys,
     site::Site,
-    state::{App, Inner, delivering::Delivering, hashing::Hashing, newest::NewestPages, session_cache::SessionCache},
+    state::{
+        App, Inner, delivering::Delivering, hashing::Hashing, newest::NewestPages, session_cache::SessionCache, setup::Setup,
+    },
     tls::Authorities,
     wakeups::Wakeups,
 };
@@ -97,6 +100,7 @@ pub fn open(settings: &Settings, listening: SocketAddr, clock: Clock) -> Result<
     }
     let Opened { db, hub, sessions, newest, wakeups, delivering, publisher } =
         open_database(settings, (site.clone(), clock.clone()), metrics.publisher_lag.clone(), centrifugo.is_some())?;
+    let setup = if db.read(|conn| administration::has_superadmin(conn))? { None } else { Some(Setup::new(clock.now())?) };
     let cores = std::thread::available_parallelism().map_or(2, usize::from);
     Ok(App(Arc::new(Inner {
         db,
@@ -119,6 +123,7 @@ pub fn open(settings: &Settings, listening: SocketAddr, clock: Clock) -> Result<
         wakeups,
         sessions,
         newest,
+        setup,
         tokens: Default::default(),
         recent: Default::default(),
         hashing: Hashing::new(cores),

@@ -10,6 +10,7 @@ mod metrics;
 mod organisations;
 mod public;
 mod service;
+mod setup;
 mod tags;
 mod tokens;
 mod webhooks;
@@ -49,6 +50,7 @@ pub fn routes(app: App) -> impl Endpoint {
     let routes = routes
         .nest("/api/v1", Enveloped::new(api, document::methods).around(uncached))
         .nest("/docs", docs())
+        .at("/setup/administrator", post(setup::make))
         .at("/health", get(health));
     // An external server serves push instead.
     let routes = match app.centrifugo {

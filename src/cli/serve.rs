@@ -13,7 +13,7 @@ use crate::{
     config::Settings,
     error::{Error, Result},
     push::external::client::Centrifugo,
-    state::App,
+    state::{App, setup::LIFETIME},
     wiring,
 };
 
@@ -77,16 +77,25 @@ fn announce(settings: &Settings, app: &App) {
     let url = &app.site.base_url;
     let push = app.centrifugo.as_ref().map_or(url.as_str(), Centrifugo::url).replacen("http", "ws", 1);
     let folder = settings.data_dir.display();
-    let text = format!(
+    let mut text = format!(
         "Tidings {} is running; its data is in {folder}
   API    {url}/api/v1
   Docs   {url}/docs
   Push   {push}/connection/websocket
-Make the first administrator with
-  tidings user create --data-dir {folder} --email you@example.org --role superadmin
 ",
         env!("CARGO_PKG_VERSION")
     );
+    if let Some(setup) = &app.setup {
+        text += &format!(
+            "Make the first administrator within {} minutes in a browser:
+  {url}/setup?token={}
+or later with
+  tidings user create --data-dir {folder} --email you@example.org --role superadmin
+",
+            LIFETIME.as_secs() / 60,
+            setup.token
+        );
+    }
     // Standard output may be closed; the server runs all the same.
     _ = std::io::stdout().write_all(text.as_bytes());
 }

@@ -5,6 +5,7 @@ pub mod hashing;
 pub mod newest;
 mod passwords;
 pub mod session_cache;
+pub mod setup;
 pub mod verified;
 
 use std::{
@@ -82,6 +83,8 @@ pub struct Inner {
     pub wakeups: Arc<Wakeups>,
     pub(crate) sessions: Arc<SessionCache>,
     pub newest: Arc<NewestPages>,
+    /// The link of the first administrator; `None` if there was an administrator at the start.
+    pub setup: Option<setup::Setup>,
     pub tokens: VerifiedTokens,
     /// What clients have recovered of live push.
     pub recent: Recent,

@@ -14,6 +14,7 @@ mod binary;
 mod commands;
 mod cuts;
 mod deliveries;
+mod first_administrator;
 mod fsyncs;
 mod kills;
 mod sdk;

@@ -8,10 +8,10 @@ use crate::{
     db::{Columns, Tx},
     domain::{
         access::{Caller, UNKNOWN_ORGANISATION},
-        accounts::{self, NO_ACCOUNT},
-        organisations,
+        accounts::{self, NO_ACCOUNT, New},
+        organisations::{self, Edit},
     },
-    error::Result,
+    error::{Error, Result},
     id::{InvitationId, OrganisationId},
     time::Time,
 };
@@ -96,6 +96,16 @@ pub fn owner(conn: &Connection, id: OrganisationId) -> Result<Caller> {
         .query_row([id], |row| row.get(0))
         .optional()?;
     Ok(Caller::acting_as(owner.ok_or(UNKNOWN_ORGANISATION)?))
+}
+
+/// Makes the first administrator of the server and their organisation. 422 if there is an administrator already: all writes
+/// share one transaction at a time, so two people at once make one.
+pub fn make_first_administrator(tx: &mut Tx, new: &New, password_hash: &str, organisation: Edit) -> Result<()> {
+    if accounts::administration::has_superadmin(tx)? {
+        return Err(Error::invalid("This server has an administrator already"));
+    }
+    let user = accounts::administration::create(tx, new, password_hash)?;
+    organisations::create(tx, Caller::acting_as(user), organisation).map(drop)
 }
 
 /// Deletes an organisation, as its owner could.

@@ -1,12 +1,15 @@
-// The pages that links in mails lead to. Opening one uses nothing up: its button does.
+// The pages that links in mails, and the one that the server prints at its start, lead to. Opening one uses nothing up: its
+// button does.
 
 const parameters = new URLSearchParams(location.search)
 const status = document.querySelector('[role=status]')
 
-async function post(path, body, bearer) {
+const post = (path, body, bearer) => send(`/api/v1${path}`, body, bearer)
+
+async function send(path, body, bearer) {
   const headers = { 'Content-Type': 'application/json' }
   if (bearer) headers.Authorization = `Bearer ${bearer}`
-  const response = await fetch(`/api/v1${path}`, { method: 'POST', headers, body: JSON.stringify(body) })
+  const response = await fetch(path, { method: 'POST', headers, body: JSON.stringify(body) })
   const answer = await response.json()
   if (!response.ok) throw Object.assign(new Error(answer.message), { status: response.status })
   return answer.data
@@ -31,7 +34,20 @@ const joined = data => ['You have joined the organisation.',
     ? [['Your e-mail address', data.user.email], ['Your password, shown only now', data.user.password]]
     : welcome(data))]
 
+/** Fails unless the two fields for a new password agree. */
+function newPassword(form) {
+  const password = form.get('password')
+  if (password !== form.get('again')) throw new Error('The two passwords differ.')
+  return password
+}
+
 const actions = {
+  'first-administrator': async (token, form) => {
+    const { again, ...fields } = Object.fromEntries(form)
+    await send('/setup/administrator', { ...fields, token, password: newPassword(form) })
+    tell(`The account ${fields.email} administers this server and owns ${fields.organisation}. Log in with it wherever you use this server.`)
+  },
+
   'magic-link': async token => tell(...welcome(await post('/auth/magic-link/verify', { token }))),
 
   'verify-email': async (token, form) => {
@@ -40,9 +56,7 @@ const actions = {
   },
 
   'reset-password': async (token, form) => {
-    const password = form.get('password')
-    if (password !== form.get('again')) throw new Error('The two passwords differ.')
-    await post('/auth/password-reset/verify', { token, new_password: password })
+    await post('/auth/password-reset/verify', { token, new_password: newPassword(form) })
     tell('Your new password is set. Log in with it wherever you use this server.')
   },
 

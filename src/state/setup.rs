@@ -1,0 +1,31 @@
+//! The link with which the first administrator is made in a browser. It lives in memory: a restart makes another.
+
+use std::time::Duration;
+
+use crate::{
+    error::Result,
+    secret::{self, AccessKey},
+    time::Time,
+};
+
+/// How long the link works after the start.
+pub const LIFETIME: Duration = Duration::from_secs(30 * 60);
+
+pub struct Setup {
+    /// The token in the link.
+    pub token: String,
+    key: AccessKey,
+    until: Time,
+}
+
+impl Setup {
+    pub fn new(now: Time) -> Result<Setup> {
+        let token = secret::random_token();
+        Ok(Setup { key: AccessKey::new("the token of the first administrator's link", &token)?, token, until: now + LIFETIME })
+    }
+
+    /// Whether the token is the link's, and the link still works. Takes the same time for every wrong token.
+    pub fn admits(&self, token: &str, now: Time) -> bool {
+        self.key.is(token) && now < self.until
+    }
+}

@@ -1,0 +1,60 @@
+//! The first administrator, by the link that the server prints at its start.
+
+use std::{
+    io::{BufRead, BufReader},
+    path::Path,
+    process::Stdio,
+};
+
+use reqwest::StatusCode;
+use serde_json::{Value, json};
+
+use crate::harness::{PASSWORD, Server, tidings};
+
+/// Starts a server, and reads the link's token from what it prints.
+fn start(folder: &Path) -> (Server, Option<String>) {
+    let mut command = tidings(&["serve", "--listen", "127.0.0.1:0", "--rate-limit", "off", "--log", "error", "--data-dir"]);
+    let mut process = command.arg(folder).stderr(Stdio::inherit()).spawn().unwrap();
+    let mut lines = BufReader::new(process.stdout.take().unwrap()).lines().map_while(Result::ok);
+    let api = lines.by_ref().find_map(|line| line.trim().strip_prefix("API    ").map(str::to_owned)).unwrap();
+    let (_docs, push) = (lines.next(), lines.next().unwrap());
+    assert!(push.contains("Push"));
+    // Without a link, nothing follows: the next line would never come.
+    let has_link = crate::harness::run(&["user", "list", "--json", "--data-dir", folder.to_str().unwrap()]);
+    let has_link = !String::from_utf8_lossy(&has_link.stdout).contains("superadmin");
+    let token =
+        has_link.then(|| lines.find_map(|line| line.split_once("/setup?token=").map(|(_, token)| token.to_owned())).unwrap());
+    let url = api.trim_end_matches("/api/v1").to_owned();
+    (Server { process, url, http: reqwest::Client::new() }, token)
+}
+
+async fn make(server: &Server, token: &str, email: &str) -> (StatusCode, Value) {
+    let body = json!({ "token": token, "email": email, "first_name": "Ada", "last_name": "Lovelace", "password": PASSWORD,
+        "organisation": "Engines" });
+    let reply = server.http.post(format!("{}/setup/administrator", server.url)).json(&body).send().await.unwrap();
+    (reply.status(), reply.json().await.unwrap())
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_link_makes_one_administrator_even_for_two_people_at_once() {
+    _ = rustls::crypto::ring::default_provider().install_default();
+    let folder = tempfile::tempdir().unwrap();
+    let (server, token) = start(folder.path());
+    let token = token.unwrap();
+    assert_eq!(server.http.get(format!("{}/setup?token={token}", server.url)).send().await.unwrap().status(), 200);
+    assert_eq!(make(&server, "wrong", "eve@x.example").await.0, 403);
+    assert_eq!(make(&server, &token, "no address").await.0, 422);
+    let both = tokio::join!(make(&server, &token, "ada@x.example"), make(&server, &token, "bob@x.example"));
+    let mut statuses = [both.0.0.as_u16(), both.1.0.as_u16()];
+    statuses.sort_unstable();
+    assert_eq!(statuses, [201, 422], "{both:?}");
+    let first = if both.0.0 == 201 { "ada@x.example" } else { "bob@x.example" };
+    let access = server.log_in(first).await.unwrap();
+    let (_, own) = server.call(reqwest::Method::GET, "/users/organisations", &access, json!({})).await.unwrap();
+    assert_eq!(own["data"][0]["name"], "Engines");
+    assert_eq!(make(&server, &token, "carol@x.example").await.0, 422);
+    drop(server);
+    let (server, again) = start(folder.path());
+    assert_eq!(again, None, "no link is printed once there is an administrator");
+    assert_eq!(make(&server, &token, "carol@x.example").await.0, 403);
+}
