@@ -25,11 +25,12 @@
 //! Each line names a folder or file and everything that it imports; `-` is nothing. Upper ones come first. There are no import
 //! circles between files.
 //! ```text
-//! cli: api, archive, backup, clock, config, db, domain, error, id, mail, push, secret, site, state, time, tls, wiring
+//! cli: api, archive, backup, clock, config, db, domain, error, id, mail, push, secret, site, state, time, tls, transfer, wiring
 //! wiring: backup, clock, config, connections, db, domain, error, event, issuer, jobs, limits, mail, metrics, origins, outgoing, push, secret,
 //!   site, state, tls, wakeups
 //! api: client_address, config, db, domain, error, event, id, jobs, limits, push, request_body, secret, site, state, time, web
 //! backup: archive, db, error, time
+//! transfer: archive, db, domain, error, id, time
 //! archive: db, error, time
 //! jobs: backup, db, domain, error, event, id, mail, outgoing, push, secret, state, time, yielding
 //! push: clock, config, db, domain, error, event, id, request_body, secret, site, state, time, tls, upgrade
@@ -60,6 +61,7 @@
 //! error: -
 //! client_address: -
 //!
+//! domain/transfer: accounts, channels, messages, organisations, text, webhooks
 //! domain/erasing: access, accounts, organisations
 //! domain/audit: -
 //! domain/webhooks: access, bounded, log, messages, outbox, page, rights, text
@@ -126,6 +128,7 @@ pub mod site;
 pub mod state;
 pub mod time;
 pub mod tls;
+pub mod transfer;
 mod upgrade;
 mod wakeups;
 mod web;

@@ -1,16 +1,20 @@
 //! `tidings org …`
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use clap::{Args, Subcommand};
 use serde_json::json;
 
-use super::{folder, terminal::Output};
+use super::{
+    folder,
+    terminal::{Output, bar},
+};
 use crate::{
     config::Links,
     db,
     domain::{organisations::administration, text},
     error::{Error, Result},
+    transfer,
 };
 
 #[derive(Subcommand)]
@@ -33,6 +37,23 @@ pub enum Command {
     },
     /// Delete an organisation: it disappears for its members
     Delete(Organisation),
+    /// Export an organisation into a file: people, channels, messages, webhooks without their secrets
+    Export {
+        #[command(flatten)]
+        organisation: Organisation,
+        /// File to write, as in engines.tar.zst
+        #[arg(value_name = "FILE")]
+        file: PathBuf,
+    },
+    /// Import an organisation from a file that `tidings org export` has made on another server
+    ///
+    /// People are matched by their addresses; those without an account get one without a password. If it is interrupted, run it
+    /// again: what is there already stays as it is
+    Import {
+        /// File to read
+        #[arg(value_name = "FILE")]
+        file: PathBuf,
+    },
 }
 
 /// An organisation in the arguments of a command.
@@ -59,6 +80,17 @@ pub fn run(folder: &Path, output: Output, command: Command) -> Result<()> {
                 administration::transfer(tx, id, &email)
             })?;
             output.done(&format!("{email} owns {organisation}"), &json!({ "organisation": organisation, "owner": email }))
+        }
+        Command::Export { organisation: Organisation { organisation }, file } => {
+            let id = db::read_once(folder, |conn| administration::find(conn, &organisation))?;
+            let manifest = transfer::export(folder, id, &file, &mut bar())?;
+            output.one(&manifest.tables)
+        }
+        Command::Import { file } => {
+            db::require(folder)?;
+            let links = Links::default();
+            let import = transfer::import(&file, |work| folder::write(folder, &links, work), &mut bar())?;
+            output.rows(&import.report())
         }
         Command::Delete(Organisation { organisation }) => {
             db::require(folder)?;

@@ -21,4 +21,5 @@ pub mod public;
 pub mod rights;
 pub mod streams;
 pub mod text;
+pub mod transfer;
 pub mod webhooks;

@@ -121,7 +121,7 @@ pub(in crate::domain) fn archive_deserted(tx: &Tx, id: ChannelId) -> Result<()> 
 }
 
 /// Adds `more`, which may be negative, to the organisation's counter of live channels. Direct messages don't count.
-pub(super) fn count(tx: &Tx, organisation: OrganisationId, more: i64) -> Result<()> {
+pub(in crate::domain) fn count(tx: &Tx, organisation: OrganisationId, more: i64) -> Result<()> {
     tx.prepare_cached("update organisations set channels_count = channels_count + ?2 where id = ?1")?
         .execute((organisation, more))?;
     Ok(())

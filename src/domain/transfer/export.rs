@@ -1,0 +1,233 @@
+//! Reads an organisation's records, in one read transaction of the caller's.
+
+use std::io::Write;
+
+use rusqlite::{Connection, Params, Row};
+use serde::Serialize;
+
+use super::records::{Channel, ChannelMember, Member, Message, Organisation, Person, Reaction, Role, Webhook};
+use crate::{
+    db::Columns,
+    error::{Error, Result},
+    id::OrganisationId,
+};
+
+/// Writes a part's records, each on a line. Returns their number.
+pub fn write(conn: &Connection, part: &str, of: OrganisationId, to: &mut dyn Write) -> Result<u64> {
+    match part {
+        "people.jsonl" => lines(conn, PEOPLE, [of], person, to),
+        "organisation.jsonl" => lines(conn, ORGANISATION, [of], organisation, to),
+        "roles.jsonl" => lines(conn, ROLES, [of], role, to),
+        "members.jsonl" => lines(conn, MEMBERS, [of], member, to),
+        "channels.jsonl" => lines(conn, CHANNELS, [of], channel, to),
+        "channel_members.jsonl" => lines(conn, CHANNEL_MEMBERS, [of], channel_member, to),
+        "messages.jsonl" => messages(conn, of, to),
+        "webhooks.jsonl" => lines(conn, WEBHOOKS, [of], webhook, to),
+        _ => Err(Error::internal(format!("{part} is no part of an export"))),
+    }
+}
+
+fn lines<T: Serialize>(
+    conn: &Connection,
+    sql: &str,
+    params: impl Params,
+    from_row: fn(&Row) -> rusqlite::Result<T>,
+    to: &mut dyn Write,
+) -> Result<u64> {
+    let (mut select, mut written) = (conn.prepare(sql)?, 0);
+    for record in select.query_map(params, from_row)? {
+        line(&record?, to)?;
+        written += 1;
+    }
+    Ok(written)
+}
+
+fn line(record: &impl Serialize, mut to: &mut dyn Write) -> Result<()> {
+    serde_json::to_writer(&mut to, record).map_err(Error::internal)?;
+    to.write_all(b"\n").map_err(|err| Error::bad_request(format!("can't write the export: {err}")))
+}
+
+const ORGANISATION: &str =
+    "select id, name, description, email, industry, location, country, logo_url, owner_id, created_at, updated_at
+    from organisations where id = ?1";
+
+fn organisation(row: &Row) -> rusqlite::Result<Organisation> {
+    let mut columns = Columns::of(row);
+    Ok(Organisation {
+        id: columns.take()?,
+        name: columns.take()?,
+        description: columns.take()?,
+        email: columns.take()?,
+        industry: columns.take()?,
+        location: columns.take()?,
+        country: columns.take()?,
+        logo_url: columns.take()?,
+        owner: columns.take()?,
+        created_at: columns.take()?,
+        updated_at: columns.take()?,
+    })
+}
+
+/// All whom the other records name.
+const PEOPLE: &str =
+    "with live as materialized (select id, owner_id, created_by from channels where organisation_id = ?1 and deleted_at is null)
+    select id, email, username, first_name, last_name, avatar_url, created_at from users where id in (
+      select user_id from organisation_members where organisation_id = ?1
+      union select owner_id from live union select created_by from live
+      union select user_id from channel_members where channel_id in (select id from live)
+      union select user_id from messages where channel_id in (select id from live) and user_id is not null
+      union select r.user_id from reactions r join messages m on m.n = r.n where m.channel_id in (select id from live)
+      union select owner_id from webhooks where channel_id in (select id from live) and deleted_at is null)
+    order by id";
+
+fn person(row: &Row) -> rusqlite::Result<Person> {
+    let mut columns = Columns::of(row);
+    Ok(Person {
+        id: columns.take()?,
+        email: columns.take()?,
+        username: columns.take()?,
+        first_name: columns.take()?,
+        last_name: columns.take()?,
+        avatar_url: columns.take()?,
+        created_at: columns.take()?,
+    })
+}
+
+const ROLES: &str = "select uuid, name, description, rights, created_at, updated_at from roles
+    where organisation_id = ?1 and deleted_at is null order by id";
+
+fn role(row: &Row) -> rusqlite::Result<Role> {
+    let mut columns = Columns::of(row);
+    Ok(Role {
+        id: columns.take()?,
+        name: columns.take()?,
+        description: columns.take()?,
+        rights: columns.take()?,
+        created_at: columns.take()?,
+        updated_at: columns.take()?,
+    })
+}
+
+/// A deleted role that still has holders counts as `member`, which they are about to get.
+const MEMBERS: &str = "select m.user_id, iif(r.deleted_at is null, r.uuid, (select uuid from roles where id = 4)), m.status, m.created_at, m.updated_at
+    from organisation_members m join roles r on r.id = m.role_id where m.organisation_id = ?1 order by m.created_at, m.user_id";
+
+fn member(row: &Row) -> rusqlite::Result<Member> {
+    let mut columns = Columns::of(row);
+    Ok(Member {
+        person: columns.take()?,
+        role: columns.take()?,
+        status: columns.take()?,
+        created_at: columns.take()?,
+        updated_at: columns.take()?,
+    })
+}
+
+const CHANNELS: &str = "select id, name, description, topic, is_private, is_default, is_dm, owner_id, created_by, created_at, updated_at, archived_at
+    from channels where organisation_id = ?1 and deleted_at is null order by created_at, id";
+
+fn channel(row: &Row) -> rusqlite::Result<Channel> {
+    let mut columns = Columns::of(row);
+    Ok(Channel {
+        id: columns.take()?,
+        name: columns.take()?,
+        description: columns.take()?,
+        topic: columns.take()?,
+        is_private: columns.take()?,
+        is_default: columns.take()?,
+        is_dm: columns.take()?,
+        owner: columns.take()?,
+        created_by: columns.take()?,
+        created_at: columns.take()?,
+        updated_at: columns.take()?,
+        archived_at: columns.take()?,
+    })
+}
+
+const CHANNEL_MEMBERS: &str = "select cm.channel_id, cm.user_id, cm.username, cm.is_starred,
+      (select m.id from messages m where m.n = (select max(n) from messages x
+        where x.channel_id = cm.channel_id and x.root is null and x.n <= cm.read_n)), cm.created_at
+    from channel_members cm join channels c on c.id = cm.channel_id
+    where c.organisation_id = ?1 and c.deleted_at is null order by cm.channel_id, cm.created_at, cm.user_id";
+
+fn channel_member(row: &Row) -> rusqlite::Result<ChannelMember> {
+    let mut columns = Columns::of(row);
+    Ok(ChannelMember {
+        channel: columns.take()?,
+        person: columns.take()?,
+        username: columns.take()?,
+        is_starred: columns.take()?,
+        read: columns.take()?,
+        created_at: columns.take()?,
+    })
+}
+
+const MESSAGES: &str = "select m.n, m.id, m.channel_id, (select r.id from messages r where r.n = m.root), m.user_id, m.username, m.avatar_url,
+      m.content, m.mentions, m.type, m.event_name, m.action_type, m.status, m.current_status, m.pinned_at, m.created_at, m.updated_at,
+      m.edited_at, m.deleted_at
+    from messages m cross join channels c on c.id = m.channel_id where c.organisation_id = ?1 and c.deleted_at is null order by m.n";
+
+fn messages(conn: &Connection, of: OrganisationId, to: &mut dyn Write) -> Result<u64> {
+    let mut given =
+        conn.prepare("select emoji, user_id, created_at from reactions where n = ?1 order by created_at, user_id, emoji")?;
+    let (mut select, mut written) = (conn.prepare(MESSAGES)?, 0);
+    let mut rows = select.query([of])?;
+    while let Some(row) = rows.next()? {
+        let (n, mut message) = message(row)?;
+        if message.deleted_at.is_none() {
+            message.reactions = given.query_map([n], reaction)?.collect::<rusqlite::Result<_>>()?;
+        }
+        line(&message, to)?;
+        written += 1;
+    }
+    Ok(written)
+}
+
+fn message(row: &Row) -> Result<(i64, Message)> {
+    let mut columns = Columns::of(row);
+    let n = columns.take()?;
+    let message = Message {
+        id: columns.take()?,
+        channel: columns.take()?,
+        thread: columns.take()?,
+        author: columns.take()?,
+        username: columns.take()?,
+        avatar_url: columns.take()?,
+        content: columns.take()?,
+        mentions: serde_json::from_str(&columns.take::<String>()?).map_err(Error::internal)?,
+        r#type: columns.take()?,
+        event_name: columns.take()?,
+        action_type: columns.take()?,
+        status: columns.take()?,
+        current_status: columns.take()?,
+        pinned_at: columns.take()?,
+        created_at: columns.take()?,
+        updated_at: columns.take()?,
+        edited_at: columns.take()?,
+        deleted_at: columns.take()?,
+        reactions: Vec::new(),
+    };
+    Ok((n, message))
+}
+
+fn reaction(row: &Row) -> rusqlite::Result<Reaction> {
+    Ok(Reaction { emoji: row.get(0)?, person: row.get(1)?, created_at: row.get(2)? })
+}
+
+const WEBHOOKS: &str = "select w.id, w.channel_id, w.owner_id, w.name, w.event_name, w.url, w.created_at, w.updated_at
+    from webhooks w join channels c on c.id = w.channel_id
+    where c.organisation_id = ?1 and c.deleted_at is null and w.deleted_at is null order by w.created_at, w.id";
+
+fn webhook(row: &Row) -> rusqlite::Result<Webhook> {
+    let mut columns = Columns::of(row);
+    Ok(Webhook {
+        id: columns.take()?,
+        channel: columns.take()?,
+        owner: columns.take()?,
+        name: columns.take()?,
+        event_name: columns.take()?,
+        url: columns.take()?,
+        created_at: columns.take()?,
+        updated_at: columns.take()?,
+    })
+}

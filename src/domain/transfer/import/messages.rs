@@ -1,0 +1,115 @@
+//! Messages with their reactions, and what a channel and a thread count of them.
+
+use rusqlite::OptionalExtension;
+
+use super::{Import, foreign};
+use crate::{
+    db::Tx,
+    domain::{
+        messages::mentions::{self, Kind, Mention},
+        transfer::records::{Message, Reaction},
+    },
+    error::{Error, Result},
+    id::{ChannelId, UserId},
+};
+
+impl Import {
+    pub(super) fn message(&mut self, tx: &mut Tx, message: Message) -> Result<bool> {
+        self.require_own(tx, message.channel)?;
+        let found: Option<ChannelId> = tx
+            .prepare_cached("select channel_id from messages where id = ?1")?
+            .query_row([message.id], |row| row.get(0))
+            .optional()?;
+        if let Some(of) = found {
+            return if of == message.channel { Ok(false) } else { Err(foreign("message", message.id)) };
+        }
+        let root: Option<Result<i64>> = message.thread.map(|thread| {
+            let root: Option<i64> = tx
+                .prepare_cached("select n from messages where id = ?1 and channel_id = ?2 and root is null")?
+                .query_row((thread, message.channel), |row| row.get(0))
+                .optional()?;
+            root.ok_or_else(|| Error::bad_request(format!("the message {} replies to no post of its channel", message.id)))
+        });
+        let root = root.transpose()?;
+        let mentions: Vec<Mention> = message.mentions.iter().filter_map(|mention| self.mention(&message, mention)).collect();
+        let n: i64 = tx
+            .prepare_cached(
+                "insert into messages (id, channel_id, root, user_id, username, avatar_url, content, mentions, type, event_name,
+                   action_type, status, current_status, pinned_at, created_at, updated_at, edited_at, deleted_at)
+                 values (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18) returning n",
+            )?
+            .query_row(
+                rusqlite::params![
+                    message.id,
+                    message.channel,
+                    root,
+                    message.author.map(|author| self.account(author)).transpose()?,
+                    message.username,
+                    message.avatar_url,
+                    message.content,
+                    serde_json::to_string(&mentions).map_err(Error::internal)?,
+                    message.r#type,
+                    message.event_name,
+                    message.action_type,
+                    message.status,
+                    message.current_status,
+                    message.pinned_at,
+                    message.created_at,
+                    message.updated_at,
+                    message.edited_at,
+                    message.deleted_at
+                ],
+                |row| row.get(0),
+            )?;
+        settle(tx, &message, (n, root), &mentions)?;
+        message.reactions.iter().try_for_each(|reaction| self.reaction(tx, n, reaction))?;
+        Ok(true)
+    }
+
+    /// A mention of this organisation's: of the message's channel, or of a person whom the export describes.
+    fn mention(&self, message: &Message, mention: &Mention) -> Option<Mention> {
+        let id = match mention.kind {
+            Kind::Channel => message.channel.0,
+            Kind::User => self.people.get(&UserId(mention.id))?.0,
+        };
+        Some(Mention { id, ..mention.clone() })
+    }
+
+    fn reaction(&self, tx: &Tx, n: i64, reaction: &Reaction) -> Result<()> {
+        let given = tx
+            .prepare_cached(
+                "insert into reactions (n, emoji, user_id, created_at) values (?1, ?2, ?3, ?4) on conflict do nothing",
+            )?
+            .execute((n, &reaction.emoji, self.account(reaction.person)?, reaction.created_at))?;
+        if given > 0 {
+            tx.prepare_cached(
+                "insert into reaction_counts (n, emoji, count, first_at) values (?1, ?2, 1, ?3)
+                 on conflict (n, emoji) do update set count = count + 1, first_at = min(first_at, excluded.first_at)",
+            )?
+            .execute((n, &reaction.emoji, reaction.created_at))?;
+        }
+        Ok(())
+    }
+}
+
+/// Counts a new message in its channel and thread.
+fn settle(tx: &Tx, message: &Message, (n, root): (i64, Option<i64>), mentions: &[Mention]) -> Result<()> {
+    let is_live = message.deleted_at.is_none();
+    if is_live {
+        mentions::record(tx, message.channel, n, mentions)?;
+    }
+    tx.prepare_cached(
+        "update channels set message_count = message_count + ?2, thread_count = thread_count + ?3, mention_count = mention_count + ?4,
+           last_n = ?5, last_thread = iif(?3, ?5, last_thread)
+         where id = ?1",
+    )?
+    .execute((message.channel, is_live, is_live && root.is_none(), is_live && mentions::name_everybody(mentions), n))?;
+    match root {
+        None => tx.prepare_cached("update messages set active_n = n where n = ?1")?.execute([n])?,
+        Some(root) if is_live => tx
+            .prepare_cached("update messages set reply_count = reply_count + 1, active_n = ?2, last_reply_at = ?3 where n = ?1")?
+            .execute((root, n, message.created_at))?,
+        Some(_) => 0,
+    };
+    Ok(())
+}

@@ -1,0 +1,146 @@
+//! The records of an exported organisation. Each part of the export is a list of one kind of them, as JSON Lines.
+//!
+//! People are named by their identifier on the exporting server, and matched by their address on the importing one. All other
+//! identifiers stay as they are, so that a second import finds what the first has written.
+
+use serde::{Deserialize, Serialize};
+
+use crate::{
+    domain::messages::mentions::Mention,
+    id::{ChannelId, MessageId, OrganisationId, RoleUuid, UserId, WebhookId},
+    time::Time,
+};
+
+/// The parts of an export, in the order in which they are imported: each refers only to those before it.
+pub const PARTS: [&str; 8] = [
+    "people.jsonl",
+    "organisation.jsonl",
+    "roles.jsonl",
+    "members.jsonl",
+    "channels.jsonl",
+    "messages.jsonl",
+    "channel_members.jsonl",
+    "webhooks.jsonl",
+];
+
+/// Somebody whom another record names: a member, a former one, or an author.
+#[derive(Debug, Serialize, Deserialize)]
+pub struct Person {
+    pub id: UserId,
+    pub email: String,
+    pub username: String,
+    pub first_name: String,
+    pub last_name: String,
+    pub avatar_url: String,
+    pub created_at: Time,
+}
+
+#[derive(Debug, Serialize, Deserialize)]
+pub struct Organisation {
+    pub id: OrganisationId,
+    pub name: String,
+    pub description: String,
+    pub email: String,
+    pub industry: String,
+    pub location: String,
+    pub country: String,
+    pub logo_url: String,
+    pub owner: UserId,
+    pub created_at: Time,
+    pub updated_at: Time,
+}
+
+/// A role of the organisation's own; built-in ones are the same everywhere.
+#[derive(Debug, Serialize, Deserialize)]
+pub struct Role {
+    pub id: RoleUuid,
+    pub name: String,
+    pub description: String,
+    /// The sum of the rights' numbers, as in `schema.sql`.
+    pub rights: i64,
+    pub created_at: Time,
+    pub updated_at: Time,
+}
+
+#[derive(Debug, Serialize, Deserialize)]
+pub struct Member {
+    pub person: UserId,
+    /// Built in, or one of the exported roles.
+    pub role: RoleUuid,
+    pub status: String,
+    pub created_at: Time,
+    pub updated_at: Time,
+}
+
+#[derive(Debug, Serialize, Deserialize)]
+pub struct Channel {
+    pub id: ChannelId,
+    pub name: String,
+    pub description: String,
+    pub topic: String,
+    pub is_private: bool,
+    pub is_default: bool,
+    pub is_dm: bool,
+    pub owner: UserId,
+    pub created_by: UserId,
+    pub created_at: Time,
+    pub updated_at: Time,
+    pub archived_at: Option<Time>,
+}
+
+#[derive(Debug, Serialize, Deserialize)]
+pub struct ChannelMember {
+    pub channel: ChannelId,
+    pub person: UserId,
+    pub username: String,
+    pub is_starred: bool,
+    /// The last message that they have read.
+    pub read: Option<MessageId>,
+    pub created_at: Time,
+}
+
+/// A post or a reply, in the order in which they were written.
+#[derive(Debug, Serialize, Deserialize)]
+pub struct Message {
+    pub id: MessageId,
+    pub channel: ChannelId,
+    /// The post that it replies to.
+    pub thread: Option<MessageId>,
+    /// `None` for what a program has fed.
+    pub author: Option<UserId>,
+    pub username: String,
+    pub avatar_url: String,
+    pub content: String,
+    pub mentions: Vec<Mention>,
+    pub r#type: String,
+    pub event_name: String,
+    pub action_type: String,
+    pub status: String,
+    pub current_status: String,
+    pub pinned_at: Option<Time>,
+    pub created_at: Time,
+    pub updated_at: Time,
+    pub edited_at: Option<Time>,
+    pub deleted_at: Option<Time>,
+    pub reactions: Vec<Reaction>,
+}
+
+#[derive(Debug, Serialize, Deserialize)]
+pub struct Reaction {
+    pub emoji: String,
+    pub person: UserId,
+    pub created_at: Time,
+}
+
+/// A webhook, without its secret and the address of its feed.
+#[derive(Debug, Serialize, Deserialize)]
+pub struct Webhook {
+    pub id: WebhookId,
+    pub channel: ChannelId,
+    pub owner: UserId,
+    pub name: String,
+    pub event_name: String,
+    pub url: String,
+    pub created_at: Time,
+    pub updated_at: Time,
+}
