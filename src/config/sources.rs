@@ -6,6 +6,9 @@ use clap::{Arg, Command};
 
 use crate::error::{Error, Result};
 
+/// How the names of credentials begin; the id of the setting follows. The unit loads a folder of that name.
+const CREDENTIAL: &str = "tidings_";
+
 /// Makes the lines of the settings file, and the files of secrets, the defaults of their flags.
 pub fn with_sources(command: Command) -> Result<Command> {
     with_secrets(with_file(command)?)
@@ -65,21 +68,32 @@ fn as_text(value: &toml::Value) -> Option<String> {
     }
 }
 
-/// Makes the content of the file that `TIDINGS_…_FILE` names the default of each secret. So do systemd's credentials and Docker's
-/// secrets come in. An error if the file can't be read, or the variable without `_FILE` is set, too.
-#[expect(clippy::disallowed_methods, reason = "the variable names a file, which no flag does")]
+/// Makes the content of a secret's file its default. An error if the file can't be read, or the secret's variable is set, too.
+#[expect(clippy::disallowed_methods, reason = "it only asks whether a flag's variable is set")]
 fn with_secrets(mut command: Command) -> Result<Command> {
     for (name, id) in secrets(&command) {
-        let variable = format!("{name}_FILE");
-        let Some(path) = std::env::var_os(&variable).map(PathBuf::from) else { continue };
+        let Some((origin, path)) = file_of(&name, &id) else { continue };
         if std::env::var_os(&name).is_some() {
-            return Err(Error::bad_request(format!("{name} and {variable} are both set: keep one of them")));
+            return Err(Error::bad_request(format!("{name} and {origin} are both set: keep one of them")));
         }
         let text = std::fs::read_to_string(&path);
-        let text = text.map_err(|err| Error::bad_request(format!("{variable} {}: {err}", path.display())))?;
+        let text = text.map_err(|err| Error::bad_request(format!("{origin} {}: {err}", path.display())))?;
         command = with_default(command, &id, text.trim_end_matches(['\r', '\n']));
     }
     Ok(command)
+}
+
+/// The file of a secret, and what names it: a variable `TIDINGS_…_FILE`, as for Docker's secrets, or the name of a credential of
+/// systemd's unit.
+#[expect(clippy::disallowed_methods, reason = "the variables name files, which no flag does")]
+fn file_of(name: &str, id: &str) -> Option<(String, PathBuf)> {
+    let variable = format!("{name}_FILE");
+    if let Some(path) = std::env::var_os(&variable) {
+        return Some((variable, path.into()));
+    }
+    let credential = format!("{CREDENTIAL}{id}");
+    let path = PathBuf::from(std::env::var_os("CREDENTIALS_DIRECTORY")?).join(&credential);
+    path.exists().then(|| (format!("the credential {credential}"), path))
 }
 
 /// The environment variable and the id of each setting whose value is secret.

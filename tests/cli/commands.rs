@@ -216,6 +216,11 @@ fn settings_are_shown_with_their_sources_and_without_secrets() {
         &tidings(&["config", "check"]).env("TIDINGS_MAIL_URL_FILE", "/nowhere").output().unwrap(),
         "TIDINGS_MAIL_URL_FILE /nowhere",
     );
+    // As systemd gives a unit its credentials.
+    fs::write(folder.path().join("tidings_metrics_token"), "another-metrics-token").unwrap();
+    let mut show = tidings(&["config", "show", "--json"]);
+    let text = printed(&show.env("CREDENTIALS_DIRECTORY", folder.path()).output().unwrap());
+    assert!(text.contains("********") && !text.contains("another-metrics-token"), "{text}");
     assert_eq!(printed(&run(&["config", "check"])), "the settings are valid\n");
     refused(&run(&["config", "check", "--mail-url", "pigeon:"]), "pigeon");
     refused(&run(&["config", "check", "--log", "tidings=loud"]), "--log");
