@@ -1,5 +1,5 @@
 #!/bin/sh
-# Puts the tidings binary in place and, on request, writes a systemd unit for it.
+# Puts the tidings binary, its completions and its man pages in place and, on request, writes a systemd unit for it.
 # Run it as a user who may write to the target folders; it never raises its own rights.
 set -eu
 
@@ -13,6 +13,14 @@ usage: install.sh [options]
   --unit-dir DIR   where the unit goes (default: PREFIX/lib/systemd/system)
   --env-file FILE  where the unit reads settings (default: /etc/tidings.env); made when
                    missing, and in any case readable by its owner alone
+  --secrets DIR    folder of secret settings for the unit, a file for each, named like
+                   the setting, as in mail_url (default: beside the file with
+                   the settings, as in /etc/tidings.secrets)
+  --data DIR       with --service, data folder that is backed up before the binary is
+                   replaced (default: /var/lib/tidings)
+  --no-backup      replace the binary without a backup
+  --uninstall      remove what this script has put below the prefix, and the unit;
+                   data and settings stay
   --help           show this text
 
 When DESTDIR is set in the environment, files go below it, while the paths
@@ -30,10 +38,14 @@ binary=
 service=no
 unit_dir=
 env_file=
+secrets=
+data=
+backup=yes
+uninstall=no
 
 while [ $# -gt 0 ]; do
     case $1 in
-        --prefix | --binary | --unit-dir | --env-file)
+        --prefix | --binary | --unit-dir | --env-file | --secrets | --data)
             [ $# -ge 2 ] || fail "$1 needs a value (see --help)"
             [ -n "$2" ] || fail "$1 needs a value that is not empty (see --help)"
             case $1 in
@@ -41,6 +53,8 @@ while [ $# -gt 0 ]; do
                 --binary) binary=$2 ;;
                 --unit-dir) unit_dir=$2 ;;
                 --env-file) env_file=$2 ;;
+                --secrets) secrets=$2 ;;
+                --data) data=$2 ;;
             esac
             shift 2
             ;;
@@ -48,7 +62,11 @@ while [ $# -gt 0 ]; do
         --binary=*) binary=${1#*=}; shift ;;
         --unit-dir=*) unit_dir=${1#*=}; shift ;;
         --env-file=*) env_file=${1#*=}; shift ;;
+        --secrets=*) secrets=${1#*=}; shift ;;
+        --data=*) data=${1#*=}; shift ;;
         --service) service=yes; shift ;;
+        --no-backup) backup=no; shift ;;
+        --uninstall) uninstall=yes; shift ;;
         --help | -h) usage; exit 0 ;;
         *) fail "unknown option: $1 (see --help)" ;;
     esac
@@ -65,16 +83,40 @@ absolute() {
 [ -n "$prefix" ] || fail "--prefix needs a value that is not empty (see --help)"
 prefix=$(absolute "$prefix")
 [ "$prefix" = / ] || prefix=${prefix%/}
-[ -z "$unit_dir" ] || [ "$service" = yes ] || fail "--unit-dir is only of use with --service"
-[ -z "$env_file" ] || [ "$service" = yes ] || fail "--env-file is only of use with --service"
+if [ "$service" = no ] && [ "$uninstall" = no ]; then
+    [ -z "$unit_dir" ] || fail "--unit-dir is only of use with --service"
+    [ -z "$env_file" ] || fail "--env-file is only of use with --service"
+    [ -z "$secrets" ] || fail "--secrets is only of use with --service"
+    [ -z "$data" ] || fail "--data is only of use with --service"
+fi
 unit_dir=$(absolute "${unit_dir:-$prefix/lib/systemd/system}")
 env_file=$(absolute "${env_file:-/etc/tidings.env}")
+secrets=$(absolute "${secrets:-${env_file%.env}.secrets}")
+data=$(absolute "${data:-/var/lib/tidings}")
 destdir=${DESTDIR:-}
+bin_dir=$destdir$prefix/bin
+share=$destdir$prefix/share
+bash_completions=$share/bash-completion/completions/tidings
+zsh_completions=$share/zsh/site-functions/_tidings
+fish_completions=$share/fish/vendor_completions.d/tidings.fish
+pages=$share/man/man1
+
+if [ "$uninstall" = yes ]; then
+    unit=$destdir$unit_dir/tidings.service
+    if [ -z "$destdir" ] && [ -f "$unit" ] && [ -d /run/systemd/system ]; then
+        systemctl disable --now tidings || fail "can't stop the service; stop it, and run this again"
+    fi
+    rm -f "$bin_dir/tidings" "$bash_completions" "$zsh_completions" "$fish_completions" "$pages/tidings.1" "$pages"/tidings-*.1 "$unit" ||
+        fail "can't remove everything; run as a user who may"
+    printf 'Removed tidings. Data and settings are still there: %s, %s and %s, as far as they were made\n' "$data" "$env_file" "$secrets"
+    exit 0
+fi
+
 # systemd would read these signs in the unit as something else.
 if [ "$service" = yes ]; then
-    for path in "$prefix" "$env_file"; do
+    for path in "$prefix" "$env_file" "$secrets"; do
         case $path in
-            *[!A-Za-z0-9/._+-]*) fail "with --service, --prefix and --env-file may hold only letters, digits and / . _ + -" ;;
+            *[!A-Za-z0-9/._+-]*) fail "with --service, --prefix, --env-file and --secrets may hold only letters, digits and / . _ + -" ;;
         esac
     done
 fi
@@ -105,7 +147,6 @@ case $version in
     *) fail "$binary is not tidings" ;;
 esac
 
-bin_dir=$destdir$prefix/bin
 mkdir -p "$bin_dir" 2>/dev/null || fail "can't make the folder $bin_dir"
 # Written beside the target and renamed: a running server keeps its file, and no half copy is ever seen.
 staged=$bin_dir/.tidings.new.$$
@@ -114,8 +155,33 @@ trap 'exit 130' INT
 trap 'exit 143' TERM
 cp "$binary" "$staged" 2>/dev/null || fail "can't write to $bin_dir"
 chmod 0755 "$staged"
+
+# The new binary may change the database, and an older one can't read it then.
+if [ "$service" = yes ] && [ "$backup" = yes ] && [ -f "$bin_dir/tidings" ] && [ -f "$destdir$data/tidings.db" ]; then
+    backups=$destdir$data/backups
+    if ! mkdir -p "$backups" || ! "$staged" backup "$backups" --data-dir "$destdir$data" --verify; then
+        fail "the backup of $destdir$data failed, and nothing was installed; --no-backup installs without one"
+    fi
+    # The server, which has a user of its own, keeps its backups there, too.
+    chown -R --reference="$destdir$data" "$backups" || fail "can't give $backups to the server's user"
+fi
+
 mv -f "$staged" "$bin_dir/tidings"
 printf 'Installed %s: %s\n' "$bin_dir/tidings" "$version"
+
+for shell in bash zsh fish; do
+    case $shell in
+        bash) file=$bash_completions ;;
+        zsh) file=$zsh_completions ;;
+        fish) file=$fish_completions ;;
+    esac
+    if ! mkdir -p "$(dirname "$file")" || ! "$bin_dir/tidings" completions "$shell" >"$file"; then
+        fail "can't write $file"
+    fi
+done
+if ! mkdir -p "$pages" || ! "$bin_dir/tidings" man --dir "$pages"; then
+    fail "can't write the man pages to $pages"
+fi
 
 [ "$service" = yes ] || exit 0
 
@@ -129,6 +195,8 @@ fi
 chmod 0600 "$staged_env" 2>/dev/null || fail "can't keep others from reading $staged_env"
 [ "$(id -u)" -ne 0 ] || chown 0:0 "$staged_env" || fail "can't make root the owner of $staged_env"
 
+(umask 077 && mkdir -p "$destdir$secrets" && chmod 0700 "$destdir$secrets") 2>/dev/null || fail "can't make the folder $destdir$secrets"
+
 staged_dir=$destdir$unit_dir
 mkdir -p "$staged_dir" 2>/dev/null || fail "can't make the folder $staged_dir"
 staged=$staged_dir/.tidings.service.new.$$
@@ -139,11 +207,18 @@ After=network-online.target
 Wants=network-online.target
 
 [Service]
+Type=notify
+ExecStartPre=$prefix/bin/tidings config check
 ExecStart=$prefix/bin/tidings serve
+ExecReload=/bin/kill -HUP \$MAINPID
 # Settings, one a line, such as TIDINGS_LISTEN=127.0.0.1:8080
 EnvironmentFile=-$env_file
 Environment=TIDINGS_DATA_DIR=/var/lib/tidings
+# Secret settings, a file for each, named like the setting, such as mail_url
+LoadCredential=tidings:$secrets
 Restart=always
+# The server says every half of this that it can read its database.
+WatchdogSec=60
 RestartSec=1
 # A clean stop takes up to 10 seconds.
 TimeoutStopSec=20
@@ -162,6 +237,8 @@ ProtectSystem=strict
 ProtectHome=yes
 PrivateTmp=yes
 PrivateDevices=yes
+PrivateMounts=yes
+PrivateUsers=yes
 ProtectClock=yes
 ProtectHostname=yes
 ProtectKernelLogs=yes
@@ -189,7 +266,7 @@ chmod 0644 "$staged"
 mv -f "$staged" "$staged_dir/tidings.service"
 cat <<EOF
 Wrote $staged_dir/tidings.service
-Settings go to $staged_env
+Settings go to $staged_env, and secret ones to files in $destdir$secrets
 Start it with:
   systemctl daemon-reload
   systemctl enable --now tidings

@@ -57,7 +57,7 @@ call() {
 
 # field NAME: the first string of that name in the answer; for ids and tokens, which need no unescaping.
 field() {
-    value=$(printf '%s\n' "$answer" | tr ',{}[]' '\n\n\n\n\n' | sed -n "s/^[[:space:]]*\"$1\"[[:space:]]*:[[:space:]]*\"\([^\"]*\)\".*/\1/p" | sed -n 1p)
+    value=$(printf '%s\n' "$answer" | tr ',{}[]' '[\n*]' | sed -n "s/^[[:space:]]*\"$1\"[[:space:]]*:[[:space:]]*\"\([^\"]*\)\".*/\1/p" | sed -n 1p)
     [ -n "$value" ] || fail "no \"$1\" in: $answer"
     printf '%s\n' "$value"
 }

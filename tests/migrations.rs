@@ -121,6 +121,20 @@ fn the_step_to_version_4_gives_each_organisation_a_slug() {
     assert_eq!(slugs[7..], ["a-b-c".to_owned(), "x".repeat(50)]);
 }
 
+/// For `tests/root.sh`, which starts a server on one: a folder for each release, with a database and a key.
+#[test]
+fn a_folder_of_each_release_is_left_for_other_checks() {
+    for &(release, version) in RELEASES {
+        let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(release);
+        _ = fs::remove_dir_all(&folder);
+        fs::create_dir(&folder).unwrap();
+        let database = Database::of(release, version);
+        for file in ["tidings.db", "secret.key"] {
+            fs::copy(database.folder.path().join(file), folder.join(file)).unwrap();
+        }
+    }
+}
+
 #[test]
 fn released_steps_and_schemas_are_not_edited() {
     let list = fs::read_to_string(root().join(CHECKSUMS)).unwrap();

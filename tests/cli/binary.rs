@@ -27,14 +27,27 @@ fn the_installer_puts_the_binary_in_place() {
         command.arg(script).arg("--prefix").arg(&prefix).args(more);
         command.output().unwrap()
     };
-    printed(&install(&["--binary", BINARY, "--service"]));
+    let settings = folder.path().join("tidings.env");
+    printed(&install(&["--binary", BINARY, "--service", "--env-file", settings.to_str().unwrap()]));
     let installed = prefix.join("bin/tidings");
     let version = Command::new(&installed).arg("version").output().unwrap();
     assert_eq!(printed(&version), concat!("tidings ", env!("CARGO_PKG_VERSION"), "\n"));
     let unit = std::fs::read_to_string(prefix.join("lib/systemd/system/tidings.service")).unwrap();
-    assert!(unit.contains(&format!("ExecStart={} serve", installed.display())), "{unit}");
+    for line in [
+        format!("ExecStart={} serve", installed.display()),
+        format!("ExecStartPre={} config check", installed.display()),
+        format!("LoadCredential=tidings:{}", folder.path().join("tidings.secrets").display()),
+        "Type=notify".into(),
+    ] {
+        assert!(unit.lines().any(|found| found == line), "{line}: {unit}");
+    }
+    for file in ["man/man1/tidings.1", "man/man1/tidings-user-list.1", "zsh/site-functions/_tidings"] {
+        assert!(std::fs::metadata(prefix.join("share").join(file)).unwrap().len() > 0, "{file}");
+    }
     refused(&install(&["--binary", "/nowhere/tidings"]), "/nowhere/tidings");
     refused(&install(&["--nonsense"]), "--nonsense");
+    printed(&install(&["--uninstall"]));
+    assert!(!installed.exists() && settings.exists() && !prefix.join("share/man/man1/tidings.1").exists());
 }
 
 #[test]
