@@ -40,7 +40,7 @@
 //! wakeups: event
 //! origins: error, site
 //! metrics: error, secret, time
-//! connections: api, error, limits, state, upgrade, web
+//! connections: api, error, limits, metrics, state, upgrade, web
 //! web: secret
 //! upgrade: -
 //! request_body: error

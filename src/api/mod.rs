@@ -17,15 +17,18 @@ mod webhooks;
 
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, percent_decode_str, utf8_percent_encode};
 
+use poem_openapi::OperationId;
+
 use poem::{
-    Endpoint, EndpointExt, IntoResponse, Request, Response, Route,
+    Endpoint, EndpointExt, IntoResponse, PathPattern, Request, Response, Route,
     endpoint::make_sync,
     get, handler,
-    http::{HeaderMap, HeaderValue, Method, StatusCode, header},
+    http::{Extensions, HeaderMap, HeaderValue, Method, StatusCode, header},
     post,
     web::{Data, Json},
 };
 
+pub use self::http::envelope::Fault;
 use self::http::{envelope, enveloped::Enveloped, guard};
 use crate::{
     error::Error,
@@ -71,6 +74,16 @@ fn docs() -> Route {
 pub fn reserve(app: App) -> impl Endpoint {
     let busy = make_sync(|req| refuse(req.uri().path(), Error::Unavailable(envelope::TOO_MANY_CONNECTIONS)));
     Route::new().at("/health", get(health)).at("/*path", busy).data(app)
+}
+
+/// The name of the operation that an answer is from; `None` if it is no operation of the OpenAPI document.
+pub fn operation(answer: &Extensions) -> Option<&'static str> {
+    answer.get().map(|OperationId(name)| *name)
+}
+
+/// The template of the path that an answer is from; empty if it was refused before its route was found.
+pub fn template(answer: &Extensions) -> &str {
+    answer.get().map_or("", |PathPattern(template)| template)
 }
 
 /// The error answer to a request that is refused unread.

@@ -22,6 +22,7 @@ use poem::{
     web::{LocalAddr, RemoteAddr},
 };
 
+use super::watch::Watch;
 use crate::{
     api,
     error::Error,
@@ -80,10 +81,11 @@ impl Exchange {
 pub async fn answer(
     req: Request<Incoming>,
     peer: SocketAddr,
-    handler: &Handler,
+    (handler, watch): (&Handler, &Watch),
     slot: &Slot,
     exchange: &Arc<Exchange>,
 ) -> Result<Response<Answer>, Infallible> {
+    let watched = watch.begin(req.method(), req.headers(), slot.is_of_proxy());
     let client = slot.client(peer.ip(), req.headers());
     let (path, may_refuse) = (req.uri().path().to_owned(), req.method() == Method::GET);
     let refuse =
@@ -107,6 +109,7 @@ pub async fn answer(
     if may_refuse && size(&body).is_some() && client.is_behind() {
         (parts, body) = Response::from(refuse()).into_parts();
     }
+    watched.end(&mut parts);
     if let Some(size) = size(&body) {
         let counted = Arc::new(client.buffer(size as usize));
         body = body

@@ -24,6 +24,7 @@ use super::{
     head::{self, HEAD_BYTES},
     pause::Pause,
     stream::Stream,
+    watch::Watch,
 };
 use crate::{
     limits::admission::Slot,
@@ -56,6 +57,7 @@ pub struct Connection {
     pub peer: SocketAddr,
     pub slot: Arc<Slot>,
     pub handler: Handler,
+    pub watch: Arc<Watch>,
     /// Whether the connection is closed after one answer.
     pub is_reserve: bool,
     pub stopping: watch::Receiver<bool>,
@@ -103,7 +105,7 @@ impl Connection {
         let exchange = Arc::new(Exchange::default());
         let service = service_fn(|req| {
             exchange.begin();
-            Box::pin(answer(req, self.peer, &self.handler, &self.slot, &exchange))
+            Box::pin(answer(req, self.peer, (&self.handler, &self.watch), &self.slot, &exchange))
         });
         let stream = Stream::new(stream, before, within.write, exchange.is_stalled.clone(), self.slot.clone());
         let mut connection = http1::Builder::new()

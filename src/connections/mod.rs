@@ -8,6 +8,7 @@ mod connection;
 mod head;
 mod pause;
 mod stream;
+mod watch;
 
 use std::{collections::VecDeque, io::Write, sync::Arc, time::Duration};
 
@@ -18,7 +19,7 @@ use tokio::{
     time::{sleep, timeout},
 };
 
-use self::{answer::Handler, connection::Connection};
+use self::{answer::Handler, connection::Connection, watch::Watch};
 use crate::{
     api,
     limits::admission::{Admission, RESERVE},
@@ -36,6 +37,7 @@ const REFUSAL: &[u8] = b"HTTP/1.1 503 Service Unavailable\r\nretry-after: 1\r\nc
 pub async fn serve(app: &App, listener: TcpListener) {
     let handler: Handler = Arc::new(api::routes(app.clone()).map_to_response().boxed());
     let reserve: Handler = Arc::new(api::reserve(app.clone()).map_to_response().boxed());
+    let watch = Arc::new(Watch::new(app.metrics.requests.clone()));
     let (mut stopping, mut connections, mut in_reserve) = (app.stopping(), JoinSet::new(), VecDeque::<AbortHandle>::new());
     loop {
         let accepted = tokio::select! {
@@ -61,7 +63,8 @@ pub async fn serve(app: &App, listener: TcpListener) {
         };
         _ = stream.set_nodelay(true); // a frame or an answer is not held back for the next
         let handler = if is_reserve { reserve.clone() } else { handler.clone() };
-        let connection = Connection { peer, slot: Arc::new(slot), handler, is_reserve, stopping: app.stopping() };
+        let (slot, watch) = (Arc::new(slot), watch.clone());
+        let connection = Connection { peer, slot, handler, watch, is_reserve, stopping: app.stopping() };
         let serving = connections.spawn(connection.serve(stream));
         if is_reserve {
             in_reserve.retain(|earlier| !earlier.is_finished());

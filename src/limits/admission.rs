@@ -163,10 +163,16 @@ enum Reason {
 /// A connection's slot. Dropping it frees the slot.
 pub struct Slot {
     slots: Arc<Slots>,
+    /// `None` for a trusted proxy.
     address: Option<IpAddr>,
 }
 
 impl Slot {
+    /// Whether the connection is a trusted proxy's.
+    pub fn is_of_proxy(&self) -> bool {
+        self.address.is_none()
+    }
+
     /// The client of a request, for counting what the server buffers for it.
     pub fn client(&self, peer: IpAddr, headers: &HeaderMap) -> Client {
         let address = networks::network(client_address::of(&self.slots.proxies, peer, headers));

@@ -258,27 +258,25 @@ fn body(status: u16, message: String, path: &str) -> ErrorBody {
     ErrorBody { status: Failed::Error, status_code, message, error, errors }
 }
 
+/// The details of a failure with status 500, in the extensions of its answer, for the log.
+#[derive(Clone)]
+pub struct Fault(pub String);
+
 /// The answer to a failure below `/api/v1`; `path` is relative to that.
 pub fn failure(err: poem::Error, path: &str) -> Response {
     let failure = translate(err, path);
     let status = StatusCode::from_u16(failure.status()).expect("each is a status");
-    let request = uuid::Uuid::now_v7();
-    if let Error::Internal { .. } = failure {
-        tracing::error!(%request, err = failure.detail(), "request failed");
-    }
     let body = body(status.as_u16(), failure.to_string(), path);
     let mut response = Json(body).with_status(status).into_response();
+    if let Error::Internal { .. } = failure {
+        response.extensions_mut().insert(Fault(failure.detail()));
+    }
     let headers = response.headers_mut();
     match failure {
         Error::TooMany(seconds) | Error::Unproved(seconds) => _ = headers.insert(header::RETRY_AFTER, seconds.into()),
         Error::Unavailable(_) => _ = headers.insert(header::RETRY_AFTER, 1.into()),
         Error::Unauthorized(_) => _ = headers.insert(header::WWW_AUTHENTICATE, HeaderValue::from_static("Bearer")),
         _ => {}
-    }
-    if status.is_server_error()
-        && let Ok(id) = HeaderValue::from_str(&request.to_string())
-    {
-        headers.insert("x-request-id", id);
     }
     response
 }

@@ -8,7 +8,7 @@ use poem::{
     error::MethodNotAllowedError,
     http::{HeaderValue, Method, header},
 };
-use poem_openapi::error::ParsePathError;
+use poem_openapi::{OperationId, error::ParsePathError};
 
 use super::{
     body::Bound,
@@ -75,6 +75,7 @@ impl<E: Endpoint> Endpoint for Enveloped<E> {
             Ok(Err(err)) => err,
             Err(_) => Error::internal("the handler panicked").into(),
         };
+        let operation = failed.data::<OperationId>().copied();
         let failed = match failed.downcast_ref() {
             Some(ParsePathError { name, reason }) => {
                 Error::bad_request(misfit(self.parameter(path, name).unwrap_or(name), reason)).into()
@@ -83,6 +84,9 @@ impl<E: Endpoint> Endpoint for Enveloped<E> {
         };
         let method_is_wrong = failed.is::<MethodNotAllowedError>();
         let mut response = failure(failed, path);
+        if let Some(operation) = operation {
+            response.set_data(operation);
+        }
         if method_is_wrong && let Ok(allow) = HeaderValue::from_str(&self.allow(path)) {
             response.headers_mut().insert(header::ALLOW, allow);
         }

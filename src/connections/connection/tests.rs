@@ -92,7 +92,8 @@ fn serve(deadlines: Deadlines, is_reserve: bool) -> (DuplexStream, Served) {
     let served = Served { slots, slot: Arc::downgrade(&slot), stop };
     let handler = Arc::new(routes.map_to_response().boxed());
     let (here, there) = duplex(1024);
-    let connection = Connection { peer, slot, handler, is_reserve, stopping };
+    let watch = Arc::new(Watch::new(Default::default()));
+    let connection = Connection { peer, slot, handler, watch, is_reserve, stopping };
     tokio::spawn(connection.run(there, Instant::now(), deadlines));
     (here, served)
 }

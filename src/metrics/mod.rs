@@ -1,5 +1,7 @@
 //! What has happened since the start, counted as it happens. `api/metrics.rs` shows it, and how things are.
 
+mod requests;
+
 use std::{fmt::Debug, hash::Hash};
 
 use prometheus_client::{
@@ -8,6 +10,7 @@ use prometheus_client::{
     registry::Registry,
 };
 
+pub use self::requests::Requests;
 use crate::{error::Result, secret::AccessKey, time::Time};
 
 /// A counter for each value of one label.
@@ -17,6 +20,7 @@ type By<V> = Family<[(&'static str, V); 1], Counter>;
 pub struct Metrics {
     /// Whom they are told; none for nobody.
     pub key: Option<AccessKey>,
+    pub requests: Requests,
     connects: By<&'static str>,
     commands: By<&'static str>,
     errors: By<u32>,
@@ -35,6 +39,7 @@ impl Metrics {
     pub fn new(token: Option<&str>) -> Result<Metrics> {
         Ok(Metrics {
             key: token.map(|token| AccessKey::new("--metrics-token", token)).transpose()?,
+            requests: Requests::default(),
             // What an alarm would ask for is there before it happens.
             connects: by("client", ["sdk", "raw", "listener"]),
             commands: By::default(),
@@ -94,6 +99,7 @@ impl Metrics {
     }
 
     pub fn register(&self, registry: &mut Registry) {
+        self.requests.register(registry);
         registry.register("push_connects", "Connects, good or bad", self.connects.clone());
         registry.register("push_commands", "Commands of clients", self.commands.clone());
         registry.register("push_errors", "Commands answered with an error", self.errors.clone());
