@@ -8,6 +8,7 @@ mod doctor;
 mod folder;
 mod healthcheck;
 mod invite;
+mod log;
 mod mail;
 mod migrate;
 mod org;
@@ -20,7 +21,7 @@ mod webhook;
 
 use std::process::ExitCode;
 
-use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
+use clap::{ArgMatches, CommandFactory, FromArgMatches, Parser, Subcommand};
 use serde_json::json;
 
 use self::terminal::Output;
@@ -28,7 +29,7 @@ use crate::{
     api,
     config::{self, Folder, Listen, Settings},
     db,
-    error::Result,
+    error::{Error, Result},
 };
 
 /// A self-hosted team-messaging server.
@@ -115,12 +116,18 @@ pub fn main() -> ExitCode {
     }
 }
 
+/// Reads the command line again, with the settings file and the files of secrets as they are now.
+fn read_again() -> Result<ArgMatches> {
+    let matches = config::with_sources(command())?.try_get_matches();
+    matches.map_err(|err| Error::bad_request(err.to_string().lines().next().unwrap_or_default().trim_start_matches("error: ")))
+}
+
 fn run() -> Result<()> {
     let matches = config::with_sources(command())?.get_matches();
     let Cli { folder: Folder { data_dir, .. }, output, command } =
         Cli::from_arg_matches(&matches).unwrap_or_else(|err| err.exit());
     match command {
-        Command::Serve(settings) => serve::run(Settings { data_dir, ..*settings }),
+        Command::Serve(settings) => serve::run(Settings { data_dir, ..*settings }, matches),
         Command::User(command) => user::run(&data_dir, output, command),
         Command::Org(command) => org::run(&data_dir, output, command),
         Command::Channel(command) => channel::run(&data_dir, output, command),

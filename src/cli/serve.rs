@@ -2,12 +2,7 @@
 
 use std::net::SocketAddr;
 
-use tokio::{
-    net::{TcpListener, TcpSocket},
-    signal::unix::{SignalKind, signal},
-};
-use tracing_subscriber::EnvFilter;
-
+use super::{log::Log, read_again, settings};
 use crate::{
     clock::Clock,
     config::Settings,
@@ -16,22 +11,53 @@ use crate::{
     state::{App, setup::LIFETIME},
     wiring,
 };
+use clap::ArgMatches;
+use tokio::{
+    net::{TcpListener, TcpSocket},
+    signal::unix::{Signal, SignalKind, signal},
+};
 
 /// How long a shutdown may take before it cuts off what still runs. Nothing that was answered is at risk.
 const END_WITHIN: std::time::Duration = std::time::Duration::from_secs(9);
 
-pub fn run(settings: Settings) -> Result<()> {
-    let filter = filter(&settings)?;
-    tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr).with_ansi(false).init();
+/// `matches` are those of the command line that the settings are from.
+pub fn run(settings: Settings, matches: ArgMatches) -> Result<()> {
+    let log = Log::start(&settings)?;
     raise_file_limit();
     use_small_pages();
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().map_err(Error::internal)?;
-    runtime.block_on(serve(settings))
+    runtime.block_on(serve(settings, Reload { log, started_with: matches }))
 }
 
-/// The filter of the log.
-pub(super) fn filter(settings: &Settings) -> Result<EnvFilter> {
-    EnvFilter::try_new(&settings.log).map_err(|err| Error::bad_request(format!("--log {}: {err}", settings.log)))
+/// What a SIGHUP changes.
+struct Reload {
+    log: Log,
+    started_with: ArgMatches,
+}
+
+impl Reload {
+    /// Reads the settings again at each SIGHUP.
+    async fn run(self, mut hangup: Signal) {
+        while hangup.recv().await.is_some() {
+            if let Err(err) = self.reload() {
+                tracing::error!(err = err.detail(), "the settings can't be read again, and stay as they are");
+            }
+        }
+    }
+
+    /// Applies the filter of the log, and names the other settings that differ from those at the start.
+    fn reload(&self) -> Result<()> {
+        let now = read_again()?;
+        let filter = settings::innermost(&now).get_one::<String>("log");
+        self.log.set(filter.expect("it has a default"))?;
+        let mut changed = settings::changed(&self.started_with, &now);
+        changed.retain(|setting| setting != "log");
+        tracing::info!("the settings were read again");
+        if !changed.is_empty() {
+            tracing::warn!(settings = changed.join(", "), "these settings have changed, and need a restart");
+        }
+        Ok(())
+    }
 }
 
 /// Connections that the kernel holds until they are accepted. With the usual 128, clients that come back all at once wait
@@ -46,13 +72,14 @@ fn listen(address: SocketAddr) -> std::io::Result<TcpListener> {
     socket.listen(BACKLOG)
 }
 
-async fn serve(settings: Settings) -> Result<()> {
+async fn serve(settings: Settings, reload: Reload) -> Result<()> {
     // Comes first, because a taken port must leave nothing behind.
     let listener = listen(settings.listen.address);
     let listener = listener.map_err(|err| Error::bad_request(format!("can't listen on {}: {err}", settings.listen.address)))?;
     let address = listener.local_addr().map_err(Error::internal)?;
     let mut terminate = signal(SignalKind::terminate()).map_err(Error::internal)?;
     let mut interrupt = signal(SignalKind::interrupt()).map_err(Error::internal)?;
+    tokio::spawn(reload.run(signal(SignalKind::hangup()).map_err(Error::internal)?));
     let app = wiring::open(&settings, address, Clock::default())?;
     announce(&settings, &app);
     if app.mailer.writes_to_log() && !app.site.is_local() {

@@ -5,7 +5,7 @@ use serde::Serialize;
 use serde_json::json;
 
 use super::{
-    serve,
+    log,
     terminal::{Output, print},
 };
 use crate::{
@@ -42,7 +42,7 @@ pub fn run(output: Output, command: Command, matches: &ArgMatches) -> Result<()>
     match command {
         Command::Show(_) => output.rows(&all().get_arguments().map(|arg| setting(arg, innermost(matches))).collect::<Vec<_>>()),
         Command::Check(settings) => {
-            serve::filter(&settings)?;
+            log::filter(&settings.log)?;
             wiring::check(&settings)?;
             output.done("the settings are valid", &json!({ "valid": true }))
         }
@@ -63,14 +63,13 @@ fn all() -> Parser {
     Settings::augment_args(Folder::augment_args(Parser::new("settings"))).mut_args(|arg| arg.global(false))
 }
 
-fn innermost(matches: &ArgMatches) -> &ArgMatches {
+/// The innermost command of a command line.
+pub fn innermost(matches: &ArgMatches) -> &ArgMatches {
     matches.subcommand().map_or(matches, |(_, below)| innermost(below))
 }
 
 fn setting(arg: &Arg, matches: &ArgMatches) -> Setting {
-    let id = arg.get_id().as_str();
-    let values = matches.get_raw(id).map(|values| values.map(|value| value.to_string_lossy()).collect::<Vec<_>>());
-    let value = values.map_or_else(String::new, |values| values.join(","));
+    let (id, value) = (arg.get_id().as_str(), value(arg, matches));
     let from = match matches.value_source(id) {
         Some(ValueSource::CommandLine) => "flag",
         Some(ValueSource::EnvVariable) => "environment",
@@ -79,6 +78,19 @@ fn setting(arg: &Arg, matches: &ArgMatches) -> Setting {
     };
     let is_secret = arg.is_hide_env_values_set() && from != "default";
     Setting { setting: id.to_owned(), value: if is_secret { MASK.into() } else { value }, from }
+}
+
+fn value(arg: &Arg, matches: &ArgMatches) -> String {
+    let values = matches.get_raw(arg.get_id().as_str());
+    values.map_or_else(String::new, |values| values.map(|value| value.to_string_lossy()).collect::<Vec<_>>().join(","))
+}
+
+/// The settings that differ between two command lines of `tidings serve`.
+pub fn changed(before: &ArgMatches, after: &ArgMatches) -> Vec<String> {
+    let (before, after) = (innermost(before), innermost(after));
+    let settings = all();
+    let changed = settings.get_arguments().filter(|arg| value(arg, before) != value(arg, after));
+    changed.map(|arg| arg.get_id().to_string()).collect()
 }
 
 fn default(arg: &Arg) -> String {

@@ -288,9 +288,20 @@ pub struct Settings {
     #[arg(long, env = "TIDINGS_METRICS_TOKEN", value_name = "TOKEN", hide_env_values = true)]
     pub metrics_token: Option<String>,
 
-    /// Log level: error, warn, info, debug, or a filter such as info,tidings=debug
+    /// Log level: error, warn, info, debug, or a filter such as info,tidings=debug; read again at SIGHUP
     #[arg(long, env = "TIDINGS_LOG", default_value = "info", value_name = "FILTER")]
     pub log: String,
+
+    /// Form of the log's lines: text for people, or json, an object a line
+    #[arg(long, env = "TIDINGS_LOG_FORMAT", default_value = "text", value_name = "text|json")]
+    pub log_format: LogFormat,
+}
+
+/// The form of the log's lines.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum LogFormat {
+    Text,
+    Json,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
