@@ -2,8 +2,10 @@
 
 mod accounts;
 pub mod asyncapi;
+mod backlog;
 mod channels;
 pub mod document;
+mod health;
 pub mod http;
 mod messages;
 mod metrics;
@@ -22,10 +24,9 @@ use poem_openapi::OperationId;
 use poem::{
     Endpoint, EndpointExt, IntoResponse, PathPattern, Request, Response, Route,
     endpoint::make_sync,
-    get, handler,
+    get,
     http::{Extensions, HeaderMap, HeaderValue, Method, StatusCode, header},
     post,
-    web::{Data, Json},
 };
 
 pub use self::http::envelope::Fault;
@@ -54,7 +55,8 @@ pub fn routes(app: App) -> impl Endpoint {
         .nest("/api/v1", Enveloped::new(api, document::methods).around(uncached))
         .nest("/docs", docs())
         .at("/setup/administrator", post(setup::make))
-        .at("/health", get(health));
+        .at("/health", get(health::health))
+        .at("/ready", get(health::ready));
     // An external server serves push instead.
     let routes = match app.centrifugo {
         Some(_) => routes,
@@ -73,7 +75,7 @@ fn docs() -> Route {
 /// The routes that are served while too many connections are open: health, and 503 for everything else.
 pub fn reserve(app: App) -> impl Endpoint {
     let busy = make_sync(|req| refuse(req.uri().path(), Error::Unavailable(envelope::TOO_MANY_CONNECTIONS)));
-    Route::new().at("/health", get(health)).at("/*path", busy).data(app)
+    Route::new().at("/health", get(health::health)).at("/*path", busy).data(app)
 }
 
 /// The name of the operation that an answer is from; `None` if it is no operation of the OpenAPI document.
@@ -121,15 +123,6 @@ fn push(mut routes: Route, app: &App) -> Route {
         .at("/centrifugo/connection/websocket", get(handshake::websocket))
         .at("/connection/uni_websocket", get(handshake::uni_websocket))
         .at("/connection/uni_sse", get(listener::uni_sse))
-}
-
-/// Checks that the server reads and writes: `{"status": "ok", "version": …}`, or 503.
-#[handler]
-fn health(app: Data<&App>) -> Response {
-    let reads = app.db.read(|conn| Ok(conn.is_readonly("main")?)).is_ok();
-    let (status, word) =
-        if reads && app.db.is_writable() { (StatusCode::OK, "ok") } else { (StatusCode::SERVICE_UNAVAILABLE, "unavailable") };
-    Json(serde_json::json!({ "status": word, "version": env!("CARGO_PKG_VERSION") })).with_status(status).into_response()
 }
 
 /// Replaces invalid UTF-8 in a path, which matches no record. Otherwise the router would refuse the path before the

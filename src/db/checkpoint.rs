@@ -8,12 +8,12 @@ use std::{
         mpsc::{self, RecvTimeoutError, Sender},
     },
     thread::JoinHandle,
-    time::Duration,
+    time::{Duration, Instant},
 };
 
 use rusqlite::{Connection, OpenFlags};
 
-use super::open;
+use super::{figures::Figures, open};
 use crate::error::{Error, Result};
 
 /// Time between two checkpoints, and between two looks at the free disk space. A page that many commits change is copied once.
@@ -38,14 +38,14 @@ pub struct Checkpoints {
 }
 
 impl Checkpoints {
-    pub fn start(path: &Path) -> Result<Checkpoints> {
+    pub fn start(path: &Path, figures: Arc<Figures>) -> Result<Checkpoints> {
         let shared = Arc::new(Shared { dirty: AtomicBool::new(true), ..Default::default() });
         let (stop, stopped) = mpsc::channel();
         let conn = open::connect(path, OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX)?;
         let (theirs, path) = (shared.clone(), path.to_owned());
         let run = move || {
             while let Err(RecvTimeoutError::Timeout) = stopped.recv_timeout(EVERY) {
-                tick(&conn, &theirs, &path);
+                tick(&conn, &theirs, &path, &figures);
             }
         };
         let thread = std::thread::Builder::new().name("checkpoint".into()).spawn(run).map_err(Error::internal)?;
@@ -80,9 +80,11 @@ impl Checkpoints {
     }
 }
 
-fn tick(conn: &Connection, shared: &Shared, path: &PathBuf) {
+fn tick(conn: &Connection, shared: &Shared, path: &PathBuf, figures: &Figures) {
     if shared.dirty.swap(false, Relaxed) {
-        match checkpoint(conn, "passive") {
+        let (began, done) = (Instant::now(), checkpoint(conn, "passive"));
+        figures.checkpoint_seconds.observe(began.elapsed().as_secs_f64());
+        match done {
             Ok(Checkpoint { wal, moved_all }) => {
                 if let Some(wal) = wal {
                     shared.wal.store(wal, Relaxed);

@@ -5,6 +5,7 @@
 mod checkpoint;
 mod columns;
 mod epoch;
+mod figures;
 mod files;
 mod folder;
 pub mod log;
@@ -23,7 +24,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use prometheus_client::metrics::histogram::Histogram;
+use prometheus_client::{metrics::gauge::ConstGauge, registry::Registry};
 
 use rusqlite::{Connection, OpenFlags};
 
@@ -38,6 +39,7 @@ pub use self::{
     writer::AfterCommit,
 };
 use self::{
+    figures::{Figures, Waits},
     open::{connect, prepare},
     slow::OVERLOADED,
 };
@@ -59,6 +61,7 @@ pub struct Db {
     readers: r2d2::Pool<r2d2_sqlite::SqliteConnectionManager>,
     writer: Arc<writer::Writer>,
     admission: Arc<slow::Admission>,
+    figures: Arc<Figures>,
     site: Arc<Site>,
     clock: Clock,
 }
@@ -79,16 +82,19 @@ impl Db {
         let manager = r2d2_sqlite::SqliteConnectionManager::file(&path)
             .with_flags(OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX)
             .with_init(|conn| prepare(conn).and_then(|()| conn.pragma_update(None, "query_only", true)));
+        let figures = Figures::new();
         let readers = r2d2::Pool::builder()
+            .event_handler(Box::new(Waits(figures.clone())))
             .max_size(size as u32)
             .min_idle(Some(1))
             .test_on_check_out(false)
             .connection_timeout(Duration::from_secs(1))
             .build(manager)
             .map_err(Error::internal)?;
-        let checkpoints = checkpoint::Checkpoints::start(&path)?;
-        let writer = Arc::new(writer::Writer::start(conn, marker, checkpoints, (site.clone(), clock.clone()), after_commit)?);
-        Ok(Db { readers, writer, admission: Arc::new(slow::Admission::new(cores)), site, clock })
+        let checkpoints = checkpoint::Checkpoints::start(&path, figures.clone())?;
+        let views = (site.clone(), clock.clone());
+        let writer = Arc::new(writer::Writer::start(conn, marker, (checkpoints, figures.clone()), views, after_commit)?);
+        Ok(Db { readers, writer, admission: Arc::new(slow::Admission::new(cores)), figures, site, clock })
     }
 
     /// Runs `f` in a short read transaction on this thread, for reads by key that are bounded in rows.
@@ -178,14 +184,19 @@ impl Db {
         self.writer.is_writable()
     }
 
-    /// Bytes of live frames in the WAL, as of the last checkpoint.
-    pub fn wal_bytes(&self) -> u64 {
-        self.writer.wal_bytes()
-    }
-
-    /// The histogram of the seconds that write jobs take.
-    pub fn job_seconds(&self) -> Histogram {
-        self.writer.job_seconds.clone()
+    /// Registers what monitoring reads of the writer, the WAL and the readers.
+    pub fn register(&self, registry: &mut Registry) {
+        self.figures.register(registry);
+        let ((jobs, bytes), readers) = (self.writer.queued(), self.readers.state());
+        let idle = readers.idle_connections;
+        let gauges = [
+            ("writer_queue_jobs", "Writes that wait", jobs as i64),
+            ("writer_queue_bytes", "Bytes of the writes that wait", bytes as i64),
+            ("wal_bytes", "What waits to be moved into the database file", self.writer.wal_bytes() as i64),
+            ("readers_busy", "Connections to the database that a read has now", (readers.connections - idle).into()),
+            ("readers_most", "Connections to the database that reads may have", self.readers.max_size().into()),
+        ];
+        gauges.into_iter().for_each(|(name, help, value)| registry.register(name, help, ConstGauge::new(value)));
     }
 
     /// The longest write job and the longest commit, with its fsync, since the last call. For measurements.
@@ -249,6 +260,11 @@ pub fn write_once<T>(folder: &Path, site: &Site, now: Time, f: impl FnOnce(&mut 
 pub fn version(folder: &Path) -> Result<Version> {
     moving::require_done(folder)?;
     schema::version(&folder.join(FILE))
+}
+
+/// Whether the database has the schema of this version. Another program may migrate it while the server runs.
+pub fn is_current(conn: &Connection) -> Result<bool> {
+    Ok(schema::user_version(conn)? == newest_version())
 }
 
 /// Fails if the folder has no database, so that a command doesn't create one by mistake.

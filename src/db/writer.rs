@@ -16,13 +16,13 @@ use std::{
     time::{Duration, Instant},
 };
 
-use prometheus_client::metrics::histogram::Histogram;
 use rusqlite::Connection;
 use tokio::sync::oneshot;
 
 use super::{
     checkpoint::{Checkpoint, Checkpoints, checkpoint, exit_on_broken_disk},
     epoch::Marker,
+    figures::Figures,
     log,
     tx::{Tx, View},
 };
@@ -46,35 +46,41 @@ const MARK_EVERY: Duration = Duration::from_secs(1);
 /// Bytes of live WAL frames above which the writer itself truncates the WAL.
 const WAL_LIMIT: u64 = 64 << 20;
 
-/// Upper bounds of the histogram's buckets, in seconds. A job of more than 10 ms holds up others noticeably.
-const JOB_SECONDS: [f64; 7] = [0.0001, 0.0005, 0.002, 0.01, 0.05, 0.25, 1.0];
-
 const BUSY: Error = Error::Unavailable("the server is overloaded, try again");
 const FULL: Error = Error::Unavailable("the server's disk is full");
 pub(super) const UNKNOWN: Error = Error::Unavailable("the outcome of this write is unknown, try again");
 
 struct Job {
     run: Box<dyn FnOnce(&mut Tx) -> Ran + Send>,
-    /// Released when the job runs or is dropped.
-    _bytes: Reserved,
+    /// Released when the job has run or is dropped.
+    _share: Reserved,
 }
 
-/// A job's share of the queue's bytes.
+/// The jobs in the queue, with the running one.
+#[derive(Default)]
+struct Queued {
+    jobs: AtomicUsize,
+    bytes: AtomicUsize,
+}
+
+/// A job's share of the queue.
 struct Reserved {
-    queued: Arc<AtomicUsize>,
+    queued: Arc<Queued>,
     bytes: usize,
 }
 
 impl Reserved {
-    fn new(queued: &Arc<AtomicUsize>, bytes: usize) -> Option<Reserved> {
+    fn new(queued: &Arc<Queued>, bytes: usize) -> Option<Reserved> {
         let reserved = Reserved { queued: queued.clone(), bytes };
-        (queued.fetch_add(bytes, Relaxed) <= QUEUE_BYTES).then_some(reserved)
+        queued.jobs.fetch_add(1, Relaxed);
+        (queued.bytes.fetch_add(bytes, Relaxed) <= QUEUE_BYTES).then_some(reserved)
     }
 }
 
 impl Drop for Reserved {
     fn drop(&mut self) {
-        self.queued.fetch_sub(self.bytes, Relaxed);
+        self.queued.jobs.fetch_sub(1, Relaxed);
+        self.queued.bytes.fetch_sub(self.bytes, Relaxed);
     }
 }
 
@@ -88,10 +94,8 @@ pub struct Writer {
     /// Taken by `close`.
     queue: Mutex<Option<SyncSender<Job>>>,
     thread: Mutex<Option<JoinHandle<()>>>,
-    queued_bytes: Arc<AtomicUsize>,
+    queued: Arc<Queued>,
     checkpoints: Arc<Checkpoints>,
-    /// Seconds for which each job holds up all others.
-    pub job_seconds: Histogram,
     longest: Arc<Longest>,
 }
 
@@ -106,14 +110,13 @@ impl Writer {
     pub fn start(
         conn: Connection,
         marker: Marker,
-        checkpoints: Checkpoints,
+        (checkpoints, figures): (Checkpoints, Arc<Figures>),
         (site, clock): (Arc<Site>, Clock),
         after_commit: AfterCommit,
     ) -> Result<Writer> {
         let (queue, jobs) = sync_channel(QUEUE_JOBS);
-        let queued_bytes = Arc::new(AtomicUsize::new(0));
+        let (queued, longest) = (Arc::default(), Arc::<Longest>::default());
         let checkpoints = Arc::new(checkpoints);
-        let (job_seconds, longest) = (Histogram::new(JOB_SECONDS), Arc::<Longest>::default());
         let mut state = Thread {
             // In this order, so that a commit of another process between the two counts as foreign.
             data_version: data_version(&conn)?,
@@ -126,7 +129,7 @@ impl Writer {
             clock,
             after_commit,
             checkpoints: checkpoints.clone(),
-            job_seconds: job_seconds.clone(),
+            figures,
             longest: longest.clone(),
         };
         let run = move || {
@@ -137,14 +140,7 @@ impl Writer {
             }
         };
         let thread = std::thread::Builder::new().name("writer".into()).spawn(run).map_err(Error::internal)?;
-        Ok(Writer {
-            queue: Mutex::new(Some(queue)),
-            thread: Mutex::new(Some(thread)),
-            queued_bytes,
-            checkpoints,
-            job_seconds,
-            longest,
-        })
+        Ok(Writer { queue: Mutex::new(Some(queue)), thread: Mutex::new(Some(thread)), queued, checkpoints, longest })
     }
 
     /// Queues a job. The receiver gets its result after the commit, and is closed if the job never ran.
@@ -156,7 +152,7 @@ impl Writer {
         if self.checkpoints.disk_is_full() {
             return Err(FULL);
         }
-        let reserved = Reserved::new(&self.queued_bytes, bytes).ok_or(BUSY)?;
+        let reserved = Reserved::new(&self.queued, bytes).ok_or(BUSY)?;
         let (answer, receiver) = oneshot::channel();
         let run = Box::new(move |tx: &mut Tx| {
             let result =
@@ -164,7 +160,7 @@ impl Writer {
             Ran { keep: result.is_ok(), answer: Box::new(move |batch| _ = answer.send(batch.and(result))) }
         });
         let queue = self.queue.lock().expect("nothing panics while it holds this").clone();
-        match queue.map(|queue| queue.try_send(Job { run, _bytes: reserved })) {
+        match queue.map(|queue| queue.try_send(Job { run, _share: reserved })) {
             Some(Ok(())) => Ok(receiver),
             Some(Err(TrySendError::Full(_) | TrySendError::Disconnected(_))) | None => Err(BUSY),
         }
@@ -174,6 +170,12 @@ impl Writer {
         !self.checkpoints.disk_is_full() && self.queue.lock().expect("nothing panics while it holds this").is_some()
     }
 
+    /// The queue's length in jobs and in bytes.
+    pub fn queued(&self) -> (usize, usize) {
+        (self.queued.jobs.load(Relaxed), self.queued.bytes.load(Relaxed))
+    }
+
+    /// Bytes of live frames in the WAL, as of the last checkpoint.
     pub fn wal_bytes(&self) -> u64 {
         self.checkpoints.wal_bytes()
     }
@@ -207,7 +209,7 @@ struct Thread {
     next_truncate: u64,
     marker: Marker,
     marked: Instant,
-    job_seconds: Histogram,
+    figures: Arc<Figures>,
     longest: Arc<Longest>,
 }
 
@@ -260,6 +262,7 @@ impl Thread {
                 if !self.conn.is_autocommit() {
                     _ = self.conn.execute_batch("rollback");
                 }
+                self.figures.failed_batches.inc();
                 // The commit may have succeeded all the same. The next batch then reads the log and publishes its rows.
                 self.data_version = -1;
                 Some(err)
@@ -313,13 +316,16 @@ impl Thread {
         }
         let began = Instant::now();
         execute(&self.conn, "commit")?;
-        self.longest.commit.fetch_max(began.elapsed().as_nanos() as u64, Relaxed);
+        let took = began.elapsed();
+        self.figures.commit_seconds.observe(took.as_secs_f64());
+        self.figures.batch_jobs.observe(answers.len() as f64);
+        self.longest.commit.fetch_max(took.as_nanos() as u64, Relaxed);
         self.data_version = version;
         Ok(effects)
     }
 
     fn took(&self, time: Duration) {
-        self.job_seconds.observe(time.as_secs_f64());
+        self.figures.job_seconds.observe(time.as_secs_f64());
         self.longest.job.fetch_max(time.as_nanos() as u64, Relaxed);
     }
 

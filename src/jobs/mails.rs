@@ -46,6 +46,7 @@ async fn send_due(app: &App, slots: &Arc<Semaphore>, sending: &mut JoinSet<()>) 
 async fn send(app: &App, claimed: outbox::Claimed) {
     let outbox::Claimed { id, attempts, mail } = claimed;
     let sent = timeout(MAIL_WITHIN, app.mailer.send(id, &mail)).await.unwrap_or_else(|_| Err(Error::internal("timed out")));
+    app.metrics.mail(sent.is_ok());
     let recorded = match sent {
         Ok(()) => app.write_in_background(move |tx| outbox::sent(tx, id)).await,
         Err(err) => {

@@ -1,5 +1,6 @@
 //! What has happened since the start, counted as it happens. `api/metrics.rs` shows it, and how things are.
 
+mod process;
 mod requests;
 
 use std::{fmt::Debug, hash::Hash};
@@ -21,6 +22,7 @@ pub struct Metrics {
     /// Whom they are told; none for nobody.
     pub key: Option<AccessKey>,
     pub requests: Requests,
+    started: Time,
     connects: By<&'static str>,
     commands: By<&'static str>,
     errors: By<u32>,
@@ -30,6 +32,7 @@ pub struct Metrics {
     pub publisher_lag: Gauge,
     forwarded: By<&'static str>,
     attempts: By<&'static str>,
+    mails: By<&'static str>,
     backups: By<&'static str>,
     backup_time: Gauge,
     backup_bytes: Gauge,
@@ -40,6 +43,7 @@ impl Metrics {
         Ok(Metrics {
             key: token.map(|token| AccessKey::new("--metrics-token", token)).transpose()?,
             requests: Requests::default(),
+            started: Time::now(),
             // What an alarm would ask for is there before it happens.
             connects: by("client", ["sdk", "raw", "listener"]),
             commands: By::default(),
@@ -49,6 +53,7 @@ impl Metrics {
             publisher_lag: Gauge::default(),
             forwarded: by("outcome", ["taken", "again", "skipped"]),
             attempts: by("delivered", ["true", "false"]),
+            mails: by("sent", ["true", "false"]),
             backups: by("made", ["true", "false"]),
             backup_time: Gauge::default(),
             backup_bytes: Gauge::default(),
@@ -89,6 +94,11 @@ impl Metrics {
         count(&self.attempts, "delivered", if is_delivered { "true" } else { "false" });
     }
 
+    /// The mail server took a mail, or didn't.
+    pub fn mail(&self, is_sent: bool) {
+        count(&self.mails, "sent", if is_sent { "true" } else { "false" });
+    }
+
     /// The server has made a backup of so many bytes, or failed to.
     pub fn backup(&self, made: Option<(Time, u64)>) {
         count(&self.backups, "made", if made.is_some() { "true" } else { "false" });
@@ -107,10 +117,15 @@ impl Metrics {
         registry.register("push_recoveries", "Subscriptions that asked for what they missed", self.recoveries.clone());
         registry.register("push_forwarded", "Requests to an external Centrifugo", self.forwarded.clone());
         registry.register("webhook_attempts", "Attempts to deliver an event of a webhook", self.attempts.clone());
+        registry.register("mails", "Attempts to send a mail", self.mails.clone());
         registry.register("backups", "Backups that the server has tried to make", self.backups.clone());
         registry.register("backup_time_seconds", "When the last backup since the start was made", self.backup_time.clone());
         registry.register("backup_bytes", "The size of the last backup since the start", self.backup_bytes.clone());
-        registry.register("push_publisher_lag", "What is committed and not pushed yet", self.publisher_lag.clone());
+    }
+
+    /// Registers the figures of the process.
+    pub fn register_process(&self, registry: &mut Registry) {
+        process::register(registry, self.started);
     }
 }
 
