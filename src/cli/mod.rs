@@ -127,7 +127,7 @@ fn run() -> Result<()> {
     let Cli { folder: Folder { data_dir, .. }, output, command } =
         Cli::from_arg_matches(&matches).unwrap_or_else(|err| err.exit());
     match command {
-        Command::Serve(settings) => serve::run(Settings { data_dir, ..*settings }, matches),
+        Command::Serve(settings) => serve::run(Settings { data_dir, ..*settings }, matches, read_again),
         Command::User(command) => user::run(&data_dir, output, command),
         Command::Org(command) => org::run(&data_dir, output, command),
         Command::Channel(command) => channel::run(&data_dir, output, command),

@@ -2,7 +2,7 @@
 
 use std::net::SocketAddr;
 
-use super::{log::Log, read_again, settings};
+use super::{log::Log, settings};
 use crate::{
     clock::Clock,
     config::Settings,
@@ -20,19 +20,21 @@ use tokio::{
 /// How long a shutdown may take before it cuts off what still runs. Nothing that was answered is at risk.
 const END_WITHIN: std::time::Duration = std::time::Duration::from_secs(9);
 
-/// `matches` are those of the command line that the settings are from.
-pub fn run(settings: Settings, matches: ArgMatches) -> Result<()> {
+/// Runs the server. The settings are from the command line `matches`; `read_again` reads it with the settings file and the files
+/// of secrets as they are then.
+pub fn run(settings: Settings, matches: ArgMatches, read_again: fn() -> Result<ArgMatches>) -> Result<()> {
     let log = Log::start(&settings)?;
     raise_file_limit();
     use_small_pages();
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().map_err(Error::internal)?;
-    runtime.block_on(serve(settings, Reload { log, started_with: matches }))
+    runtime.block_on(serve(settings, Reload { log, started_with: matches, read_again }))
 }
 
 /// What a SIGHUP changes.
 struct Reload {
     log: Log,
     started_with: ArgMatches,
+    read_again: fn() -> Result<ArgMatches>,
 }
 
 impl Reload {
@@ -47,7 +49,7 @@ impl Reload {
 
     /// Applies the filter of the log, and names the other settings that differ from those at the start.
     fn reload(&self) -> Result<()> {
-        let now = read_again()?;
+        let now = (self.read_again)()?;
         let filter = settings::innermost(&now).get_one::<String>("log");
         self.log.set(filter.expect("it has a default"))?;
         let mut changed = settings::changed(&self.started_with, &now);
