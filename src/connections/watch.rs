@@ -60,7 +60,7 @@ impl Watched<'_> {
         }
         // The template of the path, because the path itself may contain the secret address of a feed.
         let (method, path) = (self.method, operation.unwrap_or_else(|| api::template(&answer.extensions)));
-        tracing::debug!(%method, path, status, ms = took.as_secs_f64() * 1000.0, request, "request");
+        tracing::debug!(%method, path, status, ms = took.as_micros() as f64 / 1000.0, request, "request");
         answer.headers.insert(REQUEST_ID, self.id);
     }
 }
