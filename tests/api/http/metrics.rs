@@ -1,16 +1,19 @@
 //! Metrics of a running server: they change as things happen, and need the token.
 
+use std::collections::HashSet;
+
 use serde_json::json;
 
 use crate::{
     harness::{Client, Server},
+    operations,
     receiver::Receiver,
     socket::Socket,
 };
 
 const TOKEN: &str = "a-token-for-the-tests";
 
-async fn start() -> Server {
+pub async fn start() -> Server {
     Server::with(|settings| {
         settings.metrics_token = Some(TOKEN.into());
         settings.push_api_key = Some(TOKEN.into());
@@ -19,10 +22,10 @@ async fn start() -> Server {
 }
 
 /// The metrics at one moment.
-struct Page(String);
+pub struct Page(pub String);
 
 impl Page {
-    async fn of(server: &Server) -> Page {
+    pub async fn of(server: &Server) -> Page {
         let reply = server.anonymous().request("GET", "/metrics").bearer_auth(TOKEN).send().await.unwrap();
         assert_eq!(reply.status(), 200);
         assert_eq!(reply.headers()["content-type"], "application/openmetrics-text; version=1.0.0; charset=utf-8");
@@ -40,8 +43,17 @@ impl Page {
     /// The value of a sample, named with its labels.
     #[track_caller]
     fn value(&self, sample: &str) -> i64 {
-        let line = self.0.lines().find_map(|line| line.strip_prefix(&format!("tidings_{sample} ")));
-        line.unwrap_or_else(|| panic!("no {sample} in\n{}", self.0)).parse().unwrap()
+        Page::sample(&self.0, &format!("tidings_{sample} ")).parse().unwrap()
+    }
+
+    #[track_caller]
+    fn number(&self, sample: &str) -> f64 {
+        Page::sample(&self.0, &format!("tidings_{sample} ")).parse().unwrap()
+    }
+
+    #[track_caller]
+    fn sample<'a>(page: &'a str, start: &str) -> &'a str {
+        page.lines().find_map(|line| line.strip_prefix(start)).unwrap_or_else(|| panic!("no {start}in\n{page}"))
     }
 
     #[track_caller]
@@ -213,4 +225,48 @@ async fn a_log_out_leaves_no_lag_of_the_publisher() {
     let ada = server.user("ada").await;
     ada.call("POST", "/auth/logout", None).await.expect(200);
     while Page::of(&server).await.value("push_publisher_lag") > 0 {}
+}
+
+#[tokio::test]
+async fn requests_are_measured_by_their_operation_and_status() {
+    let server = start().await;
+    let ada = server.user("ada").await;
+    let channel = ada.general(&ada.organisation("Engines").await).await;
+    let posts = |status: &str| format!("request_seconds_count{{operation=\"createMessage\",status=\"{status}\"}}");
+    for _ in 0..3 {
+        ada.say(&channel, "hello").await;
+    }
+    let path = format!("/channels/{channel}/messages");
+    server.anonymous().post(&path, json!({ "content": "hello" })).await.expect(401);
+    ada.post("/channels/x/messages", json!({ "content": "hello" })).await.expect(400);
+    ada.post(&path, json!({ "content": 1 })).await.expect(400);
+    ada.get("/nowhere").await.expect(404);
+    let page = Page::of(&server).await;
+    assert_eq!([page.value(&posts("2xx")), page.value(&posts("4xx"))], [3, 3], "{}", page.0);
+    assert_eq!(page.value("request_seconds_count{operation=\"other\",status=\"4xx\"}"), 1);
+    assert_eq!(page.value("request_seconds_bucket{le=\"+Inf\",operation=\"createMessage\",status=\"2xx\"}"), 3);
+    let operations: HashSet<_> = page.0.lines().filter_map(|line| line.split("operation=\"").nth(1)?.split('"').next()).collect();
+    let known = operations::operations(&server).await;
+    let is_known = |name: &str| known.iter().any(|operation| operation.document["operationId"] == name);
+    assert!(operations.iter().all(|name| *name == "other" || is_known(name)), "{operations:?}");
+}
+
+#[tokio::test]
+async fn writes_mails_and_the_process_are_measured() {
+    let server = start().await;
+    let samples = ["writer_job_seconds_count", "writer_commit_seconds_count", "writer_batch_jobs_sum"];
+    server.register("ada").await; // with a mail
+    let sent = r#"mails_total{sent="true"}"#;
+    while Page::of(&server).await.number(sent) == 0.0 {}
+    let page = Page::of(&server).await;
+    let [jobs, commits, batched] = samples.map(|sample| page.number(sample));
+    assert!(jobs >= commits && commits > 0.0 && batched <= jobs, "{}", page.0);
+    assert_eq!((page.number(r#"mails_total{sent="false"}"#), page.number("writer_failed_batches_total")), (0.0, 0.0));
+    assert!(page.number("readers_busy") <= page.number("readers_most"), "{}", page.0);
+    page.values(["writer_queue_jobs", "writer_queue_bytes", "reader_waits_total", "reader_timeouts_total"]);
+    let process = |name: &str| Page::sample(&page.0, &format!("process_{name} ")).parse::<f64>().unwrap();
+    let now = tidings::time::Time::now().unix_seconds() as f64;
+    assert!((now - process("start_time_seconds")).abs() < 3600.0);
+    assert!(process("resident_memory_bytes") > 1e6 && process("cpu_seconds_total") > 0.0);
+    assert!(process("open_fds") > 3.0 && process("open_fds") < process("max_fds"));
 }
