@@ -2,6 +2,7 @@
 
 mod entitled;
 mod harness;
+mod mail_server;
 #[allow(dead_code)] // the tests of the API use all of it
 #[path = "../stand_in/centrifugo.rs"]
 mod stand_in;
@@ -17,6 +18,7 @@ mod deliveries;
 mod first_administrator;
 mod fsyncs;
 mod kills;
+mod logging;
 mod sdk;
 mod serving;
 mod settings;
