@@ -11,7 +11,7 @@
 //!                             +-> mail, outgoing                        +-> wakeups -> jobs
 //!                                                                       +-> push::embedded::publisher -> hub
 //! used by many: state (what handlers hold); leaves: id, time, clock, event, error, config, secret, site, limits, origins,
-//! client_address, request_body, upgrade, wakeups
+//! client_address, request_body, socket, upgrade, wakeups
 //! ```
 //!
 //! [`connections`] accepts clients' connections within bounds, and hands their requests to [`api`].
@@ -33,16 +33,17 @@
 //! transfer: archive, db, domain, error, id, time
 //! archive: db, error, time
 //! jobs: backup, db, domain, error, event, id, mail, outgoing, push, secret, state, time, yielding
-//! push: clock, config, db, domain, error, event, id, request_body, secret, site, state, time, tls, upgrade
+//! push: clock, config, db, domain, error, event, id, request_body, secret, site, socket, state, time, tls, upgrade
 //! state: backup, clock, db, domain, error, event, id, issuer, limits, mail, metrics, origins, outgoing, push, secret,
 //!   site, time, wakeups, yielding
 //! yielding: error
 //! wakeups: event
 //! origins: error, site
 //! metrics: error, secret, time
-//! connections: api, error, limits, metrics, state, upgrade, web
+//! connections: api, error, limits, metrics, socket, state, upgrade, web
 //! web: secret
 //! upgrade: -
+//! socket: -
 //! request_body: error
 //! domain: config, db, error, event, id, issuer, mail, outgoing, secret, site, time
 //! outgoing: error, tls
@@ -125,6 +126,7 @@ pub mod push;
 mod request_body;
 pub mod secret;
 pub mod site;
+mod socket;
 pub mod state;
 pub mod time;
 pub mod tls;

@@ -14,7 +14,6 @@ use hyper::{server::conn::http1, service::service_fn};
 use hyper_util::rt::TokioIo;
 use tokio::{
     io::AsyncWriteExt,
-    net::TcpStream,
     sync::watch,
     time::{Instant, timeout_at},
 };
@@ -28,6 +27,7 @@ use super::{
 };
 use crate::{
     limits::admission::Slot,
+    socket::Socket,
     upgrade::{Io, Upgraded},
 };
 
@@ -64,8 +64,8 @@ pub struct Connection {
 }
 
 impl Connection {
-    pub async fn serve(self, stream: TcpStream) {
-        self.run(stream, Instant::now(), DEADLINES).await;
+    pub async fn serve(self, socket: Socket) {
+        self.run(socket, Instant::now(), DEADLINES).await;
     }
 
     /// Serves requests until the connection ends. An idle connection holds only its stream: buffers are allocated when the

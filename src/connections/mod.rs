@@ -23,6 +23,7 @@ use self::{answer::Handler, connection::Connection, watch::Watch};
 use crate::{
     api,
     limits::admission::{Admission, RESERVE},
+    socket::{Plain, Socket},
     state::App,
 };
 
@@ -63,9 +64,10 @@ pub async fn serve(app: &App, listener: TcpListener) {
         };
         _ = stream.set_nodelay(true); // a frame or an answer is not held back for the next
         let handler = if is_reserve { reserve.clone() } else { handler.clone() };
+        let Ok(socket) = Socket::new(Plain::Tcp(stream), None) else { continue };
         let (slot, watch) = (Arc::new(slot), watch.clone());
         let connection = Connection { peer, slot, handler, watch, is_reserve, stopping: app.stopping() };
-        let serving = connections.spawn(connection.serve(stream));
+        let serving = connections.spawn(connection.serve(socket));
         if is_reserve {
             in_reserve.retain(|earlier| !earlier.is_finished());
             if in_reserve.len() == RESERVE

@@ -48,7 +48,7 @@ impl<S: AsyncRead + Unpin, T: Unpin> AsyncRead for Stream<S, T> {
 }
 
 impl<S: AsyncWrite + Unpin, T: Unpin> Stream<S, T> {
-    fn watch(&mut self, cx: &mut Context<'_>, written: Poll<io::Result<usize>>) -> Poll<io::Result<usize>> {
+    fn watch<R>(&mut self, cx: &mut Context<'_>, written: Poll<io::Result<R>>) -> Poll<io::Result<R>> {
         self.is_stalled.store(written.is_pending(), Ordering::Relaxed);
         if written.is_ready() {
             self.stall = None;
@@ -76,7 +76,8 @@ impl<S: AsyncWrite + Unpin, T: Unpin> AsyncWrite for Stream<S, T> {
     }
 
     fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.inner).poll_flush(cx)
+        let flushed = Pin::new(&mut self.inner).poll_flush(cx);
+        self.watch(cx, flushed)
     }
 
     fn poll_shutdown(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {

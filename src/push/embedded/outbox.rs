@@ -13,9 +13,10 @@ use std::{
 };
 
 use bytes::{Buf, Bytes};
-use tokio::{net::TcpStream, sync::Notify};
+use tokio::sync::Notify;
 
 use super::codes::Disconnect;
+use crate::socket::Socket;
 
 /// Most unsent bytes of a connection; one more frame may exceed them.
 pub const MOST_BYTES: usize = 1 << 20;
@@ -26,7 +27,7 @@ const KEPT: usize = 4;
 
 pub struct Outbox {
     queue: Mutex<Queue>,
-    socket: Option<Arc<TcpStream>>,
+    socket: Option<Arc<Socket>>,
     /// Notified when the task has to send frames, or the connection has to end.
     pub wake: Notify,
 }
@@ -49,7 +50,7 @@ struct Queue {
 
 impl Outbox {
     /// Without a socket, a task sends the frames.
-    pub fn new(socket: Option<Arc<TcpStream>>) -> Arc<Outbox> {
+    pub fn new(socket: Option<Arc<Socket>>) -> Arc<Outbox> {
         Arc::new(Outbox { queue: Mutex::default(), socket, wake: Notify::new() })
     }
 
@@ -128,7 +129,8 @@ impl Outbox {
                 queue.is_blocked = sent.is_err();
                 match sent {
                     Err(err) if err.kind() != ErrorKind::WouldBlock => return Poll::Ready(Err(err)),
-                    Err(_) if queue.sent < until => {}
+                    // Without frames, what TLS has encrypted has to be sent.
+                    Err(_) if queue.sent < until || queue.frames.is_empty() => {}
                     // More has to be sent, for which the task is woken again.
                     Err(_) => {
                         self.wake.notify_one();
@@ -145,7 +147,7 @@ impl Outbox {
     pub fn end(&self) -> Option<u64> {
         let queue = self.queue();
         let left: usize = queue.frames.iter().map(Bytes::len).sum();
-        (left > 0).then_some(queue.sent + left as u64)
+        (left > 0 || queue.is_blocked).then_some(queue.sent + left as u64)
     }
 
     /// Takes all queued frames, and the reason to end the connection after them, if there is one.
@@ -179,7 +181,7 @@ impl Outbox {
 }
 
 impl Queue {
-    fn send(&mut self, socket: &TcpStream) -> io::Result<()> {
+    fn send(&mut self, socket: &Socket) -> io::Result<()> {
         while !self.frames.is_empty() {
             let mut slices = [IoSlice::new(&[]); TOGETHER];
             let together = self.frames.len().min(TOGETHER);
@@ -190,7 +192,7 @@ impl Queue {
         if self.frames.capacity() > KEPT {
             self.frames = VecDeque::new();
         }
-        Ok(())
+        socket.try_flush()
     }
 
     /// Removes bytes that were sent.
@@ -213,15 +215,20 @@ impl Queue {
 mod tests {
     use std::future::poll_fn;
 
-    use tokio::{io::AsyncReadExt, net::TcpListener};
+    use tokio::{
+        io::AsyncReadExt,
+        net::{TcpListener, TcpStream},
+    };
 
     use super::*;
+    use crate::socket::Plain;
 
     /// An outbox, and the client's side of its socket.
     async fn pair() -> (Arc<Outbox>, TcpStream) {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let client = TcpStream::connect(listener.local_addr().unwrap()).await.unwrap();
-        (Outbox::new(Some(Arc::new(listener.accept().await.unwrap().0))), client)
+        let socket = Socket::new(Plain::Tcp(listener.accept().await.unwrap().0), None).unwrap();
+        (Outbox::new(Some(Arc::new(socket))), client)
     }
 
     #[tokio::test]

@@ -3,23 +3,20 @@
 
 use std::{
     any::Any,
-    io::{self, ErrorKind},
+    io,
     pin::Pin,
     sync::Arc,
-    task::{Context, Poll, ready},
+    task::{Context, Poll},
 };
 
 use bytes::{Buf, Bytes};
-use tokio::{
-    io::{AsyncRead, AsyncWrite, ReadBuf},
-    net::TcpStream,
-};
+use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
 use super::outbox::Outbox;
-use crate::upgrade::Upgraded;
+use crate::{socket::Socket, upgrade::Upgraded};
 
 pub struct Wire {
-    socket: Arc<TcpStream>,
+    socket: Arc<Socket>,
     /// What was read before the upgrade.
     before: Bytes,
     outbox: Arc<Outbox>,
@@ -27,9 +24,9 @@ pub struct Wire {
 }
 
 impl Wire {
-    /// None for a stream that is no TCP socket.
+    /// None for a stream that is no client's socket.
     pub fn new(upgraded: Upgraded) -> Option<(Wire, Arc<Outbox>)> {
-        let socket: Arc<TcpStream> = Arc::new(*upgraded.stream.into_any().downcast().ok()?);
+        let socket: Arc<Socket> = Arc::new(*upgraded.stream.into_any().downcast().ok()?);
         let outbox = Outbox::new(Some(socket.clone()));
         Some((Wire { socket, before: upgraded.before, outbox: outbox.clone(), _held: upgraded.held }, outbox))
     }
@@ -43,13 +40,7 @@ impl AsyncRead for Wire {
             self.before.advance(length);
             return Poll::Ready(Ok(()));
         }
-        loop {
-            ready!(self.socket.poll_read_ready(cx))?;
-            match self.socket.try_read_buf(buf) {
-                Err(err) if err.kind() == ErrorKind::WouldBlock => {}
-                read => return Poll::Ready(read.map(drop)),
-            }
-        }
+        self.socket.poll_read_shared(cx, buf)
     }
 }
 
