@@ -1,9 +1,18 @@
 //! The client's address behind reverse proxies (`--trusted-proxy`).
 
-use std::net::{IpAddr, SocketAddr};
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 
 use ipnet::IpNet;
 use poem::http::HeaderMap;
+
+/// Stands for a peer on a Unix socket, which has no address. No other peer has this one.
+pub const UNIX_PEER: Ipv4Addr = Ipv4Addr::UNSPECIFIED;
+
+/// Whether a peer is a trusted proxy. One on a Unix socket is: only processes that the operator allows reach it.
+pub fn is_proxy(trusted: &[IpNet], peer: IpAddr) -> bool {
+    let peer = peer.to_canonical();
+    peer == UNIX_PEER || trusted.iter().any(|network| network.contains(&peer))
+}
 
 /// The client's address: the peer's, or the one that trusted proxies name in `X-Forwarded-For`.
 pub fn of(trusted: &[IpNet], peer: IpAddr, headers: &HeaderMap) -> IpAddr {
@@ -15,10 +24,9 @@ pub fn of(trusted: &[IpNet], peer: IpAddr, headers: &HeaderMap) -> IpAddr {
 /// the right-most address that is no trusted proxy. An entry that can't be parsed ends the search: the client is then the
 /// proxy that appended it.
 fn client(trusted: &[IpNet], peer: IpAddr, forwarded: &[&str]) -> IpAddr {
-    let is_trusted = |address: &IpAddr| trusted.iter().any(|network| network.contains(address));
     let mut client = peer.to_canonical();
     let mut entries = forwarded.iter().rev().flat_map(|header| header.rsplit(','));
-    while is_trusted(&client)
+    while is_proxy(trusted, client)
         && let Some(address) = entries.next().and_then(entry)
     {
         client = address;
@@ -51,6 +59,13 @@ mod tests {
         seen("2001:db8:5::1", &["2001:db8:9::1"], "2001:db8:9::1");
         seen("10.0.0.1", &[], "10.0.0.1");
         seen("10.0.0.1", &["10.0.0.3, 10.0.0.2"], "10.0.0.3");
+    }
+
+    #[test]
+    fn a_peer_on_a_unix_socket_is_a_trusted_proxy() {
+        seen("0.0.0.0", &["198.51.100.1, 203.0.113.9"], "203.0.113.9");
+        seen("0.0.0.0", &["203.0.113.9, 10.0.0.1"], "203.0.113.9");
+        seen("0.0.0.0", &[], "0.0.0.0");
     }
 
     #[test]

@@ -14,7 +14,7 @@
 //! client_address, request_body, socket, upgrade, wakeups
 //! ```
 //!
-//! [`connections`] accepts clients' connections within bounds, and hands their requests to [`api`].
+//! [`connections`] accepts clients' connections within bounds, with TLS or without, and hands their requests to [`api`].
 //!
 //! These modules reach outside: [`mail`] (the domain writes and queues mails, and [`jobs`] sends them), [`issuer`] (the issuer
 //! of id tokens that log in), [`outgoing`] (requests to addresses that users gave, for deliveries and tests of webhooks) and
@@ -25,7 +25,7 @@
 //! Each line names a folder or file and everything that it imports; `-` is nothing. Upper ones come first. There are no import
 //! circles between files.
 //! ```text
-//! cli: api, archive, backup, clock, config, db, domain, error, id, mail, push, secret, site, state, time, tls, transfer, wiring
+//! cli: api, archive, backup, clock, config, connections, db, domain, error, id, mail, push, secret, site, state, time, tls, transfer, wiring
 //! wiring: backup, clock, config, connections, db, domain, error, event, issuer, jobs, limits, mail, metrics, origins, outgoing, push, secret,
 //!   site, state, tls, wakeups
 //! api: client_address, config, db, domain, error, event, id, jobs, limits, push, request_body, secret, site, state, time, web
@@ -40,7 +40,7 @@
 //! wakeups: event
 //! origins: error, site
 //! metrics: error, secret, time
-//! connections: api, error, limits, metrics, socket, state, upgrade, web
+//! connections: api, client_address, config, error, limits, metrics, socket, state, upgrade, web
 //! web: secret
 //! upgrade: -
 //! socket: -

@@ -44,7 +44,7 @@ pub struct Site {
 }
 
 impl Site {
-    /// Of a server with these settings, and these addresses ([`crate::config::Links::resolve`]).
+    /// Of a server with these settings, and these addresses ([`Settings::origins`]).
     pub fn new(settings: &Settings, keys: Keys, (base_url, web_url): (String, String)) -> Site {
         Site {
             keys,

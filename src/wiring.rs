@@ -8,13 +8,13 @@ use std::{
 };
 
 use prometheus_client::metrics::gauge::Gauge;
-use tokio::{net::TcpListener, sync::watch, time::timeout};
+use tokio::{sync::watch, time::timeout};
 
 use crate::{
     backup,
     clock::Clock,
     config::{External, Settings},
-    connections,
+    connections::{self, certificate::Files, listening::Listeners},
     db::{self, AfterCommit, Db},
     domain::accounts::administration,
     error::{Error, Result},
@@ -57,8 +57,8 @@ struct Parts {
 }
 
 impl Parts {
-    fn new(settings: &Settings, listening: SocketAddr) -> Result<Parts> {
-        let links = settings.links.resolve(listening)?;
+    fn new(settings: &Settings, listening: Option<SocketAddr>) -> Result<Parts> {
+        let links = settings.origins(listening)?;
         let authorities = Authorities::read(settings.mail.ca_file.as_deref())?;
         let mailer = Mailer::new(&settings.mail.mail_url, &settings.mail.mail_from, &authorities)?;
         let issuer = match settings.google_client_id.as_slice() {
@@ -77,13 +77,17 @@ impl Parts {
 
 /// Checks the settings, and changes nothing.
 pub fn check(settings: &Settings) -> Result<()> {
-    Parts::new(settings, settings.listen.address).map(drop)
+    if let Some(files) = settings.listen.tls()? {
+        Files::new(files).check()?;
+    }
+    Parts::new(settings, None).map(drop)
 }
 
-/// Opens the data folder, creating it if there is none, and starts the writer and the publisher.
-pub fn open(settings: &Settings, listening: SocketAddr, clock: Clock) -> Result<App> {
+/// Opens the data folder, creating it if there is none, and starts the writer and the publisher. `listening` is the first TCP
+/// address of the server, if it has one.
+pub fn open(settings: &Settings, listening: impl Into<Option<SocketAddr>>, clock: Clock) -> Result<App> {
     let Parts { links, mailer, issuer, external, centrifugo, outgoing, origins, server_api, metrics } =
-        Parts::new(settings, listening)?;
+        Parts::new(settings, listening.into())?;
     db::make_folder(&settings.data_dir)?;
     let lock = db::lock(&settings.data_dir)?;
     let keys = Keys::derive(&db::secret_key(&settings.data_dir)?);
@@ -186,9 +190,9 @@ fn router(
     })
 }
 
-/// Serves on the listener until `shutdown` is ready, then stops within some ten seconds: requests finish, queued writes
+/// Serves on the listeners until `shutdown` is ready, then stops within some ten seconds: requests finish, queued writes
 /// reach the disk, and sockets are closed with code 3001.
-pub async fn run(app: App, listener: TcpListener, shutdown: impl Future<Output = ()> + Send + 'static) -> Result<()> {
+pub async fn run(app: App, listeners: impl Into<Listeners>, shutdown: impl Future<Output = ()> + Send + 'static) -> Result<()> {
     let mut sockets = app.count_sockets();
     let forwarded = forwarder::prepare(&app).await?;
     jobs::deliveries::prepare(&app).await?;
@@ -198,7 +202,7 @@ pub async fn run(app: App, listener: TcpListener, shutdown: impl Future<Output =
         shutdown.await;
         stopping.stop();
     });
-    connections::serve(&app, listener).await;
+    connections::serve(&app, listeners.into()).await;
     _ = jobs.await;
     if let Err(err) = jobs::housekeeping::tidy(&app).await {
         tracing::warn!(err = err.detail(), "the last housekeeping failed");

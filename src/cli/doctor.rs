@@ -216,7 +216,7 @@ async fn mail_server(settings: &Settings) -> Result<String> {
 async fn base_url(settings: &Settings) -> Finding {
     let check = "base URL";
     let asked = async {
-        let (base, _) = settings.links.resolve(settings.listen.address)?;
+        let (base, _) = settings.origins(None)?;
         let client = reqwest::Client::builder()
             .tls_backend_preconfigured(Authorities::read(settings.mail.ca_file.as_deref())?.client()?)
             .timeout(WITHIN)

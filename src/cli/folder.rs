@@ -15,7 +15,7 @@ use crate::{
 /// folder doesn't exist.
 fn site(folder: &Path, links: &Links) -> Result<Site> {
     let settings = Settings { links: links.clone(), ..Settings::for_folder(folder) };
-    let links = settings.links.resolve(settings.listen.address)?;
+    let links = settings.origins(None)?;
     Ok(Site::new(&settings, Keys::derive(&db::secret_key(folder)?), links))
 }
 

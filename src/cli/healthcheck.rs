@@ -9,25 +9,29 @@ use serde_json::json;
 
 use super::terminal::Output;
 use crate::{
-    config::Listen,
+    config::{Address, Listen},
     error::{Error, Result},
-    tls::Authorities,
+    tls,
 };
 
 /// How long the server may take to answer.
 const WITHIN: Duration = Duration::from_secs(5);
 
 pub fn run(output: Output, listen: Listen) -> Result<()> {
-    let url = format!("http://{}/health", reachable(listen.address));
+    let first = listen.addresses.first().ok_or_else(|| Error::bad_request("--listen names no address"))?;
+    let url = match first {
+        Address::Tcp(address) => format!("{}/health", listen.origin(reachable(*address))),
+        Address::Unix(_) => "http://localhost/health".to_owned(),
+    };
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(Error::internal)?;
     let asked = async {
-        let client = reqwest::Client::builder()
-            .tls_backend_preconfigured(Authorities::read(None)?.client()?)
-            .no_proxy()
-            .timeout(WITHIN)
-            .build()
-            .map_err(Error::internal)?;
-        client.get(&url).send().await.map_err(|_| Error::bad_request(format!("{url} can't be reached")))
+        let client = reqwest::Client::builder().tls_backend_preconfigured(tls::unverified()?).no_proxy().timeout(WITHIN);
+        let client = match first {
+            Address::Tcp(_) => client,
+            Address::Unix(path) => client.unix_socket(path.as_path()),
+        };
+        let client = client.build().map_err(Error::internal)?;
+        client.get(&url).send().await.map_err(|_| Error::bad_request(format!("{url} can't be reached on {first}")))
     };
     let status = runtime.block_on(asked)?.status();
     if !status.is_success() {

@@ -1,20 +1,17 @@
 //! `tidings serve`
 
-use std::net::SocketAddr;
+use clap::ArgMatches;
+use tokio::signal::unix::{Signal, SignalKind, signal};
 
 use super::{log::Log, settings};
 use crate::{
     clock::Clock,
-    config::Settings,
+    config::{Address, Settings},
+    connections::{certificate::Files, listening::Listeners},
     error::{Error, Result},
     push::external::client::Centrifugo,
     state::{App, setup::LIFETIME},
     wiring,
-};
-use clap::ArgMatches;
-use tokio::{
-    net::{TcpListener, TcpSocket},
-    signal::unix::{Signal, SignalKind, signal},
 };
 
 /// How long a shutdown may take before it cuts off what still runs. Nothing that was answered is at risk.
@@ -62,28 +59,16 @@ impl Reload {
     }
 }
 
-/// Connections that the kernel holds until they are accepted. With the usual 128, clients that come back all at once wait
-/// for the retransmission of what the kernel dropped. The kernel cuts it to `net.core.somaxconn`.
-const BACKLOG: u32 = 8192;
-
-/// Opens the port. It may be in the state TIME_WAIT, as after a restart.
-fn listen(address: SocketAddr) -> std::io::Result<TcpListener> {
-    let socket = if address.is_ipv4() { TcpSocket::new_v4() } else { TcpSocket::new_v6() }?;
-    socket.set_reuseaddr(true)?;
-    socket.bind(address)?;
-    socket.listen(BACKLOG)
-}
-
 async fn serve(settings: Settings, reload: Reload) -> Result<()> {
-    // Comes first, because a taken port must leave nothing behind.
-    let listener = listen(settings.listen.address);
-    let listener = listener.map_err(|err| Error::bad_request(format!("can't listen on {}: {err}", settings.listen.address)))?;
-    let address = listener.local_addr().map_err(Error::internal)?;
+    // Comes first, because a bad certificate or a taken port must leave nothing behind.
+    let tls = settings.listen.tls()?.map(|files| Files::new(files).follow()).transpose()?;
+    let listeners = Listeners::open(&settings.listen.addresses, tls)?;
+    let addresses = listeners.addresses();
     let mut terminate = signal(SignalKind::terminate()).map_err(Error::internal)?;
     let mut interrupt = signal(SignalKind::interrupt()).map_err(Error::internal)?;
     tokio::spawn(reload.run(signal(SignalKind::hangup()).map_err(Error::internal)?));
-    let app = wiring::open(&settings, address, Clock::default())?;
-    announce(&settings, &app);
+    let app = wiring::open(&settings, addresses.iter().find_map(Address::tcp), Clock::default())?;
+    announce(&settings, &app, &addresses);
     if app.mailer.writes_to_log() && !app.site.is_local() {
         tracing::warn!(
             "MAILS GO TO THE LOG, LINKS INCLUDED: anybody who reads it can log in as other users. Name a mail server with --mail-url"
@@ -98,19 +83,21 @@ async fn serve(settings: Settings, reload: Reload) -> Result<()> {
             std::process::exit(0);
         });
     };
-    wiring::run(app, listener, shutdown).await
+    wiring::run(app, listeners, shutdown).await
 }
 
-fn announce(settings: &Settings, app: &App) {
+fn announce(settings: &Settings, app: &App, addresses: &[Address]) {
     use std::io::Write;
     let url = &app.site.base_url;
     let push = app.centrifugo.as_ref().map_or(url.as_str(), Centrifugo::url).replacen("http", "ws", 1);
     let folder = settings.data_dir.display();
+    let listening = addresses.iter().map(Address::to_string).collect::<Vec<_>>().join(", ");
     let mut text = format!(
         "Tidings {} is running; its data is in {folder}
   API    {url}/api/v1
   Docs   {url}/docs
   Push   {push}/connection/websocket
+  Listen {listening}
 ",
         env!("CARGO_PKG_VERSION")
     );

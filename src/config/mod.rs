@@ -1,6 +1,7 @@
 //! Every setting once: a flag, the environment variable `TIDINGS_…`, for secrets a file that `TIDINGS_…_FILE` names, and a line
 //! of the settings file, in that order of precedence. Nothing else reads the environment.
 
+mod listen;
 mod push;
 mod sources;
 mod values;
@@ -16,10 +17,11 @@ use ipnet::IpNet;
 
 use self::values::{network, operator_address, origin, span};
 pub use self::{
+    listen::{Address, Listen},
     push::{External, Push, PushServer},
     sources::with_sources,
 };
-use crate::error::Result;
+use crate::error::{Error, Result};
 
 pub(crate) const SECOND: Duration = Duration::from_secs(1);
 pub(crate) const MINUTE: Duration = Duration::from_secs(60);
@@ -38,18 +40,10 @@ pub struct Folder {
     pub config: Option<PathBuf>,
 }
 
-/// Where the server listens.
-#[derive(Args, Clone, Copy, Debug)]
-pub struct Listen {
-    /// Address and port to listen on
-    #[arg(id = "listen", long = "listen", env = "TIDINGS_LISTEN", default_value = "127.0.0.1:8080", value_name = "ADDRESS")]
-    pub address: SocketAddr,
-}
-
 /// The server's addresses, for all commands that make links.
 #[derive(Args, Clone, Debug, Default)]
 pub struct Links {
-    /// Public address of the server, scheme and host, as in `https://chat.example.org` [default: `http://` and the address]
+    /// Public address of the server, scheme and host, as in `https://chat.example.org` [default: the first TCP address of `--listen`]
     #[arg(long, env = "TIDINGS_BASE_URL", value_name = "URL")]
     pub base_url: Option<String>,
 
@@ -311,6 +305,17 @@ pub enum Switch {
 }
 
 impl Settings {
+    /// The origins of the server and of links in mails ([`Links`]), both without a trailing slash or `/api/v1`. `listening` is the
+    /// server's own address, which is known better than from the settings while it runs.
+    pub fn origins(&self, listening: Option<SocketAddr>) -> Result<(String, String)> {
+        let own = listening.or_else(|| self.listen.tcp()).map(|address| self.listen.origin(address));
+        let base = self.links.base_url.as_deref().map(|url| origin("--base-url", url)).transpose()?;
+        let base =
+            base.or(own).ok_or_else(|| Error::bad_request("a server without a TCP address to listen on needs --base-url"))?;
+        let web = self.links.web_url.as_deref().map_or(Ok(base.clone()), |url| origin("--web-url", url))?;
+        Ok((base, web))
+    }
+
     /// The default settings, for the given data folder.
     pub fn for_folder(folder: &Path) -> Settings {
         use clap::FromArgMatches;
@@ -318,14 +323,5 @@ impl Settings {
         let matches = command.get_matches_from(["settings"]);
         let settings = Settings::from_arg_matches(&matches).expect("every setting has a default");
         Settings { data_dir: folder.to_owned(), ..settings }
-    }
-}
-
-impl Links {
-    /// The origins of the server and of links in mails, both without a trailing slash or `/api/v1`.
-    pub fn resolve(&self, listening: SocketAddr) -> Result<(String, String)> {
-        let base = self.base_url.as_deref().map_or(Ok(format!("http://{listening}")), |url| origin("--base-url", url))?;
-        let web = self.web_url.as_deref().map_or(Ok(base.clone()), |url| origin("--web-url", url))?;
-        Ok((base, web))
     }
 }

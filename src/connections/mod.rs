@@ -4,26 +4,32 @@
 //! to browsers speaks HTTP/1.1 to this server. An upgraded WebSocket keeps its connection's slot until it is closed.
 
 mod answer;
+pub mod certificate;
 mod connection;
 mod head;
+pub mod listening;
 mod pause;
 mod stream;
 mod watch;
 
-use std::{collections::VecDeque, io::Write, sync::Arc, time::Duration};
+use std::{collections::VecDeque, future::poll_fn, sync::Arc, time::Duration};
 
 use poem::EndpointExt;
 use tokio::{
-    net::{TcpListener, TcpStream},
     task::{AbortHandle, JoinSet},
     time::{sleep, timeout},
 };
 
-use self::{answer::Handler, connection::Connection, watch::Watch};
+use self::{
+    answer::Handler,
+    connection::Connection,
+    listening::{Accepted, Listeners},
+    watch::Watch,
+};
 use crate::{
     api,
     limits::admission::{Admission, RESERVE},
-    socket::{Plain, Socket},
+    socket::Socket,
     state::App,
 };
 
@@ -35,7 +41,7 @@ const PAUSE: Duration = Duration::from_millis(100);
 const REFUSAL: &[u8] = b"HTTP/1.1 503 Service Unavailable\r\nretry-after: 1\r\ncontent-length: 0\r\nconnection: close\r\n\r\n";
 
 /// Accepts and serves connections until the server stops. Then requests in flight have five seconds to finish.
-pub async fn serve(app: &App, listener: TcpListener) {
+pub async fn serve(app: &App, mut listeners: Listeners) {
     let handler: Handler = Arc::new(api::routes(app.clone()).map_to_response().boxed());
     let reserve: Handler = Arc::new(api::reserve(app.clone()).map_to_response().boxed());
     let watch = Arc::new(Watch::new(app.metrics.requests.clone()));
@@ -44,9 +50,9 @@ pub async fn serve(app: &App, listener: TcpListener) {
         let accepted = tokio::select! {
             _ = stopping.wait_for(|stopping| *stopping) => break,
             Some(_) = connections.join_next() => continue,
-            accepted = listener.accept() => accepted,
+            accepted = poll_fn(|cx| listeners.poll_accept(cx)) => accepted,
         };
-        let (stream, peer) = match accepted {
+        let Accepted { plain, peer, tls } = match accepted {
             Ok(accepted) => accepted,
             Err(err) => {
                 app.connection_slots.failed(&err);
@@ -58,13 +64,14 @@ pub async fn serve(app: &App, listener: TcpListener) {
             Admission::Slot(slot) => (slot, false),
             Admission::Reserve(slot) => (slot, true),
             Admission::Refused => {
-                refuse(stream);
+                if tls.is_none() {
+                    _ = plain.end_with(REFUSAL);
+                }
                 continue;
             }
         };
-        _ = stream.set_nodelay(true); // a frame or an answer is not held back for the next
+        let Ok(socket) = Socket::new(plain, tls) else { continue };
         let handler = if is_reserve { reserve.clone() } else { handler.clone() };
-        let Ok(socket) = Socket::new(Plain::Tcp(stream), None) else { continue };
         let (slot, watch) = (Arc::new(slot), watch.clone());
         let connection = Connection { peer, slot, handler, watch, is_reserve, stopping: app.stopping() };
         let serving = connections.spawn(connection.serve(socket));
@@ -78,14 +85,7 @@ pub async fn serve(app: &App, listener: TcpListener) {
             in_reserve.push_back(serving);
         }
     }
-    drop(listener);
+    drop(listeners);
     _ = timeout(REQUESTS_WITHIN, async { while connections.join_next().await.is_some() {} }).await;
     connections.shutdown().await;
-}
-
-/// Writes the refusal, if the socket takes it without waiting, and closes the connection.
-fn refuse(stream: TcpStream) {
-    if let Ok(mut stream) = stream.into_std() {
-        _ = stream.write(REFUSAL);
-    }
 }

@@ -115,8 +115,7 @@ impl Slots {
 
     /// The address by which a peer is counted; `None` for a trusted proxy.
     fn counted(&self, peer: IpAddr) -> Option<IpAddr> {
-        let peer = peer.to_canonical();
-        (!self.proxies.iter().any(|proxy| proxy.contains(&peer))).then(|| networks::network(peer))
+        (!client_address::is_proxy(&self.proxies, peer)).then(|| networks::network(peer))
     }
 
     fn taken(&self) -> MutexGuard<'_, Taken> {

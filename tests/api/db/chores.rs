@@ -72,7 +72,8 @@ impl Scene {
     }
 
     fn open(&self) -> App {
-        wiring::open(&Settings::for_folder(self.folder.path()), "127.0.0.1:1".parse().unwrap(), Clock::default()).unwrap()
+        wiring::open(&Settings::for_folder(self.folder.path()), std::net::SocketAddr::from(([127, 0, 0, 1], 1)), Clock::default())
+            .unwrap()
     }
 
     fn number(&self, query: &str) -> i64 {

@@ -109,7 +109,7 @@ async fn outsiders_do_not_take_an_organisations_slot_for_slow_reads() {
     let organisation = OrganisationId(ada.organisation("Engines").await.parse().unwrap());
     let folder = server.end_and_keep().await;
     let settings = Settings::for_folder(folder.path());
-    let app = wiring::open(&settings, "127.0.0.1:80".parse().unwrap(), Clock::default()).unwrap();
+    let app = wiring::open(&settings, std::net::SocketAddr::from(([127, 0, 0, 1], 80)), Clock::default()).unwrap();
     let seven = async |user: UserId| {
         let caller = Caller { user, session: SessionId::new(), role: PlatformRole::User };
         app.read_within(caller, organisation, |conn| Ok(conn.query_row("select 7", [], |row| row.get::<_, i64>(0))?)).await

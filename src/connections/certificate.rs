@@ -1,0 +1,116 @@
+//! The server's certificate: read from PEM files, and again when they change.
+
+use std::{
+    fmt::Display,
+    path::{Path, PathBuf},
+    sync::Arc,
+    time::Duration,
+};
+
+use rustls::{
+    ServerConfig,
+    pki_types::{CertificateDer, PrivateKeyDer, pem::PemObject},
+};
+use tokio::{
+    signal::unix::{SignalKind, signal},
+    sync::watch,
+    time::interval,
+};
+
+use crate::error::{Error, Result};
+
+/// How soon a new certificate is served.
+const CHECK_EVERY: Duration = Duration::from_secs(60);
+
+/// The files of a certificate and its key.
+pub struct Files {
+    cert: PathBuf,
+    key: PathBuf,
+}
+
+/// What the files hold.
+#[derive(PartialEq)]
+struct Pair {
+    cert: Vec<u8>,
+    key: Vec<u8>,
+}
+
+impl Files {
+    pub fn new((cert, key): (&Path, &Path)) -> Files {
+        Files { cert: cert.to_owned(), key: key.to_owned() }
+    }
+
+    /// Fails if they can't be served.
+    pub fn check(&self) -> Result<()> {
+        self.config(&self.read()?).map(drop)
+    }
+
+    /// Reads the files, and starts a task that reads them again each minute and at SIGHUP. What can't be served is logged, and
+    /// the former certificate stays. The task ends with its receivers.
+    pub fn follow(self) -> Result<watch::Receiver<Arc<ServerConfig>>> {
+        let mut latest = self.read()?;
+        let (served, receiver) = watch::channel(self.config(&latest)?);
+        let mut hangup = signal(SignalKind::hangup()).map_err(Error::internal)?;
+        tokio::spawn(async move {
+            let mut check = interval(CHECK_EVERY);
+            loop {
+                tokio::select! {
+                    () = served.closed() => return,
+                    _ = check.tick() => {}
+                    _ = hangup.recv() => {}
+                }
+                match self.renew(&mut latest) {
+                    Ok(None) => {}
+                    Ok(Some(config)) => {
+                        tracing::info!(cert = %self.cert.display(), "serving the new certificate");
+                        served.send_replace(config);
+                    }
+                    Err(err) => tracing::warn!(err = err.detail(), "the former certificate is served on"),
+                }
+            }
+        });
+        Ok(receiver)
+    }
+
+    /// What to serve, if the files have changed.
+    fn renew(&self, latest: &mut Pair) -> Result<Option<Arc<ServerConfig>>> {
+        let read = self.read()?;
+        if *latest == read {
+            return Ok(None);
+        }
+        *latest = read; // a bad pair is logged once
+        self.config(latest).map(Some)
+    }
+
+    fn read(&self) -> Result<Pair> {
+        let cert = std::fs::read(&self.cert).map_err(|err| self.bad_cert(&err))?;
+        let key = std::fs::read(&self.key).map_err(|err| self.bad_key(&err))?;
+        Ok(Pair { cert, key })
+    }
+
+    fn config(&self, pair: &Pair) -> Result<Arc<ServerConfig>> {
+        let certs =
+            CertificateDer::pem_slice_iter(&pair.cert).collect::<Result<Vec<_>, _>>().map_err(|err| self.bad_cert(&err))?;
+        if certs.is_empty() {
+            return Err(self.bad_cert(&"there is no certificate in it"));
+        }
+        let key = PrivateKeyDer::from_pem_slice(&pair.key).map_err(|err| self.bad_key(&err))?;
+        let provider = Arc::new(rustls::crypto::ring::default_provider());
+        let config = ServerConfig::builder_with_provider(provider).with_safe_default_protocol_versions();
+        let config = config.map_err(Error::internal)?.with_no_client_auth().with_single_cert(certs, key);
+        let mut config = config.map_err(|err| match err {
+            rustls::Error::InconsistentKeys(_) => self.bad_key(&format!("it is not the key of {}", self.cert.display())),
+            err => self.bad_cert(&err),
+        })?;
+        config.alpn_protocols = vec![b"http/1.1".to_vec()];
+        Ok(Arc::new(config))
+    }
+
+    fn bad_cert(&self, err: &dyn Display) -> Error {
+        Error::bad_request(format!("--tls-cert {}: {err}", self.cert.display()))
+    }
+
+    fn bad_key(&self, err: &dyn Display) -> Error {
+        Error::bad_request(format!("--tls-key {}: {err}", self.key.display()))
+    }
+}
