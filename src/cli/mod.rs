@@ -15,6 +15,7 @@ mod org;
 mod serve;
 mod settings;
 mod shell;
+mod systemd;
 mod terminal;
 mod user;
 mod webhook;

@@ -3,7 +3,7 @@
 use clap::ArgMatches;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
-use super::{log::Log, settings};
+use super::{log::Log, settings, systemd};
 use crate::{
     clock::Clock,
     config::{Address, Settings},
@@ -77,12 +77,14 @@ async fn serve(settings: Settings, reload: Reload) -> Result<()> {
     let shutdown = async move {
         tokio::select! { _ = terminate.recv() => {}, _ = interrupt.recv() => {} }
         tracing::info!("shutting down");
+        systemd::stopping();
         std::thread::spawn(|| {
             std::thread::sleep(END_WITHIN);
             tracing::warn!("the shutdown took longer than {} s: what still runs is cut off", END_WITHIN.as_secs());
             std::process::exit(0);
         });
     };
+    systemd::ready(settings.data_dir.clone());
     wiring::run(app, listeners, shutdown).await
 }
 
