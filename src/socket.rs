@@ -241,3 +241,6 @@ impl AsyncWrite for Socket {
         }
     }
 }
+
+#[cfg(test)]
+pub mod tests;

@@ -18,7 +18,7 @@ pub fn ready(data: PathBuf) {
             half.tick().await;
             let data = data.clone();
             // Over a connection of its own: an old one may have in its memory what the disk has no more.
-            let read = move || db::read_once(&data, |conn| administration::has_superadmin(conn));
+            let read = move || db::read_once(&data, administration::has_superadmin);
             match tokio::task::spawn_blocking(read).await {
                 Ok(Ok(_)) => tell(NotifyState::Watchdog),
                 Ok(Err(err)) => {

@@ -2,7 +2,7 @@
 
 use std::{
     io::{Read, Write},
-    net::TcpListener,
+    net::{IpAddr, TcpListener},
     sync::Arc,
 };
 
@@ -31,7 +31,7 @@ impl Certificate {
         Certificate::naming(&[host])
     }
 
-    /// A certificate for hosts of these names, which is also its own authority; valid until the end of 2049.
+    /// A certificate for hosts of these names or IPv4 addresses, which is also its own authority; valid until the end of 2049.
     pub fn naming(hosts: &[&str]) -> Certificate {
         let random = SystemRandom::new();
         let key = EcdsaKeyPair::generate_pkcs8(&ECDSA_P256_SHA256_ASN1_SIGNING, &random).unwrap().as_ref().to_vec();
@@ -39,7 +39,7 @@ impl Certificate {
         let name = der(0x30, &[&der(0x31, &[&der(0x30, &[COMMON_NAME, &der(0x0c, &[hosts[0].as_bytes()])])])]);
         let validity = der(0x30, &[&der(0x17, &[b"200101000000Z"]), &der(0x17, &[b"491231235959Z"])]);
         let public = der(0x30, &[P256, &der(0x03, &[&[0], pair.public_key().as_ref()])]);
-        let names: Vec<u8> = hosts.iter().flat_map(|host| der(0x82, &[host.as_bytes()])).collect();
+        let names: Vec<u8> = hosts.iter().flat_map(|host| alternative(host)).collect();
         let names = der(0x04, &[&der(0x30, &[&names])]);
         let extensions = der(0xa3, &[&der(0x30, &[&der(0x30, &[ALTERNATIVE_NAME, &names])])]);
         let (version, serial) = (b"\xa0\x03\x02\x01\x02", b"\x02\x01\x01");
@@ -50,7 +50,11 @@ impl Certificate {
     }
 
     pub fn pem(&self) -> String {
-        format!("-----BEGIN CERTIFICATE-----\n{}\n-----END CERTIFICATE-----\n", BASE64_STANDARD.encode(&self.der))
+        pem("CERTIFICATE", &self.der)
+    }
+
+    pub fn key_pem(&self) -> String {
+        pem("PRIVATE KEY", &self.key)
     }
 
     /// Gives this answer to everybody who trusts the certificate; on a port of 127.0.0.1.
@@ -82,6 +86,18 @@ impl Certificate {
             }
         });
         port
+    }
+}
+
+fn pem(label: &str, der: &[u8]) -> String {
+    format!("-----BEGIN {label}-----\n{}\n-----END {label}-----\n", BASE64_STANDARD.encode(der))
+}
+
+/// The name of a host, or its address.
+fn alternative(host: &str) -> Vec<u8> {
+    match host.parse() {
+        Ok(IpAddr::V4(address)) => der(0x87, &[&address.octets()]),
+        _ => der(0x82, &[host.as_bytes()]),
     }
 }
 

@@ -5,6 +5,7 @@
 
 #![allow(clippy::too_many_lines, reason = "a test may tell a long story")]
 
+#[allow(dead_code)] // the tests of the binary use all of it
 mod certificate;
 mod harness;
 mod mailbox;

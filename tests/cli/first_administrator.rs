@@ -1,31 +1,23 @@
 //! The first administrator, by the link that the server prints at its start.
 
-use std::{
-    io::{BufRead, BufReader},
-    path::Path,
-    process::Stdio,
-};
+use std::path::Path;
 
 use reqwest::StatusCode;
 use serde_json::{Value, json};
 
-use crate::harness::{PASSWORD, Server, tidings};
+use crate::harness::{PASSWORD, Server};
 
 /// Starts a server, and reads the link's token from what it prints.
 fn start(folder: &Path) -> (Server, Option<String>) {
-    let mut command = tidings(&["serve", "--listen", "127.0.0.1:0", "--rate-limit", "off", "--log", "error", "--data-dir"]);
-    let mut process = command.arg(folder).stderr(Stdio::inherit()).spawn().unwrap();
-    let mut lines = BufReader::new(process.stdout.take().unwrap()).lines().map_while(Result::ok);
-    let api = lines.by_ref().find_map(|line| line.trim().strip_prefix("API    ").map(str::to_owned)).unwrap();
-    let (_docs, push) = (lines.next(), lines.next().unwrap());
-    assert!(push.contains("Push"));
+    let mut server = Server::start(folder, &[]);
+    assert_eq!(server.listening(), [server.url.trim_start_matches("http://")]);
     // Without a link, nothing follows: the next line would never come.
     let has_link = crate::harness::run(&["user", "list", "--json", "--data-dir", folder.to_str().unwrap()]);
     let has_link = !String::from_utf8_lossy(&has_link.stdout).contains("superadmin");
+    let mut lines = server.printed.by_ref().map_while(Result::ok);
     let token =
         has_link.then(|| lines.find_map(|line| line.split_once("/setup?token=").map(|(_, token)| token.to_owned())).unwrap());
-    let url = api.trim_end_matches("/api/v1").to_owned();
-    (Server { process, url, http: reqwest::Client::new() }, token)
+    (server, token)
 }
 
 async fn make(server: &Server, token: &str, email: &str) -> (StatusCode, Value) {

@@ -1,9 +1,9 @@
 //! Starts, queries, ends and kills the real binary.
 
 use std::{
-    io::{BufRead, BufReader},
+    io::{BufRead, BufReader, Lines},
     path::Path,
-    process::{Child, Command, ExitStatus, Output, Stdio},
+    process::{Child, ChildStdout, Command, ExitStatus, Output, Stdio},
     time::{Duration, Instant},
 };
 
@@ -46,6 +46,8 @@ pub struct Server {
     pub process: Child,
     pub url: String,
     pub http: Client,
+    /// The rest of what it prints.
+    pub printed: Lines<BufReader<ChildStdout>>,
 }
 
 impl Server {
@@ -62,11 +64,19 @@ impl Server {
 
     pub fn logging(command: &mut Command, log: Stdio) -> Server {
         let mut process = command.stderr(log).spawn().unwrap();
-        let lines = BufReader::new(process.stdout.take().unwrap()).lines().map_while(Result::ok);
+        let mut printed = BufReader::new(process.stdout.take().unwrap()).lines();
+        let lines = printed.by_ref().map_while(Result::ok);
         let url = lines.into_iter().find_map(|line| line.split_once("http").map(|(_, rest)| format!("http{rest}")));
         let url = url.expect("it says where the API is").trim_end_matches("/api/v1").to_owned();
         _ = rustls::crypto::ring::default_provider().install_default(); // the client asks for one
-        Server { process, url, http: Client::new() }
+        Server { process, url, http: Client::new(), printed }
+    }
+
+    /// The addresses that it listens on, as it prints them.
+    pub fn listening(&mut self) -> Vec<String> {
+        let lines = self.printed.by_ref().map_while(Result::ok);
+        let listen = lines.into_iter().find_map(|line| line.trim_start().strip_prefix("Listen ").map(str::to_owned));
+        listen.expect("it says where it listens").split(", ").map(str::to_owned).collect()
     }
 
     pub fn signal(&self, name: &str) {

@@ -1,8 +1,12 @@
 //! Runs the real binary.
 
+#[allow(dead_code)] // the tests of the API use all of it
+#[path = "../api/certificate.rs"]
+mod certificate;
 mod entitled;
 mod harness;
 mod mail_server;
+mod secured;
 #[allow(dead_code)] // the tests of the API use all of it
 #[path = "../stand_in/centrifugo.rs"]
 mod stand_in;
@@ -18,7 +22,11 @@ mod deliveries;
 mod first_administrator;
 mod fsyncs;
 mod kills;
+mod listening;
 mod logging;
 mod sdk;
 mod serving;
 mod settings;
+mod stopping;
+mod systemd;
+mod tls;

@@ -8,13 +8,14 @@ use poem::{
     post,
 };
 use tokio::{
-    io::{AsyncReadExt, AsyncWriteExt, DuplexStream, duplex},
+    io::{AsyncRead, AsyncReadExt, AsyncWriteExt, DuplexStream, duplex},
     time::timeout,
 };
 
 use super::*;
 use crate::{
     limits::admission::{Admission, Slots},
+    socket,
     upgrade::Upgrade,
 };
 
@@ -55,9 +56,15 @@ fn client(deadlines: Deadlines) -> (DuplexStream, Arc<Slots>) {
     (stream, slots)
 }
 
-/// A client of a server that answers `/` with "done", `/slow` after a while, `/take` after the body, `/long` with 100,000
-/// bytes, and `/late` with as many after a while; and that echoes bytes once `/up` was answered.
+/// A client of a server as of [`serve_on`].
 fn serve(deadlines: Deadlines, is_reserve: bool) -> (DuplexStream, Served) {
+    let (here, there) = duplex(1024);
+    (here, serve_on(there, deadlines, is_reserve))
+}
+
+/// Serves a client: answers `/` with "done", `/slow` after a while, `/take` after the body, `/long` with 100,000
+/// bytes, and `/late` with as many after a while; and that echoes bytes once `/up` was answered.
+fn serve_on(stream: impl Io + 'static, deadlines: Deadlines, is_reserve: bool) -> Served {
     let slow = make(|_| async {
         tokio::time::sleep(SHORT * 3).await;
         "done"
@@ -91,11 +98,10 @@ fn serve(deadlines: Deadlines, is_reserve: bool) -> (DuplexStream, Served) {
     let (stop, stopping) = watch::channel(false);
     let served = Served { slots, slot: Arc::downgrade(&slot), stop };
     let handler = Arc::new(routes.map_to_response().boxed());
-    let (here, there) = duplex(1024);
     let watch = Arc::new(Watch::new(Default::default()));
     let connection = Connection { peer, slot, handler, watch, is_reserve, stopping };
-    tokio::spawn(connection.run(there, Instant::now(), deadlines));
-    (here, served)
+    tokio::spawn(connection.run(stream, Instant::now(), deadlines));
+    served
 }
 
 async fn answer_of(stream: &mut DuplexStream) {
@@ -106,7 +112,7 @@ async fn answer_of(stream: &mut DuplexStream) {
 }
 
 /// Waits until the server closes the connection, which takes at least `SHORT`.
-async fn hung_up(mut stream: DuplexStream, since: Instant) {
+async fn hung_up(mut stream: impl AsyncRead + Unpin, since: Instant) {
     let mut rest = Vec::new();
     _ = timeout(LONG, stream.read_to_end(&mut rest)).await.unwrap();
     assert!(since.elapsed() >= SHORT, "{:?}", since.elapsed());
@@ -117,6 +123,15 @@ async fn a_head_that_does_not_end_ends_the_connection() {
     let since = Instant::now();
     let (mut stream, _) = client(Deadlines { head: SHORT, ..ENDLESS });
     stream.write_all(b"GET / HTTP/1.1\r\n").await.unwrap();
+    hung_up(stream, since).await;
+}
+
+#[tokio::test]
+async fn a_handshake_that_does_not_end_ends_the_connection() {
+    let since = Instant::now();
+    let (socket, mut stream, _) = socket::tests::secured();
+    let _served = serve_on(socket, Deadlines { head: SHORT, ..ENDLESS }, false);
+    stream.write_all(&[22, 3, 1, 2]).await.unwrap(); // the beginning of a ClientHello
     hung_up(stream, since).await;
 }
 

@@ -216,12 +216,12 @@ mod tests {
     use std::future::poll_fn;
 
     use tokio::{
-        io::AsyncReadExt,
+        io::{AsyncRead, AsyncReadExt},
         net::{TcpListener, TcpStream},
     };
 
     use super::*;
-    use crate::socket::Plain;
+    use crate::socket::{self, Plain};
 
     /// An outbox, and the client's side of its socket.
     async fn pair() -> (Arc<Outbox>, TcpStream) {
@@ -233,7 +233,13 @@ mod tests {
 
     #[tokio::test]
     async fn frames_are_sent_by_who_queues_them_and_the_rest_by_the_task() {
-        let (outbox, mut client) = pair().await;
+        let (outbox, client) = pair().await;
+        sends(outbox, client).await;
+        let (socket, client) = socket::tests::connected().await;
+        sends(Outbox::new(Some(Arc::new(socket))), client).await;
+    }
+
+    async fn sends(outbox: Arc<Outbox>, mut client: impl AsyncRead + Unpin + Send + 'static) {
         assert!(outbox.push(Bytes::from_static(b"a")) && !outbox.push(Bytes::from_static(b"b")));
         outbox.flush();
         assert_eq!(outbox.end(), None);
