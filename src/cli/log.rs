@@ -19,7 +19,8 @@ impl Log {
     /// Starts the log of this process.
     pub fn start(settings: &Settings) -> Result<Log> {
         let (filter, handle) = reload::Layer::new(filter(&settings.log)?);
-        let lines = fmt::layer().with_writer(std::io::stderr).with_ansi(false);
+        // A failure to log would be printed where it failed, which panics if nobody reads it any more.
+        let lines = fmt::layer().with_writer(std::io::stderr).with_ansi(false).log_internal_errors(false);
         let lines = match settings.log_format {
             LogFormat::Text => lines.boxed(),
             LogFormat::Json => lines.json().flatten_event(true).boxed(),

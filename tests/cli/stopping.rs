@@ -1,6 +1,6 @@
 //! SIGTERM under load: what was taken is answered, and what was answered is pushed before the sockets are closed.
 
-use std::collections::BTreeSet;
+use std::{collections::BTreeSet, process::Stdio};
 
 use futures_util::{SinkExt, StreamExt};
 use reqwest::Method;
@@ -11,7 +11,11 @@ use tokio::{
 };
 use tokio_tungstenite::{WebSocketStream, tungstenite::Message};
 
-use crate::{certificate::Certificate, harness::Server, secured};
+use crate::{
+    certificate::Certificate,
+    harness::{Server, tidings},
+    secured,
+};
 
 const LANES: u32 = 16;
 const SOCKETS: usize = 10;
@@ -33,6 +37,16 @@ async fn a_server_with_tls_that_is_ended_under_load_leaves_no_request_unanswered
     let url = server.url.clone();
     let connect = async || secured::socket(&url, &certificate).await;
     ends_under_load(server, connect, &folder.path().join("data/tidings.db")).await;
+}
+
+#[test]
+fn a_server_whose_log_nobody_reads_any_more_ends() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut command = tidings(&["serve", "--listen", "127.0.0.1:0", "--data-dir", folder.path().to_str().unwrap()]);
+    let mut server = Server::logging(&mut command, Stdio::piped());
+    drop(server.process.stderr.take());
+    server.signal("TERM");
+    assert_eq!(server.end().code(), Some(0));
 }
 
 async fn ends_under_load<S: AsyncRead + AsyncWrite + Unpin + Send + 'static>(
