@@ -11,7 +11,7 @@ use crate::{db, domain::accounts::administration};
 /// that its runtime goes on, and that the database can be read. When it is told nothing more, systemd restarts the server.
 pub fn ready(data: PathBuf) {
     tell(NotifyState::Ready);
-    let Some(within) = sd_notify::watchdog_enabled() else { return };
+    let Some(within) = sd_notify::watchdog_enabled().filter(|within| !within.is_zero()) else { return };
     tokio::spawn(async move {
         let mut half = interval(within / 2);
         loop {
