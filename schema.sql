@@ -17,6 +17,7 @@ insert into meta (key, value) values ('events_floor', '0');
 -- and `forwarded_seq` while an external Centrifugo is fed.
 -- The last `n` of a message that stands in the search index.
 insert into meta (key, value) values ('search_cursor', '0');
+-- `imported <organisation>` is the SHA-256 of the file that an organisation was imported from.
 -- When a mail was last asked for by an address that has no account.
 insert into meta (key, value) values ('last_vain_request', '');
 

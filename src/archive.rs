@@ -155,7 +155,7 @@ impl<R: Read, F: FnMut(u64)> Read for Counted<R, F> {
 }
 
 /// Copies all bytes, and returns their number and checksum.
-fn copy(from: &mut impl Read, to: &mut impl Write, count: &mut dyn FnMut(u64)) -> io::Result<(u64, String)> {
+pub fn copy(from: &mut impl Read, to: &mut impl Write, count: &mut dyn FnMut(u64)) -> io::Result<(u64, String)> {
     let (mut sum, mut bytes, mut block) = (Context::new(&SHA256), 0, vec![0; BLOCK]);
     loop {
         match from.read(&mut block)? {

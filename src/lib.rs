@@ -62,7 +62,7 @@
 //! error: -
 //! client_address: -
 //!
-//! domain/transfer: accounts, channels, messages, organisations, text, webhooks
+//! domain/transfer: accounts, channels, messages, organisations, rights, text, webhooks
 //! domain/erasing: access, accounts, organisations
 //! domain/audit: -
 //! domain/webhooks: access, bounded, log, messages, outbox, page, rights, text

@@ -10,16 +10,21 @@ use std::{
 use crate::{
     archive::{self, Content, Destination, Kind, Manifest, Progress},
     db::{self, Tx},
-    domain::transfer::{export, import::Import, records::PARTS},
+    domain::transfer::{
+        export,
+        import::{Import, Report},
+        records::{PARTS, Record},
+    },
     error::{Error, Result},
     id::OrganisationId,
     time::Time,
 };
 
-/// Lines that one transaction imports: some milliseconds.
+/// Records that one transaction imports, and bytes of them: some milliseconds.
 const BATCH: usize = 200;
-/// The longest line: a message of the largest size with a reaction of each of a thousand members has less.
-const LINE_MAX: u64 = 4 << 20;
+const BATCH_BYTES: usize = 1 << 20;
+/// The longest line: a message with half a million reactions has less.
+const LINE_MAX: u64 = 64 << 20;
 
 /// Exports an organisation into a file that does not exist yet, as of one moment, also while the server runs.
 pub fn export(data: &Path, organisation: OrganisationId, to: &Path, progress: Progress) -> Result<Manifest> {
@@ -47,38 +52,110 @@ pub fn export(data: &Path, organisation: OrganisationId, to: &Path, progress: Pr
     done
 }
 
-/// Imports a file. All of it is read and checked before the first record is written. `write` runs a write transaction.
-pub fn import(
-    from: &Path,
-    mut write: impl FnMut(&mut dyn FnMut(&mut Tx) -> Result<()>) -> Result<()>,
-    progress: Progress,
-) -> Result<Import> {
-    let failed = |err: std::io::Error| Error::bad_request(format!("can't read {}: {err}", from.display()));
+/// Runs a write transaction.
+pub type Writer<'a> = &'a mut dyn FnMut(&mut dyn FnMut(&mut Tx) -> Result<()>) -> Result<()>;
+
+/// Imports a file, into the organisation `into` if that is here already. All of it is read before the first record is written.
+pub fn import(from: &Path, into: Option<OrganisationId>, write: Writer, progress: Progress) -> Result<Report> {
+    let failed = unreadable(from);
+    let mut file = File::open(from).map_err(failed)?;
+    let source = fingerprint(&mut file).map_err(failed)?;
     let mut parts = Unpacked { parts: Vec::new() };
-    let manifest = archive::read(File::open(from).map_err(failed)?, &mut parts, progress)?;
-    let (mut import, mut done, all) = (Import::default(), 0, manifest.tables.values().sum());
-    for (part, mut file) in parts.parts {
-        file.rewind().map_err(failed)?;
-        let mut lines = BufReader::new(file);
-        loop {
-            let batch =
-                (0..BATCH).map_while(|_| line(&mut lines).transpose()).collect::<std::io::Result<Vec<_>>>().map_err(failed)?;
-            if batch.is_empty() {
-                break;
-            }
-            write(&mut |tx| batch.iter().try_for_each(|line| import.line(tx, &part, line)))?;
-            done += batch.len() as u64;
+    archive::read(&mut file, &mut parts, progress)?;
+    if parts.parts.len() < PARTS.len() {
+        return Err(Error::bad_request(format!("the file has no {}", PARTS[parts.parts.len()])));
+    }
+    let mut all = 0;
+    for (part, file) in &mut parts.parts {
+        for record in Records::new(part, file).map_err(failed)? {
+            all += record?.1 as u64;
+        }
+    }
+    let mut batches = Batches::new(Import::new(source, into), write);
+    let mut done = 0;
+    for (part, file) in &mut parts.parts {
+        for record in Records::new(part, file).map_err(failed)? {
+            let (record, bytes) = record?;
+            batches.push(record, bytes)?;
+            done += bytes as u64;
             progress("importing", done, all);
         }
     }
-    Ok(import)
+    batches.finish()
 }
 
-/// The next line; `None` after the last.
-fn line(lines: &mut impl BufRead) -> std::io::Result<Option<String>> {
-    let mut text = String::new();
-    let read = lines.by_ref().take(LINE_MAX).read_line(&mut text)?;
-    Ok((read > 0).then_some(text))
+/// The error for a file that can't be read.
+pub fn unreadable(from: &Path) -> impl Fn(std::io::Error) -> Error + Copy {
+    move |err| Error::bad_request(format!("can't read {}: {err}", from.display()))
+}
+
+/// SHA-256 of a whole file, which is rewound.
+pub fn fingerprint(file: &mut File) -> std::io::Result<String> {
+    file.rewind()?;
+    let (_, sum) = archive::copy(file, &mut std::io::sink(), &mut |_| ())?;
+    file.rewind()?;
+    Ok(sum)
+}
+
+/// Hands records to an import, many in one transaction.
+pub struct Batches<'a> {
+    pub import: Import,
+    write: Writer<'a>,
+    waiting: Vec<Record>,
+    bytes: usize,
+}
+
+impl<'a> Batches<'a> {
+    pub fn new(import: Import, write: Writer<'a>) -> Batches<'a> {
+        Batches { import, write, waiting: Vec::new(), bytes: 0 }
+    }
+
+    /// Takes a record of about so many bytes.
+    pub fn push(&mut self, record: Record, bytes: usize) -> Result<()> {
+        self.waiting.push(record);
+        self.bytes += bytes;
+        if self.waiting.len() >= BATCH || self.bytes >= BATCH_BYTES { self.flush() } else { Ok(()) }
+    }
+
+    pub fn finish(mut self) -> Result<Report> {
+        self.flush()?;
+        Ok(self.import.report())
+    }
+
+    fn flush(&mut self) -> Result<()> {
+        self.bytes = 0;
+        let Batches { import, write, waiting, .. } = self;
+        if waiting.is_empty() {
+            return Ok(());
+        }
+        write(&mut |tx| waiting.drain(..).try_for_each(|record| import.record(tx, record)))
+    }
+}
+
+/// Reads the records of a part, each with the length of its line.
+struct Records<'a> {
+    part: &'a str,
+    lines: BufReader<&'a mut File>,
+}
+
+impl<'a> Records<'a> {
+    fn new(part: &'a str, file: &'a mut File) -> std::io::Result<Records<'a>> {
+        file.rewind()?;
+        Ok(Records { part, lines: BufReader::new(file) })
+    }
+}
+
+impl Iterator for Records<'_> {
+    type Item = Result<(Record, usize)>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        let mut line = String::new();
+        match self.lines.by_ref().take(LINE_MAX).read_line(&mut line) {
+            Ok(0) => None,
+            Ok(read) => Some(Record::read(self.part, &line).map(|record| (record, read))),
+            Err(err) => Some(Err(Error::bad_request(format!("{}: {err}", self.part)))),
+        }
+    }
 }
 
 /// The parts of an export in nameless files.

@@ -28,3 +28,8 @@ pub(super) fn write<T>(folder: &Path, links: &Links, f: impl FnOnce(&mut Tx) -> 
 pub(super) fn write_at<T>(folder: &Path, now: Time, f: impl FnOnce(&mut Tx) -> Result<T>) -> Result<T> {
     db::write_once(folder, &site(folder, &Links::default())?, now, f)
 }
+
+/// One write transaction on a copy of the database, which is forgotten.
+pub(super) fn rehearse<T>(folder: &Path, f: impl FnOnce(&mut Tx) -> Result<T>) -> Result<T> {
+    db::snapshot::rehearse(folder, &site(folder, &Links::default())?, Time::now(), f)
+}

@@ -7,6 +7,7 @@ mod demo;
 mod doctor;
 mod folder;
 mod healthcheck;
+mod importing;
 mod invite;
 mod log;
 mod mail;

@@ -7,6 +7,7 @@ use serde_json::json;
 
 use super::{
     folder,
+    importing::{self, DryRun},
     terminal::{Output, bar},
 };
 use crate::{
@@ -48,11 +49,17 @@ pub enum Command {
     /// Import an organisation from a file that `tidings org export` has made on another server
     ///
     /// People are matched by their addresses; those without an account get one without a password. If it is interrupted, run it
-    /// again: what is there already stays as it is
+    /// again: what is there already stays as it is. Import only what comes from somebody you trust: a file may say anything in
+    /// the name of anybody, within its organisation
     Import {
         /// File to read
         #[arg(value_name = "FILE")]
         file: PathBuf,
+        /// Organisation of the file that is on this server already, to add what a later file has more
+        #[arg(long, value_name = "ID|SLUG")]
+        organisation: Option<String>,
+        #[command(flatten)]
+        dry_run: DryRun,
     },
 }
 
@@ -86,11 +93,10 @@ pub fn run(folder: &Path, output: Output, command: Command) -> Result<()> {
             let manifest = transfer::export(folder, id, &file, &mut bar())?;
             output.one(&manifest.tables)
         }
-        Command::Import { file } => {
-            db::require(folder)?;
-            let links = Links::default();
-            let import = transfer::import(&file, |work| folder::write(folder, &links, work), &mut bar())?;
-            output.rows(&import.report())
+        Command::Import { file, organisation, dry_run } => {
+            let into = importing::find(folder, organisation.as_deref())?;
+            let import = |write: transfer::Writer| transfer::import(&file, into, write, &mut bar());
+            importing::print(output, &importing::run(folder, dry_run, import)?)
         }
         Command::Delete(Organisation { organisation }) => {
             db::require(folder)?;

@@ -63,6 +63,11 @@ impl Output {
             .try_for_each(|(name, value)| print(format!("{:width$}{GAP}{}", name.replace('_', " "), cell(value)).trim_end()))
     }
 
+    /// Prints what `tables` prints, or the value behind it as a JSON object.
+    pub fn tables<T: Serialize>(self, value: &T, tables: impl FnOnce(Output) -> Result<()>) -> Result<()> {
+        if self.json { pretty(value) } else { tables(self) }
+    }
+
     /// Prints a sentence, or the value behind it as a JSON object.
     pub fn done<T: Serialize>(self, sentence: &str, value: &T) -> Result<()> {
         if self.json { pretty(value) } else { print(sentence) }

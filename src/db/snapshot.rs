@@ -12,8 +12,12 @@ use rusqlite::{
 };
 use tempfile::NamedTempFile;
 
-use super::{Db, Version, require, schema};
-use crate::error::{Error, Result};
+use super::{Db, FILE, Tx, Version, View, open::connect, read_once, require, schema};
+use crate::{
+    error::{Error, Result},
+    site::Site,
+    time::Time,
+};
 
 /// The number of rows of each table.
 pub type Tables = BTreeMap<String, u64>;
@@ -39,8 +43,7 @@ pub fn take(folder: &Path, beside: &Path, progress: &mut dyn FnMut(u64, u64)) ->
     let version = schema::user_version(&moment)?; // the first read fixes the moment
     let pragma = |name: &str| moment.pragma_query_value(None, name, |row| row.get::<_, i64>(0)).map(i64::cast_unsigned);
     let (pages, page) = (pragma("page_count")?, pragma("page_size")?);
-    let named = NamedTempFile::new_in(beside);
-    let named = named.map_err(|err| Error::bad_request(format!("can't write to {}: {err}", beside.display())))?;
+    let named = draft(beside)?;
     let mut copy = Connection::open(named.path())?;
     let file = named.into_file();
     copy.execute_batch("pragma journal_mode = off; pragma synchronous = off")?;
@@ -55,6 +58,26 @@ pub fn take(folder: &Path, beside: &Path, progress: &mut dyn FnMut(u64, u64)) ->
         return Err(Error::internal(format!("the copy of the database has {bytes} of {} bytes", pages * page)));
     }
     Ok(Snapshot { file, bytes, version, tables: count(&moment)? })
+}
+
+/// Runs a write transaction on a copy of the database of a data folder, in a nameless file in that folder, and forgets it. It
+/// holds up no write.
+pub fn rehearse<T>(folder: &Path, site: &Site, now: Time, f: impl FnOnce(&mut Tx) -> Result<T>) -> Result<T> {
+    read_once(folder, |_| Ok(()))?; // there is a database, with this binary's schema
+    let source = connect(&folder.join(FILE), OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX)?;
+    // A vacuumed copy is not in WAL mode, which would need files with names beside it.
+    let named = draft(folder)?;
+    source.execute("vacuum into ?1", [named.path().to_string_lossy()])?;
+    let mut copy = Connection::open(named.path())?;
+    let _file = named.into_file();
+    copy.execute_batch("pragma journal_mode = memory; pragma synchronous = off; pragma foreign_keys = on")?;
+    let transaction = copy.transaction()?;
+    f(&mut Tx::new(View::new(&transaction, site, now), &mut Vec::new()))
+}
+
+/// An empty file beside a database, whose name goes with it.
+fn draft(beside: &Path) -> Result<NamedTempFile> {
+    NamedTempFile::new_in(beside).map_err(|err| Error::bad_request(format!("can't write to {}: {err}", beside.display())))
 }
 
 /// Checks a copy of a database that no process has open: its schema version, pages, indices, references, and how many rows

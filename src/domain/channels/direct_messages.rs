@@ -38,7 +38,7 @@ pub fn open(tx: &mut Tx, caller: Caller, organisation: OrganisationId, others: V
     for user in others.into_iter().chain([caller.user]) {
         accounts.push(members::account(tx, organisation, user)?);
     }
-    let key = key(&accounts);
+    let key = key(&accounts.iter().map(|account| account.id).collect::<Vec<_>>());
     let is_new = insert(tx, organisation, caller.user, &accounts, &key)?;
     if is_new && count_opened(tx, organisation, caller.user)? > OPENED_MAX {
         return Err(Error::invalid(format!("a member opens at most {OPENED_MAX} direct messages in an organisation")));
@@ -59,8 +59,8 @@ pub fn open(tx: &mut Tx, caller: Caller, organisation: OrganisationId, others: V
 }
 
 /// The key that identifies a set of members, regardless of their order in the request.
-fn key(accounts: &[accounts::User]) -> [u8; 32] {
-    let users: BTreeSet<String> = accounts.iter().map(|account| account.id.to_string()).collect();
+pub(in crate::domain) fn key(users: &[UserId]) -> [u8; 32] {
+    let users: BTreeSet<String> = users.iter().map(UserId::to_string).collect();
     secret::sha256(&users.into_iter().collect::<Vec<_>>().join(" "))
 }
 

@@ -8,8 +8,9 @@ use serde::Serialize;
 use super::records::{Channel, ChannelMember, Member, Message, Organisation, Person, Reaction, Role, Webhook};
 use crate::{
     db::Columns,
+    domain::channels::direct_messages,
     error::{Error, Result},
-    id::OrganisationId,
+    id::{OrganisationId, UserId},
 };
 
 /// Writes a part's records, each on a line. Returns their number.
@@ -19,7 +20,7 @@ pub fn write(conn: &Connection, part: &str, of: OrganisationId, to: &mut dyn Wri
         "organisation.jsonl" => lines(conn, ORGANISATION, [of], organisation, to),
         "roles.jsonl" => lines(conn, ROLES, [of], role, to),
         "members.jsonl" => lines(conn, MEMBERS, [of], member, to),
-        "channels.jsonl" => lines(conn, CHANNELS, [of], channel, to),
+        "channels.jsonl" => channels(conn, of, to),
         "channel_members.jsonl" => lines(conn, CHANNEL_MEMBERS, [of], channel_member, to),
         "messages.jsonl" => messages(conn, of, to),
         "webhooks.jsonl" => lines(conn, WEBHOOKS, [of], webhook, to),
@@ -71,11 +72,13 @@ fn organisation(row: &Row) -> rusqlite::Result<Organisation> {
 /// All whom the other records name.
 const PEOPLE: &str =
     "with live as materialized (select id, owner_id, created_by from channels where organisation_id = ?1 and deleted_at is null)
-    select id, email, username, first_name, last_name, avatar_url, created_at from users where id in (
+    select id, email, username, first_name, last_name, avatar_url, is_active, created_at from users where id in (
       select user_id from organisation_members where organisation_id = ?1
       union select owner_id from live union select created_by from live
       union select user_id from channel_members where channel_id in (select id from live)
       union select user_id from messages where channel_id in (select id from live) and user_id is not null
+      union select unhex(replace(x.value ->> 'id', '-', '')) from messages m, json_each(m.mentions) x
+        where m.channel_id in (select id from live) and m.mentions <> '[]' and x.value ->> 'type' = 'user'
       union select r.user_id from reactions r join messages m on m.n = r.n where m.channel_id in (select id from live)
       union select owner_id from webhooks where channel_id in (select id from live) and deleted_at is null)
     order by id";
@@ -89,6 +92,7 @@ fn person(row: &Row) -> rusqlite::Result<Person> {
         first_name: columns.take()?,
         last_name: columns.take()?,
         avatar_url: columns.take()?,
+        is_active: columns.take()?,
         created_at: columns.take()?,
     })
 }
@@ -123,12 +127,30 @@ fn member(row: &Row) -> rusqlite::Result<Member> {
     })
 }
 
-const CHANNELS: &str = "select id, name, description, topic, is_private, is_default, is_dm, owner_id, created_by, created_at, updated_at, archived_at
+const CHANNELS: &str = "select id, name, description, topic, is_private, is_default, is_dm, owner_id, created_by, created_at, updated_at, archived_at,
+      dm_key
     from channels where organisation_id = ?1 and deleted_at is null order by created_at, id";
 
-fn channel(row: &Row) -> rusqlite::Result<Channel> {
+fn channels(conn: &Connection, of: OrganisationId, to: &mut dyn Write) -> Result<u64> {
+    let mut members = conn.prepare("select user_id from channel_members where channel_id = ?1 order by user_id")?;
+    let (mut select, mut written) = (conn.prepare(CHANNELS)?, 0);
+    let mut rows = select.query([of])?;
+    while let Some(row) = rows.next()? {
+        let (mut channel, key) = channel(row)?;
+        if let Some(key) = key {
+            let now: Vec<UserId> = members.query_map([channel.id], |row| row.get(0))?.collect::<rusqlite::Result<_>>()?;
+            channel.participants = if direct_messages::key(&now) == key { now } else { Vec::new() };
+        }
+        line(&channel, to)?;
+        written += 1;
+    }
+    Ok(written)
+}
+
+/// The channel, and the key of a direct message.
+fn channel(row: &Row) -> rusqlite::Result<(Channel, Option<[u8; 32]>)> {
     let mut columns = Columns::of(row);
-    Ok(Channel {
+    let channel = Channel {
         id: columns.take()?,
         name: columns.take()?,
         description: columns.take()?,
@@ -141,12 +163,13 @@ fn channel(row: &Row) -> rusqlite::Result<Channel> {
         created_at: columns.take()?,
         updated_at: columns.take()?,
         archived_at: columns.take()?,
-    })
+        participants: Vec::new(),
+    };
+    Ok((channel, columns.take()?))
 }
 
 const CHANNEL_MEMBERS: &str = "select cm.channel_id, cm.user_id, cm.username, cm.is_starred,
-      (select m.id from messages m where m.n = (select max(n) from messages x
-        where x.channel_id = cm.channel_id and x.root is null and x.n <= cm.read_n)), cm.created_at
+      (select m.id from messages m where m.n = cm.read_n and m.channel_id = cm.channel_id), cm.created_at
     from channel_members cm join channels c on c.id = cm.channel_id
     where c.organisation_id = ?1 and c.deleted_at is null order by cm.channel_id, cm.created_at, cm.user_id";
 

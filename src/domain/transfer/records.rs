@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::{
     domain::messages::mentions::Mention,
+    error::{Error, Result},
     id::{ChannelId, MessageId, OrganisationId, RoleUuid, UserId, WebhookId},
     time::Time,
 };
@@ -23,7 +24,52 @@ pub const PARTS: [&str; 8] = [
     "webhooks.jsonl",
 ];
 
-/// Somebody whom another record names: a member, a former one, or an author.
+/// A record of any part.
+#[derive(Debug)]
+pub enum Record {
+    Person(Person),
+    Organisation(Organisation),
+    Role(Role),
+    Member(Member),
+    Channel(Channel),
+    Message(Message),
+    ChannelMember(ChannelMember),
+    Webhook(Webhook),
+}
+
+impl Record {
+    /// Reads a line of a part. 400 for a line that is no record of it.
+    pub fn read(part: &str, line: &str) -> Result<Record> {
+        let record = match part {
+            "people.jsonl" => serde_json::from_str(line).map(Record::Person),
+            "organisation.jsonl" => serde_json::from_str(line).map(Record::Organisation),
+            "roles.jsonl" => serde_json::from_str(line).map(Record::Role),
+            "members.jsonl" => serde_json::from_str(line).map(Record::Member),
+            "channels.jsonl" => serde_json::from_str(line).map(Record::Channel),
+            "messages.jsonl" => serde_json::from_str(line).map(Record::Message),
+            "channel_members.jsonl" => serde_json::from_str(line).map(Record::ChannelMember),
+            "webhooks.jsonl" => serde_json::from_str(line).map(Record::Webhook),
+            _ => return Err(Error::bad_request(format!("{part} is no part of an export"))),
+        };
+        record.map_err(|err| Error::bad_request(format!("{part}: {err}")))
+    }
+
+    /// What the record is, as reports name many of them: the name of its part without the ending.
+    pub fn kind(&self) -> &'static str {
+        match self {
+            Record::Person(_) => "people",
+            Record::Organisation(_) => "organisation",
+            Record::Role(_) => "roles",
+            Record::Member(_) => "members",
+            Record::Channel(_) => "channels",
+            Record::Message(_) => "messages",
+            Record::ChannelMember(_) => "channel_members",
+            Record::Webhook(_) => "webhooks",
+        }
+    }
+}
+
+/// Somebody whom another record names: a member, a former one, an author, or somebody who is mentioned.
 #[derive(Debug, Serialize, Deserialize)]
 pub struct Person {
     pub id: UserId,
@@ -32,6 +78,8 @@ pub struct Person {
     pub first_name: String,
     pub last_name: String,
     pub avatar_url: String,
+    /// Whether the account is enabled.
+    pub is_active: bool,
     pub created_at: Time,
 }
 
@@ -86,6 +134,8 @@ pub struct Channel {
     pub created_at: Time,
     pub updated_at: Time,
     pub archived_at: Option<Time>,
+    /// Whom a direct message was opened with. Empty if one of them has left the organisation: then nobody opens it again.
+    pub participants: Vec<UserId>,
 }
 
 #[derive(Debug, Serialize, Deserialize)]
@@ -94,7 +144,7 @@ pub struct ChannelMember {
     pub person: UserId,
     pub username: String,
     pub is_starred: bool,
-    /// The last message that they have read.
+    /// The last message that they have read; none if there was none when they joined.
     pub read: Option<MessageId>,
     pub created_at: Time,
 }

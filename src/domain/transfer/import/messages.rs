@@ -2,19 +2,25 @@
 
 use rusqlite::OptionalExtension;
 
-use super::{Import, foreign};
+use super::{Import, foreign, require_unused};
 use crate::{
     db::Tx,
     domain::{
-        messages::mentions::{self, Kind, Mention},
+        messages::{
+            mentions::{self, Kind, Mention},
+            posting::Content,
+            reactions::Emoji,
+        },
+        text,
         transfer::records::{Message, Reaction},
+        webhooks::{EventName, feeds},
     },
     error::{Error, Result},
     id::{ChannelId, UserId},
 };
 
 impl Import {
-    pub(super) fn message(&mut self, tx: &mut Tx, message: Message) -> Result<bool> {
+    pub(super) fn message(&mut self, tx: &mut Tx, message: &Message) -> Result<bool> {
         self.require_own(tx, message.channel)?;
         let found: Option<ChannelId> = tx
             .prepare_cached("select channel_id from messages where id = ?1")?
@@ -23,6 +29,8 @@ impl Import {
         if let Some(of) = found {
             return if of == message.channel { Ok(false) } else { Err(foreign("message", message.id)) };
         }
+        require_unused(tx, "message", message.id.0)?;
+        check(message).map_err(Error::BadRequest)?;
         let root: Option<Result<i64>> = message.thread.map(|thread| {
             let root: Option<i64> = tx
                 .prepare_cached("select n from messages where id = ?1 and channel_id = ?2 and root is null")?
@@ -31,8 +39,18 @@ impl Import {
             root.ok_or_else(|| Error::bad_request(format!("the message {} replies to no post of its channel", message.id)))
         });
         let root = root.transpose()?;
-        let mentions: Vec<Mention> = message.mentions.iter().filter_map(|mention| self.mention(&message, mention)).collect();
-        let n: i64 = tx
+        let mentions: Vec<Mention> = message.mentions.iter().filter_map(|mention| self.mention(message, mention)).collect();
+        let n = self.insert_message(tx, message, root, &mentions)?;
+        settle(tx, message, (n, root), &mentions)?;
+        if message.deleted_at.is_none() {
+            message.reactions.iter().try_for_each(|reaction| self.reaction(tx, n, reaction))?;
+        }
+        Ok(true)
+    }
+
+    fn insert_message(&self, tx: &Tx, message: &Message, root: Option<i64>, mentions: &[Mention]) -> Result<i64> {
+        let is_live = message.deleted_at.is_none();
+        Ok(tx
             .prepare_cached(
                 "insert into messages (id, channel_id, root, user_id, username, avatar_url, content, mentions, type, event_name,
                    action_type, status, current_status, pinned_at, created_at, updated_at, edited_at, deleted_at)
@@ -45,25 +63,22 @@ impl Import {
                     root,
                     message.author.map(|author| self.account(author)).transpose()?,
                     message.username,
-                    message.avatar_url,
-                    message.content,
-                    serde_json::to_string(&mentions).map_err(Error::internal)?,
+                    text::web_address_if_any(&message.avatar_url, "avatar_url").unwrap_or_default(),
+                    if is_live { &message.content } else { "" },
+                    serde_json::to_string(if is_live { mentions } else { &[] }).map_err(Error::internal)?,
                     message.r#type,
                     message.event_name,
                     message.action_type,
                     message.status,
                     message.current_status,
-                    message.pinned_at,
+                    message.pinned_at.filter(|_| is_live),
                     message.created_at,
                     message.updated_at,
                     message.edited_at,
                     message.deleted_at
                 ],
                 |row| row.get(0),
-            )?;
-        settle(tx, &message, (n, root), &mentions)?;
-        message.reactions.iter().try_for_each(|reaction| self.reaction(tx, n, reaction))?;
-        Ok(true)
+            )?)
     }
 
     /// A mention of this organisation's: of the message's channel, or of a person whom the export describes.
@@ -76,6 +91,7 @@ impl Import {
     }
 
     fn reaction(&self, tx: &Tx, n: i64, reaction: &Reaction) -> Result<()> {
+        Emoji::check(&reaction.emoji, "emoji").map_err(Error::BadRequest)?;
         let given = tx
             .prepare_cached(
                 "insert into reactions (n, emoji, user_id, created_at) values (?1, ?2, ?3, ?4) on conflict do nothing",
@@ -89,6 +105,20 @@ impl Import {
             .execute((n, &reaction.emoji, reaction.created_at))?;
         }
         Ok(())
+    }
+}
+
+/// Checks the texts as posts and feeds do. The author of a post is a name in the channel, which is a label, too.
+fn check(message: &Message) -> Result<(), String> {
+    feeds::Username::check(&message.username, "username")?;
+    EventName::check(&message.event_name, "event_name")?;
+    feeds::ActionType::check(&message.action_type, "action_type")?;
+    if message.deleted_at.is_none() {
+        Content::check(&message.content, "content")?;
+    }
+    match message.mentions.len() {
+        0..=mentions::MOST => Ok(()),
+        many => Err(format!("the message {} has {many} mentions, at most {} are allowed", message.id, mentions::MOST)),
     }
 }
 

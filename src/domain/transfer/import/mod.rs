@@ -1,75 +1,111 @@
 //! Writes an organisation's records. A record that is there already stays as it is, so an import that was interrupted is
 //! repeated from its beginning, and a second one changes nothing.
 //!
-//! The records come from outside: each is checked against the organisation, so that none can reach into another one.
+//! The records come from outside: each is checked like a request, and against the organisation, so that none can reach into
+//! another one.
 
+mod channels;
 mod messages;
+mod people;
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 
-use rusqlite::OptionalExtension;
-use serde::{Deserialize, Serialize};
+use rusqlite::ErrorCode;
+use serde::Serialize;
+use uuid::Uuid;
 
-use super::records::{Channel, ChannelMember, Member, Organisation, Person, Role, Webhook};
+use super::records::Record;
 use crate::{
-    db::{Tx, log},
-    domain::{accounts, channels::record, organisations::slugs, text, webhooks},
-    error::{Error, OrConflict, Result},
-    event::Effect,
-    id::{ChannelId, OrganisationId, UserId},
-    secret,
+    db::Tx,
+    error::{Error, Result},
+    id::{OrganisationId, UserId},
 };
 
-/// What an import has done with the records of a part.
+/// What an import has done with the records of one kind.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Outcome {
-    pub part: String,
+    pub records: &'static str,
     pub written: u64,
     /// Those that were there already.
     pub found: u64,
 }
 
+/// What was not imported, or not as it was.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct LeftOut {
+    pub left_out: String,
+    pub number: u64,
+}
+
+#[derive(Clone, Debug, Serialize)]
+pub struct Report {
+    pub organisation: Option<OrganisationId>,
+    pub imported: Vec<Outcome>,
+    pub left_out: Vec<LeftOut>,
+}
+
 /// An import under way.
-#[derive(Default)]
 pub struct Import {
+    /// SHA-256 of the file that the records come from.
+    source: String,
+    /// The organisation on this server that the operator adds the records to.
+    into: Option<OrganisationId>,
     organisation: Option<OrganisationId>,
-    /// Accounts on this server by their identifiers on the exporting one.
+    /// Accounts on this server by the identifiers that the records name people with.
     people: HashMap<UserId, UserId>,
     outcomes: Vec<Outcome>,
-    /// What could not be imported as it was, for people to read.
-    remarks: Vec<String>,
+    left_out: BTreeMap<String, u64>,
 }
 
 impl Import {
-    /// Imports a line of a part. 400 for a line that can't be read, or that refers to what is not the organisation's.
-    pub fn line(&mut self, tx: &mut Tx, part: &str, line: &str) -> Result<()> {
-        let is_new = match part {
-            "people.jsonl" => self.person(tx, read(part, line)?)?,
-            "organisation.jsonl" => self.organisation(tx, read(part, line)?)?,
-            "roles.jsonl" => self.role(tx, read(part, line)?)?,
-            "members.jsonl" => self.member(tx, read(part, line)?)?,
-            "channels.jsonl" => self.channel(tx, read(part, line)?)?,
-            "messages.jsonl" => self.message(tx, read(part, line)?)?,
-            "channel_members.jsonl" => self.channel_member(tx, read(part, line)?)?,
-            "webhooks.jsonl" => self.webhook(tx, read(part, line)?)?,
-            _ => return Err(Error::bad_request(format!("{part} is no part of an export"))),
+    /// An import from a file with this SHA-256. An organisation that is on this server already is imported only from the same
+    /// file, or if it is `into`: the identifier in a file is no proof that the file may add to the organisation.
+    pub fn new(source: String, into: Option<OrganisationId>) -> Import {
+        let (organisation, people, outcomes, left_out) = Default::default();
+        Import { source, into, organisation, people, outcomes, left_out }
+    }
+
+    /// Imports a record. 400 for one that breaks a rule, or refers to what is not the organisation's.
+    pub fn record(&mut self, tx: &mut Tx, record: Record) -> Result<()> {
+        let records = record.kind();
+        let is_new = match record {
+            Record::Person(person) => self.person(tx, &person),
+            Record::Organisation(organisation) => self.organisation(tx, &organisation),
+            Record::Role(role) => self.role(tx, &role),
+            Record::Member(member) => self.member(tx, &member),
+            Record::Channel(channel) => self.channel(tx, &channel),
+            Record::Message(message) => self.message(tx, &message),
+            Record::ChannelMember(member) => self.channel_member(tx, &member),
+            Record::Webhook(webhook) => self.webhook(tx, &webhook),
         };
-        if self.outcomes.last().is_none_or(|last| last.part != part) {
-            self.outcomes.push(Outcome { part: part.to_owned(), ..Outcome::default() });
-        }
-        let outcome = self.outcomes.last_mut().ok_or_else(|| Error::internal("it was just pushed"))?;
+        let is_new = is_new.map_err(|err| named(records, err))?;
+        let index = self.outcomes.iter().position(|outcome| outcome.records == records);
+        let index = index.unwrap_or_else(|| {
+            self.outcomes.push(Outcome { records, ..Outcome::default() });
+            self.outcomes.len() - 1
+        });
+        let outcome = &mut self.outcomes[index];
         *(if is_new { &mut outcome.written } else { &mut outcome.found }) += 1;
         Ok(())
     }
 
-    /// What was done, and what could not be imported as it was.
-    pub fn report(&self) -> Vec<Outcome> {
-        let remarks = self.remarks.iter().map(|remark| Outcome { part: remark.clone(), ..Outcome::default() });
-        self.outcomes.iter().cloned().chain(remarks).collect()
+    /// Adds the records that follow to the organisation `into`, without a record of the organisation itself.
+    pub fn open(&mut self, organisation: OrganisationId) {
+        (self.organisation, self.into) = (Some(organisation), Some(organisation));
+    }
+
+    /// Notes that something is not imported, or not as it was.
+    pub fn leave_out(&mut self, what: impl Into<String>) {
+        *self.left_out.entry(what.into()).or_default() += 1;
+    }
+
+    pub fn report(self) -> Report {
+        let left_out = self.left_out.into_iter().map(|(left_out, number)| LeftOut { left_out, number }).collect();
+        Report { organisation: self.organisation, imported: self.outcomes, left_out }
     }
 
     fn id(&self) -> Result<OrganisationId> {
-        self.organisation.ok_or_else(|| Error::bad_request("the export has no organisation"))
+        self.organisation.ok_or_else(|| Error::bad_request("the file has no organisation before what belongs to it"))
     }
 
     /// The account of an exported person.
@@ -77,238 +113,35 @@ impl Import {
         self.people
             .get(&person)
             .copied()
-            .ok_or_else(|| Error::bad_request(format!("the export does not describe the person {person}")))
-    }
-
-    /// Finds the account with the person's address, or makes one without a password.
-    fn person(&mut self, tx: &mut Tx, person: Person) -> Result<bool> {
-        let email = text::email_address(&person.email).filter(|email| *email == person.email);
-        let email = email.ok_or_else(|| Error::bad_request(format!("{} is not an e-mail address", person.email)))?;
-        if let Some(found) = accounts::find_by_email(tx, &email)? {
-            self.people.insert(person.id, found.id);
-            return Ok(false);
-        }
-        let id = if accounts::find(tx, person.id)?.is_some() { UserId::new() } else { person.id };
-        let username = accounts::check_username(&person.username).ok();
-        let is_free =
-            |name: &String| Ok::<_, Error>(!tx.prepare_cached("select 1 from users where username = ?1")?.exists([name])?);
-        let username = match username {
-            Some(name) if is_free(&name)? => name,
-            _ => accounts::free_username(tx, &email)?,
-        };
-        let line =
-            |text: &str, field: &str| accounts::PersonName::check(text, field).map(str::to_owned).map_err(Error::BadRequest);
-        tx.prepare_cached(
-            "insert into users (id, email, username, first_name, last_name, avatar_url, is_active, created_at, updated_at)
-             values (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?8)",
-        )?
-        .execute((
-            id,
-            &email,
-            username,
-            line(&person.first_name, "first_name")?,
-            line(&person.last_name, "last_name")?,
-            text::web_address_if_any(&person.avatar_url, "avatar_url").unwrap_or_default(),
-            !email.ends_with(accounts::ERASED),
-            person.created_at,
-        ))?;
-        tx.then(Effect::AccountChanged(id));
-        self.people.insert(person.id, id);
-        Ok(true)
-    }
-
-    fn organisation(&mut self, tx: &mut Tx, organisation: Organisation) -> Result<bool> {
-        let id = organisation.id;
-        if self.organisation.replace(id).is_some() {
-            return Err(Error::bad_request("the export has several organisations"));
-        }
-        let found: Option<bool> = tx
-            .prepare_cached("select deleted_at is not null from organisations where id = ?1")?
-            .query_row([id], |row| row.get(0))
-            .optional()?;
-        match found {
-            Some(true) => return Err(Error::bad_request("this server has had the organisation, and it was deleted here")),
-            Some(false) => return Ok(false),
-            None => {}
-        }
-        let owner = self.account(organisation.owner)?;
-        tx.prepare_cached(
-            "insert into organisations
-               (id, name, slug, description, email, industry, location, country, logo_url, owner_id, created_at, updated_at)
-             values (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)",
-        )?
-        .execute(rusqlite::params![
-            id,
-            organisation.name,
-            slugs::make(tx, &organisation.name)?,
-            organisation.description,
-            organisation.email,
-            organisation.industry,
-            organisation.location,
-            organisation.country,
-            organisation.logo_url,
-            owner,
-            organisation.created_at,
-            organisation.updated_at
-        ])?;
-        Ok(true)
-    }
-
-    fn role(&mut self, tx: &mut Tx, role: Role) -> Result<bool> {
-        let id = self.id()?;
-        let found: Option<Option<OrganisationId>> = tx
-            .prepare_cached("select organisation_id from roles where uuid = ?1")?
-            .query_row([role.id], |row| row.get(0))
-            .optional()?;
-        match found {
-            Some(of) if of == Some(id) => return Ok(false),
-            Some(_) => return Err(foreign("role", role.id)),
-            None => {}
-        }
-        tx.prepare_cached(
-            "insert into roles (uuid, organisation_id, name, description, rights, created_at, updated_at) values (?1, ?2, ?3, ?4, ?5, ?6, ?7)",
-        )?
-        .execute((role.id, id, &role.name, &role.description, role.rights & 255, role.created_at, role.updated_at))
-        .or_conflict(|| Error::bad_request(format!("the organisation has another role {}", role.name)))?;
-        Ok(true)
-    }
-
-    fn member(&mut self, tx: &mut Tx, member: Member) -> Result<bool> {
-        let (id, user) = (self.id()?, self.account(member.person)?);
-        let role: Option<i64> = tx
-            .prepare_cached("select id from roles where uuid = ?1 and (organisation_id is null or organisation_id = ?2)")?
-            .query_row((member.role, id), |row| row.get(0))
-            .optional()?;
-        let role = role.ok_or_else(|| Error::bad_request(format!("the export does not describe the role {}", member.role)))?;
-        let inserted = tx
-            .prepare_cached(
-                "insert into organisation_members (organisation_id, user_id, role_id, status, joined_seq, created_at, updated_at)
-                 values (?1, ?2, ?3, ?4, ?5, ?6, ?7) on conflict (organisation_id, user_id) do nothing",
-            )?
-            .execute((id, user, role, member.status, log::last_seq(tx)?, member.created_at, member.updated_at))?;
-        tx.prepare_cached("update users set current_org = ?2 where id = ?1 and current_org is null")?.execute((user, id))?;
-        tx.then(Effect::AccountChanged(user));
-        Ok(inserted > 0)
-    }
-
-    fn channel(&mut self, tx: &mut Tx, channel: Channel) -> Result<bool> {
-        let id = self.id()?;
-        if let Some(of) = organisation_of(tx, channel.id)? {
-            return if of == id { Ok(false) } else { Err(foreign("channel", channel.id)) };
-        }
-        tx.prepare_cached(
-            "insert into channels (id, organisation_id, name, description, topic, is_private, is_default, is_dm, owner_id, created_by,
-               created_at, updated_at, archived_at)
-             values (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13)",
-        )?
-        .execute(rusqlite::params![
-            channel.id,
-            id,
-            channel.name,
-            channel.description,
-            channel.topic,
-            channel.is_private,
-            channel.is_default,
-            channel.is_dm,
-            self.account(channel.owner)?,
-            self.account(channel.created_by)?,
-            channel.created_at,
-            channel.updated_at,
-            channel.archived_at
-        ])
-        .or_conflict(|| Error::bad_request(format!("the organisation has another channel {}", channel.name)))?;
-        if channel.archived_at.is_none() && !channel.is_dm {
-            record::count(tx, id, 1)?;
-        }
-        Ok(true)
-    }
-
-    fn channel_member(&mut self, tx: &mut Tx, member: ChannelMember) -> Result<bool> {
-        self.require_own(tx, member.channel)?;
-        let user = self.account(member.person)?;
-        if tx
-            .prepare_cached("select 1 from channel_members where channel_id = ?1 and user_id = ?2")?
-            .exists((member.channel, user))?
-        {
-            return Ok(false);
-        }
-        let mut taken = tx.prepare_cached("select 1 from channel_members where channel_id = ?1 and username = ?2")?;
-        let username = accounts::check_username(&member.username).map_err(Error::BadRequest)?;
-        let username = accounts::first_free(&username, |name| Ok(taken.exists((member.channel, name))?))?;
-        // What comes after the mark is counted, as it is less than what comes before.
-        tx.prepare_cached(
-            "with mark as (select coalesce((select n from messages where id = ?3 and channel_id = ?1), 0) as n)
-             insert into channel_members (channel_id, user_id, username, joined_seq, read_n, read_thread_count, read_mention_count,
-               is_starred, created_at)
-             select c.id, ?2, ?4, ?5, mark.n,
-               c.thread_count - (select count(*) from messages m
-                 where m.channel_id = c.id and m.root is null and m.deleted_at is null and m.n > mark.n),
-               c.mention_count - (select count(*) from channel_mentions x where x.channel_id = c.id and x.n > mark.n), ?6, ?7
-             from channels c, mark where c.id = ?1",
-        )?
-        .execute((member.channel, user, member.read, username, log::last_seq(tx)?, member.is_starred, member.created_at))?;
-        tx.prepare_cached("update channels set user_count = user_count + 1 where id = ?1")?.execute([member.channel])?;
-        Ok(true)
-    }
-
-    /// It is inactive until its owner gives it a secret that the receiver knows.
-    fn webhook(&mut self, tx: &mut Tx, webhook: Webhook) -> Result<bool> {
-        self.require_own(tx, webhook.channel)?;
-        let found: Option<ChannelId> = tx
-            .prepare_cached("select channel_id from webhooks where id = ?1")?
-            .query_row([webhook.id], |row| row.get(0))
-            .optional()?;
-        if let Some(of) = found {
-            return if of == webhook.channel { Ok(false) } else { Err(foreign("webhook", webhook.id)) };
-        }
-        let owner = self.account(webhook.owner)?;
-        let (url, target) = match webhooks::check_url(tx.site(), &webhook.url) {
-            Ok(checked) => checked,
-            Err(err) => {
-                self.remarks.push(format!("the webhook {} has no address here: {err}", webhook.name));
-                Default::default()
-            }
-        };
-        let keys = &tx.site().keys;
-        tx.prepare_cached(
-            "insert into webhooks (id, channel_id, owner_id, name, event_name, url, url_by, target, slug_hash, secret, status, from_seq,
-               created_at, updated_at)
-             values (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, 'inactive', ?11, ?12, ?13)",
-        )?
-        .execute(rusqlite::params![
-            webhook.id,
-            webhook.channel,
-            owner,
-            webhook.name,
-            webhook.event_name,
-            url,
-            (!url.is_empty()).then_some(owner),
-            target,
-            secret::sha256(&keys.webhook_slug(webhook.id, 1)),
-            keys.seal(&secret::signing_secret()),
-            log::last_seq(tx)?,
-            webhook.created_at,
-            webhook.updated_at
-        ])?;
-        Ok(true)
-    }
-
-    fn require_own(&self, tx: &Tx, channel: ChannelId) -> Result<()> {
-        if organisation_of(tx, channel)? == Some(self.id()?) { Ok(()) } else { Err(foreign("channel", channel)) }
+            .ok_or_else(|| Error::bad_request(format!("the file does not describe the person {person}")))
     }
 }
 
-fn organisation_of(tx: &Tx, channel: ChannelId) -> Result<Option<OrganisationId>> {
-    Ok(tx
-        .prepare_cached("select organisation_id from channels where id = ?1")?
-        .query_row([channel], |row| row.get(0))
-        .optional()?)
-}
-
-fn read<'a, T: Deserialize<'a>>(part: &str, line: &'a str) -> Result<T> {
-    serde_json::from_str(line).map_err(|err| Error::bad_request(format!("{part}: {err}")))
+/// An error of a record, with its kind. What breaks a rule of the schema is the file's fault.
+fn named(records: &str, err: Error) -> Error {
+    match err {
+        Error::BadRequest(says) | Error::Invalid(says) => Error::bad_request(format!("{records}: {says}")),
+        Error::Internal { ref source, .. } => {
+            let code = source.downcast_ref::<rusqlite::Error>().and_then(rusqlite::Error::sqlite_error_code);
+            let is_broken = code == Some(ErrorCode::ConstraintViolation);
+            if is_broken { Error::bad_request(format!("{records}: a record breaks a rule: {source}")) } else { err }
+        }
+        other => other,
+    }
 }
 
 fn foreign(what: &str, id: impl std::fmt::Display) -> Error {
     Error::bad_request(format!("the {what} {id} is not the organisation's on this server"))
+}
+
+/// Fails if anything that has a stream of its own has this identifier. With the identifier of another's stream, a new record
+/// would let its members listen to that stream.
+fn require_unused(tx: &Tx, what: &str, id: Uuid) -> Result<()> {
+    let is_used = tx
+        .prepare_cached(
+            "select 1 from organisations where id = ?1 union all select 1 from channels where id = ?1
+             union all select 1 from messages where id = ?1",
+        )?
+        .exists([id.as_bytes().as_slice()])?;
+    if is_used { Err(foreign(what, id)) } else { Ok(()) }
 }

@@ -1,0 +1,45 @@
+//! What the commands that import have in common.
+
+use std::path::Path;
+
+use clap::Args;
+
+use super::{folder, terminal::Output};
+use crate::{
+    config::Links,
+    db,
+    domain::{organisations::administration, transfer::import::Report},
+    error::Result,
+    id::OrganisationId,
+    transfer::Writer,
+};
+
+#[derive(Args, Clone, Copy)]
+pub struct DryRun {
+    /// Print the same report, and write nothing: the import is made on a copy of the database, and forgotten
+    #[arg(long)]
+    pub dry_run: bool,
+}
+
+/// The organisation of a data folder that a flag names.
+pub fn find(folder: &Path, organisation: Option<&str>) -> Result<Option<OrganisationId>> {
+    organisation.map(|name| db::read_once(folder, |conn| administration::find(conn, name))).transpose()
+}
+
+/// Runs an import with a function that runs its write transactions.
+pub fn run(folder: &Path, dry_run: DryRun, import: impl FnOnce(Writer) -> Result<Report>) -> Result<Report> {
+    db::require(folder)?;
+    if dry_run.dry_run {
+        return folder::rehearse(folder, |tx| import(&mut |work| work(tx)));
+    }
+    let links = Links::default();
+    import(&mut |work| folder::write(folder, &links, work))
+}
+
+/// Prints what was imported, and what was not.
+pub fn print(output: Output, report: &Report) -> Result<()> {
+    output.tables(report, |output| {
+        output.rows(&report.imported)?;
+        output.rows(&report.left_out)
+    })
+}

@@ -1,0 +1,169 @@
+//! Channels, their members and their webhooks.
+
+use rusqlite::OptionalExtension;
+
+use super::{Import, foreign, require_unused};
+use crate::{
+    db::{Tx, log},
+    domain::{
+        accounts,
+        channels::{Description, Topic, direct_messages, record},
+        transfer::records::{Channel, ChannelMember, Webhook},
+        webhooks,
+    },
+    error::{Error, Result},
+    id::{ChannelId, OrganisationId, UserId},
+    secret,
+};
+
+impl Import {
+    pub(super) fn channel(&mut self, tx: &mut Tx, channel: &Channel) -> Result<bool> {
+        let id = self.id()?;
+        if let Some(of) = organisation_of(tx, channel.id)? {
+            return if of == id { Ok(false) } else { Err(foreign("channel", channel.id)) };
+        }
+        require_unused(tx, "channel", channel.id.0)?;
+        let is_listed = channel.archived_at.is_none() && !channel.is_dm;
+        let name = if is_listed { self.free_name(tx, id, &channel.name)? } else { channel.name.clone() };
+        // The name of a direct message has those of its members.
+        let named = if channel.is_dm { Description::check(&name, "name") } else { record::Name::check(&name, "name") };
+        named
+            .and(Topic::check(&channel.topic, "topic"))
+            .and(Description::check(&channel.description, "description"))
+            .map_err(Error::BadRequest)?;
+        tx.prepare_cached(
+            "insert into channels (id, organisation_id, name, description, topic, is_private, is_default, is_dm, dm_key, owner_id,
+               created_by, created_at, updated_at, archived_at)
+             values (?1, ?2, ?3, ?4, ?5, ?6, ?7 and not exists (select 1 from channels
+               where organisation_id = ?2 and is_default = 1 and deleted_at is null), ?8, ?9, ?10, ?11, ?12, ?13, ?14)",
+        )?
+        .execute(rusqlite::params![
+            channel.id,
+            id,
+            name,
+            channel.description,
+            channel.topic,
+            channel.is_private || channel.is_dm,
+            channel.is_default,
+            channel.is_dm,
+            self.key(tx, id, channel)?,
+            self.account(channel.owner)?,
+            self.account(channel.created_by)?,
+            channel.created_at,
+            channel.updated_at,
+            channel.archived_at
+        ])?;
+        if is_listed {
+            record::count(tx, id, 1)?;
+        }
+        Ok(true)
+    }
+
+    /// The channel's name, or that with a number if another channel of the organisation has it.
+    fn free_name(&mut self, tx: &Tx, id: OrganisationId, name: &str) -> Result<String> {
+        let mut taken = tx.prepare_cached(
+            "select 1 from channels where organisation_id = ?1 and name = ?2 and deleted_at is null and archived_at is null and is_dm = 0",
+        )?;
+        let free = accounts::first_free(name, |name| Ok(taken.exists((id, name))?))?;
+        if free != name {
+            self.leave_out(format!("the name of the channel {name}, which another one has: it is {free}"));
+        }
+        Ok(free)
+    }
+
+    /// The key of a direct message by which it is opened; none if it can't be opened again, or its members have another one.
+    fn key(&self, tx: &Tx, id: OrganisationId, channel: &Channel) -> Result<Option<[u8; 32]>> {
+        if !channel.is_dm || channel.participants.is_empty() {
+            return Ok(None);
+        }
+        let users: Vec<UserId> = channel.participants.iter().map(|person| self.account(*person)).collect::<Result<_>>()?;
+        let key = direct_messages::key(&users);
+        let is_taken =
+            tx.prepare_cached("select 1 from channels where organisation_id = ?1 and dm_key = ?2")?.exists((id, &key[..]))?;
+        Ok((!is_taken).then_some(key))
+    }
+
+    pub(super) fn channel_member(&mut self, tx: &mut Tx, member: &ChannelMember) -> Result<bool> {
+        self.require_own(tx, member.channel)?;
+        let user = self.account(member.person)?;
+        if tx
+            .prepare_cached("select 1 from channel_members where channel_id = ?1 and user_id = ?2")?
+            .exists((member.channel, user))?
+        {
+            return Ok(false);
+        }
+        let mut taken = tx.prepare_cached("select 1 from channel_members where channel_id = ?1 and username = ?2")?;
+        let username = accounts::check_username(&member.username).map_err(Error::BadRequest)?;
+        let username = accounts::first_free(&username, |name| Ok(taken.exists((member.channel, name))?))?;
+        // What comes after the mark is counted, as it is less than what comes before.
+        tx.prepare_cached(
+            "with mark as (select coalesce((select n from messages where id = ?3 and channel_id = ?1), 0) as n)
+             insert into channel_members (channel_id, user_id, username, joined_seq, read_n, read_thread_count, read_mention_count,
+               is_starred, created_at)
+             select c.id, ?2, ?4, ?5, mark.n,
+               c.thread_count - (select count(*) from messages m
+                 where m.channel_id = c.id and m.root is null and m.deleted_at is null and m.n > mark.n),
+               c.mention_count - (select count(*) from channel_mentions x where x.channel_id = c.id and x.n > mark.n), ?6, ?7
+             from channels c, mark where c.id = ?1",
+        )?
+        .execute((member.channel, user, member.read, username, log::last_seq(tx)?, member.is_starred, member.created_at))?;
+        tx.prepare_cached("update channels set user_count = user_count + 1 where id = ?1")?.execute([member.channel])?;
+        Ok(true)
+    }
+
+    /// It is inactive until its owner gives it a secret that the receiver knows.
+    pub(super) fn webhook(&mut self, tx: &mut Tx, webhook: &Webhook) -> Result<bool> {
+        self.require_own(tx, webhook.channel)?;
+        let found: Option<ChannelId> = tx
+            .prepare_cached("select channel_id from webhooks where id = ?1")?
+            .query_row([webhook.id], |row| row.get(0))
+            .optional()?;
+        if let Some(of) = found {
+            return if of == webhook.channel { Ok(false) } else { Err(foreign("webhook", webhook.id)) };
+        }
+        let owner = self.account(webhook.owner)?;
+        let name = webhooks::Name::check(&webhook.name, "name").map_err(Error::BadRequest)?;
+        let event_name = webhooks::EventName::check(&webhook.event_name, "event_name").map_err(Error::BadRequest)?;
+        let (url, target) = match webhooks::check_url(tx.site(), &webhook.url) {
+            Ok(checked) => checked,
+            Err(err) => {
+                self.leave_out(format!("the address of the webhook {name}: {err}"));
+                Default::default()
+            }
+        };
+        let keys = &tx.site().keys;
+        tx.prepare_cached(
+            "insert into webhooks (id, channel_id, owner_id, name, event_name, url, url_by, target, slug_hash, secret, status, from_seq,
+               created_at, updated_at)
+             values (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, 'inactive', ?11, ?12, ?13)",
+        )?
+        .execute(rusqlite::params![
+            webhook.id,
+            webhook.channel,
+            owner,
+            name,
+            event_name,
+            url,
+            (!url.is_empty()).then_some(owner),
+            target,
+            secret::sha256(&keys.webhook_slug(webhook.id, 1)),
+            keys.seal(&secret::signing_secret()),
+            log::last_seq(tx)?,
+            webhook.created_at,
+            webhook.updated_at
+        ])?;
+        Ok(true)
+    }
+
+    /// Fails unless the channel is the organisation's.
+    pub(super) fn require_own(&self, tx: &Tx, channel: ChannelId) -> Result<()> {
+        if organisation_of(tx, channel)? == Some(self.id()?) { Ok(()) } else { Err(foreign("channel", channel)) }
+    }
+}
+
+fn organisation_of(tx: &Tx, channel: ChannelId) -> Result<Option<OrganisationId>> {
+    Ok(tx
+        .prepare_cached("select organisation_id from channels where id = ?1")?
+        .query_row([channel], |row| row.get(0))
+        .optional()?)
+}

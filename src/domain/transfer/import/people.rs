@@ -1,0 +1,165 @@
+//! People, the organisation, its roles and its members.
+
+use rusqlite::OptionalExtension;
+
+use super::{Import, foreign, require_unused};
+use crate::{
+    db::{Tx, log},
+    domain::{
+        accounts::{self, PersonName},
+        organisations::{Description, Detail, Name, roles, slugs},
+        rights::MemberStatus,
+        text,
+        transfer::records::{Member, Organisation, Person, Role},
+    },
+    error::{Error, OrConflict, Result},
+    event::Effect,
+    id::{OrganisationId, UserId},
+};
+
+impl Import {
+    /// Finds the account with the person's address, or makes one without a password.
+    pub(super) fn person(&mut self, tx: &mut Tx, person: &Person) -> Result<bool> {
+        let email = text::email_address(&person.email).filter(|email| *email == person.email);
+        let email = email.ok_or_else(|| Error::bad_request(format!("{:?} is not an e-mail address", person.email)))?;
+        if let Some(found) = accounts::find_by_email(tx, &email)? {
+            self.people.insert(person.id, found.id);
+            return Ok(false);
+        }
+        let id = if accounts::find(tx, person.id)?.is_some() { UserId::new() } else { person.id };
+        let username = match accounts::check_username(&person.username) {
+            Ok(name) if !tx.prepare_cached("select 1 from users where username = ?1")?.exists([&name])? => name,
+            _ => accounts::free_username(tx, &email)?,
+        };
+        tx.prepare_cached(
+            "insert into users (id, email, username, first_name, last_name, avatar_url, is_active, created_at, updated_at)
+             values (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?8)",
+        )?
+        .execute((
+            id,
+            &email,
+            username,
+            PersonName::check(&person.first_name, "first_name").map_err(Error::BadRequest)?,
+            PersonName::check(&person.last_name, "last_name").map_err(Error::BadRequest)?,
+            text::web_address_if_any(&person.avatar_url, "avatar_url").unwrap_or_default(),
+            person.is_active && !email.ends_with(accounts::ERASED),
+            person.created_at,
+        ))?;
+        tx.then(Effect::AccountChanged(id));
+        self.people.insert(person.id, id);
+        Ok(true)
+    }
+
+    pub(super) fn organisation(&mut self, tx: &mut Tx, organisation: &Organisation) -> Result<bool> {
+        let id = organisation.id;
+        if self.organisation.replace(id).is_some() {
+            return Err(Error::bad_request("the file has several organisations"));
+        }
+        if self.into.is_some_and(|into| into != id) {
+            return Err(Error::bad_request(format!("the file has the organisation {id}, not the one that --organisation names")));
+        }
+        let found: Option<bool> = tx
+            .prepare_cached("select deleted_at is not null from organisations where id = ?1")?
+            .query_row([id], |row| row.get(0))
+            .optional()?;
+        match found {
+            Some(true) => return Err(Error::bad_request("this server has had the organisation, and it was deleted here")),
+            Some(false) if self.into == Some(id) || self.is_from_here(tx, id)? => return Ok(false),
+            Some(false) => {
+                return Err(Error::bad_request(format!(
+                    "the organisation {id} is on this server, and did not come from this file: to add what the file has more, name it with --organisation"
+                )));
+            }
+            None => require_unused(tx, "organisation", id.0)?,
+        }
+        self.insert_organisation(tx, organisation)?;
+        tx.prepare_cached("insert or replace into meta (key, value) values (?1, ?2)")?.execute((imported(id), &self.source))?;
+        Ok(true)
+    }
+
+    /// Whether the organisation was imported from the same file.
+    fn is_from_here(&self, tx: &Tx, id: OrganisationId) -> Result<bool> {
+        Ok(tx.prepare_cached("select 1 from meta where key = ?1 and value = ?2")?.exists((imported(id), &self.source))?)
+    }
+
+    fn insert_organisation(&self, tx: &Tx, organisation: &Organisation) -> Result<()> {
+        let name = Name::check(&organisation.name, "name").map_err(Error::BadRequest)?;
+        Description::check(&organisation.description, "description").map_err(Error::BadRequest)?;
+        for (detail, field) in
+            [(&organisation.industry, "industry"), (&organisation.location, "location"), (&organisation.country, "country")]
+        {
+            Detail::check(detail, field).map_err(Error::BadRequest)?;
+        }
+        let email = text::email_address(&organisation.email).unwrap_or_default();
+        let logo_url = text::web_address_if_any(&organisation.logo_url, "logo_url").unwrap_or_default();
+        tx.prepare_cached(
+            "insert into organisations
+               (id, name, slug, description, email, industry, location, country, logo_url, owner_id, created_at, updated_at)
+             values (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)",
+        )?
+        .execute(rusqlite::params![
+            organisation.id,
+            name,
+            slugs::make(tx, name)?,
+            organisation.description,
+            email,
+            organisation.industry,
+            organisation.location,
+            organisation.country,
+            logo_url,
+            self.account(organisation.owner)?,
+            organisation.created_at,
+            organisation.updated_at
+        ])?;
+        Ok(())
+    }
+
+    pub(super) fn role(&mut self, tx: &mut Tx, role: &Role) -> Result<bool> {
+        let id = self.id()?;
+        let found: Option<Option<OrganisationId>> = tx
+            .prepare_cached("select organisation_id from roles where uuid = ?1")?
+            .query_row([role.id], |row| row.get(0))
+            .optional()?;
+        match found {
+            Some(of) if of == Some(id) => return Ok(false),
+            Some(_) => return Err(foreign("role", role.id)),
+            None => {}
+        }
+        let name = roles::Name::check(&role.name, "name").map_err(Error::BadRequest)?;
+        let description = roles::Description::check(&role.description, "description").map_err(Error::BadRequest)?;
+        tx.prepare_cached(
+            "insert into roles (uuid, organisation_id, name, description, rights, created_at, updated_at) values (?1, ?2, ?3, ?4, ?5, ?6, ?7)",
+        )?
+        .execute((role.id, id, name, description, role.rights & 255, role.created_at, role.updated_at))
+        .or_conflict(|| Error::bad_request(format!("the organisation has another role {name}")))?;
+        Ok(true)
+    }
+
+    /// A role that was deleted here meanwhile counts as `member`.
+    pub(super) fn member(&mut self, tx: &mut Tx, member: &Member) -> Result<bool> {
+        let (id, user) = (self.id()?, self.account(member.person)?);
+        let role: Option<i64> = tx
+            .prepare_cached(
+                "select iif(deleted_at is null, id, 4) from roles where uuid = ?1 and (organisation_id is null or organisation_id = ?2)",
+            )?
+            .query_row((member.role, id), |row| row.get(0))
+            .optional()?;
+        let role = role.ok_or_else(|| Error::bad_request(format!("the file does not describe the role {}", member.role)))?;
+        let inserted = tx
+            .prepare_cached(
+                "insert into organisation_members (organisation_id, user_id, role_id, status, joined_seq, created_at, updated_at)
+                 values (?1, ?2, ?3, ?4, ?5, ?6, ?7) on conflict (organisation_id, user_id) do nothing",
+            )?
+            .execute((id, user, role, &member.status, log::last_seq(tx)?, member.created_at, member.updated_at))?;
+        if inserted > 0 && member.status != MemberStatus::Deactivated.as_str() {
+            tx.prepare_cached("update users set current_org = ?2 where id = ?1 and current_org is null")?.execute((user, id))?;
+            tx.then(Effect::AccountChanged(user));
+        }
+        Ok(inserted > 0)
+    }
+}
+
+/// The key in `meta` of the file that an organisation was imported from.
+fn imported(organisation: OrganisationId) -> String {
+    format!("imported {organisation}")
+}
