@@ -25,11 +25,13 @@
 //! Each line names a folder or file and everything that it imports; `-` is nothing. Upper ones come first. There are no import
 //! circles between files.
 //! ```text
-//! cli: api, archive, backup, clock, config, connections, db, domain, error, id, mail, push, secret, site, state, time, tls, transfer, wiring
+//! cli: api, archive, backup, clock, config, connections, db, domain, error, id, mail, push, secret, site, slack, state, time, tls,
+//!   transfer, wiring
 //! wiring: backup, clock, config, connections, db, domain, error, event, issuer, jobs, limits, mail, metrics, origins, outgoing, push, secret,
 //!   site, state, tls, wakeups
 //! api: client_address, config, db, domain, error, event, id, jobs, limits, push, request_body, secret, site, state, time, web
 //! backup: archive, db, error, time
+//! slack: archive, domain, error, id, time, transfer
 //! transfer: archive, db, domain, error, id, time
 //! archive: db, error, time
 //! jobs: backup, db, domain, error, event, id, mail, outgoing, push, secret, state, time, yielding
@@ -126,6 +128,7 @@ pub mod push;
 mod request_body;
 pub mod secret;
 pub mod site;
+pub mod slack;
 mod socket;
 pub mod state;
 pub mod time;

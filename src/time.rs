@@ -26,6 +26,10 @@ impl Time {
         self.0.div_euclid(1_000_000)
     }
 
+    pub fn unix_milliseconds(self) -> i64 {
+        self.0.div_euclid(1_000)
+    }
+
     /// The time in UTC, in a form as of C's `strftime`.
     pub fn strftime(self, form: &str) -> String {
         jiff::Timestamp::from_microsecond(self.0).map_or_else(|_| NEVER.to_owned(), |time| time.strftime(form).to_string())

@@ -7,6 +7,7 @@ mod demo;
 mod doctor;
 mod folder;
 mod healthcheck;
+mod import;
 mod importing;
 mod invite;
 mod log;
@@ -56,6 +57,9 @@ enum Command {
     /// Manage organisations, also while the server runs
     #[command(subcommand)]
     Org(org::Command),
+    /// Import from another service, also while the server runs
+    #[command(subcommand)]
+    Import(import::Command),
     /// Manage channels, also while the server runs
     #[command(subcommand)]
     Channel(channel::Command),
@@ -132,6 +136,7 @@ fn run() -> Result<()> {
         Command::Serve(settings) => serve::run(Settings { data_dir, ..*settings }, matches, read_again),
         Command::User(command) => user::run(&data_dir, output, command),
         Command::Org(command) => org::run(&data_dir, output, command),
+        Command::Import(command) => import::run(&data_dir, output, command),
         Command::Channel(command) => channel::run(&data_dir, output, command),
         Command::Invite(command) => invite::run(&data_dir, output, command),
         Command::Webhook(command) => webhook::run(&data_dir, output, command),

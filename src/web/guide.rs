@@ -37,6 +37,7 @@ const DOCUMENTS: &[Document] = &documents! {
     "events": "docs/events.md",
     "webhooks": "docs/webhooks.md",
     "operating": "docs/operating.md",
+    "moving": "docs/moving.md",
     "settings": "docs/settings.md",
     "commands": "docs/commands.md",
     "limits": "docs/limits.md",

@@ -16,7 +16,7 @@ use crate::{
 
 /// Distinct names in a text that can be mentions; further ones are plain text, because each mentioned user costs a row of
 /// the event log.
-pub(in crate::domain) const MOST: usize = 20;
+pub const MOST: usize = 20;
 
 /// A member whom a message mentions, or the channel.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]

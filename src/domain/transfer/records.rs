@@ -70,7 +70,7 @@ impl Record {
 }
 
 /// Somebody whom another record names: a member, a former one, an author, or somebody who is mentioned.
-#[derive(Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Person {
     pub id: UserId,
     pub email: String,

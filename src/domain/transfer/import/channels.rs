@@ -66,7 +66,7 @@ impl Import {
         )?;
         let free = accounts::first_free(name, |name| Ok(taken.exists((id, name))?))?;
         if free != name {
-            self.leave_out(format!("the name of the channel {name}, which another one has: it is {free}"));
+            self.leave_out(format!("the name of the channel {name}, which another one has: it is {free}"), 1);
         }
         Ok(free)
     }
@@ -127,7 +127,7 @@ impl Import {
         let (url, target) = match webhooks::check_url(tx.site(), &webhook.url) {
             Ok(checked) => checked,
             Err(err) => {
-                self.leave_out(format!("the address of the webhook {name}: {err}"));
+                self.leave_out(format!("the address of the webhook {name}: {err}"), 1);
                 Default::default()
             }
         };

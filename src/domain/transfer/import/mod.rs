@@ -95,8 +95,8 @@ impl Import {
     }
 
     /// Notes that something is not imported, or not as it was.
-    pub fn leave_out(&mut self, what: impl Into<String>) {
-        *self.left_out.entry(what.into()).or_default() += 1;
+    pub fn leave_out(&mut self, what: impl Into<String>, number: u64) {
+        *self.left_out.entry(what.into()).or_default() += number;
     }
 
     pub fn report(self) -> Report {

@@ -1,0 +1,68 @@
+//! `tidings import …`
+
+use std::path::{Path, PathBuf};
+
+use clap::{Args, Subcommand};
+
+use super::{
+    importing::{self, DryRun},
+    terminal::{Output, bar},
+};
+use crate::{
+    db,
+    domain::{organisations::administration, text},
+    error::{Error, Result},
+    slack::{self, Target},
+    transfer::Writer,
+};
+
+#[derive(Subcommand)]
+pub enum Command {
+    /// Import the zip that Slack exports: people, channels, messages with their threads, reactions and edits
+    ///
+    /// People are matched by their addresses; those without an account get one without a password. Prints what was imported and
+    /// what was left out. If it is interrupted, run it again: what is there already stays as it is
+    Slack(Slack),
+}
+
+#[derive(Args)]
+pub struct Slack {
+    /// File to read
+    #[arg(value_name = "FILE.zip")]
+    file: PathBuf,
+    #[command(flatten)]
+    to: To,
+    /// Address of the owner of the new organisation [default: that of the export's primary owner]
+    #[arg(long, value_name = "ADDRESS", conflicts_with = "organisation")]
+    owner: Option<String>,
+    #[command(flatten)]
+    dry_run: DryRun,
+}
+
+#[derive(Args)]
+#[group(required = true, multiple = false)]
+pub struct To {
+    /// Make an organisation with this name
+    #[arg(long, value_name = "NAME")]
+    name: Option<String>,
+    /// Add to this organisation
+    #[arg(long, value_name = "ID|SLUG")]
+    organisation: Option<String>,
+}
+
+pub fn run(folder: &Path, output: Output, command: Command) -> Result<()> {
+    let Command::Slack(Slack { file, to, owner, dry_run }) = command;
+    let target = match importing::find(folder, to.organisation.as_deref())? {
+        Some(id) => {
+            let owner = db::read_once(folder, |conn| administration::show(conn, id))?.listed.owner;
+            Target::Existing { id, owner }
+        }
+        None => Target::New { name: to.name.unwrap_or_default(), owner: owner.as_deref().map(check).transpose()? },
+    };
+    let import = |write: Writer| slack::import(&file, target, write, &mut bar());
+    importing::print(output, &importing::run(folder, dry_run, import)?)
+}
+
+fn check(email: &str) -> Result<String> {
+    text::email_address(email).ok_or_else(|| Error::bad_request(format!("--owner {email}: expected an e-mail address")))
+}

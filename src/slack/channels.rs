@@ -1,0 +1,118 @@
+//! The channels of an export, as records of channels and of their members.
+
+use std::collections::{BTreeSet, HashMap};
+
+use uuid::Uuid;
+
+use super::{
+    format::{self, seconds},
+    ids,
+    people::{People, line},
+};
+use crate::{
+    domain::transfer::records::{Channel, ChannelMember},
+    id::{ChannelId, MessageId, OrganisationId, UserId},
+    time::Time,
+};
+
+/// Characters of a channel's name, description and topic, at most.
+const NAME: usize = 80;
+const DESCRIPTION: usize = 1000;
+const TOPIC: usize = 250;
+
+/// What a list of channels is of.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Kind {
+    Public,
+    Private,
+    /// Between two or several people.
+    Direct,
+}
+
+/// The lists of an export.
+pub const LISTS: [(&str, Kind); 4] =
+    [("channels.json", Kind::Public), ("groups.json", Kind::Private), ("dms.json", Kind::Direct), ("mpims.json", Kind::Direct)];
+
+/// A channel that is imported.
+pub struct Room {
+    pub id: ChannelId,
+    pub name: String,
+    pub kind: Kind,
+    /// When messages were pinned, by their `ts`.
+    pub pins: HashMap<String, Time>,
+    members: Vec<(UserId, String)>,
+    created_at: Time,
+    /// The newest message, which its members have read: what was said in Slack is not news.
+    pub last: Option<MessageId>,
+}
+
+impl Room {
+    pub fn new(from: &format::Channel, kind: Kind, organisation: OrganisationId, people: &People) -> Room {
+        let created_at = seconds(from.created);
+        let mut seen = BTreeSet::new();
+        let members = people.members(&from.members).filter(|member| seen.insert(member.id));
+        let members: Vec<_> = members.map(|member| (member.id, member.name.clone())).collect();
+        let name = line(&from.name, NAME);
+        let name = match kind {
+            Kind::Direct => {
+                members.iter().map(|(_, name)| name.as_str()).collect::<BTreeSet<_>>().into_iter().collect::<Vec<_>>().join(", ")
+            }
+            _ if name.is_empty() => from.id.clone(),
+            _ => name,
+        };
+        let pins = from.pins.iter().map(|pin| (pin.id.clone(), seconds(pin.created))).collect();
+        let id = ChannelId(ids::of(organisation, "channel", &from.id, created_at));
+        Room { id, name, kind, pins, members, created_at, last: None }
+    }
+
+    /// The record. A channel belongs to who made it, or to the organisation's owner.
+    pub fn record(&self, from: &format::Channel, people: &People, owner: UserId) -> Channel {
+        let creator = from.creator.as_deref().and_then(|user| people.get(user));
+        let participants = match self.kind {
+            // Everybody of a direct message that can be opened again.
+            Kind::Direct
+                if self.members.len() > 1 && self.members.len() == from.members.iter().collect::<BTreeSet<_>>().len() =>
+            {
+                self.members.iter().map(|(user, _)| *user).collect()
+            }
+            _ => Vec::new(),
+        };
+        Channel {
+            id: self.id,
+            name: self.name.clone(),
+            description: from.purpose.value.chars().take(DESCRIPTION).collect(),
+            topic: from.topic.value.chars().take(TOPIC).collect(),
+            is_private: self.kind != Kind::Public,
+            is_default: from.is_general && self.kind == Kind::Public && !from.is_archived,
+            is_dm: self.kind == Kind::Direct,
+            owner: creator.filter(|creator| creator.is_member).map_or(owner, |creator| creator.id),
+            created_by: creator.map_or(owner, |creator| creator.id),
+            created_at: self.created_at,
+            updated_at: self.created_at,
+            archived_at: from.is_archived.then_some(self.created_at),
+            participants,
+        }
+    }
+
+    pub fn has_members(&self) -> bool {
+        !self.members.is_empty()
+    }
+
+    /// The records of the members.
+    pub fn members(&self) -> impl Iterator<Item = ChannelMember> {
+        self.members.iter().map(|(user, name)| ChannelMember {
+            channel: self.id,
+            person: *user,
+            username: name.clone(),
+            is_starred: false,
+            read: self.last,
+            created_at: self.created_at,
+        })
+    }
+
+    /// The identifier of the message with this `ts`.
+    pub fn message(&self, organisation: OrganisationId, ts: &str, at: Time) -> MessageId {
+        let id: Uuid = ids::of(organisation, "message", &format!("{} {ts}", self.id), at);
+        MessageId(id)
+    }
+}

@@ -1,0 +1,159 @@
+//! Slack's export format, as far as it is imported: <https://slack.com/help/articles/220556107>. Fields that are missing count
+//! as empty.
+
+use std::time::Duration;
+
+use serde::Deserialize;
+use serde_json::value::RawValue;
+
+use crate::time::Time;
+
+#[derive(Default, Deserialize)]
+#[serde(default)]
+pub struct User {
+    pub id: String,
+    pub name: String,
+    pub deleted: bool,
+    pub real_name: Option<String>,
+    pub is_primary_owner: bool,
+    pub is_owner: bool,
+    pub is_admin: bool,
+    pub is_restricted: bool,
+    pub is_ultra_restricted: bool,
+    pub is_bot: bool,
+    pub profile: Profile,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default)]
+pub struct Profile {
+    pub email: Option<String>,
+    pub first_name: Option<String>,
+    pub last_name: Option<String>,
+    pub real_name: Option<String>,
+}
+
+/// A channel of any of the four lists.
+#[derive(Default, Deserialize)]
+#[serde(default)]
+pub struct Channel {
+    pub id: String,
+    pub name: String,
+    /// Seconds.
+    pub created: i64,
+    pub creator: Option<String>,
+    pub is_archived: bool,
+    pub is_general: bool,
+    pub members: Vec<String>,
+    pub topic: Text,
+    pub purpose: Text,
+    pub pins: Vec<Pin>,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default)]
+pub struct Text {
+    pub value: String,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default)]
+pub struct Pin {
+    /// The pinned message's `ts`.
+    pub id: String,
+    pub created: i64,
+}
+
+/// A file of messages. Each is read by itself, so that one in an unknown form doesn't hide the others.
+pub type Day = Vec<Box<RawValue>>;
+
+#[derive(Default, Deserialize)]
+#[serde(default)]
+pub struct Message {
+    pub r#type: String,
+    pub subtype: Option<String>,
+    pub hidden: bool,
+    pub user: Option<String>,
+    pub username: Option<String>,
+    pub bot_id: Option<String>,
+    pub bot_profile: Option<BotProfile>,
+    pub text: Option<String>,
+    pub ts: String,
+    pub thread_ts: Option<String>,
+    pub edited: Option<Edited>,
+    pub reactions: Vec<Reaction>,
+    pub attachments: Vec<Attachment>,
+    pub files: Vec<File>,
+    /// Of older exports.
+    pub file: Option<File>,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default)]
+pub struct BotProfile {
+    pub name: String,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default)]
+pub struct Edited {
+    pub ts: String,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default)]
+pub struct Reaction {
+    pub name: String,
+    pub users: Vec<String>,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default)]
+pub struct Attachment {
+    /// The link that this is a preview of.
+    pub from_url: Option<String>,
+    pub pretext: Option<String>,
+    pub title: Option<String>,
+    pub title_link: Option<String>,
+    pub text: Option<String>,
+    pub fallback: Option<String>,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default)]
+pub struct File {
+    pub name: Option<String>,
+    pub title: Option<String>,
+    pub permalink: Option<String>,
+    pub url_private: Option<String>,
+}
+
+/// The time of a `ts` such as `1355517523.000005`.
+pub fn time(ts: &str) -> Option<Time> {
+    let (seconds, micros) = ts.split_once('.').unwrap_or((ts, "0"));
+    let micros = if micros.len() <= 6 { format!("{micros:0<6}") } else { return None };
+    let is_number = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+    if !is_number(seconds) || !is_number(&micros) || seconds.len() > 11 {
+        return None;
+    }
+    Some(Time::from_unix_seconds(seconds.parse().ok()?) + Duration::from_micros(micros.parse().ok()?))
+}
+
+/// The time of whole seconds; the first that there is for one that is none.
+pub fn seconds(seconds: i64) -> Time {
+    Time::from_unix_seconds(seconds.clamp(0, 99_999_999_999))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::time;
+
+    #[test]
+    fn a_ts_has_microseconds() {
+        assert_eq!(time("1355517523.000005").unwrap().to_string(), "2012-12-14T20:38:43.000005Z");
+        assert_eq!(time("1355517523").unwrap().to_string(), "2012-12-14T20:38:43.000000Z");
+        for bad in ["", ".", "1.", "x", "-1.0", "1.0000001", "999999999999.0", "1.-1"] {
+            assert_eq!(time(bad), None, "{bad:?}");
+        }
+    }
+}

@@ -1,0 +1,138 @@
+//! The people of an export, as records of people and members.
+
+use std::collections::HashMap;
+
+use super::{format::User, ids};
+use crate::{
+    domain::{
+        accounts::{self, ERASED},
+        rights::MemberStatus,
+        text,
+        transfer::records::{Member, Person},
+    },
+    id::{OrganisationId, RoleUuid, UserId},
+    time::Time,
+};
+
+/// Names of roles in the export, and the built-in roles that stand for them, as in `schema.sql`.
+const ADMIN: u128 = 0x01900000_0000_7000_8000_000000000001;
+const MEMBER: u128 = 0x01900000_0000_7000_8000_000000000004;
+const GUEST: u128 = 0x01900000_0000_7000_8000_000000000005;
+/// Characters of a first or last name, and of a username, at most.
+const NAME: usize = 100;
+const USERNAME: usize = 64;
+
+/// Somebody of the export.
+pub struct Somebody {
+    pub id: UserId,
+    /// The name in channels.
+    pub name: String,
+    /// Whether they are in the organisation, and not deactivated.
+    pub is_member: bool,
+    pub is_bot: bool,
+}
+
+pub struct People {
+    organisation: OrganisationId,
+    /// When all accounts are said to have begun: Slack doesn't tell.
+    at: Time,
+    known: HashMap<String, Somebody>,
+}
+
+impl People {
+    pub fn new(organisation: OrganisationId, at: Time) -> People {
+        People { organisation, at, known: HashMap::new() }
+    }
+
+    pub fn get(&self, user: &str) -> Option<&Somebody> {
+        self.known.get(user)
+    }
+
+    /// The identifiers of those of these users who are members.
+    pub fn members<'a>(&'a self, users: &'a [String]) -> impl Iterator<Item = &'a Somebody> {
+        users.iter().filter_map(|user| self.get(user)).filter(|somebody| somebody.is_member)
+    }
+
+    /// The records of a user. One without an address gets an account that nobody can use, and is no member.
+    pub fn add(&mut self, user: &User) -> (Person, Option<Member>) {
+        let email = address(user);
+        let profile = &user.profile;
+        let full = [&profile.real_name, &user.real_name].into_iter().flatten().find(|name| !name.trim().is_empty());
+        let (first, last) = match (&profile.first_name, &profile.last_name) {
+            (Some(first), last) if !first.trim().is_empty() => (first.as_str(), last.as_deref().unwrap_or_default()),
+            _ => full.map_or("", String::as_str).split_once(' ').unwrap_or((full.map_or("", String::as_str), "")),
+        };
+        let mut person = self.person(&user.id, email.as_deref(), &user.name);
+        (person.first_name, person.last_name) = (line(first, NAME), line(last, NAME));
+        let somebody = Somebody {
+            id: person.id,
+            name: person.username.clone(),
+            is_member: email.is_some() && !user.deleted,
+            is_bot: user.is_bot,
+        };
+        let role = match user {
+            User { is_restricted: true, .. } | User { is_ultra_restricted: true, .. } => GUEST,
+            User { is_primary_owner: true, .. } | User { is_owner: true, .. } | User { is_admin: true, .. } => ADMIN,
+            _ => MEMBER,
+        };
+        let status = if user.deleted { MemberStatus::Deactivated } else { MemberStatus::Active };
+        let member = email.is_some().then(|| self.member(person.id, role, status));
+        self.known.insert(user.id.clone(), somebody);
+        (person, member)
+    }
+
+    /// The record of an owner who is not in the export.
+    pub fn owner(&self, email: &str) -> Person {
+        self.person(&format!("owner {email}"), Some(email), "")
+    }
+
+    /// The membership of the owner.
+    pub fn owning(&self, owner: UserId) -> Member {
+        self.member(owner, ADMIN, MemberStatus::Active)
+    }
+
+    /// The record of somebody whom the list of people doesn't have, with the name that is known.
+    pub fn unknown(&mut self, user: &str, name: &str) -> Person {
+        let person = self.person(user, None, name);
+        let somebody = Somebody { id: person.id, name: person.username.clone(), is_member: false, is_bot: false };
+        self.known.insert(user.to_owned(), somebody);
+        person
+    }
+
+    fn person(&self, user: &str, email: Option<&str>, name: &str) -> Person {
+        let id = ids::of(self.organisation, "user", user, self.at);
+        Person {
+            id: UserId(id),
+            email: email.map_or_else(|| format!("{id}{ERASED}"), str::to_owned),
+            username: username(name),
+            first_name: String::new(),
+            last_name: String::new(),
+            avatar_url: String::new(),
+            is_active: email.is_some(),
+            created_at: self.at,
+        }
+    }
+
+    fn member(&self, person: UserId, role: u128, status: MemberStatus) -> Member {
+        let (role, status) = (RoleUuid(uuid::Uuid::from_u128(role)), status.as_str().to_owned());
+        Member { person, role, status, created_at: self.at, updated_at: self.at }
+    }
+}
+
+/// A user's address; none for a bot.
+pub fn address(user: &User) -> Option<String> {
+    user.profile.email.as_deref().filter(|_| !user.is_bot).and_then(text::email_address)
+}
+
+/// A name as accounts and channels have it.
+fn username(name: &str) -> String {
+    let kept: String =
+        name.chars().filter(|c| c.is_ascii_alphanumeric() || matches!(c, '_' | '.' | '-')).take(USERNAME - 1).collect();
+    let kept = if kept.is_empty() { "user".to_owned() } else { kept };
+    accounts::check_username(&kept).unwrap_or_else(|_| format!("{kept}_"))
+}
+
+/// A text on one line, cut to `most` characters.
+pub fn line(text: &str, most: usize) -> String {
+    text::printable(text).replace('\n', " ").trim().chars().take(most).collect()
+}
