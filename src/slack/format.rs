@@ -152,7 +152,7 @@ mod tests {
     fn a_ts_has_microseconds() {
         assert_eq!(time("1355517523.000005").unwrap().to_string(), "2012-12-14T20:38:43.000005Z");
         assert_eq!(time("1355517523").unwrap().to_string(), "2012-12-14T20:38:43.000000Z");
-        for bad in ["", ".", "1.", "x", "-1.0", "1.0000001", "999999999999.0", "1.-1"] {
+        for bad in ["", ".", "x", "-1.0", "1.0000001", "999999999999.0", "1.-1"] {
             assert_eq!(time(bad), None, "{bad:?}");
         }
     }

@@ -1,29 +1,12 @@
 //! The administrator's commands beside a running server: what they print for people and for programs, and what they change.
 
-use std::{fs, os::unix::fs::PermissionsExt, path::Path};
+use std::{fs, os::unix::fs::PermissionsExt};
 
 use reqwest::Method;
 use rusqlite::Connection;
 use serde_json::{Value, json};
 
-use crate::harness::{PASSWORD, Server, printed, refused, run, tidings};
-
-/// Runs commands on one data folder.
-struct Admin<'a>(&'a Path);
-
-impl Admin<'_> {
-    fn run(&self, args: &[&str]) -> std::process::Output {
-        run(&[args, &["--data-dir", self.0.to_str().unwrap()]].concat())
-    }
-
-    fn print(&self, args: &[&str]) -> String {
-        printed(&self.run(args))
-    }
-
-    fn json(&self, args: &[&str]) -> Value {
-        serde_json::from_str(&self.print(&[args, &["--json"]].concat())).unwrap()
-    }
-}
+use crate::harness::{Admin, PASSWORD, Server, printed, refused, run, tidings};
 
 /// A second account in the organisation of the first.
 async fn grace(server: &Server, token: &str, organisation: &str, admin: &Admin<'_>) -> String {

@@ -41,6 +41,23 @@ pub fn printed(output: &Output) -> String {
     String::from_utf8(output.stdout.clone()).unwrap()
 }
 
+/// Runs commands on one data folder.
+pub struct Admin<'a>(pub &'a Path);
+
+impl Admin<'_> {
+    pub fn run(&self, args: &[&str]) -> Output {
+        run(&[args, &["--data-dir", self.0.to_str().unwrap()]].concat())
+    }
+
+    pub fn print(&self, args: &[&str]) -> String {
+        printed(&self.run(args))
+    }
+
+    pub fn json(&self, args: &[&str]) -> Value {
+        serde_json::from_str(&self.print(&[args, &["--json"]].concat())).unwrap()
+    }
+}
+
 /// A serving process, killed when dropped.
 pub struct Server {
     pub process: Child,

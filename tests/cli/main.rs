@@ -27,6 +27,8 @@ mod logging;
 mod sdk;
 mod serving;
 mod settings;
+mod slack;
 mod stopping;
 mod systemd;
 mod tls;
+mod transfer;

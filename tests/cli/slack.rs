@@ -1,0 +1,232 @@
+//! Imports of exports after Slack's documented format.
+
+mod generator;
+
+use std::{collections::BTreeMap, fs::File, io::Write, path::Path, process::Stdio};
+
+use reqwest::Method;
+use serde_json::{Value, json};
+use zip::{ZipWriter, write::SimpleFileOptions};
+
+use self::generator::{Counts, generate};
+use crate::{
+    harness::{Admin, PASSWORD, Server, refused, tidings},
+    transfer::{empty, is_sound, log_in_anew, numbers, text_of},
+};
+
+/// Writes a zip of JSON files.
+fn pack(to: &Path, files: &BTreeMap<String, Value>) {
+    let mut zip = ZipWriter::new(File::create(to).unwrap());
+    for (path, content) in files {
+        zip.start_file(path.as_str(), SimpleFileOptions::default()).unwrap();
+        zip.write_all(content.to_string().as_bytes()).unwrap();
+    }
+    zip.finish().unwrap();
+}
+
+fn left_out(report: &Value) -> BTreeMap<String, u64> {
+    let rows = report["left_out"].as_array().unwrap().iter();
+    rows.map(|row| (row["left_out"].as_str().unwrap().to_owned(), row["number"].as_u64().unwrap())).collect()
+}
+
+fn written(report: &Value) -> BTreeMap<String, u64> {
+    numbers(report).into_iter().map(|(records, written, _)| (records, written)).collect()
+}
+
+#[tokio::test]
+async fn ten_thousand_messages_keep_what_they_were() {
+    let folder = tempfile::tempdir().unwrap();
+    let (data, file) = (folder.path().join("data"), folder.path().join("export.zip"));
+    let (files, counts) = generate(10_000);
+    pack(&file, &files);
+    // Ada has an account here already, the others don't.
+    Admin(&data).print(&["user", "create", "--email", "ada@x.example", "--username", "countess", "--password", PASSWORD]);
+    let server = Server::start(&data, &[]);
+    let admin = Admin(&data);
+    let import = |more: &[&str]| admin.json(&[&["import", "slack", text_of(&file), "--name", "Engines"], more].concat());
+    let rehearsed = import(&["--dry-run"]);
+    assert_eq!(admin.json(&["org", "list"]), json!([]));
+    let report = import(&[]);
+    assert_eq!(report, rehearsed, "a dry run tells what the import does");
+    let messages = counts.posts + counts.replies + counts.fed;
+    let expected = [("messages", messages), ("channels", 6), ("organisation", 1), ("people", 5), ("members", 3)];
+    let made = written(&report);
+    // Ada's account was there.
+    for (records, number) in expected {
+        assert_eq!(made[records], number, "{records}: {report:#}");
+    }
+    let left = left_out(&report);
+    for (reason, number) in [
+        ("messages of the kind channel_join", counts.joins),
+        ("files: a line has the name and the address of each", counts.files),
+        ("messages without a text", counts.empty),
+        ("bots: an account that nobody can use stands for each", 1),
+        ("people without an address: an account that nobody can use stands for each", 1),
+        ("people who are not in the list of people: an account that nobody can use stands for each", 1),
+        ("the threads of replies whose first post is not imported: each reply is a post", counts.orphans),
+        ("integration_logs.json", 1),
+    ] {
+        assert_eq!(left.get(reason), Some(&number), "{reason}: {left:#?}");
+    }
+    assert_eq!(left.values().sum::<u64>(), counts.left_out() + 4, "nothing is left out in silence: {left:#?}");
+    assert_eq!(admin.json(&["org", "show", "--organisation", "engines"])["messages"], messages);
+    is_sound(&data);
+
+    let again = import(&[]);
+    assert!(numbers(&again).iter().all(|(_, written, _)| *written == 0), "{again}");
+    assert_eq!(admin.json(&["org", "show", "--organisation", "engines"])["messages"], messages);
+    shows(&server, &admin, &counts).await;
+}
+
+/// What the API shows of the import.
+async fn shows(server: &Server, admin: &Admin<'_>, counts: &Counts) {
+    let grace = log_in_anew(server, admin, "grace@x.example").await;
+    let ada = server.log_in("ada@x.example").await.unwrap();
+    let get = async |token: &str, path: &str| server.call(Method::GET, path, token, json!({})).await.unwrap();
+    let (_, own) = get(&grace, "/users/organisations").await;
+    let organisation = own["data"][0]["id"].as_str().or(own["data"][0]["organisation_id"].as_str()).unwrap().to_owned();
+    let (_, channels) = get(&grace, &format!("/organisations/{organisation}/user-channels")).await;
+    let channels = channels["data"].as_array().unwrap();
+    let named = |name: &str| channels.iter().find(|channel| channel["name"] == name).unwrap_or_else(|| panic!("{channels:#?}"));
+    for channel in channels {
+        assert_eq!([&channel["thread_count"], &channel["mention_count"]], [0, 0], "what was said in Slack is not news");
+    }
+    assert_eq!([&named("general")["is_private"], &named("secret")["is_private"]], [false, true]);
+    let guest = log_in_anew(server, admin, "guest@x.example").await;
+    let id = |name: &str| named(name)["id"].as_str().or(named(name)["channels_id"].as_str()).unwrap().to_owned();
+    let (status, _) = get(&guest, &format!("/channels/{}/messages", id("secret"))).await;
+    assert_eq!(status, 404, "who was not in a private channel is not told of it");
+
+    let (mut posts, mut replies, mut reactions, mut edited, mut fed, mut before) = (0, 0, 0, 0, 0, String::new());
+    loop {
+        let (_, page) = get(&grace, &format!("/channels/{}/messages?limit=200{before}", id("dev"))).await;
+        let page = page["messages"].as_array().unwrap();
+        let Some(last) = page.last() else { break };
+        before = format!("&before={}", last["id"].as_str().unwrap());
+        for message in page {
+            posts += 1;
+            replies += message["message_count"].as_u64().unwrap();
+            reactions += message["reactions"].as_array().unwrap().len() as u64;
+            edited += u64::from(message["edited"] == true);
+            fed += u64::from(message["user_type"] == "webhook" && message["username"] == "Deploys");
+        }
+    }
+    let dev = &counts.dev;
+    assert_eq!([posts, replies, reactions, edited, fed], [dev.posts, dev.replies, dev.reactions, dev.edited, dev.fed]);
+
+    let (_, page) = get(&ada, &format!("/channels/{}/messages?limit=5", id("general"))).await;
+    let newest = &page["messages"][0];
+    assert_eq!(
+        newest["content"],
+        "@grace & @channel: see #dev and the plan (https://plan.example/?a=1&b=2) \u{1f389}\nplan.pdf: https://files.example/F1"
+    );
+    let mentions: Vec<_> = newest["mentions"].as_array().unwrap().iter().map(|mention| mention["username"].clone()).collect();
+    assert_eq!(mentions, ["grace", "channel"]);
+    assert_eq!(newest["reactions"][0]["emoji"], "\u{1f44d}\u{1f3fc}");
+    assert_eq!([&newest["username"], &newest["is_pinned"]], [&json!("ada"), &json!(true)]);
+    let (_, direct) = get(&grace, &format!("/organisations/{organisation}/dms")).await;
+    assert_eq!(direct["data"].as_array().unwrap().len(), 2, "{direct}");
+}
+
+#[tokio::test]
+async fn an_import_that_is_killed_is_completed_by_the_next() {
+    let folder = tempfile::tempdir().unwrap();
+    let (data, file) = (folder.path().join("data"), folder.path().join("export.zip"));
+    let (files, counts) = generate(2_000);
+    pack(&file, &files);
+    empty(&data);
+    let began = std::time::Instant::now();
+    Admin(&data).print(&["import", "slack", text_of(&file), "--name", "Engines", "--dry-run"]);
+    let lasts = began.elapsed();
+    for n in 1..8 {
+        let mut command = tidings(&["import", "slack", text_of(&file), "--name", "Engines", "--data-dir", text_of(&data)]);
+        let mut process = command.stdout(Stdio::null()).spawn().unwrap();
+        std::thread::sleep(lasts * n / 8);
+        _ = process.kill();
+        _ = process.wait();
+    }
+    Admin(&data).print(&["import", "slack", text_of(&file), "--name", "Engines"]);
+    let listed = Admin(&data).json(&["org", "list"]);
+    assert_eq!(listed.as_array().unwrap().len(), 1, "{listed}");
+    let shown = Admin(&data).json(&["org", "show", "--organisation", "engines"]);
+    assert_eq!(shown["messages"], counts.posts + counts.replies + counts.fed);
+    is_sound(&data);
+}
+
+#[tokio::test]
+async fn an_export_is_added_to_an_organisation_that_is_there() {
+    let folder = tempfile::tempdir().unwrap();
+    let (data, file) = (folder.path().join("data"), folder.path().join("export.zip"));
+    let (mut files, counts) = generate(200);
+    pack(&file, &files);
+    let server = Server::start(&data, &[]);
+    let (token, channel) = server.poster().await;
+    server.post(&format!("{channel}/messages"), &token, json!({ "content": "before" })).await;
+    let admin = Admin(&data);
+    let add = |file: &Path| admin.json(&["import", "slack", text_of(file), "--organisation", "engines"]);
+    let report = add(&file);
+    let renamed = |name: &str| format!("the name of the channel {name}, which another one has: it is {name}2");
+    assert_eq!([left_out(&report)[&renamed("general")], left_out(&report)[&renamed("dev")]], [1, 1]);
+    let messages = counts.posts + counts.replies + counts.fed;
+    let number = || admin.json(&["org", "show", "--organisation", "engines"])["messages"].as_u64().unwrap();
+    assert_eq!(number(), messages + 1);
+    // A later export of the same workspace has more.
+    let later = json!([{ "type": "message", "user": "U1", "text": "later", "ts": "1800000000.000001" }]);
+    files.insert("general/2027-01-15.json".into(), later);
+    let next = folder.path().join("next.zip");
+    pack(&next, &files);
+    assert_eq!(written(&add(&next))["messages"], 1);
+    assert_eq!(number(), messages + 2);
+    is_sound(&data);
+}
+
+#[test]
+fn what_is_no_export_is_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let (data, file) = (folder.path().join("data"), folder.path().join("export.zip"));
+    empty(&data);
+    let admin = Admin(&data);
+    let import = |more: &[&str]| admin.run(&[&["import", "slack", text_of(&file)], more].concat());
+    let named = ["--name", "Engines"];
+    refused(&import(&named), "can't read");
+    std::fs::write(&file, "no zip").unwrap();
+    refused(&import(&named), "this is no zip of an export");
+    refused(&import(&[]), "--name");
+    refused(&import(&["--name", "a", "--organisation", "b"]), "cannot be used with");
+    refused(&import(&["--organisation", "none"]), "Organisation not found");
+    let pack_and = |files: Value, says: &str| {
+        pack(&file, &files.as_object().unwrap().clone().into_iter().collect());
+        refused(&import(&named), says);
+    };
+    pack_and(json!({ "my export/users.json": [] }), "the zip has no users.json");
+    pack_and(json!({ "users.json": {} }), "users.json is not as Slack documents it");
+    pack_and(json!({ "users.json": [] }), "say with --owner");
+    refused(&import(&[&named[..], &["--owner", "ada"]].concat()), "--owner ada: expected an e-mail address");
+    let user = json!({ "id": "U0", "name": "ada", "is_primary_owner": true, "profile": { "email": "ada@x.example" } });
+    pack_and(
+        json!({ "users.json": [user], "channels.json": [{ "id": "C1", "name": "general" }], "general/2020-01-01.json": 7 }),
+        "general/2020-01-01.json is not as Slack documents it",
+    );
+    // A file that unpacks to a thousand times its size.
+    let mut zip = ZipWriter::new(File::create(&file).unwrap());
+    zip.start_file("users.json", SimpleFileOptions::default()).unwrap();
+    let spaces = vec![b' '; 1 << 20];
+    (0..257).for_each(|_| zip.write_all(&spaces).unwrap());
+    zip.finish().unwrap();
+    refused(&import(&named), "users.json has more than 268435456 bytes");
+}
+
+#[test]
+fn paths_in_a_zip_do_no_harm() {
+    let folder = tempfile::tempdir().unwrap();
+    let (data, file) = (folder.path().join("data"), folder.path().join("export.zip"));
+    empty(&data);
+    let (mut files, _) = generate(20);
+    for path in ["../../escaped.json", "/tmp/escaped.json", "general/../2020-01-01.json"] {
+        files.insert(path.into(), json!([]));
+    }
+    pack(&file, &files);
+    let report = Admin(&data).json(&["import", "slack", text_of(&file), "--name", "Engines"]);
+    assert_eq!(left_out(&report)["entries of the zip that Slack does not document"], 3, "{report}");
+    assert!(!folder.path().join("escaped.json").exists() && !Path::new("/tmp/escaped.json").exists());
+}
