@@ -11,7 +11,7 @@ mod messages;
 mod people;
 
 use std::{
-    collections::{BTreeMap, BTreeSet, HashMap, HashSet},
+    collections::{BTreeSet, HashMap, HashSet},
     fs::File,
     path::Path,
 };
@@ -184,10 +184,9 @@ impl Export<'_> {
         let names = |channel: &str| named.get(channel).cloned();
         let mut threads = HashSet::new();
         for (n, (day, folders)) in days.iter().enumerate() {
-            for (room, message) in self.day(day, folders)?.into_values() {
+            for (at, room, message) in self.day(day, folders)? {
                 let (organisation, people) = (self.organisation, &mut self.people);
                 let mut translator = Translator { organisation, people, names: &names, threads };
-                let Some(at) = format::time(&message.ts) else { return Err(Error::internal("it was read")) };
                 let Translated { people, message, left_out } = translator.translate(&mut self.rooms[room], &message, at);
                 threads = translator.threads;
                 people.into_iter().try_for_each(|person| self.push(Record::Person(person)))?;
@@ -199,9 +198,9 @@ impl Export<'_> {
         Ok(())
     }
 
-    /// The messages of all channels on one day, in their order.
-    fn day(&mut self, day: &str, folders: &BTreeSet<String>) -> Result<BTreeMap<(Time, usize, usize), (usize, format::Message)>> {
-        let (mut messages, mut bytes) = (BTreeMap::new(), 0);
+    /// The messages of all channels on one day in their order, each with its time and the index of its room.
+    fn day(&mut self, day: &str, folders: &BTreeSet<String>) -> Result<Vec<(Time, usize, format::Message)>> {
+        let (mut messages, mut bytes) = (Vec::new(), 0);
         for folder in folders {
             let Some(&room) = self.folders.get(folder) else {
                 self.leave_out("days of folders that no list of channels names", 1);
@@ -216,10 +215,9 @@ impl Export<'_> {
             if unreadable > 0 {
                 self.leave_out("messages that are not in a form that Slack documents", unreadable);
             }
-            for (n, (at, message)) in read.into_iter().enumerate() {
-                messages.insert((at, room, n), (room, message));
-            }
+            messages.extend(read.into_iter().map(|(at, message)| (at, room, message)));
         }
+        messages.sort_by_key(|(at, room, _)| (*at, *room));
         Ok(messages)
     }
 

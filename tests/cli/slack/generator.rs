@@ -36,6 +36,14 @@ pub struct Dev {
 }
 
 impl Counts {
+    /// Counts what a program has posted.
+    fn fed(&mut self, message: Value, is_dev: u64) -> Value {
+        self.fed += 1;
+        self.dev.posts += is_dev;
+        self.dev.fed += is_dev;
+        message
+    }
+
     /// How often something is reported as left out, besides people and files that are left out once.
     pub fn left_out(&self) -> u64 {
         self.joins + self.files + self.empty + self.orphans
@@ -103,14 +111,12 @@ fn entry(n: u64, channel: usize, roots: &mut BTreeMap<usize, String>, counts: &m
         12 => {
             message = json!({ "type": "message", "subtype": "bot_message", "bot_id": "B1", "username": "Deploys", "ts": ts(n), "text": "",
                 "attachments": [{ "title": "Build", "title_link": "https://ci.example/7", "text": "passed &amp; deployed", "id": 1 }] });
-            (counts.fed, counts.dev.posts, counts.dev.fed) = (counts.fed + 1, counts.dev.posts + is_dev, counts.dev.fed + is_dev);
-            return message;
+            return counts.fed(message, is_dev);
         }
         13 => {
             message = json!({ "type": "message", "user": "UB", "bot_id": "B1", "bot_profile": { "name": "Deploys", "app_id": "A1" },
                 "ts": ts(n), "text": "deployed" });
-            (counts.fed, counts.dev.posts, counts.dev.fed) = (counts.fed + 1, counts.dev.posts + is_dev, counts.dev.fed + is_dev);
-            return message;
+            return counts.fed(message, is_dev);
         }
         14 => {
             message =
