@@ -37,6 +37,6 @@ mod tests {
         assert_ne!(id("a", early), id("b", early));
         assert_ne!(id("a", early), of(OrganisationId::new(), "message", "a", early));
         assert_eq!(id("a", early).get_version_num(), 8);
-        assert_eq!(id("a", early).as_bytes()[..6], [0x01, 0x3b, 0x9b, 0x35, 0xf4, 0x38][..]);
+        assert_eq!(id("a", early).as_bytes()[..6], [0x01, 0x3b, 0x9b, 0x23, 0xf4, 0x38][..]);
     }
 }
