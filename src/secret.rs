@@ -17,20 +17,27 @@ use jsonwebtoken::{Algorithm, DecodingKey, EncodingKey, Header, Validation, erro
 use ring::{aead, digest, hmac, rand::SecureRandom};
 use serde::{Serialize, de::DeserializeOwned};
 
-use crate::error::{Error, Result};
+use crate::{
+    error::{Error, Result},
+    id::{InvitationId, WebhookId},
+};
+
+/// A SHA-256.
+pub type Hash = [u8; 32];
 
 /// The audience (`aud`) of access tokens of the API.
 pub const ACCESS: &str = "api";
 
-/// The keys of one server, each derived from the 32 bytes of its key file for one purpose.
+/// The keys of one server, each derived from a secret key of 32 bytes for one purpose. The first of each kind is derived from
+/// the key in force, which alone signs, seals and makes tokens; the others from former keys, the newest first.
 pub struct Keys {
-    /// Signs access tokens of the API.
-    pub access: JwtKey,
-    /// Signs connection and subscription tokens of the push endpoint.
-    pub push: JwtKey,
-    invitation: hmac::Key,
-    webhook: hmac::Key,
-    outbox: aead::LessSafeKey,
+    /// Sign access tokens of the API.
+    pub access: JwtKeys,
+    /// Sign connection and subscription tokens of the push endpoint.
+    pub push: JwtKeys,
+    invitation: Vec<hmac::Key>,
+    webhook: Vec<hmac::Key>,
+    outbox: Vec<aead::LessSafeKey>,
 }
 
 impl Keys {
@@ -39,66 +46,103 @@ impl Keys {
         let derive = |purpose: &str| hmac::sign(&master, purpose.as_bytes());
         let sealing = aead::UnboundKey::new(&aead::AES_256_GCM, derive("outbox").as_ref()).expect("32 bytes are an AES-256 key");
         Keys {
-            access: JwtKey::new(derive("access").as_ref(), Some(ACCESS)),
-            push: JwtKey::new(derive("push").as_ref(), None),
-            invitation: hmac::Key::new(hmac::HMAC_SHA256, derive("invitation").as_ref()),
-            webhook: hmac::Key::new(hmac::HMAC_SHA256, derive("webhook").as_ref()),
-            outbox: aead::LessSafeKey::new(sealing),
+            access: JwtKeys(vec![JwtKey::new(derive("access").as_ref(), Some(ACCESS))]),
+            push: JwtKeys(vec![JwtKey::new(derive("push").as_ref(), None)]),
+            invitation: vec![hmac::Key::new(hmac::HMAC_SHA256, derive("invitation").as_ref())],
+            webhook: vec![hmac::Key::new(hmac::HMAC_SHA256, derive("webhook").as_ref())],
+            outbox: vec![aead::LessSafeKey::new(sealing)],
         }
+    }
+
+    /// Adds a former key. What it sealed opens, and the tokens that were derived from it are found. The tokens that it signed
+    /// are accepted only if `verifies`.
+    pub fn with_former(mut self, master: &[u8; 32], verifies: bool) -> Keys {
+        let former = Keys::derive(master);
+        if verifies {
+            self.access.0.extend(former.access.0);
+            self.push.0.extend(former.push.0);
+        }
+        self.invitation.extend(former.invitation);
+        self.webhook.extend(former.webhook);
+        self.outbox.extend(former.outbox);
+        self
     }
 
     /// Replaces the push key by the one with which an external Centrifugo verifies tokens.
     pub fn with_push_key(self, key: &str) -> Keys {
-        Keys { push: JwtKey::new(key.as_bytes(), None), ..self }
+        Keys { push: JwtKeys(vec![JwtKey::new(key.as_bytes(), None)]), ..self }
     }
 
     /// The token of an invitation that its inviter sees. It can be derived again, and each resend voids the previous one.
-    pub fn invitation_token(&self, id: crate::id::InvitationId, generation: i64) -> String {
-        self.invitation_token_for("invitation", id, generation)
+    /// `stored` is the hash of the one in force; none to make a new one.
+    pub fn invitation_token(&self, id: InvitationId, generation: i64, stored: Option<&Hash>) -> String {
+        derived(&self.invitation, &format!("invitation:{id}:{generation}"), stored)
     }
 
     /// The token of an invitation that only its mail contains. A caller who knows it has access to the mailbox.
-    pub fn mailed_invitation_token(&self, id: crate::id::InvitationId, generation: i64) -> String {
-        self.invitation_token_for("mailed invitation", id, generation)
-    }
-
-    fn invitation_token_for(&self, purpose: &str, id: crate::id::InvitationId, generation: i64) -> String {
-        let text = format!("{purpose}:{id}:{generation}");
-        BASE64_URL_SAFE_NO_PAD.encode(hmac::sign(&self.invitation, text.as_bytes()))
+    pub fn mailed_invitation_token(&self, id: InvitationId, generation: i64, stored: Option<&Hash>) -> String {
+        derived(&self.invitation, &format!("mailed invitation:{id}:{generation}"), stored)
     }
 
     /// The secret in the address of a webhook's feed. It can be derived again to be shown, so only its hash is stored. Each
     /// generation of the webhook has another one.
-    pub fn webhook_slug(&self, id: crate::id::WebhookId, generation: i64) -> String {
-        let text = format!("webhook:{id}:{generation}");
-        BASE64_URL_SAFE_NO_PAD.encode(hmac::sign(&self.webhook, text.as_bytes()))
+    pub fn webhook_slug(&self, id: WebhookId, generation: i64, stored: Option<&Hash>) -> String {
+        derived(&self.webhook, &format!("webhook:{id}:{generation}"), stored)
     }
 
     /// Encrypts a text for the database: a random nonce, the ciphertext, the tag.
     pub fn seal(&self, text: &str) -> Vec<u8> {
         let nonce: [u8; aead::NONCE_LEN] = random();
         let mut sealed = text.as_bytes().to_vec();
-        self.outbox
+        self.outbox[0]
             .seal_in_place_append_tag(aead::Nonce::assume_unique_for_key(nonce), aead::Aad::empty(), &mut sealed)
             .expect("a text is shorter than AES-GCM's limit");
         [nonce.as_slice(), &sealed].concat()
     }
 
-    /// Decrypts what [`Keys::seal`] returned; fails if another key sealed it.
+    /// Decrypts what [`Keys::seal`] returned under one of these keys; fails if another key sealed it.
     pub fn open(&self, sealed: &[u8]) -> Result<String> {
         let broken = || Error::internal("a sealed text does not open: was the key file replaced?");
         let (nonce, text) = sealed.split_first_chunk::<{ aead::NONCE_LEN }>().ok_or_else(broken)?;
-        let mut text = text.to_vec();
-        let opened = self
-            .outbox
-            .open_in_place(aead::Nonce::assume_unique_for_key(*nonce), aead::Aad::empty(), &mut text)
-            .map_err(|_| broken())?;
-        String::from_utf8(opened.to_vec()).map_err(Error::internal)
+        let open = |key: &aead::LessSafeKey| {
+            let (nonce, mut text) = (aead::Nonce::assume_unique_for_key(*nonce), text.to_vec());
+            key.open_in_place(nonce, aead::Aad::empty(), &mut text).map(|opened| opened.to_vec()).ok()
+        };
+        String::from_utf8(self.outbox.iter().find_map(open).ok_or_else(broken)?).map_err(Error::internal)
+    }
+}
+
+/// The token that is derived from a text: under the first key, or under the one whose token has the stored hash.
+fn derived(keys: &[hmac::Key], text: &str, stored: Option<&Hash>) -> String {
+    let token = |key| BASE64_URL_SAFE_NO_PAD.encode(hmac::sign(key, text.as_bytes()));
+    let found = keys.iter().map(token).find(|token| stored.is_none_or(|hash| sha256(token) == *hash));
+    found.unwrap_or_else(|| token(&keys[0]))
+}
+
+/// Signs with the first of its keys, and verifies with all.
+pub struct JwtKeys(Vec<JwtKey>);
+
+impl JwtKeys {
+    pub fn sign(&self, claims: &impl Serialize) -> Result<String> {
+        self.0[0].sign(claims)
+    }
+
+    /// [`JwtKey::verify`] with the key that signed the token.
+    pub fn verify<T: DeserializeOwned>(&self, token: &str) -> Result<T, BadToken> {
+        let mut refused = BadToken::Invalid;
+        for key in &self.0 {
+            match key.verify(token) {
+                Err(BadToken::Invalid) => {}
+                Err(BadToken::Expired) => refused = BadToken::Expired,
+                Ok(claims) => return Ok(claims),
+            }
+        }
+        Err(refused)
     }
 }
 
 /// Signs and verifies JSON Web Tokens with HS256 and nothing else (RFC 8725, section 3.1).
-pub struct JwtKey {
+struct JwtKey {
     sign: EncodingKey,
     verify: DecodingKey,
     /// What a token is checked for. Made once, because making them costs as much as the check of a signature.
@@ -125,12 +169,12 @@ impl JwtKey {
         JwtKey { sign: EncodingKey::from_secret(key), verify: DecodingKey::from_secret(key), rules }
     }
 
-    pub fn sign(&self, claims: &impl Serialize) -> Result<String> {
+    fn sign(&self, claims: &impl Serialize) -> Result<String> {
         jsonwebtoken::encode(&Header::new(Algorithm::HS256), claims, &self.sign).map_err(Error::internal)
     }
 
     /// Checks the signature, `exp`, `nbf`, and that `aud` is the key's audience, or is absent if the key has none.
-    pub fn verify<T: DeserializeOwned>(&self, token: &str) -> Result<T, BadToken> {
+    fn verify<T: DeserializeOwned>(&self, token: &str) -> Result<T, BadToken> {
         match jsonwebtoken::decode::<T>(token, &self.verify, &self.rules) {
             Ok(data) => Ok(data.claims),
             // As in Centrifugo, a token that isn't valid yet counts as expired.
@@ -210,7 +254,7 @@ pub fn webhook_signature(secrets: &[String], id: &str, time: i64, body: &[u8]) -
 }
 
 /// The SHA-256 of a text. The database stores tokens only in this form.
-pub fn sha256(text: &str) -> [u8; 32] {
+pub fn sha256(text: &str) -> Hash {
     let mut hash = [0; 32];
     hash.copy_from_slice(digest::digest(&digest::SHA256, text.as_bytes()).as_ref());
     hash
@@ -263,6 +307,24 @@ mod tests {
         let mut bent = sealed.clone();
         bent[20] ^= 1;
         assert!(keys.open(&bent).is_err());
+    }
+
+    #[test]
+    fn a_former_key_opens_and_derives_and_verifies_only_while_it_is_accepted() {
+        let former = Keys::derive(&[1; 32]);
+        let claims = serde_json::json!({ "exp": crate::time::Time::now().unix_seconds() + 60, "aud": "api" });
+        let (token, sealed) = (former.access.sign(&claims).unwrap(), former.seal("hello"));
+        let id = WebhookId::new();
+        let slug = former.webhook_slug(id, 1, None);
+        for accepted in [true, false] {
+            let keys = Keys::derive(&[2; 32]).with_former(&[1; 32], accepted);
+            assert_eq!(keys.access.verify::<serde_json::Value>(&token).is_ok(), accepted);
+            assert_eq!(keys.open(&sealed).unwrap(), "hello");
+            assert_eq!(keys.webhook_slug(id, 1, Some(&sha256(&slug))), slug);
+            assert_ne!(keys.webhook_slug(id, 1, None), slug, "a new one is of the key in force");
+            assert!(former.open(&keys.seal("hello")).is_err());
+            assert!(former.access.verify::<serde_json::Value>(&keys.access.sign(&claims).unwrap()).is_err());
+        }
     }
 
     #[test]

@@ -1,6 +1,9 @@
 //! What the rules need to know of this server: its keys, its addresses, its policies.
 
-use std::time::Duration;
+use std::{
+    sync::{Arc, RwLock},
+    time::Duration,
+};
 
 use ipnet::IpNet;
 use url::{Host, Url};
@@ -8,11 +11,11 @@ use url::{Host, Url};
 use crate::{
     config::{DAY, FeedAuth, HOUR, Invitations, MINUTE, Registration, SECOND, Settings, Switch},
     id::WebhookId,
-    secret::Keys,
+    secret::{Hash, Keys},
 };
 
 pub struct Site {
-    pub keys: Keys,
+    keys: RwLock<Arc<Keys>>,
     /// The origin under which the server is reached, without a trailing slash.
     pub base_url: String,
     /// Where links in mails lead, without a trailing slash.
@@ -47,7 +50,7 @@ impl Site {
     /// Of a server with these settings, and these addresses ([`Settings::origins`]).
     pub fn new(settings: &Settings, keys: Keys, (base_url, web_url): (String, String)) -> Site {
         Site {
-            keys,
+            keys: RwLock::new(Arc::new(keys)),
             base_url,
             web_url,
             registration: settings.registration,
@@ -70,9 +73,19 @@ impl Site {
         }
     }
 
-    /// Where a webhook takes in posts.
-    pub fn feed_url(&self, webhook: WebhookId, generation: i64) -> String {
-        format!("{}/api/v1/webhooks/feed/{}", self.base_url, self.keys.webhook_slug(webhook, generation))
+    /// The keys as of now.
+    pub fn keys(&self) -> Arc<Keys> {
+        self.keys.read().expect("nothing panics while it holds this").clone()
+    }
+
+    pub fn replace_keys(&self, keys: Keys) {
+        *self.keys.write().expect("nothing panics while it holds this") = Arc::new(keys);
+    }
+
+    /// Where a webhook takes in posts. `slug` is the hash of its slug.
+    pub fn feed_url(&self, webhook: WebhookId, generation: i64, slug: &Hash) -> String {
+        let slug = self.keys().webhook_slug(webhook, generation, Some(slug));
+        format!("{}/api/v1/webhooks/feed/{slug}", self.base_url)
     }
 
     /// Whether the address is on this server itself, whatever its scheme.

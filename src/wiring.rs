@@ -31,10 +31,10 @@ use crate::{
         external::{client::Centrifugo, forwarder},
         server_api::memory::ServerApi,
     },
-    secret::Keys,
     site::Site,
     state::{
-        App, Inner, delivering::Delivering, hashing::Hashing, newest::NewestPages, session_cache::SessionCache, setup::Setup,
+        App, Inner, delivering::Delivering, hashing::Hashing, key_source::KeySource, newest::NewestPages,
+        session_cache::SessionCache, setup::Setup,
     },
     tls::Authorities,
     wakeups::Wakeups,
@@ -90,11 +90,8 @@ pub fn open(settings: &Settings, listening: impl Into<Option<SocketAddr>>, clock
         Parts::new(settings, listening.into())?;
     db::make_folder(&settings.data_dir)?;
     let lock = db::lock(&settings.data_dir)?;
-    let keys = Keys::derive(&db::secret_key(&settings.data_dir)?);
-    let keys = match external {
-        Some(external) => keys.with_push_key(&external.token_key),
-        None => keys,
-    };
+    let key_source = Arc::new(KeySource::new(&settings.data_dir, external.map(|external| external.token_key)));
+    let keys = key_source.keys(&key_source.open(clock.now())?);
     let site = Arc::new(Site::new(settings, keys, links));
     if !settings.backups.none_before_migration {
         let folder = settings.backups.folder(&settings.data_dir);
@@ -110,6 +107,7 @@ pub fn open(settings: &Settings, listening: impl Into<Option<SocketAddr>>, clock
         db,
         limits: Limits::new(site.rate_limit),
         site,
+        key_source,
         clock,
         hub,
         backups: schedule(settings),

@@ -102,7 +102,7 @@ impl Api {
 
 fn connection_token(app: &App, caller: Caller) -> Result<Success<Token>> {
     let claims = PushClaims { sub: caller.user, exp: expiry(app), sid: Some(caller.session), channel: None };
-    Ok(ok("Connection token retrieved successfully", Token { token: app.site.keys.push.sign(&claims)? }))
+    Ok(ok("Connection token retrieved successfully", Token { token: app.site.keys().push.sign(&claims)? }))
 }
 
 fn subscription_token(app: &App, caller: Caller, channel: String) -> Result<Success<Token>> {
@@ -110,7 +110,7 @@ fn subscription_token(app: &App, caller: Caller, channel: String) -> Result<Succ
     let audible = app.db.read(|conn| streams::audible(conn, caller.user, &channel))?;
     audible.ok_or(Error::Forbidden("You may not listen to this channel"))?;
     let claims = PushClaims { sub: caller.user, exp: expiry(app), sid: None, channel: Some(channel) };
-    Ok(ok("Subscription token generated successfully", Token { token: app.site.keys.push.sign(&claims)? }))
+    Ok(ok("Subscription token generated successfully", Token { token: app.site.keys().push.sign(&claims)? }))
 }
 
 fn expiry(app: &App) -> i64 {

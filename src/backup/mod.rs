@@ -101,9 +101,11 @@ pub fn into_file(data: &Path, path: &Path, now: Time, progress: Progress) -> Res
 pub fn into<W: Write>(data: &Path, to: W, beside: &Path, now: Time, progress: Progress) -> Result<(Manifest, W)> {
     db::require(data)?;
     require_space(data, beside)?;
-    let key = db::existing_key(data)?;
+    db::existing_key(data)?; // fails before the work
     let Snapshot { mut file, version, tables, .. } =
         snapshot::take(data, beside, &mut |done, all| progress("copying", done, all))?;
+    // Read after the database, which may hold what a new key has sealed meanwhile; a key file only gains keys.
+    let key = db::existing_key(data)?;
     file.seek(SeekFrom::Start(0)).map_err(Error::internal)?;
     let parts: Vec<Content<Box<dyn ReadSeek>>> =
         vec![Content { name: db::FILE, from: Box::new(file) }, Content { name: db::KEY, from: Box::new(Cursor::new(key)) }];

@@ -65,6 +65,7 @@ pub fn run(data: &Path, output: Output, Doctor { settings, fix }: Doctor) -> Res
     let mut findings = Findings(Vec::new());
     findings.check("settings", wiring::check(&settings).map(|()| "are valid".into()));
     findings.0.extend([permissions(data, fix), file_system(data), free_space(data), open_files(), clock(data)]);
+    findings.check("secret key", db::existing_key(data).map(|_| "it is there".into()));
     findings.check("schema", schema(data));
     let database = db::read_once(data, |conn| {
         findings.check("integrity", db::snapshot::is_intact(conn).map(|()| "the database is intact".into()));

@@ -4,9 +4,8 @@ use std::path::Path;
 
 use crate::{
     config::{Links, Settings},
-    db::{self, Tx},
+    db::{self, KeyFile, Tx},
     error::Result,
-    secret::Keys,
     site::Site,
     time::Time,
 };
@@ -16,7 +15,7 @@ use crate::{
 fn site(folder: &Path, links: &Links) -> Result<Site> {
     let settings = Settings { links: links.clone(), ..Settings::for_folder(folder) };
     let links = settings.origins(None)?;
-    Ok(Site::new(&settings, Keys::derive(&db::secret_key(folder)?), links))
+    Ok(Site::new(&settings, KeyFile::open(folder, Time::now())?.keys(), links))
 }
 
 /// One write transaction on the data folder, beside a running server or without one.

@@ -19,6 +19,7 @@ mod settings;
 mod shell;
 mod systemd;
 mod terminal;
+mod token;
 mod user;
 mod webhook;
 
@@ -72,6 +73,9 @@ enum Command {
     /// Try the mail server, and see what is not sent, also while the server runs
     #[command(subcommand)]
     Mail(mail::Command),
+    /// Replace the secret key, from which all tokens are derived, also while the server runs
+    #[command(subcommand)]
+    Token(token::Command),
     /// Read the messages of the contact form, also while the server runs
     #[command(subcommand)]
     Contact(contact::Command),
@@ -141,6 +145,7 @@ fn run() -> Result<()> {
         Command::Invite(command) => invite::run(&data_dir, output, command),
         Command::Webhook(command) => webhook::run(&data_dir, output, command),
         Command::Mail(command) => mail::run(&data_dir, output, command),
+        Command::Token(command) => token::run(&data_dir, output, command),
         Command::Contact(command) => contact::run(&data_dir, command),
         Command::Backup(command) => backup::run(&data_dir, command),
         Command::Restore(command) => backup::restore(&data_dir, command),

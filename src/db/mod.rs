@@ -8,6 +8,7 @@ mod epoch;
 mod figures;
 mod files;
 mod folder;
+mod key_file;
 pub mod log;
 mod moving;
 mod open;
@@ -31,7 +32,8 @@ use rusqlite::{Connection, OpenFlags};
 pub use self::{
     columns::Columns,
     files::{FILE, KEY},
-    folder::{FolderLock, existing_key, lock, make_folder, parse_key, secret_key},
+    folder::{FolderLock, lock, make_folder},
+    key_file::{KeyFile, existing_key, replace_lost, rotate as rotate_key},
     moving::Moving,
     schema::{Version, newest as newest_version},
     slow::Class,

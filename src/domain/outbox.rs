@@ -88,7 +88,7 @@ pub fn insert(tx: &mut Tx, mail: &Mail) -> Result<()> {
     tx.prepare_cached(
         "insert into mails (id, recipient, kind, webhook_id, sealed, created_at, due_at) values (?1, ?2, ?3, ?4, ?5, ?6, ?6)",
     )?
-    .execute((MailId::new(), &mail.to, mail.kind.as_str(), mail.webhook, tx.site().keys.seal(&text), now))?;
+    .execute((MailId::new(), &mail.to, mail.kind.as_str(), mail.webhook, tx.site().keys().seal(&text), now))?;
     tx.then(Effect::Queued(Queue::Mails));
     Ok(())
 }
@@ -100,7 +100,8 @@ pub struct Claimed {
     pub mail: Mail,
 }
 
-/// Leases the mail that has been due longest. A mail that the server's key can't decrypt is given up.
+/// Leases the mail that has been due longest. A mail that the server's keys can't decrypt counts as a failed attempt: a command
+/// may have sealed it with a new key that the server has not read yet.
 pub fn claim(tx: &mut Tx) -> Result<Option<Claimed>> {
     let now = tx.now();
     let due: Option<(MailId, u32, Vec<u8>)> = tx
@@ -108,14 +109,16 @@ pub fn claim(tx: &mut Tx) -> Result<Option<Claimed>> {
         .query_row([now], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))
         .optional()?;
     let Some((id, attempts, sealed)) = due else { return Ok(None) };
-    let opened = tx.site().keys.open(&sealed).and_then(|text| serde_json::from_str(&text).map_err(Error::internal));
+    let attempts = attempts + 1;
+    tx.prepare_cached("update mails set due_at = ?2, attempts = ?3 where id = ?1")?.execute((id, now + LEASE, attempts))?;
+    let opened = tx.site().keys().open(&sealed).and_then(|text| serde_json::from_str(&text).map_err(Error::internal));
     match opened {
-        Ok(mail) => {
-            tx.prepare_cached("update mails set due_at = ?2, attempts = attempts + 1 where id = ?1")?
-                .execute((id, now + LEASE))?;
-            Ok(Some(Claimed { id, attempts: attempts + 1, mail }))
+        Ok(mail) => Ok(Some(Claimed { id, attempts, mail })),
+        Err(err) => {
+            let error = err.detail();
+            tracing::warn!(%id, attempts, error, "a mail could not be sent");
+            failed(tx, id, attempts, &error).map(|()| None)
         }
-        Err(err) => give_up(tx, id, &err.detail()).map(|()| None),
     }
 }
 

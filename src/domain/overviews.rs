@@ -17,6 +17,7 @@ use crate::{
     },
     error::{Error, Result},
     id::{ChannelId, WebhookId},
+    secret::Hash,
 };
 
 /// A channel with its newest post and its oldest webhook, as lists show it.
@@ -24,9 +25,12 @@ pub struct Overview {
     pub channel: Described,
     /// The newest top-level post, if the caller is in the channel.
     pub newest: Option<Message>,
-    /// The oldest webhook and its generation, if the caller may manage the channel's webhooks.
-    pub webhook: Option<(WebhookId, i64)>,
+    /// The oldest webhook, if the caller may manage the channel's webhooks.
+    pub webhook: Option<OldestWebhook>,
 }
+
+/// A webhook, its generation, and the hash of its slug.
+pub type OldestWebhook = (WebhookId, i64, Hash);
 
 /// Reads the overview of each channel, in the order of `found`.
 pub fn read(conn: &Connection, found: Vec<Visible>) -> Result<Vec<Overview>> {
@@ -47,15 +51,15 @@ fn of_all(conn: &Connection, found: Vec<Described>) -> Result<Vec<Overview>> {
     Ok(found.into_iter().map(overview).collect())
 }
 
-fn first_webhooks(conn: &Connection, found: &[Described]) -> Result<HashMap<ChannelId, (WebhookId, i64)>> {
+fn first_webhooks(conn: &Connection, found: &[Described]) -> Result<HashMap<ChannelId, OldestWebhook>> {
     let managed = found.iter().filter(|described| described.manages_webhooks);
     let ids: Vec<String> = managed.map(|described| described.channel.id.0.simple().to_string()).collect();
     // The oldest webhook comes last and replaces the others in the map.
     let mut select = conn.prepare_cached(
-        "select w.channel_id, w.id, w.generation from json_each(?1) listed cross join webhooks w on w.channel_id = unhex(listed.value)
+        "select w.channel_id, w.id, w.generation, w.slug_hash from json_each(?1) listed cross join webhooks w on w.channel_id = unhex(listed.value)
          where w.deleted_at is null order by w.created_at desc, w.id desc",
     )?;
-    let oldest = select.query_map([json!(ids).to_string()], |row| Ok((row.get(0)?, (row.get(1)?, row.get(2)?))))?;
+    let oldest = select.query_map([json!(ids).to_string()], |row| Ok((row.get(0)?, (row.get(1)?, row.get(2)?, row.get(3)?))))?;
     Ok(oldest.collect::<rusqlite::Result<_>>()?)
 }
 

@@ -1,10 +1,11 @@
-//! Background jobs: mails, webhook deliveries, chores, the search index, housekeeping, backups, and forwarding the event log to an
-//! external Centrifugo.
+//! Background jobs: mails, webhook deliveries, chores, the search index, housekeeping, backups, the secret key, and forwarding
+//! the event log to an external Centrifugo.
 
 mod backups;
 pub mod chores;
 pub mod deliveries;
 pub mod housekeeping;
+mod keys;
 mod mails;
 mod queue;
 mod search;
@@ -37,6 +38,7 @@ pub async fn run(app: App, forwarded: Option<i64>) {
                 search::run(&app),
                 housekeeping::run(&app),
                 backups::run(&app),
+                keys::run(&app),
                 forward,
                 wake,
             );

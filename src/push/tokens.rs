@@ -41,7 +41,7 @@ pub enum Refusal {
 }
 
 fn claims(site: &Site, token: &str) -> Result<PushClaims, Refusal> {
-    site.keys.push.verify::<PushClaims>(token).map_err(|bad| match bad {
+    site.keys().push.verify::<PushClaims>(token).map_err(|bad| match bad {
         BadToken::Expired => Refusal::Expired,
         BadToken::Invalid => Refusal::Unreadable,
     })

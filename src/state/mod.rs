@@ -2,6 +2,7 @@
 
 pub mod delivering;
 pub mod hashing;
+pub mod key_source;
 pub mod newest;
 mod passwords;
 pub mod session_cache;
@@ -19,7 +20,8 @@ use ipnet::IpNet;
 use tokio::sync::{mpsc, watch};
 
 use self::{
-    delivering::Delivering, hashing::Hashing, newest::NewestPages, session_cache::SessionCache, verified::VerifiedTokens,
+    delivering::Delivering, hashing::Hashing, key_source::KeySource, newest::NewestPages, session_cache::SessionCache,
+    verified::VerifiedTokens,
 };
 use crate::{
     backup,
@@ -54,6 +56,7 @@ pub struct App(pub(crate) Arc<Inner>);
 pub struct Inner {
     pub db: Db,
     pub site: Arc<Site>,
+    pub key_source: Arc<KeySource>,
     /// What the database's jobs and the background jobs take the time from.
     pub clock: Clock,
     pub hub: Arc<Hub>,

@@ -13,10 +13,11 @@ use tempfile::TempDir;
 use tidings::{
     clock::Clock,
     config::{Settings, Switch},
-    db::{self, Tx},
+    db::{self, KeyFile, Tx},
     error::Result,
     secret::Keys,
     site::Site,
+    time::Time,
     wiring,
 };
 use tokio::{net::TcpListener, sync::oneshot, task::JoinHandle};
@@ -200,15 +201,17 @@ impl Server {
 
     /// Signs a token for the push endpoint with this server's own key.
     pub fn push_token(&self, claims: &Value) -> String {
-        let key = db::secret_key(self.folder()).unwrap();
-        Keys::derive(&key).push.sign(claims).unwrap()
+        keys(self.folder()).push.sign(claims).unwrap()
     }
 }
 
 /// What the rules know of a server on this folder that has the default settings.
 pub fn site(folder: &Path) -> Site {
-    let keys = Keys::derive(&db::secret_key(folder).unwrap());
-    Site::new(&Settings::for_folder(folder), keys, ("http://127.0.0.1".into(), "http://127.0.0.1".into()))
+    Site::new(&Settings::for_folder(folder), keys(folder), ("http://127.0.0.1".into(), "http://127.0.0.1".into()))
+}
+
+fn keys(folder: &Path) -> Keys {
+    KeyFile::open(folder, Time::now()).unwrap().keys()
 }
 
 /// The database of a folder, without a server.

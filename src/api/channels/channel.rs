@@ -110,7 +110,8 @@ impl Channel {
             message_count: channel.message_count,
             access: is_in,
             is_starred,
-            webhook_url: webhook.map_or_else(String::new, |(webhook, generation)| site.feed_url(webhook, generation)),
+            webhook_url: webhook
+                .map_or_else(String::new, |(webhook, generation, slug)| site.feed_url(webhook, generation, &slug)),
             created_at: channel.created_at,
             updated_at: channel.updated_at,
             deleted_at: Time::NEVER,

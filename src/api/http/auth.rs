@@ -55,7 +55,7 @@ async fn by_notification_token(req: &Request, key: ApiKey) -> poem::Result<Calle
 /// Finds the caller of a token. A refused token counts towards the rate of the client's address.
 fn authenticate(req: &Request, token: &str) -> Result<Caller> {
     let app = app(req);
-    let caller = match app.tokens.verify(token, &app.site.keys.access) {
+    let caller = match app.tokens.verify(token, &app.site.keys()) {
         // Compared with each request: the token may have been verified long ago.
         Ok(claims) if claims.expires_at > app.clock.now().unix_seconds() => {
             app.caller(claims.session)?.filter(|caller| caller.user == claims.user)

@@ -284,7 +284,7 @@ struct Webhook {
 
 impl Webhook {
     fn new(site: &Site, webhook: record::Webhook) -> Self {
-        let feed_url = site.feed_url(webhook.id, webhook.generation);
+        let feed_url = site.feed_url(webhook.id, webhook.generation, &webhook.slug_hash);
         Webhook {
             id: webhook.id,
             channel_id: webhook.channel,
@@ -293,7 +293,7 @@ impl Webhook {
             event_name: webhook.event_name,
             status: webhook.status.as_str().into(),
             webhook_url: if webhook.url.is_empty() { feed_url.clone() } else { webhook.url },
-            webhook_slug: site.keys.webhook_slug(webhook.id, webhook.generation),
+            webhook_slug: site.keys().webhook_slug(webhook.id, webhook.generation, Some(&webhook.slug_hash)),
             feed_url,
             webhook_secret: None,
             created_at: webhook.created_at,

@@ -92,7 +92,7 @@ pub fn start(tx: &mut Tx, user: accounts::User, device: &Device) -> Result<Start
         exp: expires_at.unix_seconds(),
         aud: secret::ACCESS.into(),
     };
-    Ok(Started { access_token: tx.site().keys.access.sign(&claims)?, user, expires_at, notification_token })
+    Ok(Started { access_token: tx.site().keys().access.sign(&claims)?, user, expires_at, notification_token })
 }
 
 /// Ends a user's oldest sessions beyond the most. Expired sessions count until they are deleted, as the oldest.

@@ -82,8 +82,8 @@ pub fn create(tx: &mut Tx, caller: Caller, channel: ChannelId, new: &New) -> Res
         url,
         owning::answers_for(url, caller),
         target,
-        secret::sha256(&tx.site().keys.webhook_slug(id, 1)),
-        tx.site().keys.seal(&secret),
+        secret::sha256(&tx.site().keys().webhook_slug(id, 1, None)),
+        tx.site().keys().seal(&secret),
         log::last_seq(tx)?,
         tx.now(),
     ))?;
@@ -198,7 +198,7 @@ pub fn rotate_secret(tx: &mut Tx, caller: Caller, channel: ChannelId, id: Webhoo
     tx.prepare_cached(
         "update webhooks set old_secret = secret, old_secret_until = ?3, secret = ?2, updated_at = ?4 where id = ?1",
     )?
-    .execute((id, tx.site().keys.seal(&secret), until, now))?;
+    .execute((id, tx.site().keys().seal(&secret), until, now))?;
     owning::take_over(tx, caller, &webhook, "given it a new secret")?;
     Ok((secret, until))
 }
@@ -208,7 +208,7 @@ pub fn rotate_secret(tx: &mut Tx, caller: Caller, channel: ChannelId, id: Webhoo
 pub fn rotate_slug(tx: &mut Tx, caller: Caller, channel: ChannelId, id: WebhookId) -> Result<Webhook> {
     let webhook = record::get(tx, caller, channel, id)?;
     let generation = webhook.generation + 1;
-    let slug = tx.site().keys.webhook_slug(id, generation);
+    let slug = tx.site().keys().webhook_slug(id, generation, None);
     tx.prepare_cached("update webhooks set generation = ?2, slug_hash = ?3, updated_at = ?4 where id = ?1")?.execute((
         id,
         generation,

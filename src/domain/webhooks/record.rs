@@ -10,6 +10,7 @@ use crate::{
     },
     error::{Error, Result},
     id::{ChannelId, UserId, WebhookId},
+    secret::Hash,
     time::Time,
 };
 
@@ -30,6 +31,8 @@ pub struct Webhook {
     pub status: Status,
     /// Number of the current slug, which is derived from it; each new slug increases it.
     pub generation: i64,
+    /// The hash of that slug.
+    pub slug_hash: Hash,
     pub created_at: Time,
     pub updated_at: Time,
 }
@@ -80,7 +83,7 @@ pub(super) fn secrets(conn: &View, id: WebhookId) -> Result<Vec<String>> {
         )?
         .query_map((id, conn.now()), |row| row.get(0))?
         .collect::<rusqlite::Result<_>>()?;
-    sealed.iter().map(|secret| conn.site().keys.open(secret).map_err(|_| Error::invalid(SEALED))).collect()
+    sealed.iter().map(|secret| conn.site().keys().open(secret).map_err(|_| Error::invalid(SEALED))).collect()
 }
 
 /// Reads a webhook. For managers. 403 for hidden channels, 404 for a webhook that is not the channel's.
@@ -113,7 +116,7 @@ pub(super) fn find(conn: &Connection, channel: ChannelId, id: WebhookId) -> Resu
 }
 
 /// Selects webhooks. [`from_row`] takes the columns in this order.
-const SELECT: &str = "select id, channel_id, owner_id, name, event_name, url, url_by, target, status, generation, created_at, updated_at from webhooks";
+const SELECT: &str = "select id, channel_id, owner_id, name, event_name, url, url_by, target, status, generation, slug_hash, created_at, updated_at from webhooks";
 
 fn from_row(row: &Row) -> rusqlite::Result<Webhook> {
     let mut columns = Columns::of(row);
@@ -128,6 +131,7 @@ fn from_row(row: &Row) -> rusqlite::Result<Webhook> {
         target: columns.take()?,
         status: columns.take()?,
         generation: columns.take()?,
+        slug_hash: columns.take()?,
         created_at: columns.take()?,
         updated_at: columns.take()?,
     })

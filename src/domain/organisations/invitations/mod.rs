@@ -18,6 +18,7 @@ use crate::{
     },
     error::{Error, Result},
     id::{InvitationId, OrganisationId, UserId},
+    secret::Hash,
     site::Site,
     time::Time,
 };
@@ -31,6 +32,9 @@ pub struct Invitation {
     pub invited_by: UserId,
     /// A counter that each resend raises. It is part of the tokens, so that each resend makes new ones.
     pub generation: i64,
+    /// The hashes of both tokens.
+    pub token_hash: Hash,
+    pub mailed_hash: Hash,
     /// Whether the address has an account.
     pub is_platform_user: bool,
     /// Whether that account's address is verified.
@@ -53,12 +57,12 @@ impl Invitation {
 
     /// The token for the inviter. It is derived again each time, because only its hash is stored.
     pub fn token(&self, site: &Site) -> String {
-        site.keys.invitation_token(self.id, self.generation)
+        site.keys().invitation_token(self.id, self.generation, Some(&self.token_hash))
     }
 
     /// The token for the mail.
     pub fn mailed_token(&self, site: &Site) -> String {
-        site.keys.mailed_invitation_token(self.id, self.generation)
+        site.keys().mailed_invitation_token(self.id, self.generation, Some(&self.mailed_hash))
     }
 
     /// The link for the inviter.
@@ -153,7 +157,8 @@ pub fn find_open(conn: &Connection, organisation: OrganisationId, email: &str) -
     Ok(conn.prepare_cached(&sql)?.query_row((organisation, email), from_row).optional()?)
 }
 
-const SELECT: &str = "select i.id, i.organisation_id, i.email, i.role_id, i.invited_by, i.generation,
+const SELECT: &str =
+    "select i.id, i.organisation_id, i.email, i.role_id, i.invited_by, i.generation, i.token_hash, i.mailed_hash,
       u.id is not null as is_platform_user, coalesce(u.is_verified, 0) as is_verified,
       i.created_at, i.sent_at, i.expires_at, i.accepted_at
     from invitations i left join users u on u.email = i.email";
@@ -166,6 +171,8 @@ fn from_row(row: &Row) -> rusqlite::Result<Invitation> {
         role_id: row.get("role_id")?,
         invited_by: row.get("invited_by")?,
         generation: row.get("generation")?,
+        token_hash: row.get("token_hash")?,
+        mailed_hash: row.get("mailed_hash")?,
         is_platform_user: row.get("is_platform_user")?,
         is_verified: row.get("is_verified")?,
         created_at: row.get("created_at")?,

@@ -20,7 +20,8 @@ use crate::{
     error::{Error, Result},
     id::{InvitationId, OrganisationId, UserId},
     mail::{self, Kind},
-    secret,
+    secret::{self, Hash},
+    site::Site,
     time::Time,
 };
 
@@ -146,7 +147,7 @@ fn insert(tx: &mut Tx, by: UserId, organisation: OrganisationId, email: &str, ro
         "delete from invitations where organisation_id = ?1 and email = ?2 and accepted_at is null and expires_at <= ?3",
     )?
     .execute((organisation, email, now))?;
-    let (token, mailed) = (tx.site().keys.invitation_token(id, 1), tx.site().keys.mailed_invitation_token(id, 1));
+    let (token_hash, mailed_hash) = hashes(tx.site(), id, 1);
     let inserted = tx
         .prepare_cached(
             "insert into invitations
@@ -159,8 +160,8 @@ fn insert(tx: &mut Tx, by: UserId, organisation: OrganisationId, email: &str, ro
             email,
             role,
             by,
-            secret::sha256(&token),
-            secret::sha256(&mailed),
+            token_hash,
+            mailed_hash,
             now,
             now + tx.site().invitation_lifetime,
         ))?;
@@ -202,9 +203,12 @@ pub fn resend(tx: &mut Tx, caller: Caller, organisation: OrganisationId, emails:
 
 /// Gives an invitation new tokens and a new lifetime, with `by` as its sender.
 fn renew(tx: &mut Tx, by: UserId, old: Invitation) -> Result<Invitation> {
-    let now = tx.now();
+    let (now, generation) = (tx.now(), old.generation + 1);
+    let (token_hash, mailed_hash) = hashes(tx.site(), old.id, generation);
     let new = Invitation {
-        generation: old.generation + 1,
+        generation,
+        token_hash,
+        mailed_hash,
         invited_by: by,
         sent_at: now,
         expires_at: now + tx.site().invitation_lifetime,
@@ -214,16 +218,15 @@ fn renew(tx: &mut Tx, by: UserId, old: Invitation) -> Result<Invitation> {
         "update invitations
          set generation = ?2, token_hash = ?3, mailed_hash = ?4, invited_by = ?5, sent_at = ?6, expires_at = ?7 where id = ?1",
     )?
-    .execute((
-        new.id,
-        new.generation,
-        secret::sha256(&new.token(tx.site())),
-        secret::sha256(&new.mailed_token(tx.site())),
-        by,
-        now,
-        new.expires_at,
-    ))?;
+    .execute((new.id, new.generation, new.token_hash, new.mailed_hash, by, now, new.expires_at))?;
     Ok(new)
+}
+
+/// The hashes of new tokens: of the inviter's, and of the mailed one.
+fn hashes(site: &Site, id: InvitationId, generation: i64) -> (Hash, Hash) {
+    let keys = site.keys();
+    let (token, mailed) = (keys.invitation_token(id, generation, None), keys.mailed_invitation_token(id, generation, None));
+    (secret::sha256(&token), secret::sha256(&mailed))
 }
 
 /// Makes the mail's link of an address's open or new invitation, for the command line; mails nothing. The organisation's

@@ -131,7 +131,7 @@ impl Import {
                 Default::default()
             }
         };
-        let keys = &tx.site().keys;
+        let keys = tx.site().keys();
         tx.prepare_cached(
             "insert into webhooks (id, channel_id, owner_id, name, event_name, url, url_by, target, slug_hash, secret, status, from_seq,
                created_at, updated_at)
@@ -146,7 +146,7 @@ impl Import {
             url,
             (!url.is_empty()).then_some(owner),
             target,
-            secret::sha256(&keys.webhook_slug(webhook.id, 1)),
+            secret::sha256(&keys.webhook_slug(webhook.id, 1, None)),
             keys.seal(&secret::signing_secret()),
             log::last_seq(tx)?,
             webhook.created_at,
