@@ -27,7 +27,7 @@
 //! ```text
 //! cli: api, archive, backup, clock, config, connections, db, domain, error, id, mail, push, secret, site, slack, state, time, tls,
 //!   transfer, wiring
-//! wiring: backup, clock, config, connections, db, domain, error, event, issuer, jobs, limits, mail, metrics, origins, outgoing, push, secret,
+//! wiring: backup, clock, config, connections, db, domain, error, event, issuer, jobs, limits, mail, metrics, origins, outgoing, push,
 //!   site, state, tls, wakeups
 //! api: client_address, config, db, domain, error, event, id, jobs, limits, push, request_body, secret, site, state, time, web
 //! backup: archive, db, error, time

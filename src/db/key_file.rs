@@ -135,7 +135,7 @@ pub fn rotate(folder: &Path, now: Time, grace: Option<Duration>) -> Result<Optio
 
 /// Makes a new key in the place of one that is lost. Fails if there is one.
 pub fn replace_lost(folder: &Path) -> Result<()> {
-    super::require(folder)?;
+    moving::require_done(folder)?;
     let _lock = lock(folder)?;
     let path = folder.join(KEY);
     if path.exists() {

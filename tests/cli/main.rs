@@ -21,6 +21,7 @@ mod cuts;
 mod deliveries;
 mod first_administrator;
 mod fsyncs;
+mod keys;
 mod kills;
 mod listening;
 mod logging;

@@ -4,6 +4,7 @@ mod addresses;
 mod expiry;
 pub mod federated;
 mod guesses;
+mod keys;
 mod link_limits;
 mod links;
 mod passwords;
