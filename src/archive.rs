@@ -171,6 +171,22 @@ pub fn copy(from: &mut impl Read, to: &mut impl Write, count: &mut dyn FnMut(u64
     Ok((bytes, sum.finish().as_ref().iter().map(|byte| format!("{byte:02x}")).collect()))
 }
 
+/// A writer that tells a failure of its own from one of what it is fed with.
+struct Written<W> {
+    to: W,
+    failed: bool,
+}
+
+impl<W: Write> Write for Written<W> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.to.write(bytes).inspect_err(|err| self.failed = err.kind() != io::ErrorKind::Interrupted)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.to.flush()
+    }
+}
+
 /// Where the parts of an archive that is read go.
 pub trait Destination {
     /// Called once the manifest is read, before any part.
@@ -179,13 +195,19 @@ pub trait Destination {
     fn part(&mut self, name: &str) -> Result<Option<&mut dyn Write>>;
 }
 
-/// Reads an archive. Fails unless all parts are there, and as the manifest says.
-pub fn read(from: impl Read, to: &mut impl Destination, progress: Progress) -> Result<Manifest> {
-    let damaged = |why: &dyn std::fmt::Display| Error::bad_request(format!("this is no complete archive: {why}"));
-    let mut tar = tar::Archive::new(zstd::Decoder::new(from).map_err(|err| damaged(&err))?);
-    let mut entries = tar.entries().map_err(|err| damaged(&err))?;
-    let mut next = || entries.next().transpose().map_err(|err| damaged(&err));
-    let first = next()?.filter(|entry| entry.path_bytes() == MANIFEST.as_bytes());
+/// Reads what an archive says of itself, and not its parts.
+pub fn manifest(from: impl Read) -> Result<Manifest> {
+    first(&mut tar::Archive::new(decoder(from)?).entries().map_err(|err| damaged(&err))?)
+}
+
+fn decoder<R: Read>(from: R) -> Result<zstd::Decoder<'static, io::BufReader<R>>> {
+    zstd::Decoder::new(from).map_err(|err| damaged(&err))
+}
+
+/// Reads the manifest, which is the first entry.
+fn first<R: Read>(entries: &mut tar::Entries<R>) -> Result<Manifest> {
+    let first = entries.next().transpose().map_err(|err| damaged(&err))?;
+    let first = first.filter(|entry| entry.path_bytes() == MANIFEST.as_bytes());
     let first = first.ok_or_else(|| damaged(&format!("it does not begin with {MANIFEST}")))?;
     let mut text = Vec::new();
     first.take(MANIFEST_MAX).read_to_end(&mut text).map_err(|err| damaged(&err))?;
@@ -196,6 +218,19 @@ pub fn read(from: impl Read, to: &mut impl Destination, progress: Progress) -> R
             "the archive has form {format} of tidings {tidings}, this binary knows {FORMAT}: use a newer tidings"
         )));
     }
+    Ok(manifest)
+}
+
+fn damaged(why: &dyn std::fmt::Display) -> Error {
+    Error::bad_request(format!("this is no complete archive: {why}"))
+}
+
+/// Reads an archive. Fails unless all parts are there, and as the manifest says.
+pub fn read(from: impl Read, to: &mut impl Destination, progress: Progress) -> Result<Manifest> {
+    let mut tar = tar::Archive::new(decoder(from)?);
+    let mut entries = tar.entries().map_err(|err| damaged(&err))?;
+    let manifest = first(&mut entries)?;
+    let mut next = || entries.next().transpose().map_err(|err| damaged(&err));
     to.begin(&manifest)?;
     let (mut done, all) = (0, manifest.parts.iter().map(|part| part.bytes).sum());
     for Part { name, bytes, sha256 } in &manifest.parts {
@@ -206,7 +241,11 @@ pub fn read(from: impl Read, to: &mut impl Destination, progress: Progress) -> R
             done += more;
             progress("reading", done, all);
         };
-        let copied = copy(&mut found, &mut into, &mut count).map_err(|err| damaged(&format!("{name}: {err}")))?;
+        let mut into = Written { to: &mut into, failed: false };
+        let copied = copy(&mut found, &mut into, &mut count).map_err(|err| match into.failed {
+            true => Error::bad_request(format!("can't write {name} of the archive: {err}")),
+            false => damaged(&format!("{name}: {err}")),
+        })?;
         if copied != (*bytes, sha256.clone()) {
             return Err(damaged(&format!("{name} does not have the checksum in the manifest")));
         }

@@ -93,11 +93,9 @@ pub fn open(settings: &Settings, listening: impl Into<Option<SocketAddr>>, clock
     let key_source = Arc::new(KeySource::new(&settings.data_dir, external.map(|external| external.token_key)));
     let keys = key_source.keys(&key_source.open(clock.now())?);
     let site = Arc::new(Site::new(settings, keys, links));
-    if !settings.backups.none_before_migration {
-        let folder = settings.backups.folder(&settings.data_dir);
-        if let Some(made) = backup::before_migration(&settings.data_dir, &folder, clock.now(), &mut |_, _, _| ())? {
-            tracing::info!(path = %made.path.display(), "made a backup before the migration of the database");
-        }
+    let (folder, no_backup) = (settings.backups.folder(&settings.data_dir), settings.backups.none_before_migration);
+    if let Some(path) = backup::before_migration(&settings.data_dir, &folder, no_backup, clock.now(), &mut |_, _, _| ())? {
+        tracing::info!(path = %path.display(), "made a backup before the migration of the database");
     }
     let Opened { db, hub, sessions, newest, wakeups, delivering, publisher } =
         open_database(settings, (site.clone(), clock.clone()), metrics.publisher_lag.clone(), centrifugo.is_some())?;

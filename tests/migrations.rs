@@ -205,6 +205,7 @@ impl Database {
         let conn = database.open();
         conn.execute_batch(&read(&format!("tests/schemas/{release}.sql"))).unwrap();
         conn.pragma_update(None, "user_version", version).unwrap();
+        fs::write(database.folder.path().join("secret.key"), "YSBrZXkgb2YgMzIgYnl0ZXMgb2YgdGhlIHJlbGVhc2U=").unwrap();
         database
     }
 

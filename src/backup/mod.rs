@@ -51,7 +51,7 @@ impl Schedule {
     /// How long the next backup is not due yet; `None` if it is due. It depends on the newest backup in the folder, so that a
     /// restart of the server doesn't put it off.
     pub fn left(&self, now: Time) -> Option<Duration> {
-        let (newest, _) = archives(&self.folder).ok()?.pop()?;
+        let (newest, _) = archives(&self.folder, now).ok()?.pop()?;
         self.every.checked_sub(now.since(newest)).filter(|left| !left.is_zero())
     }
 }
@@ -63,14 +63,39 @@ pub fn into_folder(data: &Path, folder: &Path, now: Time, progress: Progress) ->
     into_file(data, &folder.join(now.strftime(NAME)), now, progress)
 }
 
-/// Writes a backup of a data folder whose database is about to be migrated. Returns `None` if it is as new as this binary, or
-/// there is none.
-pub fn before_migration(data: &Path, folder: &Path, now: Time, progress: Progress) -> Result<Option<Made>> {
-    let have = db::version(data)?;
-    if have == 0 || have >= db::newest_version() {
+/// Prepares a data folder for its migration: writes a backup of an older database, unless `is_left_out`, and returns its path.
+/// Refuses a newer database with the command that goes back.
+pub fn before_migration(data: &Path, folder: &Path, is_left_out: bool, now: Time, progress: Progress) -> Result<Option<PathBuf>> {
+    let (have, newest) = (db::version(data)?, db::newest_version());
+    if have > newest {
+        let back = restorable(folder, now).map_or("`tidings restore` with the backup from before the upgrade".into(), |path| {
+            format!("`tidings restore {} --data-dir {}`, which loses what was written since", path.display(), data.display())
+        });
+        return Err(Error::bad_request(format!(
+            "the database in {} has schema version {have}, this binary knows up to {newest}: run a newer tidings, or go back with {back}",
+            data.display()
+        )));
+    }
+    if have == 0 || have == newest || is_left_out {
         return Ok(None);
     }
-    into_folder(data, folder, now, progress).map(Some)
+    let path = folder.join(now.strftime(NAME));
+    if path.exists() {
+        return Ok(Some(path)); // of this second, made at a start that was killed afterwards: only a complete one has the name
+    }
+    match into_folder(data, folder, now, progress) {
+        Ok(made) => Ok(Some(made.path)),
+        Err(err) => Err(Error::bad_request(format!(
+            "no backup could be made before the migration of the database: {}. Name another folder with --backup-dir, or leave the backup out with --no-migration-backup",
+            err.detail()
+        ))),
+    }
+}
+
+/// The newest backup in a folder that this binary can restore.
+fn restorable(folder: &Path, now: Time) -> Option<PathBuf> {
+    let can = |path: &PathBuf| archive::manifest(open(path)?)?.require(Kind::Backup);
+    archives(folder, now).ok()?.into_iter().rev().map(|(_, path)| path).find(|path| can(path).is_ok())
 }
 
 /// Writes a backup of a data folder into a file that does not exist yet. Until it is complete and on disk, its name ends with
@@ -83,9 +108,11 @@ pub fn into_file(data: &Path, path: &Path, now: Time, progress: Progress) -> Res
     let folder = folder_of(path);
     remove_remains(folder);
     let partial = path.with_file_name(format!("{}{PARTIAL}", path.file_name().unwrap_or_default().display()));
-    let file = File::options().create_new(true).write(true).mode(0o600).open(&partial).map_err(|err| failed(&err))?;
+    let file = File::options().create(true).truncate(false).write(true).mode(0o600).open(&partial);
+    let file = file.map_err(|err| failed(&err))?;
     // The lock tells a backup that is being written from the remains of one that was killed.
-    let written = file.try_lock().map_err(|err| failed(&err)).and_then(|()| {
+    file.try_lock().map_err(|err| failed(&err))?;
+    let written = file.set_len(0).map_err(|err| failed(&err)).and_then(|()| {
         let (manifest, file) = into(data, file, folder, now, progress)?;
         file.sync_all().map_err(|err| failed(&err))?;
         fs::rename(&partial, path).and_then(|()| File::open(folder)?.sync_all()).map_err(|err| failed(&err))?;
@@ -100,8 +127,8 @@ pub fn into_file(data: &Path, path: &Path, now: Time, progress: Progress) -> Res
 /// Writes a backup of a data folder to `to`. The database is first copied to a nameless file in the folder `beside`.
 pub fn into<W: Write>(data: &Path, to: W, beside: &Path, now: Time, progress: Progress) -> Result<(Manifest, W)> {
     db::require(data)?;
-    require_space(data, beside)?;
     db::existing_key(data)?; // fails before the work
+    require_space(data, beside)?;
     let Snapshot { mut file, version, tables, .. } =
         snapshot::take(data, beside, &mut |done, all| progress("copying", done, all))?;
     // Read after the database, which may hold what a new key has sealed meanwhile; a key file only gains keys.
@@ -127,20 +154,21 @@ pub fn verify(path: &Path, progress: Progress) -> Result<Manifest> {
 }
 
 /// Deletes the oldest backups of a folder but for the newest `keep`; other files stay.
-pub fn keep_newest(folder: &Path, keep: usize) -> Result<()> {
-    let all = archives(folder)?;
+pub fn keep_newest(folder: &Path, keep: usize, now: Time) -> Result<()> {
+    let all = archives(folder, now)?;
     for (_, path) in &all[..all.len().saturating_sub(keep)] {
         fs::remove_file(path).map_err(|err| Error::bad_request(format!("can't delete {}: {err}", path.display())))?;
     }
     Ok(())
 }
 
-/// The backups in a folder that have the usual names, the oldest first.
-fn archives(folder: &Path) -> Result<Vec<(Time, PathBuf)>> {
+/// The backups in a folder that have the usual names, the oldest first. Names of times to come don't count: the clock was wrong
+/// when they were made, and the next backup must not wait for that time.
+fn archives(folder: &Path, now: Time) -> Result<Vec<(Time, PathBuf)>> {
     let unreadable = |err| Error::bad_request(format!("can't read the folder {}: {err}", folder.display()));
     let entries = fs::read_dir(folder).map_err(unreadable)?;
     let named = |entry: fs::DirEntry| Some((Time::strptime(NAME, entry.file_name().to_str()?)?, entry.path()));
-    let mut all: Vec<_> = entries.filter_map(|entry| named(entry.ok()?)).collect();
+    let mut all: Vec<_> = entries.filter_map(|entry| named(entry.ok()?)).filter(|(made, _)| *made <= now).collect();
     all.sort();
     Ok(all)
 }
@@ -167,7 +195,7 @@ fn require_space(data: &Path, beside: &Path) -> Result<()> {
         Ok(disk) if disk.f_bavail * disk.f_frsize < needed => Err(Error::bad_request(format!(
             "a backup of {} needs {} MiB of free space in {}, which has {}",
             data.display(),
-            needed >> 20,
+            needed.div_ceil(1 << 20),
             beside.display(),
             (disk.f_bavail * disk.f_frsize) >> 20
         ))),

@@ -44,15 +44,10 @@ pub fn restore(from: impl Read, folder: &Path, now: Time, progress: Progress) ->
         fs::remove_dir_all(&staging).map_err(failed)?;
     }
     fs::DirBuilder::new().mode(0o700).create(&staging).map_err(failed)?;
-    let unpacked = unpack(from, &staging, progress);
-    let manifest = match unpacked {
-        Ok(manifest) => manifest,
-        Err(err) => {
-            _ = fs::remove_dir_all(&staging);
-            return Err(err);
-        }
-    };
-    let moving = db::Moving::begin(folder, now).map_err(failed)?;
+    let begun = unpack(from, &staging, progress)
+        .and_then(|manifest| Ok((manifest, db::Moving::begin(folder, now).map_err(failed)?)))
+        .inspect_err(|_| _ = fs::remove_dir_all(&staging));
+    let (manifest, moving) = begun?;
     let former = moving.keep_former().map_err(failed)?;
     for part in PARTS {
         fs::rename(staging.join(part), folder.join(part)).map_err(failed)?;

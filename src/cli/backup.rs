@@ -68,7 +68,7 @@ pub fn run(data: &Path, Backup { to, verify, keep }: Backup) -> Result<()> {
         backup::verify(&path, &mut bar())?;
         terminal::print("verified: it can be restored")?;
     }
-    keep.map_or(Ok(()), |keep| backup::keep_newest(&to, keep as usize))
+    keep.map_or(Ok(()), |keep| backup::keep_newest(&to, keep as usize, now))
 }
 
 pub fn restore(data: &Path, Restore { file, to, dry_run }: Restore) -> Result<()> {

@@ -149,7 +149,7 @@ fn run() -> Result<()> {
         Command::Contact(command) => contact::run(&data_dir, command),
         Command::Backup(command) => backup::run(&data_dir, command),
         Command::Restore(command) => backup::restore(&data_dir, command),
-        Command::Migrate(command) => migrate::run(&data_dir, command),
+        Command::Migrate(command) => migrate::run(&data_dir, output, command),
         Command::Config(command) => settings::run(output, command, &matches),
         Command::Demo => demo::run(&data_dir, output),
         Command::Doctor(doctor) => doctor::run(&data_dir, output, doctor),

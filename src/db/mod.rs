@@ -35,7 +35,7 @@ pub use self::{
     folder::{FolderLock, lock, make_folder},
     key_file::{KeyFile, existing_key, replace_lost, rotate as rotate_key},
     moving::Moving,
-    schema::{Version, newest as newest_version},
+    schema::{Step, Version, newest as newest_version},
     slow::Class,
     tx::{Tx, View},
     writer::AfterCommit,

@@ -35,7 +35,9 @@ impl Moving<'_> {
         }
         let name = now.strftime(FORMER);
         let former = folder.join(&name);
-        DirBuilder::new().mode(0o700).create(&former)?; // an error if it exists: what it holds must not be taken for these files
+        // An error if it has files, which must not be taken for these; one that was killed may have left it empty.
+        let made = DirBuilder::new().mode(0o700).create(&former);
+        made.or_else(|err| if is_empty(&former) { Ok(()) } else { Err(err) })?;
         let draft = folder.join(format!("{MARKER}.new"));
         fs::write(&draft, name)?;
         File::open(&draft)?.sync_all()?;
@@ -79,6 +81,10 @@ pub(super) fn require_done(folder: &Path) -> Result<()> {
         "a restore of the data folder {} was interrupted: run `tidings restore` with the backup again",
         folder.display()
     )))
+}
+
+fn is_empty(folder: &Path) -> bool {
+    fs::read_dir(folder).is_ok_and(|mut entries| entries.next().is_none())
 }
 
 fn sync(folder: &Path) -> io::Result<()> {

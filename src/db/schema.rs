@@ -30,9 +30,11 @@
 //! Foreign keys are off during the steps, so that dropping the old table deletes nothing elsewhere, and are checked
 //! before the commit. All steps are one transaction: a step that fails leaves the file as it was.
 
-use std::path::Path;
+use std::{path::Path, time::Instant};
 
 use rusqlite::{Connection, OpenFlags, OptionalExtension, TransactionBehavior};
+
+use serde::Serialize;
 
 use crate::error::{Error, Result};
 
@@ -57,6 +59,29 @@ const fn version_after(steps: &[&str]) -> Version {
 /// Migrates the database at `path` to the newest schema. Fails if the database is newer than this binary knows.
 pub(super) fn migrate(conn: &mut Connection, path: &Path) -> Result<()> {
     upgrade(conn, path, SCHEMA, STEPS)
+}
+
+/// A step of a migration that was done.
+#[derive(Serialize)]
+pub struct Step {
+    /// The version that it leads to.
+    pub version: Version,
+    /// The sentence that the step begins with.
+    pub what: &'static str,
+    pub seconds: f64,
+}
+
+/// Migrates a copy of a database as [`migrate`] does, and commits nothing. Returns the steps with the time that each took.
+pub(super) fn rehearse(conn: &mut Connection) -> Result<Vec<Step>> {
+    let (mut done, mut last) = (Vec::new(), Instant::now());
+    conn.pragma_update(None, "foreign_keys", false)?;
+    let tx = conn.transaction()?;
+    run_steps(&tx, STEPS, &mut |version, step| {
+        let what = step.lines().next().unwrap_or_default().trim_start_matches("-- ");
+        done.push(Step { version, what, seconds: last.elapsed().as_secs_f64() });
+        last = Instant::now();
+    })?;
+    Ok(done)
 }
 
 fn upgrade(conn: &mut Connection, path: &Path, schema: &str, steps: &[&str]) -> Result<()> {
@@ -85,18 +110,26 @@ fn apply(conn: &mut Connection, schema: &str, steps: &[&str]) -> Result<()> {
     if have == 0 {
         tx.execute_batch(schema)?;
     } else {
-        for (step, version) in steps.iter().zip(2..).filter(|(_, version)| *version > have) {
-            tx.execute_batch(step).map_err(|err| match err {
-                rusqlite::Error::SqlInputError { msg, .. } => failed(version, &msg), // without the whole SQL
-                err => failed(version, &err),
-            })?;
-        }
-        if let Some(dangling) = dangling(&tx)? {
-            return Err(failed(version_after(steps), &dangling));
-        }
+        run_steps(&tx, steps, &mut |_, _| ())?;
     }
     tx.pragma_update(None, "user_version", version_after(steps))?;
     Ok(tx.commit()?)
+}
+
+/// Runs the steps that a database lacks, and checks its references. `done` is told of each step.
+fn run_steps<'a>(tx: &Connection, steps: &[&'a str], done: &mut dyn FnMut(Version, &'a str)) -> Result<()> {
+    let have = user_version(tx)?;
+    for (step, version) in steps.iter().zip(2..).filter(|(_, version)| *version > have) {
+        tx.execute_batch(step).map_err(|err| match err {
+            rusqlite::Error::SqlInputError { msg, .. } => failed(version, &msg), // without the whole SQL
+            err => failed(version, &err),
+        })?;
+        done(version, step);
+    }
+    match dangling(tx)? {
+        Some(dangling) => Err(failed(version_after(steps), &dangling)),
+        None => Ok(()),
+    }
 }
 
 /// A reference to a row that is not there, if there is one.

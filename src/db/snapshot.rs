@@ -3,7 +3,12 @@
 //! The copy is taken in one read transaction, so it holds up no write. Until it ends the WAL can't be reset, and grows by what
 //! is written meanwhile.
 
-use std::{collections::BTreeMap, fs::File, os::unix::ffi::OsStrExt, path::Path};
+use std::{
+    collections::BTreeMap,
+    fs::File,
+    os::unix::{ffi::OsStrExt, fs::FileExt},
+    path::Path,
+};
 
 use percent_encoding::{NON_ALPHANUMERIC, percent_encode};
 use rusqlite::{
@@ -12,7 +17,7 @@ use rusqlite::{
 };
 use tempfile::NamedTempFile;
 
-use super::{Db, FILE, Tx, Version, View, open::connect, read_once, require, schema};
+use super::{Db, Step, Tx, Version, View, read_once, require, schema};
 use crate::{
     error::{Error, Result},
     site::Site,
@@ -22,6 +27,10 @@ use crate::{
 /// The number of rows of each table.
 pub type Tables = BTreeMap<String, u64>;
 
+/// Where the header of a database has the versions of its format for writing and reading (SQLite's file format, section 1.3).
+const VERSIONS: u64 = 18;
+/// The versions of a database without a WAL. A copy has none, and can then be read where no WAL can be made.
+const NO_WAL: [u8; 2] = [1, 1];
 /// Pages between two reports of progress: 1 MiB.
 const STEP: i32 = 256;
 
@@ -29,6 +38,8 @@ const STEP: i32 = 256;
 pub struct Snapshot {
     /// The copy, in a file without a name, so that a kill leaves nothing behind.
     pub file: File,
+    /// A connection to the copy.
+    conn: Connection,
     pub bytes: u64,
     pub version: Version,
     pub tables: Tables,
@@ -44,7 +55,7 @@ pub fn take(folder: &Path, beside: &Path, progress: &mut dyn FnMut(u64, u64)) ->
     let pragma = |name: &str| moment.pragma_query_value(None, name, |row| row.get::<_, i64>(0)).map(i64::cast_unsigned);
     let (pages, page) = (pragma("page_count")?, pragma("page_size")?);
     let named = draft(beside)?;
-    let mut copy = Connection::open(named.path())?;
+    let (mut copy, conn) = (Connection::open(named.path())?, Connection::open(named.path())?);
     let file = named.into_file();
     copy.execute_batch("pragma journal_mode = off; pragma synchronous = off")?;
     let copying = Backup::new(&moment, &mut copy)?;
@@ -57,19 +68,25 @@ pub fn take(folder: &Path, beside: &Path, progress: &mut dyn FnMut(u64, u64)) ->
     if bytes != pages * page {
         return Err(Error::internal(format!("the copy of the database has {bytes} of {} bytes", pages * page)));
     }
-    Ok(Snapshot { file, bytes, version, tables: count(&moment)? })
+    file.write_all_at(&NO_WAL, VERSIONS).map_err(Error::internal)?;
+    let tables = count(&moment)?;
+    Ok(Snapshot { file, conn, bytes, version, tables })
+}
+
+impl Snapshot {
+    /// Runs the steps of the migration that the database needs on this copy.
+    pub fn rehearse(mut self) -> Result<Vec<Step>> {
+        // No journal: in a file it would need the copy's name, and nobody needs the copy afterwards.
+        self.conn.execute_batch("pragma journal_mode = off; pragma synchronous = off; pragma temp_store = memory")?;
+        schema::rehearse(&mut self.conn)
+    }
 }
 
 /// Runs a write transaction on a copy of the database of a data folder, in a nameless file in that folder, and forgets it. It
 /// holds up no write.
 pub fn rehearse<T>(folder: &Path, site: &Site, now: Time, f: impl FnOnce(&mut Tx) -> Result<T>) -> Result<T> {
     read_once(folder, |_| Ok(()))?; // there is a database, with this binary's schema
-    let source = connect(&folder.join(FILE), OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX)?;
-    // A vacuumed copy is not in WAL mode, which would need files with names beside it.
-    let named = draft(folder)?;
-    source.execute("vacuum into ?1", [named.path().to_string_lossy()])?;
-    let mut copy = Connection::open(named.path())?;
-    let _file = named.into_file();
+    let Snapshot { conn: mut copy, .. } = take(folder, folder, &mut |_, _| ())?;
     copy.execute_batch("pragma journal_mode = memory; pragma synchronous = off; pragma foreign_keys = on")?;
     let transaction = copy.transaction()?;
     f(&mut Tx::new(View::new(&transaction, site, now), &mut Vec::new()))

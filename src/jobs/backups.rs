@@ -55,7 +55,7 @@ async fn make(app: &App, Schedule { data, folder, keep, .. }: Schedule) -> Resul
     let work = move || {
         let made = backup::into_folder(&data, &folder, now, &mut |_, _, _| ())?;
         backup::verify(&made.path, &mut |_, _, _| ())?;
-        backup::keep_newest(&folder, keep)?;
+        backup::keep_newest(&folder, keep, now)?;
         Ok(made)
     };
     yielding::run("backup", NICENESS, work).await?

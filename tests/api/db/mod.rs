@@ -1,4 +1,5 @@
 mod chores;
 mod clocks;
+mod jumps;
 mod races;
 mod writer;

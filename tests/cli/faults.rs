@@ -1,0 +1,222 @@
+//! Disks that are full, read-only or broken: a clear error or 503, nothing that was answered is lost, and the server goes on once
+//! the fault is gone.
+
+use std::{
+    fs::{self, File},
+    io::{ErrorKind, Write},
+    os::unix::fs::FileExt,
+    path::{Path, PathBuf},
+    process::Command,
+    time::Duration,
+};
+
+use reqwest::Method;
+use serde_json::json;
+
+use crate::{
+    backups::{back_up, contents, restore, text},
+    harness::{Dice, PASSWORD, Server, printed, refused, run, tidings},
+};
+
+/// A file system of its own, in memory.
+struct Disk(PathBuf);
+
+impl Disk {
+    /// None, with the reason printed, where this process may not mount.
+    fn mount(path: PathBuf, megabytes: u32) -> Option<Disk> {
+        fs::create_dir(&path).unwrap();
+        let size = format!("size={megabytes}m");
+        let mounted = Command::new("mount").args(["-t", "tmpfs", "-o", &size, "tmpfs"]).arg(&path).output();
+        match mounted {
+            Ok(output) if output.status.success() => Some(Disk(path)),
+            other => {
+                println!("skipped, because no file system can be mounted: {other:?}");
+                None
+            }
+        }
+    }
+
+    fn remount(&self, mode: &str) {
+        let output = Command::new("mount").args(["-o", &format!("remount,{mode}")]).arg(&self.0).output().unwrap();
+        assert!(output.status.success(), "{output:?}");
+    }
+
+    /// Fills the disk to its last byte. Returns the file that does.
+    fn fill(&self) -> PathBuf {
+        let path = self.0.join("filler");
+        let mut file = File::create(&path).unwrap();
+        for block in [1 << 20, 4096, 1] {
+            let block = vec![1; block];
+            let end = loop {
+                if let Err(err) = file.write_all(&block) {
+                    break err;
+                }
+            };
+            assert_eq!(end.kind(), ErrorKind::StorageFull);
+        }
+        path
+    }
+}
+
+impl Drop for Disk {
+    fn drop(&mut self) {
+        _ = Command::new("umount").arg("--lazy").arg(&self.0).status();
+    }
+}
+
+async fn health(server: &Server) -> u16 {
+    reqwest::get(format!("{}/health", server.url)).await.unwrap().status().as_u16()
+}
+
+/// Posts until the status of the answer is as expected. Adds the texts that were answered 201.
+async fn post_until(server: &Server, (token, channel): (&str, &str), status: u16, answered: &mut Vec<String>) {
+    for n in 0..2000 {
+        let content = format!("post {n} of {}", answered.len());
+        let path = format!("{channel}/messages");
+        let (found, reply) = server.call(Method::POST, &path, token, json!({ "content": content })).await.unwrap();
+        assert!([201, 503].contains(&found), "{found} {reply}");
+        if found == 201 {
+            answered.push(content);
+        }
+        if found == status {
+            return;
+        }
+        tokio::time::sleep(Duration::from_millis(10)).await;
+    }
+    panic!("no post was answered {status}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_full_disk_refuses_writes_until_there_is_space() {
+    let folder = tempfile::tempdir().unwrap();
+    let Some(disk) = Disk::mount(folder.path().join("disk"), 100) else { return };
+    let data = disk.0.join("data");
+    let mut server = Server::start(&data, &[]);
+    let (token, channel) = server.poster().await;
+    let mut answered = Vec::new();
+    for _ in 0..3 {
+        post_until(&server, (&token, &channel), 201, &mut answered).await;
+        let filler = disk.fill();
+        post_until(&server, (&token, &channel), 503, &mut answered).await;
+        while health(&server).await != 503 {}
+        assert_eq!(contents(&server, &token, &channel).await.len(), answered.len(), "it can be read");
+        refused(&run(&["backup", text(&disk.0), "--data-dir", text(&data)]), "of free space in");
+        fs::remove_file(filler).unwrap();
+        post_until(&server, (&token, &channel), 201, &mut answered).await;
+        assert_eq!(health(&server).await, 200);
+    }
+    let filler = disk.fill();
+    post_until(&server, (&token, &channel), 503, &mut answered).await;
+    server.signal("KILL");
+    server.end();
+    fs::remove_file(filler).unwrap();
+    let server = Server::start(&data, &[]);
+    let there = contents(&server, &token, &channel).await;
+    assert!(answered.iter().all(|text| there.contains(text)), "{} of {}", there.len(), answered.len());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_full_disk_ends_no_restore_halfway() {
+    let folder = tempfile::tempdir().unwrap();
+    let Some(disk) = Disk::mount(folder.path().join("disk"), 8) else { return };
+    let (data, file) = (folder.path().join("data"), folder.path().join("one.tar.zst"));
+    let server = Server::start(&data, &[]);
+    let (token, channel) = server.poster().await;
+    let mut answered = Vec::new();
+    post_until(&server, (&token, &channel), 201, &mut answered).await;
+    back_up(&data, &file, &[]);
+    let to = disk.0.join("data");
+    fs::create_dir(&to).unwrap();
+    let filler = disk.fill();
+    refused(&restore(&file, &to, &[]), "No space left on device");
+    fs::remove_file(filler).unwrap();
+    printed(&restore(&file, &to, &[]));
+    let left: Vec<_> = fs::read_dir(&to).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+    assert_eq!(left.len(), 3, "the database, the key and the lock: {left:?}");
+    let copy = Server::start(&to, &[]);
+    assert_eq!(contents(&copy, &token, &channel).await.len(), 1);
+}
+
+#[tokio::test]
+async fn a_read_only_disk_is_refused_and_nothing_is_lost() {
+    let folder = tempfile::tempdir().unwrap();
+    let Some(disk) = Disk::mount(folder.path().join("disk"), 200) else { return };
+    let (data, file) = (disk.0.join("data"), folder.path().join("one.tar.zst"));
+    let mut server = Server::start(&data, &[]);
+    let (token, channel) = server.poster().await;
+    let mut answered = Vec::new();
+    post_until(&server, (&token, &channel), 201, &mut answered).await;
+    back_up(&data, &file, &[]);
+    server.signal("KILL");
+    server.end();
+    disk.remount("ro");
+    let at = ["--data-dir", text(&data)];
+    let create = ["user", "create", "--email", "b@x.example", "--password", PASSWORD];
+    for command in [&["serve", "--listen", "127.0.0.1:0"][..], &create, &["migrate", "up"], &["token", "rotate"]] {
+        refused(&run(&[command, &at].concat()), "Read-only file system");
+    }
+    refused(&restore(&file, &data, &[]), "Read-only file system");
+    refused(&run(&[&["backup", text(folder.path())], &at[..]].concat()), "Read-only file system");
+    disk.remount("rw");
+    let server = Server::start(&data, &[]);
+    assert_eq!(contents(&server, &token, &channel).await.len(), 1);
+    post_until(&server, (&token, &channel), 201, &mut answered).await;
+}
+
+/// Pages that are free or hold rows that nobody asks for may be overwritten without a sign of it; then nothing is missing.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_database_with_overwritten_pages_is_told_of_and_never_backed_up_as_whole() {
+    let folder = tempfile::tempdir().unwrap();
+    let original = folder.path().join("original");
+    printed(&run(&["demo", "--data-dir", text(&original)]));
+    let mut server = Server::start(&original, &[]);
+    server.signal("TERM");
+    server.end();
+    let size = fs::metadata(original.join("tidings.db")).unwrap().len();
+    let (mut dice, mut damaged) = (Dice(15), 0);
+    for n in 0..20 {
+        let data = folder.path().join(format!("data {n}"));
+        fs::create_dir(&data).unwrap();
+        for file in ["tidings.db", "secret.key", "epoch"] {
+            fs::copy(original.join(file), data.join(file)).unwrap();
+        }
+        let file = File::options().write(true).open(data.join("tidings.db")).unwrap();
+        for _ in 0..3 {
+            let noise: Vec<u8> = (0..4096).map(|_| dice.roll(256) as u8).collect();
+            file.write_all_at(&noise, dice.roll(size as usize) as u64).unwrap();
+        }
+        let at = ["--data-dir", text(&data)];
+        let doctor = run(&[&["doctor"], &at[..]].concat());
+        let backup = run(&[&["backup", text(&folder.path().join(format!("{n}.tar.zst"))), "--verify"], &at[..]].concat());
+        let says = String::from_utf8_lossy(&doctor.stdout).into_owned() + &String::from_utf8_lossy(&doctor.stderr);
+        assert_eq!(doctor.status.success(), backup.status.success(), "{n}: {says} {backup:?}");
+        if !doctor.status.success() {
+            damaged += 1;
+            assert!(says.contains("database"), "{n}: {says}");
+        }
+        serves_or_says_why(&data, n).await;
+    }
+    assert!(damaged > 15, "{damaged} of 20");
+}
+
+/// Starts a server on a damaged database. It either refuses with one line, or answers, without a word of what is not so.
+async fn serves_or_says_why(data: &Path, n: u32) {
+    let mut command = tidings(&["serve", "--listen", "127.0.0.1:0", "--log", "off", "--data-dir", text(data)]);
+    let log = data.join("log");
+    let mut process = command.stderr(File::create(&log).unwrap()).spawn().unwrap();
+    let said = std::io::BufRead::lines(std::io::BufReader::new(process.stdout.take().unwrap()));
+    let url = said.map_while(Result::ok).find_map(|line| Some(line.split_once("API    ")?.1.to_owned()));
+    let Some(url) = url else {
+        let status = process.wait().unwrap();
+        let log = fs::read_to_string(log).unwrap();
+        assert_eq!((status.code(), log.lines().count()), (Some(1), 1), "{n}: {log}");
+        return;
+    };
+    for path in ["/blogs", "/profile"] {
+        if let Ok(reply) = reqwest::get(format!("{url}{path}")).await {
+            assert!([200, 401, 500, 503].contains(&reply.status().as_u16()), "{n}: {path} {}", reply.status());
+        }
+    }
+    _ = process.kill();
+    _ = process.wait();
+}
