@@ -1,15 +1,20 @@
-//! The epoch of the event log. A small file beside the database keeps the epoch and the highest seq, never ahead of what is on
-//! disk. If the file is missing, has another epoch or is ahead of the database, an older or another database was restored.
-//! Clients may then know seqs that mean other events here, so the log gets a new epoch.
+//! The epoch of the event log. A small file beside the database keeps the epoch, the highest seq, never ahead of what is on disk,
+//! and the inode of the database. If the file is missing, has another epoch, is ahead of the database or tells of another inode,
+//! this database is a copy, or an older or another one was put back. Clients may then know seqs that mean other events here, so
+//! the log gets a new epoch.
 
 use std::{
     fs,
+    os::unix::fs::MetadataExt,
     path::{Path, PathBuf},
 };
 
 use rusqlite::Connection;
 
-use super::{files::EPOCH, log};
+use super::{
+    files::{EPOCH, FILE},
+    log,
+};
 use crate::{
     error::{Error, Result},
     secret,
@@ -19,20 +24,21 @@ pub(super) struct Marker {
     path: PathBuf,
     epoch: String,
     seq: i64,
+    inode: u64,
 }
 
 impl Marker {
     /// Checks the file and renews the epoch if necessary, before anything else writes to the database.
     pub fn open(conn: &Connection, folder: &Path) -> Result<Marker> {
         let path = folder.join(EPOCH);
+        let inode = fs::metadata(folder.join(FILE)).map_err(Error::internal)?.ino();
         let (mut epoch, seq) = (log::epoch(conn)?, log::last_seq(conn)?);
         let kept = fs::read_to_string(&path).unwrap_or_default();
-        let known = kept.trim().split_once(' ').and_then(|(epoch, seq)| Some((epoch, seq.parse::<i64>().ok()?)));
-        if known.is_none_or(|(kept, highest)| kept != epoch || highest > seq) {
+        if !is_of(&kept, &epoch, seq, inode) {
             epoch = secret::random::<8>().iter().map(|byte| format!("{byte:02x}")).collect();
             conn.execute("update meta set value = ?1 where key = 'epoch'", [&epoch])?;
         }
-        let mut marker = Marker { path, epoch, seq: -1 };
+        let mut marker = Marker { path, epoch, seq: -1, inode };
         marker.write(seq).map_err(|err| Error::bad_request(format!("can't write to {}: {err}", marker.path.display())))?;
         Ok(marker)
     }
@@ -50,9 +56,18 @@ impl Marker {
     /// costs a new epoch, and an older file nothing.
     fn write(&mut self, seq: i64) -> std::io::Result<()> {
         let draft = self.path.with_extension("new");
-        fs::write(&draft, format!("{} {seq}\n", self.epoch))?;
+        fs::write(&draft, format!("{} {seq} {}\n", self.epoch, self.inode))?;
         fs::rename(&draft, &self.path)?;
         self.seq = seq;
         Ok(())
     }
+}
+
+/// Whether the text of the file is that of this database, at this seq or before.
+fn is_of(kept: &str, epoch: &str, seq: i64, inode: u64) -> bool {
+    let mut words = kept.split_whitespace();
+    let is_same = words.next() == Some(epoch);
+    let highest = words.next().and_then(|highest| highest.parse::<i64>().ok());
+    let of = words.next().and_then(|inode| inode.parse::<u64>().ok());
+    is_same && highest.is_some_and(|highest| highest <= seq) && of == Some(inode)
 }

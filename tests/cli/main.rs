@@ -30,6 +30,7 @@ mod sdk;
 mod serving;
 mod settings;
 mod slack;
+mod standby;
 mod steps;
 mod stopping;
 mod systemd;
