@@ -11,7 +11,7 @@ use std::{
 use reqwest::Method;
 use serde_json::json;
 
-use crate::harness::{Dice, Server, printed, refused, run, tidings};
+use crate::harness::{Dice, PASSWORD, Server, printed, refused, run, tidings};
 
 pub fn text(path: &Path) -> &str {
     path.to_str().unwrap()
@@ -23,6 +23,12 @@ pub fn back_up(data: &Path, to: &Path, more: &[&str]) -> String {
 
 pub fn restore(file: &Path, to: &Path, more: &[&str]) -> std::process::Output {
     run(&[&["restore", text(file), "--to", text(to)], more].concat())
+}
+
+/// Makes a data folder with one account.
+fn create_account(data: &Path, email: &str, role: &str) {
+    let account = ["user", "create", "--email", email, "--password", PASSWORD, "--role", role];
+    printed(&run(&[&account[..], &["--data-dir", text(data)]].concat()));
 }
 
 /// The only file of a folder.
@@ -115,16 +121,7 @@ fn backups_are_named_kept_and_never_replaced() {
     let folder = tempfile::tempdir().unwrap();
     let (data, backups) = (folder.path().join("data"), folder.path().join("backups"));
     refused(&run(&["backup", "--data-dir", text(&data)]), "there is no database");
-    printed(&run(&[
-        "user",
-        "create",
-        "--email",
-        "ada@x.example",
-        "--password",
-        "correct horse battery",
-        "--data-dir",
-        text(&data),
-    ]));
+    create_account(&data, "ada@x.example", "user");
     fs::create_dir(&backups).unwrap();
     for name in ["tidings-2020-01-05T170640Z.tar.zst", "tidings-2021-01-05T170640Z.tar.zst", "other.tar.zst"] {
         fs::write(backups.join(name), "").unwrap();
@@ -157,16 +154,7 @@ fn backups_are_named_kept_and_never_replaced() {
 fn a_damaged_backup_is_refused_and_changes_nothing() {
     let folder = tempfile::tempdir().unwrap();
     let (data, file) = (folder.path().join("data"), folder.path().join("one.tar.zst"));
-    printed(&run(&[
-        "user",
-        "create",
-        "--email",
-        "ada@x.example",
-        "--password",
-        "correct horse battery",
-        "--data-dir",
-        text(&data),
-    ]));
+    create_account(&data, "ada@x.example", "user");
     back_up(&data, &file, &[]);
     let whole = fs::read(&file).unwrap();
     let listed = || {
@@ -229,8 +217,7 @@ async fn a_kill_in_any_step_of_a_restore_loses_nothing() {
 async fn the_server_backs_itself_up_and_tells_its_administrators_of_a_failure() {
     let folder = tempfile::tempdir().unwrap();
     let (data, backups, mails) = (folder.path().join("data"), folder.path().join("backups"), folder.path().join("mails"));
-    let root = ["user", "create", "--email", "root@x.example", "--password", "correct horse battery", "--role", "superadmin"];
-    printed(&run(&[&root[..], &["--data-dir", text(&data)]].concat()));
+    create_account(&data, "root@x.example", "superadmin");
     let wait_for = async |folder: &Path, ending: &str| {
         for _ in 0..1000 {
             let found = fs::read_dir(folder).into_iter().flatten().map(|entry| entry.unwrap().path());
