@@ -27,21 +27,30 @@ pub enum Command {
         limit: u32,
     },
     /// Show an organisation with its size
-    Show(Organisation),
+    Show(Subject),
+    /// Create an organisation with an account as its owner and first member
+    Create {
+        /// Name of the organisation
+        #[arg(value_name = "NAME")]
+        name: String,
+        /// Address of the owner
+        #[arg(long, value_name = "ADDRESS")]
+        owner: String,
+    },
     /// Make another member the owner
     Transfer {
         #[command(flatten)]
-        organisation: Organisation,
+        organisation: Subject,
         /// Address of the member
         #[arg(long, value_name = "ADDRESS")]
         email: String,
     },
     /// Delete an organisation: it disappears for its members
-    Delete(Organisation),
+    Delete(Subject),
     /// Export an organisation into a file: people, channels, messages, webhooks without their secrets
     Export {
         #[command(flatten)]
-        organisation: Organisation,
+        organisation: Subject,
         /// File to write, as in engines.tar.zst
         #[arg(value_name = "FILE")]
         file: PathBuf,
@@ -63,7 +72,15 @@ pub enum Command {
     },
 }
 
-/// An organisation in the arguments of a command.
+/// The organisation that a command is about.
+#[derive(Args)]
+pub struct Subject {
+    /// Identifier or slug of the organisation
+    #[arg(value_name = "ORGANISATION")]
+    organisation: String,
+}
+
+/// The organisation in which a command works.
 #[derive(Args)]
 pub struct Organisation {
     /// Identifier or slug of the organisation
@@ -74,13 +91,18 @@ pub struct Organisation {
 pub fn run(folder: &Path, output: Output, command: Command) -> Result<()> {
     match command {
         Command::List { limit } => output.rows(&db::read_once(folder, |conn| administration::list(conn, limit))?),
-        Command::Show(Organisation { organisation }) => {
+        Command::Show(Subject { organisation }) => {
             let show = |conn: &_| administration::show(conn, administration::find(conn, &organisation)?);
             output.one(&db::read_once(folder, show)?)
         }
-        Command::Transfer { organisation: Organisation { organisation }, email } => {
-            let email =
-                text::email_address(&email).ok_or_else(|| Error::bad_request(format!("{email} is not an e-mail address")))?;
+        Command::Create { name, owner } => {
+            let owner = check(&owner)?;
+            db::require(folder)?;
+            let id = folder::write(folder, &Links::default(), |tx| administration::create(tx, &name, &owner))?;
+            output.one(&db::read_once(folder, |conn| administration::show(conn, id))?.listed)
+        }
+        Command::Transfer { organisation: Subject { organisation }, email } => {
+            let email = check(&email)?;
             db::require(folder)?;
             folder::write(folder, &Links::default(), |tx| {
                 let id = administration::find(tx, &organisation)?;
@@ -88,7 +110,7 @@ pub fn run(folder: &Path, output: Output, command: Command) -> Result<()> {
             })?;
             output.done(&format!("{email} owns {organisation}"), &json!({ "organisation": organisation, "owner": email }))
         }
-        Command::Export { organisation: Organisation { organisation }, file } => {
+        Command::Export { organisation: Subject { organisation }, file } => {
             let id = db::read_once(folder, |conn| administration::find(conn, &organisation))?;
             let manifest = transfer::export(folder, id, &file, &mut bar())?;
             output.one(&manifest.tables)
@@ -98,7 +120,7 @@ pub fn run(folder: &Path, output: Output, command: Command) -> Result<()> {
             let import = |write: transfer::Writer| transfer::import(&file, into, write, &mut bar());
             importing::print(output, &importing::run(folder, dry_run, import)?)
         }
-        Command::Delete(Organisation { organisation }) => {
+        Command::Delete(Subject { organisation }) => {
             db::require(folder)?;
             folder::write(folder, &Links::default(), |tx| {
                 let id = administration::find(tx, &organisation)?;
@@ -107,4 +129,8 @@ pub fn run(folder: &Path, output: Output, command: Command) -> Result<()> {
             output.done(&format!("deleted {organisation}"), &json!({ "deleted": organisation }))
         }
     }
+}
+
+fn check(email: &str) -> Result<String> {
+    text::email_address(email).ok_or_else(|| Error::bad_request(format!("{email} is not an e-mail address")))
 }

@@ -105,9 +105,9 @@ async fn organisations_channels_and_webhooks_are_managed() {
     );
     let slug = listed[0]["slug"].as_str().unwrap();
     let token_of_grace = grace(&server, &token, slug, &admin).await;
-    let shown = admin.json(&["org", "show", "--organisation", slug]);
+    let shown = admin.json(&["org", "show", slug]);
     assert_eq!([&shown["members"], &shown["channels"]], [&json!(2), &json!(2)]);
-    refused(&admin.run(&["org", "show", "--organisation", "none"]), "Organisation not found");
+    refused(&admin.run(&["org", "show", "none"]), "Organisation not found");
 
     let id = channel.trim_start_matches("/channels/");
     server.post(&format!("{channel}/messages"), &token, json!({ "content": "still here" })).await;
@@ -133,11 +133,16 @@ async fn organisations_channels_and_webhooks_are_managed() {
     assert_eq!(admin.json(&["webhook", "show", "--webhook", webhook])["status"], "inactive");
     assert_eq!(admin.json(&["webhook", "retry", "--webhook", webhook]), json!({ "deliveries": 0 }));
 
-    refused(&admin.run(&["org", "transfer", "--organisation", slug, "--email", "nobody@x.example"]), "Account not found");
-    admin.print(&["org", "transfer", "--organisation", slug, "--email", "grace@x.example"]);
+    refused(&admin.run(&["org", "transfer", slug, "--email", "nobody@x.example"]), "Account not found");
+    admin.print(&["org", "transfer", slug, "--email", "grace@x.example"]);
     assert_eq!(admin.json(&["org", "list"])[0]["owner"], "grace@x.example");
-    admin.print(&["org", "delete", "--organisation", slug]);
+    admin.print(&["org", "delete", slug]);
     assert_eq!(admin.json(&["org", "list"]), json!([]));
+    let made = admin.json(&["org", "create", "Second Engines", "--owner", "grace@x.example"]);
+    assert_eq!([&made["slug"], &made["owner"]], ["second-engines", "grace@x.example"]);
+    refused(&admin.run(&["org", "create", "", "--owner", "grace@x.example"]), "name");
+    refused(&admin.run(&["org", "create", "Third", "--owner", "nobody@x.example"]), "Account not found");
+    admin.print(&["org", "delete", "second-engines"]);
     assert_eq!(admin.print(&["org", "list"]), "");
     let (_, own) = server.call(Method::GET, "/users/organisations", &token_of_grace, json!({})).await.unwrap();
     assert_eq!(own["data"], json!([]));
@@ -293,7 +298,7 @@ async fn a_demonstration_fills_an_empty_server() {
     let body = json!({ "email": log_ins[0]["email"], "password": log_ins[0]["password"] });
     let session = server.post("/auth/login", "", body).await;
     let token = session["access_token"].as_str().unwrap();
-    let shown = admin.json(&["org", "show", "--organisation", admin.json(&["org", "list"])[0]["slug"].as_str().unwrap()]);
+    let shown = admin.json(&["org", "show", admin.json(&["org", "list"])[0]["slug"].as_str().unwrap()]);
     assert_eq!([&shown["members"], &shown["channels"]], [&json!(5), &json!(3)]);
     assert!(shown["messages"].as_i64().unwrap() > 50, "{shown}");
     let organisation = shown["id"].as_str().unwrap();

@@ -69,12 +69,12 @@ async fn ten_thousand_messages_keep_what_they_were() {
         assert_eq!(left.get(reason), Some(&number), "{reason}: {left:#?}");
     }
     assert_eq!(left.values().sum::<u64>(), counts.left_out() + 4, "nothing is left out in silence: {left:#?}");
-    assert_eq!(admin.json(&["org", "show", "--organisation", "engines"])["messages"], messages);
+    assert_eq!(admin.json(&["org", "show", "engines"])["messages"], messages);
     is_sound(&data);
 
     let again = import(&[]);
     assert!(numbers(&again).iter().all(|(_, written, _)| *written == 0), "{again}");
-    assert_eq!(admin.json(&["org", "show", "--organisation", "engines"])["messages"], messages);
+    assert_eq!(admin.json(&["org", "show", "engines"])["messages"], messages);
     shows(&server, &admin, &counts).await;
 }
 
@@ -148,7 +148,7 @@ async fn an_import_that_is_killed_is_completed_by_the_next() {
     Admin(&data).print(&["import", "slack", text_of(&file), "--name", "Engines"]);
     let listed = Admin(&data).json(&["org", "list"]);
     assert_eq!(listed.as_array().unwrap().len(), 1, "{listed}");
-    let shown = Admin(&data).json(&["org", "show", "--organisation", "engines"]);
+    let shown = Admin(&data).json(&["org", "show", "engines"]);
     assert_eq!(shown["messages"], counts.posts + counts.replies + counts.fed);
     is_sound(&data);
 }
@@ -168,7 +168,7 @@ async fn an_export_is_added_to_an_organisation_that_is_there() {
     let renamed = |name: &str| format!("the name of the channel {name}, which another one has: it is {name}2");
     assert_eq!([left_out(&report)[&renamed("general")], left_out(&report)[&renamed("dev")]], [1, 1]);
     let messages = counts.posts + counts.replies + counts.fed;
-    let number = || admin.json(&["org", "show", "--organisation", "engines"])["messages"].as_u64().unwrap();
+    let number = || admin.json(&["org", "show", "engines"])["messages"].as_u64().unwrap();
     assert_eq!(number(), messages + 1);
     // A later export of the same workspace has more.
     let later = json!([{ "type": "message", "user": "U1", "text": "later", "ts": "1800000000.000001" }]);

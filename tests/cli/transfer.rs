@@ -64,13 +64,13 @@ async fn an_organisation_that_was_moved_is_exported_alike() {
         assert!(first.lines(&format!("{part}.jsonl")).len() >= least, "{part}: {first:?}");
     }
     assert!(!format!("{first:?}").contains("argon2"), "passwords stay");
-    refused(&Admin(&here).run(&["org", "export", "--organisation", "engines", text_of(&file)]), "can't write");
+    refused(&Admin(&here).run(&["org", "export", "engines", text_of(&file)]), "can't write");
 
     empty(&there);
     let server_there = Server::start(&there, &[]);
     let admin = Admin(&there);
     let rehearsed = admin.json(&["org", "import", text_of(&file), "--dry-run"]);
-    refused(&admin.run(&["org", "show", "--organisation", "engines"]), "Organisation not found");
+    refused(&admin.run(&["org", "show", "engines"]), "Organisation not found");
     let report = admin.json(&["org", "import", text_of(&file)]);
     assert_eq!(report, rehearsed, "a dry run tells what the import does");
     assert!(numbers(&report).iter().all(|(_, written, found)| *written > 0 && *found == 0), "{report}");

@@ -108,6 +108,13 @@ pub fn make_first_administrator(tx: &mut Tx, new: &New, password_hash: &str, org
     organisations::create(tx, Caller::acting_as(user), organisation).map(drop)
 }
 
+/// Makes an organisation with the account of this address as its owner, as it could itself.
+pub fn create(tx: &mut Tx, name: &str, owner: &str) -> Result<OrganisationId> {
+    let owner = accounts::find_by_email(tx, owner)?.ok_or(NO_ACCOUNT)?;
+    let new = Edit { name: Some(name.to_owned()), ..Edit::default() };
+    Ok(organisations::create(tx, Caller::acting_as(owner.id), new)?.id)
+}
+
 /// Deletes an organisation, as its owner could.
 pub fn delete(tx: &mut Tx, id: OrganisationId) -> Result<()> {
     let owner = owner(tx, id)?;

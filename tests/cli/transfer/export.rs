@@ -19,7 +19,7 @@ pub struct Export {
 
 /// Exports an organisation to a file that is not there yet, and reads it. The manifest, which has the time, is left out.
 pub fn export(data: &Path, organisation: &str, to: &Path) -> Export {
-    Admin(data).print(&["org", "export", "--organisation", organisation, to.to_str().unwrap()]);
+    Admin(data).print(&["org", "export", organisation, to.to_str().unwrap()]);
     let mut tar = tar::Archive::new(zstd::Decoder::new(File::open(to).unwrap()).unwrap());
     let mut parts = Vec::new();
     for entry in tar.entries().unwrap() {

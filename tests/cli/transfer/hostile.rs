@@ -126,7 +126,7 @@ async fn a_file_is_imported_beside_others_and_never_into_them() {
     assert_eq!(export(&at("here"), &own, &at("after")), before);
     is_sound(&at("here"));
     let id = text(&file.record("organisation.jsonl", 0)["id"]);
-    admin.print(&["org", "delete", "--organisation", &id]);
+    admin.print(&["org", "delete", &id]);
     refused(&admin.run(&["org", "import", text_of(&at("file"))]), "was deleted here");
 
     let n = post(&file);
