@@ -88,7 +88,8 @@ test('a server that nobody vouches for, or without TLS, is told nothing', { time
     await server.call('POST', '/auth/register', { body: { email: 'ada@example.org', password } })
     await until('a first attempt', () => server.output().includes('a mail could not be sent'))
     assert.deepEqual(mails.received(), [])
-    assert.doesNotMatch(server.output(), /token=|p@ss|p%40ss/)
+    // The start prints the link of the first administrator; it is no mail's.
+    assert.doesNotMatch(server.output(), /(?<!setup\?)token=|p@ss|p%40ss/)
     await server.stop()
   }
 })

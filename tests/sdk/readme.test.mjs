@@ -1,8 +1,8 @@
 // The commands in README.md and docs/ work as they are written there.
 import assert from 'node:assert/strict'
 import { execFileSync, spawn } from 'node:child_process'
-import { mkdirSync, readFileSync, readdirSync, statSync, writeFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { mkdirSync, readFileSync, readdirSync, statSync } from 'node:fs'
+import { dirname, join } from 'node:path'
 import test from 'node:test'
 import { binary, person, root, scratch, start, until } from './lib/server.mjs'
 
@@ -80,17 +80,19 @@ test('the push commands publish a message and receive it', { timeout: 60_000 }, 
   await until(() => `nothing was received: ${heard}`, () => /"build": ?"green"/.test(heard))
 })
 
-test('nobody else can read the backup that the guide describes', t => {
+test('the backup that the guide describes can be restored, and nobody else can read it', t => {
   const folder = scratch(t)
-  const data = join(folder, 'tidings-data')
-  for (const path of [data, join(folder, 'backup')]) mkdirSync(path)
-  writeFileSync(join(data, 'secret.key'), 'key', { mode: 0o600 })
+  const backups = join(folder, 'backup')
+  mkdirSync(backups)
+  const sh = script => {
+    const env = { ...process.env, PATH: `${dirname(binary())}:${process.env.PATH}` }
+    return execFileSync('sh', ['-c', `set -eu; umask 022; ${script}`], { cwd: folder, env, encoding: 'utf8' })
+  }
+  sh('tidings user create --email ada@example.org --password "quiet harbour at dawn"')
   const [block] = blocks(section('docs/operating.md', 'Backups'))
-  // Makes the file that it is told to, as the real one would.
-  const stand_in = `sqlite3() { path=\${2#*"'"}; : >"\${path%"'"}"; }`
-  const script = ['set -eu; umask 022', stand_in, block.replaceAll('/backup/', join(folder, 'backup/'))].join('\n')
-  execFileSync('sh', ['-c', script], { cwd: folder })
-  const made = readdirSync(join(folder, 'backup'))
-  assert.deepEqual(made.sort(), ['secret.key', 'tidings.db'])
-  for (const name of made) assert.equal(statSync(join(folder, 'backup', name)).mode & 0o077, 0, `${name} is for its owner alone`)
+  sh(block.replaceAll('/backup', backups))
+  const made = readdirSync(backups)
+  assert.equal(made.length, 1)
+  assert.equal(statSync(join(backups, made[0])).mode & 0o077, 0, `${made[0]} is for its owner alone`)
+  assert.match(sh(`tidings restore ${join(backups, made[0])} --dry-run`), /can be restored: 0 messages and 1 accounts/)
 })
