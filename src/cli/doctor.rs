@@ -74,6 +74,7 @@ pub fn run(data: &Path, output: Output, Doctor { settings, fix }: Doctor) -> Res
             let broken = rule.broken(conn)?;
             findings.0.push(counter(data, rule, broken, fix)?);
         }
+        findings.0.push(orphans(audit::orphans(conn)?));
         Ok(())
     });
     if let Err(err) = database {
@@ -204,6 +205,13 @@ fn counter(data: &Path, rule: &audit::Rule, broken: i64, fix: bool) -> Result<Fi
         }
         (_, false) => found(Outcome::Bad, check, format!("{broken} {}: use --fix", rule.says)),
     })
+}
+
+fn orphans(messages: i64) -> Finding {
+    match messages {
+        0 => found(Outcome::Good, "orphans", "every message belongs to a channel".into()),
+        _ => found(Outcome::Bad, "orphans", format!("{messages} messages belong to no channel")),
+    }
 }
 
 async fn mail_server(settings: &Settings) -> Result<String> {
