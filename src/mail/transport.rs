@@ -51,13 +51,18 @@ impl Mailer {
             "log" => Transport::Log,
             "file" => {
                 let folder = parsed.to_file_path().map_err(|()| bad(&"expected an absolute path such as file:///var/mail"))?;
-                std::fs::create_dir_all(&folder).map_err(|err| bad(&format!("{}: {err}", folder.display())))?;
                 Transport::Files(folder)
             }
             "smtp" | "smtps" => Transport::Smtp(Box::new(smtp(&parsed, authorities).map_err(|err| bad(&err.detail()))?)),
             other => return Err(bad(&format!("unknown scheme {other}: expected log:, file:, smtp: or smtps:"))),
         };
         Ok(Mailer { from, transport, reached: Mutex::default() })
+    }
+
+    /// Makes the folder of a transport that writes files.
+    pub fn prepare(&self) -> Result<()> {
+        let Transport::Files(folder) = &self.transport else { return Ok(()) };
+        std::fs::create_dir_all(folder).map_err(|err| Error::bad_request(format!("--mail-url {}: {err}", folder.display())))
     }
 
     /// Whether mails go to the server's log, where every reader of the log sees their links.
