@@ -26,7 +26,7 @@ const LEVEL: i32 = 3;
 /// Bytes that are read at once.
 const BLOCK: usize = 128 << 10;
 
-/// Called with what is done, and how many bytes of how many of it are done.
+/// Called with what is being done, how much of it is done, and how much that is of.
 pub type Progress<'a> = &'a mut dyn FnMut(&'static str, u64, u64);
 
 /// What an archive is of.

@@ -88,12 +88,14 @@ pub fn check(settings: &Settings) -> Result<()> {
 pub fn open(settings: &Settings, listening: impl Into<Option<SocketAddr>>, clock: Clock) -> Result<App> {
     let Parts { links, mailer, issuer, external, centrifugo, outgoing, origins, server_api, metrics } =
         Parts::new(settings, listening.into())?;
+    mailer.prepare()?;
     db::make_folder(&settings.data_dir)?;
     let lock = db::lock(&settings.data_dir)?;
     let key_source = Arc::new(KeySource::new(&settings.data_dir, external.map(|external| external.token_key)));
     let keys = key_source.keys(&key_source.open(clock.now())?);
     let site = Arc::new(Site::new(settings, keys, links));
-    let (folder, no_backup) = (settings.backups.folder(&settings.data_dir), settings.backups.none_before_migration);
+    let wanted = &settings.backups.migration;
+    let (folder, no_backup) = (wanted.folder(&settings.data_dir), wanted.no_migration_backup);
     if let Some(path) = backup::before_migration(&settings.data_dir, &folder, no_backup, clock.now(), &mut |_, _, _| ())? {
         tracing::info!(path = %path.display(), "made a backup before the migration of the database");
     }
@@ -137,7 +139,7 @@ pub fn open(settings: &Settings, listening: impl Into<Option<SocketAddr>>, clock
 }
 
 fn schedule(Settings { backups, data_dir, .. }: &Settings) -> Option<backup::Schedule> {
-    let (folder, keep) = (backups.folder(data_dir), backups.keep as usize);
+    let (folder, keep) = (backups.migration.folder(data_dir), backups.keep as usize);
     backups.every.map(|every| backup::Schedule { data: data_dir.clone(), folder, every, keep })
 }
 

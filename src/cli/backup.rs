@@ -7,8 +7,9 @@ use std::{
 };
 
 use clap::Args;
+use serde_json::json;
 
-use super::terminal::{self, bar};
+use super::terminal::{Output, bar};
 use crate::{
     archive::Manifest,
     backup::{self, Made, Restored},
@@ -44,7 +45,7 @@ pub struct Restore {
     dry_run: bool,
 }
 
-pub fn run(data: &Path, Backup { to, verify, keep }: Backup) -> Result<()> {
+pub fn run(data: &Path, output: Output, Backup { to, verify, keep }: Backup) -> Result<()> {
     let now = Time::now();
     if to == Path::new("-") {
         if verify || keep.is_some() {
@@ -63,27 +64,33 @@ pub fn run(data: &Path, Backup { to, verify, keep }: Backup) -> Result<()> {
         true => backup::into_folder(data, &to, now, &mut bar())?,
         false => backup::into_file(data, &to, now, &mut bar())?,
     };
-    terminal::print(&format!("{}: {:.1} MB, {}", path.display(), bytes as f64 / 1e6, described(&manifest)))?;
     if verify {
-        backup::verify(&path, &mut bar())?;
-        terminal::print("verified: it can be restored")?;
+        let failed = |err: Error| Error::bad_request(format!("the backup {}: {}", path.display(), err.detail()));
+        backup::verify(&path, &mut bar()).map_err(failed)?;
     }
-    keep.map_or(Ok(()), |keep| backup::keep_newest(&to, keep as usize, now))
+    if let Some(keep) = keep {
+        backup::keep_newest(&to, keep as usize, now)?;
+    }
+    let verified = if verify { "\nverified: it can be restored" } else { "" };
+    let sentence = format!("{}: {:.1} MB, {}{verified}", path.display(), bytes as f64 / 1e6, described(&manifest));
+    output.done(&sentence, &json!({ "file": path, "bytes": bytes, "verified": verify, "manifest": manifest }))
 }
 
-pub fn restore(data: &Path, Restore { file, to, dry_run }: Restore) -> Result<()> {
+pub fn restore(data: &Path, output: Output, Restore { file, to, dry_run }: Restore) -> Result<()> {
     if dry_run {
         let manifest = backup::verify(&file, &mut bar())?;
-        return terminal::print(&format!("{} can be restored: {}", file.display(), described(&manifest)));
+        let sentence = format!("{} can be restored: {}", file.display(), described(&manifest));
+        return output.done(&sentence, &json!({ "file": file, "manifest": manifest }));
     }
     let folder = to.as_deref().unwrap_or(data);
     let from = File::open(&file);
     let from = from.map_err(|err| Error::bad_request(format!("can't read the backup {}: {err}", file.display())))?;
     let Restored { manifest, former } = backup::restore(from, folder, Time::now(), &mut bar())?;
-    terminal::print(&format!("restored {}: {}", folder.display(), described(&manifest)))?;
-    former.map_or(Ok(()), |former| {
-        terminal::print(&format!("the former files are in {}; delete them when you no longer need them", former.display()))
-    })
+    let kept = former.as_ref().map_or_else(String::new, |former| {
+        format!("\nthe former files are in {}; delete them when you no longer need them", former.display())
+    });
+    let sentence = format!("restored {}: {}{kept}", folder.display(), described(&manifest));
+    output.done(&sentence, &json!({ "folder": folder, "former": former, "manifest": manifest }))
 }
 
 fn described(manifest: &Manifest) -> String {

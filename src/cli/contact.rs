@@ -4,7 +4,7 @@ use std::path::Path;
 
 use clap::Subcommand;
 
-use super::terminal;
+use super::terminal::Output;
 use crate::{
     db,
     domain::public::contacts::{self, Contact},
@@ -21,10 +21,11 @@ pub enum Command {
     },
 }
 
-pub fn run(folder: &Path, command: Command) -> Result<()> {
+pub fn run(folder: &Path, output: Output, command: Command) -> Result<()> {
     let Command::List { limit } = command;
     let listed = db::read_once(folder, |conn| contacts::list(conn, limit))?;
-    listed.iter().try_for_each(|contact| terminal::print(&block(&contact.cleaned())))
+    let listed: Vec<Contact> = listed.iter().map(Contact::cleaned).collect();
+    output.blocks(&listed, block)
 }
 
 /// Formats a message. Its text is indented, so that no text can pass for the head of another message.

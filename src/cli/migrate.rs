@@ -3,11 +3,12 @@
 use std::path::Path;
 
 use clap::Subcommand;
+use serde_json::json;
 
-use super::terminal::{self, Output, bar};
+use super::terminal::{Output, bar};
 use crate::{
     backup,
-    config::Backups,
+    config::MigrationBackup,
     db::{self, KeyFile, snapshot},
     error::{Error, Result},
     time::Time,
@@ -24,25 +25,30 @@ pub enum Command {
     /// Bring the database to this binary's schema version, after a backup; the server must not run
     Up {
         #[command(flatten)]
-        backups: Backups,
+        backup: MigrationBackup,
     },
 }
 
 pub fn run(folder: &Path, output: Output, command: Command) -> Result<()> {
     match command {
-        Command::Status => terminal::print(&format!("database {}, binary {}", db::version(folder)?, db::newest_version())),
+        Command::Status => {
+            let (database, binary) = (db::version(folder)?, db::newest_version());
+            output.done(&format!("database {database}, binary {binary}"), &json!({ "database": database, "binary": binary }))
+        }
         Command::Plan => plan(folder, output),
-        Command::Up { backups } => {
+        Command::Up { backup: wanted } => {
             db::make_folder(folder)?;
             let lock = db::lock(folder)?; // not under a running server
-            let (to, now) = (backups.folder(folder), Time::now());
+            let (to, now) = (wanted.folder(folder), Time::now());
             KeyFile::open(folder, now)?; // comes before the database, of which a missing key is refused
-            let path = backup::before_migration(folder, &to, backups.none_before_migration, now, &mut bar())?;
-            if let Some(path) = path {
-                terminal::print(&format!("made the backup {}", path.display()))?;
-            }
-            let (before, after) = db::migrate(folder, &lock)?;
-            terminal::print(&format!("database {before} -> {after}"))
+            let path = backup::before_migration(folder, &to, wanted.no_migration_backup, now, &mut bar())?;
+            let made = path.as_ref().map_or_else(String::new, |path| format!("made the backup {}\n", path.display()));
+            let failed = |err: Error| Error::bad_request(format!("{made}{}", err.detail()));
+            let (before, after) = db::migrate(folder, &lock).map_err(failed)?;
+            output.done(
+                &format!("{made}database {before} -> {after}"),
+                &json!({ "before": before, "after": after, "backup": path }),
+            )
         }
     }
 }

@@ -68,6 +68,11 @@ impl Output {
         if self.json { pretty(value) } else { tables(self) }
     }
 
+    /// Prints each value in a form of its own, or a JSON list.
+    pub fn blocks<T: Serialize>(self, values: &[T], form: impl Fn(&T) -> String) -> Result<()> {
+        if self.json { pretty(&values) } else { values.iter().try_for_each(|value| print(&form(value))) }
+    }
+
     /// Prints a sentence, or the value behind it as a JSON object.
     pub fn done<T: Serialize>(self, sentence: &str, value: &T) -> Result<()> {
         if self.json { pretty(value) } else { print(sentence) }
@@ -105,7 +110,7 @@ pub(super) fn print(text: &str) -> Result<()> {
 /// A progress bar on standard error, if that is a terminal.
 pub(super) fn bar() -> impl FnMut(&'static str, u64, u64) {
     let bar = ProgressBar::new(0);
-    let style = ProgressStyle::with_template("{msg:12} {wide_bar} {bytes} of {total_bytes}").expect("the template is right");
+    let style = ProgressStyle::with_template("{msg:12} {wide_bar} {percent:>3} %").expect("the template is right");
     bar.set_style(style);
     bar.enable_steady_tick(REDRAW);
     move |what, done, all| {

@@ -114,12 +114,31 @@ pub struct MailServer {
     pub ca_file: Option<PathBuf>,
 }
 
-/// The backups that the server makes by itself.
-#[derive(Args, Clone, Debug, Default)]
-pub struct Backups {
+/// The backup before a migration.
+#[derive(Args, Clone, Debug)]
+pub struct MigrationBackup {
     /// Folder of the server's own backups [default: `backups` in the data folder]
-    #[arg(id = "backup_dir", long = "backup-dir", env = "TIDINGS_BACKUP_DIR", value_name = "DIR")]
-    pub dir: Option<PathBuf>,
+    #[arg(long, env = "TIDINGS_BACKUP_DIR", value_name = "DIR")]
+    pub backup_dir: Option<PathBuf>,
+
+    /// Migrate the database of an older version without a backup before it
+    #[arg(long, env = "TIDINGS_NO_MIGRATION_BACKUP", default_value = "false", value_name = "true|false",
+        action = ArgAction::Set, num_args = 0..=1, default_missing_value = "true", value_parser = BoolishValueParser::new())]
+    pub no_migration_backup: bool,
+}
+
+impl MigrationBackup {
+    /// The folder of the backups of a data folder.
+    pub fn folder(&self, data: &Path) -> PathBuf {
+        self.backup_dir.clone().unwrap_or_else(|| data.join("backups"))
+    }
+}
+
+/// The backups that the server makes by itself.
+#[derive(Args, Clone, Debug)]
+pub struct Backups {
+    #[command(flatten)]
+    pub migration: MigrationBackup,
 
     /// Time between two backups that the server makes by itself, as in 24h, at least 1m; it makes none without
     #[arg(id = "backup_every", long = "backup-every", env = "TIDINGS_BACKUP_EVERY", value_name = "TIME", value_parser = span)]
@@ -128,17 +147,6 @@ pub struct Backups {
     /// The server's own backups that are kept; older ones are deleted after each new one
     #[arg(id = "backup_keep", long = "backup-keep", env = "TIDINGS_BACKUP_KEEP", default_value_t = 14, value_name = "COUNT", value_parser = clap::value_parser!(u32).range(1..))]
     pub keep: u32,
-
-    /// Migrate the database of an older version without a backup before it
-    #[arg(id = "no_migration_backup", long = "no-migration-backup", env = "TIDINGS_NO_MIGRATION_BACKUP")]
-    pub none_before_migration: bool,
-}
-
-impl Backups {
-    /// The folder of the backups of a data folder.
-    pub fn folder(&self, data: &Path) -> PathBuf {
-        self.dir.clone().unwrap_or_else(|| data.join("backups"))
-    }
 }
 
 /// What a request to a webhook's feed must present.

@@ -211,6 +211,9 @@ fn settings_are_shown_with_their_sources_and_without_secrets() {
     assert!(text.contains("********") && !text.contains("another-metrics-token"), "{text}");
     assert_eq!(printed(&run(&["config", "check"])), "the settings are valid\n");
     refused(&run(&["config", "check", "--mail-url", "pigeon:"]), "pigeon");
+    let mails = folder.path().join("mails");
+    printed(&run(&["config", "check", "--mail-url", &format!("file://{}", mails.display())]));
+    assert!(!mails.exists(), "a check changes nothing");
     refused(&run(&["config", "check", "--log", "tidings=loud"]), "--log");
 
     // The printed file is a settings file, with its lines as well as without.
@@ -280,6 +283,14 @@ async fn the_doctor_finds_and_mends_what_is_wrong() {
         let healthy = printed(&doctor(&[]));
         assert!(!healthy.contains("bad "), "{damage}: {healthy}");
     }
+    database
+        .execute_batch("pragma foreign_keys = off; update messages set channel_id = randomblob(16) where root is not null")
+        .unwrap();
+    for more in [&[][..], &["--fix"]] {
+        let lost = doctor(more);
+        assert!(!lost.status.success() && String::from_utf8_lossy(&lost.stdout).contains("1 messages belong to no channel"));
+    }
+    database.execute("update messages set channel_id = (select channel_id from messages where root is null)", []).unwrap();
     let key = folder.join("secret.key");
     fs::set_permissions(&key, fs::Permissions::from_mode(0o644)).unwrap();
     assert!(String::from_utf8_lossy(&doctor(&[]).stdout).contains("others can read"));

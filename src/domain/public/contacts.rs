@@ -3,6 +3,7 @@
 use std::{collections::HashSet, sync::LazyLock};
 
 use rusqlite::{Connection, Row};
+use serde::Serialize;
 
 use crate::{
     db::Tx,
@@ -22,7 +23,7 @@ text::rules! {
     pub Content: Rule::solid(10_000);
 }
 
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize)]
 pub struct Contact {
     pub name: String,
     pub email: String,
