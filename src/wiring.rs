@@ -80,6 +80,9 @@ pub fn check(settings: &Settings) -> Result<()> {
     if let Some(files) = settings.listen.tls()? {
         Files::new(files).check()?;
     }
+    // The pool of connections to a mail server needs a runtime, when it is made and when it is dropped.
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(Error::internal)?;
+    let _entered = runtime.enter();
     Parts::new(settings, None).map(drop)
 }
 

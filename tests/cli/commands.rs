@@ -211,6 +211,7 @@ fn settings_are_shown_with_their_sources_and_without_secrets() {
     assert!(text.contains("********") && !text.contains("another-metrics-token"), "{text}");
     assert_eq!(printed(&run(&["config", "check"])), "the settings are valid\n");
     refused(&run(&["config", "check", "--mail-url", "pigeon:"]), "pigeon");
+    printed(&run(&["config", "check", "--mail-url", "smtps://ada:s3cret@mail.example.org"]));
     let mails = folder.path().join("mails");
     printed(&run(&["config", "check", "--mail-url", &format!("file://{}", mails.display())]));
     assert!(!mails.exists(), "a check changes nothing");
