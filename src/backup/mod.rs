@@ -6,10 +6,12 @@ mod restore;
 use std::{
     fs::{self, File, Permissions},
     io::{Cursor, Read, Seek, SeekFrom, Write},
-    os::unix::fs::{DirBuilderExt, OpenOptionsExt, PermissionsExt},
+    os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt, PermissionsExt},
     path::{Path, PathBuf},
     time::Duration,
 };
+
+use rustix::process::geteuid;
 
 pub use self::restore::{Restored, restore};
 use crate::{
@@ -108,11 +110,13 @@ pub fn into_file(data: &Path, path: &Path, now: Time, progress: Progress) -> Res
     let folder = folder_of(path);
     remove_remains(folder);
     let partial = path.with_file_name(format!("{}{PARTIAL}", path.file_name().unwrap_or_default().display()));
-    let file = File::options().create(true).truncate(false).write(true).mode(0o600).open(&partial);
-    let file = file.map_err(|err| failed(&err))?;
+    if is_remains(&partial) {
+        fs::remove_file(&partial).map_err(|err| failed(&err))?;
+    }
+    // New, so that nobody else has it open.
+    let file = File::options().create_new(true).write(true).mode(0o600).open(&partial).map_err(|err| failed(&err))?;
     // The lock tells a backup that is being written from the remains of one that was killed.
-    file.try_lock().map_err(|err| failed(&err))?;
-    let written = file.set_len(0).map_err(|err| failed(&err)).and_then(|()| {
+    let written = file.try_lock().map_err(|err| failed(&err)).and_then(|()| {
         let (manifest, file) = into(data, file, folder, now, progress)?;
         file.sync_all().map_err(|err| failed(&err))?;
         fs::rename(&partial, path).and_then(|()| File::open(folder)?.sync_all()).map_err(|err| failed(&err))?;
@@ -173,31 +177,41 @@ fn archives(folder: &Path, now: Time) -> Result<Vec<(Time, PathBuf)>> {
     Ok(all)
 }
 
-/// Deletes what killed backups and proofs have left in a folder. A lock tells what is under way.
+/// Deletes what killed backups and proofs have left in a folder.
 fn remove_remains(folder: &Path) {
     for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
         let (name, path) = (entry.file_name(), entry.path());
         let Some(name) = name.to_str() else { continue };
         let is_backup = name.strip_suffix(PARTIAL).is_some_and(|name| Time::strptime(NAME, name).is_some());
-        if is_backup && File::open(&path).is_ok_and(|file| file.try_lock().is_ok()) {
+        if is_backup && is_remains(&path) {
             _ = fs::remove_file(path);
-        } else if name.starts_with(PROOF) && path.is_dir() && db::lock(&path).is_ok() {
+        } else if name.starts_with(PROOF) && is_own(&path, fs::Metadata::is_dir) && db::lock(&path).is_ok() {
             _ = fs::remove_dir_all(path);
         }
     }
+}
+
+/// Whether a file is what a killed backup has left. A lock tells one that is under way.
+fn is_remains(path: &Path) -> bool {
+    is_own(path, fs::Metadata::is_file) && File::open(path).is_ok_and(|file| file.try_lock().is_ok())
+}
+
+/// Whether a path is this user's, and of the kind. Others may write to the folder, too: theirs is neither opened nor deleted.
+fn is_own(path: &Path, kind: fn(&fs::Metadata) -> bool) -> bool {
+    fs::symlink_metadata(path).is_ok_and(|found| kind(&found) && found.uid() == geteuid().as_raw())
 }
 
 /// Fails unless a folder has space for a copy of the database and for an archive of it, which is at most as large.
 fn require_space(data: &Path, beside: &Path) -> Result<()> {
     let database = data.join(db::FILE);
     let needed = 2 * fs::metadata(&database).map_or(0, |file| file.len());
-    match rustix::fs::statvfs(beside) {
-        Ok(disk) if disk.f_bavail * disk.f_frsize < needed => Err(Error::bad_request(format!(
+    match db::free_bytes(beside) {
+        Some(free) if free < needed => Err(Error::bad_request(format!(
             "a backup of {} needs {} MiB of free space in {}, which has {}",
             data.display(),
             needed.div_ceil(1 << 20),
             beside.display(),
-            (disk.f_bavail * disk.f_frsize) >> 20
+            free >> 20
         ))),
         _ => Ok(()),
     }

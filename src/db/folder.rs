@@ -1,13 +1,19 @@
 //! The data folder itself, and its lock.
 
 use std::{
-    fs::{DirBuilder, File, TryLockError},
-    os::unix::fs::{DirBuilderExt, OpenOptionsExt},
+    fs::{self, DirBuilder, File, TryLockError},
+    io,
+    os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt, lchown},
     path::Path,
 };
 
+use rustix::{fs::OFlags, process::geteuid};
+
 use super::files::LOCK;
 use crate::error::{Error, Result};
+
+/// For what may lie in a folder that others write to: they could lead it elsewhere.
+const NO_LINK: i32 = OFlags::NOFOLLOW.bits() as i32;
 
 /// Creates the data folder with mode 0700 if there is none.
 pub fn make_folder(folder: &Path) -> Result<()> {
@@ -24,7 +30,9 @@ pub struct FolderLock {
 pub fn lock(folder: &Path) -> Result<FolderLock> {
     let path = folder.join(LOCK);
     let unusable = |err| Error::bad_request(format!("can't write to the data folder {}: {err}", folder.display()));
-    let file = File::options().create(true).truncate(false).write(true).mode(0o600).open(path).map_err(unusable)?;
+    let mut options = File::options();
+    let file = options.create(true).truncate(false).write(true).mode(0o600).custom_flags(NO_LINK).open(&path);
+    let file = file.and_then(|file| hand_over(&path, folder).map(|()| file)).map_err(unusable)?;
     match file.try_lock() {
         Ok(()) => Ok(FolderLock { _file: file }),
         Err(TryLockError::WouldBlock) => {
@@ -32,4 +40,16 @@ pub fn lock(folder: &Path) -> Result<FolderLock> {
         }
         Err(TryLockError::Error(err)) => Err(unusable(err)),
     }
+}
+
+/// Gives a file to the owner of the folder that it is in. An administrator's command makes it as root, and the server, which
+/// has a user of its own, must be able to read it.
+pub fn hand_over(path: &Path, folder: &Path) -> io::Result<()> {
+    let (file, owner) = (fs::symlink_metadata(path)?, fs::metadata(folder)?);
+    if file.uid() == owner.uid() || !geteuid().is_root() { Ok(()) } else { lchown(path, Some(owner.uid()), Some(owner.gid())) }
+}
+
+/// The bytes that are free on the file system of a path; `None` if it does not tell.
+pub fn free_bytes(path: &Path) -> Option<u64> {
+    rustix::fs::statvfs(path).ok().map(|disk| disk.f_bavail * disk.f_frsize)
 }

@@ -16,6 +16,7 @@ use base64::{Engine, prelude::BASE64_STANDARD};
 
 use super::{
     files::{FILE, KEY},
+    folder::hand_over,
     moving,
 };
 use crate::{
@@ -111,6 +112,7 @@ impl KeyFile {
             let mut file = File::options().create(true).truncate(true).write(true).mode(0o600).open(&draft)?;
             file.write_all(text.as_bytes())?;
             file.sync_all()?;
+            hand_over(&draft, folder)?;
             fs::rename(&draft, &path)?;
             File::open(folder)?.sync_all()
         };

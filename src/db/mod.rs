@@ -32,7 +32,7 @@ use rusqlite::{Connection, OpenFlags};
 pub use self::{
     columns::Columns,
     files::{FILE, KEY},
-    folder::{FolderLock, lock, make_folder},
+    folder::{FolderLock, free_bytes, hand_over, lock, make_folder},
     key_file::{KeyFile, existing_key, replace_lost, rotate as rotate_key},
     moving::Moving,
     schema::{Step, Version, newest as newest_version},
