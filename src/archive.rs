@@ -74,6 +74,11 @@ impl Manifest {
         Manifest { format: FORMAT, kind, tidings, schema, created_at, tables, parts: Vec::new() }
     }
 
+    /// The bytes of all parts.
+    pub fn bytes(&self) -> u64 {
+        self.parts.iter().fold(0, |sum, part| sum.saturating_add(part.bytes))
+    }
+
     /// Fails for an archive of another kind, or whose schema this binary doesn't know.
     pub fn require(&self, kind: Kind) -> Result<()> {
         match (self.kind, kind) {
@@ -197,11 +202,17 @@ pub trait Destination {
 
 /// Reads what an archive says of itself, and not its parts.
 pub fn manifest(from: impl Read) -> Result<Manifest> {
-    first(&mut tar::Archive::new(decoder(from)?).entries().map_err(|err| damaged(&err))?)
+    first(&mut entries(&mut tar::Archive::new(decoder(from)?))?)
 }
 
 fn decoder<R: Read>(from: R) -> Result<zstd::Decoder<'static, io::BufReader<R>>> {
     zstd::Decoder::new(from).map_err(|err| damaged(&err))
+}
+
+/// The entries as they are: extensions for long names, which the library reads into memory as a whole, count as entries. No
+/// part needs one.
+fn entries<R: Read>(tar: &mut tar::Archive<R>) -> Result<tar::Entries<'_, R>> {
+    Ok(tar.entries().map_err(|err| damaged(&err))?.raw(true))
 }
 
 /// Reads the manifest, which is the first entry.
@@ -228,11 +239,11 @@ fn damaged(why: &dyn std::fmt::Display) -> Error {
 /// Reads an archive. Fails unless all parts are there, and as the manifest says.
 pub fn read(from: impl Read, to: &mut impl Destination, progress: Progress) -> Result<Manifest> {
     let mut tar = tar::Archive::new(decoder(from)?);
-    let mut entries = tar.entries().map_err(|err| damaged(&err))?;
+    let mut entries = entries(&mut tar)?;
     let manifest = first(&mut entries)?;
     let mut next = || entries.next().transpose().map_err(|err| damaged(&err));
     to.begin(&manifest)?;
-    let (mut done, all) = (0, manifest.parts.iter().map(|part| part.bytes).sum());
+    let (mut done, all) = (0, manifest.bytes());
     for Part { name, bytes, sha256 } in &manifest.parts {
         let found = next()?.filter(|entry| entry.path_bytes() == name.as_bytes() && entry.size() == *bytes);
         let mut found = found.ok_or_else(|| damaged(&format!("{name} is missing or has another size")))?;

@@ -2,10 +2,11 @@
 
 use std::{
     fs::File,
-    io::{BufRead, BufReader, BufWriter, Read, Seek, Write},
-    os::unix::fs::OpenOptionsExt,
+    io::{BufRead, BufReader, BufWriter, ErrorKind, Read, Seek, Write},
     path::Path,
 };
+
+use tempfile::NamedTempFile;
 
 use crate::{
     archive::{self, Content, Destination, Kind, Manifest, Progress},
@@ -23,6 +24,8 @@ use crate::{
 /// Records that one transaction imports, and bytes of them: some milliseconds.
 const BATCH: usize = 200;
 const BATCH_BYTES: usize = 1 << 20;
+/// Free space that an import leaves to the server.
+const SPACE_KEPT: u64 = 1 << 30;
 /// The longest line: a message with half a million reactions has less.
 const LINE_MAX: u64 = 64 << 20;
 
@@ -30,8 +33,11 @@ const LINE_MAX: u64 = 64 << 20;
 pub fn export(data: &Path, organisation: OrganisationId, to: &Path, progress: Progress) -> Result<Manifest> {
     let failed = |err: std::io::Error| Error::bad_request(format!("can't write {}: {err}", to.display()));
     let folder = to.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    let file = File::options().create_new(true).write(true).mode(0o600).open(to).map_err(failed)?;
-    let written = db::read_once(data, |conn| {
+    if to.exists() {
+        return Err(failed(ErrorKind::AlreadyExists.into()));
+    }
+    let file = NamedTempFile::new_in(folder).map_err(failed)?;
+    let (manifest, file) = db::read_once(data, |conn| {
         let moment = conn.unchecked_transaction()?;
         let (mut parts, mut counts) = (Vec::new(), std::collections::BTreeMap::new());
         for (n, part) in PARTS.iter().enumerate() {
@@ -43,24 +49,23 @@ pub fn export(data: &Path, organisation: OrganisationId, to: &Path, progress: Pr
             parts.push(Content { name: part, from });
         }
         let manifest = Manifest::new(Kind::Organisation, db::newest_version(), Time::now(), counts);
-        archive::write(manifest, parts, &file, progress)
-    });
-    let done = written.and_then(|(manifest, _)| file.sync_all().map(|()| manifest).map_err(failed));
-    if done.is_err() {
-        _ = std::fs::remove_file(to);
-    }
-    done
+        archive::write(manifest, parts, file, progress)
+    })?;
+    file.as_file().sync_all().map_err(failed)?;
+    file.persist_noclobber(to).map_err(|err| failed(err.error))?;
+    File::open(folder).and_then(|folder| folder.sync_all()).map_err(failed)?;
+    Ok(manifest)
 }
 
 /// Runs a write transaction.
 pub type Writer<'a> = &'a mut dyn FnMut(&mut dyn FnMut(&mut Tx) -> Result<()>) -> Result<()>;
 
 /// Imports a file, into the organisation `into` if that is here already. All of it is read before the first record is written.
-pub fn import(from: &Path, into: Option<OrganisationId>, write: Writer, progress: Progress) -> Result<Report> {
+pub fn import(data: &Path, from: &Path, into: Option<OrganisationId>, write: Writer, progress: Progress) -> Result<Report> {
     let failed = unreadable(from);
     let mut file = File::open(from).map_err(failed)?;
     let source = fingerprint(&mut file).map_err(failed)?;
-    let mut parts = Unpacked { parts: Vec::new() };
+    let mut parts = Unpacked { beside: data, parts: Vec::new() };
     archive::read(&mut file, &mut parts, progress)?;
     if parts.parts.len() < PARTS.len() {
         return Err(Error::bad_request(format!("the file has no {}", PARTS[parts.parts.len()])));
@@ -158,14 +163,25 @@ impl Iterator for Records<'_> {
     }
 }
 
-/// The parts of an export in nameless files.
-struct Unpacked {
+/// The parts of an export, in nameless files.
+struct Unpacked<'a> {
+    /// The folder in whose file system they are.
+    beside: &'a Path,
     parts: Vec<(String, File)>,
 }
 
-impl Destination for Unpacked {
+impl Destination for Unpacked<'_> {
     fn begin(&mut self, manifest: &Manifest) -> Result<()> {
-        manifest.require(Kind::Organisation)
+        manifest.require(Kind::Organisation)?;
+        match db::free_bytes(self.beside) {
+            Some(free) if free.saturating_sub(SPACE_KEPT) < manifest.bytes() => Err(Error::bad_request(format!(
+                "the file unpacks to {} MiB, and {} has {} MiB of free space",
+                manifest.bytes() >> 20,
+                self.beside.display(),
+                free >> 20
+            ))),
+            _ => Ok(()),
+        }
     }
 
     fn part(&mut self, name: &str) -> Result<Option<&mut dyn Write>> {
@@ -173,7 +189,7 @@ impl Destination for Unpacked {
         if !is_next {
             return Ok(None);
         }
-        self.parts.push((name.to_owned(), tempfile::tempfile().map_err(Error::internal)?));
+        self.parts.push((name.to_owned(), tempfile::tempfile_in(self.beside).map_err(Error::internal)?));
         Ok(self.parts.last_mut().map(|(_, file)| file as &mut dyn Write))
     }
 }

@@ -117,7 +117,7 @@ pub fn run(folder: &Path, output: Output, command: Command) -> Result<()> {
         }
         Command::Import { file, organisation, dry_run } => {
             let into = importing::find(folder, organisation.as_deref())?;
-            let import = |write: transfer::Writer| transfer::import(&file, into, write, &mut bar());
+            let import = |write: transfer::Writer| transfer::import(folder, &file, into, write, &mut bar());
             importing::print(output, &importing::run(folder, dry_run, import)?)
         }
         Command::Delete(Subject { organisation }) => {

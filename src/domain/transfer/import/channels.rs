@@ -95,15 +95,16 @@ impl Import {
         let mut taken = tx.prepare_cached("select 1 from channel_members where channel_id = ?1 and username = ?2")?;
         let username = accounts::check_username(&member.username).map_err(Error::BadRequest)?;
         let username = accounts::first_free(&username, |name| Ok(taken.exists((member.channel, name))?))?;
-        // What comes after the mark is counted, as it is less than what comes before.
+        // What comes after the mark is counted, as it is less than what comes before. Without a mark nothing is read.
         tx.prepare_cached(
             "with mark as (select coalesce((select n from messages where id = ?3 and channel_id = ?1), 0) as n)
              insert into channel_members (channel_id, user_id, username, joined_seq, read_n, read_thread_count, read_mention_count,
                is_starred, created_at)
              select c.id, ?2, ?4, ?5, mark.n,
-               c.thread_count - (select count(*) from messages m
-                 where m.channel_id = c.id and m.root is null and m.deleted_at is null and m.n > mark.n),
-               c.mention_count - (select count(*) from channel_mentions x where x.channel_id = c.id and x.n > mark.n), ?6, ?7
+               iif(?3 is null, 0, c.thread_count - (select count(*) from messages m
+                 where m.channel_id = c.id and m.root is null and m.deleted_at is null and m.n > mark.n)),
+               iif(?3 is null, 0, c.mention_count - (select count(*) from channel_mentions x
+                 where x.channel_id = c.id and x.n > mark.n)), ?6, ?7
              from channels c, mark where c.id = ?1",
         )?
         .execute((member.channel, user, member.read, username, log::last_seq(tx)?, member.is_starred, member.created_at))?;

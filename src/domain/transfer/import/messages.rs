@@ -1,5 +1,7 @@
 //! Messages with their reactions, and what a channel and a thread count of them.
 
+use std::collections::BTreeSet;
+
 use rusqlite::OptionalExtension;
 
 use super::{Import, foreign, require_unused};
@@ -9,7 +11,7 @@ use crate::{
         messages::{
             mentions::{self, Kind, Mention},
             posting::Content,
-            reactions::Emoji,
+            reactions::{EMOJIS_MAX, Emoji},
         },
         text,
         transfer::records::{Message, Reaction},
@@ -115,6 +117,14 @@ fn check(message: &Message) -> Result<(), String> {
     feeds::ActionType::check(&message.action_type, "action_type")?;
     if message.deleted_at.is_none() {
         Content::check(&message.content, "content")?;
+    }
+    let emojis: BTreeSet<&str> = message.reactions.iter().map(|reaction| reaction.emoji.as_str()).collect();
+    if emojis.len() as i64 > EMOJIS_MAX {
+        return Err(format!(
+            "the message {} has {} different reactions, at most {EMOJIS_MAX} are allowed",
+            message.id,
+            emojis.len()
+        ));
     }
     match message.mentions.len() {
         0..=mentions::MOST => Ok(()),
