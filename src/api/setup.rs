@@ -57,5 +57,9 @@ async fn first(req: &Request, app: &App, body: Body) -> Result<()> {
     new.check_password(&first.password).map_err(Error::Invalid)?;
     let hash = app.hash(address, first.password).await?;
     let organisation = Edit { name: Some(first.organisation), ..Edit::default() };
-    app.db.write(move |tx| administration::make_first_administrator(tx, &new, &hash, organisation)).await
+    let made = app.db.write(move |tx| administration::make_first_administrator(tx, &new, &hash, organisation)).await;
+    if made.is_ok() {
+        setup.end();
+    }
+    made
 }

@@ -1,6 +1,9 @@
 //! The link with which the first administrator is made in a browser. It lives in memory: a restart makes another.
 
-use std::time::Duration;
+use std::{
+    sync::atomic::{AtomicBool, Ordering::Relaxed},
+    time::Duration,
+};
 
 use crate::{
     error::Result,
@@ -16,16 +19,27 @@ pub struct Setup {
     pub token: String,
     key: AccessKey,
     until: Time,
+    is_used: AtomicBool,
 }
 
 impl Setup {
     pub fn new(now: Time) -> Result<Setup> {
         let token = secret::random_token();
-        Ok(Setup { key: AccessKey::new("the token of the first administrator's link", &token)?, token, until: now + LIFETIME })
+        Ok(Setup {
+            key: AccessKey::new("the token of the first administrator's link", &token)?,
+            token,
+            until: now + LIFETIME,
+            is_used: AtomicBool::new(false),
+        })
+    }
+
+    /// Ends the link, which has made an administrator.
+    pub fn end(&self) {
+        self.is_used.store(true, Relaxed);
     }
 
     /// Whether the token is the link's, and the link still works. Takes the same time for every wrong token.
     pub fn admits(&self, token: &str, now: Time) -> bool {
-        self.key.is(token) && now < self.until
+        self.key.is(token) && now < self.until && !self.is_used.load(Relaxed)
     }
 }
