@@ -5,10 +5,8 @@ use std::{path::Path, sync::Arc};
 
 use lettre::transport::smtp::client::{Certificate, TlsParameters};
 use rustls::{
-    ClientConfig, DigitallySignedStruct, RootCertStore, SignatureScheme,
-    client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier},
-    crypto::{CryptoProvider, verify_tls12_signature, verify_tls13_signature},
-    pki_types::{CertificateDer, ServerName, UnixTime, pem::PemObject},
+    ClientConfig, RootCertStore,
+    pki_types::{CertificateDer, pem::PemObject},
 };
 
 use crate::error::{Error, Result};
@@ -36,7 +34,8 @@ impl Authorities {
         for certificate in CertificateDer::pem_slice_iter(&self.own) {
             roots.add(certificate.map_err(Error::internal)?).map_err(Error::internal)?;
         }
-        let config = ClientConfig::builder_with_provider(provider()).with_safe_default_protocol_versions();
+        let provider = Arc::new(rustls::crypto::ring::default_provider());
+        let config = ClientConfig::builder_with_provider(provider).with_safe_default_protocol_versions();
         Ok(config.map_err(Error::internal)?.with_root_certificates(roots).with_no_client_auth())
     }
 
@@ -47,54 +46,5 @@ impl Authorities {
             builder = builder.add_root_certificate(Certificate::from_pem(&self.own).map_err(Error::internal)?);
         }
         builder.build().map_err(Error::internal)
-    }
-}
-
-/// For a server on this machine, whose certificate names its public address. The client must send no secret.
-pub fn unverified() -> Result<ClientConfig> {
-    let config = ClientConfig::builder_with_provider(provider()).with_safe_default_protocol_versions();
-    let verifier = Arc::new(AnyCertificate(provider()));
-    Ok(config.map_err(Error::internal)?.dangerous().with_custom_certificate_verifier(verifier).with_no_client_auth())
-}
-
-fn provider() -> Arc<CryptoProvider> {
-    Arc::new(rustls::crypto::ring::default_provider())
-}
-
-#[derive(Debug)]
-struct AnyCertificate(Arc<CryptoProvider>);
-
-impl ServerCertVerifier for AnyCertificate {
-    fn verify_server_cert(
-        &self,
-        _: &CertificateDer<'_>,
-        _: &[CertificateDer<'_>],
-        _: &ServerName<'_>,
-        _: &[u8],
-        _: UnixTime,
-    ) -> Result<ServerCertVerified, rustls::Error> {
-        Ok(ServerCertVerified::assertion())
-    }
-
-    fn verify_tls12_signature(
-        &self,
-        message: &[u8],
-        cert: &CertificateDer<'_>,
-        signed: &DigitallySignedStruct,
-    ) -> Result<HandshakeSignatureValid, rustls::Error> {
-        verify_tls12_signature(message, cert, signed, &self.0.signature_verification_algorithms)
-    }
-
-    fn verify_tls13_signature(
-        &self,
-        message: &[u8],
-        cert: &CertificateDer<'_>,
-        signed: &DigitallySignedStruct,
-    ) -> Result<HandshakeSignatureValid, rustls::Error> {
-        verify_tls13_signature(message, cert, signed, &self.0.signature_verification_algorithms)
-    }
-
-    fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
-        self.0.signature_verification_algorithms.supported_schemes()
     }
 }

@@ -11,7 +11,6 @@ use super::terminal::Output;
 use crate::{
     config::{Address, Listen},
     error::{Error, Result},
-    tls,
 };
 
 /// How long the server may take to answer.
@@ -25,7 +24,9 @@ pub fn run(output: Output, listen: Listen) -> Result<()> {
     };
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(Error::internal)?;
     let asked = async {
-        let client = reqwest::Client::builder().tls_backend_preconfigured(tls::unverified()?).no_proxy().timeout(WITHIN);
+        _ = rustls::crypto::ring::default_provider().install_default(); // an error says that there is one
+        // The certificate names the server's public address. Nothing secret is sent.
+        let client = reqwest::Client::builder().tls_danger_accept_invalid_certs(true).no_proxy().timeout(WITHIN);
         let client = match first {
             Address::Tcp(_) => client,
             Address::Unix(path) => client.unix_socket(path.as_path()),
