@@ -16,6 +16,9 @@
 //!
 //! [`connections`] accepts clients' connections within bounds, with TLS or without, and hands their requests to [`api`].
 //!
+//! [`backup`] writes, proves and restores a whole server, [`transfer`] one organisation, both as an [`archive`]; [`slack`] turns
+//! what Slack exports into the same records.
+//!
 //! These modules reach outside: [`mail`] (the domain writes and queues mails, and [`jobs`] sends them), [`issuer`] (the issuer
 //! of id tokens that log in), [`outgoing`] (requests to addresses that users gave, for deliveries and tests of webhooks) and
 //! [`push::external`] (a Centrifugo that serves live push instead of this server). [`tls`] holds the certificates that these

@@ -117,7 +117,7 @@ pub struct MailServer {
 /// The backup before a migration.
 #[derive(Args, Clone, Debug)]
 pub struct MigrationBackup {
-    /// Folder of the server's own backups [default: `backups` in the data folder]
+    /// Folder of the server's own backups, and of no other server's [default: `backups` in the data folder]
     #[arg(long, env = "TIDINGS_BACKUP_DIR", value_name = "DIR")]
     pub backup_dir: Option<PathBuf>,
 
