@@ -23,7 +23,7 @@ pub(super) fn write<T>(folder: &Path, links: &Links, f: impl FnOnce(&mut Tx) -> 
     db::write_once(folder, &site(folder, links)?, Time::now(), f)
 }
 
-/// [`write`] without links, as if it were the time `now`.
+/// [`write()`] without links, as if it were the time `now`.
 pub(super) fn write_at<T>(folder: &Path, now: Time, f: impl FnOnce(&mut Tx) -> Result<T>) -> Result<T> {
     db::write_once(folder, &site(folder, &Links::default())?, now, f)
 }
