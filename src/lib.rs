@@ -68,7 +68,7 @@
 //! client_address: -
 //!
 //! domain/transfer: accounts, channels, messages, organisations, rights, text, webhooks
-//! domain/erasing: access, accounts, organisations
+//! domain/erasing: accounts, organisations
 //! domain/audit: -
 //! domain/webhooks: access, bounded, log, messages, outbox, page, rights, text
 //! domain/streams: access, channels, log, messages, text

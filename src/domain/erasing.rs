@@ -8,9 +8,8 @@ use rusqlite::OptionalExtension;
 use crate::{
     db::Tx,
     domain::{
-        access::Caller,
         accounts::{self, ERASED, NO_ACCOUNT, sessions},
-        organisations::leaving,
+        organisations::{leaving, memberships},
     },
     error::{Error, Result},
     event::Effect,
@@ -47,12 +46,21 @@ pub fn revoke(tx: &mut Tx, email: &str) -> Result<UserId> {
 
 /// Takes the user out of one organisation. Returns whether there was one.
 pub fn leave(tx: &mut Tx, user: UserId) -> Result<bool> {
-    let organisation: Option<OrganisationId> = tx
-        .prepare_cached("select organisation_id from organisation_members where user_id = ?1 limit 1")?
-        .query_row([user], |row| row.get(0))
+    let found: Option<(OrganisationId, bool)> = tx
+        .prepare_cached(
+            "select m.organisation_id, o.deleted_at is null
+               from organisation_members m join organisations o on o.id = m.organisation_id where m.user_id = ?1 limit 1",
+        )?
+        .query_row([user], |row| Ok((row.get(0)?, row.get(1)?)))
         .optional()?;
-    let Some(organisation) = organisation else { return Ok(false) };
-    leaving::remove(tx, Caller::acting_as(user), organisation, user)?;
+    match found {
+        Some((organisation, true)) => leaving::take_out(tx, &memberships::get(tx, organisation, user)?)?,
+        // Nobody is told of what happens in a deleted organisation.
+        Some((organisation, false)) => {
+            tx.execute("delete from organisation_members where organisation_id = ?1 and user_id = ?2", (organisation, user))?;
+        }
+        None => return Ok(false),
+    }
     Ok(true)
 }
 

@@ -93,6 +93,35 @@ async fn accounts_are_listed_shown_and_deleted() {
 }
 
 #[tokio::test]
+async fn members_of_a_deleted_organisation_and_deactivated_ones_are_deleted() {
+    let folder = tempfile::tempdir().unwrap();
+    let admin = Admin(folder.path());
+    let _server = Server::start(folder.path(), &[]);
+    admin.print(&["user", "create", "--email", "ada@x.example", "--password", PASSWORD]);
+    let database = Connection::open(folder.path().join("tidings.db")).unwrap();
+    for (name, email) in [("Hedy", "hedy@x.example"), ("Ida", "ida@x.example")] {
+        let account = ["user", "create", "--email", email, "--password", PASSWORD];
+        admin.print(&account);
+        admin.print(&["org", "create", name, "--owner", email]);
+    }
+    admin.print(&["org", "delete", "hedy"]);
+    database.execute("update organisation_members set status = 'deactivated', role_id = 4 where organisation_id = (select id from organisations where slug = 'ida')", []).unwrap();
+    database
+        .execute(
+            "update organisations set owner_id = (select id from users where email = 'ada@x.example') where slug = 'ida'",
+            [],
+        )
+        .unwrap();
+    for email in ["hedy@x.example", "ida@x.example"] {
+        assert_eq!(admin.json(&["user", "delete", "--email", email]), json!({ "deleted": email }));
+    }
+    let erased: i64 = database
+        .query_row("select count(*) from channels c join organisations o on o.id = c.organisation_id where o.slug = 'hedy' and c.deleted_at is null", [], |row| row.get(0))
+        .unwrap();
+    assert_eq!(erased, 0, "the channels of a deleted organisation are to be erased");
+}
+
+#[tokio::test]
 async fn organisations_channels_and_webhooks_are_managed() {
     let folder = tempfile::tempdir().unwrap();
     let admin = Admin(folder.path());
@@ -173,6 +202,7 @@ async fn mails_are_tested_listed_and_tried_again() {
     assert!(fs::read_to_string(mail).unwrap().contains("Subject: A test of your mail server"));
     refused(&admin.run(&["mail", "test", "ada@x.example", "--mail-url", "smtp://127.0.0.1:1"]), "could not be sent");
     refused(&admin.run(&["mail", "test", "nobody"]), "is not an e-mail address");
+    refused(&admin.run(&["mail", "test", "ada@x.example"]), "no mail server is set");
 }
 
 #[test]
@@ -209,6 +239,10 @@ fn settings_are_shown_with_their_sources_and_without_secrets() {
     let mut show = tidings(&["config", "show", "--json"]);
     let text = printed(&show.env("CREDENTIALS_DIRECTORY", folder.path()).output().unwrap());
     assert!(text.contains("********") && !text.contains("another-metrics-token"), "{text}");
+    fs::write(folder.path().join("tidings_mail-url"), "smtp://mail.example.org").unwrap();
+    let misnamed = tidings(&["config", "check"]).env("CREDENTIALS_DIRECTORY", folder.path()).output().unwrap();
+    refused(&misnamed, "tidings_mail-url is no secret setting");
+    printed(&tidings(&["config", "check"]).env("TIDINGS_BASE_URL", "").env("TIDINGS_BACKUP_EVERY", "").output().unwrap());
     assert_eq!(printed(&run(&["config", "check"])), "the settings are valid\n");
     refused(&run(&["config", "check", "--mail-url", "pigeon:"]), "pigeon");
     printed(&run(&["config", "check", "--mail-url", "smtps://ada:s3cret@mail.example.org"]));

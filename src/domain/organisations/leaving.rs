@@ -12,7 +12,10 @@ use crate::{
         channels::{heirs, record, updates},
         chores::{self, Chore, Cursor},
         log::{events, revocations},
-        organisations::{member_updates, memberships},
+        organisations::{
+            member_updates,
+            memberships::{self, Member},
+        },
         rights::Rights,
     },
     error::{Error, Result},
@@ -37,6 +40,12 @@ pub fn remove(tx: &mut Tx, caller: Caller, organisation: OrganisationId, user: U
     if member.is_owner {
         return Err(Error::Forbidden("The owner can't be removed: pass the organisation on first"));
     }
+    take_out(tx, &member)
+}
+
+/// Ends the membership of somebody who is not the owner, whatever their status.
+pub fn take_out(tx: &mut Tx, member: &Member) -> Result<()> {
+    let Member { organisation, user, .. } = *member;
     tx.prepare_cached("delete from organisation_members where organisation_id = ?1 and user_id = ?2")?
         .execute((organisation, user))?;
     accounts::leave_current_organisation(tx, user, organisation)?;

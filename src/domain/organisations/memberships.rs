@@ -34,6 +34,11 @@ pub struct Member {
 /// member.
 pub fn find(conn: &Connection, caller: Caller, organisation: OrganisationId, user: UserId) -> Result<(Membership, Member)> {
     let own = access::is_member(conn, caller, organisation, access::OUTSIDER)?;
+    Ok((own, get(conn, organisation, user)?))
+}
+
+/// A member whatever their status. 404 if there is no such member.
+pub fn get(conn: &Connection, organisation: OrganisationId, user: UserId) -> Result<Member> {
     let found: Option<(i64, MemberStatus, bool, Time)> = conn
         .prepare_cached(
             "select m.role_id, m.status, o.owner_id = m.user_id, m.created_at
@@ -43,7 +48,7 @@ pub fn find(conn: &Connection, caller: Caller, organisation: OrganisationId, use
         .query_row((organisation, user), |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?)))
         .optional()?;
     let (role, status, is_owner, created_at) = found.ok_or(Error::NotFound("Member"))?;
-    Ok((own, Member { user, organisation, role: roles::get(conn, role)?, status, is_owner, created_at }))
+    Ok(Member { user, organisation, role: roles::get(conn, role)?, status, is_owner, created_at })
 }
 
 pub struct Edit {

@@ -172,14 +172,15 @@ pub fn update(tx: &mut Tx, caller: Caller, id: OrganisationId, edit: Edit) -> Re
 pub fn delete(tx: &mut Tx, caller: Caller, id: OrganisationId) -> Result<()> {
     access::is_member(tx, caller, id, UNKNOWN_ORGANISATION)?;
     let organisation = get(tx, caller, id)?;
-    let owned = tx.prepare_cached("update organisations set deleted_at = ?3 where id = ?1 and owner_id = ?2")?.execute((
-        id,
-        caller.user,
-        tx.now(),
-    ))?;
+    let owned = tx
+        .prepare_cached("update organisations set deleted_at = ?3, channels_count = 0 where id = ?1 and owner_id = ?2")?
+        .execute((id, caller.user, tx.now()))?;
     if owned == 0 {
         return Err(Error::Forbidden("Only the owner deletes an organisation"));
     }
+    // They are erased later, as channels are that are deleted one by one.
+    tx.prepare_cached("update channels set deleted_at = ?2 where organisation_id = ?1 and deleted_at is null")?
+        .execute((id, tx.now()))?;
     announce(tx, caller, "deleted", &organisation)?;
     let members = tx
         .prepare_cached("select user_id from organisation_members where organisation_id = ?1")?
