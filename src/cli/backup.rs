@@ -34,7 +34,7 @@ pub struct Backup {
 
 #[derive(Args)]
 pub struct Restore {
-    /// A file that `tidings backup` or the server has made
+    /// A file that `tidings backup` or the server has made; - for standard input, which --dry-run can't read
     #[arg(value_name = "FILE")]
     file: PathBuf,
     /// Folder to restore, instead of that of `--data-dir`; created if it is missing
@@ -56,7 +56,7 @@ pub fn run(data: &Path, output: Output, Backup { to, verify, keep }: Backup) -> 
         }
         return backup::into(data, stdout().lock(), data, now, &mut bar()).map(drop);
     }
-    let is_folder = to.is_dir();
+    let is_folder = to.is_dir() || to.as_os_str().as_encoded_bytes().ends_with(b"/") || keep.is_some() && !to.exists();
     if keep.is_some() && !is_folder {
         return Err(Error::bad_request(format!("--keep needs a folder, and {} is none", to.display())));
     }
@@ -83,7 +83,7 @@ pub fn restore(data: &Path, output: Output, Restore { file, to, dry_run }: Resto
         return output.done(&sentence, &json!({ "file": file, "manifest": manifest }));
     }
     let folder = to.as_deref().unwrap_or(data);
-    let from = File::open(&file);
+    let from = File::open(if file == Path::new("-") { Path::new("/dev/stdin") } else { &file });
     let from = from.map_err(|err| Error::bad_request(format!("can't read the backup {}: {err}", file.display())))?;
     let Restored { manifest, former } = backup::restore(from, folder, Time::now(), &mut bar())?;
     let kept = former.as_ref().map_or_else(String::new, |former| {

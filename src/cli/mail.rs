@@ -44,6 +44,9 @@ pub fn run(folder: &Path, output: Output, command: Command) -> Result<()> {
             let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(Error::internal)?;
             let send = async {
                 let mailer = Mailer::new(&server.mail_url, &server.mail_from, &authorities)?;
+                if mailer.writes_to_log() {
+                    return Err(Error::bad_request("no mail server is set: name the server's with --mail-url"));
+                }
                 mailer.prepare()?;
                 mailer.send(MailId::new(), &mail::test(&to)).await
             };

@@ -111,6 +111,9 @@ pub fn run(folder: &Path, output: Output, command: Command) -> Result<()> {
             output.done(&format!("{email} owns {organisation}"), &json!({ "organisation": organisation, "owner": email }))
         }
         Command::Export { organisation: Subject { organisation }, file } => {
+            if file == Path::new("-") {
+                return Err(Error::bad_request("an export is written to a file only: name one, as in engines.tar.zst"));
+            }
             let id = db::read_once(folder, |conn| administration::find(conn, &organisation))?;
             let manifest = transfer::export(folder, id, &file, &mut bar())?;
             output.one(&manifest.tables)

@@ -11,7 +11,15 @@ const CREDENTIAL: &str = "tidings_";
 
 /// Makes the lines of the settings file, and the files of secrets, the defaults of their flags.
 pub fn with_sources(command: Command) -> Result<Command> {
-    with_secrets(with_file(command)?)
+    with_secrets(with_file(without_empty(command))?)
+}
+
+/// Takes an empty environment variable for none, as in `TIDINGS_BASE_URL=` of a file that lists all of them.
+#[expect(clippy::disallowed_methods, reason = "it only asks whether a flag's variable is empty")]
+fn without_empty(command: Command) -> Command {
+    let is_empty = |arg: &Arg| arg.get_env().and_then(std::env::var_os).is_some_and(|value| value.is_empty());
+    let command = command.mut_args(|arg| if is_empty(&arg) { arg.env(None::<&str>) } else { arg });
+    command.mut_subcommands(without_empty)
 }
 
 /// Makes the lines of the settings file, if one is named, the defaults of the flags with the same names. An unknown
@@ -71,9 +79,11 @@ fn as_text(value: &toml::Value) -> Option<String> {
 /// Makes the content of a secret's file its default. An error if the file can't be read, or the secret's variable is set, too.
 #[expect(clippy::disallowed_methods, reason = "it only asks whether a flag's variable is set")]
 fn with_secrets(mut command: Command) -> Result<Command> {
-    for (name, id) in secrets(&command) {
+    let secrets = secrets(&command);
+    require_known(&secrets.values().map(|id| format!("{CREDENTIAL}{id}")).collect::<Vec<_>>())?;
+    for (name, id) in secrets {
         let Some((origin, path)) = file_of(&name, &id) else { continue };
-        if std::env::var_os(&name).is_some() {
+        if std::env::var_os(&name).is_some_and(|value| !value.is_empty()) {
             return Err(Error::bad_request(format!("{name} and {origin} are both set: keep one of them")));
         }
         let text = std::fs::read_to_string(&path);
@@ -81,6 +91,22 @@ fn with_secrets(mut command: Command) -> Result<Command> {
         command = with_default(command, &id, text.trim_end_matches(['\r', '\n']));
     }
     Ok(command)
+}
+
+/// Refuses a credential for this server that names no secret setting: it would be ignored, and the server serve without it.
+#[expect(clippy::disallowed_methods, reason = "the variable names a folder, which no flag does")]
+fn require_known(known: &[String]) -> Result<()> {
+    let Some(folder) = std::env::var_os("CREDENTIALS_DIRECTORY") else { return Ok(()) };
+    for entry in std::fs::read_dir(folder).into_iter().flatten().flatten() {
+        let name = entry.file_name().to_string_lossy().into_owned();
+        if name.starts_with(CREDENTIAL) && !known.contains(&name) {
+            return Err(Error::bad_request(format!(
+                "the credential {name} is no secret setting: known are {}",
+                known.join(", ")
+            )));
+        }
+    }
+    Ok(())
 }
 
 /// The file of a secret, and what names it: a variable `TIDINGS_…_FILE`, as for Docker's secrets, or the name of a credential of
