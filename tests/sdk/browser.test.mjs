@@ -150,6 +150,36 @@ test('the front page leads to the docs and the document', { timeout }, async t =
   await server.stop()
 })
 
+test('the link of the start makes the first administrator, once', { timeout }, async t => {
+  const server = await start(t)
+  const [link] = server.output().match(/http\S*\/setup\?token=\S+/)
+  const { page, strays, errors } = await open(t)
+  const fill = async again => {
+    await page.getByLabel('E-mail address').fill('ada@example.org')
+    await page.getByLabel('First name').fill('Ada')
+    await page.getByLabel('Last name').fill('Lovelace')
+    await page.getByLabel('Password').fill('quiet harbour at dawn')
+    await page.getByLabel('Once more').fill(again)
+    await page.getByLabel('Name of the first organisation').fill('Harbour')
+    await page.getByRole('button').click()
+  }
+  await page.goto(link)
+  await fill('quiet harbour at dusk')
+  await page.getByText('The two passwords differ.').waitFor()
+  await fill('quiet harbour at dawn')
+  await page.getByText('The account ada@example.org administers this server').waitFor()
+  await page.screenshot({ path: join(shots, 'setup.png') })
+  const { data } = await server.call('POST', '/auth/login', { body: { email: 'ada@example.org', password: 'quiet harbour at dawn' } })
+  const own = await server.call('GET', '/users/organisations', { bearer: data.access_token })
+  assert.deepEqual(own.data.map(organisation => organisation.name), ['Harbour'])
+  await page.goto(link)
+  await fill('quiet harbour at dawn')
+  await page.getByText('This link does not work any more').waitFor()
+  assert.deepEqual(strays, [])
+  assert.deepEqual(errors.filter(error => !error.includes('403')), [])
+  await server.stop()
+})
+
 test('the guide is read in a browser without a network', { timeout }, async t => {
   const server = await start(t)
   const { page, strays, errors } = await open(t)
