@@ -8,7 +8,6 @@ use uuid::Uuid;
 
 use super::{folder, org::Organisation, terminal::Output};
 use crate::{
-    config::Links,
     db,
     domain::{channels::administration, organisations},
     error::Result,
@@ -48,13 +47,11 @@ pub fn run(folder: &Path, output: Output, command: Command) -> Result<()> {
             output.rows(&db::read_once(folder, list)?)
         }
         Command::Delete(Channel { channel }) => {
-            db::require(folder)?;
-            folder::write(folder, &Links::default(), |tx| administration::delete(tx, ChannelId(channel)))?;
+            folder::change(folder, |tx| administration::delete(tx, ChannelId(channel)))?;
             output.done(&format!("deleted {channel}"), &json!({ "deleted": channel }))
         }
         Command::Restore(Channel { channel }) => {
-            db::require(folder)?;
-            folder::write(folder, &Links::default(), |tx| administration::restore(tx, ChannelId(channel)))?;
+            folder::change(folder, |tx| administration::restore(tx, ChannelId(channel)))?;
             output.done(&format!("restored {channel}"), &json!({ "restored": channel }))
         }
     }

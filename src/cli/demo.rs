@@ -7,7 +7,7 @@ use serde::Serialize;
 use super::{folder, terminal::Output};
 use crate::{
     config::{DAY, MINUTE},
-    db::{self, Tx},
+    db::Tx,
     domain::{
         access::{Caller, PlatformRole},
         accounts::{self, New, administration},
@@ -46,7 +46,6 @@ struct LogIn {
 
 /// Fails on a server with accounts.
 pub fn run(data: &Path, output: Output) -> Result<()> {
-    db::make_folder(data)?;
     let (log_ins, hashes): (Vec<LogIn>, Vec<String>) = PEOPLE
         .iter()
         .map(|(username, first, last)| {
@@ -58,10 +57,10 @@ pub fn run(data: &Path, output: Output) -> Result<()> {
         .into_iter()
         .unzip();
     let begin = Time::now() - DAY * 7;
-    let mut scene = folder::write_at(data, begin, |tx| Scene::new(tx, &hashes))?;
+    let mut scene = folder::create(data, begin, |tx| Scene::new(tx, &hashes))?;
     for line in CONVERSATION.lines() {
         let line = Line::read(line).ok_or_else(|| Error::internal(format!("demo.txt: {line}")))?;
-        folder::write_at(data, (begin + line.after).min(Time::now()), |tx| scene.post(tx, &line))?;
+        folder::create(data, (begin + line.after).min(Time::now()), |tx| scene.post(tx, &line))?;
     }
     output.rows(&log_ins)
 }

@@ -13,7 +13,7 @@ use serde::Serialize;
 
 use super::{folder, terminal::Output};
 use crate::{
-    config::{Links, MINUTE, Settings},
+    config::{MINUTE, Settings},
     db,
     domain::{audit, messages::indexing},
     error::{Error, Result},
@@ -200,7 +200,7 @@ fn counter(data: &Path, rule: &audit::Rule, broken: i64, fix: bool) -> Result<Fi
     Ok(match (broken, fix) {
         (0, _) => found(Outcome::Good, check, format!("no {}", rule.says)),
         (_, true) => {
-            let mended = folder::write(data, &Links::default(), |tx| rule.mend(tx))?;
+            let mended = folder::change(data, |tx| rule.mend(tx))?;
             found(Outcome::Mended, check, format!("{mended} {}", rule.says))
         }
         (_, false) => found(Outcome::Bad, check, format!("{broken} {}: use --fix", rule.says)),

@@ -18,17 +18,25 @@ fn site(folder: &Path, links: &Links) -> Result<Site> {
     Ok(Site::new(&settings, KeyFile::open(folder, Time::now())?.keys(), links))
 }
 
-/// One write transaction on the data folder, beside a running server or without one.
-pub(super) fn write<T>(folder: &Path, links: &Links, f: impl FnOnce(&mut Tx) -> Result<T>) -> Result<T> {
+/// One write transaction on a data folder that has a database, beside a running server or without one.
+pub(super) fn change<T>(folder: &Path, f: impl FnOnce(&mut Tx) -> Result<T>) -> Result<T> {
+    change_with(folder, &Links::default(), f)
+}
+
+/// [`change`] that makes links.
+pub(super) fn change_with<T>(folder: &Path, links: &Links, f: impl FnOnce(&mut Tx) -> Result<T>) -> Result<T> {
+    db::require(folder)?;
     db::write_once(folder, &site(folder, links)?, Time::now(), f)
 }
 
-/// [`write()`] without links, as if it were the time `now`.
-pub(super) fn write_at<T>(folder: &Path, now: Time, f: impl FnOnce(&mut Tx) -> Result<T>) -> Result<T> {
+/// One write transaction as if it were the time `now`. Makes the folder and its database if there are none.
+pub(super) fn create<T>(folder: &Path, now: Time, f: impl FnOnce(&mut Tx) -> Result<T>) -> Result<T> {
+    db::make_folder(folder)?;
     db::write_once(folder, &site(folder, &Links::default())?, now, f)
 }
 
 /// One write transaction on a copy of the database, which is forgotten.
 pub(super) fn rehearse<T>(folder: &Path, f: impl FnOnce(&mut Tx) -> Result<T>) -> Result<T> {
+    db::require(folder)?;
     db::snapshot::rehearse(folder, &site(folder, &Links::default())?, Time::now(), f)
 }

@@ -6,7 +6,6 @@ use clap::Args;
 
 use super::{folder, terminal::Output};
 use crate::{
-    config::Links,
     db,
     domain::{organisations::administration, transfer::import::Report},
     error::Result,
@@ -28,12 +27,10 @@ pub fn find(folder: &Path, organisation: Option<&str>) -> Result<Option<Organisa
 
 /// Runs an import with a function that runs its write transactions.
 pub fn run(folder: &Path, dry_run: DryRun, import: impl FnOnce(Writer) -> Result<Report>) -> Result<Report> {
-    db::require(folder)?;
     if dry_run.dry_run {
         return folder::rehearse(folder, |tx| import(&mut |work| work(tx)));
     }
-    let links = Links::default();
-    import(&mut |work| folder::write(folder, &links, work))
+    import(&mut |work| folder::change(folder, work))
 }
 
 /// Prints what was imported, and what was not.

@@ -45,8 +45,7 @@ pub enum Command {
 pub fn run(folder: &Path, output: Output, command: Command) -> Result<()> {
     match command {
         Command::Link { organisation: Organisation { organisation }, email, role, links } => {
-            db::require(folder)?;
-            let link = folder::write(folder, &links, |tx| {
+            let link = folder::change_with(folder, &links, |tx| {
                 let id = administration::find(tx, &organisation)?;
                 invitations::send::link(tx, id, &email, &role)
             })?;

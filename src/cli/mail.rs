@@ -7,7 +7,7 @@ use serde_json::json;
 
 use super::{folder, terminal::Output};
 use crate::{
-    config::{Links, MailServer},
+    config::MailServer,
     db,
     domain::{outbox, text},
     error::{Error, Result},
@@ -57,8 +57,7 @@ pub fn run(folder: &Path, output: Output, command: Command) -> Result<()> {
         }
         Command::List { limit } => output.rows(&db::read_once(folder, |conn| outbox::list_unsent(conn, limit))?),
         Command::Retry => {
-            db::require(folder)?;
-            let due = folder::write(folder, &Links::default(), outbox::retry)?;
+            let due = folder::change(folder, outbox::retry)?;
             output.done(&format!("{due} mails are tried again"), &json!({ "mails": due }))
         }
     }

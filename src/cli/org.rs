@@ -11,7 +11,6 @@ use super::{
     terminal::{Output, bar},
 };
 use crate::{
-    config::Links,
     db,
     domain::{organisations::administration, text},
     error::{Error, Result},
@@ -97,14 +96,12 @@ pub fn run(folder: &Path, output: Output, command: Command) -> Result<()> {
         }
         Command::Create { name, owner } => {
             let owner = check(&owner)?;
-            db::require(folder)?;
-            let id = folder::write(folder, &Links::default(), |tx| administration::create(tx, &name, &owner))?;
+            let id = folder::change(folder, |tx| administration::create(tx, &name, &owner))?;
             output.one(&db::read_once(folder, |conn| administration::show(conn, id))?.listed)
         }
         Command::Transfer { organisation: Subject { organisation }, email } => {
             let email = check(&email)?;
-            db::require(folder)?;
-            folder::write(folder, &Links::default(), |tx| {
+            folder::change(folder, |tx| {
                 let id = administration::find(tx, &organisation)?;
                 administration::transfer(tx, id, &email)
             })?;
@@ -124,8 +121,7 @@ pub fn run(folder: &Path, output: Output, command: Command) -> Result<()> {
             importing::print(output, &importing::run(folder, dry_run, import)?)
         }
         Command::Delete(Subject { organisation }) => {
-            db::require(folder)?;
-            folder::write(folder, &Links::default(), |tx| {
+            folder::change(folder, |tx| {
                 let id = administration::find(tx, &organisation)?;
                 administration::delete(tx, id)
             })?;

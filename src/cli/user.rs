@@ -169,9 +169,8 @@ pub fn run(folder: &Path, output: Output, command: Command) -> Result<()> {
             change(folder, output, &email, |tx| administration::set_password(tx, &email, &hash))
         }
         Command::ResetLink { email, links } => {
-            db::require(folder)?;
             let email = email.check()?;
-            let link = folder::write(folder, &links, |tx| mailbox::reset_link(tx, &email))?;
+            let link = folder::change_with(folder, &links, |tx| mailbox::reset_link(tx, &email))?;
             output.done(&link, &json!({ "link": link }))
         }
         Command::Role { email, role } => {
@@ -195,8 +194,7 @@ pub fn run(folder: &Path, output: Output, command: Command) -> Result<()> {
 }
 
 fn change(folder: &Path, output: Output, email: &str, change: impl FnOnce(&mut Tx) -> Result<()>) -> Result<()> {
-    db::require(folder)?;
-    folder::write(folder, &Links::default(), change)?;
+    folder::change(folder, change)?;
     output.done(&format!("changed {email}"), &json!({ "changed": email }))
 }
 
@@ -205,22 +203,19 @@ fn create(folder: &Path, output: Output, new: &New, password: Password) -> Resul
     new.check_password(&password).map_err(Error::BadRequest)?;
     // Comes before the transaction, because a running server must not wait for a hash.
     let hash = secret::hash_password(&password)?;
-    db::make_folder(folder)?;
-    let id = folder::write(folder, &Links::default(), |tx| administration::create(tx, new, &hash))?;
+    let id = folder::create(folder, Time::now(), |tx| administration::create(tx, new, &hash))?;
     let (email, role) = (&new.email, new.role.as_str());
     output.done(&format!("{id}  {email}  {role}"), &json!({ "id": id, "email": email, "role": role }))
 }
 
 /// Each step is a transaction of its own, so that a running server goes on meanwhile.
 fn delete(folder: &Path, output: Output, email: &str) -> Result<()> {
-    db::require(folder)?;
-    let links = Links::default();
-    let user = folder::write(folder, &links, |tx| erasing::revoke(tx, email))?;
-    while folder::write(folder, &links, |tx| erasing::leave(tx, user))? {}
+    let user = folder::change(folder, |tx| erasing::revoke(tx, email))?;
+    while folder::change(folder, |tx| erasing::leave(tx, user))? {}
     let mut done = Some(0);
     while let Some(after) = done {
-        done = folder::write(folder, &links, |tx| erasing::rename(tx, user, after))?;
+        done = folder::change(folder, |tx| erasing::rename(tx, user, after))?;
     }
-    folder::write(folder, &links, |tx| erasing::finish(tx, user))?;
+    folder::change(folder, |tx| erasing::finish(tx, user))?;
     output.done(&format!("deleted {email}"), &json!({ "deleted": email }))
 }

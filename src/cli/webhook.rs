@@ -8,7 +8,6 @@ use uuid::Uuid;
 
 use super::{folder, terminal::Output};
 use crate::{
-    config::Links,
     db,
     domain::{organisations, webhooks::administration},
     error::Result,
@@ -54,13 +53,11 @@ pub fn run(folder: &Path, output: Output, command: Command) -> Result<()> {
             output.one(&db::read_once(folder, |conn| administration::show(conn, WebhookId(webhook)))?)
         }
         Command::Disable(Webhook { webhook }) => {
-            db::require(folder)?;
-            folder::write(folder, &Links::default(), |tx| administration::disable(tx, WebhookId(webhook)))?;
+            folder::change(folder, |tx| administration::disable(tx, WebhookId(webhook)))?;
             output.done(&format!("disabled {webhook}"), &json!({ "disabled": webhook }))
         }
         Command::Retry(Webhook { webhook }) => {
-            db::require(folder)?;
-            let due = folder::write(folder, &Links::default(), |tx| administration::retry(tx, WebhookId(webhook)))?;
+            let due = folder::change(folder, |tx| administration::retry(tx, WebhookId(webhook)))?;
             output.done(&format!("{due} deliveries are tried again"), &json!({ "deliveries": due }))
         }
     }
