@@ -5,7 +5,11 @@
 #[path = "reply.rs"]
 mod reply;
 
-use std::{path::Path, sync::Arc, time::Duration};
+use std::{
+    path::Path,
+    sync::Arc,
+    time::{Duration, Instant},
+};
 
 use reqwest::Method;
 use serde_json::{Value, json};
@@ -191,6 +195,15 @@ impl Server {
     pub fn number(&self, query: &str) -> i64 {
         let database = rusqlite::Connection::open(self.folder().join("tidings.db")).unwrap();
         database.query_row(query, [], |row| row.get(0)).unwrap()
+    }
+
+    /// Waits until what changes have left for later is done, and told.
+    pub async fn chores_done(&self) {
+        let until = Instant::now() + Duration::from_secs(30);
+        while self.count("chores") > 0 {
+            assert!(Instant::now() < until, "the chores are not done");
+            self.anonymous().get("/blogs").await.expect(200);
+        }
     }
 
     /// Whether the text stands in the database or its log.

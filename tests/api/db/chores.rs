@@ -179,9 +179,7 @@ async fn a_leaver_with_many_channels_and_webhooks_has_no_access_from_the_first_s
     // The jobs of the next start go on with it.
     let Scene { folder, .. } = &scene;
     let copy = Server::on_copy_of(folder.path(), |_| {}).await;
-    while copy.count("chores") > 0 {
-        copy.anonymous().get("/blogs").await.expect(200);
-    }
+    copy.chores_done().await;
     copy.followed().await;
     assert_eq!(copy.count("channels where is_private = 1 and (owner_id <> created_by and user_count = 1)"), MANY as i64);
     assert_eq!(copy.count("channel_members where username = 'grace'"), 0);
@@ -365,8 +363,5 @@ async fn a_failing_chore_does_not_delay_others() {
     assert_eq!(server.count("chores where number = 1"), 1, "which is tried again later");
     server.sql("update events set created_at = 2 where message_n = 1");
     server.clock.advance(std::time::Duration::from_secs(60));
-    while server.count("chores") > 0 {
-        assert!(std::time::Instant::now() < until, "it is not tried again");
-        server.anonymous().get("/blogs").await.expect(200);
-    }
+    server.chores_done().await;
 }

@@ -126,8 +126,9 @@ impl Play<'_> {
         actor.call(&row.method, &filled(&row.path, &self.names), body).await
     }
 
-    /// All that was pushed up to now has arrived when this has.
+    /// All that was pushed for what was done up to now has arrived when this has.
     async fn marker(&mut self) -> String {
+        self.server.chores_done().await;
         self.markers += 1;
         let marker = format!("marker {}", self.markers);
         self.here(&self.stage.keeper).say(&self.stage.beacon, &marker).await;
