@@ -16,6 +16,8 @@ use crate::{
 
 pub struct Site {
     keys: RwLock<Arc<Keys>>,
+    /// The key of an external Centrifugo's tokens, which takes the place of the server's own.
+    push_key: Option<String>,
     /// The origin under which the server is reached, without a trailing slash.
     pub base_url: String,
     /// Where links in mails lead, without a trailing slash.
@@ -49,8 +51,10 @@ pub struct Site {
 impl Site {
     /// Of a server with these settings, and these addresses ([`Settings::origins`]).
     pub fn new(settings: &Settings, keys: Keys, (base_url, web_url): (String, String)) -> Site {
+        let push_key = settings.push.token_key().map(str::to_owned);
         Site {
-            keys: RwLock::new(Arc::new(keys)),
+            keys: RwLock::new(in_force(keys, push_key.as_deref())),
+            push_key,
             base_url,
             web_url,
             registration: settings.registration,
@@ -78,8 +82,9 @@ impl Site {
         self.keys.read().expect("nothing panics while it holds this").clone()
     }
 
+    /// Puts other keys in force; the key of an external Centrifugo stays.
     pub fn replace_keys(&self, keys: Keys) {
-        *self.keys.write().expect("nothing panics while it holds this") = Arc::new(keys);
+        *self.keys.write().expect("nothing panics while it holds this") = in_force(keys, self.push_key.as_deref());
     }
 
     /// Where a webhook takes in posts. `slug` is the hash of its slug.
@@ -101,6 +106,13 @@ impl Site {
     pub fn is_local(&self) -> bool {
         is_loopback(&self.base_url) && is_loopback(&self.web_url)
     }
+}
+
+fn in_force(keys: Keys, push_key: Option<&str>) -> Arc<Keys> {
+    Arc::new(match push_key {
+        Some(push_key) => keys.with_push_key(push_key),
+        None => keys,
+    })
 }
 
 /// Whether an address leads to the machine that asks for it: nobody elsewhere can follow it.

@@ -13,9 +13,9 @@ use tokio::{sync::watch, time::timeout};
 use crate::{
     backup,
     clock::Clock,
-    config::{External, Settings},
+    config::Settings,
     connections::{self, certificate::Files, listening::Listeners},
-    db::{self, AfterCommit, Db},
+    db::{self, AfterCommit, Db, KeyFile},
     domain::accounts::administration,
     error::{Error, Result},
     event::Effect,
@@ -33,8 +33,7 @@ use crate::{
     },
     site::Site,
     state::{
-        App, Inner, delivering::Delivering, hashing::Hashing, key_source::KeySource, newest::NewestPages,
-        session_cache::SessionCache, setup::Setup,
+        App, Inner, delivering::Delivering, hashing::Hashing, newest::NewestPages, session_cache::SessionCache, setup::Setup,
     },
     tls::Authorities,
     wakeups::Wakeups,
@@ -48,7 +47,6 @@ struct Parts {
     links: (String, String),
     mailer: Mailer,
     issuer: Option<Issuer>,
-    external: Option<External>,
     centrifugo: Option<Centrifugo>,
     outgoing: Outgoing,
     origins: Origins,
@@ -66,12 +64,12 @@ impl Parts {
             ids => Some(Issuer::new(&settings.oidc_issuer, ids, &authorities)?),
         };
         let external = settings.push.external()?;
-        let centrifugo = external.as_ref().map(|external| Centrifugo::new(external, &authorities)).transpose()?;
+        let centrifugo = external.map(|external| Centrifugo::new(&external, &authorities)).transpose()?;
         let outgoing = Outgoing::new(&settings.allow_private_webhooks, &authorities)?;
         let origins = Origins::new(&settings.allowed_origin, &links.0, &links.1)?;
         let server_api = ServerApi::new(settings.push_api_key.as_deref())?;
         let metrics = Metrics::new(settings.metrics_token.as_deref())?;
-        Ok(Parts { links, mailer, issuer, external, centrifugo, outgoing, origins, server_api, metrics })
+        Ok(Parts { links, mailer, issuer, centrifugo, outgoing, origins, server_api, metrics })
     }
 }
 
@@ -89,13 +87,12 @@ pub fn check(settings: &Settings) -> Result<()> {
 /// Opens the data folder, creating it if there is none, and starts the writer and the publisher. `listening` is the first TCP
 /// address of the server, if it has one.
 pub fn open(settings: &Settings, listening: impl Into<Option<SocketAddr>>, clock: Clock) -> Result<App> {
-    let Parts { links, mailer, issuer, external, centrifugo, outgoing, origins, server_api, metrics } =
+    let Parts { links, mailer, issuer, centrifugo, outgoing, origins, server_api, metrics } =
         Parts::new(settings, listening.into())?;
     mailer.prepare()?;
     db::make_folder(&settings.data_dir)?;
     let lock = db::lock(&settings.data_dir)?;
-    let key_source = Arc::new(KeySource::new(&settings.data_dir, external.map(|external| external.token_key)));
-    let keys = key_source.keys(&key_source.open(clock.now())?);
+    let keys = KeyFile::open(&settings.data_dir, clock.now())?.keys();
     let site = Arc::new(Site::new(settings, keys, links));
     let wanted = &settings.backups.migration;
     let (folder, no_backup) = (wanted.folder(&settings.data_dir), wanted.no_migration_backup);
@@ -110,7 +107,7 @@ pub fn open(settings: &Settings, listening: impl Into<Option<SocketAddr>>, clock
         db,
         limits: Limits::new(site.rate_limit),
         site,
-        key_source,
+        data_dir: settings.data_dir.clone(),
         clock,
         hub,
         backups: schedule(settings),
@@ -143,7 +140,7 @@ pub fn open(settings: &Settings, listening: impl Into<Option<SocketAddr>>, clock
 
 fn schedule(Settings { backups, data_dir, .. }: &Settings) -> Option<backup::Schedule> {
     let (folder, keep) = (backups.migration.folder(data_dir), backups.keep as usize);
-    backups.every.map(|every| backup::Schedule { data: data_dir.clone(), folder, every, keep })
+    backups.every.map(|every| backup::Schedule { folder, every, keep })
 }
 
 /// The database, and the consumers of its commits' effects.

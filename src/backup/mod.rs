@@ -41,7 +41,6 @@ pub struct Made {
 /// The backups that the server makes by itself.
 #[derive(Clone)]
 pub struct Schedule {
-    pub data: PathBuf,
     pub folder: PathBuf,
     /// The time between two backups.
     pub every: Duration,

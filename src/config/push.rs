@@ -47,15 +47,20 @@ impl PushServer {
     }
 }
 
-/// How to reach an external Centrifugo, and its keys.
+/// How to reach an external Centrifugo.
 pub struct External {
     /// The server's address, without a trailing slash.
     pub url: String,
+    /// Of its server API.
     pub api_key: String,
-    pub token_key: String,
 }
 
 impl Push {
+    /// The key of the external Centrifugo's tokens, if there is one.
+    pub(crate) fn token_key(&self) -> Option<&str> {
+        self.centrifugo_token_key.as_deref().filter(|_| self.server == PushServer::Centrifugo)
+    }
+
     /// The external Centrifugo to publish to, if there is one.
     pub fn external(&self) -> Result<Option<External>> {
         if self.server == PushServer::Embedded {
@@ -67,7 +72,7 @@ impl Push {
                 let url = origin("--centrifugo-url", &url)?;
                 secret::check_key("--centrifugo-api-key", &api_key, secret::ACCESS_KEY_MIN)?;
                 secret::check_key("--centrifugo-token-key", &token_key, secret::SIGNING_KEY_MIN)?;
-                Ok(Some(External { url, api_key, token_key }))
+                Ok(Some(External { url, api_key }))
             }
             _ => Err(Error::bad_request(
                 "--push centrifugo needs --centrifugo-url, --centrifugo-api-key and --centrifugo-token-key",

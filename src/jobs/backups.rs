@@ -50,8 +50,8 @@ pub(super) async fn run(app: &App) {
 }
 
 /// Makes and proves a backup, and deletes the oldest ones.
-async fn make(app: &App, Schedule { data, folder, keep, .. }: Schedule) -> Result<Made> {
-    let now = app.clock.now();
+async fn make(app: &App, Schedule { folder, keep, .. }: Schedule) -> Result<Made> {
+    let (data, now) = (app.data_dir.clone(), app.clock.now());
     let work = move || {
         let made = backup::into_folder(&data, &folder, now, &mut |_, _, _| ())?;
         backup::verify(&made.path, &mut |_, _, _| ())?;

@@ -5,6 +5,7 @@ use std::time::Duration;
 use tokio::time::timeout;
 
 use crate::{
+    db::KeyFile,
     error::{Error, Result},
     state::App,
 };
@@ -16,13 +17,13 @@ pub(super) async fn run(app: &App) {
     let mut advances = app.clock.advances();
     let (mut known, mut has_failed) = (None, false);
     loop {
-        let (source, now) = (app.key_source.clone(), app.clock.now());
-        let read = tokio::task::spawn_blocking(move || source.read(now)).await.map_err(Error::internal);
+        let (data, now) = (app.data_dir.clone(), app.clock.now());
+        let read = tokio::task::spawn_blocking(move || KeyFile::read(&data, now)).await.map_err(Error::internal);
         match read.and_then(Result::from) {
             Ok(file) => {
                 has_failed = false;
                 if known.as_ref() != Some(&file) {
-                    app.site.replace_keys(app.key_source.keys(&file));
+                    app.site.replace_keys(file.keys());
                     if known.replace(file).is_some() {
                         tracing::info!("the secret key was replaced, or the tokens of a former one are accepted no longer");
                     }

@@ -2,7 +2,6 @@
 
 pub mod delivering;
 pub mod hashing;
-pub mod key_source;
 pub mod newest;
 mod passwords;
 pub mod session_cache;
@@ -11,6 +10,7 @@ pub mod verified;
 
 use std::{
     collections::HashMap,
+    path::PathBuf,
     sync::{Arc, Mutex},
     thread::JoinHandle,
     time::Duration,
@@ -20,8 +20,7 @@ use ipnet::IpNet;
 use tokio::sync::{mpsc, watch};
 
 use self::{
-    delivering::Delivering, hashing::Hashing, key_source::KeySource, newest::NewestPages, session_cache::SessionCache,
-    verified::VerifiedTokens,
+    delivering::Delivering, hashing::Hashing, newest::NewestPages, session_cache::SessionCache, verified::VerifiedTokens,
 };
 use crate::{
     backup,
@@ -56,7 +55,8 @@ pub struct App(pub(crate) Arc<Inner>);
 pub struct Inner {
     pub db: Db,
     pub site: Arc<Site>,
-    pub key_source: Arc<KeySource>,
+    /// The data folder.
+    pub data_dir: PathBuf,
     /// What the database's jobs and the background jobs take the time from.
     pub clock: Clock,
     pub hub: Arc<Hub>,

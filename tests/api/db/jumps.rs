@@ -36,8 +36,8 @@ async fn a_clock_that_jumps_a_day_forward_and_back_loses_nothing() {
 #[test]
 fn a_backup_of_a_time_to_come_puts_off_no_other() {
     let folder = tempfile::tempdir().unwrap();
-    let (data, now) = (folder.path().to_owned(), Time::now());
-    let schedule = Schedule { data, folder: folder.path().to_owned(), every: DAY, keep: 1 };
+    let now = Time::now();
+    let schedule = Schedule { folder: folder.path().to_owned(), every: DAY, keep: 1 };
     let made = |time: Time| fs::write(folder.path().join(time.strftime("tidings-%Y-%m-%dT%H%M%SZ.tar.zst")), "").unwrap();
     assert!(schedule.left(now).is_none());
     made(now + 300 * DAY);
