@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use sd_notify::NotifyState;
 use tokio::time::interval;
 
-use crate::{db, domain::accounts::administration};
+use crate::db;
 
 /// Tells that the server listens. From then on, where the unit has a watchdog, tells twice in its time that the server is well:
 /// that its runtime goes on, and that the database can be read. When it is told nothing more, systemd restarts the server.
@@ -18,7 +18,7 @@ pub fn ready(data: PathBuf) {
             half.tick().await;
             let data = data.clone();
             // Over a connection of its own: an old one may have in its memory what the disk has no more.
-            let read = move || db::read_once(&data, administration::has_superadmin);
+            let read = move || db::require(&data);
             match tokio::task::spawn_blocking(read).await {
                 Ok(Ok(_)) => tell(NotifyState::Watchdog),
                 Ok(Err(err)) => {
