@@ -66,5 +66,5 @@ fn plan(folder: &Path, output: Output) -> Result<()> {
     let mut bar = bar();
     let copy = snapshot::take(folder, folder, &mut |done, all| bar("copying", done, all))?;
     bar("migrating", copy.bytes, copy.bytes);
-    output.rows(&copy.rehearse()?)
+    output.rows(&copy.try_steps()?)
 }

@@ -72,7 +72,7 @@ pub struct Step {
 }
 
 /// Migrates a copy of a database as [`migrate`] does, and commits nothing. Returns the steps with the time that each took.
-pub(super) fn rehearse(conn: &mut Connection) -> Result<Vec<Step>> {
+pub(super) fn try_steps(conn: &mut Connection) -> Result<Vec<Step>> {
     let (mut done, mut last) = (Vec::new(), Instant::now());
     conn.pragma_update(None, "foreign_keys", false)?;
     let tx = conn.transaction()?;

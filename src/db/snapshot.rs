@@ -75,10 +75,10 @@ pub fn take(folder: &Path, beside: &Path, progress: &mut dyn FnMut(u64, u64)) ->
 
 impl Snapshot {
     /// Runs the steps of the migration that the database needs on this copy.
-    pub fn rehearse(mut self) -> Result<Vec<Step>> {
+    pub fn try_steps(mut self) -> Result<Vec<Step>> {
         // No journal: in a file it would need the copy's name, and nobody needs the copy afterwards.
         self.conn.execute_batch("pragma journal_mode = off; pragma synchronous = off; pragma temp_store = memory")?;
-        schema::rehearse(&mut self.conn)
+        schema::try_steps(&mut self.conn)
     }
 }
 
