@@ -3,10 +3,7 @@
 use std::{
     fs, io,
     net::{IpAddr, SocketAddr},
-    os::unix::{
-        fs::{FileTypeExt, MetadataExt},
-        net::UnixStream,
-    },
+    os::unix::{fs::FileTypeExt, net::UnixStream},
     path::{Path, PathBuf},
     sync::Arc,
     task::{Context, Poll},
@@ -138,7 +135,7 @@ fn listen(address: &Address) -> io::Result<Listener> {
             let listener = UnixListener::bind(path);
             umask(before);
             let listener = listener?;
-            Ok(Listener::Unix { file: Some(SocketFile::new(path)?), listener })
+            Ok(Listener::Unix { file: Some(SocketFile(path.clone())), listener })
         }
     }
 }
@@ -155,22 +152,10 @@ fn remove_stale(path: &Path) -> io::Result<()> {
 }
 
 /// The file of a Unix socket, removed when the server stops listening.
-struct SocketFile {
-    path: PathBuf,
-    /// Tells the file from that of a server that listens on the same path later.
-    inode: u64,
-}
-
-impl SocketFile {
-    fn new(path: &Path) -> io::Result<SocketFile> {
-        Ok(SocketFile { path: path.to_owned(), inode: fs::symlink_metadata(path)?.ino() })
-    }
-}
+struct SocketFile(PathBuf);
 
 impl Drop for SocketFile {
     fn drop(&mut self) {
-        if fs::symlink_metadata(&self.path).is_ok_and(|file| file.ino() == self.inode) {
-            _ = fs::remove_file(&self.path);
-        }
+        _ = fs::remove_file(&self.0);
     }
 }
