@@ -2,11 +2,16 @@
 
 use std::{
     collections::{BTreeMap, BTreeSet, HashMap},
+    fmt,
     fs::File,
     io::{BufReader, Read},
+    marker::PhantomData,
 };
 
-use serde::de::DeserializeOwned;
+use serde::{
+    Deserialize, Deserializer,
+    de::{DeserializeOwned, Error as _, SeqAccess, Visitor},
+};
 use zip::ZipArchive;
 
 use crate::error::{Error, Result};
@@ -14,6 +19,39 @@ use crate::error::{Error, Result};
 /// Bytes of an entry that are unpacked at most: a list of some 100,000 people, or a day of 100,000 messages. A zip can pretend
 /// any size, and unpack to a thousand times its own.
 const ENTRY_MAX: u64 = 256 << 20;
+
+/// Values of a list, at most. What a value takes in memory is a hundred times what an empty one takes in the file.
+const LIST_MAX: usize = 200_000;
+
+/// A list of at most [`LIST_MAX`] values.
+struct List<T>(Vec<T>);
+
+impl<'de, T: Deserialize<'de>> Deserialize<'de> for List<T> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<List<T>, D::Error> {
+        deserializer.deserialize_seq(Values(PhantomData))
+    }
+}
+
+struct Values<T>(PhantomData<T>);
+
+impl<'de, T: Deserialize<'de>> Visitor<'de> for Values<T> {
+    type Value = List<T>;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a list")
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut values: A) -> Result<List<T>, A::Error> {
+        let mut list = Vec::new();
+        while let Some(value) = values.next_element()? {
+            if list.len() == LIST_MAX {
+                return Err(A::Error::custom(format_args!("more than {LIST_MAX} values")));
+            }
+            list.push(value);
+        }
+        Ok(List(list))
+    }
+}
 
 /// An opened export.
 pub struct Archive {
@@ -30,15 +68,15 @@ impl Archive {
         Ok(Archive { zip, entries })
     }
 
-    /// Reads an entry; `None` if there is none. Also returns its length in bytes.
-    pub fn read<T: DeserializeOwned>(&mut self, path: &str) -> Result<Option<(T, u64)>> {
+    /// Reads an entry, which is a list; `None` if there is none. Also returns its length in bytes.
+    pub fn read<T: DeserializeOwned>(&mut self, path: &str) -> Result<Option<(Vec<T>, u64)>> {
         let Some(index) = self.entries.get(path) else { return Ok(None) };
         let entry = self.zip.by_index(*index).map_err(|err| Error::bad_request(format!("{path}: {err}")))?;
         let mut entry = BufReader::new(entry.take(ENTRY_MAX));
         let read = serde_json::from_reader(&mut entry);
         let bytes = ENTRY_MAX - entry.get_ref().limit();
         match read {
-            Ok(value) => Ok(Some((value, bytes))),
+            Ok(List(list)) => Ok(Some((list, bytes))),
             Err(_) if bytes == ENTRY_MAX => Err(Error::bad_request(format!("{path} has more than {ENTRY_MAX} bytes"))),
             Err(err) => Err(Error::bad_request(format!("{path} is not as Slack documents it: {err}"))),
         }

@@ -214,6 +214,17 @@ fn what_is_no_export_is_refused() {
     (0..257).for_each(|_| zip.write_all(&spaces).unwrap());
     zip.finish().unwrap();
     refused(&import(&named), "users.json has more than 268435456 bytes");
+    // Values that take far more memory than their text.
+    let users = |number: usize| {
+        let list = vec![r#"{"id":"U"}"#; number].join(",");
+        let mut zip = ZipWriter::new(File::create(&file).unwrap());
+        zip.start_file("users.json", SimpleFileOptions::default()).unwrap();
+        zip.write_all(format!("[{list}]").as_bytes()).unwrap();
+        zip.finish().unwrap();
+        import(&named)
+    };
+    refused(&users(200_001), "more than 200000 values");
+    refused(&users(200_000), "the export names no owner");
 }
 
 #[test]
