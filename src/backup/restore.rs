@@ -45,9 +45,9 @@ pub fn restore(from: impl Read, folder: &Path, now: Time, progress: Progress) ->
     }
     fs::DirBuilder::new().mode(0o700).create(&staging).map_err(failed)?;
     let begun = unpack(from, &staging, progress)
-        .and_then(|manifest| Ok((manifest, db::Moving::begin(folder, now).map_err(failed)?)))
+        .and_then(|manifest| Ok((manifest, db::lock_files(folder)?, db::Moving::begin(folder, now).map_err(failed)?)))
         .inspect_err(|_| _ = fs::remove_dir_all(&staging));
-    let (manifest, moving) = begun?;
+    let (manifest, _files, moving) = begun?;
     let former = moving.keep_former().map_err(failed)?;
     if let Some(former) = &former {
         db::hand_over(former, folder).map_err(failed)?;

@@ -42,6 +42,23 @@ pub fn lock(folder: &Path) -> Result<FolderLock> {
     }
 }
 
+/// Keeps the files of a data folder in their places while a command writes to them: [`lock_files`] waits.
+pub fn hold_files(folder: &Path) -> Result<File> {
+    locked(folder, File::lock_shared)
+}
+
+/// Lets one process at a time replace files of a data folder, and only while no command writes to them. A server doesn't hold
+/// this lock: [`lock`] tells whether one is running.
+pub fn lock_files(folder: &Path) -> Result<File> {
+    locked(folder, File::lock)
+}
+
+/// The lock is on the folder itself, and ends with the process.
+fn locked(folder: &Path, lock: fn(&File) -> io::Result<()>) -> Result<File> {
+    let locked = File::open(folder).and_then(|file| lock(&file).map(|()| file));
+    locked.map_err(|err| Error::bad_request(format!("can't lock the data folder {}: {err}", folder.display())))
+}
+
 /// Gives a file to the owner of the folder that it is in. An administrator's command makes it as root, and the server, which
 /// has a user of its own, must be able to read it.
 pub fn hand_over(path: &Path, folder: &Path) -> io::Result<()> {

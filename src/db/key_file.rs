@@ -16,7 +16,7 @@ use base64::{Engine, prelude::BASE64_STANDARD};
 
 use super::{
     files::{FILE, KEY},
-    folder::hand_over,
+    folder::{hand_over, lock_files},
     moving,
 };
 use crate::{
@@ -46,7 +46,7 @@ impl KeyFile {
         moving::require_done(folder)?;
         let path = folder.join(KEY);
         if !path.exists() {
-            let _lock = lock(folder)?;
+            let _files = lock_files(folder)?;
             if fs::metadata(folder.join(FILE)).is_ok_and(|database| database.len() > 0) {
                 return Err(Error::bad_request(format!(
                     "the key file {} is missing: put it back from a backup, or, if it is lost, make a new one with `tidings token rotate --lost --data-dir {}`",
@@ -98,7 +98,7 @@ impl KeyFile {
     }
 
     /// Writes the file under another name, and renames it, so that a kill leaves the former file or this one. The caller holds
-    /// the [`lock`].
+    /// [`lock_files`].
     fn write(&self, folder: &Path) -> Result<()> {
         let path = folder.join(KEY);
         let draft = path.with_extension("key.new");
@@ -124,7 +124,7 @@ impl KeyFile {
 /// they are refused from now on. Returns the end of the grace.
 pub fn rotate(folder: &Path, now: Time, grace: Option<Duration>) -> Result<Option<Time>> {
     moving::require_done(folder)?;
-    let _lock = lock(folder)?;
+    let _files = lock_files(folder)?;
     let KeyFile { current, mut former } = KeyFile::read(folder, now)?;
     let until = grace.map(|grace| now + grace);
     for known in &mut former {
@@ -138,7 +138,7 @@ pub fn rotate(folder: &Path, now: Time, grace: Option<Duration>) -> Result<Optio
 /// Makes a new key in the place of one that is lost. Fails if there is one.
 pub fn replace_lost(folder: &Path) -> Result<()> {
     moving::require_done(folder)?;
-    let _lock = lock(folder)?;
+    let _files = lock_files(folder)?;
     let path = folder.join(KEY);
     if path.exists() {
         return Err(Error::bad_request(format!("the key file {} is there: leave --lost out", path.display())));
@@ -152,15 +152,6 @@ pub fn existing_key(folder: &Path) -> Result<Vec<u8>> {
     let text = fs::read(&path).map_err(|err| unusable(&path, &err))?;
     KeyFile::parse(&text).map_err(|err| unusable(&path, &err))?;
     Ok(text)
-}
-
-/// A lock on the folder itself, for changes of the key file: one process at a time. A server does not hold it.
-fn lock(folder: &Path) -> Result<File> {
-    let lock = || {
-        let folder = File::open(folder)?;
-        folder.lock().map(|()| folder)
-    };
-    lock().map_err(|err: std::io::Error| unusable(&folder.join(KEY), &err))
 }
 
 fn unusable(path: &Path, err: &dyn std::fmt::Display) -> Error {

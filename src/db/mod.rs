@@ -32,7 +32,7 @@ use rusqlite::{Connection, OpenFlags};
 pub use self::{
     columns::Columns,
     files::{FILE, KEY},
-    folder::{FolderLock, free_bytes, hand_over, lock, make_folder},
+    folder::{FolderLock, free_bytes, hand_over, lock, lock_files, make_folder},
     key_file::{KeyFile, existing_key, replace_lost, rotate as rotate_key},
     moving::Moving,
     schema::{Step, Version, newest as newest_version},
@@ -245,6 +245,7 @@ pub fn read_once<T>(folder: &Path, f: impl FnOnce(&Connection) -> Result<T>) -> 
 /// Runs a write transaction in another process than the server's, whether a server is running or not.
 pub fn write_once<T>(folder: &Path, site: &Site, now: Time, f: impl FnOnce(&mut Tx) -> Result<T>) -> Result<T> {
     let path = folder.join(FILE);
+    let _files = folder::hold_files(folder)?; // a restore moves no file away until this has committed
     let have = version(folder)?;
     if have != 0 && have < newest_version() {
         return Err(Error::bad_request("the database has an older schema: start the server, or run `tidings migrate up`"));

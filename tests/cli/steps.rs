@@ -72,6 +72,7 @@ async fn a_restore_that_is_killed_at_any_step_loses_nothing() {
         if !status.status.success() {
             again += 1;
             refused(&status, "run `tidings restore` with the backup again");
+            refused(&run(&["serve", "--listen", "127.0.0.1:0", "--data-dir", text(&data)]), "run `tidings restore`");
             printed(&restore(&file, &data, &[]));
         }
         match formers(&data).as_slice() {
