@@ -4,7 +4,12 @@ use std::collections::BTreeMap;
 
 use rusqlite::types::{FromSql, FromSqlError, FromSqlResult, ToSql, ToSqlOutput, ValueRef};
 
-use crate::error::{Error, Result};
+use uuid::Uuid;
+
+use crate::{
+    error::{Error, Result},
+    id::RoleUuid,
+};
 
 /// A set of rights; the bits are those of `roles.rights`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -165,6 +170,11 @@ pub enum BuiltInRole {
 impl BuiltInRole {
     pub const ALL: [BuiltInRole; 5] =
         [BuiltInRole::Admin, BuiltInRole::Manager, BuiltInRole::ProjectLead, BuiltInRole::Member, BuiltInRole::Guest];
+
+    /// Its UUID, as in `schema.sql`.
+    pub fn uuid(self) -> RoleUuid {
+        RoleUuid(Uuid::from_u128(0x0190_0000_0000_7000_8000_0000_0000_0000 + self as u128))
+    }
 
     pub fn name(self) -> &'static str {
         match self {

@@ -10,15 +10,14 @@ use super::{
     people::{People, line},
 };
 use crate::{
-    domain::transfer::records::{Channel, ChannelMember},
+    domain::{
+        channels::{Description, Topic, record::Name},
+        text::Ruled,
+        transfer::records::{Channel, ChannelMember},
+    },
     id::{ChannelId, MessageId, OrganisationId, UserId},
     time::Time,
 };
-
-/// Characters of a channel's name, description and topic, at most.
-const NAME: usize = 80;
-const DESCRIPTION: usize = 1000;
-const TOPIC: usize = 250;
 
 /// What a list of channels is of.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -52,7 +51,7 @@ impl Room {
         let mut seen = BTreeSet::new();
         let members = people.members(&from.members).filter(|member| seen.insert(member.id));
         let members: Vec<_> = members.map(|member| (member.id, member.name.clone())).collect();
-        let name = line(&from.name, NAME);
+        let name = line(&from.name, Name::RULE.max);
         let name = match kind {
             Kind::Direct => {
                 members.iter().map(|(_, name)| name.as_str()).collect::<BTreeSet<_>>().into_iter().collect::<Vec<_>>().join(", ")
@@ -80,8 +79,8 @@ impl Room {
         Channel {
             id: self.id,
             name: self.name.clone(),
-            description: from.purpose.value.chars().take(DESCRIPTION).collect(),
-            topic: from.topic.value.chars().take(TOPIC).collect(),
+            description: from.purpose.value.chars().take(Description::RULE.max).collect(),
+            topic: from.topic.value.chars().take(Topic::RULE.max).collect(),
             is_private: self.kind != Kind::Public,
             is_default: from.is_general && self.kind == Kind::Public && !from.is_archived,
             is_dm: self.kind == Kind::Direct,

@@ -10,17 +10,21 @@ use super::{
 };
 use crate::{
     domain::{
-        messages::mentions::{self, Kind, Mention},
+        messages::{
+            mentions::{self, Kind, Mention},
+            posting::Content,
+        },
+        text::Ruled,
         transfer::records::{self, Person, Reaction},
+        webhooks::feeds::Username,
     },
     id::{MessageId, OrganisationId, UserId},
     time::Time,
 };
 
-/// Characters of a message, at most.
-const CONTENT: usize = 40_000;
-/// Characters of a program's name, and of a file's, at most.
-const LABEL: usize = 64;
+/// Characters of a message, of a program's name, and of a file's, at most.
+const CONTENT: usize = Content::RULE.max;
+const LABEL: usize = Username::RULE.max;
 const FILE: usize = 255;
 /// Slack's kinds of messages that somebody wrote. All others tell of a change.
 const WRITTEN: [&str; 8] =

@@ -5,22 +5,14 @@ use std::collections::HashMap;
 use super::{format::User, ids};
 use crate::{
     domain::{
-        accounts::{self, ERASED},
-        rights::MemberStatus,
-        text,
+        accounts::{self, ERASED, PersonName, Username},
+        rights::{BuiltInRole, MemberStatus},
+        text::{self, Ruled},
         transfer::records::{Member, Person},
     },
-    id::{OrganisationId, RoleUuid, UserId},
+    id::{OrganisationId, UserId},
     time::Time,
 };
-
-/// Names of roles in the export, and the built-in roles that stand for them, as in `schema.sql`.
-const ADMIN: u128 = 0x01900000_0000_7000_8000_000000000001;
-const MEMBER: u128 = 0x01900000_0000_7000_8000_000000000004;
-const GUEST: u128 = 0x01900000_0000_7000_8000_000000000005;
-/// Characters of a first or last name, and of a username, at most.
-const NAME: usize = 100;
-const USERNAME: usize = 64;
 
 /// Somebody of the export.
 pub struct Somebody {
@@ -63,7 +55,7 @@ impl People {
             _ => full.map_or("", String::as_str).split_once(' ').unwrap_or((full.map_or("", String::as_str), "")),
         };
         let mut person = self.person(&user.id, email.as_deref(), &user.name);
-        (person.first_name, person.last_name) = (line(first, NAME), line(last, NAME));
+        (person.first_name, person.last_name) = (line(first, PersonName::RULE.max), line(last, PersonName::RULE.max));
         let somebody = Somebody {
             id: person.id,
             name: person.username.clone(),
@@ -71,9 +63,9 @@ impl People {
             is_bot: user.is_bot,
         };
         let role = match user {
-            User { is_restricted: true, .. } | User { is_ultra_restricted: true, .. } => GUEST,
-            User { is_primary_owner: true, .. } | User { is_owner: true, .. } | User { is_admin: true, .. } => ADMIN,
-            _ => MEMBER,
+            User { is_restricted: true, .. } | User { is_ultra_restricted: true, .. } => BuiltInRole::Guest,
+            User { is_primary_owner: true, .. } | User { is_owner: true, .. } | User { is_admin: true, .. } => BuiltInRole::Admin,
+            _ => BuiltInRole::Member,
         };
         let status = if user.deleted { MemberStatus::Deactivated } else { MemberStatus::Active };
         let member = email.is_some().then(|| self.member(person.id, role, status));
@@ -88,7 +80,7 @@ impl People {
 
     /// The membership of the owner.
     pub fn owning(&self, owner: UserId) -> Member {
-        self.member(owner, ADMIN, MemberStatus::Active)
+        self.member(owner, BuiltInRole::Admin, MemberStatus::Active)
     }
 
     /// The record of somebody whom the list of people doesn't have, with the name that is known.
@@ -113,9 +105,9 @@ impl People {
         }
     }
 
-    fn member(&self, person: UserId, role: u128, status: MemberStatus) -> Member {
-        let (role, status) = (RoleUuid(uuid::Uuid::from_u128(role)), status.as_str().to_owned());
-        Member { person, role, status, created_at: self.at, updated_at: self.at }
+    fn member(&self, person: UserId, role: BuiltInRole, status: MemberStatus) -> Member {
+        let status = status.as_str().to_owned();
+        Member { person, role: role.uuid(), status, created_at: self.at, updated_at: self.at }
     }
 }
 
@@ -127,7 +119,7 @@ pub fn address(user: &User) -> Option<String> {
 /// A name as accounts and channels have it.
 fn username(name: &str) -> String {
     let kept: String =
-        name.chars().filter(|c| c.is_ascii_alphanumeric() || matches!(c, '_' | '.' | '-')).take(USERNAME - 1).collect();
+        name.chars().filter(|c| c.is_ascii_alphanumeric() || matches!(c, '_' | '.' | '-')).take(Username::RULE.max - 1).collect();
     let kept = if kept.is_empty() { "user".to_owned() } else { kept };
     accounts::check_username(&kept).unwrap_or_else(|_| format!("{kept}_"))
 }

@@ -8,7 +8,7 @@ use crate::{
     domain::{
         accounts::{self, PersonName},
         organisations::{Description, Detail, Name, roles, slugs},
-        rights::MemberStatus,
+        rights::{BuiltInRole, MemberStatus},
         text,
         transfer::records::{Member, Organisation, Person, Role},
     },
@@ -140,9 +140,9 @@ impl Import {
         let (id, user) = (self.id()?, self.account(member.person)?);
         let role: Option<i64> = tx
             .prepare_cached(
-                "select iif(deleted_at is null, id, 4) from roles where uuid = ?1 and (organisation_id is null or organisation_id = ?2)",
+                "select iif(deleted_at is null, id, ?3) from roles where uuid = ?1 and (organisation_id is null or organisation_id = ?2)",
             )?
-            .query_row((member.role, id), |row| row.get(0))
+            .query_row((member.role, id, BuiltInRole::Member as i64), |row| row.get(0))
             .optional()?;
         let role = role.ok_or_else(|| Error::bad_request(format!("the file does not describe the role {}", member.role)))?;
         let inserted = tx
