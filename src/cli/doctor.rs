@@ -66,7 +66,7 @@ pub fn run(data: &Path, output: Output, Doctor { settings, fix }: Doctor) -> Res
     findings.check("settings", wiring::check(&settings).map(|()| "are valid".into()));
     findings.0.extend([permissions(data, fix), file_system(data), free_space(data), open_files(), clock(data)]);
     findings.check("secret key", db::existing_key(data).map(|_| "it is there".into()));
-    findings.check("schema", schema(data));
+    findings.check("schema", db::require_current(data).map(|()| format!("version {}", db::newest_version())));
     let database = db::read_once(data, |conn| {
         findings.check("integrity", db::snapshot::is_intact(conn).map(|()| "the database is intact".into()));
         findings.0.push(search(conn)?);
@@ -173,19 +173,6 @@ fn clock(data: &Path) -> Finding {
     match ahead > MINUTE {
         true => found(Outcome::Bad, check, format!("the clock is {} s behind the last write", ahead.as_secs())),
         false => found(Outcome::Good, check, "it is not behind the last write".into()),
-    }
-}
-
-fn schema(data: &Path) -> Result<String> {
-    match (db::version(data)?, db::newest_version()) {
-        (0, _) => Err(Error::bad_request(format!("there is no database in {}", data.display()))),
-        (have, newest) if have > newest => {
-            Err(Error::bad_request(format!("version {have}, and this binary knows up to {newest}")))
-        }
-        (have, newest) if have < newest => Err(Error::bad_request(format!(
-            "version {have}, this binary needs {newest}: start the server, or run `tidings migrate up`"
-        ))),
-        (have, _) => Ok(format!("version {have}")),
     }
 }
 

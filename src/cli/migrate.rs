@@ -54,13 +54,9 @@ pub fn run(folder: &Path, output: Output, command: Command) -> Result<()> {
 }
 
 fn plan(folder: &Path, output: Output) -> Result<()> {
-    let (have, newest) = (db::version(folder)?, db::newest_version());
-    if have > newest {
-        return Err(Error::bad_request(format!(
-            "the database has schema version {have}, this binary knows up to {newest}: run a newer tidings"
-        )));
-    }
-    if have == newest {
+    let have = db::version(folder)?;
+    if have >= db::newest_version() {
+        db::require_current(folder)?;
         return output.done(&format!("the database has schema version {have}: nothing to do"), &[(); 0]);
     }
     let mut bar = bar();

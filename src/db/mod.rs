@@ -232,23 +232,16 @@ impl Drop for Reading<'_> {
 
 /// Runs a read in another process than the server's. Fails if the folder has no database, or one with another schema.
 pub fn read_once<T>(folder: &Path, f: impl FnOnce(&Connection) -> Result<T>) -> Result<T> {
-    match version(folder)? {
-        0 => Err(Error::bad_request(format!("there is no database in {}", folder.display()))),
-        have if have != newest_version() => Err(Error::bad_request(format!(
-            "the database has schema version {have}, this binary expects {}: run `tidings migrate status`",
-            newest_version()
-        ))),
-        _ => f(&Db::reader(folder)?),
-    }
+    require_current(folder)?;
+    f(&Db::reader(folder)?)
 }
 
 /// Runs a write transaction in another process than the server's, whether a server is running or not.
 pub fn write_once<T>(folder: &Path, site: &Site, now: Time, f: impl FnOnce(&mut Tx) -> Result<T>) -> Result<T> {
     let path = folder.join(FILE);
     let _files = folder::hold_files(folder)?; // a restore moves no file away until this has committed
-    let have = version(folder)?;
-    if have != 0 && have < newest_version() {
-        return Err(Error::bad_request("the database has an older schema: start the server, or run `tidings migrate up`"));
+    if version(folder)? != 0 {
+        require_current(folder)?; // it is the server that migrates
     }
     let mut conn = connect(&path, OpenFlags::default())?;
     schema::migrate(&mut conn, &path)?;
@@ -268,6 +261,18 @@ pub fn version(folder: &Path) -> Result<Version> {
 /// Whether the database has the schema of this version. Another program may migrate it while the server runs.
 pub fn is_current(conn: &Connection) -> Result<bool> {
     Ok(schema::user_version(conn)? == newest_version())
+}
+
+/// Fails unless the folder has a database with the schema of this version.
+pub fn require_current(folder: &Path) -> Result<()> {
+    require(folder)?;
+    match version(folder)? {
+        have if have < newest_version() => Err(Error::bad_request(format!(
+            "the database has schema version {have}, this binary needs {}: start the server, or run `tidings migrate up`",
+            newest_version()
+        ))),
+        have => schema::refuse_newer(have, newest_version(), &folder.join(FILE)),
+    }
 }
 
 /// Fails if the folder has no database, so that a command doesn't create one by mistake.

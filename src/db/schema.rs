@@ -84,14 +84,20 @@ pub(super) fn try_steps(conn: &mut Connection) -> Result<Vec<Step>> {
     Ok(done)
 }
 
+/// Fails if the database at `path` is newer than this binary knows.
+pub(super) fn refuse_newer(have: Version, newest: Version, path: &Path) -> Result<()> {
+    if have <= newest {
+        return Ok(());
+    }
+    Err(Error::bad_request(format!(
+        "the database {} has schema version {have}, this binary knows up to {newest}: run a newer tidings, or `tidings restore` with the backup from before the upgrade",
+        path.display()
+    )))
+}
+
 fn upgrade(conn: &mut Connection, path: &Path, schema: &str, steps: &[&str]) -> Result<()> {
     let (have, newest) = (user_version(conn)?, version_after(steps));
-    if have > newest {
-        return Err(Error::bad_request(format!(
-            "the database {} has schema version {have}, this binary knows up to {newest}: run a newer tidings, or `tidings restore` with the backup from before the upgrade",
-            path.display()
-        )));
-    }
+    refuse_newer(have, newest, path)?;
     if have == newest {
         return Ok(());
     }
