@@ -80,6 +80,12 @@ impl Error {
     }
 }
 
+/// An error with its causes: one of a client says by itself only that the request failed.
+pub fn chain(err: &dyn std::error::Error) -> String {
+    let causes = std::iter::successors(err.source(), |err| err.source());
+    causes.fold(err.to_string(), |text, cause| format!("{text}: {cause}"))
+}
+
 impl From<rusqlite::Error> for Error {
     #[track_caller] // so that the log names the line of the `?`
     fn from(err: rusqlite::Error) -> Self {

@@ -16,7 +16,7 @@ use crate::{
     config::{MINUTE, Settings},
     db,
     domain::{audit, messages::indexing},
-    error::{Error, Result},
+    error::{Error, Result, chain},
     mail::transport::Mailer,
     time::Time,
     tls::Authorities,
@@ -224,7 +224,7 @@ async fn base_url(settings: &Settings) -> Finding {
     match asked.await {
         Ok((base, Ok(status))) if status.is_success() => found(Outcome::Good, check, format!("{base} answers")),
         Ok((base, Ok(status))) => found(Outcome::Warning, check, format!("{base}/health answers {status}")),
-        Ok((base, Err(err))) => found(Outcome::Warning, check, format!("{base} can't be reached: {err}")),
+        Ok((base, Err(err))) => found(Outcome::Warning, check, format!("{base} can't be reached: {}", chain(&err))),
         Err(err) => found(Outcome::Warning, check, err.detail()),
     }
 }

@@ -9,7 +9,7 @@ use serde_json::value::RawValue;
 
 use crate::{
     config::External,
-    error::{Error, Result},
+    error::{Error, Result, chain},
     id::UserId,
     tls::Authorities,
 };
@@ -145,7 +145,7 @@ impl Centrifugo {
 
     async fn call<T: for<'de> Deserialize<'de>>(&self, method: &str, body: &impl Serialize) -> Result<T, Failure> {
         let url = format!("{}/api/{method}", self.url);
-        let temporary = |err: reqwest::Error| Failure::Temporary(reason(&err));
+        let temporary = |err: reqwest::Error| Failure::Temporary(chain(&err));
         let mut response = self.http.post(&url).json(body).send().await.map_err(temporary)?;
         let status = response.status();
         let mut text = Vec::new();
@@ -164,12 +164,6 @@ impl Centrifugo {
             _ => Err(Failure::Temporary(format!("{url}: {status}"))),
         }
     }
-}
-
-/// The error with its causes: by itself it says only that the request failed.
-fn reason(err: &reqwest::Error) -> String {
-    let causes = std::iter::successors(std::error::Error::source(err), |err| err.source());
-    causes.fold(err.to_string(), |text, cause| format!("{text}: {cause}"))
 }
 
 #[derive(Serialize)]
