@@ -1,9 +1,11 @@
 //! Exports one organisation into a file, and imports such a file: what [`crate::domain::transfer`] reads and writes, in an archive.
 
 use std::{
+    collections::VecDeque,
     fs::File,
     io::{BufRead, BufReader, BufWriter, ErrorKind, Read, Seek, Write},
     path::Path,
+    time::{Duration, Instant},
 };
 
 use tempfile::NamedTempFile;
@@ -24,6 +26,9 @@ use crate::{
 /// Records that one transaction imports, and bytes of them: some milliseconds.
 const BATCH: usize = 200;
 const BATCH_BYTES: usize = 1 << 20;
+/// Time after which a transaction takes no further record: a running server waits for it. A member of a large channel takes
+/// longer than other records, as what they have not read is counted.
+const BATCH_TIME: Duration = Duration::from_millis(20);
 /// Free space that an import leaves to the server.
 const SPACE_KEPT: u64 = 1 << 30;
 /// The longest line: a message with half a million reactions has less.
@@ -106,18 +111,18 @@ pub fn fingerprint(file: &mut File) -> std::io::Result<String> {
 pub struct Batches<'a> {
     pub import: Import,
     write: Writer<'a>,
-    waiting: Vec<Record>,
+    waiting: VecDeque<Record>,
     bytes: usize,
 }
 
 impl<'a> Batches<'a> {
     pub fn new(import: Import, write: Writer<'a>) -> Batches<'a> {
-        Batches { import, write, waiting: Vec::new(), bytes: 0 }
+        Batches { import, write, waiting: VecDeque::new(), bytes: 0 }
     }
 
     /// Takes a record of about so many bytes.
     pub fn push(&mut self, record: Record, bytes: usize) -> Result<()> {
-        self.waiting.push(record);
+        self.waiting.push_back(record);
         self.bytes += bytes;
         if self.waiting.len() >= BATCH || self.bytes >= BATCH_BYTES { self.flush() } else { Ok(()) }
     }
@@ -130,10 +135,18 @@ impl<'a> Batches<'a> {
     fn flush(&mut self) -> Result<()> {
         self.bytes = 0;
         let Batches { import, write, waiting, .. } = self;
-        if waiting.is_empty() {
-            return Ok(());
+        while !waiting.is_empty() {
+            write(&mut |tx| {
+                let began = Instant::now();
+                while began.elapsed() < BATCH_TIME
+                    && let Some(record) = waiting.pop_front()
+                {
+                    import.record(tx, record)?;
+                }
+                Ok(())
+            })?;
         }
-        write(&mut |tx| waiting.drain(..).try_for_each(|record| import.record(tx, record)))
+        Ok(())
     }
 }
 
