@@ -46,7 +46,8 @@ pub fn run(output: Output, command: Command, matches: &ArgMatches) -> Result<()>
             wiring::check(&settings)?;
             output.done("the settings are valid", &json!({ "valid": true }))
         }
-        Command::Default => all().get_arguments().try_for_each(|arg| {
+        // The file's own path stands in no file.
+        Command::Default => all().get_arguments().filter(|arg| arg.get_id() != "config").try_for_each(|arg| {
             let value = default(arg);
             let quoted = if is_bare(&value) { value } else { format!("{value:?}") };
             print(&format!("{}# {} = {quoted}\n", comment(arg), arg.get_id()))
