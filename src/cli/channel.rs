@@ -6,7 +6,11 @@ use clap::{Args, Subcommand};
 use serde_json::json;
 use uuid::Uuid;
 
-use super::{folder, org::Organisation, terminal::Output};
+use super::{
+    args::{Limit, Organisation},
+    folder,
+    terminal::Output,
+};
 use crate::{
     db,
     domain::{channels::administration, organisations},
@@ -20,9 +24,8 @@ pub enum Command {
     List {
         #[command(flatten)]
         organisation: Organisation,
-        /// Largest number of channels
-        #[arg(long, default_value_t = 100, value_name = "NUMBER")]
-        limit: u32,
+        #[command(flatten)]
+        limit: Limit,
     },
     /// Delete a channel: it disappears for its members, and is erased after `--purge-days` of the server
     Delete(Channel),
@@ -42,7 +45,7 @@ pub fn run(folder: &Path, output: Output, command: Command) -> Result<()> {
         Command::List { organisation: Organisation { organisation }, limit } => {
             let list = |conn: &_| {
                 let id = organisations::administration::find(conn, &organisation)?;
-                administration::list(conn, id, limit)
+                administration::list(conn, id, limit.rows())
             };
             output.rows(&db::read_once(folder, list)?)
         }

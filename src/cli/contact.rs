@@ -4,7 +4,7 @@ use std::path::Path;
 
 use clap::Subcommand;
 
-use super::terminal::Output;
+use super::{args::Limit, terminal::Output};
 use crate::{
     db,
     domain::public::contacts::{self, Contact},
@@ -15,15 +15,14 @@ use crate::{
 pub enum Command {
     /// Print the messages of the contact form, newest first, without markup
     List {
-        /// Largest number of messages
-        #[arg(long, default_value_t = 100, value_name = "NUMBER")]
-        limit: u32,
+        #[command(flatten)]
+        limit: Limit,
     },
 }
 
 pub fn run(folder: &Path, output: Output, command: Command) -> Result<()> {
     let Command::List { limit } = command;
-    let listed = db::read_once(folder, |conn| contacts::list(conn, limit))?;
+    let listed = db::read_once(folder, |conn| contacts::list(conn, limit.rows()))?;
     let listed: Vec<Contact> = listed.iter().map(Contact::cleaned).collect();
     output.blocks(&listed, block)
 }

@@ -5,13 +5,14 @@ use std::path::{Path, PathBuf};
 use clap::{Args, Subcommand};
 
 use super::{
+    args::address,
     importing::{self, DryRun},
     terminal::{Output, bar},
 };
 use crate::{
     db,
-    domain::{organisations::administration, text},
-    error::{Error, Result},
+    domain::organisations::administration,
+    error::Result,
     slack::{self, Target},
     transfer::Writer,
 };
@@ -33,7 +34,7 @@ pub struct Slack {
     #[command(flatten)]
     to: To,
     /// Address of the owner of the new organisation [default: that of the export's primary owner]
-    #[arg(long, value_name = "ADDRESS", conflicts_with = "organisation")]
+    #[arg(long, value_name = "ADDRESS", value_parser = address, conflicts_with = "organisation")]
     owner: Option<String>,
     #[command(flatten)]
     dry_run: DryRun,
@@ -57,12 +58,8 @@ pub fn run(folder: &Path, output: Output, command: Command) -> Result<()> {
             let owner = db::read_once(folder, |conn| administration::show(conn, id))?.listed.owner;
             Target::Existing { id, owner }
         }
-        None => Target::New { name: to.name.unwrap_or_default(), owner: owner.as_deref().map(check).transpose()? },
+        None => Target::New { name: to.name.unwrap_or_default(), owner },
     };
     let import = |write: Writer| slack::import(&file, target, write, &mut bar());
     importing::print(output, &importing::run(folder, dry_run, import)?)
-}
-
-fn check(email: &str) -> Result<String> {
-    text::email_address(email).ok_or_else(|| Error::bad_request(format!("--owner {email}: expected an e-mail address")))
 }

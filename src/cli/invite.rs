@@ -5,7 +5,11 @@ use std::path::Path;
 use clap::Subcommand;
 use serde_json::json;
 
-use super::{folder, org::Organisation, terminal::Output};
+use super::{
+    args::{Limit, Organisation, address},
+    folder,
+    terminal::Output,
+};
 use crate::{
     config::Links,
     db,
@@ -24,7 +28,7 @@ pub enum Command {
         #[command(flatten)]
         organisation: Organisation,
         /// Address to invite
-        #[arg(long, value_name = "ADDRESS")]
+        #[arg(long, value_name = "ADDRESS", value_parser = address)]
         email: String,
         /// Role in the organisation: a name, a number or a UUID
         #[arg(long, default_value = "member")]
@@ -36,9 +40,8 @@ pub enum Command {
     List {
         #[command(flatten)]
         organisation: Organisation,
-        /// Largest number of invitations
-        #[arg(long, default_value_t = 100, value_name = "NUMBER")]
-        limit: u32,
+        #[command(flatten)]
+        limit: Limit,
     },
 }
 
@@ -52,8 +55,9 @@ pub fn run(folder: &Path, output: Output, command: Command) -> Result<()> {
             output.done(&link, &json!({ "link": link }))
         }
         Command::List { organisation: Organisation { organisation }, limit } => {
-            let list =
-                |conn: &_| administration::invitations(conn, administration::find(conn, &organisation)?, limit, Time::now());
+            let list = |conn: &_| {
+                administration::invitations(conn, administration::find(conn, &organisation)?, limit.rows(), Time::now())
+            };
             output.rows(&db::read_once(folder, list)?)
         }
     }

@@ -5,11 +5,15 @@ use std::path::Path;
 use clap::Subcommand;
 use serde_json::json;
 
-use super::{folder, terminal::Output};
+use super::{
+    args::{Limit, address},
+    folder,
+    terminal::Output,
+};
 use crate::{
     config::MailServer,
     db,
-    domain::{outbox, text},
+    domain::outbox,
     error::{Error, Result},
     id::MailId,
     mail::{self, transport::Mailer},
@@ -21,16 +25,15 @@ pub enum Command {
     /// Send a mail to an address now, and say what the mail server answers
     Test {
         /// Address to send to
-        #[arg(value_name = "ADDRESS")]
+        #[arg(value_name = "ADDRESS", value_parser = address)]
         to: String,
         #[command(flatten)]
         server: MailServer,
     },
     /// List mails that are not sent: those that wait, and those of the last month that were given up, the newest first
     List {
-        /// Largest number of mails
-        #[arg(long, default_value_t = 100, value_name = "NUMBER")]
-        limit: u32,
+        #[command(flatten)]
+        limit: Limit,
     },
     /// Try all mails that wait again now
     Retry,
@@ -39,7 +42,6 @@ pub enum Command {
 pub fn run(folder: &Path, output: Output, command: Command) -> Result<()> {
     match command {
         Command::Test { to, server } => {
-            let to = text::email_address(&to).ok_or_else(|| Error::bad_request(format!("{to} is not an e-mail address")))?;
             let authorities = Authorities::read(server.ca_file.as_deref())?;
             let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(Error::internal)?;
             let send = async {
@@ -55,7 +57,7 @@ pub fn run(folder: &Path, output: Output, command: Command) -> Result<()> {
                 .map_err(|err| Error::bad_request(format!("the mail to {to} could not be sent: {}", err.detail())))?;
             output.done(&format!("sent a mail to {to}"), &json!({ "sent": to }))
         }
-        Command::List { limit } => output.rows(&db::read_once(folder, |conn| outbox::list_unsent(conn, limit))?),
+        Command::List { limit } => output.rows(&db::read_once(folder, |conn| outbox::list_unsent(conn, limit.rows()))?),
         Command::Retry => {
             let due = folder::change(folder, outbox::retry)?;
             output.done(&format!("{due} mails are tried again"), &json!({ "mails": due }))

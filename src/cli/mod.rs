@@ -1,5 +1,6 @@
 //! The command line: one file for each group of commands.
 
+mod args;
 mod backup;
 mod channel;
 mod contact;

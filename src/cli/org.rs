@@ -6,13 +6,14 @@ use clap::{Args, Subcommand};
 use serde_json::json;
 
 use super::{
+    args::{Limit, address},
     folder,
     importing::{self, DryRun},
     terminal::{Output, bar},
 };
 use crate::{
     db,
-    domain::{organisations::administration, text},
+    domain::organisations::administration,
     error::{Error, Result},
     transfer,
 };
@@ -21,9 +22,8 @@ use crate::{
 pub enum Command {
     /// List organisations, the oldest first
     List {
-        /// Largest number of organisations
-        #[arg(long, default_value_t = 100, value_name = "NUMBER")]
-        limit: u32,
+        #[command(flatten)]
+        limit: Limit,
     },
     /// Show an organisation with its size
     Show(Subject),
@@ -33,7 +33,7 @@ pub enum Command {
         #[arg(value_name = "NAME")]
         name: String,
         /// Address of the owner
-        #[arg(long, value_name = "ADDRESS")]
+        #[arg(long, value_name = "ADDRESS", value_parser = address)]
         owner: String,
     },
     /// Make another member the owner
@@ -41,7 +41,7 @@ pub enum Command {
         #[command(flatten)]
         organisation: Subject,
         /// Address of the member
-        #[arg(long, value_name = "ADDRESS")]
+        #[arg(long, value_name = "ADDRESS", value_parser = address)]
         email: String,
     },
     /// Delete an organisation: it disappears for its members
@@ -79,28 +79,18 @@ pub struct Subject {
     organisation: String,
 }
 
-/// The organisation in which a command works.
-#[derive(Args)]
-pub struct Organisation {
-    /// Identifier or slug of the organisation
-    #[arg(long, value_name = "ID|SLUG")]
-    pub organisation: String,
-}
-
 pub fn run(folder: &Path, output: Output, command: Command) -> Result<()> {
     match command {
-        Command::List { limit } => output.rows(&db::read_once(folder, |conn| administration::list(conn, limit))?),
+        Command::List { limit } => output.rows(&db::read_once(folder, |conn| administration::list(conn, limit.rows()))?),
         Command::Show(Subject { organisation }) => {
             let show = |conn: &_| administration::show(conn, administration::find(conn, &organisation)?);
             output.one(&db::read_once(folder, show)?)
         }
         Command::Create { name, owner } => {
-            let owner = check(&owner)?;
             let id = folder::change(folder, |tx| administration::create(tx, &name, &owner))?;
             output.one(&db::read_once(folder, |conn| administration::show(conn, id))?.listed)
         }
         Command::Transfer { organisation: Subject { organisation }, email } => {
-            let email = check(&email)?;
             folder::change(folder, |tx| {
                 let id = administration::find(tx, &organisation)?;
                 administration::transfer(tx, id, &email)
@@ -128,8 +118,4 @@ pub fn run(folder: &Path, output: Output, command: Command) -> Result<()> {
             output.done(&format!("deleted {organisation}"), &json!({ "deleted": organisation }))
         }
     }
-}
-
-fn check(email: &str) -> Result<String> {
-    text::email_address(email).ok_or_else(|| Error::bad_request(format!("{email} is not an e-mail address")))
 }

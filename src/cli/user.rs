@@ -5,14 +5,18 @@ use std::path::Path;
 use clap::{Args, Subcommand, ValueEnum};
 use serde_json::json;
 
-use super::{folder, terminal::Output};
+use super::{
+    args::{Limit, address},
+    folder,
+    terminal::Output,
+};
 use crate::{
     config::Links,
     db::{self, Tx},
     domain::{
         access::PlatformRole,
         accounts::{self, New, administration, mailbox},
-        erasing, text,
+        erasing,
     },
     error::{Error, Result},
     secret,
@@ -26,9 +30,8 @@ pub enum Command {
         /// Only accounts with this text in their address, username or name, in any case
         #[arg(long, default_value = "", value_name = "TEXT", hide_default_value = true)]
         search: String,
-        /// Largest number of accounts
-        #[arg(long, default_value_t = 100, value_name = "NUMBER")]
-        limit: u32,
+        #[command(flatten)]
+        limit: Limit,
     },
     /// Show an account with its organisations
     Show(Email),
@@ -90,15 +93,8 @@ pub enum Command {
 #[group(skip)]
 pub struct Email {
     /// Address of the account
-    #[arg(long, value_name = "ADDRESS")]
+    #[arg(long, value_name = "ADDRESS", value_parser = address)]
     email: String,
-}
-
-impl Email {
-    fn check(&self) -> Result<String> {
-        let email = &self.email;
-        text::email_address(email).ok_or_else(|| Error::bad_request(format!("{email} is not an e-mail address")))
-    }
 }
 
 #[derive(Args)]
@@ -149,47 +145,35 @@ pub fn run(folder: &Path, output: Output, command: Command) -> Result<()> {
     let now = Time::now();
     match command {
         Command::List { search, limit } => {
-            output.rows(&db::read_once(folder, |conn| administration::list(conn, &search, limit))?)
+            output.rows(&db::read_once(folder, |conn| administration::list(conn, &search, limit.rows()))?)
         }
-        Command::Show(email) => output.one(&db::read_once(folder, |conn| administration::show(conn, &email.check()?, now))?),
-        Command::Sessions(email) => {
-            output.rows(&db::read_once(folder, |conn| administration::sessions(conn, &email.check()?, now))?)
+        Command::Show(Email { email }) => output.one(&db::read_once(folder, |conn| administration::show(conn, &email, now))?),
+        Command::Sessions(Email { email }) => {
+            output.rows(&db::read_once(folder, |conn| administration::sessions(conn, &email, now))?)
         }
-        Command::Create { email, username, password, role } => {
-            let mut new = New::check(&email.email, username.as_deref(), "", "").map_err(Error::BadRequest)?;
+        Command::Create { email: Email { email }, username, password, role } => {
+            let mut new = New::check(&email, username.as_deref(), "", "").map_err(Error::BadRequest)?;
             new.role = role.into();
             create(folder, output, &new, password)
         }
-        Command::Password { email, password } => {
-            let email = email.check()?;
+        Command::Password { email: Email { email }, password } => {
             let user = db::read_once(folder, |conn| accounts::find_by_email(conn, &email))?.ok_or(accounts::NO_ACCOUNT)?;
             let password = password.read()?;
             accounts::check_password(&password, "password", &user.email, &user.username).map_err(Error::BadRequest)?;
             let hash = secret::hash_password(&password)?; // before the transaction, as in `create`
             change(folder, output, &email, |tx| administration::set_password(tx, &email, &hash))
         }
-        Command::ResetLink { email, links } => {
-            let email = email.check()?;
+        Command::ResetLink { email: Email { email }, links } => {
             let link = folder::change_with(folder, &links, |tx| mailbox::reset_link(tx, &email))?;
             output.done(&link, &json!({ "link": link }))
         }
-        Command::Role { email, role } => {
-            let email = email.check()?;
+        Command::Role { email: Email { email }, role } => {
             change(folder, output, &email, |tx| administration::set_role(tx, &email, role.into()))
         }
-        Command::Logout(email) => {
-            let email = email.check()?;
-            change(folder, output, &email, |tx| administration::log_out(tx, &email))
-        }
-        Command::Disable(email) => {
-            let email = email.check()?;
-            change(folder, output, &email, |tx| administration::set_active(tx, &email, false))
-        }
-        Command::Enable(email) => {
-            let email = email.check()?;
-            change(folder, output, &email, |tx| administration::set_active(tx, &email, true))
-        }
-        Command::Delete(email) => delete(folder, output, &email.check()?),
+        Command::Logout(Email { email }) => change(folder, output, &email, |tx| administration::log_out(tx, &email)),
+        Command::Disable(Email { email }) => change(folder, output, &email, |tx| administration::set_active(tx, &email, false)),
+        Command::Enable(Email { email }) => change(folder, output, &email, |tx| administration::set_active(tx, &email, true)),
+        Command::Delete(Email { email }) => delete(folder, output, &email),
     }
 }
 

@@ -6,7 +6,7 @@ use clap::{Args, Subcommand};
 use serde_json::json;
 use uuid::Uuid;
 
-use super::{folder, terminal::Output};
+use super::{args::Limit, folder, terminal::Output};
 use crate::{
     db,
     domain::{organisations, webhooks::administration},
@@ -21,9 +21,8 @@ pub enum Command {
         /// Only those of this organisation: its identifier or slug
         #[arg(long, value_name = "ID|SLUG")]
         organisation: Option<String>,
-        /// Largest number of webhooks
-        #[arg(long, default_value_t = 100, value_name = "NUMBER")]
-        limit: u32,
+        #[command(flatten)]
+        limit: Limit,
     },
     /// Show a webhook, without its secrets
     Show(Webhook),
@@ -45,7 +44,7 @@ pub fn run(folder: &Path, output: Output, command: Command) -> Result<()> {
         Command::List { organisation, limit } => {
             let list = |conn: &_| {
                 let of = organisation.map(|name| organisations::administration::find(conn, &name)).transpose()?;
-                administration::list(conn, of, limit)
+                administration::list(conn, of, limit.rows())
             };
             output.rows(&db::read_once(folder, list)?)
         }

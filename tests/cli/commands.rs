@@ -201,7 +201,7 @@ async fn mails_are_tested_listed_and_tried_again() {
     let mail = fs::read_dir(&mails).unwrap().next().unwrap().unwrap().path();
     assert!(fs::read_to_string(mail).unwrap().contains("Subject: A test of your mail server"));
     refused(&admin.run(&["mail", "test", "ada@x.example", "--mail-url", "smtp://127.0.0.1:1"]), "could not be sent");
-    refused(&admin.run(&["mail", "test", "nobody"]), "is not an e-mail address");
+    refused(&admin.run(&["mail", "test", "nobody"]), "this is not an e-mail address");
     refused(&admin.run(&["mail", "test", "ada@x.example"]), "no mail server is set");
 }
 

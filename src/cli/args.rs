@@ -1,0 +1,32 @@
+//! Arguments that several commands have.
+
+use clap::Args;
+
+use crate::domain::text;
+
+/// How much a command lists.
+#[derive(Args, Clone, Copy)]
+pub struct Limit {
+    /// Largest number of rows [default: all]
+    #[arg(long, value_name = "NUMBER")]
+    limit: Option<u32>,
+}
+
+impl Limit {
+    pub fn rows(self) -> u32 {
+        self.limit.unwrap_or(u32::MAX)
+    }
+}
+
+/// The organisation in which a command works.
+#[derive(Args)]
+pub struct Organisation {
+    /// Identifier or slug of the organisation
+    #[arg(long, value_name = "ID|SLUG")]
+    pub organisation: String,
+}
+
+/// Reads an e-mail address as accounts have it.
+pub fn address(text: &str) -> Result<String, &'static str> {
+    text::email_address(text).ok_or("this is not an e-mail address")
+}
