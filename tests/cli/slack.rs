@@ -201,7 +201,7 @@ fn what_is_no_export_is_refused() {
     pack_and(json!({ "my export/users.json": [] }), "the zip has no users.json");
     pack_and(json!({ "users.json": {} }), "users.json is not as Slack documents it");
     pack_and(json!({ "users.json": [] }), "say with --owner");
-    refused(&import(&[&named[..], &["--owner", "ada"]].concat()), "--owner ada: expected an e-mail address");
+    refused(&import(&[&named[..], &["--owner", "ada"]].concat()), "this is not an e-mail address");
     let user = json!({ "id": "U0", "name": "ada", "is_primary_owner": true, "profile": { "email": "ada@x.example" } });
     pack_and(
         json!({ "users.json": [user], "channels.json": [{ "id": "C1", "name": "general" }], "general/2020-01-01.json": 7 }),
