@@ -28,6 +28,6 @@ pub(super) fn prepare(conn: &Connection) -> rusqlite::Result<()> {
     conn.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)?;
     conn.execute_batch(
         "pragma journal_mode = wal; pragma synchronous = full; pragma foreign_keys = on; pragma secure_delete = fast;
-         pragma temp_store = memory; pragma wal_autocheckpoint = 0; pragma cache_size = -16000;",
+         pragma temp_store = memory; pragma wal_autocheckpoint = 0; pragma cache_size = -4000;",
     )
 }
