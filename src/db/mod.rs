@@ -31,7 +31,7 @@ use rusqlite::{Connection, OpenFlags};
 
 pub use self::{
     columns::Columns,
-    files::{FILE, KEY},
+    files::{EPOCH, FILE, KEY},
     folder::{FolderLock, free_bytes, hand_over, lock, lock_files, make_folder},
     key_file::{KeyFile, existing_key, replace_lost, rotate as rotate_key},
     moving::Moving,
@@ -252,10 +252,19 @@ pub fn write_once<T>(folder: &Path, site: &Site, now: Time, f: impl FnOnce(&mut 
     Ok(value)
 }
 
-/// The schema version of the folder's database. Changes nothing; 0 without a database.
+/// The schema version of the folder's database. Changes nothing; 0 without a database. Fails if the folder had one, which is
+/// gone: a new one in its place would hide the loss.
 pub fn version(folder: &Path) -> Result<Version> {
     moving::require_done(folder)?;
-    schema::version(&folder.join(FILE))
+    let (database, epoch) = (folder.join(FILE), folder.join(EPOCH));
+    if !database.exists() && epoch.exists() {
+        return Err(Error::bad_request(format!(
+            "the database {} is missing: put it back, or restore a backup. To begin with an empty one, delete {}",
+            database.display(),
+            epoch.display()
+        )));
+    }
+    schema::version(&database)
 }
 
 /// Whether the database has the schema of this version. Another program may migrate it while the server runs.
