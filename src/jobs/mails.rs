@@ -2,7 +2,7 @@
 
 use std::{sync::Arc, time::Duration};
 
-use tokio::{sync::Semaphore, task::JoinSet, time::timeout};
+use tokio::{sync::Semaphore, task::JoinSet};
 
 use super::queue::{MINUTE, rest};
 use crate::{
@@ -14,8 +14,6 @@ use crate::{
 
 /// Most mails in flight.
 const MAILS: usize = 4;
-/// How long sending may take. It is shorter than the lease, so that no mail is sent twice at the same time.
-const MAIL_WITHIN: Duration = Duration::from_secs(60);
 
 /// Sends due mails. Sleeps until the next one is due or another is queued.
 pub(super) async fn run(app: &App, sending: &mut JoinSet<()>) {
@@ -45,7 +43,7 @@ async fn send_due(app: &App, slots: &Arc<Semaphore>, sending: &mut JoinSet<()>) 
 
 async fn send(app: &App, claimed: outbox::Claimed) {
     let outbox::Claimed { id, attempts, mail } = claimed;
-    let sent = timeout(MAIL_WITHIN, app.mailer.send(id, &mail)).await.unwrap_or_else(|_| Err(Error::internal("timed out")));
+    let sent = app.mailer.send(id, &mail).await;
     app.metrics.mail(sent.is_ok());
     let recorded = match sent {
         Ok(()) => app.write_in_background(move |tx| outbox::sent(tx, id)).await,

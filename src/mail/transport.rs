@@ -8,10 +8,10 @@ use std::{
 use lettre::{
     AsyncSmtpTransport, AsyncTransport, Tokio1Executor,
     message::Mailbox,
-    transport::smtp::{SMTP_PORT, SUBMISSION_PORT, SUBMISSIONS_PORT, authentication::Credentials, client::Tls},
+    transport::smtp::{self, SMTP_PORT, SUBMISSION_PORT, SUBMISSIONS_PORT, authentication::Credentials, client::Tls},
 };
 use percent_encoding::percent_decode_str;
-use tokio::{io::AsyncWriteExt, sync::Mutex};
+use tokio::{io::AsyncWriteExt, sync::Mutex, time::timeout};
 use url::Url;
 
 use super::Mail;
@@ -23,6 +23,10 @@ use crate::{
 
 /// Deadline of one command of SMTP.
 const STEP_WITHIN: Duration = Duration::from_secs(10);
+/// Deadline of a check: also of the greeting, for which no deadline of a command holds.
+const CHECK_WITHIN: Duration = Duration::from_secs(10);
+/// Deadline of a mail. It is shorter than the lease, so that no mail is sent twice at the same time.
+const SEND_WITHIN: Duration = Duration::from_secs(60);
 /// How long the result of a check of the mail server is reused.
 const REACHED_FOR: Duration = Duration::from_secs(10);
 
@@ -53,7 +57,7 @@ impl Mailer {
                 let folder = parsed.to_file_path().map_err(|()| bad(&"expected an absolute path such as file:///var/mail"))?;
                 Transport::Files(folder)
             }
-            "smtp" | "smtps" => Transport::Smtp(Box::new(smtp(&parsed, authorities).map_err(|err| bad(&err.detail()))?)),
+            "smtp" | "smtps" => Transport::Smtp(Box::new(relay(&parsed, authorities).map_err(|err| bad(&err.detail()))?)),
             other => return Err(bad(&format!("unknown scheme {other}: expected log:, file:, smtp: or smtps:"))),
         };
         Ok(Mailer { from, transport, reached: Mutex::default() })
@@ -93,7 +97,7 @@ impl Mailer {
             Transport::Log => Ok(()),
             Transport::Files(folder) if folder.is_dir() => Ok(()),
             Transport::Files(folder) => Err(Error::bad_request(format!("there is no folder {}", folder.display()))),
-            Transport::Smtp(smtp) => match smtp.test_connection().await.map_err(Error::internal)? {
+            Transport::Smtp(smtp) => match within(CHECK_WITHIN, smtp.test_connection()).await? {
                 true => Ok(()),
                 false => Err(Error::bad_request("the mail server does not answer as it should")),
             },
@@ -119,15 +123,20 @@ impl Mailer {
                 tokio::fs::rename(draft, path).await.map_err(Error::internal)
             }
             Transport::Smtp(smtp) => {
-                smtp.send(mail.message(id, &self.from)?).await.map_err(Error::internal)?;
+                within(SEND_WITHIN, smtp.send(mail.message(id, &self.from)?)).await?;
                 Ok(())
             }
         }
     }
 }
 
+async fn within<T>(deadline: Duration, answer: impl Future<Output = Result<T, smtp::Error>>) -> Result<T> {
+    let silent = |_| Error::bad_request(format!("the mail server has not answered within {} s", deadline.as_secs()));
+    timeout(deadline, answer).await.map_err(silent)?.map_err(Error::internal)
+}
+
 /// TLS is required unless the address says otherwise: by STARTTLS for `smtp:`, and from the first byte for `smtps:`.
-fn smtp(url: &Url, authorities: &Authorities) -> Result<AsyncSmtpTransport<Tokio1Executor>> {
+fn relay(url: &Url, authorities: &Authorities) -> Result<AsyncSmtpTransport<Tokio1Executor>> {
     let missing = || Error::bad_request("the host is missing: expected an address such as smtp://mail.example.org");
     let host = url.host_str().filter(|host| !host.is_empty()).ok_or_else(missing)?;
     let wanted = url.query_pairs().find(|(key, _)| key == "tls").map(|(_, value)| value.into_owned());
