@@ -16,7 +16,7 @@ use crate::{
     id::{OrganisationId, UserId},
 };
 
-/// What the author of a message is called after they were erased.
+/// What an author of messages, and a side of direct messages, is called after they were erased.
 const NAME: &str = "Deleted user";
 /// Numbers of messages that one step looks at: a few milliseconds.
 const LOOKED_AT: i64 = 5000;
@@ -84,8 +84,15 @@ pub fn finish(tx: &mut Tx, user: UserId) -> Result<()> {
          where id = ?1",
         (user, address, &username, tx.now()),
     )?;
-    // Direct messages keep both sides.
+    // Direct messages keep both sides, and have the names of both.
     tx.execute("update channel_members set username = ?2 where user_id = ?1", (user, &username))?;
+    tx.execute(
+        "update channels set name =
+             (select group_concat(iif(u.email like '%' || ?2, ?3, u.username), ', ' order by u.username)
+                from channel_members m join users u on u.id = m.user_id where m.channel_id = channels.id)
+         where is_dm = 1 and id in (select channel_id from channel_members where user_id = ?1)",
+        (user, ERASED, NAME),
+    )?;
     tx.then(Effect::AccountChanged(user));
     Ok(())
 }
