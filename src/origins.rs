@@ -1,11 +1,11 @@
 //! Which web pages the server answers (RFC 6454).
 
 use poem::{Request, http::header};
-use url::{Host, Url};
+use url::Url;
 
 use crate::{
     error::{Error, Result},
-    site::is_loopback,
+    site::{is_loopback, is_unspecified},
 };
 
 /// The host names under which a browser reaches a server on its own machine.
@@ -51,12 +51,7 @@ fn own(address: &str) -> Vec<String> {
     let origin = |url: &Url| url.origin().ascii_serialization();
     let mut origins = vec![origin(&url)];
     // The default of a server that listens on all addresses leads nowhere else, either.
-    let is_unspecified = match url.host() {
-        Some(Host::Ipv4(ip)) => ip.is_unspecified(),
-        Some(Host::Ipv6(ip)) => ip.is_unspecified(),
-        _ => false,
-    };
-    if is_unspecified || is_loopback(address) {
+    if is_unspecified(address) || is_loopback(address) {
         for name in LOOPBACK {
             let mut other = url.clone();
             if other.set_host(Some(name)).is_ok() {

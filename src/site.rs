@@ -115,6 +115,15 @@ fn in_force(keys: Keys, push_key: Option<&str>) -> Arc<Keys> {
     })
 }
 
+/// Whether an address is that of a server that listens on all addresses: it leads nowhere.
+pub fn is_unspecified(address: &str) -> bool {
+    match Url::parse(address).ok().as_ref().and_then(Url::host) {
+        Some(Host::Ipv4(ip)) => ip.is_unspecified(),
+        Some(Host::Ipv6(ip)) => ip.is_unspecified(),
+        _ => false,
+    }
+}
+
 /// Whether an address leads to the machine that asks for it: nobody elsewhere can follow it.
 pub fn is_loopback(address: &str) -> bool {
     let Ok(url) = Url::parse(address) else { return false };

@@ -10,6 +10,7 @@ use crate::{
     connections::{certificate::Files, listening::Listeners},
     error::{Error, Result},
     push::external::client::Centrifugo,
+    site::is_unspecified,
     state::{App, setup::LIFETIME},
     wiring,
 };
@@ -21,6 +22,7 @@ const END_WITHIN: std::time::Duration = std::time::Duration::from_secs(9);
 /// of secrets as they are then.
 pub fn run(settings: Settings, matches: ArgMatches, read_again: fn() -> Result<ArgMatches>) -> Result<()> {
     let log = Log::start(&settings)?;
+    settings::unknown_variables().iter().for_each(|name| tracing::warn!(name, "this variable is no setting"));
     raise_file_limit();
     use_small_pages();
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().map_err(Error::internal)?;
@@ -64,14 +66,21 @@ async fn serve(settings: Settings, reload: Reload) -> Result<()> {
     let tls = settings.listen.tls()?.map(|files| Files::new(files).follow()).transpose()?;
     let listeners = Listeners::open(&settings.listen.addresses, tls)?;
     let addresses = listeners.addresses();
-    let mut terminate = signal(SignalKind::terminate()).map_err(Error::internal)?;
-    let mut interrupt = signal(SignalKind::interrupt()).map_err(Error::internal)?;
     tokio::spawn(reload.run(signal(SignalKind::hangup()).map_err(Error::internal)?));
     let app = wiring::open(&settings, addresses.iter().find_map(Address::tcp), Clock::default())?;
+    // Until here they end the process at once: a backup and a migration may take long, and leave nothing half done.
+    let mut terminate = signal(SignalKind::terminate()).map_err(Error::internal)?;
+    let mut interrupt = signal(SignalKind::interrupt()).map_err(Error::internal)?;
     announce(&settings, &app, &addresses);
     if app.mailer.writes_to_log() && !app.site.is_local() {
         tracing::warn!(
             "MAILS GO TO THE LOG, LINKS INCLUDED: anybody who reads it can log in as other users. Name a mail server with --mail-url"
+        );
+    }
+    if is_unspecified(&app.site.base_url) {
+        tracing::warn!(
+            base_url = app.site.base_url,
+            "nobody can follow links to this address: name the server's with --base-url"
         );
     }
     let shutdown = async move {
