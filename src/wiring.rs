@@ -138,7 +138,8 @@ pub fn open(settings: &Settings, listening: impl Into<Option<SocketAddr>>, clock
     })))
 }
 
-fn schedule(Settings { backups, data_dir, .. }: &Settings) -> Option<backup::Schedule> {
+/// The backups that a server with these settings makes by itself, if any.
+pub(crate) fn schedule(Settings { backups, data_dir, .. }: &Settings) -> Option<backup::Schedule> {
     let (folder, keep) = (backups.migration.folder(data_dir), backups.keep as usize);
     backups.every.map(|every| backup::Schedule { folder, every, keep })
 }

@@ -65,6 +65,7 @@ pub fn run(data: &Path, output: Output, Doctor { settings, fix }: Doctor) -> Res
     let mut findings = Findings(Vec::new());
     findings.check("settings", wiring::check(&settings).map(|()| "are valid".into()));
     findings.0.extend([permissions(data, fix), file_system(data), free_space(data), open_files(), clock(data)]);
+    findings.0.push(backups(&settings));
     findings.check("secret key", db::existing_key(data).map(|_| "it is there".into()));
     findings.check("schema", db::require_current(data).map(|()| format!("version {}", db::newest_version())));
     let database = db::read_once(data, |conn| {
@@ -154,6 +155,22 @@ fn free_space(data: &Path) -> Finding {
             found(outcome, check, format!("{} MiB", free >> 20))
         }
         Err(err) => found(Outcome::Bad, check, format!("{}: {err}", data.display())),
+    }
+}
+
+/// A server whose backups fail goes on, and tells its administrators once.
+fn backups(settings: &Settings) -> Finding {
+    let check = "backups";
+    let Some(schedule) = wiring::schedule(settings) else {
+        return found(Outcome::Good, check, "the server makes none by itself: --backup-every is not set".into());
+    };
+    let folder = schedule.folder.display();
+    match tempfile::tempfile_in(&schedule.folder) {
+        Err(err) => found(Outcome::Bad, check, format!("can't write to {folder}: {err}")),
+        Ok(_) if schedule.left(Time::now()).is_none() => {
+            found(Outcome::Warning, check, format!("the newest in {folder} is older than --backup-every"))
+        }
+        Ok(_) => found(Outcome::Good, check, format!("the newest in {folder} is not older than --backup-every")),
     }
 }
 
