@@ -1,6 +1,6 @@
 //! The administrator's commands beside a running server: what they print for people and for programs, and what they change.
 
-use std::{fs, os::unix::fs::PermissionsExt};
+use std::{fs, net::TcpListener, os::unix::fs::PermissionsExt};
 
 use reqwest::Method;
 use rusqlite::Connection;
@@ -41,6 +41,7 @@ async fn accounts_are_listed_shown_and_deleted() {
     let server = Server::start(folder.path(), &[]);
     let (token, channel) = server.poster().await;
     let organisation = organisation_of(&server, &token).await;
+    let dms = format!("/organisations/{}/dms", organisation["organisation_id"].as_str().or(organisation["id"].as_str()).unwrap());
     let organisation = organisation["slug"].as_str().or(organisation["organisation_slug"].as_str()).unwrap().to_owned();
     let token_of_grace = grace(&server, &token, &organisation, &admin).await;
     server.post(&format!("{channel}/join"), &token_of_grace, json!({})).await;
@@ -57,6 +58,9 @@ async fn accounts_are_listed_shown_and_deleted() {
     assert_eq!([&shown["organisations"], &shown["sessions"]], [&json!(["Engines (member)"]), &json!(2)]);
     assert!(admin.print(&["user", "show", "--email", "ada@x.example"]).contains("Engines (owner)"));
     refused(&admin.run(&["user", "show", "--email", "nobody@x.example"]), "Account not found");
+    server.post(&dms, &token, json!({ "user_ids": [shown["id"]] })).await;
+    let dm = async || server.call(Method::GET, &dms, &token, json!({})).await.unwrap().1["data"][0]["name"].clone();
+    assert_eq!(dm().await, "ada, grace");
 
     assert_eq!(
         admin.json(&["user", "sessions", "--email", "grace@x.example"]).as_array().unwrap().len(),
@@ -78,12 +82,14 @@ async fn accounts_are_listed_shown_and_deleted() {
     let (_, page) = server.call(Method::GET, &format!("{channel}/messages"), &token, json!({})).await.unwrap();
     let message = &page["messages"][0];
     assert_eq!([&message["content"], &message["username"]], ["what I wrote stays", "Deleted user"]);
+    assert_eq!(dm().await, "ada, Deleted user");
     let database = Connection::open(folder.path().join("tidings.db")).unwrap();
     let left: i64 = database
         .query_row(
             "select (select count(*) from users where email like 'grace%' or first_name = 'Grace' or username like 'grace%')
                + (select count(*) from sessions s join users u on u.id = s.user_id where u.email like '%@deleted.invalid')
-               + (select count(*) from mails where recipient like 'grace%') + (select count(*) from invitations where email like 'grace%')",
+               + (select count(*) from mails where recipient like 'grace%')
+               + (select count(*) from channels where name like '%grace%') + (select count(*) from invitations where email like 'grace%')",
             [],
             |row| row.get(0),
         )
@@ -332,6 +338,19 @@ async fn the_doctor_finds_and_mends_what_is_wrong() {
     printed(&doctor(&["--fix"]));
     assert_eq!(fs::metadata(&key).unwrap().permissions().mode() & 0o777, 0o600);
     refused(&run(&["doctor", "--data-dir", folder.join("none").to_str().unwrap()]), "checks failed");
+
+    let backups = parent.path().join("backups");
+    let scheduled = ["--backup-every", "24h", "--backup-dir", backups.to_str().unwrap()];
+    let missing = doctor(&scheduled);
+    assert!(!missing.status.success() && String::from_utf8_lossy(&missing.stdout).contains("can't write to"), "{missing:?}");
+    fs::create_dir(&backups).unwrap();
+    assert!(printed(&doctor(&scheduled)).contains("is older than --backup-every"));
+    admin.print(&["backup", backups.to_str().unwrap()]);
+    assert!(printed(&doctor(&scheduled)).contains("is not older than --backup-every"));
+
+    let silent = TcpListener::bind("127.0.0.1:0").unwrap();
+    let unheard = doctor(&["--mail-url", &format!("smtp://{}?tls=none", silent.local_addr().unwrap())]);
+    assert!(String::from_utf8_lossy(&unheard.stdout).contains("the mail server has not answered within 10 s"), "{unheard:?}");
 }
 
 #[tokio::test]

@@ -216,6 +216,57 @@ async fn without_files_for_more_connections_health_is_answered_and_the_log_says_
     while !ask("/api/v1/blogs").await.starts_with("HTTP/1.1 200") {}
 }
 
+#[tokio::test]
+async fn a_folder_whose_database_is_lost_gets_no_empty_one() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = folder.path().to_str().unwrap();
+    let server = Server::start(folder.path(), &[]);
+    server.poster().await;
+    drop(server);
+    let [database, away] = ["tidings.db", "away.db"].map(|name| folder.path().join(name));
+    std::fs::rename(&database, &away).unwrap();
+    for command in [
+        &["serve", "--listen", "127.0.0.1:0"][..],
+        &["user", "create", "--email", "ada@x.example", "--password", PASSWORD],
+        &["user", "list"],
+        &["migrate", "up"],
+    ] {
+        refused(&run(&[command, &["--data-dir", at]].concat()), "tidings.db is missing: put it back");
+        assert!(!database.exists());
+    }
+    std::fs::rename(&away, &database).unwrap();
+    Server::start(folder.path(), &[]);
+    // Who deletes the file with the epoch, too, wants to begin anew.
+    std::fs::remove_file(&database).unwrap();
+    std::fs::remove_file(folder.path().join("epoch")).unwrap();
+    Server::start(folder.path(), &[]);
+}
+
+#[test]
+fn an_address_that_leads_nowhere_and_a_variable_that_is_no_setting_are_warned_of() {
+    let folder = tempfile::tempdir().unwrap();
+    let log = folder.path().join("log");
+    let says = |listen: &str, more: &[&str]| {
+        let mut command = tidings(&["serve", "--listen", listen, "--data-dir", folder.path().join("data").to_str().unwrap()]);
+        command.args(more).env("TIDINGS_BASEURL", "https://chat.example.org").env("TIDINGS_MAIL_URL", "");
+        drop(Server::logging(&mut command, std::fs::File::create(&log).unwrap().into()));
+        std::fs::read_to_string(&log).unwrap()
+    };
+    let (nowhere, variable) = ("nobody can follow links to this address", "this variable is no setting name=\"TIDINGS_BASEURL\"");
+    for (listen, more, warns) in [
+        ("0.0.0.0:0", &[][..], true),
+        ("[::]:0", &[], true),
+        ("0.0.0.0:0", &["--base-url", "http://chat.example.org"], false),
+        ("127.0.0.1:0", &[], false),
+    ] {
+        let log = says(listen, more);
+        assert_eq!(log.contains(nowhere), warns, "{listen} {more:?}: {log}");
+        assert!(log.contains(variable) && !log.contains("TIDINGS_MAIL_URL"), "{log}");
+    }
+    let check = tidings(&["config", "check"]).env("TIDINGS_BASEURL", "").output().unwrap();
+    assert!(check.status.success() && String::from_utf8_lossy(&check.stderr).contains("TIDINGS_BASEURL is no setting"));
+}
+
 #[test]
 fn a_server_that_others_reach_warns_of_mails_in_its_log() {
     let folder = tempfile::tempdir().unwrap();
