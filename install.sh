@@ -104,10 +104,13 @@ pages=$share/man/man1
 if [ "$uninstall" = yes ]; then
     unit=$destdir$unit_dir/tidings.service
     if [ -z "$destdir" ] && [ -f "$unit" ] && [ -d /run/systemd/system ]; then
+        # A socket of the administrator's would start the service again.
+        [ ! -f /etc/systemd/system/tidings.socket ] || systemctl disable --now tidings.socket || fail "can't stop tidings.socket"
         systemctl disable --now tidings || fail "can't stop the service; stop it, and run this again"
     fi
     rm -f "$bin_dir/tidings" "$bash_completions" "$zsh_completions" "$fish_completions" "$pages/tidings.1" "$pages"/tidings-*.1 "$unit" ||
         fail "can't remove everything; run as a user who may"
+    [ -n "$destdir" ] || [ ! -d /run/systemd/system ] || systemctl daemon-reload || true
     printf 'Removed tidings. Data and settings are still there: %s, %s and %s, as far as they were made\n' "$data" "$env_file" "$secrets"
     exit 0
 fi
@@ -205,11 +208,14 @@ cat 2>/dev/null >"$staged" <<EOF || fail "can't write to $staged_dir"
 Description=tidings team-messaging server
 After=network-online.target
 Wants=network-online.target
+# What keeps it from starting may end by itself, as a port that is taken: it is tried again until then.
+StartLimitIntervalSec=0
 
 [Service]
 Type=notify
 ExecStartPre=$prefix/bin/tidings config check
 ExecStart=$prefix/bin/tidings serve
+ExecReload=$prefix/bin/tidings config check
 ExecReload=/bin/kill -HUP \$MAINPID
 # Settings, one a line, such as TIDINGS_LISTEN=127.0.0.1:8080
 EnvironmentFile=-$env_file
@@ -220,6 +226,8 @@ Restart=always
 # The server says every half of this that it can read its database.
 WatchdogSec=60
 RestartSec=1
+# An upgrade makes a backup and migrates the database first.
+TimeoutStartSec=infinity
 # A clean stop takes up to 10 seconds.
 TimeoutStopSec=20
 LimitNOFILE=65536
@@ -227,6 +235,8 @@ LimitNOFILE=65536
 DynamicUser=yes
 StateDirectory=tidings
 StateDirectoryMode=0700
+# For a Unix socket, as in --listen unix:/run/tidings/http
+RuntimeDirectory=tidings
 UMask=0077
 
 # The server needs its data folder and the network, nothing else.
@@ -267,7 +277,8 @@ mv -f "$staged" "$staged_dir/tidings.service"
 cat <<EOF
 Wrote $staged_dir/tidings.service
 Settings go to $staged_env, and secret ones to files in $destdir$secrets
-Start it with:
+Start it, or the new version of it, with:
   systemctl daemon-reload
-  systemctl enable --now tidings
+  systemctl enable tidings
+  systemctl restart tidings
 EOF

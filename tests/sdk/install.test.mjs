@@ -30,6 +30,9 @@ test('it puts the binary and the unit in place, twice', { timeout }, t => {
     assert.ok(unit.split('\n').includes(line), line)
   }
   assert.match(unit, /^TimeoutStopSec=\d+$/m)
+  // However long an upgrade takes, and however often the start fails, the service goes on.
+  assert.match(unit, /^TimeoutStartSec=infinity$/m)
+  assert.match(unit, /^StartLimitIntervalSec=0$/m)
 })
 
 test('paths may be relative, have spaces, and lie below DESTDIR', { timeout }, t => {
