@@ -71,10 +71,18 @@ impl Error {
         }
     }
 
-    /// The whole truth, for the log and the command line.
+    /// The whole truth with the line that met it, for the log.
     pub fn detail(&self) -> String {
         match self {
-            Error::Internal { source, at } => format!("{source} (at {at})"),
+            Error::Internal { at, .. } => format!("{} (at {at})", self.reason()),
+            other => other.to_string(),
+        }
+    }
+
+    /// What went wrong, for administrators.
+    pub fn reason(&self) -> String {
+        match self {
+            Error::Internal { source, .. } => source.to_string(),
             other => other.to_string(),
         }
     }

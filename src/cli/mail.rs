@@ -54,7 +54,7 @@ pub fn run(folder: &Path, output: Output, command: Command) -> Result<()> {
             };
             runtime
                 .block_on(send)
-                .map_err(|err| Error::bad_request(format!("the mail to {to} could not be sent: {}", err.detail())))?;
+                .map_err(|err| Error::bad_request(format!("the mail to {to} could not be sent: {}", err.reason())))?;
             output.done(&format!("sent a mail to {to}"), &json!({ "sent": to }))
         }
         Command::List { limit } => output.rows(&db::read_once(folder, |conn| outbox::list_unsent(conn, limit.rows()))?),

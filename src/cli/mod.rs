@@ -121,7 +121,7 @@ pub fn main() -> ExitCode {
     match run() {
         Ok(()) => ExitCode::SUCCESS,
         Err(err) => {
-            eprintln!("tidings: {}", err.detail());
+            eprintln!("tidings: {}", err.reason());
             ExitCode::FAILURE
         }
     }

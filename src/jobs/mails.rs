@@ -48,7 +48,7 @@ async fn send(app: &App, claimed: outbox::Claimed) {
     let recorded = match sent {
         Ok(()) => app.write_in_background(move |tx| outbox::sent(tx, id)).await,
         Err(err) => {
-            let reason = err.detail();
+            let reason = err.reason();
             tracing::warn!(%id, attempts, reason, "a mail could not be sent");
             app.write_in_background(move |tx| outbox::failed(tx, id, attempts, &reason)).await
         }
