@@ -155,10 +155,7 @@ fn run() -> Result<()> {
         Command::Demo => demo::run(&data_dir, output),
         Command::Doctor(doctor) => doctor::run(&data_dir, output, doctor),
         Command::Healthcheck(listen) => healthcheck::run(output, listen),
-        Command::Completions(completions) => {
-            shell::completions(completions, self::command());
-            Ok(())
-        }
+        Command::Completions(completions) => shell::completions(completions, self::command()),
         Command::Man(man) => shell::man(man, self::command()),
         Command::Openapi => terminal::print(&api::document::document()),
         Command::Asyncapi => terminal::print(&api::asyncapi::document()),

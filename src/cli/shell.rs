@@ -1,13 +1,11 @@
 //! `tidings completions` and `tidings man`: what the installer puts beside the binary.
 
-use std::{
-    io::stdout,
-    path::{Path, PathBuf},
-};
+use std::path::{Path, PathBuf};
 
 use clap::{Args, Command};
 use clap_complete::Shell;
 
+use super::terminal::print;
 use crate::error::{Error, Result};
 
 #[derive(Args)]
@@ -24,14 +22,20 @@ pub struct Man {
     dir: Option<PathBuf>,
 }
 
-pub fn completions(Completions { shell }: Completions, mut command: Command) {
-    clap_complete::generate(shell, &mut command, "tidings", &mut stdout());
+pub fn completions(Completions { shell }: Completions, mut command: Command) -> Result<()> {
+    let mut text = Vec::new();
+    clap_complete::generate(shell, &mut command, "tidings", &mut text);
+    print(String::from_utf8_lossy(&text).trim_end())
 }
 
 pub fn man(Man { dir }: Man, command: Command) -> Result<()> {
     match dir.as_deref() {
         Some(dir) => clap_mangen::generate_to(command, dir).map_err(|err| unwritable(dir, &err)),
-        None => clap_mangen::Man::new(command).render(&mut stdout()).map_err(Error::internal),
+        None => {
+            let mut text = Vec::new();
+            clap_mangen::Man::new(command).render(&mut text).map_err(Error::internal)?;
+            print(String::from_utf8_lossy(&text).trim_end())
+        }
     }
 }
 

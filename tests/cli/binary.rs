@@ -62,8 +62,10 @@ fn the_documents_are_printed() {
 
 #[test]
 fn a_reader_that_goes_away_is_no_failure() {
-    let mut process = tidings(&["openapi"]).spawn().unwrap();
-    drop(process.stdout.take()); // before anything is printed, mostly; the document is larger than a pipe
-    let output = process.wait_with_output().unwrap();
-    assert!(output.status.success() && output.stderr.is_empty(), "{output:?}");
+    for command in [&["openapi"][..], &["man"], &["completions", "bash"], &["completions", "zsh"], &["config", "default"]] {
+        let mut process = tidings(command).spawn().unwrap();
+        drop(process.stdout.take()); // before anything is printed, mostly; the document is larger than a pipe
+        let output = process.wait_with_output().unwrap();
+        assert!(output.status.success() && output.stderr.is_empty(), "{output:?}");
+    }
 }
