@@ -58,10 +58,14 @@ impl Schedule {
 }
 
 /// Writes a backup of a data folder into another folder, which is created if it is missing, and names it by the time.
-pub fn into_folder(data: &Path, folder: &Path, now: Time, progress: Progress) -> Result<Made> {
+pub fn into_folder(data: &Path, folder: &Path, proof: Proof, now: Time, progress: Progress) -> Result<Made> {
     let unusable = |err| Error::bad_request(format!("can't make the folder {}: {err}", folder.display()));
+    let is_new = !folder.exists();
     fs::DirBuilder::new().recursive(true).mode(0o700).create(folder).map_err(unusable)?;
-    into_file(data, &folder.join(now.strftime(NAME)), now, progress)
+    if is_new && is_within(folder, data) {
+        db::hand_over(folder, data).map_err(unusable)?;
+    }
+    into_file(data, &folder.join(now.strftime(NAME)), proof, now, progress)
 }
 
 /// Prepares a data folder for its migration: writes a backup of an older database, unless `is_left_out`, and returns its path.
@@ -84,11 +88,11 @@ pub fn before_migration(data: &Path, folder: &Path, is_left_out: bool, now: Time
     if path.exists() {
         return Ok(Some(path)); // of this second, made at a start that was killed afterwards: only a complete one has the name
     }
-    match into_folder(data, folder, now, progress) {
+    match into_folder(data, folder, Proof::NotWanted, now, progress) {
         Ok(made) => Ok(Some(made.path)),
         Err(err) => Err(Error::bad_request(format!(
             "no backup could be made before the migration of the database: {}. Name another folder with --backup-dir, or leave the backup out with --no-migration-backup",
-            err.detail()
+            err.reason()
         ))),
     }
 }
@@ -99,9 +103,16 @@ fn restorable(folder: &Path, now: Time) -> Option<PathBuf> {
     archives(folder, now).ok()?.into_iter().rev().map(|(_, path)| path).find(|path| can(path).is_ok())
 }
 
-/// Writes a backup of a data folder into a file that does not exist yet. Until it is complete and on disk, its name ends with
-/// `.partial`.
-pub fn into_file(data: &Path, path: &Path, now: Time, progress: Progress) -> Result<Made> {
+/// Whether a backup is proven, as [`verify`] does, before it gets its name.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Proof {
+    Wanted,
+    NotWanted,
+}
+
+/// Writes a backup of a data folder into a file that does not exist yet. Until it is complete, on disk and proven, if that is
+/// wanted, its name ends with `.partial`: one that fails the proof must not stand for a good one.
+pub fn into_file(data: &Path, path: &Path, proof: Proof, now: Time, progress: Progress) -> Result<Made> {
     let failed = |err: &dyn std::fmt::Display| Error::bad_request(format!("can't write the backup {}: {err}", path.display()));
     if path.exists() {
         return Err(failed(&"the file exists"));
@@ -118,6 +129,12 @@ pub fn into_file(data: &Path, path: &Path, now: Time, progress: Progress) -> Res
     let written = file.try_lock().map_err(|err| failed(&err)).and_then(|()| {
         let (manifest, file) = into(data, file, folder, now, progress)?;
         file.sync_all().map_err(|err| failed(&err))?;
+        if proof == Proof::Wanted {
+            verify(&partial, progress).map_err(|err| failed(&err))?;
+        }
+        if is_within(folder, data) {
+            db::hand_over(&partial, data).map_err(|err| failed(&err))?;
+        }
         fs::rename(&partial, path).and_then(|()| File::open(folder)?.sync_all()).map_err(|err| failed(&err))?;
         Ok(Made { path: path.to_owned(), bytes: file.metadata().map_err(|err| failed(&err))?.len(), manifest })
     });
@@ -218,6 +235,11 @@ fn require_space(data: &Path, beside: &Path) -> Result<()> {
 
 fn open(path: &Path) -> Result<File> {
     File::open(path).map_err(|err| Error::bad_request(format!("can't read the backup {}: {err}", path.display())))
+}
+
+/// Whether a folder lies in a data folder, whose owner's it is then, whoever runs the command.
+fn is_within(folder: &Path, data: &Path) -> bool {
+    folder.canonicalize().ok().zip(data.canonicalize().ok()).is_some_and(|(folder, data)| folder.starts_with(data))
 }
 
 fn folder_of(path: &Path) -> &Path {

@@ -12,19 +12,19 @@ use serde_json::json;
 use super::terminal::{Output, bar};
 use crate::{
     archive::Manifest,
-    backup::{self, Made, Restored},
+    backup::{self, Made, Proof, Restored},
     error::{Error, Result},
     time::Time,
 };
 
 #[derive(Args)]
 pub struct Backup {
-    /// A folder, a file, or - for standard output
+    /// A folder, a file whose name ends with .zst, or - for standard output
     ///
     /// In a folder the file is named by the time, as in `tidings-2027-01-05T170640Z.tar.zst`. An existing file is never replaced
     #[arg(value_name = "TO", default_value = ".")]
     to: PathBuf,
-    /// Prove the backup afterwards: read it back, and check the database in it
+    /// Prove the backup before it gets its name: read it back, and check the database in it
     #[arg(long)]
     verify: bool,
     /// Backups to keep in the folder; older ones are deleted after the new one is made
@@ -56,18 +56,15 @@ pub fn run(data: &Path, output: Output, Backup { to, verify, keep }: Backup) -> 
         }
         return backup::into(data, stdout().lock(), data, now, &mut bar()).map(drop);
     }
-    let is_folder = to.is_dir() || to.as_os_str().as_encoded_bytes().ends_with(b"/") || keep.is_some() && !to.exists();
+    let is_folder = to.is_dir() || !to.exists() && to.extension().is_none_or(|kind| kind != "zst");
     if keep.is_some() && !is_folder {
         return Err(Error::bad_request(format!("--keep needs a folder, and {} is none", to.display())));
     }
+    let proof = if verify { Proof::Wanted } else { Proof::NotWanted };
     let Made { path, bytes, manifest } = match is_folder {
-        true => backup::into_folder(data, &to, now, &mut bar())?,
-        false => backup::into_file(data, &to, now, &mut bar())?,
+        true => backup::into_folder(data, &to, proof, now, &mut bar())?,
+        false => backup::into_file(data, &to, proof, now, &mut bar())?,
     };
-    if verify {
-        let failed = |err: Error| Error::bad_request(format!("the backup {}: {}", path.display(), err.detail()));
-        backup::verify(&path, &mut bar()).map_err(failed)?;
-    }
     if let Some(keep) = keep {
         backup::keep_newest(&to, keep as usize, now)?;
     }

@@ -6,7 +6,7 @@ use tokio::time::sleep;
 
 use super::queue::MINUTE;
 use crate::{
-    backup::{self, Made, Schedule},
+    backup::{self, Made, Proof, Schedule},
     db::Tx,
     domain::{accounts::administration, outbox},
     error::{Error, Result},
@@ -53,8 +53,7 @@ pub(super) async fn run(app: &App) {
 async fn make(app: &App, Schedule { folder, keep, .. }: Schedule) -> Result<Made> {
     let (data, now) = (app.data_dir.clone(), app.clock.now());
     let work = move || {
-        let made = backup::into_folder(&data, &folder, now, &mut |_, _, _| ())?;
-        backup::verify(&made.path, &mut |_, _, _| ())?;
+        let made = backup::into_folder(&data, &folder, Proof::Wanted, now, &mut |_, _, _| ())?;
         backup::keep_newest(&folder, keep, now)?;
         Ok(made)
     };
@@ -63,7 +62,7 @@ async fn make(app: &App, Schedule { folder, keep, .. }: Schedule) -> Result<Made
 
 /// Mails the reason of the first of several failures to all superadmins.
 async fn tell(app: &App, err: &Error) -> Result<()> {
-    let reason = err.detail();
+    let reason = err.reason();
     let queue = move |tx: &mut Tx| {
         for address in administration::superadmins(tx)? {
             outbox::queue(tx, mail::backup_failed(tx.site(), &address, &reason))?;

@@ -140,7 +140,7 @@ fn backups_are_named_kept_and_never_replaced() {
     let here = |args: &[&str]| run(&[&["backup", "--data-dir", text(&data)], args].concat());
     refused(&here(&[text(&backups.join("other.tar.zst"))]), "the file exists");
     refused(&here(&[text(&backups.join("other.tar.zst")), "--keep", "3"]), "--keep needs a folder");
-    refused(&here(&[text(&folder.path().join("no such folder/x"))]), "can't write the backup");
+    refused(&here(&[text(&folder.path().join("no such folder/x.zst"))]), "can't write the backup");
     refused(&here(&["-", "--verify"]), "need a file or a folder");
     let piped = here(&["-"]);
     assert!(piped.status.success());
@@ -148,6 +148,27 @@ fn backups_are_named_kept_and_never_replaced() {
     printed(&restore(&folder.path().join("piped"), &folder.path().join("copy"), &[]));
     let left: Vec<_> = fs::read_dir(&data).unwrap().map(|entry| entry.unwrap().file_name()).collect();
     assert!(left.iter().all(|name| !name.to_string_lossy().starts_with(".tidings")), "{left:?}");
+}
+
+#[test]
+fn a_backup_that_fails_its_proof_takes_the_place_of_no_good_one() {
+    let folder = tempfile::tempdir().unwrap();
+    let (data, backups) = (folder.path().join("data"), folder.path().join("backups"));
+    create_account(&data, "ada@x.example", "user");
+    back_up(&data, &backups, &["--verify"]);
+    let good = only(&backups);
+    let database = rusqlite::Connection::open(data.join("tidings.db")).unwrap();
+    database
+        .execute_batch(
+            "pragma foreign_keys = off;
+             insert into sessions (id, user_id, notification_hash, created_at, expires_at)
+               values (randomblob(16), randomblob(16), randomblob(32), 1, 1)",
+        )
+        .unwrap();
+    std::thread::sleep(std::time::Duration::from_millis(1100)); // it has the second in its name
+    let failing = run(&["backup", text(&backups), "--data-dir", text(&data), "--verify", "--keep", "1"]);
+    refused(&failing, "a row of sessions refers to no row of users");
+    assert_eq!(only(&backups), good, "the proven one, and no remains of the other");
 }
 
 #[test]
