@@ -16,7 +16,7 @@ usage: install.sh [options]
   --secrets DIR    folder of secret settings for the unit, a file for each, named like
                    the setting, as in mail_url (default: beside the file with
                    the settings, as in /etc/tidings.secrets)
-  --data DIR       with --service, data folder that is backed up before the binary is
+  --data DIR       data folder of the service, which is backed up before its binary is
                    replaced (default: /var/lib/tidings)
   --no-backup      replace the binary without a backup
   --uninstall      remove what this script has put below the prefix, and the unit;
@@ -160,13 +160,10 @@ cp "$binary" "$staged" 2>/dev/null || fail "can't write to $bin_dir"
 chmod 0755 "$staged"
 
 # The new binary may change the database, and an older one can't read it then.
-if [ "$service" = yes ] && [ "$backup" = yes ] && [ -f "$bin_dir/tidings" ] && [ -f "$destdir$data/tidings.db" ]; then
+if { [ "$service" = yes ] || [ -f "$destdir$unit_dir/tidings.service" ]; } && [ "$backup" = yes ] && [ -f "$bin_dir/tidings" ] && [ -f "$destdir$data/tidings.db" ]; then
     backups=$destdir$data/backups
-    if ! mkdir -p "$backups" || ! "$staged" backup "$backups" --data-dir "$destdir$data" --verify; then
+    "$staged" backup "$backups" --data-dir "$destdir$data" --verify ||
         fail "the backup of $destdir$data failed, and nothing was installed; --no-backup installs without one"
-    fi
-    # The server, which has a user of its own, keeps its backups there, too.
-    chown -R --reference="$destdir$data" "$backups" || fail "can't give $backups to the server's user"
 fi
 
 mv -f "$staged" "$bin_dir/tidings"
