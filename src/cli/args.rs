@@ -2,7 +2,7 @@
 
 use clap::Args;
 
-use crate::domain::text;
+use crate::domain::{accounts::ERASED, text};
 
 /// How much a command lists.
 #[derive(Args, Clone, Copy)]
@@ -26,7 +26,10 @@ pub struct Organisation {
     pub organisation: String,
 }
 
-/// Reads an e-mail address as accounts have it.
+/// Reads an e-mail address as accounts have it. That of an account that was erased is none: it must not come back.
 pub fn address(text: &str) -> Result<String, &'static str> {
-    text::email_address(text).ok_or("this is not an e-mail address")
+    match text::email_address(text).ok_or("this is not an e-mail address")? {
+        erased if erased.ends_with(ERASED) => Err("the account was erased"),
+        address => Ok(address),
+    }
 }

@@ -2,6 +2,7 @@
 
 use std::{
     fs,
+    io::ErrorKind,
     os::unix::fs::{MetadataExt, PermissionsExt},
     path::Path,
     time::Duration,
@@ -70,7 +71,7 @@ pub fn run(data: &Path, output: Output, Doctor { settings, fix }: Doctor) -> Res
     findings.check("schema", db::require_current(data).map(|()| format!("version {}", db::newest_version())));
     let database = db::read_once(data, |conn| {
         findings.check("integrity", db::snapshot::is_intact(conn).map(|()| "the database is intact".into()));
-        findings.0.push(search(conn)?);
+        findings.0.push(search(data, conn, fix)?);
         for rule in audit::RULES {
             let broken = rule.broken(conn)?;
             findings.0.push(counter(data, rule, broken, fix)?);
@@ -79,7 +80,7 @@ pub fn run(data: &Path, output: Output, Doctor { settings, fix }: Doctor) -> Res
         Ok(())
     });
     if let Err(err) = database {
-        findings.add(Outcome::Bad, "database", err.detail());
+        findings.add(Outcome::Bad, "database", err.reason());
     }
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(Error::internal)?;
     runtime.block_on(async {
@@ -103,7 +104,7 @@ impl Findings {
     fn check(&mut self, check: &'static str, found: Result<String>) {
         match found {
             Ok(finding) => self.add(Outcome::Good, check, finding),
-            Err(err) => self.add(Outcome::Bad, check, err.detail()),
+            Err(err) => self.add(Outcome::Bad, check, err.reason()),
         }
     }
 }
@@ -115,6 +116,9 @@ fn found(outcome: Outcome, check: &'static str, finding: String) -> Finding {
 /// The data folder and the key are for their owner alone.
 fn permissions(data: &Path, fix: bool) -> Finding {
     let check = "permissions";
+    if let Err(err) = fs::read_dir(data) {
+        return found(Outcome::Bad, check, format!("can't read {}: {err}", data.display()));
+    }
     let open: Vec<_> = [data.to_owned(), data.join(db::KEY), data.join(db::FILE)]
         .into_iter()
         .filter(|path| fs::metadata(path).is_ok_and(|file| file.permissions().mode() & 0o077 != 0))
@@ -166,11 +170,14 @@ fn backups(settings: &Settings) -> Finding {
     };
     let folder = schedule.folder.display();
     match tempfile::tempfile_in(&schedule.folder) {
+        Err(err) if err.kind() == ErrorKind::NotFound => {
+            found(Outcome::Warning, check, format!("there is no folder {folder} yet"))
+        }
         Err(err) => found(Outcome::Bad, check, format!("can't write to {folder}: {err}")),
         Ok(_) if schedule.left(Time::now()).is_none() => {
-            found(Outcome::Warning, check, format!("the newest in {folder} is older than --backup-every"))
+            found(Outcome::Warning, check, format!("none in {folder} is newer than --backup-every"))
         }
-        Ok(_) => found(Outcome::Good, check, format!("the newest in {folder} is not older than --backup-every")),
+        Ok(_) => found(Outcome::Good, check, format!("one in {folder} is newer than --backup-every")),
     }
 }
 
@@ -193,10 +200,17 @@ fn clock(data: &Path) -> Finding {
     }
 }
 
-fn search(conn: &Connection) -> Result<Finding> {
-    let behind = indexing::behind(conn)?;
-    let outcome = if behind > BEHIND_MAX { Outcome::Warning } else { Outcome::Good };
-    Ok(found(outcome, "search index", format!("{behind} messages behind")))
+fn search(data: &Path, conn: &Connection, fix: bool) -> Result<Finding> {
+    let check = "search index";
+    Ok(match (indexing::missing(conn)?, indexing::behind(conn)?) {
+        (0, behind) if behind > BEHIND_MAX => found(Outcome::Warning, check, format!("{behind} messages behind")),
+        (0, behind) => found(Outcome::Good, check, format!("{behind} messages behind")),
+        (missing, _) if fix => {
+            folder::change(data, indexing::queue_missing)?;
+            found(Outcome::Mended, check, format!("{missing} messages were missing, and the server indexes them"))
+        }
+        (missing, _) => found(Outcome::Bad, check, format!("{missing} messages are missing: use --fix")),
+    })
 }
 
 fn counter(data: &Path, rule: &audit::Rule, broken: i64, fix: bool) -> Result<Finding> {
@@ -242,6 +256,6 @@ async fn base_url(settings: &Settings) -> Finding {
         Ok((base, Ok(status))) if status.is_success() => found(Outcome::Good, check, format!("{base} answers")),
         Ok((base, Ok(status))) => found(Outcome::Warning, check, format!("{base}/health answers {status}")),
         Ok((base, Err(err))) => found(Outcome::Warning, check, format!("{base} can't be reached: {}", chain(&err))),
-        Err(err) => found(Outcome::Warning, check, err.detail()),
+        Err(err) => found(Outcome::Warning, check, err.reason()),
     }
 }

@@ -125,6 +125,9 @@ async fn members_of_a_deleted_organisation_and_deactivated_ones_are_deleted() {
         .query_row("select count(*) from channels c join organisations o on o.id = c.organisation_id where o.slug = 'hedy' and c.deleted_at is null", [], |row| row.get(0))
         .unwrap();
     assert_eq!(erased, 0, "the channels of a deleted organisation are to be erased");
+    let erased: String =
+        database.query_row("select email from users where email like '%@deleted.invalid' limit 1", [], |row| row.get(0)).unwrap();
+    refused(&admin.run(&["user", "role", "--email", &erased, "--role", "superadmin"]), "the account was erased");
 }
 
 #[tokio::test]
@@ -164,9 +167,10 @@ async fn organisations_channels_and_webhooks_are_managed() {
     let webhooks = admin.json(&["webhook", "list", "--organisation", slug]);
     let webhook = webhooks[0]["id"].as_str().unwrap();
     assert_eq!([&webhooks[0]["name"], &webhooks[0]["status"]], ["builds", "active"], "{made}");
+    assert_eq!(admin.json(&["webhook", "retry", "--webhook", webhook]), json!({ "deliveries": 0 }));
     admin.print(&["webhook", "disable", "--webhook", webhook]);
     assert_eq!(admin.json(&["webhook", "show", "--webhook", webhook])["status"], "inactive");
-    assert_eq!(admin.json(&["webhook", "retry", "--webhook", webhook]), json!({ "deliveries": 0 }));
+    refused(&admin.run(&["webhook", "retry", "--webhook", webhook]), "the webhook is inactive");
 
     refused(&admin.run(&["org", "transfer", slug, "--email", "nobody@x.example"]), "Account not found");
     admin.print(&["org", "transfer", slug, "--email", "grace@x.example"]);
@@ -338,15 +342,55 @@ async fn the_doctor_finds_and_mends_what_is_wrong() {
     printed(&doctor(&["--fix"]));
     assert_eq!(fs::metadata(&key).unwrap().permissions().mode() & 0o777, 0o600);
     refused(&run(&["doctor", "--data-dir", folder.join("none").to_str().unwrap()]), "checks failed");
+}
 
+#[tokio::test]
+async fn the_doctor_finds_messages_that_are_not_in_the_search_index() {
+    let parent = tempfile::tempdir().unwrap();
+    let folder = &parent.path().join("data");
+    let admin = Admin(folder);
+    let server = Server::start(folder, &[]);
+    let (token, channel) = server.poster().await;
+    for content in ["one", "two"] {
+        server.post(&format!("{channel}/messages"), &token, json!({ "content": content })).await;
+    }
+    let doctor = |more: &[&str]| admin.run(&[&["doctor", "--base-url", &server.url], more].concat());
+    let database = Connection::open(folder.join("tidings.db")).unwrap();
+    let indexed = || database.query_row("select count(*) from message_search_docsize", [], |row| row.get::<_, i64>(0)).unwrap();
+    while indexed() < 2 {
+        tokio::time::sleep(std::time::Duration::from_millis(20)).await;
+    }
+    database.execute("delete from message_search where rowid = (select min(n) from messages)", []).unwrap();
+    refused(&doctor(&[]), "checks failed");
+    assert!(printed(&doctor(&["--fix"])).contains("1 messages were missing"));
+    while indexed() < 2 {
+        tokio::time::sleep(std::time::Duration::from_millis(20)).await;
+    }
+    let healthy = printed(&doctor(&[]));
+    assert!(healthy.contains("0 messages behind"), "{healthy}");
+}
+
+#[test]
+fn the_doctor_looks_for_backups_and_the_mail_server() {
+    let parent = tempfile::tempdir().unwrap();
+    let folder = &parent.path().join("data");
+    let admin = Admin(folder);
+    admin.print(&["user", "create", "--email", "ada@x.example", "--password", PASSWORD]);
+    fs::set_permissions(folder, fs::Permissions::from_mode(0o700)).unwrap();
+    let doctor = |more: &[&str]| admin.run(&[&["doctor", "--base-url", "http://127.0.0.1:1"], more].concat());
     let backups = parent.path().join("backups");
     let scheduled = ["--backup-every", "24h", "--backup-dir", backups.to_str().unwrap()];
-    let missing = doctor(&scheduled);
-    assert!(!missing.status.success() && String::from_utf8_lossy(&missing.stdout).contains("can't write to"), "{missing:?}");
+    assert!(printed(&doctor(&scheduled)).contains("there is no folder"));
+    fs::write(&backups, "").unwrap();
+    let unusable = doctor(&scheduled);
+    assert!(!unusable.status.success() && String::from_utf8_lossy(&unusable.stdout).contains("can't write to"), "{unusable:?}");
+    fs::remove_file(&backups).unwrap();
     fs::create_dir(&backups).unwrap();
-    assert!(printed(&doctor(&scheduled)).contains("is older than --backup-every"));
+    assert!(
+        printed(&doctor(&scheduled)).contains("is newer than --backup-every") && printed(&doctor(&scheduled)).contains("none in")
+    );
     admin.print(&["backup", backups.to_str().unwrap()]);
-    assert!(printed(&doctor(&scheduled)).contains("is not older than --backup-every"));
+    assert!(printed(&doctor(&scheduled)).contains("one in"));
 
     let silent = TcpListener::bind("127.0.0.1:0").unwrap();
     let unheard = doctor(&["--mail-url", &format!("smtp://{}?tls=none", silent.local_addr().unwrap())]);

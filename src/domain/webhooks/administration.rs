@@ -9,7 +9,7 @@ use crate::{
         record::{Status, UNKNOWN},
         schedule, suspend,
     },
-    error::Result,
+    error::{Error, Result},
     id::{OrganisationId, WebhookId},
     time::Time,
 };
@@ -69,9 +69,13 @@ pub fn disable(tx: &mut Tx, id: WebhookId) -> Result<()> {
     suspend::stop(tx, id, Status::Inactive, "an administrator of the server has disabled it").map(drop)
 }
 
-/// Makes all queued deliveries of a webhook due now, as if none had failed. Returns their number.
+/// Makes all queued deliveries of a webhook due now, as if none had failed. Returns their number. 422 for one that is not
+/// active: it holds its queue.
 pub fn retry(tx: &mut Tx, id: WebhookId) -> Result<usize> {
-    show(tx, id)?;
+    let Listed { status, .. } = show(tx, id)?;
+    if status != Status::Active.as_str() {
+        return Err(Error::invalid(format!("the webhook is {status}: it delivers again when its owner makes it active")));
+    }
     let due = tx
         .prepare_cached(
             "update deliveries set due_at = ?2, attempts = 0, first_at = null
