@@ -9,7 +9,7 @@ use super::{
     terminal::{Output, print},
 };
 use crate::{
-    config::{Folder, Settings},
+    config::{Folder, Settings, unknown_variables},
     error::Result,
     wiring,
 };
@@ -44,7 +44,7 @@ pub fn run(output: Output, command: Command, matches: &ArgMatches) -> Result<()>
         Command::Check(settings) => {
             log::filter(&settings.log)?;
             wiring::check(&settings)?;
-            unknown_variables().iter().for_each(|name| eprintln!("tidings: {name} is no setting"));
+            unknown_variables(&all()).iter().for_each(|name| eprintln!("tidings: {name} is no setting"));
             output.done("the settings are valid", &json!({ "valid": true }))
         }
         // The file's own path stands in no file.
@@ -61,17 +61,8 @@ pub fn run(output: Output, command: Command, matches: &ArgMatches) -> Result<()>
 }
 
 /// All settings, with their own defaults.
-fn all() -> Parser {
+pub fn all() -> Parser {
     Settings::augment_args(Folder::augment_args(Parser::new("settings"))).mut_args(|arg| arg.global(false))
-}
-
-/// Variables that look like settings and name none, as one that is misspelled: nothing reads them.
-pub fn unknown_variables() -> Vec<String> {
-    let settings = all();
-    let known: Vec<_> = settings.get_arguments().filter_map(|arg| arg.get_env()?.to_str()).collect();
-    let names = std::env::vars_os().filter_map(|(name, _)| name.into_string().ok());
-    let alike = names.filter(|name| name.starts_with("TIDINGS_"));
-    alike.filter(|name| !known.contains(&name.strip_suffix("_FILE").unwrap_or(name))).collect()
 }
 
 /// The innermost command of a command line.

@@ -19,7 +19,7 @@ use self::values::{network, operator_address, origin, span};
 pub use self::{
     listen::{Address, Listen},
     push::{External, Push, PushServer},
-    sources::with_sources,
+    sources::{unknown_variables, with_sources},
 };
 use crate::error::{Error, Result};
 

@@ -263,8 +263,14 @@ fn an_address_that_leads_nowhere_and_a_variable_that_is_no_setting_are_warned_of
         assert_eq!(log.contains(nowhere), warns, "{listen} {more:?}: {log}");
         assert!(log.contains(variable) && !log.contains("TIDINGS_MAIL_URL"), "{log}");
     }
-    let check = tidings(&["config", "check"]).env("TIDINGS_BASEURL", "").output().unwrap();
-    assert!(check.status.success() && String::from_utf8_lossy(&check.stderr).contains("TIDINGS_BASEURL is no setting"));
+    for name in ["TIDINGS_BASEURL", "TIDINGS_BASE_URL_FILE"] {
+        let check = tidings(&["config", "check"]).env(name, "").output().unwrap();
+        assert!(check.status.success() && String::from_utf8_lossy(&check.stderr).contains(&format!("{name} is no setting")));
+    }
+    let key = folder.path().join("key");
+    std::fs::write(&key, "0123456789abcdef0123456789abcdef").unwrap();
+    let check = tidings(&["config", "check"]).env("TIDINGS_METRICS_TOKEN_FILE", &key).output().unwrap();
+    assert!(check.status.success() && check.stderr.is_empty(), "{check:?}");
 }
 
 #[test]
