@@ -33,7 +33,7 @@ pub struct Slack {
     file: PathBuf,
     #[command(flatten)]
     to: To,
-    /// Address of the owner of the new organisation [default: that of the export's primary owner]
+    /// Address of the owner of the new organisation, who has an account or is in the export [default: the export's primary owner]
     #[arg(long, value_name = "ADDRESS", value_parser = address, conflicts_with = "organisation")]
     owner: Option<String>,
     #[command(flatten)]

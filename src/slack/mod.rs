@@ -25,9 +25,14 @@ use self::{
 };
 use crate::{
     archive::Progress,
-    domain::transfer::{
-        import::{Import, Report},
-        records::{Organisation, Record},
+    db::Tx,
+    domain::{
+        accounts,
+        organisations::administration,
+        transfer::{
+            import::{Import, Report},
+            records::{Organisation, Record},
+        },
     },
     error::{Error, Result},
     id::{OrganisationId, UserId},
@@ -60,6 +65,9 @@ pub fn import(from: &Path, target: Target, write: Writer, progress: Progress) ->
         Target::New { .. } => ids::organisation(&source, lists.began()),
         Target::Existing { id, .. } => *id,
     };
+    if let Target::New { name, owner } = &target {
+        write(&mut |tx| check(tx, organisation, name, owner.as_deref(), &lists.users))?;
+    }
     let batches = Batches::new(Import::new(source, None), write);
     let people = People::new(organisation, lists.began());
     let mut export = Export { archive, organisation, people, rooms: Vec::new(), folders: HashMap::new(), batches };
@@ -68,6 +76,29 @@ pub fn import(from: &Path, target: Target, write: Writer, progress: Progress) ->
     export.messages(progress)?;
     export.members()?;
     export.batches.finish()
+}
+
+/// Refuses an owner whom nobody knows, and another name or owner for what the same file has become already.
+fn check(tx: &Tx, id: OrganisationId, name: &str, owner: Option<&str>, users: &[format::User]) -> Result<()> {
+    let known = match administration::show(tx, id) {
+        Ok(known) => known.listed,
+        Err(Error::NotFound(_)) => {
+            let Some(owner) = owner else { return Ok(()) };
+            let is_known = users.iter().any(|user| people::address(user).as_deref() == Some(owner));
+            return match is_known || accounts::find_by_email(tx, owner)?.is_some() {
+                true => Ok(()),
+                false => Err(Error::bad_request(format!("{owner} has no account, and is not in the export"))),
+            };
+        }
+        Err(err) => return Err(err),
+    };
+    match known.name == name && owner.is_none_or(|owner| owner == known.owner) {
+        true => Ok(()),
+        false => Err(Error::bad_request(format!(
+            "the file was imported already: as {}, which {} owns. To add to it, use --organisation {}",
+            known.name, known.owner, known.slug
+        ))),
+    }
 }
 
 /// The lists at the top of an export.

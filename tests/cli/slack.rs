@@ -75,6 +75,10 @@ async fn ten_thousand_messages_keep_what_they_were() {
     let again = import(&[]);
     assert!(numbers(&again).iter().all(|(_, written, _)| *written == 0), "{again}");
     assert_eq!(admin.json(&["org", "show", "engines"])["messages"], messages);
+    for more in [&["--name", "Others"][..], &["--name", "Engines", "--owner", "grace@x.example"]] {
+        let other = admin.run(&[&["import", "slack", text_of(&file)], more].concat());
+        refused(&other, "imported already: as Engines, which ada@x.example owns. To add to it, use --organisation engines");
+    }
     shows(&server, &admin, &counts).await;
 }
 
@@ -198,6 +202,8 @@ fn what_is_no_export_is_refused() {
         pack(&file, &files.as_object().unwrap().clone().into_iter().collect());
         refused(&import(&named), says);
     };
+    pack(&file, &BTreeMap::from([("users.json".to_owned(), json!([]))]));
+    refused(&import(&[&named[..], &["--owner", "tpyo@x.example"]].concat()), "tpyo@x.example has no account, and is not in");
     pack_and(json!({ "my export/users.json": [] }), "the zip has no users.json");
     pack_and(json!({ "users.json": {} }), "users.json is not as Slack documents it");
     pack_and(json!({ "users.json": [] }), "say with --owner");
