@@ -181,9 +181,10 @@ pub fn addresses(conn: &Connection, user: UserId) -> Result<Vec<String>> {
         .collect::<rusqlite::Result<_>>()?)
 }
 
-/// The time at which the caller's session expires.
+/// The time at which the caller's session expires. 401 if it was deleted a moment ago, with its account.
 pub fn expiry(conn: &Connection, caller: Caller) -> Result<Time> {
-    Ok(conn.prepare_cached("select expires_at from sessions where id = ?1")?.query_row([caller.session], |row| row.get(0))?)
+    let mut select = conn.prepare_cached("select expires_at from sessions where id = ?1")?;
+    select.query_row([caller.session], |row| row.get(0)).optional()?.ok_or(Error::Unauthorized("The account is gone"))
 }
 
 /// Ends a live session and its sockets. For the session's owner and for superadmins; 404 for other callers.
