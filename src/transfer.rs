@@ -202,7 +202,8 @@ impl Destination for Unpacked<'_> {
         if !is_next {
             return Ok(None);
         }
-        self.parts.push((name.to_owned(), tempfile::tempfile_in(self.beside).map_err(Error::internal)?));
+        let unusable = |err| Error::bad_request(format!("can't write to {}: {err}", self.beside.display()));
+        self.parts.push((name.to_owned(), tempfile::tempfile_in(self.beside).map_err(unusable)?));
         Ok(self.parts.last_mut().map(|(_, file)| file as &mut dyn Write))
     }
 }

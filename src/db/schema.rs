@@ -152,11 +152,11 @@ fn failed(version: Version, why: &dyn std::fmt::Display) -> Error {
 }
 
 pub(super) fn version(path: &Path) -> Result<Version> {
-    if !path.exists() {
+    let unusable = |err: &dyn std::fmt::Display| Error::bad_request(format!("can't open the database {}: {err}", path.display()));
+    if !path.try_exists().map_err(|err| unusable(&err))? {
         return Ok(0);
     }
-    let unusable = |err| Error::bad_request(format!("can't open the database {}: {err}", path.display()));
-    user_version(&Connection::open_with_flags(path, OpenFlags::SQLITE_OPEN_READ_ONLY).map_err(unusable)?)
+    user_version(&Connection::open_with_flags(path, OpenFlags::SQLITE_OPEN_READ_ONLY).map_err(|err| unusable(&err))?)
 }
 
 pub fn newest() -> Version {
