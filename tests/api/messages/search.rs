@@ -240,15 +240,16 @@ async fn a_text_with_all_parts_of_a_word_but_not_the_word_is_not_found() {
     let organisation = ada.organisation("Engines").await;
     let channel = ada.general(&organisation).await;
     let long = "abcdefghijklmnopqrstuvwxyz";
-    for content in ["aab aaa", "xAAAB", "to the bees", "to  be", &long[..25], long] {
+    // Letters that the identifier in the marker of `indexed` has not.
+    for content in ["oop ooo", "xOOOP", "to the bees", "to  be", &long[..25], long] {
         ada.say(&channel, content).await;
     }
     indexed(&ada, &organisation).await;
-    for (q, hits) in [("aaab", vec!["xAAAB"]), ("to be", vec!["to  be"]), (long, vec![long])] {
+    for (q, hits) in [("ooop", vec!["xOOOP"]), ("to be", vec!["to  be"]), (long, vec![long])] {
         assert_eq!(contents(&found(&ada, &organisation, q).await), hits, "{q}");
     }
-    let second = search(&ada, &organisation, &[("q", "aaa"), ("limit", "1"), ("offset", "1")]).await.expect(200);
-    assert_eq!(contents(&second["data"]), ["aab aaa"], "what does not match does not count");
+    let second = search(&ada, &organisation, &[("q", "ooo"), ("limit", "1"), ("offset", "1")]).await.expect(200);
+    assert_eq!(contents(&second["data"]), ["oop ooo"], "what does not match does not count");
 }
 
 /// Else some accounts that repeat it would take the slots from all others.
