@@ -34,7 +34,7 @@
 //!   site, state, tls, wakeups
 //! api: client_address, config, db, domain, error, event, id, jobs, limits, push, request_body, secret, site, state, time, web
 //! backup: archive, db, error, time
-//! slack: archive, domain, error, id, time, transfer
+//! slack: archive, db, domain, error, id, time, transfer
 //! transfer: archive, db, domain, error, id, time
 //! archive: db, error, time
 //! jobs: backup, db, domain, error, event, id, mail, outgoing, push, secret, state, time, yielding
