@@ -69,7 +69,7 @@
 //!
 //! domain/transfer: accounts, channels, messages, organisations, rights, text, webhooks
 //! domain/erasing: accounts, organisations
-//! domain/audit: -
+//! domain/audit: messages
 //! domain/webhooks: access, bounded, log, messages, outbox, page, rights, text
 //! domain/streams: access, channels, log, messages, text
 //! domain/public: access, accounts, outbox, page, text

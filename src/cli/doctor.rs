@@ -202,11 +202,11 @@ fn clock(data: &Path) -> Finding {
 
 fn search(data: &Path, conn: &Connection, fix: bool) -> Result<Finding> {
     let check = "search index";
-    Ok(match (indexing::missing(conn)?, indexing::behind(conn)?) {
+    Ok(match (audit::unindexed(conn)?, indexing::behind(conn)?) {
         (0, behind) if behind > BEHIND_MAX => found(Outcome::Warning, check, format!("{behind} messages behind")),
         (0, behind) => found(Outcome::Good, check, format!("{behind} messages behind")),
         (missing, _) if fix => {
-            folder::change(data, indexing::queue_missing)?;
+            folder::change(data, audit::index_again)?;
             found(Outcome::Mended, check, format!("{missing} messages were missing, and the server indexes them"))
         }
         (missing, _) => found(Outcome::Bad, check, format!("{missing} messages are missing: use --fix")),

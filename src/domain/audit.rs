@@ -3,7 +3,7 @@
 
 use rusqlite::Connection;
 
-use crate::{db::Tx, error::Result};
+use crate::{db::Tx, domain::messages::indexing, error::Result};
 
 /// A rule that all rows of a table must fulfil.
 pub struct Rule {
@@ -98,6 +98,36 @@ pub const RULES: &[Rule] = &[
 pub fn orphans(conn: &Connection) -> Result<i64> {
     let sql = "select count(*) from messages m where not exists (select 1 from channels c where c.id = m.channel_id)";
     Ok(conn.query_row(sql, [], |row| row.get(0))?)
+}
+
+/// Messages that the search index lacks, although the background has passed them: those with a text of a trigram at least.
+macro_rules! unindexed {
+    ($select:literal) => {
+        concat!(
+            $select,
+            " from messages m where m.deleted_at is null and length(trim(m.content)) >= 3
+               and m.n <= (select cast(value as integer) from meta where key = 'search_cursor')
+               and not exists (select 1 from message_search_docsize d where d.id = m.n)
+               and not exists (select 1 from unindexed_edits u where u.n = m.n)"
+        )
+    };
+}
+
+/// Counts the messages that the search index lacks.
+pub fn unindexed(conn: &Connection) -> Result<usize> {
+    let mut select = conn.prepare(unindexed!("select m.content"))?;
+    let (mut rows, mut lacking) = (select.query([])?, 0);
+    while let Some(row) = rows.next()? {
+        // White space within a text may leave it no trigram.
+        lacking += usize::from(indexing::comparable(&row.get::<_, String>("content")?).chars().count() >= indexing::TRIGRAM);
+    }
+    Ok(lacking)
+}
+
+/// Queues the messages that the search index lacks for the background.
+pub fn index_again(tx: &mut Tx) -> Result<()> {
+    tx.execute(concat!("insert or ignore into unindexed_edits (n) ", unindexed!("select m.n")), [])?;
+    Ok(())
 }
 
 impl Rule {

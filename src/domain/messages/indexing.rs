@@ -129,37 +129,6 @@ pub fn behind(conn: &Connection) -> Result<i64> {
     Ok((last - cursor(conn)?).max(0) + edited)
 }
 
-/// Messages that should be in the index and are not: those up to the cursor with a text of a trigram at least.
-macro_rules! missing {
-    ($select:literal) => {
-        concat!(
-            $select,
-            " from messages m where m.deleted_at is null and length(trim(m.content)) >= 3
-               and m.n <= (select cast(value as integer) from meta where key = 'search_cursor')
-               and not exists (select 1 from message_search_docsize d where d.id = m.n)
-               and not exists (select 1 from unindexed_edits u where u.n = m.n)"
-        )
-    };
-}
-
-/// Counts the messages that are missing in the index, although the background has passed them.
-pub fn missing(conn: &Connection) -> Result<usize> {
-    let mut select = conn.prepare_cached(missing!("select m.content"))?;
-    let texts = select.query_map([], |row| row.get::<_, String>(0))?;
-    // White space within a text may leave it no trigram.
-    texts.filter(|text| text.as_ref().map_or(true, |text| comparable(text).chars().count() >= TRIGRAM)).try_fold(0, |n, text| {
-        text?;
-        Ok(n + 1)
-    })
-}
-
-/// Queues the messages that are [`missing`] for the background.
-pub fn queue_missing(tx: &mut Tx) -> Result<()> {
-    tx.prepare_cached(concat!("insert or ignore into unindexed_edits (n) ", missing!("select m.n")))?.execute([])?;
-    tx.then(Effect::Queued(Queue::Search));
-    Ok(())
-}
-
 /// The `n` of the newest message; 0 without any.
 pub fn newest(conn: &Connection) -> Result<i64> {
     Ok(conn.prepare_cached("select coalesce(max(n), 0) from messages")?.query_row([], |row| row.get(0))?)
