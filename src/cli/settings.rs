@@ -1,5 +1,7 @@
 //! `tidings config …`
 
+use std::collections::BTreeMap;
+
 use clap::{Arg, ArgMatches, Args, Command as Parser, Subcommand, parser::ValueSource};
 use serde::Serialize;
 use serde_json::json;
@@ -47,17 +49,29 @@ pub fn run(output: Output, command: Command, matches: &ArgMatches) -> Result<()>
             unknown_variables(&all()).iter().for_each(|name| eprintln!("tidings: {name} is no setting"));
             output.done("the settings are valid", &json!({ "valid": true }))
         }
-        // The file's own path stands in no file.
-        Command::Default => all().get_arguments().filter(|arg| arg.get_id() != "config").try_for_each(|arg| {
-            let value = default(arg);
-            let quoted = if is_bare(&value) { value } else { format!("{value:?}") };
-            print(&format!("{}# {} = {quoted}\n", comment(arg), arg.get_id()))
-        }),
-        Command::Env => all().get_arguments().try_for_each(|arg| {
-            let name = arg.get_env().map(|name| name.to_string_lossy()).unwrap_or_default();
-            print(&format!("{}# {name}={}\n", comment(arg), default(arg)))
-        }),
+        Command::Default => {
+            // The file's own path stands in no file.
+            let name = |arg: &Arg| (arg.get_id() != "config").then(|| arg.get_id().to_string());
+            defaults(output, name, |name, value| match is_bare(value) {
+                true => format!("{name} = {value}"),
+                false => format!("{name} = {value:?}"),
+            })
+        }
+        Command::Env => {
+            let name = |arg: &Arg| arg.get_env().map(|name| name.to_string_lossy().into_owned());
+            defaults(output, name, |name, value| format!("{name}={value}"))
+        }
     }
+}
+
+/// Prints the defaults of all settings that have a name, each on a line behind its help, or as a JSON object.
+fn defaults(output: Output, name: fn(&Arg) -> Option<String>, line: fn(&str, &str) -> String) -> Result<()> {
+    let settings = all();
+    let named: Vec<_> = settings.get_arguments().filter_map(|arg| Some((name(arg)?, arg))).collect();
+    let values: BTreeMap<_, _> = named.iter().map(|(name, arg)| (name, default(arg))).collect();
+    output.tables(&values, |_| {
+        named.iter().try_for_each(|(name, arg)| print(&format!("{}# {}\n", comment(arg), line(name, &default(arg)))))
+    })
 }
 
 /// All settings, with their own defaults.
