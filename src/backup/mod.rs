@@ -130,7 +130,10 @@ pub fn into_file(data: &Path, path: &Path, proof: Proof, now: Time, progress: Pr
         let (manifest, file) = into(data, file, folder, now, progress)?;
         file.sync_all().map_err(|err| failed(&err))?;
         if proof == Proof::Wanted {
-            verify(&partial, progress).map_err(|err| failed(&err))?;
+            verify(&partial, progress).map_err(|err| {
+                let (data, reason) = (data.display(), err.reason());
+                Error::bad_request(format!("the backup of {data} could not be restored, and is not kept: {reason}"))
+            })?;
         }
         if is_within(folder, data) {
             db::hand_over(&partial, data).map_err(|err| failed(&err))?;
@@ -237,7 +240,8 @@ fn open(path: &Path) -> Result<File> {
     File::open(path).map_err(|err| Error::bad_request(format!("can't read the backup {}: {err}", path.display())))
 }
 
-/// Whether a folder lies in a data folder, whose owner's it is then, whoever runs the command.
+/// Whether a folder is inside the data folder. What a command writes there belongs to the owner of the data folder, even if
+/// root runs it.
 fn is_within(folder: &Path, data: &Path) -> bool {
     folder.canonicalize().ok().zip(data.canonicalize().ok()).is_some_and(|(folder, data)| folder.starts_with(data))
 }

@@ -167,6 +167,7 @@ fn a_backup_that_fails_its_proof_takes_the_place_of_no_good_one() {
         .unwrap();
     std::thread::sleep(std::time::Duration::from_millis(1100)); // it has the second in its name
     let failing = run(&["backup", text(&backups), "--data-dir", text(&data), "--verify", "--keep", "1"]);
+    refused(&failing, "could not be restored, and is not kept: ");
     refused(&failing, "a row of sessions refers to no row of users");
     assert_eq!(only(&backups), good, "the proven one, and no remains of the other");
 }
