@@ -1,9 +1,8 @@
-//! A server for each test: a temporary folder, a real database, the real application on a free port;
-//! and clients with an identity. Nothing of ours is mocked.
+//! A server for each test: a temporary folder, a real database, the real application on a free port. Nothing of ours is mocked.
 
 // Named by its path, because other test binaries name this file by its own.
-#[path = "reply.rs"]
-mod reply;
+#[path = "client.rs"]
+mod client;
 
 use std::{
     path::Path,
@@ -11,7 +10,6 @@ use std::{
     time::{Duration, Instant},
 };
 
-use reqwest::Method;
 use serde_json::{Value, json};
 use tempfile::TempDir;
 use tidings::{
@@ -27,7 +25,7 @@ use tidings::{
 use tokio::{net::TcpListener, sync::oneshot, task::JoinHandle};
 use uuid::Uuid;
 
-pub use self::reply::Reply;
+pub use self::client::*;
 
 pub const DAY: Duration = Duration::from_secs(24 * 3600);
 pub const PASSWORD: &str = "correct horse battery";
@@ -232,11 +230,6 @@ pub fn database(folder: &Path, after_commit: db::AfterCommit) -> db::Db {
     db::Db::open(folder, Arc::new(site(folder)), Clock::default(), after_commit).unwrap()
 }
 
-/// A client of HTTP without TLS: it reads no certificates, which takes longer than most requests.
-pub fn plain_http() -> reqwest::Client {
-    reqwest::Client::builder().tls_certs_only([]).build().unwrap()
-}
-
 pub fn email(name: &str) -> String {
     format!("{name}@example.org")
 }
@@ -254,157 +247,4 @@ pub fn encoded(text: &str) -> String {
 /// A UUID as a literal of SQLite.
 pub fn blob(id: &str) -> String {
     format!("x'{}'", id.replace('-', ""))
-}
-
-#[derive(Clone)]
-pub struct Client {
-    pub origin: String,
-    pub http: reqwest::Client,
-    pub token: Option<String>,
-    pub notification_token: String,
-    pub user_id: String,
-    pub email: String,
-}
-
-impl Client {
-    /// The same client with the session that a log-in answered.
-    pub fn with_session(self, data: &Value) -> Client {
-        Client {
-            token: Some(text(&data["access_token"])),
-            notification_token: text(&data["notification_token"]),
-            user_id: text(&data["user"]["id"]),
-            email: text(&data["user"]["email"]),
-            ..self
-        }
-    }
-
-    pub fn with_token(&self, token: &str) -> Client {
-        Client { token: Some(token.into()), ..self.clone() }
-    }
-
-    /// The session's id, from the access token.
-    pub fn session_id(&self) -> String {
-        use base64::{Engine, prelude::BASE64_URL_SAFE_NO_PAD};
-        let claims = self.token.as_ref().unwrap().split('.').nth(1).unwrap();
-        let claims: Value = serde_json::from_slice(&BASE64_URL_SAFE_NO_PAD.decode(claims).unwrap()).unwrap();
-        text(&claims["sid"])
-    }
-
-    /// The name of the client's own stream in an organisation.
-    pub fn personal(&self, organisation: &str) -> String {
-        format!("{organisation}/{}", self.user_id)
-    }
-
-    pub async fn get(&self, path: &str) -> Reply {
-        self.call("GET", path, None).await
-    }
-    pub async fn post(&self, path: &str, body: Value) -> Reply {
-        self.call("POST", path, Some(body)).await
-    }
-    pub async fn put(&self, path: &str, body: Value) -> Reply {
-        self.call("PUT", path, Some(body)).await
-    }
-    pub async fn patch(&self, path: &str, body: Value) -> Reply {
-        self.call("PATCH", path, Some(body)).await
-    }
-    pub async fn delete(&self, path: &str) -> Reply {
-        self.call("DELETE", path, None).await
-    }
-
-    /// Calls an operation, with a JSON body or without a body.
-    pub async fn call(&self, method: &str, path: &str, body: Option<Value>) -> Reply {
-        let mut request = self.request(method, &format!("/api/v1{path}"));
-        if let Some(body) = &body {
-            request = request.json(body);
-        }
-        let sent = body.map_or_else(String::new, |body| body.to_string());
-        Reply::of(request, &format!("{method} {path}"), &sent).await
-    }
-
-    /// Calls an operation with this text as the body, declared to be JSON.
-    pub async fn call_text(&self, method: &str, path: &str, body: &str) -> Reply {
-        let request = self.request(method, &format!("/api/v1{path}")).header("content-type", "application/json");
-        Reply::of(request.body(body.to_owned()), &format!("{method} {path}"), body).await
-    }
-
-    /// A request for the caller to finish; `path` is the whole path.
-    pub fn request(&self, method: &str, path: &str) -> reqwest::RequestBuilder {
-        let request = self.http.request(Method::from_bytes(method.as_bytes()).unwrap(), format!("{}{path}", self.origin));
-        match &self.token {
-            Some(token) => request.bearer_auth(token),
-            None => request,
-        }
-    }
-}
-
-/// Steps that many tests take, each through the API.
-impl Client {
-    pub async fn organisation(&self, name: &str) -> String {
-        text(&self.post("/organisations", json!({ "name": name })).await.expect(201)["data"]["id"])
-    }
-
-    /// Invites an address; gives the token that the inviter is shown.
-    pub async fn invite(&self, organisation: &str, email: &str, role: &str) -> String {
-        let body = json!({ "org_id": organisation, "emails": [email], "role": role });
-        let data = self.post("/invite", body).await.data(201, "Invitations created successfully");
-        assert_eq!(data["errors"], json!([]));
-        text(&data["invitations"][0]["invite_token"])
-    }
-
-    /// A public channel with these other members.
-    pub async fn channel(&self, organisation: &str, name: &str, others: &[&Client]) -> String {
-        self.channel_with(json!({ "organisation_id": organisation, "name": name, "userIds": ids(others) })).await
-    }
-
-    pub async fn private_channel(&self, organisation: &str, name: &str, others: &[&Client]) -> String {
-        let body = json!({ "organisation_id": organisation, "name": name, "userIds": ids(others), "is_private": true });
-        self.channel_with(body).await
-    }
-
-    async fn channel_with(&self, body: Value) -> String {
-        text(&self.post("/channels", body).await.expect(201)["data"]["id"])
-    }
-
-    /// The channel that the organisation began with.
-    pub async fn general(&self, organisation: &str) -> String {
-        let body = self.get(&format!("/organisations/{organisation}/channels")).await.expect(200);
-        let channels = body["channels"].as_array().unwrap();
-        text(&channels.iter().find(|channel| channel["name"] == "general").expect("a channel `general`")["channels_id"])
-    }
-
-    /// Posts a top-level message; gives its id.
-    pub async fn say(&self, channel: &str, content: &str) -> String {
-        let reply = self.post(&format!("/channels/{channel}/messages"), json!({ "content": content })).await;
-        text(&reply.expect(201)["data"]["id"])
-    }
-
-    /// Replies in a thread; gives the reply's id.
-    pub async fn reply(&self, channel: &str, thread: &str, content: &str) -> String {
-        let body = json!({ "content": content, "thread_id": thread });
-        text(&self.post(&format!("/channels/{channel}/messages"), body).await.expect(201)["data"]["id"])
-    }
-
-    /// Makes a webhook; gives it as it was answered.
-    pub async fn webhook(&self, channel: &str, name: &str) -> Value {
-        let reply = self.post(&format!("/webhooks/{channel}"), json!({ "webhook_name": name })).await;
-        reply.data(201, "Webhook created successfully")
-    }
-
-    pub async fn subscription_token(&self, channel: &str) -> String {
-        let reply = self.post("/token/subscription", json!({ "channel": channel })).await;
-        text(&reply.data(200, "Subscription token generated successfully")["token"])
-    }
-
-    pub async fn connection_token(&self) -> String {
-        text(&self.get("/token/connection").await.data(200, "Connection token retrieved successfully")["token"])
-    }
-}
-
-fn ids(clients: &[&Client]) -> Vec<String> {
-    clients.iter().map(|client| client.user_id.clone()).collect()
-}
-
-#[track_caller]
-pub fn text(value: &Value) -> String {
-    value.as_str().unwrap_or_else(|| panic!("not a string: {value}")).to_owned()
 }
