@@ -19,6 +19,7 @@ mod binary;
 mod commands;
 mod cuts;
 mod deliveries;
+mod doctor;
 mod faults;
 mod first_administrator;
 mod fsyncs;

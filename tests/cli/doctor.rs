@@ -1,0 +1,106 @@
+//! What `tidings doctor` finds, and what it mends.
+
+use std::{fs, net::TcpListener, os::unix::fs::PermissionsExt};
+
+use rusqlite::Connection;
+use serde_json::json;
+
+use crate::harness::{Admin, PASSWORD, Server, printed, refused, run};
+
+#[tokio::test]
+async fn the_doctor_finds_and_mends_what_is_wrong() {
+    let parent = tempfile::tempdir().unwrap();
+    let folder = &parent.path().join("data"); // which the server makes, for its own user alone
+    let admin = Admin(folder);
+    let server = Server::start(folder, &[]);
+    let (token, channel) = server.poster().await;
+    let root = server.post(&format!("{channel}/messages"), &token, json!({ "content": "one" })).await;
+    let root = root["id"].as_str().or(root["message_id"].as_str()).unwrap().to_owned();
+    server.post(&format!("{channel}/messages"), &token, json!({ "content": "two", "thread_id": root })).await;
+    let base = ["--base-url", &server.url];
+    let doctor = |more: &[&str]| admin.run(&[&["doctor"], &base[..], more].concat());
+    let healthy = printed(&doctor(&[]));
+    assert!(!healthy.contains("bad ") && healthy.contains("the database is intact"), "{healthy}");
+
+    let database = Connection::open(folder.join("tidings.db")).unwrap();
+    for damage in [
+        "update channels set user_count = user_count + 1",
+        "update channels set message_count = 9, mention_count = 1",
+        "update messages set reply_count = 5 where root is null",
+        "update organisations set channels_count = 0",
+    ] {
+        database.execute(damage, []).unwrap();
+        refused(&doctor(&[]), "checks failed");
+        let mended = printed(&doctor(&["--fix"]));
+        assert!(mended.contains("mended"), "{mended}");
+        let healthy = printed(&doctor(&[]));
+        assert!(!healthy.contains("bad "), "{damage}: {healthy}");
+    }
+    database
+        .execute_batch("pragma foreign_keys = off; update messages set channel_id = randomblob(16) where root is not null")
+        .unwrap();
+    for more in [&[][..], &["--fix"]] {
+        let lost = doctor(more);
+        assert!(!lost.status.success() && String::from_utf8_lossy(&lost.stdout).contains("1 messages belong to no channel"));
+    }
+    database.execute("update messages set channel_id = (select channel_id from messages where root is null)", []).unwrap();
+    let key = folder.join("secret.key");
+    fs::set_permissions(&key, fs::Permissions::from_mode(0o644)).unwrap();
+    assert!(String::from_utf8_lossy(&doctor(&[]).stdout).contains("others can read"));
+    printed(&doctor(&["--fix"]));
+    assert_eq!(fs::metadata(&key).unwrap().permissions().mode() & 0o777, 0o600);
+    refused(&run(&["doctor", "--data-dir", folder.join("none").to_str().unwrap()]), "checks failed");
+}
+
+#[tokio::test]
+async fn the_doctor_finds_messages_that_are_not_in_the_search_index() {
+    let parent = tempfile::tempdir().unwrap();
+    let folder = &parent.path().join("data");
+    let admin = Admin(folder);
+    let server = Server::start(folder, &[]);
+    let (token, channel) = server.poster().await;
+    for content in ["one", "two"] {
+        server.post(&format!("{channel}/messages"), &token, json!({ "content": content })).await;
+    }
+    let doctor = |more: &[&str]| admin.run(&[&["doctor", "--base-url", &server.url], more].concat());
+    let database = Connection::open(folder.join("tidings.db")).unwrap();
+    let indexed = || database.query_row("select count(*) from message_search_docsize", [], |row| row.get::<_, i64>(0)).unwrap();
+    while indexed() < 2 {
+        tokio::time::sleep(std::time::Duration::from_millis(20)).await;
+    }
+    database.execute("delete from message_search where rowid = (select min(n) from messages)", []).unwrap();
+    refused(&doctor(&[]), "checks failed");
+    assert!(printed(&doctor(&["--fix"])).contains("1 messages were missing"));
+    while indexed() < 2 {
+        tokio::time::sleep(std::time::Duration::from_millis(20)).await;
+    }
+    let healthy = printed(&doctor(&[]));
+    assert!(healthy.contains("0 messages behind"), "{healthy}");
+}
+
+#[test]
+fn the_doctor_looks_for_backups_and_the_mail_server() {
+    let parent = tempfile::tempdir().unwrap();
+    let folder = &parent.path().join("data");
+    let admin = Admin(folder);
+    admin.print(&["user", "create", "--email", "ada@x.example", "--password", PASSWORD]);
+    fs::set_permissions(folder, fs::Permissions::from_mode(0o700)).unwrap();
+    let doctor = |more: &[&str]| admin.run(&[&["doctor", "--base-url", "http://127.0.0.1:1"], more].concat());
+    let backups = parent.path().join("backups");
+    let scheduled = ["--backup-every", "24h", "--backup-dir", backups.to_str().unwrap()];
+    assert!(printed(&doctor(&scheduled)).contains("there is no folder"));
+    fs::write(&backups, "").unwrap();
+    let unusable = doctor(&scheduled);
+    assert!(!unusable.status.success() && String::from_utf8_lossy(&unusable.stdout).contains("can't write to"), "{unusable:?}");
+    fs::remove_file(&backups).unwrap();
+    fs::create_dir(&backups).unwrap();
+    assert!(
+        printed(&doctor(&scheduled)).contains("is newer than --backup-every") && printed(&doctor(&scheduled)).contains("none in")
+    );
+    admin.print(&["backup", backups.to_str().unwrap()]);
+    assert!(printed(&doctor(&scheduled)).contains("one in"));
+
+    let silent = TcpListener::bind("127.0.0.1:0").unwrap();
+    let unheard = doctor(&["--mail-url", &format!("smtp://{}?tls=none", silent.local_addr().unwrap())]);
+    assert!(String::from_utf8_lossy(&unheard.stdout).contains("the mail server has not answered within 10 s"), "{unheard:?}");
+}
