@@ -22,16 +22,14 @@ fn without_empty(command: Command) -> Command {
     command.mut_subcommands(without_empty)
 }
 
-/// Variables that look like settings and name none, as one that is misspelled: nothing reads them.
+/// Environment variables that look like settings and are none, such as misspelled ones. Nothing reads them.
 pub fn unknown_variables(settings: &Command) -> Vec<String> {
-    let own = settings.get_arguments().filter_map(|arg| Some((arg, arg.get_env()?.to_str()?)));
-    let known: Vec<_> = own
-        .flat_map(|(arg, name)| [Some(name.to_owned()), arg.is_hide_env_values_set().then(|| format!("{name}_FILE"))])
-        .flatten()
-        .collect();
-    let names = std::env::vars_os().filter_map(|(name, _)| name.into_string().ok());
-    let alike = names.filter(|name| name.starts_with("TIDINGS_"));
-    alike.filter(|name| !known.contains(name)).collect()
+    let names = |arg: &Arg, name: &str| {
+        arg.get_env().is_some_and(|own| own == name || arg.is_hide_env_values_set() && name.strip_suffix("_FILE") == own.to_str())
+    };
+    let set = std::env::vars_os().filter_map(|(name, _)| name.into_string().ok());
+    let alike = set.filter(|name| name.starts_with("TIDINGS_"));
+    alike.filter(|name| !settings.get_arguments().any(|arg| names(arg, name))).collect()
 }
 
 /// Makes the lines of the settings file, if one is named, the defaults of the flags with the same names. An unknown

@@ -274,8 +274,7 @@ pub fn is_current(conn: &Connection) -> Result<bool> {
 
 /// Fails unless the folder has a database with the schema of this version.
 pub fn require_current(folder: &Path) -> Result<()> {
-    require(folder)?;
-    match version(folder)? {
+    match require(folder)? {
         have if have < newest_version() => Err(Error::bad_request(format!(
             "the database has schema version {have}, this binary needs {}: start the server, or run `tidings migrate up`",
             newest_version()
@@ -284,11 +283,11 @@ pub fn require_current(folder: &Path) -> Result<()> {
     }
 }
 
-/// Fails if the folder has no database, so that a command doesn't create one by mistake.
-pub fn require(folder: &Path) -> Result<()> {
+/// The schema version of the folder's database. Fails if there is none, so that a command doesn't create one by mistake.
+pub fn require(folder: &Path) -> Result<Version> {
     match version(folder)? {
         0 => Err(Error::bad_request(format!("there is no database in {}", folder.display()))),
-        _ => Ok(()),
+        have => Ok(have),
     }
 }
 

@@ -3,7 +3,6 @@
 use std::collections::BTreeMap;
 
 use rusqlite::types::{FromSql, FromSqlError, FromSqlResult, ToSql, ToSqlOutput, ValueRef};
-
 use uuid::Uuid;
 
 use crate::{
