@@ -23,7 +23,7 @@ use crate::{
 
 /// Deadline of one command of SMTP.
 const STEP_WITHIN: Duration = Duration::from_secs(10);
-/// Deadline of a check: also of the greeting, for which no deadline of a command holds.
+/// Deadline of a check. It covers the greeting, which the deadline of a command does not.
 const CHECK_WITHIN: Duration = Duration::from_secs(10);
 /// Deadline of a mail. It is shorter than the lease, so that no mail is sent twice at the same time.
 const SEND_WITHIN: Duration = Duration::from_secs(60);
@@ -57,7 +57,7 @@ impl Mailer {
                 let folder = parsed.to_file_path().map_err(|()| bad(&"expected an absolute path such as file:///var/mail"))?;
                 Transport::Files(folder)
             }
-            "smtp" | "smtps" => Transport::Smtp(Box::new(relay(&parsed, authorities).map_err(|err| bad(&err.detail()))?)),
+            "smtp" | "smtps" => Transport::Smtp(Box::new(relay(&parsed, authorities).map_err(|err| bad(&err.reason()))?)),
             other => return Err(bad(&format!("unknown scheme {other}: expected log:, file:, smtp: or smtps:"))),
         };
         Ok(Mailer { from, transport, reached: Mutex::default() })
@@ -130,6 +130,7 @@ impl Mailer {
     }
 }
 
+/// Waits for the mail server at most until the deadline.
 async fn within<T>(deadline: Duration, answer: impl Future<Output = Result<T, smtp::Error>>) -> Result<T> {
     let silent = |_| Error::bad_request(format!("the mail server has not answered within {} s", deadline.as_secs()));
     timeout(deadline, answer).await.map_err(silent)?.map_err(Error::internal)
