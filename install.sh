@@ -160,7 +160,9 @@ cp "$binary" "$staged" 2>/dev/null || fail "can't write to $bin_dir"
 chmod 0755 "$staged"
 
 # The new binary may change the database, and an older one can't read it then.
-if { [ "$service" = yes ] || [ -f "$destdir$unit_dir/tidings.service" ]; } && [ "$backup" = yes ] && [ -f "$bin_dir/tidings" ] && [ -f "$destdir$data/tidings.db" ]; then
+is_service=$service
+[ ! -f "$destdir$unit_dir/tidings.service" ] || is_service=yes
+if [ "$is_service" = yes ] && [ "$backup" = yes ] && [ -f "$bin_dir/tidings" ] && [ -f "$destdir$data/tidings.db" ]; then
     backups=$destdir$data/backups
     "$staged" backup "$backups" --data-dir "$destdir$data" --verify ||
         fail "the backup of $destdir$data failed, and nothing was installed; --no-backup installs without one"
@@ -205,7 +207,7 @@ cat 2>/dev/null >"$staged" <<EOF || fail "can't write to $staged_dir"
 Description=tidings team-messaging server
 After=network-online.target
 Wants=network-online.target
-# What keeps it from starting may end by itself, as a port that is taken: it is tried again until then.
+# A start that fails, for example on a port that is taken, is tried again without a limit.
 StartLimitIntervalSec=0
 
 [Service]

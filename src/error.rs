@@ -71,7 +71,7 @@ impl Error {
         }
     }
 
-    /// The whole truth with the line that met it, for the log.
+    /// What went wrong and the line of the source that met it, for the log.
     pub fn detail(&self) -> String {
         match self {
             Error::Internal { at, .. } => format!("{} (at {at})", self.reason()),
@@ -88,7 +88,7 @@ impl Error {
     }
 }
 
-/// An error with its causes: one of a client says by itself only that the request failed.
+/// An error with its causes. That of an HTTP client says by itself only that the request failed.
 pub fn chain(err: &dyn std::error::Error) -> String {
     let causes = std::iter::successors(err.source(), |err| err.source());
     causes.fold(err.to_string(), |text, cause| format!("{text}: {cause}"))

@@ -115,7 +115,7 @@ fn in_force(keys: Keys, push_key: Option<&str>) -> Arc<Keys> {
     })
 }
 
-/// Whether an address is that of a server that listens on all addresses: it leads nowhere.
+/// Whether an address is unspecified, such as `http://0.0.0.0:8080`: a server can listen on it, and nobody can follow it.
 pub fn is_unspecified(address: &str) -> bool {
     match Url::parse(address).ok().as_ref().and_then(Url::host) {
         Some(Host::Ipv4(ip)) => ip.is_unspecified(),

@@ -26,8 +26,8 @@ use crate::{
 /// Records that one transaction imports, and bytes of them: some milliseconds.
 const BATCH: usize = 200;
 const BATCH_BYTES: usize = 1 << 20;
-/// Time after which a transaction takes no further record: a running server waits for it. A member of a large channel takes
-/// longer than other records, as what they have not read is counted.
+/// Time after which a transaction takes no further record, because a running server waits for it. A member of a large channel
+/// takes longer than other records: the import counts what the member has not read.
 const BATCH_TIME: Duration = Duration::from_millis(20);
 /// Free space that an import leaves to the server.
 const SPACE_KEPT: u64 = 1 << 30;

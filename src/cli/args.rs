@@ -26,7 +26,7 @@ pub struct Organisation {
     pub organisation: String,
 }
 
-/// Reads an e-mail address as accounts have it. That of an account that was erased is none: it must not come back.
+/// Parses an e-mail address as accounts have it. Refuses that of an erased account, which must not come back to life.
 pub fn address(text: &str) -> Result<String, &'static str> {
     match text::email_address(text).ok_or("this is not an e-mail address")? {
         erased if erased.ends_with(ERASED) => Err("the account was erased"),

@@ -37,7 +37,7 @@ const BEHIND_MAX: i64 = 10_000;
 pub struct Doctor {
     #[command(flatten)]
     settings: Box<Settings>,
-    /// Mend counters and permissions of files
+    /// Mend counters, the search index and permissions of files
     #[arg(long)]
     fix: bool,
 }
@@ -162,7 +162,7 @@ fn free_space(data: &Path) -> Finding {
     }
 }
 
-/// A server whose backups fail goes on, and tells its administrators once.
+/// Scheduled backups can be written and are recent. A server whose backups fail goes on, and mails its administrators once.
 fn backups(settings: &Settings) -> Finding {
     let check = "backups";
     let Some(schedule) = wiring::schedule(settings) else {

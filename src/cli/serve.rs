@@ -68,7 +68,7 @@ async fn serve(settings: Settings, reload: Reload) -> Result<()> {
     let addresses = listeners.addresses();
     tokio::spawn(reload.run(signal(SignalKind::hangup()).map_err(Error::internal)?));
     let app = wiring::open(&settings, addresses.iter().find_map(Address::tcp), Clock::default())?;
-    // Until here they end the process at once: a backup and a migration may take long, and leave nothing half done.
+    // Until here SIGTERM and SIGINT end the process at once: a migration and its backup may take long, and are all or nothing.
     let mut terminate = signal(SignalKind::terminate()).map_err(Error::internal)?;
     let mut interrupt = signal(SignalKind::interrupt()).map_err(Error::internal)?;
     announce(&settings, &app, &addresses);

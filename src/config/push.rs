@@ -51,7 +51,7 @@ impl PushServer {
 pub struct External {
     /// The server's address, without a trailing slash.
     pub url: String,
-    /// Of its server API.
+    /// The key of its server API.
     pub api_key: String,
 }
 

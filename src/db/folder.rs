@@ -42,13 +42,13 @@ pub fn lock(folder: &Path) -> Result<FolderLock> {
     }
 }
 
-/// Keeps the files of a data folder in their places while a command writes to them: [`lock_files`] waits.
+/// Takes a shared lock on a data folder, while a command writes to its files: [`lock_files`] waits for it.
 pub fn hold_files(folder: &Path) -> Result<File> {
     locked(folder, File::lock_shared)
 }
 
-/// Lets one process at a time replace files of a data folder, and only while no command writes to them. A server doesn't hold
-/// this lock: [`lock`] tells whether one is running.
+/// Takes the exclusive lock on a data folder, to replace its files. Waits for commands that write to them. A server holds
+/// neither; [`lock`] tells whether one is running.
 pub fn lock_files(folder: &Path) -> Result<File> {
     locked(folder, File::lock)
 }

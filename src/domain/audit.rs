@@ -100,7 +100,7 @@ pub fn orphans(conn: &Connection) -> Result<i64> {
     Ok(conn.query_row(sql, [], |row| row.get(0))?)
 }
 
-/// Messages that the search index lacks, although the background has passed them: those with a text of a trigram at least.
+/// SQL for messages that the search index lacks: the background has passed them, and their text may have a trigram.
 macro_rules! unindexed {
     ($select:literal) => {
         concat!(

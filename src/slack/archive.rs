@@ -20,7 +20,7 @@ use crate::error::{Error, Result};
 /// any size, and unpack to a thousand times its own.
 const ENTRY_MAX: u64 = 256 << 20;
 
-/// Values of a list, at most. What a value takes in memory is a hundred times what an empty one takes in the file.
+/// Values of a list, at most. An empty value takes a hundred times its text in memory, so a bound on the text is not enough.
 const LIST_MAX: usize = 200_000;
 
 /// A list of at most [`LIST_MAX`] values.

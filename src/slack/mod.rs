@@ -78,7 +78,8 @@ pub fn import(from: &Path, target: Target, write: Writer, progress: Progress) ->
     export.batches.finish()
 }
 
-/// Refuses an owner whom nobody knows, and another name or owner for what the same file has become already.
+/// Refuses an owner with neither an account here nor an address in the export: whoever has that mailbox would own the
+/// organisation. For a file that was imported before, refuses another name or owner than its organisation has.
 fn check(tx: &Tx, id: OrganisationId, name: &str, owner: Option<&str>, users: &[format::User]) -> Result<()> {
     let known = match administration::show(tx, id) {
         Ok(known) => known.listed,
