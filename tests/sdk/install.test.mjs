@@ -1,7 +1,7 @@
 // install.sh, with a binary that is there: what it writes, and that a failure leaves nothing behind.
 import assert from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'
-import { chmodSync, existsSync, readFileSync, readdirSync, statSync, writeFileSync } from 'node:fs'
+import { chmodSync, existsSync, readFileSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import test from 'node:test'
 import { binary, root, scratch } from './lib/server.mjs'
@@ -69,6 +69,27 @@ test('nobody but its owner reads the file with the settings', { timeout }, t => 
   chmodSync(file, 0o644)
   service()
   assert.equal(readFileSync(file, 'utf8'), 'TIDINGS_METRICS_TOKEN=a-token-of-sixteen\n')
+})
+
+test('a service is backed up before its binary is replaced, or the binary stays', { timeout }, t => {
+  const folder = scratch(t)
+  const data = join(folder, 'var/lib/tidings')
+  const installs = (...args) => install(['--prefix', '/usr', '--binary', binary(), ...args], { env: { ...process.env, DESTDIR: folder } })
+  assert.equal(installs('--service').status, 0)
+  const made = run(binary(), ['user', 'create', '--email', 'ada@example.org', '--password', 'quiet harbour at dawn', '--data-dir', data])
+  assert.equal(made.status, 0, made.stderr)
+  const upgraded = installs()
+  assert.equal(upgraded.status, 0, upgraded.stderr)
+  assert.match(upgraded.stdout, /verified: it can be restored/)
+  assert.equal(readdirSync(join(data, 'backups')).length, 1)
+
+  const before = statSync(join(folder, 'usr/bin/tidings')).ino
+  rmSync(join(data, 'secret.key'))
+  const refused = installs()
+  assert.notEqual(refused.status, 0)
+  assert.match(refused.stderr, /nothing was installed/)
+  assert.equal(statSync(join(folder, 'usr/bin/tidings')).ino, before)
+  assert.equal(readdirSync(join(data, 'backups')).length, 1)
 })
 
 test('wrong use is one clear line, and leaves nothing behind', { timeout }, t => {
