@@ -1,0 +1,57 @@
+//! Attacks on the real binary from many addresses of this machine, and what a member notices of them:
+//! `cargo bench --bench abuse`, or with names of scenarios, as in `cargo bench --bench abuse -- strangers`.
+//!
+//! The attackers are a process of their own, and whoever is hung up on comes back at once.
+
+#[path = "../api.rs"]
+#[allow(dead_code, reason = "other benches open sockets, too")]
+mod api;
+mod attackers;
+mod probe;
+mod server;
+mod strangers;
+
+/// All scenarios, in the order in which they run.
+const SCENARIOS: &[&str] = &["strangers"];
+
+#[tokio::main]
+async fn main() {
+    raise_file_limit();
+    // Cargo adds flags of its own.
+    let words: Vec<String> = std::env::args().skip(1).filter(|word| !word.starts_with("--")).collect();
+    let words: Vec<&str> = words.iter().map(String::as_str).collect();
+    match words[..] {
+        ["attack", scenario] => attack(scenario).await,
+        [] => defend(SCENARIOS).await,
+        _ => defend(&words).await,
+    }
+}
+
+/// As many files as the machine lets a process have.
+fn raise_file_limit() {
+    use rustix::process::{Resource, getrlimit, setrlimit};
+    let mut limit = getrlimit(Resource::Nofile);
+    limit.current = limit.maximum;
+    setrlimit(Resource::Nofile, limit).unwrap();
+}
+
+/// Measures a server under each of the attacks.
+async fn defend(scenarios: &[&str]) {
+    for scenario in scenarios {
+        println!("# {scenario}");
+        match *scenario {
+            "strangers" => strangers::defend().await,
+            unknown => panic!("{unknown}: the scenarios are {SCENARIOS:?}"),
+        }
+    }
+}
+
+/// The attackers' process.
+async fn attack(scenario: &str) {
+    let target = attackers::target();
+    match scenario {
+        "strangers" => strangers::attack(target),
+        unknown => panic!("{unknown}: the scenarios are {SCENARIOS:?}"),
+    }
+    std::future::pending::<()>().await;
+}

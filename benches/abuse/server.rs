@@ -1,0 +1,82 @@
+//! The server under attack.
+
+use std::{
+    io::{BufRead, BufReader},
+    process::{Child, Command, Stdio},
+    time::Duration,
+};
+
+use reqwest::Method;
+use serde_json::json;
+use tokio::time::sleep;
+
+use crate::api::Api;
+
+pub struct Server {
+    process: Child,
+    pub api: Api,
+    _folder: tempfile::TempDir,
+}
+
+impl Server {
+    pub fn start() -> Server {
+        let folder = tempfile::tempdir().unwrap();
+        let mut process = Command::new(env!("CARGO_BIN_EXE_tidings"))
+            .args(["serve", "--listen", "127.0.0.1:0", "--log", "warn", "--data-dir"])
+            .arg(folder.path().join("data"))
+            .stdout(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let lines = BufReader::new(process.stdout.take().unwrap()).lines().map(Result::unwrap);
+        let url = lines
+            .map(|line| line.trim().to_owned())
+            .find_map(|line| line.strip_prefix("API").map(|rest| rest.trim().trim_end_matches("/api/v1").to_owned()));
+        Server { process, api: Api::new(url.unwrap()), _folder: folder }
+    }
+
+    /// Resident memory, in MiB.
+    pub fn resident(&self) -> f64 {
+        let status = std::fs::read_to_string(format!("/proc/{}/status", self.process.id())).unwrap();
+        let line = status.lines().find(|line| line.starts_with("VmRSS:")).unwrap();
+        line.split_whitespace().nth(1).unwrap().parse::<f64>().unwrap() / 1024.0
+    }
+
+    pub fn files(&self) -> usize {
+        std::fs::read_dir(format!("/proc/{}/fd", self.process.id())).unwrap().count()
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        _ = self.process.kill();
+        _ = self.process.wait();
+    }
+}
+
+/// Members of one organisation and one channel.
+pub struct Team {
+    /// The first one, whose posts are measured.
+    pub ada: Api,
+    pub others: Vec<Api>,
+    /// The path of the channel's messages.
+    pub messages: String,
+}
+
+impl Team {
+    pub async fn new(server: &Server, others: usize) -> Team {
+        let ada = server.api.person("ada").await;
+        let (organisation, channel) = ada.place().await;
+        let mut members = Vec::new();
+        for n in 0..others {
+            let name = format!("member{n}");
+            let member = server.api.person(&name).await;
+            let invitation = json!({ "org_id": organisation, "emails": [format!("{name}@x.example")] });
+            let made = ada.call(Method::POST, "/invite", invitation).await["data"]["invitations"][0]["invite_token"].take();
+            member.call(Method::POST, "/invite/verify", json!({ "token": made })).await;
+            member.call(Method::POST, &format!("/channels/{channel}/join"), json!({})).await;
+            members.push(member);
+            sleep(Duration::from_millis(300)).await; // one address without a session has a rate
+        }
+        Team { ada, others: members, messages: format!("/channels/{channel}/messages") }
+    }
+}
