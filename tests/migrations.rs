@@ -12,6 +12,7 @@ use std::{
 };
 
 use rusqlite::{Connection, Row};
+use tidings::db::definitions::definitions;
 
 /// Releases with the version of their schema.
 const RELEASES: &[(&str, u32)] = &[("0.1.0", 1)];
@@ -29,7 +30,7 @@ fn the_steps_from_each_release_lead_to_the_schema() {
         let old = Database::of(release, version);
         old.migrate();
         old.assert_sound();
-        let (stepped, written) = (definitions(&old.open()), definitions(&current.open()));
+        let (stepped, written) = (definitions(&old.open()).unwrap(), definitions(&current.open()).unwrap());
         let only = |here: &BTreeSet<String>, there: &BTreeSet<String>| {
             let lines: Vec<_> = here.difference(there).map(|line| format!("    {line}")).collect();
             lines.join("\n")
@@ -174,18 +175,6 @@ fn every_step_is_included() {
     );
 }
 
-/// Tests the comparison of schemas.
-#[test]
-fn comments_and_the_order_of_columns_do_not_count_as_differences() {
-    let written =
-        "CREATE TABLE a (b text default 'x, -- y', -- c, (d\n  c integer check (c in (1,  2)), primary key (b, c)) strict";
-    let stepped = "CREATE TABLE \"a\"(c integer check (c in (1,2)), primary key (b,c), b text default 'x, -- y') strict";
-    assert_eq!(parts(written), parts(stepped));
-    for (word, other) in [("strict", ""), ("x,", "x"), ("(1,", "(1, 3,"), ("(b, c)", "(c, b)"), ("text", "text unique")] {
-        assert_ne!(parts(written), parts(&written.replace(word, other)), "{word} -> {other}");
-    }
-}
-
 /// A data folder with a database.
 struct Database {
     folder: tempfile::TempDir,
@@ -266,64 +255,6 @@ fn rows(conn: &Connection, table: &str, columns: &[String]) -> Vec<String> {
 
 fn select<T>(conn: &Connection, sql: &str, read: impl FnMut(&Row) -> rusqlite::Result<T>) -> Vec<T> {
     conn.prepare(sql).unwrap().query_map([], read).unwrap().collect::<rusqlite::Result<_>>().unwrap()
-}
-
-/// What the schema says: a line for each column, constraint and index.
-fn definitions(conn: &Connection) -> BTreeSet<String> {
-    let sql = "select type, name, coalesce(sql, '') from sqlite_schema";
-    let objects: Vec<[String; 3]> = select(conn, sql, |row| Ok([row.get(0)?, row.get(1)?, row.get(2)?]));
-    let lines = objects.into_iter().flat_map(|[kind, name, sql]| {
-        let parts = if kind == "table" { parts(&sql) } else { [tokens(&sql).join(" ")].into() };
-        parts.into_iter().map(move |part| format!("{kind} {name}: {part}"))
-    });
-    lines.collect()
-}
-
-/// The definitions in a `create table`, without their order: `alter table` puts a new column after the others.
-fn parts(sql: &str) -> BTreeSet<String> {
-    let (mut parts, mut part, mut depth) = (BTreeSet::new(), Vec::new(), 0);
-    for token in tokens(sql) {
-        let ends = match token.as_str() {
-            "(" => depth == 0,
-            ")" | "," => depth == 1,
-            _ => false,
-        };
-        depth += match token.as_str() {
-            "(" => 1,
-            ")" => -1,
-            _ => 0,
-        };
-        if ends {
-            parts.insert(std::mem::take(&mut part).join(" "));
-        } else {
-            part.push(token);
-        }
-    }
-    parts.insert(part.join(" "));
-    parts
-}
-
-/// SQL without spaces, comments, and the quotes around names that need none: `alter table` adds these.
-fn tokens(sql: &str) -> Vec<String> {
-    let is_word = |c: char| c.is_alphanumeric() || c == '_';
-    let mut tokens = Vec::new();
-    let mut rest = sql.trim_start();
-    while let Some(c) = rest.chars().next() {
-        let length = match c {
-            '-' if rest.starts_with("--") => rest.find('\n').unwrap_or(rest.len()),
-            // A doubled quote ends one token and begins the next, the same on both sides.
-            '\'' | '"' => rest[1..].find(c).map_or(rest.len(), |at| at + 2),
-            c if is_word(c) => rest.find(|c| !is_word(c)).unwrap_or(rest.len()),
-            c => c.len_utf8(),
-        };
-        let (token, after) = rest.split_at(length);
-        let bare = token.trim_matches('"');
-        if !token.starts_with("--") {
-            tokens.push(if bare.chars().all(is_word) { bare } else { token }.to_owned());
-        }
-        rest = after.trim_start();
-    }
-    tokens
 }
 
 /// The files of the steps, in their order.

@@ -4,6 +4,7 @@
 
 mod checkpoint;
 mod columns;
+pub mod definitions;
 mod epoch;
 mod figures;
 mod files;
