@@ -384,7 +384,7 @@ create table webhooks (
     url             text not null default '',                 -- '' = nothing is delivered out
     url_by          blob references users (id),               -- who answers for url: it delivers while they have access, too
     slug_hash       blob not null unique,                     -- SHA-256 of the secret in the feed address
-    generation      integer not null default 1,               -- raised by each new slug; part of it
+    generation      integer not null default 1,               -- raised by each new slug; part of it. 0 = from before it was counted
     status          text not null default 'active' check (status in ('active', 'inactive', 'paused')),
     secret          blob not null,                            -- encrypted under the server's key
     old_secret      blob,                                     -- still signs until old_secret_until

@@ -76,18 +76,19 @@ impl Keys {
     /// The token of an invitation that its inviter sees. It can be derived again, and each resend voids the previous one.
     /// `stored` is the hash of the one in force; none to make a new one.
     pub fn invitation_token(&self, id: InvitationId, generation: i64, stored: Option<&Hash>) -> String {
-        derived(&self.invitation, &format!("invitation:{id}:{generation}"), stored)
+        derived(&self.invitation, format!("invitation:{id}:{generation}").as_bytes(), stored)
     }
 
     /// The token of an invitation that only its mail contains. A caller who knows it has access to the mailbox.
     pub fn mailed_invitation_token(&self, id: InvitationId, generation: i64, stored: Option<&Hash>) -> String {
-        derived(&self.invitation, &format!("mailed invitation:{id}:{generation}"), stored)
+        derived(&self.invitation, format!("mailed invitation:{id}:{generation}").as_bytes(), stored)
     }
 
     /// The secret in the address of a webhook's feed. It can be derived again to be shown, so only its hash is stored. Each
-    /// generation of the webhook has another one.
+    /// generation of the webhook has another one; 0 is the one of webhooks from before generations were counted.
     pub fn webhook_slug(&self, id: WebhookId, generation: i64, stored: Option<&Hash>) -> String {
-        derived(&self.webhook, &format!("webhook:{id}:{generation}"), stored)
+        let text = format!("webhook:{id}:{generation}");
+        derived(&self.webhook, if generation == 0 { id.0.as_bytes() } else { text.as_bytes() }, stored)
     }
 
     /// Encrypts a text for the database: a random nonce, the ciphertext, the tag.
@@ -113,8 +114,8 @@ impl Keys {
 }
 
 /// The token that is derived from a text: under the first key, or under the one whose token has the stored hash.
-fn derived(keys: &[hmac::Key], text: &str, stored: Option<&Hash>) -> String {
-    let token = |key| BASE64_URL_SAFE_NO_PAD.encode(hmac::sign(key, text.as_bytes()));
+fn derived(keys: &[hmac::Key], text: &[u8], stored: Option<&Hash>) -> String {
+    let token = |key| BASE64_URL_SAFE_NO_PAD.encode(hmac::sign(key, text));
     let found = keys.iter().map(token).find(|token| stored.is_none_or(|hash| sha256(token) == *hash));
     found.unwrap_or_else(|| token(&keys[0]))
 }
@@ -307,6 +308,16 @@ mod tests {
         let mut bent = sealed.clone();
         bent[20] ^= 1;
         assert!(keys.open(&bent).is_err());
+    }
+
+    #[test]
+    fn a_webhook_from_before_generations_keeps_its_address() {
+        let keys = Keys::derive(b"a key of 32 bytes of the release");
+        let id = WebhookId("01900000-0000-7000-8000-000000003002".parse().unwrap());
+        // The HMAC of the identifier's bytes, computed by another program.
+        let slug = "Owzz3bXmFRA8U8OV3F6JkytKrjVPiuJk2sdlslL4LNM";
+        assert_eq!(keys.webhook_slug(id, 0, Some(&sha256(slug))), slug);
+        assert_ne!(keys.webhook_slug(id, 1, None), slug);
     }
 
     #[test]

@@ -1,6 +1,9 @@
 //! A database of each release, with rows in every table, gets the schema of `schema.sql` and keeps its rows.
 //! The head of `src/db/schema.rs` says how the schema is changed.
 //!
+//! Every schema that lands on the main branch is released: somebody may have built it. `tests/schemas/checksums` has the
+//! checksum of each step, and of what a database defines after it, so that a version never names two schemas.
+//!
 //! At a release whose schema is a new one, copy `schema.sql` to `tests/schemas/<release>.sql`, write rows for every table to
 //! `<release>.rows.sql` beside it, and add a line to [`RELEASES`].
 
@@ -14,11 +17,16 @@ use std::{
 use rusqlite::{Connection, Row};
 use tidings::db::definitions::definitions;
 
-/// Releases with the version of their schema.
-const RELEASES: &[(&str, u32)] = &[("0.1.0", 1)];
+/// Releases with the version of their schema, and those that were built before the first one.
+const RELEASES: &[(&str, u32)] = &[(OLDEST, 1), ("0.1.0", 1)];
+/// Its schema is the first step.
+const OLDEST: &str = "2026-11-21";
 
 /// Tables, and columns as `table.column`, whose values a step changes on purpose, or whose rows it deletes.
 const REWRITTEN: &[&str] = &["chores", "events.body"];
+/// The same, of the steps between [`OLDEST`] and 0.1.0: they empty the full text, and `meta` says that it is empty.
+const REINDEXED: &[&str] =
+    &["meta.value", "message_search_config", "message_search_data", "message_search_docsize", "message_search_idx"];
 
 const CHECKSUMS: &str = "tests/schemas/checksums";
 
@@ -43,7 +51,7 @@ fn the_steps_from_each_release_lead_to_the_schema() {
              src/db/migrations/{:04}.sql, and include it in STEPS: the head of src/db/schema.rs says how.",
             only(&written, &stepped),
             only(&stepped, &written),
-            steps().len() + 2,
+            next(),
         );
     }
 }
@@ -80,8 +88,9 @@ fn the_steps_keep_all_rows() {
         let remaining = tables(&stepped);
         for (table, columns) in tables(&old) {
             assert!(!rows(&old, &table, &columns).is_empty(), "{release}.rows.sql has no row for {table}");
-            let Some(remaining) = remaining.get(&table).filter(|_| !REWRITTEN.contains(&&*table)) else { continue };
-            let kept = |column: &&String| remaining.contains(column) && !REWRITTEN.contains(&&*format!("{table}.{column}"));
+            let is_kept = |name: &str| !(REWRITTEN.contains(&name) || release == OLDEST && REINDEXED.contains(&name));
+            let Some(remaining) = remaining.get(&table).filter(|_| is_kept(&table)) else { continue };
+            let kept = |column: &&String| remaining.contains(column) && is_kept(&format!("{table}.{column}"));
             let columns: Vec<_> = columns.iter().filter(kept).cloned().collect();
             assert_eq!(
                 rows(&stepped, &table, &columns),
@@ -137,42 +146,109 @@ fn a_folder_of_each_release_is_left_for_other_checks() {
 }
 
 #[test]
-fn released_steps_and_schemas_are_not_edited() {
-    let list = fs::read_to_string(root().join(CHECKSUMS)).unwrap();
+fn what_landed_is_not_edited() {
+    let list = read(CHECKSUMS);
     let listed: BTreeMap<&str, &str> =
-        list.lines().map(|line| line.split_once("  ").unwrap()).map(|(sum, file)| (file, sum)).collect();
-    let mut files: Vec<_> = steps();
-    files.extend(RELEASES.iter().map(|(release, _)| format!("tests/schemas/{release}.sql")));
-    for file in &files {
-        let digest = ring::digest::digest(&ring::digest::SHA256, &fs::read(root().join(file)).unwrap());
-        let sum: String = digest.as_ref().iter().map(|byte| format!("{byte:02x}")).collect();
-        match listed.get(file.as_str()) {
-            Some(listed) => assert_eq!(
-                *listed,
-                sum,
-                "{file} was edited, but there are databases that have run it. Restore it, and write the change as the \
-                 next step, src/db/migrations/{:04}.sql",
-                steps().len() + 2
-            ),
-            None => panic!("add this line to {CHECKSUMS}:\n{sum}  {file}"),
-        }
+        list.lines().map(|line| line.split_once("  ").unwrap()).map(|(sum, what)| (what, sum)).collect();
+    let mut sums: Vec<(String, String)> = steps().into_iter().map(|step| (sum(&read(&step)), step)).collect();
+    let releases = RELEASES.iter().filter(|(release, _)| *release != OLDEST);
+    sums.extend(releases.map(|(release, _)| schema(release)).map(|file| (sum(&read(&file)), file)));
+    let conn = Connection::open_in_memory().unwrap();
+    for step in steps() {
+        conn.execute_batch(&read(&step)).unwrap();
+        let lines = Vec::from_iter(definitions(&conn).unwrap());
+        sums.push((sum(&lines.join("\n")), format!("the schema after {step}")));
     }
-    for file in listed.keys() {
-        assert!(files.iter().any(|kept| kept == file), "{file} is gone, but there are databases that still need it");
+    let missing: Vec<_> = sums.iter().filter(|(_, what)| !listed.contains_key(what.as_str())).collect();
+    let lines: Vec<_> = missing.iter().map(|(sum, what)| format!("{sum}  {what}")).collect();
+    assert!(missing.is_empty(), "add these lines to {CHECKSUMS}:\n{}", lines.join("\n"));
+    for (sum, what) in &sums {
+        assert_eq!(
+            listed[what.as_str()],
+            sum,
+            "{what} was changed, but there are databases that have it. Restore it, and write the change as the next step, \
+             src/db/migrations/{:04}.sql. Only what is not on the main branch yet may get another line in {CHECKSUMS}",
+            next()
+        );
+    }
+    for what in listed.keys() {
+        assert!(sums.iter().any(|(_, kept)| kept == what), "{what} is gone, but there are databases that still need it");
     }
 }
 
 #[test]
 fn every_step_is_included() {
-    for (step, version) in steps().iter().zip(2..) {
-        assert_eq!(*step, format!("src/db/migrations/{version:04}.sql"), "steps are numbered from 0002 without a gap");
+    let numbered: Vec<_> = steps().into_iter().filter(|step| !step.starts_with(FIRST)).collect();
+    for (step, version) in numbered.iter().zip(1..) {
+        assert_eq!(*step, format!("src/db/migrations/{version:04}.sql"), "steps are numbered from 0001 without a gap");
     }
     let status = tidings(&["migrate", "status"], Path::new("/nonexistent"));
     assert_eq!(
         status,
-        format!("database 0, binary {}\n", steps().len() + 1),
-        "the files in src/db/migrations are one less than the versions: include each in STEPS of src/db/schema.rs, in order"
+        format!("database 0, binary {}\n", numbered.len()),
+        "the files in src/db/migrations are as many as the versions: include each in HISTORY of src/db/schema.rs, in order"
     );
+}
+
+/// Rows of tables that came after [`OLDEST`], with the number of the step that made the table.
+const BORN: &[(usize, &str)] = &[
+    (6, "insert into used_id_tokens values (x'01', 99)"),
+    (7, "insert into chores (id, kind, cursor) values (5, 'departure', x'0c')"),
+];
+
+/// Version 1 names the schema after each of the first steps.
+#[test]
+fn every_schema_that_version_1_has_named_is_migrated() {
+    let first: Vec<_> = steps().into_iter().filter(|step| step.starts_with(FIRST) || step.ends_with("/0001.sql")).collect();
+    let migrated = |done: usize| {
+        let database = Database::new();
+        let conn = database.open();
+        conn.pragma_update(None, "foreign_keys", false).unwrap();
+        for (step, number) in first[..done].iter().zip(1..) {
+            conn.execute_batch(&read(step)).unwrap();
+            if number == 1 {
+                conn.execute_batch(&read(&format!("tests/schemas/{OLDEST}.rows.sql"))).unwrap();
+                conn.execute("update meta set value = 'the same' where key = 'epoch'", []).unwrap();
+            }
+            BORN.iter().filter(|(born, _)| *born == number).for_each(|(_, row)| conn.execute_batch(row).unwrap());
+        }
+        conn.pragma_update(None, "user_version", 1).unwrap();
+        drop(conn);
+        database.migrate();
+        database.assert_sound();
+        let conn = database.open();
+        conn.execute("update invitations set mailed_hash = id", []).unwrap(); // it is random
+        BORN.iter().filter(|(born, _)| *born > done).for_each(|(_, row)| conn.execute_batch(row).unwrap());
+        let tables = tables(&conn).into_iter().filter(|(table, _)| !table.starts_with("message_search"));
+        let rows: Vec<_> = tables.map(|(table, columns)| (rows(&conn, &table, &columns), table)).collect();
+        (definitions(&conn).unwrap(), rows)
+    };
+    let last = migrated(first.len());
+    assert!(first.len() > 10 && last.1.iter().all(|(rows, table)| !rows.is_empty() || table == "unindexed_edits"), "{last:?}");
+    for done in 1..first.len() {
+        assert_eq!(migrated(done), last, "left: migrated from the schema after {}", first[done - 1]);
+    }
+}
+
+#[test]
+fn the_steps_from_the_oldest_schema_make_what_it_lacks() {
+    let database = Database::of(OLDEST, 1);
+    database.migrate();
+    let conn = database.open();
+    let text = |sql: &str| select(&conn, sql, |row| row.get::<_, String>(0)).join(" ");
+    assert_eq!(text("select value from meta where key = 'search_cursor'"), "0", "the full text is made anew");
+    assert_eq!(text("select n || ' ' || emoji || ' ' || count || ' ' || first_at from reaction_counts"), "1 👍 2 4");
+    assert_eq!(
+        text("select iif(url_by is null, 'none', hex(url_by)) from webhooks order by id"),
+        "0190000000007000800000000000A001 none none"
+    );
+    assert_eq!(
+        text("select hex(counted) || ' ' || day || ' ' || mailed from invitation_counts"),
+        "0190000000007000800000000000C001 20000 2"
+    );
+    assert_eq!(text("select distinct kind from mails"), "notice");
+    assert_eq!(text("select distinct cast(length(mailed_hash) as text) from invitations where mailed_hash <> token_hash"), "32");
+    assert_eq!(text("select distinct cast(generation as text) from webhooks"), "0", "their addresses had none");
 }
 
 /// A data folder with a database.
@@ -192,7 +268,7 @@ impl Database {
     fn empty_of(release: &str, version: u32) -> Self {
         let database = Database::new();
         let conn = database.open();
-        conn.execute_batch(&read(&format!("tests/schemas/{release}.sql"))).unwrap();
+        conn.execute_batch(&read(&schema(release))).unwrap();
         conn.pragma_update(None, "user_version", version).unwrap();
         fs::write(database.folder.path().join("secret.key"), "YSBrZXkgb2YgMzIgYnl0ZXMgb2YgdGhlIHJlbGVhc2U=").unwrap();
         database
@@ -257,13 +333,34 @@ fn select<T>(conn: &Connection, sql: &str, read: impl FnMut(&Row) -> rusqlite::R
     conn.prepare(sql).unwrap().query_map([], read).unwrap().collect::<rusqlite::Result<_>>().unwrap()
 }
 
+/// The folder of the steps between the schemas of version 1.
+const FIRST: &str = "src/db/migrations/0001/";
+
 /// The files of the steps, in their order.
 fn steps() -> Vec<String> {
-    let Ok(folder) = fs::read_dir(root().join("src/db/migrations")) else { return Vec::new() };
-    let names = folder.map(|entry| entry.unwrap().file_name().into_string().unwrap());
-    let mut steps: Vec<_> = names.map(|name| format!("src/db/migrations/{name}")).collect();
+    let list = |folder: &str| {
+        let files = fs::read_dir(root().join(folder)).unwrap().map(|entry| entry.unwrap().path());
+        let names = files.filter(|path| path.is_file()).map(|path| path.file_name().unwrap().to_str().unwrap().to_owned());
+        names.map(|name| format!("{folder}{name}")).collect::<Vec<_>>()
+    };
+    let mut steps = [list("src/db/migrations/"), list(FIRST)].concat();
     steps.sort_unstable();
     steps
+}
+
+/// The number of the next step.
+fn next() -> usize {
+    steps().iter().filter(|step| !step.starts_with(FIRST)).count() + 1
+}
+
+/// The file with the schema of a release.
+fn schema(release: &str) -> String {
+    if release == OLDEST { "src/db/migrations/0001.sql".into() } else { format!("tests/schemas/{release}.sql") }
+}
+
+fn sum(text: &str) -> String {
+    let digest = ring::digest::digest(&ring::digest::SHA256, text.as_bytes());
+    digest.as_ref().iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 fn root() -> PathBuf {

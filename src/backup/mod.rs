@@ -69,7 +69,7 @@ pub fn into_folder(data: &Path, folder: &Path, proof: Proof, now: Time, progress
 }
 
 /// Prepares a data folder for its migration: writes a backup of an older database, unless `is_left_out`, and returns its path.
-/// Refuses a newer database with the command that goes back.
+/// Refuses a newer database with the command that goes back, and one with other definitions than those of its version.
 pub fn before_migration(data: &Path, folder: &Path, is_left_out: bool, now: Time, progress: Progress) -> Result<Option<PathBuf>> {
     let (have, newest) = (db::version(data)?, db::newest_version());
     if have > newest {
@@ -81,6 +81,7 @@ pub fn before_migration(data: &Path, folder: &Path, is_left_out: bool, now: Time
             data.display()
         )));
     }
+    db::require_known(data)?;
     if have == 0 || have == newest || is_left_out {
         return Ok(None);
     }

@@ -68,7 +68,10 @@ pub fn run(data: &Path, output: Output, Doctor { settings, fix }: Doctor) -> Res
     findings.0.extend([permissions(data, fix), file_system(data), free_space(data), open_files(), clock(data)]);
     findings.0.push(backups(&settings));
     findings.check("secret key", db::existing_key(data).map(|_| "it is there".into()));
-    findings.check("schema", db::require_current(data).map(|()| format!("version {}", db::newest_version())));
+    findings.check(
+        "schema",
+        db::require_known(data).and_then(|()| db::require_current(data)).map(|()| format!("version {}", db::newest_version())),
+    );
     let database = db::read_once(data, |conn| {
         findings.check("integrity", db::snapshot::is_intact(conn).map(|()| "the database is intact".into()));
         findings.0.push(search(data, conn, fix)?);

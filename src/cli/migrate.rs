@@ -16,7 +16,7 @@ use crate::{
 
 #[derive(Subcommand)]
 pub enum Command {
-    /// Print the schema version of the database and of this binary
+    /// Print the schema version of the database and of this binary; fails if the database has other tables than its version
     Status,
     /// Try the migration on a copy of the database, and print its steps with the time that each took; also while the server runs
     ///
@@ -33,6 +33,7 @@ pub fn run(folder: &Path, output: Output, command: Command) -> Result<()> {
     match command {
         Command::Status => {
             let (database, binary) = (db::version(folder)?, db::newest_version());
+            db::require_known(folder)?;
             output.done(&format!("database {database}, binary {binary}"), &json!({ "database": database, "binary": binary }))
         }
         Command::Plan => plan(folder, output),
@@ -55,6 +56,7 @@ pub fn run(folder: &Path, output: Output, command: Command) -> Result<()> {
 
 fn plan(folder: &Path, output: Output) -> Result<()> {
     let have = db::version(folder)?;
+    db::require_known(folder)?;
     if have >= db::newest_version() {
         db::require_current(folder)?;
         return output.done(&format!("the database has schema version {have}: nothing to do"), &[(); 0]);

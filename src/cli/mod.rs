@@ -151,7 +151,7 @@ fn run() -> Result<()> {
         Command::Backup(command) => backup::run(&data_dir, output, command),
         Command::Restore(command) => backup::restore(&data_dir, output, command),
         Command::Migrate(command) => migrate::run(&data_dir, output, command),
-        Command::Config(command) => settings::run(output, command, &matches),
+        Command::Config(command) => settings::run(&data_dir, output, command, &matches),
         Command::Demo => demo::run(&data_dir, output),
         Command::Doctor(doctor) => doctor::run(&data_dir, output, doctor),
         Command::Healthcheck(listen) => healthcheck::run(output, listen),

@@ -1,6 +1,6 @@
 //! `tidings config …`
 
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, path::Path};
 
 use clap::{Arg, ArgMatches, Args, Command as Parser, Subcommand, parser::ValueSource};
 use serde::Serialize;
@@ -12,6 +12,7 @@ use super::{
 };
 use crate::{
     config::{Folder, Settings, unknown_variables},
+    db,
     error::Result,
     wiring,
 };
@@ -20,7 +21,7 @@ use crate::{
 pub enum Command {
     /// Show the value of each setting, and where it is from; secrets are masked
     Show(Box<Settings>),
-    /// Check all settings as the server does at its start
+    /// Check all settings as the server does at its start, and that the data folder has no database of an unknown schema
     Check(Box<Settings>),
     /// Print a settings file with the defaults, to be edited
     Default,
@@ -40,12 +41,13 @@ struct Setting {
 }
 
 /// `matches` are those of the whole command line.
-pub fn run(output: Output, command: Command, matches: &ArgMatches) -> Result<()> {
+pub fn run(data: &Path, output: Output, command: Command, matches: &ArgMatches) -> Result<()> {
     match command {
         Command::Show(_) => output.rows(&all().get_arguments().map(|arg| setting(arg, innermost(matches))).collect::<Vec<_>>()),
         Command::Check(settings) => {
             log::filter(&settings.log)?;
             wiring::check(&settings)?;
+            db::require_known(data)?;
             unknown_variables(&all()).iter().for_each(|name| eprintln!("tidings: {name} is no setting"));
             output.done("the settings are valid", &json!({ "valid": true }))
         }

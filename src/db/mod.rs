@@ -9,6 +9,7 @@ mod epoch;
 mod figures;
 mod files;
 mod folder;
+mod history;
 mod key_file;
 pub mod log;
 mod moving;
@@ -34,9 +35,10 @@ pub use self::{
     columns::Columns,
     files::{EPOCH, FILE, KEY},
     folder::{FolderLock, free_bytes, hand_over, lock, lock_files, make_folder},
+    history::Version,
     key_file::{KeyFile, existing_key, replace_lost, rotate as rotate_key},
     moving::Moving,
-    schema::{Step, Version, newest as newest_version},
+    schema::{Step, newest as newest_version},
     slow::Class,
     tx::{Tx, View},
     writer::AfterCommit,
@@ -270,7 +272,13 @@ pub fn version(folder: &Path) -> Result<Version> {
 
 /// Whether the database has the schema of this version. Another program may migrate it while the server runs.
 pub fn is_current(conn: &Connection) -> Result<bool> {
-    Ok(schema::user_version(conn)? == newest_version())
+    Ok(history::user_version(conn)? == newest_version())
+}
+
+/// Fails if the folder has a database whose definitions are not those of its schema version. 400 names the differences. A
+/// database of a newer version than this binary knows is left alone.
+pub fn require_known(folder: &Path) -> Result<()> {
+    schema::require_known(&folder.join(FILE))
 }
 
 /// Fails unless the folder has a database with the schema of this version.

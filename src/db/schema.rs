@@ -1,16 +1,19 @@
 //! The version of the schema, and the steps that migrate an older database.
 //!
 //! `schema.sql` is the whole current schema: a new file runs it and nothing else. An older file runs the steps that it
-//! lacks, `migrations/0002.sql` and on; each leads from the version before it to the version in its name. To change the
-//! schema:
+//! lacks; each leads from the version before it to the version in its name. Which steps an older file lacks is recognised by
+//! its definitions ([`super::history`]), because version 1 has named thirteen schemas: `migrations/0001.sql` is the oldest, and
+//! the steps in `migrations/0001/` lead to that of the first release. A file whose definitions are not those of its version is
+//! refused before anything is written. To change the schema:
 //!
 //! 1. Change `schema.sql` to the new schema.
-//! 2. Write the step as the next file in `migrations/`, and include it at the end of [`STEPS`].
-//! 3. Run `cargo test --test migrations`. It compares the results of both, column by column, and prints the line with the
-//!    step's checksum that is missing in `tests/schemas/checksums`. If the step changes or deletes rows on purpose, name
-//!    their table or column in `REWRITTEN` of that test.
+//! 2. Write the step as the next file in `migrations/`, and include it with the next version at the end of [`HISTORY`].
+//! 3. Run `cargo test --test migrations`. It compares the results of both, column by column, and prints the lines that are
+//!    missing in `tests/schemas/checksums`: the checksum of the step, and that of the schema after it. If the step changes or
+//!    deletes rows on purpose, name their table or column in `REWRITTEN` of that test.
 //!
-//! Before a step is merged, it and its checksum may be corrected. After that, a correction is another step.
+//! What has landed on the main branch counts as released, because somebody may have built it: a version never names two
+//! schemas. Before a step lands, it and its checksums may be corrected. After that, a correction is another step.
 //!
 //! A step is SQL without `begin`, `commit` and pragmas. `alter table` adds, renames and drops columns. For any
 //! other change a step creates the table again:
@@ -36,29 +39,38 @@ use rusqlite::{Connection, OpenFlags, OptionalExtension, TransactionBehavior};
 
 use serde::Serialize;
 
+use super::history::{History, Version, user_version};
 use crate::error::{Error, Result};
 
-/// The version of a schema: 0 for an empty or missing file, 1 for `schema.sql` of the first release.
-pub type Version = u32;
+/// A step that has landed is never edited, because databases have run it.
+const HISTORY: History = History {
+    schema: include_str!("../../schema.sql"),
+    steps: &[
+        (1, include_str!("migrations/0001.sql")),
+        (1, include_str!("migrations/0001/01.sql")),
+        (1, include_str!("migrations/0001/02.sql")),
+        (1, include_str!("migrations/0001/03.sql")),
+        (1, include_str!("migrations/0001/04.sql")),
+        (1, include_str!("migrations/0001/05.sql")),
+        (1, include_str!("migrations/0001/06.sql")),
+        (1, include_str!("migrations/0001/07.sql")),
+        (1, include_str!("migrations/0001/08.sql")),
+        (1, include_str!("migrations/0001/09.sql")),
+        (1, include_str!("migrations/0001/10.sql")),
+        (1, include_str!("migrations/0001/11.sql")),
+        (1, include_str!("migrations/0001/12.sql")),
+        (2, include_str!("migrations/0002.sql")),
+        (3, include_str!("migrations/0003.sql")),
+        (4, include_str!("migrations/0004.sql")),
+        (5, include_str!("migrations/0005.sql")),
+        (6, include_str!("migrations/0006.sql")),
+    ],
+};
 
-const SCHEMA: &str = include_str!("../../schema.sql");
-/// The steps to version 2, 3 and so on, in this order. A released step is never edited, because databases have run it.
-const STEPS: &[&str] = &[
-    include_str!("migrations/0002.sql"),
-    include_str!("migrations/0003.sql"),
-    include_str!("migrations/0004.sql"),
-    include_str!("migrations/0005.sql"),
-    include_str!("migrations/0006.sql"),
-];
-const NEWEST: Version = version_after(STEPS);
-
-const fn version_after(steps: &[&str]) -> Version {
-    1 + steps.len() as Version
-}
-
-/// Migrates the database at `path` to the newest schema. Fails if the database is newer than this binary knows.
+/// Migrates the database at `path` to the newest schema. Fails if the database is newer than this binary knows, or has other
+/// tables than its version.
 pub(super) fn migrate(conn: &mut Connection, path: &Path) -> Result<()> {
-    upgrade(conn, path, SCHEMA, STEPS)
+    upgrade(conn, path, &HISTORY)
 }
 
 /// A step of a migration that was done.
@@ -76,7 +88,8 @@ pub(super) fn try_steps(conn: &mut Connection) -> Result<Vec<Step>> {
     let (mut done, mut last) = (Vec::new(), Instant::now());
     conn.pragma_update(None, "foreign_keys", false)?;
     let tx = conn.transaction()?;
-    run_steps(&tx, STEPS, &mut |version, step| {
+    let lacking = &HISTORY.steps[HISTORY.recognise(&tx)?..];
+    run_steps(&tx, lacking, &mut |version, step| {
         let what = step.lines().next().unwrap_or_default().trim_start_matches("-- ");
         done.push(Step { version, what, seconds: last.elapsed().as_secs_f64() });
         last = Instant::now();
@@ -95,46 +108,41 @@ pub(super) fn refuse_newer(have: Version, newest: Version, path: &Path) -> Resul
     )))
 }
 
-fn upgrade(conn: &mut Connection, path: &Path, schema: &str, steps: &[&str]) -> Result<()> {
-    let (have, newest) = (user_version(conn)?, version_after(steps));
-    refuse_newer(have, newest, path)?;
-    if have == newest {
-        return Ok(());
+fn upgrade(conn: &mut Connection, path: &Path, history: &History) -> Result<()> {
+    let have = user_version(conn)?;
+    refuse_newer(have, history.newest(), path)?;
+    if have == history.newest() {
+        return history.recognise(conn).map(drop);
     }
     conn.pragma_update(None, "foreign_keys", false)?; // does nothing inside a transaction
-    let done = apply(conn, schema, steps);
+    let done = apply(conn, history);
     conn.pragma_update(None, "foreign_keys", true)?;
     done
 }
 
-fn apply(conn: &mut Connection, schema: &str, steps: &[&str]) -> Result<()> {
+fn apply(conn: &mut Connection, history: &History) -> Result<()> {
     let tx = conn.transaction_with_behavior(TransactionBehavior::Immediate)?;
-    let have = user_version(&tx)?;
-    if have == version_after(steps) {
-        return Ok(()); // another process has done the same at the same time
+    match history.recognise(&tx)? {
+        0 => tx.execute_batch(history.schema)?,
+        // None is left if another process has done the same at the same time.
+        done => run_steps(&tx, &history.steps[done..], &mut |_, _| ())?,
     }
-    if have == 0 {
-        tx.execute_batch(schema)?;
-    } else {
-        run_steps(&tx, steps, &mut |_, _| ())?;
-    }
-    tx.pragma_update(None, "user_version", version_after(steps))?;
+    tx.pragma_update(None, "user_version", history.newest())?;
     Ok(tx.commit()?)
 }
 
 /// Runs the steps that a database lacks, and checks its references. `done` is told of each step.
-fn run_steps<'a>(tx: &Connection, steps: &[&'a str], done: &mut dyn FnMut(Version, &'a str)) -> Result<()> {
-    let have = user_version(tx)?;
-    for (step, version) in steps.iter().zip(2..).filter(|(_, version)| *version > have) {
+fn run_steps<'a>(tx: &Connection, lacking: &[(Version, &'a str)], done: &mut dyn FnMut(Version, &'a str)) -> Result<()> {
+    for &(version, step) in lacking {
         tx.execute_batch(step).map_err(|err| match err {
             rusqlite::Error::SqlInputError { msg, .. } => failed(version, &msg), // without the whole SQL
             err => failed(version, &err),
         })?;
         done(version, step);
     }
-    match dangling(tx)? {
-        Some(dangling) => Err(failed(version_after(steps), &dangling)),
-        None => Ok(()),
+    match (dangling(tx)?, lacking.last()) {
+        (Some(dangling), Some(&(version, _))) => Err(failed(version, &dangling)),
+        _ => Ok(()),
     }
 }
 
@@ -151,20 +159,32 @@ fn failed(version: Version, why: &dyn std::fmt::Display) -> Error {
     Error::internal(format!("the database could not be brought to schema version {version}, and is as it was: {why}"))
 }
 
+/// The schema version of the database at `path`; 0 if there is none.
 pub(super) fn version(path: &Path) -> Result<Version> {
+    look(path, user_version).map(Option::unwrap_or_default)
+}
+
+/// Fails if the database at `path` has other definitions than its version. A newer version than this binary knows is left alone.
+pub(super) fn require_known(path: &Path) -> Result<()> {
+    let known = |conn: &Connection| match user_version(conn)? {
+        have if have > newest() => Ok(()),
+        _ => HISTORY.recognise(conn).map(drop),
+    };
+    look(path, known).map(drop)
+}
+
+/// Reads the database at `path`; `None` if there is none.
+fn look<T>(path: &Path, read: impl FnOnce(&Connection) -> Result<T>) -> Result<Option<T>> {
     let unusable = |err: &dyn std::fmt::Display| Error::bad_request(format!("can't open the database {}: {err}", path.display()));
     if !path.try_exists().map_err(|err| unusable(&err))? {
-        return Ok(0);
+        return Ok(None);
     }
-    user_version(&Connection::open_with_flags(path, OpenFlags::SQLITE_OPEN_READ_ONLY).map_err(|err| unusable(&err))?)
+    let conn = Connection::open_with_flags(path, OpenFlags::SQLITE_OPEN_READ_ONLY).map_err(|err| unusable(&err))?;
+    read(&conn).map(Some)
 }
 
-pub fn newest() -> Version {
-    NEWEST
-}
-
-pub(super) fn user_version(conn: &Connection) -> Result<Version> {
-    Ok(conn.pragma_query_value(None, "user_version", |row| row.get(0))?)
+pub const fn newest() -> Version {
+    HISTORY.newest()
 }
 
 #[cfg(test)]
@@ -194,7 +214,7 @@ mod tests {
         let path = folder.join("a.db");
         let mut conn = Connection::open(&path).unwrap();
         conn.pragma_update(None, "foreign_keys", true).unwrap();
-        upgrade(&mut conn, &path, FIRST, &[]).unwrap();
+        upgrade(&mut conn, &path, &History { schema: FIRST, steps: &[(1, FIRST)] }).unwrap();
         conn.execute("delete from parents where n = 9", []).unwrap();
         conn
     }
@@ -207,7 +227,8 @@ mod tests {
     fn a_step_that_recreates_a_table_keeps_its_rows_and_those_that_refer_to_it() {
         let folder = tempfile::tempdir().unwrap();
         let mut conn = first(folder.path());
-        upgrade(&mut conn, &folder.path().join("a.db"), "never run", &[REBUILD]).unwrap();
+        let history = History { schema: "never run", steps: &[(1, FIRST), (2, REBUILD)] };
+        upgrade(&mut conn, &folder.path().join("a.db"), &history).unwrap();
         assert_eq!(user_version(&conn).unwrap(), 2);
         assert_eq!(number(&conn, "select count(*) from children"), 2, "no delete went on to the children");
         conn.execute("insert into parents (name) values ('bob')", []).unwrap();
@@ -230,7 +251,8 @@ mod tests {
             ("create table more (n); delete from parents where n = 7;", "a row of children refers to no row of parents"),
             ("create table more (n); drop table missing;", "schema version 3, and is as it was: no such table: missing"),
         ] {
-            let err = upgrade(&mut conn, &folder.path().join("a.db"), "never run", &[REBUILD, step]).unwrap_err();
+            let history = History { schema: "never run", steps: &[(1, FIRST), (2, REBUILD), (3, step)] };
+            let err = upgrade(&mut conn, &folder.path().join("a.db"), &history).unwrap_err();
             assert!(err.detail().contains(says), "{}", err.detail());
             assert_eq!(user_version(&conn).unwrap(), 1);
             assert_eq!(number(&conn, "select count(*) from parents"), 2);

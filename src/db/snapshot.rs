@@ -17,7 +17,7 @@ use rusqlite::{
 };
 use tempfile::NamedTempFile;
 
-use super::{Db, Step, Tx, Version, View, read_once, require, schema};
+use super::{Db, Step, Tx, Version, View, history::user_version, read_once, require, schema};
 use crate::{
     error::{Error, Result},
     site::Site,
@@ -51,7 +51,7 @@ pub fn take(folder: &Path, beside: &Path, progress: &mut dyn FnMut(u64, u64)) ->
     require(folder)?;
     let source = Db::reader(folder)?;
     let moment = source.unchecked_transaction()?;
-    let version = schema::user_version(&moment)?; // the first read fixes the moment
+    let version = user_version(&moment)?; // the first read fixes the moment
     let pragma = |name: &str| moment.pragma_query_value(None, name, |row| row.get::<_, i64>(0)).map(i64::cast_unsigned);
     let (pages, page) = (pragma("page_count")?, pragma("page_size")?);
     let named = draft(beside)?;

@@ -19,7 +19,7 @@ use crate::{
 };
 
 /// The kind of a mail. The limit of mails to a recipient counts each kind by itself.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Kind {
     Verification,
@@ -29,6 +29,7 @@ pub enum Kind {
     Webhook,
     /// A notice of a change to the account, or a mail to the server's operators. The limit of a recipient's mails doesn't
     /// apply to it and doesn't count it, so that strangers can't use the limit up.
+    #[default]
     Notice,
 }
 
@@ -47,6 +48,8 @@ impl Kind {
 
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Mail {
+    /// Missing in mails that were queued before kinds were told apart.
+    #[serde(default)]
     pub kind: Kind,
     pub to: String,
     pub subject: String,
@@ -259,6 +262,13 @@ mod tests {
         let text = String::from_utf8(mail.message(MailId::new(), &from).unwrap().formatted()).unwrap();
         let mut headers = text.lines().take_while(|line| !line.is_empty());
         assert!(!headers.any(|line| line.starts_with("Bcc:")), "{text}");
+    }
+
+    #[test]
+    fn a_mail_that_was_queued_before_there_were_kinds_is_sent() {
+        let queued =
+            r#"{"to":"a@b.example","subject":"s","text":"t","link":null,"reply_to":null,"is_notice":false,"is_unasked":false}"#;
+        assert_eq!(serde_json::from_str::<Mail>(queued).unwrap().kind, Kind::Notice);
     }
 
     #[test]

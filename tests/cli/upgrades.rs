@@ -10,7 +10,7 @@ use std::{
 };
 
 use rusqlite::{Connection, types::Value as Sql};
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::{
     backups::{restore, text},
@@ -172,4 +172,80 @@ fn a_server_makes_a_backup_before_it_migrates_and_an_older_binary_says_how_to_go
     assert_eq!(version(&data), 1);
     drop(start(&["--no-migration-backup"]));
     assert!(version(&data) > 1 && backups(&data).is_empty());
+}
+
+/// Makes a data folder of a binary that was built before the first release, whose schema has the same version.
+fn oldest(folder: &Path) {
+    fs::create_dir(folder).unwrap();
+    let conn = Connection::open(folder.join("tidings.db")).unwrap();
+    conn.execute_batch(include_str!("../../src/db/migrations/0001.sql")).unwrap();
+    conn.execute_batch(include_str!("../schemas/2026-11-21.rows.sql")).unwrap();
+    conn.pragma_update(None, "user_version", 1).unwrap();
+    fs::write(folder.join("secret.key"), "YSBrZXkgb2YgMzIgYnl0ZXMgb2YgdGhlIHJlbGVhc2U=").unwrap();
+}
+
+#[tokio::test]
+async fn a_database_from_before_the_first_release_is_served_and_fed_at_its_old_addresses() {
+    let folder = tempfile::tempdir().unwrap();
+    let data = folder.path().join("data");
+    oldest(&data);
+    let before = content(&data);
+    let status = printed(&run(&["migrate", "status", "--data-dir", text(&data)]));
+    assert!(status.starts_with("database 1, "), "{status}");
+    let plan = printed(&run(&["migrate", "plan", "--data-dir", text(&data)]));
+    assert!(plan.contains("Work that a change leaves to the jobs is kept in chores."), "{plan}");
+
+    let server = Server::start(&data, &[]);
+    // It is derived as the former binary did, without a generation.
+    let feed = format!("{}/api/v1/webhooks/feed/Owzz3bXmFRA8U8OV3F6JkytKrjVPiuJk2sdlslL4LNM", server.url);
+    let reply = server.http.post(feed).json(&json!({ "message": "Build mended" })).send().await.unwrap();
+    assert_eq!(reply.status(), 200);
+    drop(server);
+    let messages = content(&data).remove("messages").unwrap();
+    assert!(messages.iter().flatten().any(|value| *value == Sql::Text("Build mended".into())), "{messages:?}");
+
+    let made = backups(&data);
+    let [made] = &made[..] else { panic!("{made:?}") };
+    printed(&restore(made, &data, &[]));
+    assert_eq!((version(&data), content(&data)), (1, before));
+}
+
+#[test]
+fn a_database_with_other_definitions_than_its_version_is_refused_before_anything_is_written() {
+    let folder = tempfile::tempdir().unwrap();
+    let new = |name: &str| {
+        let data = folder.path().join(name);
+        migrate(&data);
+        data
+    };
+    let first = |name: &str| {
+        let data = folder.path().join(name);
+        first_release(&data);
+        data
+    };
+    for (data, change, says) in [
+        (new("a trigger"), "create trigger spy after insert on messages begin select 1; end", "It has besides: [trigger spy: "),
+        (new("a table less"), "drop table chores", "It lacks: [index chores_by_subject: "),
+        (new("a column"), "alter table users add column age integer", "It has besides: [table users: age integer]"),
+        (first("of no state"), "drop index sessions_open", "It lacks: [index sessions_open: "),
+        (first("with the version of another"), "pragma user_version = 3", "schema version 3, but its definitions are others"),
+        (first("another program's"), "pragma user_version = 0", "schema version 0, but its definitions are others"),
+    ] {
+        Connection::open(data.join("tidings.db")).unwrap().execute_batch(change).unwrap();
+        let before = (version(&data), content(&data));
+        for command in [
+            &["serve", "--listen", "127.0.0.1:0"][..],
+            &["migrate", "up"],
+            &["migrate", "plan"],
+            &["migrate", "status"],
+            &["config", "check"],
+        ] {
+            let output = run(&[command, &["--data-dir", text(&data)]].concat());
+            refused(&output, says);
+            refused(&output, "change them back");
+        }
+        let doctor = String::from_utf8(run(&["doctor", "--data-dir", text(&data)]).stdout).unwrap();
+        assert!(doctor.contains(says), "{doctor}");
+        assert!(backups(&data).is_empty() && (version(&data), content(&data)) == before, "{says}");
+    }
 }

@@ -1,0 +1,429 @@
+-- The whole schema of a Tidings database, to be read from top to bottom.
+--
+-- Identifiers are 16-byte UUIDs. Times are microseconds since 1970 in UTC. A missing text is ''.
+-- Rows that a client may still ask about are marked `deleted_at` and purged later.
+
+-- Facts about this database itself.
+create table meta (
+    key   text primary key,
+    value text not null
+) strict, without rowid;
+
+-- The epoch of the event log: offsets of different epochs cannot be compared.
+insert into meta (key, value) values ('epoch', lower(hex(randomblob(8))));
+-- The highest `seq` that has been pruned from `events`.
+insert into meta (key, value) values ('events_floor', '0');
+-- While an external Centrifugo is fed, `forwarded_seq` is the last `seq` that it has taken.
+-- The last `n` of a message that stands in the search index.
+insert into meta (key, value) values ('search_cursor', '0');
+-- When a mail was last asked for by an address that has no account.
+insert into meta (key, value) values ('last_vain_request', '');
+
+
+-- Accounts and sessions ------------------------------------------------------------------------
+
+create table users (
+    id            blob primary key check (length(id) = 16),
+    email         text not null unique,                       -- trimmed, lower case
+    username      text not null collate nocase unique,
+    password_hash text not null default '',                   -- PHC string; '' = no password
+    first_name    text not null default '',
+    last_name     text not null default '',
+    phone         text not null default '',
+    avatar_url    text not null default '',
+    role          text not null default 'user' check (role in ('user', 'admin', 'superadmin')),
+    is_active     integer not null default 1 check (is_active in (0, 1)),
+    is_verified   integer not null default 0 check (is_verified in (0, 1)),
+    is_onboarded  integer not null default 0 check (is_onboarded in (0, 1)),
+    current_org   blob references organisations (id),
+    last_seen_at  integer,                                    -- written once a minute at the most
+    created_at    integer not null,
+    updated_at    integer not null
+) strict, without rowid;
+
+create index users_by_current_org on users (current_org) where current_org is not null;
+
+-- Accounts of OpenID Connect issuers.
+create table identities (
+    issuer  text not null,
+    subject text not null,
+    user_id blob not null references users (id),
+    primary key (issuer, subject)
+) strict, without rowid;
+
+create table sessions (
+    id                 blob primary key check (length(id) = 16),
+    user_id            blob not null references users (id),
+    notification_hash  blob not null unique,                  -- SHA-256 of the notification token
+    user_agent         text not null default '',
+    address            text not null default '',
+    created_at         integer not null,
+    expires_at         integer not null,
+    ended_at           integer                                -- logged out or revoked
+) strict, without rowid;
+create index sessions_by_user on sessions (user_id);
+create index sessions_by_end on sessions (expires_at);
+create index sessions_ended on sessions (ended_at) where ended_at is not null;
+
+-- Links in mails. At most one live token for each account and purpose.
+create table one_time_tokens (
+    hash       blob primary key,                              -- SHA-256
+    purpose    text not null check (purpose in ('magic_link', 'password_reset', 'email_verification')),
+    user_id    blob not null references users (id),
+    created_at integer not null,
+    expires_at integer not null,
+    used_at    integer                                        -- used, or voided by a later one
+) strict, without rowid;
+create index one_time_tokens_by_end on one_time_tokens (expires_at);
+create index one_time_tokens_by_user on one_time_tokens (user_id, purpose);
+
+
+-- Organisations, members, roles ----------------------------------------------------------------
+
+create table organisations (
+    id          blob primary key check (length(id) = 16),
+    name        text not null,
+    description text not null default '',
+    email       text not null default '',
+    industry    text not null default '',                     -- `type` in requests
+    location    text not null default '',
+    country     text not null default '',
+    logo_url    text not null default '',
+    owner_id    blob not null references users (id),
+    last_seq    integer not null default 0,                   -- of its stream in `events`
+    -- Mails with invitations on the day `invited_on`, which counts from 1970.
+    invited_on    integer not null default 0,
+    invited_count integer not null default 0,
+    created_at  integer not null,
+    updated_at  integer not null,
+    deleted_at  integer
+) strict, without rowid;
+create index organisations_by_owner on organisations (owner_id) where deleted_at is null;
+
+-- 1 to 5 are built in; an organisation's own roles start at 6. `rights` is a sum of
+-- manage:organization 1, manage:roles 2, manage:webhooks 4, manage:channels 8, remove:members 16,
+-- invite:members 32, create:channels 64, post:messages 128.
+create table roles (
+    id              integer primary key autoincrement,        -- never used twice: an old number names nothing
+    uuid            blob not null unique check (length(uuid) = 16),
+    organisation_id blob references organisations (id),       -- null = built in
+    name            text not null,
+    description     text not null default '',
+    rights          integer not null,
+    created_at      integer not null,
+    updated_at      integer not null
+) strict;
+create unique index roles_by_name on roles (organisation_id, name collate nocase);
+
+insert into roles (id, uuid, name, description, rights, created_at, updated_at) values
+    (1, x'01900000000070008000000000000001', 'admin',        'Everything, except what only the owner may do', 255, 0, 0),
+    (2, x'01900000000070008000000000000002', 'manager',      'Everything, except what only the owner may do', 255, 0, 0),
+    (3, x'01900000000070008000000000000003', 'project-lead', 'Invites and removes members, makes channels, posts', 240, 0, 0),
+    (4, x'01900000000070008000000000000004', 'member',       'Invites members, makes channels, posts', 224, 0, 0),
+    (5, x'01900000000070008000000000000005', 'guest',        'Reads the channels that they were added to', 0, 0, 0);
+
+create table organisation_members (
+    organisation_id blob not null references organisations (id),
+    user_id         blob not null references users (id),
+    role_id         integer not null references roles (id),
+    status          text not null default 'active' check (status in ('active', 'inactive', 'deactivated')),
+    last_seq        integer not null default 0,               -- of the stream '<organisation>/<user>'
+    joined_seq      integer not null default 0,               -- what was pushed up to here is not theirs
+    created_at      integer not null,
+    updated_at      integer not null,
+    primary key (organisation_id, user_id)
+) strict, without rowid;
+create index organisation_members_by_user on organisation_members (user_id);
+create index organisation_members_by_role on organisation_members (role_id);
+create index organisation_members_newest on organisation_members (organisation_id, created_at desc, user_id);
+
+create table invitations (
+    id              blob primary key check (length(id) = 16),
+    organisation_id blob not null references organisations (id),
+    email           text not null,
+    role_id         integer not null references roles (id),
+    invited_by      blob not null references users (id),
+    generation      integer not null default 1,               -- raised by each resend; part of the token
+    token_hash      blob not null unique,                     -- SHA-256
+    created_at      integer not null,
+    sent_at         integer not null,
+    expires_at      integer not null,
+    accepted_at     integer
+) strict, without rowid;
+-- One open invitation for each address; an expired one is replaced.
+create unique index invitations_open on invitations (organisation_id, email) where accepted_at is null;
+create index invitations_by_email on invitations (email) where accepted_at is null;
+create index invitations_newest on invitations (organisation_id, created_at desc, id desc);
+create index invitations_by_role on invitations (role_id);
+
+
+-- Channels -------------------------------------------------------------------------------------
+
+create table channels (
+    id              blob primary key check (length(id) = 16),
+    organisation_id blob not null references organisations (id),
+    name            text not null,
+    description     text not null default '',
+    topic           text not null default '',
+    is_private      integer not null default 0 check (is_private in (0, 1)),
+    is_dm           integer not null default 0 check (is_dm in (0, 1)),
+    is_default      integer not null default 0 check (is_default in (0, 1)),
+    dm_key          blob,                                     -- SHA-256 of the sorted members of a direct message
+    owner_id        blob not null references users (id),
+    created_by      blob not null references users (id),
+    -- Counters, so that nothing counts over `messages`.
+    user_count      integer not null default 0,
+    message_count   integer not null default 0,               -- posts and replies, not deleted
+    thread_count    integer not null default 0,               -- top-level posts, not deleted
+    mention_count   integer not null default 0,               -- live messages that mention @channel
+    last_thread     integer not null default 0,               -- `n` of the newest top-level post
+    last_n          integer not null default 0,               -- `n` of the newest message
+    last_seq        integer not null default 0,               -- of its stream in `events`
+    message_seq     integer not null default 0,               -- seq of the last message: drives unread_thread_change
+    edit_seq        integer not null default 0,               -- seq of the last edit: drives channel_update
+    created_at      integer not null,
+    updated_at      integer not null,
+    archived_at     integer,
+    deleted_at      integer
+) strict, without rowid;
+create unique index channels_live_name on channels (organisation_id, name)
+    where deleted_at is null and archived_at is null and is_dm = 0;
+create unique index channels_default on channels (organisation_id) where is_default = 1 and deleted_at is null;
+create index channels_by_organisation on channels (organisation_id, is_dm);
+create index channels_deleted on channels (deleted_at) where deleted_at is not null;
+create unique index channels_dm on channels (organisation_id, dm_key) where dm_key is not null;
+
+create table channel_members (
+    channel_id         blob not null references channels (id),
+    user_id            blob not null references users (id),
+    username           text not null collate nocase,          -- the name shown in this channel
+    joined_seq         integer not null default 0,
+    -- The read mark: what the channel's counters were when this member last read.
+    read_n             integer not null default 0,            -- `n` of the last message read
+    read_thread_count  integer not null default 0,
+    read_mention_count integer not null default 0,
+    created_at         integer not null,
+    primary key (channel_id, user_id),
+    unique (channel_id, username)
+) strict, without rowid;
+create index channel_members_by_user on channel_members (user_id);
+create index channel_members_oldest on channel_members (channel_id, created_at, user_id);
+
+
+-- Messages -------------------------------------------------------------------------------------
+
+-- A top-level post (root is null) is a thread; a reply names its root.
+create table messages (
+    n             integer primary key autoincrement,          -- the order of messages, never used twice
+    id            blob not null unique check (length(id) = 16),
+    channel_id    blob not null,                              -- no reference: the end of a channel would look through all messages
+    root          integer references messages (n),
+    user_id       blob references users (id),                 -- null = a webhook's feed
+    username      text not null,                              -- as it was when posted
+    avatar_url    text not null default '',                   -- of a feed
+    content       text not null,
+    mentions      text not null default '[]',                 -- [{id, type, username}]
+    type          text not null default 'message' check (type in ('message', 'thread')),
+    event_name    text not null default '',
+    action_type   text not null default '',
+    status        text not null default 'success' check (status in ('success', 'error')),
+    -- Of a thread:
+    current_status text not null default 'pending' check (current_status in ('pending', 'completed')),
+    reply_count   integer not null default 0,
+    active_n      integer not null default 0,                 -- `n` of the newest message of the thread
+    last_reply_at integer,
+    last_seq      integer not null default 0,                 -- of its stream in `events`
+    pinned_at     integer,
+    created_at    integer not null,
+    updated_at    integer not null,
+    edited_at     integer,
+    deleted_at    integer
+) strict;
+create index messages_top on messages (channel_id, n) where root is null;
+create index messages_active on messages (channel_id, active_n) where root is null;
+create index messages_replies on messages (root, n) where root is not null;
+create index messages_by_author on messages (channel_id, user_id, n) where root is null;
+create index messages_pinned on messages (channel_id, pinned_at) where pinned_at is not null;
+
+-- Who was mentioned by name, for the count of unread mentions.
+create table mentions (
+    channel_id blob not null references channels (id),
+    user_id    blob not null references users (id),
+    n          integer not null references messages (n),
+    primary key (channel_id, user_id, n)
+) strict, without rowid;
+create index mentions_by_message on mentions (n);
+-- Messages that mention @channel.
+create table channel_mentions (
+    channel_id blob not null references channels (id),
+    n          integer not null references messages (n),
+    primary key (channel_id, n)
+) strict, without rowid;
+create index channel_mentions_by_message on channel_mentions (n);
+
+create table reactions (
+    n          integer not null references messages (n),
+    emoji      text not null,
+    user_id    blob not null references users (id),
+    created_at integer not null,
+    primary key (n, emoji, user_id)
+) strict, without rowid;
+
+-- Full text, filled in the background from `messages` up to meta.search_cursor.
+create virtual table message_search using fts5 (content, content = '', contentless_delete = 1, tokenize = 'trigram');
+
+
+-- The event log: every change that a client can see --------------------------------------------
+
+create table events (
+    seq        integer primary key autoincrement,             -- the offset of the push protocol
+    stream     text not null,                                 -- <channel>, <thread>, <organisation> or <organisation>/<user>
+    audience   text not null check (audience in ('subscribers', 'members', 'both', 'nobody')), -- nobody = a revocation
+    type       text not null,                                 -- notification_type; '' = a bare message, 'published' = another program's words
+    channel_id blob,                                          -- no reference: the log may outlive what it tells of
+    message_n  integer,
+    actor_id   blob references users (id),                    -- `members` leaves this one out
+    body       text not null,                                 -- JSON: the message object, the envelope without notification_id, or whose rights ended
+    created_at integer not null
+) strict;
+create index events_by_stream on events (stream, seq);
+-- What is told to the members of a channel on their personal streams, for those who come back.
+create index events_to_members on events (channel_id, seq) where audience = 'members';
+create index events_by_message on events (message_n) where message_n is not null;
+
+
+-- Mail -----------------------------------------------------------------------------------------
+
+-- The outbox: written in the transaction of the change, sent by the background jobs.
+create table mails (
+    id          blob primary key check (length(id) = 16),
+    recipient   text not null,
+    is_notice   integer not null check (is_notice in (0, 1)), -- not counted in the recipient's hourly limit
+    sealed      blob,                                         -- encrypted; null once sent or given up
+    created_at  integer not null,
+    due_at      integer,                                      -- null once sent or given up; a lease while being sent
+    attempts    integer not null default 0,
+    sent_at     integer,
+    error       text not null default ''
+) strict, without rowid;
+create index mails_due on mails (due_at) where due_at is not null;
+create index mails_done on mails (created_at) where due_at is null;
+create index mails_by_recipient on mails (recipient, created_at) where not is_notice;
+
+
+-- Webhooks -------------------------------------------------------------------------------------
+
+create table webhooks (
+    id              blob primary key check (length(id) = 16),
+    channel_id      blob not null references channels (id),
+    owner_id        blob not null references users (id),
+    name            text not null,
+    event_name      text not null default '',
+    url             text not null default '',                 -- '' = nothing is delivered out
+    slug_hash       blob not null unique,                     -- SHA-256 of the secret in the feed address
+    status          text not null default 'active' check (status in ('active', 'inactive', 'paused')),
+    secret          blob not null,                            -- encrypted under the server's key
+    old_secret      blob,                                     -- still signs until old_secret_until
+    old_secret_until integer,
+    target          text not null default '',                 -- host and port of url: what is delivered there at once is bounded
+    is_prompt       integer not null default 0 check (is_prompt in (0, 1)), -- the last attempt was answered soon, and well
+    next_due        integer,                                  -- the least due_at of its deliveries; null while it sends none
+    last_success_at integer,
+    created_at      integer not null,
+    updated_at      integer not null,
+    deleted_at      integer
+) strict, without rowid;
+create index webhooks_by_channel on webhooks (channel_id, created_at);
+create index webhooks_by_owner on webhooks (owner_id);
+create index webhooks_deleted on webhooks (deleted_at) where deleted_at is not null;
+-- Whose turn it is. A target with no room is passed over here, not delivery by delivery.
+create index webhooks_due on webhooks (is_prompt, next_due, target, channel_id) where next_due is not null;
+
+-- What is delivered: one body for all webhooks of the channel, kept as long as a delivery of it.
+create table webhook_events (
+    message_n integer primary key,                            -- the message that it tells of; no reference, as in events
+    payload   text not null                                   -- JSON: type, timestamp, data
+) strict;
+
+-- An event on its way to one webhook; kept for a while after it is done, to be sent again on demand.
+create table deliveries (
+    id           blob primary key check (length(id) = 16),    -- the event's id: `webhook-id`, `callback_id`
+    webhook_id   blob not null references webhooks (id),
+    message_n    integer not null references webhook_events (message_n),
+    attempts     integer not null default 0,                  -- that were recorded, since it was last queued
+    first_at     integer,                                     -- when the first since then began
+    due_at       integer,                                     -- null once delivered or given up; a lease while being sent
+    is_leased    integer not null default 0 check (is_leased in (0, 1)),
+    created_at   integer not null
+) strict, without rowid;
+-- What a webhook has still to deliver; and, where due_at is null, what it can send again, by its time.
+create index deliveries_due on deliveries (webhook_id, due_at, created_at);
+create index deliveries_leased on deliveries (is_leased) where is_leased = 1;
+create index deliveries_by_message on deliveries (message_n);
+
+create table webhook_history (
+    id          blob primary key check (length(id) = 16),
+    webhook_id  blob not null references webhooks (id),
+    callback_id blob not null,
+    direction   text not null check (direction in ('in', 'out')),
+    action_type text not null check (action_type in ('feed', 'delivery', 'paused', 'test')),
+    status_code integer not null,                             -- 0 = no answer
+    retries     integer not null default 0,
+    latency_ms  integer not null default 0,
+    error       text not null default '',
+    response    text not null default '',
+    attempted_at integer not null,
+    next_at     integer                                       -- the next attempt, if there is to be one
+) strict, without rowid;
+create index webhook_history_newest on webhook_history (webhook_id, attempted_at desc, id desc);
+
+
+-- Public content -------------------------------------------------------------------------------
+
+create table blog_categories (
+    id         blob primary key check (length(id) = 16),
+    name       text not null unique,
+    created_at integer not null,
+    updated_at integer not null
+) strict, without rowid;
+
+create table blogs (
+    id          blob primary key check (length(id) = 16),
+    title       text not null,
+    content     text not null,
+    category_id blob not null references blog_categories (id),
+    image_url   text not null default '',
+    folded      text not null,                                -- title and content without case, for the search
+    author_id   blob not null references users (id),
+    created_at  integer not null,
+    updated_at  integer not null
+) strict, without rowid;
+create index blogs_newest on blogs (created_at desc, id desc);
+create index blogs_by_category on blogs (category_id, created_at desc, id desc);
+
+create table blog_feedback (
+    id         blob primary key check (length(id) = 16),
+    blog_id    blob not null references blogs (id) on delete cascade,
+    feedback   integer not null check (feedback in (0, 1)),
+    created_at integer not null
+) strict, without rowid;
+create index blog_feedback_by_blog on blog_feedback (blog_id);
+
+create table testimonials (
+    id           blob primary key check (length(id) = 16),
+    user_id      blob not null references users (id),
+    company_name text not null,
+    content      text not null,
+    created_at   integer not null
+) strict, without rowid;
+create index testimonials_newest on testimonials (created_at desc, id desc);
+
+create table contacts (
+    id           blob primary key check (length(id) = 16),
+    name         text not null,
+    email        text not null,
+    phone_number text not null default '',
+    message      text not null,
+    created_at   integer not null
+) strict, without rowid;
+create index contacts_newest on contacts (created_at desc, id desc);
