@@ -6,6 +6,7 @@ use std::{
 };
 
 use ipnet::IpNet;
+use serde::{Deserialize, Serialize};
 use url::{Host, Url};
 
 use crate::{
@@ -106,6 +107,15 @@ impl Site {
     pub fn is_local(&self) -> bool {
         is_loopback(&self.base_url) && is_loopback(&self.web_url)
     }
+}
+
+/// What a server tells the commands beside it, whose settings need not be the server's.
+#[derive(Serialize, Deserialize)]
+pub struct Served {
+    pub base_url: String,
+    pub web_url: String,
+    /// Whether mails leave the server; otherwise its log has them.
+    pub has_mail_server: bool,
 }
 
 fn in_force(keys: Keys, push_key: Option<&str>) -> Arc<Keys> {

@@ -31,7 +31,7 @@ use crate::{
         external::{client::Centrifugo, forwarder},
         server_api::memory::ServerApi,
     },
-    site::Site,
+    site::{Served, Site},
     state::{
         App, Inner, delivering::Delivering, hashing::Hashing, newest::NewestPages, session_cache::SessionCache, setup::Setup,
     },
@@ -92,6 +92,8 @@ pub fn open(settings: &Settings, listening: impl Into<Option<SocketAddr>>, clock
     mailer.prepare()?;
     db::make_folder(&settings.data_dir)?;
     let lock = db::lock(&settings.data_dir)?;
+    let served = Served { base_url: links.0.clone(), web_url: links.1.clone(), has_mail_server: !mailer.writes_to_log() };
+    lock.tell(&serde_json::to_string(&served).map_err(Error::internal)?)?;
     let keys = KeyFile::open(&settings.data_dir, clock.now())?.keys();
     let site = Arc::new(Site::new(settings, keys, links));
     let wanted = &settings.backups.migration;

@@ -6,14 +6,28 @@ use crate::{
     config::{Links, Settings},
     db::{self, KeyFile, Tx},
     error::Result,
-    site::Site,
+    site::{Served, Site},
     time::Time,
 };
 
-/// The [`Site`] of a data folder, for commands that make links; all other settings are the defaults. An error if the
-/// folder doesn't exist.
+/// What the newest server on the folder tells of itself; `None` if there was no server.
+pub(super) fn served(folder: &Path) -> Option<Served> {
+    db::told(folder).and_then(|text| serde_json::from_str(&text).ok())
+}
+
+/// The addresses that links lead to: those of the folder's server, unless the command line names others.
+fn addresses(folder: &Path, links: &Links) -> Links {
+    match served(folder) {
+        Some(Served { base_url, web_url, .. }) if links.base_url.is_none() => {
+            Links { base_url: Some(base_url), web_url: links.web_url.clone().or(Some(web_url)) }
+        }
+        _ => links.clone(),
+    }
+}
+
+/// The [`Site`] of a data folder; all settings except the addresses are the defaults. An error if the folder doesn't exist.
 fn site(folder: &Path, links: &Links) -> Result<Site> {
-    let settings = Settings { links: links.clone(), ..Settings::for_folder(folder) };
+    let settings = Settings { links: addresses(folder, links), ..Settings::for_folder(folder) };
     let links = settings.origins(None)?;
     Ok(Site::new(&settings, KeyFile::open(folder, Time::now())?.keys(), links))
 }

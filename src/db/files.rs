@@ -6,5 +6,5 @@ pub const FILE: &str = "tidings.db";
 pub const KEY: &str = "secret.key";
 /// The position of the event log; see [`super::epoch`].
 pub const EPOCH: &str = "epoch";
-/// The lock of a serving process.
+/// The lock of a serving process, with what commands need to know of it.
 pub const LOCK: &str = "tidings.lock";

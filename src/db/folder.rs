@@ -3,7 +3,7 @@
 use std::{
     fs::{self, DirBuilder, File, TryLockError},
     io,
-    os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt, lchown},
+    os::unix::fs::{DirBuilderExt, FileExt, MetadataExt, OpenOptionsExt, lchown},
     path::Path,
 };
 
@@ -23,7 +23,20 @@ pub fn make_folder(folder: &Path) -> Result<()> {
 
 /// The lock of a serving process on its data folder. It is released when it is dropped or the process is killed.
 pub struct FolderLock {
-    _file: File,
+    file: File,
+}
+
+impl FolderLock {
+    /// Writes what commands beside the server need to know of it into the lock's file, in place of what is there.
+    pub fn tell(&self, text: &str) -> Result<()> {
+        let written = self.file.set_len(0).and_then(|()| self.file.write_all_at(text.as_bytes(), 0));
+        written.map_err(|err| Error::bad_request(format!("can't write to {LOCK} in the data folder: {err}")))
+    }
+}
+
+/// What the newest server on the folder has told; `None` if there was no server.
+pub fn told(folder: &Path) -> Option<String> {
+    fs::read_to_string(folder.join(LOCK)).ok().filter(|text| !text.is_empty())
 }
 
 /// Locks the data folder; fails if another server is running on it.
@@ -34,7 +47,7 @@ pub fn lock(folder: &Path) -> Result<FolderLock> {
     let file = options.create(true).truncate(false).write(true).mode(0o600).custom_flags(NO_LINK).open(&path);
     let file = file.and_then(|file| hand_over(&path, folder).map(|()| file)).map_err(unusable)?;
     match file.try_lock() {
-        Ok(()) => Ok(FolderLock { _file: file }),
+        Ok(()) => Ok(FolderLock { file }),
         Err(TryLockError::WouldBlock) => {
             Err(Error::bad_request(format!("another server is running on the data folder {}", folder.display())))
         }

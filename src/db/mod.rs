@@ -34,7 +34,7 @@ use rusqlite::{Connection, OpenFlags};
 pub use self::{
     columns::Columns,
     files::{EPOCH, FILE, KEY},
-    folder::{FolderLock, free_bytes, hand_over, lock, lock_files, make_folder},
+    folder::{FolderLock, free_bytes, hand_over, lock, lock_files, make_folder, told},
     history::Version,
     key_file::{KeyFile, existing_key, replace_lost, rotate as rotate_key},
     moving::Moving,

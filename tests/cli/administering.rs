@@ -49,7 +49,9 @@ async fn an_invitation_made_beside_a_running_server_needs_no_mail() {
     let start = format!("http://web.example/accept_org_invitation?org_id={organisation}&invitation_token=");
     let invitation = made.trim_end().strip_prefix(&start).unwrap_or_else(|| panic!("{made}")).to_owned();
     assert_eq!(printed(&link(organisation, "new@x.example", &["--role", "5", web[0], web[1]])), made, "an open one is shown");
-    assert!(printed(&link(organisation, "other@x.example", &[])).starts_with("http://127.0.0.1:8080/accept_org_invitation?"));
+    assert!(printed(&link(organisation, "other@x.example", &[])).starts_with(&start), "it leads to the server's own web client");
+    let elsewhere = printed(&link(organisation, "other@x.example", &["--base-url", "https://chat.example"]));
+    assert!(elsewhere.starts_with("https://chat.example/accept_org_invitation?"), "{elsewhere}");
     let body = json!({ "token": invitation });
     let (status, reply) =
         server.call(Method::GET, &format!("/organisations/{organisation}/invites"), &token, json!({})).await.unwrap();
