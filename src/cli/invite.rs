@@ -1,8 +1,13 @@
 //! `tidings invite …`
 
-use std::path::Path;
+use std::{
+    fs,
+    io::{read_to_string, stdin},
+    path::{Path, PathBuf},
+};
 
-use clap::Subcommand;
+use clap::{Args, Subcommand};
+use serde::Serialize;
 use serde_json::json;
 
 use super::{
@@ -13,17 +18,33 @@ use super::{
 use crate::{
     config::Links,
     db,
-    domain::organisations::{administration, invitations},
-    error::Result,
+    domain::organisations::{administration, invitations::send},
+    error::{Error, Result},
     time::Time,
 };
 
 #[derive(Subcommand)]
 pub enum Command {
+    /// Invite people by mail, which a running server sends within seconds
+    ///
+    /// Prints what became of each address, and exits with 1 if one was not invited. Daily bounds of invitations don't apply
+    Send {
+        #[command(flatten)]
+        organisation: Organisation,
+        #[command(flatten)]
+        people: People,
+        /// Role in the organisation: a name, a number or a UUID
+        #[arg(long, default_value = "member")]
+        role: String,
+        /// Address of the member who invites, and whom the mail names [default: the organisation's owner]
+        #[arg(long = "as", value_name = "ADDRESS", value_parser = address)]
+        inviter: Option<String>,
+    },
     /// Print the link of an invitation, without sending a mail
     ///
     /// Creates the invitation in the name of the organisation's owner if there is none. Accepting with this link verifies the
-    /// address, so give it only to the address's owner
+    /// address, so give it only to the address's owner. It leads to the server of the data folder, unless a flag names another
+    /// address
     Link {
         #[command(flatten)]
         organisation: Organisation,
@@ -45,12 +66,58 @@ pub enum Command {
     },
 }
 
+#[derive(Args)]
+#[group(required = true, multiple = false)]
+pub struct People {
+    /// Addresses to invite; several, with commas between them
+    #[arg(long, value_name = "ADDRESS", value_delimiter = ',')]
+    email: Vec<String>,
+    /// File with the addresses to invite, one a line; - for standard input
+    #[arg(long, value_name = "FILE")]
+    file: Option<PathBuf>,
+}
+
+impl People {
+    fn read(self) -> Result<Vec<String>> {
+        let Some(file) = self.file else { return some(self.email.iter().map(String::as_str), "--email") };
+        let shown = file.display();
+        let text = if file == Path::new("-") { read_to_string(stdin()) } else { fs::read_to_string(&file) };
+        let text = text.map_err(|err| Error::bad_request(format!("can't read the addresses in {shown}: {err}")))?;
+        // Some programs put a byte order mark before the first address.
+        some(text.trim_start_matches('\u{feff}').lines(), &shown.to_string())
+    }
+}
+
+/// The addresses without blank ones. An error if none is left.
+fn some<'a>(addresses: impl Iterator<Item = &'a str>, from: &str) -> Result<Vec<String>> {
+    let addresses: Vec<String> = addresses.map(str::trim).filter(|address| !address.is_empty()).map(str::to_owned).collect();
+    if addresses.is_empty() { Err(Error::bad_request(format!("{from} names no address to invite"))) } else { Ok(addresses) }
+}
+
+/// What became of an address.
+#[derive(Serialize)]
+struct Answer {
+    email: String,
+    invited: bool,
+    reason: String,
+}
+
 pub fn run(folder: &Path, output: Output, command: Command) -> Result<()> {
     match command {
+        Command::Send { organisation: Organisation { organisation }, people, role, inviter } => {
+            let addresses = people.read()?;
+            require_mail_server(folder)?;
+            let answers = invite(folder, &organisation, &addresses, &role, inviter.as_deref())?;
+            output.rows(&answers)?;
+            match answers.iter().filter(|answer| !answer.invited).count() {
+                0 => Ok(()),
+                left => Err(Error::bad_request(format!("not invited: {left} of {} addresses", answers.len()))),
+            }
+        }
         Command::Link { organisation: Organisation { organisation }, email, role, links } => {
             let link = folder::change_with(folder, &links, |tx| {
                 let id = administration::find(tx, &organisation)?;
-                invitations::send::link(tx, id, &email, &role)
+                send::link(tx, id, &email, &role)
             })?;
             output.done(&link, &json!({ "link": link }))
         }
@@ -61,4 +128,37 @@ pub fn run(folder: &Path, output: Output, command: Command) -> Result<()> {
             output.rows(&db::read_once(folder, list)?)
         }
     }
+}
+
+/// Fails unless the folder's server mails. Otherwise the command would say that people are invited who never hear of it.
+fn require_mail_server(folder: &Path) -> Result<()> {
+    db::require(folder)?;
+    match folder::served(folder) {
+        Some(served) if served.has_mail_server => Ok(()),
+        Some(_) => Err(Error::bad_request(
+            "the server has no mail server: name one with its setting mail_url, or pass on links that `tidings invite link` prints",
+        )),
+        None => Err(Error::bad_request(format!(
+            "no server has run on {}, and it is the server that sends mails: start it first",
+            folder.display()
+        ))),
+    }
+}
+
+/// Invites in slices, each a transaction of its own, so that a running server goes on meanwhile.
+fn invite(folder: &Path, organisation: &str, addresses: &[String], role: &str, inviter: Option<&str>) -> Result<Vec<Answer>> {
+    let mut answers = Vec::new();
+    for slice in addresses.chunks(send::MOST) {
+        let invited = folder::change(folder, |tx| {
+            let id = administration::find(tx, organisation)?;
+            let caller = inviter.map_or_else(|| administration::owner(tx, id), |email| administration::member(tx, id, email))?;
+            send::create_for_operator(tx, caller, id, slice, role)
+        })?;
+        answers.extend(slice.iter().zip(invited).map(|(email, answer)| Answer {
+            email: email.clone(),
+            invited: answer.is_ok(),
+            reason: answer.err().unwrap_or_default(),
+        }));
+    }
+    Ok(answers)
 }

@@ -65,7 +65,7 @@ enum Command {
     /// Manage channels, also while the server runs
     #[command(subcommand)]
     Channel(channel::Command),
-    /// List invitations, and invite people without a mail, also while the server runs
+    /// Invite people by mail or by a link, and list invitations, also while the server runs
     #[command(subcommand)]
     Invite(invite::Command),
     /// Manage webhooks, also while the server runs

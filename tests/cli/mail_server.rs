@@ -24,15 +24,25 @@ impl MailServer {
         MailServer { address, mails }
     }
 
+    /// The next mail, with its long lines in one piece.
+    pub async fn next(&mut self) -> String {
+        self.mails.recv().await.unwrap().replace("=\r\n", "").replace("=3D", "=")
+    }
+
     /// The token in the link of the next mail that has one.
     pub async fn token(&mut self) -> String {
         loop {
-            let mail = self.mails.recv().await.unwrap().replace("=\r\n", "").replace("=3D", "=");
-            if let Some((_, rest)) = mail.split_once("token=") {
-                return rest.chars().take_while(|c| c.is_ascii_alphanumeric() || "-_".contains(*c)).collect();
+            if let Some(token) = token(&self.next().await) {
+                return token;
             }
         }
     }
+}
+
+/// The token in a mail's link.
+pub fn token(mail: &str) -> Option<String> {
+    let (_, rest) = mail.split_once("token=")?;
+    Some(rest.chars().take_while(|c| c.is_ascii_alphanumeric() || "-_".contains(*c)).collect())
 }
 
 async fn serve(stream: TcpStream, taken: UnboundedSender<String>) {

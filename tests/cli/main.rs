@@ -23,6 +23,7 @@ mod doctor;
 mod faults;
 mod first_administrator;
 mod fsyncs;
+mod inviting;
 mod keys;
 mod kills;
 mod listening;

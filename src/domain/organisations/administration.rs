@@ -7,7 +7,7 @@ use uuid::Uuid;
 use crate::{
     db::{Columns, Tx},
     domain::{
-        access::{Caller, UNKNOWN_ORGANISATION},
+        access::{self, Caller, UNKNOWN_ORGANISATION},
         accounts::{self, NO_ACCOUNT, New},
         organisations::{self, Edit},
     },
@@ -96,6 +96,13 @@ pub fn owner(conn: &Connection, id: OrganisationId) -> Result<Caller> {
         .query_row([id], |row| row.get(0))
         .optional()?;
     Ok(Caller::acting_as(owner.ok_or(UNKNOWN_ORGANISATION)?))
+}
+
+/// A caller in the name of the member with this address. 422 if the account is no member.
+pub fn member(conn: &Connection, id: OrganisationId, email: &str) -> Result<Caller> {
+    let caller = Caller::acting_as(accounts::find_by_email(conn, email)?.ok_or(NO_ACCOUNT)?.id);
+    access::is_member(conn, caller, id, Error::invalid(format!("{email} is no member of the organisation")))?;
+    Ok(caller)
 }
 
 /// Makes the first administrator of the server and their organisation. 422 if there is an administrator already: all writes

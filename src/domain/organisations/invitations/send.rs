@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use rusqlite::{Connection, OptionalExtension};
 
 use crate::{
-    db::Tx,
+    db::{Tx, View},
     domain::{
         access::{self, Caller, Membership, UNKNOWN_ORGANISATION},
         accounts,
@@ -19,7 +19,7 @@ use crate::{
     },
     error::{Error, Result},
     id::{InvitationId, OrganisationId, UserId},
-    mail::{self, Kind},
+    mail::{self, Kind, Mail},
     secret::{self, Hash},
     site::Site,
     time::Time,
@@ -55,26 +55,63 @@ pub fn create(
     if emails.is_empty() {
         return Err(Error::bad_request("emails must not be empty"));
     }
-    let role = roles::find(tx, organisation, role)?.ok_or_else(|| Error::bad_request("role: no such role"))?;
-    membership.require_all(role.rights)?;
+    let role = role_to_give(tx, membership, organisation, role)?;
     require_few(emails)?;
-    let (mut made, mut errors, mut done) = (Vec::new(), Vec::new(), HashSet::new());
-    for email in emails {
-        let Some(address) = text::email_address(email) else {
-            errors.push(format!("{email} is not a valid e-mail address"));
-            continue;
-        };
-        if !done.insert(address.clone()) {
-            errors.push(format!("An invitation has already been sent to {address}"));
-            continue;
-        }
-        match insert(tx, caller.user, organisation, &address, role.id)? {
+    let (mut made, mut errors) = (Vec::new(), Vec::new());
+    for answer in invite(tx, caller.user, organisation, emails, role)? {
+        match answer {
             Ok(invitation) => made.push(invitation),
             Err(reason) => errors.push(reason),
         }
     }
     send(tx, caller, organisation, &made)?;
     Ok((made, errors))
+}
+
+/// [`create`] for the command line, in the name of `caller`: an answer for each address, in their order. The quotas bound what
+/// users make the server mail, so the operator's invitations count towards none.
+pub fn create_for_operator(
+    tx: &mut Tx,
+    caller: Caller,
+    organisation: OrganisationId,
+    emails: &[String],
+    role: &str,
+) -> Result<Vec<Result<(), String>>> {
+    let membership = inviter(tx, caller, organisation)?;
+    let role = role_to_give(tx, membership, organisation, role)?;
+    let answers = invite(tx, caller.user, organisation, emails, role)?;
+    let name = accounts::own(tx, caller)?.shown_name();
+    for mail in mails(tx, &name, organisation, answers.iter().flatten())? {
+        outbox::insert(tx, &mail)?;
+    }
+    Ok(answers.into_iter().map(|answer| answer.map(drop)).collect())
+}
+
+/// The role that is named, if the inviter holds all its rights. 400 if there is none, 403 if they don't.
+fn role_to_give(conn: &Connection, inviter: Membership, organisation: OrganisationId, named: &str) -> Result<i64> {
+    let role = roles::find(conn, organisation, named)?.ok_or_else(|| Error::bad_request("role: no such role"))?;
+    inviter.require_all(role.rights)?;
+    Ok(role.id)
+}
+
+/// Makes an invitation for each address, or says why there is none.
+fn invite(
+    tx: &mut Tx,
+    by: UserId,
+    organisation: OrganisationId,
+    emails: &[String],
+    role: i64,
+) -> Result<Vec<Result<Invitation, String>>> {
+    let mut done = HashSet::new();
+    let mut answers = Vec::new();
+    for email in emails {
+        answers.push(match text::email_address(email) {
+            None => Err(format!("{email} is not a valid e-mail address")),
+            Some(address) if !done.insert(address.clone()) => Err(format!("An invitation has already been sent to {address}")),
+            Some(address) => insert(tx, by, organisation, &address, role)?,
+        });
+    }
+    Ok(answers)
 }
 
 /// The caller's membership. Needs `invite:members`; 404 for outsiders.
@@ -103,13 +140,25 @@ fn send(tx: &mut Tx, caller: Caller, organisation: OrganisationId, invitations: 
     }
     count(tx, organisation.0.as_bytes(), more, bounds.per_organisation, Error::TooMany)?;
     count(tx, SERVER, more, bounds.per_server, Error::TooMany)?;
-    let name: String =
-        tx.prepare_cached("select name from organisations where id = ?1")?.query_row([organisation], |row| row.get(0))?;
-    let inviter = inviter.shown_name();
-    for invitation in invitations {
-        outbox::queue(tx, mail::invitation(tx.site(), &invitation.email, &name, &inviter, &invitation.mailed_link(tx.site())))?;
+    for mail in mails(tx, &inviter.shown_name(), organisation, invitations)? {
+        outbox::queue(tx, mail)?;
     }
     Ok(())
+}
+
+/// The mail of each invitation, in the name of its sender.
+fn mails<'a>(
+    conn: &View,
+    inviter: &str,
+    organisation: OrganisationId,
+    invitations: impl IntoIterator<Item = &'a Invitation>,
+) -> Result<Vec<Mail>> {
+    let name: String =
+        conn.prepare_cached("select name from organisations where id = ?1")?.query_row([organisation], |row| row.get(0))?;
+    let mail = |invitation: &Invitation| {
+        mail::invitation(conn.site(), &invitation.email, &name, inviter, &invitation.mailed_link(conn.site()))
+    };
+    Ok(invitations.into_iter().map(mail).collect())
 }
 
 /// Adds `more` to a count of today (UTC). If that makes more than `most`, it fails with `refusal`, which gets the seconds
