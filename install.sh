@@ -8,7 +8,8 @@ usage() {
 usage: install.sh [options]
 
   --prefix DIR     install below DIR (default: /usr/local); the binary goes to DIR/bin
-  --binary FILE    install this binary; without it, one is built with cargo
+  --binary FILE    install this binary; without it, the one beside this script, or one
+                   that is built with cargo
   --service        also write a systemd unit, tidings.service
   --unit-dir DIR   where the unit goes (default: PREFIX/lib/systemd/system)
   --env-file FILE  where the unit reads settings (default: /etc/tidings.env); made when
@@ -16,14 +17,15 @@ usage: install.sh [options]
   --secrets DIR    folder of secret settings for the unit, a file for each, named like
                    the setting, as in mail_url (default: beside the file with
                    the settings, as in /etc/tidings.secrets)
-  --data DIR       data folder of the service, which is backed up before its binary is
-                   replaced (default: /var/lib/tidings)
+  --data DIR       data folder of the service, below /var/lib (default: /var/lib/tidings);
+                   it is backed up before the binary is replaced
   --no-backup      replace the binary without a backup
   --uninstall      remove what this script has put below the prefix, and the unit;
                    data and settings stay
   --help           show this text
 
-When DESTDIR is set in the environment, files go below it, while the paths
+An installed service keeps its folders and its file of settings, unless an option names
+others. When DESTDIR is set in the environment, files go below it, while the paths
 written inside the unit stay as they will be on the final system.
 EOF
 }
@@ -89,11 +91,63 @@ if [ "$service" = no ] && [ "$uninstall" = no ]; then
     [ -z "$secrets" ] || fail "--secrets is only of use with --service"
     [ -z "$data" ] || fail "--data is only of use with --service"
 fi
+destdir=${DESTDIR:-}
+
+# Prints what follows a prefix in its last line of a file, without quotes: last_after PREFIX FILE
+last_after() {
+    value=
+    while IFS= read -r line || [ -n "$line" ]; do
+        case $line in
+            "$1"*) value=${line#"$1"} ;;
+        esac
+    done <"$2"
+    case $value in
+        \"*\") value=${value#\"} value=${value%\"} ;;
+        \'*\') value=${value#\'} value=${value%\'} ;;
+    esac
+    printf '%s\n' "$value"
+}
+
+# The unit that systemd runs: one in /etc goes before those elsewhere.
+override=$destdir/etc/systemd/system/tidings.service
+if [ -z "$unit_dir" ] && [ -f "$override" ]; then
+    installed=$override
+else
+    installed=$destdir$(absolute "${unit_dir:-$prefix/lib/systemd/system}")/tidings.service
+fi
 unit_dir=$(absolute "${unit_dir:-$prefix/lib/systemd/system}")
+unit_data=
+if [ -f "$installed" ]; then
+    [ -n "$env_file$secrets" ] || secrets=$(last_after LoadCredential=tidings: "$installed")
+    env_file=${env_file:-$(last_after EnvironmentFile=- "$installed")}
+    unit_data=$(last_after Environment=TIDINGS_DATA_DIR= "$installed")
+fi
 env_file=$(absolute "${env_file:-/etc/tidings.env}")
 secrets=$(absolute "${secrets:-${env_file%.env}.secrets}")
-data=$(absolute "${data:-/var/lib/tidings}")
-destdir=${DESTDIR:-}
+
+# Where the service has its data. Drop-ins of the unit go before the unit, and the file with the settings before both.
+overruling=
+overruled_by=
+overrule() { # FILE PREFIX
+    [ -r "$1" ] || return 0
+    value=$(last_after "$2" "$1")
+    [ -z "$value" ] || { overruling=$value; overruled_by=$1; }
+}
+for file in "$destdir"/etc/systemd/system/tidings.service.d/*.conf; do
+    overrule "$file" Environment=TIDINGS_DATA_DIR=
+done
+overrule "$destdir$env_file" TIDINGS_DATA_DIR=
+kept=${overruling:-$unit_data}
+if [ -n "$data" ]; then
+    data=$(absolute "${data%/}")
+    [ -z "$overruling" ] || [ "$overruling" = "$data" ] ||
+        fail "$overruled_by sets TIDINGS_DATA_DIR=$overruling, which goes before --data $data: remove that line, or leave --data out"
+    [ -z "$kept" ] || [ "$kept" = "$data" ] || [ ! -f "$destdir$kept/tidings.db" ] ||
+        fail "the service has its data in $kept: stop it and move that folder to $data first, or leave --data out"
+    unit_data=$data
+fi
+unit_data=${unit_data:-/var/lib/tidings}
+data=${overruling:-$unit_data}
 bin_dir=$destdir$prefix/bin
 share=$destdir$prefix/share
 bash_completions=$share/bash-completion/completions/tidings
@@ -122,11 +176,23 @@ if [ "$service" = yes ]; then
             *[!A-Za-z0-9/._+-]*) fail "with --service, --prefix, --env-file and --secrets may hold only letters, digits and / . _ + -" ;;
         esac
     done
+    # systemd makes the folder, and gives it to the service's own user, below /var/lib alone.
+    state=${unit_data#/var/lib/}
+    case /$state/ in
+        //* | */../* | */./* | /private/* | *[!A-Za-z0-9/._+-]*)
+            fail "the data folder $unit_data of a service must be below /var/lib, as in /var/lib/tidings; to use another disk, mount it there" ;;
+    esac
 fi
 
 if [ -z "$binary" ]; then
     here=$(cd "$(dirname "$0")" && pwd)
-    [ -f "$here/Cargo.toml" ] || fail "no source beside this script; give a binary with --binary FILE"
+    if [ ! -f "$here/Cargo.toml" ]; then
+        [ -f "$here/tidings" ] || fail "neither a binary nor the source is beside this script; give a binary with --binary FILE"
+        binary=$here/tidings
+    fi
+fi
+
+if [ -z "$binary" ]; then
     command -v cargo >/dev/null 2>&1 || fail "cargo was not found; install Rust, or give a binary with --binary FILE"
     # A RUSTFLAGS variable would replace the settings that make the binary static.
     unset RUSTFLAGS CARGO_ENCODED_RUSTFLAGS
@@ -161,11 +227,14 @@ chmod 0755 "$staged"
 
 # The new binary may change the database, and an older one can't read it then.
 is_service=$service
-[ ! -f "$destdir$unit_dir/tidings.service" ] || is_service=yes
-if [ "$is_service" = yes ] && [ "$backup" = yes ] && [ -f "$bin_dir/tidings" ] && [ -f "$destdir$data/tidings.db" ]; then
-    backups=$destdir$data/backups
-    "$staged" backup "$backups" --data-dir "$destdir$data" --verify ||
-        fail "the backup of $destdir$data failed, and nothing was installed; --no-backup installs without one"
+[ ! -f "$installed" ] || is_service=yes
+if [ "$is_service" = yes ] && [ "$backup" = yes ] && [ -f "$bin_dir/tidings" ]; then
+    if [ -f "$destdir$data/tidings.db" ]; then
+        "$staged" backup "$destdir$data/backups" --data-dir "$destdir$data" --verify ||
+            fail "the backup of $destdir$data failed, and nothing was installed; --no-backup installs without one"
+    else
+        printf 'No backup was made: there is no database in %s\n' "$destdir$data"
+    fi
 fi
 
 mv -f "$staged" "$bin_dir/tidings"
@@ -218,7 +287,7 @@ ExecReload=$prefix/bin/tidings config check
 ExecReload=/bin/kill -HUP \$MAINPID
 # Settings, one a line, such as TIDINGS_LISTEN=127.0.0.1:8080
 EnvironmentFile=-$env_file
-Environment=TIDINGS_DATA_DIR=/var/lib/tidings
+Environment=TIDINGS_DATA_DIR=$unit_data
 # Secret settings, a file for each, named like the setting, such as mail_url
 LoadCredential=tidings:$secrets
 Restart=always
@@ -232,7 +301,7 @@ TimeoutStopSec=20
 LimitNOFILE=65536
 
 DynamicUser=yes
-StateDirectory=tidings
+StateDirectory=$state
 StateDirectoryMode=0700
 # For a Unix socket, as in --listen unix:/run/tidings/http
 RuntimeDirectory=tidings
@@ -280,4 +349,8 @@ Start it, or the new version of it, with:
   systemctl daemon-reload
   systemctl enable tidings
   systemctl restart tidings
+EOF
+[ -f "$destdir$data/tidings.db" ] || cat <<EOF
+Within 30 minutes, open the link that makes the first administrator; it is in the log:
+  journalctl -u tidings -o cat | grep /setup | tail -n 1
 EOF
