@@ -8,13 +8,13 @@ pub enum Tag {
     Accounts,
     /// Read and change the caller's own account, end sessions, and choose the current organisation.
     Profile,
-    /// Make, read, change and delete organisations, and hand them over.
+    /// Make, read, change and delete organisations, and hand them over. Invite people with `POST /invite`, under Invitations.
     Organisations,
     /// List an organisation's members, add and remove them, and change their role or status.
     Members,
     /// List the roles of an organisation, and make its own roles with the rights that they give.
     Roles,
-    /// Invite people by e-mail, and accept an invitation.
+    /// Invite people to an organisation by e-mail with `POST /invite`, see and cancel invitations, and accept one.
     Invitations,
     /// Make, find, change, archive and delete channels, and decide who is in them.
     Channels,

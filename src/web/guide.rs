@@ -33,6 +33,7 @@ macro_rules! documents {
 /// All documents, in the order of the navigation.
 const DOCUMENTS: &[Document] = &documents! {
     "": "README.md",
+    "start": "docs/start.md",
     "push": "docs/push.md",
     "events": "docs/events.md",
     "webhooks": "docs/webhooks.md",

@@ -1,27 +1,11 @@
 // The commands in README.md and docs/ work as they are written there.
 import assert from 'node:assert/strict'
 import { execFileSync, spawn } from 'node:child_process'
-import { mkdirSync, readFileSync, readdirSync, statSync } from 'node:fs'
+import { mkdirSync, readdirSync, statSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import test from 'node:test'
-import { binary, person, root, scratch, start, until } from './lib/server.mjs'
-
-/** The text of a section of a document, up to the next heading of the same level. */
-function section(document, heading) {
-  const text = readFileSync(join(root, document), 'utf8')
-  const [, rest] = text.split(`\n## ${heading}\n`)
-  assert.ok(rest, `${document} has no section "${heading}"`)
-  return rest.split('\n## ')[0]
-}
-
-const blocks = text => [...text.matchAll(/```sh\n([^]*?)```/g)].map(([, block]) => block)
-
-/** What a reader does: each `name=...` is filled in from the answer before, as the comment behind it says. */
-const reader = `
-set -eu
-curl() { answer=$(command curl --fail-with-body "$@"); printf '%s\\n' "$answer"; }
-field() { printf '%s' "$answer" | grep -o "\\"$1\\":\\"[^\\"]*\\"" | head -n 1 | cut -d '"' -f 4; }
-`
+import { blocks, filled, reader, section } from './lib/document.mjs'
+import { binary, person, scratch, start, until } from './lib/server.mjs'
 
 test('the first message and the webhooks after it work as written', { timeout: 60_000 }, async t => {
   const server = await start(t, '--allow-private-webhooks', '127.0.0.0/8')
@@ -32,14 +16,12 @@ test('the first message and the webhooks after it work as written', { timeout: 6
   ]
   const tour = sections.flatMap(([document, heading]) => blocks(section(document, heading))).filter(block => block.includes('curl '))
   assert.equal(tour.length, 3)
-  const script = tour
-    .join('')
+  const script = filled(tour.join(''))
     .replaceAll('http://127.0.0.1:8080', server.url)
-    .replaceAll(/^(\w+)=\.\.\. +# (?:data\.|its )(\w+).*$/gm, '$1=$(field $2)\n[ -n "$$$1" ]')
     .replaceAll(/^cargo run .*$/gm, '')
   assert.ok(!script.includes('=...'), script)
   const [hand, feed, receive] = ['"content":"Good morning"', 'Data sent successfully', '"webhook_name":"mirror"']
-  const printed = execFileSync('bash', ['-c', reader + script], { encoding: 'utf8', stdio: ['ignore', 'pipe', 'inherit'] })
+  const printed = execFileSync('bash', ['-c', `set -eu\n${reader}${script}`], { encoding: 'utf8', stdio: ['ignore', 'pipe', 'inherit'] })
   for (const words of [hand, feed, receive]) assert.ok(printed.includes(words), `${words} is missing in\n${printed}`)
 })
 
@@ -63,10 +45,10 @@ test('the push commands publish a message and receive it', { timeout: 60_000 }, 
   const { channels: [channel] } = await server.call('GET', '/channels', { bearer })
   const [listening] = blocks(section('docs/push.md', 'Without an SDK'))
   const [publishing] = blocks(section('docs/push.md', 'Publish from other programs'))
-  const filled = (block, values) => Object.entries({ 'http://127.0.0.1:8080': server.url, ...values })
+  const replaced = (block, values) => Object.entries({ 'http://127.0.0.1:8080': server.url, ...values })
     .reduce((text, [name, value]) => text.replace(name, value), block)
 
-  const listen = filled(listening, {
+  const listen = replaced(listening, {
     '"T"': `"${await server.connectionToken(bearer)}"`,
     '"S"': `"${await server.subscriptionToken(bearer, channel.id)}"`,
     NAME: channel.id,
@@ -76,7 +58,7 @@ test('the push commands publish a message and receive it', { timeout: 60_000 }, 
   let heard = ''
   listener.stdout.on('data', chunk => { heard += chunk })
   await until(() => `no connection: ${heard}`, () => heard.includes('"client"'))
-  execFileSync('bash', ['-c', filled(publishing, { KEY: key, '<channel_id>': channel.id })], { stdio: ['ignore', 'pipe', 'inherit'] })
+  execFileSync('bash', ['-c', replaced(publishing, { KEY: key, '<channel_id>': channel.id })], { stdio: ['ignore', 'pipe', 'inherit'] })
   await until(() => `nothing was received: ${heard}`, () => /"build": ?"green"/.test(heard))
 })
 
