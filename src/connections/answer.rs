@@ -26,7 +26,7 @@ use super::watch::Watch;
 use crate::{
     api,
     error::Error,
-    limits::admission::{Buffered, Slot},
+    limits::{admission::Slot, buffering::Buffered},
     upgrade::Upgrade,
     web::Shared,
 };

@@ -1,4 +1,4 @@
-//! Bounds on connections, of all clients and of one address, and on the bytes that are buffered for them.
+//! Bounds on connections, of all clients and of one address.
 
 use std::{
     collections::HashMap,
@@ -12,16 +12,17 @@ use poem::http::HeaderMap;
 use rustix::process::{Resource, getrlimit};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
-use crate::{client_address, limits::networks};
+use super::{
+    buffering::{Buffering, Client},
+    networks,
+};
+use crate::client_address;
 
 /// Open files that are reserved for everything but clients' connections: the database, deliveries and tests of webhooks,
 /// mails.
 const OTHER_FILES: usize = 512;
 /// Connections past the bound that may still ask for `/health`. A new one closes the oldest of them.
 pub const RESERVE: usize = 16;
-/// Bytes of long requests in transfer and of long answers that were not read, of all addresses. Past that, an address has
-/// one of them at a time.
-const BUFFERED: usize = 8 << 20;
 /// Connections that keep their buffers, some 15 KiB each, between two requests; others free them at once. The number is
 /// small because the allocator doesn't return all freed buffers to the system.
 const KEPT: usize = 512;
@@ -36,21 +37,16 @@ pub struct Slots {
     /// has bounds of its own.
     proxies: Vec<IpNet>,
     taken: Mutex<Taken>,
+    buffering: Arc<Buffering>,
     kept: Arc<Semaphore>,
 }
 
 #[derive(Default)]
 struct Taken {
-    all: Share,
-    addresses: HashMap<IpAddr, Share>,
+    all: usize,
+    addresses: HashMap<IpAddr, usize>,
     /// When each [`Reason`] was last logged.
     warned: [Option<Instant>; 3],
-}
-
-#[derive(Clone, Copy, Default)]
-struct Share {
-    connections: usize,
-    buffered: usize,
 }
 
 /// Whether a new connection is accepted.
@@ -71,39 +67,39 @@ impl Slots {
 
     fn of(most: usize, most_by_address: usize, proxies: &[IpNet]) -> Arc<Slots> {
         let kept = Arc::new(Semaphore::new(KEPT));
-        Arc::new(Slots { most, most_by_address, proxies: proxies.to_vec(), taken: Mutex::default(), kept })
+        let (proxies, buffering) = (proxies.to_vec(), Arc::default());
+        Arc::new(Slots { most, most_by_address, proxies, taken: Mutex::default(), buffering, kept })
     }
 
     pub fn admit(self: &Arc<Self>, peer: IpAddr) -> Admission {
         let address = self.counted(peer);
         let mut taken = self.taken();
         let of_address = address.and_then(|address| taken.addresses.get(&address)).copied().unwrap_or_default();
-        if of_address.connections >= self.most_by_address {
+        if of_address >= self.most_by_address {
             if taken.may_warn(Reason::Address) {
                 tracing::warn!(
-                    "{peer} has {} connections open, as many as --connections-per-address allows: more are refused",
-                    of_address.connections
+                    "{peer} has {of_address} connections open, as many as --connections-per-address allows: more are refused"
                 );
             }
             return Admission::Refused;
         }
-        let open = taken.all.connections;
+        let open = taken.all;
         if open >= self.most && taken.may_warn(Reason::Files) {
             tracing::warn!("{open} connections are open, as many as the limit of open files allows: raise it (ulimit -n)");
         }
-        taken.shares(address, |share| share.connections += 1);
+        taken.count(address, |connections| *connections += 1);
         let slot = Slot { slots: self.clone(), address };
         if open < self.most { Admission::Slot(slot) } else { Admission::Reserve(slot) }
     }
 
     #[cfg(test)]
     pub fn open(&self) -> usize {
-        self.taken().all.connections
+        self.taken().all
     }
 
     #[cfg(test)]
     pub fn buffered(&self) -> usize {
-        self.taken().all.buffered
+        self.buffering.all()
     }
 
     /// Logs that accepting a connection failed.
@@ -129,13 +125,13 @@ fn bound(files: usize) -> usize {
 }
 
 impl Taken {
-    /// Changes the share of all and the share of the address.
-    fn shares(&mut self, address: Option<IpAddr>, change: impl Fn(&mut Share)) {
+    /// Changes the number of all connections, and that of the address.
+    fn count(&mut self, address: Option<IpAddr>, change: impl Fn(&mut usize)) {
         change(&mut self.all);
         let Some(address) = address else { return };
-        let share = self.addresses.entry(address).or_default();
-        change(share);
-        if share.connections == 0 && share.buffered == 0 {
+        let connections = self.addresses.entry(address).or_default();
+        change(connections);
+        if *connections == 0 {
             self.addresses.remove(&address);
         }
     }
@@ -174,8 +170,7 @@ impl Slot {
 
     /// The client of a request, for counting what the server buffers for it.
     pub fn client(&self, peer: IpAddr, headers: &HeaderMap) -> Client {
-        let address = networks::network(client_address::of(&self.slots.proxies, peer, headers));
-        Client { slots: self.slots.clone(), address }
+        self.slots.buffering.client(networks::network(client_address::of(&self.slots.proxies, peer, headers)))
     }
 
     /// A permit to keep this connection's buffers between two requests, if fewer than [`KEPT`] others have one.
@@ -186,41 +181,7 @@ impl Slot {
 
 impl Drop for Slot {
     fn drop(&mut self) {
-        self.slots.taken().shares(self.address, |share| share.connections -= 1);
-    }
-}
-
-/// The sender of a request, by its address; behind a trusted proxy, by the address that the proxy names.
-pub struct Client {
-    slots: Arc<Slots>,
-    address: IpAddr,
-}
-
-impl Client {
-    /// Whether this address must first finish the requests and answers that are buffered for it: all addresses together
-    /// are past the bound, and this one has a share of it. An address without a share is never refused.
-    pub fn is_behind(&self) -> bool {
-        let taken = self.slots.taken();
-        let own = taken.addresses.get(&self.address).map_or(0, |share| share.buffered);
-        own > 0 && taken.all.buffered >= BUFFERED
-    }
-
-    /// Counts bytes until the guard is dropped.
-    pub fn buffer(&self, bytes: usize) -> Buffered {
-        self.slots.taken().shares(Some(self.address), |share| share.buffered += bytes);
-        Buffered { client: Client { slots: self.slots.clone(), address: self.address }, bytes }
-    }
-}
-
-/// Counted bytes of a request in transfer, or of an answer that was not read yet.
-pub struct Buffered {
-    client: Client,
-    bytes: usize,
-}
-
-impl Drop for Buffered {
-    fn drop(&mut self) {
-        self.client.slots.taken().shares(Some(self.client.address), |share| share.buffered -= self.bytes);
+        self.slots.taken().count(self.address, |connections| *connections -= 1);
     }
 }
 
@@ -251,14 +212,14 @@ mod tests {
         held.pop();
         slot(slots.admit(address("2001:db8::9")));
         drop(held);
-        assert!(slots.taken().addresses.is_empty() && slots.taken().all.connections == 0);
+        assert!(slots.taken().addresses.is_empty() && slots.taken().all == 0);
     }
 
     #[test]
     fn connections_of_a_proxy_are_not_counted_by_its_address() {
         let slots = Slots::of(100, 3, &["10.0.0.0/8".parse().unwrap()]);
         let held: Vec<_> = (0..50).map(|_| slot(slots.admit(address("::ffff:10.1.2.3")))).collect();
-        assert_eq!(slots.taken().all.connections, held.len());
+        assert_eq!(slots.taken().all, held.len());
     }
 
     #[test]
@@ -271,27 +232,17 @@ mod tests {
     }
 
     #[test]
-    fn an_address_that_does_not_read_gets_no_more_answers_and_keeps_nobody_out() {
+    fn what_is_buffered_counts_by_the_clients_address() {
         let slots = Slots::of(100, 100, &["10.0.0.0/8".parse().unwrap()]);
         let client = |peer: &str, forwarded: &'static str| {
             let headers = HeaderMap::from_iter([("x-forwarded-for".parse().unwrap(), HeaderValue::from_static(forwarded))]);
             slot(slots.admit(address(peer))).client(address(peer), &headers)
         };
         let [slow, beside] = ["203.0.113.9", "invented"].map(|forwarded| client("192.0.2.1", forwarded));
-        let [other, idle] = ["192.0.2.2", "192.0.2.3"].map(|peer| client(peer, "192.0.2.1"));
         let [behind_proxy, beside_it] = ["203.0.113.1", "203.0.113.2"].map(|forwarded| client("10.0.0.1", forwarded));
-        let first = slow.buffer(BUFFERED - 1);
-        assert!(!beside.is_behind());
-        let second = slow.buffer(1);
-        assert!(slow.is_behind() && beside.is_behind() && !other.is_behind());
-        drop(second);
-        assert!(!slow.is_behind());
-        let third = behind_proxy.buffer(BUFFERED);
-        let fourth = other.buffer(1);
-        assert!(slow.is_behind() && other.is_behind() && behind_proxy.is_behind(), "they hold something");
-        assert!(!idle.is_behind() && !beside_it.is_behind());
-        drop((first, third, fourth));
-        assert!(!other.is_behind() && slots.taken().all.buffered == 0);
+        let _buffered = [slow.buffer(8 << 20), behind_proxy.buffer(1)];
+        assert!(slow.is_behind() && beside.is_behind() && behind_proxy.is_behind());
+        assert!(!beside_it.is_behind() && !client("192.0.2.3", "192.0.2.1").is_behind());
     }
 
     #[test]

@@ -1,6 +1,7 @@
 //! Rates (SECURITY.md, *Bounds*): requests by user, address and slug, socket commands, forms, mailed links, failed log-ins.
 
 pub mod admission;
+pub mod buffering;
 mod guesses;
 pub mod networks;
 mod permits;
