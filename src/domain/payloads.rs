@@ -11,7 +11,9 @@ use crate::{
             updates::{ChannelIds, ChannelUpdate},
         },
         log::envelope::{self, Ids, Nothing, OrganisationIds},
-        messages::payloads::{Counted, DeletedMessage, MessageIds, MessageObject, PinnedMessage, ReactionChange, ThreadStatus},
+        messages::payloads::{
+            Counted, DeletedMessage, MessageIds, MessageObject, PinIds, PinnedMessage, ReactionChange, ReactionIds, ThreadStatus,
+        },
         organisations::payloads::{MemberUpdate, OrganisationUpdate, RoleUpdate},
         webhooks::{
             deliveries::{self, Delivery},
@@ -30,8 +32,8 @@ pub fn schema(kind: Kind, generator: &mut SchemaGenerator) -> Option<Schema> {
         Kind::ReplyCount => envelope::schema::<MessageObject, Counted>(kind, generator),
         Kind::Deleted => envelope::schema::<DeletedMessage, Counted>(kind, generator),
         Kind::Updated | Kind::Mention | Kind::Unpinned => about::<MessageObject>(kind, generator),
-        Kind::Pinned => about::<PinnedMessage>(kind, generator),
-        Kind::Reaction => about::<ReactionChange>(kind, generator),
+        Kind::Pinned => envelope::schema::<PinnedMessage, PinIds>(kind, generator),
+        Kind::Reaction => envelope::schema::<ReactionChange, ReactionIds>(kind, generator),
         Kind::ThreadStatus => about::<ThreadStatus>(kind, generator),
         Kind::Channel => envelope::schema::<ChannelUpdate, Ids<ChannelIds>>(kind, generator),
         Kind::Unread => envelope::schema::<UnreadChange, Nothing>(kind, generator),

@@ -169,8 +169,15 @@ pub struct PinnedMessage<'a> {
     pub(super) pinned_details: PinnedDetails<'a>,
 }
 
-/// Who pinned a message, and when.
+/// The identifiers of the event of a pin, with its details once more: some clients read them beside `data`.
 #[derive(Serialize, JsonSchema)]
+pub struct PinIds<'a> {
+    pub(super) modification_ids: MessageIds,
+    pub(super) pinned_details: PinnedDetails<'a>,
+}
+
+/// Who pinned a message, and when.
+#[derive(Clone, Serialize, JsonSchema)]
 pub struct PinnedDetails<'a> {
     /// The member who pinned the message.
     pub(super) user_id: UserId,
@@ -208,8 +215,16 @@ pub struct ReactionChange<'a> {
     pub(super) reactions: Vec<ReactionObject<'a>>,
 }
 
-/// An emoji that users gave to a message.
+/// The identifiers of the event of a reaction, with the message's reactions once more: some clients read them beside `data`.
 #[derive(Serialize, JsonSchema)]
+pub struct ReactionIds<'a> {
+    pub(super) modification_ids: MessageIds,
+    /// All reactions to the message after the change.
+    pub(super) reactions: Vec<ReactionObject<'a>>,
+}
+
+/// An emoji that users gave to a message.
+#[derive(Clone, Serialize, JsonSchema)]
 pub struct ReactionObject<'a> {
     /// The reaction.
     emoji: &'a str,

@@ -6,9 +6,10 @@ use crate::{
     db::Tx,
     domain::{
         access::{self, Caller, ChannelAccess},
+        log::envelope::envelope,
         messages::{
             events, lists,
-            payloads::{PinnedDetails, PinnedMessage, object},
+            payloads::{PinIds, PinnedDetails, PinnedMessage, ids, object},
             reactions,
             record::{self, Message, Profile},
         },
@@ -49,8 +50,9 @@ fn announce(tx: &mut Tx, access: &ChannelAccess, message: &Message) -> Result<()
         pinned_by: access.user,
         pinned_at: tx.now(),
     };
-    let data = PinnedMessage { message: object(message, access.organisation), pinned_details };
-    let body = events::about(Kind::Pinned, message, access.organisation, data);
+    let data = PinnedMessage { message: object(message, access.organisation), pinned_details: pinned_details.clone() };
+    let more = PinIds { modification_ids: ids(message, access.organisation), pinned_details };
+    let body = envelope(Kind::Pinned, message.is_reply, data).with(more);
     events::tell(tx, message, Kind::Pinned, &body)
 }
 

@@ -9,9 +9,10 @@ use crate::{
     db::Tx,
     domain::{
         access::{self, Caller, ChannelAccess},
+        log::envelope::envelope,
         messages::{
             events,
-            payloads::{ReactionChange, ReactionObject},
+            payloads::{ReactionChange, ReactionIds, ReactionObject, ids},
             record::{self, Message, Reaction},
         },
         text::{self, Rule},
@@ -100,6 +101,7 @@ pub(in crate::domain) fn reach(
 /// Publishes a change to the message's reactions, which were read after it.
 fn announce(tx: &mut Tx, access: &ChannelAccess, message: &Message, emoji: &str, action: &str) -> Result<()> {
     let reaction = message.reactions.iter().find(|reaction| reaction.emoji == emoji);
+    let reactions: Vec<_> = message.reactions.iter().map(ReactionObject::from).collect();
     let data = ReactionChange {
         action,
         emoji,
@@ -109,9 +111,10 @@ fn announce(tx: &mut Tx, access: &ChannelAccess, message: &Message, emoji: &str,
         message_id: message.id,
         thread_id: message.thread,
         channels_id: message.channel,
-        reactions: message.reactions.iter().map(ReactionObject::from).collect(),
+        reactions: reactions.clone(),
     };
-    let body = events::about(Kind::Reaction, message, access.organisation, data);
+    let more = ReactionIds { modification_ids: ids(message, access.organisation), reactions };
+    let body = envelope(Kind::Reaction, message.is_reply, data).with(more);
     events::tell(tx, message, Kind::Reaction, &body)
 }
 

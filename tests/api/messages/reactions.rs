@@ -99,7 +99,7 @@ async fn a_reaction_is_pushed_once_and_of_a_reply_to_the_thread_too() {
         assert_shape(&event["modification_ids"], MODIFICATION_IDS);
         assert_eq!(event["notification_type"], "reaction_event");
         let reactions = if count == 0 { json!([]) } else { json!([shown(emoji, &[&grace])]) };
-        assert_eq!(event["data"]["reactions"], reactions);
+        assert_eq!([&event["data"]["reactions"], &event["reactions"]], [&reactions; 2], "in the data and beside it");
         let data = &event["data"];
         assert_eq!([&data["message_id"], &data["emoji"], &data["action"], &data["user_id"]], [id, emoji, action, &grace.user_id]);
         assert_eq!([&data["count"], &data["thread_id"]], [&json!(count), &json!(post)]);
@@ -198,6 +198,7 @@ async fn a_pinned_message_is_listed_and_pushed() {
         assert_eq!([&event["notification_type"], &event["data"]["id"]], [kind, id]);
         let (data, is_pinned) = (&event["data"], kind == "pinned_message_event");
         assert_eq!((&data["is_pinned"], data.get("pinned_details").is_some()), (&json!(is_pinned), is_pinned));
+        assert_eq!(event.get("pinned_details"), data.get("pinned_details"), "in the data and beside it");
         if is_pinned {
             let details = &data["pinned_details"];
             assert_shape(details, PINNED_DETAILS);
