@@ -28,6 +28,12 @@ pub struct Target {
     pub tokens: Vec<String>,
 }
 
+impl Target {
+    pub fn members(&self) -> impl Iterator<Item = Api> {
+        self.tokens.iter().map(|token| Api { token: token.clone(), ..Api::new(self.url.clone()) })
+    }
+}
+
 /// The process, from the outside. Dropping it ends the attack.
 pub struct Attackers(Child);
 

@@ -1,5 +1,5 @@
 //! Attacks on the real binary from many addresses of this machine, and what a member notices of them:
-//! `cargo bench --bench abuse`, or with names of scenarios, as in `cargo bench --bench abuse -- strangers`.
+//! `cargo bench --bench abuse`, or with names of scenarios, as in `cargo bench --bench abuse -- pings commands`.
 //!
 //! The attackers are a process of their own, and whoever is hung up on comes back at once.
 
@@ -7,12 +7,15 @@
 #[allow(dead_code, reason = "other benches open sockets, too")]
 mod api;
 mod attackers;
+mod commands;
+mod pings;
 mod probe;
 mod server;
+mod sockets;
 mod strangers;
 
 /// All scenarios, in the order in which they run.
-const SCENARIOS: &[&str] = &["strangers"];
+const SCENARIOS: &[&str] = &["strangers", "pings", "commands"];
 
 #[tokio::main]
 async fn main() {
@@ -41,6 +44,8 @@ async fn defend(scenarios: &[&str]) {
         println!("# {scenario}");
         match *scenario {
             "strangers" => strangers::defend().await,
+            "pings" => pings::defend().await,
+            "commands" => commands::defend().await,
             unknown => panic!("{unknown}: the scenarios are {SCENARIOS:?}"),
         }
     }
@@ -51,6 +56,8 @@ async fn attack(scenario: &str) {
     let target = attackers::target();
     match scenario {
         "strangers" => strangers::attack(target),
+        "pings" => pings::attack(target).await,
+        "commands" => commands::attack(target).await,
         unknown => panic!("{unknown}: the scenarios are {SCENARIOS:?}"),
     }
     std::future::pending::<()>().await;
