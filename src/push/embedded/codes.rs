@@ -56,6 +56,8 @@ impl Disconnect {
         let is_reason = (1..124).contains(&reason.len()) && serde_json::from_str::<IgnoredAny>(&reason).is_err();
         ((3000..5000).contains(&code) && is_reason).then(|| Disconnect { code, reason: reason.into() })
     }
+    /// More than a stranger may send (RFC 6455, section 7.4.1).
+    pub const POLICY: Self = Self::new(1008, "policy violation");
     pub const SHUTDOWN: Self = Self::new(3001, "shutdown");
     pub const INTERNAL: Self = Self::new(3004, "internal server error");
     pub const EXPIRED: Self = Self::new(3005, "connection expired");
@@ -64,6 +66,7 @@ impl Disconnect {
     pub const INSUFFICIENT_STATE: Self = Self::new(3010, "insufficient state");
     pub const RECONNECT: Self = Self::new(3011, "force reconnect");
     pub const NO_PONG: Self = Self::new(3012, "no pong");
+    pub const TOO_MANY_REQUESTS: Self = Self::new(3013, "too many requests");
     pub const INVALID_TOKEN: Self = Self::new(3500, "invalid token");
     pub const BAD_REQUEST: Self = Self::new(3501, "bad request");
     pub const STALE: Self = Self::new(3502, "stale");
@@ -71,6 +74,7 @@ impl Disconnect {
     pub const CONNECTION_LIMIT: Self = Self::new(3504, "connection limit");
     pub const CHANNEL_LIMIT: Self = Self::new(3505, "channel limit");
     pub const NOT_AVAILABLE: Self = Self::new(3508, "not available");
+    pub const TOO_MANY_ERRORS: Self = Self::new(3509, "too many errors");
 }
 
 impl From<Disconnect> for Ended {

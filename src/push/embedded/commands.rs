@@ -14,24 +14,26 @@ use super::{
 };
 use crate::state::App;
 
-/// Answers any command but the first, and queues the reply. Pongs don't get here: the socket takes them.
-pub fn handle(app: &App, connection: &Arc<Connection>, id: u32, request: Request) -> Result<(), Disconnect> {
+/// Answers any command but the first: queues the reply, which the caller sends, and returns the error in it, if there is one.
+/// Pongs don't get here: the socket takes them.
+pub fn handle(app: &App, connection: &Arc<Connection>, id: u32, request: Request) -> Result<Option<Failure>, Disconnect> {
     app.metrics.command(request.name());
     let answered = if app.limits.command(connection.user).is_ok() {
         answer(app, connection, id, request)
     } else {
         Err(Failure::TOO_MANY_REQUESTS.into())
     };
+    let queue = |answer| connection.outbox.push(connection.encoding.frame(Reply::new(id, answer)));
     match answered {
-        Ok(None) => Ok(()),
+        Ok(None) => Ok(None),
         Ok(Some(answer)) => {
-            connection.send(Reply::new(id, answer));
-            Ok(())
+            queue(answer);
+            Ok(None)
         }
         Err(Fault::Reply(failure)) => {
             app.metrics.error(failure.code);
-            connection.send(Reply::new(id, Answer::Error(failure.into())));
-            Ok(())
+            queue(Answer::Error(failure.into()));
+            Ok(Some(failure))
         }
         Err(Fault::Close(why)) => Err(why),
     }

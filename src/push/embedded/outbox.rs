@@ -20,6 +20,8 @@ use crate::socket::Socket;
 
 /// Most unsent bytes of a connection; one more frame may exceed them.
 pub const MOST_BYTES: usize = 1 << 20;
+/// The first byte of a pong (RFC 6455, section 5.2).
+const PONG: u8 = 0x8a;
 /// Frames that are sent together.
 const TOGETHER: usize = 32;
 /// An empty queue of more frames gives its memory back.
@@ -76,9 +78,17 @@ impl Outbox {
         }
     }
 
-    /// Queues bytes of the transport itself, even if the connection has to end.
+    /// Queues bytes of the transport itself, even if the connection has to end. A pong takes the place of one that waits: the
+    /// latest tells a client as much (RFC 6455, section 5.5.3), and a client that reads nothing gathers no more.
     pub fn push_last(&self, bytes: Bytes) {
         let mut queue = self.queue();
+        let begun = usize::from(queue.is_begun);
+        let waiting = queue.frames.iter_mut().skip(begun).find(|frame| bytes[0] == PONG && frame[0] == PONG);
+        if let Some(waiting) = waiting {
+            let former = std::mem::replace(waiting, bytes.clone());
+            queue.bytes = queue.bytes + bytes.len() - former.len();
+            return;
+        }
         self.count(&mut queue, bytes.len());
         queue.frames.push_back(bytes);
     }
@@ -280,6 +290,21 @@ mod tests {
         let (frames, why) = outbox.take();
         assert_eq!((frames.len(), why), (2, Some(Disconnect::SLOW)));
         assert!(frames[0].len() > MOST_BYTES && frames[1] == "bye");
+    }
+
+    #[tokio::test]
+    async fn one_pong_waits_for_a_client_that_reads_nothing() {
+        let (outbox, _client) = pair().await;
+        outbox.push(Bytes::from(vec![b'x'; 64 << 20]));
+        outbox.flush();
+        let sent = outbox.bytes();
+        for n in 0..100 {
+            outbox.push_last(Bytes::from(vec![PONG, 1, n]));
+        }
+        assert_eq!(outbox.bytes() - sent, 3);
+        outbox.push_last(Bytes::from_static(b"bye"));
+        let (frames, _) = outbox.take();
+        assert_eq!(frames.iter().skip(1).collect::<Vec<_>>(), [[PONG, 1, 99].as_slice(), b"bye"]);
     }
 
     #[tokio::test]

@@ -1,10 +1,13 @@
 //! A WebSocket connection: one task reads commands, sends what others left in the outbox, pings, and closes.
 
-use std::{convert::Infallible, future::poll_fn, pin::pin, sync::Arc, time::Duration};
+use std::{convert::Infallible, future::poll_fn, io::ErrorKind, pin::pin, sync::Arc, time::Duration};
 
 use bytes::Bytes;
 use futures_util::{SinkExt, StreamExt};
-use tokio::time::{Instant, sleep_until, timeout};
+use tokio::{
+    task::{coop::consume_budget, yield_now},
+    time::{Instant, sleep_until, timeout},
+};
 use tokio_tungstenite::{
     WebSocketStream,
     tungstenite::{
@@ -21,6 +24,7 @@ use super::{
     encoding::{self, Encoding},
     heartbeat::Heartbeat,
     outbox::{MOST_BYTES, Outbox},
+    patience::{AT_ONCE, IN_FRAME, Patience},
     protocol::{
         replies::{Answer, PushBody, Reply},
         requests::{Command, ConnectRequest, Request},
@@ -37,6 +41,9 @@ pub const WRITE_WITHIN: Duration = Duration::from_secs(10);
 /// How long the peer may take to answer a close, or to close after an error.
 const CLOSE_WITHIN: Duration = Duration::from_secs(5);
 const FRAME_MAX: usize = 64 << 10;
+/// Most bytes that are read for one message: its own, and those of the headers of its frames. Without this bound, a message of
+/// empty frames would never end. As much is read of what a client had sent before it learns that the connection has ended.
+const MESSAGE_MAX: usize = 128 << 10;
 /// Most queued bytes at which the next command of a frame is handled; with more, the queue is sent first.
 const AHEAD: usize = MOST_BYTES / 4;
 
@@ -67,7 +74,8 @@ pub async fn run(app: App, io: Upgraded, manner: Manner) {
         .max_message_size(Some(FRAME_MAX))
         .max_frame_size(Some(FRAME_MAX));
     let stream = WebSocketStream::from_raw_socket(wire, Role::Server, Some(config)).await;
-    let mut socket = Socket { app, stream, outbox, encoding: manner.encoding, pings: manner.pings, connected: None };
+    let Manner { encoding, pings, .. } = manner;
+    let mut socket = Socket { app, stream, outbox, encoding, pings, patience: Patience::default(), begun: 0, connected: None };
     let Err(end) = socket.run(manner.first).await;
     socket.finish(end).await;
 }
@@ -76,7 +84,7 @@ pub async fn run(app: App, io: Upgraded, manner: Manner) {
 enum End {
     /// The server closes it with a code and reason.
     Close(Disconnect),
-    /// A frame was larger than 64 KiB (RFC 6455, section 7.4.1).
+    /// A message was larger than 64 KiB (RFC 6455, section 7.4.1), or had too many frames.
     TooBig,
     /// The peer closed, or the network broke.
     Gone,
@@ -95,12 +103,16 @@ struct Socket {
     outbox: Arc<Outbox>,
     encoding: Encoding,
     pings: Pings,
+    patience: Patience,
+    /// Commands that were begun, those of former frames included: another frame may be in the buffer already.
+    begun: usize,
     /// Set once the connect is accepted.
     connected: Option<(Arc<Connection>, Heartbeat)>,
 }
 
 impl Socket {
     async fn run(&mut self, first: Option<ConnectRequest>) -> Result<Infallible, End> {
+        self.stream.get_mut().allow(MESSAGE_MAX);
         if let Some(request) = first {
             self.connect(0, request).await?;
         }
@@ -127,6 +139,9 @@ impl Socket {
     }
 
     async fn received(&mut self, message: Option<Result<Message, WsError>>) -> Result<(), End> {
+        // Thousands of messages may be buffered, and reading them from the buffer alone never lets other tasks run.
+        consume_budget().await;
+        self.stream.get_mut().allow(MESSAGE_MAX);
         match message {
             Some(Ok(Message::Text(text))) if self.encoding == Encoding::Json => {
                 self.commands(encoding::json_commands(&text)).await
@@ -140,10 +155,11 @@ impl Socket {
                 if let Some((_, heartbeat)) = self.connected.as_mut().filter(|_| self.pings != Pings::Messages) {
                     heartbeat.pong();
                 }
-                Ok(())
+                self.idle()
             }
-            Some(Ok(Message::Ping(_) | Message::Frame(_))) => Ok(()), // tungstenite answers pings
+            Some(Ok(Message::Ping(_) | Message::Frame(_))) => self.idle(), // tungstenite answers pings
             Some(Err(WsError::Capacity(_))) => Err(End::TooBig),
+            Some(Err(WsError::Io(err))) if err.kind() == ErrorKind::QuotaExceeded => Err(End::TooBig),
             Some(Ok(Message::Close(_))) => {
                 // Reading further sends the answer to the close, until the peer closes the connection.
                 _ = timeout(CLOSE_WITHIN, self.drain()).await;
@@ -154,19 +170,32 @@ impl Socket {
     }
 
     async fn commands(&mut self, commands: impl Iterator<Item = Result<Command, encoding::Unreadable>>) -> Result<(), End> {
-        for command in commands {
+        for (n, command) in commands.enumerate() {
+            if n == IN_FRAME {
+                return Err(Disconnect::BAD_REQUEST.into());
+            }
+            self.begun += 1;
+            if self.begun.is_multiple_of(AT_ONCE) {
+                self.send_queued().await?;
+                yield_now().await;
+            }
             let command = command.map_err(|_| Disconnect::BAD_REQUEST)?;
             let id = command.id;
             match (command.request().ok_or(Disconnect::BAD_REQUEST)?, &mut self.connected) {
                 (Request::Connect(request), None) => self.connect(id, request).await?,
                 (Request::Pong, Some((_, heartbeat))) => {
                     // One pong is due for each ping. With both kinds of pings, a pong of the protocol is optional.
-                    if self.pings != Pings::Both && !heartbeat.pong() {
-                        return Err(Disconnect::BAD_REQUEST.into());
+                    match (heartbeat.pong(), self.pings) {
+                        (true, _) => {}
+                        (false, Pings::Both) => self.idle()?,
+                        (false, _) => return Err(Disconnect::BAD_REQUEST.into()),
                     }
                 }
                 (request, Some((connection, _))) => {
-                    commands::handle(&self.app, connection, id, request)?;
+                    match commands::handle(&self.app, connection, id, request)? {
+                        None => self.patience.accepted(),
+                        Some(failure) => self.patience.refused(failure)?,
+                    }
                     // A client that requests much at once is not slow: its answers are sent before more are queued.
                     if self.outbox.bytes() > AHEAD {
                         self.send_queued().await?;
@@ -178,13 +207,19 @@ impl Socket {
         self.send_queued().await
     }
 
-    /// Handles a listener's message. Only the first one counts; others are ignored.
+    /// Handles a listener's message. Only the first one is read; others are ignored.
     async fn listener_message(&mut self, text: &Utf8Bytes) -> Result<(), End> {
-        if self.connected.is_none() {
-            let request = encoding::connect_request(text).map_err(|_| Disconnect::BAD_REQUEST)?;
-            self.connect(0, request).await?;
+        if self.connected.is_some() {
+            return self.idle();
         }
+        let request = encoding::connect_request(text).map_err(|_| Disconnect::BAD_REQUEST)?;
+        self.connect(0, request).await?;
         self.send_queued().await
+    }
+
+    /// Counts a frame without a command.
+    fn idle(&mut self) -> Result<(), End> {
+        Ok(self.patience.idle(self.connected.is_some())?)
     }
 
     async fn connect(&mut self, id: u32, request: ConnectRequest) -> Result<(), End> {
@@ -240,14 +275,23 @@ impl Socket {
         self.outbox.why().map_or(Ok(()), |why| Err(why.into()))
     }
 
-    /// Reads and drops messages until the stream ends.
+    /// Reads and drops what the client had sent before it learned of the end, up to a bound: a close with unread bytes would
+    /// reset the connection, and the client might lose the reason.
     async fn drain(&mut self) {
-        while let Some(Ok(_)) = self.stream.next().await {}
+        self.stream.get_mut().allow(MESSAGE_MAX);
+        while let Some(Ok(message)) = self.stream.next().await {
+            consume_budget().await;
+            // Until a close is sent, pings are answered.
+            if message.is_ping() && self.connected.is_none() && self.idle().is_err() {
+                return;
+            }
+        }
     }
 
     async fn timed_out(&mut self) -> Result<(), End> {
         let Some((connection, heartbeat)) = &mut self.connected else { return Err(Disconnect::STALE.into()) };
         heartbeat.beat(&self.app, connection)?;
+        self.patience.pinged();
         if self.pings != Pings::Messages {
             match timeout(WRITE_WITHIN, self.stream.send(Message::Ping(Bytes::new()))).await {
                 Ok(Ok(())) => {}

@@ -3,10 +3,10 @@
 
 use std::{
     any::Any,
-    io,
+    io::{self, ErrorKind},
     pin::Pin,
     sync::Arc,
-    task::{Context, Poll},
+    task::{Context, Poll, ready},
 };
 
 use bytes::{Buf, Bytes};
@@ -20,6 +20,8 @@ pub struct Wire {
     /// What was read before the upgrade.
     before: Bytes,
     outbox: Arc<Outbox>,
+    /// Bytes that may still be read.
+    allowed: usize,
     _held: Box<dyn Any + Send>,
 }
 
@@ -28,19 +30,32 @@ impl Wire {
     pub fn new(upgraded: Upgraded) -> Option<(Wire, Arc<Outbox>)> {
         let socket: Arc<Socket> = Arc::new(*upgraded.stream.into_any().downcast().ok()?);
         let outbox = Outbox::new(Some(socket.clone()));
-        Some((Wire { socket, before: upgraded.before, outbox: outbox.clone(), _held: upgraded.held }, outbox))
+        Some((Wire { socket, before: upgraded.before, outbox: outbox.clone(), allowed: 0, _held: upgraded.held }, outbox))
+    }
+}
+
+impl Wire {
+    /// Sets how many bytes may be read until the next call. Reading more fails with [`ErrorKind::QuotaExceeded`].
+    pub fn allow(&mut self, bytes: usize) {
+        self.allowed = bytes;
     }
 }
 
 impl AsyncRead for Wire {
     fn poll_read(mut self: Pin<&mut Self>, cx: &mut Context<'_>, buf: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
-        if !self.before.is_empty() {
+        if self.allowed == 0 {
+            return Poll::Ready(Err(ErrorKind::QuotaExceeded.into()));
+        }
+        let filled = buf.filled().len();
+        if self.before.is_empty() {
+            ready!(self.socket.poll_read_shared(cx, buf))?;
+        } else {
             let length = self.before.len().min(buf.remaining());
             buf.put_slice(&self.before[..length]);
             self.before.advance(length);
-            return Poll::Ready(Ok(()));
         }
-        self.socket.poll_read_shared(cx, buf)
+        self.allowed = self.allowed.saturating_sub(buf.filled().len() - filled);
+        Poll::Ready(Ok(()))
     }
 }
 

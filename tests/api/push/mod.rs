@@ -1,11 +1,14 @@
 //! The push endpoint's protocol: connecting, subscribing, and how it refuses.
 
 mod centrifugo;
+mod flooding;
+mod fuzzing;
 mod half_open;
 mod large_recoveries;
 mod listening;
 mod presence;
 mod publications;
+mod raw;
 mod recovery;
 mod rejoining;
 mod restart;
