@@ -10,10 +10,11 @@ use std::{
 };
 
 use bytes::Bytes;
-use proptest::{prelude::*, sample::select};
+use proptest::{prelude::*, sample::select, strategy::ValueTree, test_runner::TestRunner};
 use prost::Message;
 use tidings::push::embedded::{
     encoding::{Unreadable, connect_request, json_commands, protobuf_commands},
+    patience::IN_FRAME,
     protocol::{
         replies::Reply,
         requests::{Command, Position, Request},
@@ -170,6 +171,58 @@ fn each_valid_piece_is_read() {
         .collect();
     assert_eq!(ids, [0, 1, 2, 3, 4]);
     assert_eq!(Reply::PING.encoded_len(), 0);
+}
+
+/// Frames as attackers send them, as large as a message may be: thousands of commands, and what never ends.
+fn attacks() -> Vec<Vec<u8>> {
+    let full = |piece: &[u8]| piece.repeat((64 << 10) / piece.len());
+    let nested = |open: &str| [&b"{\"id\":1,\"rpc\":{\"data\":"[..], &full(open.as_bytes())].concat();
+    vec![
+        full(&[4, 0x08, 1, 0x6a, 0]), // the command `rpc`, with nothing in it
+        full(&[0]),                   // pongs
+        full(&[0xff]),                // a length without end
+        full(&message(2, &[(5, &[0x0a, 1, b'c'])])),
+        full(&message(4, &[(4, &[0x1a, 0, 0x1a, 0, 0x1a, 0, 0x1a, 0])])),
+        full(b"{}\n"),
+        full(b"\n"),
+        full(b"{"),
+        full(b"{\"id\":1,\"rpc\":{}}\n"),
+        full(b"{\"id\":1,\"presence\":{\"channel\":\"c\"}}\n"),
+        full(b"{\"id\":1,\"id\":1,"),
+        full("\u{1d11e}".as_bytes()),
+        nested("["),
+        nested("{\"a\":"),
+        nested("\\ud83d"),
+    ]
+}
+
+/// The attacks, and each with some of its bytes changed, moved or cut off: the same ones in each run.
+#[test]
+fn attacks_take_no_more_memory_than_other_frames() {
+    let mut runner = TestRunner::deterministic();
+    let changes = prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 0..8);
+    let pieces = (changes, any::<prop::sample::Index>(), any::<prop::sample::Index>());
+    for attack in attacks() {
+        for round in 0..32 {
+            let mut frame = attack.clone();
+            if round > 0 {
+                let (changes, turn, end) = pieces.new_tree(&mut runner).unwrap().current();
+                changes.into_iter().for_each(|(at, byte)| *at.get_mut(&mut frame) = byte);
+                let (turn, end) = (turn.index(frame.len()), end.index(frame.len()));
+                frame.rotate_left(turn);
+                frame.truncate(end + 1);
+            }
+            let text = String::from_utf8_lossy(&frame).into_owned();
+            let most = memory(|| {
+                read(json_commands(&text).take(IN_FRAME));
+                _ = connect_request(&text);
+            });
+            assert!(most <= text.len() * TIMES + BESIDES, "{most} bytes for {} of text", text.len());
+            let (length, frame) = (frame.len(), Bytes::from(frame));
+            let most = memory(|| read(protobuf_commands(frame).take(IN_FRAME)));
+            assert!(most <= length * TIMES + BESIDES, "{most} bytes for {length}");
+        }
+    }
 }
 
 #[test]
