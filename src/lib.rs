@@ -38,7 +38,7 @@
 //! transfer: archive, db, domain, error, id, time
 //! archive: db, error, time
 //! jobs: backup, db, domain, error, event, id, mail, outgoing, push, secret, state, time, yielding
-//! push: clock, config, db, domain, error, event, id, request_body, secret, site, socket, state, time, tls, upgrade
+//! push: clock, config, db, domain, error, event, id, limits, request_body, secret, site, socket, state, time, tls, upgrade
 //! state: backup, clock, db, domain, error, event, id, issuer, limits, mail, metrics, origins, outgoing, push, secret,
 //!   site, time, wakeups, yielding
 //! yielding: error
@@ -47,7 +47,7 @@
 //! metrics: error, secret, time
 //! connections: api, client_address, config, error, limits, metrics, socket, state, upgrade, web
 //! web: secret
-//! upgrade: -
+//! upgrade: limits
 //! socket: -
 //! request_body: error
 //! domain: config, db, error, event, id, issuer, mail, outgoing, secret, site, time

@@ -11,6 +11,8 @@ use tokio::{
     sync::oneshot,
 };
 
+use crate::limits::admission::Slot;
+
 pub trait Io: AsyncRead + AsyncWrite + Send + Unpin + 'static {
     fn into_any(self: Box<Self>) -> Box<dyn Any>;
 }
@@ -26,8 +28,8 @@ pub struct Upgraded {
     pub stream: Box<dyn Io>,
     /// Bytes that were read from the stream and belong to what follows the upgrade.
     pub before: Bytes,
-    /// What the connection holds until it is closed.
-    pub held: Box<dyn Any + Send>,
+    /// The connection's slot, held until the stream is closed.
+    pub slot: Arc<Slot>,
 }
 
 /// An extension of the answer, to which the connection hands its stream. If the answer is dropped, or another status replaces

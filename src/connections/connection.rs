@@ -19,7 +19,8 @@ use tokio::{
 };
 
 use super::{
-    answer::{Exchange, Handler, answer},
+    answer::{Handler, answer},
+    exchange::Exchange,
     head::{self, HEAD_BYTES},
     pause::Pause,
     stream::Stream,
@@ -39,6 +40,10 @@ struct Deadlines {
     head: Duration,
     /// From the end of an answer to the first byte of the next request.
     idle: Duration,
+    /// The same for a stranger's connection while its address is more than half full. No connection is looked at more often.
+    crowded: Duration,
+    /// From the last request with a session until the connection counts for its address again.
+    held: Duration,
     /// For the peer to read any bytes of what is written.
     write: Duration,
     /// From the end of an answer until the connection frees its buffers, if it may keep them. Freeing them at once would
@@ -49,6 +54,8 @@ struct Deadlines {
 const DEADLINES: Deadlines = Deadlines {
     head: Duration::from_secs(10),
     idle: Duration::from_secs(75),
+    crowded: Duration::from_secs(5),
+    held: Duration::from_secs(30),
     write: Duration::from_secs(30),
     rest: Duration::from_secs(1),
 };
@@ -75,7 +82,7 @@ impl Connection {
         loop {
             let came = tokio::select! {
                 biased;
-                _ = self.stopping.wait_for(|stopping| *stopping) => return,
+                () = self.ended() => return,
                 came = timeout_at(whole_by, head::read_whole(&mut stream, &mut head)) => came,
             };
             if !matches!(came, Ok(Ok(true))) {
@@ -86,12 +93,7 @@ impl Connection {
             let Some((back, unread, ended)) = rest else { return };
             (stream, head, whole_by) = (back, unread, ended + deadlines.head);
             if head.is_empty() {
-                let came = tokio::select! {
-                    biased;
-                    _ = self.stopping.wait_for(|stopping| *stopping) => return,
-                    came = timeout_at(ended + deadlines.idle, head::read(&mut stream, &mut head)) => came,
-                };
-                if !matches!(came, Ok(Ok(1..))) {
+                if !self.is_asked_again(&mut stream, &mut head, ended, deadlines).await {
                     return;
                 }
                 whole_by = Instant::now() + deadlines.head;
@@ -99,15 +101,41 @@ impl Connection {
         }
     }
 
+    /// Waits for the first bytes of the next request. `false` if the connection has to end without one.
+    async fn is_asked_again(&mut self, stream: &mut impl Io, head: &mut Vec<u8>, ended: Instant, deadlines: Deadlines) -> bool {
+        let mut next_look = ended + deadlines.crowded;
+        loop {
+            let until = next_look.min(ended + deadlines.idle);
+            let came = tokio::select! {
+                biased;
+                () = self.ended() => return false,
+                came = timeout_at(until, head::read(stream, head)) => came,
+            };
+            if let Ok(read) = came {
+                return matches!(read, Ok(1..));
+            }
+            self.slot.give_back(until.into_std(), deadlines.held);
+            if until == ended + deadlines.idle || self.slot.is_crowded() {
+                return false;
+            }
+            next_look += deadlines.crowded;
+        }
+    }
+
+    /// Ready when the server stops, or when the connection has to close for a newcomer.
+    async fn ended(&mut self) {
+        tokio::select! {
+            _ = self.stopping.wait_for(|stopping| *stopping) => {}
+            () = self.slot.closed() => {}
+        }
+    }
+
     /// Answers requests until none has arrived for a while and all answers are sent. Returns the stream, what was read of
     /// the next head, and when the last answer ended; `None` if the connection has ended or was upgraded.
     async fn exchange<S: Io + 'static>(&mut self, stream: S, before: Bytes, within: Deadlines) -> Option<(S, Vec<u8>, Instant)> {
-        let exchange = Arc::new(Exchange::default());
-        let service = service_fn(|req| {
-            exchange.begin();
-            Box::pin(answer(req, self.peer, (&self.handler, &self.watch), &self.slot, &exchange))
-        });
-        let stream = Stream::new(stream, before, within.write, exchange.is_stalled.clone(), self.slot.clone());
+        let exchange = Exchange::new(self.slot.clone(), within.held);
+        let service = service_fn(|req| Box::pin(answer(req, self.peer, (&self.handler, &self.watch), &exchange)));
+        let stream = Stream::new(stream, before, within.write, exchange.clone());
         let mut connection = http1::Builder::new()
             .max_buf_size(HEAD_BYTES)
             .keep_alive(!self.is_reserve)
@@ -136,6 +164,7 @@ impl Connection {
             biased;
             done = done => Some(done),
             _ = self.stopping.wait_for(|stopping| *stopping) => None,
+            () = self.slot.closed() => return None,
         };
         let done = match done {
             Some(done) => done,
@@ -153,7 +182,7 @@ impl Connection {
             _ if done.is_err() => _ = stream.shutdown().await,
             Some(upgrade) => {
                 let stream = Box::new(stream.inner);
-                upgrade.hand_over(Upgraded { stream, before: unread.into(), held: Box::new(self.slot.clone()) });
+                upgrade.hand_over(Upgraded { stream, before: unread.into(), slot: self.slot.clone() });
             }
             None if rests => return Some((stream.inner, unread, pause.began)),
             None => _ = stream.shutdown().await,

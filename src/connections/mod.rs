@@ -6,6 +6,7 @@
 mod answer;
 pub mod certificate;
 mod connection;
+mod exchange;
 mod head;
 pub mod listening;
 mod pause;

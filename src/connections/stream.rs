@@ -3,10 +3,7 @@
 use std::{
     io::{self, ErrorKind},
     pin::Pin,
-    sync::{
-        Arc,
-        atomic::{AtomicBool, Ordering},
-    },
+    sync::Arc,
     task::{Context, Poll},
     time::Duration,
 };
@@ -17,25 +14,25 @@ use tokio::{
     time::{Sleep, sleep},
 };
 
+use super::exchange::Exchange;
+
 /// A stream that first yields the bytes that were read earlier. A write fails if the peer reads nothing for too long.
-pub struct Stream<S, T> {
+pub struct Stream<S> {
     pub inner: S,
     pub before: Bytes,
     write_within: Duration,
     stall: Option<Pin<Box<Sleep>>>,
-    is_stalled: Arc<AtomicBool>,
-    #[expect(dead_code, reason = "held until the stream is closed")]
-    held: T,
+    exchange: Arc<Exchange>,
 }
 
-impl<S, T> Stream<S, T> {
-    /// `is_stalled` tells whether something written waits for the peer.
-    pub fn new(inner: S, before: Bytes, write_within: Duration, is_stalled: Arc<AtomicBool>, held: T) -> Stream<S, T> {
-        Stream { inner, before, write_within, stall: None, is_stalled, held }
+impl<S> Stream<S> {
+    /// The exchange is told whether something written waits for the peer.
+    pub fn new(inner: S, before: Bytes, write_within: Duration, exchange: Arc<Exchange>) -> Stream<S> {
+        Stream { inner, before, write_within, stall: None, exchange }
     }
 }
 
-impl<S: AsyncRead + Unpin, T: Unpin> AsyncRead for Stream<S, T> {
+impl<S: AsyncRead + Unpin> AsyncRead for Stream<S> {
     fn poll_read(mut self: Pin<&mut Self>, cx: &mut Context<'_>, buf: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
         if self.before.is_empty() {
             return Pin::new(&mut self.inner).poll_read(cx, buf);
@@ -47,9 +44,9 @@ impl<S: AsyncRead + Unpin, T: Unpin> AsyncRead for Stream<S, T> {
     }
 }
 
-impl<S: AsyncWrite + Unpin, T: Unpin> Stream<S, T> {
+impl<S: AsyncWrite + Unpin> Stream<S> {
     fn watch<R>(&mut self, cx: &mut Context<'_>, written: Poll<io::Result<R>>) -> Poll<io::Result<R>> {
-        self.is_stalled.store(written.is_pending(), Ordering::Relaxed);
+        self.exchange.set_stalled(written.is_pending());
         if written.is_ready() {
             self.stall = None;
             return written;
@@ -60,7 +57,7 @@ impl<S: AsyncWrite + Unpin, T: Unpin> Stream<S, T> {
     }
 }
 
-impl<S: AsyncWrite + Unpin, T: Unpin> AsyncWrite for Stream<S, T> {
+impl<S: AsyncWrite + Unpin> AsyncWrite for Stream<S> {
     fn poll_write(mut self: Pin<&mut Self>, cx: &mut Context<'_>, buf: &[u8]) -> Poll<io::Result<usize>> {
         let written = Pin::new(&mut self.inner).poll_write(cx, buf);
         self.watch(cx, written)

@@ -1,22 +1,27 @@
-//! Bounds on connections, of all clients and of one address.
+//! Bounds on connections: of all clients, and of the strangers of one address.
+//!
+//! A connection without a live session is a stranger's and counts for its address. With a session or a connected socket it
+//! counts for the user, so that people behind one router don't share one bound. When an address is full, its oldest
+//! idle stranger is closed for the newcomer.
 
 use std::{
-    collections::HashMap,
+    mem,
     net::IpAddr,
     sync::{Arc, Mutex, MutexGuard},
     time::{Duration, Instant},
 };
 
 use ipnet::IpNet;
-use poem::http::HeaderMap;
+use poem::{Request, http::HeaderMap};
 use rustix::process::{Resource, getrlimit};
-use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio::sync::{Notify, OwnedSemaphorePermit, Semaphore};
 
 use super::{
     buffering::{Buffering, Client},
     networks,
+    places::{Open, Places, Reason},
 };
-use crate::client_address;
+use crate::{client_address, id::UserId};
 
 /// Open files that are reserved for everything but clients' connections: the database, deliveries and tests of webhooks,
 /// mails.
@@ -26,27 +31,16 @@ pub const RESERVE: usize = 16;
 /// Connections that keep their buffers, some 15 KiB each, between two requests; others free them at once. The number is
 /// small because the allocator doesn't return all freed buffers to the system.
 const KEPT: usize = 512;
-const WARN_EVERY: Duration = Duration::from_secs(60);
 
 pub struct Slots {
     /// Most connections of all clients.
     most: usize,
-    /// Most connections of one IPv4 address, or of one IPv6 /64.
-    most_by_address: usize,
     /// Trusted proxies. Their connections have no bound by address: one address serves many clients there, and a proxy
-    /// has bounds of its own.
+    /// has bounds of its own. Nor do they count for users, because a proxy sends requests of many over one connection.
     proxies: Vec<IpNet>,
-    taken: Mutex<Taken>,
+    places: Mutex<Places>,
     buffering: Arc<Buffering>,
     kept: Arc<Semaphore>,
-}
-
-#[derive(Default)]
-struct Taken {
-    all: usize,
-    addresses: HashMap<IpAddr, usize>,
-    /// When each [`Reason`] was last logged.
-    warned: [Option<Instant>; 3],
 }
 
 /// Whether a new connection is accepted.
@@ -54,47 +48,60 @@ pub enum Admission {
     Slot(Slot),
     /// Too many connections are open: this one may ask for `/health`, and nothing else.
     Reserve(Slot),
-    /// Too many connections of its address are open.
+    /// Too many connections of strangers at its address are open, and the server is answering a request on each.
     Refused,
 }
 
 impl Slots {
-    /// As many slots as the limit of open files leaves; at most `most_by_address` of them for one address.
+    /// As many slots as the limit of open files leaves; at most `most_by_address` of them for strangers of one address.
     pub fn new(most_by_address: usize, proxies: &[IpNet]) -> Arc<Slots> {
         let files = getrlimit(Resource::Nofile).current.map_or(usize::MAX, |files| files as usize);
         Slots::of(bound(files), most_by_address, proxies)
     }
 
     fn of(most: usize, most_by_address: usize, proxies: &[IpNet]) -> Arc<Slots> {
-        let kept = Arc::new(Semaphore::new(KEPT));
-        let (proxies, buffering) = (proxies.to_vec(), Arc::default());
-        Arc::new(Slots { most, most_by_address, proxies, taken: Mutex::default(), buffering, kept })
+        let places = Mutex::new(Places::new(most_by_address));
+        let (kept, buffering) = (Arc::new(Semaphore::new(KEPT)), Arc::default());
+        Arc::new(Slots { most, proxies: proxies.to_vec(), places, buffering, kept })
     }
 
+    /// Admits a connection as an idle stranger of its address. If the address is full, its oldest idle stranger is closed;
+    /// if none is idle, the new connection is refused.
     pub fn admit(self: &Arc<Self>, peer: IpAddr) -> Admission {
-        let address = self.counted(peer);
-        let mut taken = self.taken();
-        let of_address = address.and_then(|address| taken.addresses.get(&address)).copied().unwrap_or_default();
-        if of_address >= self.most_by_address {
-            if taken.may_warn(Reason::Address) {
-                tracing::warn!(
-                    "{peer} has {of_address} connections open, as many as --connections-per-address allows: more are refused"
-                );
-            }
-            return Admission::Refused;
-        }
-        let open = taken.all;
-        if open >= self.most && taken.may_warn(Reason::Files) {
+        let (address, closing) = (self.counted(peer), Arc::<Notify>::default());
+        let mut places = self.places();
+        let standing = match address {
+            None => Standing::Uncounted,
+            Some(address) => match places.enter(address, &closing) {
+                Some(ticket) => Standing::Idle(ticket),
+                None => return Admission::Refused,
+            },
+        };
+        let is_reserve = places.all >= self.most;
+        if is_reserve && places.may_warn(Reason::Files) {
+            let open = places.all;
             tracing::warn!("{open} connections are open, as many as the limit of open files allows: raise it (ulimit -n)");
         }
-        taken.count(address, |connections| *connections += 1);
-        let slot = Slot { slots: self.clone(), address };
-        if open < self.most { Admission::Slot(slot) } else { Admission::Reserve(slot) }
+        places.all += 1;
+        drop(places);
+        let slot = Slot { slots: self.clone(), address, closing, standing: Mutex::new(standing) };
+        if is_reserve { Admission::Reserve(slot) } else { Admission::Slot(slot) }
+    }
+
+    /// How many connections are open.
+    pub fn open(&self) -> Open {
+        self.places().open()
+    }
+
+    /// How many strangers were closed for newcomers, and how many newcomers were refused, since the start.
+    pub fn turned_away(&self) -> [u64; 2] {
+        let places = self.places();
+        [places.closed, places.refused]
     }
 
     #[cfg(test)]
-    pub fn open(&self) -> usize {
-        self.taken().all
+    pub fn all(&self) -> usize {
+        self.places().all
     }
 
     #[cfg(test)]
@@ -104,7 +111,7 @@ impl Slots {
 
     /// Logs that accepting a connection failed.
     pub fn failed(&self, err: &std::io::Error) {
-        if self.taken().may_warn(Reason::Accept) {
+        if self.places().may_warn(Reason::Accept) {
             tracing::warn!(%err, "can't accept connections");
         }
     }
@@ -114,8 +121,8 @@ impl Slots {
         (!client_address::is_proxy(&self.proxies, peer)).then(|| networks::network(peer))
     }
 
-    fn taken(&self) -> MutexGuard<'_, Taken> {
-        self.taken.lock().expect("nothing panics while it holds this")
+    fn places(&self) -> MutexGuard<'_, Places> {
+        self.places.lock().expect("nothing panics while it holds this")
     }
 }
 
@@ -124,42 +131,35 @@ fn bound(files: usize) -> usize {
     files - OTHER_FILES.min(files / 2) - RESERVE.min(files / 8)
 }
 
-impl Taken {
-    /// Changes the number of all connections, and that of the address.
-    fn count(&mut self, address: Option<IpAddr>, change: impl Fn(&mut usize)) {
-        change(&mut self.all);
-        let Some(address) = address else { return };
-        let connections = self.addresses.entry(address).or_default();
-        change(connections);
-        if *connections == 0 {
-            self.addresses.remove(&address);
-        }
-    }
-
-    /// Whether a reason may be logged now: once per minute for each.
-    fn may_warn(&mut self, reason: Reason) -> bool {
-        let warned = &mut self.warned[reason as usize];
-        let may = warned.is_none_or(|warned| warned.elapsed() >= WARN_EVERY);
-        if may {
-            *warned = Some(Instant::now());
-        }
-        may
-    }
-}
-
-/// Why a connection is refused.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Reason {
-    Address,
-    Files,
-    Accept,
-}
-
 /// A connection's slot. Dropping it frees the slot.
 pub struct Slot {
     slots: Arc<Slots>,
     /// `None` for a trusted proxy.
     address: Option<IpAddr>,
+    /// Notified when the connection has to close for a newcomer.
+    closing: Arc<Notify>,
+    /// Locked before the places of all connections.
+    standing: Mutex<Standing>,
+}
+
+/// Counts a request's connection for a user, as [`Slot::hold`] does.
+pub fn hold(req: &Request, user: UserId) {
+    if let Some(slot) = req.data::<Arc<Slot>>() {
+        slot.hold(user);
+    }
+}
+
+/// Whom a connection counts for.
+#[derive(Clone, Copy, Debug)]
+enum Standing {
+    /// A trusted proxy's connection, or one that was closed for a newcomer.
+    Uncounted,
+    /// A stranger's, while the server waits for the client. The ticket orders the strangers of an address by their age.
+    Idle(u64),
+    /// A stranger's, while the server answers.
+    Busy(u64),
+    /// A user's.
+    Held { user: UserId, since: Instant, in_use: bool },
 }
 
 impl Slot {
@@ -177,85 +177,115 @@ impl Slot {
     pub fn keep_buffers(&self) -> Option<OwnedSemaphorePermit> {
         self.slots.kept.clone().try_acquire_owned().ok()
     }
+
+    /// Ready when the connection has to close for a newcomer. Only one task may wait for it.
+    pub async fn closed(&self) {
+        self.closing.notified().await;
+    }
+
+    /// Notes whether the server answers a request of a stranger, who then is not closed for a newcomer, or waits for the
+    /// client.
+    pub fn set_busy(&self, is_busy: bool) {
+        let Some(address) = self.address else { return };
+        let mut standing = self.standing();
+        *standing = match (*standing, is_busy) {
+            (Standing::Idle(ticket), true) if self.slots.places().rouse(address, ticket) => Standing::Busy(ticket),
+            (Standing::Idle(_), true) => Standing::Uncounted, // it was closed just now
+            (Standing::Busy(ticket), false) => {
+                self.slots.places().rest(address, ticket, &self.closing);
+                Standing::Idle(ticket)
+            }
+            (other, _) => other,
+        };
+    }
+
+    /// Counts the connection for a user from now on: a request has a live session of theirs, or their socket is connected. If
+    /// as many count for the user as may, it still counts for its address.
+    pub fn hold(&self, user: UserId) {
+        let Some(address) = self.address else { return };
+        let mut standing = self.standing();
+        let held = Standing::Held { user, since: Instant::now(), in_use: true };
+        match *standing {
+            Standing::Held { user: holder, .. } if holder == user => *standing = held,
+            Standing::Held { user: holder, .. } => {
+                let mut places = self.slots.places();
+                if places.hold(user) {
+                    places.release(holder);
+                    *standing = held;
+                }
+            }
+            Standing::Idle(ticket) | Standing::Busy(ticket) => {
+                let is_idle = matches!(*standing, Standing::Idle(_));
+                let mut places = self.slots.places();
+                if !places.hold(user) {
+                    return;
+                }
+                if places.leave(address, is_idle.then_some(ticket)) {
+                    *standing = held;
+                } else {
+                    places.release(user); // it was closed just now
+                    *standing = Standing::Uncounted;
+                }
+            }
+            Standing::Uncounted => {}
+        }
+    }
+
+    /// Notes that a request has ended. A user's connection stays theirs for a while after a request with a session, and is
+    /// given back if there was none for that long.
+    pub fn end_request(&self, now: Instant, after: Duration) {
+        if let Standing::Held { since, in_use, .. } = &mut *self.standing()
+            && mem::take(in_use)
+        {
+            *since = now;
+        }
+        self.give_back(now, after);
+    }
+
+    /// Gives a user's connection back to its address if it had no request with a session for this long. If the address is
+    /// full, its oldest idle stranger is closed, or this connection if all others are busy.
+    pub fn give_back(&self, now: Instant, after: Duration) {
+        let Some(address) = self.address else { return };
+        let mut standing = self.standing();
+        let Standing::Held { user, since, in_use: false } = *standing else { return };
+        if now.saturating_duration_since(since) < after {
+            return;
+        }
+        let mut places = self.slots.places();
+        places.release(user);
+        *standing = match places.enter(address, &self.closing) {
+            Some(ticket) => Standing::Idle(ticket),
+            None => {
+                self.closing.notify_one();
+                Standing::Uncounted
+            }
+        };
+    }
+
+    /// Whether the connection is a stranger's at an address that is more than half full.
+    pub fn is_crowded(&self) -> bool {
+        let is_stranger = matches!(*self.standing(), Standing::Idle(_) | Standing::Busy(_));
+        is_stranger && self.address.is_some_and(|address| self.slots.places().is_crowded(address))
+    }
+
+    fn standing(&self) -> MutexGuard<'_, Standing> {
+        self.standing.lock().expect("nothing panics while it holds this")
+    }
 }
 
 impl Drop for Slot {
     fn drop(&mut self) {
-        self.slots.taken().count(self.address, |connections| *connections -= 1);
+        let standing = *self.standing();
+        let mut places = self.slots.places();
+        places.all -= 1;
+        match (standing, self.address) {
+            (Standing::Idle(ticket), Some(address)) => _ = places.leave(address, Some(ticket)),
+            (Standing::Busy(_), Some(address)) => _ = places.leave(address, None),
+            (Standing::Held { user, .. }, _) => places.release(user),
+            _ => {}
+        }
     }
 }
 
 #[cfg(test)]
-mod tests {
-    use poem::http::HeaderValue;
-
-    use super::*;
-
-    fn address(text: &str) -> IpAddr {
-        text.parse().unwrap()
-    }
-
-    fn slot(admission: Admission) -> Slot {
-        match admission {
-            Admission::Slot(slot) => slot,
-            Admission::Reserve(_) => panic!("only from the reserve"),
-            Admission::Refused => panic!("refused"),
-        }
-    }
-
-    #[test]
-    fn an_address_has_a_bound_of_connections_and_frees_them_by_closing() {
-        let slots = Slots::of(100, 3, &[]);
-        let mut held: Vec<_> = (0..3).map(|n| slot(slots.admit(address(&format!("2001:db8::{n}"))))).collect();
-        assert!(matches!(slots.admit(address("2001:db8::9")), Admission::Refused), "the same /64");
-        slot(slots.admit(address("2001:db8:0:1::9")));
-        held.pop();
-        slot(slots.admit(address("2001:db8::9")));
-        drop(held);
-        assert!(slots.taken().addresses.is_empty() && slots.taken().all == 0);
-    }
-
-    #[test]
-    fn connections_of_a_proxy_are_not_counted_by_its_address() {
-        let slots = Slots::of(100, 3, &["10.0.0.0/8".parse().unwrap()]);
-        let held: Vec<_> = (0..50).map(|_| slot(slots.admit(address("::ffff:10.1.2.3")))).collect();
-        assert_eq!(slots.taken().all, held.len());
-    }
-
-    #[test]
-    fn connections_past_the_bound_are_in_the_reserve() {
-        let slots = Slots::of(2, 100, &[]);
-        let mut held: Vec<_> = (0..2).map(|_| slot(slots.admit(address("192.0.2.1")))).collect();
-        assert!(matches!(slots.admit(address("192.0.2.2")), Admission::Reserve(_)));
-        held.pop();
-        slot(slots.admit(address("192.0.2.2")));
-    }
-
-    #[test]
-    fn what_is_buffered_counts_by_the_clients_address() {
-        let slots = Slots::of(100, 100, &["10.0.0.0/8".parse().unwrap()]);
-        let client = |peer: &str, forwarded: &'static str| {
-            let headers = HeaderMap::from_iter([("x-forwarded-for".parse().unwrap(), HeaderValue::from_static(forwarded))]);
-            slot(slots.admit(address(peer))).client(address(peer), &headers)
-        };
-        let [slow, beside] = ["203.0.113.9", "invented"].map(|forwarded| client("192.0.2.1", forwarded));
-        let [behind_proxy, beside_it] = ["203.0.113.1", "203.0.113.2"].map(|forwarded| client("10.0.0.1", forwarded));
-        let _buffered = [slow.buffer(8 << 20), behind_proxy.buffer(1)];
-        assert!(slow.is_behind() && beside.is_behind() && behind_proxy.is_behind());
-        assert!(!beside_it.is_behind() && !client("192.0.2.3", "192.0.2.1").is_behind());
-    }
-
-    #[test]
-    fn each_reason_is_logged_once_per_minute() {
-        let mut taken = Taken::default();
-        let reasons = [Reason::Address, Reason::Address, Reason::Files, Reason::Accept, Reason::Files];
-        assert_eq!(reasons.map(|reason| taken.may_warn(reason)), [true, false, true, true, false]);
-    }
-
-    #[test]
-    fn some_open_files_are_reserved_for_other_uses() {
-        for (files, connections) in [(150, 59), (1024, 496), (65_536, 65_008)] {
-            assert_eq!(bound(files), connections, "{files}");
-        }
-    }
-}
+mod tests;

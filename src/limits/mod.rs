@@ -5,6 +5,7 @@ pub mod buffering;
 mod guesses;
 pub mod networks;
 mod permits;
+pub mod places;
 
 use std::{net::IpAddr, num::NonZeroU32, sync::Arc};
 

@@ -18,6 +18,7 @@ use crate::{
         webhooks::feeds,
     },
     error::{Error, Result},
+    limits::admission,
     state::App,
 };
 
@@ -48,6 +49,7 @@ async fn by_notification_token(req: &Request, key: ApiKey) -> poem::Result<Calle
         return Err(Error::Unauthorized("The notification token is invalid").into());
     };
     app.limits.user(known.user)?;
+    admission::hold(req, known.user);
     Bound::raise(req, body::WITH_SESSION);
     Ok(known)
 }
@@ -64,6 +66,7 @@ fn authenticate(req: &Request, token: &str) -> Result<Caller> {
     };
     match caller {
         Some(caller) => {
+            admission::hold(req, caller.user);
             Bound::raise(req, body::WITH_SESSION);
             Ok(caller)
         }

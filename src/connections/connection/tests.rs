@@ -14,11 +14,13 @@ use tokio::{
 
 use super::*;
 use crate::{
-    limits::admission::{Admission, Slots},
+    id::UserId,
+    limits::admission::{self, Admission, Slots},
     socket,
     upgrade::Upgrade,
 };
 
+mod places;
 mod rest;
 
 const LONG: Duration = Duration::from_secs(3600);
@@ -26,7 +28,7 @@ const SHORT: Duration = Duration::from_millis(150);
 /// Long enough to make a request before the connection rests.
 const REST: Duration = Duration::from_millis(100);
 const AT_ONCE: Duration = Duration::from_millis(1);
-const ENDLESS: Deadlines = Deadlines { head: LONG, idle: LONG, write: LONG, rest: REST };
+const ENDLESS: Deadlines = Deadlines { head: LONG, idle: LONG, crowded: LONG, held: LONG, write: LONG, rest: REST };
 const GET: &[u8] = b"GET / HTTP/1.1\r\nhost: x\r\n\r\n";
 
 /// The server's side of a connection, as the tests see it.
@@ -62,9 +64,19 @@ fn serve(deadlines: Deadlines, is_reserve: bool) -> (DuplexStream, Served) {
     (here, serve_on(there, deadlines, is_reserve))
 }
 
-/// Serves a client: answers `/` with "done", `/slow` after a while, `/take` after the body, `/long` with 100,000
-/// bytes, and `/late` with as many after a while; and that echoes bytes once `/up` was answered.
+/// Serves a client as of [`serve_in`], with as many slots as there may be.
 fn serve_on(stream: impl Io + 'static, deadlines: Deadlines, is_reserve: bool) -> Served {
+    serve_in(Slots::new(1000, &[]), stream, deadlines, is_reserve)
+}
+
+/// Serves a client: answers `/` with "done", `/user` with "done" to a user, `/slow` after a while, `/take` after the body, `/long` with 100,000
+/// bytes, and `/late` with as many after a while; and that echoes bytes once `/up` was answered.
+fn serve_in(slots: Arc<Slots>, stream: impl Io + 'static, deadlines: Deadlines, is_reserve: bool) -> Served {
+    let user = UserId::new();
+    let of_user = make(move |req| async move {
+        admission::hold(&req, user);
+        "done"
+    });
     let slow = make(|_| async {
         tokio::time::sleep(SHORT * 3).await;
         "done"
@@ -86,12 +98,12 @@ fn serve_on(stream: impl Io + 'static, deadlines: Deadlines, is_reserve: bool) -
     });
     let routes = Route::new()
         .at("/", get(make(|_| async { "done" })))
+        .at("/user", of_user)
         .at("/slow", slow)
         .at("/long", get(make(|_| async { "x".repeat(100_000) })))
         .at("/late", late)
         .at("/up", up)
         .at("/take", post(make(|req| async move { req.into_body().into_bytes().await.map(|_| "done") })));
-    let slots = Slots::new(1000, &[]);
     let peer: SocketAddr = "192.0.2.1:1".parse().unwrap();
     let Admission::Slot(slot) = slots.admit(peer.ip()) else { panic!("there is a slot") };
     let slot = Arc::new(slot);
@@ -164,12 +176,12 @@ async fn an_idle_connection_ends() {
         answer_of(&mut stream).await;
     }
     hung_up(stream, Instant::now()).await;
-    assert_eq!(slots.open(), 0);
+    assert_eq!(slots.all(), 0);
 }
 
 #[tokio::test]
 async fn a_request_may_take_its_time() {
-    let (mut stream, _) = client(Deadlines { head: SHORT, idle: SHORT, write: SHORT, rest: AT_ONCE });
+    let (mut stream, _) = client(Deadlines { head: SHORT, idle: SHORT, write: SHORT, rest: AT_ONCE, ..ENDLESS });
     stream.write_all(b"GET /slow HTTP/1.1\r\nhost: x\r\n\r\n").await.unwrap();
     answer_of(&mut stream).await;
 }
@@ -183,7 +195,7 @@ async fn an_answer_that_nobody_reads_is_counted_and_ends_the_connection() {
         tokio::task::yield_now().await;
     }
     assert_eq!(slots.buffered(), 100_000);
-    while slots.open() > 0 {
+    while slots.all() > 0 {
         tokio::time::sleep(SHORT / 10).await;
     }
     assert!(since.elapsed() >= SHORT, "{:?}", since.elapsed());

@@ -67,7 +67,11 @@ fn upgrade(req: &Request, app: &App, protocol: Option<&'static str>, manner: Man
         // Held until the socket is closed: the server waits for it before it ends.
         let Some(_open) = app.open_socket() else { return };
         let Ok(io) = upgraded.await else { return };
-        socket::run(app, io, manner).await;
+        let slot = io.slot.clone();
+        tokio::select! {
+            () = socket::run(app, io, manner) => {}
+            () = slot.closed() => {} // a socket that has not connected goes for a newcomer
+        }
     });
     let mut response = Response::builder()
         .status(StatusCode::SWITCHING_PROTOCOLS)

@@ -25,7 +25,7 @@ use super::{
     protocol::replies::Reply,
     socket::{WRITE_WITHIN, farewell, for_listener},
 };
-use crate::state::App;
+use crate::{limits::admission, state::App};
 
 /// `GET /connection/uni_sse?cf_connect=…`: the parameter is the content of `connect`.
 #[handler]
@@ -42,6 +42,9 @@ pub fn uni_sse(req: &Request, app: Data<&App>) -> Response {
     let welcome = Welcome { transport: "uni_sse", encoding: Encoding::Events, id: 0, pings: true, pongs: false };
     let (events, body) = mpsc::channel(1);
     let connected = connecting::connect(app.0, request, welcome, &Outbox::new(None));
+    if let Ok(connection) = &connected {
+        admission::hold(req, connection.user);
+    }
     let app = app.0.clone();
     tokio::spawn(async move {
         let _open = open; // the server waits for it before it ends

@@ -31,7 +31,7 @@ use super::{
     },
     wire::Wire,
 };
-use crate::{state::App, upgrade::Upgraded};
+use crate::{limits::admission::Slot, state::App, upgrade::Upgraded};
 
 /// How long a client may take to send its first command; or two intervals of pings where that is less, because they set how
 /// soon the server notices a client that is gone.
@@ -67,6 +67,7 @@ pub enum Pings {
 
 /// Serves a socket from the handshake to the close.
 pub async fn run(app: App, io: Upgraded, manner: Manner) {
+    let slot = io.slot.clone();
     let Some((wire, outbox)) = Wire::new(io) else { return };
     let config = WebSocketConfig::default()
         .read_buffer_size(1024) // small, since an idle socket keeps it and receives only pongs
@@ -75,7 +76,8 @@ pub async fn run(app: App, io: Upgraded, manner: Manner) {
         .max_frame_size(Some(FRAME_MAX));
     let stream = WebSocketStream::from_raw_socket(wire, Role::Server, Some(config)).await;
     let Manner { encoding, pings, .. } = manner;
-    let mut socket = Socket { app, stream, outbox, encoding, pings, patience: Patience::default(), begun: 0, connected: None };
+    let patience = Patience::default();
+    let mut socket = Socket { app, slot, stream, outbox, encoding, pings, patience, begun: 0, connected: None };
     let Err(end) = socket.run(manner.first).await;
     socket.finish(end).await;
 }
@@ -98,6 +100,7 @@ impl From<Disconnect> for End {
 
 struct Socket {
     app: App,
+    slot: Arc<Slot>,
     /// Reads, and writes only frames of the WebSocket itself. Messages go into the outbox.
     stream: WebSocketStream<Wire>,
     outbox: Arc<Outbox>,
@@ -242,6 +245,7 @@ impl Socket {
         };
         match connecting::connect(&self.app, request, welcome, &self.outbox) {
             Ok(connection) => {
+                self.slot.hold(connection.user);
                 let heartbeat = Heartbeat::new(&connection, self.app.ping_every);
                 self.connected = Some((connection, heartbeat));
                 Ok(())

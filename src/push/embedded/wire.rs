@@ -2,7 +2,6 @@
 //! frames that other threads send never mix.
 
 use std::{
-    any::Any,
     io::{self, ErrorKind},
     pin::Pin,
     sync::Arc,
@@ -13,7 +12,7 @@ use bytes::{Buf, Bytes};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
 use super::outbox::Outbox;
-use crate::{socket::Socket, upgrade::Upgraded};
+use crate::{limits::admission::Slot, socket::Socket, upgrade::Upgraded};
 
 pub struct Wire {
     socket: Arc<Socket>,
@@ -22,7 +21,7 @@ pub struct Wire {
     outbox: Arc<Outbox>,
     /// Bytes that may still be read.
     allowed: usize,
-    _held: Box<dyn Any + Send>,
+    _slot: Arc<Slot>,
 }
 
 impl Wire {
@@ -30,11 +29,9 @@ impl Wire {
     pub fn new(upgraded: Upgraded) -> Option<(Wire, Arc<Outbox>)> {
         let socket: Arc<Socket> = Arc::new(*upgraded.stream.into_any().downcast().ok()?);
         let outbox = Outbox::new(Some(socket.clone()));
-        Some((Wire { socket, before: upgraded.before, outbox: outbox.clone(), allowed: 0, _held: upgraded.held }, outbox))
+        Some((Wire { socket, before: upgraded.before, outbox: outbox.clone(), allowed: 0, _slot: upgraded.slot }, outbox))
     }
-}
 
-impl Wire {
     /// Sets how many bytes may be read until the next call. Reading more fails with [`ErrorKind::QuotaExceeded`].
     pub fn allow(&mut self, bytes: usize) {
         self.allowed = bytes;

@@ -1,0 +1,135 @@
+//! Whom a connection counts for, and when it closes for a newcomer.
+
+use super::*;
+
+const OFFICE: &str = "192.0.2.1";
+
+/// A client at an address with so many places for strangers.
+fn stranger_of(most: usize, deadlines: Deadlines) -> (DuplexStream, Served) {
+    let (here, there) = duplex(1024);
+    (here, serve_in(Slots::new(most, &[]), there, deadlines, false))
+}
+
+fn admit(served: &Served) -> Admission {
+    served.slots.admit(OFFICE.parse().unwrap())
+}
+
+/// Waits for what the connection's task notes after its answer.
+async fn counts(served: &Served, users: usize, strangers: usize) {
+    let counted = |served: &Served| {
+        let open = served.slots.open();
+        (open.users, open.strangers)
+    };
+    while counted(served) != (users, strangers) {
+        assert!(served.slot.strong_count() > 0, "the connection has ended with {:?}", served.slots.open());
+        tokio::time::sleep(AT_ONCE).await;
+    }
+}
+
+#[tokio::test]
+async fn a_stranger_whom_the_server_waits_for_is_closed_for_a_newcomer_at_once() {
+    let long = b"GET /long HTTP/1.1\r\nhost: x\r\n\r\n";
+    let half_body = b"POST /take HTTP/1.1\r\nhost: x\r\ncontent-length: 9\r\n\r\nhalf";
+    for (says, rest) in [
+        (&b""[..], REST),
+        (b"GET / HT", REST),
+        (GET, LONG),
+        (GET, AT_ONCE),
+        (b"GET / HTTP/1.1\r\nhost: x\r\n\r\nGET", REST),
+        (half_body, REST),
+        (long, REST),
+    ] {
+        let (mut stream, served) = stranger_of(1, Deadlines { rest, ..ENDLESS });
+        stream.write_all(says).await.unwrap();
+        if says.starts_with(GET) {
+            answer_of(&mut stream).await;
+        }
+        tokio::time::sleep(REST / 2).await; // the server has read it, and writes as much as the client takes
+        while matches!(admit(&served), Admission::Refused) {
+            tokio::time::sleep(AT_ONCE).await;
+        }
+        stream.read_to_end(&mut Vec::new()).await.unwrap();
+        served.stop.closed().await;
+        assert_eq!(served.slots.turned_away()[0], 1, "{}", String::from_utf8_lossy(says));
+    }
+}
+
+#[tokio::test]
+async fn a_stranger_whose_request_is_in_progress_is_answered_and_the_newcomer_refused() {
+    let (mut stream, served) = stranger_of(1, ENDLESS);
+    stream.write_all(b"POST /slow HTTP/1.1\r\nhost: x\r\n\r\n").await.unwrap();
+    while served.slot.strong_count() < 3 {
+        tokio::time::sleep(AT_ONCE).await; // until the handler has the request
+    }
+    assert!(matches!(admit(&served), Admission::Refused));
+    answer_of(&mut stream).await;
+    assert_eq!(served.slots.turned_away(), [0, 1]);
+}
+
+#[tokio::test]
+async fn an_upgraded_connection_counts_for_its_address_until_a_user_holds_it() {
+    let (mut stream, served) = stranger_of(1, ENDLESS);
+    stream.write_all(b"GET /up HTTP/1.1\r\nhost: x\r\nconnection: upgrade\r\nupgrade: echo\r\n\r\n").await.unwrap();
+    stream.read_exact(&mut [0; 12]).await.unwrap();
+    counts(&served, 0, 1).await;
+    served.slot.upgrade().unwrap().hold(UserId::new());
+    counts(&served, 1, 0).await;
+}
+
+#[tokio::test]
+async fn above_half_of_its_address_an_idle_stranger_is_closed_earlier() {
+    let deadlines = Deadlines { crowded: SHORT, rest: AT_ONCE, ..ENDLESS };
+    for (most, is_closed) in [(2, false), (1, true)] {
+        let (mut stream, served) = stranger_of(most, deadlines);
+        stream.write_all(GET).await.unwrap();
+        answer_of(&mut stream).await;
+        let since = Instant::now();
+        match timeout(SHORT * 4, stream.read_to_end(&mut Vec::new())).await {
+            Ok(_) => assert!(is_closed && since.elapsed() >= SHORT, "{most}: {:?}", since.elapsed()),
+            Err(_) => assert!(!is_closed, "{most}"),
+        }
+        drop(served);
+    }
+}
+
+#[tokio::test]
+async fn an_idle_stranger_is_closed_soon_after_its_address_becomes_crowded() {
+    let (mut stream, served) = stranger_of(2, Deadlines { crowded: SHORT, rest: AT_ONCE, ..ENDLESS });
+    stream.write_all(GET).await.unwrap();
+    answer_of(&mut stream).await;
+    assert!(timeout(SHORT * 2, stream.read(&mut [0])).await.is_err(), "half of two is not crowded");
+    let _beside = admit(&served);
+    stream.read_to_end(&mut Vec::new()).await.unwrap();
+    served.stop.closed().await;
+}
+
+#[tokio::test]
+async fn a_users_idle_connection_stays_in_the_crowd_and_is_a_strangers_after_a_while() {
+    let (mut stream, served) = stranger_of(1, Deadlines { crowded: SHORT, held: SHORT * 4, rest: AT_ONCE, ..ENDLESS });
+    let _crowd = {
+        stream.write_all(b"GET /user HTTP/1.1\r\nhost: x\r\n\r\n").await.unwrap();
+        answer_of(&mut stream).await;
+        counts(&served, 1, 0).await;
+        admit(&served)
+    };
+    let since = Instant::now();
+    assert_eq!(served.slots.open().users, 1);
+    stream.read_to_end(&mut Vec::new()).await.unwrap();
+    assert!(since.elapsed() >= SHORT * 3, "it was the user's: {:?}", since.elapsed());
+    served.stop.closed().await;
+    assert_eq!(served.slots.turned_away(), [1, 0], "it came back as the newcomer, and left with the crowd's rule");
+}
+
+#[tokio::test]
+async fn requests_without_a_session_do_not_keep_a_connection_the_users() {
+    let (mut stream, served) = stranger_of(9, Deadlines { held: SHORT, ..ENDLESS });
+    stream.write_all(b"GET /user HTTP/1.1\r\nhost: x\r\n\r\n").await.unwrap();
+    answer_of(&mut stream).await;
+    let since = Instant::now();
+    while served.slots.open().users == 1 {
+        stream.write_all(GET).await.unwrap();
+        answer_of(&mut stream).await;
+    }
+    assert!(since.elapsed() >= SHORT / 2, "{:?}", since.elapsed());
+    counts(&served, 0, 1).await;
+}

@@ -1,0 +1,273 @@
+use futures_util::FutureExt;
+use poem::http::HeaderValue;
+
+use super::*;
+
+fn address(text: &str) -> IpAddr {
+    text.parse().unwrap()
+}
+
+fn slot(admission: Admission) -> Slot {
+    match admission {
+        Admission::Slot(slot) => slot,
+        Admission::Reserve(_) => panic!("only from the reserve"),
+        Admission::Refused => panic!("refused"),
+    }
+}
+
+fn user() -> UserId {
+    UserId::new()
+}
+
+/// Whether the connection was told to close.
+fn is_closed(slot: &Slot) -> bool {
+    slot.closed().now_or_never().is_some()
+}
+
+const OFFICE: &str = "192.0.2.1";
+const AFTER: Duration = Duration::from_secs(30);
+
+fn stranger(slots: &Arc<Slots>) -> Slot {
+    slot(slots.admit(address(OFFICE)))
+}
+
+fn open(users: usize, strangers: usize, others: usize) -> Open {
+    Open { users, strangers, others }
+}
+
+#[test]
+fn a_full_address_closes_its_oldest_idle_stranger_for_a_newcomer() {
+    let slots = Slots::of(1000, 3, &[]);
+    let mut held: Vec<_> = (0..3).map(|n| slot(slots.admit(address(&format!("2001:db8::{n}"))))).collect();
+    let elsewhere = slot(slots.admit(address("2001:db8:0:1::9")));
+    assert!(held.iter().all(|slot| !is_closed(slot)), "three may be open");
+    held[0].set_busy(true);
+    held.push(slot(slots.admit(address("2001:db8::9"))));
+    assert_eq!([0, 1, 2, 3].map(|n| is_closed(&held[n])), [false, true, false, false], "the first is being answered");
+    held[0].set_busy(false);
+    held.push(slot(slots.admit(address("2001:db8::10"))));
+    assert_eq!([0, 2, 3, 4].map(|n| is_closed(&held[n])), [true, false, false, false], "an answer makes nobody younger");
+    assert_eq!(slots.open(), open(0, 4, 2));
+    assert_eq!(slots.turned_away(), [2, 0]);
+    assert!(!is_closed(&elsewhere));
+    drop((held, elsewhere));
+    assert_eq!(slots.open(), open(0, 0, 0));
+    assert!(slots.places().is_empty());
+}
+
+#[test]
+fn an_address_whose_strangers_are_all_answered_refuses_a_newcomer() {
+    let slots = Slots::of(1000, 2, &[]);
+    let held = [stranger(&slots), stranger(&slots)];
+    held.iter().for_each(|slot| slot.set_busy(true));
+    assert!(matches!(slots.admit(address(OFFICE)), Admission::Refused));
+    assert_eq!((slots.open(), slots.turned_away()), (open(0, 2, 0), [0, 1]));
+    held[1].set_busy(false);
+    let newcomer = stranger(&slots);
+    assert!(is_closed(&held[1]) && !is_closed(&held[0]) && !is_closed(&newcomer));
+}
+
+#[test]
+fn a_closed_stranger_counts_for_nobody_whatever_it_does_until_it_has_ended() {
+    for act in [|slot: &Slot| slot.set_busy(true), |slot: &Slot| slot.hold(user()), |_: &Slot| {}] {
+        let slots = Slots::of(1000, 1, &[]);
+        let (old, new) = (stranger(&slots), stranger(&slots));
+        act(&old);
+        old.set_busy(false);
+        old.give_back(Instant::now() + AFTER, Duration::ZERO);
+        assert_eq!(slots.open(), open(0, 1, 1));
+        drop(old);
+        assert_eq!(slots.open(), open(0, 1, 0));
+        drop(new);
+        assert!(slots.places().is_empty());
+    }
+}
+
+#[test]
+fn a_users_connection_leaves_its_address_and_is_closed_for_nobody() {
+    let slots = Slots::of(1000, 1, &[]);
+    let ada = user();
+    let hers: Vec<_> = (0..10)
+        .map(|_| {
+            let slot = stranger(&slots);
+            slot.hold(ada);
+            slot
+        })
+        .collect();
+    let newcomers = [stranger(&slots), stranger(&slots)];
+    assert!(hers.iter().all(|slot| !is_closed(slot)));
+    assert!(is_closed(&newcomers[0]) && !is_closed(&newcomers[1]));
+    assert_eq!(slots.open(), open(10, 1, 1));
+    drop((hers, newcomers));
+    assert!(slots.places().is_empty());
+}
+
+#[test]
+fn a_users_129th_connection_counts_for_its_address() {
+    let slots = Slots::of(1000, 2, &[]);
+    let ada = user();
+    let hers: Vec<_> = (0..128)
+        .map(|n| {
+            let slot = slot(slots.admit(address(&format!("192.0.2.{n}"))));
+            slot.hold(ada);
+            slot
+        })
+        .collect();
+    assert_eq!(slots.open(), open(128, 0, 0));
+    let one_more = stranger(&slots);
+    one_more.hold(ada);
+    assert_eq!(slots.open(), open(128, 1, 0));
+    hers[0].hold(ada);
+    assert_eq!(slots.open(), open(128, 1, 0), "a further request on one of them changes nothing");
+    let graces = stranger(&slots);
+    graces.hold(user());
+    assert_eq!(slots.open(), open(129, 1, 0));
+    graces.hold(ada);
+    assert_eq!(slots.open(), open(129, 1, 0), "it stays with its holder");
+    drop(hers);
+    one_more.hold(ada);
+    assert_eq!(slots.open(), open(2, 0, 0));
+    drop((one_more, graces));
+    assert!(slots.places().is_empty());
+}
+
+#[test]
+fn a_connection_that_two_users_share_counts_for_the_last() {
+    let slots = Slots::of(1000, 2, &[]);
+    let (ada, grace, shared) = (user(), user(), stranger(&slots));
+    shared.hold(ada);
+    shared.hold(grace);
+    assert_eq!(slots.open(), open(1, 0, 0));
+    let places = slots.places();
+    assert_eq!([places.of(ada), places.of(grace)], [0, 1]);
+    drop(places);
+}
+
+#[test]
+fn after_30_seconds_without_a_session_a_connection_is_a_strangers_again() {
+    let slots = Slots::of(1000, 1, &[]);
+    let slot = stranger(&slots);
+    slot.hold(user());
+    let ended = Instant::now();
+    slot.give_back(ended + AFTER * 10, AFTER);
+    assert_eq!(slots.open(), open(1, 0, 0), "a request is in progress, or a socket is connected");
+    slot.end_request(ended, AFTER);
+    slot.end_request(ended + AFTER - Duration::from_millis(1), AFTER);
+    assert_eq!(slots.open(), open(1, 0, 0), "a request without a session came just before");
+    slot.end_request(ended + AFTER, AFTER);
+    assert_eq!(slots.open(), open(0, 1, 0));
+    let newcomer = stranger(&slots);
+    assert!(is_closed(&slot) && !is_closed(&newcomer));
+}
+
+#[test]
+fn a_connection_that_comes_back_to_a_full_address_closes_the_oldest_idle_one_or_itself() {
+    let slots = Slots::of(1000, 1, &[]);
+    let back = || {
+        let slot = stranger(&slots);
+        slot.hold(user());
+        slot.end_request(Instant::now(), AFTER);
+        slot
+    };
+    let (first, second, stranger) = (back(), back(), stranger(&slots));
+    first.give_back(Instant::now() + AFTER, AFTER);
+    assert!(is_closed(&stranger) && !is_closed(&first));
+    first.set_busy(true);
+    second.give_back(Instant::now() + AFTER, AFTER);
+    assert!(is_closed(&second) && !is_closed(&first));
+    assert_eq!(slots.open(), open(0, 1, 2));
+    drop((first, second, stranger));
+    assert!(slots.places().is_empty());
+}
+
+#[test]
+fn an_address_is_crowded_with_more_than_half_of_its_strangers() {
+    let slots = Slots::of(1000, 4, &[]);
+    let (ada, half) = (stranger(&slots), [stranger(&slots), stranger(&slots)]);
+    ada.hold(user());
+    assert!(!half[0].is_crowded());
+    let one_more = stranger(&slots);
+    assert!(half[0].is_crowded() && one_more.is_crowded());
+    assert!(!ada.is_crowded(), "a user's connection is not a stranger's");
+    drop(one_more);
+    assert!(!half[0].is_crowded());
+}
+
+#[test]
+fn connections_of_a_proxy_count_for_neither_address_nor_user() {
+    let slots = Slots::of(1000, 3, &["10.0.0.0/8".parse().unwrap()]);
+    let held: Vec<_> = (0..50).map(|_| slot(slots.admit(address("::ffff:10.1.2.3")))).collect();
+    held.iter().for_each(|slot| slot.hold(user()));
+    held.iter().for_each(|slot| slot.give_back(Instant::now() + AFTER, AFTER));
+    assert_eq!(slots.open(), open(0, 0, 50));
+    assert!(!held.iter().any(|slot| slot.is_crowded() || is_closed(slot)));
+}
+
+/// Moves, closings and ends meet in every order on several threads; afterwards nothing is counted.
+#[test]
+fn places_that_move_while_others_take_them_are_counted_once() {
+    let slots = Slots::of(100_000, 8, &[]);
+    let users: Vec<_> = (0..3).map(|_| user()).collect();
+    std::thread::scope(|scope| {
+        for seed in 0..4_usize {
+            let (slots, users) = (&slots, &users);
+            scope.spawn(move || {
+                let mut held: Vec<Slot> = Vec::new();
+                for n in 0..20_000_usize {
+                    let chance = (n + seed).wrapping_mul(0x9e37_79b9) >> 7;
+                    match (chance % 7, held.get(chance / 7 % held.len().max(1))) {
+                        (0 | 1, _) => held.extend(match slots.admit(address(OFFICE)) {
+                            Admission::Slot(slot) => Some(slot),
+                            _ => None,
+                        }),
+                        (2, Some(slot)) => slot.hold(users[chance / 7 % 3]),
+                        (3, Some(slot)) => slot.set_busy(chance % 2 == 0),
+                        (4, Some(slot)) => slot.end_request(Instant::now(), Duration::ZERO),
+                        (5, Some(slot)) => drop(slot.is_crowded()),
+                        (6, Some(_)) => drop(held.swap_remove(chance / 7 % held.len())),
+                        _ => {}
+                    }
+                    assert!(slots.open().strangers <= 8);
+                }
+            });
+        }
+    });
+    assert!(slots.places().is_empty(), "{:?}", slots.open());
+}
+
+#[test]
+fn connections_past_the_bound_are_in_the_reserve() {
+    let slots = Slots::of(2, 100, &[]);
+    let mut held: Vec<_> = (0..2).map(|_| slot(slots.admit(address("192.0.2.1")))).collect();
+    assert!(matches!(slots.admit(address("192.0.2.2")), Admission::Reserve(_)));
+    held.pop();
+    slot(slots.admit(address("192.0.2.2")));
+}
+
+#[test]
+fn what_is_buffered_counts_by_the_clients_address() {
+    let slots = Slots::of(100, 100, &["10.0.0.0/8".parse().unwrap()]);
+    let client = |peer: &str, forwarded: &'static str| {
+        let headers = HeaderMap::from_iter([("x-forwarded-for".parse().unwrap(), HeaderValue::from_static(forwarded))]);
+        slot(slots.admit(address(peer))).client(address(peer), &headers)
+    };
+    let [slow, beside] = ["203.0.113.9", "invented"].map(|forwarded| client("192.0.2.1", forwarded));
+    let [behind_proxy, beside_it] = ["203.0.113.1", "203.0.113.2"].map(|forwarded| client("10.0.0.1", forwarded));
+    let _buffered = [slow.buffer(8 << 20), behind_proxy.buffer(1)];
+    assert!(slow.is_behind() && beside.is_behind() && behind_proxy.is_behind());
+    assert!(!beside_it.is_behind() && !client("192.0.2.3", "192.0.2.1").is_behind());
+}
+
+#[test]
+fn each_reason_is_logged_once_per_minute() {
+    let mut places = Places::new(1);
+    let reasons = [Reason::Closed, Reason::Closed, Reason::Files, Reason::Accept, Reason::Files, Reason::Refused];
+    assert_eq!(reasons.map(|reason| places.may_warn(reason)), [true, false, true, true, false, true]);
+}
+
+#[test]
+fn some_open_files_are_reserved_for_other_uses() {
+    for (files, connections) in [(150, 59), (1024, 496), (65_536, 65_008)] {
+        assert_eq!(bound(files), connections, "{files}");
+    }
+}
