@@ -33,6 +33,9 @@ pub enum Error {
     /// 429 for an account that could do more at once if it proved its mailbox, with the seconds as in `TooMany`.
     #[error("Verify your e-mail address while logged in to send more invitations today, or try again in {0} seconds")]
     Unproved(u64),
+    /// 429 for a network that had as many links mailed as it may, with the seconds as in `TooMany`.
+    #[error("Your network has requested as many mails as it may for now, try again in {0} seconds")]
+    MailsUsedUp(u64),
     /// 503: overload, or a write whose outcome is unknown.
     #[error("{0}")]
     Unavailable(&'static str),
@@ -65,7 +68,7 @@ impl Error {
             Error::MethodNotAllowed => 405,
             Error::TooLarge(_) => 413,
             Error::Invalid(_) => 422,
-            Error::TooMany(_) | Error::Unproved(_) => 429,
+            Error::TooMany(_) | Error::Unproved(_) | Error::MailsUsedUp(_) => 429,
             Error::Internal { .. } => 500,
             Error::Unavailable(_) => 503,
         }

@@ -10,7 +10,7 @@ pub mod places;
 use std::{net::IpAddr, num::NonZeroU32, sync::Arc};
 
 use governor::{DefaultKeyedRateLimiter, Quota, RateLimiter, clock::Clock};
-use tokio::sync::Semaphore;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 pub use self::permits::Permits;
 use self::{guesses::Guesses, networks::network};
@@ -38,6 +38,9 @@ const LINK_RATE: u32 = 20;
 /// Password hashes of one network that run or wait for a slot. A hash takes some 50 ms and waits at most two seconds, so it
 /// takes 20 networks per core to keep others out.
 const HASHES_OF_NETWORK: usize = 2;
+/// Log-ins of one network in progress: as many people may arrive at once behind one router. Those that fail count towards the
+/// rate of the address, and right ones towards no rate.
+const LOG_INS_OF_NETWORK: usize = 100;
 
 /// The forms that need no session; each has a rate of its own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -59,6 +62,7 @@ struct Kept {
     links: DefaultKeyedRateLimiter<IpAddr>,
     guesses: Guesses,
     hashes: Permits<IpAddr>,
+    log_ins: Permits<IpAddr>,
 }
 
 impl Limits {
@@ -73,6 +77,7 @@ impl Limits {
             links: RateLimiter::keyed(Quota::per_hour(rate(LINK_RATE))),
             guesses: Guesses::default(),
             hashes: Permits::new(HASHES_OF_NETWORK),
+            log_ins: Permits::new(LOG_INS_OF_NETWORK),
         }))
     }
 
@@ -101,9 +106,21 @@ impl Limits {
         self.0.as_ref().map_or(Ok(()), |kept| check(&kept.forms, &(form, network(address))))
     }
 
-    /// Counts a request that has a link mailed, such as one that logs in. Returns whether the mail may be sent.
-    pub fn link(&self, address: IpAddr) -> bool {
-        self.0.as_ref().is_none_or(|kept| kept.links.check_key(&network(address)).is_ok())
+    /// Counts a request that has a link mailed, such as one that logs in. 429 past the rate, for known and unknown addresses
+    /// alike.
+    pub fn link(&self, address: IpAddr) -> Result<()> {
+        let Some(kept) = &self.0 else { return Ok(()) };
+        check(&kept.links, &network(address)).map_err(|err| match err {
+            Error::TooMany(seconds) => Error::MailsUsedUp(seconds),
+            other => other,
+        })
+    }
+
+    /// A permit for a log-in, from the arrival of its request to its answer; `None` if limits are switched off. 429 if 100
+    /// others of its network are in progress.
+    pub fn log_in(&self, address: IpAddr) -> Result<Option<OwnedSemaphorePermit>> {
+        let Some(kept) = &self.0 else { return Ok(None) };
+        kept.log_ins.of(network(address)).try_acquire_owned().map(Some).map_err(|_| Error::TooMany(1))
     }
 
     /// The bounds on guessing passwords; `None` if limits are switched off.
@@ -162,11 +179,26 @@ mod tests {
     fn twenty_links_are_mailed_for_one_network() {
         let limits = Limits::new(true);
         let address = |text: &str| text.parse::<IpAddr>().unwrap();
-        assert!((1..=20).all(|n| limits.link(address(&format!("2001:db8::{n}")))));
-        assert!(!limits.link(address("2001:db8::21")));
-        assert!(limits.link(address("2001:db8:0:1::1")) && limits.link(address("192.0.2.1")));
+        for n in 1..=20 {
+            limits.link(address(&format!("2001:db8::{n}"))).unwrap();
+        }
+        assert!(matches!(limits.link(address("2001:db8::21")), Err(Error::MailsUsedUp(1..=180))));
+        limits.link(address("2001:db8:0:1::1")).unwrap();
+        limits.link(address("192.0.2.1")).unwrap();
         let off = Limits::new(false);
-        assert!((0..100).all(|_| off.link(address("192.0.2.1"))));
+        assert!((0..100).all(|_| off.link(address("192.0.2.1")).is_ok()));
+    }
+
+    #[test]
+    fn a_hundred_log_ins_of_a_network_are_in_progress_and_one_more_is_not() {
+        let limits = Limits::new(true);
+        let address = |text: &str| text.parse::<IpAddr>().unwrap();
+        let mut permits: Vec<_> = (0..100).map(|n| limits.log_in(address(&format!("2001:db8::{n}"))).unwrap()).collect();
+        assert!(matches!(limits.log_in(address("2001:db8::100")), Err(Error::TooMany(1))));
+        limits.log_in(address("2001:db8:0:1::1")).unwrap();
+        permits.pop();
+        limits.log_in(address("2001:db8::100")).unwrap();
+        assert!((0..200).all(|_| Limits::new(false).log_in(address("192.0.2.1")).unwrap().is_none()));
     }
 
     #[test]

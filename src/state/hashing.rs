@@ -3,7 +3,7 @@
 use std::{sync::Arc, time::Duration};
 
 use tokio::{
-    sync::{AcquireError, Semaphore},
+    sync::{OwnedSemaphorePermit, Semaphore},
     time::timeout,
 };
 
@@ -17,6 +17,9 @@ use crate::{
 const QUEUE_WITHIN: Duration = Duration::from_secs(2);
 const BUSY: Error = Error::Unavailable("Too many passwords are being checked, try again in a moment");
 
+/// How long a hash waits for a permit of its network. A burst of 100 log-ins takes some three seconds on two cores.
+const PERMIT_WITHIN: Duration = Duration::from_secs(30);
+
 /// How much a hash yields to everything else: with this niceness it gets about a quarter of a core that another thread wants,
 /// too.
 const NICENESS: i32 = 5;
@@ -25,29 +28,30 @@ const NICENESS: i32 = 5;
 pub struct Hashing {
     slots: Arc<Semaphore>,
     queue_within: Duration,
+    permit_within: Duration,
 }
+
+/// A network's permit to hash a password; empty if limits are switched off.
+pub(super) struct Permit(#[expect(dead_code, reason = "held")] Option<OwnedSemaphorePermit>);
 
 impl Hashing {
     /// A slot for each core, at most four, because a hash takes 19 MiB. Others are not held up: the threads yield to them.
     pub fn new(cores: usize) -> Hashing {
-        Hashing { slots: Arc::new(Semaphore::new(cores.clamp(1, 4))), queue_within: QUEUE_WITHIN }
+        Hashing { slots: Arc::new(Semaphore::new(cores.clamp(1, 4))), queue_within: QUEUE_WITHIN, permit_within: PERMIT_WITHIN }
     }
 
-    /// Runs `work` in a slot, after it got one of its network's permits where these are counted. Further hashes of a network
-    /// wait behind its own, and hold up no other network. 503 after two seconds of waiting.
-    pub(super) async fn run<T: Send + 'static>(
-        &self,
-        permits: Option<Arc<Semaphore>>,
-        work: impl FnOnce() -> T + Send + 'static,
-    ) -> Result<T> {
-        let begin = async {
-            let permit = match permits {
-                Some(permits) => Some(permits.acquire_owned().await?),
-                None => None,
-            };
-            Ok::<_, AcquireError>((permit, self.slots.clone().acquire_owned().await?))
-        };
-        let held = timeout(self.queue_within, begin).await.map_err(|_| BUSY)?.map_err(Error::internal)?;
+    /// Waits for one of a network's permits, where these are counted. Further hashes of a network wait behind its own, and
+    /// hold up no other network. 503 after 30 seconds of waiting.
+    pub(super) async fn permit(&self, permits: Option<Arc<Semaphore>>) -> Result<Permit> {
+        let Some(permits) = permits else { return Ok(Permit(None)) };
+        let permit = timeout(self.permit_within, permits.acquire_owned()).await.map_err(|_| BUSY)?;
+        Ok(Permit(Some(permit.map_err(Error::internal)?)))
+    }
+
+    /// Runs `work` in a slot. 503 after two seconds of waiting.
+    pub(super) async fn run<T: Send + 'static>(&self, permit: Permit, work: impl FnOnce() -> T + Send + 'static) -> Result<T> {
+        let slot = timeout(self.queue_within, self.slots.clone().acquire_owned()).await.map_err(|_| BUSY)?;
+        let held = (permit, slot.map_err(Error::internal)?);
         // A new thread takes a thousandth of a hash's time.
         let hash = move || {
             let result = work();
@@ -64,7 +68,7 @@ mod tests {
 
     use futures_util::FutureExt;
 
-    use super::Hashing;
+    use super::{Hashing, Permit};
     use crate::{
         error::{Error, Result},
         limits::Limits,
@@ -74,22 +78,25 @@ mod tests {
     async fn a_hash_that_waits_too_long_for_a_slot_is_refused() {
         let hashing = Hashing { queue_within: Duration::from_millis(20), ..Hashing::new(1) };
         let (go_on, wait) = mpsc::channel::<()>();
-        let mut first = Box::pin(hashing.run(None, move || _ = wait.recv()));
+        let mut first = Box::pin(hashing.run(Permit(None), move || _ = wait.recv()));
         let begun = first.as_mut().now_or_never();
         assert!(begun.is_none(), "it hashes");
-        assert!(matches!(hashing.run(None, || ()).await, Err(Error::Unavailable(_))));
+        assert!(matches!(hashing.run(Permit(None), || ()).await, Err(Error::Unavailable(_))));
         drop(first);
-        assert!(hashing.run(None, || ()).await.is_err(), "a request that is given up leaves its work behind, and the slot taken");
+        assert!(
+            hashing.run(Permit(None), || ()).await.is_err(),
+            "a request that is given up leaves its work behind, and the slot taken"
+        );
         go_on.send(()).unwrap();
         let hashing = Hashing { queue_within: super::QUEUE_WITHIN, ..hashing };
-        hashing.run(None, || ()).await.unwrap();
+        hashing.run(Permit(None), || ()).await.unwrap();
     }
 
     #[tokio::test]
     async fn hashes_yield_to_requests() {
         let niceness = || rustix::process::getpriority_process(None).unwrap();
         let before = niceness();
-        assert_eq!(Hashing::new(1).run(None, niceness).await.unwrap(), (before + super::NICENESS).min(19));
+        assert_eq!(Hashing::new(1).run(Permit(None), niceness).await.unwrap(), (before + super::NICENESS).min(19));
         assert_eq!(niceness(), before, "that of the runtime is as it was");
     }
 
@@ -100,11 +107,13 @@ mod tests {
         let hashing = Hashing::new(1);
         let (go_on, wait) = mpsc::channel::<()>();
         let (done, order) = mpsc::channel();
+        let hashing = &hashing;
         let work = |name: &'static str| {
-            let done = done.clone();
-            hashing.run(permits(name), move || done.send(name).unwrap())
+            let (permits, done) = (permits(name), done.clone());
+            async move { hashing.run(hashing.permit(permits).await?, move || done.send(name).unwrap()).await }
         };
-        let mut first = Box::pin(hashing.run(permits("2001:db8::1"), move || _ = wait.recv()));
+        let first = async { hashing.run(hashing.permit(permits("2001:db8::1")).await?, move || _ = wait.recv()).await };
+        let mut first = Box::pin(first);
         assert!(first.as_mut().now_or_never().is_none(), "it hashes");
         // The network's second hash waits for the slot; its others wait for a permit of the network.
         let mut flood: Vec<_> = (0..20).map(|_| Box::pin(work("2001:db8::2"))).collect();
@@ -118,5 +127,15 @@ mod tests {
         let order: Vec<_> = order.try_iter().collect();
         assert_eq!(order.iter().position(|name| *name == "2001:db8:0:1::1"), Some(1), "{order:?}");
         assert!(Limits::new(false).hashes("192.0.2.1".parse().unwrap()).is_none());
+    }
+
+    #[tokio::test]
+    async fn a_hash_that_waits_too_long_for_its_network_is_refused_and_others_are_not() {
+        let limits = Limits::new(true);
+        let permits = |address: &str| limits.hashes(address.parse().unwrap());
+        let hashing = Hashing { permit_within: Duration::from_millis(20), ..Hashing::new(1) };
+        let _held = [hashing.permit(permits("192.0.2.1")).await.unwrap(), hashing.permit(permits("192.0.2.1")).await.unwrap()];
+        assert!(matches!(hashing.permit(permits("192.0.2.1")).await, Err(Error::Unavailable(_))));
+        hashing.run(hashing.permit(permits("192.0.2.2")).await.unwrap(), || ()).await.unwrap();
     }
 }

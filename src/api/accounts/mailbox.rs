@@ -7,7 +7,7 @@ use super::LoggedIn;
 use crate::{
     api::{
         http::{
-            auth::{MaybeBearer, Visitor},
+            auth::{Entrant, MaybeBearer, Visitor},
             body::{Body, Text, text},
             envelope::{Done, Success, done, ok},
         },
@@ -16,7 +16,7 @@ use crate::{
     domain::{
         accounts::{
             self, GivenPassword, Password,
-            mailbox::{self, Companion, MayMail},
+            mailbox::{self, Companion},
             one_time_tokens::{Purpose, Token},
         },
         text::{Email, email},
@@ -36,8 +36,8 @@ impl Api {
     async fn magic_link(&self, app: Data<&App>, visitor: Visitor, body: Body<Address>) -> Result<Done> {
         let email = address(&body.email)?;
         require_mail(&app).await?;
-        let may_mail = MayMail(app.limits.link(visitor.address));
-        app.db.write(move |tx| mailbox::request_link(tx, &email, Purpose::MagicLink, may_mail)).await?;
+        app.limits.link(visitor.address)?;
+        app.db.write(move |tx| mailbox::request_link(tx, &email, Purpose::MagicLink)).await?;
         Ok(done("Magic link sent successfully"))
     }
 
@@ -46,10 +46,10 @@ impl Api {
     /// If nobody had proved the account's mailbox before, its password is removed and its other sessions end, because
     /// somebody else may have registered the address.
     #[oai(path = "/auth/magic-link/verify", method = "post", operation_id = "logInByMagicLink", tag = "Tag::Accounts")]
-    async fn enter(&self, app: Data<&App>, visitor: Visitor, body: Body<OneTimeToken>) -> Result<Success<LoggedIn>> {
-        let token = body.0.token.0;
-        let started = app.db.write_sized(body.1, move |tx| mailbox::enter(tx, &token, &visitor.device)).await?;
-        Ok(ok("Login successful", started.into()))
+    async fn enter(&self, app: Data<&App>, entrant: Entrant, body: Body<OneTimeToken>) -> Result<Success<LoggedIn>> {
+        let (token, device) = (body.0.token.0, entrant.device.clone());
+        let started = app.db.write_sized(body.1, move |tx| mailbox::enter(tx, &token, &device)).await;
+        Ok(ok("Login successful", entrant.admit(&app, started)?.into()))
     }
 
     /// Ask for a password reset
@@ -60,8 +60,8 @@ impl Api {
     async fn password_reset(&self, app: Data<&App>, visitor: Visitor, body: Body<Address>) -> Result<Done> {
         let email = address(&body.email)?;
         require_mail(&app).await?;
-        let may_mail = MayMail(app.limits.link(visitor.address));
-        app.db.write(move |tx| mailbox::request_link(tx, &email, Purpose::PasswordReset, may_mail)).await?;
+        app.limits.link(visitor.address)?;
+        app.db.write(move |tx| mailbox::request_link(tx, &email, Purpose::PasswordReset)).await?;
         Ok(done("Password reset link sent successfully"))
     }
 
@@ -89,8 +89,8 @@ impl Api {
     #[oai(path = "/auth/email-request", method = "post", operation_id = "requestEmailVerification", tag = "Tag::Accounts")]
     async fn email_request(&self, app: Data<&App>, visitor: Visitor, body: Body<Address>) -> Result<Done> {
         let email = address(&body.email)?;
-        let may_mail = MayMail(app.limits.link(visitor.address));
-        app.db.write(move |tx| mailbox::request_link(tx, &email, Purpose::EmailVerification, may_mail)).await?;
+        app.limits.link(visitor.address)?;
+        app.db.write(move |tx| mailbox::request_link(tx, &email, Purpose::EmailVerification)).await?;
         Ok(done("Verification email sent successfully"))
     }
 

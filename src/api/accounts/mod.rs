@@ -9,7 +9,7 @@ use serde::Serialize;
 
 use super::{
     http::{
-        auth::{Bearer, Visitor},
+        auth::{Bearer, Entrant, Visitor},
         body::{Body, Faulty, Text},
         envelope::{Done, Made, Success, done, made, ok},
         types::Nullable,
@@ -19,8 +19,7 @@ use super::{
 use crate::{
     domain::{
         accounts::{
-            self, GivenPassword, New, Nonce, Password, PersonName, UsernameIfAny, identities, mailbox::MayMail, passwords,
-            registration, sessions,
+            self, GivenPassword, New, Nonce, Password, PersonName, UsernameIfAny, identities, passwords, registration, sessions,
         },
         text::{Email, email},
     },
@@ -44,9 +43,9 @@ impl Api {
         let new = New::check(&body.email, body.username.as_deref(), &name(&body.first_name), &name(&body.last_name));
         let new = new.map_err(Error::BadRequest)?;
         new.check_password(&body.password).map_err(Error::BadRequest)?;
+        app.limits.link(visitor.address)?;
         let hash = app.hash(visitor.address, body.0.password.0).await?;
-        let may_mail = MayMail(app.limits.link(visitor.address));
-        app.db.write(move |tx| registration::register(tx, &new, &hash, may_mail)).await?;
+        app.db.write(move |tx| registration::register(tx, &new, &hash)).await?;
         Ok(made("User created successfully"))
     }
 
@@ -54,23 +53,9 @@ impl Api {
     ///
     /// An unknown address and a wrong password get the same answer, after the same time.
     #[oai(path = "/auth/login", method = "post", operation_id = "logIn", tag = "Tag::Accounts", transform = "faulty_is_422")]
-    async fn login(&self, app: Data<&App>, visitor: Visitor, body: Body<Credentials>) -> Result<Success<LoggedIn>> {
-        let email = email(&body.email, "email").map_err(Error::Invalid)?;
-        GivenPassword::check(&body.password, "password").map_err(Error::Invalid)?;
-        let user = app.db.read(|conn| accounts::find_by_email(conn, &email))?;
-        let password = body.0.password.0;
-        let right = app.verify_password(visitor.address, &email, user.as_ref(), password.clone()).await?;
-        let user = user.filter(|_| right).ok_or(Error::Unauthorized(sessions::WRONG_CREDENTIALS))?;
-        let hash = user.password_hash;
-        let logged = hash.clone();
-        let started = app.db.write(move |tx| sessions::log_in(tx, user.id, &logged, &visitor.device)).await?;
-        if secret::is_outdated(&hash) {
-            // A failed hash update doesn't fail the log-in.
-            if let Ok(newer) = app.hash(visitor.address, password).await {
-                _ = app.db.write(move |tx| passwords::rehash(tx, user.id, &hash, &newer)).await;
-            }
-        }
-        Ok(ok("Login successful", started.into()))
+    async fn login(&self, app: Data<&App>, entrant: Entrant, body: Body<Credentials>) -> Result<Success<LoggedIn>> {
+        let started = log_in(&app, &entrant, body.0).await;
+        Ok(ok("Login successful", entrant.admit(&app, started)?.into()))
     }
 
     /// Log in with an ID token
@@ -80,15 +65,9 @@ impl Api {
     /// account. Google's identities are linked only to accounts of `gmail.com` and of Google's Workspaces (`hd`). A
     /// token logs in once.
     #[oai(path = "/auth/google", method = "post", operation_id = "logInByIdToken", tag = "Tag::Accounts")]
-    async fn google(&self, app: Data<&App>, visitor: Visitor, body: Body<IdToken>) -> Result<Success<LoggedIn>> {
-        accounts::IdToken::check(&body.id_token, "id_token").map_err(Error::BadRequest)?;
-        if let Some(nonce) = &body.nonce {
-            Nonce::check(nonce, "nonce").map_err(Error::BadRequest)?;
-        }
-        let issuer = app.issuer.as_ref().ok_or(Error::Unauthorized("Federated log-in is not configured on this server"))?;
-        let token = issuer.verify(&body.id_token, body.nonce.as_deref()).await?;
-        let started = app.db.write(move |tx| identities::log_in(tx, &token, &visitor.device)).await?;
-        Ok(ok("Login successful", started.into()))
+    async fn google(&self, app: Data<&App>, entrant: Entrant, body: Body<IdToken>) -> Result<Success<LoggedIn>> {
+        let started = log_in_by_id_token(&app, &entrant, body.0).await;
+        Ok(ok("Login successful", entrant.admit(&app, started)?.into()))
     }
 
     /// Log out
@@ -127,6 +106,36 @@ impl Api {
         app.db.write(move |tx| passwords::change(tx, caller, &user.password_hash, &hash)).await?;
         Ok(done("Password changed successfully"))
     }
+}
+
+async fn log_in(app: &App, entrant: &Entrant, given: Credentials) -> Result<sessions::Started> {
+    let email = email(&given.email, "email").map_err(Error::Invalid)?;
+    GivenPassword::check(&given.password, "password").map_err(Error::Invalid)?;
+    let user = app.db.read(|conn| accounts::find_by_email(conn, &email))?;
+    let password = given.password.0;
+    let right = app.verify_password(entrant.address, &email, user.as_ref(), password.clone()).await?;
+    let user = user.filter(|_| right).ok_or(Error::Unauthorized(sessions::WRONG_CREDENTIALS))?;
+    let (hash, device) = (user.password_hash, entrant.device.clone());
+    let logged = hash.clone();
+    let started = app.db.write(move |tx| sessions::log_in(tx, user.id, &logged, &device)).await?;
+    if secret::is_outdated(&hash) {
+        // A failed hash update doesn't fail the log-in.
+        if let Ok(newer) = app.hash(entrant.address, password).await {
+            _ = app.db.write(move |tx| passwords::rehash(tx, user.id, &hash, &newer)).await;
+        }
+    }
+    Ok(started)
+}
+
+async fn log_in_by_id_token(app: &App, entrant: &Entrant, given: IdToken) -> Result<sessions::Started> {
+    accounts::IdToken::check(&given.id_token, "id_token").map_err(Error::BadRequest)?;
+    if let Some(nonce) = &given.nonce {
+        Nonce::check(nonce, "nonce").map_err(Error::BadRequest)?;
+    }
+    let issuer = app.issuer.as_ref().ok_or(Error::Unauthorized("Federated log-in is not configured on this server"))?;
+    let token = issuer.verify(&given.id_token, given.nonce.as_deref()).await?;
+    let device = entrant.device.clone();
+    app.db.write(move |tx| identities::log_in(tx, &token, &device)).await
 }
 
 /// Turns 400 into 422 for a body of the wrong shape: the specification lists 422 for log-in where it lists 400

@@ -8,6 +8,8 @@ use poem_openapi::{
     auth::{ApiKey, Bearer as BearerToken},
 };
 
+use tokio::sync::OwnedSemaphorePermit;
+
 use super::body::{self, Bound};
 use crate::{
     client_address,
@@ -109,13 +111,15 @@ impl<'a> FromRequest<'a> for AccessToken {
 }
 
 /// The caller of a webhook's feed. With `--feed-auth slug` a token is optional, with `bearer` it is required. The
-/// request counts towards the rates of the client's address and of the slug.
+/// request counts towards the rate of the slug, and without a session towards that of the client's address.
 pub struct Feeder(pub Option<Caller>);
 
 impl<'a> FromRequest<'a> for Feeder {
     async fn from_request(req: &'a Request, body: &mut RequestBody) -> poem::Result<Self> {
-        app(req).limits.address(address(req))?;
         let MaybeBearer(caller) = MaybeBearer::from_request(req, body).await?;
+        if caller.is_none() {
+            app(req).limits.address(address(req))?;
+        }
         if caller.is_none() && app(req).site.feed_auth == FeedAuth::Bearer {
             return Err(Error::Unauthorized(BEARER_REQUIRED).into());
         }
@@ -128,7 +132,8 @@ impl<'a> FromRequest<'a> for Feeder {
     }
 }
 
-/// The client's address, for operations without a session. The request counts towards the address's rate.
+/// The client's address, for operations that need no session. Without one, the request counts towards the address's rate. It
+/// stands behind a [`Bearer`] or [`MaybeBearer`].
 pub struct Visitor {
     pub address: IpAddr,
     pub device: Device,
@@ -136,11 +141,41 @@ pub struct Visitor {
 
 impl<'a> FromRequest<'a> for Visitor {
     async fn from_request(req: &'a Request, _: &mut RequestBody) -> poem::Result<Self> {
-        let address = address(req);
-        app(req).limits.address(address)?;
-        let user_agent = req.header(header::USER_AGENT).unwrap_or_default().to_owned();
-        Ok(Visitor { address, device: Device { user_agent, address: address.to_string() } })
+        if !Bound::has_session(req) {
+            app(req).limits.address(address(req))?;
+        }
+        Ok(Visitor { address: address(req), device: device(req) })
     }
+}
+
+/// The client of a log-in. One that succeeds counts towards no rate, so that everybody in an office may come at the same time;
+/// but 100 are in progress at the most.
+pub struct Entrant {
+    pub address: IpAddr,
+    pub device: Device,
+    _permit: Option<OwnedSemaphorePermit>,
+}
+
+impl<'a> FromRequest<'a> for Entrant {
+    async fn from_request(req: &'a Request, _: &mut RequestBody) -> poem::Result<Self> {
+        let address = address(req);
+        Ok(Entrant { address, device: device(req), _permit: app(req).limits.log_in(address)? })
+    }
+}
+
+impl Entrant {
+    /// Ends the log-in. One that failed counts towards the rate of the address. 429 past the rate.
+    pub fn admit<T>(&self, app: &App, started: Result<T>) -> Result<T> {
+        if started.is_err() {
+            app.limits.address(self.address)?;
+        }
+        started
+    }
+}
+
+fn device(req: &Request) -> Device {
+    let user_agent = req.header(header::USER_AGENT).unwrap_or_default().to_owned();
+    Device { user_agent, address: address(req).to_string() }
 }
 
 /// The client's address: that of the peer, or the one that trusted proxies forward.

@@ -273,7 +273,9 @@ pub fn failure(err: poem::Error, path: &str) -> Response {
     }
     let headers = response.headers_mut();
     match failure {
-        Error::TooMany(seconds) | Error::Unproved(seconds) => _ = headers.insert(header::RETRY_AFTER, seconds.into()),
+        Error::TooMany(seconds) | Error::Unproved(seconds) | Error::MailsUsedUp(seconds) => {
+            _ = headers.insert(header::RETRY_AFTER, seconds.into())
+        }
         Error::Unavailable(_) => _ = headers.insert(header::RETRY_AFTER, 1.into()),
         Error::Unauthorized(_) => _ = headers.insert(header::WWW_AUTHENTICATE, HeaderValue::from_static("Bearer")),
         _ => {}

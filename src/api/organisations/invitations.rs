@@ -21,7 +21,7 @@ use crate::{
     },
     db::Tx,
     domain::{
-        accounts::{mailbox::MayMail, one_time_tokens::Token},
+        accounts::one_time_tokens::Token,
         organisations::{
             self,
             invitations::{
@@ -89,10 +89,12 @@ impl Api {
             let open = acceptance::open(conn, &token)?;
             acceptance::require_new(conn, &open).map(|()| open.is_mailed)
         })?;
+        if !is_mailed {
+            app.limits.link(visitor.address)?; // the new account is mailed a link that verifies its address
+        }
         let password = secret::random_token();
         let hash = app.hash(visitor.address, password.clone()).await?;
-        let may_mail = MayMail(!is_mailed && app.limits.link(visitor.address));
-        let accept = move |tx: &mut Tx| acceptance::accept_as_new(tx, &token, &hash, may_mail, &visitor.device);
+        let accept = move |tx: &mut Tx| acceptance::accept_as_new(tx, &token, &hash, &visitor.device);
         let started = app.db.write_sized(body.1, accept).await?;
         Ok(ok("User invited successfully", LoggedIn::from(started).with_password(password)))
     }

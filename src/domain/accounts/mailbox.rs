@@ -1,7 +1,8 @@
 //! Links in mails: magic links, password resets, and verification of the address.
 //!
 //! An unknown address gets the same answer as a known one, at the same cost: one write that reaches the disk. So does a
-//! request past a limit, which changes nothing: links that were mailed before stay valid.
+//! request past the limit of a recipient, which changes nothing: links that were mailed before stay valid. The limit of the
+//! requesting network is kept before the address is looked up ([`crate::limits::Limits::link`]).
 
 use crate::{
     db::{Tx, View},
@@ -21,21 +22,16 @@ use crate::{
     mail::{self, Kind},
 };
 
-/// Whether the request may cause one more mail: false once its network has used up its hourly quota
-/// ([`crate::limits::Limits::link`]).
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct MayMail(pub bool);
-
 /// Mails a link to the account of an address in the form of [`crate::domain::text::email_address`]. Anybody may ask. 422 if
 /// the link would verify an address that is verified already.
-pub fn request_link(tx: &mut Tx, email: &str, purpose: Purpose, may_mail: MayMail) -> Result<()> {
+pub fn request_link(tx: &mut Tx, email: &str, purpose: Purpose) -> Result<()> {
     // A disabled account is answered like an unknown address.
     match accounts::find_by_email(tx, email)?.filter(|user| user.is_active) {
         None => ask_in_vain(tx),
         Some(user) if purpose == Purpose::EmailVerification && user.is_verified => {
             Err(Error::invalid("The e-mail address is already verified"))
         }
-        Some(user) => mail_link(tx, user.id, email, purpose, may_mail),
+        Some(user) => mail_link(tx, user.id, email, purpose),
     }
 }
 
@@ -49,15 +45,12 @@ pub fn reset_link(tx: &mut Tx, email: &str) -> Result<String> {
 }
 
 /// Mails a link with a new token. Past a limit it changes nothing: it voids no token without a mail that replaces it.
-pub fn mail_link(tx: &mut Tx, user: UserId, email: &str, purpose: Purpose, may_mail: MayMail) -> Result<()> {
+pub fn mail_link(tx: &mut Tx, user: UserId, email: &str, purpose: Purpose) -> Result<()> {
     let (kind, lifetime) = match purpose {
         Purpose::MagicLink => (Kind::MagicLink, tx.site().magic_link_lifetime),
         Purpose::PasswordReset => (Kind::PasswordReset, tx.site().reset_lifetime),
         Purpose::EmailVerification => (Kind::Verification, tx.site().verification_lifetime),
     };
-    if !may_mail.0 {
-        return ask_in_vain(tx);
-    }
     if !outbox::within_quota(tx, email, kind)? {
         outbox::log_dropped(kind);
         return ask_in_vain(tx);

@@ -3,21 +3,17 @@
 use crate::{
     config::Registration,
     db::{Tx, View},
-    domain::accounts::{
-        self, New,
-        mailbox::{self, MayMail},
-        one_time_tokens::Purpose,
-    },
+    domain::accounts::{self, New, mailbox, one_time_tokens::Purpose},
     error::{Error, Result},
     id::UserId,
 };
 
 /// Makes an account and mails a verification link. Open to everybody whom the server's policy lets register. 403 if the
 /// policy does not let this address register, 422 if the address or the username is taken.
-pub fn register(tx: &mut Tx, new: &New, password_hash: &str, may_mail: MayMail) -> Result<UserId> {
+pub fn register(tx: &mut Tx, new: &New, password_hash: &str) -> Result<UserId> {
     require_welcome(tx, &new.email)?;
     let user = accounts::create(tx, new, password_hash)?;
-    mailbox::mail_link(tx, user, &new.email, Purpose::EmailVerification, may_mail)?;
+    mailbox::mail_link(tx, user, &new.email, Purpose::EmailVerification)?;
     Ok(user)
 }
 

@@ -54,6 +54,11 @@ impl Bound {
         }
     }
 
+    /// Whether the request has a live session.
+    pub fn has_session(req: &Request) -> bool {
+        Bound::of(req) >= WITH_SESSION
+    }
+
     fn of(req: &Request) -> usize {
         req.data().map_or(WITHOUT_SESSION, |Bound(bound)| bound.load(Relaxed))
     }

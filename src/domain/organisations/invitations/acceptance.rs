@@ -7,8 +7,7 @@ use crate::{
     domain::{
         access::{self, Caller},
         accounts::{
-            self,
-            mailbox::{self, MayMail},
+            self, mailbox,
             one_time_tokens::{self, Purpose},
             proof::{self, Proof},
             registration, sessions,
@@ -105,13 +104,7 @@ pub fn accept(tx: &mut Tx, caller: Caller, token: &str, device: &sessions::Devic
 /// Makes an account for the invited address, with the hash of a generated password, and makes it a member. The token of the
 /// mail also proves the mailbox. 400 and 422 for a bad token, 403 if the policy does not let the address register; other
 /// errors as in [`require_new`].
-pub fn accept_as_new(
-    tx: &mut Tx,
-    token: &str,
-    password_hash: &str,
-    may_mail: MayMail,
-    device: &sessions::Device,
-) -> Result<sessions::Started> {
+pub fn accept_as_new(tx: &mut Tx, token: &str, password_hash: &str, device: &sessions::Device) -> Result<sessions::Started> {
     let open = open(tx, token)?;
     require_new(tx, &open)?;
     registration::require_welcome(tx, &open.email)?;
@@ -121,7 +114,7 @@ pub fn accept_as_new(
     let user = if open.is_mailed {
         proof::prove(tx, user, Proof::MailboxAndAccount)?
     } else {
-        mailbox::mail_link(tx, id, &open.email, Purpose::EmailVerification, may_mail)?;
+        mailbox::mail_link(tx, id, &open.email, Purpose::EmailVerification)?;
         user
     };
     finish(tx, open, user, device)
