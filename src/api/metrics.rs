@@ -5,6 +5,7 @@ use poem::{Response, handler, web::Data};
 use prometheus_client::{
     encoding::text,
     metrics::{
+        counter::ConstCounter,
         family::Family,
         gauge::{ConstGauge, Gauge},
     },
@@ -24,11 +25,25 @@ pub fn show(app: Data<&App>) -> poem::Result<Response> {
     app.metrics.register_process(registry.sub_registry_with_prefix("process"));
     let ours = registry.sub_registry_with_prefix("tidings");
     app.metrics.register(ours);
+    connections(app.0, ours);
     push(app.0, ours);
     database(app.0, ours)?;
     let mut page = String::new();
     text::encode(&mut page, &registry).map_err(Error::internal)?;
     Ok(Response::builder().content_type("application/openmetrics-text; version=1.0.0; charset=utf-8").body(page))
+}
+
+fn connections(app: &App, registry: &mut Registry) {
+    let (open, [closed, refused]) = (app.connection_slots.open(), app.connection_slots.turned_away());
+    let connections: Family<[(&str, &str); 1], Gauge> = Family::default();
+    for (of, count) in [("users", open.users), ("strangers", open.strangers), ("others", open.others)] {
+        connections.get_or_create(&[("of", of)]).set(count as i64);
+    }
+    let says = "Open connections: of users, of strangers, of trusted proxies and others";
+    registry.register("connections", says, connections);
+    let says = "Connections of strangers that were closed for new ones because their address was full";
+    registry.register("connections_closed", says, ConstCounter::new(closed));
+    registry.register("connections_refused", "New connections of an address that was full and busy", ConstCounter::new(refused));
 }
 
 fn push(app: &App, registry: &mut Registry) {
