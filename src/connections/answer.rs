@@ -8,12 +8,13 @@ use hyper::body::{Body, Incoming};
 use poem::{
     Endpoint,
     endpoint::BoxEndpoint,
-    http::{Method, Request, Response, uri::Scheme},
+    http::{HeaderValue, Method, Request, Response, header, uri::Scheme},
     web::{LocalAddr, RemoteAddr},
 };
 
 use super::{
     exchange::{Answer, Arriving, Exchange},
+    host,
     watch::Watch,
 };
 use crate::{api, error::Error, limits::buffering::Buffered, upgrade::Upgrade, web::Shared};
@@ -25,54 +26,70 @@ const CREDENTIALS: [&str; 3] = ["authorization", "x-notification-token", "x-api-
 /// Bytes that are counted for a body of unknown length: as many as the largest body has.
 const UNKNOWN: u64 = 1 << 20;
 
+/// Tells browsers to speak only https to this host for a year (RFC 6797). Other hosts of the domain are none of this server's
+/// business, and neither are lists that browsers ship.
+const HTTPS_ONLY: HeaderValue = HeaderValue::from_static("max-age=31536000");
+
 /// Answers requests: the whole API, or what a connection of the reserve may ask for.
 pub type Handler = Arc<BoxEndpoint<'static, poem::Response>>;
 
-/// Answers one request. 503 while the client's other long requests and answers are past the bound.
-pub async fn answer(
-    req: Request<Incoming>,
-    peer: SocketAddr,
-    (handler, watch): (&Handler, &Watch),
-    exchange: &Arc<Exchange>,
-) -> Result<Response<Answer>, Infallible> {
-    let slot = &exchange.slot;
-    let watched = watch.begin(req.method(), req.headers(), slot.is_of_proxy());
-    let client = slot.client(peer.ip(), req.headers());
-    let (path, may_refuse) = (req.uri().path().to_owned(), req.method() == Method::GET);
-    let refuse =
-        || api::refuse(&path, Error::Unavailable("Too many long requests and answers are in progress, try again in a moment"));
-    let mut response = if client.is_behind() && path != "/health" {
-        refuse()
-    } else {
-        // A request without credentials has a short body, and one with wrong credentials is refused before its body is read.
-        let has_credentials = CREDENTIALS.iter().any(|name| req.headers().contains_key(*name));
-        let size = req.body().size_hint().exact().unwrap_or(UNKNOWN).min(UNKNOWN);
-        let _arriving = (has_credentials && size > SMALL).then(|| client.buffer(size as usize));
-        handler.get_response(request(req, peer, exchange)).await
-    };
-    *exchange.upgrade.lock().expect("nothing panics while it holds this") = response.extensions_mut().remove::<Upgrade>();
-    let is_shared = response.extensions().get::<Shared>().is_some();
-    let size = |body: &BoxBody<_, _>| body.size_hint().exact().filter(|size| *size > SMALL && !is_shared);
-    let (mut parts, mut body) = Response::<BoxBody<_, _>>::from(response).into_parts();
-    // Many concurrent requests may together exceed the bound: the answers that are ready last are refused. Only GET is, as
-    // another method may have changed something and must report it.
-    if may_refuse && size(&body).is_some() && client.is_behind() {
-        (parts, body) = Response::from(refuse()).into_parts();
+/// What a connection answers requests with.
+pub struct Service {
+    pub peer: SocketAddr,
+    pub handler: Handler,
+    pub watch: Arc<Watch>,
+    /// Whether the connection is encrypted by this server.
+    pub is_secure: bool,
+}
+
+impl Service {
+    /// Answers one request. 400 for a bad `Host`; 503 while the client's other long requests and answers are past the bound.
+    pub async fn answer(&self, req: Request<Incoming>, exchange: &Arc<Exchange>) -> Result<Response<Answer>, Infallible> {
+        exchange.begin(req.body().is_end_stream());
+        let slot = &exchange.slot;
+        let watched = self.watch.begin(req.method(), req.headers(), slot.is_of_proxy());
+        let client = slot.client(self.peer.ip(), req.headers());
+        let (path, may_refuse) = (req.uri().path().to_owned(), req.method() == Method::GET);
+        let refuse = || {
+            api::refuse(&path, Error::Unavailable("Too many long requests and answers are in progress, try again in a moment"))
+        };
+        let mut response = if let Some(why) = host::fault(req.version(), req.headers()) {
+            api::refuse(&path, Error::bad_request(why))
+        } else if client.is_behind() && path != "/health" {
+            refuse()
+        } else {
+            // A request without credentials has a short body, and one with wrong credentials is refused before its body is read.
+            let has_credentials = CREDENTIALS.iter().any(|name| req.headers().contains_key(*name));
+            let size = req.body().size_hint().exact().unwrap_or(UNKNOWN).min(UNKNOWN);
+            let _arriving = (has_credentials && size > SMALL).then(|| client.buffer(size as usize));
+            self.handler.get_response(request(req, self.peer, exchange)).await
+        };
+        *exchange.upgrade.lock().expect("nothing panics while it holds this") = response.extensions_mut().remove::<Upgrade>();
+        let is_shared = response.extensions().get::<Shared>().is_some();
+        let size = |body: &BoxBody<_, _>| body.size_hint().exact().filter(|size| *size > SMALL && !is_shared);
+        let (mut parts, mut body) = Response::<BoxBody<_, _>>::from(response).into_parts();
+        // Many concurrent requests may together exceed the bound: the answers that are ready last are refused. Only GET is, as
+        // another method may have changed something and must report it.
+        if may_refuse && size(&body).is_some() && client.is_behind() {
+            (parts, body) = Response::from(refuse()).into_parts();
+        }
+        watched.end(&mut parts);
+        if self.is_secure {
+            parts.headers.insert(header::STRICT_TRANSPORT_SECURITY, HTTPS_ONLY);
+        }
+        if let Some(size) = size(&body) {
+            let counted = Arc::new(client.buffer(size as usize));
+            body = body
+                .map_frame(move |frame| frame.map_data(|data| Bytes::from_owner(Held { data, _counted: counted.clone() })))
+                .boxed();
+        }
+        Ok(Response::from_parts(parts, Answer { body, exchange: exchange.clone() }))
     }
-    watched.end(&mut parts);
-    if let Some(size) = size(&body) {
-        let counted = Arc::new(client.buffer(size as usize));
-        body = body
-            .map_frame(move |frame| frame.map_data(|data| Bytes::from_owner(Held { data, _counted: counted.clone() })))
-            .boxed();
-    }
-    Ok(Response::from_parts(parts, Answer { body, exchange: exchange.clone() }))
 }
 
 /// The request as handlers get it, with the slot of its connection.
 fn request(req: Request<Incoming>, peer: SocketAddr, exchange: &Arc<Exchange>) -> poem::Request {
     let is_whole = req.body().is_end_stream();
-    exchange.begin(is_whole);
     let mut req = poem::Request::from((req, LocalAddr::default(), RemoteAddr(peer.into()), Scheme::HTTP));
     if !is_whole {
         let arriving = Arriving { body: req.take_body().into(), exchange: exchange.clone() };

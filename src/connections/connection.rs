@@ -2,7 +2,6 @@
 
 use std::{
     future::poll_fn,
-    net::SocketAddr,
     pin::Pin,
     sync::Arc,
     task::{Context, Poll, ready},
@@ -19,12 +18,11 @@ use tokio::{
 };
 
 use super::{
-    answer::{Handler, answer},
+    answer::Service,
     exchange::Exchange,
     head::{self, HEAD_BYTES},
     pause::Pause,
     stream::Stream,
-    watch::Watch,
 };
 use crate::{
     limits::admission::Slot,
@@ -61,10 +59,8 @@ const DEADLINES: Deadlines = Deadlines {
 };
 
 pub struct Connection {
-    pub peer: SocketAddr,
+    pub service: Service,
     pub slot: Arc<Slot>,
-    pub handler: Handler,
-    pub watch: Arc<Watch>,
     /// Whether the connection is closed after one answer.
     pub is_reserve: bool,
     pub stopping: watch::Receiver<bool>,
@@ -134,7 +130,7 @@ impl Connection {
     /// the next head, and when the last answer ended; `None` if the connection has ended or was upgraded.
     async fn exchange<S: Io + 'static>(&mut self, stream: S, before: Bytes, within: Deadlines) -> Option<(S, Vec<u8>, Instant)> {
         let exchange = Exchange::new(self.slot.clone(), within.held);
-        let service = service_fn(|req| Box::pin(answer(req, self.peer, (&self.handler, &self.watch), &exchange)));
+        let service = service_fn(|req| Box::pin(self.service.answer(req, &exchange)));
         let stream = Stream::new(stream, before, within.write, exchange.clone());
         let mut connection = http1::Builder::new()
             .max_buf_size(HEAD_BYTES)

@@ -8,6 +8,7 @@ pub mod certificate;
 mod connection;
 mod exchange;
 mod head;
+mod host;
 pub mod listening;
 mod pause;
 mod stream;
@@ -22,7 +23,7 @@ use tokio::{
 };
 
 use self::{
-    answer::Handler,
+    answer::{Handler, Service},
     connection::Connection,
     listening::{Accepted, Listeners},
     watch::Watch,
@@ -71,10 +72,11 @@ pub async fn serve(app: &App, mut listeners: Listeners) {
                 continue;
             }
         };
+        let is_secure = tls.is_some();
         let Ok(socket) = Socket::new(plain, tls) else { continue };
         let handler = if is_reserve { reserve.clone() } else { handler.clone() };
-        let (slot, watch) = (Arc::new(slot), watch.clone());
-        let connection = Connection { peer, slot, handler, watch, is_reserve, stopping: app.stopping() };
+        let service = Service { peer, handler, watch: watch.clone(), is_secure };
+        let connection = Connection { service, slot: Arc::new(slot), is_reserve, stopping: app.stopping() };
         let serving = connections.spawn(connection.serve(socket));
         if is_reserve {
             in_reserve.retain(|earlier| !earlier.is_finished());

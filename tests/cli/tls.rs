@@ -40,6 +40,11 @@ async fn a_server_with_a_certificate_speaks_https_and_wss_alone() {
         said += socket.next().await.unwrap().unwrap().to_text().unwrap();
     }
 
+    for (path, status) in [("/health", 200), ("/docs", 200), ("/api/v1/nowhere", 404), ("/api/v1/users/me", 401)] {
+        let reply = server.http.get(format!("{}{path}", server.url)).send().await.unwrap();
+        assert_eq!(reply.status(), status, "{path}");
+        assert_eq!(reply.headers()["strict-transport-security"], "max-age=31536000", "{path}");
+    }
     let address = server.url.trim_start_matches("https://");
     assert!(reqwest::get(format!("http://{address}/health")).await.is_err(), "plain HTTP is not answered");
     let pair = Pair::write(folder.path(), &certificate);

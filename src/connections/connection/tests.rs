@@ -1,4 +1,4 @@
-use std::{sync::Weak, time::Duration};
+use std::{net::SocketAddr, sync::Weak, time::Duration};
 
 use poem::{
     EndpointExt, Route,
@@ -14,6 +14,7 @@ use tokio::{
 
 use super::*;
 use crate::{
+    connections::watch::Watch,
     id::UserId,
     limits::admission::{self, Admission, Slots},
     socket,
@@ -111,7 +112,8 @@ fn serve_in(slots: Arc<Slots>, stream: impl Io + 'static, deadlines: Deadlines, 
     let served = Served { slots, slot: Arc::downgrade(&slot), stop };
     let handler = Arc::new(routes.map_to_response().boxed());
     let watch = Arc::new(Watch::new(Default::default()));
-    let connection = Connection { peer, slot, handler, watch, is_reserve, stopping };
+    let service = Service { peer, handler, watch, is_secure: false };
+    let connection = Connection { service, slot, is_reserve, stopping };
     tokio::spawn(connection.run(stream, Instant::now(), deadlines));
     served
 }
