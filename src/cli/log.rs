@@ -1,5 +1,6 @@
 //! The server's log on standard error.
 
+use tracing::level_filters::LevelFilter;
 use tracing_subscriber::{EnvFilter, Layer, Registry, fmt, layer::SubscriberExt, reload, util::SubscriberInitExt};
 
 use crate::{
@@ -10,9 +11,16 @@ use crate::{
 /// The running log, whose filter can be replaced.
 pub struct Log(reload::Handle<EnvFilter, Registry>);
 
-/// Reads the filter of the log.
+/// Reads the filter of the log. A word that stands alone must be a level: the library takes any other for the name of a module,
+/// and a misspelled level would silence the log.
 pub fn filter(filter: &str) -> Result<EnvFilter> {
-    EnvFilter::try_new(filter).map_err(|err| Error::bad_request(format!("--log {filter}: {err}")))
+    let is_level = |word: &str| !word.is_empty() && word.parse::<LevelFilter>().is_ok();
+    let known = filter.split(',').all(|part| part.contains('=') || is_level(part));
+    known.then(|| EnvFilter::try_new(filter).ok()).flatten().ok_or_else(|| {
+        Error::bad_request(format!(
+            "--log {filter}: expected error, warn, info, debug, trace or off, or a filter such as info,tidings=debug"
+        ))
+    })
 }
 
 impl Log {

@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 use tokio_tungstenite::tungstenite::Message;
 
 use crate::{
-    harness::{PASSWORD, Server, tidings},
+    harness::{PASSWORD, Server, printed, refused, run, tidings},
     mail_server::MailServer,
 };
 
@@ -201,7 +201,7 @@ async fn a_hangup_applies_the_filter_and_names_what_needs_a_restart() {
     logged(folder.path(), "listBlogs").await;
 
     // What can't be read changes nothing.
-    for broken in ["log = \"a=b=c\"\n", "colour = 1\n", "log = \n", "purge_days = \"never\"\n"] {
+    for broken in ["log = \"a=b=c\"\n", "log = \"warning\"\n", "colour = 1\n", "log = \n", "purge_days = \"never\"\n"] {
         fs::write(&file, broken).unwrap();
         fs::write(folder.path().join("log"), "").unwrap();
         server.signal("HUP");
@@ -211,4 +211,39 @@ async fn a_hangup_applies_the_filter_and_names_what_needs_a_restart() {
     }
     server.signal("TERM");
     assert_eq!(server.end().code(), Some(0));
+}
+
+#[test]
+fn a_misspelled_level_is_refused_with_the_levels_wherever_it_stands() {
+    const LEVELS: &str = "expected error, warn, info, debug, trace or off, or a filter such as info,tidings=debug";
+    let folder = tempfile::tempdir().unwrap();
+    let (file, data) = (folder.path().join("settings.toml"), folder.path().join("data"));
+    let serve = ["serve", "--listen", "127.0.0.1:0", "--data-dir", data.to_str().unwrap()];
+    for wrong in ["warning", "informational", "", "info,verbose", "tidings", "tidings=warning", "a=b=c"] {
+        let says = format!("--log {wrong}: {LEVELS}");
+        refused(&run(&["config", "check", "--log", wrong]), &says);
+        refused(&run(&[&serve[..], &["--log", wrong]].concat()), &says);
+    }
+    let says = format!("--log warning: {LEVELS}");
+    fs::write(&file, "log = \"warning\"\n").unwrap();
+    for command in [&["config", "check"][..], &serve] {
+        refused(&tidings(command).env("TIDINGS_LOG", "warning").output().unwrap(), &says);
+        refused(&run(&[command, &["--config", file.to_str().unwrap()]].concat()), &says);
+    }
+    assert!(!data.exists());
+    for right in ["error", "warn", "info", "debug", "trace", "off", "WARN", "tidings=debug,hyper=warn", "info,tidings=debug"] {
+        printed(&run(&["config", "check", "--log", right]));
+    }
+}
+
+#[tokio::test]
+async fn the_log_of_an_unreachable_mail_server_names_no_line_of_the_source() {
+    let folder = tempfile::tempdir().unwrap();
+    let server = start(folder.path(), &["--mail-url", "smtp://127.0.0.1:1?tls=none"]);
+    server.post("/auth/register", "", json!({ "email": "ada@x.example", "password": PASSWORD })).await;
+    let (status, _) = server.call(Method::POST, "/auth/magic-link", "", json!({ "email": "ada@x.example" })).await.unwrap();
+    assert_eq!(status, 500);
+    logged(folder.path(), "a mail could not be sent").await;
+    let log = logged(folder.path(), "the mail server can't be reached").await;
+    assert!(log.contains("Connection refused") && !log.contains("src/"), "{log}");
 }
