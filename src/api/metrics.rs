@@ -14,6 +14,7 @@ use prometheus_client::{
 
 use super::backlog::Backlog;
 use crate::{
+    db,
     error::{Error, Result},
     state::App,
 };
@@ -28,6 +29,9 @@ pub fn show(app: Data<&App>) -> poem::Result<Response> {
     connections(app.0, ours);
     push(app.0, ours);
     database(app.0, ours)?;
+    if let Some(free) = db::free_bytes(&app.data_dir) {
+        gauge(ours, "disk_free_bytes", "Free space on the disk of the data folder; below 64 MiB writes are refused", free as i64);
+    }
     let mut page = String::new();
     text::encode(&mut page, &registry).map_err(Error::internal)?;
     Ok(Response::builder().content_type("application/openmetrics-text; version=1.0.0; charset=utf-8").body(page))

@@ -52,8 +52,13 @@ impl Schedule {
     /// How long the next backup is not due yet; `None` if it is due. It depends on the newest backup in the folder, so that a
     /// restart of the server doesn't put it off.
     pub fn left(&self, now: Time) -> Option<Duration> {
-        let (newest, _) = archives(&self.folder, now).ok()?.pop()?;
+        let (newest, _) = self.newest(now)?;
         self.every.checked_sub(now.since(newest)).filter(|left| !left.is_zero())
+    }
+
+    /// The newest backup in the folder, if there is one.
+    pub fn newest(&self, now: Time) -> Option<(Time, PathBuf)> {
+        archives(&self.folder, now).ok()?.pop()
     }
 }
 
@@ -175,6 +180,18 @@ pub fn verify(path: &Path, progress: Progress) -> Result<Manifest> {
     let proof = proof.map_err(|err| Error::bad_request(format!("can't write to {}: {err}", beside.display())))?;
     let _lock = db::lock(proof.path())?;
     restore::unpack(open(path)?, proof.path(), progress)
+}
+
+/// Fails if backups can't be written to a folder, or the folder can't be made for them. Changes nothing.
+pub fn require_writable(folder: &Path) -> Result<()> {
+    let nearest = folder.ancestors().find(|path| path.exists()).unwrap_or(Path::new("."));
+    let refused = |err: &dyn std::fmt::Display| {
+        Error::bad_request(format!("--backup-dir {}: can't write to {}: {err}", folder.display(), nearest.display()))
+    };
+    if !nearest.is_dir() {
+        return Err(refused(&"it is no folder"));
+    }
+    tempfile::tempfile_in(nearest).map(drop).map_err(|err| refused(&err)) // without a name
 }
 
 /// Deletes the oldest backups of a folder but for the newest `keep`; other files stay.

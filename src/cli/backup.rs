@@ -7,6 +7,7 @@ use std::{
 };
 
 use clap::Args;
+use rustix::fs::FileType;
 use serde_json::json;
 
 use super::terminal::{Output, bar};
@@ -54,6 +55,11 @@ pub fn run(data: &Path, output: Output, Backup { to, verify, keep }: Backup) -> 
         if stdout().is_terminal() {
             return Err(Error::bad_request("a backup is not written to a terminal: redirect standard output, or name a folder"));
         }
+        if is_open_to_others() {
+            eprintln!(
+                "tidings: other users can read the file that standard output goes to, and a backup holds the key to all tokens: use umask 077"
+            );
+        }
         return backup::into(data, stdout().lock(), data, now, &mut bar()).map(drop);
     }
     let is_folder = to.is_dir() || !to.exists() && to.extension().is_none_or(|kind| kind != "zst");
@@ -73,8 +79,18 @@ pub fn run(data: &Path, output: Output, Backup { to, verify, keep }: Backup) -> 
     output.done(&sentence, &json!({ "file": path, "bytes": bytes, "verified": verify, "manifest": manifest }))
 }
 
+/// Whether standard output goes to a file that its group or others can read. The shell has made it under its umask. A warning, and
+/// no refusal: where a timer runs the command, a missing backup is worse than one that others on the machine can read.
+fn is_open_to_others() -> bool {
+    let file = rustix::fs::fstat(stdout());
+    file.is_ok_and(|file| FileType::from_raw_mode(file.st_mode) == FileType::RegularFile && file.st_mode & 0o044 != 0)
+}
+
 pub fn restore(data: &Path, output: Output, Restore { file, to, dry_run }: Restore) -> Result<()> {
     if dry_run {
+        if file == Path::new("-") {
+            return Err(Error::bad_request("--dry-run can't read standard input: name a file"));
+        }
         let manifest = backup::verify(&file, &mut bar())?;
         let sentence = format!("{} can be restored: {}", file.display(), described(&manifest));
         return output.done(&sentence, &json!({ "file": file, "manifest": manifest }));

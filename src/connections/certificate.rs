@@ -7,6 +7,7 @@ use std::{
     time::Duration,
 };
 
+use prometheus_client::metrics::gauge::Gauge;
 use rustls::{
     ServerConfig,
     pki_types::{CertificateDer, PrivateKeyDer, pem::PemObject},
@@ -17,7 +18,11 @@ use tokio::{
     time::interval,
 };
 
-use crate::error::{Error, Result};
+use super::validity;
+use crate::{
+    error::{Error, Result},
+    time::Time,
+};
 
 /// How soon a new certificate is served.
 const CHECK_EVERY: Duration = Duration::from_secs(60);
@@ -28,11 +33,24 @@ pub struct Files {
     key: PathBuf,
 }
 
+/// The certificate that is served.
+pub struct Certificate {
+    pub config: watch::Receiver<Arc<ServerConfig>>,
+    /// When it ends, in Unix seconds, or one of those between it and its authority does before.
+    pub end: Gauge,
+}
+
 /// What the files hold.
 #[derive(PartialEq)]
 struct Pair {
     cert: Vec<u8>,
     key: Vec<u8>,
+}
+
+impl Pair {
+    fn end(&self) -> Option<Time> {
+        CertificateDer::pem_slice_iter(&self.cert).flatten().filter_map(|certificate| validity::end(&certificate)).min()
+    }
 }
 
 impl Files {
@@ -45,11 +63,20 @@ impl Files {
         self.config(&self.read()?).map(drop)
     }
 
+    /// When the first of the certificates ends.
+    pub fn end(&self) -> Result<Option<Time>> {
+        Ok(self.read()?.end())
+    }
+
     /// Reads the files, and starts a task that reads them again each minute and at SIGHUP. What can't be served is logged, and
     /// the former certificate stays. The task ends with its receivers.
-    pub fn follow(self) -> Result<watch::Receiver<Arc<ServerConfig>>> {
+    pub fn follow(self) -> Result<Certificate> {
         let mut latest = self.read()?;
-        let (served, receiver) = watch::channel(self.config(&latest)?);
+        let (served, config) = watch::channel(self.config(&latest)?);
+        let end = Gauge::default();
+        let certificate = Certificate { config, end: end.clone() };
+        let note = move |pair: &Pair| _ = end.set(pair.end().map_or(0, Time::unix_seconds));
+        note(&latest);
         let mut hangup = signal(SignalKind::hangup()).map_err(Error::internal)?;
         tokio::spawn(async move {
             let mut check = interval(CHECK_EVERY);
@@ -63,13 +90,14 @@ impl Files {
                     Ok(None) => {}
                     Ok(Some(config)) => {
                         tracing::info!(cert = %self.cert.display(), "serving the new certificate");
+                        note(&latest);
                         served.send_replace(config);
                     }
                     Err(err) => tracing::warn!(err = err.detail(), "the former certificate is served on"),
                 }
             }
         });
-        Ok(receiver)
+        Ok(certificate)
     }
 
     /// What to serve, if the files have changed.

@@ -10,13 +10,12 @@ use std::{
 };
 
 use listenfd::ListenFd;
+use prometheus_client::metrics::gauge::Gauge;
 use rustix::{fs::Mode, process::umask};
 use rustls::ServerConfig;
-use tokio::{
-    net::{TcpListener, TcpSocket, UnixListener},
-    sync::watch,
-};
+use tokio::net::{TcpListener, TcpSocket, UnixListener};
 
+use super::certificate::Certificate;
 use crate::{
     client_address,
     config::Address,
@@ -35,7 +34,7 @@ pub struct Listeners {
     /// The listener that is asked first, so that a busy one doesn't keep out the others.
     first: usize,
     /// The certificate of TCP connections, which are not encrypted without one.
-    tls: Option<watch::Receiver<Arc<ServerConfig>>>,
+    tls: Option<Certificate>,
 }
 
 enum Listener {
@@ -62,7 +61,7 @@ impl From<TcpListener> for Listeners {
 
 impl Listeners {
     /// Listens on the sockets that systemd has opened for this process, or else on these addresses.
-    pub fn open(addresses: &[Address], tls: Option<watch::Receiver<Arc<ServerConfig>>>) -> Result<Listeners> {
+    pub fn open(addresses: &[Address], tls: Option<Certificate>) -> Result<Listeners> {
         let opened = inherited(ListenFd::from_env());
         let mut all = opened.map_err(|err| Error::bad_request(format!("can't listen on a socket of systemd: {err}")))?;
         if all.is_empty() {
@@ -84,6 +83,11 @@ impl Listeners {
         self.all.iter().filter_map(address).collect()
     }
 
+    /// When the certificate ends, in Unix seconds.
+    pub fn certificate_end(&self) -> Option<Gauge> {
+        self.tls.as_ref().map(|tls| tls.end.clone())
+    }
+
     /// Ready with the next connection, of any listener.
     pub fn poll_accept(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<Accepted>> {
         let count = self.all.len();
@@ -91,7 +95,7 @@ impl Listeners {
             let accepted = match &self.all[n] {
                 Listener::Tcp(listener) => listener.poll_accept(cx).map_ok(|(stream, peer)| {
                     _ = stream.set_nodelay(true); // a frame or an answer is not held back for the next
-                    Accepted { plain: Plain::Tcp(stream), peer, tls: self.tls.as_ref().map(|tls| tls.borrow().clone()) }
+                    Accepted { plain: Plain::Tcp(stream), peer, tls: self.tls.as_ref().map(|tls| tls.config.borrow().clone()) }
                 }),
                 Listener::Unix { listener, .. } => listener.poll_accept(cx).map_ok(|(stream, _)| {
                     let peer = SocketAddr::new(IpAddr::V4(client_address::UNIX_PEER), 0);

@@ -12,6 +12,7 @@ mod host;
 pub mod listening;
 mod pause;
 mod stream;
+mod validity;
 mod watch;
 
 use std::{collections::VecDeque, future::poll_fn, sync::Arc, time::Duration};
@@ -46,6 +47,9 @@ const REFUSAL: &[u8] = b"HTTP/1.1 503 Service Unavailable\r\nretry-after: 1\r\nc
 pub async fn serve(app: &App, mut listeners: Listeners) {
     let handler: Handler = Arc::new(api::routes(app.clone()).map_to_response().boxed());
     let reserve: Handler = Arc::new(api::reserve(app.clone()).map_to_response().boxed());
+    if let Some(end) = listeners.certificate_end() {
+        app.metrics.certificate(end);
+    }
     let watch = Arc::new(Watch::new(app.metrics.requests.clone()));
     let (mut stopping, mut connections, mut in_reserve) = (app.stopping(), JoinSet::new(), VecDeque::<AbortHandle>::new());
     loop {

@@ -25,6 +25,9 @@ pub(super) async fn run(app: &App) {
     let Some(schedule) = &app.backups else { return };
     let mut has_failed = false;
     loop {
+        if let Some((made, path)) = schedule.newest(app.clock.now()) {
+            app.metrics.newest_backup(made, std::fs::metadata(path).map_or(0, |file| file.len()));
+        }
         if let Some(left) = schedule.left(app.clock.now()) {
             sleep(left.min(MINUTE)).await;
             continue;
@@ -32,11 +35,11 @@ pub(super) async fn run(app: &App) {
         match make(app, schedule.clone()).await {
             Ok(Made { path, bytes, .. }) => {
                 has_failed = false;
-                app.metrics.backup(Some((app.clock.now(), bytes)));
+                app.metrics.backup(true);
                 tracing::info!(path = %path.display(), bytes, "made a backup");
             }
             Err(err) => {
-                app.metrics.backup(None);
+                app.metrics.backup(false);
                 tracing::error!(err = err.detail(), "the backup failed");
                 if !std::mem::replace(&mut has_failed, true)
                     && let Err(err) = tell(app, &err).await

@@ -3,7 +3,7 @@
 mod process;
 mod requests;
 
-use std::{fmt::Debug, hash::Hash};
+use std::{fmt::Debug, hash::Hash, sync::OnceLock};
 
 use prometheus_client::{
     encoding::EncodeLabelValue,
@@ -36,6 +36,7 @@ pub struct Metrics {
     backups: By<&'static str>,
     backup_time: Gauge,
     backup_bytes: Gauge,
+    certificate_end: OnceLock<Gauge>,
 }
 
 impl Metrics {
@@ -57,6 +58,7 @@ impl Metrics {
             backups: by("made", ["true", "false"]),
             backup_time: Gauge::default(),
             backup_bytes: Gauge::default(),
+            certificate_end: OnceLock::new(),
         })
     }
 
@@ -99,13 +101,20 @@ impl Metrics {
         count(&self.mails, "sent", if is_sent { "true" } else { "false" });
     }
 
-    /// The server has made a backup of so many bytes, or failed to.
-    pub fn backup(&self, made: Option<(Time, u64)>) {
-        count(&self.backups, "made", if made.is_some() { "true" } else { "false" });
-        if let Some((time, bytes)) = made {
-            self.backup_time.set(time.unix_seconds());
-            self.backup_bytes.set(bytes as i64);
-        }
+    /// The server has made a backup, or failed to.
+    pub fn backup(&self, is_made: bool) {
+        count(&self.backups, "made", if is_made { "true" } else { "false" });
+    }
+
+    /// The newest backup in the folder of the server's own, whoever made it.
+    pub fn newest_backup(&self, made: Time, bytes: u64) {
+        self.backup_time.set(made.unix_seconds());
+        self.backup_bytes.set(bytes as i64);
+    }
+
+    /// The server shows a certificate. `end` is the Unix time in seconds when it ends, also of those that follow.
+    pub fn certificate(&self, end: Gauge) {
+        _ = self.certificate_end.set(end); // a server serves once
     }
 
     pub fn register(&self, registry: &mut Registry) {
@@ -119,8 +128,14 @@ impl Metrics {
         registry.register("webhook_attempts", "Attempts to deliver an event of a webhook", self.attempts.clone());
         registry.register("mails", "Attempts to send a mail", self.mails.clone());
         registry.register("backups", "Backups that the server has tried to make", self.backups.clone());
-        registry.register("backup_time_seconds", "When the last backup since the start was made", self.backup_time.clone());
-        registry.register("backup_bytes", "The size of the last backup since the start", self.backup_bytes.clone());
+        registry.register(
+            "backup_time_seconds",
+            "When the newest backup was made; 0 without --backup-every",
+            self.backup_time.clone(),
+        );
+        registry.register("backup_bytes", "The size of the newest backup", self.backup_bytes.clone());
+        let end = self.certificate_end.get().cloned().unwrap_or_default();
+        registry.register("certificate_end_time_seconds", "When the server's certificate ends; 0 without --tls-cert", end);
     }
 
     /// Registers the figures of the process.

@@ -31,13 +31,22 @@ impl Certificate {
         Certificate::naming(&[host])
     }
 
+    /// A certificate that is valid until this time, as in `491231235959Z`.
+    pub fn until(host: &str, end: &str) -> Certificate {
+        Certificate::make(&[host], end)
+    }
+
     /// A certificate for hosts of these names or IPv4 addresses, which is also its own authority; valid until the end of 2049.
     pub fn naming(hosts: &[&str]) -> Certificate {
+        Certificate::make(hosts, "491231235959Z")
+    }
+
+    fn make(hosts: &[&str], end: &str) -> Certificate {
         let random = SystemRandom::new();
         let key = EcdsaKeyPair::generate_pkcs8(&ECDSA_P256_SHA256_ASN1_SIGNING, &random).unwrap().as_ref().to_vec();
         let pair = EcdsaKeyPair::from_pkcs8(&ECDSA_P256_SHA256_ASN1_SIGNING, &key, &random).unwrap();
         let name = der(0x30, &[&der(0x31, &[&der(0x30, &[COMMON_NAME, &der(0x0c, &[hosts[0].as_bytes()])])])]);
-        let validity = der(0x30, &[&der(0x17, &[b"200101000000Z"]), &der(0x17, &[b"491231235959Z"])]);
+        let validity = der(0x30, &[&der(0x17, &[b"200101000000Z"]), &der(0x17, &[end.as_bytes()])]);
         let public = der(0x30, &[P256, &der(0x03, &[&[0], pair.public_key().as_ref()])]);
         let names: Vec<u8> = hosts.iter().flat_map(|host| alternative(host)).collect();
         let names = der(0x04, &[&der(0x30, &[&names])]);

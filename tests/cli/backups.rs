@@ -262,3 +262,50 @@ async fn the_server_backs_itself_up_and_tells_its_administrators_of_a_failure() 
     }
     assert!(mail.contains("Subject: A backup failed") && mail.contains("can't make the folder"), "{mail}");
 }
+
+#[test]
+fn a_backup_to_a_file_that_others_can_read_is_made_with_a_warning() {
+    let folder = tempfile::tempdir().unwrap();
+    let data = folder.path().join("data");
+    create_account(&data, "ada@x.example", "user");
+    for (mode, warns) in [(0o644, true), (0o640, true), (0o600, false)] {
+        let file = folder.path().join("one.tar.zst");
+        let to = fs::File::create(&file).unwrap();
+        to.set_permissions(fs::Permissions::from_mode(mode)).unwrap();
+        let output = tidings(&["backup", "-", "--data-dir", text(&data)]).stdout(to).output().unwrap();
+        printed(&restore(&file, &folder.path().join("restored"), &["--dry-run"]));
+        let said = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert_eq!(
+            (output.status.success(), said.contains("other users can read the file"), said.is_empty()),
+            (true, warns, !warns)
+        );
+    }
+    let piped = run(&["backup", "-", "--data-dir", text(&data)]);
+    assert!(piped.status.success() && piped.stderr.is_empty() && !piped.stdout.is_empty(), "{piped:?}");
+}
+
+#[tokio::test]
+async fn the_time_of_the_newest_backup_is_measured_whoever_made_it() {
+    let folder = tempfile::tempdir().unwrap();
+    let (data, backups) = (folder.path().join("data"), folder.path().join("backups"));
+    create_account(&data, "ada@x.example", "user");
+    back_up(&data, &backups, &[]);
+    let newest = only(&backups);
+    let token = "a-token-for-the-tests";
+    let settings = ["--backup-every", "24h", "--backup-dir", text(&backups), "--metrics-token", token];
+    let server = Server::start(&data, &settings);
+    let page = loop {
+        let page = server.http.get(format!("{}/metrics", server.url)).bearer_auth(token).send().await.unwrap();
+        let page = page.text().await.unwrap();
+        if !page.contains("\ntidings_backup_time_seconds 0\n") {
+            break page;
+        }
+    };
+    let time = tidings::time::Time::strptime("tidings-%Y-%m-%dT%H%M%SZ.tar.zst", newest.file_name().unwrap().to_str().unwrap());
+    let (seconds, bytes) = (time.unwrap().unix_seconds(), fs::metadata(&newest).unwrap().len());
+    for sample in
+        [format!("backup_time_seconds {seconds}"), format!("backup_bytes {bytes}"), "backups_total{made=\"true\"} 0".into()]
+    {
+        assert!(page.contains(&format!("\ntidings_{sample}\n")), "{sample} in {page}");
+    }
+}

@@ -109,3 +109,28 @@ fn a_certificate_that_cannot_be_served_is_refused_at_the_start() {
     }
     assert!(!data.exists());
 }
+
+#[tokio::test]
+async fn the_end_of_the_served_certificate_is_measured() {
+    let folder = tempfile::tempdir().unwrap();
+    let (first, second) = (Certificate::of("127.0.0.1"), Certificate::until("127.0.0.1", "480101000000Z"));
+    let pair = Pair::write(folder.path(), &first);
+    let token = "a-token-for-the-tests";
+    let mut command = tidings(&["serve", "--listen", "127.0.0.1:0", "--log", "error", "--metrics-token", token, "--data-dir"]);
+    let server = Server::spawn(command.arg(folder.path().join("data")).args(pair.flags()));
+    let end = async |certificate: &Certificate| {
+        let reply = secured::http(certificate).get(format!("{}/metrics", server.url)).bearer_auth(token).send().await.ok()?;
+        let page = reply.text().await.unwrap();
+        let line = page.lines().find_map(|line| line.strip_prefix("tidings_certificate_end_time_seconds ")).unwrap();
+        Some(line.parse::<i64>().unwrap())
+    };
+    assert_eq!(end(&first).await, Some(2_524_607_999)); // 2049-12-31T23:59:59Z
+    Pair::write(folder.path(), &second);
+    server.signal("HUP");
+    let renewed = loop {
+        if let Some(end) = end(&second).await {
+            break end;
+        }
+    };
+    assert_eq!(renewed, 2_461_449_600); // 2048-01-01T00:00:00Z
+}

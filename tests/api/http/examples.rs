@@ -112,7 +112,7 @@ async fn each_query_of_the_dashboard_fits_a_scrape() {
 async fn each_alert_fits_a_scrape() {
     let rules = include_str!("../../../examples/alerts.yml");
     let queries: Vec<_> = rules.lines().filter_map(|line| line.trim().strip_prefix("expr: ")).collect();
-    assert_eq!((queries.len(), rules.matches("- alert: ").count()), (5, 5));
+    assert_eq!((queries.len(), rules.matches("- alert: ").count()), (8, 8));
     let scrape = scrape().await;
     queries.into_iter().for_each(|query| scrape.check(query));
 }
