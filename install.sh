@@ -299,6 +299,8 @@ TimeoutStartSec=infinity
 # A clean stop takes up to 10 seconds.
 TimeoutStopSec=20
 LimitNOFILE=65536
+# A dump of the memory would hold the secret key.
+LimitCORE=0
 
 DynamicUser=yes
 StateDirectory=$state

@@ -19,7 +19,7 @@ use crate::error::{Error, Result};
 /// Time between two checkpoints, and between two looks at the free disk space. A page that many commits change is copied once.
 const EVERY: Duration = Duration::from_secs(1);
 /// Bytes of free disk space, besides those that the WAL needs in the database, below which writes are refused.
-const FLOOR: u64 = 64 << 20;
+pub const FLOOR: u64 = 64 << 20;
 
 /// The state that the writer and the checkpoint thread share.
 #[derive(Default)]

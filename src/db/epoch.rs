@@ -4,8 +4,9 @@
 //! the log gets a new epoch.
 
 use std::{
-    fs,
-    os::unix::fs::MetadataExt,
+    fs::{self, File},
+    io::Write,
+    os::unix::fs::{MetadataExt, OpenOptionsExt},
     path::{Path, PathBuf},
 };
 
@@ -56,7 +57,8 @@ impl Marker {
     /// costs a new epoch, and an older file nothing.
     fn write(&mut self, seq: i64) -> std::io::Result<()> {
         let draft = self.path.with_extension("new");
-        fs::write(&draft, format!("{} {seq} {}\n", self.epoch, self.inode))?;
+        let mut file = File::options().create(true).truncate(true).write(true).mode(0o600).open(&draft)?;
+        file.write_all(format!("{} {seq} {}\n", self.epoch, self.inode).as_bytes())?;
         fs::rename(&draft, &self.path)?;
         self.seq = seq;
         Ok(())

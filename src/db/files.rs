@@ -1,7 +1,9 @@
 //! The names of the files in a data folder.
 
-/// The database. Its WAL and the index of the WAL have this name with `-wal` and `-shm`.
+/// The database. The index of its WAL has this name with `-shm`.
 pub const FILE: &str = "tidings.db";
+/// The part of it that is not copied into the file yet.
+pub const WAL: &str = "tidings.db-wal";
 /// The secret key.
 pub const KEY: &str = "secret.key";
 /// The position of the event log; see [`super::epoch`].

@@ -11,6 +11,7 @@ mod files;
 mod folder;
 mod history;
 mod key_file;
+mod last_write;
 pub mod log;
 mod moving;
 mod open;
@@ -32,11 +33,13 @@ use prometheus_client::{metrics::gauge::ConstGauge, registry::Registry};
 use rusqlite::{Connection, OpenFlags};
 
 pub use self::{
+    checkpoint::FLOOR,
     columns::Columns,
     files::{EPOCH, FILE, KEY},
     folder::{FolderLock, free_bytes, hand_over, lock, lock_files, make_folder, told},
     history::Version,
     key_file::{KeyFile, existing_key, replace_lost, rotate as rotate_key},
+    last_write::last_write_ahead_of,
     moving::Moving,
     schema::{Step, newest as newest_version},
     slow::Class,
@@ -80,6 +83,10 @@ impl Db {
         let path = folder.join(FILE);
         let mut conn = connect(&path, OpenFlags::default())?;
         schema::migrate(&mut conn, &path)?;
+        let now = clock.now();
+        if let Some(last_write) = last_write_ahead_of(now, folder, &conn)? {
+            tracing::warn!(%now, %last_write, "the clock is behind the last write, and new messages get older times: set the clock");
+        }
         let marker = epoch::Marker::open(&conn, folder)?;
         // At least two, so that a list doesn't hold up all others.
         let cores = std::thread::available_parallelism().map_or(2, usize::from).max(2);
@@ -295,9 +302,19 @@ pub fn require_current(folder: &Path) -> Result<()> {
 /// The schema version of the folder's database. Fails if there is none, so that a command doesn't create one by mistake.
 pub fn require(folder: &Path) -> Result<Version> {
     match version(folder)? {
-        0 => Err(Error::bad_request(format!("there is no database in {}", folder.display()))),
+        0 => Err(Error::bad_request(format!("there is no database in {}{}", folder.display(), elsewhere(folder)))),
         have => Ok(have),
     }
+}
+
+/// Where the database may be instead. A command takes its folder from a flag or a variable, and not from the unit of the service.
+fn elsewhere(folder: &Path) -> &'static str {
+    const SERVICE: &str = "/var/lib/tidings";
+    if folder == Path::new(SERVICE) {
+        return "";
+    }
+    ": name the server's data folder with --data-dir. The installed service has /var/lib/tidings, which root alone may read, as in \
+     `sudo tidings user list --data-dir /var/lib/tidings`"
 }
 
 /// Migrates the database of a locked data folder to the newest schema. Returns the version before and after.

@@ -38,6 +38,7 @@ fn the_installer_puts_the_binary_in_place() {
         format!("ExecStartPre={} config check", installed.display()),
         format!("LoadCredential=tidings:{}", folder.path().join("tidings.secrets").display()),
         "Type=notify".into(),
+        "LimitCORE=0".into(),
     ] {
         assert!(unit.lines().any(|found| found == line), "{line}: {unit}");
     }

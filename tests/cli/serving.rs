@@ -56,12 +56,12 @@ fn a_start_that_cannot_work_says_why_and_leaves_nothing_behind() {
         refused(&run(&["serve", "--data-dir", at, "--listen", "127.0.0.1:0", flag, value]), flag);
     }
     let push = ["--push", "centrifugo", "--centrifugo-url", "chat", "--centrifugo-api-key", "k", "--centrifugo-token-key", "k"];
-    for (flags, says) in
-        [(&push[..6], "needs --centrifugo-url,"), (&push[..], "--centrifugo-url chat: expected an http or https address")]
+    for (flags, says, faults) in
+        [(&push[..6], "needs --centrifugo-url,", 1), (&push[..], "--centrifugo-url chat: expected an http or https address", 3)]
     {
         let output = run(&[&["serve", "--data-dir", at, "--listen", "127.0.0.1:0"], flags].concat());
         refused(&output, says);
-        assert_eq!(String::from_utf8_lossy(&output.stderr).lines().count(), 1, "{output:?}");
+        assert_eq!(String::from_utf8_lossy(&output.stderr).lines().count(), faults, "{output:?}");
     }
     for origin in
         ["", "chat.example.org", "https://", "https://a.example/app", "https://u@a.example", "https://*.a.example", "null"]
@@ -252,7 +252,8 @@ fn an_address_that_leads_nowhere_and_a_variable_that_is_no_setting_are_warned_of
         drop(Server::logging(&mut command, std::fs::File::create(&log).unwrap().into()));
         std::fs::read_to_string(&log).unwrap()
     };
-    let (nowhere, variable) = ("nobody can follow links to this address", "this variable is no setting name=\"TIDINGS_BASEURL\"");
+    let (nowhere, variable) =
+        ("nobody can follow links to this address", "the variable TIDINGS_BASEURL is no setting: did you mean TIDINGS_BASE_URL?");
     for (listen, more, warns) in [
         ("0.0.0.0:0", &[][..], true),
         ("[::]:0", &[], true),
@@ -265,7 +266,7 @@ fn an_address_that_leads_nowhere_and_a_variable_that_is_no_setting_are_warned_of
     }
     for name in ["TIDINGS_BASEURL", "TIDINGS_BASE_URL_FILE"] {
         let check = tidings(&["config", "check"]).env(name, "").output().unwrap();
-        assert!(check.status.success() && String::from_utf8_lossy(&check.stderr).contains(&format!("{name} is no setting")));
+        refused(&check, &format!("the variable {name} is no setting: did you mean TIDINGS_BASE_URL?"));
     }
     let key = folder.path().join("key");
     std::fs::write(&key, "0123456789abcdef0123456789abcdef").unwrap();
@@ -298,4 +299,51 @@ fn a_server_that_others_reach_warns_of_mails_in_its_log() {
         let log = std::fs::read_to_string(log).unwrap();
         assert_eq!(log.contains("MAILS GO TO THE LOG, LINKS INCLUDED"), warns, "{settings:?}: {log}");
     }
+}
+
+#[tokio::test]
+async fn a_clock_behind_the_last_write_is_said_at_the_start_and_by_the_doctor() {
+    let parent = tempfile::tempdir().unwrap();
+    let (folder, log) = (&parent.path().join("data"), parent.path().join("log"));
+    let at = folder.to_str().unwrap();
+    let server = Server::start(folder, &[]);
+    server.poster().await;
+    drop(server); // killed, so the WAL is left
+    let [file, wal] = ["tidings.db", "tidings.db-wal"].map(|name| folder.join(name));
+    let now = std::fs::metadata(&wal).unwrap().modified().unwrap();
+    let hour = std::time::Duration::from_secs(3600);
+    let touch = |path, to| std::fs::File::options().append(true).open(path).unwrap().set_modified(to).unwrap();
+    let doctor = || run(&["doctor", "--data-dir", at]);
+    let start = || {
+        let mut command = tidings(&["serve", "--listen", "127.0.0.1:0", "--data-dir", at]);
+        drop(Server::logging(&mut command, std::fs::File::create(&log).unwrap().into()));
+        std::fs::read_to_string(&log).unwrap()
+    };
+    let is_said = |log: &str| log.contains("the clock is behind the last write");
+    assert!(!is_said(&start()) && printed(&doctor()).contains("it is not behind the last write"));
+
+    // A minute is what a clock may be corrected by.
+    touch(&file, now + std::time::Duration::from_secs(30));
+    assert!(!is_said(&start()));
+    touch(&file, now + hour);
+    let lines = start();
+    let line = lines.lines().find(|line| is_said(line)).unwrap_or_else(|| panic!("{lines}"));
+    assert!(line.contains("WARN") && line.contains("now=20") && line.contains("last_write=20"), "{line}");
+    refused(&doctor(), "checks failed");
+    assert!(String::from_utf8_lossy(&doctor().stdout).contains("the last write was at "));
+
+    // A restored database has new files.
+    touch(&file, now);
+    rusqlite::Connection::open(&file).unwrap().execute("update events set created_at = created_at + 3600000000", []).unwrap();
+    assert!(is_said(&start()));
+    refused(&doctor(), "checks failed");
+}
+
+#[test]
+fn the_file_with_the_epoch_is_for_its_owner_alone() {
+    use std::os::unix::fs::PermissionsExt;
+    let folder = tempfile::tempdir().unwrap();
+    let _server = Server::start(folder.path(), &[]);
+    let epoch = std::fs::metadata(folder.path().join("epoch")).unwrap();
+    assert_eq!(epoch.permissions().mode() & 0o777, 0o600);
 }
