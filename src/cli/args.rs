@@ -1,6 +1,7 @@
 //! Arguments that several commands have.
 
 use clap::Args;
+use uuid::Uuid;
 
 use crate::domain::{accounts::ERASED, text};
 
@@ -24,6 +25,11 @@ pub struct Organisation {
     /// Identifier or slug of the organisation
     #[arg(long, value_name = "ID|SLUG")]
     pub organisation: String,
+}
+
+/// Parses an identifier of a channel or webhook. Names are not taken: organisations share them, and so do deleted channels.
+pub fn identifier(text: &str) -> Result<Uuid, &'static str> {
+    text.parse().map_err(|_| "expected an identifier, as the command `list` shows it, and not a name")
 }
 
 /// Parses an e-mail address as accounts have it. Refuses that of an erased account, which must not come back to life.

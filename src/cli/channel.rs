@@ -7,7 +7,7 @@ use serde_json::json;
 use uuid::Uuid;
 
 use super::{
-    args::{Limit, Organisation},
+    args::{Limit, Organisation, identifier},
     folder,
     terminal::Output,
 };
@@ -36,7 +36,7 @@ pub enum Command {
 #[derive(Args)]
 pub struct Channel {
     /// Identifier of the channel
-    #[arg(long, value_name = "ID")]
+    #[arg(long, value_name = "ID", value_parser = identifier)]
     channel: Uuid,
 }
 

@@ -6,7 +6,11 @@ use clap::{Args, Subcommand};
 use serde_json::json;
 use uuid::Uuid;
 
-use super::{args::Limit, folder, terminal::Output};
+use super::{
+    args::{Limit, identifier},
+    folder,
+    terminal::Output,
+};
 use crate::{
     db,
     domain::{organisations, webhooks::administration},
@@ -35,7 +39,7 @@ pub enum Command {
 #[derive(Args)]
 pub struct Webhook {
     /// Identifier of the webhook
-    #[arg(long, value_name = "ID")]
+    #[arg(long, value_name = "ID", value_parser = identifier)]
     webhook: Uuid,
 }
 

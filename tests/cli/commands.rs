@@ -336,3 +336,41 @@ async fn a_demonstration_fills_an_empty_server() {
     assert!(printed(&admin.run(&["doctor", "--base-url", &server.url])).contains("intact"));
     refused(&admin.run(&["demo"]), "this server has accounts already");
 }
+
+#[test]
+fn what_is_not_found_says_where_it_is_listed() {
+    let parent = tempfile::tempdir().unwrap();
+    let folder = &parent.path().join("data");
+    let admin = Admin(folder);
+    admin.print(&["user", "create", "--email", "ada@x.example", "--password", PASSWORD]);
+    admin.print(&["org", "create", "Engines", "--owner", "ada@x.example"]);
+    let nobody = "01a2e6d1-357b-7bd2-ae90-8ad3a2f5a4f8";
+    for (command, says) in [
+        (&["user", "show", "--email", "eve@x.example"][..], "Account not found: `tidings user list` lists all"),
+        (&["org", "show", "none"], "Organisation not found: `tidings org list` lists all"),
+        (&["channel", "delete", "--channel", nobody], "Channel not found: `tidings channel list` lists those"),
+        (&["webhook", "show", "--webhook", nobody], "Webhook not found: `tidings webhook list` lists all"),
+        (&["channel", "delete", "--channel", "random"], "expected an identifier, as the command `list` shows it, and not a name"),
+        (&["webhook", "show", "--webhook", "builds"], "expected an identifier, as the command `list` shows it, and not a name"),
+        (
+            &["invite", "link", "--organisation", "engines", "--email", "x@x.example", "--role", "king"],
+            "--role king: no such role, the organisation has admin, manager, project-lead, member, guest",
+        ),
+        (&["restore", "-", "--dry-run"], "--dry-run can't read standard input: name a file"),
+    ] {
+        refused(&admin.run(command), says);
+    }
+    let custom = "insert into roles (uuid, organisation_id, name, rights, created_at, updated_at)
+        select randomblob(16), id, 'scribe', 0, 0, 0 from organisations";
+    Connection::open(folder.join("tidings.db")).unwrap().execute(custom, []).unwrap();
+    let king = ["invite", "link", "--organisation", "engines", "--email", "x@x.example", "--role", "king"];
+    refused(&admin.run(&king), "member, guest, scribe");
+}
+
+#[test]
+fn a_command_without_its_database_names_the_folder_of_the_service() {
+    let folder = tempfile::tempdir().unwrap();
+    let output = tidings(&["user", "list"]).current_dir(&folder).output().unwrap();
+    refused(&output, "there is no database in ./tidings-data: name the server's data folder with --data-dir");
+    refused(&output, "as in `sudo tidings user list --data-dir /var/lib/tidings`");
+}

@@ -288,7 +288,10 @@ pub fn link(tx: &mut Tx, organisation: OrganisationId, email: &str, role: &str) 
         .query_row([organisation], |row| row.get(0))
         .optional()?;
     let owner = owner.ok_or(UNKNOWN_ORGANISATION)?;
-    let role = roles::find(tx, organisation, role)?.ok_or_else(|| Error::bad_request("role: no such role"))?;
+    let Some(role) = roles::find(tx, organisation, role)? else {
+        let known = roles::names(tx, organisation)?;
+        return Err(Error::bad_request(format!("--role {role}: no such role, the organisation has {known}")));
+    };
     let open = invitations::find_open(tx, organisation, &email)?.filter(|invitation| invitation.status(tx.now()) == "invited");
     let invitation = match open {
         Some(open) if open.role_id != role.id => {
