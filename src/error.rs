@@ -39,15 +39,20 @@ pub enum Error {
     /// 503: overload, or a write whose outcome is unknown.
     #[error("{0}")]
     Unavailable(&'static str),
-    /// 500: a fault of ours, with the line that met it. The client is told nothing of it.
+    /// 500: a fault of ours, with the line that met it, or of a server that this one needs. The client is told nothing of it.
     #[error("internal server error")]
-    Internal { source: Box<dyn std::error::Error + Send + Sync>, at: &'static Location<'static> },
+    Internal { source: Box<dyn std::error::Error + Send + Sync>, at: Option<&'static Location<'static>> },
 }
 
 impl Error {
     #[track_caller]
     pub fn internal(source: impl Into<Box<dyn std::error::Error + Send + Sync>>) -> Self {
-        Error::Internal { source: source.into(), at: Location::caller() }
+        Error::Internal { source: source.into(), at: Some(Location::caller()) }
+    }
+
+    /// A failure of a server that this one needs. It has no line of the source: nothing is wrong with this one.
+    pub fn outage(reason: &'static str) -> Self {
+        Error::Internal { source: reason.into(), at: None }
     }
 
     pub fn bad_request(message: impl Into<String>) -> Self {
@@ -77,8 +82,8 @@ impl Error {
     /// What went wrong and the line of the source that met it, for the log.
     pub fn detail(&self) -> String {
         match self {
-            Error::Internal { at, .. } => format!("{} (at {at})", self.reason()),
-            other => other.to_string(),
+            Error::Internal { at: Some(at), .. } => format!("{} (at {at})", self.reason()),
+            other => other.reason(),
         }
     }
 
@@ -121,5 +126,30 @@ impl<T> OrConflict<T> for rusqlite::Result<T> {
                 _ => Err(err.into()),
             },
         }
+    }
+}
+
+/// Gathers what is wrong with several things, so that one run tells all of it.
+#[derive(Default)]
+pub struct Faults(Vec<String>);
+
+impl Faults {
+    pub fn add(&mut self, fault: String) {
+        self.0.push(fault);
+    }
+
+    pub fn note<T>(&mut self, made: &Result<T>) {
+        self.0.extend(made.as_ref().err().map(Error::reason));
+    }
+
+    /// The value, or `None` and one more fault.
+    pub fn keep<T>(&mut self, made: Result<T>) -> Option<T> {
+        self.note(&made);
+        made.ok()
+    }
+
+    /// Fails if there is a fault. The error has a line for each.
+    pub fn end(self) -> Result<()> {
+        if self.0.is_empty() { Ok(()) } else { Err(Error::bad_request(self.0.join("\n"))) }
     }
 }

@@ -16,7 +16,7 @@ use serde::{Deserialize, de::DeserializeOwned};
 use tokio::sync::Mutex;
 
 use crate::{
-    error::{Error, Result},
+    error::{Error, Result, chain},
     secret,
     time::Time,
     tls::Authorities,
@@ -214,7 +214,7 @@ impl Issuer {
         let address = format!("{}/.well-known/openid-configuration", self.url.trim_end_matches('/'));
         let configuration: Configuration = self.document(&address).await?;
         if configuration.issuer != self.url {
-            return Err(Error::internal(format!("it calls itself {}", configuration.issuer)));
+            return Err(Error::bad_request(format!("it calls itself {}", configuration.issuer)));
         }
         let set: KeySet = self.document(&configuration.jwks_uri).await?;
         // One by one: a key of a kind that we do not know spoils nothing.
@@ -227,18 +227,19 @@ impl Issuer {
     }
 
     async fn document<T: DeserializeOwned>(&self, address: &str) -> Result<T> {
-        let mut response = self.http.get(address).send().await.map_err(Error::internal)?;
+        let unreachable = |err: reqwest::Error| Error::bad_request(chain(&err));
+        let mut response = self.http.get(address).send().await.map_err(unreachable)?;
         if !response.status().is_success() {
-            return Err(Error::internal(format!("{address}: {}", response.status())));
+            return Err(Error::bad_request(format!("{address}: {}", response.status())));
         }
         let mut bytes = Vec::new();
-        while let Some(chunk) = response.chunk().await.map_err(Error::internal)? {
+        while let Some(chunk) = response.chunk().await.map_err(unreachable)? {
             bytes.extend_from_slice(&chunk);
             if bytes.len() > DOCUMENT {
-                return Err(Error::internal(format!("{address}: longer than {DOCUMENT} bytes")));
+                return Err(Error::bad_request(format!("{address}: longer than {DOCUMENT} bytes")));
             }
         }
-        serde_json::from_slice(&bytes).map_err(Error::internal)
+        serde_json::from_slice(&bytes).map_err(|err| Error::bad_request(format!("{address}: {err}")))
     }
 }
 

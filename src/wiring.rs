@@ -17,7 +17,7 @@ use crate::{
     connections::{self, certificate::Files, listening::Listeners},
     db::{self, AfterCommit, Db, KeyFile},
     domain::accounts::administration,
-    error::{Error, Result},
+    error::{Error, Faults, Result},
     event::Effect,
     issuer::Issuer,
     jobs,
@@ -42,6 +42,9 @@ use crate::{
 /// How long sockets may take to send their last frames and the close.
 const SOCKETS_WITHIN: Duration = Duration::from_secs(2);
 
+/// An origin to check the other settings with, if that of the server is wrong.
+const NOWHERE: &str = "http://localhost";
+
 /// The parts that are made of the settings alone.
 struct Parts {
     links: (String, String),
@@ -55,33 +58,61 @@ struct Parts {
 }
 
 impl Parts {
+    /// Makes all parts, or says of each setting what is wrong with it.
     fn new(settings: &Settings, listening: Option<SocketAddr>) -> Result<Parts> {
-        let links = settings.origins(listening)?;
-        let authorities = Authorities::read(settings.mail.ca_file.as_deref())?;
-        let mailer = Mailer::new(&settings.mail.mail_url, &settings.mail.mail_from, &authorities)?;
+        let mut faults = Faults::default();
+        // The other settings are checked without the authorities of a file that can't be read.
+        let authorities = faults.keep(Authorities::read(settings.mail.ca_file.as_deref()));
+        let authorities = authorities.map_or_else(|| Authorities::read(None), Ok)?;
+        let links = settings.origins(listening);
+        let mailer = Mailer::new(&settings.mail.mail_url, &settings.mail.mail_from, &authorities);
         let issuer = match settings.google_client_id.as_slice() {
-            [] => None,
-            ids => Some(Issuer::new(&settings.oidc_issuer, ids, &authorities)?),
+            [] => Ok(None),
+            ids => Issuer::new(&settings.oidc_issuer, ids, &authorities).map(Some),
         };
-        let external = settings.push.external()?;
-        let centrifugo = external.map(|external| Centrifugo::new(&external, &authorities)).transpose()?;
-        let outgoing = Outgoing::new(&settings.allow_private_webhooks, &authorities)?;
-        let origins = Origins::new(&settings.allowed_origin, &links.0, &links.1)?;
-        let server_api = ServerApi::new(settings.push_api_key.as_deref())?;
-        let metrics = Metrics::new(settings.metrics_token.as_deref())?;
-        Ok(Parts { links, mailer, issuer, centrifugo, outgoing, origins, server_api, metrics })
+        let external = settings.push.external();
+        let centrifugo = external.and_then(|external| external.map(|it| Centrifugo::new(&it, &authorities)).transpose());
+        let outgoing = Outgoing::new(&settings.allow_private_webhooks, &authorities);
+        let (base, web) = links.as_ref().map_or((NOWHERE, NOWHERE), |(base, web)| (base, web));
+        let origins = Origins::new(&settings.allowed_origin, base, web);
+        let server_api = ServerApi::new(settings.push_api_key.as_deref());
+        let metrics = Metrics::new(settings.metrics_token.as_deref());
+        faults.note(&links);
+        faults.note(&mailer);
+        faults.note(&issuer);
+        faults.note(&centrifugo);
+        faults.note(&outgoing);
+        faults.note(&origins);
+        faults.note(&server_api);
+        faults.note(&metrics);
+        faults.end()?;
+        Ok(Parts {
+            links: links?,
+            mailer: mailer?,
+            issuer: issuer?,
+            centrifugo: centrifugo?,
+            outgoing: outgoing?,
+            origins: origins?,
+            server_api: server_api?,
+            metrics: metrics?,
+        })
     }
 }
 
 /// Checks the settings, and changes nothing.
-pub fn check(settings: &Settings) -> Result<()> {
-    if let Some(files) = settings.listen.tls()? {
-        Files::new(files).check()?;
+pub fn check(settings: &Settings, faults: &mut Faults) {
+    if let Some(Some(files)) = faults.keep(settings.listen.tls()) {
+        faults.keep(Files::new(files).check());
+    }
+    let backups = &settings.backups;
+    if backups.every.is_some() || backups.migration.backup_dir.is_some() {
+        faults.keep(backup::require_writable(&backups.migration.folder(&settings.data_dir)));
     }
     // The pool of connections to a mail server needs a runtime, when it is made and when it is dropped.
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(Error::internal)?;
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(Error::internal);
+    let Some(runtime) = faults.keep(runtime) else { return };
     let _entered = runtime.enter();
-    Parts::new(settings, None).map(drop)
+    faults.keep(Parts::new(settings, None));
 }
 
 /// Opens the data folder, creating it if there is none, and starts the writer and the publisher. `listening` is the first TCP

@@ -1,12 +1,6 @@
 //! `tidings doctor`: looks for what would make a server fail or lie.
 
-use std::{
-    fs,
-    io::ErrorKind,
-    os::unix::fs::{MetadataExt, PermissionsExt},
-    path::Path,
-    time::Duration,
-};
+use std::{fs, os::unix::fs::PermissionsExt, path::Path, time::Duration};
 
 use clap::Args;
 use rusqlite::Connection;
@@ -14,11 +8,13 @@ use serde::Serialize;
 
 use super::{folder, terminal::Output};
 use crate::{
-    config::{MINUTE, Settings},
+    config::{DAY, Settings, secrets_in},
+    connections::certificate::Files,
     db,
     domain::{audit, messages::indexing},
-    error::{Error, Result, chain},
+    error::{Error, Faults, Result, chain},
     mail::transport::Mailer,
+    site::is_loopback,
     time::Time,
     tls::Authorities,
     wiring,
@@ -26,10 +22,14 @@ use crate::{
 
 /// How long another machine may take to answer.
 const WITHIN: Duration = Duration::from_secs(10);
-/// Free space below which the server refuses writes is 64 MiB; below this, it is time to act.
+/// Free space below which it is time to act. Below [`db::FLOOR`], the server refuses writes.
 const FREE_MIN: u64 = 1 << 30;
+/// The check of the mail server.
+const MAIL: &str = "mail server";
 /// Each socket is an open file.
 const FILES_MIN: u64 = 8192;
+/// How long before its end a certificate should be a new one: programs that renew them do so weeks before.
+const CERTIFICATE_MIN: Duration = DAY.saturating_mul(7);
 /// A search index that is further behind than this is stuck, or the server does not run.
 const BEHIND_MAX: i64 = 10_000;
 
@@ -61,12 +61,16 @@ struct Finding {
 }
 
 /// Prints a finding for each check. Fails if one is bad.
-pub fn run(data: &Path, output: Output, Doctor { settings, fix }: Doctor) -> Result<()> {
+pub fn run(data: &Path, config: Option<&Path>, output: Output, Doctor { settings, fix }: Doctor) -> Result<()> {
     let settings = Settings { data_dir: data.to_owned(), ..*settings };
     let mut findings = Findings(Vec::new());
-    findings.check("settings", wiring::check(&settings).map(|()| "are valid".into()));
-    findings.0.extend([permissions(data, fix), file_system(data), free_space(data), open_files(), clock(data)]);
+    let mut faults = Faults::default();
+    wiring::check(&settings, &mut faults);
+    findings.check("settings", faults.end().map(|()| "are valid".into()));
+    findings.0.extend(config.map(settings_file));
+    findings.0.extend([permissions(data, fix), file_system(data), free_space(data), open_files()]);
     findings.0.push(backups(&settings));
+    findings.0.extend(certificate(&settings));
     findings.check("secret key", db::existing_key(data).map(|_| "it is there".into()));
     findings.check(
         "schema",
@@ -74,6 +78,7 @@ pub fn run(data: &Path, output: Output, Doctor { settings, fix }: Doctor) -> Res
     );
     let database = db::read_once(data, |conn| {
         findings.check("integrity", db::snapshot::is_intact(conn).map(|()| "the database is intact".into()));
+        findings.0.push(clock(data, conn)?);
         findings.0.push(search(data, conn, fix)?);
         for rule in audit::RULES {
             let broken = rule.broken(conn)?;
@@ -87,7 +92,10 @@ pub fn run(data: &Path, output: Output, Doctor { settings, fix }: Doctor) -> Res
     }
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(Error::internal)?;
     runtime.block_on(async {
-        findings.check("mail server", mail_server(&settings).await);
+        match mail_server(&settings).await {
+            Ok(finding) => findings.0.push(finding),
+            Err(err) => findings.add(Outcome::Bad, MAIL, err.reason()),
+        }
         findings.0.push(base_url(&settings).await);
     });
     output.rows(&findings.0)?;
@@ -107,13 +115,32 @@ impl Findings {
     fn check(&mut self, check: &'static str, found: Result<String>) {
         match found {
             Ok(finding) => self.add(Outcome::Good, check, finding),
-            Err(err) => self.add(Outcome::Bad, check, err.reason()),
+            Err(err) => err.reason().lines().for_each(|fault| self.add(Outcome::Bad, check, fault.to_owned())),
         }
     }
 }
 
 fn found(outcome: Outcome, check: &'static str, finding: String) -> Finding {
     Finding { outcome, check, finding }
+}
+
+/// A settings file with secrets is not for everybody. Its group may be the server's.
+fn settings_file(file: &Path) -> Finding {
+    let check = "settings file";
+    let secrets = secrets_in(file, &super::settings::all());
+    let is_open = fs::metadata(file).is_ok_and(|file| file.permissions().mode() & 0o004 != 0);
+    let file = file.display();
+    match secrets.is_empty() || !is_open {
+        true => found(Outcome::Good, check, format!("{file} tells no secret to others")),
+        false => {
+            let secrets = secrets.join(", ");
+            found(
+                Outcome::Warning,
+                check,
+                format!("others can read {secrets} in {file}: use chmod o-r, or a file for each secret"),
+            )
+        }
+    }
 }
 
 /// The data folder and the key are for their owner alone.
@@ -158,30 +185,45 @@ fn free_space(data: &Path) -> Finding {
     match rustix::fs::statvfs(data) {
         Ok(disk) => {
             let free = disk.f_bavail * disk.f_frsize;
-            let outcome = if free < FREE_MIN { Outcome::Warning } else { Outcome::Good };
-            found(outcome, check, format!("{} MiB", free >> 20))
+            match free {
+                0..db::FLOOR => {
+                    let floor = db::FLOOR >> 20;
+                    found(Outcome::Bad, check, format!("{} MiB: the server refuses writes below {floor} MiB", free >> 20))
+                }
+                db::FLOOR..FREE_MIN => found(Outcome::Warning, check, format!("only {} MiB", free >> 20)),
+                FREE_MIN.. => found(Outcome::Good, check, format!("{} MiB", free >> 20)),
+            }
         }
         Err(err) => found(Outcome::Bad, check, format!("{}: {err}", data.display())),
     }
 }
 
-/// Scheduled backups can be written and are recent. A server whose backups fail goes on, and mails its administrators once.
+/// Scheduled backups are recent. A server whose backups fail goes on, and mails its administrators once. Whether they can be written
+/// is checked with the settings.
 fn backups(settings: &Settings) -> Finding {
     let check = "backups";
     let Some(schedule) = wiring::schedule(settings) else {
         return found(Outcome::Good, check, "the server makes none by itself: --backup-every is not set".into());
     };
     let folder = schedule.folder.display();
-    match tempfile::tempfile_in(&schedule.folder) {
-        Err(err) if err.kind() == ErrorKind::NotFound => {
-            found(Outcome::Warning, check, format!("there is no folder {folder} yet"))
-        }
-        Err(err) => found(Outcome::Bad, check, format!("can't write to {folder}: {err}")),
-        Ok(_) if schedule.left(Time::now()).is_none() => {
-            found(Outcome::Warning, check, format!("none in {folder} is newer than --backup-every"))
-        }
-        Ok(_) => found(Outcome::Good, check, format!("one in {folder} is newer than --backup-every")),
+    if !schedule.folder.exists() {
+        return found(Outcome::Warning, check, format!("there is no folder {folder} yet"));
     }
+    match schedule.left(Time::now()) {
+        None => found(Outcome::Warning, check, format!("none in {folder} is newer than --backup-every")),
+        Some(_) => found(Outcome::Good, check, format!("one in {folder} is newer than --backup-every")),
+    }
+}
+
+/// The server's own certificate, if it has one, does not end soon. One that can't be read is bad with the settings.
+fn certificate(settings: &Settings) -> Option<Finding> {
+    let check = "certificate";
+    let end = Files::new(settings.listen.tls().ok()??).end().ok()??;
+    Some(match end.since(Time::now()) {
+        Duration::ZERO => found(Outcome::Bad, check, format!("it has ended at {end}")),
+        left if left < CERTIFICATE_MIN => found(Outcome::Warning, check, format!("it ends at {end}")),
+        _ => found(Outcome::Good, check, format!("it ends at {end}")),
+    })
 }
 
 fn open_files() -> Finding {
@@ -193,14 +235,12 @@ fn open_files() -> Finding {
 }
 
 /// The clock must not be behind what was written before.
-fn clock(data: &Path) -> Finding {
-    let check = "clock";
-    let written = fs::metadata(data.join(db::FILE)).map_or(0, |file| file.mtime());
-    let ahead = Time::from_unix_seconds(written).since(Time::now());
-    match ahead > MINUTE {
-        true => found(Outcome::Bad, check, format!("the clock is {} s behind the last write", ahead.as_secs())),
-        false => found(Outcome::Good, check, "it is not behind the last write".into()),
-    }
+fn clock(data: &Path, conn: &Connection) -> Result<Finding> {
+    let (check, now) = ("clock", Time::now());
+    Ok(match db::last_write_ahead_of(now, data, conn)? {
+        Some(last) => found(Outcome::Bad, check, format!("it says {now}, and the last write was at {last}: set the clock")),
+        None => found(Outcome::Good, check, "it is not behind the last write".into()),
+    })
 }
 
 fn search(data: &Path, conn: &Connection, fix: bool) -> Result<Finding> {
@@ -235,11 +275,18 @@ fn orphans(messages: i64) -> Finding {
     }
 }
 
-async fn mail_server(settings: &Settings) -> Result<String> {
+async fn mail_server(settings: &Settings) -> Result<Finding> {
     let mail = &settings.mail;
     let mailer = Mailer::new(&mail.mail_url, &mail.mail_from, &Authorities::read(mail.ca_file.as_deref())?)?;
     mailer.connect().await?;
-    Ok(if mailer.writes_to_log() { "none: mails go to the log".into() } else { "it can be reached".into() })
+    let (base, web) = settings.origins(None)?;
+    Ok(match mailer.writes_to_log() {
+        false => found(Outcome::Good, MAIL, "it can be reached".into()),
+        true if is_loopback(&base) && is_loopback(&web) => found(Outcome::Good, MAIL, "none: mails go to the log".into()),
+        true => {
+            found(Outcome::Warning, MAIL, "none: mails go to the log, and their links with them. Name one with --mail-url".into())
+        }
+    })
 }
 
 /// A warning only: the server may not run, or its own machine may not reach the proxy in front of it.

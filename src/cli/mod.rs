@@ -34,7 +34,7 @@ use crate::{
     api,
     config::{self, Folder, Listen, Settings},
     db,
-    error::{Error, Result},
+    error::{Error, Faults, Result},
 };
 
 /// A self-hosted team-messaging server.
@@ -115,28 +115,46 @@ pub fn command() -> clap::Command {
     Cli::command()
 }
 
-/// Runs the command that the command line names. A failure prints one line on standard error and exits with 1; wrong
-/// usage exits with 2.
+/// Runs the command that the command line names. A failure prints a line on standard error, or one for each of several, and exits
+/// with 1; wrong usage exits with 2.
 pub fn main() -> ExitCode {
     match run() {
         Ok(()) => ExitCode::SUCCESS,
         Err(err) => {
-            eprintln!("tidings: {}", err.reason());
+            let reason = format!("{}{}", err.reason(), listed_by(&err));
+            reason.lines().for_each(|line| eprintln!("tidings: {line}"));
             ExitCode::FAILURE
         }
     }
 }
 
+/// Which command shows what there is, after an error that something is not.
+fn listed_by(err: &Error) -> &'static str {
+    match err {
+        Error::NotFound("Account") => ": `tidings user list` lists all",
+        Error::NotFound("Organisation") => ": `tidings org list` lists all",
+        Error::NotFound("Channel") => ": `tidings channel list` lists those of an organisation",
+        Error::NotFound("Webhook") => ": `tidings webhook list` lists all",
+        _ => "",
+    }
+}
+
 /// Reads the command line again, with the settings file and the files of secrets as they are now.
 fn read_again() -> Result<ArgMatches> {
-    let matches = config::with_sources(command())?.try_get_matches();
-    matches.map_err(|err| Error::bad_request(err.to_string().lines().next().unwrap_or_default().trim_start_matches("error: ")))
+    let mut faults = Faults::default();
+    let matches = config::with_sources(command(), &mut faults).try_get_matches();
+    let matches = matches.map_err(|err| Error::bad_request(config::in_one_line(&err)))?;
+    faults.end().map(|()| matches)
 }
 
 fn run() -> Result<()> {
-    let matches = config::with_sources(command())?.get_matches();
-    let Cli { folder: Folder { data_dir, .. }, output, command } =
+    let mut faults = Faults::default();
+    let matches = config::with_sources(command(), &mut faults).get_matches();
+    let Cli { folder: Folder { data_dir, config }, output, command } =
         Cli::from_arg_matches(&matches).unwrap_or_else(|err| err.exit());
+    if !matches!(command, Command::Config(_)) {
+        std::mem::take(&mut faults).end()?;
+    }
     match command {
         Command::Serve(settings) => serve::run(Settings { data_dir, ..*settings }, matches, read_again),
         Command::User(command) => user::run(&data_dir, output, command),
@@ -151,9 +169,9 @@ fn run() -> Result<()> {
         Command::Backup(command) => backup::run(&data_dir, output, command),
         Command::Restore(command) => backup::restore(&data_dir, output, command),
         Command::Migrate(command) => migrate::run(&data_dir, output, command),
-        Command::Config(command) => settings::run(&data_dir, output, command, &matches),
+        Command::Config(command) => settings::run(&data_dir, output, command, (&matches, faults)),
         Command::Demo => demo::run(&data_dir, output),
-        Command::Doctor(doctor) => doctor::run(&data_dir, output, doctor),
+        Command::Doctor(doctor) => doctor::run(&data_dir, config.as_deref(), output, doctor),
         Command::Healthcheck(listen) => healthcheck::run(output, listen),
         Command::Completions(completions) => shell::completions(completions, self::command()),
         Command::Man(man) => shell::man(man, self::command()),

@@ -13,7 +13,7 @@ use super::{
 use crate::{
     config::{Folder, Settings, unknown_variables},
     db,
-    error::Result,
+    error::{Faults, Result},
     wiring,
 };
 
@@ -40,17 +40,14 @@ struct Setting {
     from: &'static str,
 }
 
-/// `matches` are those of the whole command line.
-pub fn run(data: &Path, output: Output, command: Command, matches: &ArgMatches) -> Result<()> {
+/// `matches` are those of the whole command line, and `faults` what is wrong with variables and the settings file.
+pub fn run(data: &Path, output: Output, command: Command, (matches, faults): (&ArgMatches, Faults)) -> Result<()> {
     match command {
-        Command::Show(_) => output.rows(&all().get_arguments().map(|arg| setting(arg, innermost(matches))).collect::<Vec<_>>()),
-        Command::Check(settings) => {
-            log::filter(&settings.log)?;
-            wiring::check(&settings)?;
-            db::require_known(data)?;
-            unknown_variables(&all()).iter().for_each(|name| eprintln!("tidings: {name} is no setting"));
-            output.done("the settings are valid", &json!({ "valid": true }))
+        Command::Show(_) => {
+            faults.end()?;
+            output.rows(&all().get_arguments().map(|arg| setting(arg, innermost(matches))).collect::<Vec<_>>())
         }
+        Command::Check(settings) => check(output, &Settings { data_dir: data.to_owned(), ..*settings }, faults),
         Command::Default => {
             // The file's own path stands in no file.
             let name = |arg: &Arg| (arg.get_id() != "config").then(|| arg.get_id().to_string());
@@ -64,6 +61,16 @@ pub fn run(data: &Path, output: Output, command: Command, matches: &ArgMatches) 
             defaults(output, name, |name, value| format!("{name}={value}"))
         }
     }
+}
+
+/// Fails if something is wrong with the settings, and says all of it.
+fn check(output: Output, settings: &Settings, mut faults: Faults) -> Result<()> {
+    unknown_variables(&super::command()).into_iter().for_each(|fault| faults.add(fault));
+    faults.keep(log::filter(&settings.log));
+    wiring::check(settings, &mut faults);
+    faults.keep(db::require_known(&settings.data_dir));
+    faults.end()?;
+    output.done("the settings are valid", &json!({ "valid": true }))
 }
 
 /// Prints the defaults of all settings that have a name, each on a line behind its help, or as a JSON object.

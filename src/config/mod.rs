@@ -1,6 +1,8 @@
 //! Every setting once: a flag, the environment variable `TIDINGS_…`, for secrets a file that `TIDINGS_…_FILE` names, and a line
 //! of the settings file, in that order of precedence. Nothing else reads the environment.
 
+mod file;
+mod flags;
 mod listen;
 mod push;
 mod sources;
@@ -17,11 +19,12 @@ use ipnet::IpNet;
 
 use self::values::{network, operator_address, origin, span};
 pub use self::{
+    file::secrets_in,
     listen::{Address, Listen},
     push::{External, Push, PushServer},
-    sources::{unknown_variables, with_sources},
+    sources::{in_one_line, unknown_variables, with_sources},
 };
-use crate::error::{Error, Result};
+use crate::error::{Error, Faults, Result};
 
 pub(crate) const SECOND: Duration = Duration::from_secs(1);
 pub(crate) const MINUTE: Duration = Duration::from_secs(60);
@@ -316,12 +319,16 @@ impl Settings {
     /// The origins of the server and of links in mails ([`Links`]), both without a trailing slash or `/api/v1`. `listening` is the
     /// server's own address, which is known better than from the settings while it runs.
     pub fn origins(&self, listening: Option<SocketAddr>) -> Result<(String, String)> {
+        let given = |flag, url: &Option<String>| url.as_deref().map(|url| origin(flag, url)).transpose();
+        let (base, web) = (given("--base-url", &self.links.base_url), given("--web-url", &self.links.web_url));
+        let mut faults = Faults::default();
+        faults.note(&base);
+        faults.note(&web);
+        faults.end()?;
         let own = listening.or_else(|| self.listen.tcp()).map(|address| self.listen.origin(address));
-        let base = self.links.base_url.as_deref().map(|url| origin("--base-url", url)).transpose()?;
-        let base =
-            base.or(own).ok_or_else(|| Error::bad_request("a server without a TCP address to listen on needs --base-url"))?;
-        let web = self.links.web_url.as_deref().map_or(Ok(base.clone()), |url| origin("--web-url", url))?;
-        Ok((base, web))
+        let base = base?.or(own);
+        let base = base.ok_or_else(|| Error::bad_request("a server without a TCP address to listen on needs --base-url"))?;
+        Ok((base.clone(), web?.unwrap_or(base)))
     }
 
     /// The default settings, for the given data folder.

@@ -6,7 +6,7 @@ use clap::{Args, ValueEnum};
 
 use super::values::origin;
 use crate::{
-    error::{Error, Result},
+    error::{Error, Faults, Result},
     secret,
 };
 
@@ -69,10 +69,13 @@ impl Push {
         let given = |value: &Option<String>| value.clone().filter(|value| !value.is_empty());
         match (given(&self.centrifugo_url), given(&self.centrifugo_api_key), given(&self.centrifugo_token_key)) {
             (Some(url), Some(api_key), Some(token_key)) => {
-                let url = origin("--centrifugo-url", &url)?;
-                secret::check_key("--centrifugo-api-key", &api_key, secret::ACCESS_KEY_MIN)?;
-                secret::check_key("--centrifugo-token-key", &token_key, secret::SIGNING_KEY_MIN)?;
-                Ok(Some(External { url, api_key }))
+                let url = origin("--centrifugo-url", &url);
+                let mut faults = Faults::default();
+                faults.note(&url);
+                faults.note(&secret::check_key("--centrifugo-api-key", &api_key, secret::ACCESS_KEY_MIN));
+                faults.note(&secret::check_key("--centrifugo-token-key", &token_key, secret::SIGNING_KEY_MIN));
+                faults.end()?;
+                Ok(Some(External { url: url?, api_key }))
             }
             _ => Err(Error::bad_request(
                 "--push centrifugo needs --centrifugo-url, --centrifugo-api-key and --centrifugo-token-key",

@@ -1,122 +1,136 @@
-//! Where settings come from besides the command line and environment variables: the settings file, and files of secrets.
+//! Where settings come from besides the command line: environment variables, the settings file, and files of secrets.
 
-use std::{collections::BTreeMap, path::PathBuf};
+use std::{
+    collections::BTreeMap,
+    path::{Path, PathBuf},
+};
 
-use clap::{Arg, Command};
+use clap::{Arg, ArgMatches, Command, parser::ValueSource};
 
-use crate::error::{Error, Result};
+use super::{
+    file::{named, with_file},
+    flags::{change, nearest, with_default, with_settings},
+};
+use crate::error::{Error, Faults, Result};
 
 /// How the names of credentials begin; the id of the setting follows. The unit loads a folder of that name.
 const CREDENTIAL: &str = "tidings_";
 
-/// Makes the lines of the settings file, and the files of secrets, the defaults of their flags.
-pub fn with_sources(command: Command) -> Result<Command> {
-    with_secrets(with_file(without_empty(command))?)
+/// Makes the lines of the settings file, and the files of secrets, the defaults of their flags. What is wrong with them, or with
+/// a variable, is a fault, and its setting has its own default.
+pub fn with_sources(command: Command, faults: &mut Faults) -> Command {
+    let own = command.clone();
+    let command = without_empty(command);
+    let asked = command.clone().ignore_errors(true).get_matches();
+    let file = settings_file(&asked).cloned();
+    let command = match &file {
+        Some(file) => with_file(command, file, faults),
+        None => command,
+    };
+    with_values(with_secrets(command, faults), &own, &asked, file.as_deref(), faults)
+}
+
+/// The settings file that the command line names, before or behind the command.
+fn settings_file(asked: &ArgMatches) -> Option<&PathBuf> {
+    let sub = asked.subcommand().map(|(_, matches)| matches);
+    [sub, Some(asked)].into_iter().flatten().find_map(|matches| matches.try_get_one("config").ok().flatten())
 }
 
 /// Takes an empty environment variable for none, as in `TIDINGS_BASE_URL=` of a file that lists all of them.
-#[expect(clippy::disallowed_methods, reason = "it only asks whether a flag's variable is empty")]
 fn without_empty(command: Command) -> Command {
-    let is_empty = |arg: &Arg| arg.get_env().and_then(std::env::var_os).is_some_and(|value| value.is_empty());
+    let is_empty = |arg: &Arg| variable(arg).is_some_and(|value| value.is_empty());
     let command = command.mut_args(|arg| if is_empty(&arg) { arg.env(None::<&str>) } else { arg });
     command.mut_subcommands(without_empty)
 }
 
-/// Environment variables that look like settings and are none, such as misspelled ones. Nothing reads them.
-pub fn unknown_variables(settings: &Command) -> Vec<String> {
+#[expect(clippy::disallowed_methods, reason = "it only asks for the variable of a flag")]
+fn variable(arg: &Arg) -> Option<std::ffi::OsString> {
+    arg.get_env().and_then(std::env::var_os)
+}
+
+/// Checks the values that variables and the settings file give to the flags of the command. The parser would stop at the first
+/// that is wrong.
+fn with_values(mut command: Command, own: &Command, asked: &ArgMatches, file: Option<&Path>, faults: &mut Faults) -> Command {
+    let (mut of, mut own, mut asked) = (command.clone(), own, asked);
+    while let Some((name, matches)) = asked.subcommand()
+        && let (Some(sub), Some(own_sub)) = (of.find_subcommand(name).cloned(), own.find_subcommand(name))
+    {
+        (of, own, asked) = (sub, own_sub, matches);
+    }
+    let is_given = |arg: &Arg| asked.value_source(arg.get_id().as_str()) == Some(ValueSource::CommandLine);
+    let is_set = |arg: &Arg| variable(arg).is_some() || !arg.get_default_values().is_empty();
+    for arg in of.get_arguments().filter(|arg| is_set(arg) && !is_given(arg)) {
+        let alone = Command::new("alone").no_binary_name(true).arg(arg);
+        let Err(err) = alone.try_get_matches_from([""; 0]) else { continue };
+        let origin = match (variable(arg), file) {
+            (None, Some(file)) => named(file),
+            _ => arg.get_env().unwrap_or_default().to_string_lossy().into_owned(),
+        };
+        faults.add(format!("{origin}: {}", in_one_line(&err)));
+        let without = own.get_arguments().find(|own| own.get_id() == arg.get_id()).cloned().map(|own| own.env(None::<&str>));
+        command = change(command, arg.get_id().as_str(), &|arg| without.clone().unwrap_or(arg));
+    }
+    command
+}
+
+/// An error of the command line in one line, without the usage.
+pub fn in_one_line(err: &clap::Error) -> String {
+    let text = err.to_string();
+    let lines = text.trim_start_matches("error: ").lines().take_while(|line| !line.is_empty());
+    lines.map(str::trim).collect::<Vec<_>>().join(" ")
+}
+
+/// What is wrong with environment variables that look like settings and are none, such as misspelled ones. Nothing reads them.
+pub fn unknown_variables(command: &Command) -> Vec<String> {
+    const START: &str = "TIDINGS_";
     let names = |arg: &Arg, name: &str| {
         arg.get_env().is_some_and(|own| own == name || arg.is_hide_env_values_set() && name.strip_suffix("_FILE") == own.to_str())
     };
     let set = std::env::vars_os().filter_map(|(name, _)| name.into_string().ok());
-    let alike = set.filter(|name| name.starts_with("TIDINGS_"));
-    alike.filter(|name| !settings.get_arguments().any(|arg| names(arg, name))).collect()
+    let is_known = |name: &str| with_settings(command).any(|command| command.get_arguments().any(|arg| names(arg, name)));
+    let unknown = set.filter(|name| name.starts_with(START) && !is_known(name));
+    let described = unknown.map(|name| {
+        let meant = nearest(command, &name[START.len()..]);
+        let meant = meant.map_or_else(String::new, |id| format!("did you mean {START}{}? ", id.to_uppercase()));
+        format!("the variable {name} is no setting: {meant}`tidings config env` lists all")
+    });
+    described.collect()
 }
 
-/// Makes the lines of the settings file, if one is named, the defaults of the flags with the same names. An unknown
-/// line is an error.
-fn with_file(mut command: Command) -> Result<Command> {
-    let asked = command.clone().ignore_errors(true).get_matches();
-    let sub = asked.subcommand().map(|(_, matches)| matches);
-    let file =
-        [sub, Some(&asked)].into_iter().flatten().find_map(|matches| matches.try_get_one::<PathBuf>("config").ok().flatten());
-    let Some(file) = file else { return Ok(command) };
-    let named = |err: &dyn std::fmt::Display| Error::bad_request(format!("the settings file {}: {err}", file.display()));
-    let text = std::fs::read_to_string(file).map_err(|err| named(&err))?;
-    let table: toml::Table = text.parse().map_err(|err| named(&broken(&text, &err)))?;
-    for (key, value) in table {
-        let known = |command: &Command| {
-            command.get_arguments().any(|arg| arg.get_id() == key.as_str() && !["config", "json"].contains(&key.as_str()))
-        };
-        let value = as_text(&value).ok_or_else(|| named(&format!("{key}: expected a text, number, switch or list of texts")))?;
-        if !known(&command) && !command.find_subcommand("serve").is_some_and(known) {
-            return Err(named(&format!("{key}: no such setting")));
-        }
-        command = with_default(command, &key, &value);
-    }
-    Ok(command)
-}
-
-/// Sets the default of a flag in every command that has it.
-fn with_default(command: Command, key: &str, value: &str) -> Command {
-    let known = command.get_arguments().any(|arg| arg.get_id() == key);
-    let command = if known { command.mut_arg(key, |arg| as_default(arg, value)) } else { command };
-    command.mut_subcommands(|sub| with_default(sub, key, value))
-}
-
-/// The help shows defaults, but no secret.
-fn as_default(arg: Arg, value: &str) -> Arg {
-    let is_secret = arg.is_hide_env_values_set();
-    let arg = arg.default_value(value.to_owned());
-    if is_secret { arg.hide_default_value(true) } else { arg }
-}
-
-/// Describes a syntax error in one line; the parser's own message takes several.
-fn broken(text: &str, err: &toml::de::Error) -> String {
-    let before = err.span().and_then(|span| text.get(..span.start)).unwrap_or(text);
-    format!("line {}: {}", before.matches('\n').count() + 1, err.message().replace('\n', ", "))
-}
-
-fn as_text(value: &toml::Value) -> Option<String> {
-    match value {
-        toml::Value::String(text) => Some(text.clone()),
-        toml::Value::Integer(number) => Some(number.to_string()),
-        toml::Value::Boolean(switch) => Some(switch.to_string()),
-        toml::Value::Array(list) => list.iter().map(as_text).collect::<Option<Vec<_>>>().map(|list| list.join(",")),
-        _ => None,
-    }
-}
-
-/// Makes the content of a secret's file its default. An error if the file can't be read, or the secret's variable is set, too.
-#[expect(clippy::disallowed_methods, reason = "it only asks whether a flag's variable is set")]
-fn with_secrets(mut command: Command) -> Result<Command> {
+/// Makes the content of a secret's file its default. It is a fault if the file can't be read, or the secret's variable is set, too.
+fn with_secrets(mut command: Command, faults: &mut Faults) -> Command {
     let secrets = secrets(&command);
-    require_known(&secrets.values().map(|id| format!("{CREDENTIAL}{id}")).collect::<Vec<_>>())?;
+    require_known(&secrets.values().map(|id| format!("{CREDENTIAL}{id}")).collect::<Vec<_>>(), faults);
     for (name, id) in secrets {
-        let Some((origin, path)) = file_of(&name, &id) else { continue };
-        if std::env::var_os(&name).is_some_and(|value| !value.is_empty()) {
-            return Err(Error::bad_request(format!("{name} and {origin} are both set: keep one of them")));
+        if let Some(secret) = faults.keep(secret(&name, &id)).flatten() {
+            command = with_default(command, &id, &secret);
         }
-        let text = std::fs::read_to_string(&path);
-        let text = text.map_err(|err| Error::bad_request(format!("{origin} {}: {err}", path.display())))?;
-        command = with_default(command, &id, text.trim_end_matches(['\r', '\n']));
     }
-    Ok(command)
+    command
+}
+
+/// The content of a secret's file, if there is one.
+#[expect(clippy::disallowed_methods, reason = "it only asks whether a flag's variable is set")]
+fn secret(name: &str, id: &str) -> Result<Option<String>> {
+    let Some((origin, path)) = file_of(name, id) else { return Ok(None) };
+    if std::env::var_os(name).is_some_and(|value| !value.is_empty()) {
+        return Err(Error::bad_request(format!("{name} and {origin} are both set: keep one of them")));
+    }
+    let text = std::fs::read_to_string(&path);
+    let text = text.map_err(|err| Error::bad_request(format!("{origin} {}: {err}", path.display())))?;
+    Ok(Some(text.trim_end_matches(['\r', '\n']).to_owned()))
 }
 
 /// Refuses a credential for this server that names no secret setting: it would be ignored, and the server serve without it.
 #[expect(clippy::disallowed_methods, reason = "the variable names a folder, which no flag does")]
-fn require_known(known: &[String]) -> Result<()> {
-    let Some(folder) = std::env::var_os("CREDENTIALS_DIRECTORY") else { return Ok(()) };
+fn require_known(known: &[String], faults: &mut Faults) {
+    let Some(folder) = std::env::var_os("CREDENTIALS_DIRECTORY") else { return };
     for entry in std::fs::read_dir(folder).into_iter().flatten().flatten() {
         let name = entry.file_name().to_string_lossy().into_owned();
         if name.starts_with(CREDENTIAL) && !known.contains(&name) {
-            return Err(Error::bad_request(format!(
-                "the credential {name} is no secret setting: known are {}",
-                known.join(", ")
-            )));
+            faults.add(format!("the credential {name} is no secret setting: known are {}", known.join(", ")));
         }
     }
-    Ok(())
 }
 
 /// The file of a secret, and what names it: a variable `TIDINGS_…_FILE`, as for Docker's secrets, or the name of a credential of

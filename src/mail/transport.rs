@@ -16,7 +16,7 @@ use url::Url;
 
 use super::Mail;
 use crate::{
-    error::{Error, Result},
+    error::{Error, Faults, Result},
     id::MailId,
     tls::Authorities,
 };
@@ -29,6 +29,9 @@ const CHECK_WITHIN: Duration = Duration::from_secs(10);
 const SEND_WITHIN: Duration = Duration::from_secs(60);
 /// How long the result of a check of the mail server is reused.
 const REACHED_FOR: Duration = Duration::from_secs(10);
+
+/// What the address of the mail server looks like.
+const EXPECTED: &str = "expected an address such as smtps://USER:PASSWORD@mail.example.org, smtp:, file: or log:";
 
 /// Sends mails.
 pub struct Mailer {
@@ -45,22 +48,37 @@ enum Transport {
     Smtp(Box<AsyncSmtpTransport<Tokio1Executor>>),
 }
 
+impl Transport {
+    fn new(url: &str, authorities: &Authorities) -> Result<Transport> {
+        let bad = |err: &dyn std::fmt::Display| Error::bad_request(format!("--mail-url: {err}"));
+        let parsed = Url::parse(url).map_err(|_| bad(&EXPECTED))?;
+        match parsed.scheme() {
+            "log" => Ok(Transport::Log),
+            "file" => match parsed.to_file_path() {
+                Ok(folder) => Ok(Transport::Files(folder)),
+                Err(()) => Err(bad(&"expected an absolute path such as file:///var/mail")),
+            },
+            "smtp" | "smtps" => match relay(&parsed, authorities) {
+                Ok(smtp) => Ok(Transport::Smtp(Box::new(smtp))),
+                Err(err) => Err(bad(&err.reason())),
+            },
+            other => Err(bad(&format!("unknown scheme {other}: {EXPECTED}"))),
+        }
+    }
+}
+
 impl Mailer {
     /// `url`: `log:`, `file:///DIR`, `smtp://[user:password@]host[:port][?tls=opportunistic|none]` or `smtps://…`.
     pub fn new(url: &str, from: &str, authorities: &Authorities) -> Result<Mailer> {
-        let from = from.parse().map_err(|err| Error::bad_request(format!("--mail-from {from}: {err}")))?;
-        let bad = |err: &dyn std::fmt::Display| Error::bad_request(format!("--mail-url: {err}"));
-        let parsed = Url::parse(url).map_err(|err| bad(&err))?;
-        let transport = match parsed.scheme() {
-            "log" => Transport::Log,
-            "file" => {
-                let folder = parsed.to_file_path().map_err(|()| bad(&"expected an absolute path such as file:///var/mail"))?;
-                Transport::Files(folder)
-            }
-            "smtp" | "smtps" => Transport::Smtp(Box::new(relay(&parsed, authorities).map_err(|err| bad(&err.reason()))?)),
-            other => return Err(bad(&format!("unknown scheme {other}: expected log:, file:, smtp: or smtps:"))),
-        };
-        Ok(Mailer { from, transport, reached: Mutex::default() })
+        let from = from
+            .parse()
+            .map_err(|_| Error::bad_request(format!("--mail-from {from}: expected an address such as Chat <chat@example.org>")));
+        let transport = Transport::new(url, authorities);
+        let mut faults = Faults::default();
+        faults.note(&from);
+        faults.note(&transport);
+        faults.end()?;
+        Ok(Mailer { from: from?, transport: transport?, reached: Mutex::default() })
     }
 
     /// Makes the folder of a transport that writes files.
@@ -133,7 +151,7 @@ impl Mailer {
 /// Waits for the mail server at most until the deadline.
 async fn within<T>(deadline: Duration, answer: impl Future<Output = Result<T, smtp::Error>>) -> Result<T> {
     let silent = |_| Error::bad_request(format!("the mail server has not answered within {} s", deadline.as_secs()));
-    timeout(deadline, answer).await.map_err(silent)?.map_err(Error::internal)
+    timeout(deadline, answer).await.map_err(silent)?.map_err(|err| Error::bad_request(err.to_string()))
 }
 
 /// TLS is required unless the address says otherwise: by STARTTLS for `smtp:`, and from the first byte for `smtps:`.

@@ -1,11 +1,16 @@
 //! What `tidings doctor` finds, and what it mends.
 
-use std::{fs, net::TcpListener, os::unix::fs::PermissionsExt};
+use std::{fs, net::TcpListener, os::unix::fs::PermissionsExt, path::Path, process::Output};
 
 use rusqlite::Connection;
 use serde_json::json;
 
-use crate::harness::{Admin, PASSWORD, Server, printed, refused, run};
+use crate::{
+    certificate::Certificate,
+    faults::Disk,
+    harness::{Admin, PASSWORD, Server, printed, refused, run},
+    secured::Pair,
+};
 
 #[tokio::test]
 async fn the_doctor_finds_and_mends_what_is_wrong() {
@@ -103,4 +108,75 @@ fn the_doctor_looks_for_backups_and_the_mail_server() {
     let silent = TcpListener::bind("127.0.0.1:0").unwrap();
     let unheard = doctor(&["--mail-url", &format!("smtp://{}?tls=none", silent.local_addr().unwrap())]);
     assert!(String::from_utf8_lossy(&unheard.stdout).contains("the mail server has not answered within 10 s"), "{unheard:?}");
+}
+
+/// A data folder with one account, for its owner alone.
+fn create(folder: &Path) {
+    Admin(folder).print(&["user", "create", "--email", "ada@x.example", "--password", PASSWORD]);
+}
+
+/// The line of one check.
+fn line(output: &Output, check: &str) -> String {
+    let lines = String::from_utf8_lossy(&output.stdout).into_owned();
+    let line = lines.lines().find(|line| line.contains(&format!("  {check}  ")));
+    line.unwrap_or_else(|| panic!("no {check} in {output:?}")).to_owned()
+}
+
+#[test]
+fn a_disk_on_which_the_server_refuses_writes_is_bad() {
+    let parent = tempfile::tempdir().unwrap();
+    let Some(disk) = Disk::mount(parent.path().join("disk"), 60) else { return };
+    let folder = parent.path().join("disk/data");
+    create(&folder);
+    let full = Admin(&folder).run(&["doctor"]);
+    refused(&full, "1 of ");
+    assert!(line(&full, "free space").starts_with("bad"), "{full:?}");
+    assert!(line(&full, "free space").ends_with("MiB: the server refuses writes below 64 MiB"), "{full:?}");
+    for (size, outcome) in [("size=80m", "warning"), ("size=2g", "good")] {
+        disk.remount(size);
+        let output = Admin(&folder).run(&["doctor"]);
+        printed(&output);
+        assert!(line(&output, "free space").starts_with(outcome), "{output:?}");
+    }
+}
+
+#[test]
+fn a_settings_file_that_tells_everybody_a_secret_is_a_warning() {
+    let parent = tempfile::tempdir().unwrap();
+    let (folder, file) = (parent.path().join("data"), parent.path().join("settings.toml"));
+    create(&folder);
+    let secret = "metrics_token = \"a-long-metrics-token\"\n";
+    for (text, mode, outcome) in
+        [(secret, 0o644, "warning"), (secret, 0o640, "good"), (secret, 0o600, "good"), ("purge_days = 7\n", 0o644, "good")]
+    {
+        fs::write(&file, text).unwrap();
+        fs::set_permissions(&file, fs::Permissions::from_mode(mode)).unwrap();
+        let output = Admin(&folder).run(&["doctor", "--config", file.to_str().unwrap()]);
+        let found = line(&output, "settings file");
+        assert!(output.status.success() && found.starts_with(outcome), "{found}");
+        assert_eq!(found.contains("others can read metrics_token in"), outcome == "warning", "{found}");
+    }
+    assert!(!printed(&Admin(&folder).run(&["doctor"])).contains("settings file"));
+}
+
+#[test]
+fn the_doctor_looks_at_the_certificate_the_backup_folder_and_links_in_the_log() {
+    let parent = tempfile::tempdir().unwrap();
+    let folder = parent.path().join("data");
+    create(&folder);
+    let doctor = |more: &[&str]| Admin(&folder).run(&[&["doctor"], more].concat());
+    let pair = Pair::write(parent.path(), &Certificate::of("127.0.0.1"));
+    assert!(line(&doctor(&pair.flags()), "certificate").ends_with("it ends at 2049-12-31T23:59:59.000000Z"));
+    let ended = Pair::write(parent.path(), &Certificate::until("127.0.0.1", "240101000000Z"));
+    let output = doctor(&ended.flags());
+    refused(&output, "1 of ");
+    assert!(line(&output, "certificate").starts_with("bad"), "{output:?}");
+
+    let unwritable = doctor(&["--backup-dir", "/proc/backups"]);
+    refused(&unwritable, "1 of ");
+    assert!(line(&unwritable, "settings").contains("--backup-dir /proc/backups: can't write to /proc"), "{unwritable:?}");
+
+    assert!(line(&doctor(&[]), "mail server").starts_with("good"));
+    let public = doctor(&["--base-url", "http://192.0.2.1:9"]);
+    assert!(line(&public, "mail server").starts_with("warning"), "{public:?}");
 }

@@ -19,11 +19,11 @@ use crate::{
 };
 
 /// A file system of its own, in memory.
-struct Disk(PathBuf);
+pub struct Disk(PathBuf);
 
 impl Disk {
     /// None, with the reason printed, where this process may not mount.
-    fn mount(path: PathBuf, megabytes: u32) -> Option<Disk> {
+    pub fn mount(path: PathBuf, megabytes: u32) -> Option<Disk> {
         fs::create_dir(&path).unwrap();
         let size = format!("size={megabytes}m");
         let mounted = Command::new("mount").args(["-t", "tmpfs", "-o", &size, "tmpfs"]).arg(&path).output();
@@ -36,7 +36,7 @@ impl Disk {
         }
     }
 
-    fn remount(&self, mode: &str) {
+    pub fn remount(&self, mode: &str) {
         let output = Command::new("mount").args(["-o", &format!("remount,{mode}")]).arg(&self.0).output().unwrap();
         assert!(output.status.success(), "{output:?}");
     }

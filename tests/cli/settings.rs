@@ -3,7 +3,7 @@
 use serde_json::json;
 use tidings::config::{Push, PushServer};
 
-use crate::harness::{PASSWORD, Server, refused, run, tidings};
+use crate::harness::{PASSWORD, Server, printed, refused, run, tidings};
 
 #[tokio::test]
 async fn a_flag_beats_the_environment_and_the_environment_the_file() {
@@ -86,4 +86,105 @@ fn keys_of_a_centrifugo_that_are_too_short_are_refused() {
         assert!(refusal.contains(says) && !refusal.contains("aaaa") && !refusal.contains("tttt"), "{refusal}");
     }
     assert_eq!(external(16, 32), Ok(()));
+}
+
+/// The lines of what a command prints on standard error.
+fn errors(output: &std::process::Output) -> Vec<String> {
+    String::from_utf8_lossy(&output.stderr).lines().map(str::to_owned).collect()
+}
+
+#[test]
+fn an_unknown_variable_fails_the_check_with_the_nearest_name() {
+    for (name, meant) in [
+        ("TIDINGS_MAIL_FORM", "did you mean TIDINGS_MAIL_FROM? "),
+        ("TIDINGS_BASEURL", "did you mean TIDINGS_BASE_URL? "),
+        ("TIDINGS_mail_from", "did you mean TIDINGS_MAIL_FROM? "),
+        ("TIDINGS_MAIL_FROM_FILE", "did you mean TIDINGS_MAIL_FROM? "), // no secret, so no file
+        ("TIDINGS_XYZZY", ""),
+    ] {
+        let output = tidings(&["config", "check"]).env(name, "x").output().unwrap();
+        refused(&output, &format!("the variable {name} is no setting: {meant}`tidings config env` lists all\n"));
+        assert_eq!(errors(&output).len(), 1, "{output:?}");
+    }
+    printed(&tidings(&["config", "check"]).env("TIDINGS_MAIL_URL", "log:").env("TIDING", "x").output().unwrap());
+}
+
+#[test]
+fn one_check_tells_all_that_is_wrong() {
+    let folder = tempfile::tempdir().unwrap();
+    let (file, taken) = (folder.path().join("settings.toml"), folder.path().join("taken"));
+    std::fs::write(&taken, "").unwrap();
+    let lines = "mail_fron = \"x\"\ncolour = 1\npurge_days = \"never\"\nsession_days = 1.5\nmail_from = \"nobody\"\n";
+    std::fs::write(&file, lines).unwrap();
+    let mut check = tidings(&["config", "check", "--log", "warning", "--base-url", "chat", "--mail-url", "pigeon:", "--config"]);
+    check.arg(&file).arg("--backup-dir").arg(taken.join("backups"));
+    check.env("TIDINGS_RATE_LIMIT", "maybe").env("TIDINGS_XYZZY", "1").env("TIDINGS_ALLOWED_ORIGIN", "nowhere");
+    let output = check.env("TIDINGS_TLS_CERT", "/nowhere/cert.pem").env("TIDINGS_METRICS_TOKEN", "short").output().unwrap();
+    let named = format!("the settings file {}", file.display());
+    let wrong = [
+        &format!("{named}: mail_fron: no such setting: did you mean mail_from?"),
+        &format!("{named}: colour: no such setting: `tidings config default` lists all"),
+        &format!("{named}: invalid value 'never' for '--purge-days"),
+        &format!("{named}: session_days: expected a text"),
+        "TIDINGS_RATE_LIMIT: invalid value 'maybe' for '--rate-limit <on|off>' [possible values: on, off]",
+        "the variable TIDINGS_XYZZY is no setting",
+        "--mail-from nobody: expected an address such as Chat <chat@example.org>",
+        "--log warning: expected",
+        "--base-url chat: expected",
+        "--mail-url: unknown scheme pigeon: expected an address such as smtps://",
+        "--backup-dir",
+        "--allowed-origin nowhere: expected",
+        "--tls-cert and --tls-key: give both, or neither",
+        "--metrics-token: it must have",
+    ];
+    let lines = errors(&output);
+    for says in wrong {
+        let told = lines.iter().filter(|line| line.starts_with(&format!("tidings: {says}"))).count();
+        assert_eq!(told, 1, "{says} in {lines:#?}");
+    }
+    assert_eq!((lines.len(), output.status.code()), (wrong.len(), Some(1)), "{lines:#?}");
+}
+
+#[test]
+fn a_check_finds_a_backup_folder_that_cannot_be_written() {
+    let folder = tempfile::tempdir().unwrap();
+    let (data, file) = (folder.path().join("data"), folder.path().join("file"));
+    std::fs::write(&file, "").unwrap();
+    let check = |more: &[&str]| run(&[&["config", "check", "--data-dir", data.to_str().unwrap()], more].concat());
+    // Nobody may write to /proc, not even root.
+    for (to, at) in [(file.to_str().unwrap(), &file), ("/proc/backups", &"/proc".into())] {
+        refused(&check(&["--backup-dir", to]), &format!("--backup-dir {to}: can't write to {}: ", at.display()));
+    }
+    for to in [folder.path().join("a/b"), folder.path().to_owned()] {
+        printed(&check(&["--backup-every", "24h", "--backup-dir", to.to_str().unwrap()]));
+    }
+    printed(&check(&["--backup-every", "24h"]));
+    let left: Vec<_> = std::fs::read_dir(folder.path()).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+    assert_eq!(left, ["file"], "a check changes nothing");
+}
+
+#[test]
+fn a_text_without_quotes_is_named_and_not_shown() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("settings.toml");
+    for (line, key) in [
+        ("listen = 127.0.0.1:8080", "listen"),
+        ("base_url=https://chat.example.org # ours", "base_url"),
+        ("log = info", "log"),
+        ("mail_url = smtp://ada:s3cret@mail.example.org", "mail_url"),
+    ] {
+        std::fs::write(&file, format!("purge_days = 7\n{line}\n")).unwrap();
+        let output = run(&["config", "check", "--config", file.to_str().unwrap()]);
+        refused(&output, &format!("line 2: texts stand in quotes, as in {key} = \"…\"\n"));
+        assert!(!String::from_utf8_lossy(&output.stderr).contains("s3cret"), "{output:?}");
+    }
+}
+
+#[test]
+fn the_defaults_are_printed_beside_a_settings_file_that_is_broken() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("settings.toml");
+    std::fs::write(&file, "colour = 1\n").unwrap();
+    assert!(printed(&run(&["config", "default", "--config", file.to_str().unwrap()])).contains("session_days = 30"));
+    refused(&run(&["config", "show", "--config", file.to_str().unwrap()]), "colour: no such setting");
 }

@@ -127,7 +127,7 @@ fn address(text: &str) -> Result<String> {
 /// 500 if the mail server can't be reached. It is asked before the address is looked up, so that the answer doesn't
 /// tell whether there is an account.
 async fn require_mail(app: &App) -> Result<()> {
-    if app.mailer.is_reachable().await { Ok(()) } else { Err(Error::internal("the mail server can't be reached")) }
+    if app.mailer.is_reachable().await { Ok(()) } else { Err(Error::outage("the mail server can't be reached")) }
 }
 
 #[derive(Object)]

@@ -222,7 +222,7 @@ async fn a_read_cannot_write_and_sees_one_state() {
     let fixture = Fixture::new();
     let refused = fixture.db.read(|conn| Ok(conn.execute("delete from contacts", [])?));
     assert!(format!("{refused:?}").contains("readonly"), "{refused:?}");
-    let Err(Error::Internal { at, .. }) = refused else { panic!("{refused:?}") };
+    let Err(Error::Internal { at: Some(at), .. }) = refused else { panic!("{refused:?}") };
     assert!(at.file().ends_with("writer.rs"), "the error names its line: {at}");
     let db = fixture.db.clone();
     let (first, second) = fixture
