@@ -22,7 +22,7 @@ const END_WITHIN: std::time::Duration = std::time::Duration::from_secs(9);
 /// of secrets as they are then.
 pub fn run(settings: Settings, matches: ArgMatches, read_again: fn() -> Result<ArgMatches>) -> Result<()> {
     let log = Log::start(&settings)?;
-    unknown_variables(&super::command()).iter().for_each(|unknown| tracing::warn!("{unknown}"));
+    unknown_variables(&settings::all()).iter().for_each(|unknown| tracing::warn!("{unknown}"));
     raise_file_limit();
     use_small_pages();
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().map_err(Error::internal)?;

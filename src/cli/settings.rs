@@ -65,7 +65,7 @@ pub fn run(data: &Path, output: Output, command: Command, (matches, faults): (&A
 
 /// Fails if something is wrong with the settings, and says all of it.
 fn check(output: Output, settings: &Settings, mut faults: Faults) -> Result<()> {
-    unknown_variables(&super::command()).into_iter().for_each(|fault| faults.add(fault));
+    unknown_variables(&all()).into_iter().for_each(|fault| faults.add(fault));
     faults.keep(log::filter(&settings.log));
     wiring::check(settings, &mut faults);
     faults.keep(db::require_known(&settings.data_dir));

@@ -8,7 +8,7 @@ use clap::{
 /// Flags that are no settings, or not in a file.
 const NONE: [&str; 2] = ["config", "json"];
 
-/// The commands whose flags a settings file may name. Nobody but the server has all of them.
+/// The commands whose flags are settings: the whole command line and the server, or settings alone.
 pub(super) fn with_settings(command: &Command) -> impl Iterator<Item = &Command> {
     std::iter::once(command).chain(command.find_subcommand("serve"))
 }
@@ -25,7 +25,8 @@ pub(super) fn nearest(command: &Command, name: &str) -> Option<String> {
         return Some(name);
     }
     let flag = format!("--{}", name.replace('_', "-"));
-    match command.clone().try_get_matches_from(["tidings", "serve", &flag]).err()?.get(ContextKind::SuggestedArg)? {
+    let flags = Command::new("settings").args(with_settings(command).flat_map(Command::get_arguments));
+    match flags.try_get_matches_from(["settings", &flag]).err()?.get(ContextKind::SuggestedArg)? {
         ContextValue::String(flag) => {
             Some(flag.trim_start_matches("--").replace('-', "_")).filter(|name| is_setting(command, name))
         }
