@@ -259,6 +259,7 @@ create table messages (
     last_reply_at integer,
     last_seq      integer not null default 0,                 -- of its stream in `events`
     pinned_at     integer,
+    pinned_by     blob references users (id),                 -- null = nobody, or unknown
     created_at    integer not null,
     updated_at    integer not null,
     edited_at     integer,

@@ -64,6 +64,7 @@ const HISTORY: History = History {
         (4, include_str!("migrations/0004.sql")),
         (5, include_str!("migrations/0005.sql")),
         (6, include_str!("migrations/0006.sql")),
+        (7, include_str!("migrations/0007.sql")),
     ],
 };
 

@@ -92,6 +92,7 @@ impl Translator<'_> {
             status: "success".into(),
             current_status: "pending".into(),
             pinned_at: room.pins.get(&from.ts).copied(),
+            pinned_by: None,
             created_at: at,
             updated_at: edited_at.unwrap_or(at),
             edited_at,

@@ -5,6 +5,7 @@ use serde::Serialize;
 use serde_json::Value;
 
 use crate::{
+    api::http::types::Nullable,
     domain::messages::{mentions, payloads, record},
     id::{ChannelId, MessageId, UserId},
     time::Time,
@@ -35,6 +36,8 @@ pub struct Message {
     pinned: bool,
     /// The same as `pinned`.
     is_pinned: bool,
+    /// Who pinned the message; null unless it is pinned, and for a pin from elsewhere or from before this was kept.
+    pinned_details: Nullable<PinnedDetails>,
     reactions: Vec<Reaction>,
     created_at: Time,
     updated_at: Time,
@@ -60,11 +63,31 @@ impl From<record::Message> for Message {
             edited: message.is_edited,
             pinned: message.is_pinned,
             is_pinned: message.is_pinned,
+            pinned_details: Nullable(message.pin.map(PinnedDetails::from)),
             reactions: message.reactions.into_iter().map(Reaction::from).collect(),
             created_at: message.created_at,
             updated_at: message.updated_at,
             deleted_at: message.deleted_at.unwrap_or(Time::NEVER),
         }
+    }
+}
+
+/// Who pinned a message, and when.
+#[derive(Object, Serialize)]
+pub struct PinnedDetails {
+    user_id: UserId,
+    /// The name in the channel; the account's username for somebody who has left the channel.
+    username: String,
+    email: String,
+    /// The same as `user_id`.
+    pinned_by: UserId,
+    pinned_at: Time,
+}
+
+impl From<record::Pin> for PinnedDetails {
+    fn from(pin: record::Pin) -> Self {
+        let record::Pin { user, username, email, at } = pin;
+        PinnedDetails { user_id: user, username, email, pinned_by: user, pinned_at: at }
     }
 }
 

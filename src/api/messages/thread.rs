@@ -4,11 +4,12 @@ use poem_openapi::{Enum, Object};
 use serde::Serialize;
 use serde_json::Value;
 
-use super::message::{Mention, Reaction};
+use super::message::{Mention, PinnedDetails, Reaction};
 use crate::{
     api::http::{
         listing::{BYTES, json_length},
         rows::Rows,
+        types::Nullable,
     },
     domain::messages::{record, threads},
     id::{ChannelId, MessageId},
@@ -24,7 +25,7 @@ pub struct Thread {
     event_name: String,
     /// Set by a webhook's feed; otherwise empty.
     action_type: String,
-    /// `success` or `error`.
+    /// `success` or `error`, which a webhook's feed sets.
     status: String,
     /// `pending` or `completed`.
     current_status: String,
@@ -54,6 +55,8 @@ pub struct Thread {
     pinned: bool,
     /// The same as `pinned`.
     is_pinned: bool,
+    /// Who pinned the message; null unless it is pinned, and for a pin from elsewhere or from before this was kept.
+    pinned_details: Nullable<PinnedDetails>,
     reactions: Vec<Reaction>,
     /// The latest replies, oldest first; at most 256 KiB of them.
     messages: Rows<Reply>,
@@ -97,6 +100,7 @@ impl Thread {
             edited: root.is_edited,
             pinned: root.is_pinned,
             is_pinned: root.is_pinned,
+            pinned_details: Nullable(root.pin.map(PinnedDetails::from)),
             reactions: root.reactions.into_iter().map(Reaction::from).collect(),
             messages: replies,
             message_count: root.reply_count,
@@ -190,6 +194,8 @@ pub struct Reply {
     pinned: bool,
     /// The same as `pinned`.
     is_pinned: bool,
+    /// Who pinned the message; null unless it is pinned, and for a pin from elsewhere or from before this was kept.
+    pinned_details: Nullable<PinnedDetails>,
     reactions: Vec<Reaction>,
     created_at: Time,
     updated_at: Time,
@@ -214,6 +220,7 @@ impl From<record::Message> for Reply {
             edited: message.is_edited,
             pinned: message.is_pinned,
             is_pinned: message.is_pinned,
+            pinned_details: Nullable(message.pin.map(PinnedDetails::from)),
             reactions: message.reactions.into_iter().map(Reaction::from).collect(),
             created_at: message.created_at,
             updated_at: message.updated_at,

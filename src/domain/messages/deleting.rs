@@ -48,8 +48,10 @@ pub fn delete_thread(tx: &mut Tx, caller: Caller, channel: ChannelId, thread: Me
 
 /// Erases the message's text and mentions, removes its pin and its reaction counts, and takes it out of the search index.
 fn erase(tx: &Tx, n: i64) -> Result<()> {
-    tx.prepare_cached("update messages set content = '', mentions = '[]', pinned_at = null, deleted_at = ?2 where n = ?1")?
-        .execute((n, tx.now()))?;
+    tx.prepare_cached(
+        "update messages set content = '', mentions = '[]', pinned_at = null, pinned_by = null, deleted_at = ?2 where n = ?1",
+    )?
+    .execute((n, tx.now()))?;
     tx.prepare_cached("delete from reaction_counts where n = ?1")?.execute([n])?;
     indexing::forget(tx, n)
 }

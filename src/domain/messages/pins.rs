@@ -34,7 +34,11 @@ pub fn pin(tx: &mut Tx, caller: Caller, channel: ChannelId, id: MessageId) -> Re
         if pinned >= MOST {
             return Err(Error::invalid(format!("a channel has at most {MOST} pinned messages")));
         }
-        tx.prepare_cached("update messages set pinned_at = ?2 where n = ?1")?.execute((message.n, tx.now()))?;
+        tx.prepare_cached("update messages set pinned_at = ?2, pinned_by = ?3 where n = ?1")?.execute((
+            message.n,
+            tx.now(),
+            caller.user,
+        ))?;
         message.is_pinned = true;
         announce(tx, &access, &message)?;
     }
@@ -62,7 +66,7 @@ pub fn unpin(tx: &mut Tx, caller: Caller, channel: ChannelId, id: MessageId) -> 
     if !message.is_pinned {
         return Err(Error::NotFound("Pin"));
     }
-    tx.prepare_cached("update messages set pinned_at = null where n = ?1")?.execute([message.n])?;
+    tx.prepare_cached("update messages set pinned_at = null, pinned_by = null where n = ?1")?.execute([message.n])?;
     message.is_pinned = false;
     let body = events::about(Kind::Unpinned, &message, access.organisation, object(&message, access.organisation));
     events::tell(tx, &message, Kind::Unpinned, &body)

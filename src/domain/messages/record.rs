@@ -46,6 +46,8 @@ pub struct Message {
     pub is_edited: bool,
     pub deleted_at: Option<Time>,
     pub is_pinned: bool,
+    /// Who pinned the message; none if it isn't pinned, or if nobody knows who did.
+    pub pin: Option<Pin>,
     /// Reactions to the message; empty until [`super::reactions::attach`] has read them.
     pub reactions: Vec<Reaction>,
 }
@@ -84,6 +86,16 @@ impl Profile {
             avatar_url: columns.take()?,
         })
     }
+}
+
+/// Who pinned a message, and when.
+#[derive(Clone, Debug)]
+pub struct Pin {
+    pub user: UserId,
+    /// The name in the channel; the account's for somebody who has left the channel.
+    pub username: String,
+    pub email: String,
+    pub at: Time,
 }
 
 /// An emoji that users gave to a message.
@@ -136,8 +148,11 @@ pub(super) fn to_json(mentions: &[Mention]) -> Result<String> {
 pub(super) const SELECT: &str = "select m.n, m.id, m.channel_id, coalesce(r.id, m.id), m.root is not null, m.user_id, m.username,
       coalesce(u.first_name, ''), coalesce(u.last_name, ''), coalesce(u.email, ''), coalesce(u.avatar_url, m.avatar_url),
       m.content, m.mentions, m.type, m.event_name, m.action_type, m.status, m.current_status, m.reply_count, m.last_reply_at,
-      m.created_at, m.updated_at, m.edited_at is not null, m.deleted_at, m.pinned_at is not null
-    from messages m left join users u on u.id = m.user_id left join messages r on r.n = m.root";
+      m.created_at, m.updated_at, m.edited_at is not null, m.deleted_at, m.pinned_at is not null,
+      m.pinned_by, coalesce(pm.username, p.username), p.email, m.pinned_at
+    from messages m left join users u on u.id = m.user_id left join messages r on r.n = m.root
+      left join users p on p.id = m.pinned_by
+      left join channel_members pm on pm.channel_id = m.channel_id and pm.user_id = m.pinned_by";
 
 pub(super) fn from_row(row: &Row) -> rusqlite::Result<Message> {
     let mut columns = Columns::of(row);
@@ -166,8 +181,14 @@ pub(super) fn from_row(row: &Row) -> rusqlite::Result<Message> {
         is_edited: columns.take()?,
         deleted_at: columns.take()?,
         is_pinned: columns.take()?,
+        pin: pin(&mut columns)?,
         reactions: Vec::new(),
     })
+}
+
+fn pin(columns: &mut Columns) -> rusqlite::Result<Option<Pin>> {
+    let Some(user) = columns.take()? else { return Ok(None) };
+    Ok(Some(Pin { user, username: columns.take()?, email: columns.take()?, at: columns.take()? }))
 }
 
 fn mentions(stored: &str) -> Vec<Mention> {

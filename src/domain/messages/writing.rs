@@ -111,6 +111,7 @@ fn insert(tx: &Tx, post: Post, mentions: Vec<Mention>) -> Result<Message> {
         is_edited: false,
         deleted_at: None,
         is_pinned: false,
+        pin: None,
         reactions: Vec::new(),
     })
 }

@@ -186,8 +186,8 @@ fn channel_member(row: &Row) -> rusqlite::Result<ChannelMember> {
 }
 
 const MESSAGES: &str = "select m.n, m.id, m.channel_id, (select r.id from messages r where r.n = m.root), m.user_id, m.username, m.avatar_url,
-      m.content, m.mentions, m.type, m.event_name, m.action_type, m.status, m.current_status, m.pinned_at, m.created_at, m.updated_at,
-      m.edited_at, m.deleted_at
+      m.content, m.mentions, m.type, m.event_name, m.action_type, m.status, m.current_status, m.pinned_at, m.pinned_by,
+      m.created_at, m.updated_at, m.edited_at, m.deleted_at
     from messages m cross join channels c on c.id = m.channel_id where c.organisation_id = ?1 and c.deleted_at is null order by m.n";
 
 fn messages(conn: &Connection, of: OrganisationId, to: &mut dyn Write) -> Result<u64> {
@@ -224,6 +224,7 @@ fn message(row: &Row) -> Result<(i64, Message)> {
         status: columns.take()?,
         current_status: columns.take()?,
         pinned_at: columns.take()?,
+        pinned_by: columns.take()?,
         created_at: columns.take()?,
         updated_at: columns.take()?,
         edited_at: columns.take()?,

@@ -168,6 +168,9 @@ pub struct Message {
     pub status: String,
     pub current_status: String,
     pub pinned_at: Option<Time>,
+    /// Who pinned it; none if nobody knows.
+    #[serde(default)]
+    pub pinned_by: Option<UserId>,
     pub created_at: Time,
     pub updated_at: Time,
     pub edited_at: Option<Time>,

@@ -186,6 +186,7 @@ async fn a_pinned_message_is_listed_and_pushed() {
     pin(&grace, &channel, &reply, "PUT").await.expect(200);
     let listed = pins(&ada, &channel).await;
     assert_shape(&listed[0], LISTED_MESSAGE);
+    assert_shape(&listed[0]["pinned_details"], PINNED_DETAILS);
     assert_eq!([&listed[0]["id"], &listed[1]["id"], &listed[1]["content"]], [&reply, &post, "post"]);
     assert_eq!(pin(&ada, &channel, &post, "DELETE").await.data(200, "Message unpinned successfully"), json!(null));
     pin(&ada, &channel, &post, "DELETE").await.expect(404);
@@ -210,6 +211,52 @@ async fn a_pinned_message_is_listed_and_pushed() {
     check(&channel, &reply, "pinned_message_event").await;
     check(&post, &reply, "pinned_message_event").await;
     check(&channel, &post, "unpinned_message_event").await;
+}
+
+#[tokio::test]
+async fn a_pinned_message_names_who_pinned_it_in_threads_replies_and_lists() {
+    let server = Server::start().await;
+    let (ada, grace, organisation) = server.ada_and_grace().await;
+    let channel = ada.channel(&organisation, "news", &[&grace]).await;
+    let post = ada.say(&channel, "post").await;
+    let reply = ada.reply(&channel, &post, "reply").await;
+    grace.patch(&format!("/channels/{channel}/username"), json!({ "username": "amazing" })).await.expect(200);
+    let shown = async || {
+        let message = ada.get(&format!("/channels/{channel}/messages")).await.expect(200)["messages"][0].take();
+        let thread = ada.get(&format!("/threads/{post}")).await.expect(200)["data"].take();
+        let replies = ada.get(&format!("/threads/{post}/channels/{channel}")).await.expect(200)["data"].take();
+        let ours = ada.get(&format!("/threads/organisations/{organisation}")).await.expect(200)["data"][0].take();
+        let of_channel = ada.get(&format!("/threads/channels/{channel}")).await.expect(200)["data"][0].take();
+        [
+            [message, thread.clone(), ours.clone(), of_channel.clone()].map(|post| post["pinned_details"].clone()),
+            [&replies[0], &thread["messages"][0], &ours["thread_messages"][1], &of_channel["messages"][0]]
+                .map(|reply| reply["pinned_details"].clone()),
+        ]
+    };
+    assert!(shown().await.iter().flatten().all(Value::is_null));
+    pin(&grace, &channel, &post, "PUT").await.expect(200);
+    pin(&ada, &channel, &post, "PUT").await.expect(200); // is pinned already
+    pin(&ada, &channel, &reply, "PUT").await.expect(200);
+    let [posts, replies] = shown().await;
+    let details = |details: &Value| {
+        assert_shape(details, PINNED_DETAILS);
+        ["user_id", "pinned_by", "username", "email"].map(|field| text(&details[field]))
+    };
+    for shown in &posts {
+        let [id, name, email] = [grace.user_id.as_str(), "amazing", "grace@example.org"];
+        assert_eq!(details(shown), [id, id, name, email]);
+    }
+    for shown in &replies {
+        let [id, name, email] = [ada.user_id.as_str(), "ada", "ada@example.org"];
+        assert_eq!(details(shown), [id, id, name, email]);
+    }
+    // Who has left the channel is named by the account.
+    grace.post(&format!("/channels/{channel}/leave"), json!({})).await.expect(200);
+    assert_eq!(details(&shown().await[0][0])[2], "grace");
+    pin(&ada, &channel, &post, "DELETE").await.expect(200);
+    ada.delete(&format!("/channels/{channel}/messages/{reply}")).await.expect(200);
+    assert_eq!(shown().await[0][0], Value::Null);
+    assert_eq!(server.number("select count(*) from messages where pinned_by is not null"), 0);
 }
 
 #[tokio::test]

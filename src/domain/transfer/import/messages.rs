@@ -55,8 +55,9 @@ impl Import {
         Ok(tx
             .prepare_cached(
                 "insert into messages (id, channel_id, root, user_id, username, avatar_url, content, mentions, type, event_name,
-                   action_type, status, current_status, pinned_at, created_at, updated_at, edited_at, deleted_at)
-                 values (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18) returning n",
+                   action_type, status, current_status, pinned_at, pinned_by, created_at, updated_at, edited_at,
+                   deleted_at)
+                 values (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19) returning n",
             )?
             .query_row(
                 rusqlite::params![
@@ -74,6 +75,7 @@ impl Import {
                     message.status,
                     message.current_status,
                     message.pinned_at.filter(|_| is_live),
+                    message.pinned_by.filter(|_| is_live).map(|member| self.account(member)).transpose()?,
                     message.created_at,
                     message.updated_at,
                     message.edited_at,
