@@ -23,6 +23,12 @@ impl Page {
         u32::try_from(self.offset / i64::from(self.size) + 1).unwrap_or(u32::MAX)
     }
 
+    /// The rows of the page, of a list that is in memory.
+    pub fn of<T>(self, rows: &[T]) -> &[T] {
+        let from = usize::try_from(self.offset).unwrap_or(usize::MAX).min(rows.len());
+        &rows[from..from.saturating_add(self.size as usize).min(rows.len())]
+    }
+
     /// The page and the row after it, which tells whether there are more.
     pub fn and_one(self) -> Page {
         Page { size: self.size + 1, ..self }

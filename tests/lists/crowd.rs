@@ -357,6 +357,13 @@ impl Named<'_> {
                 "id",
                 of(&format!("organisation_members where organisation_id = {organisation}")),
             ),
+            case(
+                "GET /organisations/{org_id}/users",
+                format!("/organisations/{org}/users?search=%40&limit=1000"),
+                "/data",
+                "id",
+                of(&format!("organisation_members where organisation_id = {organisation}")),
+            ),
             case("GET /permissions", "/permissions".into(), "/data", "key", "select 8".into()),
             case("GET /organisations/{org_id}/roles", format!("/organisations/{org}/roles"), "/data", "id", of("roles")),
             case(

@@ -29,12 +29,13 @@ const INSIDER: usize = 6;
 const SUPERADMIN: usize = 9;
 
 /// Calls beside the rows of `permissions.md`, for statements that depend on what is asked.
-const FURTHER: [(usize, &str, &str); 13] = [
+const FURTHER: [(usize, &str, &str); 14] = [
     (OWNER, "GET /blogs?category=<used_category>", ""),
     (OWNER, "GET /blogs?search=engines", ""),
     (OWNER, "GET /channels/{channel_id}/messages?before=<message>", ""),
     (OWNER, "GET /channels/{channel_id}/messages?after=<message>", ""),
     (OWNER, "GET /organisations/{org_id}/search?q=engine&channel_id=<channel>", ""),
+    (OWNER, "GET /organisations/{org_id}/users?search=example&role=member", ""),
     (OWNER, "POST /realtime/subscription", r#"{"channel": "<thread>"}"#),
     (OWNER, "POST /channels/{channel_id}/messages", r#"{"content": "Hello @target, @channel", "thread_id": "<thread>"}"#),
     (OWNER, "PUT /channels/{channel_id}/read", r#"{"last_message_id": "<message>"}"#),

@@ -20,7 +20,14 @@ use crate::{
         },
         tags::Tag,
     },
-    domain::organisations::{leaving, members, memberships},
+    domain::{
+        organisations::{
+            leaving,
+            member_search::{self, Search},
+            members, memberships, roles,
+        },
+        rights,
+    },
     error::Result,
     id::{OrganisationId, UserId},
     state::App,
@@ -50,7 +57,7 @@ impl Api {
 
     /// List an organisation's members
     ///
-    /// Lists members in all statuses, newest first.
+    /// Lists members in all statuses, newest first; with `search` or `role`, only those who match.
     #[oai(path = "/organisations/:org_id/users", method = "get", operation_id = "listOrganisationMembers", tag = "Tag::Members")]
     async fn list(
         &self,
@@ -66,14 +73,29 @@ impl Api {
         page_size: Query<Option<Size>>,
         /// Another name for `page_size`.
         limit: Query<Option<Size>>,
+        /// Words that are all in a member's full name, username or e-mail address, without regard to case.
+        search: Query<Option<Text<member_search::Text>>>,
+        /// The members' role: its integer, its UUID, its name or its key.
+        role: Query<Option<Text<roles::Named>>>,
     ) -> Result<Paged<Rows<Member>, Pagination>> {
         let page = listing::page(*page, *offset, page_size.or(*limit), PAGE, LARGEST_PAGE);
-        let id = *org_id;
-        let read = app.db.read_list(caller.0.user, move |conn| {
-            let total = members::count(conn, caller.0, id)?;
-            Ok((fill(page, |part| members::list(conn, caller.0, id, part), Member::from)?, total))
-        });
-        let (found, total) = read.await?;
+        let (caller, id) = (caller.0, *org_id);
+        let (found, total) = match Search::parse(&search.0.unwrap_or_default(), text(role.0))? {
+            None => {
+                let read = app.db.read_list(caller.user, move |conn| {
+                    let total = members::count(conn, caller, id)?;
+                    Ok((fill(page, |part| members::list(conn, caller, id, part), Member::from)?, total))
+                });
+                read.await?
+            }
+            Some(search) => {
+                let read = app.read_within(caller, id, move |conn| {
+                    let all = member_search::find(conn, caller, id, &search)?;
+                    Ok((fill(page, |part| members::read(conn, id, part.of(&all)), Member::from)?, all.len() as u32))
+                });
+                read.await?
+            }
+        };
         let pagination = Pagination::new(page, total);
         Ok(paged("Users retrieved successfully", found, pagination, &address))
     }

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use rusqlite::Connection;
+use rusqlite::{Connection, Row};
 
 use crate::{
     db::{Columns, Tx, View, log},
@@ -118,7 +118,9 @@ pub struct Listed {
     pub email: String,
     pub phone: String,
     pub name: String,
+    /// The name of the role.
     pub role: String,
+    pub is_owner: bool,
     pub status: MemberStatus,
     pub avatar_url: String,
     pub is_verified: bool,
@@ -128,30 +130,9 @@ pub struct Listed {
 /// Lists all members whatever their status, newest first. For members; 403 for outsiders.
 pub fn list(conn: &Connection, caller: Caller, organisation: OrganisationId, page: Page) -> Result<Vec<Listed>> {
     access::is_member(conn, caller, organisation, OUTSIDER)?;
-    Ok(conn
-        .prepare_cached(
-            "select u.email, u.username, u.first_name, u.last_name, u.id, u.phone, r.name, m.status, u.avatar_url, u.is_verified,
-               m.created_at
-               from organisation_members m join users u on u.id = m.user_id join roles r on r.id = m.role_id
-             where m.organisation_id = ?1 order by m.created_at desc, m.user_id limit ?2 offset ?3",
-        )?
-        .query_map((organisation, page.size, page.offset), |row| {
-            let mut columns = Columns::of(row);
-            let (email, username): (String, String) = (columns.take()?, columns.take()?);
-            let full_name = accounts::full_name(&columns.take::<String>()?, &columns.take::<String>()?);
-            Ok(Listed {
-                name: accounts::shown_name(&full_name, &username, &email).to_owned(),
-                email,
-                id: columns.take()?,
-                phone: columns.take()?,
-                role: columns.take()?,
-                status: columns.take()?,
-                avatar_url: columns.take()?,
-                is_verified: columns.take()?,
-                joined_at: columns.take()?,
-            })
-        })?
-        .collect::<rusqlite::Result<_>>()?)
+    let sql = format!("{SELECT} where m.organisation_id = ?1 order by m.created_at desc, m.user_id limit ?2 offset ?3");
+    let mut select = conn.prepare_cached(&sql)?;
+    Ok(select.query_map((organisation, page.size, page.offset), from_row)?.collect::<rusqlite::Result<_>>()?)
 }
 
 /// Counts the rows of [`list`]. For members; 403 for outsiders.
@@ -160,4 +141,36 @@ pub fn count(conn: &Connection, caller: Caller, organisation: OrganisationId) ->
     Ok(conn
         .prepare_cached("select count(*) from organisation_members where organisation_id = ?1")?
         .query_row([organisation], |row| row.get(0))?)
+}
+
+/// Reads the rows of these members, in the same order.
+pub fn read(conn: &Connection, organisation: OrganisationId, members: &[UserId]) -> Result<Vec<Listed>> {
+    let mut select = conn.prepare_cached(&format!("{SELECT} where m.organisation_id = ?1 and m.user_id = ?2"))?;
+    let rows = members.iter().map(|member| select.query_row((organisation, member), from_row));
+    Ok(rows.collect::<rusqlite::Result<_>>()?)
+}
+
+/// Selects members. [`from_row`] takes the columns in this order.
+const SELECT: &str =
+    "select u.email, u.username, u.first_name, u.last_name, u.id, u.phone, r.name, o.owner_id = m.user_id, m.status,
+      u.avatar_url, u.is_verified, m.created_at
+    from organisation_members m join organisations o on o.id = m.organisation_id join users u on u.id = m.user_id
+      join roles r on r.id = m.role_id";
+
+fn from_row(row: &Row) -> rusqlite::Result<Listed> {
+    let mut columns = Columns::of(row);
+    let (email, username): (String, String) = (columns.take()?, columns.take()?);
+    let full_name = accounts::full_name(&columns.take::<String>()?, &columns.take::<String>()?);
+    Ok(Listed {
+        name: accounts::shown_name(&full_name, &username, &email).to_owned(),
+        email,
+        id: columns.take()?,
+        phone: columns.take()?,
+        role: columns.take()?,
+        is_owner: columns.take()?,
+        status: columns.take()?,
+        avatar_url: columns.take()?,
+        is_verified: columns.take()?,
+        joined_at: columns.take()?,
+    })
 }

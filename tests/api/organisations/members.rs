@@ -44,6 +44,8 @@ async fn a_role_is_named_by_number_uuid_or_word() {
         ("c", json!("user"), "member"),
         ("d", json!("administrator"), "admin"),
         ("e", json!("01900000-0000-7000-8000-000000000003"), "project-lead"),
+        ("g", json!("Project Lead"), "project-lead"),
+        ("h", json!("PROJECT-LEAD"), "project-lead"),
     ];
     for (name, role, expected) in cases {
         let user = server.user(name).await;
@@ -212,4 +214,73 @@ async fn metrics_fail_as_documented() {
     let outsider = server.user("outsider").await;
     let foreign = outsider.get(&path).await.expect(403);
     assert_eq!(foreign, ada.get(&format!("/organisations/{}/metrics", unknown_id())).await.expect(403));
+}
+
+#[tokio::test]
+async fn members_are_found_by_parts_of_their_names_and_addresses_and_by_their_role() {
+    let server = Server::start().await;
+    let (ada, grace, organisation) = server.ada_and_grace().await;
+    let guest = server.member(&ada, &organisation, "visitor", "guest").await;
+    let other = server.user("other").await;
+    other.organisation("Elsewhere").await;
+    let name = async |client: &Client, first: &str, last: &str| {
+        client.patch("/profile", json!({ "first_name": first, "last_name": last })).await.expect(200);
+    };
+    name(&ada, "Ada", "Lovelace").await;
+    name(&grace, "Gräce", "Hopper").await;
+    let found = async |client: &Client, query: &str| {
+        let list = list(client, &organisation, query).await;
+        list["data"].as_array().unwrap().iter().for_each(|member| assert_shape(member, MEMBER));
+        assert_eq!(list["pagination"]["total_items"], list["data"].as_array().unwrap().len());
+        emails(&list).iter().map(|email| email.split('@').next().unwrap().to_owned()).collect::<Vec<_>>().join(" ")
+    };
+    for (query, expected) in [
+        ("?search=lovelace", "ada"),
+        ("?search=LACE", "ada"),
+        ("?search=gr%C3%84", "grace"),
+        ("?search=ada+love", "ada"),
+        ("?search=love+ada", "ada"),
+        ("?search=visitor%40exam", "visitor"),
+        ("?search=example.org", "visitor grace ada"),
+        ("?search=other", ""),
+        ("?search=ada+hopper", ""),
+        ("?search=%25", ""),
+        ("?search=", "visitor grace ada"),
+        ("?search=+", "visitor grace ada"),
+        ("?role=guest", "visitor"),
+        ("?role=GUEST", "visitor"),
+        ("?role=5", "visitor"),
+        ("?role=01900000-0000-7000-8000-000000000005", "visitor"),
+        ("?role=Administrator", "ada"),
+        ("?role=Project+Lead", ""),
+        ("?role=user&search=e", "grace"),
+        ("?role=user&search=visitor", ""),
+    ] {
+        assert_eq!(found(&guest, query).await, expected, "{query}");
+    }
+    for (query, status) in [("?role=king", 400), ("?role=99", 400), ("?search=a%0Ab", 400)] {
+        ada.get(&format!("{}{query}", users(&organisation))).await.expect(status);
+    }
+    let longest = "x".repeat(256);
+    assert_eq!(found(&ada, &format!("?search={longest}")).await, "");
+    ada.get(&format!("{}?search={longest}x", users(&organisation))).await.expect(400);
+    other.get(&format!("{}?search=ada&role=king", users(&organisation))).await.expect(403);
+}
+
+#[tokio::test]
+async fn members_that_were_searched_for_come_in_pages() {
+    let server = Server::start().await;
+    let (ada, _, organisation) = server.ada_and_grace().await;
+    server.member(&ada, &organisation, "bob", "guest").await;
+    let mut found = Vec::new();
+    for page in 1..=4 {
+        let list = list(&ada, &organisation, &format!("?search=example&page_size=1&page={page}")).await;
+        assert_eq!(list["pagination"], json!({ "current_page": page, "page_size": 1, "total_items": 3, "total_pages": 3 }));
+        found.extend(emails(&list));
+    }
+    assert_eq!(found, ["bob@example.org", "grace@example.org", "ada@example.org"]);
+    let reply = ada.get(&format!("{}?search=example&limit=2", users(&organisation))).await;
+    let next = format!("{}/api/v1{}?search=example&limit=2&offset=2", server.origin, users(&organisation));
+    assert_eq!(reply.headers["link"], format!("<{next}>; rel=\"next\""));
+    reply.expect(200);
 }
