@@ -15,7 +15,7 @@ use super::{
     tags::Tag,
 };
 use crate::{
-    domain::{access::Caller, organisations, streams},
+    domain::{access::Caller, organisations, rights, streams},
     error::{Error, Result},
     id::{ChannelId, OrganisationId},
     push::tokens::PushClaims,
@@ -90,6 +90,7 @@ impl Api {
             name: organisation.name,
             organisation_slug: organisation.slug,
             logo_url: organisation.logo_url,
+            role_name: rights::member_title(&organisation.role, organisation.is_owner).into(),
             org_role: organisation.role,
             channels_count: organisation.channels_count,
             pinned: organisation.is_pinned,
@@ -146,8 +147,10 @@ struct OwnOrganisation {
     name: String,
     organisation_slug: String,
     logo_url: String,
-    /// The caller's role.
+    /// The `key` of the caller's role.
     org_role: String,
+    /// The name of the caller's role in the list of roles; `Owner` for the organisation's owner.
+    role_name: String,
     channels_count: i64,
     /// Whether the caller has pinned the organisation.
     pinned: bool,

@@ -30,30 +30,38 @@ impl Rights {
 
     /// Lists each right by its name, and whether this set holds it.
     pub fn list(self) -> BTreeMap<String, bool> {
-        self.list_by(|right| right.name)
+        self.list_by(|right| [right.name])
     }
 
-    /// Lists each right by its key, and whether this set holds it.
+    /// Lists each right by all of its keys, and whether this set holds it.
     pub fn keys(self) -> BTreeMap<String, bool> {
-        self.list_by(|right| right.key)
+        self.list_by(Right::keys)
     }
 
-    fn list_by(self, named: impl Fn(&Right) -> &str) -> BTreeMap<String, bool> {
-        Right::ALL.iter().map(|right| (named(right).to_owned(), self.include(right.bit))).collect()
+    fn list_by<N: IntoIterator<Item = &'static str>>(self, named: impl Fn(&'static Right) -> N) -> BTreeMap<String, bool> {
+        let named = |right| named(right).into_iter().map(|name| (name.to_owned(), self.include(right.bit)));
+        Right::ALL.iter().flat_map(named).collect()
     }
 
     /// Applies a list from a request. Rights by name are changes to this set. Rights by key are the whole new set: a right
-    /// that the list omits is off. An empty list changes nothing. 400 for an unknown right, and for a list with names and keys.
+    /// that the list omits is off. Among several keys of one right, one that changes this set counts: a client sends keys
+    /// that it doesn't know back as it got them. An empty list changes nothing. 400 for an unknown right, and for a list with
+    /// names and keys.
     pub fn with(self, list: &BTreeMap<String, bool>) -> Result<Rights> {
-        let is_key = |named: &String| Right::ALL.iter().any(|right| right.key == named);
+        let is_key = |named: &String| Right::ALL.iter().any(|right| right.keys().any(|key| key == named));
         let by_key = list.keys().next().is_some_and(is_key);
-        let mut rights = if by_key { Rights(0) } else { self };
+        let (mut rights, mut changed) = (if by_key { Rights(0) } else { self }, Rights(0));
         for (named, held) in list {
-            let known = Right::ALL.iter().find(|right| right.name == named || right.key == named);
+            let known = Right::ALL.iter().find(|right| right.name == named || right.keys().any(|key| key == named));
             let right = known.ok_or_else(|| Error::bad_request(format!("permission_list: {named} is no right")))?;
             if is_key(named) != by_key {
                 let Right { name, key, .. } = right;
                 return Err(Error::bad_request(format!("permission_list: name all rights like {name}, or all like {key}")));
+            }
+            if *held != self.include(right.bit) {
+                changed.0 |= right.bit.0;
+            } else if changed.include(right.bit) {
+                continue;
             }
             rights = Rights(if *held { rights.0 | right.bit.0 } else { rights.0 & !right.bit.0 });
         }
@@ -68,17 +76,25 @@ pub struct Right {
     pub name: &'static str,
     /// The key in a role's `permissions`.
     pub key: &'static str,
+    /// Further keys, by which other programs know the right.
+    pub other_keys: &'static [&'static str],
     pub title: &'static str,
     pub category: &'static str,
     pub description: &'static str,
 }
 
 impl Right {
+    /// All keys: `key`, then `other_keys`.
+    pub fn keys(&self) -> impl Iterator<Item = &'static str> + use<> {
+        [self.key].into_iter().chain(self.other_keys.iter().copied())
+    }
+
     pub const ALL: [Right; 8] = [
         Right {
             bit: Rights::MANAGE_ORGANIZATION,
             name: "manage:organization",
             key: "can_manage_organisation",
+            other_keys: &["can_manage_organization"],
             title: "Manage the organisation",
             category: "Organisation",
             description: "Change the organisation's name, description and other details",
@@ -87,6 +103,7 @@ impl Right {
             bit: Rights::MANAGE_ROLES,
             name: "manage:roles",
             key: "can_manage_roles",
+            other_keys: &["can_change_user_org_role"],
             title: "Manage roles",
             category: "Members",
             description: "Make, change and delete roles, and give members other roles",
@@ -95,6 +112,7 @@ impl Right {
             bit: Rights::REMOVE_MEMBERS,
             name: "remove:members",
             key: "can_remove_members",
+            other_keys: &["can_remove_people"],
             title: "Remove members",
             category: "Members",
             description: "Remove members, and change their status",
@@ -103,6 +121,7 @@ impl Right {
             bit: Rights::INVITE_MEMBERS,
             name: "invite:members",
             key: "can_invite_members",
+            other_keys: &[],
             title: "Invite members",
             category: "Members",
             description: "Invite people to the organisation by e-mail",
@@ -111,6 +130,7 @@ impl Right {
             bit: Rights::CREATE_CHANNELS,
             name: "create:channels",
             key: "can_create_channels",
+            other_keys: &[],
             title: "Create channels",
             category: "Channels",
             description: "Make channels in the organisation",
@@ -119,6 +139,7 @@ impl Right {
             bit: Rights::MANAGE_CHANNELS,
             name: "manage:channels",
             key: "can_manage_channels",
+            other_keys: &[],
             title: "Manage channels",
             category: "Channels",
             description: "Change, archive and delete channels that other members own, and delete messages in them",
@@ -127,6 +148,7 @@ impl Right {
             bit: Rights::MANAGE_WEBHOOKS,
             name: "manage:webhooks",
             key: "can_create_webhooks",
+            other_keys: &[],
             title: "Create webhooks",
             category: "Webhooks",
             description: "Make, read, change and delete webhooks of channels that other members own",
@@ -135,6 +157,7 @@ impl Right {
             bit: Rights::POST_MESSAGES,
             name: "post:messages",
             key: "can_post_messages",
+            other_keys: &["can_comment_threads"],
             title: "Post messages",
             category: "Messages",
             description: "Post, reply, react and pin in channels, and add members to them",
@@ -175,6 +198,12 @@ impl BuiltInRole {
         RoleUuid(Uuid::from_u128(0x0190_0000_0000_7000_8000_0000_0000_0000 + self as u128))
     }
 
+    /// Finds a built-in role by its name or title, without regard to case.
+    pub fn named(named: &str) -> Option<BuiltInRole> {
+        let is = |word: &str| word.eq_ignore_ascii_case(named);
+        BuiltInRole::ALL.into_iter().find(|role| is(role.name()) || is(role.title()))
+    }
+
     pub fn name(self) -> &'static str {
         match self {
             BuiltInRole::Admin => "admin",
@@ -185,6 +214,7 @@ impl BuiltInRole {
         }
     }
 
+    /// Its name for people to read.
     pub fn title(self) -> &'static str {
         match self {
             BuiltInRole::Admin => "Administrator",
@@ -199,10 +229,14 @@ impl BuiltInRole {
 /// The title of an organisation's owner, whatever their role is.
 pub const OWNER: &str = "Owner";
 
-/// The title of a member's role: `Owner` for the organisation's owner, the title of a built-in role, or a custom role's name.
-pub fn role_title(id: i64, name: &str, is_owner: bool) -> String {
-    let built_in = BuiltInRole::ALL.into_iter().find(|role| *role as i64 == id);
-    if is_owner { OWNER.into() } else { built_in.map_or(name, |role| role.title()).into() }
+/// The title of a role, which people read: that of the built-in role with this name, otherwise the name itself.
+pub fn title(name: &str) -> &str {
+    BuiltInRole::ALL.into_iter().find(|role| role.name() == name).map_or(name, |role| role.title())
+}
+
+/// The title of a member's role: `Owner` for the organisation's owner, otherwise the role's.
+pub fn member_title(name: &str, is_owner: bool) -> &str {
+    if is_owner { OWNER } else { title(name) }
 }
 
 impl ToSql for BuiltInRole {
@@ -256,10 +290,11 @@ mod tests {
     use super::*;
 
     #[test]
-    fn each_right_has_one_bit_one_name_and_one_key() {
+    fn each_right_has_one_bit_one_name_and_keys_of_its_own() {
         let all = Right::ALL.iter().fold(0, |bits, right| bits + right.bit.0);
         assert_eq!(all, 255);
-        assert_eq!((Rights(0).list().len(), Rights(0).keys().len()), (8, 8));
+        let keys: Vec<_> = Right::ALL.iter().flat_map(Right::keys).collect();
+        assert_eq!((Rights(0).list().len(), Rights(0).keys().len(), keys.len()), (8, 12, 12));
     }
 
     #[test]
@@ -273,6 +308,18 @@ mod tests {
         assert_eq!(with(&[("create:channels", false), ("post:messages", true)]), Ok(128));
         assert_eq!(with(&[("can_post_messages", true)]), Ok(128));
         assert_eq!(with(&[("can_post_messages", false)]), Ok(0));
+        // Another key of the same right.
+        assert_eq!(with(&[("can_comment_threads", true), ("can_create_channels", true)]), Ok(64 + 128));
+        // One of two keys is as the client got it.
+        assert_eq!(with(&[("can_comment_threads", true), ("can_post_messages", false)]), Ok(128));
+        assert_eq!(with(&[("can_comment_threads", false), ("can_post_messages", true)]), Ok(128));
+        let posts = Rights::POST_MESSAGES;
+        for list in [
+            [("can_comment_threads", false), ("can_post_messages", true)],
+            [("can_comment_threads", true), ("can_post_messages", false)],
+        ] {
+            assert_eq!(posts.with(&list.map(|(key, held)| (key.to_owned(), held)).into()).unwrap(), Rights(0));
+        }
         let mixed = "permission_list: name all rights like post:messages, or all like can_post_messages";
         assert_eq!(with(&[("can_create_channels", true), ("post:messages", true)]), Err(mixed.into()));
         assert_eq!(with(&[("rule:world", true)]), Err("permission_list: rule:world is no right".into()));

@@ -30,6 +30,7 @@ use crate::{
             },
             members, roles,
         },
+        rights,
         text::Email,
     },
     error::Result,
@@ -188,7 +189,7 @@ struct NewInvitations {
     org_id: OrganisationId,
     /// The addresses.
     emails: List<Text<Invited>, 1, MOST>,
-    /// The role: its integer, its UUID or its name; `member` if omitted.
+    /// The role: its integer, its UUID, its name or its key; `member` if omitted.
     role: Option<RoleName>,
 }
 
@@ -282,7 +283,10 @@ struct SentInvitation {
     token: String,
     /// `invited`, `accepted` or `expired`.
     status: String,
+    /// The `key` of the role.
     role: String,
+    /// The name of the role in the list of roles.
+    role_name: String,
     organisation_id: OrganisationId,
     /// Whether the address has an account.
     is_platform_user: bool,
@@ -305,6 +309,7 @@ impl SentInvitation {
             status: invitation.status(now).into(),
             email: invitation.email,
             token: token.unwrap_or_default(),
+            role_name: rights::title(&role).into(),
             role,
             organisation_id: invitation.organisation,
             is_platform_user: invitation.is_platform_user,
@@ -349,6 +354,14 @@ struct Organisation {
 struct RoleOption {
     id: i64,
     name: String,
+    /// The word for the role in `role` and `org_role`.
+    key: String,
+}
+
+impl From<roles::Role> for RoleOption {
+    fn from(role: roles::Role) -> Self {
+        RoleOption { id: role.id, name: rights::title(&role.name).into(), key: role.name }
+    }
 }
 
 impl Organisation {
@@ -365,7 +378,7 @@ impl Organisation {
             owner_id: organisation.owner_id,
             channels_count: organisation.channels_count,
             total_messages_count: organisation.total_messages_count,
-            org_roles: roles.into_iter().map(|role| RoleOption { id: role.id, name: role.name }).collect(),
+            org_roles: roles.into_iter().map(RoleOption::from).collect(),
             users: Vec::new(),
             created_at: organisation.created_at,
             updated_at: organisation.updated_at,

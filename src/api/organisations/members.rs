@@ -204,14 +204,14 @@ struct Pin {
 #[derive(Object)]
 struct NewMember {
     user_id: UserId,
-    /// The role: its integer, its UUID or its name; `member` if omitted.
+    /// The role: its integer, its UUID, its name or its key; `member` if omitted.
     #[oai(rename = "role_Id")]
     role: Option<RoleName>,
 }
 
 #[derive(Object)]
 struct EditMember {
-    /// The new role: its integer, its UUID or its name.
+    /// The new role: its integer, its UUID, its name or its key.
     role_id: Option<RoleName>,
     /// `inactive` keeps access, `deactivated` ends it.
     status: Option<Text<memberships::Status>>,
@@ -258,7 +258,10 @@ struct Member {
     phone_number: String,
     /// The full name; the username if there is none.
     name: String,
+    /// The `key` of the member's role.
     role: String,
+    /// The name of the member's role in the list of roles; `Owner` for the organisation's owner.
+    role_name: String,
     /// `active`, `inactive` or `deactivated`.
     status: String,
     /// The address of the member's picture; empty if there is none.
@@ -276,6 +279,7 @@ impl From<members::Listed> for Member {
             email: member.email,
             phone_number: member.phone,
             name: member.name,
+            role_name: rights::member_title(&member.role, member.is_owner).into(),
             role: member.role,
             status: member.status.as_str().into(),
             profile_url: member.avatar_url,

@@ -133,7 +133,7 @@ struct EditOrganisation {
 struct Details {
     description: Option<Text<organisations::Description>>,
     email: Option<Text<EmailIfAny>>,
-    /// The kind of organisation; shown as `industry`.
+    /// The kind of organisation; shown as `type` and `industry`.
     #[oai(rename = "type")]
     kind: Option<Text<organisations::Detail>>,
     location: Option<Text<organisations::Detail>>,
@@ -182,7 +182,11 @@ struct Organisation {
     description: String,
     email: String,
     country: String,
-    /// The `type` of the request.
+    /// The kind of organisation.
+    #[oai(rename = "type")]
+    #[serde(rename = "type")]
+    kind: String,
+    /// The same as `type`.
     industry: String,
     location: String,
     logo_url: String,
@@ -191,10 +195,11 @@ struct Organisation {
     channels_count: i64,
     /// The number of posts and replies.
     total_messages_count: i64,
-    /// The name of the caller's role.
+    /// The `key` of the caller's role; `admin` for the organisation's owner.
     org_role: String,
-    /// The title of the caller's role: `Owner` for the organisation's owner; `Administrator`, `Manager`, `Project Lead`,
-    /// `User` or `Guest` for a built-in role; otherwise the name of the custom role.
+    /// The name of the caller's role in the list of roles; `Owner` for the organisation's owner.
+    role_name: String,
+    /// The same as `role_name`.
     role: String,
     user_role: UserRole,
     created_at: Time,
@@ -203,6 +208,8 @@ struct Organisation {
 
 impl From<organisations::Organisation> for Organisation {
     fn from(organisation: organisations::Organisation) -> Self {
+        let role_name = organisation.role_title().to_owned();
+        let role_id = if organisation.is_owner { OWNER } else { organisation.role_id };
         Organisation {
             id: organisation.id,
             name: organisation.name,
@@ -210,6 +217,7 @@ impl From<organisations::Organisation> for Organisation {
             description: organisation.description,
             email: organisation.email,
             country: organisation.country,
+            kind: organisation.industry.clone(),
             industry: organisation.industry,
             location: organisation.location,
             logo_url: organisation.logo_url,
@@ -217,19 +225,23 @@ impl From<organisations::Organisation> for Organisation {
             channels_count: organisation.channels_count,
             total_messages_count: organisation.total_messages_count,
             org_role: organisation.role,
-            role: organisation.role_title.clone(),
-            user_role: UserRole { role_id: organisation.role_id, role_name: organisation.role_title },
+            role: role_name.clone(),
+            user_role: UserRole { role_id, role_name: role_name.clone() },
+            role_name,
             created_at: organisation.created_at,
             updated_at: organisation.updated_at,
         }
     }
 }
 
+/// The `role_id` of an organisation's owner, who has more rights than any role of the list.
+const OWNER: i64 = -1;
+
 /// The caller's role in an organisation.
 #[derive(Object, Serialize)]
 struct UserRole {
-    /// The `id` in the list of roles.
+    /// The `id` in the list of roles; -1, which is none of them, for the organisation's owner.
     role_id: i64,
-    /// The same as `role`.
+    /// The same as `role_name` of the organisation.
     role_name: String,
 }

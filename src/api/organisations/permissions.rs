@@ -40,6 +40,8 @@ impl Api {
 struct Permission {
     /// The right in the `permissions` of a role.
     key: String,
+    /// Further keys of the right, by which other programs know it. Requests take them as well, and roles show them.
+    other_keys: Vec<String>,
     /// The right in the `permission_list` of a role.
     right: String,
     /// A title for people to read.
@@ -52,6 +54,7 @@ impl From<&Right> for Permission {
     fn from(right: &Right) -> Self {
         Permission {
             key: right.key.into(),
+            other_keys: right.other_keys.iter().map(|key| (*key).to_owned()).collect(),
             right: right.name.into(),
             name: right.title.into(),
             category: right.category.into(),
@@ -73,23 +76,23 @@ impl From<Rights> for Permissions {
     }
 }
 
-/// The schema of an object with a boolean for each right.
-fn object(named: impl Fn(&Right) -> &'static str) -> MetaSchema {
-    let boolean = |right: &Right| {
+/// The schema of an object with a boolean for each name of a right.
+fn object<N: IntoIterator<Item = &'static str>>(named: impl Fn(&'static Right) -> N) -> MetaSchema {
+    let booleans = |right: &'static Right| {
         let described = MetaSchema { description: Some(right.description), ..MetaSchema::ANY };
-        (named(right), bool::schema_ref().merge(described))
+        named(right).into_iter().map(move |name| (name, bool::schema_ref().merge(described.clone())))
     };
-    MetaSchema { properties: Right::ALL.iter().map(boolean).collect(), ..MetaSchema::new("object") }
+    MetaSchema { properties: Right::ALL.iter().flat_map(booleans).collect(), ..MetaSchema::new("object") }
 }
 
-/// The schema of a list in an answer: all rights by key.
+/// The schema of a list in an answer: all rights by all of their keys.
 fn all_keys() -> MetaSchema {
-    MetaSchema { required: Right::ALL.iter().map(|right| right.key).collect(), ..object(|right| right.key) }
+    MetaSchema { required: Right::ALL.iter().flat_map(Right::keys).collect(), ..object(Right::keys) }
 }
 
 /// The schema of a list in a request: some rights, all by name or all by key.
 fn names_or_keys() -> MetaSchema {
-    let [by_name, by_key] = [object(|right| right.name), object(|right| right.key)];
+    let [by_name, by_key] = [object(|right| [right.name]), object(Right::keys)];
     MetaSchema {
         description: Some(
             "By name, the list has changes: omitted rights stay as they are. By key, it is the whole list: omitted rights are off.",

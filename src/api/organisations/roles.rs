@@ -17,7 +17,7 @@ use crate::{
         },
         tags::Tag,
     },
-    domain::organisations::roles,
+    domain::{organisations::roles, rights},
     error::{Error, Result},
     id::{OrganisationId, RoleUuid},
     state::App,
@@ -30,7 +30,8 @@ pub struct Api;
 impl Api {
     /// List an organisation's roles
     ///
-    /// Lists the built-in roles, then the organisation's custom roles. For members.
+    /// Lists the built-in roles, then the organisation's custom roles. For members. Requests name a role by its `id`, its
+    /// `uuid`, its `name` or its `key`, the last two without regard to case.
     #[oai(path = "/organisations/:org_id/roles", method = "get", operation_id = "listRoles", tag = "Tag::Roles")]
     async fn list(&self, caller: Bearer, app: Data<&App>, org_id: Path<OrganisationId>) -> Result<Success<Vec<Role>>> {
         let listed = app.db.read(|conn| roles::list(conn, caller.0, *org_id))?;
@@ -57,7 +58,7 @@ impl Api {
 
     /// Read a role
     ///
-    /// Finds the role by its integer, its UUID or its name. For members.
+    /// Finds the role by its integer, its UUID, its name or its key. For members.
     #[oai(path = "/organisations/:org_id/roles/:role_id", method = "get", operation_id = "getRole", tag = "Tag::Roles")]
     async fn get(
         &self,
@@ -108,9 +109,9 @@ impl Api {
         app: Data<&App>,
         org_id: Path<OrganisationId>,
         role_id: Path<Text<roles::Named>>,
-        body: Body<EditPermissions>,
+        body: Body<RoleRights>,
     ) -> Result<Success<Role>> {
-        let permissions = body.0.permission_list.0;
+        let permissions = body.0.required()?;
         let edit = roles::Edit { permissions, ..Default::default() };
         let edited = app.db.write_sized(body.1, move |tx| roles::update(tx, caller.0, *org_id, &role_id, &edit)).await?;
         Ok(ok("Permissions updated successfully", edited.into()))
@@ -150,7 +151,7 @@ struct EditRole {
     rights: RoleRights,
 }
 
-/// The rights of a role, in a request with other fields.
+/// The rights of a role in a request.
 #[derive(Object)]
 struct RoleRights {
     /// Rights by name or by key. A new role starts without rights.
@@ -162,10 +163,19 @@ struct RoleRights {
 impl RoleRights {
     /// The list of rights; empty if there is none. 400 if there are two.
     fn list(self) -> Result<BTreeMap<String, bool>> {
+        Ok(self.one()?.map_or_else(BTreeMap::new, |list| list.0))
+    }
+
+    /// The list of rights. 400 if there is none, or if there are two.
+    fn required(self) -> Result<BTreeMap<String, bool>> {
+        Ok(self.one()?.ok_or_else(|| Error::bad_request("permission_list is required"))?.0)
+    }
+
+    fn one(self) -> Result<Option<PermissionList>> {
         match (self.permission_list, self.permissions) {
             (Some(_), Some(_)) => Err(Error::bad_request("Give the rights in permission_list or in permissions, not in both")),
-            (Some(list), None) | (None, Some(EditPermissions { permission_list: list })) => Ok(list.0),
-            (None, None) => Ok(BTreeMap::new()),
+            (list, None) => Ok(list),
+            (None, Some(EditPermissions { permission_list: list })) => Ok(Some(list)),
         }
     }
 }
@@ -183,7 +193,11 @@ struct Role {
     uuid: RoleUuid,
     /// The organisation; null for built-in roles.
     organisation_id: Nullable<OrganisationId>,
+    /// `Administrator`, `Manager`, `Project Lead`, `User` or `Guest` for a built-in role.
     name: String,
+    /// The word for the role in `role` and `org_role`: `admin`, `manager`, `project-lead`, `member` or `guest` for a
+    /// built-in role; otherwise the same as `name`.
+    key: String,
     description: String,
     /// Each right by its name, and whether the role holds it.
     permission_list: BTreeMap<String, bool>,
@@ -198,7 +212,8 @@ impl From<roles::Role> for Role {
             id: role.id,
             uuid: role.uuid,
             organisation_id: Nullable(role.organisation),
-            name: role.name,
+            name: rights::title(&role.name).into(),
+            key: role.name,
             description: role.description,
             permission_list: role.rights.list(),
             permissions: Permissions::from(role.rights),

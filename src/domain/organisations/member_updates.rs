@@ -2,13 +2,19 @@
 
 use crate::{
     db::Tx,
-    domain::{accounts, chores::Cursor, log::events, organisations::payloads::MemberUpdate, rights::MemberStatus},
+    domain::{
+        accounts,
+        chores::Cursor,
+        log::events,
+        organisations::payloads::MemberUpdate,
+        rights::{self, MemberStatus},
+    },
     error::Result,
     event::Kind,
     id::{OrganisationId, UserId},
 };
 
-/// Tells the organisation that a member has `joined`, was `updated` or was `removed`.
+/// Tells the organisation that a member has `joined`, was `updated` or was `removed`. `role` is the name of their role.
 pub fn announce(
     tx: &mut Tx,
     organisation: OrganisationId,
@@ -17,6 +23,8 @@ pub fn announce(
     role: &str,
     status: MemberStatus,
 ) -> Result<()> {
+    let is_owner =
+        tx.prepare_cached("select 1 from organisations where id = ?1 and owner_id = ?2")?.exists((organisation, user.id))?;
     let data = MemberUpdate {
         action,
         organisation_id: organisation,
@@ -29,6 +37,7 @@ pub fn announce(
         avatar_url: &user.avatar_url,
         is_verified: user.is_verified,
         role,
+        role_name: rights::member_title(role, is_owner),
         status: status.as_str(),
     };
     events::tell_organisation(tx, organisation, Kind::Member, user.id, data)

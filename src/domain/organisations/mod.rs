@@ -24,7 +24,7 @@ use crate::{
         log::{events, revocations},
         organisations::payloads::OrganisationUpdate,
         page::Page,
-        rights::{BuiltInRole, Rights, role_title},
+        rights::{self, BuiltInRole, Rights},
         text::{self, Rule, Ruled},
     },
     error::{Error, Result},
@@ -54,12 +54,19 @@ pub struct Organisation {
     pub owner_id: UserId,
     pub channels_count: i64,
     pub total_messages_count: i64,
-    /// The caller's role: its number in `roles.id`, its name and its title.
+    /// The caller's role: its number in `roles.id` and its name.
     pub role_id: i64,
     pub role: String,
-    pub role_title: String,
+    pub is_owner: bool,
     pub created_at: Time,
     pub updated_at: Time,
+}
+
+impl Organisation {
+    /// The title of the caller's role.
+    pub fn role_title(&self) -> &str {
+        rights::member_title(&self.role, self.is_owner)
+    }
 }
 
 /// A request's changes to an organisation. An absent field stays as it is; an empty one is cleared, but the name can't be
@@ -213,6 +220,8 @@ pub fn pass_on(tx: &mut Tx, caller: Caller, id: OrganisationId, user: UserId) ->
         "update organisation_members set role_id = ?3, updated_at = ?4 where organisation_id = ?1 and user_id = ?2",
     )?
     .execute((id, user, admin.id, now))?;
+    let former = memberships::get(tx, id, caller.user)?;
+    member_updates::announce(tx, id, &accounts::own(tx, caller)?, "updated", &former.role.name, former.status)?;
     member_updates::announce(tx, id, &account, "updated", &admin.name, heir.status)?;
     let organisation = get(tx, caller, id)?;
     announce(tx, caller, "updated", &organisation)?;
@@ -229,6 +238,7 @@ fn announce(tx: &mut Tx, caller: Caller, action: &str, organisation: &Organisati
         description: &organisation.description,
         email: &organisation.email,
         industry: &organisation.industry,
+        r#type: &organisation.industry,
         location: &organisation.location,
         country: &organisation.country,
         logo_url: &organisation.logo_url,
@@ -247,6 +257,7 @@ pub struct Own {
     pub logo_url: String,
     /// The name of the caller's role.
     pub role: String,
+    pub is_owner: bool,
     pub channels_count: i64,
     pub is_pinned: bool,
 }
@@ -254,7 +265,7 @@ pub struct Own {
 /// Lists the organisations that the caller is a member of, by name.
 pub fn list_own(conn: &Connection, caller: Caller, page: Page) -> Result<Vec<Own>> {
     let sql = format!(
-        "select o.id, o.name, o.slug, o.logo_url, r.name, o.channels_count, m.is_pinned {FROM}
+        "select o.id, o.name, o.slug, o.logo_url, r.name, o.owner_id = m.user_id, o.channels_count, m.is_pinned {FROM}
          where m.user_id = ?1 and {ENTITLED} and o.deleted_at is null order by o.name collate nocase, o.id limit ?2 offset ?3"
     );
     let row = |row: &Row| {
@@ -265,6 +276,7 @@ pub fn list_own(conn: &Connection, caller: Caller, page: Page) -> Result<Vec<Own
             slug: columns.take()?,
             logo_url: columns.take()?,
             role: columns.take()?,
+            is_owner: columns.take()?,
             channels_count: columns.take()?,
             is_pinned: columns.take()?,
         })
@@ -284,11 +296,10 @@ const FROM: &str =
 
 fn from_row(row: &Row) -> rusqlite::Result<Organisation> {
     let mut columns = Columns::of(row);
-    let (role_id, role): (i64, String) = (columns.take()?, columns.take()?);
     Ok(Organisation {
-        role_id,
-        role_title: role_title(role_id, &role, columns.take()?),
-        role,
+        role_id: columns.take()?,
+        role: columns.take()?,
+        is_owner: columns.take()?,
         id: columns.take()?,
         name: columns.take()?,
         slug: columns.take()?,

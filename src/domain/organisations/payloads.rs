@@ -27,8 +27,10 @@ pub struct OrganisationUpdate<'a> {
     pub description: &'a str,
     /// Its e-mail address.
     pub email: &'a str,
-    /// Its industry.
+    /// Its kind.
     pub industry: &'a str,
+    /// The same as `industry`.
+    pub r#type: &'a str,
     /// Its location.
     pub location: &'a str,
     /// Its country.
@@ -67,8 +69,10 @@ pub struct MemberUpdate<'a> {
     pub avatar_url: &'a str,
     /// Whether the member's e-mail address is verified.
     pub is_verified: bool,
-    /// The name of the member's role.
+    /// The key of the member's role.
     pub role: &'a str,
+    /// The name of the member's role; `Owner` for the organisation's owner.
+    pub role_name: &'a str,
     /// The member's status in the organisation.
     #[schemars(extend("enum" = ["active", "inactive", "deactivated"]))]
     pub status: &'a str,
@@ -86,6 +90,8 @@ pub struct RoleUpdate<'a> {
     pub id: i64,
     /// The role's other identifier.
     pub uuid: RoleUuid,
+    /// The word for the role in `role` and `org_role`.
+    pub key: &'a str,
     /// The role's name.
     pub name: &'a str,
     /// The role's description.

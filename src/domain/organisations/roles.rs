@@ -17,7 +17,7 @@ use crate::{
             member_updates,
             payloads::{Permissions, RoleUpdate},
         },
-        rights::{BuiltInRole, MemberStatus, OWNER, Rights},
+        rights::{self, BuiltInRole, MemberStatus, OWNER, Rights},
         text::{self, Rule},
     },
     error::{Error, OrConflict, Result},
@@ -30,7 +30,7 @@ text::rules! {
     /// A role's name: numbers name roles by their integers.
     pub Name: Rule::no_number(64);
     pub Description: Rule::text(255);
-    /// The integer, the UUID or the name of a role.
+    /// The integer, the UUID, the name or the title of a role.
     pub Named: Rule::name(64);
 }
 /// At most 100 custom roles per organisation.
@@ -51,10 +51,7 @@ pub struct Role {
     pub updated_at: Time,
 }
 
-/// Other names for built-in roles.
-const ALIASES: [(&str, BuiltInRole); 2] = [("user", BuiltInRole::Member), ("administrator", BuiltInRole::Admin)];
-
-/// Finds the role that a request names by integer, UUID or name, all as text. 400 for a text that names no role at all.
+/// Finds the role that a request names by integer, UUID, name or title, all as text. 400 for a text that names no role at all.
 pub fn find(conn: &Connection, organisation: OrganisationId, named: &str) -> Result<Option<Role>> {
     let named = Named::check(named, "role").map_err(Error::BadRequest)?;
     if named.parse::<i64>().is_ok() {
@@ -63,8 +60,7 @@ pub fn find(conn: &Connection, organisation: OrganisationId, named: &str) -> Res
     if let Ok(uuid) = named.parse::<uuid::Uuid>() {
         return one(conn, "uuid = ?2", organisation, RoleUuid(uuid));
     }
-    let alias = ALIASES.iter().find(|(alias, _)| named.eq_ignore_ascii_case(alias));
-    let name = alias.map_or(named, |(_, role)| role.name());
+    let name = BuiltInRole::named(named).map_or(named, |role| role.name());
     let mut select = conn.prepare_cached(&format!("{SELECT} where {OF} and name = ?2 collate nocase"))?;
     let built_in = select.query_row((BUILT_IN, name), from_row).optional()?;
     Ok(match built_in {
@@ -236,7 +232,8 @@ fn announce(tx: &mut Tx, organisation: OrganisationId, caller: Caller, action: &
         organisation_id: organisation,
         id: role.id,
         uuid: role.uuid,
-        name: &role.name,
+        key: &role.name,
+        name: rights::title(&role.name),
         description: &role.description,
         permission_list: role.rights.list(),
         permissions: Permissions { permission_list: role.rights.keys() },
@@ -271,9 +268,8 @@ fn check_name(name: &str) -> Result<String> {
     if name.parse::<uuid::Uuid>().is_ok() {
         return Err(Error::invalid("name must not be a UUID"));
     }
-    let built_in = BuiltInRole::ALL.into_iter().flat_map(|role| [role.name(), role.title()]);
-    let mut reserved = built_in.chain(ALIASES.map(|(alias, _)| alias)).chain([OWNER]);
-    if reserved.any(|word| name.eq_ignore_ascii_case(word)) { Err(taken()) } else { Ok(name.to_owned()) }
+    let is_reserved = BuiltInRole::named(name).is_some() || name.eq_ignore_ascii_case(OWNER);
+    if is_reserved { Err(taken()) } else { Ok(name.to_owned()) }
 }
 
 fn check_description(text: &str) -> Result<String> {

@@ -155,6 +155,7 @@ async fn invitations_are_listed_newest_first_in_all_statuses() {
     assert_eq!(column(&list, "email"), ["known", "late", "guest", "grace"].map(|name| format!("{name}@example.org")));
     assert_eq!(column(&list, "status"), ["invited", "expired", "accepted", "accepted"]);
     assert_eq!(column(&list, "role"), ["manager", "member", "guest", "member"]);
+    assert_eq!(column(&list, "role_name"), ["Manager", "User", "Guest", "User"]);
     assert_eq!(column(&list, "token"), [token.as_str(), "", "", ""]);
     let rows = list["data"]["invitations"].as_array().unwrap();
     for row in rows {
@@ -162,7 +163,7 @@ async fn invitations_are_listed_newest_first_in_all_statuses() {
         assert_shape(&row["Organisation"], INVITING_ORGANISATION);
         assert_eq!([&row["organisation_id"], &row["Organisation"]["id"]], [&organisation, &organisation]);
         assert_eq!(row["Organisation"]["Users"], json!([]));
-        assert_eq!(row["Organisation"]["org_roles"][0], json!({ "id": 1, "name": "admin" }));
+        assert_eq!(row["Organisation"]["org_roles"][0], json!({ "id": 1, "name": "Administrator", "key": "admin" }));
     }
     assert_eq!([&rows[0]["is_platform_user"], &rows[1]["is_platform_user"]], [true, false]);
     assert_eq!(list["data"]["totalnoguests"], 1);

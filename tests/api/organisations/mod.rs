@@ -37,9 +37,10 @@ async fn a_new_organisation_is_its_makers() {
     for field in ["name", "description", "email", "location", "country", "logo_url"] {
         assert_eq!(made[field], full()[field], "{field}");
     }
-    assert_eq!([&made["industry"], &made["org_role"]], ["Computing", "admin"]);
+    assert_eq!([&made["type"], &made["industry"], &made["org_role"]], ["Computing", "Computing", "admin"]);
     assert_eq!([&made["owner_id"]], [&json!(ada.user_id)]);
-    assert_eq!((&made["role"], &made["user_role"]), (&json!("Owner"), &json!({ "role_id": 1, "role_name": "Owner" })));
+    assert_eq!([&made["role"], &made["role_name"]], ["Owner", "Owner"]);
+    assert_eq!(made["user_role"], json!({ "role_id": -1, "role_name": "Owner" }));
     assert_eq!([&made["channels_count"], &made["total_messages_count"]], [1, 0]);
 
     let read = ada.get(&format!("/organisations/{}", text(&made["id"]))).await.data(200, "Organization retrieved successfully");
@@ -289,7 +290,10 @@ async fn a_changed_or_deleted_organisation_is_pushed_to_all_its_members() {
     let data = told(&mut socket, &ada, "updated").await;
     assert_eq!([&data["name"], &data["logo_url"]], ["Motors", "https://example.org/logo.png"]);
     ada.put(&format!("{path}/owner"), json!({ "user_id": grace.user_id })).await.expect(200);
-    assert_eq!(socket.on(&organisation).await["data"]["role"], "admin");
+    for (member, title) in [(&ada, "Administrator"), (&grace, "Owner")] {
+        let data = socket.on(&organisation).await["data"].take();
+        assert_eq!([&data["user_id"], &data["role"], &data["role_name"]], [&member.user_id, "admin", title]);
+    }
     assert_eq!(told(&mut socket, &ada, "updated").await["owner_id"], grace.user_id);
     grace.delete(&path).await.expect(204);
     told(&mut socket, &grace, "deleted").await;

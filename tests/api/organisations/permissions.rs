@@ -9,11 +9,23 @@ use crate::{
     shapes::{PERMISSION, ROLE, assert_shape},
 };
 
-/// The keys that a role holds.
+/// Further keys, each with the one that it stands beside.
+const OTHERS: [(&str, &str); 4] = [
+    ("can_manage_organization", "can_manage_organisation"),
+    ("can_remove_people", "can_remove_members"),
+    ("can_comment_threads", "can_post_messages"),
+    ("can_change_user_org_role", "can_manage_roles"),
+];
+
+/// The keys that a role holds, without the further ones.
 fn held(role: &Value) -> BTreeSet<&str> {
     let list = role["permissions"]["permission_list"].as_object().unwrap();
-    assert_eq!(list.len(), 8);
-    list.iter().filter(|(_, held)| **held == true).map(|(key, _)| key.as_str()).collect()
+    assert_eq!(list.len(), 12);
+    for (other, key) in OTHERS {
+        assert_eq!(list[other], list[key], "{other}");
+    }
+    let held = list.iter().filter(|(_, held)| **held == true).map(|(key, _)| key.as_str());
+    held.filter(|key| !OTHERS.iter().any(|(other, _)| other == key)).collect()
 }
 
 async fn set(client: &Client, organisation: &str, role: &str, body: Value) -> Value {
@@ -35,7 +47,9 @@ async fn everybody_with_a_session_lists_the_rights() {
     listed.iter().for_each(|right| assert_shape(right, PERMISSION));
     let admin = ada.get(&format!("/organisations/{organisation}/roles/admin")).await.expect(200)["data"].take();
     let of = |field: &str| listed.iter().map(|right| (text(&right[field]), json!(true))).collect::<Map<_, _>>();
-    assert_eq!(admin["permissions"]["permission_list"], Value::Object(of("key")));
+    let others = listed.iter().flat_map(|right| right["other_keys"].as_array().unwrap());
+    let keys = of("key").into_iter().chain(others.map(|key| (text(key), json!(true)))).collect();
+    assert_eq!(admin["permissions"]["permission_list"], Value::Object(keys));
     assert_eq!(admin["permission_list"], Value::Object(of("right")));
     for (key, right) in [
         ("can_create_channels", "create:channels"),
@@ -54,6 +68,7 @@ async fn rights_by_key_are_the_whole_list() {
     let lists = [
         json!({ "permission_list": { "can_post_messages": true, "can_create_channels": true, "can_manage_roles": false } }),
         json!({ "permissions": { "permission_list": { "can_post_messages": true, "can_create_channels": true } } }),
+        json!({ "permissions": { "permission_list": { "can_comment_threads": true, "can_create_channels": true } } }),
     ];
     for (n, list) in lists.into_iter().enumerate() {
         let mut body = list;
@@ -78,6 +93,30 @@ async fn rights_by_key_are_the_whole_list() {
     let only = json!({ "permissions": { "permission_list": { "can_post_messages": true } } });
     let edited = ada.put(&format!("{path}/role%200"), only).await.data(200, "Role updated successfully");
     assert_eq!(held(&edited), BTreeSet::from(["can_post_messages"]));
+}
+
+#[tokio::test]
+async fn the_rights_of_a_role_are_set_in_the_form_that_answers_show() {
+    let server = Server::start().await;
+    let ada = server.user("ada").await;
+    let organisation = ada.organisation("Engines").await;
+    let path = format!("/organisations/{organisation}/roles");
+    ada.post(&path, json!({ "name": "clerk" })).await.expect(201);
+    let shown =
+        set(&ada, &organisation, "clerk", json!({ "permissions": { "permission_list": { "can_post_messages": true } } })).await;
+    assert_eq!(held(&shown), BTreeSet::from(["can_post_messages"]));
+    // A client that knows other keys changes one of them in the list that it got.
+    for (key, is_on, expected) in [
+        ("can_remove_people", true, vec!["can_post_messages", "can_remove_members"]),
+        ("can_comment_threads", false, vec!["can_remove_members"]),
+    ] {
+        let mut list = ada.get(&format!("{path}/clerk")).await.expect(200)["data"]["permissions"].take();
+        list["permission_list"][key] = json!(is_on);
+        let shown = set(&ada, &organisation, "clerk", json!({ "permissions": list })).await;
+        assert_eq!(held(&shown), BTreeSet::from_iter(expected), "{key}");
+    }
+    let reply = ada.put(&format!("{path}/clerk/permissions"), json!({})).await.expect(400);
+    assert_eq!(reply["message"], "permission_list is required");
 }
 
 #[tokio::test]
@@ -107,7 +146,7 @@ async fn two_lists_and_mixed_lists_of_rights_are_refused() {
         json!({ "permissions": {} }),
         json!({ "permissions": { "can_post_messages": true } }),
     ] {
-        ada.put(&format!("{path}/mine/permissions"), json!({ "permissions": body["permissions"] })).await.expect(400);
+        ada.put(&format!("{path}/mine/permissions"), body.clone()).await.expect(400);
         ada.put(&format!("{path}/mine"), body.clone()).await.expect(400);
         body["name"] = json!("next");
         ada.post(&path, body).await.expect(400);

@@ -39,8 +39,10 @@ async fn the_built_in_roles_are_listed_for_every_member() {
         let listed = data.as_array().unwrap();
         listed.iter().for_each(|role| assert_shape(role, ROLE));
         let names: Vec<_> = listed.iter().map(|role| text(&role["name"])).collect();
-        assert_eq!(names, ["admin", "manager", "project-lead", "member", "guest"]);
-        let numbered = |role: &Value| (role["id"].as_i64().unwrap(), text(&role["name"]));
+        assert_eq!(names, ["Administrator", "Manager", "Project Lead", "User", "Guest"]);
+        let keys: Vec<_> = listed.iter().map(|role| text(&role["key"])).collect();
+        assert_eq!(keys, ["admin", "manager", "project-lead", "member", "guest"]);
+        let numbered = |role: &Value| (role["id"].as_i64().unwrap(), text(&role["key"]));
         assert!(listed.iter().map(numbered).eq(BuiltInRole::ALL.map(|role| (role as i64, role.name().to_owned()))));
         let held = |n: usize| listed[n]["permission_list"].as_object().unwrap().values().filter(|held| **held == true).count();
         assert_eq!([held(0), held(1), held(2), held(3), held(4)], [8, 8, 4, 3, 0]);
@@ -60,13 +62,22 @@ async fn an_organisation_shows_the_callers_role_by_its_title() {
         let shown = grace.get(&path).await.expect(200)["data"].take();
         assert_shape(&shown["user_role"], USER_ROLE);
         assert_eq!(shown["user_role"], json!({ "role_id": role["id"], "role_name": title }));
-        assert_eq!([&shown["role"], &shown["org_role"]], [&json!(title), &role["name"]]);
+        assert_eq!([&shown["role"], &shown["role_name"], &shown["org_role"]], [title, title, &text(&role["key"])]);
+        assert_eq!(role["name"], title);
+        let own = grace.get("/users/organisations").await.expect(200)["data"][0].take();
+        assert_eq!([&own["org_role"], &own["role_name"]], [&role["key"], &role["name"]]);
+        let members = ada.get(&format!("{path}/users")).await.expect(200)["data"].take();
+        assert_eq!([&members[0]["role"], &members[0]["role_name"]], [&role["key"], &role["name"]]);
+        assert_eq!([&members[1]["role"], &members[1]["role_name"]], ["admin", "Owner"]);
     }
     assert_eq!(listed[5]["id"], custom["id"]);
     give(&ada, &organisation, &grace, "admin").await;
     let passed = ada.put(&format!("{path}/owner"), json!({ "user_id": grace.user_id })).await.expect(200)["data"].take();
-    assert_eq!(passed["role"], "Administrator", "the former owner");
-    assert_eq!(grace.get(&path).await.expect(200)["data"]["role"], "Owner");
+    assert_eq!(passed["user_role"], json!({ "role_id": 1, "role_name": "Administrator" }), "the former owner");
+    let owned = grace.get(&path).await.expect(200)["data"].take();
+    assert_eq!(owned["role"], "Owner");
+    let is_listed = |role: &Value| role["id"] == owned["user_role"]["role_id"];
+    assert!(!listed.as_array().unwrap().iter().any(is_listed), "the owner's role is none of the list: {owned}");
 }
 
 #[tokio::test]
@@ -76,6 +87,7 @@ async fn a_custom_role_is_made_read_changed_and_given() {
     let made = make(&ada, &organisation, "Moderator", &["manage:channels", "post:messages"]).await;
     assert_shape(&made, ROLE);
     assert_eq!([&made["name"], &made["description"], &made["organisation_id"]], ["Moderator", "ours", &organisation]);
+    assert_eq!(made["key"], "Moderator");
     assert!(made["id"].as_i64().unwrap() > 5);
     assert_eq!(
         (&made["permission_list"]["manage:channels"], &made["permission_list"]["manage:roles"]),
@@ -191,7 +203,7 @@ async fn built_in_roles_stay_as_they_are() {
     let server = Server::start().await;
     let ada = server.user("ada").await;
     let organisation = ada.organisation("Engines").await;
-    for named in ["1", "member", "user", "01900000-0000-7000-8000-000000000005"] {
+    for named in ["1", "member", "user", "PROJECT%20LEAD", "01900000-0000-7000-8000-000000000005"] {
         let path = format!("{}/{named}", roles(&organisation));
         ada.put(&path, json!({ "name": "x" })).await.expect(403);
         ada.put(&format!("{path}/permissions"), json!({ "permission_list": { "post:messages": true } })).await.expect(403);
