@@ -120,12 +120,14 @@ impl Channel {
     }
 }
 
-/// A channel with its first members.
+/// A channel with its owner's name and its first members.
 #[derive(Object, Serialize)]
 pub struct ChannelDetails {
     #[oai(flatten)]
     #[serde(flatten)]
     channel: Channel,
+    /// The owner's name in the channel; the account's username for an owner who is not in it.
+    owner_name: String,
     /// The first 200 members, ordered by when they joined. There may be fewer if the answer would be over 1 MB.
     participants: Rows<Participant>,
 }
@@ -136,10 +138,11 @@ const PARTICIPANTS: Page = Page { offset: 0, size: 200 };
 impl ChannelDetails {
     pub fn read(conn: &View, site: &Site, caller: Caller, found: Described) -> Result<Self> {
         let channel = Channel::new(site, overviews::of(conn, found)?);
+        let owner_name = members::shown_name(conn, channel.id, channel.owner_id)?;
         let bytes = BYTES.saturating_sub(json_length(&channel));
         let first = |part| members::list(conn, caller, channel.id, part);
         let participants = fill_within(Bounds { bytes, ..Bounds::ANSWER }, PARTICIPANTS, first, Participant::from)?.data;
-        Ok(ChannelDetails { channel, participants })
+        Ok(ChannelDetails { channel, owner_name, participants })
     }
 }
 

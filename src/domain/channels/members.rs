@@ -32,6 +32,16 @@ pub fn name(conn: &Connection, channel: ChannelId, user: UserId) -> Result<Optio
         .optional()?)
 }
 
+/// The user's name in the channel, or the account's for somebody who is not in it.
+pub fn shown_name(conn: &Connection, channel: ChannelId, user: UserId) -> Result<String> {
+    Ok(conn
+        .prepare_cached(
+            "select coalesce(cm.username, u.username)
+               from users u left join channel_members cm on cm.channel_id = ?1 and cm.user_id = u.id where u.id = ?2",
+        )?
+        .query_row((channel, user), |row| row.get(0))?)
+}
+
 /// The channel's members, in the order in which they joined.
 pub fn ids(conn: &Connection, channel: ChannelId) -> Result<Vec<UserId>> {
     Ok(conn

@@ -4,8 +4,8 @@ use serde_json::{Value, json};
 
 use super::ids;
 use crate::{
-    harness::{Client, Server, text},
-    shapes::{CHANNEL, LISTED_MESSAGE, PARTICIPANT, SHORT_CHANNEL, assert_shape},
+    harness::{Client, Server, blob, text},
+    shapes::{CHANNEL, CHANNEL_DETAILS, LISTED_MESSAGE, PARTICIPANT, SHORT_CHANNEL, assert_shape},
 };
 
 async fn own(client: &Client, organisation: &str, query: &str) -> Value {
@@ -73,6 +73,8 @@ async fn a_channel_shows_the_callers_access_and_its_participants() {
     for path in [format!("/channels/{news}"), "/channels/name/news".into()] {
         let shown = grace.get(&path).await.expect(200)["data"].take();
         assert_shape(&shown, CHANNEL);
+        assert_shape(&shown, CHANNEL_DETAILS);
+        assert_eq!(shown["owner_name"], "ada");
         shown["participants"].as_array().unwrap().iter().for_each(|one| assert_shape(one, PARTICIPANT));
         assert_eq!((&shown["participants"], &shown["access"]), (&wanted, &json!(true)));
         assert_eq!(ids_of(&shown["users"]), [&ada.user_id, &bob.user_id, &grace.user_id].map(String::as_str));
@@ -81,6 +83,25 @@ async fn a_channel_shows_the_callers_access_and_its_participants() {
     let shown = grace.get(&format!("/channels/{news}")).await.expect(200)["data"].take();
     assert_eq!((&shown["access"], shown["participants"].as_array().unwrap().len()), (&json!(false), 2));
     server.user("outsider").await.get(&format!("/channels/{news}")).await.expect(404);
+}
+
+#[tokio::test]
+async fn a_channel_names_its_owner_as_the_channel_knows_them() {
+    let server = Server::start().await;
+    let (ada, grace, organisation) = server.ada_and_grace().await;
+    let news = ada.channel(&organisation, "news", &[&grace]).await;
+    let owner = async || grace.get(&format!("/channels/{news}")).await.expect(200)["data"]["owner_name"].take();
+    assert_eq!(owner().await, "ada");
+    ada.patch(&format!("/channels/{news}/username"), json!({ "username": "countess" })).await.expect(200);
+    assert_eq!(owner().await, "countess");
+    // The organisation's owner inherits a private channel without being in it.
+    let private = grace.private_channel(&organisation, "private", &[]).await;
+    server.sql(&format!(
+        "update channels set owner_id = (select id from users where username = 'ada') where id = {}",
+        blob(&private)
+    ));
+    let shown = grace.get(&format!("/channels/{private}")).await.expect(200)["data"].take();
+    assert_eq!([&shown["owner_id"], &shown["owner_name"]], [&json!(ada.user_id), &json!("ada")]);
 }
 
 fn ids_of(users: &Value) -> Vec<String> {
