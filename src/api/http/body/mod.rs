@@ -189,7 +189,10 @@ fn faulty_field(fields: &Map<String, Value>, schema: &MetaSchema, registry: &Reg
     let forms = schema.any_of.iter().filter_map(|form| resolved(form, registry));
     let schema = forms.min_by_key(|form| form.required.iter().filter(is_missing).count()).unwrap_or(schema);
     if let Some(missing) = schema.required.iter().find(is_missing) {
-        return Some(format!("{} is required", name(missing)));
+        let has_others = fields.keys().any(|field| schema.properties.iter().all(|(known, _)| known != field));
+        let known = schema.properties.iter().map(|(known, _)| *known).collect::<Vec<_>>().join(", ");
+        let fields = if has_others { format!("; the fields are {known}") } else { String::new() };
+        return Some(format!("{} is required{fields}", name(missing)));
     }
     schema.properties.iter().find_map(|(field, schema)| misfit(given(field)?, schema, registry, &name(field)))
 }
@@ -239,6 +242,7 @@ mod tests {
         assert_eq!(said(json!([])), "The request body must be a JSON object");
         assert_eq!(said(json!({})), "name is required");
         assert_eq!(said(json!({ "name": null })), "name is required");
+        assert_eq!(said(json!({ "text": "" })), "name is required; the fields are name, users, is_private, inside");
         assert_eq!(said(json!({ "name": 5 })), "name must be a string");
         assert_eq!(said(json!({ "name": "", "is_private": "yes" })), "is_private must be a boolean");
         assert_eq!(said(json!({ "name": "", "users": "x" })), "users must be an array");
