@@ -114,7 +114,9 @@ pub fn check(url: &Url, opened: &[IpNet]) -> Result<(), Failure> {
         _ => return refused("the address names no host".into()),
     };
     match addresses::objection(address, opened) {
-        Some(why) => refused(format!("{address} is not on the public internet ({why})")),
+        Some(why) => refused(format!(
+            "{address} is not on the public internet ({why}); the server's administrator opens networks with --allow-private-webhooks"
+        )),
         None => Ok(()),
     }
 }

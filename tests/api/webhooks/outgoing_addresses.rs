@@ -215,9 +215,12 @@ fn only_http_and_https_addresses_without_a_user_are_called() {
 }
 
 #[test]
-fn a_refused_address_is_named_with_the_reason() {
+fn a_refused_address_is_named_with_the_reason_and_the_setting_that_allows_it() {
     let refused = check(&url("0x7f000001", 80), &[]).unwrap_err();
-    assert_eq!(refused.to_string(), "refused: 127.0.0.1 is not on the public internet (loopback)");
+    assert_eq!(
+        refused.to_string(),
+        "refused: 127.0.0.1 is not on the public internet (loopback); the server's administrator opens networks with --allow-private-webhooks"
+    );
 }
 
 #[test]
