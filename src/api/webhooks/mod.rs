@@ -266,7 +266,7 @@ struct Webhook {
     event_name: String,
     /// `active`, `inactive` or `paused`.
     status: String,
-    /// The address for deliveries; without one, the same as `feed_url`.
+    /// The address for deliveries; empty if there is none.
     webhook_url: String,
     /// The secret of the feed address.
     webhook_slug: String,
@@ -292,7 +292,7 @@ impl Webhook {
             webhook_name: webhook.name,
             event_name: webhook.event_name,
             status: webhook.status.as_str().into(),
-            webhook_url: if webhook.url.is_empty() { feed_url.clone() } else { webhook.url },
+            webhook_url: webhook.url,
             webhook_slug: site.keys().webhook_slug(webhook.id, webhook.generation, Some(&webhook.slug_hash)),
             feed_url,
             webhook_secret: None,
