@@ -17,8 +17,9 @@ use super::{
     auth::BEARER_REQUIRED,
     body::Faulty,
     json::{Answer, Json},
+    types::{Null, Nullable},
 };
-use crate::error::Error;
+use crate::{error::Error, id::MessageId};
 
 /// Tells a success from a failure.
 #[derive(Enum, Serialize)]
@@ -100,6 +101,27 @@ pub enum Done {
     Ok(Json<Plain>),
 }
 
+/// The envelope of a feed's answer, which has no `data`.
+#[derive(Object, Serialize)]
+pub struct Fed {
+    status: Succeeded,
+    /// The HTTP status.
+    status_code: u16,
+    /// A message for people to read.
+    message: String,
+    /// Always null.
+    data: Null,
+    /// The post that the feed made; null if the webhook is paused, because then there is none.
+    message_id: Nullable<MessageId>,
+}
+
+#[derive(ApiResponse)]
+pub enum Taken {
+    /// Success.
+    #[oai(status = 200)]
+    Ok(Json<Fed>),
+}
+
 #[derive(ApiResponse)]
 pub enum Made {
     /// Created.
@@ -160,6 +182,11 @@ pub fn opened<T: Answer>(message: &str, data: T, is_new: bool) -> Opened<T> {
 
 pub fn done(message: &str) -> Done {
     Done::Ok(plain(200, message))
+}
+
+pub fn taken(message: &str, message_id: Option<MessageId>) -> Taken {
+    let (status, message_id) = (Succeeded::Success, Nullable(message_id));
+    Taken::Ok(Json(Fed { status, status_code: 200, message: message.into(), data: Null, message_id }))
 }
 
 pub fn made(message: &str) -> Made {

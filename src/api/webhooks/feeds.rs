@@ -11,8 +11,7 @@ use crate::{
         http::{
             auth::{Bearer, Feeder},
             body::{self, Body, Text},
-            envelope::{Success, ok},
-            types::Null,
+            envelope::{Taken, taken},
         },
         tags::Tag,
     },
@@ -23,7 +22,7 @@ use crate::{
         webhooks::{EventName, feeds},
     },
     error::{Error, Result},
-    id::ChannelId,
+    id::{ChannelId, MessageId},
     state::App,
 };
 
@@ -35,20 +34,21 @@ impl Api {
     ///
     /// Posts for a member's own program. Needs a bearer token and the right to post. The member is the author:
     /// `user_id`, `full_name`, `email` and `avatar_url` of the post are theirs, and `username` is only a label. No
-    /// history records the feed.
+    /// history records the feed. Each feed makes a post of its own: a `thread_id` in the body is ignored.
     #[oai(path = "/webhooks/feed/backend-queue", method = "post", operation_id = "feedChannel", tag = "Tag::Webhooks")]
-    async fn queue(&self, caller: Bearer, app: Data<&App>, body: Body<QueuedFeed>) -> Result<Success<Null>> {
+    async fn queue(&self, caller: Bearer, app: Data<&App>, body: Body<QueuedFeed>) -> Result<Taken> {
         let Body(QueuedFeed { channel_id, feed }, bytes) = body;
         let feed = feed.into();
-        app.db.write_sized(bytes, move |tx| feeds::queue(tx, caller.0, channel_id, &feed)).await?;
-        Ok(sent())
+        let message = app.db.write_sized(bytes, move |tx| feeds::queue(tx, caller.0, channel_id, &feed)).await?;
+        Ok(sent(Some(message)))
     }
 
     /// Feed a webhook
     ///
     /// The address is the secret: no bearer token is needed, unless the server is configured so. If a bearer token is
     /// sent, its user must be a member of the channel with the right to post, and is then the author. A paused webhook
-    /// gives the same answer and posts nothing. 403 while the webhook's owner may not post in the channel.
+    /// gives the same answer and posts nothing. 403 while the webhook's owner may not post in the channel. Each feed makes
+    /// a post of its own: a `thread_id` in the body is ignored.
     #[oai(path = "/webhooks/feed/:webhook_slug", method = "post", operation_id = "feedWebhook", tag = "Tag::Webhooks")]
     async fn feed(
         &self,
@@ -56,7 +56,7 @@ impl Api {
         app: Data<&App>,
         webhook_slug: Path<Text<feeds::Slug>>,
         body: Body<Feed>,
-    ) -> Result<Success<Null>> {
+    ) -> Result<Taken> {
         take(&app, feeder.0, webhook_slug.0, body.0.into(), body.1).await
     }
 
@@ -73,11 +73,12 @@ impl Api {
         event_name: Query<Text<EventName>>,
         /// The text of the post.
         message: Query<Text<feeds::QueriedMessage>>,
+        /// `success` or `error`; or `firing`, which the post shows as `error`, and `resolved`, which it shows as `success`.
         status: Query<Text<feeds::Status>>,
         action_type: Query<Option<Text<feeds::ActionType>>>,
         /// The address of a picture. If a bearer token is sent, the post has the member's picture instead.
         avatar_url: Query<Option<Text<WebAddress>>>,
-    ) -> Result<Success<Null>> {
+    ) -> Result<Taken> {
         feeds::QueriedMessage::check(&message, "message").map_err(Error::Invalid)?;
         let feed = feeds::Feed {
             message: message.0.0,
@@ -92,19 +93,13 @@ impl Api {
     }
 }
 
-async fn take(
-    app: &App,
-    caller: Option<Caller>,
-    slug: Text<feeds::Slug>,
-    feed: feeds::Feed,
-    bytes: usize,
-) -> Result<Success<Null>> {
-    app.db.write_sized(bytes, move |tx| feeds::take(tx, caller, &slug, &feed)).await?;
-    Ok(sent())
+async fn take(app: &App, caller: Option<Caller>, slug: Text<feeds::Slug>, feed: feeds::Feed, bytes: usize) -> Result<Taken> {
+    let message = app.db.write_sized(bytes, move |tx| feeds::take(tx, caller, &slug, &feed)).await?;
+    Ok(sent(message))
 }
 
-fn sent() -> Success<Null> {
-    ok("Data sent successfully", Null)
+fn sent(message: Option<MessageId>) -> Taken {
+    taken("Data sent successfully", message)
 }
 
 #[derive(Object)]
@@ -115,7 +110,8 @@ struct Feed {
     username: Option<Text<feeds::Username>>,
     /// If omitted, the webhook's event name.
     event_name: Option<Text<EventName>>,
-    /// `success` if omitted.
+    /// `success` or `error`, or as monitoring systems report alerts: `firing`, which the post shows as `error`, and
+    /// `resolved`, which it shows as `success`. `success` if omitted.
     status: Option<Text<feeds::Status>>,
     action_type: Option<Text<feeds::ActionType>>,
     /// The http or https address of a picture. If a bearer token is sent, the post has the member's picture instead.

@@ -25,7 +25,7 @@ text::rules! {
     /// The name shown.
     pub Username: Rule::line(64);
     pub ActionType: Rule::line(80);
-    pub Status: Rule::one_of(&["success", "error"]);
+    pub Status: Rule::one_of(&["success", "error", "resolved", "firing"]);
     pub Slug: Rule::secret(64);
     /// A post in a query, which shares the request's head with all else.
     pub QueriedMessage: Rule::solid(4000);
@@ -40,7 +40,7 @@ pub struct Feed {
     pub event_name: String,
     pub action_type: String,
     pub avatar_url: String,
-    /// `success` or `error`; `success` when absent.
+    /// The status of a post, or of an alert; `success` when absent.
     pub status: Option<String>,
 }
 
@@ -59,8 +59,17 @@ impl Feed {
             event_name: EventName::check(&self.event_name, "event_name")?,
             action_type: ActionType::check(&self.action_type, "action_type")?,
             avatar_url: text::web_address_if_any(&self.avatar_url, "avatar_url")?,
-            status,
+            status: shown(status),
         })
+    }
+}
+
+/// The status that the post of a feed shows. Monitoring systems report that an alert is firing or resolved.
+fn shown(status: &str) -> &str {
+    match status {
+        "firing" => "error",
+        "resolved" => "success",
+        other => other,
     }
 }
 
@@ -104,11 +113,12 @@ pub fn is_known(conn: &Connection, slug: &str) -> Result<bool> {
     Ok(find(conn, slug)?.is_some())
 }
 
-/// Posts a feed under the webhook's names, where the feed gives none, and records it; a paused webhook only records it. For
+/// Posts a feed under the webhook's names, where the feed gives none, and records it; a paused webhook only records it, and
+/// there is no message. For
 /// everybody who knows the slug. A caller with a bearer must have the right to post in the channel, and is the author. 404
 /// for an unknown slug; 403 for an inactive webhook, an archived channel, and a webhook whose owner has lost access to the
 /// channel or the right to post; 422 for an invalid feed.
-pub fn take(tx: &mut Tx, caller: Option<Caller>, slug: &str, feed: &Feed) -> Result<()> {
+pub fn take(tx: &mut Tx, caller: Option<Caller>, slug: &str, feed: &Feed) -> Result<Option<MessageId>> {
     let gate = find(tx, slug)?.ok_or(Error::NotFound("Webhook"))?;
     if let Some(caller) = caller {
         access::may_post(tx, caller, gate.channel, HIDDEN_CHANNEL)?;
@@ -125,25 +135,26 @@ pub fn take(tx: &mut Tx, caller: Option<Caller>, slug: &str, feed: &Feed) -> Res
     }
     let mut checked = feed.check()?;
     if gate.status == record::Status::Paused {
-        return history::took_in(tx, gate.webhook, "paused", CallbackId::new());
+        history::took_in(tx, gate.webhook, "paused", CallbackId::new())?;
+        return Ok(None);
     }
     checked.username = first_of(checked.username, &gate.name);
     checked.labels.event_name = first_of(checked.labels.event_name, &gate.event_name);
     let message = checked.post(tx, caller, gate.channel, gate.organisation)?;
-    history::took_in(tx, gate.webhook, "feed", CallbackId(message.0))
+    history::took_in(tx, gate.webhook, "feed", CallbackId(message.0))?;
+    Ok(Some(message))
 }
 
 /// Posts a feed without a webhook, and without a record of it. For members of the channel with the right to post, on behalf
 /// of their own programs. The caller is the author; where the feed gives no name, their name in the channel is shown. 403
 /// for other callers, a direct message and an archived channel; 422 for an invalid feed.
-pub fn queue(tx: &mut Tx, caller: Caller, channel: ChannelId, feed: &Feed) -> Result<()> {
+pub fn queue(tx: &mut Tx, caller: Caller, channel: ChannelId, feed: &Feed) -> Result<MessageId> {
     let access = access::may_post(tx, caller, channel, HIDDEN_CHANNEL)?;
     access.require_no_dm()?;
     access.require_live()?;
     let mut checked = feed.check()?;
     checked.username = first_of(checked.username, access.username.as_deref().unwrap_or_default());
-    checked.post(tx, Some(caller), channel, access.organisation)?;
-    Ok(())
+    checked.post(tx, Some(caller), channel, access.organisation)
 }
 
 fn first_of<'a>(given: &'a str, otherwise: &'a str) -> &'a str {

@@ -87,8 +87,11 @@ async fn a_feed_becomes_a_thread_without_an_author() {
         "event_name": "build finished", "message": "main is green", "status": "error", "username": "ci",
         "action_type": "build", "avatar_url": avatar
     });
-    assert!(scene.anybody.post(&scene.feed, fed).await.data(200, SENT).is_null());
+    let reply = scene.anybody.post(&scene.feed, fed).await;
+    let posted = text(&reply.body["message_id"]);
+    assert!(reply.data(200, SENT).is_null());
     let thread = &scene.threads().await[0];
+    assert_eq!(thread["thread_id"], posted, "a feed answers the id of its post");
     assert_shape(thread, "thread_id:uuid channels_id:uuid created_at:time messages:array message_count:int last_reply:time");
     assert_eq!([&thread["type"], &thread["event_name"], &thread["action_type"]], ["thread", "build finished", "build"]);
     assert_eq!([&thread["content"], &thread["message"], &thread["status"]], ["main is green", "main is green", "error"]);
@@ -101,6 +104,56 @@ async fn a_feed_becomes_a_thread_without_an_author() {
     assert_eq!([&record["action_type"], &record["callback_id"]], [&json!("feed"), &thread["thread_id"]]);
     let reply = scene.grace.reply(&scene.channel, &text(&thread["thread_id"]), "at last").await;
     assert_eq!(scene.threads().await[0]["messages"][0]["id"], reply);
+}
+
+#[tokio::test]
+async fn an_alert_that_fires_is_an_error_and_one_that_is_resolved_a_success() {
+    let scene = scene().await;
+    for (status, shown) in [("firing", "error"), ("resolved", "success"), ("error", "error"), ("success", "success")] {
+        scene.anybody.post(&scene.feed, with("status", status)).await.expect(200);
+        by_query(&scene.anybody, &scene.feed, &with("status", status)).await.expect(200);
+        for thread in &scene.threads().await[..2] {
+            assert_eq!([&thread["status"], &thread["current_status"]], [shown, "pending"], "{status}");
+        }
+    }
+    for status in ["Firing", "ok", ""] {
+        scene.anybody.post(&scene.feed, with("status", status)).await.expect(422);
+    }
+}
+
+#[tokio::test]
+async fn a_feed_with_fields_of_another_program_is_told_the_fields_that_it_takes() {
+    let scene = scene().await;
+    let fields = "message, username, event_name, status, action_type, avatar_url";
+    let reply = scene.anybody.post(&scene.feed, json!({ "text": "main is green" })).await.expect(400);
+    assert_eq!(reply["message"], format!("message is required; the fields are {fields}"));
+    let queued = json!({ "channel_id": scene.channel, "text": "main is green" });
+    let reply = scene.ada.post(QUEUE, queued).await.expect(400);
+    assert_eq!(reply["message"], format!("message is required; the fields are channel_id, {fields}"));
+}
+
+#[tokio::test]
+async fn a_thread_id_in_a_feed_is_ignored_and_the_documentation_says_so() {
+    let scene = scene().await;
+    let root = scene.ada.say(&scene.channel, "root").await;
+    scene.anybody.post(&scene.feed, with("thread_id", root.clone())).await.expect(200);
+    let mut queued = with("thread_id", root.clone());
+    queued["channel_id"] = json!(scene.channel);
+    scene.ada.post(QUEUE, queued).await.expect(200);
+    let post = json!({ "content": "one more", "media": ["https://x.example/a.png"] });
+    let posted = scene.ada.post(&format!("/channels/{}/messages", scene.channel), post).await.expect(201);
+    assert_eq!(posted["data"]["media"], json!([]));
+    let threads = scene.threads().await;
+    assert_eq!((threads.len(), &threads[3]["message_count"]), (4, &json!(0)));
+    let document = crate::operations::document(&scene.server).await;
+    for (path, field) in [
+        ("/webhooks/feed/{webhook_slug}", "thread_id"),
+        ("/webhooks/feed/backend-queue", "thread_id"),
+        ("/channels/{channel_id}/messages", "media"),
+    ] {
+        let said = text(&document["paths"][path]["post"]["description"]);
+        assert!(said.contains(&format!("a `{field}` in the body")) && said.contains("is ignored"), "{path}: {said}");
+    }
 }
 
 #[tokio::test]
@@ -187,7 +240,9 @@ async fn a_deleted_organisation_takes_nothing_in() {
 async fn a_paused_webhook_answers_and_posts_nothing() {
     let scene = scene().await;
     scene.status("paused").await;
-    scene.anybody.post(&scene.feed, body()).await.data(200, SENT);
+    let taken = scene.anybody.post(&scene.feed, body()).await;
+    assert_eq!(taken.body["message_id"], Value::Null, "there is no post");
+    taken.data(200, SENT);
     by_query(&scene.anybody, &scene.feed, &body()).await.data(200, SENT);
     scene.anybody.post(&scene.feed, with("status", "green")).await.expect(422);
     let history = scene.history().await;
@@ -253,8 +308,11 @@ async fn a_server_can_demand_a_bearer_for_feeds() {
 async fn the_backend_queue_is_for_members_with_the_right_to_post() {
     let scene = scene().await;
     let queued = with("channel_id", &*scene.channel);
-    assert!(scene.grace.post(QUEUE, queued.clone()).await.data(200, SENT).is_null());
+    let reply = scene.grace.post(QUEUE, queued.clone()).await;
+    let posted = text(&reply.body["message_id"]);
+    assert!(reply.data(200, SENT).is_null());
     let thread = &scene.threads().await[0];
+    assert_eq!(thread["thread_id"], posted);
     assert_eq!([&thread["type"], &thread["username"], &thread["event_name"]], ["thread", "ci", "build finished"]);
     assert_eq!([&thread["user_id"], &thread["content"]], [&*scene.grace.user_id, "main is green"]);
     scene.grace.post(QUEUE, json!({ "channel_id": scene.channel, "message": "bare" })).await.expect(200);
