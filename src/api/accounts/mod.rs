@@ -227,11 +227,11 @@ pub struct User {
     current_org: Nullable<OrganisationId>,
     /// The slug of that organisation; `client` if there is none.
     current_organisation_slug: String,
-    /// Unix seconds.
+    /// Unix seconds as a text, here and in `updated_at` and `expires_in`; other answers have RFC 3339 times.
     created_at: String,
-    /// Unix seconds.
+    /// Unix seconds as a text.
     updated_at: String,
-    /// When the session ends, in Unix seconds.
+    /// When the session ends, in Unix seconds as a text.
     expires_in: String,
     /// The generated password of an account that accepting an invitation has made; otherwise empty.
     #[oai(skip_serializing_if_is_none)]

@@ -50,7 +50,8 @@ impl Api {
     /// Post a message
     ///
     /// With a `thread_id`, the message is a reply. With an `id` that the client made, a repeated request answers the
-    /// first message and posts nothing. `@username` and `@channel` mention.
+    /// first message and posts nothing. `@username` and `@channel` mention. Messages have no files: a `media` in the body
+    /// is ignored.
     #[oai(path = "/channels/:channel_id/messages", method = "post", operation_id = "createMessage", tag = "Tag::Messages")]
     async fn create(
         &self,
