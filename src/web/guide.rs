@@ -12,9 +12,10 @@ use pulldown_cmark::{CowStr, Event, Options, Parser, Tag, TagEnd, html};
 
 use super::Asset;
 
-/// The pages run no script and load nothing but their style sheet. No page may frame them.
-const POLICY: HeaderValue =
-    HeaderValue::from_static("default-src 'none'; style-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'");
+/// The pages run no script and load nothing but their style sheet and icon. No page may frame them.
+const POLICY: HeaderValue = HeaderValue::from_static(
+    "default-src 'none'; style-src 'self'; img-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
+);
 
 struct Document {
     /// The last segment of the page's address; empty for the first page.

@@ -24,13 +24,15 @@ pub fn pages() -> impl Endpoint {
     Route::new().at("/", make_sync(page)).at("/*path", make_sync(page))
 }
 
-/// Serves an embedded file: `/auth/verify-email` is the file `auth/verify-email.html`.
+/// Serves an embedded file: `/auth/verify-email` is the file `auth/verify-email.html`. Browsers keep icons for a day.
 fn page(req: Request) -> poem::Result<Response> {
     let path = req.uri().path().trim_matches('/');
     let name = if path.is_empty() { "index" } else { path };
     let (file, kind) = match name.rsplit_once('.') {
         Some((_, "css")) => (Pages::get(name), "text/css; charset=utf-8"),
         Some((_, "js")) => (Pages::get(name), "text/javascript; charset=utf-8"),
+        Some((_, "svg")) => (Pages::get(name), "image/svg+xml"),
+        Some((_, "ico")) => (Pages::get(name), "image/x-icon"),
         _ => (Pages::get(&format!("{name}.html")), "text/html; charset=utf-8"),
     };
     let file = file.ok_or(NotFoundError)?;
@@ -39,11 +41,11 @@ fn page(req: Request) -> poem::Result<Response> {
         .content_type(kind)
         .header(header::X_CONTENT_TYPE_OPTIONS, "nosniff")
         .header(header::REFERRER_POLICY, "no-referrer") // addresses carry tokens
-        .header(header::CACHE_CONTROL, "no-store")
+        .header(header::CACHE_CONTROL, if kind.starts_with("image/") { "max-age=86400" } else { "no-store" })
         .header(
             header::CONTENT_SECURITY_POLICY,
-            "default-src 'none'; style-src 'self'; script-src 'self'; connect-src 'self'; base-uri 'none'; form-action 'none'; \
-             frame-ancestors 'none'",
+            "default-src 'none'; style-src 'self'; script-src 'self'; connect-src 'self'; img-src 'self'; base-uri 'none'; \
+             form-action 'none'; frame-ancestors 'none'",
         );
     Ok(response.body(match file.data {
         Cow::Borrowed(data) => Body::from(data),
