@@ -61,6 +61,15 @@ test('the docs UI works without a network, and tries requests out', { timeout },
   await own.getByRole('button', { name: 'Execute' }).click()
   assert.equal((await listed).status(), 200)
 
+  // After a reload, the token is still there.
+  await page.reload()
+  await operation('login').waitFor()
+  await own.locator('.opblock-summary').click()
+  await own.getByRole('button', { name: 'Try it out' }).click()
+  const again = page.waitForResponse(response => response.url() === `${server.url}/api/v1/users/organisations`)
+  await own.getByRole('button', { name: 'Execute' }).click()
+  assert.equal((await again).status(), 200)
+
   // Nothing was asked of, or refers to, another machine.
   for (const address of await references(page)) assert.equal(new URL(address).origin, server.url, address)
   const source = await (await fetch(`${server.url}/docs`)).text()
@@ -122,6 +131,42 @@ test('the docs UI shows the bounds, examples and refusals of every operation', {
     }
   }
   assert.equal(seen, await page.locator('.opblock').count())
+  assert.deepEqual([strays, errors], [[], []])
+  await server.stop()
+})
+
+test('the docs UI fits a phone, and a wide screen in the dark', { timeout }, async t => {
+  const server = await start(t)
+  const { page, strays, errors } = await open(t)
+  for (const [width, colorScheme] of [[390, 'light'], [390, 'dark'], [1280, 'dark']]) {
+    await page.setViewportSize({ width, height: 844 })
+    await page.emulateMedia({ colorScheme })
+    await page.goto(`${server.url}/docs`)
+    await page.locator('.opblock').first().waitFor()
+    assert.equal(await page.locator('meta[name="viewport"]').getAttribute('content'), 'width=device-width, initial-scale=1')
+    const fits = async what => {
+      const wide = await page.evaluate(() => document.documentElement.scrollWidth)
+      assert.ok(wide <= width, `${what}: the page is ${wide} wide on ${width}`)
+    }
+    await fits('all operations')
+    // The longest path, a table of parameters, a body with schemas in schemas.
+    for (const id of ['replayWebhookDelivery', 'listOrganisationMembers', 'createRole']) {
+      const block = page.locator(`[id$="-${id}"]`)
+      await block.locator('.opblock-summary-control').click()
+      await block.locator('.responses-table').waitFor()
+      await block.getByRole('button', { name: 'Try it out' }).click()
+      await fits(id)
+      await block.scrollIntoViewIfNeeded()
+      await page.screenshot({ path: join(shots, `docs-${width}-${colorScheme}-${id}.png`) })
+    }
+    await page.getByRole('button', { name: 'Authorize' }).first().click()
+    const { x, y, width: wide } = await page.locator('.modal-ux').boundingBox()
+    assert.ok(x >= 0 && y >= 0 && y < 844 && x + wide <= width, `the dialog is on the screen: ${x}, ${y}, ${wide}`)
+    await fits('the dialog')
+  }
+  for (const icon of await page.$$eval('link[rel="icon"]', links => links.map(link => link.href))) {
+    assert.equal(await page.evaluate(async url => (await fetch(url)).status, icon), 200, icon)
+  }
   assert.deepEqual([strays, errors], [[], []])
   await server.stop()
 })

@@ -69,12 +69,29 @@ fn methods_of(document: &str) -> Methods {
     paths.into_iter().map(|(path, operations)| (path, methods(operations))).collect()
 }
 
+/// What the framework's page is lacking: the head of a page that has an icon and fits a phone.
+const HEAD: &str = concat!(
+    "<title>Tidings API</title>\n<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n",
+    "<link rel=\"icon\" href=\"/favicon.ico\" sizes=\"32x32\">\n<link rel=\"icon\" href=\"/favicon.svg\" type=\"image/svg+xml\">\n",
+    "<style>",
+    include_str!("page.css"),
+    "</style>\n</head>\n<body>"
+);
+/// The page's settings. The token that somebody enters is kept for the page's origin until they log out there.
+const SETTINGS: &str = "deepLinking: true, defaultModelExpandDepth: 3, showCommonExtensions: true, persistAuthorization: true,";
+
 /// The framework's page, made for a service without operations, with the document in place of that service's. No `<` of the
 /// document is taken for a tag.
 fn html(document: &str) -> String {
     let empty = OpenApiService::new((), "", "");
     let page = empty.swagger_ui_html().replacen(&empty.spec(), &document.replace('<', "\\u003c"), 1);
-    page.replacen("deepLinking: true,", "deepLinking: true, defaultModelExpandDepth: 3, showCommonExtensions: true,", 1)
+    let page = page.replacen("<title>Swagger UI</title>", "", 1).replacen("</head>\n<body>", HEAD, 1);
+    let page = page.replacen("<html charset=\"UTF-8\">", "<!doctype html>\n<html lang=\"en\">", 1).replacen(
+        "deepLinking: true,",
+        SETTINGS,
+        1,
+    );
+    page.trim_start().to_owned()
 }
 
 /// The page's Content-Security-Policy (CSP level 3). The page may run its own inline scripts, which are listed by their
@@ -115,7 +132,10 @@ mod tests {
     #[test]
     fn the_page_shows_the_finished_document() {
         let page = html(&document());
-        assert!(page.contains("#/components/responses/TooManyRequests") && page.contains("showCommonExtensions"));
+        assert!(page.contains("#/components/responses/TooManyRequests"));
+        // Each change of the framework's page has found its place.
+        assert!(page.starts_with("<!doctype html>") && page.contains(HEAD) && page.contains(SETTINGS));
+        assert_eq!(page.matches("<title>").count(), 1);
         assert_eq!(page.matches("\"openapi\":").count(), 1);
     }
 }

@@ -150,6 +150,29 @@ async fn the_docs_and_the_document_are_sent_once_and_compressed_on_demand() {
 }
 
 #[tokio::test]
+async fn browsers_get_an_icon_and_keep_it_for_a_day() {
+    let server = Server::start().await;
+    let anybody = server.anonymous();
+    for (path, kind, begins) in
+        [("/favicon.ico", "image/x-icon", &b"\0\0\x01\0"[..]), ("/favicon.svg", "image/svg+xml", &b"<svg "[..])]
+    {
+        let icon = anybody.request("GET", path).send().await.unwrap();
+        assert_eq!(icon.status(), 200, "{path}");
+        assert_eq!([&icon.headers()["content-type"], &icon.headers()["cache-control"]], [kind, "max-age=86400"]);
+        let icon = icon.bytes().await.unwrap();
+        assert!(icon.starts_with(begins) && icon.len() < 4096, "{path}: {} bytes", icon.len());
+        for page in ["/docs", "/docs/guide"] {
+            let page = anybody.request("GET", page).send().await.unwrap();
+            let policy = page.headers()["content-security-policy"].to_str().unwrap();
+            assert!(policy.contains("img-src 'self'"), "its policy lets the page have the icon: {policy}");
+        }
+    }
+    let page = anybody.request("GET", "/").send().await.unwrap();
+    assert_eq!(page.headers()["cache-control"], "no-store");
+    assert!(page.headers()["content-security-policy"].to_str().unwrap().contains("img-src 'self'"));
+}
+
+#[tokio::test]
 async fn no_page_may_frame_the_docs_or_add_scripts_to_them() {
     let server = Server::start().await;
     let docs = server.anonymous().request("GET", "/docs").send().await.unwrap();
