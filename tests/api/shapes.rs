@@ -5,22 +5,22 @@ use serde_json::{Map, Value};
 use tidings::domain::{payloads, webhooks::deliveries};
 use uuid::Uuid;
 
-pub const ORGANISATION: &str = "id:uuid name:text organisation_slug:text description:text email:text country:text industry:text
-    location:text logo_url:text owner_id:uuid channels_count:int total_messages_count:int org_role:text role:text user_role:object created_at:time
+pub const ORGANISATION: &str = "id:uuid name:text organisation_slug:text description:text email:text country:text industry:text type:text
+    location:text logo_url:text owner_id:uuid channels_count:int total_messages_count:int org_role:text role_name:text role:text user_role:object created_at:time
     updated_at:time";
 pub const USER_ROLE: &str = "role_id:int role_name:text";
 pub const OWN_ORGANISATION: &str =
-    "id:uuid name:text organisation_slug:text logo_url:text org_role:text channels_count:int pinned:bool";
-pub const MEMBER: &str = "id:uuid email:text phone_number:text name:text role:text status:text is_verified:bool
+    "id:uuid name:text organisation_slug:text logo_url:text org_role:text role_name:text channels_count:int pinned:bool";
+pub const MEMBER: &str = "id:uuid email:text phone_number:text name:text role:text role_name:text status:text is_verified:bool
     created_at:time profile_url:text";
 pub const PAGINATION: &str = "current_page:int page_size:int total_items:int total_pages:int";
 pub const MEMBERSHIP: &str = "user_id:uuid organisation_id:uuid status:text role_id:int created_at:time deleted_at:time?";
 pub const METRICS: &str = "active_count:int inactive_count:int total_members:int";
-pub const ROLE: &str = "id:int uuid:uuid organisation_id:uuid? name:text description:text permission_list:object
+pub const ROLE: &str = "id:int uuid:uuid organisation_id:uuid? name:text key:text description:text permission_list:object
     permissions:object created_at:time updated_at:time";
-pub const PERMISSION: &str = "key:text right:text name:text category:text description:text";
+pub const PERMISSION: &str = "key:text other_keys:array right:text name:text category:text description:text";
 /// An invitation in the organisation's list.
-pub const SENT_INVITATION: &str = "id:uuid email:text token:text status:text role:text organisation_id:uuid
+pub const SENT_INVITATION: &str = "id:uuid email:text token:text status:text role:text role_name:text organisation_id:uuid
     is_platform_user:bool is_verified:bool Organisation:object created_at:time expires_at:time";
 pub const INVITING_ORGANISATION: &str = "id:uuid name:text organisation_slug:text description:text email:text type:text
     location:text country:text owner_id:uuid channels_count:int total_messages_count:int org_roles:array Users:array created_at:time updated_at:time";
@@ -42,6 +42,8 @@ pub const NEW_CHANNEL: &str =
 pub const CHANNEL: &str =
     "channels_id:uuid name:text description:text organisation_id:uuid owner_id:uuid users:uuids created_at:time
     access:bool members_count:int";
+/// What one channel has besides.
+pub const CHANNEL_DETAILS: &str = "owner_name:text participants:array";
 pub const PARTICIPANT: &str = "user_id:uuid username:text avatar_url:text";
 /// A channel in the list of the caller's channels.
 pub const LISTED_CHANNEL: &str = "channels_id:uuid name:text description:text organisation_id:uuid owner_id:uuid users:uuids
@@ -57,19 +59,21 @@ pub const CHANNEL_MEMBER: &str = "user_id:uuid username:text joined_at:time";
 
 pub const NEW_MESSAGE: &str =
     "id:uuid content:text channel_id:uuid created_at:time thread_id:uuid user_id:uuid username:text message:text
-    media:array user_type:text is_pinned:bool";
-pub const EDITED_MESSAGE: &str = "id:uuid content:text channel_id:uuid updated_at:time media:array user_type:text is_pinned:bool";
-pub const LISTED_MESSAGE: &str = "id:uuid content:text created_at:time media:array user_type:text is_pinned:bool";
+    media:array user_type:text is_pinned:bool pinned_details:object?";
+pub const EDITED_MESSAGE: &str =
+    "id:uuid content:text channel_id:uuid updated_at:time media:array user_type:text is_pinned:bool pinned_details:object?";
+pub const LISTED_MESSAGE: &str =
+    "id:uuid content:text created_at:time media:array user_type:text is_pinned:bool pinned_details:object?";
 pub const REACTION: &str = "emoji:text count:int users:uuids reaction:text reaction_count:int reaction_id:text";
 pub const THREAD: &str =
     "thread_id:uuid channels_id:uuid event_name:text username:text action_type:text status:text created_at:time
     messages:array message_count:int last_reply:time avatar_url:text type:text content:text channel_name:text current_status:text
-    full_name:text email:text user_id:uuid edited:bool mentions:array message:text media:array user_type:text is_pinned:bool";
+    full_name:text email:text user_id:uuid edited:bool mentions:array message:text media:array user_type:text is_pinned:bool pinned_details:object?";
 /// What a thread in the list of an organisation has besides.
 pub const ORGANISATION_THREAD: &str = "channel_type:text thread_messages:array";
 pub const THREAD_MESSAGE: &str =
     "id:uuid content:text channels_id:uuid user_id:uuid username:text created_at:time updated_at:time
-    thread_id:uuid mentions:array avatar_url:text message:text media:array user_type:text is_pinned:bool";
+    thread_id:uuid mentions:array avatar_url:text message:text media:array user_type:text is_pinned:bool pinned_details:object?";
 
 pub const WEBHOOK: &str = "id:uuid event_name:text webhook_name:text status:text owner_id:uuid webhook_url:text webhook_slug:text
     channel_id:uuid created_at:time updated_at:time deleted_at:time? feed_url:text";
