@@ -353,6 +353,6 @@ Start it, or the new version of it, with:
   systemctl restart tidings
 EOF
 [ -f "$destdir$data/tidings.db" ] || cat <<EOF
-Within 30 minutes, open the link that makes the first administrator; it is in the log:
+Then open the link that makes the first administrator within 30 minutes. The log has it:
   journalctl -u tidings -o cat | grep /setup | tail -n 1
 EOF

@@ -40,7 +40,7 @@ case "$*" in
         chmod 0700 "/var/lib/private/$state" "$CREDENTIALS_DIRECTORY"
         chown -R 61184:61184 "/var/lib/private/$state" "$CREDENTIALS_DIRECTORY"
         while IFS= read -r setting; do
-            case $setting in '#'* | '') ;; *) export "\${setting?}" ;; esac
+            case $setting in '#'* | '') ;; *) export "$(printf '%s' "$setting" | sed 's/="\\(.*\\)"$/=\\1/')" ;; esac
         done <"$(line EnvironmentFile=-)"
         began=$(cat /var/log/journal 2>/dev/null | grep -c 'is running' || true)
         $as $(line ExecStartPre=) >>/var/log/journal 2>&1 || { cat /var/log/journal >&2; exit 1; }
