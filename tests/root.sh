@@ -74,7 +74,7 @@ log_in() {
 }
 
 echo "install"
-"${in_root[@]}" sh /install.sh --binary /tidings --service
+"${in_root[@]}" sh /install.sh --binary /tidings --service --data /var/lib/chat
 "${in_root[@]}" tidings version
 for file in bin/tidings lib/systemd/system/tidings.service share/man/man1/tidings-backup.1 share/bash-completion/completions/tidings; do
     [ -s "$root/usr/local/$file" ] || fail "the installer wrote no $file"
@@ -121,15 +121,15 @@ esac
 stop
 "${in_root[@]}" tidings restore "/old/backups/$("${in_root[@]}" ls /old/backups)" --dry-run
 
-echo "install over it, with a backup of the service's data"
+echo "install over it, with a backup of the folder that the unit names"
 mkdir -p "$root/var/lib"
-cp -r "$root/data" "$root/var/lib/tidings"
-"${in_root[@]}" sh /install.sh --binary /tidings --service
-[ "$("${in_root[@]}" ls /var/lib/tidings/backups)" ] || fail "no backup was made before the upgrade"
+cp -r "$root/data" "$root/var/lib/chat"
+"${in_root[@]}" sh /install.sh --binary /tidings
+[ "$("${in_root[@]}" ls /var/lib/chat/backups)" ] || fail "no backup was made before the upgrade"
 
 echo "uninstall"
 "${in_root[@]}" sh /install.sh --uninstall
 left=$(find "$root/usr" ! -type d)
 [ -z "$left" ] || fail "these are left: $left"
-[[ -f "$root/etc/tidings.env" && -f "$root/var/lib/tidings/tidings.db" ]] || fail "data or settings are gone"
+[[ -f "$root/etc/tidings.env" && -f "$root/var/lib/chat/tidings.db" ]] || fail "data or settings are gone"
 echo "done"

@@ -60,6 +60,8 @@ pub enum Command {
         password: Password,
     },
     /// Print a link that sets a new password, without sending a mail
+    ///
+    /// It leads to the server of the data folder, unless a flag names another address
     ResetLink {
         #[command(flatten)]
         email: Email,

@@ -46,7 +46,7 @@ pub struct Folder {
 /// The server's addresses, for all commands that make links.
 #[derive(Args, Clone, Debug, Default)]
 pub struct Links {
-    /// Public address of the server, scheme and host, as in `https://chat.example.org` [default: the first TCP address of `--listen`]
+    /// Public address of the server, scheme and host, as in `https://chat.example.org` [default: the first TCP address of `--listen`; for a link that a command prints, that of the folder's server]
     #[arg(long, env = "TIDINGS_BASE_URL", value_name = "URL")]
     pub base_url: Option<String>,
 
