@@ -3,12 +3,12 @@
 //! It may be a lot, and each write holds up all others, so it is done in steps: [`revoke`], then [`leave`] and [`rename`] until
 //! nothing is left, then [`finish`]. Until then, an interrupted run is repeated from the beginning. Above all other areas.
 
-use rusqlite::OptionalExtension;
+use rusqlite::{Connection, OptionalExtension};
 
 use crate::{
     db::Tx,
     domain::{
-        accounts::{self, ERASED, NO_ACCOUNT, sessions},
+        accounts::{self, ERASED, ERASED_NAME, NO_ACCOUNT, sessions},
         organisations::{leaving, memberships},
     },
     error::{Error, Result},
@@ -44,6 +44,22 @@ pub fn revoke(tx: &mut Tx, email: &str) -> Result<UserId> {
     Ok(user)
 }
 
+/// The address and the username of an erased account. Both are reserved, but somebody may have taken one before they were.
+fn names(conn: &Connection, user: UserId) -> Result<(String, String)> {
+    let mut address = conn.prepare_cached("select 1 from users where email = ?1")?;
+    let mut username = conn.prepare_cached("select 1 from users where username = ?1")?;
+    // In direct messages, the other side may have chosen the name.
+    let mut beside = conn.prepare_cached(
+        "select 1 from channel_members own join channel_members other on other.channel_id = own.channel_id
+         where own.user_id = ?1 and other.username = ?2",
+    )?;
+    let local = accounts::first_free(&user.to_string(), |local| Ok(address.exists([format!("{local}{ERASED}")])?))?;
+    let name = accounts::first_free(&format!("{ERASED_NAME}{}", user.0.simple()), |name| {
+        Ok(username.exists([name])? || beside.exists((user, name))?)
+    })?;
+    Ok((format!("{local}{ERASED}"), name))
+}
+
 /// Takes the user out of one organisation. Returns whether there was one.
 pub fn leave(tx: &mut Tx, user: UserId) -> Result<bool> {
     let found: Option<(OrganisationId, bool)> = tx
@@ -76,7 +92,7 @@ pub fn rename(tx: &mut Tx, user: UserId, after: i64) -> Result<Option<i64>> {
 
 /// Removes the address, the names and the picture from the account, which stays as the author of what the user wrote.
 pub fn finish(tx: &mut Tx, user: UserId) -> Result<()> {
-    let (address, username) = (format!("{user}{ERASED}"), format!("deleted-{}", user.0.simple()));
+    let (address, username) = names(tx, user)?;
     tx.execute(
         "update users set email = ?2, username = ?3, password_hash = '', first_name = 'Deleted', last_name = 'user', phone = '',
            avatar_url = '', role = 'user', is_verified = 0, mailbox_proved = 0, current_org = null, last_seen_at = null,

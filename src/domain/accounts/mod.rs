@@ -103,7 +103,7 @@ impl New {
     /// Checks and trims the fields of a new account. The error is a sentence for people.
     pub fn check(email: &str, username: Option<&str>, first_name: &str, last_name: &str) -> Result<New, String> {
         Ok(New {
-            email: text::email(email, "email")?,
+            email: check_email(email)?,
             username: username.filter(|name| !name.is_empty()).map(check_username).transpose()?,
             first_name: PersonName::check(first_name, "first_name")?.to_owned(),
             last_name: PersonName::check(last_name, "last_name")?.to_owned(),
@@ -118,16 +118,29 @@ impl New {
     }
 }
 
-/// Checks a username, which is no name that mentions everybody.
+/// Checks the address of a new account, which is none of those that erased accounts get.
+fn check_email(email: &str) -> Result<String, String> {
+    let email = text::email(email, "email")?;
+    if email.ends_with(ERASED) { Err(format!("email {email} is reserved")) } else { Ok(email) }
+}
+
+/// Checks a username that somebody chooses. It is none that an erased account gets, and none that mentions everybody.
 pub fn check_username(name: &str) -> Result<String, String> {
+    let name = check_imported_username(name)?;
+    if is_reserved(&name) { Err(format!("username {name} is reserved")) } else { Ok(name) }
+}
+
+/// Checks a username that comes from another server, where it may be an erased account's. It is none that mentions everybody.
+pub(in crate::domain) fn check_imported_username(name: &str) -> Result<String, String> {
     Username::check(name, "username")?;
-    if is_reserved(name) {
-        return Err(format!("username {name} is reserved"));
-    }
-    Ok(name.to_owned())
+    if mentions_everybody(name) { Err(format!("username {name} is reserved")) } else { Ok(name.to_owned()) }
 }
 
 fn is_reserved(name: &str) -> bool {
+    mentions_everybody(name) || name.get(..ERASED_NAME.len()).is_some_and(|start| start.eq_ignore_ascii_case(ERASED_NAME))
+}
+
+fn mentions_everybody(name: &str) -> bool {
     EVERYBODY.iter().any(|reserved| name.eq_ignore_ascii_case(reserved))
 }
 
@@ -168,7 +181,8 @@ pub fn create(tx: &mut Tx, new: &New, password_hash: &str) -> Result<UserId> {
 /// A free username: the allowed characters of the address's local part, and a number if that name is taken.
 pub(in crate::domain) fn free_username(conn: &Connection, email: &str) -> Result<String> {
     let kept: String = local_part(email).chars().filter(|c| check_username(&c.to_string()).is_ok()).take(50).collect();
-    let base = if kept.is_empty() { "user" } else { &kept };
+    let kept = kept.trim_start_matches(ERASED_NAME); // a number behind it would not make it free
+    let base = if kept.is_empty() { "user" } else { kept };
     let mut taken = conn.prepare_cached("select 1 from users where username = ?1")?;
     first_free(base, |name| Ok(is_reserved(name) || taken.exists([name])?))
 }
@@ -187,8 +201,10 @@ pub fn first_free(base: &str, mut taken: impl FnMut(&str) -> Result<bool>) -> Re
     unreachable!("the candidates do not end")
 }
 
-/// What the addresses of erased people end with.
+/// What the addresses of erased people end with. Nobody registers one.
 pub const ERASED: &str = "@deleted.invalid";
+/// What the usernames of erased people begin with, in lower case. Nobody chooses one.
+pub const ERASED_NAME: &str = "deleted-";
 
 /// The slug that clients show where there is no current organisation. No organisation has it.
 pub const NO_ORGANISATION: &str = "client";

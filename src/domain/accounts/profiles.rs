@@ -28,14 +28,16 @@ pub struct Edit {
 }
 
 impl Edit {
-    /// Checks and trims the fields. 400 for a bad username, as at registration; 422 for any other bad field.
-    fn check(self) -> Result<Edit> {
+    /// Checks and trims the fields, but not a username that is the `present` one: it may be older than a rule. 400 for a bad
+    /// username, as at registration; 422 for any other bad field.
+    fn check(self, present: &str) -> Result<Edit> {
         let name = |value: Option<String>, field| -> Result<Option<String>> {
             value.map(|value| PersonName::check(&value, field).map(str::to_owned)).transpose().map_err(Error::Invalid)
         };
         let phone = self.phone.map(|phone| Phone::check(&phone, "phone").map(str::to_owned)).transpose();
         let avatar_url = self.avatar_url.as_deref().map(|url| text::web_address_if_any(url, "avatar_url")).transpose();
-        let username = self.username.as_deref().map(accounts::check_username).transpose();
+        let username = self.username.filter(|name| name != present);
+        let username = username.as_deref().map(accounts::check_username).transpose();
         Ok(Edit {
             username: username.map_err(Error::BadRequest)?,
             avatar_url: avatar_url.map_err(Error::Invalid)?.map(str::to_owned),
@@ -49,7 +51,8 @@ impl Edit {
 /// Changes the caller's profile. If a name, the phone or the picture changes, the jobs tell the user's organisations. The
 /// names that the user has in channels stay. 400 for a bad username, 422 for a taken one and for any other bad field.
 pub fn update(tx: &mut Tx, caller: Caller, edit: Edit) -> Result<User> {
-    let (edit, before) = (edit.check()?, accounts::own(tx, caller)?);
+    let before = accounts::own(tx, caller)?;
+    let edit = edit.check(&before.username)?;
     if edit == Edit::default() {
         return Ok(before);
     }

@@ -103,6 +103,35 @@ async fn a_missing_username_is_made_from_the_address() {
     assert_ne!(reserved, "channel");
 }
 
+/// Whoever had them could keep an account from being erased, or pass for an erased one.
+#[tokio::test]
+async fn the_names_and_addresses_of_erased_accounts_are_reserved() {
+    let server = Server::start().await;
+    let (ada, _, organisation) = server.ada_and_grace().await;
+    let name = format!("deleted-{}", ada.user_id.replace('-', ""));
+    let body = |email: &str, username: &str| json!({ "email": email, "password": PASSWORD, "username": username });
+    for name in [&name, "Deleted-fan", "deleted-"] {
+        let refused = register(&server.anonymous(), body("eve@example.org", name)).await.expect(400);
+        assert_eq!(refused["error"], format!("username {name} is reserved"));
+        ada.patch("/profile", json!({ "username": name })).await.expect(400);
+        let channel = ada.general(&organisation).await;
+        ada.patch(&format!("/channels/{channel}/username"), json!({ "username": name })).await.expect(422);
+    }
+    for email in [format!("{}@deleted.invalid", ada.user_id), "eve@DELETED.invalid".into()] {
+        register(&server.anonymous(), body(&email, "eve")).await.expect(400);
+    }
+    register(&server.anonymous(), body("eve@deleted.invalid.example", "undeleted-eve")).await.expect(201);
+    // A name that is made from the address is another one, and is found.
+    register(&server.anonymous(), json!({ "email": "deleted-eve@example.org", "password": PASSWORD })).await.expect(201);
+    let made = log_in(&server.anonymous(), "deleted-eve@example.org", PASSWORD).await.expect(200);
+    assert_eq!(made["data"]["user"]["username"], "eve");
+
+    // Whoever had such a name before keeps it, and can change the rest of the profile.
+    server.sql("update users set username = 'deleted-ada' where username = 'ada'");
+    let kept = ada.patch("/profile", json!({ "username": "deleted-ada", "first_name": "Ada" })).await.expect(200);
+    assert_eq!([&kept["data"]["username"], &kept["data"]["first_name"]], ["deleted-ada", "Ada"]);
+}
+
 #[tokio::test]
 async fn a_faulty_registration_is_refused() {
     let server = Server::start().await;

@@ -108,7 +108,7 @@ pub fn accept_as_new(tx: &mut Tx, token: &str, password_hash: &str, device: &ses
     let open = open(tx, token)?;
     require_new(tx, &open)?;
     registration::require_welcome(tx, &open.email)?;
-    let new = accounts::New::check(&open.email, None, "", "").map_err(Error::internal)?;
+    let new = accounts::New::check(&open.email, None, "", "").map_err(Error::Invalid)?;
     let id = accounts::create(tx, &new, password_hash)?;
     let user = accounts::get(tx, id)?;
     let user = if open.is_mailed {

@@ -93,7 +93,7 @@ impl Import {
             return Ok(false);
         }
         let mut taken = tx.prepare_cached("select 1 from channel_members where channel_id = ?1 and username = ?2")?;
-        let username = accounts::check_username(&member.username).map_err(Error::BadRequest)?;
+        let username = accounts::check_imported_username(&member.username).map_err(Error::BadRequest)?;
         let username = accounts::first_free(&username, |name| Ok(taken.exists((member.channel, name))?))?;
         // What comes after the mark is counted, as it is less than what comes before. Without a mark nothing is read.
         tx.prepare_cached(

@@ -27,7 +27,7 @@ impl Import {
             return Ok(false);
         }
         let id = if accounts::find(tx, person.id)?.is_some() { UserId::new() } else { person.id };
-        let username = match accounts::check_username(&person.username) {
+        let username = match accounts::check_imported_username(&person.username) {
             Ok(name) if !tx.prepare_cached("select 1 from users where username = ?1")?.exists([&name])? => name,
             _ => accounts::free_username(tx, &email)?,
         };
