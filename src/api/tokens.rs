@@ -151,6 +151,7 @@ struct OwnOrganisation {
     org_role: String,
     /// The name of the caller's role in the list of roles; `Owner` for the organisation's owner.
     role_name: String,
+    /// The number of live channels that the caller may see, without direct messages.
     channels_count: i64,
     /// Whether the caller has pinned the organisation.
     pinned: bool,

@@ -234,6 +234,14 @@ pub const OWN: &str = "from organisations o
     where o.id = ?2 and o.deleted_at is null and c.deleted_at is null
    ";
 
+/// [`SEEN`] for the channels of an organisation `o` that its member `m` sees, without direct messages, in a subquery that
+/// counts. It looks at each channel of the organisation, which has a quota of them.
+pub const SEEN_BY_MEMBER: &str = "from channels c
+    where c.organisation_id = o.id and c.is_dm = 0 and c.deleted_at is null
+      and ((c.is_private = 0 and m.role_id <> 5)
+        or exists (select 1 from channel_members cm where cm.channel_id = c.id and cm.user_id = m.user_id))
+   ";
+
 /// Finds a channel that the caller sees. None if there is no such channel, or the caller does not see it.
 fn find_channel(conn: &Connection, caller: Caller, channel: ChannelId) -> Result<Option<ChannelAccess>> {
     let sql = format!("select {ACCESS} {SEEN} and c.id = ?2");
@@ -296,7 +304,7 @@ mod tests {
 
     #[test]
     fn the_conditions_in_sql_mean_the_guest_and_the_deactivated_member() {
-        assert!(SEEN.contains(&format!("m.role_id <> {})", BuiltInRole::Guest as i64)));
+        assert!([SEEN, SEEN_BY_MEMBER].iter().all(|rule| rule.contains(&format!("m.role_id <> {})", BuiltInRole::Guest as i64))));
         assert!(
             [SEEN, OWN].iter().all(|end| end.contains(&format!(" {ENTITLED}\n")))
                 && ENTITLED.contains(MemberStatus::Deactivated.as_str())

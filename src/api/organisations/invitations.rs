@@ -338,7 +338,9 @@ struct Organisation {
     location: String,
     country: String,
     owner_id: UserId,
+    /// The number of live channels that the caller may see, without direct messages.
     channels_count: i64,
+    /// The number of posts and replies in all that the caller may see, also in archived channels and direct messages.
     total_messages_count: i64,
     /// The roles that members of the organisation can have.
     org_roles: Vec<RoleOption>,

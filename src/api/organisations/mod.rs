@@ -191,9 +191,9 @@ struct Organisation {
     location: String,
     logo_url: String,
     owner_id: UserId,
-    /// The number of live channels, without direct messages.
+    /// The number of live channels that the caller may see, without direct messages.
     channels_count: i64,
-    /// The number of posts and replies.
+    /// The number of posts and replies in all that the caller may see, also in archived channels and direct messages.
     total_messages_count: i64,
     /// The `key` of the caller's role; `admin` for the organisation's owner.
     org_role: String,

@@ -19,7 +19,7 @@ use rusqlite::{Connection, OptionalExtension, Row};
 use crate::{
     db::{Columns, Tx},
     domain::{
-        access::{self, Caller, ENTITLED, UNKNOWN_ORGANISATION},
+        access::{self, Caller, ENTITLED, SEEN_BY_MEMBER, UNKNOWN_ORGANISATION},
         accounts, channels,
         log::{events, revocations},
         organisations::payloads::OrganisationUpdate,
@@ -52,7 +52,9 @@ pub struct Organisation {
     pub country: String,
     pub logo_url: String,
     pub owner_id: UserId,
+    /// The live channels that the caller sees, without direct messages.
     pub channels_count: i64,
+    /// The messages in all that the caller sees: channels, archived ones too, and direct messages.
     pub total_messages_count: i64,
     /// The caller's role: its number in `roles.id` and its name.
     pub role_id: i64,
@@ -139,8 +141,15 @@ pub fn create(tx: &mut Tx, caller: Caller, new: Edit) -> Result<Organisation> {
 
 /// The organisation, as the caller sees it. For members; 404 for outsiders.
 pub fn get(conn: &Connection, caller: Caller, id: OrganisationId) -> Result<Organisation> {
+    // Direct messages are many more than channels, so the caller's memberships lead to theirs.
     let sql = format!(
-        "select {COLUMNS} {FROM}
+        "select r.id, r.name, o.owner_id = m.user_id, o.id, o.name, o.slug, o.description, o.email, o.industry, o.location,
+           o.country, o.logo_url, o.owner_id, o.created_at, o.updated_at,
+           (select count(*) {SEEN_BY_MEMBER} and c.archived_at is null),
+           (select coalesce(sum(c.message_count), 0) {SEEN_BY_MEMBER})
+           + (select coalesce(sum(c.message_count), 0) from channel_members cm cross join channels c on c.id = cm.channel_id
+              where cm.user_id = m.user_id and c.organisation_id = o.id and c.is_dm = 1 and c.deleted_at is null)
+         {FROM}
          where o.id = ?1 and m.user_id = ?2 and {ENTITLED} and o.deleted_at is null"
     );
     conn.prepare_cached(&sql)?.query_row((id, caller.user), from_row).optional()?.ok_or(UNKNOWN_ORGANISATION)
@@ -258,6 +267,7 @@ pub struct Own {
     /// The name of the caller's role.
     pub role: String,
     pub is_owner: bool,
+    /// As in [`Organisation`].
     pub channels_count: i64,
     pub is_pinned: bool,
 }
@@ -265,7 +275,8 @@ pub struct Own {
 /// Lists the organisations that the caller is a member of, by name.
 pub fn list_own(conn: &Connection, caller: Caller, page: Page) -> Result<Vec<Own>> {
     let sql = format!(
-        "select o.id, o.name, o.slug, o.logo_url, r.name, o.owner_id = m.user_id, o.channels_count, m.is_pinned {FROM}
+        "select o.id, o.name, o.slug, o.logo_url, r.name, o.owner_id = m.user_id,
+             (select count(*) {SEEN_BY_MEMBER} and c.archived_at is null), m.is_pinned {FROM}
          where m.user_id = ?1 and {ENTITLED} and o.deleted_at is null order by o.name collate nocase, o.id limit ?2 offset ?3"
     );
     let row = |row: &Row| {
@@ -285,15 +296,10 @@ pub fn list_own(conn: &Connection, caller: Caller, page: Page) -> Result<Vec<Own
     Ok(select.query_map((caller.user, page.size, page.offset), row)?.collect::<rusqlite::Result<_>>()?)
 }
 
-/// Columns of an organisation. [`from_row`] takes them in this order.
-const COLUMNS: &str =
-    "r.id, r.name, o.owner_id = m.user_id, o.id, o.name, o.slug, o.description, o.email, o.industry, o.location,
-      o.country, o.logo_url, o.owner_id, o.created_at, o.updated_at, o.channels_count,
-      (select coalesce(sum(c.message_count), 0) from channels c where c.organisation_id = o.id and c.deleted_at is null)";
-
 const FROM: &str =
     "from organisation_members m join organisations o on o.id = m.organisation_id join roles r on r.id = m.role_id";
 
+/// Takes the columns of [`get`].
 fn from_row(row: &Row) -> rusqlite::Result<Organisation> {
     let mut columns = Columns::of(row);
     Ok(Organisation {

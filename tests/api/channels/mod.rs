@@ -164,6 +164,47 @@ async fn private_channels_and_those_of_other_organisations_look_unknown() {
     server.anonymous().get("/channels/name/open").await.expect(401);
 }
 
+/// Names are unique among all channels of an organisation, so a member who may give names meets those of private channels.
+#[tokio::test]
+async fn only_members_who_may_name_a_channel_learn_that_a_private_one_has_the_name() {
+    let server = Server::start().await;
+    let (ada, grace, organisation) = server.ada_and_grace().await;
+    let guest = server.member(&ada, &organisation, "guest", "guest").await;
+    let outsider = server.user("outsider").await;
+    ada.private_channel(&organisation, "secret", &[]).await;
+    let own = grace.channel(&organisation, "own", &[&guest]).await;
+    let shared = ada.channel(&organisation, "shared", &[&guest]).await;
+    let archived = ada.channel(&organisation, "archived", &[&guest]).await;
+    ada.put(&format!("/channels/{archived}/archive"), json!({ "archived": true })).await.expect(200);
+    ada.patch(&format!("/channels/{archived}"), json!({ "name": "secret" })).await.expect(200);
+    let create = |name: &str| json!({ "organisation_id": organisation, "name": name });
+    grace.post("/channels", create("secret")).await.expect(422);
+    grace.patch(&format!("/channels/{own}"), json!({ "name": "secret" })).await.expect(422);
+
+    // A guest gets the same refusal for the name of a private channel as for one that nobody has, even as the owner of one.
+    server.sql(&format!(
+        "update channels set owner_id = {} where id in ({}, {}, {})",
+        blob(&guest.user_id),
+        blob(&own),
+        blob(&shared),
+        blob(&archived)
+    ));
+    let same = async |client: &Client, method: &str, path: &str, body: &dyn Fn(&str) -> Value| {
+        let [known, unknown] = ["secret", "no-such-name"].map(|name| client.call(method, path, Some(body(name))));
+        assert_eq!(known.await.expect(403), unknown.await.expect(403), "{method} {path}");
+    };
+    for client in [&guest, &outsider] {
+        same(client, "POST", "/channels", &create).await;
+        for channel in [&own, &shared, &archived] {
+            same(client, "PATCH", &format!("/channels/{channel}"), &|name| json!({ "name": name })).await;
+        }
+        let reopened = client.put(&format!("/channels/{archived}/archive"), json!({ "archived": false })).await;
+        assert!([403, 404].contains(&reopened.status), "{}", reopened.status);
+        let known = client.get("/channels/name/secret").await.expect(404);
+        assert_eq!(known, client.get("/channels/name/no-such-name").await.expect(404));
+    }
+}
+
 #[tokio::test]
 async fn a_name_finds_the_exact_channel_first() {
     let server = Server::start().await;

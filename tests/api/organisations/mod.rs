@@ -251,6 +251,40 @@ async fn an_organisation_counts_its_live_channels_and_their_messages() {
     assert_eq!(server.number(live), 2);
 }
 
+/// A count tells of talk as a list does.
+#[tokio::test]
+async fn an_organisation_counts_for_each_member_only_what_they_see() {
+    let server = Server::start().await;
+    let (ada, grace, organisation) = server.ada_and_grace().await;
+    let guest = server.member(&ada, &organisation, "guest", "guest").await;
+    let counts = async |client: &Client| {
+        let data = client.get(&format!("/organisations/{organisation}")).await.expect(200)["data"].take();
+        let own = client.get("/users/organisations").await.expect(200)["data"][0]["channels_count"].take();
+        assert_eq!(own, data["channels_count"]);
+        [data["channels_count"].as_i64().unwrap(), data["total_messages_count"].as_i64().unwrap()]
+    };
+    let [channels, _] = counts(&ada).await;
+    assert_eq!([counts(&grace).await, counts(&guest).await], [[channels, 0], [1, 0]], "a guest is in the default channel");
+
+    let open = ada.channel(&organisation, "open", &[]).await;
+    ada.say(&open, "to the members").await;
+    assert_eq!([counts(&grace).await, counts(&guest).await], [[channels + 1, 1], [1, 0]], "guests don't see it");
+    let secret = ada.private_channel(&organisation, "secret", &[]).await;
+    ada.say(&secret, "to nobody").await;
+    let dm = ada.post(&format!("/organisations/{organisation}/dms"), json!({ "user_ids": [guest.user_id] })).await;
+    let dm = dm.expect(201)["data"]["id"].as_str().unwrap().to_owned();
+    ada.say(&dm, "to the guest").await;
+    ada.say(&dm, "again").await;
+    assert_eq!(counts(&ada).await, [channels + 2, 4]);
+    assert_eq!(counts(&grace).await, [channels + 1, 1]);
+    assert_eq!(counts(&guest).await, [1, 2]);
+
+    ada.post(&format!("/channels/{secret}/users"), json!({ "user_ids": [guest.user_id] })).await.expect(200);
+    assert_eq!(counts(&guest).await, [2, 3], "what the guest was added to");
+    ada.put(&format!("/channels/{open}/archive"), json!({ "archived": true })).await.expect(200);
+    assert_eq!(counts(&grace).await, [channels, 1], "an archived channel can still be read");
+}
+
 #[tokio::test]
 async fn an_account_is_in_at_most_200_organisations() {
     let server = Server::start().await;
