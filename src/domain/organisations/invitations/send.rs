@@ -11,7 +11,7 @@ use crate::{
         accounts,
         organisations::{
             invitations::{self, Invitation},
-            roles,
+            roles::{self, Role},
         },
         outbox,
         rights::Rights,
@@ -55,10 +55,11 @@ pub fn create(
     if emails.is_empty() {
         return Err(Error::bad_request("emails must not be empty"));
     }
-    let role = role_to_give(tx, membership, organisation, role)?;
+    let role = roles::find(tx, organisation, role)?.ok_or_else(|| Error::bad_request("role: no such role"))?;
+    membership.require_all(role.rights)?;
     require_few(emails)?;
     let (mut made, mut errors) = (Vec::new(), Vec::new());
-    for answer in invite(tx, caller.user, organisation, emails, role)? {
+    for answer in invite(tx, caller.user, organisation, emails, role.id)? {
         match answer {
             Ok(invitation) => made.push(invitation),
             Err(reason) => errors.push(reason),
@@ -78,20 +79,14 @@ pub fn create_for_operator(
     role: &str,
 ) -> Result<Vec<Result<(), String>>> {
     let membership = inviter(tx, caller, organisation)?;
-    let role = role_to_give(tx, membership, organisation, role)?;
-    let answers = invite(tx, caller.user, organisation, emails, role)?;
+    let role = operators_role(tx, organisation, role)?;
+    membership.require_all(role.rights)?;
+    let answers = invite(tx, caller.user, organisation, emails, role.id)?;
     let name = accounts::own(tx, caller)?.shown_name();
     for mail in mails(tx, &name, organisation, answers.iter().flatten())? {
         outbox::insert(tx, &mail)?;
     }
     Ok(answers.into_iter().map(|answer| answer.map(drop)).collect())
-}
-
-/// The role that is named, if the inviter holds all its rights. 400 if there is none, 403 if they don't.
-fn role_to_give(conn: &Connection, inviter: Membership, organisation: OrganisationId, named: &str) -> Result<i64> {
-    let role = roles::find(conn, organisation, named)?.ok_or_else(|| Error::bad_request("role: no such role"))?;
-    inviter.require_all(role.rights)?;
-    Ok(role.id)
 }
 
 /// Makes an invitation for each address, or says why there is none.
@@ -288,10 +283,7 @@ pub fn link(tx: &mut Tx, organisation: OrganisationId, email: &str, role: &str) 
         .query_row([organisation], |row| row.get(0))
         .optional()?;
     let owner = owner.ok_or(UNKNOWN_ORGANISATION)?;
-    let Some(role) = roles::find(tx, organisation, role)? else {
-        let known = roles::names(tx, organisation)?;
-        return Err(Error::bad_request(format!("--role {role}: no such role, the organisation has {known}")));
-    };
+    let role = operators_role(tx, organisation, role)?;
     let open = invitations::find_open(tx, organisation, &email)?.filter(|invitation| invitation.status(tx.now()) == "invited");
     let invitation = match open {
         Some(open) if open.role_id != role.id => {
@@ -306,4 +298,15 @@ pub fn link(tx: &mut Tx, organisation: OrganisationId, email: &str, role: &str) 
         None => insert(tx, owner, organisation, &email, role.id)?.map_err(Error::Invalid)?,
     };
     Ok(invitation.mailed_link(tx.site()))
+}
+
+/// The role that a command names. 400 if there is none.
+fn operators_role(conn: &Connection, organisation: OrganisationId, named: &str) -> Result<Role> {
+    match roles::find(conn, organisation, named)? {
+        Some(role) => Ok(role),
+        None => {
+            let known = roles::names(conn, organisation)?;
+            Err(Error::bad_request(format!("--role {named}: no such role, the organisation has {known}")))
+        }
+    }
 }
