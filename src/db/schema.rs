@@ -165,11 +165,16 @@ pub(super) fn version(path: &Path) -> Result<Version> {
     look(path, user_version).map(Option::unwrap_or_default)
 }
 
+/// Fails if a database has other definitions than its version, or a version that this binary doesn't know.
+pub(super) fn recognise(conn: &Connection) -> Result<()> {
+    HISTORY.recognise(conn).map(drop)
+}
+
 /// Fails if the database at `path` has other definitions than its version. A newer version than this binary knows is left alone.
 pub(super) fn require_known(path: &Path) -> Result<()> {
     let known = |conn: &Connection| match user_version(conn)? {
         have if have > newest() => Ok(()),
-        _ => HISTORY.recognise(conn).map(drop),
+        _ => recognise(conn),
     };
     look(path, known).map(drop)
 }

@@ -97,8 +97,8 @@ fn draft(beside: &Path) -> Result<NamedTempFile> {
     NamedTempFile::new_in(beside).map_err(|err| Error::bad_request(format!("can't write to {}: {err}", beside.display())))
 }
 
-/// Checks a copy of a database that no process has open: its schema version, pages, indices, references, and how many rows
-/// each table has.
+/// Checks a copy of a database that no process has open: its schema, which could have a trigger that goes on working on the
+/// server's data, its pages, indices, references, and how many rows each table has.
 pub fn check(path: &Path, version: Version, tables: &Tables) -> Result<()> {
     is_sound(&frozen(path)?, version, tables)
 }
@@ -121,6 +121,7 @@ fn is_sound(conn: &Connection, version: Version, tables: &Tables) -> Result<()> 
     if found != version {
         return Err(damaged(format!("it has schema version {found}, expected {version}")));
     }
+    schema::recognise(conn)?;
     is_intact(conn)?;
     let counted = count(conn)?;
     match tables.iter().find(|(table, rows)| counted.get(*table) != Some(*rows)) {

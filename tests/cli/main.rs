@@ -22,6 +22,7 @@ mod deliveries;
 mod doctor;
 mod faults;
 mod first_administrator;
+mod foreign;
 mod fsyncs;
 mod inviting;
 mod keys;
