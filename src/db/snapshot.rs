@@ -87,7 +87,8 @@ impl Snapshot {
 pub fn rehearse<T>(folder: &Path, site: &Site, now: Time, f: impl FnOnce(&mut Tx) -> Result<T>) -> Result<T> {
     read_once(folder, |_| Ok(()))?; // there is a database, with this binary's schema
     let Snapshot { conn: mut copy, .. } = take(folder, folder, &mut |_, _| ())?;
-    copy.execute_batch("pragma journal_mode = memory; pragma synchronous = off; pragma foreign_keys = on")?;
+    // No journal: in memory it grows with every page that is changed, and nobody needs the copy afterwards.
+    copy.execute_batch("pragma journal_mode = off; pragma synchronous = off; pragma foreign_keys = on")?;
     let transaction = copy.transaction()?;
     f(&mut Tx::new(View::new(&transaction, site, now), &mut Vec::new()))
 }
