@@ -21,6 +21,11 @@ const FORMAT: u32 = 1;
 const MANIFEST: &str = "manifest.json";
 /// The largest manifest: that of this version has less than 2 KiB.
 const MANIFEST_MAX: u64 = 1 << 20;
+/// Bytes behind the last part, at most: the blocks of zeros that a tar ends with.
+const END_MAX: u64 = 1 << 20;
+/// The most that unpacking keeps of what it has unpacked, as a power of two: 8 MiB, which every level of Zstandard but the
+/// last three gets by with (RFC 8878, section 3.1.1.1.2).
+const WINDOW_LOG: u32 = 23;
 /// Zstandard's own default.
 const LEVEL: i32 = 3;
 /// Bytes that are read at once.
@@ -206,7 +211,9 @@ pub fn manifest(from: impl Read) -> Result<Manifest> {
 }
 
 fn decoder<R: Read>(from: R) -> Result<zstd::Decoder<'static, io::BufReader<R>>> {
-    zstd::Decoder::new(from).map_err(|err| damaged(&err))
+    let mut decoder = zstd::Decoder::new(from).map_err(|err| damaged(&err))?;
+    decoder.window_log_max(WINDOW_LOG).map_err(|err| damaged(&err))?;
+    Ok(decoder)
 }
 
 /// The entries as they are: extensions for long names, which the library reads into memory as a whole, count as entries. No
@@ -218,10 +225,10 @@ fn entries<R: Read>(tar: &mut tar::Archive<R>) -> Result<tar::Entries<'_, R>> {
 /// Reads the manifest, which is the first entry.
 fn first<R: Read>(entries: &mut tar::Entries<R>) -> Result<Manifest> {
     let first = entries.next().transpose().map_err(|err| damaged(&err))?;
-    let first = first.filter(|entry| entry.path_bytes() == MANIFEST.as_bytes());
-    let first = first.ok_or_else(|| damaged(&format!("it does not begin with {MANIFEST}")))?;
+    let first = first.filter(|entry| entry.path_bytes() == MANIFEST.as_bytes() && entry.size() <= MANIFEST_MAX);
+    let mut first = first.ok_or_else(|| damaged(&format!("it does not begin with {MANIFEST}")))?;
     let mut text = Vec::new();
-    first.take(MANIFEST_MAX).read_to_end(&mut text).map_err(|err| damaged(&err))?;
+    first.read_to_end(&mut text).map_err(|err| damaged(&err))?;
     let manifest: Manifest = serde_json::from_slice(&text).map_err(|err| damaged(&format!("{MANIFEST}: {err}")))?;
     if manifest.format != FORMAT {
         let Manifest { format, tidings, .. } = manifest;
@@ -265,6 +272,22 @@ pub fn read(from: impl Read, to: &mut impl Destination, progress: Progress) -> R
         return Err(damaged(&"it has more parts than the manifest says"));
     }
     // What is behind the tar: Zstandard's own checksum at the end.
-    io::copy(&mut tar.into_inner(), &mut io::sink()).map_err(|err| damaged(&err))?;
+    let end = io::copy(&mut tar.into_inner().take(END_MAX + 1), &mut io::sink()).map_err(|err| damaged(&err))?;
+    if end > END_MAX {
+        return Err(damaged(&format!("it has more than {} MiB behind its parts", END_MAX >> 20)));
+    }
     Ok(manifest)
+}
+
+/// Fails unless the file system of a folder has space for what a file unpacks to, besides the bytes that are to be left free.
+pub fn require_space(folder: &Path, bytes: u64, left: u64) -> Result<()> {
+    match db::free_bytes(folder) {
+        Some(free) if free.saturating_sub(left) < bytes => Err(Error::bad_request(format!(
+            "the file unpacks to {} MiB, and {} has {} MiB of free space",
+            bytes >> 20,
+            folder.display(),
+            free >> 20
+        ))),
+        _ => Ok(()),
+    }
 }

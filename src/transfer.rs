@@ -26,11 +26,13 @@ use crate::{
 /// Records that one transaction imports, and bytes of them: some milliseconds.
 const BATCH: usize = 200;
 const BATCH_BYTES: usize = 1 << 20;
+/// Bytes that a record counts for in a batch, besides its longer texts.
+pub const RECORD: usize = 500;
 /// Time after which a transaction takes no further record, because a running server waits for it. A member of a large channel
 /// takes longer than other records: the import counts what the member has not read.
 const BATCH_TIME: Duration = Duration::from_millis(20);
 /// Free space that an import leaves to the server.
-const SPACE_KEPT: u64 = 1 << 30;
+pub const SPACE_KEPT: u64 = 1 << 30;
 /// The longest line: a message with half a million reactions has less.
 const LINE_MAX: u64 = 64 << 20;
 
@@ -168,8 +170,11 @@ impl Iterator for Records<'_> {
 
     fn next(&mut self) -> Option<Self::Item> {
         let mut line = String::new();
-        match self.lines.by_ref().take(LINE_MAX).read_line(&mut line) {
+        match self.lines.by_ref().take(LINE_MAX + 1).read_line(&mut line) {
             Ok(0) => None,
+            Ok(read) if read as u64 > LINE_MAX => {
+                Some(Err(Error::bad_request(format!("{} has a line of more than {} MiB", self.part, LINE_MAX >> 20))))
+            }
             Ok(read) => Some(Record::read(self.part, &line).map(|record| (record, read))),
             Err(err) => Some(Err(Error::bad_request(format!("{}: {err}", self.part)))),
         }
@@ -186,15 +191,7 @@ struct Unpacked<'a> {
 impl Destination for Unpacked<'_> {
     fn begin(&mut self, manifest: &Manifest) -> Result<()> {
         manifest.require(Kind::Organisation)?;
-        match db::free_bytes(self.beside) {
-            Some(free) if free.saturating_sub(SPACE_KEPT) < manifest.bytes() => Err(Error::bad_request(format!(
-                "the file unpacks to {} MiB, and {} has {} MiB of free space",
-                manifest.bytes() >> 20,
-                self.beside.display(),
-                free >> 20
-            ))),
-            _ => Ok(()),
-        }
+        archive::require_space(self.beside, manifest.bytes(), SPACE_KEPT)
     }
 
     fn part(&mut self, name: &str) -> Result<Option<&mut dyn Write>> {

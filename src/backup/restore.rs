@@ -83,7 +83,8 @@ struct Staging<'a> {
 
 impl Destination for Staging<'_> {
     fn begin(&mut self, manifest: &Manifest) -> Result<()> {
-        manifest.require(Kind::Backup)
+        manifest.require(Kind::Backup)?;
+        archive::require_space(self.folder, manifest.bytes(), 0)
     }
 
     fn part(&mut self, name: &str) -> Result<Option<&mut dyn Write>> {
