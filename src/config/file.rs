@@ -1,11 +1,18 @@
 //! The settings file.
 
-use std::path::Path;
+use std::{
+    fs::File,
+    io::{self, Read},
+    path::Path,
+};
 
 use clap::Command;
 
 use super::flags::{is_setting, nearest, with_default};
 use crate::error::{Error, Faults, Result};
+
+/// Bytes of a settings file, and of a file with a secret, at most.
+const FILE_MAX: u64 = 64 << 10;
 
 /// Makes the lines of the settings file the defaults of the flags with the same names. An unknown line is a fault.
 pub(super) fn with_file(mut command: Command, file: &Path, faults: &mut Faults) -> Command {
@@ -35,9 +42,20 @@ pub(super) fn named(file: &Path) -> String {
     format!("the settings file {}", file.display())
 }
 
+/// The text of a settings file, or of a file with a secret.
+pub(super) fn text(path: &Path) -> io::Result<String> {
+    let mut text = String::new();
+    File::open(path)?.take(FILE_MAX + 1).read_to_string(&mut text)?;
+    if text.len() as u64 > FILE_MAX {
+        Err(io::Error::other(format!("it has more than {} KiB", FILE_MAX >> 10)))
+    } else {
+        Ok(text)
+    }
+}
+
 fn read(file: &Path) -> Result<toml::Table> {
     let refused = |err: &dyn std::fmt::Display| Error::bad_request(format!("{}: {err}", named(file)));
-    let text = std::fs::read_to_string(file).map_err(|err| refused(&err))?;
+    let text = text(file).map_err(|err| refused(&err))?;
     text.parse().map_err(|err| refused(&broken(&text, &err)))
 }
 

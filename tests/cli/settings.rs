@@ -39,6 +39,29 @@ fn a_broken_settings_file_is_named_with_its_line() {
     }
 }
 
+#[test]
+fn a_settings_file_of_any_size_and_depth_is_refused_with_a_message() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("settings.toml");
+    let check = |text: &str| {
+        std::fs::write(&file, text).unwrap();
+        run(&["config", "check", "--config", file.to_str().unwrap()])
+    };
+    let most = format!("log = \"info\"\n{}", "#".repeat((64 << 10) - 13));
+    printed(&check(&most));
+    refused(&check(&(most + "#")), "it has more than 64 KiB");
+    for (deep, says) in [
+        ("[".repeat(60_000), "line 1: "),
+        (format!("log = {}", "[".repeat(60_000)), "line 1: "),
+        (format!("{}log = 1", "a.".repeat(30_000)), "line 1: "),
+        (format!("[{}log]", "a.".repeat(30_000)), "line 1: "),
+        (format!("log = {}", "{a=".repeat(20_000)), "line 1: "),
+    ] {
+        refused(&check(&deep), says);
+    }
+    refused(&run(&["config", "check", "--config", "/dev/zero"]), "it has more than 64 KiB");
+}
+
 #[tokio::test]
 async fn a_flag_undoes_the_files_switch() {
     let folder = tempfile::tempdir().unwrap();
