@@ -116,7 +116,7 @@ fn secret(name: &str, id: &str) -> Result<Option<String>> {
     if std::env::var_os(name).is_some_and(|value| !value.is_empty()) {
         return Err(Error::bad_request(format!("{name} and {origin} are both set: keep one of them")));
     }
-    let text = read(&path);
+    let text = file::text(&path);
     let text = text.map_err(|err| Error::bad_request(format!("{origin} {}: {err}", path.display())))?;
     Ok(Some(text.trim_end_matches(['\r', '\n']).to_owned()))
 }

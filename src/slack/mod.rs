@@ -149,7 +149,7 @@ impl Export<'_> {
     }
 
     fn leave_out(&mut self, what: impl Into<String>, number: usize) {
-        self.batches.import.leave_out(what, number as u64);
+        self.batches.import.leave_out(Into::<String>::into(what), number as u64);
     }
 
     /// Imports the people and the organisation. Returns the owner.

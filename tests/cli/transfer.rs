@@ -3,6 +3,7 @@
 mod export;
 mod hostile;
 mod scene;
+mod taken;
 
 use std::{fs, path::Path, process::Stdio, time::Instant};
 

@@ -263,7 +263,7 @@ fn taken() -> Error {
 }
 
 /// Checks a role's name, which names no other role, as UUIDs and built-in names do.
-fn check_name(name: &str) -> Result<String> {
+pub(in crate::domain) fn check_name(name: &str) -> Result<String> {
     let name = Name::check(name, "name").map_err(Error::Invalid)?;
     if name.parse::<uuid::Uuid>().is_ok() {
         return Err(Error::invalid("name must not be a UUID"));

@@ -3,4 +3,5 @@
 
 pub mod export;
 pub mod import;
+pub mod lists;
 pub mod records;

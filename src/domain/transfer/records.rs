@@ -5,6 +5,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::lists::list;
 use crate::{
     domain::messages::mentions::Mention,
     error::{Error, Result},
@@ -135,6 +136,7 @@ pub struct Channel {
     pub updated_at: Time,
     pub archived_at: Option<Time>,
     /// Whom a direct message was opened with. Empty if one of them has left the organisation: then nobody opens it again.
+    #[serde(deserialize_with = "list::<_, _, 1_000>")]
     pub participants: Vec<UserId>,
 }
 
@@ -161,6 +163,7 @@ pub struct Message {
     pub username: String,
     pub avatar_url: String,
     pub content: String,
+    #[serde(deserialize_with = "list::<_, _, 1_000>")]
     pub mentions: Vec<Mention>,
     pub r#type: String,
     pub event_name: String,
@@ -175,6 +178,7 @@ pub struct Message {
     pub updated_at: Time,
     pub edited_at: Option<Time>,
     pub deleted_at: Option<Time>,
+    #[serde(deserialize_with = "list::<_, _, 500_000>")]
     pub reactions: Vec<Reaction>,
 }
 

@@ -2,7 +2,7 @@
 
 use rusqlite::OptionalExtension;
 
-use super::{Import, foreign, require_unused};
+use super::{Import, foreign};
 use crate::{
     db::{Tx, log},
     domain::{
@@ -12,17 +12,18 @@ use crate::{
         webhooks,
     },
     error::{Error, Result},
-    id::{ChannelId, OrganisationId, UserId},
+    id::{ChannelId, MessageId, OrganisationId, UserId},
     secret,
 };
 
 impl Import {
     pub(super) fn channel(&mut self, tx: &mut Tx, channel: &Channel) -> Result<bool> {
         let id = self.id()?;
-        if let Some(of) = organisation_of(tx, channel.id)? {
-            return if of == id { Ok(false) } else { Err(foreign("channel", channel.id)) };
+        let here = self.channel_here(tx, channel.id)?;
+        if organisation_of(tx, here)? == Some(id) {
+            return Ok(false);
         }
-        require_unused(tx, "channel", channel.id.0)?;
+        let here = ChannelId(self.taken.unused(tx, channel.id.0)?);
         let is_listed = channel.archived_at.is_none() && !channel.is_dm;
         let name = if is_listed { self.free_name(tx, id, &channel.name)? } else { channel.name.clone() };
         // The name of a direct message has those of its members.
@@ -38,7 +39,7 @@ impl Import {
                where organisation_id = ?2 and is_default = 1 and deleted_at is null), ?8, ?9, ?10, ?11, ?12, ?13, ?14)",
         )?
         .execute(rusqlite::params![
-            channel.id,
+            here,
             id,
             name,
             channel.description,
@@ -84,17 +85,15 @@ impl Import {
     }
 
     pub(super) fn channel_member(&mut self, tx: &mut Tx, member: &ChannelMember) -> Result<bool> {
-        self.require_own(tx, member.channel)?;
+        let channel = self.require_own(tx, member.channel)?;
         let user = self.account(member.person)?;
-        if tx
-            .prepare_cached("select 1 from channel_members where channel_id = ?1 and user_id = ?2")?
-            .exists((member.channel, user))?
-        {
+        let read = member.read.map(|read| self.taken.here(tx, read.0).map(MessageId)).transpose()?;
+        if tx.prepare_cached("select 1 from channel_members where channel_id = ?1 and user_id = ?2")?.exists((channel, user))? {
             return Ok(false);
         }
         let mut taken = tx.prepare_cached("select 1 from channel_members where channel_id = ?1 and username = ?2")?;
         let username = accounts::check_imported_username(&member.username).map_err(Error::BadRequest)?;
-        let username = accounts::first_free(&username, |name| Ok(taken.exists((member.channel, name))?))?;
+        let username = accounts::first_free(&username, |name| Ok(taken.exists((channel, name))?))?;
         // What comes after the mark is counted, as it is less than what comes before. Without a mark nothing is read.
         tx.prepare_cached(
             "with mark as (select coalesce((select n from messages where id = ?3 and channel_id = ?1), 0) as n)
@@ -107,20 +106,20 @@ impl Import {
                  where x.channel_id = c.id and x.n > mark.n)), ?6, ?7
              from channels c, mark where c.id = ?1",
         )?
-        .execute((member.channel, user, member.read, username, log::last_seq(tx)?, member.is_starred, member.created_at))?;
-        tx.prepare_cached("update channels set user_count = user_count + 1 where id = ?1")?.execute([member.channel])?;
+        .execute((channel, user, read, username, log::last_seq(tx)?, member.is_starred, member.created_at))?;
+        tx.prepare_cached("update channels set user_count = user_count + 1 where id = ?1")?.execute([channel])?;
         Ok(true)
     }
 
     /// It is inactive until its owner gives it a secret that the receiver knows.
     pub(super) fn webhook(&mut self, tx: &mut Tx, webhook: &Webhook) -> Result<bool> {
-        self.require_own(tx, webhook.channel)?;
+        let channel = self.require_own(tx, webhook.channel)?;
         let found: Option<ChannelId> = tx
             .prepare_cached("select channel_id from webhooks where id = ?1")?
             .query_row([webhook.id], |row| row.get(0))
             .optional()?;
         if let Some(of) = found {
-            return if of == webhook.channel { Ok(false) } else { Err(foreign("webhook", webhook.id)) };
+            return if of == channel { Ok(false) } else { Err(foreign("webhook", webhook.id)) };
         }
         let owner = self.account(webhook.owner)?;
         let name = webhooks::Name::check(&webhook.name, "name").map_err(Error::BadRequest)?;
@@ -140,7 +139,7 @@ impl Import {
         )?
         .execute(rusqlite::params![
             webhook.id,
-            webhook.channel,
+            channel,
             owner,
             name,
             event_name,
@@ -156,9 +155,14 @@ impl Import {
         Ok(true)
     }
 
-    /// Fails unless the channel is the organisation's.
-    pub(super) fn require_own(&self, tx: &Tx, channel: ChannelId) -> Result<()> {
-        if organisation_of(tx, channel)? == Some(self.id()?) { Ok(()) } else { Err(foreign("channel", channel)) }
+    /// The identifier here of a channel of the file. Fails unless it is the organisation's.
+    pub(super) fn require_own(&mut self, tx: &Tx, channel: ChannelId) -> Result<ChannelId> {
+        let here = self.channel_here(tx, channel)?;
+        if organisation_of(tx, here)? == Some(self.id()?) { Ok(here) } else { Err(foreign("channel", channel)) }
+    }
+
+    fn channel_here(&mut self, tx: &Tx, channel: ChannelId) -> Result<ChannelId> {
+        Ok(ChannelId(self.taken.here(tx, channel.0)?))
     }
 }
 

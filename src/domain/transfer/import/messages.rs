@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use rusqlite::OptionalExtension;
 
-use super::{Import, foreign, require_unused};
+use super::Import;
 use crate::{
     db::Tx,
     domain::{
@@ -18,39 +18,50 @@ use crate::{
         webhooks::{EventName, feeds},
     },
     error::{Error, Result},
-    id::{ChannelId, UserId},
+    id::{ChannelId, MessageId, UserId},
 };
 
 impl Import {
     pub(super) fn message(&mut self, tx: &mut Tx, message: &Message) -> Result<bool> {
-        self.require_own(tx, message.channel)?;
+        let mut at = Place { channel: self.require_own(tx, message.channel)?, id: message.id, root: None };
+        let here = self.taken.here(tx, message.id.0)?;
         let found: Option<ChannelId> = tx
             .prepare_cached("select channel_id from messages where id = ?1")?
-            .query_row([message.id], |row| row.get(0))
+            .query_row([MessageId(here)], |row| row.get(0))
             .optional()?;
-        if let Some(of) = found {
-            return if of == message.channel { Ok(false) } else { Err(foreign("message", message.id)) };
+        if found == Some(at.channel) {
+            return Ok(false);
         }
-        require_unused(tx, "message", message.id.0)?;
         check(message).map_err(Error::BadRequest)?;
-        let root: Option<Result<i64>> = message.thread.map(|thread| {
-            let root: Option<i64> = tx
-                .prepare_cached("select n from messages where id = ?1 and channel_id = ?2 and root is null")?
-                .query_row((thread, message.channel), |row| row.get(0))
-                .optional()?;
-            root.ok_or_else(|| Error::bad_request(format!("the message {} replies to no post of its channel", message.id)))
-        });
-        let root = root.transpose()?;
-        let mentions: Vec<Mention> = message.mentions.iter().filter_map(|mention| self.mention(message, mention)).collect();
-        let n = self.insert_message(tx, message, root, &mentions)?;
-        settle(tx, message, (n, root), &mentions)?;
+        at.id = MessageId(self.taken.unused(tx, message.id.0)?);
+        at.root = self.root(tx, message, at.channel)?;
+        let mentions: Vec<Mention> = message.mentions.iter().filter_map(|mention| self.mention(at.channel, mention)).collect();
+        let n = self.insert_message(tx, message, &at, &mentions)?;
+        settle(tx, message, &at, n, &mentions)?;
         if message.deleted_at.is_none() {
             message.reactions.iter().try_for_each(|reaction| self.reaction(tx, n, reaction))?;
         }
         Ok(true)
     }
 
-    fn insert_message(&self, tx: &Tx, message: &Message, root: Option<i64>, mentions: &[Mention]) -> Result<i64> {
+    /// The post that a message replies to.
+    fn root(&mut self, tx: &Tx, message: &Message, channel: ChannelId) -> Result<Option<i64>> {
+        let Some(thread) = message.thread else { return Ok(None) };
+        let thread = MessageId(self.taken.here(tx, thread.0)?);
+        let root: Option<i64> = tx
+            .prepare_cached("select n from messages where id = ?1 and channel_id = ?2 and root is null")?
+            .query_row((thread, channel), |row| row.get(0))
+            .optional()?;
+        if root.is_none() && !self.with_orphans {
+            return Err(Error::bad_request(format!("the message {} replies to no post of its channel", message.id)));
+        }
+        if root.is_none() {
+            self.leave_out("the threads of replies whose first post is not imported: each reply is a post", 1);
+        }
+        Ok(root)
+    }
+
+    fn insert_message(&self, tx: &Tx, message: &Message, at: &Place, mentions: &[Mention]) -> Result<i64> {
         let is_live = message.deleted_at.is_none();
         Ok(tx
             .prepare_cached(
@@ -61,9 +72,9 @@ impl Import {
             )?
             .query_row(
                 rusqlite::params![
-                    message.id,
-                    message.channel,
-                    root,
+                    at.id,
+                    at.channel,
+                    at.root,
                     message.author.map(|author| self.account(author)).transpose()?,
                     message.username,
                     text::web_address_if_any(&message.avatar_url, "avatar_url").unwrap_or_default(),
@@ -86,9 +97,9 @@ impl Import {
     }
 
     /// A mention of this organisation's: of the message's channel, or of a person whom the export describes.
-    fn mention(&self, message: &Message, mention: &Mention) -> Option<Mention> {
+    fn mention(&self, channel: ChannelId, mention: &Mention) -> Option<Mention> {
         let id = match mention.kind {
-            Kind::Channel => message.channel.0,
+            Kind::Channel => channel.0,
             Kind::User => self.people.get(&UserId(mention.id))?.0,
         };
         Some(Mention { id, ..mention.clone() })
@@ -110,6 +121,14 @@ impl Import {
         }
         Ok(())
     }
+}
+
+/// Where a message goes.
+struct Place {
+    id: MessageId,
+    channel: ChannelId,
+    /// The post that it replies to.
+    root: Option<i64>,
 }
 
 /// Checks the texts as posts and feeds do. The author of a post is a name in the channel, which is a label, too.
@@ -135,17 +154,17 @@ fn check(message: &Message) -> Result<(), String> {
 }
 
 /// Counts a new message in its channel and thread.
-fn settle(tx: &Tx, message: &Message, (n, root): (i64, Option<i64>), mentions: &[Mention]) -> Result<()> {
-    let is_live = message.deleted_at.is_none();
+fn settle(tx: &Tx, message: &Message, at: &Place, n: i64, mentions: &[Mention]) -> Result<()> {
+    let (is_live, root) = (message.deleted_at.is_none(), at.root);
     if is_live {
-        mentions::record(tx, message.channel, n, mentions)?;
+        mentions::record(tx, at.channel, n, mentions)?;
     }
     tx.prepare_cached(
         "update channels set message_count = message_count + ?2, thread_count = thread_count + ?3, mention_count = mention_count + ?4,
            last_n = ?5, last_thread = iif(?3, ?5, last_thread)
          where id = ?1",
     )?
-    .execute((message.channel, is_live, is_live && root.is_none(), is_live && mentions::name_everybody(mentions), n))?;
+    .execute((at.channel, is_live, is_live && root.is_none(), is_live && mentions::name_everybody(mentions), n))?;
     match root {
         None => tx.prepare_cached("update messages set active_n = n where n = ?1")?.execute([n])?,
         Some(root) if is_live => tx

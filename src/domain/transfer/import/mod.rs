@@ -7,19 +7,28 @@
 mod channels;
 mod messages;
 mod people;
+mod taken;
 
-use std::collections::{BTreeMap, HashMap};
+use std::{
+    borrow::Cow,
+    collections::{BTreeMap, HashMap},
+};
 
 use rusqlite::ErrorCode;
 use serde::Serialize;
-use uuid::Uuid;
 
+use self::taken::Taken;
 use super::records::Record;
 use crate::{
     db::Tx,
     error::{Error, Result},
     id::{OrganisationId, UserId},
 };
+
+/// People of an export, at most: the import holds their identifiers.
+const PEOPLE_MAX: usize = 200_000;
+/// Different reasons for which something is left out. What comes after them is counted together.
+const REASONS_MAX: usize = 1_000;
 
 /// What an import has done with the records of one kind.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
@@ -51,18 +60,26 @@ pub struct Import {
     /// The organisation on this server that the operator adds the records to.
     into: Option<OrganisationId>,
     organisation: Option<OrganisationId>,
+    /// Whether a reply to a post that is not there becomes a post, and is not refused.
+    with_orphans: bool,
+    taken: Taken,
     /// Accounts on this server by the identifiers that the records name people with.
     people: HashMap<UserId, UserId>,
     outcomes: Vec<Outcome>,
-    left_out: BTreeMap<String, u64>,
+    left_out: BTreeMap<Cow<'static, str>, u64>,
 }
 
 impl Import {
     /// An import from a file with this SHA-256. An organisation that is on this server already is imported only from the same
     /// file, or if it is `into`: the identifier in a file is no proof that the file may add to the organisation.
     pub fn new(source: String, into: Option<OrganisationId>) -> Import {
-        let (organisation, people, outcomes, left_out) = Default::default();
-        Import { source, into, organisation, people, outcomes, left_out }
+        let (organisation, taken, people, outcomes, left_out) = Default::default();
+        Import { source, into, organisation, with_orphans: false, taken, people, outcomes, left_out }
+    }
+
+    /// Takes a reply to a post that is not there for a post, as of exports that begin in the middle of a thread.
+    pub fn with_orphans(self) -> Import {
+        Import { with_orphans: true, ..self }
     }
 
     /// Imports a record. 400 for one that breaks a rule, or refers to what is not the organisation's.
@@ -92,15 +109,20 @@ impl Import {
     /// Adds the records that follow to the organisation `into`, without a record of the organisation itself.
     pub fn open(&mut self, organisation: OrganisationId) {
         (self.organisation, self.into) = (Some(organisation), Some(organisation));
+        self.taken = Taken::of(organisation);
     }
 
     /// Notes that something is not imported, or not as it was.
-    pub fn leave_out(&mut self, what: impl Into<String>, number: u64) {
-        *self.left_out.entry(what.into()).or_default() += number;
+    pub fn leave_out(&mut self, what: impl Into<Cow<'static, str>>, number: u64) {
+        let what = what.into();
+        let is_one_more = self.left_out.len() >= REASONS_MAX && !self.left_out.contains_key(&what);
+        let what = if is_one_more { "other things, for other reasons".into() } else { what };
+        *self.left_out.entry(what).or_default() += number;
     }
 
     pub fn report(self) -> Report {
-        let left_out = self.left_out.into_iter().map(|(left_out, number)| LeftOut { left_out, number }).collect();
+        let left_out =
+            self.left_out.into_iter().map(|(left_out, number)| LeftOut { left_out: left_out.into_owned(), number }).collect();
         Report { organisation: self.organisation, imported: self.outcomes, left_out }
     }
 
@@ -132,16 +154,4 @@ fn named(records: &str, err: Error) -> Error {
 
 fn foreign(what: &str, id: impl std::fmt::Display) -> Error {
     Error::bad_request(format!("the {what} {id} is not the organisation's on this server"))
-}
-
-/// Fails if anything that has a stream of its own has this identifier. With the identifier of another's stream, a new record
-/// would let its members listen to that stream.
-fn require_unused(tx: &Tx, what: &str, id: Uuid) -> Result<()> {
-    let is_used = tx
-        .prepare_cached(
-            "select 1 from organisations where id = ?1 union all select 1 from channels where id = ?1
-             union all select 1 from messages where id = ?1",
-        )?
-        .exists([id.as_bytes().as_slice()])?;
-    if is_used { Err(foreign(what, id)) } else { Ok(()) }
 }

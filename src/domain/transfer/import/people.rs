@@ -2,7 +2,7 @@
 
 use rusqlite::OptionalExtension;
 
-use super::{Import, foreign, require_unused};
+use super::{Import, PEOPLE_MAX, foreign, taken::Taken};
 use crate::{
     db::{Tx, log},
     domain::{
@@ -12,7 +12,7 @@ use crate::{
         text,
         transfer::records::{Member, Organisation, Person, Role},
     },
-    error::{Error, OrConflict, Result},
+    error::{Error, Result},
     event::Effect,
     id::{OrganisationId, UserId},
 };
@@ -20,6 +20,9 @@ use crate::{
 impl Import {
     /// Finds the account with the person's address, or makes one without a password.
     pub(super) fn person(&mut self, tx: &mut Tx, person: &Person) -> Result<bool> {
+        if self.people.len() == PEOPLE_MAX && !self.people.contains_key(&person.id) {
+            return Err(Error::bad_request(format!("the file has more than {PEOPLE_MAX} people")));
+        }
         let email = text::email_address(&person.email).filter(|email| *email == person.email);
         let email = email.ok_or_else(|| Error::bad_request(format!("{:?} is not an e-mail address", person.email)))?;
         if let Some(found) = accounts::find_by_email(tx, &email)? {
@@ -51,10 +54,11 @@ impl Import {
     }
 
     pub(super) fn organisation(&mut self, tx: &mut Tx, organisation: &Organisation) -> Result<bool> {
-        let id = organisation.id;
-        if self.organisation.replace(id).is_some() {
+        if self.organisation.is_some() {
             return Err(Error::bad_request("the file has several organisations"));
         }
+        self.taken = Taken::of(organisation.id);
+        let id = OrganisationId(self.taken.here(tx, organisation.id.0)?);
         if self.into.is_some_and(|into| into != id) {
             return Err(Error::bad_request(format!("the file has the organisation {id}, not the one that --organisation names")));
         }
@@ -62,19 +66,22 @@ impl Import {
             .prepare_cached("select deleted_at is not null from organisations where id = ?1")?
             .query_row([id], |row| row.get(0))
             .optional()?;
+        self.organisation = Some(id);
         match found {
-            Some(true) => return Err(Error::bad_request("this server has had the organisation, and it was deleted here")),
-            Some(false) if self.into == Some(id) || self.is_from_here(tx, id)? => return Ok(false),
-            Some(false) => {
-                return Err(Error::bad_request(format!(
-                    "the organisation {id} is on this server, and did not come from this file: to add what the file has more, name it with --organisation"
-                )));
+            Some(true) => Err(Error::bad_request("this server has had the organisation, and it was deleted here")),
+            Some(false) if self.into == Some(id) || self.is_from_here(tx, id)? => Ok(false),
+            Some(false) => Err(Error::bad_request(format!(
+                "the organisation {id} is on this server, and did not come from this file: to add what the file has more, name it with --organisation"
+            ))),
+            None => {
+                let id = OrganisationId(self.taken.unused(tx, organisation.id.0)?);
+                self.organisation = Some(id);
+                self.insert_organisation(tx, id, organisation)?;
+                tx.prepare_cached("insert or replace into meta (key, value) values (?1, ?2)")?
+                    .execute((imported(id), &self.source))?;
+                Ok(true)
             }
-            None => require_unused(tx, "organisation", id.0)?,
         }
-        self.insert_organisation(tx, organisation)?;
-        tx.prepare_cached("insert or replace into meta (key, value) values (?1, ?2)")?.execute((imported(id), &self.source))?;
-        Ok(true)
     }
 
     /// Whether the organisation was imported from the same file.
@@ -82,7 +89,7 @@ impl Import {
         Ok(tx.prepare_cached("select 1 from meta where key = ?1 and value = ?2")?.exists((imported(id), &self.source))?)
     }
 
-    fn insert_organisation(&self, tx: &Tx, organisation: &Organisation) -> Result<()> {
+    fn insert_organisation(&self, tx: &Tx, id: OrganisationId, organisation: &Organisation) -> Result<()> {
         let name = Name::check(&organisation.name, "name").map_err(Error::BadRequest)?;
         Description::check(&organisation.description, "description").map_err(Error::BadRequest)?;
         for (detail, field) in
@@ -98,7 +105,7 @@ impl Import {
              values (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)",
         )?
         .execute(rusqlite::params![
-            organisation.id,
+            id,
             name,
             slugs::make(tx, name)?,
             organisation.description,
@@ -126,13 +133,25 @@ impl Import {
             None => {}
         }
         let name = roles::Name::check(&role.name, "name").map_err(Error::BadRequest)?;
+        let free = self.free_role(tx, id, name)?;
         let description = roles::Description::check(&role.description, "description").map_err(Error::BadRequest)?;
         tx.prepare_cached(
             "insert into roles (uuid, organisation_id, name, description, rights, created_at, updated_at) values (?1, ?2, ?3, ?4, ?5, ?6, ?7)",
         )?
-        .execute((role.id, id, name, description, role.rights & 255, role.created_at, role.updated_at))
-        .or_conflict(|| Error::bad_request(format!("the organisation has another role {name}")))?;
+        .execute((role.id, id, free, description, role.rights & 255, role.created_at, role.updated_at))?;
         Ok(true)
+    }
+
+    /// The role's name, or that with a number if it names a built-in role or another one of the organisation.
+    fn free_role(&mut self, tx: &Tx, id: OrganisationId, name: &str) -> Result<String> {
+        let mut taken = tx.prepare_cached(
+            "select 1 from roles where organisation_id is ?1 and deleted_at is null and name = ?2 collate nocase",
+        )?;
+        let free = accounts::first_free(name, |name| Ok(roles::check_name(name).is_err() || taken.exists((id, name))?))?;
+        if free != name {
+            self.leave_out(format!("the name of the role {name}, which another one has: it is {free}"), 1);
+        }
+        Ok(free)
     }
 
     /// A role that was deleted here meanwhile counts as `member`.
