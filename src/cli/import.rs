@@ -60,6 +60,6 @@ pub fn run(folder: &Path, output: Output, command: Command) -> Result<()> {
         }
         None => Target::New { name: to.name.unwrap_or_default(), owner },
     };
-    let import = |write: Writer| slack::import(&file, target, write, &mut bar());
+    let import = |write: Writer| slack::import(folder, &file, target, write, &mut bar());
     importing::print(output, &importing::run(folder, dry_run, import)?)
 }

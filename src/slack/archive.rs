@@ -1,103 +1,190 @@
-//! The zip of an export. Its entries are only read, never written to a file, so their paths can do no harm.
+//! The zip of an export. Its entries are only read, never written to a file, so their paths can do no harm. A zip can pretend any
+//! size, and unpack to a thousand times its own: an entry is read value by value, and nothing of it is kept here.
 
 use std::{
-    collections::{BTreeMap, BTreeSet, HashMap},
-    fmt,
+    cell::Cell,
+    collections::HashMap,
     fs::File,
-    io::{BufReader, Read},
-    marker::PhantomData,
+    io::{self, BufReader, Read},
+    rc::Rc,
 };
 
-use serde::{
-    Deserialize, Deserializer,
-    de::{DeserializeOwned, Error as _, SeqAccess, Visitor},
+use serde::de::DeserializeOwned;
+use serde_json::value::RawValue;
+use zip::{read::Config, unstable::read::ZipIterable};
+
+use super::entry::Entry;
+use crate::{
+    domain::transfer::lists,
+    error::{Error, Result},
 };
-use zip::ZipArchive;
 
-use crate::error::{Error, Result};
-
-/// Bytes of an entry that are unpacked at most: a list of some 100,000 people, or a day of 100,000 messages. A zip can pretend
-/// any size, and unpack to a thousand times its own.
+/// Entries of a zip, each of which takes 32 bytes in memory: 500 channels with messages on each day of five years.
+const ENTRIES_MAX: usize = 1_000_000;
+/// Bytes of an entry that are unpacked at most: a list of some 100,000 people, or a channel's day of 100,000 messages.
 const ENTRY_MAX: u64 = 256 << 20;
-
-/// Values of a list, at most. An empty value takes a hundred times its text in memory, so a bound on the text is not enough.
+/// Values of an entry, at most.
 const LIST_MAX: usize = 200_000;
-
-/// A list of at most [`LIST_MAX`] values.
-struct List<T>(Vec<T>);
-
-impl<'de, T: Deserialize<'de>> Deserialize<'de> for List<T> {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<List<T>, D::Error> {
-        deserializer.deserialize_seq(Values(PhantomData))
-    }
-}
-
-struct Values<T>(PhantomData<T>);
-
-impl<'de, T: Deserialize<'de>> Visitor<'de> for Values<T> {
-    type Value = List<T>;
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("a list")
-    }
-
-    fn visit_seq<A: SeqAccess<'de>>(self, mut values: A) -> Result<List<T>, A::Error> {
-        let mut list = Vec::new();
-        while let Some(value) = values.next_element()? {
-            if list.len() == LIST_MAX {
-                return Err(A::Error::custom(format_args!("more than {LIST_MAX} values")));
-            }
-            list.push(value);
-        }
-        Ok(List(list))
-    }
-}
+/// Bytes of a value in an entry, such as a message with all that is attached to it: a hundred times the longest text.
+const VALUE_MAX: usize = 4 << 20;
+/// Bytes that are read ahead of a value.
+const AHEAD: usize = 64 << 10;
 
 /// An opened export.
 pub struct Archive {
-    zip: ZipArchive<BufReader<File>>,
-    /// Entries by their path.
-    entries: HashMap<String, usize>,
+    zip: ZipIterable<BufReader<File>>,
+    /// The entries at the top that are lists of people and channels.
+    lists: HashMap<&'static str, Entry>,
+    /// The bytes of all entries, as far as the zip tells.
+    pub bytes: u64,
+}
+
+/// An entry with the messages of a channel on one day.
+#[derive(Clone, Copy)]
+pub struct Day {
+    /// As in `2020-01-01`, without the dashes.
+    pub date: u32,
+    /// What the caller knows the folder by.
+    pub folder: u32,
+    entry: Entry,
+}
+
+impl Day {
+    /// The date as the entry has it.
+    pub fn name(&self) -> String {
+        format!("{:04}-{:02}-{:02}", self.date / 10_000, self.date / 100 % 100, self.date % 100)
+    }
+}
+
+/// An entry that is no day of a known folder.
+pub enum Other<'a> {
+    /// A day of another folder.
+    Day,
+    Entry(&'a str),
 }
 
 impl Archive {
-    pub fn open(file: File) -> Result<Archive> {
-        let unreadable = |err| Error::bad_request(format!("this is no zip of an export: {err}"));
-        let zip = ZipArchive::new(BufReader::new(file)).map_err(unreadable)?;
-        let entries = (0..zip.len()).filter_map(|n| Some((zip.name_for_index(n)?.ok()?.into_owned(), n))).collect();
-        Ok(Archive { zip, entries })
+    /// Opens a zip, in which the entries with the names `lists` are lists.
+    pub fn open(file: File, lists: &[&'static str]) -> Result<Archive> {
+        let zip = ZipIterable::try_new(BufReader::new(file), Config::default()).map_err(|err| unreadable(&err))?;
+        if zip.len() > ENTRIES_MAX {
+            return Err(Error::bad_request(format!(
+                "the zip has {} entries, at most {ENTRIES_MAX} are allowed: ask Slack for exports of shorter times, and add the later ones with --organisation",
+                zip.len()
+            )));
+        }
+        let mut archive = Archive { zip, lists: HashMap::new(), bytes: 0 };
+        let (mut bytes, mut found) = (0_u64, HashMap::new());
+        archive.look(&mut |path, size, entry| {
+            bytes = bytes.saturating_add(size);
+            if let Some(list) = lists.iter().find(|list| **list == path) {
+                found.entry(*list).or_insert(entry);
+            }
+        })?;
+        (archive.bytes, archive.lists) = (bytes, found);
+        Ok(archive)
     }
 
-    /// Reads an entry, which is a list; `None` if there is none. Also returns its length in bytes.
-    pub fn read<T: DeserializeOwned>(&mut self, path: &str) -> Result<Option<(Vec<T>, u64)>> {
-        let Some(index) = self.entries.get(path) else { return Ok(None) };
-        let entry = self.zip.by_index(*index).map_err(|err| Error::bad_request(format!("{path}: {err}")))?;
-        let mut entry = BufReader::new(entry.take(ENTRY_MAX));
-        let read = serde_json::from_reader(&mut entry);
-        let bytes = ENTRY_MAX - entry.get_ref().limit();
-        match read {
-            Ok(List(list)) => Ok(Some((list, bytes))),
-            Err(_) if bytes == ENTRY_MAX => Err(Error::bad_request(format!("{path} has more than {ENTRY_MAX} bytes"))),
+    /// Tells of each entry in the zip: its path, its bytes when unpacked, and where it is.
+    fn look(&mut self, tell: &mut dyn FnMut(&str, u64, Entry)) -> Result<()> {
+        for entry in self.zip.files().map_err(|err| unreadable(&err))? {
+            let entry = entry.map_err(|err| unreadable(&err))?;
+            let path = entry.name().map_err(|err| unreadable(&err))?;
+            tell(&path, entry.size(), Entry::of(&entry));
+        }
+        Ok(())
+    }
+
+    /// Reads an entry that is a list, and hands each value to `take`. Returns false if there is no such entry.
+    pub fn each<T: DeserializeOwned>(&mut self, list: &str, take: &mut dyn FnMut(T) -> Result<()>) -> Result<bool> {
+        let Some(entry) = self.lists.get(list).copied() else { return Ok(false) };
+        self.values(list, entry, &mut |value| {
+            let value = serde_json::from_str(value.get());
+            take(value.map_err(|err| Error::bad_request(format!("{list} is not as Slack documents it: {err}")))?)
+        })?;
+        Ok(true)
+    }
+
+    /// Reads the messages of a day, whose path is for errors. Each is a value by itself, so that one in an unknown form doesn't
+    /// hide the others.
+    pub fn messages(&mut self, path: &str, day: Day, take: &mut dyn FnMut(Box<RawValue>) -> Result<()>) -> Result<()> {
+        self.values(path, day.entry, take)
+    }
+
+    /// The days of the export in their order, those of folders that `folder` knows; `other` is told of all other entries.
+    pub fn days(&mut self, folder: &dyn Fn(&str) -> Option<u32>, other: &mut dyn FnMut(Other)) -> Result<Vec<Day>> {
+        let mut days = Vec::new();
+        self.look(&mut |path, _, entry| {
+            let day = path.split_once('/').and_then(|(folder, file)| Some((folder, date(file.strip_suffix(".json")?)?)));
+            match day.map(|(name, date)| (folder(name), date)) {
+                Some((Some(folder), date)) => days.push(Day { date, folder, entry }),
+                Some((None, _)) => other(Other::Day),
+                None if path.ends_with('/') => {}
+                None => other(Other::Entry(path)),
+            }
+        })?;
+        days.sort_unstable_by_key(|day| (day.date, day.folder, day.entry.start));
+        Ok(days)
+    }
+
+    fn values(&mut self, path: &str, entry: Entry, take: &mut dyn FnMut(Box<RawValue>) -> Result<()>) -> Result<()> {
+        let entry = self.zip.files().map_err(|err| unreadable(&err)).and_then(|files| {
+            entry.open(files.reader_mut()).map_err(|err| Error::bad_request(format!("{path} can't be read: {err}")))
+        })?;
+        let (whole, value) = (Rc::new(Cell::new(ENTRY_MAX + 1)), Rc::new(Cell::new(0)));
+        let allow = || value.set((VALUE_MAX + AHEAD) as u64);
+        allow();
+        let entry = Metered { from: Metered { from: entry, left: whole.clone() }, left: value.clone() };
+        let mut reader = serde_json::Deserializer::from_reader(BufReader::new(entry));
+        let mut failed = None;
+        let read = lists::each(&mut reader, LIST_MAX, |read: Box<RawValue>| {
+            allow();
+            let taken = if read.get().len() > VALUE_MAX { Err(too_large(path)) } else { take(read) };
+            taken.map_err(|err| {
+                failed = Some(err);
+                String::new()
+            })
+        });
+        match read.and_then(|()| reader.end()) {
+            _ if failed.is_some() => failed.map_or(Ok(()), Err),
+            Ok(()) => Ok(()),
+            Err(_) if whole.get() == 0 => Err(Error::bad_request(format!("{path} has more than {ENTRY_MAX} bytes"))),
+            Err(_) if value.get() == 0 => Err(too_large(path)),
             Err(err) => Err(Error::bad_request(format!("{path} is not as Slack documents it: {err}"))),
         }
     }
-
-    /// The days of the export, oldest first, each with its folders; and all other entries.
-    pub fn days(&self) -> (BTreeMap<String, BTreeSet<String>>, Vec<String>) {
-        let (mut days, mut others) = (BTreeMap::<String, BTreeSet<String>>::new(), Vec::new());
-        for path in self.entries.keys().filter(|path| !path.ends_with('/')) {
-            let day = path.split_once('/').and_then(|(folder, file)| Some((folder, file.strip_suffix(".json")?)));
-            match day.filter(|(_, day)| is_date(day)) {
-                Some((folder, day)) => _ = days.entry(day.to_owned()).or_default().insert(folder.to_owned()),
-                None => others.push(path.clone()),
-            }
-        }
-        (days, others)
-    }
 }
 
-/// Whether a text has the form `YYYY-MM-DD`.
-fn is_date(text: &str) -> bool {
-    text.len() == 10
-        && text.bytes().enumerate().all(|(n, byte)| if n == 4 || n == 7 { byte == b'-' } else { byte.is_ascii_digit() })
+fn unreadable(why: &dyn std::fmt::Display) -> Error {
+    Error::bad_request(format!("this is no zip of an export: {why}"))
+}
+
+fn too_large(path: &str) -> Error {
+    Error::bad_request(format!("{path} has a value of more than {} MiB", VALUE_MAX >> 20))
+}
+
+/// The number of a date in the form `YYYY-MM-DD`.
+fn date(text: &str) -> Option<u32> {
+    let has_form = text.len() == 10
+        && text.bytes().enumerate().all(|(n, byte)| if n == 4 || n == 7 { byte == b'-' } else { byte.is_ascii_digit() });
+    if has_form { text.replace('-', "").parse().ok() } else { None }
+}
+
+/// A reader that fails when more than so many bytes are read.
+struct Metered<R> {
+    from: R,
+    left: Rc<Cell<u64>>,
+}
+
+impl<R: Read> Read for Metered<R> {
+    fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
+        let left = self.left.get();
+        if left == 0 && !into.is_empty() {
+            return Err(io::Error::other("more bytes than are allowed"));
+        }
+        let most = usize::try_from(left).map_or(into.len(), |left| left.min(into.len()));
+        let read = self.from.read(&mut into[..most])?;
+        self.left.set(left - read as u64);
+        Ok(read)
+    }
 }

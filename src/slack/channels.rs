@@ -2,8 +2,6 @@
 
 use std::collections::{BTreeSet, HashMap};
 
-use uuid::Uuid;
-
 use super::{
     format::{self, seconds},
     ids,
@@ -11,13 +9,20 @@ use super::{
 };
 use crate::{
     domain::{
-        channels::{Description, Topic, record::Name},
+        channels::{Description, Topic, direct_messages::OTHERS_MAX, record::Name},
         text::Ruled,
         transfer::records::{Channel, ChannelMember},
     },
+    error::Result,
     id::{ChannelId, MessageId, OrganisationId, UserId},
     time::Time,
 };
+
+/// Bytes that a channel takes besides its names, members and pins; and those of a pin.
+const ROOM: usize = 400;
+const PIN: usize = 100;
+/// People whose names a direct message has: Slack has at most nine in one.
+const NAMED: usize = 50;
 
 /// What a list of channels is of.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -39,29 +44,33 @@ pub struct Room {
     pub kind: Kind,
     /// When messages were pinned, by their `ts`.
     pub pins: HashMap<String, Time>,
-    members: Vec<(UserId, String)>,
+    /// Those of [`People`] who are in it.
+    members: Vec<u32>,
     created_at: Time,
     /// The newest message, which its members have read: what was said in Slack is not news.
     pub last: Option<MessageId>,
 }
 
 impl Room {
-    pub fn new(from: &format::Channel, kind: Kind, organisation: OrganisationId, people: &People) -> Room {
+    pub fn new(from: &format::Channel, kind: Kind, organisation: OrganisationId, people: &mut People) -> Result<Room> {
         let created_at = seconds(from.created);
-        let mut seen = BTreeSet::new();
-        let members = people.members(&from.members).filter(|member| seen.insert(member.id));
-        let members: Vec<_> = members.map(|member| (member.id, member.name.clone())).collect();
+        let members: Vec<u32> = people.members(&from.members).collect::<BTreeSet<_>>().into_iter().collect();
         let name = line(&from.name, Name::RULE.max);
         let name = match kind {
             Kind::Direct => {
-                members.iter().map(|(_, name)| name.as_str()).collect::<BTreeSet<_>>().into_iter().collect::<Vec<_>>().join(", ")
+                let names: BTreeSet<_> = members.iter().map(|member| people.at(*member).name.as_str()).take(NAMED).collect();
+                line(&names.into_iter().collect::<Vec<_>>().join(", "), Description::RULE.max)
             }
-            _ if name.is_empty() => from.id.clone(),
+            _ if name.is_empty() => line(&from.id, Name::RULE.max),
             _ => name,
         };
+        // The name and the identifier are the names of folders, too.
+        let names = 2 * (from.name.len() + from.id.len()) + name.len();
+        let pins = from.pins.iter().map(|pin| PIN + pin.id.len()).sum::<usize>();
+        people.held.take(ROOM + names + pins + members.len() * size_of::<u32>())?;
         let pins = from.pins.iter().map(|pin| (pin.id.clone(), seconds(pin.created))).collect();
         let id = ChannelId(ids::of(organisation, "channel", &from.id, created_at));
-        Room { id, name, kind, pins, members, created_at, last: None }
+        Ok(Room { id, name, kind, pins, members, created_at, last: None })
     }
 
     /// The record. A channel belongs to who made it, or to the organisation's owner.
@@ -70,9 +79,10 @@ impl Room {
         let participants = match self.kind {
             // Everybody of a direct message that can be opened again.
             Kind::Direct
-                if self.members.len() > 1 && self.members.len() == from.members.iter().collect::<BTreeSet<_>>().len() =>
+                if (2..=OTHERS_MAX + 1).contains(&self.members.len())
+                    && self.members.len() == from.members.iter().collect::<BTreeSet<_>>().len() =>
             {
-                self.members.iter().map(|(user, _)| *user).collect()
+                self.members.iter().map(|member| people.at(*member).id).collect()
             }
             _ => Vec::new(),
         };
@@ -98,11 +108,11 @@ impl Room {
     }
 
     /// The records of the members.
-    pub fn members(&self) -> impl Iterator<Item = ChannelMember> {
-        self.members.iter().map(|(user, name)| ChannelMember {
+    pub fn members<'a>(&'a self, people: &'a People) -> impl Iterator<Item = ChannelMember> + 'a {
+        self.members.iter().map(|member| people.at(*member)).map(|member| ChannelMember {
             channel: self.id,
-            person: *user,
-            username: name.clone(),
+            person: member.id,
+            username: member.name.clone(),
             is_starred: false,
             read: self.last,
             created_at: self.created_at,
@@ -111,7 +121,6 @@ impl Room {
 
     /// The identifier of the message with this `ts`.
     pub fn message(&self, organisation: OrganisationId, ts: &str, at: Time) -> MessageId {
-        let id: Uuid = ids::of(organisation, "message", &format!("{} {ts}", self.id), at);
-        MessageId(id)
+        MessageId(ids::of(organisation, "message", &format!("{} {ts}", self.id), at))
     }
 }

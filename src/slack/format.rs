@@ -1,12 +1,12 @@
 //! Slack's export format, as far as it is imported: <https://slack.com/help/articles/220556107>. Fields that are missing count
-//! as empty.
+//! as empty. No list has more values than Slack allows, or a workspace of 200,000 people needs.
 
 use std::time::Duration;
 
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
-use crate::time::Time;
+use crate::{domain::transfer::lists::list, time::Time};
 
 #[derive(Default, Deserialize)]
 #[serde(default)]
@@ -44,9 +44,11 @@ pub struct Channel {
     pub creator: Option<String>,
     pub is_archived: bool,
     pub is_general: bool,
+    #[serde(deserialize_with = "list::<_, _, 200_000>")]
     pub members: Vec<String>,
     pub topic: Text,
     pub purpose: Text,
+    #[serde(deserialize_with = "list::<_, _, 1_000>")]
     pub pins: Vec<Pin>,
 }
 
@@ -64,8 +66,11 @@ pub struct Pin {
     pub created: i64,
 }
 
-/// A file of messages. Each is read by itself, so that one in an unknown form doesn't hide the others.
-pub type Day = Vec<Box<RawValue>>;
+/// The part of a message that tells when it was written.
+#[derive(Deserialize)]
+pub struct Stamp {
+    pub ts: String,
+}
 
 #[derive(Default, Deserialize)]
 #[serde(default)]
@@ -81,8 +86,13 @@ pub struct Message {
     pub ts: String,
     pub thread_ts: Option<String>,
     pub edited: Option<Edited>,
+    #[serde(deserialize_with = "list::<_, _, 1_000>")]
     pub reactions: Vec<Reaction>,
+    #[serde(deserialize_with = "list::<_, _, 100>")]
     pub attachments: Vec<Attachment>,
+    /// Read by [`super::blocks`]: their forms are many.
+    pub blocks: Option<Box<RawValue>>,
+    #[serde(deserialize_with = "list::<_, _, 1_000>")]
     pub files: Vec<File>,
     /// Of older exports.
     pub file: Option<File>,
@@ -104,6 +114,7 @@ pub struct Edited {
 #[serde(default)]
 pub struct Reaction {
     pub name: String,
+    #[serde(deserialize_with = "list::<_, _, 200_000>")]
     pub users: Vec<String>,
 }
 
@@ -116,6 +127,9 @@ pub struct Attachment {
     pub title: Option<String>,
     pub title_link: Option<String>,
     pub text: Option<String>,
+    pub fields: Option<Box<RawValue>>,
+    pub blocks: Option<Box<RawValue>>,
+    pub footer: Option<String>,
     pub fallback: Option<String>,
 }
 

@@ -21,12 +21,9 @@ pub trait Names {
 pub fn convert(text: &str, names: &dyn Names) -> (String, Vec<Mentioned>) {
     let (mut plain, mut mentioned, mut rest, mut is_code) = (String::new(), Vec::new(), text, false);
     while let Some((before, after)) = rest.split_once('<') {
+        // Without a `>` behind it neither this nor a later `<` begins a mark: each would search to the end for its own.
+        let Some((marked, after)) = after.split_once('>') else { break };
         literal(before, &mut plain, &mut is_code);
-        let Some((marked, after)) = after.split_once('>') else {
-            plain.push('<');
-            rest = after;
-            continue;
-        };
         mark(marked, names, &mut plain, &mut mentioned);
         rest = after;
     }
@@ -76,6 +73,11 @@ fn literal(text: &str, plain: &mut String, is_code: &mut bool) {
         let piece = unescaped(piece);
         if *is_code { plain.push_str(&piece) } else { with_emoji(&piece, plain) }
     }
+}
+
+/// Text as it stands between marks.
+pub fn escaped(text: &str) -> String {
+    text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;")
 }
 
 fn unescaped(text: &str) -> String {
@@ -174,5 +176,15 @@ mod tests {
         assert_eq!(emoji("wave::skin-tone-6"), "\u{1f44b}\u{1f3ff}");
         assert_eq!(emoji("party parrot"), ":partyparrot:");
         assert_eq!(emoji(&"x".repeat(100)).len(), 64);
+    }
+
+    /// With a time that grows with the square of the length, these would take hours.
+    #[test]
+    fn long_texts_take_a_time_that_grows_with_their_length() {
+        for piece in ["<", ">", "<>", "<|", ":", "`", ":a", "<@U1>", "<@U2|", "&amp;", ":+1::skin-tone-", "`<:"] {
+            let (plain, _) = convert(&piece.repeat(1_000_000), &Known);
+            assert!(plain.len() <= 5_000_000 + piece.len() * 1_000_000, "{piece}");
+        }
+        assert!(emoji(&"::skin-tone-".repeat(300_000)).len() <= 64);
     }
 }

@@ -1,10 +1,13 @@
 //! The messages of an export, as records.
 
-use std::collections::HashSet;
+use std::{borrow::Cow, collections::HashMap};
+
+use serde_json::value::RawValue;
 
 use super::{
+    blocks,
     channels::Room,
-    format::{self, Attachment, File, Message, time},
+    format::{Attachment, File, Message, seconds, time},
     markup::{self, Mentioned, Names},
     people::{People, line},
 };
@@ -15,11 +18,13 @@ use crate::{
             posting::Content,
         },
         text::Ruled,
-        transfer::records::{self, Person, Reaction},
+        transfer::records::{self, Reaction, Record},
         webhooks::feeds::Username,
     },
+    error::Result,
     id::{MessageId, OrganisationId, UserId},
     time::Time,
+    transfer::{Batches, RECORD},
 };
 
 /// Characters of a message, of a program's name, and of a file's, at most.
@@ -32,21 +37,15 @@ const WRITTEN: [&str; 8] =
 /// What stands for a deleted post with replies.
 const TOMBSTONE: &str = "tombstone";
 
-/// What becomes of a message: records of people it names first, then its own; and what is left out.
-#[derive(Default)]
-pub struct Translated {
-    pub people: Vec<Person>,
-    pub message: Option<records::Message>,
-    pub left_out: Vec<String>,
-}
-
-/// What the messages of an export refer to.
-pub struct Translator<'a> {
+/// What the messages of an export refer to, and what it learns from them.
+pub struct Translator<'a, 'b> {
     pub organisation: OrganisationId,
     pub people: &'a mut People,
-    pub names: &'a dyn Fn(&str) -> Option<String>,
-    /// The posts so far that have replies.
-    pub threads: HashSet<MessageId>,
+    pub rooms: &'a [Room],
+    /// Rooms by their name or identifier in Slack.
+    pub folders: &'a HashMap<String, u32>,
+    /// Takes the people that messages name, before these themselves.
+    pub batches: &'a mut Batches<'b>,
 }
 
 /// Who a message is shown to be from.
@@ -55,30 +54,27 @@ struct From {
     name: String,
 }
 
-impl Translator<'_> {
-    /// Translates a message. It marks as the room's newest one what it returns.
-    pub fn translate(&mut self, room: &mut Room, from: &Message, at: Time) -> Translated {
-        let mut done = Translated::default();
+impl Translator<'_, '_> {
+    /// Translates a message. `None` for one that is left out.
+    pub fn translate(&mut self, room: &Room, from: &Message, at: Time) -> Result<Option<records::Message>> {
         let subtype = from.subtype.as_deref().unwrap_or_default();
         let is_deleted = subtype == TOMBSTONE;
         if from.r#type != "message" || from.hidden || !(is_deleted || WRITTEN.contains(&subtype)) {
             let kind = if subtype.is_empty() { &from.r#type } else { subtype };
-            done.left_out.push(format!("messages of the kind {}", line(kind, LABEL)));
-            return done;
+            self.leave_out(format!("messages of the kind {}", line(kind, LABEL)));
+            return Ok(None);
         }
-        let (content, mentions) = self.content(room, from, &mut done);
+        let (content, mentions) = self.content(room, from);
         if content.trim().is_empty() && !is_deleted {
-            done.left_out.push("messages without a text".into());
-            return done;
+            self.leave_out("messages without a text");
+            return Ok(None);
         }
-        let id = room.message(self.organisation, &from.ts, at);
-        let thread = self.thread(room, from, id, &mut done);
-        let From { author, name } = self.author(from, &mut done);
+        let thread = self.thread(room, from);
+        let From { author, name } = self.author(from)?;
         let edited_at = from.edited.as_ref().and_then(|edited| time(&edited.ts));
-        room.last = Some(id);
-        let reactions = if is_deleted { Vec::new() } else { self.reactions(from, at, &mut done) };
-        done.message = Some(records::Message {
-            id,
+        let reactions = if is_deleted { Vec::new() } else { self.reactions(from, at)? };
+        Ok(Some(records::Message {
+            id: room.message(self.organisation, &from.ts, at),
             channel: room.id,
             thread,
             author,
@@ -98,26 +94,21 @@ impl Translator<'_> {
             edited_at,
             deleted_at: is_deleted.then_some(at),
             reactions,
-        });
-        done
+        }))
     }
 
-    /// The post that a message replies to.
-    fn thread(&mut self, room: &Room, from: &Message, id: MessageId, done: &mut Translated) -> Option<MessageId> {
-        let ts = from.thread_ts.as_deref()?;
-        if ts == from.ts {
-            self.threads.insert(id);
-            return None;
-        }
-        let thread = time(ts).map(|at| room.message(self.organisation, ts, at)).filter(|thread| self.threads.contains(thread));
-        if thread.is_none() {
-            done.left_out.push("the threads of replies whose first post is not imported: each reply is a post".into());
-        }
-        thread
+    fn leave_out(&mut self, what: impl Into<Cow<'static, str>>) {
+        self.batches.import.leave_out(what, 1);
+    }
+
+    /// The post that a message replies to, if its time is one. The import knows whether the post is there.
+    fn thread(&self, room: &Room, from: &Message) -> Option<MessageId> {
+        let ts = from.thread_ts.as_deref().filter(|ts| *ts != from.ts)?;
+        Some(room.message(self.organisation, ts, time(ts).unwrap_or_else(|| seconds(0))))
     }
 
     /// A person, or a program whose name is a label.
-    fn author(&mut self, from: &Message, done: &mut Translated) -> From {
+    fn author(&mut self, from: &Message) -> Result<From> {
         let user = from.user.as_deref().unwrap_or_default();
         let is_bot = self.people.get(user).is_some_and(|somebody| somebody.is_bot);
         let is_program = from.subtype.as_deref() == Some("bot_message") || user.is_empty();
@@ -129,71 +120,91 @@ impl Translator<'_> {
                 .flatten()
                 .map(|name| line(name, LABEL))
                 .find(|name| !name.is_empty());
-            return From { author: None, name: name.unwrap_or_else(|| "bot".into()) };
+            return Ok(From { author: None, name: name.unwrap_or_else(|| "bot".into()) });
         }
-        let author = self.somebody(user, from.username.as_deref().unwrap_or(user), done);
-        From { author: Some(author), name: self.people.get(user).map_or_else(String::new, |somebody| somebody.name.clone()) }
+        let author = self.somebody(user, from.username.as_deref().unwrap_or(user))?;
+        let name = self.people.get(user).map_or_else(String::new, |somebody| somebody.name.clone());
+        Ok(From { author: Some(author), name })
     }
 
     /// A person who may not be in the list of people.
-    fn somebody(&mut self, user: &str, name: &str, done: &mut Translated) -> UserId {
+    fn somebody(&mut self, user: &str, name: &str) -> Result<UserId> {
         if let Some(known) = self.people.get(user) {
-            return known.id;
+            return Ok(known.id);
         }
-        let person = self.people.unknown(user, name);
+        let person = self.people.unknown(user, name)?;
         let id = person.id;
-        done.people.push(person);
-        done.left_out.push("people who are not in the list of people: an account that nobody can use stands for each".into());
-        id
+        self.leave_out("people who are not in the list of people: an account that nobody can use stands for each");
+        self.batches.push(Record::Person(person), RECORD)?;
+        Ok(id)
     }
 
-    fn reactions(&mut self, from: &Message, at: Time, done: &mut Translated) -> Vec<Reaction> {
+    fn reactions(&mut self, from: &Message, at: Time) -> Result<Vec<Reaction>> {
         let mut reactions = Vec::new();
         for reaction in &from.reactions {
+            let emoji = markup::emoji(&reaction.name);
             for user in &reaction.users {
-                let person = self.somebody(user, user, done);
-                reactions.push(Reaction { emoji: markup::emoji(&reaction.name), person, created_at: at });
+                let person = self.somebody(user, user)?;
+                reactions.push(Reaction { emoji: emoji.clone(), person, created_at: at });
             }
         }
-        reactions
+        Ok(reactions)
     }
 
     /// The text with what is attached to it, a line for each.
-    fn content(&self, room: &Room, from: &Message, done: &mut Translated) -> (String, Vec<Mention>) {
-        let (text, mentioned) = markup::convert(from.text.as_deref().unwrap_or_default(), self);
+    fn content(&mut self, room: &Room, from: &Message) -> (String, Vec<Mention>) {
+        let text = markup::convert(from.text.as_deref().unwrap_or_default(), self);
+        let blocks = self.blocks(from.blocks.as_deref());
+        let (text, mentioned) = said_once(text, blocks);
         let mut lines = vec![text];
         for attachment in &from.attachments {
             match attachment {
-                Attachment { from_url: Some(_), .. } => done.left_out.push("previews of links".into()),
+                Attachment { from_url: Some(_), .. } => self.leave_out("previews of links"),
                 shown => lines.extend(self.attachment(shown)),
             }
         }
         for file in from.files.iter().chain(&from.file) {
             lines.push(named(file));
-            done.left_out.push("files: a line has the name and the address of each".into());
+            self.leave_out("files: a line has the name and the address of each");
         }
         let whole = lines.into_iter().filter(|line| !line.trim().is_empty()).collect::<Vec<_>>().join("\n");
         let content: String = whole.chars().take(CONTENT).collect();
         if content.len() < whole.len() {
-            done.left_out.push(format!("the ends of texts with more than {CONTENT} characters"));
+            self.leave_out(format!("the ends of texts with more than {CONTENT} characters"));
         }
         (content, self.mentions(room, mentioned))
     }
 
-    fn attachment(&self, from: &Attachment) -> Vec<String> {
+    /// What blocks say, with those whom they mention.
+    fn blocks(&mut self, blocks: Option<&RawValue>) -> (String, Vec<Mentioned>) {
+        let Some(blocks) = blocks else { return Default::default() };
+        let Some(markup) = blocks::markup(blocks) else {
+            self.leave_out("blocks that are not in a form that Slack documents");
+            return Default::default();
+        };
+        markup::convert(&markup, self)
+    }
+
+    fn attachment(&mut self, from: &Attachment) -> Vec<String> {
+        let fields = from.fields.as_deref().and_then(blocks::fields);
+        let (blocks, _) = self.blocks(from.blocks.as_deref());
         let text =
             |part: &Option<String>| part.as_deref().map(|part| markup::convert(part, self).0).filter(|part| !part.is_empty());
         let title = match (text(&from.title), &from.title_link) {
             (Some(title), Some(link)) => Some(format!("{title} ({link})")),
             (title, _) => title,
         };
-        let parts: Vec<String> = [text(&from.pretext), title, text(&from.text)].into_iter().flatten().collect();
+        let said = [text(&from.pretext), title, text(&from.text), text(&fields), Some(blocks), text(&from.footer)];
+        let parts: Vec<String> = said.into_iter().flatten().filter(|part| !part.is_empty()).collect();
         if parts.is_empty() { text(&from.fallback).into_iter().collect() } else { parts }
     }
 
     fn mentions(&self, room: &Room, mentioned: Vec<Mentioned>) -> Vec<Mention> {
         let mut found: Vec<Mention> = Vec::new();
         for mentioned in mentioned {
+            if found.len() == mentions::MOST {
+                break;
+            }
             let mention = match mentioned {
                 Mentioned::Everybody => Some(Mention { id: room.id.0, kind: Kind::Channel, username: "channel".into() }),
                 Mentioned::User(user) => self.people.get(&user).map(|somebody| Mention {
@@ -204,18 +215,17 @@ impl Translator<'_> {
             };
             found.extend(mention.filter(|mention| !found.iter().any(|other| other.id == mention.id)));
         }
-        found.truncate(mentions::MOST);
         found
     }
 }
 
-impl Names for Translator<'_> {
+impl Names for Translator<'_, '_> {
     fn user(&self, id: &str) -> Option<String> {
         self.people.get(id).map(|somebody| somebody.name.clone())
     }
 
     fn channel(&self, id: &str) -> Option<String> {
-        (self.names)(id)
+        self.folders.get(id).map(|room| self.rooms[*room as usize].name.clone())
     }
 }
 
@@ -231,16 +241,43 @@ fn line_of(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-/// The messages of a file, each with its time; and how many are in no form that Slack documents.
-pub fn read(day: format::Day) -> (Vec<(Time, Message)>, usize) {
-    let all = day.len();
-    let messages: Vec<_> = day
-        .into_iter()
-        .filter_map(|message| {
-            let message: Message = serde_json::from_str(message.get()).ok()?;
-            Some((time(&message.ts)?, message))
-        })
-        .collect();
-    let unreadable = all - messages.len();
-    (messages, unreadable)
+/// The text of a message and what its blocks say, once if one of them has all words of the other in their order: Slack writes
+/// the text from the blocks, programs write a summary of them.
+fn said_once(text: (String, Vec<Mentioned>), blocks: (String, Vec<Mentioned>)) -> (String, Vec<Mentioned>) {
+    if blocks.0.trim().is_empty() || !text.0.trim().is_empty() && says(&text.0, &blocks.0) {
+        return text;
+    }
+    if says(&blocks.0, &text.0) {
+        return blocks;
+    }
+    (format!("{}\n{}", text.0, blocks.0), [text.1, blocks.1].concat())
+}
+
+/// Whether a text has all words of another one in their order.
+fn says(text: &str, other: &str) -> bool {
+    let words = |text| str::split(text, |c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty());
+    let mut left = words(text);
+    words(other).all(|word| left.any(|found| found == word))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::said_once;
+
+    #[test]
+    fn what_text_and_blocks_both_say_is_said_once() {
+        for (text, blocks, said) in [
+            ("", "", ""),
+            ("hello", "", "hello"),
+            ("", "hello", "hello"),
+            ("", "\u{1f389}", "\u{1f389}"),
+            ("a *bold* word\n\u{2022} one", "a bold word\n\u{2022} one", "a *bold* word\n\u{2022} one"),
+            ("Build passed", "Build 7 passed\nin 3 minutes", "Build 7 passed\nin 3 minutes"),
+            ("A summary", "The whole", "A summary\nThe whole"),
+            ("one two", "two one", "one two\ntwo one"),
+        ] {
+            let (found, _) = said_once((text.into(), Vec::new()), (blocks.into(), Vec::new()));
+            assert_eq!(found, said, "{text:?} and {blocks:?}");
+        }
+    }
 }

@@ -1,49 +1,54 @@
 //! Imports an export of Slack: translates it into the records of an exported organisation, which the one import writes.
 //!
-//! Messages are translated day by day, so that of all of them only the newest day is in memory.
+//! The lists of people and channels are read value by value, and so are the messages, day by day. What an import holds is bounded:
+//! the entries of the zip ([`archive`]), people and channels ([`held`]), and the messages of a day that are put in order.
 
 mod archive;
+mod blocks;
 mod channels;
+mod entry;
 mod format;
+mod held;
 mod ids;
 mod markup;
 mod messages;
 mod people;
 
-use std::{
-    collections::{BTreeSet, HashMap, HashSet},
-    fs::File,
-    path::Path,
-};
+use std::{borrow::Cow, collections::HashMap, fs::File, path::Path};
+
+use serde_json::value::RawValue;
 
 use self::{
-    archive::Archive,
+    archive::{Archive, Day, Other},
     channels::{Kind, LISTS, Room},
-    format::seconds,
-    messages::{Translated, Translator},
+    format::{Stamp, seconds, time},
+    messages::Translator,
     people::People,
 };
 use crate::{
-    archive::Progress,
+    archive::{Progress, require_space},
     db::Tx,
     domain::{
         accounts,
         organisations::administration,
         transfer::{
             import::{Import, Report},
-            records::{Organisation, Record},
+            records::{Member, Organisation, Person, Record},
         },
     },
     error::{Error, Result},
     id::{OrganisationId, UserId},
     time::Time,
-    transfer::{Batches, Writer, fingerprint, unreadable},
+    transfer::{Batches, RECORD, SPACE_KEPT, Writer, fingerprint, unreadable},
 };
 
-/// Bytes of all channels' messages of one day, at most: they are in memory together, to be put in order.
-const DAY_MAX: u64 = 512 << 20;
-/// Bytes that a record counts for in a batch, besides those of a message's text.
-const RECORD: usize = 500;
+/// Bytes of messages of one day that are put in order together, over all channels. A day with more is imported in parts, each in
+/// its order: within a channel, nothing changes.
+const WINDOW: usize = 16 << 20;
+/// Bytes that a message takes in the window besides its text.
+const WAITING: usize = 64;
+/// Bytes that a reaction counts for in a batch.
+const REACTION: usize = 100;
 
 /// Where an export is imported to.
 pub enum Target {
@@ -54,38 +59,42 @@ pub enum Target {
     Existing { id: OrganisationId, owner: String },
 }
 
-/// Imports the zip of an export.
-pub fn import(from: &Path, target: Target, write: Writer, progress: Progress) -> Result<Report> {
+/// Imports the zip of an export into the database of the folder `data`, to which `write` writes.
+pub fn import(data: &Path, from: &Path, target: Target, write: Writer, progress: Progress) -> Result<Report> {
     let failed = unreadable(from);
     let mut file = File::open(from).map_err(failed)?;
     let source = fingerprint(&mut file).map_err(failed)?;
-    let mut archive = Archive::open(file)?;
-    let lists = Lists::read(&mut archive)?;
+    let mut archive = Archive::open(file, &lists().collect::<Vec<_>>())?;
+    require_space(data, archive.bytes, SPACE_KEPT)?;
+    let overview = Overview::read(&mut archive, &target)?;
     let organisation = match &target {
-        Target::New { .. } => ids::organisation(&source, lists.began()),
+        Target::New { .. } => ids::organisation(&source, overview.began),
         Target::Existing { id, .. } => *id,
     };
     if let Target::New { name, owner } = &target {
-        write(&mut |tx| check(tx, organisation, name, owner.as_deref(), &lists.users))?;
+        write(&mut |tx| check(tx, organisation, name, owner.as_deref(), overview.owner.is_some()))?;
     }
-    let batches = Batches::new(Import::new(source, None), write);
-    let people = People::new(organisation, lists.began());
-    let mut export = Export { archive, organisation, people, rooms: Vec::new(), folders: HashMap::new(), batches };
-    let owner = export.people(&lists.users, target, lists.began())?;
-    export.channels(&lists.channels, owner)?;
-    export.messages(progress)?;
+    let batches = Batches::new(Import::new(source, None).with_orphans(), write);
+    let people = People::new(organisation, overview.began);
+    let mut export =
+        Export { organisation, people, rooms: Vec::new(), folders: HashMap::new(), batches, window: Vec::new(), window_bytes: 0 };
+    let owner = export.owner(target, &overview)?;
+    archive.each(overview.people, &mut |user| export.user(&user, owner))?;
+    for (list, kind) in LISTS {
+        archive.each(list, &mut |channel| export.channel(&channel, kind, owner))?;
+    }
+    export.messages(&mut archive, progress)?;
     export.members()?;
     export.batches.finish()
 }
 
 /// Refuses an owner with neither an account here nor an address in the export: whoever has that mailbox would own the
 /// organisation. For a file that was imported before, refuses another name or owner than its organisation has.
-fn check(tx: &Tx, id: OrganisationId, name: &str, owner: Option<&str>, users: &[format::User]) -> Result<()> {
+fn check(tx: &Tx, id: OrganisationId, name: &str, owner: Option<&str>, is_known: bool) -> Result<()> {
     let known = match administration::show(tx, id) {
         Ok(known) => known.listed,
         Err(Error::NotFound(_)) => {
             let Some(owner) = owner else { return Ok(()) };
-            let is_known = users.iter().any(|user| people::address(user).as_deref() == Some(owner));
             return match is_known || accounts::find_by_email(tx, owner)?.is_some() {
                 true => Ok(()),
                 false => Err(Error::bad_request(format!("{owner} has no account, and is not in the export"))),
@@ -102,167 +111,212 @@ fn check(tx: &Tx, id: OrganisationId, name: &str, owner: Option<&str>, users: &[
     }
 }
 
-/// The lists at the top of an export.
-struct Lists {
-    users: Vec<format::User>,
-    channels: Vec<(Kind, format::Channel)>,
+/// What the lists at the top of an export are looked through for, before they are imported.
+struct Overview {
+    /// The name of the list of people.
+    people: &'static str,
+    /// The owner of the organisation, if the export has them.
+    owner: Option<format::User>,
+    /// When the first channel was made.
+    began: Time,
 }
 
-impl Lists {
-    fn read(archive: &mut Archive) -> Result<Lists> {
-        let users = match archive.read("users.json")? {
-            Some(users) => Some(users),
-            None => archive.read("org_users.json")?,
+impl Overview {
+    fn read(archive: &mut Archive, target: &Target) -> Result<Overview> {
+        let wanted = match target {
+            Target::New { owner, .. } => owner.as_deref(),
+            Target::Existing { owner, .. } => Some(owner.as_str()),
         };
-        let (users, _) = users.ok_or_else(|| {
+        let mut owner = None;
+        let mut look = |user: format::User| {
+            let is_owner = match (people::address(&user), wanted) {
+                (Some(email), Some(wanted)) => email == wanted,
+                (Some(_), None) => user.is_primary_owner && !user.deleted,
+                (None, _) => false,
+            };
+            if owner.is_none() && is_owner {
+                owner = Some(user);
+            }
+            Ok(())
+        };
+        let mut people = None;
+        for list in PEOPLE {
+            if people.is_none() && archive.each(list, &mut look)? {
+                people = Some(list);
+            }
+        }
+        let people = people.ok_or_else(|| {
             Error::bad_request("the zip has no users.json: expected an export as Slack makes it, not unpacked and packed again")
         })?;
-        let mut channels = Vec::new();
-        for (list, kind) in LISTS {
-            let (listed, _): (Vec<format::Channel>, _) = archive.read(list)?.unwrap_or_default();
-            channels.extend(listed.into_iter().map(|channel| (kind, channel)));
+        let mut began: Option<i64> = None;
+        for (list, _) in LISTS {
+            archive.each(list, &mut |channel: format::Channel| {
+                began = Some(began.map_or(channel.created, |began| began.min(channel.created)));
+                Ok(())
+            })?;
         }
-        Ok(Lists { users, channels })
-    }
-
-    /// When the first channel was made.
-    fn began(&self) -> Time {
-        seconds(self.channels.iter().map(|(_, channel)| channel.created).min().unwrap_or_default())
+        Ok(Overview { people, owner, began: seconds(began.unwrap_or_default()) })
     }
 }
 
 /// An export under way.
 struct Export<'a> {
-    archive: Archive,
     organisation: OrganisationId,
     people: People,
     rooms: Vec<Room>,
     /// Rooms by the name of their folder, which is the channel's name or identifier.
-    folders: HashMap<String, usize>,
+    folders: HashMap<String, u32>,
     batches: Batches<'a>,
+    /// Messages of one day that are yet to be put in order: each with its time and the index of its room.
+    window: Vec<(Time, u32, Box<RawValue>)>,
+    window_bytes: usize,
 }
 
 impl Export<'_> {
     fn push(&mut self, record: Record) -> Result<()> {
-        let bytes = RECORD + if let Record::Message(message) = &record { message.content.len() } else { 0 };
+        let bytes = RECORD
+            + match &record {
+                Record::Message(message) => message.content.len() + REACTION * message.reactions.len(),
+                _ => 0,
+            };
         self.batches.push(record, bytes)
     }
 
-    fn leave_out(&mut self, what: impl Into<String>, number: usize) {
-        self.batches.import.leave_out(Into::<String>::into(what), number as u64);
+    fn leave_out(&mut self, what: impl Into<Cow<'static, str>>) {
+        self.batches.import.leave_out(what, 1);
     }
 
-    /// Imports the people and the organisation. Returns the owner.
-    fn people(&mut self, users: &[format::User], target: Target, began: Time) -> Result<UserId> {
+    /// Imports the owner and the organisation. Returns the owner.
+    fn owner(&mut self, target: Target, overview: &Overview) -> Result<UserId> {
         let (name, wanted) = match target {
             Target::New { name, owner } => (Some(name), owner),
             Target::Existing { owner, .. } => (None, Some(owner)),
         };
-        let found = users.iter().find(|user| user.is_primary_owner && !user.deleted).and_then(people::address);
-        let email = wanted.or(found).ok_or_else(|| {
-            Error::bad_request("the export names no owner with an address: say with --owner who is to own the organisation")
-        })?;
-        let added: Vec<_> = users.iter().map(|user| self.people.add(user)).collect();
-        let owner = added.iter().find(|(person, _)| person.email == email).map(|(person, _)| person.clone());
-        let owner = owner.unwrap_or_else(|| self.people.owner(&email));
+        let owner = match (&overview.owner, wanted) {
+            (Some(user), _) => self.people.add(user)?.0,
+            (None, Some(email)) => self.people.owner(&email),
+            (None, None) => {
+                return Err(Error::bad_request(
+                    "the export names no owner with an address: say with --owner who is to own the organisation",
+                ));
+            }
+        };
         let (id, owning) = (owner.id, self.people.owning(owner.id));
         self.push(Record::Person(owner))?;
         match name {
             None => self.batches.import.open(self.organisation),
-            Some(name) => self.push(Record::Organisation(organisation(self.organisation, name, id, began)))?,
+            Some(name) => {
+                let organisation = organisation(self.organisation, name, id, self.people.began);
+                self.push(Record::Organisation(organisation))?;
+            }
         }
         self.push(Record::Member(owning))?;
-        for ((person, member), user) in added.into_iter().zip(users).filter(|((person, _), _)| person.id != id) {
-            if member.is_none() {
-                let what = if user.is_bot { "bots" } else { "people without an address" };
-                self.leave_out(format!("{what}: an account that nobody can use stands for each"), 1);
-            }
-            self.push(Record::Person(person))?;
-            member.map_or(Ok(()), |member| self.push(Record::Member(member)))?;
-        }
         Ok(id)
     }
 
-    fn channels(&mut self, channels: &[(Kind, format::Channel)], owner: UserId) -> Result<()> {
-        let mut in_time: Vec<_> = channels.iter().collect();
-        in_time.sort_by_key(|(_, channel)| (channel.created, &channel.id));
-        for (kind, channel) in in_time {
-            if let Some(creator) = channel.creator.as_deref().filter(|user| !user.is_empty() && self.people.get(user).is_none()) {
-                let person = self.people.unknown(creator, creator);
-                self.push(Record::Person(person))?;
-            }
-            let room = Room::new(channel, *kind, self.organisation, &self.people);
-            if *kind != Kind::Public && !room.has_members() {
-                self.leave_out("members of private channels: none of them has an address, so nobody sees the channel", 1);
-            }
-            self.push(Record::Channel(room.record(channel, &self.people, owner)))?;
-            for folder in [&channel.name, &channel.id].into_iter().filter(|folder| !folder.is_empty()) {
-                self.folders.entry(folder.clone()).or_insert(self.rooms.len());
-            }
-            self.rooms.push(room);
+    fn user(&mut self, user: &format::User, owner: UserId) -> Result<()> {
+        let (person, member): (Person, Option<Member>) = self.people.add(user)?;
+        if person.id == owner {
+            return Ok(());
         }
+        if member.is_none() {
+            let what = if user.is_bot { "bots" } else { "people without an address" };
+            self.leave_out(format!("{what}: an account that nobody can use stands for each"));
+        }
+        self.push(Record::Person(person))?;
+        member.map_or(Ok(()), |member| self.push(Record::Member(member)))
+    }
+
+    fn channel(&mut self, channel: &format::Channel, kind: Kind, owner: UserId) -> Result<()> {
+        if let Some(creator) = channel.creator.as_deref().filter(|user| !user.is_empty() && self.people.get(user).is_none()) {
+            let person = self.people.unknown(creator, creator)?;
+            self.push(Record::Person(person))?;
+        }
+        let room = Room::new(channel, kind, self.organisation, &mut self.people)?;
+        if kind != Kind::Public && !room.has_members() {
+            self.leave_out("members of private channels: none of them has an address, so nobody sees the channel");
+        }
+        self.push(Record::Channel(room.record(channel, &self.people, owner)))?;
+        for folder in [&channel.name, &channel.id].into_iter().filter(|folder| !folder.is_empty()) {
+            self.folders.entry(folder.clone()).or_insert(self.rooms.len() as u32);
+        }
+        self.rooms.push(room);
         Ok(())
     }
 
-    fn messages(&mut self, progress: Progress) -> Result<()> {
-        let (days, others) = self.archive.days();
+    fn messages(&mut self, archive: &mut Archive, progress: Progress) -> Result<()> {
+        let (folders, import) = (&self.folders, &mut self.batches.import);
+        let days = archive.days(&|folder| folders.get(folder).copied(), &mut |other| match other {
+            Other::Day => import.leave_out("days of folders that no list of channels names", 1),
+            Other::Entry(path) if lists().any(|list| list == path) => {}
+            Other::Entry(path) if path.ends_with(".json") && !path.contains('/') => import.leave_out(path.to_owned(), 1),
+            Other::Entry(_) => import.leave_out("entries of the zip that Slack does not document", 1),
+        })?;
         let all = days.len() as u64;
-        for path in others.iter().filter(|path| !is_list(path)) {
-            let is_known = path.ends_with(".json") && !path.contains('/');
-            self.leave_out(if is_known { path.as_str() } else { "entries of the zip that Slack does not document" }, 1);
-        }
-        let named: HashMap<String, String> =
-            self.folders.iter().map(|(folder, room)| (folder.clone(), self.rooms[*room].name.clone())).collect();
-        let names = |channel: &str| named.get(channel).cloned();
-        let mut threads = HashSet::new();
-        for (n, (day, folders)) in days.iter().enumerate() {
-            for (at, room, message) in self.day(day, folders)? {
-                let (organisation, people) = (self.organisation, &mut self.people);
-                let mut translator = Translator { organisation, people, names: &names, threads };
-                let Translated { people, message, left_out } = translator.translate(&mut self.rooms[room], &message, at);
-                threads = translator.threads;
-                people.into_iter().try_for_each(|person| self.push(Record::Person(person)))?;
-                message.map_or(Ok(()), |message| self.push(Record::Message(message)))?;
-                left_out.into_iter().for_each(|what| self.leave_out(what, 1));
+        let mut done = 0;
+        for of_a_day in days.chunk_by(|a, b| a.date == b.date) {
+            for day in of_a_day {
+                self.read(archive, *day)?;
             }
-            progress("importing", n as u64 + 1, all);
+            self.translate()?;
+            done += of_a_day.len() as u64;
+            progress("importing", done, all);
         }
         Ok(())
     }
 
-    /// The messages of all channels on one day in their order, each with its time and the index of its room.
-    fn day(&mut self, day: &str, folders: &BTreeSet<String>) -> Result<Vec<(Time, usize, format::Message)>> {
-        let (mut messages, mut bytes) = (Vec::new(), 0);
-        for folder in folders {
-            let Some(&room) = self.folders.get(folder) else {
-                self.leave_out("days of folders that no list of channels names", 1);
+    /// Reads the messages of a channel on one day into the window.
+    fn read(&mut self, archive: &mut Archive, day: Day) -> Result<()> {
+        let path = format!("{}/{}.json", self.rooms[day.folder as usize].name, day.name());
+        archive.messages(&path, day, &mut |message| {
+            let at = serde_json::from_str(message.get()).ok().and_then(|Stamp { ts }| time(&ts));
+            let Some(at) = at else {
+                self.leave_out(UNREADABLE);
+                return Ok(());
+            };
+            self.window_bytes += WAITING + message.get().len();
+            self.window.push((at, day.folder, message));
+            if self.window_bytes > WINDOW { self.translate() } else { Ok(()) }
+        })
+    }
+
+    /// Imports the messages of the window in their order.
+    fn translate(&mut self) -> Result<()> {
+        self.window_bytes = 0;
+        let mut window = std::mem::take(&mut self.window);
+        window.sort_by_key(|(at, room, _)| (*at, *room));
+        for (at, room, message) in window.drain(..) {
+            let Ok(message) = serde_json::from_str(message.get()) else {
+                self.leave_out(UNREADABLE);
                 continue;
             };
-            let Some((file, read)) = self.archive.read(&format!("{folder}/{day}.json"))? else { continue };
-            bytes += read;
-            if bytes > DAY_MAX {
-                return Err(Error::bad_request(format!("the messages of {day} have more than {DAY_MAX} bytes")));
+            let Export { organisation, people, rooms, folders, batches, .. } = self;
+            let mut translator = Translator { organisation: *organisation, people, rooms, folders, batches };
+            let translated = translator.translate(&rooms[room as usize], &message, at)?;
+            if let Some(message) = translated {
+                self.rooms[room as usize].last = Some(message.id);
+                self.push(Record::Message(message))?;
             }
-            let (read, unreadable) = messages::read(file);
-            if unreadable > 0 {
-                self.leave_out("messages that are not in a form that Slack documents", unreadable);
-            }
-            messages.extend(read.into_iter().map(|(at, message)| (at, room, message)));
         }
-        messages.sort_by_key(|(at, room, _)| (*at, *room));
-        Ok(messages)
+        self.window = window;
+        Ok(())
     }
 
     fn members(&mut self) -> Result<()> {
         for room in std::mem::take(&mut self.rooms) {
-            room.members().try_for_each(|member| self.push(Record::ChannelMember(member)))?;
+            room.members(&self.people).try_for_each(|member| self.batches.push(Record::ChannelMember(member), RECORD))?;
         }
         Ok(())
     }
 }
 
-fn is_list(path: &str) -> bool {
-    ["users.json", "org_users.json"].contains(&path) || LISTS.iter().any(|(list, _)| *list == path)
+const UNREADABLE: &str = "messages that are not in a form that Slack documents";
+
+/// The names of a list of people, of which an export has one.
+const PEOPLE: [&str; 2] = ["users.json", "org_users.json"];
+
+fn lists() -> impl Iterator<Item = &'static str> {
+    PEOPLE.into_iter().chain(LISTS.map(|(list, _)| list))
 }
 
 fn organisation(id: OrganisationId, name: String, owner: UserId, began: Time) -> Organisation {

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use super::{format::User, ids};
+use super::{format::User, held::Held, ids};
 use crate::{
     domain::{
         accounts::{self, ERASED, PersonName, Username},
@@ -10,9 +10,13 @@ use crate::{
         text::{self, Ruled},
         transfer::records::{Member, Person},
     },
+    error::Result,
     id::{OrganisationId, UserId},
     time::Time,
 };
+
+/// Bytes that somebody takes besides the identifier in Slack: here, and among the accounts of the import.
+const SOMEBODY: usize = 300;
 
 /// Somebody of the export.
 pub struct Somebody {
@@ -27,26 +31,46 @@ pub struct Somebody {
 pub struct People {
     organisation: OrganisationId,
     /// When all accounts are said to have begun: Slack doesn't tell.
-    at: Time,
-    known: HashMap<String, Somebody>,
+    pub began: Time,
+    all: Vec<Somebody>,
+    /// Indices of people by their identifiers in Slack.
+    known: HashMap<String, u32>,
+    pub held: Held,
 }
 
 impl People {
-    pub fn new(organisation: OrganisationId, at: Time) -> People {
-        People { organisation, at, known: HashMap::new() }
+    pub fn new(organisation: OrganisationId, began: Time) -> People {
+        People { organisation, began, all: Vec::new(), known: HashMap::new(), held: Held::new() }
     }
 
     pub fn get(&self, user: &str) -> Option<&Somebody> {
-        self.known.get(user)
+        self.known.get(user).map(|index| self.at(*index))
     }
 
-    /// The identifiers of those of these users who are members.
-    pub fn members<'a>(&'a self, users: &'a [String]) -> impl Iterator<Item = &'a Somebody> {
-        users.iter().filter_map(|user| self.get(user)).filter(|somebody| somebody.is_member)
+    /// Somebody whom [`members`](Self::members) has told.
+    pub fn at(&self, index: u32) -> &Somebody {
+        &self.all[index as usize]
+    }
+
+    /// The indices of those of these users who are members.
+    pub fn members<'a>(&'a self, users: &'a [String]) -> impl Iterator<Item = u32> {
+        users.iter().filter_map(|user| self.known.get(user).copied()).filter(|index| self.at(*index).is_member)
+    }
+
+    /// Holds somebody, or what the list says of them anew.
+    fn hold(&mut self, user: &str, somebody: Somebody) -> Result<()> {
+        if let Some(index) = self.known.get(user) {
+            self.all[*index as usize] = somebody;
+            return Ok(());
+        }
+        self.held.take(SOMEBODY + user.len())?;
+        self.known.insert(user.to_owned(), self.all.len() as u32);
+        self.all.push(somebody);
+        Ok(())
     }
 
     /// The records of a user. One without an address gets an account that nobody can use, and is no member.
-    pub fn add(&mut self, user: &User) -> (Person, Option<Member>) {
+    pub fn add(&mut self, user: &User) -> Result<(Person, Option<Member>)> {
         let email = address(user);
         let profile = &user.profile;
         let full = [&profile.real_name, &user.real_name].into_iter().flatten().find(|name| !name.trim().is_empty());
@@ -69,8 +93,8 @@ impl People {
         };
         let status = if user.deleted { MemberStatus::Deactivated } else { MemberStatus::Active };
         let member = email.is_some().then(|| self.member(person.id, role, status));
-        self.known.insert(user.id.clone(), somebody);
-        (person, member)
+        self.hold(&user.id, somebody)?;
+        Ok((person, member))
     }
 
     /// The record of an owner who is not in the export.
@@ -84,15 +108,15 @@ impl People {
     }
 
     /// The record of somebody whom the list of people doesn't have, with the name that is known.
-    pub fn unknown(&mut self, user: &str, name: &str) -> Person {
+    pub fn unknown(&mut self, user: &str, name: &str) -> Result<Person> {
         let person = self.person(user, None, name);
         let somebody = Somebody { id: person.id, name: person.username.clone(), is_member: false, is_bot: false };
-        self.known.insert(user.to_owned(), somebody);
-        person
+        self.hold(user, somebody)?;
+        Ok(person)
     }
 
     fn person(&self, user: &str, email: Option<&str>, name: &str) -> Person {
-        let id = ids::of(self.organisation, "user", user, self.at);
+        let id = ids::of(self.organisation, "user", user, self.began);
         Person {
             id: UserId(id),
             email: email.map_or_else(|| format!("{id}{ERASED}"), str::to_owned),
@@ -101,13 +125,13 @@ impl People {
             last_name: String::new(),
             avatar_url: String::new(),
             is_active: email.is_some(),
-            created_at: self.at,
+            created_at: self.began,
         }
     }
 
     fn member(&self, person: UserId, role: BuiltInRole, status: MemberStatus) -> Member {
         let status = status.as_str().to_owned();
-        Member { person, role: role.uuid(), status, created_at: self.at, updated_at: self.at }
+        Member { person, role: role.uuid(), status, created_at: self.began, updated_at: self.began }
     }
 }
 

@@ -1,5 +1,6 @@
 //! Imports of exports after Slack's documented format.
 
+pub mod bombs;
 mod generator;
 
 use std::{collections::BTreeMap, fs::File, io::Write, path::Path, process::Stdio};
@@ -214,12 +215,20 @@ fn what_is_no_export_is_refused() {
         "general/2020-01-01.json is not as Slack documents it",
     );
     // A file that unpacks to a thousand times its size.
-    let mut zip = ZipWriter::new(File::create(&file).unwrap());
-    zip.start_file("users.json", SimpleFileOptions::default()).unwrap();
-    let spaces = vec![b' '; 1 << 20];
-    (0..257).for_each(|_| zip.write_all(&spaces).unwrap());
-    zip.finish().unwrap();
-    refused(&import(&named), "users.json has more than 268435456 bytes");
+    let padded = |values: usize, last: &[u8]| {
+        let mut zip = ZipWriter::new(File::create(&file).unwrap());
+        zip.start_file("users.json", SimpleFileOptions::default()).unwrap();
+        let value = [vec![b' '; (1 << 20) - 4], b"{}, ".to_vec()].concat();
+        zip.write_all(b"[").unwrap();
+        (0..values).for_each(|_| zip.write_all(&value).unwrap());
+        zip.write_all(last).unwrap();
+        zip.finish().unwrap();
+        import(&named)
+    };
+    let rest = |bytes: usize| [vec![b' '; bytes - 4], b"{}]".to_vec()].concat();
+    refused(&padded(255, &rest(1 << 20)), "the export names no owner"); // 256 MiB
+    refused(&padded(255, &rest((1 << 20) + 1)), "users.json has more than 268435456 bytes");
+    refused(&padded(0, &[b' '; 5 << 20]), "users.json has a value of more than 4 MiB");
     // Values that take far more memory than their text.
     let users = |number: usize| {
         let list = vec![r#"{"id":"U"}"#; number].join(",");
@@ -231,6 +240,98 @@ fn what_is_no_export_is_refused() {
     };
     refused(&users(200_001), "more than 200000 values");
     refused(&users(200_000), "the export names no owner");
+}
+
+#[tokio::test]
+async fn what_programs_attach_is_kept_once() {
+    let folder = tempfile::tempdir().unwrap();
+    let (data, file) = (folder.path().join("data"), folder.path().join("export.zip"));
+    let (mut files, _) = generate(20);
+    let section = |text: &str| json!({ "type": "section", "text": { "type": "mrkdwn", "text": text } });
+    let rich =
+        |elements: Value| json!([{ "type": "rich_text", "elements": [{ "type": "rich_text_section", "elements": elements }] }]);
+    let bot = |n: u32, more: Value| {
+        let mut message = json!({ "type": "message", "subtype": "bot_message", "username": "Deploys", "text": "",
+            "ts": format!("1800000000.{n:06}") });
+        message.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+        message
+    };
+    let attachment = json!({ "fallback": "short", "pretext": "Build <https://ci.example/7|7>", "title": "Passed", "title_link": "https://ci.example",
+        "text": "on &amp; on", "fields": [{ "title": "Took", "value": "3 min" }, { "title": "By", "value": "<@U1>" }],
+        "blocks": [section("more")], "footer": "ci" });
+    let said = [
+        (
+            bot(1, json!({ "attachments": [attachment] })),
+            "Build 7 (https://ci.example/7)\nPassed (https://ci.example)\non & on\nTook: 3 min\nBy: @grace\nmore\nci",
+        ),
+        (bot(2, json!({ "attachments": [{ "fallback": "short" }] })), "short"),
+        (
+            bot(3, json!({ "text": "Build 7", "blocks": [section("Build *7*"), { "type": "divider" }, section("passed")] })),
+            "Build *7*\npassed",
+        ),
+        (bot(4, json!({ "text": "A summary", "blocks": [section("the whole")] })), "A summary\nthe whole"),
+        (bot(5, json!({ "text": "kept", "blocks": "in no known form" })), "kept"),
+        (
+            json!({ "type": "message", "user": "U0", "ts": "1800000000.000006", "text": "<@U1> look *now* :tada:", "blocks": rich(json!([
+            { "type": "user", "user_id": "U1" }, { "type": "text", "text": " look " },
+            { "type": "text", "text": "now", "style": { "bold": true } }, { "type": "text", "text": " " },
+            { "type": "emoji", "name": "tada", "unicode": "1f389" }])) }),
+            "@grace look *now* \u{1f389}",
+        ),
+        (
+            bot(7, json!({ "blocks": rich(json!([{ "type": "text", "text": "for " }, { "type": "user", "user_id": "U1" }])) })),
+            "for @grace",
+        ),
+    ];
+    files.insert("dev/2027-01-15.json".into(), said.iter().map(|(message, _)| message.clone()).collect());
+    pack(&file, &files);
+    empty(&data);
+    let server = Server::start(&data, &[]);
+    let admin = Admin(&data);
+    let report = admin.json(&["import", "slack", text_of(&file), "--name", "Engines"]);
+    assert_eq!(left_out(&report)["blocks that are not in a form that Slack documents"], 1);
+    let grace = log_in_anew(&server, &admin, "grace@x.example").await;
+    let listed = admin.json(&["channel", "list", "--organisation", "engines"]);
+    let dev = listed.as_array().unwrap().iter().find(|channel| channel["name"] == "dev").unwrap_or_else(|| panic!("{listed}"));
+    let path = format!("/channels/{}/messages?limit=7", dev["id"].as_str().unwrap());
+    let (_, page) = server.call(Method::GET, &path, &grace, json!({})).await.unwrap();
+    let newest: Vec<_> = page["messages"].as_array().unwrap().iter().rev().collect();
+    for (shown, (_, expected)) in newest.iter().zip(&said) {
+        assert_eq!(shown["content"], *expected);
+    }
+    assert_eq!([&newest[5]["mentions"][0]["username"], &newest[6]["mentions"][0]["username"]], ["grace", "grace"]);
+    is_sound(&data);
+}
+
+/// More messages of a day than are put in order together: those of a channel keep their order.
+#[test]
+fn a_day_that_is_imported_in_parts_keeps_the_order_of_each_channel() {
+    let folder = tempfile::tempdir().unwrap();
+    let (data, file) = (folder.path().join("data"), folder.path().join("export.zip"));
+    let (mut files, counts) = generate(20);
+    let root = "1577836800.000000";
+    let pad = "y".repeat(1 << 20);
+    let messages = |n: u32| {
+        json!({ "type": "message", "user": "U0", "text": format!("{n}"), "ts": format!("1577836800.{n:06}"),
+        "thread_ts": root, "pad": pad })
+    };
+    for channel in ["general", "dev"] {
+        files.insert(format!("{channel}/2020-01-01.json"), (0..12).map(messages).collect());
+    }
+    pack(&file, &files);
+    empty(&data);
+    let report = Admin(&data).json(&["import", "slack", text_of(&file), "--name", "Engines"]);
+    assert_eq!(written(&report)["messages"], counts.posts + counts.replies + counts.fed + 24);
+    let conn = rusqlite::Connection::open(data.join("tidings.db")).unwrap();
+    let sql = "select group_concat(content, ' ' order by m.n) from messages m join channels c on c.id = m.channel_id
+               where c.name in ('general', 'dev') and m.created_at < 1600000000000000 group by c.id";
+    let order: Vec<String> = conn.prepare(sql).unwrap().query_map([], |row| row.get(0)).unwrap().map(Result::unwrap).collect();
+    assert_eq!(order, ["0 1 2 3 4 5 6 7 8 9 10 11"; 2]);
+    let replies: i64 = conn
+        .query_row("select sum(reply_count) from messages where created_at < 1600000000000000", [], |row| row.get(0))
+        .unwrap();
+    assert_eq!(replies, 22, "the first of each channel is the thread of the others");
+    is_sound(&data);
 }
 
 #[test]

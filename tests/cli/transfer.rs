@@ -1,5 +1,6 @@
 //! One organisation, out of a server and into another.
 
+mod bombs;
 mod export;
 mod hostile;
 mod scene;
