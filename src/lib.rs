@@ -45,7 +45,7 @@
 //! wakeups: event
 //! origins: error, site
 //! metrics: error, secret, time
-//! connections: api, client_address, config, error, limits, metrics, socket, state, time, upgrade, web
+//! connections: api, client_address, config, error, id, limits, metrics, socket, state, time, upgrade, web
 //! web: secret
 //! upgrade: limits
 //! socket: -

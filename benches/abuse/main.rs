@@ -8,6 +8,7 @@
 mod api;
 mod attackers;
 mod commands;
+mod office;
 mod pings;
 mod probe;
 mod server;
@@ -15,7 +16,7 @@ mod sockets;
 mod strangers;
 
 /// All scenarios, in the order in which they run.
-const SCENARIOS: &[&str] = &["strangers", "pings", "commands"];
+const SCENARIOS: &[&str] = &["strangers", "pings", "commands", "office"];
 
 #[tokio::main]
 async fn main() {
@@ -46,6 +47,7 @@ async fn defend(scenarios: &[&str]) {
             "strangers" => strangers::defend().await,
             "pings" => pings::defend().await,
             "commands" => commands::defend().await,
+            "office" => office::defend().await,
             unknown => panic!("{unknown}: the scenarios are {SCENARIOS:?}"),
         }
     }
@@ -58,6 +60,7 @@ async fn attack(scenario: &str) {
         "strangers" => strangers::attack(target),
         "pings" => pings::attack(target).await,
         "commands" => commands::attack(target).await,
+        "office" => office::attack(target),
         unknown => panic!("{unknown}: the scenarios are {SCENARIOS:?}"),
     }
     std::future::pending::<()>().await;

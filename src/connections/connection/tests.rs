@@ -78,8 +78,9 @@ fn serve_in(slots: Arc<Slots>, stream: impl Io + 'static, deadlines: Deadlines, 
         admission::hold(&req, user);
         "done"
     });
-    let slow = make(|_| async {
+    let slow = make(|req| async move {
         tokio::time::sleep(SHORT * 3).await;
+        drop(req);
         "done"
     });
     let late = make(|_| async {

@@ -9,17 +9,14 @@ use tokio::{
     time::{Instant, timeout},
 };
 
-use crate::{
-    harness::{Client, Server},
-    socket::Socket,
-};
+use crate::{harness::Server, shapes::assert_failure};
 
-async fn dial(server: &Server) -> TcpStream {
+pub async fn dial(server: &Server) -> TcpStream {
     TcpStream::connect(server.origin.trim_start_matches("http://")).await.unwrap()
 }
 
 /// Everything that the server says until it hangs up.
-async fn to_the_end(stream: &mut TcpStream) -> String {
+pub async fn to_the_end(stream: &mut TcpStream) -> String {
     let mut said = Vec::new();
     let end = timeout(Duration::from_secs(60), stream.read_to_end(&mut said)).await.expect("the server hangs up");
     _ = end; // a reset is an end, too
@@ -27,7 +24,7 @@ async fn to_the_end(stream: &mut TcpStream) -> String {
 }
 
 /// What the server answers, on a connection that stays open.
-async fn asks_health(stream: &mut TcpStream) -> String {
+pub async fn asks_health(stream: &mut TcpStream) -> String {
     stream.write_all(b"GET /health HTTP/1.1\r\nhost: x\r\n\r\n").await.unwrap();
     let mut said = vec![0; 1024];
     let read = stream.read(&mut said).await.unwrap_or_default();
@@ -76,24 +73,36 @@ async fn a_late_first_byte_does_not_extend_the_deadline_of_the_head(server: &Ser
 }
 
 #[tokio::test]
-async fn an_address_has_at_most_as_many_connections_as_are_set_sockets_included() {
-    let server = Server::with(|settings| settings.connections_per_address = 4).await;
-    let http = reqwest::Client::builder().pool_max_idle_per_host(0).build().unwrap();
-    let ada = Client { http, ..server.user("ada").await };
-    let server = server.restart().await; // without the connections that made the account
-    let socket = Socket::connect(&ada).await;
-    let mut held = vec![dial(&server).await, dial(&server).await, dial(&server).await];
-    for stream in &mut held {
-        assert!(asks_health(stream).await.starts_with("HTTP/1.1 200"));
+async fn a_request_without_exactly_one_valid_host_is_400_in_the_envelope() {
+    let server = Server::start().await;
+    for (line, hosts, status) in [
+        ("GET /health HTTP/1.1", "", 400),
+        ("GET /health HTTP/1.0", "", 200),
+        ("GET /health HTTP/1.1", "host: x\r\n", 200),
+        ("GET /health HTTP/1.1", "host: x:80\r\n", 200),
+        ("GET /health HTTP/1.1", "host: x\r\nHost: x\r\n", 400),
+        ("GET /health HTTP/1.0", "host: x\r\nHost: y\r\n", 400),
+        ("GET /api/v1/blogs HTTP/1.1", "host: x y\r\n", 400),
+        ("GET /api/v1/blogs HTTP/1.1", "host:\r\n", 400),
+        ("GET /api/v1/blogs HTTP/1.1", "host: a@x\r\n", 400),
+    ] {
+        let mut stream = dial(&server).await;
+        stream.write_all(format!("{line}\r\n{hosts}connection: close\r\n\r\n").as_bytes()).await.unwrap();
+        let said = to_the_end(&mut stream).await;
+        assert!(said.contains(&format!(" {status} ")), "{line} {hosts}: {said}");
+        if status == 400 {
+            let body = serde_json::from_str(said.split_once("\r\n\r\n").unwrap().1).unwrap();
+            assert_failure(line, 400, &body);
+            assert!(body["message"].as_str().unwrap().starts_with("The header Host "), "{said}");
+        }
     }
-    let refused = asks_health(&mut dial(&server).await).await;
-    assert!(refused.is_empty() || refused.starts_with("HTTP/1.1 503"), "{refused}");
-    // A socket's place is free once it is closed.
-    drop(socket);
-    let mut answered = String::new();
-    while !answered.starts_with("HTTP/1.1 200") {
-        answered = asks_health(&mut dial(&server).await).await;
-    }
+}
+
+#[tokio::test]
+async fn plain_http_tells_no_browser_to_keep_to_https() {
+    let server = Server::start().await;
+    let reply = server.anonymous().request("GET", "/health").send().await.unwrap();
+    assert!(!reply.headers().contains_key("strict-transport-security"));
 }
 
 #[tokio::test]

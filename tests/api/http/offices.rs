@@ -1,0 +1,148 @@
+//! Many people behind one address, and an attacker among them.
+
+use futures_util::future::join_all;
+use serde_json::json;
+use tidings::config::Switch;
+use tokio::{
+    io::{AsyncReadExt, AsyncWriteExt},
+    net::TcpStream,
+};
+
+use super::connections::{asks_health, dial, to_the_end};
+use crate::{
+    harness::{Client, PASSWORD, Server, plain_http},
+    socket::Socket,
+};
+
+/// Places for strangers at the address.
+const PLACES: u32 = 32;
+
+/// A request with a session on a connection that stays open.
+async fn asks(stream: &mut TcpStream, person: &Client) -> String {
+    let token = person.token.as_ref().unwrap();
+    let request = format!("GET /api/v1/users/organisations HTTP/1.1\r\nhost: x\r\nauthorization: Bearer {token}\r\n\r\n");
+    stream.write_all(request.as_bytes()).await.unwrap();
+    let mut said = vec![0; 4096];
+    let read = stream.read(&mut said).await.unwrap();
+    String::from_utf8_lossy(&said[..read]).into_owned()
+}
+
+/// Holds a connection that never gets to a request, and comes back whenever the server hangs up.
+async fn hold(origin: String, says: &'static [u8]) {
+    loop {
+        let Ok(mut stream) = TcpStream::connect(origin.trim_start_matches("http://")).await else { continue };
+        _ = stream.write_all(says).await;
+        while stream.read(&mut [0; 512]).await.is_ok_and(|read| read > 0) {}
+    }
+}
+
+#[tokio::test]
+async fn ten_people_get_in_and_stay_beside_an_attacker_who_fills_their_address() {
+    let server = Server::with(|settings| settings.connections_per_address = PLACES).await;
+    let mut people = Vec::new();
+    for n in 0..10 {
+        people.push(Client { http: plain_http(), ..server.user(&format!("person{n}")).await });
+    }
+    let says: [&[u8]; 3] = [b"", b"GET /health HTTP/1.1\r\nhost: x\r\n\r\n", b"GET /health HTTP/1.1\r\nhost: x\r\n"];
+    let attackers: Vec<_> = (0..PLACES as usize).map(|n| tokio::spawn(hold(server.origin.clone(), says[n % 3]))).collect();
+    let mut full = dial(&server).await;
+    to_the_end(&mut full).await; // it goes for an attacker who comes back: the address is full
+    let mut office = Vec::new();
+    for person in &people {
+        let mut streams = Vec::new();
+        for _ in 0..6 {
+            let mut stream = dial(&server).await;
+            assert!(asks(&mut stream, person).await.starts_with("HTTP/1.1 200"));
+            streams.push(stream);
+        }
+        office.push((person, streams, Socket::connect(person).await));
+    }
+    for (person, streams, socket) in &mut office {
+        for stream in streams {
+            assert!(asks(stream, person).await.starts_with("HTTP/1.1 200"), "it was hung up on");
+        }
+        assert_eq!(socket.command("unsubscribe", json!({ "channel": "none" })).await["unsubscribe"], json!({}));
+    }
+    assert!(asks_health(&mut dial(&server).await).await.starts_with("HTTP/1.1 200"), "and a visitor gets in, too");
+    attackers.iter().for_each(tokio::task::JoinHandle::abort);
+}
+
+#[tokio::test]
+async fn a_full_address_hangs_up_on_its_oldest_idle_stranger() {
+    let server = Server::with(|settings| settings.connections_per_address = 4).await;
+    let ada = Client { http: plain_http(), ..server.user("ada").await };
+    let server = server.restart().await; // without the connections that made the account
+    let socket = Socket::connect(&ada).await;
+    let mut held = Vec::new();
+    for _ in 0..4 {
+        held.push(dial(&server).await);
+        assert!(asks_health(held.last_mut().unwrap()).await.starts_with("HTTP/1.1 200"));
+    }
+    for stream in &mut held {
+        assert!(asks_health(stream).await.starts_with("HTTP/1.1 200"), "four strangers fit beside a user's connections");
+    }
+    let mut newcomer = dial(&server).await;
+    assert!(asks_health(&mut newcomer).await.starts_with("HTTP/1.1 200"));
+    assert_eq!(to_the_end(&mut held[0]).await, "");
+    for stream in held[1..].iter_mut().chain([&mut newcomer]) {
+        assert!(asks_health(stream).await.starts_with("HTTP/1.1 200"));
+    }
+    drop(socket);
+}
+
+#[tokio::test]
+async fn a_socket_that_only_shook_hands_is_a_strangers() {
+    let server = Server::with(|settings| settings.connections_per_address = 1).await;
+    let ada = server.user("ada").await;
+    let socket = Socket::open(&ada).await;
+    assert!(asks_health(&mut dial(&server).await).await.starts_with("HTTP/1.1 200"));
+    assert!(socket.heard_until_hung_up().await, "it goes for a newcomer");
+}
+
+#[tokio::test]
+async fn an_invalid_token_makes_nobody_a_user() {
+    let server = Server::with(|settings| settings.connections_per_address = 1).await;
+    let ada = server.user("ada").await;
+    let (mut stream, forged) = (dial(&server).await, ada.with_token("invented"));
+    assert!(asks(&mut stream, &forged).await.starts_with("HTTP/1.1 401"));
+    assert!(asks_health(&mut dial(&server).await).await.starts_with("HTTP/1.1 200"));
+    to_the_end(&mut stream).await;
+}
+
+#[tokio::test]
+async fn a_hundred_right_log_ins_at_once_succeed_and_count_for_no_rate() {
+    let server = Server::with(|settings| settings.rate_limit = Switch::On).await;
+    server.register("ada").await;
+    let body = json!({ "email": "ada@example.org", "password": PASSWORD });
+    let http = server.anonymous();
+    for reply in join_all((0..100).map(|_| http.post("/auth/login", body.clone()))).await {
+        reply.expect(200);
+    }
+    // The address still has its whole rate: 20 a second.
+    for reply in join_all((0..20).map(|_| http.get("/blogs"))).await {
+        reply.expect(200);
+    }
+}
+
+#[tokio::test]
+async fn failed_log_ins_count_for_the_rate_of_the_address() {
+    let server = Server::with(|settings| settings.rate_limit = Switch::On).await;
+    let body = |n: u32| json!({ "token": format!("invented{n}") });
+    let http = server.anonymous();
+    let replies = join_all((0..60).map(|n| http.post("/auth/magic-link/verify", body(n)))).await;
+    let refused = replies.iter().filter(|reply| reply.status == 429).count();
+    assert!((1..=40).contains(&refused) && replies.iter().all(|reply| [400, 429].contains(&reply.status)), "{refused}");
+}
+
+#[tokio::test]
+async fn requests_with_a_session_count_for_no_rate_of_the_address() {
+    let server = Server::with(|settings| settings.rate_limit = Switch::On).await;
+    let (ada, anybody) = (server.user("ada").await, server.anonymous());
+    let refused = async |client: &Client| {
+        let replies = join_all((0..60).map(|_| client.post("/invite/verify", json!({ "token": "invented" })))).await;
+        replies.iter().filter(|reply| reply.status == 429).count()
+    };
+    assert_eq!(refused(&ada).await, 0);
+    assert!(refused(&anybody).await > 0, "those without one do");
+    assert_eq!(refused(&ada).await, 0, "though the address has no more");
+}
