@@ -1,26 +1,35 @@
 //! Archives that were made to take all memory or to break the import, the largest ones that are allowed, and random damage.
 
-use std::{fs::File, io::Write, path::Path, process::Output};
+use std::{
+    fs::File,
+    io::Write,
+    path::Path,
+    process::{Command, Output, Stdio},
+};
 
 use serde_json::json;
-use zip::{ZipWriter, write::SimpleFileOptions};
+use zip::{CompressionMethod, ZipWriter, write::SimpleFileOptions};
 
 use super::{generate, left_out, pack};
 use crate::{
-    harness::{Admin, Dice, refused, tidings},
+    harness::{Admin, BINARY, Dice, refused},
     transfer::{empty, text_of},
 };
 
 /// Mebibytes of memory that an import may use: 300 MB.
 pub const MEMORY: f64 = 286.0;
 
-/// Runs a command, and returns the most memory that it has used, in MiB: the allocator prints it at the end.
+/// Runs a command, and returns the most memory that it has used, in MiB: the allocator prints it at the end. The shell between
+/// keeps the memory of the tests out of that: a process begins with the peak of the one that it was forked from.
 pub fn measured(args: &[&str]) -> (Output, f64) {
-    let output = tidings(args).env("MIMALLOC_SHOW_STATS", "1").output().unwrap();
+    let mut command = Command::new("/bin/sh");
+    command.args(["-c", "\"$0\" \"$@\"; exit $?", BINARY]).args(args).env_clear().env("MIMALLOC_SHOW_STATS", "1");
+    let output = command.stdin(Stdio::null()).output().unwrap();
     let error = String::from_utf8_lossy(&output.stderr);
     let peak = error.split("peak rss: ").nth(1).and_then(|rest| rest.split_once(' ')).unwrap_or_else(|| panic!("{error}"));
     let unit = if peak.1.starts_with("GiB") { 1024.0 } else { 1.0 };
-    (output, peak.0.parse::<f64>().unwrap() * unit)
+    let peak = peak.0.parse::<f64>().unwrap() * unit;
+    (output, peak)
 }
 
 /// Imports without writing. Fails if that takes too much memory.
@@ -44,7 +53,7 @@ fn write(to: &Path, people: &str, days: &[(&str, &str)]) {
     let owner = r#"{"id":"U0","name":"ada","is_primary_owner":true,"profile":{"email":"ada@x.example"}}"#;
     let mut zip = ZipWriter::new(File::create(to).unwrap());
     let mut entry = |path: &str, content: &str| {
-        zip.start_file(path, SimpleFileOptions::default().compression_level(Some(1))).unwrap();
+        zip.start_file(path, SimpleFileOptions::default().compression_method(CompressionMethod::Stored)).unwrap();
         zip.write_all(content.as_bytes()).unwrap();
     };
     entry("users.json", &format!("[{owner}{people}]"));
@@ -71,7 +80,7 @@ fn the_largest_imports_take_less_memory_than_is_allowed() {
     let long = |number: usize| -> String {
         (0..number).map(|n| format!(r#",{{"id":"{n:0>60000}","profile":{{"email":"u{n}@x.example"}}}}"#)).collect()
     };
-    let unknown: Vec<_> = (0..30_000).map(|n| format!("\"V{n}\"")).collect();
+    let unknown: Vec<_> = (0..5_000).map(|n| format!("\"V{n}\"")).collect();
     let reactions = format!(r#","reactions":[{{"name":"eyes","users":[{}]}}]"#, unknown.join(","));
     // The empty pieces of blocks take the most memory for their text; a message may have 4 MiB.
     let pieces = list(&format!(r#"{{"elements":{}}}"#, list("{}", 9_999)), 138);
@@ -81,13 +90,13 @@ fn the_largest_imports_take_less_memory_than_is_allowed() {
         let all = (0..number).map(|n| message(n, &texts)).chain([message(900, &blocks), message(901, &reactions)]);
         format!("[{}]", all.collect::<Vec<_>>().join(","))
     };
-    write(&file, &long(930), &[("2020-01-01", &messages(40))]);
+    write(&file, &long(1_050), &[("2020-01-01", &messages(40))]);
     let largest = report(&rehearsed(&data, &file, "people, a day and messages at their bounds"));
     assert_eq!(
         left_out(&largest)["people who are not in the list of people: an account that nobody can use stands for each"],
-        30_000
+        5_000
     );
-    write(&file, &long(970), &[("2020-01-01", &messages(1))]);
+    write(&file, &long(1_100), &[("2020-01-01", &messages(1))]);
     refused(&rehearsed(&data, &file, "more people"), "more than 64 MiB of memory");
 
     let (mut files, _) = generate(20);
@@ -165,7 +174,7 @@ fn bombs_are_refused_or_left_out() {
     let blocks = |blocks: String| of(&format!(r#","blocks":{blocks}"#));
     let unknown = "blocks that are not in a form that Slack documents";
     is_left_out(&import(&blocks(list("{}", 1_300_000)), "1,300,000 blocks"), unknown, 1);
-    is_left_out(&import(&blocks("[".repeat(100_000) + &"]".repeat(100_000)), "blocks 100,000 deep"), unreadable, 1);
+    is_left_out(&import(&blocks("[".repeat(100_000) + &"]".repeat(100_000)), "blocks 100,000 deep"), unknown, 1);
     let quoted =
         list(r#"{"type":"rich_text_quote","elements":[{"type":"text","text":"NN"}]}"#, 1).replace("NN", &"\\n".repeat(1_000_000));
     import(&blocks(format!(r#"[{{"type":"rich_text","elements":{quoted}}}]"#)), "a quote of 1,000,000 lines");

@@ -28,8 +28,8 @@ fn archives_that_unpack_to_more_than_they_may_are_refused() {
     let folder = tempfile::tempdir().unwrap();
     let at = |name: &str| folder.path().join(name);
     empty(&at("data"));
-    back_up(&at("data"), &at("good"), &[]);
-    let tar = unpacked(&at("good"));
+    back_up(&at("data"), &at("good.tar.zst"), &[]);
+    let tar = unpacked(&at("good.tar.zst"));
     let restored = |tar: &[u8], window_log: u32| {
         pack(tar, window_log, &at("bad"));
         restore(&at("bad"), &at("data"), &["--dry-run"])

@@ -1,5 +1,7 @@
 //! Files whose identifiers something else on the server has.
 
+use std::collections::BTreeSet;
+
 use serde_json::{Value, json};
 
 use super::{
@@ -22,8 +24,8 @@ fn renamed(file: &Export, ids: &[(String, String)]) -> Export {
     file
 }
 
-/// Whatever of a file is taken: its organisation, one of its channels, a post with a reply and a reply, by messages that clients
-/// have posted under these identifiers; or a channel and a message of which it says that they are its own.
+/// Whatever of a file is taken by messages that clients have posted under these identifiers: its organisation, one of its channels,
+/// a reply and its post, and a message that somebody has read last.
 #[tokio::test]
 async fn an_identifier_that_is_taken_is_replaced_wherever_it_is_named() {
     let folder = tempfile::tempdir().unwrap();
@@ -34,11 +36,10 @@ async fn an_identifier_that_is_taken_is_replaced_wherever_it_is_named() {
     let part = |part: &str| file.lines(part).iter().map(|line| serde_json::from_str::<Value>(line).unwrap()).collect::<Vec<_>>();
     let reply = part("messages.jsonl").into_iter().find(|message| !message["thread"].is_null()).unwrap();
     let channel = text(&reply["channel"]);
-    let taken = [scene.organisation.clone(), channel.clone(), text(&reply["thread"]), text(&reply["id"])];
-    let read = part("channel_members.jsonl")
-        .into_iter()
-        .filter(|member| member["read"] == reply["thread"] || member["read"] == reply["id"]);
-    println!("{} members have read one of these last", read.count());
+    let members = part("channel_members.jsonl");
+    let read = members.iter().map(|member| &member["read"]).find(|read| !read.is_null()).expect("somebody has read something");
+    let messages = BTreeSet::from([text(&reply["thread"]), text(&reply["id"]), text(read)]);
+    let taken: Vec<String> = [scene.organisation.clone(), channel.clone()].into_iter().chain(messages.clone()).collect();
 
     let here = Server::start(&at("here"), &[]);
     let (token, post_in) = here.poster().await;
@@ -63,9 +64,11 @@ async fn an_identifier_that_is_taken_is_replaced_wherever_it_is_named() {
         (0..file.lines(part).len()).map(|n| file.record(part, n)).find(|record| record[field] == *value).unwrap()
     };
     let of_reply = found(&now, "messages.jsonl", "content", &reply["content"]);
-    let root = found(&file, "messages.jsonl", "id", &reply["thread"]);
-    let of_root = found(&now, "messages.jsonl", "content", &root["content"]);
-    let new = [own.clone(), text(&of_reply["channel"]), text(&of_root["id"]), text(&of_reply["id"])];
+    let mut new = vec![own.clone(), text(&of_reply["channel"])];
+    for id in &messages {
+        let before = found(&file, "messages.jsonl", "id", &json!(id));
+        new.push(text(&found(&now, "messages.jsonl", "content", &before["content"])["id"]));
+    }
     assert!(new.iter().all(|id| !taken.contains(id)), "{new:?}");
     let ids: Vec<_> = taken.iter().cloned().zip(new.clone()).collect();
     let expected = renamed(&file, &ids);
@@ -88,7 +91,9 @@ async fn an_identifier_that_is_taken_is_replaced_wherever_it_is_named() {
 
     let again = admin.json(&["org", "import", text_of(&at("file"))]);
     assert!(numbers(&again).iter().all(|(_, written, _)| *written == 0), "{again}");
-    other.post(&format!("/channels/{channel}/messages"), &scene.ada, json!({ "content": "later", "thread_id": taken[2] })).await;
+    other
+        .post(&format!("/channels/{channel}/messages"), &scene.ada, json!({ "content": "later", "thread_id": reply["thread"] }))
+        .await;
     export(&at("other"), "engines", &at("late"));
     let added = admin.json(&["org", "import", text_of(&at("late")), "--organisation", &own]);
     assert!(numbers(&added).iter().any(|(records, written, _)| records == "messages" && *written == 1), "{added}");
@@ -142,7 +147,7 @@ async fn a_role_with_the_name_of_a_built_in_one_gets_a_number() {
     let line = file.record("roles.jsonl", 0);
     let with = |(n, name): (usize, &&str)| {
         let mut role = line.clone();
-        role["id"] = json!(format!("01900000-0000-7000-8000-{n:012x}"));
+        role["id"] = json!(format!("01900000-0000-7000-8000-abcdef{n:06x}"));
         role["name"] = json!(name);
         role.to_string()
     };
