@@ -12,7 +12,7 @@ const BEFORE_CONNECT: u32 = 3;
 pub const BETWEEN_PINGS: u32 = 100;
 /// Commands in one frame. SDKs send a connect and all subscriptions together.
 pub const IN_FRAME: usize = 200;
-/// Commands that are answered before other tasks run.
+/// Commands that are answered before other tasks run. A long one counts as many.
 pub const AT_ONCE: usize = 32;
 /// Refused commands until the connection is closed.
 pub const REFUSALS: u32 = 150;

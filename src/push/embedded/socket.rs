@@ -42,8 +42,10 @@ pub const WRITE_WITHIN: Duration = Duration::from_secs(10);
 const CLOSE_WITHIN: Duration = Duration::from_secs(5);
 const FRAME_MAX: usize = 64 << 10;
 /// Most bytes that are read for one message: its own, and those of the headers of its frames. Without this bound, a message of
-/// empty frames would never end. As much is read of what a client had sent before it learns that the connection has ended.
+/// empty frames would never end.
 const MESSAGE_MAX: usize = 128 << 10;
+/// Messages, of together at most [`MESSAGE_MAX`], that are read after the end: a client may have sent them before it learns of it.
+const LAST_MESSAGES: usize = 100;
 /// Most queued bytes at which the next command of a frame is handled; with more, the queue is sent first.
 const AHEAD: usize = MOST_BYTES / 4;
 
@@ -77,7 +79,7 @@ pub async fn run(app: App, io: Upgraded, manner: Manner) {
     let stream = WebSocketStream::from_raw_socket(wire, Role::Server, Some(config)).await;
     let Manner { encoding, pings, .. } = manner;
     let patience = Patience::default();
-    let mut socket = Socket { app, slot, stream, outbox, encoding, pings, patience, begun: 0, connected: None };
+    let mut socket = Socket { app, slot, stream, outbox, encoding, pings, patience, work: 0, connected: None };
     let Err(end) = socket.run(manner.first).await;
     socket.finish(end).await;
 }
@@ -107,8 +109,8 @@ struct Socket {
     encoding: Encoding,
     pings: Pings,
     patience: Patience,
-    /// Commands that were begun, those of former frames included: another frame may be in the buffer already.
-    begun: usize,
+    /// Commands since other tasks could run, those of former frames included: another frame may be in the buffer already.
+    work: usize,
     /// Set once the connect is accepted.
     connected: Option<(Arc<Connection>, Heartbeat)>,
 }
@@ -177,14 +179,16 @@ impl Socket {
             if n == IN_FRAME {
                 return Err(Disconnect::BAD_REQUEST.into());
             }
-            self.begun += 1;
-            if self.begun.is_multiple_of(AT_ONCE) {
+            if self.work >= AT_ONCE {
+                self.work = 0;
                 self.send_queued().await?;
                 yield_now().await;
             }
             let command = command.map_err(|_| Disconnect::BAD_REQUEST)?;
             let id = command.id;
-            match (command.request().ok_or(Disconnect::BAD_REQUEST)?, &mut self.connected) {
+            let request = command.request().ok_or(Disconnect::BAD_REQUEST)?;
+            self.work += if request.is_long() { AT_ONCE } else { 1 };
+            match (request, &mut self.connected) {
                 (Request::Connect(request), None) => self.connect(id, request).await?,
                 (Request::Pong, Some((_, heartbeat))) => {
                     // One pong is due for each ping. With both kinds of pings, a pong of the protocol is optional.
@@ -283,11 +287,12 @@ impl Socket {
     /// reset the connection, and the client might lose the reason.
     async fn drain(&mut self) {
         self.stream.get_mut().allow(MESSAGE_MAX);
-        while let Some(Ok(message)) = self.stream.next().await {
+        for _ in 0..LAST_MESSAGES {
             consume_budget().await;
-            // Until a close is sent, pings are answered.
-            if message.is_ping() && self.connected.is_none() && self.idle().is_err() {
-                return;
+            match self.stream.next().await {
+                // Until a close is sent, pings are answered.
+                Some(Ok(message)) if !message.is_ping() || self.connected.is_some() || self.idle().is_ok() => {}
+                _ => return,
             }
         }
     }

@@ -202,11 +202,15 @@ async fn other_tasks_run_between_the_commands_of_a_socket() {
     let ada = server.user("ada").await;
     for (frames, in_each) in [(1, IN_FRAME), (IN_FRAME / 20, 20)] {
         let mut raw = connected(&ada).await;
-        let all: Vec<u8> = (0..frames).flat_map(|_| lines(0..in_each, |n| unsubscribe(n + 2))).collect();
+        let all: Vec<u8> = (0..frames).flat_map(|_| lines(2..in_each + 2, unsubscribe)).collect();
         raw.write(&all).await;
         let most = most_at_once(&mut raw, IN_FRAME).await;
         assert!(most <= 2 * AT_ONCE, "{most} commands were answered at once, of {frames} frames");
     }
+    let mut raw = connected(&ada).await;
+    raw.write(&lines(2..102, presence)).await;
+    let most = most_at_once(&mut raw, 100).await;
+    assert!(most <= 2, "{most} commands that may be long were answered at once");
 }
 
 #[tokio::test]

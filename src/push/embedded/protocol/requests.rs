@@ -178,6 +178,11 @@ impl Request {
             Request::Pong => "pong",
         }
     }
+
+    /// Whether the answer may take milliseconds: it reads hundreds of rows, or lists a thousand clients.
+    pub fn is_long(&self) -> bool {
+        matches!(self, Request::Subscribe(_) | Request::History(_) | Request::Presence(_))
+    }
 }
 
 impl Command {
