@@ -1,6 +1,13 @@
 //! A WebSocket connection: one task reads commands, sends what others left in the outbox, pings, and closes.
 
-use std::{convert::Infallible, future::poll_fn, io::ErrorKind, pin::pin, sync::Arc, time::Duration};
+use std::{
+    convert::Infallible,
+    future::{pending, poll_fn},
+    io::ErrorKind,
+    pin::pin,
+    sync::Arc,
+    time::Duration,
+};
 
 use bytes::Bytes;
 use futures_util::{SinkExt, StreamExt};
@@ -164,7 +171,7 @@ impl Socket {
             }
             Some(Ok(Message::Ping(_) | Message::Frame(_))) => self.idle(), // tungstenite answers pings
             Some(Err(WsError::Capacity(_))) => Err(End::TooBig),
-            Some(Err(WsError::Io(err))) if err.kind() == ErrorKind::QuotaExceeded => Err(End::TooBig),
+            Some(Err(err)) if is_quota(&err) => Err(End::TooBig),
             Some(Ok(Message::Close(_))) => {
                 // Reading further sends the answer to the close, until the peer closes the connection.
                 _ = timeout(CLOSE_WITHIN, self.drain()).await;
@@ -284,7 +291,8 @@ impl Socket {
     }
 
     /// Reads and drops what the client had sent before it learned of the end, up to a bound: a close with unread bytes would
-    /// reset the connection, and the client might lose the reason.
+    /// reset the connection, and the client might lose the reason. After more than that it never returns, so that until the
+    /// caller's time is up a flooding client keeps its place among the connections of its address, and can't take another.
     async fn drain(&mut self) {
         self.stream.get_mut().allow(MESSAGE_MAX);
         for _ in 0..LAST_MESSAGES {
@@ -292,9 +300,12 @@ impl Socket {
             match self.stream.next().await {
                 // Until a close is sent, pings are answered.
                 Some(Ok(message)) if !message.is_ping() || self.connected.is_some() || self.idle().is_ok() => {}
-                _ => return,
+                Some(Ok(_)) => break,
+                Some(Err(err)) if is_quota(&err) => break,
+                Some(Err(_)) | None => return,
             }
         }
+        pending().await
     }
 
     async fn timed_out(&mut self) -> Result<(), End> {
@@ -343,6 +354,11 @@ impl Socket {
         };
         _ = timeout(CLOSE_WITHIN, closing).await;
     }
+}
+
+/// Whether a client has sent more than [`Wire::allow`] allows.
+fn is_quota(err: &WsError) -> bool {
+    matches!(err, WsError::Io(err) if err.kind() == ErrorKind::QuotaExceeded)
 }
 
 impl Drop for Socket {

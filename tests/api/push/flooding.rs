@@ -1,5 +1,7 @@
 //! Clients that send what no rate counts: pings without end, frames of thousands of commands, messages that never end.
 
+use std::time::{Duration, Instant};
+
 use serde_json::{Value, json};
 
 use super::raw::{BINARY, CLOSE, PING, PONG, Raw, TEXT, frame};
@@ -238,19 +240,26 @@ async fn a_message_of_endless_frames_is_too_big() {
 }
 
 #[tokio::test]
-async fn little_is_read_after_the_end() {
+async fn a_flood_after_the_end_is_not_read_and_keeps_its_connection_for_seconds() {
     let server = Server::start().await;
     let ada = server.user("ada").await;
     let expired = server.push_token(&json!({ "sub": ada.user_id, "sid": unknown_id(), "exp": 1 }));
     let refused = json!({ "id": 1, "connect": { "token": expired } }).to_string();
-    for first in [refused.as_str(), "nonsense"] {
-        for more in [frame(TEXT, &[b' '; 1000]), frame(PING, b"")] {
-            let mut raw = Raw::open(&ada, WEBSOCKET).await;
-            raw.write(&frame(TEXT, first.as_bytes())).await;
-            let last = raw.next().await;
-            assert!(matches!(last.0, TEXT | CLOSE), "{last:?}");
-            let taken = raw.write_until_closed(&more.repeat(1000)).await;
-            assert!(taken < 16 << 20, "{taken} bytes were taken");
-        }
-    }
+    let flood = async |first: &str, more: Vec<u8>| {
+        let mut raw = Raw::open(&ada, WEBSOCKET).await;
+        raw.write(&frame(TEXT, first.as_bytes())).await;
+        let last = raw.next().await;
+        assert!(matches!(last.0, TEXT | CLOSE), "{last:?}");
+        let began = Instant::now();
+        let taken = raw.write_until_closed(&more.repeat(1000)).await;
+        assert!(taken < 16 << 20, "{taken} bytes were taken");
+        assert!(began.elapsed() > Duration::from_secs(2), "{:?}", began.elapsed());
+    };
+    let (spaces, pings) = (frame(TEXT, &[b' '; 1000]), frame(PING, b""));
+    tokio::join!(
+        flood(&refused, spaces.clone()),
+        flood(&refused, pings.clone()),
+        flood("nonsense", spaces),
+        flood("nonsense", pings)
+    );
 }

@@ -36,6 +36,19 @@ pub fn frame(first: u8, payload: &[u8]) -> Vec<u8> {
     frame
 }
 
+/// Splits off the first frame, if it is whole.
+fn take(unread: &mut Vec<u8>) -> Option<(u8, Vec<u8>)> {
+    let (header, length) = match *unread.get(1)? {
+        short @ ..126 => (2, usize::from(short)),
+        126 => (4, usize::from(u16::from_be_bytes([*unread.get(2)?, *unread.get(3)?]))),
+        _ => panic!("a frame of more than 64 KiB"),
+    };
+    let payload = unread.get(header..header + length)?.to_vec();
+    let first = unread[0];
+    unread.drain(..header + length);
+    Some((first, payload))
+}
+
 pub struct Raw {
     stream: TcpStream,
     unread: Vec<u8>,
@@ -95,7 +108,7 @@ impl Raw {
         taken
     }
 
-    /// Sends these bytes and no more, and reads all answers, until the server has ended the connection.
+    /// Sends these bytes and no more, and reads all answers, until the server closes.
     pub async fn send_and_hang_up(&mut self, bytes: &[u8]) {
         let (mut read, mut write) = self.stream.split();
         let sending = async {
@@ -103,10 +116,25 @@ impl Raw {
             if write.write_all(bytes).await.is_ok() {
                 _ = write.shutdown().await;
             }
+            std::future::pending().await
         };
-        let reading = async { while read.read_buf(&mut self.unread).await.is_ok_and(|read| read > 0) {} };
-        timeout(LIMIT, async { tokio::join!(sending, reading) }).await.expect("the server keeps the connection");
-        while self.take().is_some() {}
+        let reading = async {
+            loop {
+                while let Some((first, payload)) = take(&mut self.unread) {
+                    self.answered += payload.len() + 2;
+                    if first == CLOSE {
+                        return;
+                    }
+                }
+                if !read.read_buf(&mut self.unread).await.is_ok_and(|read| read > 0) {
+                    return;
+                }
+            }
+        };
+        let ended = async {
+            tokio::select! { () = sending => {}, () = reading => {} }
+        };
+        timeout(LIMIT, ended).await.expect("the server keeps the connection");
     }
 
     /// The next frame: its first byte and its payload.
@@ -125,15 +153,8 @@ impl Raw {
 
     /// A frame that has arrived.
     fn take(&mut self) -> Option<(u8, Vec<u8>)> {
-        let (header, length) = match *self.unread.get(1)? {
-            short @ ..126 => (2, usize::from(short)),
-            126 => (4, usize::from(u16::from_be_bytes([*self.unread.get(2)?, *self.unread.get(3)?]))),
-            _ => panic!("a frame of more than 64 KiB"),
-        };
-        let payload = self.unread.get(header..header + length)?.to_vec();
-        let first = self.unread[0];
-        self.unread.drain(..header + length);
-        self.answered += header + length;
+        let (first, payload) = take(&mut self.unread)?;
+        self.answered += payload.len() + 2;
         self.pongs += usize::from(first == PONG);
         Some((first, payload))
     }
