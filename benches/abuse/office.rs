@@ -35,7 +35,7 @@ const HALF_HEADS: usize = 400;
 const HERE: IpAddr = IpAddr::V4(Ipv4Addr::LOCALHOST);
 /// A network has 20 links mailed, and a registration mails one: the accounts are made elsewhere.
 const ACCOUNTS_BY_ADDRESS: usize = 15;
-const ATTACK: Duration = Duration::from_secs(60);
+const ATTACK: Duration = Duration::from_secs(45);
 /// Between the begin of the attack and the first arrival.
 const FILLED_AFTER: Duration = Duration::from_secs(3);
 /// Between two requests on a connection: less than the 30 seconds after which it is a stranger's.

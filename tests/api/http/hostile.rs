@@ -232,7 +232,7 @@ async fn hostile_requests_are_no_faults_and_none_hangs() {
             assert!(asks_health(&mut dial(server).await).await.starts_with("HTTP/1.1 200"), "after {}", told());
         }
     }
-    assert!(answered[2] > 300 && answered[4] > 1000, "the requests reach the handlers and the parsers: {answered:?}");
+    assert!(answered[2] > 100 && answered[4] > 1000, "the requests reach the handlers and the parsers: {answered:?}");
     assert!(asks_health(&mut dial(server).await).await.starts_with("HTTP/1.1 200"));
     println!("answers by kind of status: {answered:?}");
 }
