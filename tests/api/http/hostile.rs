@@ -203,6 +203,11 @@ fn statuses(said: &[u8]) -> Vec<u16> {
     lines.filter_map(|status| status.parse().ok()).collect()
 }
 
+#[expect(clippy::disallowed_methods, reason = "the seed of a run that is to be repeated")]
+fn seed() -> u64 {
+    std::env::var("TIDINGS_REQUESTS_SEED").map_or(24, |seed| seed.parse().unwrap())
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn hostile_requests_are_no_faults_and_none_hangs() {
     let server = Server::with(|settings| settings.connections_per_address = 1000).await;
@@ -211,7 +216,7 @@ async fn hostile_requests_are_no_faults_and_none_hangs() {
         let said = answers(&server, good).await.unwrap();
         assert!(matches!(statuses(&said)[..], [200 | 201 | 204 | 400]), "{}", String::from_utf8_lossy(&said));
     }
-    let seed = std::env::var("TIDINGS_REQUESTS_SEED").map_or(24, |seed| seed.parse().unwrap());
+    let seed = seed();
     let (server, corpus) = (&server, &corpus);
     let send = |n: u64| async move {
         let mut chance = Chance(seed + (n << 32));
