@@ -157,3 +157,21 @@ fn only_the_three_deviations_open_what_the_specification_protects() {
     let opened: Vec<_> = specification().iter().filter(|row| row.auth == "B" && row.bearer != "yes").map(Row::name).collect();
     assert_eq!(opened, deviations.map(|(name, _)| name));
 }
+
+#[tokio::test]
+async fn a_time_that_is_no_rfc_3339_says_what_it_is() {
+    let server = Server::start().await;
+    let document = document(&server).await;
+    let schemas = document["components"]["schemas"].as_object().unwrap();
+    let fields = schemas.iter().flat_map(|(name, schema)| {
+        let properties = schema["properties"].as_object().into_iter().flatten();
+        properties.map(move |(field, property)| (format!("{name}.{field}"), property))
+    });
+    let times = fields.filter(|(name, property)| name.ends_with("_at") && property["type"] == "string");
+    let (seconds, rfc_3339): (Vec<_>, Vec<_>) = times.partition(|(_, property)| property["format"] != "date-time");
+    for (name, property) in &seconds {
+        let said = property["description"].as_str().unwrap_or_default();
+        assert!(said.contains("Unix seconds as a text"), "{name}: {said}");
+    }
+    assert!(rfc_3339.len() > 20 && seconds.iter().any(|(name, _)| name == "User.created_at"));
+}
