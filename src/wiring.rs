@@ -16,7 +16,7 @@ use crate::{
     config::Settings,
     connections::{self, certificate::Files, listening::Listeners},
     db::{self, AfterCommit, Db, KeyFile},
-    domain::accounts::administration,
+    domain::accounts::{administration, spelling},
     error::{Error, Faults, Result},
     event::Effect,
     issuer::Issuer,
@@ -226,6 +226,7 @@ fn router(
 /// reach the disk, and sockets are closed with code 3001.
 pub async fn run(app: App, listeners: impl Into<Listeners>, shutdown: impl Future<Output = ()> + Send + 'static) -> Result<()> {
     let mut sockets = app.count_sockets();
+    app.db.write(spelling::unify).await?;
     let forwarded = forwarder::prepare(&app).await?;
     jobs::deliveries::prepare(&app).await?;
     let jobs = tokio::spawn(jobs::run(app.clone(), forwarded));

@@ -34,7 +34,7 @@ pub fn identifier(text: &str) -> Result<Uuid, &'static str> {
 
 /// Parses an e-mail address as accounts have it. Refuses that of an erased account, which must not come back to life.
 pub fn address(text: &str) -> Result<String, &'static str> {
-    match text::email_address(text).ok_or("this is not an e-mail address")? {
+    match text::known_email_address(text).ok_or("this is not an e-mail address")? {
         erased if erased.ends_with(ERASED) => Err("the account was erased"),
         address => Ok(address),
     }

@@ -150,5 +150,5 @@ fn username(name: &str) -> String {
 
 /// A text on one line, cut to `most` characters.
 pub fn line(text: &str, most: usize) -> String {
-    text::printable(text).replace('\n', " ").trim().chars().take(most).collect()
+    text::names::visible(&text::printable(text)).replace('\n', " ").trim().chars().take(most).collect()
 }

@@ -19,7 +19,7 @@ use crate::{
             mailbox::{self, Companion},
             one_time_tokens::{Purpose, Token},
         },
-        text::{Email, email},
+        text::{Email, known_email},
     },
     error::{Error, Result},
     state::App,
@@ -121,7 +121,7 @@ impl Api {
 }
 
 fn address(text: &str) -> Result<String> {
-    email(text, "email").map_err(Error::BadRequest)
+    known_email(text, "email").map_err(Error::BadRequest)
 }
 
 /// 500 if the mail server can't be reached. It is asked before the address is looked up, so that the answer doesn't

@@ -21,7 +21,7 @@ use crate::{
         accounts::{
             self, GivenPassword, New, Nonce, Password, PersonName, UsernameIfAny, identities, passwords, registration, sessions,
         },
-        text::{Email, email},
+        text::{Email, known_email},
     },
     error::{Error, Result},
     id::{OrganisationId, UserId},
@@ -109,7 +109,7 @@ impl Api {
 }
 
 async fn log_in(app: &App, entrant: &Entrant, given: Credentials) -> Result<sessions::Started> {
-    let email = email(&given.email, "email").map_err(Error::Invalid)?;
+    let email = known_email(&given.email, "email").map_err(Error::Invalid)?;
     GivenPassword::check(&given.password, "password").map_err(Error::Invalid)?;
     let user = app.db.read(|conn| accounts::find_by_email(conn, &email))?;
     let password = given.password.0;

@@ -14,6 +14,7 @@ pub mod registration;
 pub mod sessions;
 
 use rusqlite::{Connection, OptionalExtension, Row};
+pub mod spelling;
 
 use crate::{
     db::{Columns, Tx},
@@ -32,7 +33,7 @@ text::rules! {
     /// A username that may be left empty.
     pub UsernameIfAny: Rule::username(64).at_least(0);
     /// A first or last name.
-    pub PersonName: Rule::line(100);
+    pub PersonName: Rule::line(100).visible();
     pub Password: Rule::secret(128).at_least(8);
     /// A password that is compared with the account's.
     pub GivenPassword: Rule::secret(128).at_least(0);

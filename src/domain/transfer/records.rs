@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::lists::list;
 use crate::{
-    domain::messages::mentions::Mention,
+    domain::{messages::mentions::Mention, text::names},
     error::{Error, Result},
     id::{ChannelId, MessageId, OrganisationId, RoleUuid, UserId, WebhookId},
     time::Time,
@@ -76,7 +76,9 @@ pub struct Person {
     pub id: UserId,
     pub email: String,
     pub username: String,
+    #[serde(deserialize_with = "names::read")]
     pub first_name: String,
+    #[serde(deserialize_with = "names::read")]
     pub last_name: String,
     pub avatar_url: String,
     /// Whether the account is enabled.
@@ -87,6 +89,7 @@ pub struct Person {
 #[derive(Debug, Serialize, Deserialize)]
 pub struct Organisation {
     pub id: OrganisationId,
+    #[serde(deserialize_with = "names::read")]
     pub name: String,
     pub description: String,
     pub email: String,
@@ -103,6 +106,7 @@ pub struct Organisation {
 #[derive(Debug, Serialize, Deserialize)]
 pub struct Role {
     pub id: RoleUuid,
+    #[serde(deserialize_with = "names::read")]
     pub name: String,
     pub description: String,
     /// The sum of the rights' numbers, as in `schema.sql`.
@@ -124,6 +128,7 @@ pub struct Member {
 #[derive(Debug, Serialize, Deserialize)]
 pub struct Channel {
     pub id: ChannelId,
+    #[serde(deserialize_with = "names::read")]
     pub name: String,
     pub description: String,
     pub topic: String,
@@ -160,6 +165,7 @@ pub struct Message {
     pub thread: Option<MessageId>,
     /// `None` for what a program has fed.
     pub author: Option<UserId>,
+    #[serde(deserialize_with = "names::read")]
     pub username: String,
     pub avatar_url: String,
     pub content: String,
@@ -195,9 +201,24 @@ pub struct Webhook {
     pub id: WebhookId,
     pub channel: ChannelId,
     pub owner: UserId,
+    #[serde(deserialize_with = "names::read")]
     pub name: String,
     pub event_name: String,
     pub url: String,
     pub created_at: Time,
     pub updated_at: Time,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_of_before_is_read_without_its_invisible_characters() {
+        let person = r#"{"id": "0199c0de-0000-7000-8000-000000000000", "email": "ada@example.org", "username": "ada",
+            "first_name": "A\u200bda", "last_name": "Love\u00adlace", "avatar_url": "", "is_active": true,
+            "created_at": "2026-01-01T00:00:00.000000Z"}"#;
+        let Record::Person(person) = Record::read("people.jsonl", person).unwrap() else { panic!("a person") };
+        assert_eq!((person.first_name.as_str(), person.last_name.as_str()), ("Ada", "Lovelace"));
+    }
 }

@@ -23,7 +23,7 @@ use crate::{
 
 text::rules! {
     /// The name shown.
-    pub Username: Rule::line(64);
+    pub Username: Rule::line(64).visible();
     pub ActionType: Rule::line(80);
     pub Status: Rule::one_of(&["success", "error", "resolved", "firing"]);
     pub Slug: Rule::secret(64);

@@ -7,6 +7,7 @@ mod guesses;
 mod keys;
 mod link_limits;
 mod links;
+mod lookalikes;
 mod passwords;
 mod profile;
 mod proofs;

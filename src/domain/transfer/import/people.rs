@@ -23,8 +23,8 @@ impl Import {
         if self.people.len() == PEOPLE_MAX && !self.people.contains_key(&person.id) {
             return Err(Error::bad_request(format!("the file has more than {PEOPLE_MAX} people")));
         }
-        let email = text::email_address(&person.email).filter(|email| *email == person.email);
-        let email = email.ok_or_else(|| Error::bad_request(format!("{:?} is not an e-mail address", person.email)))?;
+        let email = text::email_address(&person.email)
+            .ok_or_else(|| Error::bad_request(format!("{:?} is not an e-mail address", person.email)))?;
         if let Some(found) = accounts::find_by_email(tx, &email)? {
             self.people.insert(person.id, found.id);
             return Ok(false);
