@@ -18,6 +18,8 @@ insert into meta (key, value) values ('events_floor', '0');
 -- The last `n` of a message that stands in the search index.
 insert into meta (key, value) values ('search_cursor', '0');
 -- `imported <organisation>` is the SHA-256 of the file that an organisation was imported from.
+-- `domains_in_ascii` says that e-mail addresses were brought to the form that they have since then.
+-- `guessed <user>` is when the owner of an account was last told that somebody guesses at its password, for a day.
 -- When a mail was last asked for by an address that has no account.
 insert into meta (key, value) values ('last_vain_request', '');
 

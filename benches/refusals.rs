@@ -29,6 +29,7 @@ async fn main() {
     same_time(&api, "log-in", "/auth/login", |email| json!({ "email": email, "password": "a wrong one" })).await;
     same_time(&api, "magic link", "/auth/magic-link", |email| json!({ "email": email })).await;
     same_time(&api, "password reset", "/auth/password-reset", |email| json!({ "email": email })).await;
+    same_time(&api, "verification", "/auth/email-request", |email| json!({ "email": email })).await;
     stop.send(()).unwrap();
     server.await.unwrap().unwrap();
 }

@@ -83,12 +83,11 @@ pub fn queue(tx: &mut Tx, mail: Mail) -> Result<()> {
 
 /// Queues a mail without a check of quotas: the caller has asked [`within_quota`].
 pub fn insert(tx: &mut Tx, mail: &Mail) -> Result<()> {
-    let now = tx.now();
-    let text = serde_json::to_string(mail).map_err(Error::internal)?;
+    let (now, sealed) = (tx.now(), seal(tx, mail)?);
     tx.prepare_cached(
         "insert into mails (id, recipient, kind, webhook_id, sealed, created_at, due_at) values (?1, ?2, ?3, ?4, ?5, ?6, ?6)",
     )?
-    .execute((MailId::new(), &mail.to, mail.kind.as_str(), mail.webhook, tx.site().keys().seal(&text), now))?;
+    .execute((MailId::new(), &mail.to, mail.kind.as_str(), mail.webhook, sealed, now))?;
     tx.then(Effect::Queued(Queue::Mails));
     Ok(())
 }
@@ -120,6 +119,17 @@ pub fn claim(tx: &mut Tx) -> Result<Option<Claimed>> {
             failed(tx, id, attempts, &error).map(|()| None)
         }
     }
+}
+
+/// Replaces the text of a mail that was queued without.
+pub fn rewrite(tx: &mut Tx, id: MailId, mail: &Mail) -> Result<()> {
+    let sealed = seal(tx, mail)?;
+    tx.prepare_cached("update mails set sealed = ?2 where id = ?1")?.execute((id, sealed))?;
+    Ok(())
+}
+
+fn seal(tx: &Tx, mail: &Mail) -> Result<Vec<u8>> {
+    Ok(tx.site().keys().seal(&serde_json::to_string(mail).map_err(Error::internal)?))
 }
 
 /// Records a mail as sent and erases its text.

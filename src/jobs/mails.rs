@@ -6,7 +6,7 @@ use tokio::{sync::Semaphore, task::JoinSet};
 
 use super::queue::{MINUTE, rest};
 use crate::{
-    domain::outbox,
+    domain::{accounts::blanks, outbox},
     error::{Error, Result},
     event::Queue,
     state::App,
@@ -29,7 +29,7 @@ async fn send_due(app: &App, slots: &Arc<Semaphore>, sending: &mut JoinSet<()>) 
     while app.db.read(|conn| outbox::next_due(conn))?.is_some_and(|due| due <= app.clock.now()) {
         // The slot is taken before the claim: a lease must not run while a mail waits for a slot.
         let slot = slots.clone().acquire_owned().await.map_err(Error::internal)?;
-        if let Some(claimed) = app.db.write(outbox::claim).await? {
+        if let Some(claimed) = app.db.write(blanks::claim).await? {
             let app = app.clone();
             sending.spawn(async move {
                 send(&app, claimed).await;

@@ -64,11 +64,29 @@ pub struct Mail {
     pub webhook: Option<WebhookId>,
     /// Whether another user than the recipient caused the mail. Its headers then say how to unsubscribe (RFC 2369).
     is_unasked: bool,
+    /// What is still to be written.
+    #[serde(default)]
+    pub blank: Option<Blank>,
+}
+
+/// What a mail will tell once it is written, for the account of its recipient.
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Blank {
+    /// A new link, of the mail's kind.
+    Link,
+    /// That somebody guesses at the password, from about so many networks.
+    Guesses { networks: u32 },
+}
+
+/// A mail that is written once it is due.
+pub fn blank(kind: Kind, to: &str, blank: Blank) -> Mail {
+    Mail { blank: Some(blank), ..mail(kind, to, "", "") }
 }
 
 fn mail(kind: Kind, to: &str, subject: &str, text: &str) -> Mail {
     let (to, subject, text) = (to.into(), subject.into(), text.into());
-    Mail { kind, to, subject, text, link: None, reply_to: None, webhook: None, is_unasked: false }
+    Mail { kind, to, subject, text, link: None, reply_to: None, webhook: None, is_unasked: false, blank: None }
 }
 
 fn with_link(kind: Kind, to: &str, subject: &str, text: &str, button: &str, link: String) -> Mail {
@@ -88,8 +106,23 @@ pub fn magic_link(site: &Site, to: &str, token: &str) -> Mail {
         "Open the link to log in. It works once, within {}. If you did not ask for it, ignore this mail.",
         span(site.magic_link_lifetime)
     );
-    let link = format!("{}/auth/login/magic-link?token={token}", site.web_url);
-    with_link(Kind::MagicLink, to, "Your link to log in", &text, "Log in", link)
+    with_link(Kind::MagicLink, to, "Your link to log in", &text, "Log in", magic_address(site, token))
+}
+
+/// The link with which a token logs in.
+fn magic_address(site: &Site, token: &str) -> String {
+    format!("{}/auth/login/magic-link?token={token}", site.web_url)
+}
+
+/// A mail to the owner of an account whose password somebody guesses at, with a link that logs in.
+pub fn guesses(site: &Site, to: &str, networks: u32, token: &str) -> Mail {
+    let networks = if networks == 1 { "one network".to_owned() } else { format!("about {networks} networks") };
+    let text = format!(
+        "Somebody is guessing the password of your account on {}: many wrong passwords came from {networks}. A good password, which you use nowhere else, keeps your account safe, and you need not do anything.\n\nUntil the guesses stop, the server checks passwords for your account slowly. Devices and networks from which you logged in before are not affected. If you have to wait elsewhere, log in with a link by mail instead: ask for one where you log in, or open the one below, which works once, within {}.",
+        site.base_url,
+        span(site.magic_link_lifetime)
+    );
+    with_link(Kind::Notice, to, "Somebody is guessing your password", &text, "Log in", magic_address(site, token))
 }
 
 /// A mail with a link that sets a new password.

@@ -1,8 +1,8 @@
 //! Links in mails: magic links, password resets, and verification of the address.
 //!
-//! An unknown address gets the same answer as a known one, at the same cost: one write that reaches the disk. So does a
-//! request past the limit of a recipient, which changes nothing: links that were mailed before stay valid. The limit of the
-//! requesting network is kept before the address is looked up ([`crate::limits::Limits::link`]).
+//! An unknown address gets the same answer as a known one, at the same cost: its mail is queued, too, and dropped later
+//! ([`super::blanks`]). A request past the limit of a recipient also writes to disk, but changes nothing: links that were mailed
+//! before stay valid. The limit of the requesting network is kept before that ([`crate::limits::Limits::link`]).
 
 use crate::{
     db::{Tx, View},
@@ -18,21 +18,18 @@ use crate::{
         outbox,
     },
     error::{Error, Result},
-    id::UserId,
-    mail::{self, Kind},
+    mail::{self, Blank, Kind},
 };
 
-/// Mails a link to the account of an address in the form of [`crate::domain::text::email_address`]. Anybody may ask. 422 if
+/// Mails a link to the account of an address in the form of [`crate::domain::text::known_email_address`]. Anybody may ask. 422 if
 /// the link would verify an address that is verified already.
 pub fn request_link(tx: &mut Tx, email: &str, purpose: Purpose) -> Result<()> {
-    // A disabled account is answered like an unknown address.
-    match accounts::find_by_email(tx, email)?.filter(|user| user.is_active) {
-        None => ask_in_vain(tx),
-        Some(user) if purpose == Purpose::EmailVerification && user.is_verified => {
-            Err(Error::invalid("The e-mail address is already verified"))
-        }
-        Some(user) => mail_link(tx, user.id, email, purpose),
+    if purpose == Purpose::EmailVerification
+        && accounts::find_by_email(tx, email)?.is_some_and(|user| user.is_active && user.is_verified)
+    {
+        return Err(Error::invalid("The e-mail address is already verified"));
     }
+    mail_link(tx, email, purpose)
 }
 
 /// Makes a link that sets a new password, for the command line. Mails nothing.
@@ -44,28 +41,28 @@ pub fn reset_link(tx: &mut Tx, email: &str) -> Result<String> {
     Ok(mail::reset_link(tx.site(), &token))
 }
 
-/// Mails a link with a new token. Past a limit it changes nothing: it voids no token without a mail that replaces it.
-pub fn mail_link(tx: &mut Tx, user: UserId, email: &str, purpose: Purpose) -> Result<()> {
-    let (kind, lifetime) = match purpose {
-        Purpose::MagicLink => (Kind::MagicLink, tx.site().magic_link_lifetime),
-        Purpose::PasswordReset => (Kind::PasswordReset, tx.site().reset_lifetime),
-        Purpose::EmailVerification => (Kind::Verification, tx.site().verification_lifetime),
+/// Queues a mail with a link, which is written once it is due ([`super::blanks`]). Past a limit it changes nothing: it voids no
+/// token without a mail that replaces it.
+pub fn mail_link(tx: &mut Tx, email: &str, purpose: Purpose) -> Result<()> {
+    let kind = match purpose {
+        Purpose::MagicLink => Kind::MagicLink,
+        Purpose::PasswordReset => Kind::PasswordReset,
+        Purpose::EmailVerification => Kind::Verification,
     };
     if !outbox::within_quota(tx, email, kind)? {
         outbox::log_dropped(kind);
         return ask_in_vain(tx);
     }
-    one_time_tokens::void_oldest(tx, user, purpose)?;
-    let token = one_time_tokens::issue(tx, user, purpose, lifetime)?;
-    let mail = match purpose {
-        Purpose::MagicLink => mail::magic_link(tx.site(), email, &token),
-        Purpose::PasswordReset => mail::password_reset(tx.site(), email, &token),
-        Purpose::EmailVerification => mail::verification(tx.site(), email, &token),
-    };
-    outbox::insert(tx, &mail)
+    outbox::insert(tx, &mail::blank(kind, email, Blank::Link))
 }
 
-/// Makes a request that mails nothing write to disk all the same: a missing fsync would tell that there is no such account.
+/// Tells the owner of an address's account, if there is one, that its password is being guessed at from about so many networks.
+/// At most one such mail a day is sent.
+pub fn tell_of_guesses(tx: &mut Tx, email: &str, networks: u32) -> Result<()> {
+    outbox::insert(tx, &mail::blank(Kind::Notice, email, Blank::Guesses { networks }))
+}
+
+/// Makes a request that mails nothing write to disk all the same: a missing fsync would tell of the limit.
 fn ask_in_vain(tx: &Tx) -> Result<()> {
     tx.prepare_cached("update meta set value = ?1 where key = 'last_vain_request'")?.execute([tx.now().to_string()])?;
     Ok(())

@@ -4,6 +4,7 @@
 //! their one-time tokens, and the command line's operations. Uses access, chores, the log, the outbox, page and text.
 
 pub mod administration;
+pub mod blanks;
 pub mod identities;
 pub mod mailbox;
 pub mod one_time_tokens;

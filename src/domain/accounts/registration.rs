@@ -13,7 +13,7 @@ use crate::{
 pub fn register(tx: &mut Tx, new: &New, password_hash: &str) -> Result<UserId> {
     require_welcome(tx, &new.email)?;
     let user = accounts::create(tx, new, password_hash)?;
-    mailbox::mail_link(tx, user, &new.email, Purpose::EmailVerification)?;
+    mailbox::mail_link(tx, &new.email, Purpose::EmailVerification)?;
     Ok(user)
 }
 

@@ -75,7 +75,6 @@ async fn a_network_has_twenty_links_mailed_within_an_hour_and_is_told_so() {
     for n in 0..21 {
         register(&server, 100 + n, &format!("user{n}")).await;
     }
-    let requests = server.count("mails");
     // Addresses without an account count alike: otherwise this would tell which have one.
     from(&server, 1, "/auth/magic-link", json!({ "email": "nobody@example.org" })).await.expect(200);
     for n in 0..19 {
@@ -96,13 +95,14 @@ async fn a_network_has_twenty_links_mailed_within_an_hour_and_is_told_so() {
         let message = refused.expect(429)["message"].as_str().unwrap().to_owned();
         assert!(message.starts_with("Your network has requested as many mails as it may"), "{path}: {message}");
     }
-    assert_eq!(server.count("mails") - requests, 19, "no refused request was half done");
+    let left = "mails where recipient in ('user19@example.org', 'late@example.org') and kind <> 'verification'";
+    assert_eq!(server.count(left), 0, "no refused request was half done");
     assert_eq!(server.count("users where email = 'late@example.org'"), 0);
     from(&server, 2, "/auth/register", late).await.expect(201);
     from(&server, 2, "/auth/magic-link", json!({ "email": "user20@example.org" })).await.expect(200);
     server.mails("user20@example.org", 2).await;
     server.mails("user18@example.org", 2).await;
-    assert_eq!(server.count("mails where kind = 'magic_link'"), 20);
+    assert_eq!(server.count("mails where kind = 'magic_link' and recipient like 'user%'"), 20);
     assert_eq!(server.count("one_time_tokens where purpose = 'magic_link'"), 20);
 }
 

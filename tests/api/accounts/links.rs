@@ -2,8 +2,14 @@
 
 use serde_json::json;
 
+use tidings::domain::accounts::{
+    mailbox::{self, MayMail},
+    one_time_tokens::Purpose,
+};
+
 use crate::{
     harness::{DAY, PASSWORD, Reply, Server, text},
+    messages::posting::statements,
     shapes::{SESSION, USER, assert_shape},
 };
 
@@ -203,8 +209,8 @@ async fn an_unknown_address_is_answered_alike_and_mailed_nothing() {
     let server = Server::start().await;
     server.register("ada").await;
     server.register("grace").await;
-    server.sql("update users set is_active = 0 where username = 'grace'");
     server.mails("grace@example.org", 1).await;
+    server.sql("update users set is_active = 0 where username = 'grace'");
     let mut count = 1;
     for path in ["/auth/magic-link", "/auth/password-reset", "/auth/email-request"] {
         let unknown = ask(&server, path, "nobody@example.org").await.expect(200);
@@ -258,4 +264,41 @@ async fn federated_log_in_that_is_not_configured_says_so() {
     for unreadable in [json!({}), json!({ "id_token": 1 }), json!({ "id_token": null }), json!({ "id_token": " " })] {
         anonymous.post("/auth/google", unreadable).await.expect(400);
     }
+}
+
+/// The time of an answer must not tell whether there is an account, so both do the same work, within the limits and past them.
+#[tokio::test]
+async fn a_link_takes_the_same_statements_for_an_address_without_an_account() {
+    let server = Server::start().await;
+    server.register("ada").await;
+    server
+        .write(|tx| {
+            mailbox::request_link(tx, "warm@example.org", Purpose::EmailVerification, MayMail(true))?;
+            for purpose in [Purpose::MagicLink, Purpose::PasswordReset, Purpose::EmailVerification] {
+                for may_mail in [true, false] {
+                    let [known, unknown] = ["ada@example.org", "nobody@example.org"]
+                        .map(|email| statements(tx, |tx| mailbox::request_link(tx, email, purpose, MayMail(may_mail))).unwrap());
+                    println!("{purpose:?}, mailed {may_mail}: {} and {} statements", known.len(), unknown.len());
+                    assert!(!known.is_empty());
+                    assert_eq!(known, unknown);
+                }
+            }
+            let [known, unknown] = ["ada@example.org", "nobody@example.org"]
+                .map(|email| statements(tx, |tx| mailbox::tell_of_guesses(tx, email, 5)).unwrap());
+            assert_eq!(known, unknown);
+            Ok(())
+        })
+        .unwrap();
+}
+
+#[tokio::test]
+async fn a_link_for_an_address_without_an_account_is_dropped_and_its_text_erased() {
+    let server = Server::start().await;
+    server.register("ada").await;
+    for address in ["nobody@example.org", "ada@example.org"] {
+        ask(&server, "/auth/magic-link", address).await.expect(200);
+    }
+    server.mails("ada@example.org", 2).await; // The queue is served in order, so the other has been looked at.
+    assert!(server.mails("nobody@example.org", 0).await.is_empty());
+    assert_eq!(server.number("select count(*) from mails where recipient = 'nobody@example.org' and sealed is null"), 1);
 }

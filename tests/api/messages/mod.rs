@@ -1,7 +1,7 @@
 //! Messages: posting, editing, listing them.
 
 mod deleting;
-mod posting;
+pub mod posting;
 mod reactions;
 pub mod search;
 mod threads;

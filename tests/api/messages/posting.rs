@@ -38,7 +38,7 @@ async fn place(member: &Client, organisation: &str) -> (ChannelId, Caller) {
 }
 
 /// The statements of one job, without the transaction around it.
-fn statements(tx: &mut Tx, job: impl FnOnce(&mut Tx) -> Result<()>) -> Result<Vec<String>> {
+pub fn statements(tx: &mut Tx, job: impl FnOnce(&mut Tx) -> Result<()>) -> Result<Vec<String>> {
     tx.trace_v2(TraceEventCodes::SQLITE_TRACE_STMT, Some(note));
     let done = job(tx);
     tx.trace_v2(TraceEventCodes::empty(), None);

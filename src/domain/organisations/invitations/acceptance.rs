@@ -114,7 +114,7 @@ pub fn accept_as_new(tx: &mut Tx, token: &str, password_hash: &str, device: &ses
     let user = if open.is_mailed {
         proof::prove(tx, user, Proof::MailboxAndAccount)?
     } else {
-        mailbox::mail_link(tx, id, &open.email, Purpose::EmailVerification)?;
+        mailbox::mail_link(tx, &open.email, Purpose::EmailVerification)?;
         user
     };
     finish(tx, open, user, device)
