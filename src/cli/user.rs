@@ -78,9 +78,9 @@ pub enum Command {
     },
     /// List the live sessions of an account, newest first
     Sessions(Email),
-    /// End all sessions of an account
+    /// End all sessions of an account; a running server notices within a second
     Logout(Email),
-    /// Disable an account: its sessions end at once, and nobody can log in to it
+    /// Disable an account: nobody can log in to it, and a running server ends its sessions within a second
     Disable(Email),
     /// Enable a disabled account
     Enable(Email),
