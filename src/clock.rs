@@ -1,21 +1,36 @@
 //! The time as this server tells it: the system's, or ahead of it where a test has advanced the clock.
 
-use std::{sync::Arc, time::Duration};
+use std::{
+    sync::Arc,
+    time::{Duration, Instant},
+};
 
 use tokio::sync::watch;
 
 use crate::time::Time;
 
 /// Cheap to clone; all clones tell the same time.
-#[derive(Clone, Default)]
+#[derive(Clone)]
 pub struct Clock {
+    began: Instant,
     /// How far the clock is ahead of the system's.
     ahead: Arc<watch::Sender<Duration>>,
+}
+
+impl Default for Clock {
+    fn default() -> Clock {
+        Clock { began: Instant::now(), ahead: Arc::default() }
+    }
 }
 
 impl Clock {
     pub fn now(&self) -> Time {
         Time::now() + *self.ahead.borrow()
+    }
+
+    /// The time since the server started, which no change of the system's clock moves.
+    pub fn elapsed(&self) -> Duration {
+        self.began.elapsed() + *self.ahead.borrow()
     }
 
     /// Lets time pass at once, for tests; what waits for it is told ([`Clock::advances`]).

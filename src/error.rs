@@ -36,6 +36,10 @@ pub enum Error {
     /// 429 for a network that had as many links mailed as it may, with the seconds as in `TooMany`.
     #[error("Your network has requested as many mails as it may for now, try again in {0} seconds")]
     MailsUsedUp(u64),
+    /// 429 after too many wrong passwords of a network or for an account, with the seconds as in `TooMany`. The same whether
+    /// there is such an account or not.
+    #[error("Too many wrong passwords were tried. Try again in {0} seconds, or use a link by mail instead")]
+    Guessed(u64),
     /// 503: overload, or a write whose outcome is unknown.
     #[error("{0}")]
     Unavailable(&'static str),
@@ -73,7 +77,7 @@ impl Error {
             Error::MethodNotAllowed => 405,
             Error::TooLarge(_) => 413,
             Error::Invalid(_) => 422,
-            Error::TooMany(_) | Error::Unproved(_) | Error::MailsUsedUp(_) => 429,
+            Error::TooMany(_) | Error::Unproved(_) | Error::MailsUsedUp(_) | Error::Guessed(_) => 429,
             Error::Internal { .. } => 500,
             Error::Unavailable(_) => 503,
         }

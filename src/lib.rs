@@ -59,7 +59,7 @@
 //! clock: time
 //! time: -
 //! db: clock, error, event, id, limits, secret, site, time
-//! limits: client_address, error, id, secret
+//! limits: client_address, clock, error, id, secret
 //! event: id
 //! config: error, secret
 //! secret: error, id

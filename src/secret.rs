@@ -28,6 +28,9 @@ pub type Hash = [u8; 32];
 /// The audience (`aud`) of access tokens of the API.
 pub const ACCESS: &str = "api";
 
+/// The audience (`aud`) of the marks of known devices.
+pub const DEVICE: &str = "device";
+
 /// The keys of one server, each derived from a secret key of 32 bytes for one purpose. The first of each kind is derived from
 /// the key in force, which alone signs, seals and makes tokens; the others from former keys, the newest first.
 pub struct Keys {
@@ -35,6 +38,8 @@ pub struct Keys {
     pub access: JwtKeys,
     /// Sign connection and subscription tokens of the push endpoint.
     pub push: JwtKeys,
+    /// Sign the marks of known devices.
+    pub device: JwtKeys,
     invitation: Vec<hmac::Key>,
     webhook: Vec<hmac::Key>,
     outbox: Vec<aead::LessSafeKey>,
@@ -48,6 +53,7 @@ impl Keys {
         Keys {
             access: JwtKeys(vec![JwtKey::new(derive("access").as_ref(), Some(ACCESS))]),
             push: JwtKeys(vec![JwtKey::new(derive("push").as_ref(), None)]),
+            device: JwtKeys(vec![JwtKey::new(derive("device").as_ref(), Some(DEVICE))]),
             invitation: vec![hmac::Key::new(hmac::HMAC_SHA256, derive("invitation").as_ref())],
             webhook: vec![hmac::Key::new(hmac::HMAC_SHA256, derive("webhook").as_ref())],
             outbox: vec![aead::LessSafeKey::new(sealing)],
@@ -61,6 +67,7 @@ impl Keys {
         if verifies {
             self.access.0.extend(former.access.0);
             self.push.0.extend(former.push.0);
+            self.device.0.extend(former.device.0);
         }
         self.invitation.extend(former.invitation);
         self.webhook.extend(former.webhook);
@@ -259,6 +266,11 @@ pub fn sha256(text: &str) -> Hash {
     let mut hash = [0; 32];
     hash.copy_from_slice(digest::digest(&digest::SHA256, text.as_bytes()).as_ref());
     hash
+}
+
+/// The SHA-256 of a text as a text.
+pub fn fingerprint(text: &str) -> String {
+    BASE64_URL_SAFE_NO_PAD.encode(sha256(text))
 }
 
 /// Hashes a password with argon2id, 19 MiB, two passes and one lane (OWASP's second choice), which takes some 15 ms of a core.

@@ -138,7 +138,7 @@ pub fn open(settings: &Settings, listening: impl Into<Option<SocketAddr>>, clock
     let cores = std::thread::available_parallelism().map_or(2, usize::from);
     Ok(App(Arc::new(Inner {
         db,
-        limits: Limits::new(site.rate_limit),
+        limits: Limits::new(site.rate_limit, &clock),
         site,
         data_dir: settings.data_dir.clone(),
         clock,

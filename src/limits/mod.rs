@@ -9,12 +9,13 @@ pub mod places;
 
 use std::{net::IpAddr, num::NonZeroU32, sync::Arc};
 
-use governor::{DefaultKeyedRateLimiter, Quota, RateLimiter, clock::Clock};
+use governor::{DefaultKeyedRateLimiter, Quota, RateLimiter, clock::Clock as _};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
-pub use self::permits::Permits;
+pub use self::{guesses::Attempt, permits::Permits};
 use self::{guesses::Guesses, networks::network};
 use crate::{
+    clock::Clock,
     error::{Error, Result},
     id::UserId,
     secret,
@@ -66,7 +67,7 @@ struct Kept {
 }
 
 impl Limits {
-    pub fn new(on: bool) -> Limits {
+    pub fn new(on: bool, clock: &Clock) -> Limits {
         let rate = |n| NonZeroU32::new(n).expect("rates are not zero");
         Limits(on.then(|| Kept {
             users: RateLimiter::keyed(Quota::per_second(rate(USER_RATE)).allow_burst(rate(USER_BURST))),
@@ -75,7 +76,7 @@ impl Limits {
             slugs: RateLimiter::keyed(Quota::per_second(rate(SLUG_RATE))),
             forms: RateLimiter::keyed(Quota::per_minute(rate(FORM_RATE))),
             links: RateLimiter::keyed(Quota::per_hour(rate(LINK_RATE))),
-            guesses: Guesses::default(),
+            guesses: Guesses::new(clock.clone()),
             hashes: Permits::new(HASHES_OF_NETWORK),
             log_ins: Permits::new(LOG_INS_OF_NETWORK),
         }))
@@ -159,25 +160,25 @@ mod tests {
 
     #[test]
     fn a_burst_is_taken_and_one_more_is_not() {
-        let limits = Limits::new(true);
+        let limits = Limits::new(true, &Clock::default());
         let user = UserId::new();
         let taken = (0..USER_BURST + 20).filter(|_| limits.user(user).is_ok()).count();
         assert!((USER_BURST as usize..USER_BURST as usize + 20).contains(&taken), "{taken}");
-        assert!(Limits::new(false).user(user).is_ok());
+        assert!(Limits::new(false, &Clock::default()).user(user).is_ok());
     }
 
     #[test]
     fn a_slug_has_a_rate_of_its_own() {
-        let limits = Limits::new(true);
+        let limits = Limits::new(true, &Clock::default());
         let taken = (0..SLUG_RATE + 20).filter(|_| limits.slug("busy").is_ok()).count();
         assert!((SLUG_RATE as usize..SLUG_RATE as usize + 20).contains(&taken), "{taken}");
         limits.slug("quiet").unwrap();
-        assert!((0..100).all(|_| Limits::new(false).slug("busy").is_ok()));
+        assert!((0..100).all(|_| Limits::new(false, &Clock::default()).slug("busy").is_ok()));
     }
 
     #[test]
     fn twenty_links_are_mailed_for_one_network() {
-        let limits = Limits::new(true);
+        let limits = Limits::new(true, &Clock::default());
         let address = |text: &str| text.parse::<IpAddr>().unwrap();
         for n in 1..=20 {
             limits.link(address(&format!("2001:db8::{n}"))).unwrap();
@@ -185,25 +186,25 @@ mod tests {
         assert!(matches!(limits.link(address("2001:db8::21")), Err(Error::MailsUsedUp(1..=180))));
         limits.link(address("2001:db8:0:1::1")).unwrap();
         limits.link(address("192.0.2.1")).unwrap();
-        let off = Limits::new(false);
+        let off = Limits::new(false, &Clock::default());
         assert!((0..100).all(|_| off.link(address("192.0.2.1")).is_ok()));
     }
 
     #[test]
     fn a_hundred_log_ins_of_a_network_are_in_progress_and_one_more_is_not() {
-        let limits = Limits::new(true);
+        let limits = Limits::new(true, &Clock::default());
         let address = |text: &str| text.parse::<IpAddr>().unwrap();
         let mut permits: Vec<_> = (0..100).map(|n| limits.log_in(address(&format!("2001:db8::{n}"))).unwrap()).collect();
         assert!(matches!(limits.log_in(address("2001:db8::100")), Err(Error::TooMany(1))));
         limits.log_in(address("2001:db8:0:1::1")).unwrap();
         permits.pop();
         limits.log_in(address("2001:db8::100")).unwrap();
-        assert!((0..200).all(|_| Limits::new(false).log_in(address("192.0.2.1")).unwrap().is_none()));
+        assert!((0..200).all(|_| Limits::new(false, &Clock::default()).log_in(address("192.0.2.1")).unwrap().is_none()));
     }
 
     #[test]
     fn a_form_is_taken_five_times_a_minute_from_one_network() {
-        let limits = Limits::new(true);
+        let limits = Limits::new(true, &Clock::default());
         let address = |text: &str| text.parse::<IpAddr>().unwrap();
         for n in 1..=5 {
             limits.form(Form::Contact, address(&format!("2001:db8::{n}"))).unwrap();

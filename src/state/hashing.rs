@@ -70,6 +70,7 @@ mod tests {
 
     use super::{Hashing, Permit};
     use crate::{
+        clock::Clock,
         error::{Error, Result},
         limits::Limits,
     };
@@ -102,7 +103,7 @@ mod tests {
 
     #[tokio::test]
     async fn a_network_has_two_hashes_in_the_queue_and_others_come_next() {
-        let limits = Limits::new(true);
+        let limits = Limits::new(true, &Clock::default());
         let permits = |address: &str| limits.hashes(address.parse().unwrap());
         let hashing = Hashing::new(1);
         let (go_on, wait) = mpsc::channel::<()>();
@@ -126,12 +127,12 @@ mod tests {
         assert!(other.is_ok() && flood.iter().all(Result::is_ok));
         let order: Vec<_> = order.try_iter().collect();
         assert_eq!(order.iter().position(|name| *name == "2001:db8:0:1::1"), Some(1), "{order:?}");
-        assert!(Limits::new(false).hashes("192.0.2.1".parse().unwrap()).is_none());
+        assert!(Limits::new(false, &Clock::default()).hashes("192.0.2.1".parse().unwrap()).is_none());
     }
 
     #[tokio::test]
     async fn a_hash_that_waits_too_long_for_its_network_is_refused_and_others_are_not() {
-        let limits = Limits::new(true);
+        let limits = Limits::new(true, &Clock::default());
         let permits = |address: &str| limits.hashes(address.parse().unwrap());
         let hashing = Hashing { permit_within: Duration::from_millis(20), ..Hashing::new(1) };
         let _held = [hashing.permit(permits("192.0.2.1")).await.unwrap(), hashing.permit(permits("192.0.2.1")).await.unwrap()];

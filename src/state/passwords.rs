@@ -4,9 +4,9 @@ use std::net::IpAddr;
 
 use super::Inner;
 use crate::{
-    domain::accounts::{User, sessions},
+    domain::accounts::{User, devices, mailbox, sessions},
     error::Result,
-    limits::networks,
+    limits::{Attempt, networks},
     secret,
 };
 
@@ -25,33 +25,54 @@ impl Inner {
     }
 
     /// Whether the password is that of an account. `email` is what the client sent; `account` is that address's account, if
-    /// there is one. Both cases take the same steps and the same time. A wrong password counts against the network and the
-    /// account. 429 after too many of one network, or if the queue of an account that is being guessed at is full or too
-    /// slow; 503 if no slot becomes free in time.
-    pub async fn verify_password(&self, from: IpAddr, email: &str, account: Option<&User>, password: String) -> Result<bool> {
+    /// there is one; `mark` is that of a known device, if the client sent one. With and without an account, it takes the same
+    /// steps and the same time. A wrong password counts against the network and the account. 429 after too many of one network,
+    /// or if an account that is being guessed at has no place in its queue or doesn't come to this attempt; 503 if no slot
+    /// becomes free in time.
+    pub async fn verify_password(
+        &self,
+        from: IpAddr,
+        email: &str,
+        account: Option<&User>,
+        password: String,
+        mark: Option<&str>,
+    ) -> Result<bool> {
         let hash = account.map(|account| account.password_hash.clone()).unwrap_or_default();
         let Some(guesses) = self.limits.guesses() else { return self.verify(from, password, hash).await };
         // Before the attempt counts as failed, so that many right ones at once are not taken for failures.
-        let permit = self.hashing.permit(self.limits.hashes(from)).await?;
-        let must_wait = guesses.begin(from, email)?;
+        let mut permit = self.hashing.permit(self.limits.hashes(from)).await?;
+        let mut attempt = guesses.begin(from, email)?;
         let checked = async {
-            let (turn, permit) = match must_wait && !self.logged_in_from(from, account)? {
-                true => {
+            if attempt.must_wait() {
+                self.tell_owner(&attempt, email).await;
+                let device = mark.zip(account).and_then(|(mark, account)| self.known_device(mark, account));
+                if self.logged_in_from(from, account)? {
+                    attempt.pass();
+                } else if !device.is_some_and(|device| attempt.pass_by(&device)) {
                     drop(permit); // an account's queue holds up no other account
-                    let turn = guesses.permit(from, email).await?;
-                    (Some(turn), self.hashing.permit(self.limits.hashes(from)).await?)
+                    attempt.wait().await?;
+                    permit = self.hashing.permit(self.limits.hashes(from)).await?;
                 }
-                false => (None, permit),
-            };
-            let verify = move || {
-                let _turn = turn;
-                secret::verify_password(&password, &hash)
-            };
-            self.hashing.run(permit, verify).await
+            }
+            self.hashing.run(permit, move || secret::verify_password(&password, &hash)).await
         };
         let checked = checked.await;
-        guesses.end(from, email, &checked);
+        attempt.end(&checked);
         checked
+    }
+
+    /// Mails the owner of an account that is being guessed at, at most once a day. A write that fails is only logged: the mail
+    /// must not cost the attempt.
+    async fn tell_owner(&self, attempt: &Attempt<'_>, email: &str) {
+        let Some(networks) = attempt.news() else { return };
+        let email = email.to_owned();
+        if let Err(err) = self.db.write(move |tx| mailbox::tell_of_guesses(tx, &email, networks)).await {
+            tracing::warn!(err = err.detail(), "the owner of an account was not told of guesses at its password");
+        }
+    }
+
+    fn known_device(&self, mark: &str, account: &User) -> Option<String> {
+        devices::recognise(&self.site.keys(), mark, account, self.clock.now())
     }
 
     /// Whether a session of the account was begun from this network.

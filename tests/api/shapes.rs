@@ -28,7 +28,8 @@ pub const INVITATION_PAGINATION: &str = "current_page:int page_count:int total_p
 pub const INVITATION: &str = "id:uuid email:text org_id:uuid status:text invite_token:text is_platform_user:bool is_verified:bool
     invitation_link:text sent_at:time expires_at:time";
 
-pub const SESSION: &str = "user:object access_token:text access_token_expires_in:seconds notification_token:text";
+pub const SESSION: &str = "user:object access_token:text access_token_expires_in:seconds notification_token:text
+    device_token:text";
 pub const USER: &str = "id:uuid user_id:uuid email:text username:text first_name:text last_name:text fullname:text phone:text
     avatar_url:text is_verified:bool is_onboarded:bool is_active:bool role:text current_org:uuid?
     current_organisation_slug:text created_at:seconds updated_at:seconds expires_in:seconds";

@@ -108,7 +108,7 @@ impl Api {
             (Some(caller), _) if caller.user == user.id => Companion::Session(caller),
             (_, Some(password)) => {
                 GivenPassword::check(&password, "password").map_err(Error::Invalid)?;
-                if !app.verify_password(visitor.address, &user.email, Some(&user), password).await? {
+                if !app.verify_password(visitor.address, &user.email, Some(&user), password, None).await? {
                     return Err(mailbox::WRONG_PASSWORD);
                 }
                 Companion::Password(user.password_hash)

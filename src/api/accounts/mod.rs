@@ -19,7 +19,8 @@ use super::{
 use crate::{
     domain::{
         accounts::{
-            self, GivenPassword, New, Nonce, Password, PersonName, UsernameIfAny, identities, passwords, registration, sessions,
+            self, GivenPassword, New, Nonce, Password, PersonName, UsernameIfAny, devices::DeviceToken, identities, passwords,
+            registration, sessions,
         },
         text::{Email, known_email},
     },
@@ -51,7 +52,9 @@ impl Api {
 
     /// Log in
     ///
-    /// An unknown address and a wrong password get the same answer, after the same time.
+    /// An unknown address and a wrong password get the same answer, after the same time. After many wrong passwords for an
+    /// account, attempts at it are checked slowly or answered with 429, except from devices that show their `device_token`
+    /// and networks that logged in before. A link by mail logs in at once.
     #[oai(path = "/auth/login", method = "post", operation_id = "logIn", tag = "Tag::Accounts", transform = "faulty_is_422")]
     async fn login(&self, app: Data<&App>, entrant: Entrant, body: Body<Credentials>) -> Result<Success<LoggedIn>> {
         let started = log_in(&app, &entrant, body.0).await;
@@ -95,7 +98,7 @@ impl Api {
         let user = app.db.read(|conn| accounts::find(conn, caller.user))?.ok_or(WRONG)?;
         let (old, new) = (body.0.old_password.0, body.0.new_password.0);
         GivenPassword::check(&old, "old_password").map_err(Error::Invalid)?;
-        if !app.verify_password(visitor.address, &user.email, Some(&user), old.clone()).await? {
+        if !app.verify_password(visitor.address, &user.email, Some(&user), old.clone(), None).await? {
             return Err(WRONG);
         }
         accounts::check_password(&new, "new_password", &user.email, &user.username).map_err(Error::Invalid)?;
@@ -111,16 +114,18 @@ impl Api {
 async fn log_in(app: &App, entrant: &Entrant, given: Credentials) -> Result<sessions::Started> {
     let email = known_email(&given.email, "email").map_err(Error::Invalid)?;
     GivenPassword::check(&given.password, "password").map_err(Error::Invalid)?;
+    let mark = given.device_token.as_deref();
+    DeviceToken::check(mark.unwrap_or_default(), "device_token").map_err(Error::Invalid)?;
     let user = app.db.read(|conn| accounts::find_by_email(conn, &email))?;
-    let password = given.password.0;
-    let right = app.verify_password(entrant.address, &email, user.as_ref(), password.clone()).await?;
+    let password = &given.password.0;
+    let right = app.verify_password(entrant.address, &email, user.as_ref(), password.clone(), mark).await?;
     let user = user.filter(|_| right).ok_or(Error::Unauthorized(sessions::WRONG_CREDENTIALS))?;
     let (hash, device) = (user.password_hash, entrant.device.clone());
     let logged = hash.clone();
     let started = app.db.write(move |tx| sessions::log_in(tx, user.id, &logged, &device)).await?;
     if secret::is_outdated(&hash) {
         // A failed hash update doesn't fail the log-in.
-        if let Ok(newer) = app.hash(entrant.address, password).await {
+        if let Ok(newer) = app.hash(entrant.address, password.clone()).await {
             _ = app.db.write(move |tx| passwords::rehash(tx, user.id, &hash, &newer)).await;
         }
     }
@@ -165,6 +170,8 @@ struct NewAccount {
 struct Credentials {
     email: Text<Email>,
     password: Text<GivenPassword>,
+    /// The `device_token` that the last log-in on this device answered. One that is not good any more is ignored.
+    device_token: Option<Text<DeviceToken>>,
 }
 
 #[derive(Object)]
@@ -192,6 +199,10 @@ pub struct LoggedIn {
     access_token_expires_in: String,
     /// The token for `X-Notification-Token`.
     notification_token: String,
+    /// Marks this device as known, for a year: send it with the next log-in. While somebody guesses at the account's
+    /// password, attempts with the mark are checked at once, until ten of them are wrong. It logs nobody in. A new password
+    /// makes it void.
+    device_token: String,
 }
 
 impl From<sessions::Started> for LoggedIn {
@@ -200,6 +211,7 @@ impl From<sessions::Started> for LoggedIn {
             access_token_expires_in: started.expires_at.unix_seconds().to_string(),
             access_token: started.access_token,
             notification_token: started.notification_token,
+            device_token: started.device_token,
             user: User::new(started.user, started.expires_at),
         }
     }

@@ -300,7 +300,7 @@ pub fn failure(err: poem::Error, path: &str) -> Response {
     }
     let headers = response.headers_mut();
     match failure {
-        Error::TooMany(seconds) | Error::Unproved(seconds) | Error::MailsUsedUp(seconds) => {
+        Error::TooMany(seconds) | Error::Unproved(seconds) | Error::MailsUsedUp(seconds) | Error::Guessed(seconds) => {
             _ = headers.insert(header::RETRY_AFTER, seconds.into())
         }
         Error::Unavailable(_) => _ = headers.insert(header::RETRY_AFTER, 1.into()),

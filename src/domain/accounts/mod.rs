@@ -1,10 +1,11 @@
 //! Accounts: their rows, and the checks of new ones.
 //!
-//! Below: registration, passwords, sessions, identities of other issuers, profiles, proofs of the mailbox, mailed links,
+//! Below: registration, passwords, sessions, known devices, identities of other issuers, profiles, proofs of the mailbox, mailed links,
 //! their one-time tokens, and the command line's operations. Uses access, chores, the log, the outbox, page and text.
 
 pub mod administration;
 pub mod blanks;
+pub mod devices;
 pub mod identities;
 pub mod mailbox;
 pub mod one_time_tokens;
@@ -13,9 +14,9 @@ pub mod profiles;
 pub mod proof;
 pub mod registration;
 pub mod sessions;
+pub mod spelling;
 
 use rusqlite::{Connection, OptionalExtension, Row};
-pub mod spelling;
 
 use crate::{
     db::{Columns, Tx},

@@ -31,7 +31,8 @@ pub fn set(tx: &mut Tx, user: &User, hash: &str, keep: Option<SessionId>) -> Res
     outbox::queue(tx, mail::password_changed(&user.email))
 }
 
-/// Replaces a password's hash by one with the current parameters. Does nothing if the password has changed meanwhile.
+/// Replaces a password's hash by one with the current parameters. Does nothing if the password has changed meanwhile. The marks
+/// of known devices become void with the old hash; the next log-in on each gives another.
 pub fn rehash(tx: &mut Tx, user: UserId, old_hash: &str, new_hash: &str) -> Result<()> {
     tx.prepare_cached("update users set password_hash = ?3 where id = ?1 and password_hash = ?2")?
         .execute((user, old_hash, new_hash))?;

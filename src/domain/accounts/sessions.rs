@@ -7,7 +7,7 @@ use crate::{
     db::{Tx, View},
     domain::{
         access::{Caller, PlatformRole},
-        accounts,
+        accounts::{self, devices},
         log::revocations,
         page::Page,
     },
@@ -33,6 +33,8 @@ pub struct Started {
     pub expires_at: Time,
     pub access_token: String,
     pub notification_token: String,
+    /// The mark by which the device is known at its next log-in.
+    pub device_token: String,
 }
 
 /// The client and address that began a session, for the list of sessions.
@@ -92,7 +94,9 @@ pub fn start(tx: &mut Tx, user: accounts::User, device: &Device) -> Result<Start
         exp: expires_at.unix_seconds(),
         aud: secret::ACCESS.into(),
     };
-    Ok(Started { access_token: tx.site().keys().access.sign(&claims)?, user, expires_at, notification_token })
+    let keys = tx.site().keys();
+    let (access_token, device_token) = (keys.access.sign(&claims)?, devices::mark(&keys, &user, now)?);
+    Ok(Started { user, expires_at, access_token, notification_token, device_token })
 }
 
 /// Ends a user's oldest sessions beyond the most. Expired sessions count until they are deleted, as the oldest.

@@ -1,0 +1,201 @@
+//! Bounds on guessing passwords (SECURITY.md, *Bounds*). A network is refused after some failures. An account is never
+//! locked: after many failures from all networks together, attempts at it wait in a queue, from which one is checked from time
+//! to time. Devices and networks of earlier log-ins don't wait.
+
+mod by_network;
+mod failures;
+mod queue;
+
+use std::{collections::HashMap, future::ready, net::IpAddr, sync::Mutex, time::Duration};
+
+use tokio::{select, time::sleep};
+
+use self::{
+    by_network::ByNetwork,
+    failures::{Failures, Key},
+    queue::Queues,
+};
+use super::networks::network;
+use crate::{
+    clock::Clock,
+    error::{Error, Result},
+};
+
+/// The time after which a failure of an account is forgotten. In the long run it also bounds the guesses of attackers who never
+/// pause: a hundred an hour.
+const FORGOTTEN_AFTER: Duration = Duration::from_secs(36);
+/// Failures of an account from which its attempts are queued, and the time between two checks: few users meet the first, and a
+/// botnet gets through the others within two hours.
+const SLOW: u32 = 100;
+const SLOW_PACE: Duration = Duration::from_secs(1);
+const SLOWER: u32 = 200;
+const SLOWER_PACE: Duration = Duration::from_secs(6);
+const SLOWEST: u32 = 1000;
+const SLOWEST_PACE: Duration = Duration::from_secs(60);
+/// How long an attempt waits to be checked.
+const WAIT_WITHIN: Duration = Duration::from_secs(30);
+/// `Retry-After` in seconds, at least, of an attempt that found no place in the queue or waited in vain.
+const RETRY_SECONDS: u64 = 5;
+
+/// Failures of a known device that need not wait, so that a stolen mark is worth few guesses; and the time after which one is
+/// forgotten.
+const FAILURES_OF_DEVICE: u32 = 10;
+const DEVICE_FORGOTTEN_AFTER: Duration = Duration::from_secs(3600);
+
+/// Counters of accounts, and of devices. There is no way to make up devices, so fewer are enough.
+const ACCOUNTS: usize = 1 << 16;
+const DEVICES: usize = 1 << 12;
+
+/// The time between two mails to the owner of an account.
+const DAY: Duration = Duration::from_secs(24 * 3600);
+
+pub struct Guesses {
+    networks: ByNetwork,
+    accounts: Failures,
+    devices: Failures,
+    queues: Queues,
+    /// When the owners of accounts were last told.
+    told: Mutex<HashMap<Key, Duration>>,
+    clock: Clock,
+}
+
+/// An attempt to prove a password.
+pub struct Attempt<'a> {
+    guesses: &'a Guesses,
+    network: IpAddr,
+    account: String,
+    key: Key,
+    /// Whether the account's counter has this attempt as a failure.
+    counted: bool,
+    /// The counter of the device for which the attempt needed not to wait.
+    device: Option<Key>,
+}
+
+impl Guesses {
+    pub fn new(clock: Clock) -> Guesses {
+        Guesses {
+            networks: ByNetwork::default(),
+            accounts: Failures::new(FORGOTTEN_AFTER, ACCOUNTS),
+            devices: Failures::new(DEVICE_FORGOTTEN_AFTER, DEVICES),
+            queues: Queues::default(),
+            told: Mutex::default(),
+            clock,
+        }
+    }
+
+    /// Begins an attempt, which counts as failed until its [`Attempt::end`], so that concurrent attempts count, too. 429 after
+    /// too many failures of the network.
+    pub fn begin(&self, address: IpAddr, email: &str) -> Result<Attempt<'_>> {
+        let (network, account, now) = (network(address), email.trim().to_ascii_lowercase(), self.clock.elapsed());
+        self.networks.begin(network, &account, now)?;
+        let key = self.accounts.key(&account);
+        let counted = self.accounts.add_below(SLOW, key, network, now);
+        Ok(Attempt { guesses: self, network, account, key, counted, device: None })
+    }
+
+    /// Drops what slows nobody any more.
+    pub fn tidy(&self) {
+        let now = self.clock.elapsed();
+        self.networks.tidy(now);
+        self.queues.tidy(now);
+        self.told.lock().expect("nothing panics while it holds this").retain(|_, at| now - *at < DAY);
+    }
+}
+
+impl Attempt<'_> {
+    /// Whether the account has so many failures that the attempt must not be checked before [`Attempt::pass`],
+    /// [`Attempt::pass_by`] or [`Attempt::wait`].
+    pub fn must_wait(&self) -> bool {
+        !self.counted
+    }
+
+    /// Lets an attempt be checked at once, because its network has proved the password before.
+    pub fn pass(&mut self) {
+        self.guesses.accounts.add(self.key, self.network, self.guesses.clock.elapsed());
+        self.counted = true;
+    }
+
+    /// Lets an attempt of a known device be checked at once, unless ten failed. Returns whether it may.
+    pub fn pass_by(&mut self, device: &str) -> bool {
+        let Guesses { devices, clock, .. } = self.guesses;
+        let key = devices.key(device);
+        if !devices.add_below(FAILURES_OF_DEVICE, key, self.network, clock.elapsed()) {
+            return false;
+        }
+        self.device = Some(key);
+        self.pass();
+        true
+    }
+
+    /// Waits in the account's queue until the attempt is picked. 429 if it finds no place there, loses it to an attempt from
+    /// elsewhere, or waits for more than 30 seconds.
+    pub async fn wait(&mut self) -> Result<()> {
+        let Guesses { accounts, queues, clock, .. } = self.guesses;
+        let mut entry = queues.enter(self.key, self.network).ok_or_else(|| self.refusal())?;
+        let until = clock.elapsed() + WAIT_WITHIN;
+        let mut advances = clock.advances();
+        loop {
+            let now = clock.elapsed();
+            let next = queues.pick(self.key, now, |network| {
+                accounts.add(self.key, network, now);
+                pace(accounts.count(self.key, now))
+            });
+            select! {
+                biased;
+                picked = &mut entry.picked => {
+                    self.counted = picked.is_ok();
+                    return picked.map_err(|_| self.refusal());
+                }
+                () = ready(()), if now >= until => return Err(self.refusal()),
+                () = sleep(next.min(until).saturating_sub(now)) => {}
+                _ = advances.changed() => {}
+            }
+        }
+    }
+
+    fn refusal(&self) -> Error {
+        let failures = self.guesses.accounts.count(self.key, self.guesses.clock.elapsed());
+        Error::Guessed(pace(failures).as_secs().max(RETRY_SECONDS))
+    }
+
+    /// From about how many networks the guesses come; `None` if the owner was told of them within a day.
+    pub fn news(&self) -> Option<u32> {
+        let (mut told, now) =
+            (self.guesses.told.lock().expect("nothing panics while it holds this"), self.guesses.clock.elapsed());
+        if told.get(&self.key).is_some_and(|at| now - *at < DAY) {
+            return None;
+        }
+        told.insert(self.key, now);
+        Some(self.guesses.accounts.networks(self.key))
+    }
+
+    /// Undoes what was counted if the password was right. An attempt that ended in an error revealed nothing about the account,
+    /// so the counts of the account and the device are undone. The network's count stays: otherwise an overload would make
+    /// attempts free, and one network could sustain the overload.
+    pub fn end(self, checked: &Result<bool>) {
+        match checked {
+            Ok(true) => self.guesses.networks.take_back(self.network, &self.account),
+            Ok(false) => return,
+            Err(_) => {}
+        }
+        if self.counted {
+            self.guesses.accounts.take_back(self.key);
+        }
+        if let Some(device) = self.device {
+            self.guesses.devices.take_back(device);
+        }
+    }
+}
+
+/// The time between two checks of an account with so many failures.
+fn pace(failures: u32) -> Duration {
+    match failures {
+        SLOWEST.. => SLOWEST_PACE,
+        SLOWER.. => SLOWER_PACE,
+        SLOW.. => SLOW_PACE,
+        _ => Duration::ZERO,
+    }
+}
+
+#[cfg(test)]
+mod tests;
