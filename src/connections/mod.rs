@@ -19,7 +19,7 @@ use std::{collections::VecDeque, future::poll_fn, sync::Arc, time::Duration};
 
 use poem::EndpointExt;
 use tokio::{
-    task::{AbortHandle, JoinSet},
+    task::{AbortHandle, JoinSet, yield_now},
     time::{sleep, timeout},
 };
 
@@ -79,6 +79,7 @@ pub async fn serve(app: &App, mut listeners: Listeners) {
         let is_secure = tls.is_some();
         let Ok(socket) = Socket::new(plain, tls) else { continue };
         let handler = if is_reserve { reserve.clone() } else { handler.clone() };
+        let is_crowded = slot.is_crowded();
         let service = Service { peer, handler, watch: watch.clone(), is_secure };
         let connection = Connection { service, slot: Arc::new(slot), is_reserve, stopping: app.stopping() };
         let serving = connections.spawn(connection.serve(socket));
@@ -90,6 +91,10 @@ pub async fn serve(app: &App, mut listeners: Listeners) {
                 oldest.abort();
             }
             in_reserve.push_back(serving);
+        }
+        if is_crowded {
+            // Its request is read before newcomers close it, however fast they come: usually it has arrived already.
+            yield_now().await;
         }
     }
     drop(listeners);
