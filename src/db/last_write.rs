@@ -14,7 +14,7 @@ const BEHIND_MAX: Duration = Duration::from_secs(60);
 /// copied or restored, and so has new files; the files tell it where all events are pruned.
 pub fn last_write_ahead_of(now: Time, folder: &Path, conn: &Connection) -> Result<Option<Time>> {
     let changed = |name| fs::metadata(folder.join(name)).map_or(0, |file| file.mtime());
-    let mut newest = conn.prepare_cached("select created_at from events order by seq desc limit 1")?;
+    let mut newest = conn.prepare_cached("select created_at from events where seq = (select max(seq) from events)")?;
     let newest: Option<Time> = newest.query_row([], |row| row.get(0)).optional()?;
     let files = Time::from_unix_seconds(changed(FILE).max(changed(WAL)));
     let last = newest.map_or(files, |event| event.max(files));

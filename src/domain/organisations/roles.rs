@@ -69,16 +69,6 @@ pub fn find(conn: &Connection, organisation: OrganisationId, named: &str) -> Res
     })
 }
 
-/// The names of an organisation's roles and of the built-in ones, for people.
-pub fn names(conn: &Connection, organisation: OrganisationId) -> Result<String> {
-    let mut select = conn.prepare_cached(&format!("select name from roles where {OF} order by id"))?;
-    let mut names: Vec<String> = Vec::new();
-    for of in [BUILT_IN, Some(organisation)] {
-        names.extend(select.query_map([of], |row| row.get::<_, String>(0))?.collect::<rusqlite::Result<Vec<_>>>()?);
-    }
-    Ok(names.join(", "))
-}
-
 /// SQL condition for the live roles of the organisation ?1, or for the built-in ones if that is [`BUILT_IN`]. An `or` of both
 /// would look through the roles of all organisations.
 const OF: &str = "organisation_id is ?1 and deleted_at is null";
@@ -104,6 +94,12 @@ fn all(conn: &Connection, organisation: OrganisationId) -> Result<Vec<Role>> {
         }
     }
     Ok(roles)
+}
+
+/// The names of an organisation's roles, for the operator.
+pub fn names(conn: &Connection, organisation: OrganisationId) -> Result<String> {
+    let names: Vec<String> = all(conn, organisation)?.into_iter().map(|role| role.name).collect();
+    Ok(names.join(", "))
 }
 
 /// Lists the roles of an organisation. For members; 404 for outsiders.
