@@ -29,7 +29,7 @@ impl Taken {
 
     /// The identifier here of a record that may be here.
     pub fn here(&mut self, tx: &Tx, exported: Uuid) -> Result<Uuid> {
-        Ok(self.new(tx)?.get(&exported).copied().unwrap_or(exported))
+        Ok(self.known(tx)?.get(&exported).copied().unwrap_or(exported))
     }
 
     /// The identifier for a record that is not here: its own, or a new one if something else has that. With the identifier of
@@ -48,11 +48,11 @@ impl Taken {
         let new = MessageId::new().0;
         tx.prepare_cached("insert or replace into meta (key, value) values (?1, ?2)")?
             .execute((format!("{}{exported}", self.prefix), new.to_string()))?;
-        self.new(tx)?.insert(exported, new);
+        self.known(tx)?.insert(exported, new);
         Ok(new)
     }
 
-    fn new(&mut self, tx: &Tx) -> Result<&mut HashMap<Uuid, Uuid>> {
+    fn known(&mut self, tx: &Tx) -> Result<&mut HashMap<Uuid, Uuid>> {
         if self.new.is_none() {
             let read = |text: &str| text.parse::<Uuid>().map_err(Error::internal);
             let mut new = HashMap::new();
