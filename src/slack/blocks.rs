@@ -345,6 +345,6 @@ mod tests {
         let deep = |depth| format!("[{}{}]", r#"{"elements":["#.repeat(depth), "]}".repeat(depth));
         let raw = |text| serde_json::value::RawValue::from_string(text).unwrap();
         assert_eq!(markup(&raw(deep(40))).unwrap(), "");
-        assert_eq!(markup(&raw(deep(63))), None, "nested deeper than the parser goes");
+        assert_eq!(markup(&raw(deep(70))), None, "nested deeper than the parser goes");
     }
 }
