@@ -174,6 +174,12 @@ impl Server {
 pub struct Dice(pub u64);
 
 impl Dice {
+    /// The same in each run. `TIDINGS_DICE_SEED` makes others.
+    #[expect(clippy::disallowed_methods, reason = "the seed is no setting")]
+    pub fn of_run() -> Dice {
+        Dice(std::env::var("TIDINGS_DICE_SEED").map_or(7, |seed| seed.parse().unwrap()))
+    }
+
     pub fn roll(&mut self, sides: usize) -> usize {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mut z = self.0;

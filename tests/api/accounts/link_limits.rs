@@ -89,7 +89,7 @@ async fn a_network_has_twenty_links_mailed_within_an_hour_and_is_told_so() {
         ("/auth/email-request", again("user19@example.org")),
         ("/auth/register", late.clone()),
     ] {
-        let refused = once(&server, 1, path, body).await;
+        let refused = from(&server, 1, path, body).await;
         let seconds: u64 = refused.headers["retry-after"].to_str().unwrap().parse().unwrap();
         assert!((1..=180).contains(&seconds), "{path}: {seconds}");
         let message = refused.expect(429)["message"].as_str().unwrap().to_owned();

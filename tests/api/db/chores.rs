@@ -345,16 +345,16 @@ async fn the_text_of_a_deleted_message_with_many_edits_is_shown_to_nobody() {
 
 #[tokio::test]
 async fn a_failing_chore_does_not_delay_others() {
+    let scene = Scene::make("poster", |_| String::new()).await;
+    let server = Server::on_copy_of(scene.folder.path(), |_| {}).await;
     // The log's row of message 1 can't be changed, and its chore is the first.
-    let scene = Scene::make("poster", |_| {
+    let broken =
         "insert into events (stream, audience, type, message_n, body, created_at)
            values ('x', 'subscribers', 'updated', 1, '{}', 1), ('x', 'subscribers', 'updated', 2, '{}', 1);
          create trigger broken before update of body on events when old.message_n = 1 and old.created_at = 1 begin select raise(abort, 'broken'); end;
-         insert into chores (kind, number, cursor) values ('message', 1, x''), ('message', 2, x'');"
-            .into()
-    })
-    .await;
-    let server = Server::on_copy_of(scene.folder.path(), |_| {}).await;
+         insert into chores (kind, number, cursor) values ('message', 1, x''), ('message', 2, x'');";
+    rusqlite::Connection::open(server.folder().join("tidings.db")).unwrap().execute_batch(broken).unwrap();
+    server.clock.advance(std::time::Duration::from_secs(1)); // the jobs look at their queues
     let until = std::time::Instant::now() + std::time::Duration::from_secs(30);
     while server.count("chores where number = 2") > 0 || server.count("chores where retry_at = 0") > 0 {
         assert!(std::time::Instant::now() < until, "it waits for the one that fails");
