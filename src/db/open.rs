@@ -1,6 +1,6 @@
 //! Opens connections to the database file, and sets its mode and pragmas.
 
-use std::{fs::File, path::Path, time::Duration};
+use std::{fs::File, io::ErrorKind, path::Path, time::Duration};
 
 use rusqlite::{Connection, OpenFlags, config::DbConfig};
 
@@ -12,9 +12,13 @@ const STATEMENT_CACHE: usize = 512;
 pub(super) fn connect(path: &Path, flags: OpenFlags) -> Result<Connection> {
     use std::os::unix::fs::OpenOptionsExt;
     let unusable = |err: &dyn std::fmt::Display| Error::bad_request(format!("can't open the database {}: {err}", path.display()));
-    // Created here with mode 0600: SQLite would create it readable for all users. The WAL gets the same mode.
-    let made = File::options().create(true).truncate(false).write(true).mode(0o600).open(path);
-    made.map_err(|err| unusable(&err))?;
+    // Created here with mode 0600: SQLite would create it readable for all users. The WAL gets the same mode. A file that is there
+    // is never opened: closing it would drop the locks that all connections of this process have on it (POSIX locks are the
+    // process's), and the next program that closes the database would delete the WAL of a running server.
+    match File::options().create_new(true).write(true).mode(0o600).open(path) {
+        Err(err) if err.kind() != ErrorKind::AlreadyExists => return Err(unusable(&err)),
+        _ => {}
+    }
     let conn = Connection::open_with_flags(path, flags).map_err(|err| unusable(&err))?;
     prepare(&conn).map_err(|err| unusable(&err))?;
     Ok(conn)

@@ -48,6 +48,24 @@ async fn a_kill_loses_no_answered_message() {
     assert!(wrong.is_empty(), "of {} messages: {wrong:?}", counts.len());
 }
 
+/// What a program does with the database that reads it beside the server takes no answered message from it.
+#[tokio::test]
+async fn a_program_that_has_read_the_database_loses_no_answered_message() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut server = Server::start(folder.path(), &[]);
+    let (token, channel) = server.poster().await;
+    let database = rusqlite::Connection::open(folder.path().join("tidings.db")).unwrap();
+    database.query_row("select count(*) from users", [], |row| row.get::<_, i64>(0)).unwrap();
+    database.close().unwrap();
+    assert!(folder.path().join("tidings.db-wal").exists(), "the last to close a database deletes its WAL");
+    server.post(&format!("{channel}/messages"), &token, json!({ "content": "after it" })).await;
+    server.signal("KILL");
+    server.end();
+    let server = Server::start(folder.path(), &[]);
+    let (status, page) = server.call(Method::GET, &format!("{channel}/messages"), &token, json!({})).await.unwrap();
+    assert_eq!((status, &page["messages"][0]["content"]), (200, &json!("after it")), "{page}");
+}
+
 /// A mail whose server is killed after the answer still leaves after the restart.
 #[tokio::test]
 async fn a_kill_loses_no_mail() {
