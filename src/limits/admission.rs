@@ -143,10 +143,8 @@ pub struct Slot {
 }
 
 /// Counts a request's connection for a user, as [`Slot::hold`] does.
-pub fn hold(req: &Request, user: UserId) {
-    if let Some(slot) = req.data::<Arc<Slot>>() {
-        slot.hold(user);
-    }
+pub fn hold(req: &Request, user: UserId) -> bool {
+    req.data::<Arc<Slot>>().is_none_or(|slot| slot.hold(user))
 }
 
 /// Whom a connection counts for.
@@ -200,25 +198,26 @@ impl Slot {
     }
 
     /// Counts the connection for a user from now on: a request has a live session of theirs, or their socket is connected. If
-    /// as many count for the user as may, it still counts for its address.
-    pub fn hold(&self, user: UserId) {
-        let Some(address) = self.address else { return };
+    /// as many count for the user as may, it still counts for its address. Returns false then.
+    pub fn hold(&self, user: UserId) -> bool {
+        let Some(address) = self.address else { return true };
         let mut standing = self.standing();
         let held = Standing::Held { user, since: Instant::now(), in_use: true };
         match *standing {
             Standing::Held { user: holder, .. } if holder == user => *standing = held,
             Standing::Held { user: holder, .. } => {
                 let mut places = self.slots.places();
-                if places.hold(user) {
-                    places.release(holder);
-                    *standing = held;
+                if !places.hold(user) {
+                    return false;
                 }
+                places.release(holder);
+                *standing = held;
             }
             Standing::Idle(ticket) | Standing::Busy(ticket) => {
                 let is_idle = matches!(*standing, Standing::Idle(_));
                 let mut places = self.slots.places();
                 if !places.hold(user) {
-                    return;
+                    return false;
                 }
                 if places.leave(address, is_idle.then_some(ticket)) {
                     *standing = held;
@@ -229,6 +228,7 @@ impl Slot {
             }
             Standing::Uncounted => {}
         }
+        true
     }
 
     /// Notes that a request has ended. A user's connection stays theirs for a while after a request with a session, and is

@@ -41,14 +41,14 @@ impl Inner {
         let Some(guesses) = self.limits.guesses() else { return self.verify(from, password, hash).await };
         // Before the attempt counts as failed, so that many right ones at once are not taken for failures.
         let mut permit = self.hashing.permit(self.limits.hashes(from)).await?;
-        let mut attempt = guesses.begin(from, email)?;
+        let device = mark.zip(account).and_then(|(mark, account)| self.known_device(mark, account));
+        let mut attempt = guesses.begin(from, email, device.as_deref())?;
         let checked = async {
             if attempt.must_wait() {
                 self.tell_owner(&attempt, email).await;
-                let device = mark.zip(account).and_then(|(mark, account)| self.known_device(mark, account));
                 if self.logged_in_from(from, account)? {
                     attempt.pass();
-                } else if !device.is_some_and(|device| attempt.pass_by(&device)) {
+                } else {
                     drop(permit); // an account's queue holds up no other account
                     attempt.wait().await?;
                     permit = self.hashing.permit(self.limits.hashes(from)).await?;

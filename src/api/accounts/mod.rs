@@ -57,8 +57,8 @@ impl Api {
     /// and networks that logged in before. A link by mail logs in at once.
     #[oai(path = "/auth/login", method = "post", operation_id = "logIn", tag = "Tag::Accounts", transform = "faulty_is_422")]
     async fn login(&self, app: Data<&App>, entrant: Entrant, body: Body<Credentials>) -> Result<Success<LoggedIn>> {
-        let started = log_in(&app, &entrant, body.0).await;
-        Ok(ok("Login successful", entrant.admit(&app, started)?.into()))
+        let started = entrant.admit(&app, log_in(&app, &entrant, body.0)).await?;
+        Ok(ok("Login successful", started.into()))
     }
 
     /// Log in with an ID token
@@ -69,8 +69,8 @@ impl Api {
     /// token logs in once.
     #[oai(path = "/auth/google", method = "post", operation_id = "logInByIdToken", tag = "Tag::Accounts")]
     async fn google(&self, app: Data<&App>, entrant: Entrant, body: Body<IdToken>) -> Result<Success<LoggedIn>> {
-        let started = log_in_by_id_token(&app, &entrant, body.0).await;
-        Ok(ok("Login successful", entrant.admit(&app, started)?.into()))
+        let started = entrant.admit(&app, log_in_by_id_token(&app, &entrant, body.0)).await?;
+        Ok(ok("Login successful", started.into()))
     }
 
     /// Log out

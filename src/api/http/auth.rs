@@ -8,8 +8,6 @@ use poem_openapi::{
     auth::{ApiKey, Bearer as BearerToken},
 };
 
-use tokio::sync::OwnedSemaphorePermit;
-
 use super::body::{self, Bound};
 use crate::{
     client_address,
@@ -153,19 +151,20 @@ impl<'a> FromRequest<'a> for Visitor {
 pub struct Entrant {
     pub address: IpAddr,
     pub device: Device,
-    _permit: Option<OwnedSemaphorePermit>,
 }
 
 impl<'a> FromRequest<'a> for Entrant {
     async fn from_request(req: &'a Request, _: &mut RequestBody) -> poem::Result<Self> {
-        let address = address(req);
-        Ok(Entrant { address, device: device(req), _permit: app(req).limits.log_in(address)? })
+        Ok(Entrant { address: address(req), device: device(req) })
     }
 }
 
 impl Entrant {
-    /// Ends the log-in. One that failed counts towards the rate of the address. 429 past the rate.
-    pub fn admit<T>(&self, app: &App, started: Result<T>) -> Result<T> {
+    /// Does a log-in whose body has arrived: a slow body takes nothing from others of its network. A log-in that fails counts
+    /// towards the rate of the address. 429 past that rate, or if a hundred log-ins of the network are in progress.
+    pub async fn admit<T>(&self, app: &App, log_in: impl Future<Output = Result<T>>) -> Result<T> {
+        let _permit = app.limits.log_in(self.address)?;
+        let started = log_in.await;
         if started.is_err() {
             app.limits.address(self.address)?;
         }

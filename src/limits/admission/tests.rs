@@ -69,7 +69,7 @@ fn an_address_whose_strangers_are_all_answered_refuses_a_newcomer() {
 
 #[test]
 fn a_closed_stranger_counts_for_nobody_whatever_it_does_until_it_has_ended() {
-    for act in [|slot: &Slot| slot.set_busy(true), |slot: &Slot| slot.hold(user()), |_: &Slot| {}] {
+    for act in [|slot: &Slot| slot.set_busy(true), |slot: &Slot| _ = slot.hold(user()), |_: &Slot| {}] {
         let slots = Slots::of(1000, 1, &[]);
         let (old, new) = (stranger(&slots), stranger(&slots));
         act(&old);
@@ -197,7 +197,7 @@ fn an_address_is_crowded_with_more_than_half_of_its_strangers() {
 fn connections_of_a_proxy_count_for_neither_address_nor_user() {
     let slots = Slots::of(1000, 3, &["10.0.0.0/8".parse().unwrap()]);
     let held: Vec<_> = (0..50).map(|_| slot(slots.admit(address("::ffff:10.1.2.3")))).collect();
-    held.iter().for_each(|slot| slot.hold(user()));
+    assert!(held.iter().all(|slot| slot.hold(user())));
     held.iter().for_each(|slot| slot.give_back(Instant::now() + AFTER, AFTER));
     assert_eq!(slots.open(), open(0, 0, 50));
     assert!(!held.iter().any(|slot| slot.is_crowded() || is_closed(slot)));
@@ -220,7 +220,7 @@ fn places_that_move_while_others_take_them_are_counted_once() {
                             Admission::Slot(slot) => Some(slot),
                             _ => None,
                         }),
-                        (2, Some(slot)) => slot.hold(users[chance / 7 % 3]),
+                        (2, Some(slot)) => _ = slot.hold(users[chance / 7 % 3]),
                         (3, Some(slot)) => slot.set_busy(chance % 2 == 0),
                         (4, Some(slot)) => slot.end_request(Instant::now(), Duration::ZERO),
                         (5, Some(slot)) => drop(slot.is_crowded()),

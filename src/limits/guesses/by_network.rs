@@ -19,7 +19,8 @@ const REMEMBERED: usize = 100_000;
 pub(super) struct ByNetwork(Mutex<HashMap<[u8; 32], (Duration, u32)>>);
 
 impl ByNetwork {
-    /// Counts an attempt as failed. 429 after too many failures.
+    /// Counts an attempt as failed. 429 after too many failures. `now` may be earlier than that of another attempt: each reads
+    /// the clock before it waits for the lock.
     pub(super) fn begin(&self, network: IpAddr, account: &str, now: Duration) -> Result<()> {
         let mut failures = self.0.lock().expect("nothing panics while it holds this");
         if failures.len() >= REMEMBERED {
@@ -27,11 +28,11 @@ impl ByNetwork {
         }
         for (key, most) in keys(network, account) {
             let (since, count) = failures.entry(key).or_insert((now, 0));
-            if now - *since >= MINUTE {
+            if now.saturating_sub(*since) >= MINUTE {
                 (*since, *count) = (now, 0);
             }
             if *count >= most {
-                return Err(Error::Guessed((MINUTE - (now - *since)).as_secs() + 1));
+                return Err(Error::Guessed((MINUTE - (now.saturating_sub(*since))).as_secs() + 1));
             }
         }
         for (key, _) in keys(network, account) {
@@ -50,7 +51,7 @@ impl ByNetwork {
     /// Drops what is over.
     pub(super) fn tidy(&self, now: Duration) {
         let mut failures = self.0.lock().expect("nothing panics while it holds this");
-        failures.retain(|_, (since, _)| now - *since < MINUTE);
+        failures.retain(|_, (since, _)| now.saturating_sub(*since) < MINUTE);
     }
 }
 

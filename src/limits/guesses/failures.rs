@@ -19,6 +19,9 @@ pub(super) struct Failures {
     hasher: RandomState,
 }
 
+/// Failures that a counter holds at most, so that an account is slow for half a day after an attack, and not for weeks.
+const MOST: u32 = 1200;
+
 /// The number of a counter: that of the names whose hash selects it.
 pub(super) type Key = usize;
 
@@ -63,8 +66,9 @@ impl Failures {
         true
     }
 
+    /// Counts a failure, up to [`MOST`].
     pub(super) fn add(&self, key: Key, network: IpAddr, now: Duration) {
-        self.add_below(u32::MAX, key, network, now);
+        self.add_below(MOST, key, network, now);
     }
 
     /// Takes a failure back that was none.

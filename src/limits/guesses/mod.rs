@@ -42,9 +42,9 @@ const RETRY_SECONDS: u64 = 5;
 const FAILURES_OF_DEVICE: u32 = 10;
 const DEVICE_FORGOTTEN_AFTER: Duration = Duration::from_secs(3600);
 
-/// Counters of accounts, and of devices. There is no way to make up devices, so fewer are enough.
+/// Counters of accounts, and of devices.
 const ACCOUNTS: usize = 1 << 16;
-const DEVICES: usize = 1 << 12;
+const DEVICES: usize = 1 << 16;
 
 /// The time between two mails to the owner of an account.
 const DAY: Duration = Duration::from_secs(24 * 3600);
@@ -67,7 +67,7 @@ pub struct Attempt<'a> {
     key: Key,
     /// Whether the account's counter has this attempt as a failure.
     counted: bool,
-    /// The counter of the device for which the attempt needed not to wait.
+    /// The counter of the known device whose attempt this is: it counts for no network, and needs not to wait.
     device: Option<Key>,
 }
 
@@ -83,12 +83,19 @@ impl Guesses {
         }
     }
 
-    /// Begins an attempt, which counts as failed until its [`Attempt::end`], so that concurrent attempts count, too. 429 after
+    /// Begins an attempt, which counts as failed until its [`Attempt::end`], so that concurrent attempts count, too. A known
+    /// device of the account has failures of its own, so that neither strangers nor neighbours keep its owner out. 429 after
     /// too many failures of the network.
-    pub fn begin(&self, address: IpAddr, email: &str) -> Result<Attempt<'_>> {
+    pub fn begin(&self, address: IpAddr, email: &str, device: Option<&str>) -> Result<Attempt<'_>> {
         let (network, account, now) = (network(address), email.trim().to_ascii_lowercase(), self.clock.elapsed());
-        self.networks.begin(network, &account, now)?;
         let key = self.accounts.key(&account);
+        let device = device.map(|device| self.devices.key(device));
+        let device = device.filter(|device| self.devices.add_below(FAILURES_OF_DEVICE, *device, network, now));
+        if device.is_some() {
+            self.accounts.add(key, network, now);
+            return Ok(Attempt { guesses: self, network, account, key, counted: true, device });
+        }
+        self.networks.begin(network, &account, now)?;
         let counted = self.accounts.add_below(SLOW, key, network, now);
         Ok(Attempt { guesses: self, network, account, key, counted, device: None })
     }
@@ -98,13 +105,13 @@ impl Guesses {
         let now = self.clock.elapsed();
         self.networks.tidy(now);
         self.queues.tidy(now);
-        self.told.lock().expect("nothing panics while it holds this").retain(|_, at| now - *at < DAY);
+        self.told.lock().expect("nothing panics while it holds this").retain(|_, at| now.saturating_sub(*at) < DAY);
     }
 }
 
 impl Attempt<'_> {
-    /// Whether the account has so many failures that the attempt must not be checked before [`Attempt::pass`],
-    /// [`Attempt::pass_by`] or [`Attempt::wait`].
+    /// Whether the account has so many failures that the attempt must not be checked before [`Attempt::pass`] or
+    /// [`Attempt::wait`].
     pub fn must_wait(&self) -> bool {
         !self.counted
     }
@@ -113,18 +120,6 @@ impl Attempt<'_> {
     pub fn pass(&mut self) {
         self.guesses.accounts.add(self.key, self.network, self.guesses.clock.elapsed());
         self.counted = true;
-    }
-
-    /// Lets an attempt of a known device be checked at once, unless ten failed. Returns whether it may.
-    pub fn pass_by(&mut self, device: &str) -> bool {
-        let Guesses { devices, clock, .. } = self.guesses;
-        let key = devices.key(device);
-        if !devices.add_below(FAILURES_OF_DEVICE, key, self.network, clock.elapsed()) {
-            return false;
-        }
-        self.device = Some(key);
-        self.pass();
-        true
     }
 
     /// Waits in the account's queue until the attempt is picked. 429 if it finds no place there, loses it to an attempt from
@@ -162,7 +157,7 @@ impl Attempt<'_> {
     pub fn news(&self) -> Option<u32> {
         let (mut told, now) =
             (self.guesses.told.lock().expect("nothing panics while it holds this"), self.guesses.clock.elapsed());
-        if told.get(&self.key).is_some_and(|at| now - *at < DAY) {
+        if told.get(&self.key).is_some_and(|at| now.saturating_sub(*at) < DAY) {
             return None;
         }
         told.insert(self.key, now);
@@ -174,7 +169,8 @@ impl Attempt<'_> {
     /// attempts free, and one network could sustain the overload.
     pub fn end(self, checked: &Result<bool>) {
         match checked {
-            Ok(true) => self.guesses.networks.take_back(self.network, &self.account),
+            Ok(true) if self.device.is_none() => self.guesses.networks.take_back(self.network, &self.account),
+            Ok(true) => {}
             Ok(false) => return,
             Err(_) => {}
         }

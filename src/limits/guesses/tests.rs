@@ -22,7 +22,7 @@ fn after(failures: u32) -> (Guesses, Clock) {
 }
 
 fn waiting(guesses: &Guesses, n: u32) -> Pin<Box<dyn Future<Output = Result<()>> + '_>> {
-    let mut attempt = guesses.begin(nth(n), ADA).unwrap();
+    let mut attempt = guesses.begin(nth(n), ADA, None).unwrap();
     assert!(attempt.must_wait());
     Box::pin(async move { attempt.wait().await })
 }
@@ -30,7 +30,7 @@ fn waiting(guesses: &Guesses, n: u32) -> Pin<Box<dyn Future<Output = Result<()>>
 #[test]
 fn after_100_failures_from_all_networks_attempts_at_an_account_must_wait() {
     let (guesses, clock) = after(99);
-    let begin = |n, email| guesses.begin(nth(n), email).unwrap();
+    let begin = |n, email| guesses.begin(nth(n), email, None).unwrap();
     let right = begin(1, ADA);
     assert!(!right.must_wait(), "a hundredth attempt, with the right password");
     right.end(&Ok(true));
@@ -102,7 +102,7 @@ async fn an_attempt_waits_for_thirty_seconds() {
 async fn a_refused_attempt_is_told_when_the_next_is_checked() {
     for (failures, seconds) in [(100, 5), (300, 6), (1100, 60)] {
         let (guesses, _) = after(failures);
-        let refusal = guesses.begin(nth(1), ADA).unwrap().refusal();
+        let refusal = guesses.begin(nth(1), ADA, None).unwrap().refusal();
         assert!(matches!(refusal, Error::Guessed(after) if after == seconds), "{failures}: {refusal:?}");
         let text = refusal.to_string();
         assert!(text.contains(&format!("in {seconds} seconds")) && text.contains("link by mail"), "{text}");
@@ -112,20 +112,40 @@ async fn a_refused_attempt_is_told_when_the_next_is_checked() {
 #[test]
 fn a_known_device_does_not_wait_until_ten_of_its_attempts_have_failed() {
     let (guesses, clock) = after(500);
-    let pass = |n| {
-        let mut attempt = guesses.begin(nth(n), ADA).unwrap();
-        (attempt.pass_by("device"), attempt)
-    };
+    let begin = |device| guesses.begin(nth(1), ADA, Some(device)).unwrap();
     for n in 0..20 {
-        let (passed, attempt) = pass(n);
-        assert!(passed && !attempt.must_wait());
+        let attempt = begin("device");
+        assert!(!attempt.must_wait());
         attempt.end(if n % 2 == 0 { &Ok(true) } else { &Ok(false) });
     }
-    let (passed, attempt) = pass(20);
-    assert!(!passed && attempt.must_wait());
-    assert!(guesses.begin(nth(21), ADA).unwrap().pass_by("another"));
+    assert!(begin("device").must_wait());
+    assert!(!begin("another").must_wait());
     clock.advance(DEVICE_FORGOTTEN_AFTER);
-    assert!(pass(22).0 && !pass(23).0, "one is forgotten");
+    assert!(!begin("device").must_wait() && begin("device").must_wait(), "one is forgotten");
+}
+
+#[test]
+fn a_known_device_is_not_refused_for_what_its_neighbours_have_failed() {
+    let guesses = Guesses::new(Clock::default());
+    while let Ok(attempt) = guesses.begin(nth(1), ADA, None) {
+        attempt.end(&Ok(false));
+    }
+    assert!(guesses.begin(nth(1), ADA, Some("device")).is_ok_and(|attempt| !attempt.must_wait()));
+    guesses.begin(nth(1), ADA, Some("device")).unwrap().end(&Ok(true));
+    assert!(matches!(guesses.begin(nth(1), ADA, None), Err(Error::Guessed(_))), "a right one takes nothing of theirs back");
+}
+
+/// Each attempt reads the clock before it waits for the lock.
+#[test]
+fn attempts_come_in_another_order_than_their_times() {
+    let networks = ByNetwork::default();
+    networks.begin(nth(1), ADA, 5 * SECOND).unwrap();
+    networks.begin(nth(1), ADA, 4 * SECOND).unwrap();
+    networks.tidy(3 * SECOND);
+    for _ in 0..8 {
+        networks.begin(nth(1), ADA, 4 * SECOND).unwrap();
+    }
+    assert!(matches!(networks.begin(nth(1), ADA, 4 * SECOND), Err(Error::Guessed(61))));
 }
 
 #[test]
@@ -133,17 +153,17 @@ fn an_attempt_that_was_not_answered_counts_for_its_network_only() {
     for unanswered in [|| Error::Unavailable("overload"), || Error::Guessed(RETRY_SECONDS)] {
         let guesses = Guesses::new(Clock::default());
         for n in 0..200 {
-            let attempt = guesses.begin(nth(n / 10), ADA).unwrap();
+            let attempt = guesses.begin(nth(n / 10), ADA, None).unwrap();
             assert!(!attempt.must_wait(), "not for the account");
             attempt.end(&Err(unanswered()));
         }
-        assert!(matches!(guesses.begin(nth(0), ADA), Err(Error::Guessed(_))), "an eleventh of the same network");
-        assert!(!guesses.begin(nth(20), ADA).unwrap().must_wait());
+        assert!(matches!(guesses.begin(nth(0), ADA, None), Err(Error::Guessed(_))), "an eleventh of the same network");
+        assert!(!guesses.begin(nth(20), ADA, None).unwrap().must_wait());
     }
     let (guesses, _) = after(500);
     for n in 0..15 {
-        let mut attempt = guesses.begin(nth(n), ADA).unwrap();
-        assert!(attempt.pass_by("device"), "nor for the device");
+        let attempt = guesses.begin(nth(n), ADA, Some("device")).unwrap();
+        assert!(!attempt.must_wait(), "nor for the device");
         attempt.end(&Err(Error::Unavailable("overload")));
     }
 }
@@ -151,7 +171,7 @@ fn an_attempt_that_was_not_answered_counts_for_its_network_only() {
 #[test]
 fn the_owner_is_told_once_a_day() {
     let (guesses, clock) = after(100);
-    let news = || guesses.begin(nth(1), ADA).unwrap().news();
+    let news = || guesses.begin(nth(1), ADA, None).unwrap().news();
     assert!(news().is_some_and(|networks| (50..=200).contains(&networks)));
     clock.advance(DAY - SECOND);
     guesses.tidy();

@@ -87,6 +87,27 @@ async fn a_known_device_does_not_wait_wherever_it_is() {
 }
 
 #[tokio::test]
+async fn a_known_device_is_not_kept_out_by_its_neighbours() {
+    let server = start().await;
+    let session = log_in(&server, HOME, "ada", PASSWORD).await.data(200, "Login successful");
+    for _ in 0..10 {
+        log_in(&server, HOME, "ada", WRONG).await.expect(401);
+    }
+    log_in(&server, HOME, "ada", PASSWORD).await.expect(429);
+    send(&server, HOME, marked(&session["device_token"])).await.expect(200);
+}
+
+/// Attempts that come at once read the clock in another order than they are counted in.
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn attempts_at_once_break_nothing() {
+    let server = start().await;
+    for round in 0..50 {
+        let at_once = async |n| log_in(&server, &format!("198.19.{round}.{n}"), &format!("nobody{round}"), WRONG).await;
+        join_all((0..8).map(at_once)).await.into_iter().for_each(|reply| _ = reply.expect(401));
+    }
+}
+
+#[tokio::test]
 async fn a_mark_is_good_for_its_account_and_password_for_a_year() {
     let server = start().await;
     server.register("grace").await;

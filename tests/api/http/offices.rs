@@ -124,6 +124,21 @@ async fn a_hundred_right_log_ins_at_once_succeed_and_count_for_no_rate() {
     }
 }
 
+/// A log-in takes one of the hundred that a network may have in progress only once its body has arrived.
+#[tokio::test]
+async fn log_ins_whose_bodies_never_arrive_keep_nobody_out() {
+    let server = Server::with(|settings| settings.rate_limit = Switch::On).await;
+    server.register("ada").await;
+    let head = b"POST /api/v1/auth/login HTTP/1.1\r\nhost: x\r\ncontent-type: application/json\r\ncontent-length: 60\r\n\r\n{";
+    let mut slow = Vec::new();
+    for _ in 0..100 {
+        let mut stream = dial(&server).await;
+        stream.write_all(head).await.unwrap();
+        slow.push(stream);
+    }
+    server.anonymous().post("/auth/login", json!({ "email": "ada@example.org", "password": PASSWORD })).await.expect(200);
+}
+
 #[tokio::test]
 async fn failed_log_ins_count_for_the_rate_of_the_address() {
     let server = Server::with(|settings| settings.rate_limit = Switch::On).await;
