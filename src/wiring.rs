@@ -230,6 +230,11 @@ pub async fn run(app: App, listeners: impl Into<Listeners>, shutdown: impl Futur
     let forwarded = forwarder::prepare(&app).await?;
     jobs::deliveries::prepare(&app).await?;
     let jobs = tokio::spawn(jobs::run(app.clone(), forwarded));
+    let jobs = tokio::spawn(async move {
+        if jobs.await.is_err_and(|err| err.is_panic()) {
+            std::process::abort(); // without its jobs the server would look well, and send no mail and no delivery
+        }
+    });
     let stopping = app.clone();
     tokio::spawn(async move {
         shutdown.await;
