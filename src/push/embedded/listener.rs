@@ -42,8 +42,12 @@ pub fn uni_sse(req: &Request, app: Data<&App>) -> Response {
     let welcome = Welcome { transport: "uni_sse", encoding: Encoding::Events, id: 0, pings: true, pongs: false };
     let (events, body) = mpsc::channel(1);
     let connected = connecting::connect(app.0, request, welcome, &Outbox::new(None));
-    if let Ok(connection) = &connected {
-        admission::hold(req, connection.user);
+    // A stream is a request that never ends, which nobody could close for a newcomer of the address.
+    if let Ok(connection) = &connected
+        && !admission::hold(req, connection.user)
+    {
+        app.hub.unregister(connection);
+        return refuse(StatusCode::SERVICE_UNAVAILABLE, "the user has too many connections");
     }
     let app = app.0.clone();
     tokio::spawn(async move {
