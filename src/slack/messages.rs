@@ -31,6 +31,8 @@ use crate::{
 const CONTENT: usize = Content::RULE.max;
 const LABEL: usize = Username::RULE.max;
 const FILE: usize = 255;
+/// Reactions to a message, at most, of all emoji together: a record is written at once, and the writer waits for it.
+const REACTIONS_MAX: usize = 20_000;
 /// Slack's kinds of messages that somebody wrote. All others tell of a change.
 const WRITTEN: [&str; 8] =
     ["", "bot_message", "me_message", "thread_broadcast", "file_share", "file_comment", "slackbot_response", "document_comment"];
@@ -144,6 +146,10 @@ impl Translator<'_, '_> {
         for reaction in &from.reactions {
             let emoji = markup::emoji(&reaction.name);
             for user in &reaction.users {
+                if reactions.len() == REACTIONS_MAX {
+                    self.leave_out(format!("reactions to one message past {REACTIONS_MAX}"));
+                    return Ok(reactions);
+                }
                 let person = self.somebody(user, user)?;
                 reactions.push(Reaction { emoji: emoji.clone(), person, created_at: at });
             }
