@@ -2,7 +2,7 @@
 
 use std::{
     fs,
-    io::{read_to_string, stdin},
+    io::{self, Read, stdin},
     path::{Path, PathBuf},
 };
 
@@ -22,6 +22,9 @@ use crate::{
     error::{Error, Result},
     time::Time,
 };
+
+/// Bytes of a file with addresses, at most: some 30,000 of them.
+const FILE_MAX: u64 = 1 << 20;
 
 #[derive(Subcommand)]
 pub enum Command {
@@ -81,11 +84,18 @@ impl People {
     fn read(self) -> Result<Vec<String>> {
         let Some(file) = self.file else { return some(self.email.iter().map(String::as_str), "--email") };
         let shown = file.display();
-        let text = if file == Path::new("-") { read_to_string(stdin()) } else { fs::read_to_string(&file) };
+        let text = if file == Path::new("-") { text(stdin()) } else { fs::File::open(&file).and_then(text) };
         let text = text.map_err(|err| Error::bad_request(format!("can't read the addresses in {shown}: {err}")))?;
         // Some programs put a byte order mark before the first address.
         some(text.trim_start_matches('\u{feff}').lines(), &shown.to_string())
     }
+}
+
+/// What is given, if it is not more than a list of addresses has.
+fn text(given: impl Read) -> io::Result<String> {
+    let mut text = String::new();
+    given.take(FILE_MAX + 1).read_to_string(&mut text)?;
+    if text.len() as u64 <= FILE_MAX { Ok(text) } else { Err(io::Error::other("it has more than 1 MiB")) }
 }
 
 /// The addresses without blank ones. An error if none is left.
