@@ -18,9 +18,11 @@ insert into meta (key, value) values ('events_floor', '0');
 -- The last `n` of a message that stands in the search index.
 insert into meta (key, value) values ('search_cursor', '0');
 -- `imported <organisation>` is the SHA-256 of the file that an organisation was imported from.
+-- `imported <organisation> <identifier>` is the identifier here of a record whose own one was taken; both in the key are the
+-- file's.
 -- `domains_in_ascii` says that e-mail addresses were brought to the form that they have since then.
 -- `guessed <user>` is when the owner of an account was last told that somebody guesses at its password, for a day.
--- When a mail was last asked for by an address that has no account.
+-- When a request last queued no mail because its recipient had as many as they may.
 insert into meta (key, value) values ('last_vain_request', '');
 
 
@@ -28,7 +30,7 @@ insert into meta (key, value) values ('last_vain_request', '');
 
 create table users (
     id            blob primary key check (length(id) = 16),
-    email         text not null unique,                       -- trimmed, lower case
+    email         text not null unique,                       -- trimmed, ASCII lower case, domain in ASCII
     username      text not null collate nocase unique,
     password_hash text not null default '',                   -- PHC string; '' = no password
     first_name    text not null default '',
