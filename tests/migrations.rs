@@ -48,7 +48,7 @@ fn the_steps_from_each_release_lead_to_the_schema() {
             "schema.sql and the steps from {release} lead to different schemas.\n  Only in schema.sql:\n{}\n  \
              Only after the steps:\n{}\n  \
              Databases that exist run steps, and never schema.sql. Write the difference as the next step, \
-             src/db/migrations/{:04}.sql, and include it in STEPS: the head of src/db/schema.rs says how.",
+             src/db/migrations/{:04}.sql, and include it in HISTORY: the head of src/db/schema.rs says how.",
             only(&written, &stepped),
             only(&stepped, &written),
             next(),

@@ -1,4 +1,5 @@
-//! Rates (SECURITY.md, *Bounds*): requests by user, address and slug, socket commands, forms, mailed links, failed log-ins.
+//! Bounds of what clients may do (SECURITY.md, *Bounds*): rates of requests and commands, attempts at passwords, connections
+//! ([`admission`]) and buffered bytes ([`buffering`]).
 
 pub mod admission;
 pub mod buffering;
