@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use rusqlite::{Connection, OptionalExtension};
+use rusqlite::Connection;
 
 use crate::{
     db::{Tx, View},
@@ -10,6 +10,7 @@ use crate::{
         access::{self, Caller, Membership, UNKNOWN_ORGANISATION},
         accounts,
         organisations::{
+            administration,
             invitations::{self, Invitation},
             roles::{self, Role},
         },
@@ -278,11 +279,7 @@ fn hashes(site: &Site, id: InvitationId, generation: i64) -> (Hash, Hash) {
 /// or its open invitation is to another role.
 pub fn link(tx: &mut Tx, organisation: OrganisationId, email: &str, role: &str) -> Result<String> {
     let email = text::email(email, "email").map_err(Error::BadRequest)?;
-    let owner: Option<UserId> = tx
-        .prepare_cached("select owner_id from organisations where id = ?1 and deleted_at is null")?
-        .query_row([organisation], |row| row.get(0))
-        .optional()?;
-    let owner = owner.ok_or(UNKNOWN_ORGANISATION)?;
+    let owner = administration::owner(tx, organisation)?.user;
     let role = operators_role(tx, organisation, role)?;
     let open = invitations::find_open(tx, organisation, &email)?.filter(|invitation| invitation.status(tx.now()) == "invited");
     let invitation = match open {
