@@ -278,16 +278,3 @@ pub fn read(from: impl Read, to: &mut impl Destination, progress: Progress) -> R
     }
     Ok(manifest)
 }
-
-/// Fails unless the file system of a folder has space for what a file unpacks to, besides the bytes that are to be left free.
-pub fn require_space(folder: &Path, bytes: u64, left: u64) -> Result<()> {
-    match db::free_bytes(folder) {
-        Some(free) if free.saturating_sub(left) < bytes => Err(Error::bad_request(format!(
-            "the file unpacks to {} MiB, and {} has {} MiB of free space",
-            bytes >> 20,
-            folder.display(),
-            free >> 20
-        ))),
-        _ => Ok(()),
-    }
-}

@@ -157,7 +157,9 @@ pub fn into_file(data: &Path, path: &Path, proof: Proof, now: Time, progress: Pr
 pub fn into<W: Write>(data: &Path, to: W, beside: &Path, now: Time, progress: Progress) -> Result<(Manifest, W)> {
     db::require(data)?;
     db::existing_key(data)?; // fails before the work
-    require_space(data, beside)?;
+    // For a copy of the database and an archive of it, which is at most as large.
+    let needed = 2 * fs::metadata(data.join(db::FILE)).map_or(0, |file| file.len());
+    db::require_space(beside, needed, 0, &format!("a backup of {}", data.display()))?;
     let Snapshot { mut file, version, tables, .. } =
         snapshot::take(data, beside, &mut |done, all| progress("copying", done, all))?;
     // Read after the database, which may hold what a new key has sealed meanwhile; a key file only gains keys.
@@ -236,22 +238,6 @@ fn is_remains(path: &Path) -> bool {
 /// Whether a path is this user's, and of the kind. Others may write to the folder, too: theirs is neither opened nor deleted.
 fn is_own(path: &Path, kind: fn(&fs::Metadata) -> bool) -> bool {
     fs::symlink_metadata(path).is_ok_and(|found| kind(&found) && found.uid() == geteuid().as_raw())
-}
-
-/// Fails unless a folder has space for a copy of the database and for an archive of it, which is at most as large.
-fn require_space(data: &Path, beside: &Path) -> Result<()> {
-    let database = data.join(db::FILE);
-    let needed = 2 * fs::metadata(&database).map_or(0, |file| file.len());
-    match db::free_bytes(beside) {
-        Some(free) if free < needed => Err(Error::bad_request(format!(
-            "a backup of {} needs {} MiB of free space in {}, which has {}",
-            data.display(),
-            needed.div_ceil(1 << 20),
-            beside.display(),
-            free >> 20
-        ))),
-        _ => Ok(()),
-    }
 }
 
 fn open(path: &Path) -> Result<File> {

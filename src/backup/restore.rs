@@ -84,7 +84,7 @@ struct Staging<'a> {
 impl Destination for Staging<'_> {
     fn begin(&mut self, manifest: &Manifest) -> Result<()> {
         manifest.require(Kind::Backup)?;
-        archive::require_space(self.folder, manifest.bytes(), 0)
+        db::require_space(self.folder, manifest.bytes(), 0, "the unpacked backup")
     }
 
     fn part(&mut self, name: &str) -> Result<Option<&mut dyn Write>> {

@@ -182,19 +182,16 @@ fn file_system(data: &Path) -> Finding {
 
 fn free_space(data: &Path) -> Finding {
     let check = "free space";
-    match rustix::fs::statvfs(data) {
-        Ok(disk) => {
-            let free = disk.f_bavail * disk.f_frsize;
-            match free {
-                0..db::FLOOR => {
-                    let floor = db::FLOOR >> 20;
-                    found(Outcome::Bad, check, format!("{} MiB: the server refuses writes below {floor} MiB", free >> 20))
-                }
-                db::FLOOR..FREE_MIN => found(Outcome::Warning, check, format!("only {} MiB", free >> 20)),
-                FREE_MIN.. => found(Outcome::Good, check, format!("{} MiB", free >> 20)),
-            }
+    let Some(free) = db::free_bytes(data) else {
+        return found(Outcome::Bad, check, format!("the file system of {} does not say how much is free", data.display()));
+    };
+    match free {
+        0..db::FLOOR => {
+            let floor = db::FLOOR >> 20;
+            found(Outcome::Bad, check, format!("{} MiB: the server refuses writes below {floor} MiB", free >> 20))
         }
-        Err(err) => found(Outcome::Bad, check, format!("{}: {err}", data.display())),
+        db::FLOOR..FREE_MIN => found(Outcome::Warning, check, format!("only {} MiB", free >> 20)),
+        FREE_MIN.. => found(Outcome::Good, check, format!("{} MiB", free >> 20)),
     }
 }
 

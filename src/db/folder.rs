@@ -83,3 +83,16 @@ pub fn hand_over(path: &Path, folder: &Path) -> io::Result<()> {
 pub fn free_bytes(path: &Path) -> Option<u64> {
     rustix::fs::statvfs(path).ok().map(|disk| disk.f_bavail * disk.f_frsize)
 }
+
+/// Fails unless the file system of a folder has the space that something needs, besides the bytes that are to be left free.
+pub fn require_space(folder: &Path, needed: u64, left: u64, what: &str) -> Result<()> {
+    match free_bytes(folder) {
+        Some(free) if free.saturating_sub(left) < needed => Err(Error::bad_request(format!(
+            "{what} needs {} MiB of free space in {}, which has {}",
+            needed.saturating_add(left).div_ceil(1 << 20),
+            folder.display(),
+            free >> 20
+        ))),
+        _ => Ok(()),
+    }
+}

@@ -36,7 +36,7 @@ pub use self::{
     checkpoint::FLOOR,
     columns::Columns,
     files::{EPOCH, FILE, KEY},
-    folder::{FolderLock, free_bytes, hand_over, lock, lock_files, make_folder, told},
+    folder::{FolderLock, free_bytes, hand_over, lock, lock_files, make_folder, require_space, told},
     history::Version,
     key_file::{KeyFile, existing_key, replace_lost, rotate as rotate_key},
     last_write::last_write_ahead_of,

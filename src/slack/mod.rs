@@ -26,8 +26,8 @@ use self::{
     people::People,
 };
 use crate::{
-    archive::{Progress, require_space},
-    db::Tx,
+    archive::Progress,
+    db::{self, Tx},
     domain::{
         accounts,
         organisations::administration,
@@ -65,7 +65,7 @@ pub fn import(data: &Path, from: &Path, target: Target, write: Writer, progress:
     let mut file = File::open(from).map_err(failed)?;
     let source = fingerprint(&mut file).map_err(failed)?;
     let mut archive = Archive::open(file, &lists().collect::<Vec<_>>())?;
-    require_space(data, archive.bytes, SPACE_KEPT)?;
+    db::require_space(data, archive.bytes, SPACE_KEPT, "the unpacked export")?;
     let overview = Overview::read(&mut archive, &target)?;
     let organisation = match &target {
         Target::New { .. } => ids::organisation(&source, overview.began),

@@ -128,7 +128,7 @@ async fn a_full_disk_ends_no_restore_halfway() {
     let to = disk.0.join("data");
     fs::create_dir(&to).unwrap();
     let filler = disk.fill();
-    refused(&restore(&file, &to, &[]), "of free space");
+    refused(&restore(&file, &to, &[]), "of free space in");
     fs::remove_file(filler).unwrap();
     printed(&restore(&file, &to, &[]));
     let left: Vec<_> = fs::read_dir(&to).unwrap().map(|entry| entry.unwrap().file_name()).collect();

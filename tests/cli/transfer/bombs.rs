@@ -59,7 +59,7 @@ fn archives_that_unpack_to_more_than_they_may_are_refused() {
     let padded = |bytes: usize| manifest(1) + &" ".repeat(bytes - manifest(1).len());
     refused(&restored(&file(&padded(MIB)), 20), "tidings.db is missing");
     refused(&restored(&file(&padded(MIB + 1)), 20), "it does not begin with manifest.json");
-    refused(&restored(&file(&manifest(1 << 50)), 20), "the file unpacks to 1073741824 MiB, and ");
+    refused(&restored(&file(&manifest(1 << 50)), 20), "the unpacked backup needs 1073741824 MiB of free space in ");
     // A file with holes that claims a terabyte, and one that is shorter than it says.
     let sparse = entry("tidings.db", tar::EntryType::GNUSparse, 4096, &[7; 512]);
     refused(&restored(&[file(&manifest(4096)), sparse].concat(), 20), "this is no complete archive");
