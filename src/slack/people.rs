@@ -145,10 +145,24 @@ fn username(name: &str) -> String {
     let kept: String =
         name.chars().filter(|c| c.is_ascii_alphanumeric() || matches!(c, '_' | '.' | '-')).take(Username::RULE.max - 1).collect();
     let kept = if kept.is_empty() { "user".to_owned() } else { kept };
-    accounts::check_username(&kept).unwrap_or_else(|_| format!("{kept}_"))
+    accounts::check_username(&kept).unwrap_or_else(|_| format!("_{kept}"))
 }
 
 /// A text on one line, cut to `most` characters.
 pub fn line(text: &str, most: usize) -> String {
     text::names::visible(&text::printable(text)).replace('\n', " ").trim().chars().take(most).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_that_is_reserved_gets_one_that_is_not() {
+        for (name, kept) in [("ada", "ada"), ("Channel", "_Channel"), ("deleted-ada", "_deleted-ada"), ("\u{e9}", "user")] {
+            assert_eq!(username(name), kept);
+            accounts::check_username(&username(name)).unwrap();
+        }
+        assert_eq!(username(&"deleted-".repeat(9)).len(), Username::RULE.max);
+    }
 }
