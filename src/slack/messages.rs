@@ -238,13 +238,9 @@ impl Names for Translator<'_, '_> {
 /// A file's name and address.
 fn named(file: &File) -> String {
     let name = [&file.title, &file.name].into_iter().flatten().map(|name| line(name, FILE)).find(|name| !name.is_empty());
-    let address = file.permalink.as_ref().or(file.url_private.as_ref()).map(|address| line_of(address));
+    let address = file.permalink.as_ref().or(file.url_private.as_ref()).map(|address| line(address, usize::MAX));
     let name = name.unwrap_or_else(|| "a file".into());
     address.map_or(name.clone(), |address| format!("{name}: {address}"))
-}
-
-fn line_of(text: &str) -> String {
-    text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
 /// The text of a message and what its blocks say, once if one of them has all words of the other in their order: Slack writes
