@@ -50,7 +50,7 @@ async fn by_notification_token(req: &Request, key: ApiKey) -> poem::Result<Calle
     };
     app.limits.user(known.user)?;
     admission::hold(req, known.user);
-    Bound::raise(req, body::WITH_SESSION);
+    Bound::found_session(req);
     Ok(known)
 }
 
@@ -67,7 +67,7 @@ fn authenticate(req: &Request, token: &str) -> Result<Caller> {
     match caller {
         Some(caller) => {
             admission::hold(req, caller.user);
-            Bound::raise(req, body::WITH_SESSION);
+            Bound::found_session(req);
             Ok(caller)
         }
         None => {
@@ -130,8 +130,8 @@ impl<'a> FromRequest<'a> for Feeder {
     }
 }
 
-/// The client's address, for operations that need no session. Without one, the request counts towards the address's rate. It
-/// stands behind a [`Bearer`] or [`MaybeBearer`].
+/// The client's address, for operations that need no session. Without one, the request counts towards the address's rate. In
+/// a handler's arguments it comes after [`Bearer`] or [`MaybeBearer`], which find the session.
 pub struct Visitor {
     pub address: IpAddr,
     pub device: Device,

@@ -8,7 +8,7 @@ use std::{
     ops::Deref,
     sync::{
         Arc,
-        atomic::{AtomicUsize, Ordering::Relaxed},
+        atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed},
     },
 };
 
@@ -36,31 +36,44 @@ pub const FEED: usize = 256 << 10;
 /// Bytes of a body of the contact form, which holds more text than other operations without a session.
 pub const CONTACT: usize = 64 << 10;
 
-/// How many bytes a request's body may have. The limit starts small, and each proof that the sender may send more
-/// raises it before the body is read. So an operation that sets no limit has the small one.
+/// How many bytes a request's body may have, and whether its sender has a session. The limit starts small, and each proof that
+/// the sender may send more raises it before the body is read. So an operation that sets no limit has the small one.
 #[derive(Clone)]
-pub struct Bound(Arc<AtomicUsize>);
+pub struct Bound(Arc<Sender>);
+
+struct Sender {
+    bytes: AtomicUsize,
+    has_session: AtomicBool,
+}
 
 impl Default for Bound {
     fn default() -> Self {
-        Bound(Arc::new(WITHOUT_SESSION.into()))
+        Bound(Arc::new(Sender { bytes: WITHOUT_SESSION.into(), has_session: false.into() }))
     }
 }
 
 impl Bound {
     pub fn raise(req: &Request, bytes: usize) {
-        if let Some(Bound(bound)) = req.data() {
-            bound.fetch_max(bytes, Relaxed);
+        if let Some(Bound(sender)) = req.data() {
+            sender.bytes.fetch_max(bytes, Relaxed);
         }
+    }
+
+    /// Notes that the request has a live session.
+    pub fn found_session(req: &Request) {
+        if let Some(Bound(sender)) = req.data() {
+            sender.has_session.store(true, Relaxed);
+        }
+        Bound::raise(req, WITH_SESSION);
     }
 
     /// Whether the request has a live session.
     pub fn has_session(req: &Request) -> bool {
-        Bound::of(req) >= WITH_SESSION
+        req.data().is_some_and(|Bound(sender)| sender.has_session.load(Relaxed))
     }
 
     fn of(req: &Request) -> usize {
-        req.data().map_or(WITHOUT_SESSION, |Bound(bound)| bound.load(Relaxed))
+        req.data().map_or(WITHOUT_SESSION, |Bound(sender)| sender.bytes.load(Relaxed))
     }
 }
 
