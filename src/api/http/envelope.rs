@@ -116,7 +116,7 @@ pub struct Fed {
 }
 
 #[derive(ApiResponse)]
-pub enum Taken {
+pub enum FeedAnswer {
     /// Success.
     #[oai(status = 200)]
     Ok(Json<Fed>),
@@ -184,9 +184,9 @@ pub fn done(message: &str) -> Done {
     Done::Ok(plain(200, message))
 }
 
-pub fn taken(message: &str, message_id: Option<MessageId>) -> Taken {
+pub fn fed(message: &str, message_id: Option<MessageId>) -> FeedAnswer {
     let (status, message_id) = (Succeeded::Success, Nullable(message_id));
-    Taken::Ok(Json(Fed { status, status_code: 200, message: message.into(), data: Null, message_id }))
+    FeedAnswer::Ok(Json(Fed { status, status_code: 200, message: message.into(), data: Null, message_id }))
 }
 
 pub fn made(message: &str) -> Made {

@@ -11,7 +11,7 @@ use crate::{
         http::{
             auth::{Bearer, Feeder},
             body::{self, Body, Text},
-            envelope::{Taken, taken},
+            envelope::{FeedAnswer, fed},
         },
         tags::Tag,
     },
@@ -36,7 +36,7 @@ impl Api {
     /// `user_id`, `full_name`, `email` and `avatar_url` of the post are theirs, and `username` is only a label. No
     /// history records the feed. Each feed makes a post of its own: a `thread_id` in the body is ignored.
     #[oai(path = "/webhooks/feed/backend-queue", method = "post", operation_id = "feedChannel", tag = "Tag::Webhooks")]
-    async fn queue(&self, caller: Bearer, app: Data<&App>, body: Body<QueuedFeed>) -> Result<Taken> {
+    async fn queue(&self, caller: Bearer, app: Data<&App>, body: Body<QueuedFeed>) -> Result<FeedAnswer> {
         let Body(QueuedFeed { channel_id, feed }, bytes) = body;
         let feed = feed.into();
         let message = app.db.write_sized(bytes, move |tx| feeds::queue(tx, caller.0, channel_id, &feed)).await?;
@@ -56,7 +56,7 @@ impl Api {
         app: Data<&App>,
         webhook_slug: Path<Text<feeds::Slug>>,
         body: Body<Feed>,
-    ) -> Result<Taken> {
+    ) -> Result<FeedAnswer> {
         take(&app, feeder.0, webhook_slug.0, body.0.into(), body.1).await
     }
 
@@ -78,7 +78,7 @@ impl Api {
         action_type: Query<Option<Text<feeds::ActionType>>>,
         /// The address of a picture. If a bearer token is sent, the post has the member's picture instead.
         avatar_url: Query<Option<Text<WebAddress>>>,
-    ) -> Result<Taken> {
+    ) -> Result<FeedAnswer> {
         feeds::QueriedMessage::check(&message, "message").map_err(Error::Invalid)?;
         let feed = feeds::Feed {
             message: message.0.0,
@@ -93,13 +93,13 @@ impl Api {
     }
 }
 
-async fn take(app: &App, caller: Option<Caller>, slug: Text<feeds::Slug>, feed: feeds::Feed, bytes: usize) -> Result<Taken> {
+async fn take(app: &App, caller: Option<Caller>, slug: Text<feeds::Slug>, feed: feeds::Feed, bytes: usize) -> Result<FeedAnswer> {
     let message = app.db.write_sized(bytes, move |tx| feeds::take(tx, caller, &slug, &feed)).await?;
     Ok(sent(message))
 }
 
-fn sent(message: Option<MessageId>) -> Taken {
-    taken("Data sent successfully", message)
+fn sent(message: Option<MessageId>) -> FeedAnswer {
+    fed("Data sent successfully", message)
 }
 
 #[derive(Object)]
