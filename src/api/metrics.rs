@@ -40,12 +40,12 @@ pub fn show(app: Data<&App>) -> poem::Result<Response> {
 fn connections(app: &App, registry: &mut Registry) {
     let (open, [closed, refused]) = (app.connection_slots.open(), app.connection_slots.turned_away());
     let connections: Family<[(&str, &str); 1], Gauge> = Family::default();
-    for (of, count) in [("users", open.users), ("strangers", open.strangers), ("others", open.others)] {
+    for (of, count) in [("users", open.users), ("anonymous", open.strangers), ("others", open.others)] {
         connections.get_or_create(&[("of", of)]).set(count as i64);
     }
-    let says = "Open connections: of users, of strangers, of trusted proxies and others";
+    let says = "Open connections: of users, of anonymous clients, of trusted proxies and others";
     registry.register("connections", says, connections);
-    let says = "Connections of strangers that were closed for new ones because their address was full";
+    let says = "Connections of anonymous clients that were closed for new ones because their address was full";
     registry.register("connections_closed", says, ConstCounter::new(closed));
     registry.register("connections_refused", "New connections of an address that was full and busy", ConstCounter::new(refused));
 }
