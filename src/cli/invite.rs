@@ -36,7 +36,7 @@ pub enum Command {
         organisation: Organisation,
         #[command(flatten)]
         people: People,
-        /// Role in the organisation: a name, a number or a UUID
+        /// Role in the organisation: a key, a name, a number or a UUID
         #[arg(long, default_value = "member")]
         role: String,
         /// Address of the member who invites, and whom the mail names [default: the organisation's owner]
@@ -54,7 +54,7 @@ pub enum Command {
         /// Address to invite
         #[arg(long, value_name = "ADDRESS", value_parser = address)]
         email: String,
-        /// Role in the organisation: a name, a number or a UUID
+        /// Role in the organisation: a key, a name, a number or a UUID
         #[arg(long, default_value = "member")]
         role: String,
         #[command(flatten)]

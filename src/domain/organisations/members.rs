@@ -118,7 +118,7 @@ pub struct Listed {
     pub email: String,
     pub phone: String,
     pub name: String,
-    /// The name of the role.
+    /// The key of the role.
     pub role: String,
     pub is_owner: bool,
     pub status: MemberStatus,

@@ -56,7 +56,7 @@ pub struct Organisation {
     pub channels_count: i64,
     /// The messages in all that the caller sees: channels, archived ones too, and direct messages.
     pub total_messages_count: i64,
-    /// The caller's role: its number in `roles.id` and its name.
+    /// The caller's role: its number in `roles.id` and its key.
     pub role_id: i64,
     pub role: String,
     pub is_owner: bool,
@@ -65,7 +65,7 @@ pub struct Organisation {
 }
 
 impl Organisation {
-    /// The title of the caller's role.
+    /// The name of the caller's role.
     pub fn role_title(&self) -> &str {
         rights::member_title(&self.role, self.is_owner)
     }
@@ -264,7 +264,7 @@ pub struct Own {
     pub name: String,
     pub slug: String,
     pub logo_url: String,
-    /// The name of the caller's role.
+    /// The key of the caller's role.
     pub role: String,
     pub is_owner: bool,
     /// As in [`Organisation`].

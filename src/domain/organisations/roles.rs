@@ -30,7 +30,7 @@ text::rules! {
     /// A role's name: numbers name roles by their integers.
     pub Name: Rule::no_number(64);
     pub Description: Rule::text(255);
-    /// The integer, the UUID, the name or the title of a role.
+    /// The integer, the UUID, the key or the name of a role.
     pub Named: Rule::name(64);
 }
 /// At most 100 custom roles per organisation.
@@ -51,7 +51,7 @@ pub struct Role {
     pub updated_at: Time,
 }
 
-/// Finds the role that a request names by integer, UUID, name or title, all as text. 400 for a text that names no role at all.
+/// Finds the role that a request names by integer, UUID, key or name, all as text. 400 for a text that names no role at all.
 pub fn find(conn: &Connection, organisation: OrganisationId, named: &str) -> Result<Option<Role>> {
     let named = Named::check(named, "role").map_err(Error::BadRequest)?;
     if named.parse::<i64>().is_ok() {

@@ -12,7 +12,7 @@ use crate::{
     domain::{organisations::roles::Named, text::Ruled},
 };
 
-/// A role in a request: its integer, its UUID or its name.
+/// A role in a request: its integer, its UUID, its key or its name.
 #[derive(Clone, Debug)]
 pub struct RoleName(pub String);
 
