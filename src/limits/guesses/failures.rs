@@ -137,11 +137,4 @@ mod tests {
         failures.add(ada, nth(2), Duration::from_secs(36 * 220));
         assert_eq!(failures.networks(ada), 1, "a new series of failures");
     }
-
-    #[test]
-    fn the_memory_of_failures_is_fixed() {
-        let failures = Failures::new(EACH, NUMBER);
-        (0..2 * NUMBER).for_each(|n| failures.add(failures.key(&n.to_string()), nth(1), Duration::ZERO));
-        assert_eq!(failures.lock().len(), NUMBER);
-    }
 }

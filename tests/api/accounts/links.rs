@@ -277,9 +277,8 @@ async fn a_link_takes_the_same_statements_for_an_address_without_an_account() {
                 for round in 1..=7 {
                     let [known, unknown] = ["ada@example.org", "nobody@example.org"]
                         .map(|email| statements(tx, |tx| mailbox::request_link(tx, email, purpose)).unwrap());
-                    println!("{purpose:?}, request {round}: {} and {} statements", known.len(), unknown.len());
                     assert!(!known.is_empty());
-                    assert_eq!(known, unknown);
+                    assert_eq!(known, unknown, "{purpose:?}, request {round}");
                 }
             }
             let [known, unknown] = ["ada@example.org", "nobody@example.org"]

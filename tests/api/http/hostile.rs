@@ -137,7 +137,7 @@ fn request(line: &str, headers: &str, body: &str) -> Vec<u8> {
     format!("{line} HTTP/1.1\r\nhost: x\r\nconnection: close\r\n{headers}{length}\r\n{body}").into_bytes()
 }
 
-/// Requests that are answered well as they are.
+/// Requests that are answered with 2xx or 400 as they are.
 async fn corpus(server: &Server) -> Vec<Vec<u8>> {
     let ada = server.user("ada").await;
     let organisation = ada.organisation("Engines").await;
