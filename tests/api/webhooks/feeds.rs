@@ -1,12 +1,14 @@
 //! Feeding posts through webhooks, and what is pushed of it.
 
+mod bearers;
+mod rates;
+
 use crate::{
-    harness::{Client, Reply, Server, blob, text, unknown_id},
+    harness::{Client, Reply, Server, blob, text},
     shapes::{PUSHED_MESSAGE, UNREAD, assert_shape},
     socket::Socket,
 };
 use serde_json::{Value, json};
-use tidings::config::{FeedAuth, Switch};
 
 const SENT: &str = "Data sent successfully";
 const QUEUE: &str = "/webhooks/feed/backend-queue";
@@ -270,80 +272,6 @@ async fn an_inactive_webhook_and_an_archived_channel_refuse() {
 }
 
 #[tokio::test]
-async fn a_bearer_that_is_sent_with_a_feed_must_hold_the_right_to_post() {
-    let scene = scene().await;
-    let outsider = scene.server.user("outsider").await;
-    let visitor = scene.server.member(&scene.ada, &scene.organisation, "visitor", "member").await;
-    let guest = scene.server.member(&scene.ada, &scene.organisation, "guest", "guest").await;
-    scene.server.sql(&format!(
-        "insert into channel_members (channel_id, user_id, username, created_at) values ({}, {}, 'guest', 0)",
-        blob(&scene.channel),
-        blob(&guest.user_id)
-    ));
-    for bad in [&scene.anybody.with_token("nonsense"), &scene.anybody.with_token(&scene.ada.notification_token)] {
-        bad.post(&scene.feed, body()).await.expect(401);
-        by_query(bad, &scene.feed, &body()).await.expect(401);
-    }
-    for client in [&outsider, &visitor, &guest] {
-        client.post(&scene.feed, body()).await.expect(403);
-        by_query(client, &scene.feed, &body()).await.expect(403);
-    }
-    assert_eq!(scene.threads().await.len(), 0);
-    scene.grace.post(&scene.feed, without("username")).await.data(200, SENT);
-    let thread = &scene.threads().await[0];
-    assert_eq!([&thread["user_id"], &thread["username"]], [&*scene.grace.user_id, "builder"]);
-}
-
-#[tokio::test]
-async fn a_server_can_demand_a_bearer_for_feeds() {
-    let scene = scene_on(Server::with(|settings| settings.feed_auth = FeedAuth::Bearer).await).await;
-    scene.anybody.post(&scene.feed, body()).await.expect(401);
-    scene.anybody.post(&scene.feed, json!({})).await.expect(401);
-    by_query(&scene.anybody, &scene.feed, &body()).await.expect(401);
-    scene.grace.post(&scene.feed, body()).await.data(200, SENT);
-    by_query(&scene.grace, &scene.feed, &body()).await.data(200, SENT);
-}
-
-#[tokio::test]
-async fn the_backend_queue_is_for_members_with_the_right_to_post() {
-    let scene = scene().await;
-    let queued = with("channel_id", &*scene.channel);
-    let reply = scene.grace.post(QUEUE, queued.clone()).await;
-    let posted = text(&reply.body["message_id"]);
-    assert!(reply.data(200, SENT).is_null());
-    let thread = &scene.threads().await[0];
-    assert_eq!(thread["thread_id"], posted);
-    assert_eq!([&thread["type"], &thread["username"], &thread["event_name"]], ["thread", "ci", "build finished"]);
-    assert_eq!([&thread["user_id"], &thread["content"]], [&*scene.grace.user_id, "main is green"]);
-    scene.grace.post(QUEUE, json!({ "channel_id": scene.channel, "message": "bare" })).await.expect(200);
-    assert_eq!(scene.threads().await[0]["username"], "grace");
-    assert_eq!(scene.history().await.len(), 0);
-
-    scene.anybody.post(QUEUE, queued.clone()).await.expect(401);
-    let outsider = scene.server.user("outsider").await;
-    let visitor = scene.server.member(&scene.ada, &scene.organisation, "visitor", "member").await;
-    let private = scene.ada.private_channel(&scene.organisation, "private", &[]).await;
-    let unknown = scene.grace.post(QUEUE, with("channel_id", unknown_id())).await.expect(403);
-    assert_eq!(outsider.post(QUEUE, queued.clone()).await.expect(403), unknown);
-    assert_eq!(scene.grace.post(QUEUE, with("channel_id", private)).await.expect(403), unknown);
-    visitor.post(QUEUE, queued.clone()).await.expect(403);
-
-    for faulty in [body(), with("channel_id", "no-uuid"), with("channel_id", 7), json!({ "channel_id": scene.channel })] {
-        scene.grace.post(QUEUE, faulty).await.expect(400);
-    }
-    for (field, value) in [("status", "green"), ("message", " ")] {
-        let mut faulty = queued.clone();
-        faulty[field] = value.into();
-        scene.grace.post(QUEUE, faulty).await.expect(422);
-    }
-    for state in ["archived_at = created_at", "archived_at = null, is_dm = 1"] {
-        scene.server.sql(&format!("update channels set {state} where id = {}", blob(&scene.channel)));
-        scene.grace.post(QUEUE, queued.clone()).await.expect(403);
-    }
-    assert_eq!(scene.threads().await.len(), 2);
-}
-
-#[tokio::test]
 async fn a_feed_is_pushed_to_the_channel_and_as_a_count_to_every_member() {
     let scene = scene().await;
     let own = [scene.ada.personal(&scene.organisation), scene.grace.personal(&scene.organisation)];
@@ -396,47 +324,6 @@ async fn nobody_edits_a_feed() {
     let path = format!("/channels/{}/messages", scene.channel);
     scene.ada.put(&path, json!({ "content": "mine", "message_id": id })).await.expect(403);
     scene.ada.put(&path, json!({ "content": "mine" })).await.expect(404);
-}
-
-/// Clients without an account, each at an address of its own.
-fn crowd(anybody: &Client) -> impl Iterator<Item = Client> {
-    (2..=254).map(|last| {
-        let http = reqwest::Client::builder().local_address(std::net::IpAddr::from([127, 0, 0, last])).build().unwrap();
-        Client { http, ..anybody.clone() }
-    })
-}
-
-#[tokio::test]
-async fn a_slug_is_fed_at_most_twenty_times_a_second_by_all_together() {
-    let scene = scene_on(Server::with(|settings| settings.rate_limit = Switch::On).await).await;
-    let other = text(&scene.ada.webhook(&scene.channel, "other").await["webhook_slug"]);
-    let mut crowd = crowd(&scene.anybody);
-    let many: Vec<_> = crowd.by_ref().take(20).collect();
-    let posts = many.iter().flat_map(|client| (0..15).map(|_| client.post(&scene.feed, body())));
-    let (good, refused): (Vec<_>, Vec<_>) =
-        futures_util::future::join_all(posts).await.into_iter().partition(|reply| reply.status == 200);
-    assert!(good.len() >= 20, "a second's worth is taken: {}", good.len());
-    let refused = refused.into_iter().next().expect("more is not");
-    assert_eq!(refused.headers["retry-after"], "1");
-    refused.expect(429);
-    crowd.next().unwrap().post(&format!("/webhooks/feed/{other}"), body()).await.expect(200);
-}
-
-#[tokio::test]
-async fn an_address_feeds_at_most_twenty_times_a_second_over_all_slugs() {
-    let scene = scene_on(Server::with(|settings| settings.rate_limit = Switch::On).await).await;
-    let mut crowd = crowd(&scene.anybody);
-    let guesser = crowd.next().unwrap();
-    let guess = |number: u32| {
-        let path = format!("/webhooks/feed/guess-{number}");
-        let guesser = &guesser;
-        async move { guesser.post(&path, body()).await }
-    };
-    let replies = futures_util::future::join_all((0..300).map(guess)).await;
-    let (unknown, refused): (Vec<_>, Vec<_>) = replies.into_iter().partition(|reply| reply.status == 404);
-    assert!(unknown.len() >= 20, "{}", unknown.len());
-    refused.into_iter().next().expect("more is too much").expect(429);
-    crowd.next().unwrap().post(&scene.feed, body()).await.expect(200);
 }
 
 /// Link checkers send HEAD requests.
