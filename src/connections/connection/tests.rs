@@ -70,8 +70,8 @@ fn serve_on(stream: impl Io + 'static, deadlines: Deadlines, is_reserve: bool) -
     serve_in(Slots::new(1000, &[]), stream, deadlines, is_reserve)
 }
 
-/// Serves a client: answers `/` with "done", `/user` with "done" to a user, `/slow` after a while, `/take` after the body, `/long` with 100,000
-/// bytes, and `/late` with as many after a while; and that echoes bytes once `/up` was answered.
+/// Serves a client: answers `/` with "done", `/user` with "done" to a user, `/slow` after a while, `/take` after the body,
+/// `/long` with 100,000 bytes, and `/late` with as many after a while; and that echoes bytes once `/up` was answered.
 fn serve_in(slots: Arc<Slots>, stream: impl Io + 'static, deadlines: Deadlines, is_reserve: bool) -> Served {
     let user = UserId::new();
     let of_user = make(move |req| async move {

@@ -1,7 +1,8 @@
 //! Accounts: their rows, and the checks of new ones.
 //!
-//! Below: registration, passwords, sessions, known devices, identities of other issuers, profiles, proofs of the mailbox, mailed links,
-//! their one-time tokens, and the command line's operations. Uses access, chores, the log, the outbox, page and text.
+//! Below: registration, passwords, sessions, known devices, identities of other issuers, profiles, proofs of the mailbox,
+//! mailed links, their one-time tokens, and the command line's operations. Uses access, chores, the log, the outbox, page and
+//! text.
 
 pub mod administration;
 pub mod blanks;
