@@ -16,7 +16,7 @@ use crate::{
 
 #[derive(Subcommand)]
 pub enum Command {
-    /// Print the schema version of the database and of this binary; fails if the database has other tables than its version
+    /// Print the schema version of the database and of this binary; fails if the database has another schema than its version names
     Status,
     /// Try the migration on a copy of the database, and print its steps with the time that each took; also while the server runs
     ///

@@ -7,7 +7,7 @@ pub fn fault(version: Version, headers: &HeaderMap) -> Option<&'static str> {
     let mut hosts = headers.get_all(header::HOST).iter();
     match (hosts.next(), hosts.next()) {
         (None, _) => (version >= Version::HTTP_11).then_some("The header Host is required"),
-        (Some(_), Some(_)) => Some("The header Host is there more than once"),
+        (Some(_), Some(_)) => Some("The header Host must not be repeated"),
         (Some(host), None) => {
             let is_valid = host.to_str().is_ok_and(is_valid);
             (!is_valid).then_some("The header Host must be a host name or an IP address, with a port or without")

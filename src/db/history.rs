@@ -76,9 +76,9 @@ fn unlike(version: Version, state: &BTreeSet<String>, found: &BTreeSet<String>) 
         }
     };
     Error::bad_request(format!(
-        "the database says that it has schema version {version}, but its definitions are others, and nothing was changed. \
-         It lacks: {}. It has besides: {}. If somebody has changed them by hand, change them back; otherwise run the tidings \
-         that made the database, or `tidings restore` with a backup",
+        "the database says that it has schema version {version}, but its definitions differ from that version's, and nothing was \
+         changed. Missing: {}. Unexpected: {}. If somebody changed it by hand, undo that; otherwise run the tidings that made \
+         the database, or `tidings restore` with a backup",
         only(state, found),
         only(found, state),
     ))

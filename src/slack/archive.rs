@@ -148,7 +148,7 @@ impl Archive {
         match read.and_then(|()| reader.end()) {
             _ if failed.is_some() => failed.map_or(Ok(()), Err),
             Ok(()) => Ok(()),
-            Err(_) if whole.get() == 0 => Err(Error::bad_request(format!("{path} has more than {ENTRY_MAX} bytes"))),
+            Err(_) if whole.get() == 0 => Err(Error::bad_request(format!("{path} has more than {} MiB", ENTRY_MAX >> 20))),
             Err(_) if value.get() == 0 => Err(too_large(path)),
             Err(err) => Err(Error::bad_request(format!("{path} is not as Slack documents it: {err}"))),
         }

@@ -48,7 +48,7 @@ impl Entry {
         zip.seek(SeekFrom::Start(self.start))?;
         zip.read_exact(&mut header)?;
         if header[..SIGNATURE.len()] != SIGNATURE {
-            return Err(io::Error::other("the list of entries names a place where there is none"));
+            return Err(io::Error::other("the central directory names an offset where no entry begins"));
         }
         let length = |at: usize| i64::from(u16::from_le_bytes([header[at], header[at + 1]]));
         zip.seek_relative(length(NAME) + length(EXTRA))?;

@@ -50,7 +50,7 @@ fn a_backup_with_a_foreign_schema_is_refused_and_changes_nothing() {
             refused(&made, "malformed"); // SQLite itself refuses such a schema
             continue;
         }
-        refused(&restore(&file, &at("here"), &[]), "its definitions are others, and nothing was changed");
+        refused(&restore(&file, &at("here"), &[]), "its definitions differ from that version's, and nothing was changed");
         refused(&restore(&file, &at("here"), &["--dry-run"]), says);
         refused(&run(&["backup", text(&at("proven.tar.zst")), "--verify", "--data-dir", text(&data)]), says);
     }

@@ -228,7 +228,7 @@ fn what_is_no_export_is_refused() {
     };
     let rest = |bytes: usize| [vec![b' '; bytes - 4], b"{}]".to_vec()].concat();
     refused(&padded(255, &rest(1 << 20)), "the export names no owner"); // 256 MiB
-    refused(&padded(255, &rest((1 << 20) + 1)), "users.json has more than 268435456 bytes");
+    refused(&padded(255, &rest((1 << 20) + 1)), "users.json has more than 256 MiB");
     refused(&padded(0, &[b' '; 5 << 20]), "users.json has a value of more than 4 MiB");
     // Values that take far more memory than their text.
     let users = |number: usize| {

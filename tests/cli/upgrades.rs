@@ -224,12 +224,20 @@ fn a_database_with_other_definitions_than_its_version_is_refused_before_anything
         data
     };
     for (data, change, says) in [
-        (new("a trigger"), "create trigger spy after insert on messages begin select 1; end", "It has besides: [trigger spy: "),
-        (new("a table less"), "drop table chores", "It lacks: [index chores_by_subject: "),
-        (new("a column"), "alter table users add column age integer", "It has besides: [table users: age integer]"),
-        (first("of no state"), "drop index sessions_open", "It lacks: [index sessions_open: "),
-        (first("with the version of another"), "pragma user_version = 3", "schema version 3, but its definitions are others"),
-        (first("another program's"), "pragma user_version = 0", "schema version 0, but its definitions are others"),
+        (new("a trigger"), "create trigger spy after insert on messages begin select 1; end", "Unexpected: [trigger spy: "),
+        (new("a table less"), "drop table chores", "Missing: [index chores_by_subject: "),
+        (new("a column"), "alter table users add column age integer", "Unexpected: [table users: age integer]"),
+        (first("of no state"), "drop index sessions_open", "Missing: [index sessions_open: "),
+        (
+            first("with the version of another"),
+            "pragma user_version = 3",
+            "schema version 3, but its definitions differ from that version's",
+        ),
+        (
+            first("another program's"),
+            "pragma user_version = 0",
+            "schema version 0, but its definitions differ from that version's",
+        ),
     ] {
         Connection::open(data.join("tidings.db")).unwrap().execute_batch(change).unwrap();
         let before = (version(&data), content(&data));
