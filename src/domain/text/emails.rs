@@ -124,7 +124,7 @@ mod tests {
     }
 
     #[test]
-    fn an_address_of_before_is_known_as_it_was_stored() {
+    fn an_older_address_is_known_as_it_was_stored() {
         let known = |text| known_email_address(text).unwrap();
         assert_eq!(known(" ADA@exam\u{200b}ple.org"), "ada@exam\u{200b}ple.org");
         assert_eq!(known("Ad\u{430}@example.org"), "ad\u{430}@example.org");

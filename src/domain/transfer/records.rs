@@ -214,7 +214,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_name_of_before_is_read_without_its_invisible_characters() {
+    fn an_older_name_is_read_without_its_invisible_characters() {
         let person = r#"{"id": "0199c0de-0000-7000-8000-000000000000", "email": "ada@example.org", "username": "ada",
             "first_name": "A\u200bda", "last_name": "Love\u00adlace", "avatar_url": "", "is_active": true,
             "created_at": "2026-01-01T00:00:00.000000Z"}"#;

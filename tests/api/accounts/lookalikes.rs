@@ -46,7 +46,7 @@ async fn an_address_that_only_looks_like_another_is_refused() {
 }
 
 #[tokio::test]
-async fn accounts_with_addresses_of_before_can_still_be_used() {
+async fn accounts_with_older_addresses_can_still_be_used() {
     let server = Server::start().await;
     for (name, stored) in
         [("ada", UNICODE), ("grace", HIDDEN), ("joan", "joan@bücher.example"), ("twin", "joan@xn--bcher-kva.example")]
@@ -54,7 +54,7 @@ async fn accounts_with_addresses_of_before_can_still_be_used() {
         server.register(name).await;
         server.sql(&format!("update users set email = '{stored}' where username = '{name}'"));
     }
-    server.sql("delete from meta where key = 'domains_in_ascii'"); // as a server of before left it
+    server.sql("delete from meta where key = 'domains_in_ascii'"); // as an earlier version left it
     let server = server.restart().await;
     let name = async |address: &str| text(&log_in(&server, address).await.data(200, "Login successful")["user"]["username"]);
     assert_eq!([name(UNICODE).await, name(ASCII).await], ["ada", "ada"]);

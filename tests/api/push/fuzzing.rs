@@ -61,7 +61,7 @@ fn conversation() -> impl Strategy<Value = Vec<u8>> {
 
 /// The same conversations in each run; more of them with `PROPTEST_CASES`.
 #[tokio::test]
-async fn no_frames_make_the_server_stumble_or_talk() {
+async fn random_frames_neither_stop_the_server_nor_draw_long_answers() {
     let server = Server::start().await;
     let ada = server.user("ada").await;
     let mut bystander = Socket::connect(&ada).await;
