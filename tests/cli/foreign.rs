@@ -12,18 +12,18 @@ use crate::{
 
 /// What is done to a database, and what the refusal of its backup says.
 const CHANGES: &[(&str, &str)] = &[
-    ("create trigger spy after insert on messages begin delete from users; end", "besides: [trigger spy: "),
-    ("create trigger search after delete on users begin select 1; end", "besides: [trigger search: "),
-    ("create view everything as select * from users", "besides: [view everything: "),
-    ("create table more (a text)", "besides: [table more: "),
-    ("create virtual table more using fts5 (a)", "besides: [table more: "),
-    ("create index more on users (first_name)", "besides: [index more: "),
-    ("drop index messages_active", "lacks: [index messages_active: "),
-    ("alter table users add column more text", "besides: [table users: more text]"),
+    ("create trigger spy after insert on messages begin delete from users; end", "Unexpected: [trigger spy: "),
+    ("create trigger search after delete on users begin select 1; end", "Unexpected: [trigger search: "),
+    ("create view everything as select * from users", "Unexpected: [view everything: "),
+    ("create table more (a text)", "Unexpected: [table more: "),
+    ("create virtual table more using fts5 (a)", "Unexpected: [table more: "),
+    ("create index more on users (first_name)", "Unexpected: [index more: "),
+    ("drop index messages_active", "Missing: [index messages_active: "),
+    ("alter table users add column more text", "Unexpected: [table users: more text]"),
     (
         "pragma writable_schema = on;
          update sqlite_schema set sql = replace(sql, 'value text not null', 'value text') where name = 'meta'",
-        "besides: [table meta: value text]",
+        "Unexpected: [table meta: value text]",
     ),
     (
         "pragma writable_schema = on;
@@ -76,7 +76,7 @@ fn a_backup_of_a_former_release_is_restored_and_migrated() {
     drop(conn);
     let spied = folder.path().join("spied.tar.zst");
     back_up(&old, &spied, &[]);
-    refused(&restore(&spied, &to, &[]), "besides: [trigger spy: ");
+    refused(&restore(&spied, &to, &[]), "Unexpected: [trigger spy: ");
 }
 
 fn first_release(folder: &Path) {

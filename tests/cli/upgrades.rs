@@ -250,7 +250,7 @@ fn a_database_with_other_definitions_than_its_version_is_refused_before_anything
         ] {
             let output = run(&[command, &["--data-dir", text(&data)]].concat());
             refused(&output, says);
-            refused(&output, "change them back");
+            refused(&output, "undo that");
         }
         let doctor = String::from_utf8(run(&["doctor", "--data-dir", text(&data)]).stdout).unwrap();
         assert!(doctor.contains(says), "{doctor}");
