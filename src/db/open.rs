@@ -3,6 +3,7 @@
 use std::{fs::File, io::ErrorKind, path::Path, time::Duration};
 
 use rusqlite::{Connection, OpenFlags, config::DbConfig};
+use rustix::fs::{Access, access};
 
 use crate::error::{Error, Result};
 
@@ -16,8 +17,10 @@ pub(super) fn connect(path: &Path, flags: OpenFlags) -> Result<Connection> {
     // is never opened: closing it would drop the locks that all connections of this process have on it (POSIX locks are the
     // process's), and the next program that closes the database would delete the WAL of a running server.
     match File::options().create_new(true).write(true).mode(0o600).open(path) {
-        Err(err) if err.kind() != ErrorKind::AlreadyExists => return Err(unusable(&err)),
-        _ => {}
+        Ok(_) => {}
+        // SQLite would say "attempt to write a readonly database" later, and not which.
+        Err(err) if err.kind() == ErrorKind::AlreadyExists => access(path, Access::WRITE_OK).map_err(|err| unusable(&err))?,
+        Err(err) => return Err(unusable(&err)),
     }
     let conn = Connection::open_with_flags(path, flags).map_err(|err| unusable(&err))?;
     prepare(&conn).map_err(|err| unusable(&err))?;
