@@ -50,12 +50,18 @@ pub fn finish(generated: &str) -> String {
         }
     }
     document.tags.sort_by_key(|tag| tags.iter().position(|used| *used == tag["name"]));
+    let mut nullable = Vec::new();
     for (field, value) in document.components.schemas.values_mut().flatten() {
         if field == "properties" {
             let mut properties: IndexMap<String, Value> = serde_json::from_str(value.get()).expect("properties are an object");
             properties.values_mut().for_each(type_nullable);
+            nullable.extend(properties.values_mut().filter_map(referred_nullable));
             *value = serde_json::value::to_raw_value(&properties).expect("it is JSON");
         }
+    }
+    for schema in nullable {
+        let schema = document.components.schemas.get_mut(&schema).expect("a reference leads to a schema");
+        schema.insert("nullable".to_owned(), serde_json::value::to_raw_value(&true).expect("it is JSON"));
     }
     serde_json::to_string_pretty(&document).expect("it is JSON")
 }
@@ -70,6 +76,14 @@ fn type_nullable(schema: &mut Value) {
     let Some(alternatives) = alternatives else { return schema["type"] = json!("object") };
     schema[alternatives][0]["nullable"] = json!(true);
     schema.as_object_mut().expect("it has fields").remove("nullable");
+}
+
+/// The name of the schema that a field refers to, if the field may be null: a reference to a schema that may not be null allows no
+/// null, whatever stands beside it, so the schema itself has to say it.
+fn referred_nullable(schema: &mut Value) -> Option<String> {
+    let parts = schema.get_mut("allOf")?.as_array_mut()?;
+    parts.pop_if(|last| *last == json!({ "nullable": true }))?;
+    Some(parts.first()?["$ref"].as_str()?.rsplit('/').next()?.to_owned())
 }
 
 struct Operation<'a> {
