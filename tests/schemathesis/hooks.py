@@ -24,7 +24,7 @@ REFUSED_BY_STATE = {
     r"has no webhook_url": "the webhook delivers nothing",
     r"webhook_url: |must not lead to this server|is not an address: ": "the host is not valid, or not to be reached",
     r"is no right|in \"PermissionList\"|name all rights like": "the keys of a map, which the document can only describe",
-    r"permission_list or in permissions, not in both": "two fields of the request rule each other out",
+    r"permission_list or in permissions, not in both|permission_list is required": "of two fields, just one is needed",
     r"must be a UUID, not \"\d+\"": "an integer of one answer is tried as another's id; a format is no assertion in JSON Schema",
     r"since must be before until|of the last 30 days": "two times of the request belong together, and with the clock",
 }
