@@ -51,6 +51,8 @@ class LogIn:
 checks.load_all_checks()
 accepts_what_the_schema_allows = checks.CHECKS.get_one("positive_data_acceptance")
 has_what_was_made = checks.CHECKS.get_one("ensure_resource_availability")
+refuses_what_the_schema_forbids = checks.CHECKS.get_one("negative_data_rejection")
+answers_documented_statuses = checks.CHECKS.get_one("status_code_conformance")
 
 
 @checks.CHECKS.register  # in place of the one of this name
@@ -64,10 +66,21 @@ def positive_data_acceptance(ctx, response, case):
 
 @checks.CHECKS.register
 def ensure_resource_availability(ctx, response, case):
-    # What was just made, as /organisations/…, is there; a user, member or other record that the body names need not be.
+    # What was just made, as /organisations/…, is there; a user, role or other record that the request names need not be.
     made = case.path.split("/")[1].removesuffix("s")
-    if response.status_code == 404 and case.method in ("POST", "PUT", "PATCH"):
+    if response.status_code == 404:
         message = json.loads(response.content).get("message", "")
         if not message.lower().startswith(made):
             return None
     return has_what_was_made(ctx, response, case)
+
+
+# A query of over 16 KiB is refused with the head of the request, before there is an operation.
+@checks.CHECKS.register
+def negative_data_rejection(ctx, response, case):
+    return None if response.status_code == 431 else refuses_what_the_schema_forbids(ctx, response, case)
+
+
+@checks.CHECKS.register
+def status_code_conformance(ctx, response, case):
+    return None if response.status_code == 431 else answers_documented_statuses(ctx, response, case)
