@@ -32,6 +32,7 @@ use poem::{
 pub use self::http::envelope::Fault;
 use self::http::{envelope, enveloped::Enveloped, guard};
 use crate::{
+    db::{self, log},
     error::Error,
     push::{
         embedded::{handshake, listener},
@@ -40,6 +41,9 @@ use crate::{
     state::App,
     web,
 };
+
+/// Names the place in the event log of the state that an answer shows: its epoch, a colon and its offset.
+const POSITION: &str = "tidings-position";
 
 /// All routes of the server.
 pub fn routes(app: App) -> impl Endpoint {
@@ -52,7 +56,7 @@ pub fn routes(app: App) -> impl Endpoint {
         routes = routes.at("/metrics", guard::by_bearer(get(metrics::show), key.clone()));
     }
     let routes = routes
-        .nest("/api/v1", Enveloped::new(api, document::methods).around(uncached))
+        .nest("/api/v1", Enveloped::new(api, document::methods).around(positioned).around(uncached))
         .nest("/docs", docs())
         .at("/setup/administrator", post(setup::make))
         .at("/health", get(health::health))
@@ -93,6 +97,21 @@ pub fn refuse(path: &str, why: Error) -> Response {
     let mut response = envelope::failure(why.into(), path.strip_prefix("/api/v1").unwrap_or(path));
     keep_private(&mut response);
     response
+}
+
+/// Adds to successful answers the place in the event log of the state that they show. One that reads nothing may show any state.
+async fn positioned<E: Endpoint>(next: std::sync::Arc<E>, req: Request) -> poem::Result<Response> {
+    if !matches!(*req.method(), Method::GET | Method::HEAD) {
+        return next.call(req).await.map(IntoResponse::into_response);
+    }
+    let app: App = req.data().cloned().expect("the application is installed in routes()");
+    let (mut response, shown) = db::noted(next.get_response(req)).await;
+    if response.status().is_success() {
+        let seq = shown.map_or_else(|| app.db.check(|conn| Ok(log::last_seq(conn)?)), Ok)?;
+        let position = HeaderValue::from_str(&format!("{}:{seq}", app.db.epoch())).map_err(Error::internal)?;
+        response.headers_mut().insert(POSITION, position);
+    }
+    Ok(response)
 }
 
 async fn uncached<E: Endpoint>(next: std::sync::Arc<E>, req: Request) -> poem::Result<Response> {
@@ -155,7 +174,7 @@ fn allow(headers: &mut HeaderMap, origin: &str) {
     let fixed = [
         (header::ACCESS_CONTROL_ALLOW_METHODS, "GET, POST, PUT, PATCH, DELETE"),
         (header::ACCESS_CONTROL_ALLOW_HEADERS, "authorization, content-type, x-notification-token"),
-        (header::ACCESS_CONTROL_EXPOSE_HEADERS, "link, retry-after, x-request-id"),
+        (header::ACCESS_CONTROL_EXPOSE_HEADERS, "link, retry-after, tidings-position, x-request-id"),
         (header::ACCESS_CONTROL_MAX_AGE, "600"),
     ];
     fixed.into_iter().for_each(|(name, value)| _ = headers.insert(name, HeaderValue::from_static(value)));

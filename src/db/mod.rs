@@ -15,6 +15,7 @@ mod last_write;
 pub mod log;
 mod moving;
 mod open;
+mod position;
 mod schema;
 mod slow;
 pub mod snapshot;
@@ -41,6 +42,7 @@ pub use self::{
     key_file::{KeyFile, existing_key, replace_lost, rotate as rotate_key},
     last_write::last_write_ahead_of,
     moving::Moving,
+    position::noted,
     schema::{Step, newest as newest_version},
     slow::Class,
     tx::{Tx, View},
@@ -70,6 +72,8 @@ pub struct Db {
     writer: Arc<writer::Writer>,
     admission: Arc<slow::Admission>,
     figures: Arc<Figures>,
+    /// Of the event log; it stays the same while the database is open.
+    epoch: Arc<str>,
     site: Arc<Site>,
     clock: Clock,
 }
@@ -88,6 +92,7 @@ impl Db {
             tracing::warn!(%now, %last_write, "the clock is behind the last write, and new messages get older times: set the clock");
         }
         let marker = epoch::Marker::open(&conn, folder)?;
+        let epoch = log::epoch(&conn)?.into();
         // At least two, so that a list doesn't hold up all others.
         let cores = std::thread::available_parallelism().map_or(2, usize::from).max(2);
         let size = cores + slow::Admission::slots(cores) + FORWARDER;
@@ -106,11 +111,25 @@ impl Db {
         let checkpoints = checkpoint::Checkpoints::start(&path, figures.clone())?;
         let views = (site.clone(), clock.clone());
         let writer = Arc::new(writer::Writer::start(conn, marker, (checkpoints, figures.clone()), views, after_commit)?);
-        Ok(Db { readers, writer, admission: Arc::new(slow::Admission::new(cores)), figures, site, clock })
+        Ok(Db { readers, writer, admission: Arc::new(slow::Admission::new(cores)), figures, epoch, site, clock })
     }
 
-    /// Runs `f` in a short read transaction on this thread, for reads by key that are bounded in rows.
+    /// The epoch of the event log.
+    pub fn epoch(&self) -> &str {
+        &self.epoch
+    }
+
+    /// Runs `f` in a short read transaction on this thread, for reads by key that are bounded in rows. The answer in whose task
+    /// it runs shows this state of the log; see [`noted`].
     pub fn read<T>(&self, f: impl FnOnce(&View) -> Result<T>) -> Result<T> {
+        self.check(|conn| {
+            conn.show()?;
+            f(conn)
+        })
+    }
+
+    /// [`Db::read`] of what no answer shows, such as the caller's session.
+    pub fn check<T>(&self, f: impl FnOnce(&View) -> Result<T>) -> Result<T> {
         let conn = self.readers.get().map_err(|_| OVERLOADED)?;
         conn.prepare_cached("begin")?.execute([])?;
         let read = Reading(&conn);
@@ -135,7 +154,7 @@ impl Db {
         f: impl FnOnce(&View) -> Result<T> + Send + 'static,
     ) -> Result<T> {
         let permit = self.admission.permit(class).await?;
-        let db = self.clone();
+        let (db, shown) = (self.clone(), position::Shown::of_task());
         let read = move || {
             let _permit = permit;
             let end = Instant::now() + class.within();
@@ -151,6 +170,10 @@ impl Db {
                 }
                 done => done,
             }
+        };
+        let read = move || match shown {
+            Some(shown) => shown.during(read),
+            None => read(),
         };
         tokio::task::spawn_blocking(read).await.map_err(Error::internal)?
     }

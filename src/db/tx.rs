@@ -5,7 +5,8 @@ use std::ops::Deref;
 
 use rusqlite::Connection;
 
-use crate::{event::Effect, site::Site, time::Time};
+use super::position;
+use crate::{error::Result, event::Effect, site::Site, time::Time};
 
 /// What a read sees, and a write, too: one state of the database at one time.
 pub struct View<'a> {
@@ -26,6 +27,11 @@ impl<'a> View<'a> {
 
     pub fn site(&self) -> &'a Site {
         self.site
+    }
+
+    /// Notes that the answer of the running task shows this state. [`super::Db::read`] does so by itself.
+    pub fn show(&self) -> Result<()> {
+        position::note(self.conn)
     }
 }
 

@@ -112,7 +112,7 @@ impl std::ops::Deref for App {
 impl Inner {
     /// The caller of a live session, from the session cache or the database. 429 past the user's rate.
     pub fn caller(&self, session: SessionId) -> Result<Option<Caller>> {
-        let caller = self.sessions.find(session, || self.db.read(|conn| sessions::find(conn, session, conn.now())))?;
+        let caller = self.sessions.find(session, || self.db.check(|conn| sessions::find(conn, session, conn.now())))?;
         if let Some(caller) = caller {
             self.limits.user(caller.user)?;
             self.seen(caller.user);
@@ -128,7 +128,7 @@ impl Inner {
         organisation: OrganisationId,
         f: impl FnOnce(&View) -> Result<T> + Send + 'static,
     ) -> Result<T> {
-        let class = match self.db.read(|conn| access::membership(conn, organisation, caller.user))? {
+        let class = match self.db.check(|conn| access::membership(conn, organisation, caller.user))? {
             Some(_) => Class::Member(caller.user, organisation),
             None => Class::List(Some(caller.user)),
         };

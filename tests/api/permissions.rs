@@ -124,6 +124,20 @@ async fn every_operation_has_its_row() {
     assert_eq!(listed, known);
 }
 
+#[tokio::test(flavor = "multi_thread")]
+async fn every_get_that_succeeds_names_its_place_in_the_log() {
+    let mut named = BTreeSet::new();
+    for answered in Run::get().await.answers().flatten() {
+        let is_get = answered.operation.starts_with("GET ");
+        assert_eq!(answered.position.is_some(), is_get && answered.status < 300, "{}: {}", answered.operation, answered.status);
+        let Some((epoch, offset)) = answered.position.as_ref().and_then(|position| position.split_once(':')) else { continue };
+        assert!(epoch.len() == 16 && offset.parse::<u64>().unwrap() > 0, "{epoch}:{offset}");
+        named.insert(&answered.operation);
+    }
+    let gets: BTreeSet<_> = table().into_iter().map(|row| row.operation).filter(|name| name.starts_with("GET ")).collect();
+    assert_eq!(named, gets.iter().collect(), "each of them succeeds for somebody");
+}
+
 /// Identifiers that the table's bodies leave out: in optional fields, and in queries.
 const FURTHER: [(&str, &str); 15] = [
     ("POST /channels", r#"{"name": "new", "organisation_id": "<org>", "userIds": ["<user>"]}"#),

@@ -92,7 +92,14 @@ async fn answer(scene: &Scene, server: &Server, row: &Row) -> Answered {
     let body = row.body.replace("<unknown>", &unknown_id());
     if !body.is_empty() && serde_json::from_str::<Value>(&scene.filled(&body)).is_err() {
         let reply = client.call_text(&operation.method, &path, &body).await;
-        return Answered { operation: operation.name(), path, request: None, status: reply.status, answer: reply.body };
+        return Answered {
+            operation: operation.name(),
+            path,
+            request: None,
+            status: reply.status,
+            position: None,
+            answer: reply.body,
+        };
     }
     Answered::call(&client, &operation, path, scene.body(&body)).await
 }

@@ -24,6 +24,11 @@ impl Reply {
         Reply { status, headers, body, what: what.into(), sent: sent.chars().take(300).collect() }
     }
 
+    /// The place in the event log that the answer names.
+    pub fn position(&self) -> Option<String> {
+        self.headers.get("tidings-position").map(|value| value.to_str().unwrap().to_owned())
+    }
+
     /// The body of an answer with this status. A failure must have the documented envelope.
     #[track_caller]
     pub fn expect(self, status: u16) -> Value {

@@ -238,13 +238,16 @@ pub struct Answered {
     pub path: String,
     pub request: Option<Value>,
     pub status: u16,
+    /// The header `Tidings-Position`.
+    pub position: Option<String>,
     pub answer: Value,
 }
 
 impl Answered {
     pub async fn call(client: &Client, operation: &Operation, path: String, request: Option<Value>) -> Answered {
         let reply = call(client, operation, &path, request.clone()).await;
-        Answered { operation: operation.name(), path, request, status: reply.status, answer: reply.body }
+        let position = reply.position();
+        Answered { operation: operation.name(), path, request, status: reply.status, position, answer: reply.body }
     }
 }
 

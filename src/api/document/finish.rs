@@ -17,6 +17,9 @@ use crate::{
     error::Error,
 };
 
+/// The header of the place in the event log.
+const POSITION: &str = "Tidings-Position";
+
 #[derive(Deserialize, Serialize)]
 struct Document {
     openapi: String,
@@ -30,6 +33,8 @@ struct Document {
 #[derive(Deserialize, Serialize)]
 #[serde(rename_all = "camelCase")]
 struct Components {
+    #[serde(default)]
+    headers: BTreeMap<String, Value>,
     #[serde(default)]
     responses: BTreeMap<String, Value>,
     schemas: IndexMap<String, IndexMap<String, Box<RawValue>>>,
@@ -46,9 +51,10 @@ pub fn finish(generated: &str) -> String {
             let name = format!("{} {path}", method.to_uppercase());
             tags.extend(fields.get("tags").and_then(Value::as_array).into_iter().flatten().cloned());
             let recorded = recorded.get(&name).unwrap_or(&unrecorded);
-            Operation { path, recorded, fields }.finish(&mut document.components.responses);
+            Operation { path, is_get: method == "get", recorded, fields }.finish(&mut document.components.responses);
         }
     }
+    document.components.headers.insert(POSITION.to_owned(), position());
     document.tags.sort_by_key(|tag| tags.iter().position(|used| *used == tag["name"]));
     let mut nullable = Vec::new();
     for (field, value) in document.components.schemas.values_mut().flatten() {
@@ -88,6 +94,7 @@ fn referred_nullable(schema: &mut Value) -> Option<String> {
 
 struct Operation<'a> {
     path: &'a str,
+    is_get: bool,
     recorded: &'a Recorded,
     fields: &'a mut Map<String, Value>,
 }
@@ -119,8 +126,12 @@ impl Operation<'_> {
         if let Some(example) = self.recorded.answers.get(status) {
             show(&mut response, |media| media["example"] = example.clone());
         }
-        if let Some(link) = response.get_mut("headers").and_then(|headers| headers.as_object_mut()?.remove("LINK")) {
-            response["headers"] = json!({ "Link": link });
+        let link = response.get_mut("headers").and_then(|headers| headers.as_object_mut()?.remove("LINK"));
+        let position = self.is_get.then(|| json!({ "$ref": format!("#/components/headers/{POSITION}") }));
+        let headers = [("Link", link), (POSITION, position)].into_iter();
+        let headers: Map<_, _> = headers.filter_map(|(name, header)| Some((name.to_owned(), header?))).collect();
+        if !headers.is_empty() {
+            response["headers"] = Value::Object(headers);
         }
         response
     }
@@ -186,6 +197,17 @@ impl Operation<'_> {
         }
         response
     }
+}
+
+/// The header of the place in the event log, which every answer to GET has.
+fn position() -> Value {
+    json!({
+        "description": "The place in the event log of the state that the answer shows, as `<epoch>:<offset>`. A subscription to any \
+                        channel of `/connection/websocket` that recovers from this epoch and offset misses no later change.",
+        "required": true,
+        "schema": { "type": "string", "pattern": "^[0-9a-f]{16}:[0-9]+$" },
+        "example": "5f1d1c0e7a3b9c42:1815",
+    })
 }
 
 /// The header that each failure of a status has.

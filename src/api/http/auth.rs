@@ -43,7 +43,7 @@ async fn by_bearer(req: &Request, bearer: BearerToken) -> poem::Result<Caller> {
 
 async fn by_notification_token(req: &Request, key: ApiKey) -> poem::Result<Caller> {
     let app = app(req);
-    let known = app.db.read(|conn| sessions::find_by_notification_token(conn, &key.key))?;
+    let known = app.db.check(|conn| sessions::find_by_notification_token(conn, &key.key))?;
     let Some(known) = known else {
         app.limits.address(address(req))?;
         return Err(Error::Unauthorized("The notification token is invalid").into());
@@ -123,7 +123,7 @@ impl<'a> FromRequest<'a> for Feeder {
         }
         let slug: String = req.path_params()?;
         app(req).limits.slug(&slug)?;
-        if app(req).db.read(|conn| feeds::is_known(conn, &slug))? {
+        if app(req).db.check(|conn| feeds::is_known(conn, &slug))? {
             Bound::raise(req, body::FEED);
         }
         Ok(Feeder(caller))

@@ -128,7 +128,10 @@ impl Api {
         let range = lists::Range { before: *before, after: *after };
         let (caller, id, generation) = (caller.0, *channel_id, app.newest.generation());
         let known = match range.is_open() {
-            true => app.newest.find(id, size, app.db.read(|conn| lists::last_seq(conn, caller, id))?),
+            true => app.db.check(|conn| {
+                let page = app.newest.find(id, size, lists::last_seq(conn, caller, id)?);
+                page.map(|page| conn.show().map(|()| page)).transpose()
+            })?,
             false => None,
         };
         let read = move |conn: &View| Ok((MessageList::read(conn, caller, id, range, page)?, lists::last_seq(conn, caller, id)?));

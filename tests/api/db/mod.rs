@@ -1,5 +1,6 @@
 mod chores;
 mod clocks;
 mod jumps;
+mod positions;
 mod races;
 mod writer;

@@ -6,6 +6,7 @@ mod fuzzing;
 mod half_open;
 mod large_recoveries;
 mod listening;
+mod positions;
 mod presence;
 mod publications;
 mod raw;
