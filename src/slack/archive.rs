@@ -100,7 +100,7 @@ impl Archive {
         let Some(entry) = self.lists.get(list).copied() else { return Ok(false) };
         self.values(list, entry, &mut |value| {
             let value = serde_json::from_str(value.get());
-            take(value.map_err(|err| Error::bad_request(format!("{list} is not as Slack documents it: {err}")))?)
+            take(value.map_err(|err| Error::bad_request(format!("{list} has a value that can't be imported: {err}")))?)
         })?;
         Ok(true)
     }
@@ -136,10 +136,15 @@ impl Archive {
         allow();
         let entry = Metered { from: Metered { from: entry, left: whole.clone() }, left: value.clone() };
         let mut reader = serde_json::Deserializer::from_reader(BufReader::new(entry));
-        let mut failed = None;
-        let read = lists::each(&mut reader, LIST_MAX, |read: Box<RawValue>| {
+        let (mut failed, mut values) = (None, 0);
+        let read = lists::each(&mut reader, usize::MAX, |read: Box<RawValue>| {
             allow();
-            let taken = if read.get().len() > VALUE_MAX { Err(too_large(path)) } else { take(read) };
+            values += 1;
+            let taken = match read.get().len() {
+                _ if values > LIST_MAX => Err(too_many(path)),
+                length if length > VALUE_MAX => Err(too_large(path)),
+                _ => take(read),
+            };
             taken.map_err(|err| {
                 failed = Some(err);
                 String::new()
@@ -153,6 +158,10 @@ impl Archive {
             Err(err) => Err(Error::bad_request(format!("{path} is not as Slack documents it: {err}"))),
         }
     }
+}
+
+fn too_many(path: &str) -> Error {
+    Error::bad_request(format!("{path} has more than {LIST_MAX} values, the most that an import takes from a file"))
 }
 
 fn unreadable(why: &dyn std::fmt::Display) -> Error {

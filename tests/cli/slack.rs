@@ -239,7 +239,7 @@ fn what_is_no_export_is_refused() {
         zip.finish().unwrap();
         import(&named)
     };
-    refused(&users(200_001), "more than 200000 values");
+    refused(&users(200_001), "users.json has more than 200000 values, the most that an import takes from a file");
     refused(&users(200_000), "the export names no owner");
 }
 

@@ -48,7 +48,9 @@ impl<'de, T: Deserialize<'de>, F: FnMut(T) -> Result<(), String>> Visitor<'de> f
             }
         }
         match values.next_element::<serde::de::IgnoredAny>()? {
-            Some(_) => Err(A::Error::custom(format_args!("more than {} values", self.most))),
+            Some(_) => {
+                Err(A::Error::custom(format_args!("more than {} values in a list, the most that an import takes", self.most)))
+            }
             None => Ok(()),
         }
     }
@@ -71,7 +73,9 @@ mod tests {
         let read = |text: &str| serde_json::from_str::<Bounded>(text).map(|read| read.list).map_err(|err| err.to_string());
         assert_eq!(read(r#"{"list":[1,2,3]}"#).unwrap(), [1, 2, 3]);
         assert_eq!(read(r#"{"list":[]}"#).unwrap(), [0; 0]);
-        assert!(read(r#"{"list":[1,2,3,4]}"#).unwrap_err().starts_with("more than 3 values"));
+        assert!(
+            read(r#"{"list":[1,2,3,4]}"#).unwrap_err().starts_with("more than 3 values in a list, the most that an import takes")
+        );
         assert!(read(r#"{"list":7}"#).unwrap_err().contains("expected a list"));
     }
 }
