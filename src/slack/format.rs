@@ -124,6 +124,7 @@ pub struct Attachment {
     /// The link that this is a preview of.
     pub from_url: Option<String>,
     pub pretext: Option<String>,
+    pub author_name: Option<String>,
     pub title: Option<String>,
     pub title_link: Option<String>,
     pub text: Option<String>,

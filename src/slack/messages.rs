@@ -200,9 +200,12 @@ impl Translator<'_, '_> {
             (Some(title), Some(link)) => Some(format!("{title} ({link})")),
             (title, _) => title,
         };
-        let said = [text(&from.pretext), title, text(&from.text), text(&fields), Some(blocks), text(&from.footer)];
-        let parts: Vec<String> = said.into_iter().flatten().filter(|part| !part.is_empty()).collect();
-        if parts.is_empty() { text(&from.fallback).into_iter().collect() } else { parts }
+        let (pretext, author) = (text(&from.pretext), text(&from.author_name));
+        let said = [title, text(&from.text), text(&fields), Some(blocks), text(&from.footer)];
+        let said: Vec<String> = said.into_iter().flatten().filter(|part| !part.is_empty()).collect();
+        let is_said = pretext.is_some() || !said.is_empty();
+        let fallback = if is_said { None } else { text(&from.fallback) };
+        pretext.into_iter().chain(author).chain(fallback).chain(said).collect()
     }
 
     fn mentions(&self, room: &Room, mentioned: Vec<Mentioned>) -> Vec<Mention> {

@@ -257,15 +257,15 @@ async fn what_programs_attach_is_kept_once() {
         message.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
         message
     };
-    let attachment = json!({ "fallback": "short", "pretext": "Build <https://ci.example/7|7>", "title": "Passed", "title_link": "https://ci.example",
-        "text": "on &amp; on", "fields": [{ "title": "Took", "value": "3 min" }, { "title": "By", "value": "<@U1>" }],
+    let attachment = json!({ "fallback": "short", "pretext": "Build <https://ci.example/7|7>", "author_name": "Bob & <@U1>",
+        "title": "Passed", "title_link": "https://ci.example", "text": "on &amp; on", "fields": [{ "title": "Took", "value": "3 min" }, { "title": "By", "value": "<@U1>" }],
         "blocks": [section("more")], "footer": "ci" });
     let said = [
         (
             bot(1, json!({ "attachments": [attachment] })),
-            "Build 7 (https://ci.example/7)\nPassed (https://ci.example)\non & on\nTook: 3 min\nBy: @grace\nmore\nci",
+            "Build 7 (https://ci.example/7)\nBob & @grace\nPassed (https://ci.example)\non & on\nTook: 3 min\nBy: @grace\nmore\nci",
         ),
-        (bot(2, json!({ "attachments": [{ "fallback": "short" }] })), "short"),
+        (bot(2, json!({ "attachments": [{ "fallback": "short", "author_name": "Bob" }] })), "Bob\nshort"),
         (
             bot(3, json!({ "text": "Build 7", "blocks": [section("Build *7*"), { "type": "divider" }, section("passed")] })),
             "Build *7*\npassed",
