@@ -1,8 +1,15 @@
 //! Many people behind one address, and an attacker among them.
 
 use futures_util::future::join_all;
+use rustix::process::{Resource, getrlimit, setrlimit};
 use serde_json::json;
-use tidings::config::Switch;
+use tidings::{
+    config::{Settings, Switch},
+    domain::accounts::{
+        self, New,
+        sessions::{self, Device},
+    },
+};
 use tokio::{
     io::{AsyncReadExt, AsyncWriteExt},
     net::TcpStream,
@@ -10,12 +17,13 @@ use tokio::{
 
 use super::connections::{asks_health, dial, to_the_end};
 use crate::{
-    harness::{Client, PASSWORD, Server, plain_http},
+    harness::{Client, PASSWORD, Server, email, plain_http},
     socket::Socket,
 };
 
-/// Places for strangers at the address.
-const PLACES: u32 = 32;
+/// People at the address, each with a socket, these connections and one of their client of HTTP.
+const PEOPLE: usize = 250;
+const CONNECTIONS: usize = 3;
 
 /// A request with a session on a connection that stays open.
 async fn asks(stream: &mut TcpStream, person: &Client) -> String {
@@ -36,21 +44,40 @@ async fn hold(origin: String, says: &'static [u8]) {
     }
 }
 
+/// Accounts without a password, each with a session that the rules begin: hashing passwords would take most of the test's time.
+fn people(server: &Server) -> Vec<Client> {
+    let begin = |tx: &mut tidings::db::Tx, n: usize| {
+        let new = New::check(&email(&format!("person{n}")), None, "", "").unwrap();
+        let id = accounts::create(tx, &new, "")?;
+        let user = accounts::find(tx, id)?.unwrap();
+        sessions::start(tx, user, &Device::default())
+    };
+    let begun = server.write(|tx| (0..PEOPLE).map(|n| begin(tx, n)).collect::<tidings::error::Result<Vec<_>>>()).unwrap();
+    let person =
+        |session: sessions::Started| Client { http: plain_http(), ..server.anonymous().with_token(&session.access_token) };
+    begun.into_iter().map(person).collect()
+}
+
+/// Both ends of each connection are files of this process, and the soft limit is often 1,024.
+fn raise_file_limit() {
+    let mut limit = getrlimit(Resource::Nofile);
+    limit.current = limit.maximum;
+    setrlimit(Resource::Nofile, limit).unwrap();
+}
+
 #[tokio::test]
-async fn ten_people_get_in_and_stay_beside_an_attacker_who_fills_their_address() {
-    let server = Server::with(|settings| settings.connections_per_address = PLACES).await;
-    let mut people = Vec::new();
-    for n in 0..10 {
-        people.push(Client { http: plain_http(), ..server.user(&format!("person{n}")).await });
-    }
+async fn an_office_of_250_gets_in_and_stays_beside_an_attacker_who_fills_its_address() {
+    raise_file_limit();
+    let server = Server::start().await;
+    let (people, places) = (people(&server), Settings::for_folder(server.folder()).connections_per_address as usize);
     let says: [&[u8]; 3] = [b"", b"GET /health HTTP/1.1\r\nhost: x\r\n\r\n", b"GET /health HTTP/1.1\r\nhost: x\r\n"];
-    let attackers: Vec<_> = (0..PLACES as usize).map(|n| tokio::spawn(hold(server.origin.clone(), says[n % 3]))).collect();
+    let attackers: Vec<_> = (0..places).map(|n| tokio::spawn(hold(server.origin.clone(), says[n % 3]))).collect();
     let mut full = dial(&server).await;
     to_the_end(&mut full).await; // it goes for an attacker who comes back: the address is full
     let mut office = Vec::new();
     for person in &people {
         let mut streams = Vec::new();
-        for _ in 0..6 {
+        for _ in 0..CONNECTIONS {
             let mut stream = dial(&server).await;
             assert!(asks(&mut stream, person).await.starts_with("HTTP/1.1 200"));
             streams.push(stream);
