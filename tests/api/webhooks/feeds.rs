@@ -124,11 +124,13 @@ async fn an_alert_that_fires_is_an_error_and_one_that_is_resolved_a_success() {
 }
 
 #[tokio::test]
-async fn a_feed_with_fields_of_another_program_is_told_the_fields_that_it_takes() {
+async fn a_feed_without_fields_or_with_those_of_another_program_is_told_the_fields_that_it_takes() {
     let scene = scene().await;
     let fields = "message, username, event_name, status, action_type, avatar_url";
-    let reply = scene.anybody.post(&scene.feed, json!({ "text": "main is green" })).await.expect(400);
-    assert_eq!(reply["message"], format!("message is required; the fields are {fields}"));
+    for body in [json!({ "text": "main is green" }), json!({})] {
+        let reply = scene.anybody.post(&scene.feed, body).await.expect(400);
+        assert_eq!(reply["message"], format!("message is required; the fields are {fields}"));
+    }
     let queued = json!({ "channel_id": scene.channel, "text": "main is green" });
     let reply = scene.ada.post(QUEUE, queued).await.expect(400);
     assert_eq!(reply["message"], format!("message is required; the fields are channel_id, {fields}"));

@@ -202,9 +202,11 @@ fn faulty_field(fields: &Map<String, Value>, schema: &MetaSchema, registry: &Reg
     let forms = schema.any_of.iter().filter_map(|form| resolved(form, registry));
     let schema = forms.min_by_key(|form| form.required.iter().filter(is_missing).count()).unwrap_or(schema);
     if let Some(missing) = schema.required.iter().find(is_missing) {
-        let has_others = fields.keys().any(|field| schema.properties.iter().all(|(known, _)| known != field));
-        let known = schema.properties.iter().map(|(known, _)| *known).collect::<Vec<_>>().join(", ");
-        let fields = if has_others { format!("; the fields are {known}") } else { String::new() };
+        let known: Vec<_> = schema.properties.iter().map(|(known, _)| *known).collect();
+        let has_others = fields.keys().any(|field| !known.contains(&field.as_str()));
+        // Whoever sends other fields, or none of several, may not know which there are.
+        let helps = has_others || (fields.is_empty() && known.len() > 1);
+        let fields = if helps { format!("; the fields are {}", known.join(", ")) } else { String::new() };
         return Some(format!("{} is required{fields}", name(missing)));
     }
     schema.properties.iter().find_map(|(field, schema)| misfit(given(field)?, schema, registry, &name(field)))
@@ -253,7 +255,7 @@ mod tests {
     fn a_faulty_body_is_refused_with_the_name_of_the_field() {
         let said = |body| fault::<Example>(&body).unwrap_or_default();
         assert_eq!(said(json!([])), "The request body must be a JSON object");
-        assert_eq!(said(json!({})), "name is required");
+        assert_eq!(said(json!({})), "name is required; the fields are name, users, is_private, inside");
         assert_eq!(said(json!({ "name": null })), "name is required");
         assert_eq!(said(json!({ "text": "" })), "name is required; the fields are name, users, is_private, inside");
         assert_eq!(said(json!({ "name": 5 })), "name must be a string");
