@@ -14,6 +14,7 @@ use crate::{
     error::{Error, Result},
     event::Effect,
     id::{OrganisationId, UserId},
+    secret,
 };
 
 /// What an author of messages, and a side of direct messages, is called after they were erased.
@@ -53,11 +54,19 @@ fn names(conn: &Connection, user: UserId) -> Result<(String, String)> {
         "select 1 from channel_members own join channel_members other on other.channel_id = own.channel_id
          where own.user_id = ?1 and other.username = ?2",
     )?;
-    let local = accounts::first_free(&user.to_string(), |local| Ok(address.exists([format!("{local}{ERASED}")])?))?;
-    let name = accounts::first_free(&format!("{ERASED_NAME}{}", user.0.simple()), |name| {
-        Ok(username.exists([name])? || beside.exists((user, name))?)
-    })?;
+    let local = free(user.to_string(), |local| Ok(address.exists([format!("{local}{ERASED}")])?))?;
+    let name =
+        free(format!("{ERASED_NAME}{}", user.0.simple()), |name| Ok(username.exists([name])? || beside.exists((user, name))?))?;
     Ok((format!("{local}{ERASED}"), name))
+}
+
+/// The name if it is free, else with a random number behind it, which nobody can have taken beforehand.
+fn free(name: String, mut is_taken: impl FnMut(&str) -> Result<bool>) -> Result<String> {
+    let mut chosen = name.clone();
+    while is_taken(&chosen)? {
+        chosen = format!("{name}-{:016x}", u64::from_le_bytes(secret::random()));
+    }
+    Ok(chosen)
 }
 
 /// Takes the user out of one organisation. Returns whether there was one.
