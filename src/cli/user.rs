@@ -1,6 +1,6 @@
 //! `tidings user …`
 
-use std::path::Path;
+use std::{io::Read, path::Path};
 
 use clap::{Args, Subcommand, ValueEnum};
 use serde_json::json;
@@ -17,6 +17,7 @@ use crate::{
         access::PlatformRole,
         accounts::{self, New, administration, mailbox},
         erasing,
+        text::Ruled,
     },
     error::{Error, Result},
     secret,
@@ -110,12 +111,21 @@ pub struct Password {
     password_stdin: bool,
 }
 
+/// Bytes of the longest password with the end of its line.
+const PIPED_MAX: usize = accounts::Password::RULE.max * char::MAX_LEN_UTF8 + 2;
+
 impl Password {
     fn read(self) -> Result<String> {
         match self.password {
             Some(password) => Ok(password),
             None if self.password_stdin => {
-                let text = std::io::read_to_string(std::io::stdin()).map_err(Error::internal)?;
+                let mut bytes = Vec::new();
+                std::io::stdin().take(PIPED_MAX as u64 + 1).read_to_end(&mut bytes).map_err(Error::internal)?;
+                if bytes.len() > PIPED_MAX {
+                    let most = accounts::Password::RULE.max;
+                    return Err(Error::bad_request(format!("standard input has more than a password of {most} characters")));
+                }
+                let text = String::from_utf8(bytes).map_err(|_| Error::bad_request("the password is not a text in UTF-8"))?;
                 Ok(text.trim_end_matches(['\r', '\n']).to_owned())
             }
             None => {

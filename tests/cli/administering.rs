@@ -28,6 +28,29 @@ async fn an_account_made_beside_a_running_server_works_at_once() {
     refused(&run(&twice), "email already exists");
 }
 
+/// Standard input may have no end.
+#[test]
+fn a_password_is_read_from_standard_input_up_to_the_longest_one() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut accounts = 0;
+    let mut create = |password: &[u8]| {
+        accounts += 1;
+        let email = format!("person{accounts}@x.example");
+        let mut command = tidings(&["user", "create", "--email", &email, "--password-stdin", "--data-dir"]);
+        let mut process =
+            command.arg(folder.path()).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+        _ = process.stdin.take().unwrap().write_all(password); // it needs not to be read to its end
+        process.wait_with_output().unwrap()
+    };
+    let longest = "🔑".repeat(128);
+    printed(&create(format!("{longest}\r\n").as_bytes()));
+    refused(&create(format!("{longest}\r\n\n").as_bytes()), "standard input has more than a password of 128 characters");
+    printed(&create(&[b'x'; 128]));
+    refused(&create(&[b'x'; 129]), "password has 129 characters, at most 128 are allowed");
+    refused(&create(&vec![b'x'; 1 << 20]), "standard input has more than a password of 128 characters");
+    refused(&create(b"long enough \xff"), "the password is not a text in UTF-8");
+}
+
 #[tokio::test]
 async fn an_invitation_made_beside_a_running_server_needs_no_mail() {
     let folder = tempfile::tempdir().unwrap();
