@@ -23,6 +23,7 @@ const NICENESS: i32 = 10;
 /// Makes a backup whenever the newest one in the folder is old enough. A restart of the server doesn't put it off.
 pub(super) async fn run(app: &App) {
     let Some(schedule) = &app.backups else { return };
+    app.metrics.backups_every(schedule.every);
     let mut has_failed = false;
     loop {
         if let Some((made, path)) = schedule.newest(app.clock.now()) {

@@ -3,7 +3,7 @@
 mod process;
 mod requests;
 
-use std::{fmt::Debug, hash::Hash, sync::OnceLock};
+use std::{fmt::Debug, hash::Hash, sync::OnceLock, time::Duration};
 
 use prometheus_client::{
     encoding::EncodeLabelValue,
@@ -34,6 +34,7 @@ pub struct Metrics {
     attempts: By<&'static str>,
     mails: By<&'static str>,
     backups: By<&'static str>,
+    backup_every: Gauge,
     backup_time: Gauge,
     backup_bytes: Gauge,
     certificate_end: OnceLock<Gauge>,
@@ -56,6 +57,7 @@ impl Metrics {
             attempts: by("delivered", ["true", "false"]),
             mails: by("sent", ["true", "false"]),
             backups: by("made", ["true", "false"]),
+            backup_every: Gauge::default(),
             backup_time: Gauge::default(),
             backup_bytes: Gauge::default(),
             certificate_end: OnceLock::new(),
@@ -106,6 +108,11 @@ impl Metrics {
         count(&self.backups, "made", if is_made { "true" } else { "false" });
     }
 
+    /// The server makes backups, this often.
+    pub fn backups_every(&self, every: Duration) {
+        self.backup_every.set(every.as_secs() as i64);
+    }
+
     /// The newest backup in the folder of the server's own, whoever made it.
     pub fn newest_backup(&self, made: Time, bytes: u64) {
         self.backup_time.set(made.unix_seconds());
@@ -130,9 +137,11 @@ impl Metrics {
         registry.register("backups", "Backups that the server has tried to make", self.backups.clone());
         registry.register(
             "backup_time_seconds",
-            "When the newest backup was made; 0 without --backup-every",
+            "When the newest backup was made; 0 before the first, and without --backup-every",
             self.backup_time.clone(),
         );
+        let every = self.backup_every.clone();
+        registry.register("backup_every_seconds", "The time between two backups; 0 without --backup-every", every);
         registry.register("backup_bytes", "The size of the newest backup", self.backup_bytes.clone());
         let end = self.certificate_end.get().cloned().unwrap_or_default();
         registry.register("certificate_end_time_seconds", "When the server's certificate ends; 0 without --tls-cert", end);

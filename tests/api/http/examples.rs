@@ -1,15 +1,19 @@
 //! The Grafana dashboard and the alert rules of `examples/`: each name, label and function in their queries fits a scrape.
 
-use std::collections::{HashMap, HashSet};
+use std::{
+    collections::{HashMap, HashSet},
+    time::Duration,
+};
 
 use regex::Regex;
 use serde_json::Value;
+use tidings::time::Time;
 
 use super::metrics::{self, Page};
-use crate::socket::Socket;
+use crate::{harness::Server, socket::Socket};
 
 /// The words of PromQL in the queries.
-const WORDS: [&str; 9] = ["absent", "by", "histogram_quantile", "increase", "or", "rate", "sum", "time", "topk"];
+const WORDS: [&str; 10] = ["absent", "and", "by", "histogram_quantile", "increase", "or", "rate", "sum", "time", "topk"];
 /// The labels that Prometheus adds to each sample.
 const ADDED: [&str; 1] = ["job"];
 
@@ -108,9 +112,53 @@ async fn each_query_of_the_dashboard_fits_a_scrape() {
     assert!(scrape.labels.contains_key(name), "{variable}");
 }
 
+const ALERTS: &str = include_str!("../../../examples/alerts.yml");
+
+/// Whether the alert fires on a scrape at a time in Unix seconds. Its operators have the same meaning in SQL.
+fn fires(alert: &str, scrape: &Page, now: i64) -> bool {
+    let rule = ALERTS.split("- alert: ").find(|rule| rule.starts_with(alert)).unwrap();
+    let query = rule.lines().find_map(|line| line.trim().strip_prefix("expr: ")).unwrap();
+    let sample = Regex::new(r#"tidings_([a-z_]+)\{job="tidings"\}"#).unwrap();
+    let query = sample.replace_all(query, |found: &regex::Captures| scrape.value(&found[1]).to_string());
+    let query = query.replace("time()", &now.to_string());
+    let database = rusqlite::Connection::open_in_memory().unwrap();
+    database.query_row(&format!("select {query}"), [], |row| row.get(0)).unwrap_or_else(|err| panic!("{query}: {err}"))
+}
+
+#[tokio::test]
+async fn the_alert_of_old_backups_fires_if_none_was_ever_made_and_not_if_none_are_wanted() {
+    const EVERY: i64 = 3600;
+    let start = async |every: i64, folder: &str| {
+        let server = Server::with(|settings| {
+            settings.metrics_token = Some(metrics::TOKEN.into());
+            settings.backups.every = Some(Duration::from_secs(every as u64));
+            settings.backups.migration.backup_dir = Some(settings.data_dir.join(folder));
+        });
+        server.await
+    };
+    let tried = async |server: &Server, made: &str| loop {
+        let page = Page::of(server).await;
+        if page.value(&format!("backups_total{{made=\"{made}\"}}")) > 0
+            && (made == "false" || page.value("backup_time_seconds") > 0)
+        {
+            return page;
+        }
+    };
+    let (alert, now) = ("TidingsBackupIsOld", Time::now().unix_seconds());
+    let unwanted = metrics::start().await;
+    assert!(!fires(alert, &Page::of(&unwanted).await, now));
+    // No folder can be made inside a file.
+    let failing = start(EVERY, "secret.key/backups").await;
+    assert!(fires(alert, &tried(&failing, "false").await, now));
+    let working = start(EVERY, "backups").await;
+    let page = tried(&working, "true").await;
+    let made = page.value("backup_time_seconds");
+    assert_eq!([0, 2 * EVERY, 2 * EVERY + 1].map(|later| fires(alert, &page, made + later)), [false, false, true]);
+}
+
 #[tokio::test]
 async fn each_alert_fits_a_scrape() {
-    let rules = include_str!("../../../examples/alerts.yml");
+    let rules = ALERTS;
     let queries: Vec<_> = rules.lines().filter_map(|line| line.trim().strip_prefix("expr: ")).collect();
     assert_eq!((queries.len(), rules.matches("- alert: ").count()), (8, 8));
     let scrape = scrape().await;

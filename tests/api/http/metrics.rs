@@ -11,7 +11,7 @@ use crate::{
     socket::Socket,
 };
 
-const TOKEN: &str = "a-token-for-the-tests";
+pub const TOKEN: &str = "a-token-for-the-tests";
 
 pub async fn start() -> Server {
     Server::with(|settings| {
@@ -42,7 +42,7 @@ impl Page {
 
     /// The value of a sample, named with its labels.
     #[track_caller]
-    fn value(&self, sample: &str) -> i64 {
+    pub fn value(&self, sample: &str) -> i64 {
         Page::sample(&self.0, &format!("tidings_{sample} ")).parse().unwrap()
     }
 
