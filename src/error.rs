@@ -100,6 +100,11 @@ impl Error {
     }
 }
 
+/// The first cause of an error. Those that it led to repeat the address, or say only that a connection failed.
+pub fn root(err: &dyn std::error::Error) -> String {
+    std::iter::successors(Some(err), |err| err.source()).last().unwrap_or(err).to_string()
+}
+
 /// An error with its causes. That of an HTTP client says by itself only that the request failed.
 pub fn chain(err: &dyn std::error::Error) -> String {
     let causes = std::iter::successors(err.source(), |err| err.source());

@@ -12,7 +12,7 @@ use crate::{
     connections::certificate::Files,
     db,
     domain::{audit, messages::indexing},
-    error::{Error, Faults, Result, chain},
+    error::{Error, Faults, Result, root},
     mail::transport::Mailer,
     site::is_loopback,
     time::Time,
@@ -302,7 +302,7 @@ async fn base_url(settings: &Settings) -> Finding {
     match asked.await {
         Ok((base, Ok(status))) if status.is_success() => found(Outcome::Good, check, format!("{base} answers")),
         Ok((base, Ok(status))) => found(Outcome::Warning, check, format!("{base}/health answers {status}")),
-        Ok((base, Err(err))) => found(Outcome::Warning, check, format!("{base} can't be reached: {}", chain(&err))),
+        Ok((base, Err(err))) => found(Outcome::Warning, check, format!("{base} can't be reached: {}", root(&err))),
         Err(err) => found(Outcome::Warning, check, err.reason()),
     }
 }

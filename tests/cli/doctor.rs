@@ -179,4 +179,6 @@ fn the_doctor_looks_at_the_certificate_the_backup_folder_and_links_in_the_log() 
     assert!(line(&doctor(&[]), "mail server").starts_with("good"));
     let public = doctor(&["--base-url", "http://192.0.2.1:9"]);
     assert!(line(&public, "mail server").starts_with("warning"), "{public:?}");
+    let unreachable = line(&doctor(&["--base-url", "http://127.0.0.1:1"]), "base URL");
+    assert!(unreachable.ends_with("  http://127.0.0.1:1 can't be reached: Connection refused (os error 111)"), "{unreachable}");
 }
