@@ -325,19 +325,31 @@ pub fn require_current(folder: &Path) -> Result<()> {
 /// The schema version of the folder's database. Fails if there is none, so that a command doesn't create one by mistake.
 pub fn require(folder: &Path) -> Result<Version> {
     match version(folder)? {
-        0 => Err(Error::bad_request(format!("there is no database in {}{}", folder.display(), elsewhere(folder)))),
+        0 => {
+            let (shown, hint) = (folder.display(), elsewhere(folder, Path::new(SERVICE)));
+            Err(Error::bad_request(format!("there is no database in {shown}{hint}")))
+        }
         have => Ok(have),
     }
 }
 
+/// The data folder of the service that `install.sh` installs.
+const SERVICE: &str = "/var/lib/tidings";
+
 /// Where the database may be instead. A command takes its folder from a flag or a variable, and not from the unit of the service.
-fn elsewhere(folder: &Path) -> &'static str {
-    const SERVICE: &str = "/var/lib/tidings";
-    if folder == Path::new(SERVICE) {
-        return "";
+fn elsewhere(folder: &Path, service: &Path) -> String {
+    if folder == service {
+        return String::new();
     }
-    ": name the server's data folder with --data-dir. The installed service has /var/lib/tidings, which root alone may read, as in \
-     `sudo tidings user list --data-dir /var/lib/tidings`"
+    let hint = ": name the server's data folder with --data-dir";
+    if !service.exists() {
+        return hint.into();
+    }
+    let installed = service.display();
+    format!(
+        "{hint}. The installed service has {installed}, which root alone may read, as in `sudo tidings user list --data-dir \
+         {installed}`"
+    )
 }
 
 /// Migrates the database of a locked data folder to the newest schema. Returns the version before and after.
@@ -346,4 +358,20 @@ pub fn migrate(folder: &Path, _lock: &FolderLock) -> Result<(Version, Version)> 
     let path = folder.join(FILE);
     schema::migrate(&mut connect(&path, OpenFlags::default())?, &path)?;
     Ok((before, version(folder)?))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_command_without_its_database_names_the_folder_of_the_service_if_there_is_one() {
+        let parent = tempfile::tempdir().unwrap();
+        let (folder, service) = (parent.path().join("data"), parent.path().join("service"));
+        assert_eq!(elsewhere(&folder, &service), ": name the server's data folder with --data-dir");
+        std::fs::create_dir(&service).unwrap();
+        let said = elsewhere(&folder, &service);
+        assert!(said.ends_with(&format!("as in `sudo tidings user list --data-dir {}`", service.display())), "{said}");
+        assert_eq!(elsewhere(&service, &service), "");
+    }
 }
