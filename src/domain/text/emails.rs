@@ -25,11 +25,27 @@ static LATIN: LazyLock<Regex> = LazyLock::new(|| Regex::new(r"\p{Latin}").expect
 pub fn email_address(text: &str) -> Option<String> {
     let text = former(text)?;
     let (local, domain) = text.rsplit_once('@')?;
-    if has_format_characters(&text) || (LATIN.is_match(local) && LOOKALIKE.is_match(local)) {
+    if has_format_characters(&text) || mixes_alphabets(local) {
         return None;
     }
     let address = format!("{local}@{}", ascii(domain)?);
     (address.len() <= OCTETS && address.parse::<lettre::Address>().is_ok()).then_some(address)
+}
+
+/// What is wrong with a text that is no [`email_address`], for people, who may see no difference to one.
+pub fn fault(text: &str) -> &'static str {
+    if has_format_characters(text) {
+        return "must be an e-mail address without invisible characters";
+    }
+    if text.rsplit_once('@').is_some_and(|(local, _)| mixes_alphabets(local)) {
+        return "must be an e-mail address that doesn't mix Latin letters with Cyrillic or Greek ones, which look alike";
+    }
+    "must be an e-mail address"
+}
+
+/// Whether Latin letters stand beside ones that look alike.
+fn mixes_alphabets(local: &str) -> bool {
+    LATIN.is_match(local) && LOOKALIKE.is_match(local)
 }
 
 /// The address of an account that may be there already. It has the form of [`email_address`]; one that this refuses has the form

@@ -283,7 +283,7 @@ pub fn known_email(text: &str, field: &str) -> Result<String, String> {
 fn checked_email(text: &str, field: &str, parse: fn(&str) -> Option<String>) -> Result<String, String> {
     let rule = Email::RULE;
     rule.check(text, field)?;
-    parse(text).ok_or_else(|| rule.refusal(text, field, "must be an e-mail address"))
+    parse(text).ok_or_else(|| rule.refusal(text, field, emails::fault(text)))
 }
 
 /// Folds case for comparisons. It maps to upper case first, so that ß matches SS, and a final ς matches σ.
@@ -314,7 +314,14 @@ mod tests {
     #[test]
     fn a_refusal_shows_what_hides_in_an_address() {
         let refused = email("ada@exam\u{200b}ple.org", "email").unwrap_err();
-        assert_eq!(refused, "email must be an e-mail address, not \"ada@exam\\u{200b}ple.org\"");
+        assert_eq!(refused, "email must be an e-mail address without invisible characters, not \"ada@exam\\u{200b}ple.org\"");
+        let mixed = "that doesn't mix Latin letters with Cyrillic or Greek ones, which look alike";
+        for address in ["\u{430}da@example.org", "ad\u{391}@example.org"] {
+            assert_eq!(email(address, "email").unwrap_err(), format!("email must be an e-mail address {mixed}, not {address:?}"));
+        }
+        for address in ["ada@xn--example.org", "\u{430}da"] {
+            assert_eq!(email(address, "email").unwrap_err(), format!("email must be an e-mail address, not {address:?}"));
+        }
     }
 
     #[test]
