@@ -15,7 +15,7 @@ use crate::{
     },
     error::{Error, Result},
     event::Kind,
-    id::{ChannelId, MessageId, OrganisationId},
+    id::{ChannelId, MessageId},
 };
 
 /// At most this many reactions are deleted, and rows of the event log erased, in one slice: a message may have been edited
@@ -36,7 +36,7 @@ pub fn delete(tx: &mut Tx, caller: Caller, channel: ChannelId, id: MessageId) ->
     let rest = slice(tx, message.n, &[])?;
     chores::leave(tx, Chore::Message { n: message.n }, rest)?;
     let is_counted_unread = uncount(tx, &message)?;
-    announce(tx, id, access.organisation, is_counted_unread)
+    announce(tx, id, is_counted_unread)
 }
 
 /// Deletes a top-level post, as [`delete`] does. 404 when the channel has no such post.
@@ -115,12 +115,12 @@ fn uncount(tx: &Tx, message: &Message) -> Result<bool> {
     Ok(is_thread || everybody || somebody)
 }
 
-fn announce(tx: &mut Tx, id: MessageId, organisation: OrganisationId, is_counted_unread: bool) -> Result<()> {
+fn announce(tx: &mut Tx, id: MessageId, is_counted_unread: bool) -> Result<()> {
     let message = record::find(tx, id)?.ok_or_else(|| Error::internal("a deleted message keeps its row"))?;
     let counts = counters::find(tx, message.thread)?;
     let deleted_at = message.deleted_at.unwrap_or(tx.now());
-    let data = DeletedMessage { message: object(&message, organisation), deleted_at };
-    let body = envelope(Kind::Deleted, message.is_reply, data).with(counted(&message, organisation, &counts, message.is_reply));
+    let data = DeletedMessage { message: object(&message), deleted_at };
+    let body = envelope(Kind::Deleted, message.is_reply, data).with(counted(&message, &counts, message.is_reply));
     let tell = if is_counted_unread { events::tell_counting } else { events::tell };
     tell(tx, &message, Kind::Deleted, &body)
 }

@@ -24,37 +24,29 @@ use crate::{
     },
     error::{Error, Result},
     event::{Kind, Stream},
-    id::{OrganisationId, UserId},
+    id::UserId,
 };
 
 /// Announces a new message, and counts it in the rows of its channel and thread, which also record the events' seqs. `actor` is
 /// the member whose unread counts it does not change.
-pub(in crate::domain) fn posted(
-    tx: &mut Tx,
-    message: &Message,
-    organisation: OrganisationId,
-    actor: Option<UserId>,
-) -> Result<()> {
-    let object = object(message, organisation);
+pub(in crate::domain) fn posted(tx: &mut Tx, message: &Message, actor: Option<UserId>) -> Result<()> {
+    let object = object(message);
     if message.is_reply {
         let new = publication(message, Kind::Message, Stream::Thread(message.thread), false, &object);
         let counts = events::emit_with(tx, new, |tx, seqs| counters::add_reply(tx, message, seqs))?;
-        let body = envelope(Kind::ReplyCount, true, &object).with(counted(message, organisation, &counts, false));
+        let body = envelope(Kind::ReplyCount, true, &object).with(counted(message, &counts, false));
         tell_and_count(tx, message, Kind::ReplyCount, actor, &body)?;
     } else {
         tell_and_count(tx, message, Kind::Message, actor, &object)?;
     }
-    mentioned(tx, message, organisation, &object, &[])
+    mentioned(tx, message, &object, &[])
 }
 
 /// The object of a new message, as [`posted`] publishes it, made anew for a row of the log: with the text that the message has
 /// now. None if the message is gone.
 pub fn object_now(conn: &Connection, n: i64) -> Result<Option<String>> {
     let Some(message) = record::find_at(conn, n)? else { return Ok(None) };
-    let organisation = conn
-        .prepare_cached("select organisation_id from channels where id = ?1")?
-        .query_row([message.channel], |row| row.get(0))?;
-    serde_json::to_string(&object(&message, organisation)).map(Some).map_err(Error::internal)
+    serde_json::to_string(&object(&message)).map(Some).map_err(Error::internal)
 }
 
 /// Publishes a new message to its channel and to each of its members except `actor`, and counts it in its channel's row.
@@ -64,15 +56,9 @@ fn tell_and_count(tx: &mut Tx, message: &Message, kind: Kind, actor: Option<User
 }
 
 /// Announces the new text of a message. `before` has the mentions of the former text.
-pub(in crate::domain) fn edited(
-    tx: &mut Tx,
-    message: &Message,
-    organisation: OrganisationId,
-    before: &[Mention],
-    recount: Recount,
-) -> Result<()> {
-    let object = object(message, organisation);
-    let body = about(Kind::Updated, message, organisation, &object);
+pub(in crate::domain) fn edited(tx: &mut Tx, message: &Message, before: &[Mention], recount: Recount) -> Result<()> {
+    let object = object(message);
+    let body = about(Kind::Updated, message, &object);
     match recount {
         Recount::Everybody => tell_counting(tx, message, Kind::Updated, &body)?,
         Recount::These(users) => {
@@ -83,29 +69,23 @@ pub(in crate::domain) fn edited(
             }
         }
     }
-    mentioned(tx, message, organisation, &object, before)
+    mentioned(tx, message, &object, before)
 }
 
 /// Notifies the users whom the message mentions and `before` does not.
-fn mentioned(
-    tx: &mut Tx,
-    message: &Message,
-    organisation: OrganisationId,
-    object: &MessageObject,
-    before: &[Mention],
-) -> Result<()> {
+fn mentioned(tx: &mut Tx, message: &Message, object: &MessageObject, before: &[Mention]) -> Result<()> {
     let known: HashSet<Uuid> = before.iter().map(|mention| mention.id).collect();
     let mut new = message.mentions.iter().filter(|mention| !known.contains(&mention.id)).peekable();
     if new.peek().is_none() || mentions::name_everybody(before) {
         return Ok(());
     }
     // Serialised only once, because every mentioned user gets an event with the whole message.
-    let body = to_raw_value(&about(Kind::Mention, message, organisation, object)).map_err(Error::internal)?;
+    let body = to_raw_value(&about(Kind::Mention, message, object)).map_err(Error::internal)?;
     if mentions::name_everybody(&message.mentions) {
         return tell_members(tx, message, Kind::Mention, &*body); // who is named besides is told by it
     }
     for user in new.map(|mention| UserId(mention.id)).filter(|user| Some(*user) != reader(message)) {
-        emit(tx, message, Kind::Mention, Stream::Personal(organisation, user), &*body)?;
+        emit(tx, message, Kind::Mention, Stream::Personal(message.organisation, user), &*body)?;
     }
     Ok(())
 }
@@ -166,13 +146,8 @@ fn tell_thread(tx: &mut Tx, message: &Message, kind: Kind, body: &impl Serialize
 }
 
 /// Builds the body of a publication about the message, with the given data.
-pub(in crate::domain) fn about<D>(
-    kind: Kind,
-    message: &Message,
-    organisation: OrganisationId,
-    data: D,
-) -> Envelope<D, Ids<MessageIds>> {
-    envelope(kind, message.is_reply, data).with(Ids { modification_ids: ids(message, organisation) })
+pub(in crate::domain) fn about<D>(kind: Kind, message: &Message, data: D) -> Envelope<D, Ids<MessageIds>> {
+    envelope(kind, message.is_reply, data).with(Ids { modification_ids: ids(message) })
 }
 
 /// The member who has read the message because they wrote it. A feed counts as unread for its author, too, because a program

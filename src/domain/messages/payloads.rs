@@ -68,7 +68,7 @@ pub struct MessageObject<'a> {
     username: &'a str,
 }
 
-pub(super) fn object(message: &Message, organisation: OrganisationId) -> MessageObject<'_> {
+pub(super) fn object(message: &Message) -> MessageObject<'_> {
     MessageObject {
         action_type: &message.action_type,
         avatar_url: &message.avatar_url,
@@ -84,7 +84,7 @@ pub(super) fn object(message: &Message, organisation: OrganisationId) -> Message
         media: Vec::new(),
         mentions: &message.mentions,
         message: &message.content,
-        org_id: organisation,
+        org_id: message.organisation,
         status: &message.status,
         thread_id: message.thread,
         r#type: &message.kind,
@@ -110,13 +110,13 @@ pub struct MessageIds {
     org_id: OrganisationId,
 }
 
-pub(super) fn ids(message: &Message, organisation: OrganisationId) -> MessageIds {
+pub(super) fn ids(message: &Message) -> MessageIds {
     MessageIds {
         thread_id: message.thread,
         message_id: message.id,
         channel_id: message.channel,
         user_id: message.author_id(),
-        org_id: organisation,
+        org_id: message.organisation,
     }
 }
 
@@ -142,14 +142,14 @@ pub struct UpdateChange {
 }
 
 /// The further fields of an event that changes the counts of the message's thread. `is_preview` says that a reply was deleted.
-pub(super) fn counted(message: &Message, organisation: OrganisationId, counts: &Counts, is_preview: bool) -> Counted {
+pub(super) fn counted(message: &Message, counts: &Counts, is_preview: bool) -> Counted {
     let update_change = UpdateChange {
         thread_count: counts.replies,
         message_count: counts.replies,
         last_reply: counts.last_reply_at.unwrap_or(Time::NEVER),
         preview_section: is_preview,
     };
-    Counted { modification_ids: ids(message, organisation), update_change }
+    Counted { modification_ids: ids(message), update_change }
 }
 
 /// A deleted message, without its text and mentions.

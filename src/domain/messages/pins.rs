@@ -54,21 +54,21 @@ fn announce(tx: &mut Tx, access: &ChannelAccess, message: &Message) -> Result<()
         pinned_by: access.user,
         pinned_at: tx.now(),
     };
-    let data = PinnedMessage { message: object(message, access.organisation), pinned_details: pinned_details.clone() };
-    let more = PinIds { modification_ids: ids(message, access.organisation), pinned_details };
+    let data = PinnedMessage { message: object(message), pinned_details: pinned_details.clone() };
+    let more = PinIds { modification_ids: ids(message), pinned_details };
     let body = envelope(Kind::Pinned, message.is_reply, data).with(more);
     events::tell(tx, message, Kind::Pinned, &body)
 }
 
 /// Unpins a message. For members of the channel with the right to post, unless it is archived. 404 when it is not pinned.
 pub fn unpin(tx: &mut Tx, caller: Caller, channel: ChannelId, id: MessageId) -> Result<()> {
-    let (access, mut message) = reactions::reach(tx, caller, channel, id)?;
+    let (_, mut message) = reactions::reach(tx, caller, channel, id)?;
     if !message.is_pinned {
         return Err(Error::NotFound("Pin"));
     }
     tx.prepare_cached("update messages set pinned_at = null, pinned_by = null where n = ?1")?.execute([message.n])?;
     message.is_pinned = false;
-    let body = events::about(Kind::Unpinned, &message, access.organisation, object(&message, access.organisation));
+    let body = events::about(Kind::Unpinned, &message, object(&message));
     events::tell(tx, &message, Kind::Unpinned, &body)
 }
 

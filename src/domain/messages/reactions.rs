@@ -113,7 +113,7 @@ fn announce(tx: &mut Tx, access: &ChannelAccess, message: &Message, emoji: &str,
         channels_id: message.channel,
         reactions: reactions.clone(),
     };
-    let more = ReactionIds { modification_ids: ids(message, access.organisation), reactions };
+    let more = ReactionIds { modification_ids: ids(message), reactions };
     let body = envelope(Kind::Reaction, message.is_reply, data).with(more);
     events::tell(tx, message, Kind::Reaction, &body)
 }

@@ -7,7 +7,7 @@ use crate::{
     db::Columns,
     domain::{accounts, messages::mentions::Mention},
     error::{Error, Result},
-    id::{ChannelId, MessageId, UserId},
+    id::{ChannelId, MessageId, OrganisationId, UserId},
     time::Time,
 };
 
@@ -22,6 +22,8 @@ pub struct Message {
     pub n: i64,
     pub id: MessageId,
     pub channel: ChannelId,
+    /// The channel's organisation.
+    pub organisation: OrganisationId,
     /// Identifier of the thread's top-level post: the message's own, unless it is a reply.
     pub thread: MessageId,
     pub is_reply: bool,
@@ -145,12 +147,14 @@ pub(super) fn to_json(mentions: &[Mention]) -> Result<String> {
 }
 
 /// Selects messages. [`from_row`] takes the columns in this order.
-pub(super) const SELECT: &str = "select m.n, m.id, m.channel_id, coalesce(r.id, m.id), m.root is not null, m.user_id, m.username,
+pub(super) const SELECT: &str =
+    "select m.n, m.id, m.channel_id, c.organisation_id, coalesce(r.id, m.id), m.root is not null, m.user_id, m.username,
       coalesce(u.first_name, ''), coalesce(u.last_name, ''), coalesce(u.email, ''), coalesce(u.avatar_url, m.avatar_url),
       m.content, m.mentions, m.type, m.event_name, m.action_type, m.status, m.current_status, m.reply_count, m.last_reply_at,
       m.created_at, m.updated_at, m.edited_at is not null, m.deleted_at, m.pinned_at is not null,
       m.pinned_by, coalesce(pm.username, p.username), p.email, m.pinned_at
-    from messages m left join users u on u.id = m.user_id left join messages r on r.n = m.root
+    from messages m left join channels c on c.id = m.channel_id left join users u on u.id = m.user_id
+      left join messages r on r.n = m.root
       left join users p on p.id = m.pinned_by
       left join channel_members pm on pm.channel_id = m.channel_id and pm.user_id = m.pinned_by";
 
@@ -160,6 +164,7 @@ pub(super) fn from_row(row: &Row) -> rusqlite::Result<Message> {
         n: columns.take()?,
         id: columns.take()?,
         channel: columns.take()?,
+        organisation: columns.take()?,
         thread: columns.take()?,
         is_reply: columns.take()?,
         user: columns.take()?,

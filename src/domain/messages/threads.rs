@@ -187,7 +187,7 @@ pub fn update(tx: &mut Tx, caller: Caller, channel: ChannelId, thread: MessageId
     if let Some(status) = &edit.status {
         access.require_poster()?;
         access.require_live()?;
-        set_status(tx, &root, access.organisation, status)?;
+        set_status(tx, &root, status)?;
     }
     if let Some(content) = edit.content {
         editing::edit(tx, caller, channel, &editing::Edit { content, message: Some(thread), thread: None })?;
@@ -199,14 +199,14 @@ text::rules! {
     pub Status: Rule::one_of(&[record::PENDING, "completed"]);
 }
 
-fn set_status(tx: &mut Tx, root: &Message, organisation: OrganisationId, status: &str) -> Result<()> {
+fn set_status(tx: &mut Tx, root: &Message, status: &str) -> Result<()> {
     Status::check(status, "status").map_err(Error::Invalid)?;
     if root.current_status == status {
         return Ok(());
     }
     tx.prepare_cached("update messages set current_status = ?2 where n = ?1")?.execute((root.n, status))?;
     let data = ThreadStatus { thread_id: root.id, channels_id: root.channel, current_status: status };
-    let body = events::about(Kind::ThreadStatus, root, organisation, data);
+    let body = events::about(Kind::ThreadStatus, root, data);
     events::emit(tx, root, Kind::ThreadStatus, Stream::Channel(root.channel), &body)?;
     Ok(())
 }

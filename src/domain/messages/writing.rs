@@ -45,11 +45,11 @@ pub(in crate::domain) struct Post<'a> {
 
 /// Writes a message with its mentions and the counters that it changes, and announces it. 422 when the id is taken.
 pub(in crate::domain) fn write(tx: &mut Tx, post: Post) -> Result<Message> {
-    let (channel, organisation, actor) = (post.channel, post.organisation, post.actor);
+    let (channel, actor) = (post.channel, post.actor);
     let mentions = mentions::find(tx, channel, &post.content)?;
     let message = insert(tx, post, mentions)?;
     mentions::record(tx, channel, message.n, &message.mentions)?;
-    events::posted(tx, &message, organisation, actor)?;
+    events::posted(tx, &message, actor)?;
     Ok(message)
 }
 
@@ -90,6 +90,7 @@ fn insert(tx: &Tx, post: Post, mentions: Vec<Mention>) -> Result<Message> {
         n: tx.last_insert_rowid(),
         id: post.id,
         channel: post.channel,
+        organisation: post.organisation,
         thread: post.root.map_or(post.id, |(thread, _)| thread),
         is_reply: post.root.is_some(),
         user,
