@@ -11,8 +11,9 @@ use crate::{
             updates::{ChannelIds, ChannelUpdate},
         },
         log::envelope::{self, Ids, Nothing, OrganisationIds},
-        messages::payloads::{
-            Counted, DeletedMessage, MessageIds, MessageObject, PinIds, PinnedMessage, ReactionChange, ReactionIds, ThreadStatus,
+        messages::{
+            payloads::{Counted, MessageIds, PinIds, ReactionChange, ReactionIds, ThreadStatus},
+            record::Message,
         },
         organisations::payloads::{MemberUpdate, OrganisationUpdate, RoleUpdate},
         webhooks::{
@@ -28,11 +29,10 @@ use crate::{
 /// definitions of the generator, which should describe what is serialised (`SchemaSettings::for_serialize`).
 pub fn schema(kind: Kind, generator: &mut SchemaGenerator) -> Option<Schema> {
     Some(match kind {
-        Kind::Message => generator.subschema_for::<MessageObject>(),
-        Kind::ReplyCount => envelope::schema::<MessageObject, Counted>(kind, generator),
-        Kind::Deleted => envelope::schema::<DeletedMessage, Counted>(kind, generator),
-        Kind::Updated | Kind::Mention | Kind::Unpinned => about::<MessageObject>(kind, generator),
-        Kind::Pinned => envelope::schema::<PinnedMessage, PinIds>(kind, generator),
+        Kind::Message => generator.subschema_for::<Message>(),
+        Kind::ReplyCount | Kind::Deleted => envelope::schema::<Message, Counted>(kind, generator),
+        Kind::Updated | Kind::Mention | Kind::Unpinned => about::<Message>(kind, generator),
+        Kind::Pinned => envelope::schema::<Message, PinIds>(kind, generator),
         Kind::Reaction => envelope::schema::<ReactionChange, ReactionIds>(kind, generator),
         Kind::ThreadStatus => about::<ThreadStatus>(kind, generator),
         Kind::Channel => envelope::schema::<ChannelUpdate, Ids<ChannelIds>>(kind, generator),
@@ -60,7 +60,7 @@ fn of_organisation<D: JsonSchema>(kind: Kind, generator: &mut SchemaGenerator) -
 /// The schema of the body of a delivery, like [`schema`].
 pub fn delivery_schema(kind: deliveries::Kind, generator: &mut SchemaGenerator) -> Schema {
     let mut schema = match kind {
-        deliveries::Kind::MessageCreated => Delivery::<MessageObject>::json_schema(generator),
+        deliveries::Kind::MessageCreated => Delivery::<Message>::json_schema(generator),
         deliveries::Kind::Test => Delivery::<Tested>::json_schema(generator),
     };
     schema.remove("description");

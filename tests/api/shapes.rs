@@ -58,24 +58,17 @@ pub const JOINED: &str =
     "name:text description:text userId:uuid channel_id:uuid organisation_id:uuid owner_id:uuid created_at:time";
 pub const CHANNEL_MEMBER: &str = "user_id:uuid username:text joined_at:time";
 
-pub const NEW_MESSAGE: &str =
-    "id:uuid content:text channel_id:uuid created_at:time thread_id:uuid user_id:uuid username:text message:text
-    media:array user_type:text is_pinned:bool pinned_details:object?";
-pub const EDITED_MESSAGE: &str =
-    "id:uuid content:text channel_id:uuid updated_at:time media:array user_type:text is_pinned:bool pinned_details:object?";
-pub const LISTED_MESSAGE: &str =
-    "id:uuid content:text created_at:time media:array user_type:text is_pinned:bool pinned_details:object?";
+/// The message object, the same wherever a message is.
+pub const MESSAGE: &str =
+    "id:uuid thread_id:uuid channel_id:uuid channels_id:uuid org_id:uuid position:int user_id:uuid user_type:text
+    username:text full_name:text email:text avatar_url:text content:text message:text media:array mentions:array type:text
+    event_name:text action_type:text status:text current_status:text message_count:int last_reply:time edited:bool pinned:bool
+    is_pinned:bool pinned_details:object? reactions:array created_at:time updated_at:time deleted_at:time";
 pub const REACTION: &str = "emoji:text count:int users:uuids reaction:text reaction_count:int reaction_id:text";
-pub const THREAD: &str =
-    "thread_id:uuid channels_id:uuid event_name:text username:text action_type:text status:text created_at:time
-    messages:array message_count:int last_reply:time avatar_url:text type:text content:text channel_name:text current_status:text
-    full_name:text email:text user_id:uuid edited:bool mentions:array message:text media:array user_type:text is_pinned:bool pinned_details:object?";
+/// What a thread has besides the message object of its post.
+pub const THREAD: &str = "channel_name:text messages:array";
 /// What a thread in the list of an organisation has besides.
 pub const ORGANISATION_THREAD: &str = "channel_type:text thread_messages:array";
-pub const THREAD_MESSAGE: &str =
-    "id:uuid content:text channels_id:uuid user_id:uuid username:text created_at:time updated_at:time
-    thread_id:uuid mentions:array avatar_url:text message:text media:array user_type:text is_pinned:bool pinned_details:object?";
-
 pub const WEBHOOK: &str = "id:uuid event_name:text webhook_name:text status:text owner_id:uuid webhook_url:text webhook_slug:text
     channel_id:uuid created_at:time updated_at:time deleted_at:time? feed_url:text";
 pub const ATTEMPT: &str = "id:uuid webhook_id:uuid callback_id:uuid status_code:text action_type:text retries:text attempted:time
@@ -85,10 +78,6 @@ pub const BLOG: &str = "id:uuid title:text content:text category_id:uuid image_u
 pub const CATEGORY: &str = "id:uuid name:text created_at:time updated_at:time";
 pub const TESTIMONIAL: &str = "id:uuid user_id:uuid company_name:text image_url:text name:text content:text created_at:time";
 
-/// The bare message object that is pushed.
-pub const PUSHED_MESSAGE: &str = "type:text id:uuid thread_id:uuid channel_id:uuid channels_id:uuid org_id:uuid user_id:uuid
-    username:text full_name:text email:text avatar_url:text message:text content:text event_name:text status:text action_type:text
-    mentions:array created_at:time updated_at:time media:array user_type:text is_pinned:bool";
 pub const PINNED_DETAILS: &str = "user_id:uuid username:text email:text pinned_by:uuid pinned_at:time";
 pub const UPDATE_CHANGE: &str = "thread_count:int message_count:int last_reply:time";
 /// The envelope of all other publications.
@@ -186,6 +175,9 @@ pub fn assert_conforms(value: &Value, schema: &Value, definitions: &Map<String, 
     }
     if let Some(parts) = schema["allOf"].as_array() {
         return parts.iter().for_each(|part| assert_conforms(value, part, definitions));
+    }
+    if schema["anyOf"][1]["type"] == "null" {
+        return if value.is_null() { () } else { assert_conforms(value, &schema["anyOf"][0], definitions) };
     }
     // Any value conforms to a schema without rules.
     if schema.as_object().is_some_and(|rules| rules.keys().all(|rule| rule == "description")) {

@@ -4,18 +4,16 @@ use poem_openapi::Object;
 use serde::Serialize;
 
 use crate::{
-    api::{
-        http::{
-            listing::{BYTES, Bounds, fill_within, json_length, shortened},
-            rows::Rows,
-            types::Nullable,
-        },
-        messages::message::Message,
+    api::http::{
+        listing::{BYTES, Bounds, fill_within, json_length, shortened},
+        rows::Rows,
+        types::Nullable,
     },
     db::View,
     domain::{
         access::Caller,
         channels::{lists::Described, members, record, record::Visible},
+        messages::record::Message,
         overviews::{self, Overview, Own},
         page::Page,
     },
@@ -115,7 +113,7 @@ impl Channel {
             created_at: channel.created_at,
             updated_at: channel.updated_at,
             deleted_at: Time::NEVER,
-            messages: newest.into_iter().map(Message::from).collect(),
+            messages: newest.into_iter().collect(),
         }
     }
 }
@@ -200,7 +198,7 @@ impl OwnChannel {
             is_starred,
             access: access.username.is_some(),
             archived: channel.archived_at.is_some(),
-            preview_thread: latest.into_iter().map(Message::from).collect(),
+            preview_thread: latest,
             created_at: channel.created_at,
         };
         // Without previews there is nothing to leave out, and to count the text of every row takes time.

@@ -2,6 +2,7 @@
 
 pub mod auth;
 pub mod body;
+pub mod described;
 pub mod envelope;
 pub mod enveloped;
 pub mod guard;

@@ -1,6 +1,6 @@
 //! Messages of a channel, and read marks.
 
-pub mod message;
+mod message;
 pub mod reactions;
 pub mod search;
 mod thread;
@@ -26,12 +26,11 @@ use super::{
     tags::Tag,
 };
 use crate::{
-    api::messages::message::Message,
     db::View,
     domain::{
         access::Caller,
         channels::reading,
-        messages::{deleting, editing, lists, posting, record},
+        messages::{deleting, editing, lists, posting, record::Message},
         page::Page,
     },
     error::Result,
@@ -63,7 +62,7 @@ impl Api {
         let NewMessage { content, thread_id, id } = body.0;
         let new = posting::New { content: content.0, thread: thread_id, id };
         let posted = app.db.write_sized(body.1, move |tx| posting::create(tx, caller.0, *channel_id, new)).await?;
-        Ok(created("Message created successfully", posted.into()))
+        Ok(created("Message created successfully", posted))
     }
 
     /// Edit a message
@@ -82,7 +81,7 @@ impl Api {
         let EditMessage { content, message_id, thread_id } = body.0;
         let edit = editing::Edit { content: content.0, message: message_id, thread: thread_id };
         let edited = app.db.write_sized(body.1, move |tx| editing::edit(tx, caller.0, *channel_id, &edit)).await?;
-        Ok(ok("Message updated successfully", edited.into()))
+        Ok(ok("Message updated successfully", edited))
     }
 
     /// Delete a message
@@ -209,9 +208,9 @@ impl MessageList {
     /// The answer's text, always with the newest message first, and the message after which the list goes on.
     fn read(conn: &View, caller: Caller, channel: ChannelId, range: lists::Range, page: Page) -> Result<NewestPage> {
         let mut ids = Vec::new();
-        let show = |message: record::Message| {
+        let show = |message: Message| {
             ids.push(message.id);
-            Message::from(message)
+            message
         };
         let Filled { data, rest } = fill(page, |part| lists::list(conn, caller, channel, range, part), show)?;
         let rest = rest.map(|_| ids[data.len() - 1]);

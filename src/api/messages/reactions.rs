@@ -1,5 +1,7 @@
 //! Reactions to messages, and pinned messages.
 
+use std::convert::identity;
+
 use poem::web::Data;
 use poem_openapi::{
     Object, OpenApi,
@@ -7,7 +9,6 @@ use poem_openapi::{
 };
 use serde::Serialize;
 
-use super::message::Message;
 use crate::{
     api::{
         http::{
@@ -18,10 +19,12 @@ use crate::{
             rows::Rows,
             types::Null,
         },
-        messages::message::Reaction,
         tags::Tag,
     },
-    domain::messages::{pins, reactions},
+    domain::messages::{
+        pins, reactions,
+        record::{Message, Reaction},
+    },
     error::Result,
     id::{ChannelId, MessageId},
     state::App,
@@ -50,8 +53,7 @@ impl Api {
         emoji: Path<Text<reactions::Emoji>>,
     ) -> Result<Success<ReactionList>> {
         let (channel_id, message_id) = (*channel_id, *message_id);
-        let added = app.db.write(move |tx| reactions::add(tx, caller.0, channel_id, message_id, &emoji)).await?;
-        let reactions = added.into_iter().map(Reaction::from).collect();
+        let reactions = app.db.write(move |tx| reactions::add(tx, caller.0, channel_id, message_id, &emoji)).await?;
         Ok(ok("Reaction added successfully", ReactionList { message_id, channel_id, reactions }))
     }
 
@@ -91,7 +93,7 @@ impl Api {
         message_id: Path<MessageId>,
     ) -> Result<Success<Message>> {
         let pinned = app.db.write(move |tx| pins::pin(tx, caller.0, *channel_id, *message_id)).await?;
-        Ok(ok("Message pinned successfully", pinned.into()))
+        Ok(ok("Message pinned successfully", pinned))
     }
 
     /// Unpin a message
@@ -128,9 +130,8 @@ impl Api {
         limit: Query<Option<Size>>,
     ) -> Result<Listed<Rows<Message>>> {
         let (channel, page) = (*channel_id, rows(*offset, *limit));
-        let read = app
-            .db
-            .read_list(caller.0.user, move |conn| fill(page, |part| pins::list(conn, caller.0, channel, part), Message::from));
+        let read =
+            app.db.read_list(caller.0.user, move |conn| fill(page, |part| pins::list(conn, caller.0, channel, part), identity));
         Ok(listed("Pinned messages fetched successfully", read.await?, &address))
     }
 }

@@ -1,12 +1,13 @@
 //! Full-text search over messages.
 
+use std::convert::identity;
+
 use poem::web::Data;
 use poem_openapi::{
     OpenApi,
     param::{Path, Query},
 };
 
-use super::message::Message;
 use crate::{
     api::{
         http::{
@@ -18,7 +19,7 @@ use crate::{
         tags::Tag,
     },
     db::View,
-    domain::messages::search,
+    domain::messages::{record::Message, search},
     error::Result,
     id::{ChannelId, OrganisationId},
     state::App,
@@ -57,7 +58,7 @@ impl Api {
         let page = listing::page(None::<listing::ShallowPage>, *offset, *limit, PAGE, LARGEST_PAGE).shallow()?;
         let (caller, organisation, channel) = (caller.0, *org_id, *channel_id);
         let find =
-            move |conn: &View| fill(page, |part| search::find(conn, caller, organisation, channel, &query, part), Message::from);
+            move |conn: &View| fill(page, |part| search::find(conn, caller, organisation, channel, &query, part), identity);
         let found = app.read_within(caller, organisation, find).await?;
         Ok(listed("Messages found successfully", found, &address))
     }

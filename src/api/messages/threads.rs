@@ -1,12 +1,14 @@
 //! Threads: top-level posts with their replies.
 
+use std::convert::identity;
+
 use poem::web::Data;
 use poem_openapi::{
     Object, OpenApi,
     param::{Path, Query},
 };
 
-use super::thread::{OrganisationThread, Reply, Thread};
+use super::thread::{OrganisationThread, Thread};
 use crate::{
     api::{
         http::{
@@ -22,7 +24,7 @@ use crate::{
         },
         tags::Tag,
     },
-    domain::messages::{deleting, posting, threads},
+    domain::messages::{deleting, posting, record::Message, threads},
     error::Result,
     id::{ChannelId, MessageId, OrganisationId},
     state::App,
@@ -164,12 +166,12 @@ impl Api {
         offset: Query<Option<ShallowOffset>>,
         /// Replies on a page: up to 200; default 50.
         limit: Query<Option<Size>>,
-    ) -> Result<Paged<Rows<Reply>, Pagination>> {
+    ) -> Result<Paged<Rows<Message>, Pagination>> {
         let page = listing::page(*page, *offset, *limit, PAGE, LARGEST_PAGE).shallow()?;
         let (caller, channel, thread) = (caller.0, *channel_id, *thread_id);
         let read = app.db.read_list(caller.user, move |conn| {
             let total = threads::count_replies(conn, caller, channel, thread)?;
-            Ok((fill(page, |part| threads::replies(conn, caller, channel, thread, part), Reply::from)?, total))
+            Ok((fill(page, |part| threads::replies(conn, caller, channel, thread, part), identity)?, total))
         });
         let (found, total) = read.await?;
         Ok(paged("Data retrieved successfully", found, Pagination::new(page, total), &address))

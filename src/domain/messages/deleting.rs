@@ -9,7 +9,7 @@ use crate::{
         log::envelope::envelope,
         messages::{
             counters, events, indexing,
-            payloads::{DeletedMessage, counted, object},
+            payloads::counted,
             record::{self, Message, UNKNOWN_THREAD},
         },
     },
@@ -118,9 +118,7 @@ fn uncount(tx: &Tx, message: &Message) -> Result<bool> {
 fn announce(tx: &mut Tx, id: MessageId, is_counted_unread: bool) -> Result<()> {
     let message = record::find(tx, id)?.ok_or_else(|| Error::internal("a deleted message keeps its row"))?;
     let counts = counters::find(tx, message.thread)?;
-    let deleted_at = message.deleted_at.unwrap_or(tx.now());
-    let data = DeletedMessage { message: object(&message), deleted_at };
-    let body = envelope(Kind::Deleted, message.is_reply, data).with(counted(&message, &counts, message.is_reply));
+    let body = envelope(Kind::Deleted, message.is_reply, &message).with(counted(&message, &counts, message.is_reply));
     let tell = if is_counted_unread { events::tell_counting } else { events::tell };
     tell(tx, &message, Kind::Deleted, &body)
 }

@@ -51,8 +51,8 @@ pub fn edit(tx: &mut Tx, caller: Caller, channel: ChannelId, edit: &Edit) -> Res
     indexing::replace(tx, message.n)?;
     let before = message.mentions;
     let mut message = record::find(tx, id)?.ok_or_else(|| Error::internal("the message was just written"))?;
-    events::edited(tx, &message, &before, recount)?;
     reactions::attach(tx, [&mut message])?;
+    events::edited(tx, &message, &before, recount)?;
     Ok(message)
 }
 

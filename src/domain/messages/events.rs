@@ -2,7 +2,6 @@
 
 use std::collections::HashSet;
 
-use rusqlite::Connection;
 use serde::Serialize;
 use serde_json::value::to_raw_value;
 use uuid::Uuid;
@@ -18,8 +17,8 @@ use crate::{
         messages::{
             counters,
             mentions::{self, Mention, Recount},
-            payloads::{MessageIds, MessageObject, counted, ids, object},
-            record::{self, FED, Message},
+            payloads::{MessageIds, counted, ids},
+            record::{FED, Message},
         },
     },
     error::{Error, Result},
@@ -30,23 +29,15 @@ use crate::{
 /// Announces a new message, and counts it in the rows of its channel and thread, which also record the events' seqs. `actor` is
 /// the member whose unread counts it does not change.
 pub(in crate::domain) fn posted(tx: &mut Tx, message: &Message, actor: Option<UserId>) -> Result<()> {
-    let object = object(message);
     if message.is_reply {
-        let new = publication(message, Kind::Message, Stream::Thread(message.thread), false, &object);
+        let new = publication(message, Kind::Message, Stream::Thread(message.thread), false, message);
         let counts = events::emit_with(tx, new, |tx, seqs| counters::add_reply(tx, message, seqs))?;
-        let body = envelope(Kind::ReplyCount, true, &object).with(counted(message, &counts, false));
+        let body = envelope(Kind::ReplyCount, true, message).with(counted(message, &counts, false));
         tell_and_count(tx, message, Kind::ReplyCount, actor, &body)?;
     } else {
-        tell_and_count(tx, message, Kind::Message, actor, &object)?;
+        tell_and_count(tx, message, Kind::Message, actor, message)?;
     }
-    mentioned(tx, message, &object, &[])
-}
-
-/// The object of a new message, as [`posted`] publishes it, made anew for a row of the log: with the text that the message has
-/// now. None if the message is gone.
-pub fn object_now(conn: &Connection, n: i64) -> Result<Option<String>> {
-    let Some(message) = record::find_at(conn, n)? else { return Ok(None) };
-    serde_json::to_string(&object(&message)).map(Some).map_err(Error::internal)
+    mentioned(tx, message, &[])
 }
 
 /// Publishes a new message to its channel and to each of its members except `actor`, and counts it in its channel's row.
@@ -57,8 +48,7 @@ fn tell_and_count(tx: &mut Tx, message: &Message, kind: Kind, actor: Option<User
 
 /// Announces the new text of a message. `before` has the mentions of the former text.
 pub(in crate::domain) fn edited(tx: &mut Tx, message: &Message, before: &[Mention], recount: Recount) -> Result<()> {
-    let object = object(message);
-    let body = about(Kind::Updated, message, &object);
+    let body = about(Kind::Updated, message, message);
     match recount {
         Recount::Everybody => tell_counting(tx, message, Kind::Updated, &body)?,
         Recount::These(users) => {
@@ -69,18 +59,18 @@ pub(in crate::domain) fn edited(tx: &mut Tx, message: &Message, before: &[Mentio
             }
         }
     }
-    mentioned(tx, message, &object, before)
+    mentioned(tx, message, before)
 }
 
 /// Notifies the users whom the message mentions and `before` does not.
-fn mentioned(tx: &mut Tx, message: &Message, object: &MessageObject, before: &[Mention]) -> Result<()> {
+fn mentioned(tx: &mut Tx, message: &Message, before: &[Mention]) -> Result<()> {
     let known: HashSet<Uuid> = before.iter().map(|mention| mention.id).collect();
     let mut new = message.mentions.iter().filter(|mention| !known.contains(&mention.id)).peekable();
     if new.peek().is_none() || mentions::name_everybody(before) {
         return Ok(());
     }
     // Serialised only once, because every mentioned user gets an event with the whole message.
-    let body = to_raw_value(&about(Kind::Mention, message, object)).map_err(Error::internal)?;
+    let body = to_raw_value(&about(Kind::Mention, message, message)).map_err(Error::internal)?;
     if mentions::name_everybody(&message.mentions) {
         return tell_members(tx, message, Kind::Mention, &*body); // who is named besides is told by it
     }

@@ -73,3 +73,13 @@ pub fn at(conn: &Connection, ns: &[i64]) -> Result<Vec<Message>> {
     reactions::attach(conn, &mut messages)?;
     Ok(messages)
 }
+
+/// Reads the message with this `n`, with its reactions, if it is there.
+pub fn find_at(conn: &Connection, n: i64) -> Result<Option<Message>> {
+    Ok(at(conn, &[n])?.pop())
+}
+
+/// [`find_at`] for a message that is known to be there.
+pub(super) fn get(conn: &Connection, n: i64) -> Result<Message> {
+    find_at(conn, n)?.ok_or(UNKNOWN)
+}

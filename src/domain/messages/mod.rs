@@ -10,6 +10,7 @@ pub mod events;
 pub mod indexing;
 pub mod lists;
 pub mod mentions;
+mod objects;
 pub mod payloads;
 pub mod pins;
 pub mod posting;

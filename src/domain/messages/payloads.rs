@@ -1,99 +1,16 @@
-//! The data of events and deliveries about messages. These types borrow from the message, so that a long text is copied only
-//! into the body.
+//! The data of events about messages, besides the message objects themselves.
 
-use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use schemars::JsonSchema;
 use serde::Serialize;
-use serde_json::Value;
 
 use crate::{
     domain::messages::{
         counters::Counts,
-        mentions::Mention,
-        record::{Message, Reaction},
+        record::{Message, Pin, Reaction},
     },
     id::{ChannelId, MessageId, OrganisationId, UserId},
     time::Time,
 };
-
-/// A message: a post, a reply, or what a program has fed.
-#[derive(Clone, Serialize, JsonSchema)]
-pub struct MessageObject<'a> {
-    /// What a feed has set as its action; empty for a member's message.
-    action_type: &'a str,
-    /// The author's picture, or the one that a feed without a bearer set.
-    avatar_url: &'a str,
-    /// The channel of the message.
-    channel_id: ChannelId,
-    /// The same as `channel_id`.
-    channels_id: ChannelId,
-    /// The text.
-    content: &'a str,
-    /// When the message was posted.
-    created_at: Time,
-    /// The author's e-mail address; empty for a feed without a bearer.
-    email: &'a str,
-    /// What a feed has set as its event; empty for a member's message.
-    event_name: &'a str,
-    /// The author's full name; empty for a feed without a bearer.
-    full_name: &'a str,
-    /// The message's own id.
-    id: MessageId,
-    /// Whether the message is pinned in its channel.
-    is_pinned: bool,
-    /// The message's files: always empty.
-    media: Vec<Value>,
-    /// The members whom the message mentions, or the channel for all of them.
-    mentions: &'a [Mention],
-    /// The same as `content`.
-    message: &'a str,
-    /// The channel's organisation.
-    org_id: OrganisationId,
-    /// The result that a feed reports.
-    #[schemars(extend("enum" = ["success", "error"]))]
-    status: &'a str,
-    /// The message's own id, or the id of the post that it replies to.
-    thread_id: MessageId,
-    /// `thread` for a feed, `message` for a member's message.
-    #[schemars(extend("enum" = ["message", "thread"]))]
-    r#type: &'a str,
-    /// When the text was last edited; `created_at` if never.
-    updated_at: Time,
-    /// The author's id; empty for a feed without a bearer.
-    user_id: String,
-    /// Who wrote the message: a member, or a program through a webhook.
-    #[schemars(extend("enum" = ["user", "webhook"]))]
-    user_type: &'a str,
-    /// The author's name in the channel, or the name that a feed set.
-    username: &'a str,
-}
-
-pub(super) fn object(message: &Message) -> MessageObject<'_> {
-    MessageObject {
-        action_type: &message.action_type,
-        avatar_url: &message.avatar_url,
-        channel_id: message.channel,
-        channels_id: message.channel,
-        content: &message.content,
-        created_at: message.created_at,
-        email: &message.email,
-        event_name: &message.event_name,
-        full_name: &message.full_name,
-        id: message.id,
-        is_pinned: message.is_pinned,
-        media: Vec::new(),
-        mentions: &message.mentions,
-        message: &message.content,
-        org_id: message.organisation,
-        status: &message.status,
-        thread_id: message.thread,
-        r#type: &message.kind,
-        updated_at: message.updated_at,
-        user_id: message.author_id(),
-        user_type: message.user_type(),
-        username: &message.username,
-    }
-}
 
 /// The identifiers of an event about a message.
 #[derive(Serialize, JsonSchema)]
@@ -152,43 +69,11 @@ pub(super) fn counted(message: &Message, counts: &Counts, is_preview: bool) -> C
     Counted { modification_ids: ids(message), update_change }
 }
 
-/// A deleted message, without its text and mentions.
-#[derive(Serialize, JsonSchema)]
-pub struct DeletedMessage<'a> {
-    #[serde(flatten)]
-    pub(super) message: MessageObject<'a>,
-    /// When the message was deleted.
-    pub(super) deleted_at: Time,
-}
-
-/// A pinned message, and who pinned it.
-#[derive(Serialize, JsonSchema)]
-pub struct PinnedMessage<'a> {
-    #[serde(flatten)]
-    pub(super) message: MessageObject<'a>,
-    pub(super) pinned_details: PinnedDetails<'a>,
-}
-
 /// The identifiers of the event of a pin, with its details once more: some clients read them beside `data`.
 #[derive(Serialize, JsonSchema)]
 pub struct PinIds<'a> {
     pub(super) modification_ids: MessageIds,
-    pub(super) pinned_details: PinnedDetails<'a>,
-}
-
-/// Who pinned a message, and when.
-#[derive(Clone, Serialize, JsonSchema)]
-pub struct PinnedDetails<'a> {
-    /// The member who pinned the message.
-    pub(super) user_id: UserId,
-    /// The member's name in the channel.
-    pub(super) username: &'a str,
-    /// The member's e-mail address.
-    pub(super) email: &'a str,
-    /// The same as `user_id`.
-    pub(super) pinned_by: UserId,
-    /// When the message was pinned.
-    pub(super) pinned_at: Time,
+    pub(super) pinned_details: &'a Pin,
 }
 
 /// A reaction that a member has added or removed.
@@ -212,7 +97,7 @@ pub struct ReactionChange<'a> {
     /// The message's channel.
     pub(super) channels_id: ChannelId,
     /// All reactions to the message after the change.
-    pub(super) reactions: Vec<ReactionObject<'a>>,
+    pub(super) reactions: &'a [Reaction],
 }
 
 /// The identifiers of the event of a reaction, with the message's reactions once more: some clients read them beside `data`.
@@ -220,36 +105,7 @@ pub struct ReactionChange<'a> {
 pub struct ReactionIds<'a> {
     pub(super) modification_ids: MessageIds,
     /// All reactions to the message after the change.
-    pub(super) reactions: Vec<ReactionObject<'a>>,
-}
-
-/// An emoji that users gave to a message.
-#[derive(Clone, Serialize, JsonSchema)]
-pub struct ReactionObject<'a> {
-    /// The reaction.
-    emoji: &'a str,
-    /// The number of users who gave the reaction.
-    count: i64,
-    /// The first up to 100 of these users, in the order in which they reacted.
-    users: &'a [UserId],
-    /// The same as `emoji`.
-    reaction: &'a str,
-    /// The same as `count`.
-    reaction_count: i64,
-    /// The emoji, percent-encoded.
-    reaction_id: String,
-}
-
-impl<'a> From<&'a Reaction> for ReactionObject<'a> {
-    fn from(Reaction { emoji, count, users }: &'a Reaction) -> Self {
-        ReactionObject { emoji, count: *count, users, reaction: emoji, reaction_count: *count, reaction_id: reaction_id(emoji) }
-    }
-}
-
-/// The emoji as a segment of a path (RFC 3986).
-pub fn reaction_id(emoji: &str) -> String {
-    const UNRESERVED: AsciiSet = NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~');
-    utf8_percent_encode(emoji, &UNRESERVED).to_string()
+    pub(super) reactions: &'a [Reaction],
 }
 
 /// The new status of a thread.

@@ -5,13 +5,13 @@ use rusqlite::Connection;
 use crate::{
     db::Tx,
     domain::{
-        access::{self, Caller, ChannelAccess},
+        access::{self, Caller},
         log::envelope::envelope,
         messages::{
             events, lists,
-            payloads::{PinIds, PinnedDetails, PinnedMessage, ids, object},
+            payloads::{PinIds, ids},
             reactions,
-            record::{self, Message, Profile},
+            record::{self, Message},
         },
         page::Page,
     },
@@ -26,49 +26,44 @@ const MOST: i64 = 100;
 /// Pins a message to its channel. For members of the channel with the right to post, unless it is archived. Pinning a pinned
 /// message changes nothing. 404 for an unknown message, 403 for other callers, 422 when the channel has 100 pinned messages.
 pub fn pin(tx: &mut Tx, caller: Caller, channel: ChannelId, id: MessageId) -> Result<Message> {
-    let (access, mut message) = reactions::reach(tx, caller, channel, id)?;
-    if !message.is_pinned {
-        let pinned: i64 = tx
-            .prepare_cached("select count(*) from messages where channel_id = ?1 and pinned_at is not null")?
-            .query_row([channel], |row| row.get(0))?;
-        if pinned >= MOST {
-            return Err(Error::invalid(format!("a channel has at most {MOST} pinned messages")));
-        }
-        tx.prepare_cached("update messages set pinned_at = ?2, pinned_by = ?3 where n = ?1")?.execute((
-            message.n,
-            tx.now(),
-            caller.user,
-        ))?;
-        message.is_pinned = true;
-        announce(tx, &access, &message)?;
+    let (_, mut message) = reactions::reach(tx, caller, channel, id)?;
+    if message.is_pinned {
+        reactions::attach(tx, [&mut message])?;
+        return Ok(message);
     }
-    lists::at(tx, &[message.n])?.pop().ok_or(record::UNKNOWN)
+    let pinned: i64 = tx
+        .prepare_cached("select count(*) from messages where channel_id = ?1 and pinned_at is not null")?
+        .query_row([channel], |row| row.get(0))?;
+    if pinned >= MOST {
+        return Err(Error::invalid(format!("a channel has at most {MOST} pinned messages")));
+    }
+    tx.prepare_cached("update messages set pinned_at = ?2, pinned_by = ?3 where n = ?1")?.execute((
+        message.n,
+        tx.now(),
+        caller.user,
+    ))?;
+    let message = lists::get(tx, message.n)?;
+    announce(tx, &message)?;
+    Ok(message)
 }
 
-/// Publishes that the caller, whose access this is, has pinned the message.
-fn announce(tx: &mut Tx, access: &ChannelAccess, message: &Message) -> Result<()> {
-    let pinned_details = PinnedDetails {
-        user_id: access.user,
-        username: access.username.as_deref().unwrap_or_default(),
-        email: &Profile::find(tx, access.user)?.email,
-        pinned_by: access.user,
-        pinned_at: tx.now(),
-    };
-    let data = PinnedMessage { message: object(message), pinned_details: pinned_details.clone() };
+/// Publishes that the message was pinned.
+fn announce(tx: &mut Tx, message: &Message) -> Result<()> {
+    let pinned_details = message.pin.as_ref().ok_or_else(|| Error::internal("the message was just pinned"))?;
     let more = PinIds { modification_ids: ids(message), pinned_details };
-    let body = envelope(Kind::Pinned, message.is_reply, data).with(more);
+    let body = envelope(Kind::Pinned, message.is_reply, message).with(more);
     events::tell(tx, message, Kind::Pinned, &body)
 }
 
 /// Unpins a message. For members of the channel with the right to post, unless it is archived. 404 when it is not pinned.
 pub fn unpin(tx: &mut Tx, caller: Caller, channel: ChannelId, id: MessageId) -> Result<()> {
-    let (_, mut message) = reactions::reach(tx, caller, channel, id)?;
+    let (_, message) = reactions::reach(tx, caller, channel, id)?;
     if !message.is_pinned {
         return Err(Error::NotFound("Pin"));
     }
     tx.prepare_cached("update messages set pinned_at = null, pinned_by = null where n = ?1")?.execute([message.n])?;
-    message.is_pinned = false;
-    let body = events::about(Kind::Unpinned, &message, object(&message));
+    let message = lists::get(tx, message.n)?;
+    let body = events::about(Kind::Unpinned, &message, &message);
     events::tell(tx, &message, Kind::Unpinned, &body)
 }
 

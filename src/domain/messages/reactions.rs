@@ -12,7 +12,7 @@ use crate::{
         log::envelope::envelope,
         messages::{
             events,
-            payloads::{ReactionChange, ReactionIds, ReactionObject, ids},
+            payloads::{ReactionChange, ReactionIds, ids},
             record::{self, Message, Reaction},
         },
         text::{self, Rule},
@@ -101,7 +101,6 @@ pub(in crate::domain) fn reach(
 /// Publishes a change to the message's reactions, which were read after it.
 fn announce(tx: &mut Tx, access: &ChannelAccess, message: &Message, emoji: &str, action: &str) -> Result<()> {
     let reaction = message.reactions.iter().find(|reaction| reaction.emoji == emoji);
-    let reactions: Vec<_> = message.reactions.iter().map(ReactionObject::from).collect();
     let data = ReactionChange {
         action,
         emoji,
@@ -111,9 +110,9 @@ fn announce(tx: &mut Tx, access: &ChannelAccess, message: &Message, emoji: &str,
         message_id: message.id,
         thread_id: message.thread,
         channels_id: message.channel,
-        reactions: reactions.clone(),
+        reactions: &message.reactions,
     };
-    let more = ReactionIds { modification_ids: ids(message), reactions };
+    let more = ReactionIds { modification_ids: ids(message), reactions: &message.reactions };
     let body = envelope(Kind::Reaction, message.is_reply, data).with(more);
     events::tell(tx, message, Kind::Reaction, &body)
 }

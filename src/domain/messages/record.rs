@@ -118,11 +118,6 @@ pub fn find(conn: &Connection, id: MessageId) -> Result<Option<Message>> {
     Ok(conn.prepare_cached(&format!("{SELECT} where m.id = ?1"))?.query_row([id], from_row).optional()?)
 }
 
-/// Finds a message by its `n`.
-pub fn find_at(conn: &Connection, n: i64) -> Result<Option<Message>> {
-    Ok(conn.prepare_cached(&format!("{SELECT} where m.n = ?1"))?.query_row([n], from_row).optional()?)
-}
-
 /// Reads the messages with these `n`, in ascending order.
 pub fn find_all(conn: &Connection, ns: &[i64]) -> Result<Vec<Message>> {
     let sql = format!("{SELECT} where m.n in (select value from json_each(?1)) order by m.n");

@@ -20,7 +20,7 @@ use crate::{
         messages,
         text::{self, Rule},
     },
-    error::Result,
+    error::{Error, Result},
     event::{Event, Kind, Stream},
     id::{ChannelId, MessageId, OrganisationId, UserId},
 };
@@ -95,13 +95,12 @@ pub fn audible(conn: &Connection, user: UserId, name: &str) -> Result<Option<Str
     }
 }
 
-/// The row of the log with its body, which the log doesn't store for a new message. None if that message is gone.
+/// The row of the log with its body, which the log doesn't store for a new message: it is made from the message as it is now.
+/// None if that message is gone.
 fn whole<'a>(conn: &Connection, mut event: Cow<'a, Event>) -> Result<Option<Cow<'a, Event>>> {
     if let (Kind::Message, true, Some(n)) = (event.kind, event.body.is_empty(), event.message) {
-        match messages::events::object_now(conn, n)? {
-            Some(body) => event.to_mut().body = body,
-            None => return Ok(None),
-        }
+        let Some(message) = messages::lists::find_at(conn, n)? else { return Ok(None) };
+        event.to_mut().body = serde_json::to_string(&message).map_err(Error::internal)?;
     }
     Ok(Some(event))
 }

@@ -3,15 +3,14 @@
 //! and the cursor are committed together, so a kill loses and repeats nothing. Rows that concern no webhook are skipped in a
 //! read: where there are no webhooks, a post costs no second write.
 
-use rusqlite::{Connection, OptionalExtension};
-use serde_json::value::RawValue;
+use rusqlite::Connection;
 
 use crate::{
     db::Tx,
     domain::{
         bounded::Budget,
         log::cursors,
-        messages::{events, record::FED},
+        messages::{lists, record::FED},
         webhooks::{
             cursor::{self, Logged, RECEIVES, ROWS, WEBHOOKS},
             deliveries, ending, schedule,
@@ -20,7 +19,6 @@ use crate::{
     error::{Error, Result},
     event::Kind,
     id::{CallbackId, ChannelId, WebhookId},
-    time::Time,
 };
 
 /// Deliveries after which a slice ends. One message may add 50, one for each webhook of its channel.
@@ -127,17 +125,8 @@ pub(super) fn catch_up(tx: &mut Tx, channel: ChannelId) -> Result<()> {
 /// because two servers that feed each other would never end. Returns how many deliveries there are.
 fn queue(tx: &mut Tx, row: &Logged) -> Result<usize> {
     let Some(n) = row.message else { return Ok(0) };
-    let message: Option<(String, Time)> = tx
-        .prepare_cached("select type, created_at from messages where n = ?1")?
-        .query_row([n], |row| Ok((row.get(0)?, row.get(1)?)))
-        .optional()?;
-    let Some((kind, posted_at)) = message else { return Ok(0) };
-    if kind == FED {
-        return Ok(0);
-    }
-    let Some(object) = events::object_now(tx, n)? else { return Ok(0) };
-    let object: &RawValue = serde_json::from_str(&object).map_err(Error::internal)?;
-    let payload = deliveries::payload(deliveries::Kind::MessageCreated, posted_at, object)?;
+    let Some(message) = lists::find_at(tx, n)?.filter(|message| message.kind != FED) else { return Ok(0) };
+    let payload = deliveries::payload(deliveries::Kind::MessageCreated, message.created_at, &message)?;
     tx.prepare_cached("insert into webhook_events (message_n, payload) values (?1, ?2) on conflict do nothing")?
         .execute((row.message, payload))?;
     let webhooks: Vec<WebhookId> = tx
@@ -147,7 +136,7 @@ fn queue(tx: &mut Tx, row: &Logged) -> Result<usize> {
     for webhook in &webhooks {
         let sql = "insert into deliveries (id, webhook_id, message_n, due_at, created_at) values (?1, ?2, ?3, ?4, ?4)
              on conflict (message_n, webhook_id) do nothing";
-        tx.prepare_cached(sql)?.execute((CallbackId::new(), webhook, row.message, posted_at))?;
+        tx.prepare_cached(sql)?.execute((CallbackId::new(), webhook, row.message, message.created_at))?;
         schedule::changed(tx, *webhook);
     }
     Ok(webhooks.len())

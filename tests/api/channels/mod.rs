@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 
 use crate::{
     harness::{Client, Server, blob, text, unknown_id},
-    shapes::{CHANNEL, LISTED_CHANNEL, LISTED_MESSAGE, NEW_CHANNEL, SHORT_CHANNEL, assert_shape},
+    shapes::{CHANNEL, LISTED_CHANNEL, MESSAGE, NEW_CHANNEL, SHORT_CHANNEL, assert_shape},
 };
 
 fn ids(channels: &Value, field: &str) -> Vec<String> {
@@ -309,7 +309,7 @@ async fn the_callers_channels_are_those_that_the_caller_is_in() {
     let listed = channels.iter().find(|channel| channel["channels_id"] == news).unwrap();
     assert_eq!([&listed["user_count"], &listed["message_count"]], [2, 3]);
     assert_eq!(ids(&listed["messages"], "id"), [newest]);
-    assert_shape(&listed["messages"][0], LISTED_MESSAGE);
+    assert_shape(&listed["messages"][0], MESSAGE);
     let general = channels.iter().find(|channel| channel["name"] == "general").unwrap();
     assert_eq!([&general["messages"], &general["webhook_url"]], [&json!([]), &json!("")]);
     let outsider = server.user("outsider").await;

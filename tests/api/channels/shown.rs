@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use super::ids;
 use crate::{
     harness::{Client, Server, blob, text},
-    shapes::{CHANNEL, CHANNEL_DETAILS, LISTED_MESSAGE, PARTICIPANT, SHORT_CHANNEL, assert_shape},
+    shapes::{CHANNEL, CHANNEL_DETAILS, MESSAGE, PARTICIPANT, SHORT_CHANNEL, assert_shape},
 };
 
 async fn own(client: &Client, organisation: &str, query: &str) -> Value {
@@ -124,7 +124,7 @@ async fn the_callers_channels_show_up_to_three_of_their_latest_posts() {
         listed.as_array().unwrap().iter().for_each(|channel| assert_shape(channel, SHORT_CHANNEL));
         let shown = find(&listed, &news);
         assert_eq!(ids(&shown["preview_thread"], "id"), said[..number], "{query}");
-        shown["preview_thread"].as_array().unwrap().iter().for_each(|post| assert_shape(post, LISTED_MESSAGE));
+        shown["preview_thread"].as_array().unwrap().iter().for_each(|post| assert_shape(post, MESSAGE));
         assert_eq!((&shown["id"], &shown["access"], &shown["archived"]), (&json!(news), &json!(true), &json!(false)));
         assert_eq!(listed.as_array().unwrap().len(), 2, "only those that she is in");
         assert_eq!(find(&listed, &ada.general(&organisation).await)["preview_thread"], json!([]));

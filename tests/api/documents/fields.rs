@@ -5,7 +5,7 @@ use std::{collections::BTreeSet, fmt::Write};
 use serde_json::{Map, Value};
 
 /// The section of the page that describes the message object.
-const MESSAGE: &str = "MessageObject";
+const MESSAGE: &str = "Message";
 
 /// Describes fields. A type that several schemas use is described once, and the tables link to it; the fields of other types
 /// are rows of the table in which they are used.
@@ -52,18 +52,7 @@ impl<'a> Fields<'a> {
     fn rows(&mut self, schema: &'a Value, above: &str, rows: &mut String) {
         let Some(properties) = schema["properties"].as_object() else { return };
         let required = |field: &String| schema["required"].as_array().is_some_and(|names| names.contains(&field.as_str().into()));
-        let base = self.schemas[MESSAGE]["properties"].as_object().expect("it is an object");
-        let extends = properties.len() > base.len() && base.keys().all(|field| properties.contains_key(field));
-        if extends {
-            self.linked.insert(MESSAGE);
-            _ = writeln!(
-                rows,
-                "| `{}` | {} | the fields of the message object, and: |",
-                above.trim_end_matches('.'),
-                link(MESSAGE)
-            );
-        }
-        for (field, property) in properties.iter().filter(|(field, _)| !extends || !base.contains_key(*field)) {
+        for (field, property) in properties {
             let optional = if required(field) { "" } else { ", optional" };
             let named = reference(property).map(name);
             let described = named.map_or(property, |name| &self.schemas[name]);
@@ -89,7 +78,8 @@ impl<'a> Fields<'a> {
     fn kind(&mut self, schema: &'a Value) -> String {
         if let Some(reference) = reference(schema) {
             self.linked.insert(name(reference));
-            return link(name(reference));
+            let or_null = if schema["anyOf"].is_null() { "" } else { " or null" };
+            return link(name(reference)) + or_null;
         }
         if let Some(values) = schema["enum"].as_array() {
             return values.iter().map(code).collect::<Vec<_>>().join(", ");
@@ -108,9 +98,9 @@ impl<'a> Fields<'a> {
     }
 }
 
-/// The type that a schema refers to. One that has a description beside it stands in `allOf`.
+/// The type that a schema refers to. One that may be null stands in `anyOf`.
 fn reference(schema: &Value) -> Option<&str> {
-    schema["$ref"].as_str().or(schema["allOf"][0]["$ref"].as_str())
+    schema["$ref"].as_str().or(schema["anyOf"][0]["$ref"].as_str())
 }
 
 /// The name in a reference.

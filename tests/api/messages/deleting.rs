@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use crate::{
     harness::{Client, Reply, Server, blob, text, unknown_id},
-    shapes::{MODIFICATION_IDS, PUSHED, PUSHED_MESSAGE, assert_shape},
+    shapes::{MESSAGE, MODIFICATION_IDS, PUSHED, assert_shape},
     socket::Socket,
 };
 
@@ -116,7 +116,7 @@ async fn a_deletion_is_pushed_without_the_text() {
         assert_shape(&publication["modification_ids"], MODIFICATION_IDS);
         let ids = json!({ "thread_id": post, "message_id": id, "channel_id": channel, "user_id": author.user_id, "org_id": organisation });
         assert_eq!(publication["modification_ids"], ids);
-        assert_shape(&publication["data"], PUSHED_MESSAGE);
+        assert_shape(&publication["data"], MESSAGE);
         assert_eq!([&publication["data"]["content"], &publication["data"]["message"]], ["", ""]);
         let mut change = json!({ "thread_count": 0, "message_count": 0, "last_reply": "0001-01-01T00:00:00Z" });
         if section == "reply_message" {

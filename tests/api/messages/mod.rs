@@ -4,13 +4,14 @@ mod deleting;
 pub mod posting;
 mod reactions;
 pub mod search;
+mod shown;
 mod threads;
 
 use serde_json::{Value, json};
 
 use crate::{
     harness::{Client, Reply, Server, blob, text, unknown_id},
-    shapes::{EDITED_MESSAGE, LISTED_MESSAGE, NEW_MESSAGE, assert_shape},
+    shapes::{MESSAGE, assert_shape},
 };
 
 fn path(channel: &str) -> String {
@@ -37,13 +38,13 @@ async fn a_post_is_a_thread_of_its_own() {
     let channel = grace.general(&organisation).await;
     let made =
         post(&grace, &channel, json!({ "content": "  Hello,\nworld 🌍 " })).await.data(201, "Message created successfully");
-    assert_shape(&made, NEW_MESSAGE);
+    assert_shape(&made, MESSAGE);
     assert_eq!([&made["content"], &made["message"]], ["  Hello,\nworld 🌍 "; 2]);
     assert_eq!([&made["channel_id"], &made["user_id"], &made["username"]], [&channel, &grace.user_id, "grace"]);
     assert_eq!(made["thread_id"], made["id"]);
     let read = grace.get(&path(&channel)).await.expect(200);
     assert_eq!(read.as_object().unwrap().len(), 1, "bare: {read}");
-    assert_shape(&read["messages"][0], LISTED_MESSAGE);
+    assert_shape(&read["messages"][0], MESSAGE);
     assert_eq!([&read["messages"][0]["id"], &read["messages"][0]["content"]], [&made["id"], &made["content"]]);
 }
 
@@ -54,7 +55,7 @@ async fn a_reply_belongs_to_its_thread_and_is_not_listed_on_top() {
     let channel = ada.general(&organisation).await;
     let thread = ada.say(&channel, "post").await;
     let reply = post(&grace, &channel, json!({ "content": "reply", "thread_id": thread })).await.expect(201)["data"].take();
-    assert_shape(&reply, NEW_MESSAGE);
+    assert_shape(&reply, MESSAGE);
     assert_eq!(reply["thread_id"], thread);
     assert_ne!(reply["id"], thread);
     assert_eq!(contents(&ada, &channel, "").await, ["post"]);
@@ -171,7 +172,7 @@ async fn an_author_edits_their_message() {
 
     let edited =
         edit(&grace, &channel, json!({ "content": "1st", "message_id": first })).await.data(200, "Message updated successfully");
-    assert_shape(&edited, EDITED_MESSAGE);
+    assert_shape(&edited, MESSAGE);
     assert_eq!([&edited["id"], &edited["content"], &edited["channel_id"]], [first.as_str(), "1st", &channel]);
     edit(&grace, &channel, json!({ "content": "2nd" })).await.expect(200);
     assert_eq!(contents(&ada, &channel, "").await, ["thread", "2nd", "1st"], "the latest post, not the reply");

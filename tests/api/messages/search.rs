@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use crate::{
     harness::{Client, Reply, Server, encoded, text, unknown_id},
-    shapes::{NEW_MESSAGE, assert_shape},
+    shapes::{MESSAGE, assert_shape},
 };
 
 async fn search(client: &Client, organisation: &str, parameters: &[(&str, &str)]) -> Reply {
@@ -58,7 +58,7 @@ async fn posts_and_replies_are_found_newest_first() {
         contents(&all),
         ["another engine of größe 🌍🌍🌍", "algebraical patterns, engine-wise", "The Analytical Engine weaves"]
     );
-    assert_shape(&all[0], NEW_MESSAGE);
+    assert_shape(&all[0], MESSAGE);
     assert_eq!([&all[1]["thread_id"], &all[2]["id"]], [&post, &post]);
     for (q, hits) in [
         ("weaves analytical", 1),

@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use crate::{
     harness::{Client, Server, text, unknown_id},
-    shapes::{MODIFICATION_IDS, ORGANISATION_THREAD, PAGINATION, PUSHED, THREAD, THREAD_MESSAGE, assert_shape},
+    shapes::{MESSAGE, MODIFICATION_IDS, ORGANISATION_THREAD, PAGINATION, PUSHED, THREAD, assert_shape},
     socket::Socket,
 };
 
@@ -42,7 +42,7 @@ async fn a_thread_is_a_post_with_its_replies() {
     assert_eq!(more.remove("channel_type").unwrap(), "public");
     let messages = more.remove("thread_messages").unwrap();
     assert_eq!(everywhere, *listed);
-    assert_shape(&messages[0], THREAD_MESSAGE);
+    assert_shape(&messages[0], MESSAGE);
     assert_eq!([&messages[0]["id"], &messages[0]["thread_id"], &messages[0]["message"]], [&thread, &thread, "post for @grace"]);
     assert_eq!([&messages[1], &messages[2]], [&listed["messages"][0], &json!(null)]);
     assert_eq!([&listed["thread_id"], &listed["channels_id"], &listed["channel_name"]], [&thread, &channel, "general"]);
@@ -54,7 +54,7 @@ async fn a_thread_is_a_post_with_its_replies() {
     assert_eq!([&listed["edited"], &listed["message_count"]], [&json!(false), &json!(1)]);
 
     let message = &listed["messages"][0];
-    assert_shape(message, THREAD_MESSAGE);
+    assert_shape(message, MESSAGE);
     assert_eq!([&message["id"], &message["thread_id"], &message["user_id"]], [&reply, &thread, &grace.user_id]);
     assert_eq!([&message["content"], &message["message"], &message["username"]], ["reply", "reply", "grace"]);
     assert_eq!([&message["user_type"], &message["media"], &message["is_pinned"]], [&json!("user"), &json!([]), &json!(false)]);
@@ -217,7 +217,7 @@ async fn a_threads_replies_come_in_pages_newest_first() {
     };
     let pagination = |page: u32, size: u32, pages: u32| json!({ "current_page": page, "page_size": size, "total_items": 3, "total_pages": pages });
     let newest = grace.get(&path(&thread, &channel)).await.data(200, "Data retrieved successfully")[0].take();
-    assert_shape(&newest, THREAD_MESSAGE);
+    assert_shape(&newest, MESSAGE);
     assert_eq!([&newest["content"], &newest["message"], &newest["thread_id"]], ["three", "three", &thread]);
     assert_eq!(read("").await, (vec!["three".into(), "two".into(), "one".into()], pagination(1, 50, 1)));
     assert_eq!(read("?limit=2").await, (vec!["three".into(), "two".into()], pagination(1, 2, 2)));

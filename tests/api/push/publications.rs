@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use crate::{
     harness::{Client, Server, text},
-    shapes::{MODIFICATION_IDS, PUSHED, PUSHED_MESSAGE, UNREAD, UPDATE_CHANGE, assert_shape},
+    shapes::{MESSAGE, MODIFICATION_IDS, PUSHED, UNREAD, UPDATE_CHANGE, assert_shape},
     socket::Socket,
 };
 
@@ -52,7 +52,7 @@ async fn a_post_goes_to_the_channel_and_as_a_count_to_every_other_member() {
     let id = ada.say(channel, "hello").await;
     for socket in [&mut *hers, &mut *mine] {
         let message = socket.on(channel).await;
-        assert_shape(&message, PUSHED_MESSAGE);
+        assert_shape(&message, MESSAGE);
         assert!(message.get("notification_type").is_none(), "bare: {message}");
         assert_eq!([&message["id"], &message["thread_id"]], [&id, &id]);
         assert_eq!([&message["channel_id"], &message["channels_id"], &message["org_id"]], [&*channel, channel, organisation]);
@@ -111,7 +111,7 @@ async fn a_reply_goes_to_the_thread_and_its_count_to_the_channel() {
     mine.subscribe(&thread).await;
     let id = grace.reply(channel, &thread, "reply").await;
     let message = mine.on(&thread).await;
-    assert_shape(&message, PUSHED_MESSAGE);
+    assert_shape(&message, MESSAGE);
     assert_eq!([&message["id"], &message["thread_id"], &message["content"]], [&id, &thread, "reply"]);
 
     assert_eq!(mine.on(channel).await["content"], "post");
@@ -140,7 +140,7 @@ async fn a_mention_is_pushed_to_the_mentioned_member() {
     }
     unread(count, channel, (1, 1));
     let mention = pushed(mention, "channel_mention", "thread_message");
-    assert_shape(&mention["data"], PUSHED_MESSAGE);
+    assert_shape(&mention["data"], MESSAGE);
     assert_eq!([&mention["data"]["id"], &mention["data"]["content"]], [&id, "hello @grace"]);
     assert_eq!(mention["data"]["mentions"], json!([{ "id": grace.user_id, "type": "user", "username": "grace" }]));
     unread(his.on(&bob.personal(organisation)).await, channel, (1, 0));
@@ -173,7 +173,7 @@ async fn an_edit_goes_to_the_channel_and_of_a_reply_to_the_thread_too() {
         assert_shape(&updated["modification_ids"], MODIFICATION_IDS);
         let expected = json!({ "thread_id": post, "message_id": id, "channel_id": channel, "user_id": author.user_id, "org_id": organisation });
         assert_eq!(updated["modification_ids"], expected);
-        assert_shape(&updated["data"], PUSHED_MESSAGE);
+        assert_shape(&updated["data"], MESSAGE);
         assert_eq!([&updated["data"]["id"], &updated["data"]["content"]], [id, content]);
     };
     check(mine.on(channel).await, "thread_message", &post, ada, "typo");

@@ -11,7 +11,7 @@ use tokio::{net::TcpListener, sync::Notify};
 use crate::{
     harness::{Client, Server, blob, text},
     receiver::{self, Receiver},
-    shapes::{ATTEMPT, PUSHED_MESSAGE, assert_delivered, assert_shape},
+    shapes::{ATTEMPT, MESSAGE, assert_delivered, assert_shape},
     socket::Socket,
 };
 
@@ -47,7 +47,7 @@ async fn a_post_and_a_reply_are_delivered() {
     assert!(received.is_signed_with(&hook.secret));
     let event = received.json();
     assert_eq!([&event["type"], &event["timestamp"]], [&json!("message.created"), &event["data"]["created_at"]]);
-    assert_shape(&event["data"], PUSHED_MESSAGE);
+    assert_shape(&event["data"], MESSAGE);
     assert_delivered(&event);
     assert_eq!(event["data"], socket.on(&channel).await, "the message as it is pushed");
     assert_eq!([&event["data"]["id"], &event["data"]["org_id"]], [&post, &organisation]);

@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use crate::{
     harness::{Client, Server, text},
-    shapes::{PUSHED_MESSAGE, assert_shape},
+    shapes::{MESSAGE, assert_shape},
     socket::Socket,
 };
 
@@ -69,7 +69,7 @@ async fn a_members_feed_shows_them_as_its_author_everywhere() {
     let mut socket = Socket::listening(&scene.ada, &[&scene.channel]).await;
     let id = scene.queue().await;
     let pushed = socket.on(&scene.channel).await;
-    assert_shape(&pushed, PUSHED_MESSAGE);
+    assert_shape(&pushed, MESSAGE);
     let thread = scene.threads().await.remove(0);
     for message in [&pushed, &thread] {
         scene.assert_hers(message);

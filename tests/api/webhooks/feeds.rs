@@ -5,7 +5,7 @@ mod rates;
 
 use crate::{
     harness::{Client, Reply, Server, blob, text},
-    shapes::{PUSHED_MESSAGE, UNREAD, assert_shape},
+    shapes::{MESSAGE, UNREAD, assert_shape},
     socket::Socket,
 };
 use serde_json::{Value, json};
@@ -288,7 +288,7 @@ async fn a_feed_is_pushed_to_the_channel_and_as_a_count_to_every_member() {
         for (socket, own) in sockets.iter_mut().zip(&own) {
             let message = socket.on(&scene.channel).await;
             assert!(message.get("notification_type").is_none(), "bare: {message}");
-            assert_shape(&message, &PUSHED_MESSAGE.replace("user_id:uuid", "user_id:text"));
+            assert_shape(&message, &MESSAGE.replace("user_id:uuid", "user_id:text"));
             assert_eq!([&message["type"], &message["id"], &message["thread_id"]], ["thread", &id, &id]);
             assert_eq!([&message["user_id"], &message["email"], &message["username"]], ["", "", "ci"]);
             assert_eq!([&message["event_name"], &message["status"]], ["build finished", "success"]);
