@@ -7,7 +7,7 @@ use super::{accounts, channels, messages, organisations, public, tokens, webhook
 pub fn service() -> OpenApiService<impl OpenApi, ()> {
     // One tuple for each area: the framework takes tuples of at most sixteen.
     let apis = (
-        (accounts::Api, accounts::mailbox::Api, accounts::profiles::Api),
+        (accounts::Api, accounts::mailbox::Api, accounts::profiles::Api, accounts::links::Api),
         (
             organisations::Api,
             organisations::channels::Api,
@@ -15,6 +15,7 @@ pub fn service() -> OpenApiService<impl OpenApi, ()> {
             organisations::roles::Api,
             organisations::permissions::Api,
             organisations::invitations::Api,
+            organisations::acceptance::Api,
         ),
         tokens::Api,
         (channels::Api, channels::members::Api, channels::direct_messages::Api, channels::stars::Api),

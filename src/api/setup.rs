@@ -12,7 +12,7 @@ use super::http::{auth, envelope};
 use crate::{
     domain::{
         access::PlatformRole,
-        accounts::New,
+        accounts::{New, one_time_tokens::Status},
         organisations::{Edit, administration},
     },
     error::{Error, Result},
@@ -49,7 +49,7 @@ async fn first(req: &Request, app: &App, body: Body) -> Result<()> {
     let body = request_body::read(body, BODY_MAX).await?;
     let first: First = serde_json::from_slice(&body).map_err(|err| Error::bad_request(format!("The request body: {err}")))?;
     let setup = app.setup.as_ref().ok_or(OVER)?;
-    if !setup.admits(&first.token, app.clock.now()) {
+    if setup.status(&first.token, app.clock.now()) != Some(Status::Open) {
         return Err(OVER);
     }
     let mut new = New::check(&first.email, None, &first.first_name, &first.last_name).map_err(Error::Invalid)?;

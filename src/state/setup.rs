@@ -6,6 +6,7 @@ use std::{
 };
 
 use crate::{
+    domain::accounts::one_time_tokens::Status,
     error::Result,
     secret::{self, AccessKey},
     time::Time,
@@ -38,8 +39,12 @@ impl Setup {
         self.is_used.store(true, Relaxed);
     }
 
-    /// Whether the token is the link's, and the link still works. Takes the same time for every wrong token.
-    pub fn admits(&self, token: &str, now: Time) -> bool {
-        self.key.is(token) && now < self.until && !self.is_used.load(Relaxed)
+    /// What has become of the link; none if the token is another. Takes the same time for every wrong token.
+    pub fn status(&self, token: &str, now: Time) -> Option<Status> {
+        self.key.is(token).then(|| match self.is_used.load(Relaxed) {
+            true => Status::Used,
+            false if now < self.until => Status::Open,
+            false => Status::Expired,
+        })
     }
 }

@@ -27,6 +27,13 @@ async fn make(server: &Server, token: &str, email: &str) -> (StatusCode, Value) 
     (reply.status(), reply.json().await.unwrap())
 }
 
+/// What the API says of a link; null for an unknown one.
+async fn check(server: &Server, token: &str) -> Value {
+    let body = json!({ "token": token });
+    let reply = server.http.post(format!("{}/api/v1/auth/links/check", server.url)).json(&body).send().await.unwrap();
+    reply.json::<Value>().await.unwrap()["data"].take()
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn the_link_makes_one_administrator_even_for_two_people_at_once() {
     _ = rustls::crypto::ring::default_provider().install_default();
@@ -34,6 +41,8 @@ async fn the_link_makes_one_administrator_even_for_two_people_at_once() {
     let (server, token) = start(folder.path());
     let token = token.unwrap();
     assert_eq!(server.http.get(format!("{}/setup?token={token}", server.url)).send().await.unwrap().status(), 200);
+    assert_eq!(check(&server, &token).await, json!({ "purpose": "setup", "status": "open" }));
+    assert_eq!(check(&server, "wrong").await, Value::Null);
     assert_eq!(make(&server, "wrong", "eve@x.example").await.0, 403);
     assert_eq!(make(&server, &token, "no address").await.0, 422);
     let both = tokio::join!(make(&server, &token, "ada@x.example"), make(&server, &token, "bob@x.example"));
@@ -45,6 +54,7 @@ async fn the_link_makes_one_administrator_even_for_two_people_at_once() {
     let (_, own) = server.call(reqwest::Method::GET, "/users/organisations", &access, json!({})).await.unwrap();
     assert_eq!(own["data"][0]["name"], "Engines");
     assert_eq!(make(&server, &token, "carol@x.example").await.0, 403, "the link works once");
+    assert_eq!(check(&server, &token).await["status"], "used");
     drop(server);
     let (server, again) = start(folder.path());
     assert_eq!(again, None, "no link is printed once there is an administrator");

@@ -1,5 +1,6 @@
 //! Accounts: registration, log-in, log-out, password.
 
+pub mod links;
 pub mod mailbox;
 pub mod profiles;
 

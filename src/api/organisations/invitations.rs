@@ -1,4 +1,4 @@
-//! Invitations: making, listing, cancelling, sending again and accepting them.
+//! Invitations: making, listing, cancelling and sending them again.
 
 use poem::web::Data;
 use poem_openapi::{
@@ -9,9 +9,8 @@ use serde::Serialize;
 
 use crate::{
     api::{
-        accounts::LoggedIn,
         http::{
-            auth::{Bearer, MaybeBearer, Visitor},
+            auth::Bearer,
             body::{Body, List, RoleName, Text, texts},
             envelope::{Created, Done, Success, created, done, ok},
             listing::{self, Address, Offset, PageNumber, Paged, Size, fill, paged},
@@ -19,13 +18,11 @@ use crate::{
         },
         tags::Tag,
     },
-    db::Tx,
     domain::{
-        accounts::one_time_tokens::Token,
         organisations::{
             self,
             invitations::{
-                self, Listed, acceptance,
+                self, Listed,
                 send::{Invited, MOST},
             },
             members, roles,
@@ -35,7 +32,6 @@ use crate::{
     },
     error::Result,
     id::{InvitationId, OrganisationId, UserId},
-    secret,
     site::Site,
     state::App,
     time::Time,
@@ -64,40 +60,6 @@ impl Api {
         let invitations =
             invitations.into_iter().map(|invitation| Invitation::new(&app.site, invitation, app.clock.now())).collect();
         Ok(created("Invitations created successfully", InvitationList { invitations, errors }))
-    }
-
-    /// Accept an invitation
-    ///
-    /// With the bearer token of the invited account, the account joins. Without a bearer, an account is made, and its
-    /// generated password is shown once; if the address already has an account, log in first (401). The mailed token
-    /// also verifies the address. The token that the inviter sees does not, and is refused where sessions need a
-    /// verified address (403).
-    #[oai(path = "/invite/verify", method = "post", operation_id = "acceptInvitation", tag = "Tag::Invitations")]
-    async fn verify(
-        &self,
-        caller: MaybeBearer,
-        app: Data<&App>,
-        visitor: Visitor,
-        body: Body<InvitationToken>,
-    ) -> Result<Success<LoggedIn>> {
-        let token = body.0.token.0;
-        if let Some(caller) = caller.0 {
-            let started = app.db.write_sized(body.1, move |tx| acceptance::accept(tx, caller, &token, &visitor.device)).await?;
-            return Ok(ok("User invited successfully", LoggedIn::from(started).with_password(String::new())));
-        }
-        // Hashing a password is costly, so check first that there is an invitation to accept.
-        let is_mailed = app.db.read(|conn| {
-            let open = acceptance::open(conn, &token)?;
-            acceptance::require_new(conn, &open).map(|()| open.is_mailed)
-        })?;
-        if !is_mailed {
-            app.limits.link(visitor.address)?; // the new account is mailed a link that verifies its address
-        }
-        let password = secret::random_token();
-        let hash = app.hash(visitor.address, password.clone()).await?;
-        let accept = move |tx: &mut Tx| acceptance::accept_as_new(tx, &token, &hash, &visitor.device);
-        let started = app.db.write_sized(body.1, accept).await?;
-        Ok(ok("User invited successfully", LoggedIn::from(started).with_password(password)))
     }
 
     /// List an organisation's invitations
@@ -140,29 +102,6 @@ impl Api {
         Ok(paged("success", shown, pagination, &address))
     }
 
-    /// Show what an invitation is to
-    ///
-    /// For whoever has a token of a pending invitation of the organisation, the mailed one or the inviter's; no session is
-    /// needed. Without such a token, the answer is that there is no such invitation.
-    #[oai(
-        path = "/organisations/:org_id/load-org-info",
-        method = "get",
-        operation_id = "loadOrganisationInfo",
-        tag = "Tag::Invitations"
-    )]
-    async fn preview(
-        &self,
-        _visitor: Visitor,
-        app: Data<&App>,
-        org_id: Path<OrganisationId>,
-        /// The token in the invitation's link.
-        invitation_token: Query<Option<String>>,
-    ) -> Result<Success<InvitationPreview>> {
-        let token = invitation_token.0.unwrap_or_default();
-        let preview = app.db.read(|conn| acceptance::preview(conn, *org_id, &token))?;
-        Ok(ok("Organisation info retrieved successfully", preview.into()))
-    }
-
     /// Cancel an invitation
     ///
     /// Its link no longer works. For its sender and for holders of `remove:members`.
@@ -194,37 +133,10 @@ struct NewInvitations {
 }
 
 #[derive(Object)]
-struct InvitationToken {
-    token: Text<Token>,
-}
-
-#[derive(Object)]
 struct Resend {
     org_id: OrganisationId,
     /// The addresses.
     emails: List<Text<Email>, 1, MOST>,
-}
-
-#[derive(Object, Serialize)]
-struct InvitationPreview {
-    organisation_name: String,
-    /// Always empty: who the members are is shown to members.
-    users_photos: Vec<String>,
-    /// Whether accepting the invitation makes an account; otherwise the invited person logs in to accept.
-    is_new_user: bool,
-    /// The invited address.
-    user_email: String,
-}
-
-impl From<acceptance::Preview> for InvitationPreview {
-    fn from(preview: acceptance::Preview) -> Self {
-        InvitationPreview {
-            organisation_name: preview.organisation,
-            users_photos: Vec::new(),
-            is_new_user: preview.is_new_user,
-            user_email: preview.email,
-        }
-    }
 }
 
 #[derive(Object, Serialize)]

@@ -1,5 +1,6 @@
 //! Organisations.
 
+pub mod acceptance;
 pub mod channels;
 pub mod invitations;
 pub mod members;

@@ -2,7 +2,10 @@
 
 use std::time::Duration;
 
-use rusqlite::OptionalExtension;
+use rusqlite::{
+    OptionalExtension,
+    types::{FromSql, FromSqlError, FromSqlResult, ValueRef},
+};
 
 use crate::{
     db::{Tx, View},
@@ -21,6 +24,8 @@ pub enum Purpose {
 }
 
 impl Purpose {
+    const ALL: [Purpose; 3] = [Purpose::MagicLink, Purpose::PasswordReset, Purpose::EmailVerification];
+
     fn as_str(self) -> &'static str {
         match self {
             Purpose::MagicLink => "magic_link",
@@ -28,6 +33,24 @@ impl Purpose {
             Purpose::EmailVerification => "email_verification",
         }
     }
+}
+
+impl FromSql for Purpose {
+    fn column_result(value: ValueRef<'_>) -> FromSqlResult<Self> {
+        let text = value.as_str()?;
+        Purpose::ALL.into_iter().find(|purpose| purpose.as_str() == text).ok_or(FromSqlError::InvalidType)
+    }
+}
+
+/// What has become of a link, whatever it is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Status {
+    Open,
+    /// Used up, or newer ones were mailed since.
+    Used,
+    Expired,
+    /// Its sender may not send it any more.
+    Void,
 }
 
 /// At most 3 live tokens per account and purpose. With one alone, a stranger who asks for links to somebody's mailbox would
@@ -59,18 +82,37 @@ text::rules! {
     pub Token: Rule::secret(128);
 }
 
+/// A token that is or was good.
+pub struct Known {
+    pub purpose: Purpose,
+    pub status: Status,
+    user: UserId,
+}
+
+/// Looks a token up and leaves it as it is. None if there is no such token. 400 for a text that is none.
+pub fn look_up(conn: &View, token: &str) -> Result<Option<Known>> {
+    Token::check(token, "token").map_err(Error::BadRequest)?;
+    let status = |is_used: bool, expires_at: Time| match is_used {
+        true => Status::Used,
+        false if expires_at <= conn.now() => Status::Expired,
+        false => Status::Open,
+    };
+    Ok(conn
+        .prepare_cached("select purpose, used_at is not null, expires_at, user_id from one_time_tokens where hash = ?1")?
+        .query_row([secret::sha256(token)], |row| {
+            Ok(Known { purpose: row.get(0)?, status: status(row.get(1)?, row.get(2)?), user: row.get(3)? })
+        })
+        .optional()?)
+}
+
 /// The account of a token, which stays valid. 400 if there is no such token, 422 if it is used, superseded or expired.
 pub fn find(conn: &View, purpose: Purpose, token: &str) -> Result<UserId> {
-    Token::check(token, "token").map_err(Error::BadRequest)?;
-    let found: Option<(UserId, bool, Time)> = conn
-        .prepare_cached("select user_id, used_at is not null, expires_at from one_time_tokens where hash = ?1 and purpose = ?2")?
-        .query_row((secret::sha256(token), purpose.as_str()), |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))
-        .optional()?;
-    match found {
-        None => Err(Error::bad_request("The token is invalid")),
-        Some((_, true, _)) => Err(Error::invalid("The token has already been used, or newer ones were sent")),
-        Some((_, false, expires_at)) if expires_at <= conn.now() => Err(Error::invalid("The token has expired")),
-        Some((user, ..)) => Ok(user),
+    let found = look_up(conn, token)?.filter(|known| known.purpose == purpose);
+    let known = found.ok_or_else(|| Error::bad_request("The token is invalid"))?;
+    match known.status {
+        Status::Open => Ok(known.user),
+        Status::Expired => Err(Error::invalid("The token has expired")),
+        Status::Used | Status::Void => Err(Error::invalid("The token has already been used, or newer ones were sent")),
     }
 }
 

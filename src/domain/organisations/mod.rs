@@ -1,11 +1,12 @@
 //! Organisations: making, changing, deleting and passing them on.
 //!
-//! Below: members, the search for them, memberships, how members leave, the event about a member, roles, slugs and
-//! invitations. Uses access, accounts, channels, chores, the log, the outbox, page, rights and text.
+//! Below: members, the search for them, memberships, how members leave, the event about a member, roles, slugs,
+//! invitations, and what links are for. Uses access, accounts, channels, chores, the log, the outbox, page, rights and text.
 
 pub mod administration;
 pub mod invitations;
 pub mod leaving;
+pub mod links;
 pub mod member_search;
 pub mod member_updates;
 pub mod members;

@@ -5,6 +5,7 @@ mod expiry;
 pub mod federated;
 mod guesses;
 mod keys;
+mod link_checks;
 mod link_limits;
 mod links;
 mod lookalikes;

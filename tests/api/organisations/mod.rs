@@ -1,12 +1,13 @@
 //! Organisations: making, reading, changing, deleting them.
 
-mod acceptance;
+pub mod acceptance;
 mod heirs;
 pub mod invitations;
 mod inviting;
 mod leaving;
 mod members;
 mod memberships;
+mod newcomers;
 mod permissions;
 mod previews;
 mod quotas;

@@ -13,17 +13,23 @@ async fn preview(client: &Client, organisation: &str, token: &str) -> Reply {
     client.get(&format!("/organisations/{organisation}/load-org-info?invitation_token={token}")).await
 }
 
-fn shown(email: &str, is_new_user: bool) -> Value {
-    json!({ "organisation_name": "Engines", "users_photos": [], "is_new_user": is_new_user, "user_email": email })
+fn shown(email: &str, is_new_user: bool, expires_at: &Value) -> Value {
+    json!({
+        "organisation_name": "Engines", "users_photos": [], "is_new_user": is_new_user, "user_email": email,
+        "inviter_name": "Ada Lovelace", "role": "project-lead", "role_name": "Project Lead", "expires_at": expires_at
+    })
 }
 
 #[tokio::test]
 async fn both_tokens_of_a_pending_invitation_show_the_organisation_without_a_session() {
     let server = Server::start().await;
     let (ada, grace) = (server.user("ada").await, server.user("grace").await);
+    ada.patch("/profile", json!({ "first_name": "Ada", "last_name": "Lovelace" })).await.expect(200);
     let organisation = ada.organisation("Engines").await;
     for (email, is_new_user) in [(grace.email.as_str(), false), ("new@example.org", true)] {
-        let token = ada.invite(&organisation, email, "member").await;
+        let token = ada.invite(&organisation, email, "project-lead").await;
+        let listed = ada.get(&format!("/organisations/{organisation}/invites")).await.expect(200);
+        let ends = &listed["data"]["invitations"][0]["expires_at"];
         let mailed = server.mails(email, if is_new_user { 1 } else { 2 }).await;
         let mailed = mailed.last().unwrap().parameter("invitation_token");
         assert_ne!(token, mailed);
@@ -31,7 +37,7 @@ async fn both_tokens_of_a_pending_invitation_show_the_organisation_without_a_ses
             for client in [&server.anonymous(), &grace, &grace.clone().with_token("no token")] {
                 let data = preview(client, &organisation, token).await.data(200, "Organisation info retrieved successfully");
                 assert_shape(&data, INVITATION_PREVIEW);
-                assert_eq!(data, shown(email, is_new_user));
+                assert_eq!(data, shown(email, is_new_user, ends));
             }
         }
     }

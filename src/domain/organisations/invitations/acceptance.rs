@@ -3,12 +3,12 @@
 use rusqlite::{Connection, OptionalExtension};
 
 use crate::{
-    db::{Tx, View},
+    db::{Columns, Tx, View},
     domain::{
         access::{self, Caller},
         accounts::{
             self, mailbox,
-            one_time_tokens::{self, Purpose},
+            one_time_tokens::{self, Purpose, Status},
             proof::{self, Proof},
             registration, sessions,
         },
@@ -24,66 +24,70 @@ use crate::{
     time::Time,
 };
 
-/// An open invitation, found by one of its tokens.
-pub struct Open {
+/// An invitation, found by one of its tokens.
+pub struct Found {
     id: InvitationId,
     organisation: OrganisationId,
     pub email: String,
-    role: Role,
+    role_id: i64,
+    inviter: UserId,
     /// Whether the token comes from the mail, so that its holder reads the mailbox.
     pub is_mailed: bool,
+    expires_at: Time,
+    pub status: Status,
+}
+
+/// Looks an invitation up by one of its tokens, and leaves it as it is. None if there is none; 400 for a text that is no token.
+pub fn look_up(conn: &View, token: &str) -> Result<Option<Found>> {
+    one_time_tokens::Token::check(token, "token").map_err(Error::BadRequest)?;
+    let found = conn
+        .prepare_cached(
+            "select i.id, i.organisation_id, i.email, i.role_id, i.invited_by, i.mailed_hash = ?1, i.expires_at,
+               i.accepted_at is not null
+             from invitations i join organisations o on o.id = i.organisation_id
+             where (i.token_hash = ?1 or i.mailed_hash = ?1) and o.deleted_at is null",
+        )?
+        .query_row([secret::sha256(token)], |row| {
+            let mut columns = Columns::of(row);
+            Ok(Found {
+                id: columns.take()?,
+                organisation: columns.take()?,
+                email: columns.take()?,
+                role_id: columns.take()?,
+                inviter: columns.take()?,
+                is_mailed: columns.take()?,
+                expires_at: columns.take()?,
+                status: if columns.take()? { Status::Used } else { Status::Open },
+            })
+        })
+        .optional()?;
+    let Some(mut found) = found else { return Ok(None) };
+    if found.status == Status::Open {
+        found.status = match found.expires_at <= conn.now() {
+            true => Status::Expired,
+            false if may_still_invite(conn, found.organisation, found.inviter, &roles::get(conn, found.role_id)?)? => {
+                Status::Open
+            }
+            false => Status::Void,
+        };
+    }
+    Ok(Some(found))
 }
 
 /// Finds an open invitation by its token. 400 if there is none; 422 if it is expired or used, or its sender may no longer
 /// send it.
-pub fn open(conn: &View, token: &str) -> Result<Open> {
-    one_time_tokens::Token::check(token, "token").map_err(Error::BadRequest)?;
-    struct Found {
-        id: InvitationId,
-        organisation: OrganisationId,
-        email: String,
-        role: i64,
-        inviter: UserId,
-        is_mailed: bool,
-        is_used: bool,
-        expires_at: Time,
+pub fn open(conn: &View, token: &str) -> Result<Found> {
+    let found = look_up(conn, token)?.ok_or_else(|| Error::bad_request("The invitation token is invalid"))?;
+    match found.status {
+        Status::Open => Ok(found),
+        Status::Used => Err(Error::invalid("The invitation has already been used")),
+        Status::Expired => Err(Error::invalid("The invitation has expired")),
+        Status::Void => Err(Error::invalid("The invitation is no longer valid: ask for a new one")),
     }
-    let found = conn
-        .prepare_cached(
-            "select i.id, i.organisation_id, i.email, i.role_id, i.invited_by, i.mailed_hash = ?1 as is_mailed,
-               i.accepted_at is not null as is_used, i.expires_at
-               from invitations i join organisations o on o.id = i.organisation_id
-             where (i.token_hash = ?1 or i.mailed_hash = ?1) and o.deleted_at is null",
-        )?
-        .query_row([secret::sha256(token)], |row| {
-            Ok(Found {
-                id: row.get("id")?,
-                organisation: row.get("organisation_id")?,
-                email: row.get("email")?,
-                role: row.get("role_id")?,
-                inviter: row.get("invited_by")?,
-                is_mailed: row.get("is_mailed")?,
-                is_used: row.get("is_used")?,
-                expires_at: row.get("expires_at")?,
-            })
-        })
-        .optional()?
-        .ok_or_else(|| Error::bad_request("The invitation token is invalid"))?;
-    if found.is_used {
-        return Err(Error::invalid("The invitation has already been used"));
-    }
-    if found.expires_at <= conn.now() {
-        return Err(Error::invalid("The invitation has expired"));
-    }
-    let role = roles::get(conn, found.role)?;
-    if !may_still_invite(conn, found.organisation, found.inviter, &role)? {
-        return Err(Error::invalid("The invitation is no longer valid: ask for a new one"));
-    }
-    Ok(Open { id: found.id, organisation: found.organisation, email: found.email, role, is_mailed: found.is_mailed })
 }
 
-/// Whether the sender may still invite to the role. Once they are demoted, removed or disabled, their invitations are void.
-fn may_still_invite(conn: &Connection, organisation: OrganisationId, inviter: UserId, role: &Role) -> Result<bool> {
+/// Whether the sender may still invite to the role. Once they are demoted, removed or disabled, what they sent is void.
+pub fn may_still_invite(conn: &Connection, organisation: OrganisationId, inviter: UserId, role: &Role) -> Result<bool> {
     let is_active = accounts::find(conn, inviter)?.is_some_and(|account| account.is_active);
     let rights = access::membership(conn, organisation, inviter)?.map(|membership| membership.rights);
     Ok(is_active && rights.is_some_and(|rights| rights.include(Rights::INVITE_MEMBERS) && rights.include(role.rights)))
@@ -101,15 +105,20 @@ pub fn accept(tx: &mut Tx, caller: Caller, token: &str, device: &sessions::Devic
     finish(tx, open, user, device)
 }
 
-/// Makes an account for the invited address, with the hash of a generated password, and makes it a member. The token of the
-/// mail also proves the mailbox. 400 and 422 for a bad token, 403 if the policy does not let the address register; other
-/// errors as in [`require_new`].
-pub fn accept_as_new(tx: &mut Tx, token: &str, password_hash: &str, device: &sessions::Device) -> Result<sessions::Started> {
+/// Makes an account, which has the invited address, and makes it a member. The token of the mail also proves the mailbox.
+/// 400 and 422 for a bad token, 403 if the policy does not let the address register, 422 if the username is taken; other errors
+/// as in [`require_new`].
+pub fn accept_as_new(
+    tx: &mut Tx,
+    token: &str,
+    new: &accounts::New,
+    password_hash: &str,
+    device: &sessions::Device,
+) -> Result<sessions::Started> {
     let open = open(tx, token)?;
     require_new(tx, &open)?;
     registration::require_welcome(tx, &open.email)?;
-    let new = accounts::New::check(&open.email, None, "", "").map_err(Error::Invalid)?;
-    let id = accounts::create(tx, &new, password_hash)?;
+    let id = accounts::create(tx, new, password_hash)?;
     let user = accounts::get(tx, id)?;
     let user = if open.is_mailed {
         proof::prove(tx, user, Proof::MailboxAndAccount)?
@@ -122,7 +131,7 @@ pub fn accept_as_new(tx: &mut Tx, token: &str, password_hash: &str, device: &ses
 
 /// Checks that the invitation may make an account. 401 if the address has one: its owner must log in. 403 if the server
 /// requires a verified address and the token is not the mail's.
-pub fn require_new(conn: &View, open: &Open) -> Result<()> {
+pub fn require_new(conn: &View, open: &Found) -> Result<()> {
     if accounts::find_by_email(conn, &open.email)?.is_some() {
         return Err(Error::Unauthorized("Log in as the invited user to accept"));
     }
@@ -135,9 +144,13 @@ pub fn require_new(conn: &View, open: &Open) -> Result<()> {
 /// What somebody who opens an invitation is told before they accept it.
 pub struct Preview {
     pub organisation: String,
+    /// The invited address.
     pub email: String,
     /// Whether the invited address has no account.
     pub is_new_user: bool,
+    pub inviter: String,
+    pub role: String,
+    pub expires_at: Time,
 }
 
 /// Describes an open invitation of the organisation to the holder of one of its tokens. 404 for every other text.
@@ -150,15 +163,22 @@ pub fn preview(conn: &View, organisation: OrganisationId, token: &str) -> Result
     if open.organisation != organisation {
         return Err(UNKNOWN);
     }
-    let name =
-        conn.prepare_cached("select name from organisations where id = ?1")?.query_row([organisation], |row| row.get(0))?;
-    let is_new_user = accounts::find_by_email(conn, &open.email)?.is_none();
-    Ok(Preview { organisation: name, email: open.email, is_new_user })
+    Ok(Preview {
+        organisation: conn
+            .prepare_cached("select name from organisations where id = ?1")?
+            .query_row([organisation], |row| row.get(0))?,
+        is_new_user: accounts::find_by_email(conn, &open.email)?.is_none(),
+        email: open.email,
+        inviter: accounts::get(conn, open.inviter)?.shown_name(),
+        role: roles::get(conn, open.role_id)?.name,
+        expires_at: open.expires_at,
+    })
 }
 
-fn finish(tx: &mut Tx, open: Open, user: accounts::User, device: &sessions::Device) -> Result<sessions::Started> {
+fn finish(tx: &mut Tx, open: Found, user: accounts::User, device: &sessions::Device) -> Result<sessions::Started> {
     tx.prepare_cached("update invitations set accepted_at = ?2 where id = ?1")?.execute((open.id, tx.now()))?;
-    match members::join(tx, open.organisation, &user, &open.role) {
+    let role = roles::get(tx, open.role_id)?;
+    match members::join(tx, open.organisation, &user, &role) {
         Err(Error::BadRequest(reason)) => return Err(Error::Invalid(reason)),
         other => other?,
     }

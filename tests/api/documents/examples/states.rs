@@ -43,6 +43,7 @@ impl Examples {
             if path == "/auth/password-reset" {
                 body["new_password"] = NEW_PASSWORD.into();
             }
+            self.call(&visitor, "POST /auth/links/check", &[], Some(json!({ "token": body["token"] }))).await;
             for _ in 0..2 {
                 self.call(&visitor, &format!("POST {path}/verify"), &[], Some(body.clone())).await;
             }

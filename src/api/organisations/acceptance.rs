@@ -1,0 +1,149 @@
+//! Accepting invitations.
+
+use poem::web::Data;
+use poem_openapi::{
+    Object, OpenApi,
+    param::{Path, Query},
+};
+use serde::Serialize;
+
+use crate::{
+    api::{
+        accounts::LoggedIn,
+        http::{
+            auth::{MaybeBearer, Visitor},
+            body::{Body, Text, text},
+            envelope::{Success, ok},
+        },
+        tags::Tag,
+    },
+    db::Tx,
+    domain::{
+        accounts::{New, Password, PersonName, UsernameIfAny, one_time_tokens::Token},
+        organisations::invitations::acceptance,
+        rights,
+    },
+    error::{Error, Result},
+    id::OrganisationId,
+    secret,
+    state::App,
+    time::Time,
+};
+
+pub struct Api;
+
+#[OpenApi]
+impl Api {
+    /// Accept an invitation
+    ///
+    /// With the bearer token of the invited account, the account joins. Without a bearer, an account is made, with the
+    /// names and the password that the body chooses; a password that it leaves out is generated, and shown once. If the
+    /// address already has an account, log in first (401). The mailed token also verifies the address. The token that the
+    /// inviter sees does not, and is refused where sessions need a verified address (403). A refused name or password uses
+    /// nothing up.
+    #[oai(path = "/invite/verify", method = "post", operation_id = "acceptInvitation", tag = "Tag::Invitations")]
+    async fn verify(
+        &self,
+        caller: MaybeBearer,
+        app: Data<&App>,
+        visitor: Visitor,
+        body: Body<Acceptance>,
+    ) -> Result<Success<LoggedIn>> {
+        let Body(Acceptance { token, first_name, last_name, username, password }, bytes) = body;
+        let [first_name, last_name] = [first_name, last_name].map(|name| text(name).unwrap_or_default());
+        let (token, username, chosen) = (token.0, text(username).unwrap_or_default(), text(password));
+        if let Some(caller) = caller.0 {
+            // Otherwise somebody would go away with a password that was never set.
+            if chosen.is_some() || [&first_name, &last_name, &username].iter().any(|name| !name.is_empty()) {
+                return Err(Error::invalid("You have an account: names and a password are for people without one"));
+            }
+            let started = app.db.write_sized(bytes, move |tx| acceptance::accept(tx, caller, &token, &visitor.device)).await?;
+            return Ok(ok("User invited successfully", LoggedIn::from(started).with_password(String::new())));
+        }
+        // Hashing a password is costly, so check first that there is an invitation to accept.
+        let open = app.db.read(|conn| {
+            let open = acceptance::open(conn, &token)?;
+            acceptance::require_new(conn, &open).map(|()| open)
+        })?;
+        let new = New::check(&open.email, Some(&username), &first_name, &last_name).map_err(Error::Invalid)?;
+        if let Some(chosen) = &chosen {
+            new.check_password(chosen).map_err(Error::Invalid)?;
+        }
+        if !open.is_mailed {
+            app.limits.link(visitor.address)?; // the new account is mailed a link that verifies its address
+        }
+        let shown = if chosen.is_some() { String::new() } else { secret::random_token() };
+        let hash = app.hash(visitor.address, chosen.unwrap_or_else(|| shown.clone())).await?;
+        let accept = move |tx: &mut Tx| acceptance::accept_as_new(tx, &token, &new, &hash, &visitor.device);
+        let started = app.db.write_sized(bytes, accept).await?;
+        Ok(ok("User invited successfully", LoggedIn::from(started).with_password(shown)))
+    }
+
+    /// Show what an invitation is to
+    ///
+    /// For whoever has a token of a pending invitation of the organisation, the mailed one or the inviter's; no session is
+    /// needed. Without such a token, the answer is that there is no such invitation.
+    #[oai(
+        path = "/organisations/:org_id/load-org-info",
+        method = "get",
+        operation_id = "loadOrganisationInfo",
+        tag = "Tag::Invitations"
+    )]
+    async fn preview(
+        &self,
+        _visitor: Visitor,
+        app: Data<&App>,
+        org_id: Path<OrganisationId>,
+        /// The token in the invitation's link.
+        invitation_token: Query<Option<String>>,
+    ) -> Result<Success<InvitationPreview>> {
+        let token = invitation_token.0.unwrap_or_default();
+        let preview = app.db.read(|conn| acceptance::preview(conn, *org_id, &token))?;
+        Ok(ok("Organisation info retrieved successfully", preview.into()))
+    }
+}
+
+#[derive(Object)]
+struct Acceptance {
+    token: Text<Token>,
+    /// For a person without an account, like the following fields: with a bearer they are refused.
+    first_name: Option<Text<PersonName>>,
+    last_name: Option<Text<PersonName>>,
+    /// Unique without regard to case; made from the address if omitted.
+    username: Option<Text<UsernameIfAny>>,
+    /// None of the most common passwords; generated if omitted.
+    password: Option<Text<Password>>,
+}
+
+#[derive(Object, Serialize)]
+struct InvitationPreview {
+    organisation_name: String,
+    /// Always empty: who the members are is shown to members.
+    users_photos: Vec<String>,
+    /// Whether accepting the invitation makes an account; otherwise the invited person logs in to accept.
+    is_new_user: bool,
+    /// The invited address.
+    user_email: String,
+    /// The name of the member who sent the invitation.
+    inviter_name: String,
+    /// The `key` of the role that the invited person gets.
+    role: String,
+    /// The name of that role.
+    role_name: String,
+    expires_at: Time,
+}
+
+impl From<acceptance::Preview> for InvitationPreview {
+    fn from(preview: acceptance::Preview) -> Self {
+        InvitationPreview {
+            organisation_name: preview.organisation,
+            users_photos: Vec::new(),
+            is_new_user: preview.is_new_user,
+            user_email: preview.email,
+            inviter_name: preview.inviter,
+            role_name: rights::title(&preview.role).into(),
+            role: preview.role,
+            expires_at: preview.expires_at,
+        }
+    }
+}
