@@ -72,7 +72,8 @@ create table sessions (
     address            text not null default '',
     created_at         integer not null,
     expires_at         integer not null,
-    ended_at           integer                                -- logged out or revoked
+    ended_at           integer,                               -- logged out or revoked
+    last_seen_at       integer                                -- written once a minute at the most
 ) strict, without rowid;
 create index sessions_by_user on sessions (user_id);
 create index sessions_open on sessions (user_id) where ended_at is null;
@@ -147,11 +148,19 @@ create table organisation_members (
     is_pinned       integer not null default 0 check (is_pinned in (0, 1)), -- in the member's own list
     created_at      integer not null,
     updated_at      integer not null,
+    names           text not null default '',                 -- what the member is found by, folded, each after a line feed
     primary key (organisation_id, user_id)
 ) strict, without rowid;
 create index organisation_members_by_user on organisation_members (user_id);
 create index organisation_members_by_role on organisation_members (role_id);
 create index organisation_members_newest on organisation_members (organisation_id, created_at desc, user_id);
+
+-- Who has been a member or wrote here, and may be one again: members are still shown their names.
+create table former_members (
+    organisation_id blob not null references organisations (id),
+    user_id         blob not null references users (id),
+    primary key (organisation_id, user_id)
+) strict, without rowid;
 
 create table invitations (
     id              blob primary key check (length(id) = 16),
@@ -211,7 +220,8 @@ create table channels (
     created_at      integer not null,
     updated_at      integer not null,
     archived_at     integer,
-    deleted_at      integer
+    deleted_at      integer,
+    last_message_at integer                                   -- of `last_n`
 ) strict, without rowid;
 create unique index channels_live_name on channels (organisation_id, name)
     where deleted_at is null and archived_at is null and is_dm = 0;
@@ -309,13 +319,13 @@ create table reaction_counts (
 ) strict, without rowid;
 
 -- Full text, filled in the background from `messages` up to meta.search_cursor.
--- Holds trigrams behind their organisation's key, one on a line (domain/indexing.rs). All printable ASCII characters are
+-- Holds trigrams, and pairs of ideographs, behind their organisation's key, one on a line (domain/messages/indexing.rs). All printable ASCII characters are
 -- token characters: only the line feed separates terms.
 create virtual table message_search using fts5 (content, content = '', contentless_delete = 1, detail = none,
     tokenize = "ascii tokenchars ' !""#$%&''()*+,-./:;<=>?@[\]^_`{|}~'");
 -- Merged in the background, a little at a time.
 insert into message_search (message_search, rank) values ('automerge', 0);
--- Messages up to meta.search_cursor that were edited, and are not in `message_search` until the background gets there.
+-- Messages up to meta.search_cursor whose text `message_search` does not have, until the background gets there.
 create table unindexed_edits (
     n integer primary key
 ) strict;

@@ -68,7 +68,7 @@
 //! client_address: -
 //!
 //! domain/transfer: accounts, channels, messages, organisations, rights, text, webhooks
-//! domain/erasing: accounts, organisations
+//! domain/erasing: accounts, channels, chores, organisations
 //! domain/audit: messages
 //! domain/webhooks: access, bounded, log, messages, outbox, page, rights, text
 //! domain/streams: access, channels, log, messages, text
@@ -77,7 +77,7 @@
 //! domain/overviews: channels, messages
 //! domain/organisations: access, accounts, channels, chores, log, outbox, page, rights, text
 //! domain/messages: access, accounts, bounded, channels, chores, log, page, text
-//! domain/channels: access, accounts, log, page, rights, text
+//! domain/channels: access, accounts, chores, log, page, rights, text
 //! domain/accounts: access, chores, log, outbox, page, text
 //! domain/text: -
 //! domain/page: -

@@ -194,7 +194,9 @@ fn every_step_is_included() {
 const BORN: &[(usize, &str)] = &[
     (6, "insert into used_id_tokens values (x'01', 99)"),
     (7, "insert into chores (id, kind, cursor) values (5, 'departure', x'0c')"),
+    (AFTER_VERSION_1, "insert into former_members select organisation_id, user_id from organisation_members"),
 ];
+const AFTER_VERSION_1: usize = 99;
 
 /// Version 1 names the schema after each of the first steps.
 #[test]
@@ -249,6 +251,36 @@ fn the_steps_from_the_oldest_schema_make_what_it_lacks() {
     assert_eq!(text("select distinct kind from mails"), "notice");
     assert_eq!(text("select distinct cast(length(mailed_hash) as text) from invitations where mailed_hash <> token_hash"), "32");
     assert_eq!(text("select distinct cast(generation as text) from webhooks"), "0", "their addresses had none");
+}
+
+#[test]
+fn an_older_database_gets_its_former_members_and_the_times_of_its_channels() {
+    let database = Database::of("0.1.0", 1);
+    let conn = database.open();
+    conn.execute_batch(
+        "insert into users (id, email, username, created_at, updated_at)
+           values (x'0190000000007000800000000000a003', 'eve@example.org', 'eve', 1, 1);
+         update messages set user_id = x'0190000000007000800000000000a003', content = '会議は日本で' where n = 2;
+         update messages set content = 'Ĥello, ½ €' where n = 1;
+         update meta set value = '3' where key = 'search_cursor';
+         delete from unindexed_edits",
+    )
+    .unwrap();
+    drop(conn);
+    database.migrate();
+    database.assert_sound();
+    let conn = database.open();
+    let text = |sql: &str| select(&conn, sql, |row| row.get::<_, String>(0)).join(" ");
+    assert_eq!(
+        text("select hex(organisation_id) || ' ' || hex(user_id) from former_members"),
+        "0190000000007000800000000000C001 0190000000007000800000000000A003",
+        "an author who is no member, and none who is"
+    );
+    let times = text(
+        "select group_concat(c.last_message_at is m.created_at) from channels c left join messages m on m.n = c.last_n order by c.id",
+    );
+    assert_eq!(times, "1,1,1");
+    assert_eq!(text("select cast(n as text) from unindexed_edits where n < 3"), "2", "the text with ideographs");
 }
 
 /// A data folder with a database.

@@ -65,6 +65,7 @@ const HISTORY: History = History {
         (5, include_str!("migrations/0005.sql")),
         (6, include_str!("migrations/0006.sql")),
         (7, include_str!("migrations/0007.sql")),
+        (8, include_str!("migrations/0008.sql")),
     ],
 };
 

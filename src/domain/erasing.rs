@@ -8,7 +8,9 @@ use rusqlite::{Connection, OptionalExtension};
 use crate::{
     db::Tx,
     domain::{
-        accounts::{self, ERASED, ERASED_NAME, NO_ACCOUNT, sessions},
+        accounts::{self, ERASED, ERASED_NAME, ERASED_PERSON, NO_ACCOUNT, sessions},
+        channels::direct_messages,
+        chores::Cursor,
         organisations::{leaving, memberships},
     },
     error::{Error, Result},
@@ -17,8 +19,6 @@ use crate::{
     secret,
 };
 
-/// What an author of messages, and a side of direct messages, is called after they were erased.
-const NAME: &str = "Deleted user";
 /// Numbers of messages that one step looks at: a few milliseconds.
 const LOOKED_AT: i64 = 5000;
 
@@ -95,7 +95,7 @@ pub fn rename(tx: &mut Tx, user: UserId, after: i64) -> Result<Option<i64>> {
     let last: Option<i64> = tx.prepare_cached("select max(n) from messages")?.query_row([], |row| row.get(0))?;
     let Some(last) = last.filter(|last| *last > after) else { return Ok(None) };
     tx.prepare_cached("update messages set username = ?4 where n > ?1 and n <= ?1 + ?2 and user_id = ?3 and username <> ?4")?
-        .execute((after, LOOKED_AT, user, NAME))?;
+        .execute((after, LOOKED_AT, user, ERASED_PERSON))?;
     Ok(Some((after + LOOKED_AT).min(last)))
 }
 
@@ -110,14 +110,10 @@ pub fn finish(tx: &mut Tx, user: UserId) -> Result<()> {
         (user, address, &username, tx.now()),
     )?;
     // Direct messages keep both sides, and have the names of both.
-    tx.execute("update channel_members set username = ?2 where user_id = ?1", (user, &username))?;
-    tx.execute(
-        "update channels set name =
-             (select group_concat(iif(u.email like '%' || ?2, ?3, u.username), ', ' order by u.username)
-                from channel_members m join users u on u.id = m.user_id where m.channel_id = channels.id)
-         where is_dm = 1 and id in (select channel_id from channel_members where user_id = ?1)",
-        (user, ERASED, NAME),
-    )?;
+    let mut after = Some(Cursor::new());
+    while let Some(cursor) = after {
+        after = direct_messages::rename(tx, user, &cursor)?;
+    }
     tx.then(Effect::AccountChanged(user));
     Ok(())
 }

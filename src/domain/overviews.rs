@@ -9,7 +9,9 @@ use serde_json::json;
 use crate::{
     domain::{
         channels::{
+            direct_messages,
             lists::{self, Described},
+            members::Member,
             reading::Counts,
             record::Visible,
         },
@@ -104,8 +106,20 @@ fn latest(conn: &Connection, found: &[(Counts, Visible)], posts: u32) -> Result<
     Ok(latest)
 }
 
-/// [`read`] for channels with their unread counts.
-pub fn read_counted(conn: &Connection, found: Vec<(Counts, Visible)>) -> Result<Vec<(Counts, Overview)>> {
+/// A direct message of the caller's.
+pub struct DirectMessage {
+    pub unread: Counts,
+    pub channel: Overview,
+    pub participants: Vec<Member>,
+}
+
+/// [`read`] for direct messages with their unread counts.
+pub fn direct_messages(conn: &Connection, found: Vec<(Counts, Visible)>) -> Result<Vec<DirectMessage>> {
     let (unread, found) = found.into_iter().unzip::<_, _, Vec<_>, _>();
-    Ok(unread.into_iter().zip(read(conn, found)?).collect())
+    let all = unread.into_iter().zip(read(conn, found)?);
+    let one = |(unread, channel): (Counts, Overview)| {
+        let participants = direct_messages::participants(conn, channel.channel.channel.id)?;
+        Ok(DirectMessage { unread, channel, participants })
+    };
+    all.map(one).collect()
 }

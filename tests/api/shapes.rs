@@ -11,8 +11,8 @@ pub const ORGANISATION: &str = "id:uuid name:text organisation_slug:text descrip
 pub const USER_ROLE: &str = "role_id:int role_name:text";
 pub const OWN_ORGANISATION: &str =
     "id:uuid name:text organisation_slug:text logo_url:text org_role:text role_name:text channels_count:int pinned:bool";
-pub const MEMBER: &str = "id:uuid email:text phone_number:text name:text role:text role_name:text status:text is_verified:bool
-    created_at:time profile_url:text";
+pub const MEMBER: &str = "id:uuid email:text phone_number:text name:text role:text role_id:int role_name:text status:text
+    is_verified:bool created_at:time profile_url:text username:text full_name:text";
 pub const PAGINATION: &str = "current_page:int page_size:int total_items:int total_pages:int";
 pub const MEMBERSHIP: &str = "user_id:uuid organisation_id:uuid status:text role_id:int created_at:time deleted_at:time?";
 pub const METRICS: &str = "active_count:int inactive_count:int total_members:int";
@@ -46,7 +46,7 @@ pub const CHANNEL: &str =
     access:bool members_count:int";
 /// What one channel has besides.
 pub const CHANNEL_DETAILS: &str = "owner_name:text participants:array";
-pub const PARTICIPANT: &str = "user_id:uuid username:text avatar_url:text";
+pub const PARTICIPANT: &str = "user_id:uuid username:text full_name:text avatar_url:text";
 /// A channel in the list of the caller's channels.
 pub const LISTED_CHANNEL: &str = "channels_id:uuid name:text description:text organisation_id:uuid owner_id:uuid users:uuids
     created_at:time user_count:int message_count:int webhook_url:text deleted_at:never messages:array";
@@ -54,10 +54,11 @@ pub const ARCHIVED_CHANNEL: &str = "channels_id:uuid name:text description:text 
     user_count:int message_count:int archived:bool group_id:text? created_at:time deleted_at:never threads:array?";
 pub const OPEN_CHANNEL: &str = "id:uuid name:text description:text created_at:time";
 pub const SHORT_CHANNEL: &str = "id:uuid name:text description:text created_at:time thread_count:int mention_count:int
-    is_starred:bool channels_id:uuid preview_thread:array access:bool archived:bool";
+    is_starred:bool channels_id:uuid preview_thread:array access:bool archived:bool topic:text owner_id:uuid is_default:bool
+    user_count:int last_message_at:time";
 pub const JOINED: &str =
     "name:text description:text userId:uuid channel_id:uuid organisation_id:uuid owner_id:uuid created_at:time";
-pub const CHANNEL_MEMBER: &str = "user_id:uuid username:text joined_at:time";
+pub const CHANNEL_MEMBER: &str = "user_id:uuid username:text full_name:text avatar_url:text role_id:int? joined_at:time";
 
 /// The message object, the same wherever a message is.
 pub const MESSAGE: &str =

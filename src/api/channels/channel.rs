@@ -126,7 +126,8 @@ pub struct ChannelDetails {
     channel: Channel,
     /// The owner's name in the channel; the account's username for an owner who is not in it.
     owner_name: String,
-    /// The first 200 members, ordered by when they joined. There may be fewer if the answer would be over 1 MB.
+    /// The first 200 members, ordered by when they joined. There may be fewer if the answer would be over 1 MB. Names and
+    /// pictures change with `member_update`.
     participants: Rows<Participant>,
 }
 
@@ -145,17 +146,24 @@ impl ChannelDetails {
 }
 
 #[derive(Object, Serialize)]
-struct Participant {
+pub struct Participant {
     user_id: UserId,
-    /// The member's name in the channel.
+    /// The member's name in the channel; in a direct message that of the account.
     username: String,
+    /// The member's full name; may be empty.
+    full_name: String,
     /// The address of the member's picture; empty if there is none.
     avatar_url: String,
 }
 
 impl From<members::Member> for Participant {
     fn from(member: members::Member) -> Self {
-        Participant { user_id: member.user, username: member.username, avatar_url: member.avatar_url }
+        Participant {
+            user_id: member.user,
+            username: member.username,
+            full_name: member.full_name,
+            avatar_url: member.avatar_url,
+        }
     }
 }
 
@@ -167,7 +175,15 @@ pub struct OwnChannel {
     channels_id: ChannelId,
     name: String,
     description: String,
+    topic: String,
+    owner_id: UserId,
     is_private: bool,
+    /// Whether new members of the organisation join the channel.
+    is_default: bool,
+    /// The number of members.
+    user_count: i64,
+    /// When the newest message was written, post or reply; `0001-01-01T00:00:00Z` if there is none.
+    last_message_at: Time,
     /// The number of unread top-level posts.
     thread_count: i64,
     /// The number of unread mentions.
@@ -192,7 +208,12 @@ impl OwnChannel {
             channels_id: channel.id,
             name: channel.name,
             description: channel.description,
+            topic: channel.topic,
+            owner_id: channel.owner_id,
             is_private: channel.is_private,
+            is_default: channel.is_default,
+            user_count: channel.user_count,
+            last_message_at: channel.last_message_at.unwrap_or(Time::NEVER),
             thread_count: unread.threads,
             mention_count: unread.mentions,
             is_starred,

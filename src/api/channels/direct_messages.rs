@@ -7,7 +7,7 @@ use poem_openapi::{
 };
 use serde::Serialize;
 
-use super::channel::Channel;
+use super::channel::{Channel, ChannelDetails, Participant};
 use crate::{
     api::{
         http::{
@@ -20,12 +20,14 @@ use crate::{
         tags::Tag,
     },
     domain::{
-        channels::{direct_messages, lists, reading::Counts},
-        overviews::{self, Overview},
+        channels::{direct_messages, lists},
+        overviews,
     },
     error::Result,
     id::{OrganisationId, UserId},
+    site::Site,
     state::App,
+    time::Time,
 };
 
 pub struct Api;
@@ -36,7 +38,8 @@ impl Api {
     ///
     /// Answers the direct message that these members have (200), or makes it (201). It works like a channel, with
     /// posts, threads, read marks and live push, but nobody joins or leaves it, and it is not edited, archived or
-    /// deleted. A member opens up to 500 in an organisation.
+    /// deleted. Its name consists of the usernames of its members; if one changes, `channel_update` tells the members.
+    /// A member opens up to 500 in an organisation.
     #[oai(path = "/organisations/:org_id/dms", method = "post", operation_id = "openDirectMessage", tag = "Tag::Channels")]
     async fn open(
         &self,
@@ -44,14 +47,15 @@ impl Api {
         app: Data<&App>,
         org_id: Path<OrganisationId>,
         body: Body<Others>,
-    ) -> Result<Opened<Channel>> {
+    ) -> Result<Opened<ChannelDetails>> {
         let others = body.0.user_ids.0;
+        let site = app.site.clone();
         let opening = app.db.write_sized(body.1, move |tx| {
             let (found, is_new) = direct_messages::open(tx, caller.0, *org_id, others)?;
-            Ok((overviews::of(tx, found)?, is_new))
+            Ok((ChannelDetails::read(tx, &site, caller.0, found)?, is_new))
         });
         let (found, is_new) = opening.await?;
-        Ok(opened("Direct message opened successfully", Channel::new(&app.site, found), is_new))
+        Ok(opened("Direct message opened successfully", found, is_new))
     }
 
     /// List the caller's direct messages
@@ -70,14 +74,9 @@ impl Api {
         limit: Query<Option<Size>>,
     ) -> Result<Listed<Rows<DirectMessage>>> {
         let (site, organisation, page) = (app.site.clone(), *org_id, rows(*offset, *limit));
-        let one = move |(unread, channel): (Counts, Overview)| DirectMessage {
-            channel: Channel::new(&site, channel),
-            thread_count: unread.threads,
-            mention_count: unread.mentions,
-        };
         let read = app.db.read_list(caller.0.user, move |conn| {
             let find = |page| lists::direct_messages(conn, caller.0, organisation, page);
-            fill_from(page, find, |part| overviews::read_counted(conn, part), one)
+            fill_from(page, find, |part| overviews::direct_messages(conn, part), |found| DirectMessage::new(&site, found))
         });
         Ok(listed("Direct messages fetched successfully", read.await?, &address))
     }
@@ -94,8 +93,24 @@ struct DirectMessage {
     #[oai(flatten)]
     #[serde(flatten)]
     channel: Channel,
+    /// The members, with those who have left the organisation. Names and pictures change with `member_update`.
+    participants: Vec<Participant>,
+    /// When the newest message was written, post or reply; `0001-01-01T00:00:00Z` if there is none.
+    last_message_at: Time,
     /// The number of unread top-level posts.
     thread_count: i64,
     /// The number of unread mentions.
     mention_count: i64,
+}
+
+impl DirectMessage {
+    fn new(site: &Site, overviews::DirectMessage { unread, channel, participants }: overviews::DirectMessage) -> Self {
+        DirectMessage {
+            last_message_at: channel.channel.channel.last_message_at.unwrap_or(Time::NEVER),
+            channel: Channel::new(site, channel),
+            participants: participants.into_iter().map(Participant::from).collect(),
+            thread_count: unread.threads,
+            mention_count: unread.mentions,
+        }
+    }
 }

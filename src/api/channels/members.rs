@@ -16,7 +16,7 @@ use crate::{
             json::Json,
             listing::{Address, BareListed, Offset, Size, bare, fill, rows},
             rows::Rows,
-            types::Null,
+            types::{Null, Nullable},
         },
         tags::Tag,
     },
@@ -239,12 +239,26 @@ struct UserList {
 #[derive(Object, Serialize)]
 struct ChannelMember {
     user_id: UserId,
+    /// The member's name in the channel.
     username: String,
+    /// The member's full name; may be empty.
+    full_name: String,
+    /// The address of the member's picture; empty if there is none.
+    avatar_url: String,
+    /// The integer of the member's role in the organisation; null for a side of a direct message who has left.
+    role_id: Nullable<i64>,
     joined_at: Time,
 }
 
 impl From<channels::members::Member> for ChannelMember {
     fn from(member: channels::members::Member) -> Self {
-        ChannelMember { user_id: member.user, username: member.username, joined_at: member.joined_at }
+        ChannelMember {
+            user_id: member.user,
+            username: member.username,
+            full_name: member.full_name,
+            avatar_url: member.avatar_url,
+            role_id: Nullable(member.role_id),
+            joined_at: member.joined_at,
+        }
     }
 }

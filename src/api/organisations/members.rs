@@ -258,8 +258,13 @@ struct Member {
     phone_number: String,
     /// The full name; the username if there is none.
     name: String,
+    username: String,
+    /// The full name; may be empty.
+    full_name: String,
     /// The `key` of the member's role.
     role: String,
+    /// The integer of the member's role.
+    role_id: i64,
     /// The name of the member's role in the list of roles; `Owner` for the organisation's owner.
     role_name: String,
     /// `active`, `inactive` or `deactivated`.
@@ -279,8 +284,11 @@ impl From<members::Listed> for Member {
             email: member.email,
             phone_number: member.phone,
             name: member.name,
+            username: member.username,
+            full_name: member.full_name,
             role_name: rights::member_title(&member.role, member.is_owner).into(),
             role: member.role,
+            role_id: member.role_id,
             status: member.status.as_str().into(),
             profile_url: member.avatar_url,
             is_verified: member.is_verified,

@@ -207,6 +207,8 @@ pub fn first_free(base: &str, mut taken: impl FnMut(&str) -> Result<bool>) -> Re
 
 /// What the addresses of erased people end with. Nobody registers one.
 pub const ERASED: &str = "@deleted.invalid";
+/// What an author of messages, and a side of direct messages, is called after they were erased.
+pub const ERASED_PERSON: &str = "Deleted user";
 /// What the usernames of erased people begin with, in lower case. Nobody chooses one.
 pub const ERASED_NAME: &str = "deleted-";
 

@@ -1,16 +1,22 @@
-//! Direct messages: one private channel for each set of members, which can't be joined, left, changed or deleted.
+//! Direct messages: one private channel for each set of members, which can't be joined, left, changed or deleted. It is named
+//! after its members.
 
 use std::collections::BTreeSet;
+
+use rusqlite::Connection;
 
 use crate::{
     db::Tx,
     domain::{
         access::{self, Caller},
-        accounts,
+        accounts::{ERASED, ERASED_PERSON},
         channels::{
             lists::{self, Described},
-            members, updates,
+            members::{self, Member},
+            updates,
         },
+        chores::Cursor,
+        page::Page,
         rights::Rights,
     },
     error::{Error, Result},
@@ -39,7 +45,7 @@ pub fn open(tx: &mut Tx, caller: Caller, organisation: OrganisationId, others: V
         accounts.push(members::account(tx, organisation, user)?);
     }
     let key = key(&accounts.iter().map(|account| account.id).collect::<Vec<_>>());
-    let is_new = insert(tx, organisation, caller.user, &accounts, &key)?;
+    let is_new = insert(tx, organisation, caller.user, &key)?;
     if is_new && count_opened(tx, organisation, caller.user)? > OPENED_MAX {
         return Err(Error::invalid(format!("a member opens at most {OPENED_MAX} direct messages in an organisation")));
     }
@@ -52,6 +58,7 @@ pub fn open(tx: &mut Tx, caller: Caller, organisation: OrganisationId, others: V
             members::insert(tx, id, account, None)?;
         }
     }
+    name(tx, id)?;
     if is_new {
         updates::announce(tx, id, "created", caller.user)?;
     }
@@ -70,14 +77,58 @@ fn count_opened(tx: &Tx, organisation: OrganisationId, user: UserId) -> Result<i
         .query_row((organisation, user), |row| row.get(0))?)
 }
 
-fn insert(tx: &Tx, organisation: OrganisationId, owner: UserId, accounts: &[accounts::User], key: &[u8]) -> Result<bool> {
-    let names: BTreeSet<&str> = accounts.iter().map(|account| account.username.as_str()).collect();
-    let name = names.into_iter().collect::<Vec<_>>().join(", ");
+fn insert(tx: &Tx, organisation: OrganisationId, owner: UserId, key: &[u8]) -> Result<bool> {
     let made = tx
         .prepare_cached(
             "insert into channels (id, organisation_id, name, is_private, is_dm, dm_key, owner_id, created_by, created_at, updated_at)
-             values (?1, ?2, ?3, 1, 1, ?4, ?5, ?5, ?6, ?6) on conflict do nothing",
+             values (?1, ?2, '', 1, 1, ?3, ?4, ?4, ?5, ?5) on conflict do nothing",
         )?
-        .execute((ChannelId::new(), organisation, name, key, owner, tx.now()))?;
+        .execute((ChannelId::new(), organisation, key, owner, tx.now()))?;
     Ok(made > 0)
+}
+
+/// The members of a direct message, at most as many as one is opened with. For a caller who is in it.
+pub fn participants(conn: &Connection, id: ChannelId) -> Result<Vec<Member>> {
+    members::first(conn, id, Page { offset: 0, size: OTHERS_MAX as u32 + 1 })
+}
+
+/// Names a direct message after its members' accounts. Returns whether it had another name.
+fn name(tx: &Tx, id: ChannelId) -> Result<bool> {
+    let changed = tx
+        .prepare_cached(
+            "with named as materialized
+               (select group_concat(iif(u.email like '%' || ?2, ?3, u.username), ', ' order by u.username) as name
+                from channel_members m cross join users u on u.id = m.user_id where m.channel_id = ?1)
+             update channels set name = named.name, updated_at = ?4 from named where id = ?1 and channels.name <> named.name",
+        )?
+        .execute((id, ERASED, ERASED_PERSON, tx.now()))?;
+    Ok(changed > 0)
+}
+
+/// At most 25 direct messages per slice, each of which may cost a row of the event log.
+const SLICE: usize = 25;
+
+/// Gives the user, in some of their direct messages, the name that their account has now, and tells the members of those where
+/// it was another. A name that somebody else has chosen there is left to them.
+pub(in crate::domain) fn rename(tx: &mut Tx, user: UserId, after: &[u8]) -> Result<Option<Cursor>> {
+    let found: Vec<ChannelId> = tx
+        .prepare_cached(
+            "select c.id from channel_members cm cross join channels c on c.id = cm.channel_id
+             where cm.user_id = ?1 and cm.channel_id > ?2 and c.is_dm = 1 and c.deleted_at is null order by cm.channel_id limit ?3",
+        )?
+        .query_map((user, after, SLICE as i64), |row| row.get(0))?
+        .collect::<rusqlite::Result<_>>()?;
+    for id in &found {
+        let renamed = tx
+            .prepare_cached(
+                "update or ignore channel_members set username = u.username from users u
+                 where u.id = ?2 and channel_id = ?1 and user_id = ?2 and channel_members.username <> u.username collate binary",
+            )?
+            .execute((id, user))?;
+        if name(tx, *id)? || renamed > 0 {
+            let body = members::body_about(tx, *id, "renamed", user)?;
+            updates::tell_all(tx, *id, &body)?;
+        }
+    }
+    Ok(found.last().filter(|_| found.len() == SLICE).map(|last| last.0.as_bytes().to_vec()))
 }

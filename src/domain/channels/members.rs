@@ -6,7 +6,7 @@ use rusqlite::{Connection, OptionalExtension, Row};
 use serde_json::json;
 
 use crate::{
-    db::{Tx, log},
+    db::{Columns, Tx, log},
     domain::{
         access::{self, Caller, ENTITLED},
         accounts,
@@ -52,13 +52,19 @@ pub fn ids(conn: &Connection, channel: ChannelId) -> Result<Vec<UserId>> {
 
 pub struct Member {
     pub user: UserId,
+    /// The name in the channel.
     pub username: String,
+    pub full_name: String,
     pub avatar_url: String,
+    /// The role in the organisation; none for a side of a direct message who has left the organisation.
+    pub role_id: Option<i64>,
     pub joined_at: Time,
 }
 
 /// Columns of a member. [`from_row`] takes them in this order.
-const COLUMNS: &str = "cm.user_id, cm.username, u.avatar_url, cm.created_at";
+const COLUMNS: &str = "cm.user_id, cm.username, u.first_name, u.last_name, u.avatar_url,
+    (select m.role_id from channels c cross join organisation_members m on m.organisation_id = c.organisation_id
+       and m.user_id = cm.user_id where c.id = cm.channel_id), cm.created_at";
 
 /// The number of the channel's members. 404 for a caller who can't see the channel.
 pub fn number(conn: &Connection, caller: Caller, channel: ChannelId) -> Result<i64> {
@@ -74,6 +80,11 @@ pub fn include(conn: &Connection, caller: Caller, channel: ChannelId, user: User
 /// A page of the channel's members, in the order in which they joined. 404 for a caller who can't see the channel.
 pub fn list(conn: &Connection, caller: Caller, channel: ChannelId, page: Page) -> Result<Vec<Member>> {
     access::sees_channel(conn, caller, channel, access::UNKNOWN_CHANNEL)?;
+    first(conn, channel, page)
+}
+
+/// A page of the channel's members, in the order in which they joined, for a caller who sees the channel.
+pub(in crate::domain) fn first(conn: &Connection, channel: ChannelId, page: Page) -> Result<Vec<Member>> {
     // The page is found in an index alone, so that rows that are skipped cost little. With `in` for the join, SQLite would look
     // through all members of the channel.
     let sql = format!(
@@ -95,7 +106,15 @@ fn find(conn: &Connection, channel: ChannelId, user: UserId) -> Result<Option<Me
 }
 
 fn from_row(row: &Row) -> rusqlite::Result<Member> {
-    Ok(Member { user: row.get(0)?, username: row.get(1)?, avatar_url: row.get(2)?, joined_at: row.get(3)? })
+    let mut columns = Columns::of(row);
+    Ok(Member {
+        user: columns.take()?,
+        username: columns.take()?,
+        full_name: accounts::full_name(&columns.take::<String>()?, &columns.take::<String>()?),
+        avatar_url: columns.take()?,
+        role_id: columns.take()?,
+        joined_at: columns.take()?,
+    })
 }
 
 /// Adds the caller to a channel, and returns it with the time of joining. Any caller who can see the channel may join.
@@ -222,6 +241,16 @@ pub fn rename(tx: &mut Tx, caller: Caller, id: ChannelId, username: &str) -> Res
     announce(tx, access.organisation, id, "renamed", caller.user)
 }
 
+/// The body of a `channel_update` about one user. It carries the user's name in the channel while they are a member.
+pub(super) fn body_about(conn: &Connection, channel: ChannelId, action: &str, user: UserId) -> Result<updates::Body> {
+    let mut body = updates::update_body(conn, channel, action, user)?;
+    if let Some(member) = find(conn, channel, user)? {
+        body.data.username = Some(member.username);
+        body.data.joined_at = Some(member.joined_at);
+    }
+    Ok(body)
+}
+
 /// Adds a new member of an organisation to its default channel, if it has one.
 pub fn join_default(tx: &mut Tx, organisation: OrganisationId, user: &accounts::User) -> Result<()> {
     let default: Option<ChannelId> = tx
@@ -309,14 +338,9 @@ fn free_name(conn: &Connection, channel: ChannelId, base: &str) -> Result<String
     accounts::first_free(base, |name| Ok(taken.exists((channel, name))?))
 }
 
-/// Logs a `channel_update` about one user on the channel's stream and on the user's personal stream. It carries the user's
-/// name in the channel while they are a member.
+/// Logs a `channel_update` about one user on the channel's stream and on the user's personal stream.
 fn announce(tx: &mut Tx, organisation: OrganisationId, channel: ChannelId, action: &str, user: UserId) -> Result<()> {
-    let mut body = updates::update_body(tx, channel, action, user)?;
-    if let Some(member) = find(tx, channel, user)? {
-        body.data.username = Some(member.username);
-        body.data.joined_at = Some(member.joined_at);
-    }
+    let body = body_about(tx, channel, action, user)?;
     for stream in [Stream::Channel(channel), Stream::Personal(organisation, user)] {
         updates::tell(tx, channel, stream, user, &body)?;
     }

@@ -135,6 +135,8 @@ pub struct UnreadChange {
     deleted_at: Time,
     /// The channel's newest top-level post; empty if there is none.
     last_thread_id: String,
+    /// When the channel's newest message was written; `0001-01-01T00:00:00Z` if there is none.
+    last_message_at: Time,
     // The counts come last; see [`Notice::template`].
     /// The number of the receiver's unread top-level posts.
     thread_count: i64,
@@ -156,7 +158,7 @@ impl Notice {
         let notice = conn
             .prepare_cached(
                 "select c.name, c.description, c.organisation_id, c.owner_id, c.topic, c.archived_at is not null, c.is_private,
-                   c.created_at, c.deleted_at, t.id, c.user_count
+                   c.created_at, c.deleted_at, t.id, c.last_message_at, c.user_count
                  from channels c left join messages t on t.n = c.last_thread where c.id = ?1",
             )?
             .query_row([channel], |row| {
@@ -174,10 +176,11 @@ impl Notice {
                     created_at: row.get(7)?,
                     deleted_at: row.get::<_, Option<Time>>(8)?.unwrap_or(Time::NEVER),
                     last_thread_id: row.get::<_, Option<MessageId>>(9)?.map_or_else(String::new, |id| id.to_string()),
+                    last_message_at: row.get::<_, Option<Time>>(10)?.unwrap_or(Time::NEVER),
                     thread_count: 0,
                     mention_count: 0,
                 };
-                Ok(Notice { organisation, members: row.get(10)?, data })
+                Ok(Notice { organisation, members: row.get(11)?, data })
             })?;
         Ok(notice)
     }

@@ -34,6 +34,8 @@ pub struct Channel {
     pub user_count: i64,
     /// `n` of the newest top-level post; 0 when there is none.
     pub last_thread: i64,
+    /// When the newest message was written, deleted or not.
+    pub last_message_at: Option<Time>,
     pub created_at: Time,
     pub updated_at: Time,
     pub archived_at: Option<Time>,
@@ -100,6 +102,7 @@ fn channel(columns: &mut Columns) -> rusqlite::Result<Channel> {
         message_count: columns.take()?,
         user_count: columns.take()?,
         last_thread: columns.take()?,
+        last_message_at: columns.take()?,
         created_at: columns.take()?,
         updated_at: columns.take()?,
         archived_at: columns.take()?,
@@ -128,7 +131,7 @@ pub(in crate::domain) fn count(tx: &Tx, organisation: OrganisationId, more: i64)
 }
 
 const COLUMNS: &str = "c.id, c.organisation_id, c.name, c.description, c.topic, c.is_private, c.is_dm, c.is_default,
-    c.owner_id, c.created_by, c.message_count, c.user_count, c.last_thread, c.created_at, c.updated_at, c.archived_at,
+    c.owner_id, c.created_by, c.message_count, c.user_count, c.last_thread, c.last_message_at, c.created_at, c.updated_at, c.archived_at,
     c.deleted_at";
 
 /// SQL column for use with [`SEEN`] or [`OWN`], whose `cm` is the caller's membership of the channel, if any.

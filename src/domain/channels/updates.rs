@@ -80,6 +80,11 @@ pub type Body = Envelope<ChannelUpdate, Ids<ChannelIds>>;
 /// Logs a `channel_update` for the channel's stream and for the personal stream of each of its members.
 pub(in crate::domain) fn announce(tx: &mut Tx, id: ChannelId, action: &str, actor: UserId) -> Result<()> {
     let body = update_body(tx, id, action, actor)?;
+    tell_all(tx, id, &body)
+}
+
+/// Logs a `channel_update` for the streams of [`announce`].
+pub(super) fn tell_all(tx: &mut Tx, id: ChannelId, body: &Body) -> Result<()> {
     // The event has no actor: members get it unless they are the actor, and the actor's other devices need it, too.
     let new = events::New {
         kind: Kind::Channel,
@@ -88,7 +93,7 @@ pub(in crate::domain) fn announce(tx: &mut Tx, id: ChannelId, action: &str, acto
         channel: Some(id),
         message: None,
         actor: None,
-        body: &body,
+        body,
     };
     events::emit(tx, new)?;
     Ok(())

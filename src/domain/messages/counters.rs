@@ -45,11 +45,13 @@ fn from_row(row: &Row) -> rusqlite::Result<Counts> {
 pub(super) fn add_message(tx: &Tx, message: &Message, seqs: Seqs) -> Result<()> {
     let sql = format!(
         "update channels set {}, message_count = message_count + 1, thread_count = thread_count + ?3,
-           mention_count = mention_count + ?4, last_n = ?5, last_thread = iif(?3, ?5, last_thread)
+           mention_count = mention_count + ?4, last_n = ?5, last_thread = iif(?3, ?5, last_thread),
+           last_message_at = ?6
          where id = ?1",
         seqs.assignments
     );
     let everybody = mentions::name_everybody(&message.mentions);
-    tx.prepare_cached(&sql)?.execute((message.channel, seqs.seq, !message.is_reply, everybody, message.n))?;
+    let values = (message.channel, seqs.seq, !message.is_reply, everybody, message.n, message.created_at);
+    tx.prepare_cached(&sql)?.execute(values)?;
     Ok(())
 }

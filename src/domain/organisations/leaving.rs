@@ -13,7 +13,7 @@ use crate::{
         chores::{self, Chore, Cursor},
         log::{events, revocations},
         organisations::{
-            member_updates,
+            former_members, member_updates,
             memberships::{self, Member},
         },
         rights::Rights,
@@ -48,10 +48,11 @@ pub fn take_out(tx: &mut Tx, member: &Member) -> Result<()> {
     let Member { organisation, user, .. } = *member;
     tx.prepare_cached("delete from organisation_members where organisation_id = ?1 and user_id = ?2")?
         .execute((organisation, user))?;
+    former_members::note(tx, organisation, user)?;
     accounts::leave_current_organisation(tx, user, organisation)?;
 
     let account = accounts::get(tx, user)?;
-    member_updates::announce(tx, organisation, &account, "removed", &member.role.name, member.status)?;
+    member_updates::announce(tx, organisation, &account, "removed", member.role.named(), member.status)?;
     // Revoke first: the former member may not see the events that follow.
     revocations::rights(tx, vec![user])?;
     let rest = slice(tx, organisation, user, &[])?;

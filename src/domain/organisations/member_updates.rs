@@ -4,6 +4,7 @@ use crate::{
     db::Tx,
     domain::{
         accounts,
+        channels::direct_messages,
         chores::Cursor,
         log::events,
         organisations::payloads::MemberUpdate,
@@ -14,13 +15,13 @@ use crate::{
     id::{OrganisationId, UserId},
 };
 
-/// Tells the organisation that a member has `joined`, was `updated` or was `removed`. `role` is the name of their role.
+/// Tells the organisation that a member has `joined`, was `updated` or was `removed`. `role` is the integer and the name of their role.
 pub fn announce(
     tx: &mut Tx,
     organisation: OrganisationId,
     user: &accounts::User,
     action: &str,
-    role: &str,
+    (role_id, role): (i64, &str),
     status: MemberStatus,
 ) -> Result<()> {
     let is_owner =
@@ -37,6 +38,7 @@ pub fn announce(
         avatar_url: &user.avatar_url,
         is_verified: user.is_verified,
         role,
+        role_id,
         role_name: rights::member_title(role, is_owner),
         status: status.as_str(),
     };
@@ -45,20 +47,31 @@ pub fn announce(
 
 /// At most 25 organisations per slice, each of which costs a row of the event log.
 const SLICE: usize = 25;
+/// What a cursor begins with once all organisations are told: the rest of it is the cursor of the user's direct messages.
+const TOLD: &[u8] = b"told ";
 
-/// Tells some of the user's organisations that the user was updated, in the order of the organisations' identifiers.
-pub fn slice(tx: &mut Tx, user: UserId, after: &[u8]) -> Result<Option<Cursor>> {
-    let memberships: Vec<(OrganisationId, String, MemberStatus)> = tx
+/// Tells some of the user's organisations that the user was updated, in the order of the organisations' identifiers; then
+/// renames some of the user's direct messages.
+pub fn slice(tx: &mut Tx, user: UserId, cursor: &[u8]) -> Result<Option<Cursor>> {
+    let told = |rest: &[u8]| Some([TOLD, rest].concat());
+    match cursor.strip_prefix(TOLD) {
+        None => Ok(tell(tx, user, cursor)?.or_else(|| told(&[]))),
+        Some(after) => Ok(direct_messages::rename(tx, user, after)?.and_then(|rest| told(&rest))),
+    }
+}
+
+fn tell(tx: &mut Tx, user: UserId, after: &[u8]) -> Result<Option<Cursor>> {
+    let memberships: Vec<(OrganisationId, i64, String, MemberStatus)> = tx
         .prepare_cached(
-            "select m.organisation_id, r.name, m.status from organisation_members m
+            "select m.organisation_id, r.id, r.name, m.status from organisation_members m
                join organisations o on o.id = m.organisation_id join roles r on r.id = m.role_id
              where m.user_id = ?1 and m.organisation_id > ?2 and o.deleted_at is null order by m.organisation_id limit ?3",
         )?
-        .query_map((user, after, SLICE as i64), |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))?
+        .query_map((user, after, SLICE as i64), |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?)))?
         .collect::<rusqlite::Result<_>>()?;
     let user = accounts::get(tx, user)?;
-    for (organisation, role, status) in &memberships {
-        announce(tx, *organisation, &user, "updated", role, *status)?;
+    for (organisation, role_id, role, status) in &memberships {
+        announce(tx, *organisation, &user, "updated", (*role_id, role), *status)?;
     }
     let last = memberships.last().filter(|_| memberships.len() == SLICE);
     Ok(last.map(|(organisation, ..)| organisation.0.as_bytes().to_vec()))

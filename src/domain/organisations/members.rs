@@ -37,7 +37,7 @@ pub fn join(tx: &mut Tx, organisation: OrganisationId, user: &accounts::User, ro
     .or_conflict(|| Error::bad_request("The user is already a member of the organisation"))?;
     require_quota(tx, user.id)?;
     accounts::set_current_organisation(tx, user.id, organisation)?;
-    member_updates::announce(tx, organisation, user, "joined", &role.name, MemberStatus::Active)?;
+    member_updates::announce(tx, organisation, user, "joined", role.named(), MemberStatus::Active)?;
     channels::members::join_default(tx, organisation, user)
 }
 
@@ -118,8 +118,11 @@ pub struct Listed {
     pub email: String,
     pub phone: String,
     pub name: String,
+    pub username: String,
+    pub full_name: String,
     /// The key of the role.
     pub role: String,
+    pub role_id: i64,
     pub is_owner: bool,
     pub status: MemberStatus,
     pub avatar_url: String,
@@ -152,7 +155,7 @@ pub fn read(conn: &Connection, organisation: OrganisationId, members: &[UserId])
 
 /// Selects members. [`from_row`] takes the columns in this order.
 const SELECT: &str =
-    "select u.email, u.username, u.first_name, u.last_name, u.id, u.phone, r.name, o.owner_id = m.user_id, m.status,
+    "select u.email, u.username, u.first_name, u.last_name, u.id, u.phone, r.name, r.id, o.owner_id = m.user_id, m.status,
       u.avatar_url, u.is_verified, m.created_at
     from organisation_members m join organisations o on o.id = m.organisation_id join users u on u.id = m.user_id
       join roles r on r.id = m.role_id";
@@ -164,9 +167,12 @@ fn from_row(row: &Row) -> rusqlite::Result<Listed> {
     Ok(Listed {
         name: accounts::shown_name(&full_name, &username, &email).to_owned(),
         email,
+        username,
+        full_name,
         id: columns.take()?,
         phone: columns.take()?,
         role: columns.take()?,
+        role_id: columns.take()?,
         is_owner: columns.take()?,
         status: columns.take()?,
         avatar_url: columns.take()?,

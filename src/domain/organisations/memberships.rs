@@ -86,7 +86,7 @@ pub fn update(tx: &mut Tx, caller: Caller, organisation: OrganisationId, user: U
     )?
     .execute((organisation, user, role.id, status, tx.now()))?;
     let account = accounts::get(tx, user)?;
-    member_updates::announce(tx, organisation, &account, "updated", &role.name, status)?;
+    member_updates::announce(tx, organisation, &account, "updated", role.named(), status)?;
     if status == MemberStatus::Deactivated {
         accounts::leave_current_organisation(tx, user, organisation)?;
         revocations::rights(tx, vec![user])?;

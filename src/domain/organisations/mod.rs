@@ -1,9 +1,11 @@
 //! Organisations: making, changing, deleting and passing them on.
 //!
-//! Below: members, the search for them, memberships, how members leave, the event about a member, roles, slugs,
-//! invitations, and what links are for. Uses access, accounts, channels, chores, the log, the outbox, page, rights and text.
+//! Below: members, the search for them, former members, memberships, how members leave, the event about a member, roles,
+//! slugs, invitations, and what links are for. Uses access, accounts, channels, chores, the log, the outbox, page, rights and
+//! text.
 
 pub mod administration;
+pub mod former_members;
 pub mod invitations;
 pub mod leaving;
 pub mod links;
@@ -231,8 +233,8 @@ pub fn pass_on(tx: &mut Tx, caller: Caller, id: OrganisationId, user: UserId) ->
     )?
     .execute((id, user, admin.id, now))?;
     let former = memberships::get(tx, id, caller.user)?;
-    member_updates::announce(tx, id, &accounts::own(tx, caller)?, "updated", &former.role.name, former.status)?;
-    member_updates::announce(tx, id, &account, "updated", &admin.name, heir.status)?;
+    member_updates::announce(tx, id, &accounts::own(tx, caller)?, "updated", former.role.named(), former.status)?;
+    member_updates::announce(tx, id, &account, "updated", admin.named(), heir.status)?;
     let organisation = get(tx, caller, id)?;
     announce(tx, caller, "updated", &organisation)?;
     Ok(organisation)

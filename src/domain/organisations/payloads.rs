@@ -71,6 +71,8 @@ pub struct MemberUpdate<'a> {
     pub is_verified: bool,
     /// The key of the member's role.
     pub role: &'a str,
+    /// The integer of the member's role.
+    pub role_id: i64,
     /// The name of the member's role; `Owner` for the organisation's owner.
     pub role_name: &'a str,
     /// The member's status in the organisation.

@@ -51,6 +51,13 @@ pub struct Role {
     pub updated_at: Time,
 }
 
+impl Role {
+    /// The integer and the name.
+    pub fn named(&self) -> (i64, &str) {
+        (self.id, &self.name)
+    }
+}
+
 /// Finds the role that a request names by integer, UUID, key or name, all as text. 400 for a text that names no role at all.
 pub fn find(conn: &Connection, organisation: OrganisationId, named: &str) -> Result<Option<Role>> {
     let named = Named::check(named, "role").map_err(Error::BadRequest)?;
@@ -212,7 +219,7 @@ pub fn slice(tx: &mut Tx, role: i64) -> Result<Option<Cursor>> {
     let member = get(tx, BuiltInRole::Member)?;
     for (organisation, user, status) in &holders {
         let user = accounts::get(tx, *user)?;
-        member_updates::announce(tx, *organisation, &user, "updated", &member.name, *status)?;
+        member_updates::announce(tx, *organisation, &user, "updated", member.named(), *status)?;
     }
     if invited == SLICE || holders.len() == SLICE {
         return Ok(Some(Cursor::new()));

@@ -148,3 +148,86 @@ async fn a_direct_message_takes_eight_other_members_and_refuses_nine() {
     let made = open(&ada, &organisation, &others[..8]).await.data(201, OPENED);
     assert_eq!(made["user_count"], 9);
 }
+
+#[tokio::test]
+async fn a_direct_message_shows_its_participants_under_the_names_that_they_have_now() {
+    let server = Server::start().await;
+    let (ada, grace, organisation) = server.ada_and_grace().await;
+    let bob = server.member(&ada, &organisation, "bob", "member").await;
+    let made = open(&ada, &organisation, &[&grace.user_id, &bob.user_id]).await.data(201, OPENED);
+    assert_eq!((&made["name"], made["participants"].as_array().unwrap().len()), (&json!("ada, bob, grace"), 3));
+    let dm = text(&made["channels_id"]);
+    let between = text(&open(&ada, &organisation, &[&bob.user_id]).await.data(201, OPENED)["channels_id"]);
+    let mut socket = Socket::listening(&bob, &[&bob.personal(&organisation)]).await;
+
+    let edit =
+        json!({ "username": "amazing", "first_name": "Grace", "last_name": "Hopper", "avatar_url": "https://x.example/g.png" });
+    grace.patch("/profile", edit).await.expect(200);
+    server.chores_done().await;
+    let told = socket.on(&bob.personal(&organisation)).await;
+    assert_eq!([&told["data"]["channels_id"], &told["data"]["name"]], [&json!(dm), &json!("ada, amazing, bob")]);
+    assert_eq!([&told["data"]["action"], &told["data"]["username"]], ["renamed", "amazing"]);
+    let wanted = json!([
+        { "user_id": ada.user_id, "username": "ada", "full_name": "", "avatar_url": "" },
+        { "user_id": grace.user_id, "username": "amazing", "full_name": "Grace Hopper", "avatar_url": "https://x.example/g.png" },
+        { "user_id": bob.user_id, "username": "bob", "full_name": "", "avatar_url": "" },
+    ]);
+    let listed = list(&bob, &organisation).await;
+    let listed = listed.as_array().unwrap().iter().find(|one| one["channels_id"] == dm).unwrap();
+    assert_eq!((&listed["name"], &listed["participants"]), (&json!("ada, amazing, bob"), &wanted));
+    let shown = bob.get(&format!("/channels/{dm}")).await.expect(200)["data"].take();
+    assert_eq!((&shown["name"], &shown["participants"]), (&json!("ada, amazing, bob"), &wanted));
+
+    // Nobody is told of a direct message that she is not in, and nothing is told where nothing changed.
+    grace.patch("/profile", json!({ "phone": "7" })).await.expect(200);
+    server.chores_done().await;
+    ada.say(&between, "psst").await;
+    let told = socket.on(&bob.personal(&organisation)).await;
+    assert_eq!([&told["notification_type"], &told["data"]["channels_id"]], [&json!("unread_thread_change"), &json!(between)]);
+
+    // One who leaves stays a side of it.
+    ada.delete(&format!("/organisations/{organisation}/users/{}", grace.user_id)).await.expect(200);
+    let shown = bob.get(&format!("/channels/{dm}")).await.expect(200)["data"].take();
+    assert_eq!((&shown["name"], shown["participants"].as_array().unwrap().len()), (&json!("ada, amazing, bob"), 3));
+}
+
+#[tokio::test]
+async fn a_name_that_another_chose_in_a_direct_message_is_left_to_them() {
+    let server = Server::start().await;
+    let (ada, grace, organisation) = server.ada_and_grace().await;
+    let dm = text(&open(&ada, &organisation, &[&grace.user_id]).await.data(201, OPENED)["channels_id"]);
+    ada.patch(&format!("/channels/{dm}/username"), json!({ "username": "amazing" })).await.expect(200);
+    grace.patch("/profile", json!({ "username": "amazing" })).await.expect(200);
+    server.chores_done().await;
+    let users = grace.get(&format!("/channels/{dm}/users")).await.expect(200)["users"].take();
+    assert_eq!([&users[0]["username"], &users[1]["username"]], ["amazing", "grace"], "ada's, and the one that she had");
+    assert_eq!(list(&grace, &organisation).await[0]["name"], "ada, amazing", "the accounts' names");
+}
+
+#[tokio::test]
+async fn lists_of_ones_own_channels_say_when_the_last_message_was_written() {
+    const NEVER: &str = "0001-01-01T00:00:00Z";
+    let server = Server::start().await;
+    let (ada, grace, organisation) = server.ada_and_grace().await;
+    let dm = text(&open(&ada, &organisation, &[&grace.user_id]).await.data(201, OPENED)["channels_id"]);
+    let news = ada.channel(&organisation, "news", &[&grace]).await;
+    let last = async |list: &str, channel: &str| {
+        let listed = grace.get(&format!("/organisations/{organisation}/{list}")).await.expect(200)["data"].take();
+        let found = listed.as_array().unwrap().iter().find(|one| one["channels_id"] == channel).unwrap();
+        text(&found["last_message_at"])
+    };
+    let personal = grace.personal(&organisation);
+    let mut socket = Socket::listening(&grace, &[&personal]).await;
+    for (list, channel) in [("dms", &dm), ("user-channels", &news)] {
+        assert_eq!(last(list, channel).await, NEVER);
+        let post = ada.post(&format!("/channels/{channel}/messages"), json!({ "content": "one" })).await.expect(201);
+        assert_eq!(last(list, channel).await, text(&post["data"]["created_at"]));
+        assert_eq!(socket.on(&personal).await["data"]["last_message_at"], post["data"]["created_at"]);
+        let reply = json!({ "content": "a reply", "thread_id": post["data"]["id"] });
+        let reply = ada.post(&format!("/channels/{channel}/messages"), reply).await.expect(201);
+        assert_eq!(last(list, channel).await, text(&reply["data"]["created_at"]));
+        assert_eq!(socket.on(&personal).await["data"]["last_message_at"], reply["data"]["created_at"]);
+        ada.delete(&format!("/channels/{channel}/messages/{}", text(&reply["data"]["id"]))).await.expect(200);
+        assert_eq!(last(list, channel).await, text(&reply["data"]["created_at"]), "it was written then");
+    }
+}

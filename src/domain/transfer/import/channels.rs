@@ -86,7 +86,7 @@ impl Import {
 
     pub(super) fn channel_member(&mut self, tx: &mut Tx, member: &ChannelMember) -> Result<bool> {
         let channel = self.require_own(tx, member.channel)?;
-        let user = self.account(member.person)?;
+        let user = self.seen(tx, member.person)?;
         let read = member.read.map(|read| self.taken.here(tx, read.0).map(MessageId)).transpose()?;
         if tx.prepare_cached("select 1 from channel_members where channel_id = ?1 and user_id = ?2")?.exists((channel, user))? {
             return Ok(false);

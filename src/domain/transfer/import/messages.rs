@@ -75,7 +75,7 @@ impl Import {
                     at.id,
                     at.channel,
                     at.root,
-                    message.author.map(|author| self.account(author)).transpose()?,
+                    message.author.map(|author| self.seen(tx, author)).transpose()?,
                     message.username,
                     text::web_address_if_any(&message.avatar_url, "avatar_url").unwrap_or_default(),
                     if is_live { &message.content } else { "" },
@@ -111,7 +111,7 @@ impl Import {
             .prepare_cached(
                 "insert into reactions (n, emoji, user_id, created_at) values (?1, ?2, ?3, ?4) on conflict do nothing",
             )?
-            .execute((n, &reaction.emoji, self.account(reaction.person)?, reaction.created_at))?;
+            .execute((n, &reaction.emoji, self.seen(tx, reaction.person)?, reaction.created_at))?;
         if given > 0 {
             tx.prepare_cached(
                 "insert into reaction_counts (n, emoji, count, first_at) values (?1, ?2, 1, ?3)
@@ -161,10 +161,17 @@ fn settle(tx: &Tx, message: &Message, at: &Place, n: i64, mentions: &[Mention]) 
     }
     tx.prepare_cached(
         "update channels set message_count = message_count + ?2, thread_count = thread_count + ?3, mention_count = mention_count + ?4,
-           last_n = ?5, last_thread = iif(?3, ?5, last_thread)
+           last_n = ?5, last_thread = iif(?3, ?5, last_thread), last_message_at = ?6
          where id = ?1",
     )?
-    .execute((at.channel, is_live, is_live && root.is_none(), is_live && mentions::name_everybody(mentions), n))?;
+    .execute((
+        at.channel,
+        is_live,
+        is_live && root.is_none(),
+        is_live && mentions::name_everybody(mentions),
+        n,
+        message.created_at,
+    ))?;
     match root {
         None => tx.prepare_cached("update messages set active_n = n where n = ?1")?.execute([n])?,
         Some(root) if is_live => tx

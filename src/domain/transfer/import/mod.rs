@@ -21,6 +21,7 @@ use self::taken::Taken;
 use super::records::Record;
 use crate::{
     db::Tx,
+    domain::organisations::former_members,
     error::{Error, Result},
     id::{OrganisationId, UserId},
 };
@@ -136,6 +137,13 @@ impl Import {
             .get(&person)
             .copied()
             .ok_or_else(|| Error::bad_request(format!("the file does not describe the person {person}")))
+    }
+
+    /// [`Import::account`] of somebody whom the organisation's channels show. The members are imported before these.
+    fn seen(&self, tx: &Tx, person: UserId) -> Result<UserId> {
+        let (organisation, user) = (self.id()?, self.account(person)?);
+        former_members::note(tx, organisation, user)?;
+        Ok(user)
     }
 }
 
