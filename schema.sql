@@ -17,6 +17,7 @@ insert into meta (key, value) values ('events_floor', '0');
 -- and `forwarded_seq` while an external Centrifugo is fed.
 -- The last `n` of a message that stands in the search index.
 insert into meta (key, value) values ('search_cursor', '0');
+-- `instance` is the name of the server in its cookies, once the server has run.
 -- `imported <organisation>` is the SHA-256 of the file that an organisation was imported from.
 -- `imported <organisation> <identifier>` is the identifier here of a record whose own one was taken; both in the key are the
 -- file's.

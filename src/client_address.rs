@@ -3,10 +3,15 @@
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 
 use ipnet::IpNet;
-use poem::http::HeaderMap;
+use poem::{Request, http::HeaderMap};
 
 /// Stands for a peer on a Unix socket, which has no address. No other peer has this one.
 pub const UNIX_PEER: Ipv4Addr = Ipv4Addr::UNSPECIFIED;
+
+/// The address of the peer of a request's connection.
+pub fn peer(req: &Request) -> IpAddr {
+    req.remote_addr().as_socket_addr().map_or(IpAddr::from([0, 0, 0, 0]), |peer| peer.ip())
+}
 
 /// Whether a peer is a trusted proxy. One on a Unix socket is: only processes that the operator allows reach it.
 pub fn is_proxy(trusted: &[IpNet], peer: IpAddr) -> bool {

@@ -21,6 +21,9 @@ pub enum Error {
     /// 405
     #[error("This method is not allowed here")]
     MethodNotAllowed,
+    /// 409: the request is meant for another user than its session's.
+    #[error("This session is not of the user that Tidings-User names")]
+    OtherUser,
     /// 422: readable input that is refused.
     #[error("{0}")]
     Invalid(String),
@@ -75,6 +78,7 @@ impl Error {
             Error::Forbidden(_) => 403,
             Error::NotFound(_) => 404,
             Error::MethodNotAllowed => 405,
+            Error::OtherUser => 409,
             Error::TooLarge(_) => 413,
             Error::Invalid(_) => 422,
             Error::TooMany(_) | Error::Unproved(_) | Error::MailsUsedUp(_) | Error::Guessed(_) => 429,

@@ -43,7 +43,7 @@
 //!   site, time, wakeups, yielding
 //! yielding: error
 //! wakeups: event
-//! origins: error, site
+//! origins: client_address, error, site
 //! metrics: error, secret, time
 //! connections: api, client_address, config, error, id, limits, metrics, socket, state, time, upgrade, web
 //! web: secret

@@ -1,9 +1,19 @@
-//! Which web pages the server answers (RFC 6454).
+//! Which web pages the server answers (RFC 6454), and which of them are its own.
 
-use poem::{Request, http::header};
+use std::net::IpAddr;
+
+use ipnet::IpNet;
+use poem::{
+    Request,
+    http::{
+        header,
+        uri::{Authority, Scheme},
+    },
+};
 use url::Url;
 
 use crate::{
+    client_address,
     error::{Error, Result},
     site::{is_loopback, is_unspecified},
 };
@@ -11,13 +21,24 @@ use crate::{
 /// The host names under which a browser reaches a server on its own machine.
 const LOOPBACK: [&str; 3] = ["127.0.0.1", "localhost", "[::1]"];
 
+/// The header that the server's own pages send where browsers send no `Sec-Fetch-Site`: over plain http, other than to this
+/// machine. Other pages can't send it, because no answer to their preflights allows it.
+pub const CLIENT: &str = "tidings-client";
+
 /// The origins of pages that may call the API and open sockets: the server's own, and those that `--allowed-origin` names.
-pub struct Origins(Vec<String>);
+pub struct Origins {
+    /// The origins of the base URL.
+    own: Vec<String>,
+    /// The others that may call: those of the web client, and those that `--allowed-origin` names.
+    others: Vec<String>,
+    /// Whether the base URL is https.
+    is_https: bool,
+    trusted_proxies: Vec<IpNet>,
+}
 
 impl Origins {
-    /// The server's own origins are those of the base URL and of the web client's; not the `Host` header's: a page of a
-    /// name that was made to lead here (DNS rebinding) sends that name as its origin and as the host.
-    pub fn new(allowed: &[String], base_url: &str, web_url: &str) -> Result<Origins> {
+    /// The origins of a server with these addresses. `trusted_proxies` may tell under which scheme a client reached the server.
+    pub fn new(allowed: &[String], base_url: &str, web_url: &str, trusted_proxies: &[IpNet]) -> Result<Origins> {
         let one = |text: &String| match text.as_str() {
             "*" => Ok(text.clone()),
             _ => origin(text).ok_or_else(|| {
@@ -26,22 +47,63 @@ impl Origins {
                 ))
             }),
         };
-        let mut origins = allowed.iter().map(one).collect::<Result<Vec<_>>>()?;
-        for url in [base_url, web_url] {
-            origins.extend(own(url));
-        }
-        Ok(Origins(origins))
+        let mut others = allowed.iter().map(one).collect::<Result<Vec<_>>>()?;
+        others.extend(own(web_url));
+        let is_https = base_url.starts_with("https:");
+        Ok(Origins { own: own(base_url), others, is_https, trusted_proxies: trusted_proxies.to_owned() })
     }
 
     /// Whether the request comes from a page that may open sockets. Programs send no origin, and may.
     pub fn allow(&self, req: &Request) -> bool {
-        req.header(header::ORIGIN).is_none_or(|origin| self.names(origin))
+        let is_allowed = |origin: &str| self.names(origin) || self.is_own(req, origin);
+        all(req, header::ORIGIN.as_str(), is_allowed)
     }
 
-    /// Whether pages of this origin may call.
+    /// Whether pages of this origin may call from wherever they are.
     pub fn names(&self, origin: &str) -> bool {
-        self.0.iter().any(|allowed| allowed == "*" || allowed.eq_ignore_ascii_case(origin))
+        let mut all = self.own.iter().chain(&self.others);
+        all.any(|allowed| allowed == "*" || allowed.eq_ignore_ascii_case(origin))
     }
+
+    /// Whether the request proves that a page of this server made it, so that its cookies count. A browser says so itself in
+    /// `Sec-Fetch-Site` (Fetch Metadata, section 2.4); one that doesn't send that must send [`CLIENT`]. Neither counts beside the
+    /// `Origin` of another page.
+    pub fn is_own_page(&self, req: &Request) -> bool {
+        const SITE: &str = "sec-fetch-site";
+        let tells_site = req.headers().contains_key(SITE);
+        let is_proved =
+            if tells_site { all(req, SITE, |site| site == "same-origin") } else { req.headers().contains_key(CLIENT) };
+        is_proved && all(req, header::ORIGIN.as_str(), |origin| self.is_own(req, origin))
+    }
+
+    /// Whether this is an origin of the server itself: that of the base URL, or of the address in the `Host` header. A name in
+    /// that header proves nothing: a page whose name was made to lead here (DNS rebinding) sends the name as its origin and as
+    /// the host.
+    fn is_own(&self, req: &Request, origin: &str) -> bool {
+        let host = req.header(header::HOST).filter(|host| is_address(host));
+        let scheme = if self.is_https(req) { "https" } else { "http" };
+        let by_address = host.is_some_and(|host| origin.eq_ignore_ascii_case(&format!("{scheme}://{host}")));
+        by_address || self.own.iter().any(|own| own.eq_ignore_ascii_case(origin))
+    }
+
+    /// Whether the client reached the server over https: through its own TLS, or that of a proxy. Trusted proxies say so in
+    /// `X-Forwarded-Proto`; if they say nothing, the base URL does.
+    pub fn is_https(&self, req: &Request) -> bool {
+        let is_proxy = client_address::is_proxy(&self.trusted_proxies, client_address::peer(req));
+        let forwarded = req.header("x-forwarded-proto").filter(|_| is_proxy);
+        *req.scheme() == Scheme::HTTPS || forwarded.map_or(self.is_https, |scheme| scheme.trim().eq_ignore_ascii_case("https"))
+    }
+}
+
+/// Whether all headers of a name have a value that fits; a request without one has.
+fn all(req: &Request, name: &str, fits: impl Fn(&str) -> bool) -> bool {
+    req.headers().get_all(name).iter().all(|value| value.to_str().is_ok_and(&fits))
+}
+
+/// Whether a host is an IP address, with a port or without.
+fn is_address(host: &str) -> bool {
+    let authority: Option<Authority> = host.parse().ok();
+    authority.is_some_and(|authority| authority.host().trim_matches(['[', ']']).parse::<IpAddr>().is_ok())
 }
 
 /// The origin of one of the server's own addresses. One that only this machine can reach has all of its names: people type
@@ -77,7 +139,7 @@ mod tests {
     use super::*;
 
     fn origins(allowed: &[&str], base: &str, web: &str) -> Origins {
-        Origins::new(&allowed.iter().map(|text| (*text).to_owned()).collect::<Vec<_>>(), base, web).unwrap()
+        Origins::new(&allowed.iter().map(|text| (*text).to_owned()).collect::<Vec<_>>(), base, web, &[]).unwrap()
     }
 
     #[test]

@@ -74,7 +74,7 @@ impl Parts {
         let centrifugo = external.and_then(|external| external.map(|it| Centrifugo::new(&it, &authorities)).transpose());
         let outgoing = Outgoing::new(&settings.allow_private_webhooks, &authorities);
         let (base, web) = links.as_ref().map_or((NOWHERE, NOWHERE), |(base, web)| (base, web));
-        let origins = Origins::new(&settings.allowed_origin, base, web);
+        let origins = Origins::new(&settings.allowed_origin, base, web, &settings.trusted_proxy);
         let server_api = ServerApi::new(settings.push_api_key.as_deref());
         let metrics = Metrics::new(settings.metrics_token.as_deref());
         faults.note(&links);

@@ -30,7 +30,7 @@ use poem::{
 };
 
 pub use self::http::envelope::Fault;
-use self::http::{envelope, enveloped::Enveloped, guard};
+use self::http::{cookies, envelope, enveloped::Enveloped, guard};
 use crate::{
     db::{self, log},
     error::Error,
@@ -56,7 +56,7 @@ pub fn routes(app: App) -> impl Endpoint {
         routes = routes.at("/metrics", guard::by_bearer(get(metrics::show), key.clone()));
     }
     let routes = routes
-        .nest("/api/v1", Enveloped::new(api, document::methods).around(positioned).around(uncached))
+        .nest("/api/v1", Enveloped::new(api, document::methods).around(cookies::layer).around(positioned).around(uncached))
         .nest("/docs", docs())
         .at("/setup/administrator", post(setup::make))
         .at("/health", get(health::health))
@@ -173,7 +173,8 @@ fn allow(headers: &mut HeaderMap, origin: &str) {
     headers.append(header::VARY, HeaderValue::from_static("origin"));
     let fixed = [
         (header::ACCESS_CONTROL_ALLOW_METHODS, "GET, POST, PUT, PATCH, DELETE"),
-        (header::ACCESS_CONTROL_ALLOW_HEADERS, "authorization, content-type, x-notification-token"),
+        // Not `Tidings-Client`, by which the server knows its own pages, and no credentials: cookies are for those alone.
+        (header::ACCESS_CONTROL_ALLOW_HEADERS, "authorization, content-type, tidings-user, x-notification-token"),
         (header::ACCESS_CONTROL_EXPOSE_HEADERS, "link, retry-after, tidings-position, x-request-id"),
         (header::ACCESS_CONTROL_MAX_AGE, "600"),
     ];

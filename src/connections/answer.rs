@@ -22,7 +22,7 @@ use crate::{api, error::Error, limits::buffering::Buffered, upgrade::Upgrade, we
 /// Up to this many bytes, a body isn't counted while it arrives or waits to be read.
 const SMALL: u64 = 64 << 10;
 /// Headers with credentials. Without one of them, a body is bounded to a few kilobytes.
-const CREDENTIALS: [&str; 3] = ["authorization", "x-notification-token", "x-api-key"];
+const CREDENTIALS: [&str; 4] = ["authorization", "cookie", "x-notification-token", "x-api-key"];
 /// Bytes that are counted for a body of unknown length: as many as the largest body has.
 const UNKNOWN: u64 = 1 << 20;
 
@@ -62,7 +62,8 @@ impl Service {
             let has_credentials = CREDENTIALS.iter().any(|name| req.headers().contains_key(*name));
             let size = req.body().size_hint().exact().unwrap_or(UNKNOWN).min(UNKNOWN);
             let _arriving = (has_credentials && size > SMALL).then(|| client.buffer(size as usize));
-            self.handler.get_response(request(req, self.peer, exchange)).await
+            let scheme = if self.is_secure { Scheme::HTTPS } else { Scheme::HTTP };
+            self.handler.get_response(request(req, scheme, self.peer, exchange)).await
         };
         *exchange.upgrade.lock().expect("nothing panics while it holds this") = response.extensions_mut().remove::<Upgrade>();
         let is_shared = response.extensions().get::<Shared>().is_some();
@@ -88,9 +89,9 @@ impl Service {
 }
 
 /// The request as handlers get it, with the slot of its connection.
-fn request(req: Request<Incoming>, peer: SocketAddr, exchange: &Arc<Exchange>) -> poem::Request {
+fn request(req: Request<Incoming>, scheme: Scheme, peer: SocketAddr, exchange: &Arc<Exchange>) -> poem::Request {
     let is_whole = req.body().is_end_stream();
-    let mut req = poem::Request::from((req, LocalAddr::default(), RemoteAddr(peer.into()), Scheme::HTTP));
+    let mut req = poem::Request::from((req, LocalAddr::default(), RemoteAddr(peer.into()), scheme));
     if !is_whole {
         let arriving = Arriving { body: req.take_body().into(), exchange: exchange.clone() };
         req.set_body(BoxBody::new(arriving));

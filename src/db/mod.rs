@@ -10,6 +10,7 @@ mod figures;
 mod files;
 mod folder;
 mod history;
+mod instance;
 mod key_file;
 mod last_write;
 pub mod log;
@@ -74,6 +75,7 @@ pub struct Db {
     figures: Arc<Figures>,
     /// Of the event log; it stays the same while the database is open.
     epoch: Arc<str>,
+    instance: Arc<str>,
     site: Arc<Site>,
     clock: Clock,
 }
@@ -93,6 +95,7 @@ impl Db {
         }
         let marker = epoch::Marker::open(&conn, folder)?;
         let epoch = log::epoch(&conn)?.into();
+        let instance = instance::of(&conn)?.into();
         // At least two, so that a list doesn't hold up all others.
         let cores = std::thread::available_parallelism().map_or(2, usize::from).max(2);
         let size = cores + slow::Admission::slots(cores) + FORWARDER;
@@ -111,12 +114,17 @@ impl Db {
         let checkpoints = checkpoint::Checkpoints::start(&path, figures.clone())?;
         let views = (site.clone(), clock.clone());
         let writer = Arc::new(writer::Writer::start(conn, marker, (checkpoints, figures.clone()), views, after_commit)?);
-        Ok(Db { readers, writer, admission: Arc::new(slow::Admission::new(cores)), figures, epoch, site, clock })
+        Ok(Db { readers, writer, admission: Arc::new(slow::Admission::new(cores)), figures, epoch, instance, site, clock })
     }
 
     /// The epoch of the event log.
     pub fn epoch(&self) -> &str {
         &self.epoch
+    }
+
+    /// The name of the server in the cookies of browsers.
+    pub fn instance(&self) -> &str {
+        &self.instance
     }
 
     /// Runs `f` in a short read transaction on this thread, for reads by key that are bounded in rows. The answer in whose task

@@ -36,6 +36,7 @@ const DOCUMENTS: &[Document] = &documents! {
     "": "README.md",
     "start": "docs/start.md",
     "push": "docs/push.md",
+    "browsers": "docs/browsers.md",
     "events": "docs/events.md",
     "webhooks": "docs/webhooks.md",
     "operating": "docs/operating.md",

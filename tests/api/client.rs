@@ -21,6 +21,8 @@ pub struct Client {
     pub notification_token: String,
     pub user_id: String,
     pub email: String,
+    /// Further headers of each request.
+    pub headers: Vec<(&'static str, String)>,
 }
 
 impl Client {
@@ -37,6 +39,40 @@ impl Client {
 
     pub fn with_token(&self, token: &str) -> Client {
         Client { token: Some(token.into()), ..self.clone() }
+    }
+
+    /// The same client with this header in place of all of its name.
+    pub fn with(&self, name: &'static str, value: &str) -> Client {
+        let mut client = self.without(name);
+        client.headers.push((name, value.to_owned()));
+        client
+    }
+
+    pub fn without(&self, name: &str) -> Client {
+        let mut client = self.clone();
+        client.headers.retain(|(have, _)| *have != name);
+        client
+    }
+
+    /// The same client of another server on the same data.
+    pub fn at(&self, origin: &str) -> Client {
+        let mut client = Client { origin: origin.to_owned(), ..self.clone() };
+        for (name, value) in &mut client.headers {
+            if *name == "origin" && *value == self.origin {
+                *value = origin.to_owned();
+            }
+        }
+        client
+    }
+
+    /// A page of this server in a browser.
+    pub fn own_page(&self) -> Client {
+        self.with("origin", &self.origin).with("sec-fetch-site", "same-origin")
+    }
+
+    /// A page of this server in a browser whose log-in got these cookies.
+    pub fn with_cookies(&self, reply: &Reply) -> Client {
+        self.own_page().with("cookie", &reply.kept_cookies())
     }
 
     /// The session's id, from the access token.
@@ -87,6 +123,7 @@ impl Client {
     /// A request for the caller to finish; `path` is the whole path.
     pub fn request(&self, method: &str, path: &str) -> reqwest::RequestBuilder {
         let request = self.http.request(Method::from_bytes(method.as_bytes()).unwrap(), format!("{}{path}", self.origin));
+        let request = self.headers.iter().fold(request, |request, (name, value)| request.header(*name, value));
         match &self.token {
             Some(token) => request.bearer_auth(token),
             None => request,

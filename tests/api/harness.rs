@@ -127,6 +127,7 @@ impl Server {
             notification_token: String::new(),
             user_id: String::new(),
             email: String::new(),
+            headers: Vec::new(),
         }
     }
 
@@ -145,6 +146,21 @@ impl Server {
         let body = json!({ "email": email(name), "password": password });
         let reply = self.anonymous().post("/auth/login", body).await;
         self.anonymous().with_session(&reply.data(200, "Login successful"))
+    }
+
+    /// The answer to a log-in that asks for a cookie, from a page of this server.
+    pub async fn log_in_by_cookie(&self, name: &str) -> Reply {
+        let body = json!({ "email": email(name), "password": PASSWORD, "cookie": true });
+        self.anonymous().own_page().post("/auth/login", body).await
+    }
+
+    /// Registers `name` and logs in with a browser, at a page of this server.
+    pub async fn browser(&self, name: &str) -> Client {
+        self.register(name).await;
+        let reply = self.log_in_by_cookie(name).await;
+        let browser = self.anonymous().with_cookies(&reply);
+        let user = reply.data(200, "Login successful")["user"].take();
+        Client { user_id: text(&user["id"]), email: text(&user["email"]), ..browser }
     }
 
     /// An account with a role on the whole server, as `tidings user create --role` makes it.

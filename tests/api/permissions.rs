@@ -1,6 +1,8 @@
 //! Permissions of every operation for every kind of caller, as `permissions.md` says. What a caller may not know of
 //! looks exactly like what does not exist.
 
+mod cookies;
+
 use std::{
     collections::BTreeSet,
     sync::{Arc, Mutex},
@@ -65,7 +67,7 @@ impl Run {
                 let mut rows = Vec::new();
                 let next = || left.lock().unwrap().pop();
                 while let Some(row) = next() {
-                    let answers = answers(&scene, &row).await;
+                    let answers = answers(&scene, &row, &scene.callers).await;
                     rows.push((row, answers));
                 }
                 rows
@@ -82,21 +84,26 @@ async fn every_operation_answers_each_caller_as_the_table_says() {
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
-async fn answers(scene: &Scene, row: &Row) -> Vec<Answered> {
+/// What the row's operation answers each of the callers.
+async fn answers(scene: &Scene, row: &Row, callers: &[Client]) -> Vec<Answered> {
     let operation = Operation::named(&row.operation);
     let mut answers: Vec<Answered> = Vec::new();
     let mut server = scene.server().await;
-    for (caller, client) in CALLERS.iter().zip(&scene.callers) {
+    for caller in callers {
         // What was done changed the scene; what was refused did not.
         let done = answers.last().is_some_and(|last| last.status < 300);
         if operation.method != "GET" && done {
             server.stop().await;
             server = scene.server().await;
         }
-        let client = Client { origin: server.origin.clone(), ..client.clone() };
-        let answered =
-            Answered::call(&client, &operation, scene.path(&operation.method, &operation.path), scene.body(&row.body)).await;
-        assert!(answered.status < 500, "{} as {caller}: {}", row.operation, answered.answer);
+        let answered = Answered::call(
+            &caller.at(&server.origin),
+            &operation,
+            scene.path(&operation.method, &operation.path),
+            scene.body(&row.body),
+        )
+        .await;
+        assert!(answered.status < 500, "{} as {}: {}", row.operation, caller.email, answered.answer);
         answers.push(answered);
     }
     server.stop().await;
@@ -162,7 +169,7 @@ const FURTHER: [(&str, &str); 15] = [
 async fn a_hidden_record_is_answered_exactly_like_a_missing_one() {
     let scene = Scene::make().await;
     let server = scene.server().await;
-    let client = |caller: usize| Client { origin: server.origin.clone(), ..scene.callers[caller].clone() };
+    let client = |caller: usize| scene.callers[caller].at(&server.origin);
     let mut compared = 0;
     let further = FURTHER.map(|(operation, body)| (operation.to_owned(), body.to_owned()));
     for (name, body) in table().into_iter().map(|row| (row.operation, row.body)).chain(further) {

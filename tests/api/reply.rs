@@ -29,6 +29,17 @@ impl Reply {
         self.headers.get("tidings-position").map(|value| value.to_str().unwrap().to_owned())
     }
 
+    /// The values of `Set-Cookie`.
+    pub fn cookies(&self) -> Vec<&str> {
+        self.headers.get_all("set-cookie").iter().map(|value| value.to_str().unwrap()).collect()
+    }
+
+    /// What a browser without cookies sends as `Cookie` after this answer.
+    pub fn kept_cookies(&self) -> String {
+        let pairs = self.cookies().into_iter().map(|cookie| cookie.split(';').next().unwrap());
+        pairs.collect::<Vec<_>>().join("; ")
+    }
+
     /// The body of an answer with this status. A failure must have the documented envelope.
     #[track_caller]
     pub fn expect(self, status: u16) -> Value {

@@ -22,6 +22,8 @@ pub struct Scene {
     pub folder: TempDir,
     /// The callers, in the order of [`CALLERS`].
     pub callers: Vec<Client>,
+    /// The owner, by the cookie of a browser.
+    pub browser: Client,
     /// The values of the names in the table: `<org>`, `<channel>`, …
     own: Vec<(&'static str, String)>,
     /// The values of the names in the other organisation.
@@ -77,8 +79,9 @@ impl Scene {
             own.push((name, value));
         }
         let callers = vec![server.anonymous(), outsider, removed, deactivated, guest, member, insider, admin, owner, superadmin];
+        let browser = server.anonymous().with_cookies(&server.log_in_by_cookie("owner").await);
         let folder = server.end_and_keep().await;
-        Scene { folder, callers, own, foreign, private, direct }
+        Scene { folder, callers, browser, own, foreign, private, direct }
     }
 
     /// A server on a copy of the scene; the callers' sessions are good there.
@@ -256,7 +259,7 @@ pub async fn call(client: &Client, operation: &Operation, path: &str, body: Opti
     let client = match operation.wants_notification_token {
         // The caller's other token, in its own header.
         true => {
-            let request = client.http.request(operation.method.parse().unwrap(), format!("{}/api/v1{path}", client.origin));
+            let request = Client { token: None, ..client.clone() }.request(&operation.method, &format!("/api/v1{path}"));
             let request = if client.notification_token.is_empty() {
                 request
             } else {

@@ -48,11 +48,20 @@ impl Socket {
         origin: Option<&str>,
         protocols: Option<&str>,
     ) -> Result<Socket, tungstenite::Error> {
+        let headers = [("origin", origin), ("sec-websocket-protocol", protocols)];
+        let headers = headers.into_iter().filter_map(|(name, value)| Some((name, value?.to_owned())));
+        Socket::open_with(client, path, headers).await
+    }
+
+    /// Opens a socket whose handshake has these headers.
+    pub async fn open_with(
+        client: &Client,
+        path: &str,
+        headers: impl IntoIterator<Item = (&'static str, String)>,
+    ) -> Result<Socket, tungstenite::Error> {
         let mut request = format!("{}{path}", client.origin.replacen("http", "ws", 1)).into_client_request()?;
-        for (name, value) in [("origin", origin), ("sec-websocket-protocol", protocols)] {
-            if let Some(value) = value {
-                request.headers_mut().insert(name, value.parse().unwrap());
-            }
+        for (name, value) in headers {
+            request.headers_mut().insert(name, value.parse().unwrap());
         }
         let (stream, response) = tokio_tungstenite::connect_async(request).await?;
         let protocol = response.headers().get("sec-websocket-protocol").map(|value| value.to_str().unwrap().to_owned());

@@ -9,6 +9,7 @@ use crate::{
         http::{
             auth::{Entrant, MaybeBearer, Visitor},
             body::{Body, Text, text},
+            browser::Browser,
             envelope::{Done, Success, done, ok},
         },
         tags::Tag,
@@ -46,14 +47,21 @@ impl Api {
     /// If nobody had proved the account's mailbox before, its password is removed and its other sessions end, because
     /// somebody else may have registered the address.
     #[oai(path = "/auth/magic-link/verify", method = "post", operation_id = "logInByMagicLink", tag = "Tag::Accounts")]
-    async fn enter(&self, app: Data<&App>, entrant: Entrant, body: Body<OneTimeToken>) -> Result<Success<LoggedIn>> {
+    async fn enter(
+        &self,
+        app: Data<&App>,
+        entrant: Entrant,
+        browser: Browser,
+        body: Body<OneTimeToken>,
+    ) -> Result<Success<LoggedIn>> {
+        let by_cookie = browser.wants_cookie(body.cookie)?;
         let (token, device) = (body.0.token.0, entrant.device.clone());
         let log_in = async {
             app.db.read(|conn| one_time_tokens::find(conn, Purpose::MagicLink, &token))?; // a guess costs the writer nothing
             app.db.write_sized(body.1, move |tx| mailbox::enter(tx, &token, &device)).await
         };
         let started = entrant.admit(&app, log_in).await?;
-        Ok(ok("Login successful", started.into()))
+        Ok(ok("Login successful", browser.keep(&app, started, by_cookie).await.into()))
     }
 
     /// Ask for a password reset
@@ -143,6 +151,9 @@ struct Address {
 struct OneTimeToken {
     /// The token in the mailed link.
     token: Text<Token>,
+    /// Whether the browser keeps the session in a cookie, which only a page of this server may ask for (403). The answer then has
+    /// no tokens.
+    cookie: Option<bool>,
 }
 
 #[derive(Object)]

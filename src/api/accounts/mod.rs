@@ -12,6 +12,7 @@ use super::{
     http::{
         auth::{Bearer, Entrant, Visitor},
         body::{Body, Faulty, Text},
+        browser::Browser,
         envelope::{Done, Made, Success, done, made, ok},
         types::Nullable,
     },
@@ -57,9 +58,16 @@ impl Api {
     /// account, attempts at it are checked slowly or answered with 429, except from devices that show their `device_token`
     /// and networks that logged in before. A link by mail logs in at once.
     #[oai(path = "/auth/login", method = "post", operation_id = "logIn", tag = "Tag::Accounts", transform = "faulty_is_422")]
-    async fn login(&self, app: Data<&App>, entrant: Entrant, body: Body<Credentials>) -> Result<Success<LoggedIn>> {
-        let started = entrant.admit(&app, log_in(&app, &entrant, body.0)).await?;
-        Ok(ok("Login successful", started.into()))
+    async fn login(
+        &self,
+        app: Data<&App>,
+        entrant: Entrant,
+        browser: Browser,
+        body: Body<Credentials>,
+    ) -> Result<Success<LoggedIn>> {
+        let by_cookie = browser.wants_cookie(body.cookie)?;
+        let started = entrant.admit(&app, log_in(&app, &entrant, browser.device(), body.0)).await?;
+        Ok(ok("Login successful", browser.keep(&app, started, by_cookie).await.into()))
     }
 
     /// Log in with an ID token
@@ -69,17 +77,25 @@ impl Api {
     /// account. Google's identities are linked only to accounts of `gmail.com` and of Google's Workspaces (`hd`). A
     /// token logs in once.
     #[oai(path = "/auth/google", method = "post", operation_id = "logInByIdToken", tag = "Tag::Accounts")]
-    async fn google(&self, app: Data<&App>, entrant: Entrant, body: Body<IdToken>) -> Result<Success<LoggedIn>> {
+    async fn google(
+        &self,
+        app: Data<&App>,
+        entrant: Entrant,
+        browser: Browser,
+        body: Body<IdToken>,
+    ) -> Result<Success<LoggedIn>> {
+        let by_cookie = browser.wants_cookie(body.cookie)?;
         let started = entrant.admit(&app, log_in_by_id_token(&app, &entrant, body.0)).await?;
-        Ok(ok("Login successful", started.into()))
+        Ok(ok("Login successful", browser.keep(&app, started, by_cookie).await.into()))
     }
 
     /// Log out
     ///
     /// Ends the caller's session and closes its sockets at once. Other sessions go on.
     #[oai(path = "/auth/logout", method = "post", operation_id = "logOut", tag = "Tag::Accounts")]
-    async fn logout(&self, caller: Bearer, app: Data<&App>) -> Result<Done> {
+    async fn logout(&self, caller: Bearer, app: Data<&App>, browser: Browser) -> Result<Done> {
         app.db.write(move |tx| sessions::end(tx, caller.0)).await?;
+        browser.forget();
         Ok(done("Logout successful"))
     }
 
@@ -112,11 +128,13 @@ impl Api {
     }
 }
 
-async fn log_in(app: &App, entrant: &Entrant, given: Credentials) -> Result<sessions::Started> {
+/// Logs in with a password. `kept` is the mark of the device that its browser keeps.
+async fn log_in(app: &App, entrant: &Entrant, kept: Option<&str>, given: Credentials) -> Result<sessions::Started> {
     let email = known_email(&given.email, "email").map_err(Error::Invalid)?;
     GivenPassword::check(&given.password, "password").map_err(Error::Invalid)?;
     let mark = given.device_token.as_deref();
     DeviceToken::check(mark.unwrap_or_default(), "device_token").map_err(Error::Invalid)?;
+    let mark = mark.or(kept);
     let user = app.db.read(|conn| accounts::find_by_email(conn, &email))?;
     let password = &given.password.0;
     let right = app.verify_password(entrant.address, &email, user.as_ref(), password.clone(), mark).await?;
@@ -173,6 +191,9 @@ struct Credentials {
     password: Text<GivenPassword>,
     /// The `device_token` that the last log-in on this device answered. One that is not good any more is ignored.
     device_token: Option<Text<DeviceToken>>,
+    /// Whether the browser keeps the session in a cookie, which only a page of this server may ask for (403). The answer then has
+    /// no tokens.
+    cookie: Option<bool>,
 }
 
 #[derive(Object)]
@@ -181,6 +202,9 @@ struct IdToken {
     id_token: Text<accounts::IdToken>,
     /// The nonce that the client sent to the issuer. If given, the token must contain it.
     nonce: Option<Text<Nonce>>,
+    /// Whether the browser keeps the session in a cookie, which only a page of this server may ask for (403). The answer then has
+    /// no tokens.
+    cookie: Option<bool>,
 }
 
 #[derive(Object)]
@@ -194,7 +218,7 @@ struct PasswordChange {
 #[derive(Object, Serialize)]
 pub struct LoggedIn {
     user: User,
-    /// The token for `Authorization: Bearer`.
+    /// The token for `Authorization: Bearer`. This and the other tokens are empty for a session that a cookie keeps.
     access_token: String,
     /// When the access token ends, in Unix seconds.
     access_token_expires_in: String,

@@ -162,6 +162,9 @@ impl Operation<'_> {
             |scheme: &str| self.fields["security"].as_array().is_some_and(|all| all.iter().any(|one| one.get(scheme).is_some()));
         let (name, words) = match status {
             "401" if has("Bearer") => ("Unauthorized", vec![BEARER_REQUIRED.into(), ACCESS_TOKEN_INVALID.into()]),
+            "409" if self.fields["security"].as_array().is_some_and(|schemes| !schemes.is_empty()) => {
+                ("OtherUser", vec![Error::OtherUser.to_string()])
+            }
             "413" if self.fields.contains_key("requestBody") => match self.fields["security"].as_array() {
                 Some(schemes) if schemes.is_empty() => {
                     ("TooLargeWithoutSession", vec![Error::TooLarge(body::WITHOUT_SESSION).to_string()])

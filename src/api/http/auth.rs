@@ -2,13 +2,20 @@
 
 use std::net::IpAddr;
 
-use poem::{FromRequest, Request, RequestBody, http::header};
+use poem::{
+    FromRequest, Request, RequestBody,
+    http::{HeaderValue, header},
+};
 use poem_openapi::{
-    SecurityScheme,
-    auth::{ApiKey, Bearer as BearerToken},
+    ApiExtractor, ApiExtractorType, ExtractParamOptions, SecurityScheme,
+    auth::ApiKey,
+    registry::{MetaSecurityScheme, Registry},
 };
 
-use super::body::{self, Bound};
+use super::{
+    body::{self, Bound},
+    cookies::{Cookies, Jar, Purpose},
+};
 use crate::{
     client_address,
     config::FeedAuth,
@@ -27,19 +34,58 @@ pub const BEARER_REQUIRED: &str = "A bearer token is required";
 /// The words of the refusal of a bearer token.
 pub const ACCESS_TOKEN_INVALID: &str = "The access token is invalid or expired";
 
-/// `Authorization: Bearer <access token>`, issued by log-in.
-#[derive(SecurityScheme)]
-#[oai(ty = "bearer", bearer_format = "JWT", checker = "by_bearer")]
+/// The header with the id of the user that a request is meant for. A browser may have got the session of somebody else since.
+const MEANT_FOR: &str = "tidings-user";
+
+/// The caller of a session, whose token comes as a bearer token or in a browser's cookie.
 pub struct Bearer(pub Caller);
+
+impl<'a> ApiExtractor<'a> for Bearer {
+    const TYPES: &'static [ApiExtractorType] = &[ApiExtractorType::SecurityScheme];
+    type ParamType = ();
+    type ParamRawType = ();
+
+    fn register(registry: &mut Registry) {
+        let scheme = |ty, description| MetaSecurityScheme {
+            ty,
+            description: Some(description),
+            name: None,
+            key_in: None,
+            scheme: None,
+            bearer_format: None,
+            flows: None,
+            openid_connect_url: None,
+        };
+        let bearer = scheme("http", "`Authorization: Bearer <access token>`, issued by log-in.");
+        registry.create_security_scheme(
+            "Bearer",
+            MetaSecurityScheme { scheme: Some("bearer"), bearer_format: Some("JWT"), ..bearer },
+        );
+        let cookie = scheme("apiKey", COOKIE);
+        registry.create_security_scheme(
+            "Cookie",
+            MetaSecurityScheme { name: Some("__Host-tidings-ID"), key_in: Some("cookie"), ..cookie },
+        );
+    }
+
+    fn security_schemes() -> Vec<&'static str> {
+        vec!["Bearer", "Cookie"]
+    }
+
+    async fn from_request(req: &'a Request, _: &mut RequestBody, _: ExtractParamOptions<()>) -> poem::Result<Self> {
+        Ok(session(req)?.map(Bearer).ok_or(Error::Unauthorized(BEARER_REQUIRED))?)
+    }
+}
+
+/// The description of the cookie in the OpenAPI document.
+const COOKIE: &str = "Set by a log-in with `cookie: true`; `ID` stands for the server's own identifier, and over plain http the \
+    name is `tidings-ID`. It counts only in requests from pages of this server, with `Sec-Fetch-Site: same-origin` or, where the \
+    browser sends no such header, with the header `Tidings-Client`.";
 
 /// `X-Notification-Token: <notification token>`, issued by log-in beside the access token.
 #[derive(SecurityScheme)]
 #[oai(ty = "api_key", key_name = "X-Notification-Token", key_in = "header", checker = "by_notification_token")]
 pub struct NotificationToken(pub Caller);
-
-async fn by_bearer(req: &Request, bearer: BearerToken) -> poem::Result<Caller> {
-    Ok(authenticate(req, &bearer.token)?)
-}
 
 async fn by_notification_token(req: &Request, key: ApiKey) -> poem::Result<Caller> {
     let app = app(req);
@@ -49,47 +95,64 @@ async fn by_notification_token(req: &Request, key: ApiKey) -> poem::Result<Calle
         return Err(Error::Unauthorized("The notification token is invalid").into());
     };
     app.limits.user(known.user)?;
-    admission::hold(req, known.user);
-    Bound::found_session(req);
-    Ok(known)
+    Ok(admit(req, known)?)
 }
 
-/// Finds the caller of a token. A refused token counts towards the rate of the client's address.
-fn authenticate(req: &Request, token: &str) -> Result<Caller> {
+/// The caller of the request's session, if it has one. A bearer token that is sent must be good, and cookies are not looked at
+/// beside it. A token that isn't good counts towards the rate of the client's address.
+fn session(req: &Request) -> Result<Option<Caller>> {
     let app = app(req);
-    let caller = match app.tokens.verify(token, &app.site.keys()) {
+    if let Some(value) = req.headers().get(header::AUTHORIZATION) {
+        let Some(caller) = find(app, bearer_token(value.to_str().unwrap_or_default())?)? else {
+            app.limits.address(address(req))?;
+            return Err(Error::Unauthorized(ACCESS_TOKEN_INVALID));
+        };
+        return admit(req, caller).map(Some);
+    }
+    let cookies = Cookies::of(req, app);
+    let token = cookies.read(req.headers(), Purpose::Session).filter(|_| app.origins.is_own_page(req));
+    let Some(token) = token else { return Ok(None) };
+    let Some(caller) = find(app, token)? else {
+        app.limits.address(address(req))?;
+        Jar::of(req).add([cookies.clear(Purpose::Session)]);
+        return Ok(None);
+    };
+    admit(req, caller).map(Some)
+}
+
+/// The caller of an access token, if its session is live.
+pub fn find(app: &App, token: &str) -> Result<Option<Caller>> {
+    match app.tokens.verify(token, &app.site.keys()) {
         // Compared with each request: the token may have been verified long ago.
         Ok(claims) if claims.expires_at > app.clock.now().unix_seconds() => {
-            app.caller(claims.session)?.filter(|caller| caller.user == claims.user)
+            Ok(app.caller(claims.session)?.filter(|caller| caller.user == claims.user))
         }
-        _ => None,
-    };
-    match caller {
-        Some(caller) => {
-            admission::hold(req, caller.user);
-            Bound::found_session(req);
-            Ok(caller)
-        }
-        None => {
-            app.limits.address(address(req))?;
-            Err(Error::Unauthorized(ACCESS_TOKEN_INVALID))
-        }
+        _ => Ok(None),
     }
+}
+
+/// Admits a request with a live session. 409 if it is meant for another user than the session's.
+fn admit(req: &Request, caller: Caller) -> Result<Caller> {
+    let meant_for = req.headers().get_all(MEANT_FOR).iter();
+    let is_meant = |user: &HeaderValue| user.to_str().is_ok_and(|user| user.trim().parse() == Ok(caller.user.0));
+    if !meant_for.into_iter().all(is_meant) {
+        return Err(Error::OtherUser);
+    }
+    admission::hold(req, caller.user);
+    Bound::found_session(req);
+    Ok(caller)
 }
 
 pub(super) fn app(req: &Request) -> &App {
     req.data().expect("the application is installed in routes()")
 }
 
-/// The caller of an operation that also works without a token. A token that is sent must be valid.
+/// The caller of an operation that also works without a session. A bearer token that is sent must be valid.
 pub struct MaybeBearer(pub Option<Caller>);
 
 impl<'a> FromRequest<'a> for MaybeBearer {
     async fn from_request(req: &'a Request, _: &mut RequestBody) -> poem::Result<Self> {
-        match req.header(header::AUTHORIZATION) {
-            None => Ok(MaybeBearer(None)),
-            Some(value) => Ok(MaybeBearer(Some(authenticate(req, bearer_token(value)?)?))),
-        }
+        Ok(MaybeBearer(session(req)?))
     }
 }
 
@@ -99,12 +162,13 @@ fn bearer_token(value: &str) -> Result<&str> {
     token.map(|(_, token)| token.trim()).ok_or(Error::Unauthorized(BEARER_REQUIRED))
 }
 
-/// The access token of a request, for operations that answer it. It stands behind a [`Bearer`], which checks it.
+/// The access token of a request, for operations that answer it; empty for a session that a cookie keeps, whose token no answer
+/// tells. It stands behind a [`Bearer`], which checks it.
 pub struct AccessToken(pub String);
 
 impl<'a> FromRequest<'a> for AccessToken {
     async fn from_request(req: &'a Request, _: &mut RequestBody) -> poem::Result<Self> {
-        Ok(AccessToken(bearer_token(req.header(header::AUTHORIZATION).unwrap_or_default())?.to_owned()))
+        Ok(AccessToken(req.header(header::AUTHORIZATION).map_or(Ok(""), bearer_token)?.to_owned()))
     }
 }
 
@@ -113,8 +177,8 @@ impl<'a> FromRequest<'a> for AccessToken {
 pub struct Feeder(pub Option<Caller>);
 
 impl<'a> FromRequest<'a> for Feeder {
-    async fn from_request(req: &'a Request, body: &mut RequestBody) -> poem::Result<Self> {
-        let MaybeBearer(caller) = MaybeBearer::from_request(req, body).await?;
+    async fn from_request(req: &'a Request, _: &mut RequestBody) -> poem::Result<Self> {
+        let caller = session(req)?;
         if caller.is_none() {
             app(req).limits.address(address(req))?;
         }
@@ -179,6 +243,5 @@ fn device(req: &Request) -> Device {
 
 /// The client's address: that of the peer, or the one that trusted proxies forward.
 pub fn address(req: &Request) -> IpAddr {
-    let peer = req.remote_addr().as_socket_addr().map_or(IpAddr::from([0, 0, 0, 0]), |peer| peer.ip());
-    client_address::of(&app(req).trusted_proxies, peer, req.headers())
+    client_address::of(&app(req).trusted_proxies, client_address::peer(req), req.headers())
 }

@@ -234,6 +234,9 @@ enum Failure {
     /// The record does not exist, or is hidden from the caller.
     #[oai(status = 404)]
     NotFound(Json<ErrorBody>),
+    /// The session is not of the user that `Tidings-User` names.
+    #[oai(status = 409)]
+    OtherUser(Json<ErrorBody>),
     /// The request body is larger than the limit.
     #[oai(status = 413)]
     TooLarge(Json<ErrorBody>),

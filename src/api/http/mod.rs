@@ -2,6 +2,8 @@
 
 pub mod auth;
 pub mod body;
+pub mod browser;
+pub mod cookies;
 pub mod described;
 pub mod envelope;
 pub mod enveloped;

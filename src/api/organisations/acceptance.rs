@@ -13,6 +13,7 @@ use crate::{
         http::{
             auth::{MaybeBearer, Visitor},
             body::{Body, Text, text},
+            browser::Browser,
             envelope::{Success, ok},
         },
         tags::Tag,
@@ -47,9 +48,11 @@ impl Api {
         caller: MaybeBearer,
         app: Data<&App>,
         visitor: Visitor,
+        browser: Browser,
         body: Body<Acceptance>,
     ) -> Result<Success<LoggedIn>> {
-        let Body(Acceptance { token, first_name, last_name, username, password }, bytes) = body;
+        let Body(Acceptance { token, first_name, last_name, username, password, cookie }, bytes) = body;
+        let by_cookie = browser.wants_cookie(cookie.or_else(|| browser.has_session().then_some(true)))?;
         let [first_name, last_name] = [first_name, last_name].map(|name| text(name).unwrap_or_default());
         let (token, username, chosen) = (token.0, text(username).unwrap_or_default(), text(password));
         if let Some(caller) = caller.0 {
@@ -58,6 +61,7 @@ impl Api {
                 return Err(Error::invalid("You have an account: names and a password are for people without one"));
             }
             let started = app.db.write_sized(bytes, move |tx| acceptance::accept(tx, caller, &token, &visitor.device)).await?;
+            let started = browser.keep(&app, started, by_cookie).await;
             return Ok(ok("User invited successfully", LoggedIn::from(started).with_password(String::new())));
         }
         // Hashing a password is costly, so check first that there is an invitation to accept.
@@ -75,7 +79,7 @@ impl Api {
         let shown = if chosen.is_some() { String::new() } else { secret::random_token() };
         let hash = app.hash(visitor.address, chosen.unwrap_or_else(|| shown.clone())).await?;
         let accept = move |tx: &mut Tx| acceptance::accept_as_new(tx, &token, &new, &hash, &visitor.device);
-        let started = app.db.write_sized(bytes, accept).await?;
+        let started = browser.keep(&app, app.db.write_sized(bytes, accept).await?, by_cookie).await;
         Ok(ok("User invited successfully", LoggedIn::from(started).with_password(shown)))
     }
 
@@ -113,6 +117,9 @@ struct Acceptance {
     username: Option<Text<UsernameIfAny>>,
     /// None of the most common passwords; generated if omitted.
     password: Option<Text<Password>>,
+    /// Whether the browser keeps the session in a cookie, which only a page of this server may ask for (403). The answer then has
+    /// no tokens. If omitted, it does if it keeps the caller's session.
+    cookie: Option<bool>,
 }
 
 #[derive(Object, Serialize)]

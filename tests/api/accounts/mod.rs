@@ -1,6 +1,8 @@
 //! Registration, log-in, log-out.
 
 mod addresses;
+mod browser_proofs;
+mod browsers;
 mod expiry;
 pub mod federated;
 mod guesses;

@@ -1,0 +1,111 @@
+//! The cookies of browsers: the session that a browser keeps, and the mark by which it is known at the next log-in.
+//!
+//! A cookie counts only in a request from a page of this server ([`Origins::is_own_page`]), and is set only in the answer to one.
+//! Browsers send it with requests that other sites cause, too; those are answered as if they had none.
+//!
+//! [`Origins::is_own_page`]: crate::origins::Origins::is_own_page
+
+use std::{
+    sync::{Arc, Mutex},
+    time::Duration,
+};
+
+use poem::{
+    Endpoint, Request, Response,
+    http::{HeaderMap, HeaderValue, header},
+};
+
+use crate::{
+    domain::accounts::{devices, sessions::Started},
+    state::App,
+};
+
+/// What a cookie is for. Each has a name of its own.
+#[derive(Clone, Copy)]
+pub enum Purpose {
+    /// Holds the access token of a session.
+    Session,
+    /// Holds the mark of a known device.
+    Device,
+}
+
+/// The cookies of this server in the browser that sent a request.
+#[derive(Clone)]
+pub struct Cookies {
+    /// Cookies know no ports, so servers on one host tell theirs apart by this.
+    instance: String,
+    is_https: bool,
+}
+
+impl Cookies {
+    pub fn of(req: &Request, app: &App) -> Cookies {
+        Cookies { instance: app.db.instance().to_owned(), is_https: app.origins.is_https(req) }
+    }
+
+    /// The name of a cookie. Over https it has the prefix `__Host-`, with which no other host and no page without TLS can set it
+    /// (RFC 6265bis, section 4.1.3.2).
+    fn name(&self, purpose: Purpose) -> String {
+        let prefix = if self.is_https { "__Host-" } else { "" };
+        let suffix = match purpose {
+            Purpose::Session => "",
+            Purpose::Device => "-device",
+        };
+        format!("{prefix}tidings-{}{suffix}", self.instance)
+    }
+
+    /// The value of a cookie. None if there are two of the name: over plain http other hosts of the domain can add one, and which
+    /// of them is this server's can't be told.
+    pub fn read<'a>(&self, headers: &'a HeaderMap, purpose: Purpose) -> Option<&'a str> {
+        let name = self.name(purpose);
+        let headers = headers.get_all(header::COOKIE).iter().filter_map(|value| value.to_str().ok());
+        let pairs = headers.flat_map(|value| value.split(';')).filter_map(|pair| pair.trim().split_once('='));
+        let mut values = pairs.filter(|(found, _)| *found == name).map(|(_, value)| value);
+        values.next().filter(|_| values.next().is_none())
+    }
+
+    /// The value of `Set-Cookie` that makes the browser keep a cookie out of reach of scripts, and send it with no request of
+    /// another site but a link that somebody follows.
+    pub fn set(&self, purpose: Purpose, value: &str, lifetime: Duration) -> HeaderValue {
+        let secure = if self.is_https { "; Secure" } else { "" };
+        let name = self.name(purpose);
+        let cookie = format!("{name}={value}; Path=/; Max-Age={}; HttpOnly; SameSite=Lax{secure}", lifetime.as_secs());
+        HeaderValue::from_str(&cookie).expect("names and tokens are visible ASCII")
+    }
+
+    pub fn clear(&self, purpose: Purpose) -> HeaderValue {
+        self.set(purpose, "", Duration::ZERO)
+    }
+
+    /// The cookies of a session that has just begun, in place of the tokens that an answer would tell. Who sets them must know
+    /// that the browser's own user logs in, or another site could log a visitor in to an account of its choice.
+    pub fn begin(&self, app: &App, started: &Started) -> [HeaderValue; 2] {
+        [
+            self.set(Purpose::Session, &started.access_token, app.site.session_lifetime),
+            self.set(Purpose::Device, &started.device_token, devices::LIFETIME),
+        ]
+    }
+}
+
+/// The cookies that the answer to a request will set.
+#[derive(Clone, Default)]
+pub struct Jar(Arc<Mutex<Vec<HeaderValue>>>);
+
+impl Jar {
+    pub fn of(req: &Request) -> Jar {
+        req.data().cloned().unwrap_or_default()
+    }
+
+    pub fn add(&self, cookies: impl IntoIterator<Item = HeaderValue>) {
+        self.0.lock().expect("nothing panics while it holds this").extend(cookies);
+    }
+}
+
+/// Sets the cookies that operations have put into the jar.
+pub async fn layer<E: Endpoint>(next: Arc<E>, mut req: Request) -> poem::Result<Response> {
+    let jar = Jar::default();
+    req.set_data(jar.clone());
+    let mut response = next.get_response(req).await;
+    let cookies = std::mem::take(&mut *jar.0.lock().expect("nothing panics while it holds this"));
+    cookies.into_iter().for_each(|cookie| _ = response.headers_mut().append(header::SET_COOKIE, cookie));
+    Ok(response)
+}
