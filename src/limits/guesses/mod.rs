@@ -46,15 +46,16 @@ const DEVICE_FORGOTTEN_AFTER: Duration = Duration::from_secs(3600);
 const ACCOUNTS: usize = 1 << 16;
 const DEVICES: usize = 1 << 16;
 
-/// The time between two mails to the owner of an account.
-const DAY: Duration = Duration::from_secs(24 * 3600);
+/// The time between two mails that are queued for the owner of an account: each guess would write one. Whether a queued mail is
+/// written is decided by the rule of one a day, in `domain/accounts/blanks.rs`.
+const NEWS_EVERY: Duration = Duration::from_secs(3600);
 
 pub struct Guesses {
     networks: ByNetwork,
     accounts: Failures,
     devices: Failures,
     queues: Queues,
-    /// When the owners of accounts were last told.
+    /// When a mail was last queued for the owners of accounts.
     told: Mutex<HashMap<Key, Duration>>,
     clock: Clock,
 }
@@ -105,7 +106,7 @@ impl Guesses {
         let now = self.clock.elapsed();
         self.networks.tidy(now);
         self.queues.tidy(now);
-        self.told.lock().expect("nothing panics while it holds this").retain(|_, at| now.saturating_sub(*at) < DAY);
+        self.told.lock().expect("nothing panics while it holds this").retain(|_, at| now.saturating_sub(*at) < NEWS_EVERY);
     }
 }
 
@@ -153,11 +154,11 @@ impl Attempt<'_> {
         Error::Guessed(pace(failures).as_secs().max(RETRY_SECONDS))
     }
 
-    /// From about how many networks the guesses come; `None` if the owner was told of them within a day.
+    /// From about how many networks the guesses come; `None` if a mail of them was queued within an hour.
     pub fn news(&self) -> Option<u32> {
         let (mut told, now) =
             (self.guesses.told.lock().expect("nothing panics while it holds this"), self.guesses.clock.elapsed());
-        if told.get(&self.key).is_some_and(|at| now.saturating_sub(*at) < DAY) {
+        if told.get(&self.key).is_some_and(|at| now.saturating_sub(*at) < NEWS_EVERY) {
             return None;
         }
         told.insert(self.key, now);

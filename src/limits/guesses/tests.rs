@@ -168,11 +168,11 @@ fn an_attempt_that_was_not_answered_counts_for_its_network_only() {
 }
 
 #[test]
-fn the_owner_is_told_once_a_day() {
+fn a_mail_to_the_owner_is_queued_once_an_hour() {
     let (guesses, clock) = after(100);
     let news = || guesses.begin(nth(1), ADA, None).unwrap().news();
     assert!(news().is_some_and(|networks| (50..=200).contains(&networks)));
-    clock.advance(DAY - SECOND);
+    clock.advance(NEWS_EVERY - SECOND);
     guesses.tidy();
     assert_eq!(news(), None);
     clock.advance(SECOND);
