@@ -207,6 +207,12 @@ pub fn test(to: &str) -> Mail {
     mail(Kind::Notice, to, "A test of your mail server", "This mail was sent by `tidings mail test`. Your mail settings work.")
 }
 
+/// The styles of a mail's page. The colours of text and background are the reader's own, light or dark.
+const BODY: &str = "max-width:36em;margin:2em auto;padding:0 1em;font:16px/1.5 system-ui,-apple-system,'Segoe UI',sans-serif";
+const HEADING: &str = "font-size:1.4em;font-weight:600;line-height:1.3";
+const LINK: &str =
+    "display:inline-block;padding:.6em 1.2em;border-radius:.4em;background:#1f5fbf;color:#fff;text-decoration:none";
+
 impl Mail {
     fn plain(&self) -> String {
         match &self.link {
@@ -215,13 +221,16 @@ impl Mail {
         }
     }
 
+    /// The page of [`Mail::text`]. Many mail programs know only styles that stand at the elements.
     fn html(&self) -> String {
         let button = match &self.link {
-            Some((label, link)) => format!("<p><a href=\"{}\">{}</a></p>", escape(link), escape(label)),
+            Some((label, link)) => format!("<p><a href=\"{}\" style=\"{LINK}\">{}</a></p>", escape(link), escape(label)),
             None => String::new(),
         };
         format!(
-            "<!doctype html><html lang=\"en\"><body><h1>{}</h1><p>{}</p>{button}</body></html>",
+            "<!doctype html><html lang=\"en\"><head><meta charset=\"utf-8\"><meta name=\"viewport\" \
+             content=\"width=device-width\"><meta name=\"color-scheme\" content=\"light dark\"></head><body style=\"{BODY}\">\
+             <h1 style=\"{HEADING}\">{}</h1><p>{}</p>{button}</body></html>",
             escape(&self.subject),
             escape(&self.text).replace('\n', "<br>")
         )
@@ -295,6 +304,15 @@ mod tests {
         let text = String::from_utf8(mail.message(MailId::new(), &from).unwrap().formatted()).unwrap();
         let mut headers = text.lines().take_while(|line| !line.is_empty());
         assert!(!headers.any(|line| line.starts_with("Bcc:")), "{text}");
+    }
+
+    #[test]
+    fn the_page_of_a_mail_is_for_phones_and_dark_mode_and_escapes_its_texts() {
+        let page = with_link(Kind::Notice, "a@b.example", "a < b", "one\ntwo & \"three\"", "Go", "http://x/?a&b".into()).html();
+        for part in ["name=\"viewport\"", "content=\"light dark\"", "a &lt; b</h1>", "one<br>two &amp; &quot;three&quot;</p>"] {
+            assert!(page.contains(part), "no {part} in {page}");
+        }
+        assert!(page.contains("<a href=\"http://x/?a&amp;b\" style=\"") && page.contains(">Go</a>"), "{page}");
     }
 
     #[test]
