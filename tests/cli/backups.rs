@@ -297,7 +297,9 @@ async fn the_time_of_the_newest_backup_is_measured_whoever_made_it() {
     let token = "a-token-for-the-tests";
     let settings = ["--backup-every", "24h", "--backup-dir", text(&backups), "--metrics-token", token];
     let server = Server::start(&data, &settings);
+    let until = std::time::Instant::now() + std::time::Duration::from_secs(30);
     let page = loop {
+        assert!(std::time::Instant::now() < until, "no backup is measured");
         let page = server.http.get(format!("{}/metrics", server.url)).bearer_auth(token).send().await.unwrap();
         let page = page.text().await.unwrap();
         if !page.contains("\ntidings_backup_time_seconds 0\n") {
