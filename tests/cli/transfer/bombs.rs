@@ -2,7 +2,7 @@
 
 use std::{fs, io::Write, path::Path};
 
-use super::{empty, export, scene::Scene, text_of};
+use super::{Export, empty, export, scene::Scene, text_of};
 use crate::{
     backups::{back_up, restore},
     harness::{Admin, Dice, Server, printed, refused},
@@ -69,15 +69,21 @@ fn archives_that_unpack_to_more_than_they_may_are_refused() {
     assert_eq!(left.len(), 3, "{left:?}");
 }
 
+/// The export of another server's organisation, beside an empty server `data`.
+async fn exported(folder: &Path) -> Export {
+    let other = folder.join("other");
+    let server = Server::start(&other, &[]);
+    Scene::make(&server, &other).await;
+    drop(server);
+    empty(&folder.join("data"));
+    export(&other, "engines", &folder.join("good"))
+}
+
 #[tokio::test]
 async fn the_largest_exports_are_imported_with_bounded_memory() {
     let folder = tempfile::tempdir().unwrap();
     let at = |name: &str| folder.path().join(name);
-    let server = Server::start(&at("other"), &[]);
-    Scene::make(&server, &at("other")).await;
-    drop(server);
-    let good = export(&at("other"), "engines", &at("good"));
-    empty(&at("data"));
+    let good = exported(folder.path()).await;
     let import = |what: &str| {
         let (output, peak) = measured(&["org", "import", text_of(&at("bad")), "--dry-run", "--data-dir", text_of(&at("data"))]);
         println!("{what}: {peak} MiB");
@@ -126,11 +132,7 @@ async fn the_largest_exports_are_imported_with_bounded_memory() {
 async fn a_damaged_export_never_breaks_the_import() {
     let folder = tempfile::tempdir().unwrap();
     let at = |name: &str| folder.path().join(name);
-    let server = Server::start(&at("other"), &[]);
-    Scene::make(&server, &at("other")).await;
-    drop(server);
-    let good = export(&at("other"), "engines", &at("good"));
-    empty(&at("data"));
+    let good = exported(folder.path()).await;
     let mut dice = Dice::of_run();
     let mut imported = 0;
     for round in 0..60 {
