@@ -4,9 +4,10 @@ use std::time::Duration;
 
 use crate::{
     attackers::{Attackers, Target, address, again_and_again},
+    frames::{BINARY, frame},
     probe,
     server::{Server, Team},
-    sockets::{self, BINARY, frame},
+    sockets,
 };
 
 const SOCKETS: usize = 200;

@@ -8,6 +8,9 @@
 mod api;
 mod attackers;
 mod commands;
+#[path = "../../tests/api/push/frames.rs"]
+#[allow(dead_code, reason = "the tests close sockets, too")]
+mod frames;
 mod office;
 mod pings;
 mod probe;

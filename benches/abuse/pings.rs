@@ -4,9 +4,10 @@ use std::time::Duration;
 
 use crate::{
     attackers::{Attackers, Target, address, again_and_again},
+    frames::{PING, TEXT, frame},
     probe,
     server::{Server, Team},
-    sockets::{self, PING, TEXT, frame},
+    sockets,
 };
 
 const SOCKETS: usize = 200;

@@ -4,7 +4,10 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
-use super::raw::{BINARY, CLOSE, PING, PONG, Raw, TEXT, frame};
+use super::{
+    frames::{BINARY, CLOSE, PING, PONG, TEXT, frame},
+    raw::Raw,
+};
 use crate::harness::{Client, Server, unknown_id};
 
 /// The bounds of `patience.rs`.

@@ -8,7 +8,10 @@ use proptest::{
 };
 use serde_json::json;
 
-use super::raw::{BINARY, CLOSE, PING, PONG, Raw, TEXT, frame};
+use super::{
+    frames::{BINARY, CLOSE, PING, PONG, TEXT, frame},
+    raw::Raw,
+};
 use crate::{harness::Server, socket::Socket};
 
 /// Bytes of answers beside those for what was sent: for all refusals that a socket may have, and the pongs.

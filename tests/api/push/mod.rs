@@ -2,6 +2,7 @@
 
 mod centrifugo;
 mod flooding;
+mod frames;
 mod fuzzing;
 mod half_open;
 mod large_recoveries;
