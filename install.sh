@@ -301,6 +301,8 @@ TimeoutStopSec=20
 LimitNOFILE=65536
 # A dump of the memory would hold the secret key.
 LimitCORE=0
+# How many milliseconds freed memory is kept for later: the allocator's second of it is up to 60 MiB under attack.
+Environment=MIMALLOC_PURGE_DELAY=10
 
 DynamicUser=yes
 StateDirectory=$state
