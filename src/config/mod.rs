@@ -222,7 +222,7 @@ pub struct Settings {
     #[arg(long, env = "TIDINGS_ALLOWED_ORIGIN", value_delimiter = ',', value_name = "ORIGIN")]
     pub allowed_origin: Vec<String>,
 
-    /// Addresses or networks of proxies whose X-Forwarded-For is believed, as in 10.0.0.0/8; several
+    /// Addresses or networks of proxies whose X-Forwarded-For and X-Forwarded-Proto are believed, as in 10.0.0.0/8; several
     #[arg(long, env = "TIDINGS_TRUSTED_PROXY", value_delimiter = ',', value_name = "CIDR", value_parser = network)]
     pub trusted_proxy: Vec<IpNet>,
 
