@@ -46,7 +46,8 @@ create table users (
     current_org   blob references organisations (id),          -- none once that is deleted
     last_seen_at  integer,                                    -- written once a minute at the most
     created_at    integer not null,
-    updated_at    integer not null
+    updated_at    integer not null,
+    last_seq      integer not null default 0                  -- of the account's own stream
 ) strict, without rowid;
 
 -- Accounts of OpenID Connect issuers.

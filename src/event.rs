@@ -10,6 +10,8 @@ pub enum Stream {
     Organisation(OrganisationId),
     /// The personal stream of a member of an organisation.
     Personal(OrganisationId, UserId),
+    /// The stream of an account.
+    Account(UserId),
 }
 
 impl std::fmt::Display for Stream {
@@ -19,6 +21,7 @@ impl std::fmt::Display for Stream {
             Stream::Thread(id) => id.fmt(f),
             Stream::Organisation(id) => id.fmt(f),
             Stream::Personal(organisation, user) => write!(f, "{organisation}/{user}"),
+            Stream::Account(id) => id.fmt(f),
         }
     }
 }
@@ -113,6 +116,12 @@ kinds!(
     Role,
     /// The organisation has changed, or was deleted.
     Organisation,
+    /// The receiver has joined an organisation, or is no longer a member of it.
+    Membership,
+    /// Sessions of the receiver have ended.
+    Session,
+    /// The receiver's own profile or settings have changed.
+    Profile,
     /// A publication of another program through the server API, with a body of its own.
     Published,
     /// The users in the body have lost rights. Never pushed.
@@ -155,6 +164,9 @@ impl Kind {
             Kind::Member => "member_update",
             Kind::Role => "role_update",
             Kind::Organisation => "organisation_update",
+            Kind::Membership => "membership_update",
+            Kind::Session => "session_update",
+            Kind::Profile => "profile_update",
             Kind::Published => "published",
             Kind::Revocation => "revocation",
             Kind::Departed => "departed",
@@ -180,6 +192,7 @@ impl Kind {
             | Kind::Member
             | Kind::Role
             | Kind::Organisation => Some("channels_section"),
+            Kind::Membership | Kind::Session | Kind::Profile => Some("account_section"),
             Kind::Message | Kind::Published | Kind::Revocation | Kind::Departed | Kind::Reclaimed => None,
         }
     }
@@ -200,6 +213,9 @@ impl Kind {
             | Kind::Member
             | Kind::Role
             | Kind::Organisation
+            | Kind::Membership
+            | Kind::Session
+            | Kind::Profile
             | Kind::Published
             | Kind::Revocation
             | Kind::Departed
@@ -250,7 +266,7 @@ pub enum Effect {
     AccountChanged(UserId),
     /// What somebody shows of themselves has changed.
     ProfileChanged,
-    /// These users may have lost the right to some streams.
+    /// These users may have lost the right to some streams, or gained it.
     RightsChanged(Vec<UserId>),
     /// A row of the queue may be due.
     Queued(Queue),

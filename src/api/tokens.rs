@@ -1,13 +1,13 @@
 //! Tokens for the push endpoint, and the identifiers from which clients form channel names.
 
 use poem::web::Data;
-use poem_openapi::{Object, OpenApi, Union, param::Query};
+use poem_openapi::{Enum, Object, OpenApi, Union, param::Query};
 use serde::Serialize;
 
 use super::{
     http::{
         auth::{Bearer, NotificationToken},
-        body::{Body, Text},
+        body::{Body, List, Text, texts},
         envelope::{Success, ok},
         listing::{Address, Listed, Offset, Size, fill, listed, rows},
         rows::Rows,
@@ -15,12 +15,16 @@ use super::{
     tags::Tag,
 };
 use crate::{
+    db::View,
     domain::{access::Caller, organisations, rights, streams},
     error::{Error, Result},
     id::{ChannelId, OrganisationId},
     push::tokens::PushClaims,
     state::App,
 };
+
+/// Streams in one request for tokens: more than a connection may have, so that a client renews all of its tokens at once.
+const STREAMS: usize = 200;
 
 pub struct Api;
 
@@ -30,31 +34,43 @@ impl Api {
     ///
     /// Answers a JSON Web Token that opens `/connection/websocket`. It is good for an hour, unless the server is
     /// configured otherwise; a new token keeps an open connection.
+    ///
+    /// With `streams=own`, the server subscribes the connection to the streams of the caller's account (`<user_id>`), and to
+    /// `<org_id>` and `<org_id>/<user_id>` of the 50 organisations that the caller joined first, also those joined later.
     #[oai(path = "/token/connection", method = "get", operation_id = "createConnectionToken", tag = "Tag::Realtime")]
-    async fn connection(&self, caller: Bearer, app: Data<&App>) -> Result<Success<Token>> {
-        connection_token(&app, caller.0)
+    async fn connection(
+        &self,
+        caller: Bearer,
+        app: Data<&App>,
+        /// The streams that the server subscribes the connection to; none if omitted.
+        streams: Query<Option<Streams>>,
+    ) -> Result<Success<Token>> {
+        connection_token(&app, caller.0, *streams)
     }
 
-    /// Get a subscription token
+    /// Get subscription tokens
     ///
-    /// Answers a token for a channel (`channel_id`) or for any stream (`channel`): `<channel_id>`, `<thread_id>`,
-    /// `<org_id>` or `<org_id>/<user_id>`. 403 for a stream that the caller may not hear.
+    /// Answers a token for a channel (`channel_id`), for any stream (`channel`), or for up to 200 streams (`channels`). Streams
+    /// are `<channel_id>`, `<thread_id>`, `<org_id>`, `<org_id>/<user_id>` and the caller's `<user_id>`. 403 for a stream that
+    /// the caller may not hear; one in a list is `refused` by itself.
     #[oai(path = "/token/subscription", method = "post", operation_id = "createSubscriptionToken", tag = "Tag::Realtime")]
-    async fn subscription(&self, caller: Bearer, app: Data<&App>, body: Body<Subscription>) -> Result<Success<Token>> {
-        let name = match body.0 {
-            Subscription::Stream(NamedSubscription { channel }) => channel.0,
-            Subscription::Channel(ChannelSubscription { channel_id }) => channel_id.to_string(),
-        };
-        subscription_token(&app, caller.0, name)
+    async fn subscription(&self, caller: Bearer, app: Data<&App>, body: Body<Subscription>) -> Result<Success<Granted>> {
+        grant(&app, caller.0, body.0).await
     }
 
     /// Get a connection token with the notification token
     #[oai(path = "/realtime/connection", method = "get", operation_id = "createRealtimeConnectionToken", tag = "Tag::Realtime")]
-    async fn realtime_connection(&self, caller: NotificationToken, app: Data<&App>) -> Result<Success<Token>> {
-        connection_token(&app, caller.0)
+    async fn realtime_connection(
+        &self,
+        caller: NotificationToken,
+        app: Data<&App>,
+        /// The streams that the server subscribes the connection to; none if omitted.
+        streams: Query<Option<Streams>>,
+    ) -> Result<Success<Token>> {
+        connection_token(&app, caller.0, *streams)
     }
 
-    /// Get a subscription token with the notification token
+    /// Get subscription tokens with the notification token
     #[oai(
         path = "/realtime/subscription",
         method = "post",
@@ -65,9 +81,9 @@ impl Api {
         &self,
         caller: NotificationToken,
         app: Data<&App>,
-        body: Body<NamedSubscription>,
-    ) -> Result<Success<Token>> {
-        subscription_token(&app, caller.0, body.0.channel.0)
+        body: Body<Subscription>,
+    ) -> Result<Success<Granted>> {
+        grant(&app, caller.0, body.0).await
     }
 
     /// List the caller's organisations
@@ -101,17 +117,61 @@ impl Api {
     }
 }
 
-fn connection_token(app: &App, caller: Caller) -> Result<Success<Token>> {
-    let claims = PushClaims { sub: caller.user, exp: expiry(app), sid: Some(caller.session), channel: None };
-    Ok(ok("Connection token retrieved successfully", Token { token: app.site.keys().push.sign(&claims)? }))
+fn connection_token(app: &App, caller: Caller, streams: Option<Streams>) -> Result<Success<Token>> {
+    let token = sign_connection(app, caller, streams)?;
+    Ok(ok("Connection token retrieved successfully", Token { token }))
 }
 
-fn subscription_token(app: &App, caller: Caller, channel: String) -> Result<Success<Token>> {
-    streams::StreamName::check(&channel, "channel").map_err(Error::BadRequest)?;
-    let audible = app.db.read(|conn| streams::audible(conn, caller.user, &channel))?;
-    audible.ok_or(Error::Forbidden("You may not listen to this channel"))?;
-    let claims = PushClaims { sub: caller.user, exp: expiry(app), sid: None, channel: Some(channel) };
-    Ok(ok("Subscription token generated successfully", Token { token: app.site.keys().push.sign(&claims)? }))
+fn sign_connection(app: &App, caller: Caller, streams: Option<Streams>) -> Result<String> {
+    let own_streams = streams.is_some();
+    // A Centrifugo takes their names from the token; this server looks for them itself.
+    let channels = if own_streams && app.centrifugo.is_some() {
+        app.db.read(|conn| streams::own(conn, caller.user))?.iter().map(ToString::to_string).collect()
+    } else {
+        Vec::new()
+    };
+    let (sub, sid) = (caller.user, Some(caller.session));
+    app.site.keys().push.sign(&PushClaims { sub, exp: expiry(app), sid, own_streams, channels, channel: None })
+}
+
+/// Signs tokens for the streams that the caller may hear. A list is not refused for one stream, so that a right that was lost a
+/// moment ago keeps no client from the others.
+async fn grant(app: &App, caller: Caller, asked: Subscription) -> Result<Success<Granted>> {
+    let (names, is_list) = match asked {
+        Subscription::Streams(NamedSubscriptions { channels }) => (texts(channels), true),
+        Subscription::Stream(NamedSubscription { channel }) => (vec![channel.0], false),
+        Subscription::Channel(ChannelSubscription { channel_id }) => (vec![channel_id.to_string()], false),
+    };
+    if names.len() > STREAMS {
+        return Err(Error::bad_request(format!("channels has at most {STREAMS} streams")));
+    }
+    for name in &names {
+        streams::StreamName::check(name, if is_list { "channels: each" } else { "channel" }).map_err(Error::BadRequest)?;
+    }
+    let read = move |conn: &View| {
+        names.into_iter().map(|name| Ok((streams::audible(conn, caller.user, &name)?.is_some(), name))).collect()
+    };
+    let heard: Vec<(bool, String)> = if is_list { app.db.read_list(caller.user, read).await? } else { app.db.read(read)? };
+    let (mut tokens, mut refused) = (Vec::new(), Vec::new());
+    for (is_heard, channel) in heard {
+        if is_heard {
+            tokens.push(StreamToken { token: sign_subscription(app, caller, &channel)?, channel });
+        } else {
+            refused.push(channel);
+        }
+    }
+    let token = match tokens.first() {
+        _ if is_list => String::new(),
+        Some(one) => one.token.clone(),
+        None => return Err(Error::Forbidden("You may not listen to this channel")),
+    };
+    Ok(ok("Subscription token generated successfully", Granted { token, tokens, refused }))
+}
+
+fn sign_subscription(app: &App, caller: Caller, channel: &str) -> Result<String> {
+    let channel = Some(channel.to_owned());
+    let claims = PushClaims { sub: caller.user, exp: expiry(app), sid: None, own_streams: false, channels: Vec::new(), channel };
+    app.site.keys().push.sign(&claims)
 }
 
 fn expiry(app: &App) -> i64 {
@@ -123,9 +183,36 @@ struct Token {
     token: String,
 }
 
-/// A stream by its name, which takes precedence, or a channel.
+/// The streams that a connection's token names together.
+#[derive(Clone, Copy, Enum)]
+#[oai(rename_all = "lowercase")]
+pub enum Streams {
+    /// Those of the account, and of its organisations.
+    Own,
+}
+
+/// Tokens for streams.
+#[derive(Object, Serialize)]
+struct Granted {
+    /// The token for the one stream that was asked for; empty for a list.
+    token: String,
+    /// Each token with the name of its stream, in the order of the request.
+    tokens: Vec<StreamToken>,
+    /// The streams of a list that the caller may not hear.
+    refused: Vec<String>,
+}
+
+#[derive(Object, Serialize)]
+pub struct StreamToken {
+    /// The name of the stream.
+    pub channel: String,
+    pub token: String,
+}
+
+/// A list of streams, which takes precedence, or one stream by its name, or a channel.
 #[derive(Union)]
 enum Subscription {
+    Streams(NamedSubscriptions),
     Stream(NamedSubscription),
     Channel(ChannelSubscription),
 }
@@ -133,6 +220,12 @@ enum Subscription {
 #[derive(Object)]
 struct ChannelSubscription {
     channel_id: ChannelId,
+}
+
+#[derive(Object)]
+struct NamedSubscriptions {
+    /// Up to 200 names of streams.
+    channels: List<Text<streams::StreamName>, 0, STREAMS>,
 }
 
 #[derive(Object)]

@@ -66,6 +66,7 @@ const HISTORY: History = History {
         (6, include_str!("migrations/0006.sql")),
         (7, include_str!("migrations/0007.sql")),
         (8, include_str!("migrations/0008.sql")),
+        (9, include_str!("migrations/0009.sql")),
     ],
 };
 

@@ -1,21 +1,25 @@
-//! The schemas of what is pushed and of what webhooks deliver, made from the types that are serialised. Uses channels, log,
-//! messages, organisations and webhooks; no other area uses it.
+//! The schemas of what is pushed and of what webhooks deliver, made from the types that are serialised. Uses accounts,
+//! channels, log, messages, organisations and webhooks; no other area uses it.
 
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 
 use crate::{
     domain::{
+        accounts::profiles::ProfileUpdate,
         channels::{
             reading::UnreadChange,
             stars::StarChange,
             updates::{ChannelIds, ChannelUpdate},
         },
-        log::envelope::{self, Ids, Nothing, OrganisationIds},
+        log::{
+            envelope::{self, Ids, Nothing, OrganisationIds},
+            revocations::SessionUpdate,
+        },
         messages::{
             payloads::{Counted, MessageIds, PinIds, ReactionChange, ReactionIds, ThreadStatus},
             record::Message,
         },
-        organisations::payloads::{MemberUpdate, OrganisationUpdate, RoleUpdate},
+        organisations::payloads::{MemberUpdate, MembershipUpdate, OrganisationUpdate, RoleUpdate},
         webhooks::{
             deliveries::{self, Delivery},
             owning::WebhookUpdate,
@@ -42,6 +46,9 @@ pub fn schema(kind: Kind, generator: &mut SchemaGenerator) -> Option<Schema> {
         Kind::Member => of_organisation::<MemberUpdate>(kind, generator),
         Kind::Role => of_organisation::<RoleUpdate>(kind, generator),
         Kind::Organisation => of_organisation::<OrganisationUpdate>(kind, generator),
+        Kind::Membership => envelope::schema::<MembershipUpdate, Nothing>(kind, generator),
+        Kind::Session => envelope::schema::<SessionUpdate, Nothing>(kind, generator),
+        Kind::Profile => envelope::schema::<ProfileUpdate, Nothing>(kind, generator),
         Kind::Published => json_schema!({ "description": "Any JSON." }),
         Kind::Revocation | Kind::Departed | Kind::Reclaimed => return None,
     })

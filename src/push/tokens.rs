@@ -18,6 +18,12 @@ pub struct PushClaims {
     /// The session; only in a connection token.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub sid: Option<SessionId>,
+    /// Whether the server subscribes the connection to the user's own streams; only in a connection token.
+    #[serde(skip_serializing_if = "std::ops::Not::not", default)]
+    pub own_streams: bool,
+    /// Names of these streams, for a Centrifugo, which can't know them; only in a connection token.
+    #[serde(skip_serializing_if = "Vec::is_empty", default)]
+    pub channels: Vec<String>,
     /// The channel; only in a subscription token.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub channel: Option<String>,
@@ -28,6 +34,7 @@ pub struct Identity {
     pub user: UserId,
     pub session: SessionId,
     pub expires_at: i64,
+    pub own_streams: bool,
 }
 
 /// Why a token is refused.
@@ -50,7 +57,9 @@ fn claims(site: &Site, token: &str) -> Result<PushClaims, Refusal> {
 /// Checks a connection token.
 pub fn of_connection(site: &Site, token: &str) -> Result<Identity, Refusal> {
     match claims(site, token)? {
-        PushClaims { sub, exp, sid: Some(session), channel: None } => Ok(Identity { user: sub, session, expires_at: exp }),
+        PushClaims { sub, exp, sid: Some(session), own_streams, channel: None, .. } => {
+            Ok(Identity { user: sub, session, expires_at: exp, own_streams })
+        }
         _ => Err(Refusal::Mismatch),
     }
 }

@@ -240,18 +240,6 @@ pub fn find_by_email(conn: &Connection, email: &str) -> Result<Option<User>> {
     Ok(conn.prepare_cached(&format!("{SELECT} where u.email = ?1"))?.query_row([email], from_row).optional()?)
 }
 
-/// Sets the organisation that the account's clients open with: the one made, joined or chosen last.
-pub fn set_current_organisation(tx: &mut Tx, user: UserId, organisation: OrganisationId) -> Result<()> {
-    tx.prepare_cached("update users set current_org = ?2 where id = ?1")?.execute((user, organisation))?;
-    Ok(())
-}
-
-/// Clears the account's current organisation if it is this one, which the account has lost.
-pub fn leave_current_organisation(tx: &mut Tx, user: UserId, organisation: OrganisationId) -> Result<()> {
-    tx.prepare_cached("update users set current_org = null where id = ?1 and current_org = ?2")?.execute((user, organisation))?;
-    Ok(())
-}
-
 /// The command line's error for an address without an account.
 pub const NO_ACCOUNT: Error = Error::NotFound("Account");
 

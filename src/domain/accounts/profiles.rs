@@ -1,15 +1,19 @@
 //! Profiles: what users say of themselves, and the settings that the server keeps for their clients.
 
+use schemars::JsonSchema;
+use serde::Serialize;
+
 use crate::{
     db::Tx,
     domain::{
         access::{self, Caller},
         accounts::{self, PersonName, User},
         chores::{self, Chore, Cursor},
+        log::events,
         text::{self, Rule},
     },
     error::{Error, OrConflict, Result},
-    event::Effect,
+    event::{Effect, Kind},
     id::{OrganisationId, UserId},
 };
 
@@ -77,14 +81,33 @@ pub fn update(tx: &mut Tx, caller: Caller, edit: Edit) -> Result<User> {
 /// each slice tells the state at its time.
 pub(in crate::domain) fn announce(tx: &mut Tx, user: UserId) -> Result<()> {
     tx.then(Effect::ProfileChanged);
+    tell_own(tx, user)?;
     chores::leave(tx, Chore::Profile { user }, Some(Cursor::new()))
 }
 
 /// Sets the organisation that the caller's clients open with. 404 if the caller is not a member of it.
 pub fn switch_organisation(tx: &mut Tx, caller: Caller, organisation: OrganisationId) -> Result<User> {
     access::is_member(tx, caller, organisation, access::UNKNOWN_ORGANISATION)?;
-    accounts::set_current_organisation(tx, caller.user, organisation)?;
+    set_current_organisation(tx, caller.user, organisation)?;
     accounts::own(tx, caller)
+}
+
+/// Sets the organisation that the account's clients open with: the one made, joined or chosen last.
+pub fn set_current_organisation(tx: &mut Tx, user: UserId, organisation: OrganisationId) -> Result<()> {
+    let sql = "update users set current_org = ?2 where id = ?1 and current_org is not ?2";
+    if tx.prepare_cached(sql)?.execute((user, organisation))? > 0 {
+        tell_own(tx, user)?;
+    }
+    Ok(())
+}
+
+/// Clears the account's current organisation if it is this one, which the account has lost.
+pub fn leave_current_organisation(tx: &mut Tx, user: UserId, organisation: OrganisationId) -> Result<()> {
+    let sql = "update users set current_org = null where id = ?1 and current_org = ?2";
+    if tx.prepare_cached(sql)?.execute((user, organisation))? > 0 {
+        tell_own(tx, user)?;
+    }
+    Ok(())
 }
 
 /// Records whether the user has seen the introduction.
@@ -94,5 +117,54 @@ pub fn set_onboarded(tx: &mut Tx, caller: Caller, is_onboarded: bool) -> Result<
         is_onboarded,
         tx.now(),
     ))?;
-    Ok(())
+    tell_own(tx, caller.user)
+}
+
+/// An account after a change, as its owner sees it.
+#[derive(Serialize, JsonSchema)]
+pub struct ProfileUpdate<'a> {
+    /// The account.
+    pub user_id: UserId,
+    /// Its e-mail address.
+    pub email: &'a str,
+    /// Its username.
+    pub username: &'a str,
+    /// The first name; may be empty.
+    pub first_name: &'a str,
+    /// The last name; may be empty.
+    pub last_name: &'a str,
+    /// Both names; may be empty.
+    pub fullname: &'a str,
+    /// The phone number; may be empty.
+    pub phone: &'a str,
+    /// The address of the picture; may be empty.
+    pub avatar_url: &'a str,
+    /// Whether the e-mail address is verified.
+    pub is_verified: bool,
+    /// Whether the user has seen the introduction.
+    pub is_onboarded: bool,
+    /// The organisation that the account's clients open with, if there is one.
+    pub current_org: Option<OrganisationId>,
+    /// Its slug; `client` without a current organisation.
+    pub current_organisation_slug: &'a str,
+}
+
+/// Tells the account's own devices what it is now.
+pub(super) fn tell_own(tx: &mut Tx, user: UserId) -> Result<()> {
+    let user = accounts::get(tx, user)?;
+    let data = ProfileUpdate {
+        user_id: user.id,
+        email: &user.email,
+        username: &user.username,
+        first_name: &user.first_name,
+        last_name: &user.last_name,
+        fullname: &user.full_name(),
+        phone: &user.phone,
+        avatar_url: &user.avatar_url,
+        is_verified: user.is_verified,
+        is_onboarded: user.is_onboarded,
+        current_org: user.current_org,
+        current_organisation_slug: &user.current_organisation_slug,
+    };
+    events::tell_account(tx, user.id, Kind::Profile, data)
 }

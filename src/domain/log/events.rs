@@ -93,6 +93,7 @@ fn remember(tx: &Tx, stream: Stream, recovery: Option<Recovery>, seq: i64) -> Re
         Stream::Personal(organisation, user) => tx
             .prepare_cached("update organisation_members set last_seq = ?3 where organisation_id = ?1 and user_id = ?2")?
             .execute((organisation, user, seq))?,
+        Stream::Account(id) => tx.prepare_cached("update users set last_seq = ?2 where id = ?1")?.execute((id, seq))?,
     };
     Ok(())
 }
@@ -144,6 +145,21 @@ pub(in crate::domain) fn tell_member(
         stream: Stream::Personal(organisation, user),
         to_members: false,
         channel: Some(channel),
+        message: None,
+        actor: None,
+        body: &envelope(kind, false, data),
+    };
+    emit(tx, new)?;
+    Ok(())
+}
+
+/// Logs a change of an account for the account's own devices.
+pub(in crate::domain) fn tell_account(tx: &mut Tx, user: UserId, kind: Kind, data: impl Serialize) -> Result<()> {
+    let new = New {
+        kind,
+        stream: Stream::Account(user),
+        to_members: false,
+        channel: None,
         message: None,
         actor: None,
         body: &envelope(kind, false, data),

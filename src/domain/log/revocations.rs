@@ -4,11 +4,14 @@
 //! The row is written even without a Centrifugo: commands that run beside the server don't know whether there is one, and a
 //! row costs a few microseconds in a transaction that is under way.
 
+use schemars::JsonSchema;
+use serde::Serialize;
+
 use crate::{
     db::Tx,
     domain::log::events,
     error::Result,
-    event::Effect,
+    event::{Effect, Kind},
     id::{SessionId, UserId},
 };
 
@@ -18,8 +21,19 @@ pub fn sessions(tx: &mut Tx, user: UserId, ended: Vec<SessionId>) -> Result<()> 
         return Ok(());
     }
     events::revoke(tx, &[user])?;
+    events::tell_account(tx, user, Kind::Session, SessionUpdate { action: "ended", session_ids: &ended })?;
     ended.into_iter().for_each(|session| tx.then(Effect::SessionEnded { user, session }));
     Ok(())
+}
+
+/// Sessions of an account after a change.
+#[derive(Serialize, JsonSchema)]
+pub struct SessionUpdate<'a> {
+    /// What happened to the sessions.
+    #[schemars(extend("enum" = ["ended"]))]
+    pub action: &'a str,
+    /// The sessions.
+    pub session_ids: &'a [SessionId],
 }
 
 /// Reports that these users may have lost the right to some streams; their subscriptions are checked again.
@@ -27,4 +41,9 @@ pub fn rights(tx: &mut Tx, users: Vec<UserId>) -> Result<()> {
     events::revoke(tx, &users)?;
     tx.then(Effect::RightsChanged(users));
     Ok(())
+}
+
+/// Reports that a user has gained the right to some streams: connections that the server subscribes hear them.
+pub fn gained(tx: &mut Tx, user: UserId) {
+    tx.then(Effect::RightsChanged(vec![user]));
 }

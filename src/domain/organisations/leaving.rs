@@ -8,7 +8,7 @@ use crate::{
     db::Tx,
     domain::{
         access::Caller,
-        accounts,
+        accounts::{self, profiles},
         channels::{heirs, record, updates},
         chores::{self, Chore, Cursor},
         log::{events, revocations},
@@ -49,10 +49,11 @@ pub fn take_out(tx: &mut Tx, member: &Member) -> Result<()> {
     tx.prepare_cached("delete from organisation_members where organisation_id = ?1 and user_id = ?2")?
         .execute((organisation, user))?;
     former_members::note(tx, organisation, user)?;
-    accounts::leave_current_organisation(tx, user, organisation)?;
+    profiles::leave_current_organisation(tx, user, organisation)?;
 
     let account = accounts::get(tx, user)?;
     member_updates::announce(tx, organisation, &account, "removed", member.role.named(), member.status)?;
+    member_updates::tell_own(tx, organisation, user, "left", &member.role.name)?;
     // Revoke first: the former member may not see the events that follow.
     revocations::rights(tx, vec![user])?;
     let rest = slice(tx, organisation, user, &[])?;

@@ -1,4 +1,5 @@
-//! The event `member_update`, which tells an organisation of one of its members.
+//! The event `member_update`, which tells an organisation of one of its members, and `membership_update`, which tells the
+//! member's own devices.
 
 use crate::{
     db::Tx,
@@ -6,8 +7,8 @@ use crate::{
         accounts,
         channels::direct_messages,
         chores::Cursor,
-        log::events,
-        organisations::payloads::MemberUpdate,
+        log::{events, revocations},
+        organisations::payloads::{MemberUpdate, MembershipUpdate},
         rights::{self, MemberStatus},
     },
     error::Result,
@@ -43,6 +44,28 @@ pub fn announce(
         status: status.as_str(),
     };
     events::tell_organisation(tx, organisation, Kind::Member, user.id, data)
+}
+
+/// Tells the user's own devices that the user has `joined` the organisation, or has `left` it, which every end of access is.
+/// `role` is the name of their role. New members hear the organisation's streams from now on.
+pub fn tell_own(tx: &mut Tx, organisation: OrganisationId, user: UserId, action: &str, role: &str) -> Result<()> {
+    let (name, slug, logo_url, owner): (String, String, String, UserId) = tx
+        .prepare_cached("select name, slug, logo_url, owner_id from organisations where id = ?1")?
+        .query_row([organisation], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?)))?;
+    let data = MembershipUpdate {
+        action,
+        organisation_id: organisation,
+        name: &name,
+        organisation_slug: &slug,
+        logo_url: &logo_url,
+        org_role: role,
+        role_name: rights::member_title(role, owner == user),
+    };
+    events::tell_account(tx, user, Kind::Membership, data)?;
+    if action == "joined" {
+        revocations::gained(tx, user);
+    }
+    Ok(())
 }
 
 /// At most 25 organisations per slice, each of which costs a row of the event log.

@@ -8,7 +8,8 @@ use crate::{
     db::{Columns, Tx, View, log},
     domain::{
         access::{self, Caller, OUTSIDER, PlatformRole, UNKNOWN_ORGANISATION},
-        accounts, channels,
+        accounts::{self, profiles},
+        channels,
         chores::{self, Chore},
         organisations::{
             member_updates,
@@ -36,8 +37,9 @@ pub fn join(tx: &mut Tx, organisation: OrganisationId, user: &accounts::User, ro
     .execute((organisation, user.id, role.id, log::last_seq(tx)?, now))
     .or_conflict(|| Error::bad_request("The user is already a member of the organisation"))?;
     require_quota(tx, user.id)?;
-    accounts::set_current_organisation(tx, user.id, organisation)?;
+    profiles::set_current_organisation(tx, user.id, organisation)?;
     member_updates::announce(tx, organisation, user, "joined", role.named(), MemberStatus::Active)?;
+    member_updates::tell_own(tx, organisation, user.id, "joined", &role.name)?;
     channels::members::join_default(tx, organisation, user)
 }
 

@@ -6,7 +6,7 @@ use crate::{
     db::{Tx, log},
     domain::{
         access::{self, Caller, Membership},
-        accounts,
+        accounts::{self, profiles},
         log::revocations,
         organisations::{
             member_updates,
@@ -88,12 +88,14 @@ pub fn update(tx: &mut Tx, caller: Caller, organisation: OrganisationId, user: U
     let account = accounts::get(tx, user)?;
     member_updates::announce(tx, organisation, &account, "updated", role.named(), status)?;
     if status == MemberStatus::Deactivated {
-        accounts::leave_current_organisation(tx, user, organisation)?;
+        profiles::leave_current_organisation(tx, user, organisation)?;
+        member_updates::tell_own(tx, organisation, user, "left", &role.name)?;
         revocations::rights(tx, vec![user])?;
     } else if before.status == MemberStatus::Deactivated {
         // The member may not see what was pushed while they were deactivated.
         tx.prepare_cached("update organisation_members set joined_seq = ?3 where organisation_id = ?1 and user_id = ?2")?
             .execute((organisation, user, log::last_seq(tx)?))?;
+        member_updates::tell_own(tx, organisation, user, "joined", &role.name)?;
     }
     Ok(Member { role, status, ..before })
 }

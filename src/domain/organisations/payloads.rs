@@ -80,6 +80,26 @@ pub struct MemberUpdate<'a> {
     pub status: &'a str,
 }
 
+/// The receiver's membership of an organisation after a change.
+#[derive(Serialize, JsonSchema)]
+pub struct MembershipUpdate<'a> {
+    /// What the receiver did, or what was done to them.
+    #[schemars(extend("enum" = ["joined", "left"]))]
+    pub action: &'a str,
+    /// The organisation.
+    pub organisation_id: OrganisationId,
+    /// Its name.
+    pub name: &'a str,
+    /// Its name in clients' addresses.
+    pub organisation_slug: &'a str,
+    /// The address of its logo.
+    pub logo_url: &'a str,
+    /// The key of the receiver's role.
+    pub org_role: &'a str,
+    /// The name of the receiver's role; `Owner` for the organisation's owner.
+    pub role_name: &'a str,
+}
+
 /// A role of an organisation after a change.
 #[derive(Serialize, JsonSchema)]
 pub struct RoleUpdate<'a> {

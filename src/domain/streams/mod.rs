@@ -1,4 +1,5 @@
-//! Streams: the push channels `<channel>`, `<thread>`, `<organisation>` and `<organisation>/<user>`, and who may hear them.
+//! Streams: the push channels `<channel>`, `<thread>`, `<organisation>`, `<organisation>/<user>` and `<user>`, and who may hear
+//! them.
 //! [`fan_out`] turns rows of the event log into live [`publications`], [`recovery`] gives clients what they missed,
 //! [`forwarding`] feeds an external Centrifugo, and [`publishing`] logs what other programs publish. Rights are checked at
 //! each subscription and whenever they change. Uses access, channels, log and messages; no other area of the domain uses it.
@@ -25,7 +26,7 @@ use crate::{
     id::{ChannelId, MessageId, OrganisationId, UserId},
 };
 
-/// The parsed name of a stream: `<channel_id>`, `<thread_id>`, `<org_id>` or `<org_id>/<user_id>`.
+/// The parsed name of a stream: `<channel_id>`, `<thread_id>`, `<org_id>`, `<user_id>` or `<org_id>/<user_id>`.
 pub enum Name {
     Record(Uuid),
     Personal(OrganisationId, UserId),
@@ -64,6 +65,8 @@ pub fn find(conn: &Connection, name: &str) -> Result<Option<Stream>> {
         Some(Stream::Organisation(OrganisationId(id)))
     } else if exists(&format!("{LIVE} (select channel_id from messages where id = ?1 and root is null)"))? {
         Some(Stream::Thread(MessageId(id)))
+    } else if exists("select 1 from users where id = ?1 and is_active")? {
+        Some(Stream::Account(UserId(id)))
     } else {
         None
     })
@@ -79,6 +82,9 @@ pub fn audible(conn: &Connection, user: UserId, name: &str) -> Result<Option<Str
         }
         Some(Name::Record(id)) => id,
     };
+    if id == user.0 {
+        return Ok(Some(Stream::Account(user)));
+    }
     if in_channel(conn, ChannelId(id), user)? {
         return Ok(Some(Stream::Channel(ChannelId(id))));
     }
@@ -93,6 +99,23 @@ pub fn audible(conn: &Connection, user: UserId, name: &str) -> Result<Option<Str
         Some(channel) if in_channel(conn, channel, user)? => Ok(Some(Stream::Thread(MessageId(id)))),
         _ => Ok(None),
     }
+}
+
+/// The organisations whose streams are among a user's [`own`].
+pub const OWN_ORGANISATIONS: u32 = 50;
+
+/// The streams of the user's account, and of the organisations that they joined first: what a client hears wherever it is.
+pub fn own(conn: &Connection, user: UserId) -> Result<Vec<Stream>> {
+    let sql = format!(
+        "select m.organisation_id from organisation_members m join organisations o on o.id = m.organisation_id
+         where m.user_id = ?1 and o.deleted_at is null and {ENTITLED} order by m.created_at, m.organisation_id limit ?2"
+    );
+    let mut streams = vec![Stream::Account(user)];
+    for organisation in conn.prepare_cached(&sql)?.query_map((user, OWN_ORGANISATIONS), |row| row.get(0))? {
+        let organisation = organisation?;
+        streams.extend([Stream::Organisation(organisation), Stream::Personal(organisation, user)]);
+    }
+    Ok(streams)
 }
 
 /// The row of the log with its body, which the log doesn't store for a new message: it is made from the message as it is now.

@@ -244,6 +244,7 @@ fn joined_seq(conn: &Connection, user: UserId, stream: Stream) -> Result<i64> {
         Stream::Organisation(id) | Stream::Personal(id, _) => {
             ("select joined_seq from organisation_members where user_id = ?1 and organisation_id = ?2".to_owned(), id.0)
         }
+        Stream::Account(id) => return Ok(if id == user { 0 } else { i64::MAX }),
     };
     let joined = conn.prepare_cached(&sql)?.query_row((user, id.as_bytes().as_slice()), |row| row.get(0)).optional()?;
     Ok(joined.unwrap_or(i64::MAX))
@@ -258,6 +259,7 @@ fn last_seq(conn: &Connection, stream: Stream, offset: i64) -> Result<i64> {
         Stream::Channel(id) => one("select last_seq from channels where id = ?1", id.0),
         Stream::Thread(id) => one("select last_seq from messages where id = ?1", id.0),
         Stream::Organisation(id) => one("select last_seq from organisations where id = ?1", id.0),
+        Stream::Account(id) => one("select last_seq from users where id = ?1", id.0),
         Stream::Personal(organisation, user) => Ok(conn
             .prepare_cached(
                 "select max(m.last_seq, coalesce((select max(c.last_seq) from channel_members cm

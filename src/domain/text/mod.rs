@@ -80,7 +80,7 @@ pattern!(
 );
 pattern!(
     STREAM,
-    "must be <channel_id>, <thread_id>, <org_id> or <org_id>/<user_id>",
+    "must be <channel_id>, <thread_id>, <org_id>, <org_id>/<user_id> or <user_id>",
     "^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}(/[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12})?$"
 );
 pattern!(USERNAME, "must consist of letters, digits, '_', '.' and '-'", "^[A-Za-z0-9_.-]*$");

@@ -19,6 +19,8 @@ use crate::{
         accounts::sessions,
         streams::{self, recovery},
     },
+    event::Stream,
+    id::UserId,
     push::tokens::{self, Refusal},
     state::App,
 };
@@ -48,36 +50,50 @@ pub fn connect(app: &App, request: ConnectRequest, welcome: Welcome, outbox: &Ar
         Refusal::Expired => Fault::Reply(Failure::TOKEN_EXPIRED),
         Refusal::Unreadable | Refusal::Mismatch => Fault::Close(Disconnect::INVALID_TOKEN),
     })?;
-    if request.subs.len() > SUBSCRIPTIONS {
+    // Those to the user's own streams have no token.
+    if request.subs.values().filter(|asked| !asked.token.is_empty()).count() > SUBSCRIPTIONS {
         return Err(Disconnect::CHANNEL_LIMIT.into());
     }
+    let own = if identity.own_streams { own_streams(app, identity.user)? } else { Vec::new() };
+    let mut subs = request.subs;
+    own.iter().for_each(|name| _ = subs.entry(name.clone()).or_default());
     // Each subscription costs as much as a command, so it counts as one.
-    if (0..=request.subs.len()).any(|_| app.limits.command(identity.user).is_err()) {
+    if (0..=subs.len()).any(|_| app.limits.command(identity.user).is_err()) {
         return Err(Failure::TOO_MANY_REQUESTS.into());
     }
     let Welcome { transport, encoding, .. } = welcome;
     let connection = Connection::new(identity.user, identity.session, transport, encoding, identity.expires_at, outbox.clone());
-    let connection = Arc::new(connection);
+    let connection = Arc::new(connection.hearing_own(identity.own_streams));
     if !app.hub.register(&connection) {
         return Err(Disconnect::CONNECTION_LIMIT.into());
     }
-    let accepted = accept(app, &connection, request.subs, welcome);
+    let accepted = accept(app, &connection, (subs, &own), welcome);
     if accepted.is_err() {
         app.hub.unregister(&connection);
     }
     accepted.map(|()| connection)
 }
 
+/// The names of the user's own streams.
+fn own_streams(app: &App, user: UserId) -> Result<Vec<String>, Failure> {
+    let streams = app.db.read(|conn| streams::own(conn, user)).map_err(subscribing::unchecked)?;
+    Ok(streams.iter().map(Stream::to_string).collect())
+}
+
+/// Answers a registered connection, with the subscriptions in its request and those to the user's `own` streams.
 fn accept(
     app: &App,
     connection: &Arc<Connection>,
-    subs: HashMap<String, SubscribeRequest>,
+    (subs, own): (HashMap<String, SubscribeRequest>, &[String]),
     welcome: Welcome,
 ) -> Result<(), Fault> {
     let mut asked: Vec<(Begun, SubscribeRequest)> = Vec::new();
     for (channel, request) in subs {
-        let Ok(expires_at) = tokens::of_subscription(&app.site, connection, &channel, &request.token) else { continue };
-        let terms = Terms { watches: request.join_leave, expires_at: Some(expires_at), is_server_side: true };
+        let terms = match tokens::of_subscription(&app.site, connection, &channel, &request.token) {
+            _ if own.contains(&channel) => Terms { watches: request.join_leave, ..Terms::OWN },
+            Ok(end) => Terms { watches: request.join_leave, expires_at: Some(end), is_server_side: true, is_own: false },
+            Err(_) => continue,
+        };
         if let Ok(begun) = app.hub.subscribe(connection, &channel, terms) {
             asked.push((begun, SubscribeRequest { channel, ..request }));
         }
@@ -119,6 +135,13 @@ fn accept(
         [Reply::new(welcome.id, Answer::Connect(result))]
     });
     live.iter().for_each(|channel| app.hub.announce(connection, channel));
+    if connection.hears_own {
+        // The publisher follows changes only once the connection is answered.
+        let since = own_streams(app, connection.user)?.into_iter().filter(|name| !own.contains(name));
+        since.for_each(|channel| {
+            _ = subscribing::impose(app, connection, &SubscribeRequest { channel, ..Default::default() }, Terms::OWN);
+        });
+    }
     Ok(())
 }
 

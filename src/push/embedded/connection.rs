@@ -19,6 +19,7 @@ use super::{
 };
 use crate::id::{SessionId, UserId};
 
+/// Subscriptions on one connection, without those to the user's own streams.
 pub const SUBSCRIPTIONS: usize = 128;
 
 pub struct Connection {
@@ -28,6 +29,8 @@ pub struct Connection {
     /// The last segment of the path that the client connected to.
     pub transport: &'static str,
     pub encoding: Encoding,
+    /// Whether the server subscribes the connection to the user's own streams.
+    pub hears_own: bool,
     /// When the connection's token expires, in Unix seconds.
     expires_at: AtomicI64,
     state: Mutex<State>,
@@ -41,6 +44,12 @@ struct State {
     /// The generation of the subscription that was begun last.
     generation: u64,
     stage: Stage,
+}
+
+impl State {
+    fn is_full(&self) -> bool {
+        self.subscriptions.values().filter(|of| !of.terms.is_own).count() >= SUBSCRIPTIONS
+    }
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -77,6 +86,12 @@ pub struct Terms {
     pub expires_at: Option<i64>,
     /// Whether the server began the subscription, and not a `subscribe` of the client.
     pub is_server_side: bool,
+    /// Whether it is to one of the user's own streams, which the client's token asked for as a whole.
+    pub is_own: bool,
+}
+
+impl Terms {
+    pub const OWN: Terms = Terms { watches: false, expires_at: None, is_server_side: true, is_own: true };
 }
 
 /// Identifies a subscription that still buffers publications. The generation tells it from a later subscription to the same
@@ -117,10 +132,16 @@ impl Connection {
             session,
             transport,
             encoding,
+            hears_own: false,
             expires_at: expires_at.into(),
             state: Mutex::default(),
             outbox,
         }
+    }
+
+    /// The connection, with subscriptions to the user's own streams if its token asks for them.
+    pub fn hearing_own(self, hears_own: bool) -> Connection {
+        Connection { hears_own, ..self }
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
@@ -165,7 +186,7 @@ impl Connection {
 
     /// Whether the connection has as many subscriptions as it may have.
     pub fn is_full(&self) -> bool {
-        self.state().subscriptions.len() >= SUBSCRIPTIONS
+        self.state().is_full()
     }
 
     /// Changes when a subscription expires; false if there is no such subscription.
@@ -222,7 +243,7 @@ impl Connection {
         if state.subscriptions.contains_key(channel) {
             return Err(Refused::Already);
         }
-        if state.subscriptions.len() >= SUBSCRIPTIONS {
+        if !terms.is_own && state.is_full() {
             return Err(Refused::Limit);
         }
         state.generation += 1;

@@ -232,7 +232,7 @@ mod tests {
         push::embedded::{codes::Disconnect, connection::SUBSCRIPTIONS, encoding::Encoding, outbox::Outbox},
     };
 
-    const PLAIN: Terms = Terms { watches: false, expires_at: None, is_server_side: false };
+    const PLAIN: Terms = Terms { watches: false, expires_at: None, is_server_side: false, is_own: false };
     const WATCHING: Terms = Terms { watches: true, ..PLAIN };
 
     fn made(user: UserId) -> Arc<Connection> {
@@ -359,5 +359,8 @@ mod tests {
             hub.subscribe(&all[1], &n.to_string(), PLAIN).unwrap();
         }
         assert_eq!(hub.subscribe(&all[1], "more", PLAIN).err(), Some(Refused::Limit));
+        hub.subscribe(&all[1], "own", Terms::OWN).unwrap();
+        hub.unsubscribe(&all[1], "0");
+        hub.subscribe(&all[1], "more", PLAIN).unwrap();
     }
 }

@@ -15,9 +15,9 @@ use rusqlite::Connection as Sqlite;
 
 use super::{
     codes::{Disconnect, Unsubscribe},
-    connection::Connection,
+    connection::{Connection, Terms},
     hub::{self, Hub, Touched},
-    protocol::replies::Reply,
+    protocol::replies::{PushBody, Reply, Subscribed},
 };
 use crate::{
     clock::Clock,
@@ -143,16 +143,41 @@ impl Thread {
         })
     }
 
-    /// Ends the subscriptions that the users of these connections have no right to any more. A connection whose rights
-    /// can't be read is closed, so that its client reconnects and is checked.
+    /// Ends the subscriptions that the users of these connections have no right to any more, and begins those to their own
+    /// streams that connections with such a token lack. A connection whose rights can't be read is closed, so that its client
+    /// reconnects and is checked.
     fn check(&self, connections: &[Arc<Connection>]) {
         let mut audible = HashSet::new();
         for connection in connections {
-            if let Err(err) = self.check_one(connection, &mut audible) {
+            if let Err(err) = self.check_one(connection, &mut audible).and_then(|()| self.follow(connection)) {
                 tracing::error!(err = err.detail(), "a connection's rights could not be checked");
                 connection.disconnect(Disconnect::INTERNAL);
             }
         }
+    }
+
+    /// Subscribes a connection to those of its user's own streams that are new.
+    fn follow(&self, connection: &Arc<Connection>) -> Result<()> {
+        if !connection.hears_own || !connection.is_here() {
+            return Ok(());
+        }
+        for stream in streams::own(&self.conn, connection.user)? {
+            let name = stream.to_string();
+            let Ok(begun) = self.hub.subscribe(connection, &name, Terms::OWN) else { continue }; // it is not new
+            // Rights and position are read after the hub buffers what follows; a right that is lost since causes a check.
+            if streams::audible(&self.conn, connection.user, &name)?.is_none() {
+                self.hub.unsubscribe(connection, &name);
+                continue;
+            }
+            let offset = log::last_seq(&self.conn)?;
+            let subscribed = Subscribed { recoverable: true, epoch: self.epoch.clone(), offset: offset as u64, positioned: true };
+            let live = connection.go_live(&[begun], offset, |live| {
+                let push = Reply::push(&name, PushBody::Subscribe(subscribed));
+                (!live.is_empty()).then_some(push)
+            });
+            live.iter().for_each(|channel| self.hub.announce(connection, channel));
+        }
+        Ok(())
     }
 
     /// Checks one connection. Rights found a moment ago are in `audible` and not read again: a user may have a hundred

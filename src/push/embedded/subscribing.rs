@@ -56,7 +56,7 @@ pub fn subscribe(app: &App, connection: &Arc<Connection>, id: u32, request: &Sub
             Refusal::Unreadable => Fault::Reply(Failure::PERMISSION_DENIED),
             Refusal::Mismatch => Fault::Close(Disconnect::INVALID_TOKEN),
         })?;
-    let terms = Terms { watches: request.join_leave, expires_at: Some(expires_at), is_server_side: false };
+    let terms = Terms { watches: request.join_leave, expires_at: Some(expires_at), is_server_side: false, is_own: false };
     let Start { begun, result, seq } = begin(app, connection, request, terms)?;
     let Expiry { expires, ttl } = Expiry::at(expires_at, app.clock.now());
     let live = connection.go_live(&[begun], seq, |live| match live {
@@ -70,11 +70,10 @@ pub fn subscribe(app: &App, connection: &Arc<Connection>, id: u32, request: &Sub
 /// Begins a subscription for a client that didn't ask for it. The client gets a subscribe push, and then the publications
 /// after the position in the request. Nothing happens if the connection is subscribed already, has ended, or has no reply
 /// to its `connect` yet.
-pub fn impose(app: &App, connection: &Arc<Connection>, request: &SubscribeRequest, expires_at: Option<i64>) -> Result<(), Fault> {
+pub fn impose(app: &App, connection: &Arc<Connection>, request: &SubscribeRequest, terms: Terms) -> Result<(), Fault> {
     if !connection.is_here() {
         return Ok(());
     }
-    let terms = Terms { watches: false, expires_at, is_server_side: true };
     let Start { begun, result, seq } = match begin(app, connection, request, terms) {
         // The connection may have ended since, or subscribed by itself.
         Err(_) if !connection.is_here() || connection.is_subscribed(&request.channel) => return Ok(()),

@@ -12,7 +12,7 @@ use crate::{
     id::UserId,
     push::embedded::{
         codes::{Disconnect, Failure, Fault, Unsubscribe},
-        connection::Connection,
+        connection::{Connection, Terms},
         protocol::{
             replies::{Expiry, PushBody, Reply},
             requests::{Position, SubscribeRequest},
@@ -73,7 +73,8 @@ pub fn subscribe(app: &App, request: Subscribe) -> Answer {
     let recover = recover_since.is_some();
     let Position { offset, epoch } = recover_since.unwrap_or_default();
     let request = SubscribeRequest { channel, recover, offset, epoch, ..Default::default() };
-    let imposed = connections.iter().map(|connection| subscribing::impose(app, connection, &request, expires_at));
+    let terms = Terms { expires_at, is_server_side: true, ..Terms::default() };
+    let imposed = connections.iter().map(|connection| subscribing::impose(app, connection, &request, terms));
     // All are tried, even if one of them is at its bound of subscriptions.
     let refused = imposed.collect::<Vec<_>>().into_iter().find_map(Result::err);
     match refused {

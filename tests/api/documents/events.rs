@@ -15,7 +15,7 @@ use super::{
     root,
 };
 use crate::{
-    harness::{Client, Reply, Server, text},
+    harness::{Client, PASSWORD, Reply, Server, text},
     names::Names,
     receiver::{Received, Receiver},
     shapes::assert_conforms,
@@ -128,11 +128,13 @@ async fn record(server: &Server) -> Value {
     let personal = grace.personal(&organisation);
     let mut receiver = Receiver::start(&[200]).await;
     let hook = ada.hook(&channel, &receiver.url).await;
-    let socket = Socket::listening(&grace, &[&channel, &organisation, &personal]).await;
-    let streams = [(&channel, "channel"), (&organisation, "organisation"), (&personal, "personal")];
+    let other = server.log_in("grace", PASSWORD).await;
+    let socket = Socket::listening(&grace, &[&channel, &organisation, &personal, &grace.user_id]).await;
+    let streams = [(&channel, "channel"), (&organisation, "organisation"), (&personal, "personal"), (&grace.user_id, "account")];
     let streams = streams.map(|(stream, name)| (stream.clone(), name)).into();
     let mut run = Run { socket, streams, seen: BTreeMap::new() };
     run.act(&ada, &grace, &organisation, &channel).await;
+    run.act_alone(&grace, &other).await;
     run.publish(server).await;
     let created = receiver.next().await;
     ada.post(&hook.path("/test"), Value::Null).await.expect(200);
@@ -199,6 +201,16 @@ impl Run {
         // What the last step published on other streams arrives before this.
         ada.say(channel, "marker").await;
         while self.hear().await["content"] != "marker" {}
+    }
+
+    /// What an account's own devices are told.
+    async fn act_alone(&mut self, grace: &Client, other: &Client) {
+        grace.call("PATCH", "/profile", Some(json!({ "phone": "+47 22 86 22 00" }))).await.expect(200);
+        self.until(Kind::Profile).await;
+        other.post("/auth/logout", Value::Null).await.expect(200);
+        self.until(Kind::Session).await;
+        grace.organisation("Lighthouse").await;
+        self.until(Kind::Membership).await;
     }
 
     /// Another program publishes on every channel.

@@ -7,6 +7,7 @@ mod fuzzing;
 mod half_open;
 mod large_recoveries;
 mod listening;
+mod own_streams;
 mod positions;
 mod presence;
 mod publications;

@@ -73,6 +73,48 @@ async fn a_subscription_token_names_its_channel() {
 }
 
 #[tokio::test]
+async fn a_list_of_streams_gives_a_token_for_each_that_the_caller_may_hear() {
+    let server = Server::start().await;
+    let (ada, grace, organisation) = server.ada_and_grace().await;
+    let private = ada.channel(&organisation, "private", &[]).await;
+    let heard = [grace.general(&organisation).await, organisation.clone(), grace.personal(&organisation), grace.user_id.clone()];
+    let hidden = [private, ada.personal(&organisation), ada.user_id.clone(), unknown_id()];
+    let all = [&hidden[..2], &heard[..], &hidden[2..]].concat();
+    let body = json!({ "channels": all });
+    for reply in [
+        subscribe(&grace, body.clone()).await,
+        realtime(&grace, "POST", "/realtime/subscription", &grace.notification_token, body).await,
+    ] {
+        let data = reply.data(200, "Subscription token generated successfully");
+        let tokens = data["tokens"].as_array().unwrap();
+        let named: Vec<_> = tokens.iter().map(|one| text(&one["channel"])).collect();
+        assert_eq!((named, &data["refused"], &data["token"]), (heard.to_vec(), &json!(hidden), &json!("")));
+        for one in tokens {
+            let claims = claims(&text(&one["token"])).0;
+            assert_eq!([&claims["channel"], &claims["sub"]], [&one["channel"], &json!(grace.user_id)]);
+        }
+    }
+    let single = subscribe(&grace, json!({ "channel": organisation })).await.expect(200);
+    let tokens = json!([{ "channel": organisation, "token": single["data"]["token"] }]);
+    assert_eq!((&single["data"]["tokens"], &single["data"]["refused"]), (&tokens, &json!([])));
+    let nothing = subscribe(&grace, json!({ "channels": [] })).await.expect(200);
+    assert_eq!(nothing["data"], json!({ "token": "", "tokens": [], "refused": [] }));
+}
+
+#[tokio::test]
+async fn two_hundred_streams_are_taken_at_once_and_one_more_is_refused_as_is_one_without_the_form() {
+    let server = Server::start().await;
+    let (_, grace, organisation) = server.ada_and_grace().await;
+    let list = |number| json!({ "channels": vec![organisation.clone(); number] });
+    let most = subscribe(&grace, list(200)).await.expect(200);
+    assert_eq!(most["data"]["tokens"].as_array().unwrap().len(), 200);
+    let refused = subscribe(&grace, list(201)).await.expect(400);
+    assert_eq!(refused["message"], "channels has at most 200 streams");
+    subscribe(&grace, json!({ "channels": [organisation, "nowhere"] })).await.expect(400);
+    subscribe(&grace, json!({ "channels": organisation })).await.expect(400);
+}
+
+#[tokio::test]
 async fn a_stream_that_the_caller_may_not_hear_gives_no_token() {
     let server = Server::start().await;
     let (ada, grace, organisation) = server.ada_and_grace().await;
