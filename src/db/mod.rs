@@ -96,9 +96,10 @@ impl Db {
         let marker = epoch::Marker::open(&conn, folder)?;
         let epoch = log::epoch(&conn)?.into();
         let instance = instance::of(&conn)?.into();
-        // At least two, so that a list doesn't hold up all others.
         let cores = std::thread::available_parallelism().map_or(2, usize::from).max(2);
-        let size = cores + slow::Admission::slots(cores) + FORWARDER;
+        // One more than a user's, so that their lists don't hold up all others.
+        let lists = cores.max(slow::LISTS + 1);
+        let size = cores + slow::Admission::slots(lists) + FORWARDER;
         let manager = r2d2_sqlite::SqliteConnectionManager::file(&path)
             .with_flags(OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX)
             .with_init(|conn| prepare(conn).and_then(|()| conn.pragma_update(None, "query_only", true)));
@@ -114,7 +115,7 @@ impl Db {
         let checkpoints = checkpoint::Checkpoints::start(&path, figures.clone())?;
         let views = (site.clone(), clock.clone());
         let writer = Arc::new(writer::Writer::start(conn, marker, (checkpoints, figures.clone()), views, after_commit)?);
-        Ok(Db { readers, writer, admission: Arc::new(slow::Admission::new(cores)), figures, epoch, instance, site, clock })
+        Ok(Db { readers, writer, admission: Arc::new(slow::Admission::new(lists)), figures, epoch, instance, site, clock })
     }
 
     /// The epoch of the event log.
@@ -145,7 +146,7 @@ impl Db {
     }
 
     /// [`Db::read`] on a blocking thread, for lists that are bounded in rows and sums over them. As many run at a time as there
-    /// are cores, one for each user, and one for all callers without a user. 503 after two seconds.
+    /// are cores, two for each user, and two for all callers without a user. 503 after two seconds.
     pub async fn read_list<T: Send + 'static>(
         &self,
         user: impl Into<Option<UserId>>,

@@ -1,8 +1,8 @@
 //! Admission of slow reads. Organisations, the public and lists each have slots of their own; an organisation uses one at
 //! a time.
 //!
-//! Slots are given in the order of asking. A reader that waits for a slot has no other read of its kind that waits or runs.
-//! So the wait for a slot grows with the number of readers, and not with the number of requests of one of them.
+//! Slots are given in the order of asking. A reader that waits for a slot has no other read of its kind that waits or runs, but
+//! one list. So the wait for a slot grows with the number of readers, and not with the number of requests of one of them.
 
 use std::{sync::Arc, time::Duration};
 
@@ -33,8 +33,8 @@ pub enum Class {
     Member(UserId, OrganisationId),
     /// A read that is open to everybody. It takes no user's permit, whether the caller has a session or not.
     Public,
-    /// A list, bounded in rows: one at a time for a user, and one for all callers without a session. A client that asks for
-    /// several gets one after the other. No search holds them up, because they have slots of their own.
+    /// A list, bounded in rows: two at a time for a user, so that two tabs don't wait for each other, and two for all callers
+    /// without a session. A client that asks for more gets them in turn. No search holds them up, because they have slots of their own.
     List(Option<UserId>),
 }
 
@@ -49,12 +49,14 @@ impl Class {
     }
 }
 
-/// A key of `own`: a reader that has one slow read of its kind at a time.
+/// Lists that a user reads at a time.
+pub(super) const LISTS: usize = 2;
+
+/// A key of `own`: a reader that has one read at a time.
 #[derive(PartialEq, Eq, Hash)]
 enum Reader {
     Member(UserId),
     Organisation(OrganisationId),
-    List(Option<UserId>),
 }
 
 pub(super) struct Admission {
@@ -62,6 +64,7 @@ pub(super) struct Admission {
     public: Arc<Semaphore>,
     lists: Arc<Semaphore>,
     own: Permits<Reader>,
+    own_lists: Permits<Option<UserId>>,
 }
 
 /// The slot and permits of a running read; dropping it frees them.
@@ -73,7 +76,7 @@ pub(super) struct Permit {
 impl Admission {
     pub fn new(lists: usize) -> Self {
         let [organisations, public, lists] = [ORGANISATIONS, PUBLIC, lists].map(|slots| Arc::new(Semaphore::new(slots)));
-        Admission { organisations, public, lists, own: Permits::new(1) }
+        Admission { organisations, public, lists, own: Permits::new(1), own_lists: Permits::new(LISTS) }
     }
 
     /// Most concurrent slow reads, of all classes.
@@ -92,7 +95,7 @@ impl Admission {
                 (vec![own, by(end, self.own.of(Reader::Organisation(organisation))).await?], &self.organisations)
             }
             Class::Public => (Vec::new(), &self.public),
-            Class::List(user) => (vec![by(end, self.own.of(Reader::List(user))).await?], &self.lists),
+            Class::List(user) => (vec![by(end, self.own_lists.of(user)).await?], &self.lists),
         };
         Ok(Permit { _slot: by(end, slots.clone()).await?, _own: own })
     }

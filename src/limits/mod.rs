@@ -24,7 +24,9 @@ use crate::{
 
 /// Requests per second of a user, not of a session: another session must not add to the rate.
 const USER_RATE: u32 = 60;
-const USER_BURST: u32 = 120;
+/// Requests of a user at once: five tabs that a browser restores send 15 with `GET /start`, and 125 where a client of the API asks for
+/// each list by itself.
+const USER_BURST: u32 = 240;
 /// Commands per second on all of a user's sockets. The burst lets a socket subscribe to all of the user's channels at once
 /// and do so again after a reconnect.
 const COMMAND_RATE: u32 = 60;

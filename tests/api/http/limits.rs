@@ -105,8 +105,8 @@ async fn a_slow_reader_is_disconnected_and_delays_nobody() {
 async fn requests_can_be_limited_in_rate() {
     let server = Server::with(|settings| settings.rate_limit = tidings::config::Switch::On).await;
     let ada = server.user("ada").await;
-    let replies = futures_util::future::join_all((0..200).map(|_| ada.get("/users/organisations"))).await;
-    let refused = replies.into_iter().find(|reply| reply.status == 429).expect("more than a burst of 120 is refused");
+    let replies = futures_util::future::join_all((0..400).map(|_| ada.get("/users/organisations"))).await;
+    let refused = replies.into_iter().find(|reply| reply.status == 429).expect("more than a burst of 240 is refused");
     let wait: u64 = refused.headers["retry-after"].to_str().unwrap().parse().unwrap();
     assert!((1..=60).contains(&wait), "{wait}");
     refused.expect(429);
