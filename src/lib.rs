@@ -73,6 +73,7 @@
 //! domain/webhooks: access, bounded, log, messages, outbox, page, rights, text
 //! domain/streams: access, channels, log, messages, text
 //! domain/public: access, accounts, outbox, page, text
+//! domain/start: access, accounts, channels, organisations, page
 //! domain/payloads: accounts, channels, log, messages, organisations, webhooks
 //! domain/overviews: channels, messages
 //! domain/organisations: access, accounts, channels, chores, log, outbox, page, rights, text

@@ -13,6 +13,7 @@ mod organisations;
 mod public;
 mod service;
 mod setup;
+mod start;
 mod tags;
 mod tokens;
 mod webhooks;

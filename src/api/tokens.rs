@@ -16,7 +16,7 @@ use super::{
 };
 use crate::{
     db::View,
-    domain::{access::Caller, organisations, rights, streams},
+    domain::{access::Caller, organisations, streams},
     error::{Error, Result},
     id::{ChannelId, OrganisationId},
     push::tokens::PushClaims,
@@ -101,28 +101,20 @@ impl Api {
         limit: Query<Option<Size>>,
     ) -> Result<Listed<Rows<OwnOrganisation>>> {
         let page = rows(*offset, *limit);
-        let one = |organisation: organisations::Own| OwnOrganisation {
-            id: organisation.id,
-            name: organisation.name,
-            organisation_slug: organisation.slug,
-            logo_url: organisation.logo_url,
-            role_name: rights::member_title(&organisation.role, organisation.is_owner).into(),
-            org_role: organisation.role,
-            channels_count: organisation.channels_count,
-            pinned: organisation.is_pinned,
-        };
-        let read =
-            app.db.read_list(caller.0.user, move |conn| fill(page, |part| organisations::list_own(conn, caller.0, part), one));
+        let read = app.db.read_list(caller.0.user, move |conn| {
+            fill(page, |part| organisations::list_own(conn, caller.0, part), OwnOrganisation::from)
+        });
         Ok(listed("Organisations retrieved successfully", read.await?, &address))
     }
 }
 
 fn connection_token(app: &App, caller: Caller, streams: Option<Streams>) -> Result<Success<Token>> {
-    let token = sign_connection(app, caller, streams)?;
+    let token = for_connection(app, caller, streams)?;
     Ok(ok("Connection token retrieved successfully", Token { token }))
 }
 
-fn sign_connection(app: &App, caller: Caller, streams: Option<Streams>) -> Result<String> {
+/// A connection token for the caller.
+pub fn for_connection(app: &App, caller: Caller, streams: Option<Streams>) -> Result<String> {
     let own_streams = streams.is_some();
     // A Centrifugo takes their names from the token; this server looks for them itself.
     let channels = if own_streams && app.centrifugo.is_some() {
@@ -155,7 +147,7 @@ async fn grant(app: &App, caller: Caller, asked: Subscription) -> Result<Success
     let (mut tokens, mut refused) = (Vec::new(), Vec::new());
     for (is_heard, channel) in heard {
         if is_heard {
-            tokens.push(StreamToken { token: sign_subscription(app, caller, &channel)?, channel });
+            tokens.push(for_stream(app, caller, channel)?);
         } else {
             refused.push(channel);
         }
@@ -168,10 +160,11 @@ async fn grant(app: &App, caller: Caller, asked: Subscription) -> Result<Success
     Ok(ok("Subscription token generated successfully", Granted { token, tokens, refused }))
 }
 
-fn sign_subscription(app: &App, caller: Caller, channel: &str) -> Result<String> {
-    let channel = Some(channel.to_owned());
+/// A subscription token for a stream that the caller may hear.
+pub fn for_stream(app: &App, caller: Caller, name: String) -> Result<StreamToken> {
+    let channel = Some(name.clone());
     let claims = PushClaims { sub: caller.user, exp: expiry(app), sid: None, own_streams: false, channels: Vec::new(), channel };
-    app.site.keys().push.sign(&claims)
+    Ok(StreamToken { channel: name, token: app.site.keys().push.sign(&claims)? })
 }
 
 fn expiry(app: &App) -> i64 {
@@ -235,7 +228,7 @@ struct NamedSubscription {
 }
 
 #[derive(Object, Serialize)]
-struct OwnOrganisation {
+pub struct OwnOrganisation {
     id: OrganisationId,
     name: String,
     organisation_slug: String,
@@ -248,4 +241,19 @@ struct OwnOrganisation {
     channels_count: i64,
     /// Whether the caller has pinned the organisation.
     pinned: bool,
+}
+
+impl From<organisations::Own> for OwnOrganisation {
+    fn from(own: organisations::Own) -> Self {
+        OwnOrganisation {
+            id: own.id,
+            role_name: own.role_title().into(),
+            name: own.name,
+            organisation_slug: own.slug,
+            logo_url: own.logo_url,
+            org_role: own.role,
+            channels_count: own.channels_count,
+            pinned: own.is_pinned,
+        }
+    }
 }

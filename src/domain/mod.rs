@@ -19,6 +19,7 @@ pub mod page;
 pub mod payloads;
 pub mod public;
 pub mod rights;
+pub mod start;
 pub mod streams;
 pub mod text;
 pub mod transfer;

@@ -17,6 +17,7 @@ mod shapes;
 mod socket;
 #[path = "../stand_in/centrifugo.rs"]
 mod stand_in;
+mod start;
 mod target;
 mod wire;
 

@@ -146,7 +146,7 @@ async fn every_get_that_succeeds_names_its_place_in_the_log() {
 }
 
 /// Identifiers that the table's bodies leave out: in optional fields, and in queries.
-const FURTHER: [(&str, &str); 16] = [
+const FURTHER: [(&str, &str); 17] = [
     ("POST /channels", r#"{"name": "new", "organisation_id": "<org>", "userIds": ["<user>"]}"#),
     ("POST /channels/{channel_id}/messages", r#"{"content": "Hello", "thread_id": "<thread>"}"#),
     ("PUT /channels/{channel_id}/messages", r#"{"content": "Hello", "message_id": "<message>", "thread_id": "<thread>"}"#),
@@ -160,6 +160,7 @@ const FURTHER: [(&str, &str); 16] = [
     ("PUT /organisations/{org_id}/users/{user_id}", r#"{"role_id": "<role>"}"#),
     ("POST /token/subscription", r#"{"channel": "<org>/<user>"}"#),
     ("POST /token/subscription", r#"{"channel": "<user>"}"#),
+    ("GET /start?slug=<org_slug>", ""),
     ("POST /token/subscription", r#"{"channel": "<thread>"}"#),
     ("POST /realtime/subscription", r#"{"channel": "<channel>"}"#),
     ("POST /threads/{id}", r#"{"content": "Hello"}"#),

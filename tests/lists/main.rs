@@ -26,7 +26,8 @@ const ROWS: usize = 1000;
 const BYTES: usize = 1_000_000;
 
 /// Operations that answer one record which contains lists.
-const SINGLE: [&str; 4] = [
+const SINGLE: [&str; 5] = [
+    "GET /start",
     "GET /channels/{channel_id}",
     "GET /channels/name/{channel_name}",
     "GET /threads/{id}",

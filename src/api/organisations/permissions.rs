@@ -65,7 +65,7 @@ impl From<&Right> for Permission {
 
 /// The rights of a role.
 #[derive(Object, Serialize)]
-pub(super) struct Permissions {
+pub struct Permissions {
     /// Each right by its key, and whether the role holds it.
     permission_list: PermissionKeys,
 }

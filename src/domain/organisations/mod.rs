@@ -275,6 +275,13 @@ pub struct Own {
     pub is_pinned: bool,
 }
 
+impl Own {
+    /// The name of the caller's role.
+    pub fn role_title(&self) -> &str {
+        rights::member_title(&self.role, self.is_owner)
+    }
+}
+
 /// Lists the organisations that the caller is a member of, by name.
 pub fn list_own(conn: &Connection, caller: Caller, page: Page) -> Result<Vec<Own>> {
     let sql = format!(

@@ -1,0 +1,104 @@
+//! What a client shows first, in one state of the database: the account, its organisations, and one of them with its channels.
+//! Uses access, accounts, channels and organisations; no other area uses it.
+
+use std::collections::HashMap;
+
+use rusqlite::Connection;
+
+use crate::{
+    db::Columns,
+    domain::{
+        access::{self, Caller, Membership},
+        accounts::{self, User, sessions},
+        channels::{
+            direct_messages, lists,
+            members::Member,
+            reading::{COUNTS, Counts},
+            record::Visible,
+        },
+        organisations::{self, Own},
+        page::Page,
+    },
+    error::Result,
+    id::OrganisationId,
+    time::Time,
+};
+
+/// At most 1,000 organisations and channels, as in the lists of them.
+const ALL: Page = Page { offset: 0, size: 1000 };
+/// At most 200 direct messages: the people of each are a statement of its own.
+const LATEST: Page = Page { offset: 0, size: 200 };
+
+pub struct Start {
+    pub user: User,
+    /// When the caller's session ends.
+    pub expires_at: Time,
+    /// By name, with what is unread in all channels and direct messages of each.
+    pub organisations: Vec<(Own, Counts)>,
+    pub open: Option<Open>,
+}
+
+/// The organisation that the client shows.
+pub struct Open {
+    pub id: OrganisationId,
+    pub membership: Membership,
+    /// The live channels that the caller is in, by name.
+    pub channels: Vec<(Counts, Visible)>,
+    /// The latest active first, with their other people.
+    pub direct_messages: Vec<(Counts, Visible, Vec<Member>)>,
+}
+
+/// Reads the start with the organisation of this slug open; without one the caller's current organisation, or else the first. 404
+/// for the slug of an organisation that the caller is no member of.
+pub fn read(conn: &Connection, caller: Caller, slug: Option<&str>) -> Result<Start> {
+    let user = accounts::own(conn, caller)?;
+    let expires_at = sessions::expiry(conn, caller)?;
+    let mut unread = unread(conn, caller)?;
+    let organisations = organisations::list_own(conn, caller, ALL)?;
+    let open = match slug {
+        Some(slug) => Some(organisations.iter().find(|one| one.slug == slug).ok_or(access::UNKNOWN_ORGANISATION)?),
+        None => organisations.iter().find(|one| Some(one.id) == user.current_org).or(organisations.first()),
+    };
+    let open = open.map(|open| Open::read(conn, caller, open.id)).transpose()?;
+    let organisations = organisations.into_iter().map(|one| {
+        let counts = unread.remove(&one.id).unwrap_or_default();
+        (one, counts)
+    });
+    Ok(Start { organisations: organisations.collect(), user, expires_at, open })
+}
+
+impl Open {
+    fn read(conn: &Connection, caller: Caller, id: OrganisationId) -> Result<Open> {
+        let with_people = |(unread, found): (Counts, Visible)| {
+            let mut people = direct_messages::participants(conn, found.channel.id)?;
+            people.retain(|person| person.user != caller.user);
+            Ok((unread, found, people))
+        };
+        let found = lists::direct_messages(conn, caller, id, LATEST)?;
+        Ok(Open {
+            id,
+            membership: access::is_member(conn, caller, id, access::UNKNOWN_ORGANISATION)?,
+            channels: lists::joined(conn, caller, id, ALL)?,
+            direct_messages: found.into_iter().map(with_people).collect::<Result<_>>()?,
+        })
+    }
+}
+
+/// What the caller has not read in the live channels and direct messages of each organisation.
+fn unread(conn: &Connection, caller: Caller) -> Result<HashMap<OrganisationId, Counts>> {
+    let sql = format!(
+        "select c.organisation_id, {COUNTS} from channel_members cm cross join channels c on c.id = cm.channel_id
+         where cm.user_id = ?1 and c.deleted_at is null and c.archived_at is null"
+    );
+    let mut sums: HashMap<OrganisationId, Counts> = HashMap::new();
+    let mut select = conn.prepare_cached(&sql)?;
+    let mut rows = select.query([caller.user])?;
+    while let Some(row) = rows.next()? {
+        let mut columns = Columns::of(row);
+        let (organisation, counts) = (columns.take()?, Counts::take(&mut columns)?);
+        let sum = sums.entry(organisation).or_default();
+        sum.threads += counts.threads;
+        sum.mentions += counts.mentions;
+    }
+    Ok(sums)
+}
