@@ -19,7 +19,7 @@ pub fn service() -> OpenApiService<impl OpenApi, ()> {
         ),
         (start::Api, tokens::Api),
         (channels::Api, channels::members::Api, channels::direct_messages::Api, channels::stars::Api),
-        (messages::Api, messages::reactions::Api, messages::search::Api, messages::threads::Api),
+        (messages::Api, messages::reactions::Api, messages::search::Api, messages::single::Api, messages::threads::Api),
         (webhooks::Api, webhooks::deliveries::Api, webhooks::feeds::Api),
         (public::blogs::Api, public::categories::Api, public::testimonials::Api, public::contacts::Api),
     );

@@ -146,13 +146,16 @@ async fn every_get_that_succeeds_names_its_place_in_the_log() {
 }
 
 /// Identifiers that the table's bodies leave out: in optional fields, and in queries.
-const FURTHER: [(&str, &str); 17] = [
+const FURTHER: [(&str, &str); 20] = [
     ("POST /channels", r#"{"name": "new", "organisation_id": "<org>", "userIds": ["<user>"]}"#),
     ("POST /channels/{channel_id}/messages", r#"{"content": "Hello", "thread_id": "<thread>"}"#),
     ("PUT /channels/{channel_id}/messages", r#"{"content": "Hello", "message_id": "<message>", "thread_id": "<thread>"}"#),
     ("PUT /channels/{channel_id}/read", r#"{"last_message_id": "<message>"}"#),
     ("GET /channels/{channel_id}/messages?before=<message>", ""),
     ("GET /channels/{channel_id}/messages?after=<message>", ""),
+    ("GET /channels/{channel_id}/messages?around=<message>", ""),
+    ("GET /threads/{thread_id}/channels/{channel_id}?before=<message>", ""),
+    ("GET /threads/{thread_id}/channels/{channel_id}?around=<message>", ""),
     ("GET /channels/name/{channel_name}?organisation_id=<org>", ""),
     ("GET /organisations/{org_id}/search?q=engine&channel_id=<channel>", ""),
     ("POST /invite", r#"{"org_id": "<org>", "emails": ["someone@example.org"], "role": "<role>"}"#),

@@ -29,11 +29,14 @@ const INSIDER: usize = 6;
 const SUPERADMIN: usize = 9;
 
 /// Calls beside the rows of `permissions.md`, for statements that depend on what is asked.
-const FURTHER: [(usize, &str, &str); 14] = [
+const FURTHER: [(usize, &str, &str); 17] = [
     (OWNER, "GET /blogs?category=<used_category>", ""),
     (OWNER, "GET /blogs?search=engines", ""),
     (OWNER, "GET /channels/{channel_id}/messages?before=<message>", ""),
     (OWNER, "GET /channels/{channel_id}/messages?after=<message>", ""),
+    (OWNER, "GET /channels/{channel_id}/messages?around=<message>", ""),
+    (OWNER, "GET /channels/{channel_id}/messages?around=unread", ""),
+    (OWNER, "GET /threads/{thread_id}/channels/{channel_id}?after=<message>", ""),
     (OWNER, "GET /organisations/{org_id}/search?q=engine&channel_id=<channel>", ""),
     (OWNER, "GET /organisations/{org_id}/users?search=example&role=member", ""),
     (OWNER, "POST /realtime/subscription", r#"{"channel": "<thread>"}"#),

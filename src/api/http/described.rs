@@ -79,4 +79,4 @@ macro_rules! by_schema {
         }
     )+};
 }
-pub(in crate::api) use by_schema;
+pub(crate) use by_schema;

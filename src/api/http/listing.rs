@@ -287,7 +287,16 @@ where
     T: Answer,
     P: Answer,
 {
-    Paged::Ok(page_envelope(message, data, pagination), address.rest(rest))
+    paged_by(message, data, pagination, address.rest(rest))
+}
+
+/// [`paged`], with the `Link` header to the rest of the list.
+pub fn paged_by<T, P>(message: &str, data: T, pagination: P, link: Option<String>) -> Paged<T, P>
+where
+    T: Answer,
+    P: Answer,
+{
+    Paged::Ok(page_envelope(message, data, pagination), link)
 }
 
 /// The path and query of a request for a list, to link to its rest.
@@ -307,14 +316,14 @@ impl<'a> FromRequest<'a> for Address {
 impl Address {
     /// The `Link` header to the rows from the offset `rest` on.
     pub fn rest(&self, rest: Option<i64>) -> Option<String> {
-        rest.map(|rest| self.next("offset", &rest.to_string()))
+        rest.map(|rest| self.link("next", "offset", &rest.to_string()))
     }
 
     /// The `Link` header (RFC 8288) to the same list from another position, which `parameter` names.
-    pub fn next(&self, parameter: &str, place: &str) -> String {
-        let kept = self.query.iter().filter(|(name, _)| ![parameter, "page", "offset"].contains(&name.as_str()));
+    pub fn link(&self, relation: &str, parameter: &str, place: &str) -> String {
+        let kept = self.query.iter().filter(|(name, _)| ![parameter, "around", "page", "offset"].contains(&name.as_str()));
         let query = form_urlencoded::Serializer::new(String::new()).extend_pairs(kept).append_pair(parameter, place).finish();
-        format!("<{}?{query}>; rel=\"next\"", self.path)
+        format!("<{}?{query}>; rel=\"{relation}\"", self.path)
     }
 }
 

@@ -20,7 +20,7 @@ impl From<Error> for poem::Error {
 }
 
 /// A schema that stands where it is used, and has no name.
-pub(super) fn inline(schema: MetaSchema) -> MetaSchemaRef {
+pub fn inline(schema: MetaSchema) -> MetaSchemaRef {
     MetaSchemaRef::Inline(Box::new(schema))
 }
 
@@ -47,7 +47,7 @@ macro_rules! described {
         }
     };
 }
-pub(super) use described;
+pub(crate) use described;
 
 /// Makes identifiers appear as UUIDs; some have a title in the document.
 macro_rules! uuids {

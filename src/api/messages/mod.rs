@@ -1,8 +1,10 @@
 //! Messages of a channel, and read marks.
 
 mod message;
+mod pages;
 pub mod reactions;
 pub mod search;
+pub mod single;
 mod thread;
 pub mod threads;
 
@@ -13,13 +15,14 @@ use poem_openapi::{
 };
 use serde::Serialize;
 
+use self::pages::{Around, Links};
 use super::{
     http::{
         auth::Bearer,
         body::{Body, Text},
         envelope::{Created, Success, created, ok},
         json::Written,
-        listing::{self, Address, BareListed, Filled, Size, fill},
+        listing::{self, Address, BareListed, Size},
         rows::Rows,
         types::Null,
     },
@@ -28,10 +31,13 @@ use super::{
 use crate::{
     db::View,
     domain::{
-        access::Caller,
         channels::reading,
-        messages::{deleting, editing, lists, posting, record::Message},
-        page::Page,
+        messages::{
+            deleting, editing,
+            lists::{self, List},
+            posting,
+            record::Message,
+        },
     },
     error::Result,
     id::{ChannelId, MessageId},
@@ -107,7 +113,8 @@ impl Api {
 
     /// List a channel's messages
     ///
-    /// Lists top-level posts, newest first. For members of the channel.
+    /// Lists top-level posts, newest first. For members of the channel. A page around a message links to what is newer as
+    /// `prev`.
     #[oai(path = "/channels/:channel_id/messages", method = "get", operation_id = "listMessages", tag = "Tag::Messages")]
     async fn list(
         &self,
@@ -121,32 +128,35 @@ impl Api {
         before: Query<Option<MessageId>>,
         /// List only messages newer than this one, starting with the next.
         after: Query<Option<MessageId>>,
+        /// List messages on both sides of this one, which is among them; a reply stands for its post. `unread` stands for the
+        /// first unread post, or for the newest if all are read.
+        around: Query<Option<Around>>,
     ) -> Result<BareListed<MessageList>> {
-        let size = listing::size(*limit, PAGE, LARGEST_PAGE);
-        let page = Page::new(1, size);
-        let range = lists::Range { before: *before, after: *after };
+        let (size, at) = (listing::size(*limit, PAGE, LARGEST_PAGE), pages::at(*before, *after, *around)?);
         let (caller, id, generation) = (caller.0, *channel_id, app.newest.generation());
-        let known = match range.is_open() {
+        let known = match at.is_newest() {
             true => app.db.check(|conn| {
                 let page = app.newest.find(id, size, lists::last_seq(conn, caller, id)?);
                 page.map(|page| conn.show().map(|()| page)).transpose()
             })?,
             false => None,
         };
-        let read = move |conn: &View| Ok((MessageList::read(conn, caller, id, range, page)?, lists::last_seq(conn, caller, id)?));
-        let NewestPage { text, rest } = match known {
-            Some(page) => page,
+        let read = move |conn: &View| {
+            let (messages, links) = pages::read(conn, &List::posts(conn, caller, id)?, at, size)?;
+            Ok((Written::new(&MessageList { messages }).text, links, lists::last_seq(conn, caller, id)?))
+        };
+        let (text, links) = match known {
+            Some(NewestPage { text, rest }) => (text, Links { next: rest.map(|last| ("before", last)), newer: None }),
             None => {
-                let (page, seq) = app.db.read_list(caller.user, read).await?;
-                if range.is_open() {
-                    app.newest.keep((id, size), seq, generation, page.clone());
+                let (text, links, seq) = app.db.read_list(caller.user, read).await?;
+                if at.is_newest() {
+                    let page = NewestPage { text: text.clone(), rest: links.next.map(|(_, last)| last) };
+                    app.newest.keep((id, size), seq, generation, page);
                 }
-                page
+                (text, links)
             }
         };
-        // The cursor is a message and not an offset, so that newer messages shift no rows.
-        let end = if range.is_ascending() { "after" } else { "before" };
-        Ok(BareListed::Ok(Written::again(text), rest.map(|last| address.next(end, &last.to_string()))))
+        Ok(BareListed::Ok(Written::again(text), links.header(&address)))
     }
 
     /// Mark a channel as read
@@ -202,19 +212,4 @@ struct Unread {
 #[derive(Object, Serialize)]
 struct MessageList {
     messages: Rows<Message>,
-}
-
-impl MessageList {
-    /// The answer's text, always with the newest message first, and the message after which the list goes on.
-    fn read(conn: &View, caller: Caller, channel: ChannelId, range: lists::Range, page: Page) -> Result<NewestPage> {
-        let mut ids = Vec::new();
-        let show = |message: Message| {
-            ids.push(message.id);
-            message
-        };
-        let Filled { data, rest } = fill(page, |part| lists::list(conn, caller, channel, range, part), show)?;
-        let rest = rest.map(|_| ids[data.len() - 1]);
-        let messages = if range.is_ascending() { data.reversed() } else { data };
-        Ok(NewestPage { text: Written::new(&MessageList { messages }).text, rest })
-    }
 }

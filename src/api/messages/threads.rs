@@ -8,7 +8,10 @@ use poem_openapi::{
     param::{Path, Query},
 };
 
-use super::thread::{OrganisationThread, Thread};
+use super::{
+    pages::{self, Around},
+    thread::{OrganisationThread, Thread},
+};
 use crate::{
     api::{
         http::{
@@ -16,15 +19,21 @@ use crate::{
             body::{Body, Text, text},
             envelope::{Created, Success, created, ok},
             listing::{
-                self, Address, Bounds, Listed, Paged, Pagination, ShallowOffset, ShallowPage, Size, fill, fill_from_within,
-                listed, paged,
+                self, Address, Bounds, Filled, Listed, Paged, Pagination, ShallowOffset, ShallowPage, Size, fill,
+                fill_from_within, listed, paged_by,
             },
             rows::Rows,
             types::Null,
         },
         tags::Tag,
     },
-    domain::messages::{deleting, posting, record::Message, threads},
+    domain::messages::{
+        deleting,
+        lists::{List, Span},
+        posting,
+        record::Message,
+        threads,
+    },
     error::Result,
     id::{ChannelId, MessageId, OrganisationId},
     state::App,
@@ -146,7 +155,8 @@ impl Api {
 
     /// List a thread's replies
     ///
-    /// Lists replies, newest first. `total_items` is the number of all. For members of the channel.
+    /// Lists replies, newest first. `total_items` is the number of all. For members of the channel. A page around a reply links
+    /// to what is newer as `prev`.
     #[oai(
         path = "/threads/:thread_id/channels/:channel_id",
         method = "get",
@@ -166,15 +176,33 @@ impl Api {
         offset: Query<Option<ShallowOffset>>,
         /// Replies on a page: up to 200; default 50.
         limit: Query<Option<Size>>,
+        /// List only replies older than this one, instead of a `page`.
+        before: Query<Option<MessageId>>,
+        /// List only replies newer than this one, starting with the next; the thread's own id begins with the first reply.
+        after: Query<Option<MessageId>>,
+        /// List replies on both sides of this one, which is among them.
+        around: Query<Option<MessageId>>,
     ) -> Result<Paged<Rows<Message>, Pagination>> {
+        let is_numbered = page.is_some() || offset.is_some();
+        let at = pages::at(*before, *after, around.map(Around::Message))?;
         let page = listing::page(*page, *offset, *limit, PAGE, LARGEST_PAGE).shallow()?;
         let (caller, channel, thread) = (caller.0, *channel_id, *thread_id);
         let read = app.db.read_list(caller.user, move |conn| {
-            let total = threads::count_replies(conn, caller, channel, thread)?;
-            Ok((fill(page, |part| threads::replies(conn, caller, channel, thread, part), identity)?, total))
+            let (list, total) = List::replies(conn, caller, channel, thread)?;
+            let (rows, link) = match at.is_newest() && is_numbered {
+                true => {
+                    let Filled { data, rest } = fill(page, |part| list.read(conn, Span::ALL, part), identity)?;
+                    (data, address.rest(rest))
+                }
+                false => {
+                    let (rows, links) = pages::read(conn, &list, at, page.size)?;
+                    (rows, links.header(&address))
+                }
+            };
+            Ok((rows, link, total))
         });
-        let (found, total) = read.await?;
-        Ok(paged("Data retrieved successfully", found, Pagination::new(page, total), &address))
+        let (rows, link, total) = read.await?;
+        Ok(paged_by("Data retrieved successfully", rows, Pagination::new(page, total), link))
     }
 
     /// Change a thread

@@ -1,70 +1,166 @@
 //! Lists of messages, as they are shown: with their reactions.
 
-use rusqlite::{Connection, OptionalExtension};
+use rusqlite::{Connection, OptionalExtension, ToSql};
 
 use crate::{
     domain::{
         access::{self, Caller},
         messages::{
             reactions,
-            record::{self, Message, SELECT, UNKNOWN, from_row},
+            record::{self, Message, SELECT, UNKNOWN, UNKNOWN_THREAD, from_row},
         },
         page::Page,
     },
-    error::Result,
-    id::{ChannelId, MessageId},
+    error::{Error, Result},
+    id::{ChannelId, MessageId, UserId},
 };
 
-/// Bounds of a list, both exclusive. Messages are named by id and ordered by `n`.
-#[derive(Clone, Copy, Default)]
-pub struct Range {
-    pub before: Option<MessageId>,
-    pub after: Option<MessageId>,
+/// Where a page of a list lies. Messages are named by id and ordered by `n`.
+#[derive(Clone, Copy)]
+pub enum At {
+    /// Between two messages, both exclusive.
+    Range { before: Option<MessageId>, after: Option<MessageId> },
+    /// On both sides of a message, which is on the page. In a list of posts, a reply stands for its thread.
+    Around(MessageId),
+    /// Around the first post that the caller has not read; the newest page if there is none.
+    Unread,
 }
 
-impl Range {
-    /// Whether the list begins with the channel's newest message.
-    pub fn is_open(self) -> bool {
-        self.before.is_none() && self.after.is_none()
+impl At {
+    /// Whether the page is the newest one.
+    pub fn is_newest(self) -> bool {
+        matches!(self, At::Range { before: None, after: None })
     }
+}
 
+/// Bounds of a list by the messages' `n`, both exclusive.
+#[derive(Clone, Copy)]
+pub struct Span {
+    before: i64,
+    after: i64,
     /// Whether the list is oldest first, so that a page after a message begins with its direct successors.
-    pub fn is_ascending(self) -> bool {
-        self.after.is_some() && self.before.is_none()
+    pub is_ascending: bool,
+}
+
+impl Span {
+    /// The whole list, newest first.
+    pub const ALL: Span = Span { before: i64::MAX, after: 0, is_ascending: false };
+}
+
+/// The part of a list that a page shows.
+pub enum Place {
+    One(Span),
+    /// What is around a message: `older` begins with it.
+    Both {
+        older: Span,
+        newer: Span,
+    },
+}
+
+impl Place {
+    fn around(n: i64) -> Place {
+        let newer = Span { after: n, is_ascending: true, ..Span::ALL };
+        Place::Both { older: Span { before: n + 1, ..Span::ALL }, newer }
     }
 }
 
-/// The last seq of the channel's stream, which every change to its messages moves. For the callers of [`list`].
+/// A list that its reader may see: the top-level posts of a channel, or the replies of a thread. A deleted post is listed while
+/// it has replies.
+pub struct List {
+    reader: UserId,
+    channel: ChannelId,
+    /// The `n` of the thread.
+    root: Option<i64>,
+}
+
+impl List {
+    /// The channel's posts. For members of the channel. 404 for a hidden channel, 403 for a channel that the caller is not in.
+    pub fn posts(conn: &Connection, caller: Caller, channel: ChannelId) -> Result<List> {
+        access::is_in_channel(conn, caller, channel, access::UNKNOWN_CHANNEL)?;
+        Ok(List { reader: caller.user, channel, root: None })
+    }
+
+    /// The thread's replies, with their number. For the same callers as [`List::posts`]; 404 for an unknown thread, too.
+    pub fn replies(conn: &Connection, caller: Caller, channel: ChannelId, thread: MessageId) -> Result<(List, u32)> {
+        let posts = List::posts(conn, caller, channel)?;
+        let sql = "select n, reply_count from messages
+             where id = ?1 and channel_id = ?2 and root is null and (deleted_at is null or reply_count > 0)";
+        let found: Option<(i64, i64)> =
+            conn.prepare_cached(sql)?.query_row((thread, channel), |row| Ok((row.get(0)?, row.get(1)?))).optional()?;
+        let (n, replies) = found.ok_or(UNKNOWN_THREAD)?;
+        Ok((List { root: Some(n), ..posts }, u32::try_from(replies).map_err(Error::internal)?))
+    }
+
+    /// Finds the part of the list that a page shows. 404 for a message that is not in the channel, or in the thread.
+    pub fn place(&self, conn: &Connection, at: At) -> Result<Place> {
+        let place = |id: Option<MessageId>, otherwise| -> Result<i64> {
+            let Some(id) = id else { return Ok(otherwise) };
+            Ok(self.find(conn, id)?.0)
+        };
+        match at {
+            At::Range { before, after } => Ok(Place::One(Span {
+                before: place(before, i64::MAX)?,
+                after: place(after, 0)?,
+                is_ascending: after.is_some() && before.is_none(),
+            })),
+            At::Around(id) => {
+                let (n, root) = self.find(conn, id)?;
+                Ok(Place::around(if self.root.is_some() { n } else { root.unwrap_or(n) }))
+            }
+            At::Unread => Ok(self.first_unread(conn)?.map_or(Place::One(Span::ALL), Place::around)),
+        }
+    }
+
+    /// The `n` of a message that names a place in the list, and that of its thread if it is a reply.
+    fn find(&self, conn: &Connection, id: MessageId) -> Result<(i64, Option<i64>)> {
+        let found: Option<(i64, Option<i64>)> = conn
+            .prepare_cached("select n, root from messages where id = ?1 and channel_id = ?2")?
+            .query_row((id, self.channel), |row| Ok((row.get(0)?, row.get(1)?)))
+            .optional()?;
+        let is_here = |(n, root): &(i64, Option<i64>)| self.root.is_none_or(|thread| *n == thread || *root == Some(thread));
+        found.filter(is_here).ok_or(UNKNOWN)
+    }
+
+    /// The `n` of the first post of the channel that the reader has not read.
+    fn first_unread(&self, conn: &Connection) -> Result<Option<i64>> {
+        let sql = "select n from messages where channel_id = ?1 and root is null and deleted_at is null
+             and n > (select read_n from channel_members where channel_id = ?1 and user_id = ?2) order by n limit 1";
+        Ok(conn.prepare_cached(sql)?.query_row((self.channel, self.reader), |row| row.get(0)).optional()?)
+    }
+
+    /// Reads a page of a part of the list.
+    pub fn read(&self, conn: &Connection, span: Span, page: Page) -> Result<Vec<Message>> {
+        let order = if span.is_ascending { "asc" } else { "desc" };
+        let (of, sql): (&dyn ToSql, String) = match &self.root {
+            None => (
+                &self.channel,
+                format!(
+                    "{SELECT} where m.channel_id = ?1 and m.root is null and m.n < ?2 and m.n > ?3
+                       and (m.deleted_at is null or m.reply_count > 0)
+                     order by m.n {order} limit ?4 offset ?5"
+                ),
+            ),
+            Some(root) => (
+                root,
+                format!(
+                    "{SELECT} where m.root = ?1 and m.n < ?2 and m.n > ?3 and m.deleted_at is null
+                     order by m.n {order} limit ?4 offset ?5"
+                ),
+            ),
+        };
+        let mut messages: Vec<Message> = conn
+            .prepare_cached(&sql)?
+            .query_map((of, span.before, span.after, page.size, page.offset), from_row)?
+            .collect::<rusqlite::Result<_>>()?;
+        reactions::attach(conn, &mut messages)?;
+        Ok(messages)
+    }
+}
+
+/// The last seq of the channel's stream, which every change to its messages moves. For the callers of [`List::posts`].
 pub fn last_seq(conn: &Connection, caller: Caller, channel: ChannelId) -> Result<i64> {
     access::is_in_channel(conn, caller, channel, access::UNKNOWN_CHANNEL)?;
     Ok(conn.prepare_cached("select last_seq from channels where id = ?1")?.query_row([channel], |row| row.get(0))?)
-}
-
-/// Lists the channel's top-level posts, newest first, or oldest first in an ascending range. For members of the channel. A
-/// deleted post is listed while it has replies. 404 for a hidden channel and for an unknown message in `range`, 403 for a
-/// channel that the caller is not in.
-pub fn list(conn: &Connection, caller: Caller, channel: ChannelId, range: Range, page: Page) -> Result<Vec<Message>> {
-    access::is_in_channel(conn, caller, channel, access::UNKNOWN_CHANNEL)?;
-    let place = |id: Option<MessageId>, otherwise: i64| -> Result<i64> {
-        let Some(id) = id else { return Ok(otherwise) };
-        let n = conn
-            .prepare_cached("select n from messages where id = ?1 and channel_id = ?2")?
-            .query_row((id, channel), |row| row.get(0))
-            .optional()?;
-        n.ok_or(UNKNOWN)
-    };
-    let (before, after) = (place(range.before, i64::MAX)?, place(range.after, 0)?);
-    let order = if range.is_ascending() { "asc" } else { "desc" };
-    let sql = format!(
-        "{SELECT} where m.channel_id = ?1 and m.root is null and m.n < ?2 and m.n > ?3 and (m.deleted_at is null or m.reply_count > 0)
-         order by m.n {order} limit ?4 offset ?5"
-    );
-    let mut messages: Vec<Message> = conn
-        .prepare_cached(&sql)?
-        .query_map((channel, before, after, page.size, page.offset), from_row)?
-        .collect::<rusqlite::Result<_>>()?;
-    reactions::attach(conn, &mut messages)?;
-    Ok(messages)
 }
 
 /// Reads the messages with these `n`, in ascending order, with their reactions.

@@ -18,5 +18,6 @@ pub mod purging;
 pub mod reactions;
 pub mod record;
 pub mod search;
+pub mod single;
 pub mod threads;
 pub(in crate::domain) mod writing;

@@ -38,7 +38,7 @@ pub struct Thread {
     pub replies: Vec<Message>,
 }
 
-/// The channel of a thread.
+/// The channel of a thread or message.
 #[derive(Clone)]
 pub struct Place {
     pub name: String,
@@ -48,7 +48,7 @@ pub struct Place {
 }
 
 impl Place {
-    fn find(conn: &Connection, channel: ChannelId) -> Result<Place> {
+    pub(super) fn find(conn: &Connection, channel: ChannelId) -> Result<Place> {
         let row = |row: &Row| Ok(Place { name: row.get(0)?, is_private: row.get(1)?, is_dm: row.get(2)? });
         Ok(conn.prepare_cached("select name, is_private, is_dm from channels where id = ?1")?.query_row([channel], row)?)
     }
@@ -132,31 +132,9 @@ pub fn get(conn: &Connection, caller: Caller, thread: MessageId, replies: u32) -
     read_one(conn, Root(root.n), replies)
 }
 
-/// Counts the replies of a thread. For members of the channel. 404 for a hidden channel and an unknown thread.
-pub fn count_replies(conn: &Connection, caller: Caller, channel: ChannelId, thread: MessageId) -> Result<u32> {
-    access::is_in_channel(conn, caller, channel, access::UNKNOWN_CHANNEL)?;
-    let root = record::find(conn, thread)?.filter(|root| root.channel == channel && is_shown(root)).ok_or(UNKNOWN_THREAD)?;
-    u32::try_from(root.reply_count).map_err(Error::internal)
-}
-
 /// Whether the message is a thread that is not deleted, or still has replies.
 fn is_shown(message: &Message) -> bool {
     !message.is_reply && (message.deleted_at.is_none() || message.reply_count > 0)
-}
-
-/// Lists the replies of a thread, newest first; none if the channel has no such thread. For members of the channel.
-pub fn replies(conn: &Connection, caller: Caller, channel: ChannelId, thread: MessageId, page: Page) -> Result<Vec<Message>> {
-    access::is_in_channel(conn, caller, channel, access::UNKNOWN_CHANNEL)?;
-    let sql = format!(
-        "{} where m.root = (select n from messages where id = ?1 and channel_id = ?2) and m.deleted_at is null
-         order by m.n desc limit ?3 offset ?4",
-        record::SELECT
-    );
-    let mut select = conn.prepare_cached(&sql)?;
-    let replies = select.query_map((thread, channel, page.size, page.offset), record::from_row)?;
-    let mut replies: Vec<Message> = replies.collect::<rusqlite::Result<_>>()?;
-    reactions::attach(conn, replies.iter_mut())?;
-    Ok(replies)
 }
 
 /// Makes a top-level post, as [`posting::create`] does; the same `id` again returns the same thread. 404 for a hidden

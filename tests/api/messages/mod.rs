@@ -1,10 +1,12 @@
 //! Messages: posting, editing, listing them.
 
 mod deleting;
+mod pages;
 pub mod posting;
 mod reactions;
 pub mod search;
 mod shown;
+mod single;
 mod threads;
 
 use serde_json::{Value, json};

@@ -1,0 +1,27 @@
+//! A single message, as a link to it shows it.
+
+use rusqlite::Connection;
+
+use crate::{
+    domain::{
+        access::{self, Caller},
+        messages::{
+            reactions,
+            record::{self, Message, UNKNOWN},
+            threads::Place,
+        },
+    },
+    error::Result,
+    id::MessageId,
+};
+
+/// Reads a message with its channel. For members of its channel. A deleted post is shown while it has replies. 404 for an unknown
+/// message and in a hidden channel, 403 in a channel that the caller is not in.
+pub fn get(conn: &Connection, caller: Caller, id: MessageId) -> Result<(Message, Place)> {
+    let is_shown = |message: &Message| message.deleted_at.is_none() || message.reply_count > 0;
+    let mut message = record::find(conn, id)?.filter(is_shown).ok_or(UNKNOWN)?;
+    access::is_in_channel(conn, caller, message.channel, UNKNOWN)?;
+    reactions::attach(conn, [&mut message])?;
+    let place = Place::find(conn, message.channel)?;
+    Ok((message, place))
+}
