@@ -179,7 +179,10 @@ pub fn assert_conforms(value: &Value, schema: &Value, definitions: &Map<String, 
         return parts.iter().for_each(|part| assert_conforms(value, part, definitions));
     }
     if schema["anyOf"][1]["type"] == "null" {
-        return if value.is_null() { () } else { assert_conforms(value, &schema["anyOf"][0], definitions) };
+        if !value.is_null() {
+            assert_conforms(value, &schema["anyOf"][0], definitions);
+        }
+        return;
     }
     if schema["type"][1] == "null" {
         let one = |(name, rule): (&String, &Value)| (name.clone(), if name == "type" { rule[0].clone() } else { rule.clone() });
