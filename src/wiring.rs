@@ -16,7 +16,7 @@ use crate::{
     config::Settings,
     connections::{self, certificate::Files, listening::Listeners},
     db::{self, AfterCommit, Db, KeyFile},
-    domain::accounts::{administration, spelling},
+    domain::accounts::{administration, member_names, spelling},
     error::{Error, Faults, Result},
     event::Effect,
     issuer::Issuer,
@@ -227,6 +227,7 @@ fn router(
 pub async fn run(app: App, listeners: impl Into<Listeners>, shutdown: impl Future<Output = ()> + Send + 'static) -> Result<()> {
     let mut sockets = app.count_sockets();
     app.db.write(spelling::unify).await?;
+    app.db.write(member_names::write_all).await?;
     let forwarded = forwarder::prepare(&app).await?;
     jobs::deliveries::prepare(&app).await?;
     let jobs = tokio::spawn(jobs::run(app.clone(), forwarded));

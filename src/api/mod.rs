@@ -5,6 +5,8 @@ pub mod asyncapi;
 mod backlog;
 mod channels;
 pub mod document;
+mod emoji;
+mod features;
 mod health;
 pub mod http;
 mod messages;
@@ -51,6 +53,7 @@ pub fn routes(app: App) -> impl Endpoint {
     let api = Route::new()
         .at("/openapi.json", get(make_sync(document::openapi)))
         .at("/asyncapi.json", get(make_sync(asyncapi::show)))
+        .at("/emoji.json", get(make_sync(emoji::show)))
         .nest("/", service::service());
     let mut routes = Route::new();
     if let Some(key) = &app.metrics.key {

@@ -2,7 +2,7 @@
 
 use poem_openapi::{OpenApi, OpenApiService};
 
-use super::{accounts, channels, messages, organisations, public, start, tokens, webhooks};
+use super::{accounts, channels, features, messages, organisations, public, start, tokens, webhooks};
 
 pub fn service() -> OpenApiService<impl OpenApi, ()> {
     // One tuple for each area: the framework takes tuples of at most sixteen.
@@ -17,7 +17,7 @@ pub fn service() -> OpenApiService<impl OpenApi, ()> {
             organisations::invitations::Api,
             organisations::acceptance::Api,
         ),
-        (start::Api, tokens::Api),
+        (start::Api, tokens::Api, features::Api),
         (channels::Api, channels::members::Api, channels::direct_messages::Api, channels::stars::Api),
         (messages::Api, messages::reactions::Api, messages::search::Api, messages::single::Api, messages::threads::Api),
         (webhooks::Api, webhooks::deliveries::Api, webhooks::feeds::Api),

@@ -4,6 +4,8 @@ use poem_openapi::Tags;
 
 #[derive(Tags)]
 pub enum Tag {
+    /// Learn what this server offers before anybody has logged in.
+    Server,
     /// Make an account, log in and out, and prove a mailbox or replace a password by mailed links.
     Accounts,
     /// Read and change the caller's own account, end sessions, and choose the current organisation.

@@ -19,7 +19,7 @@ use crate::{
         webhooks::{self, history},
     },
     error::Result,
-    state::App,
+    state::{App, Seen},
 };
 
 /// Most rows that one write changes, so that it doesn't hold up other writes.
@@ -42,10 +42,14 @@ pub(super) async fn run(app: &App) {
 
 /// Writes users' times of activity and the webhooks' cursor, and deletes expired rows.
 pub async fn tidy(app: &App) -> Result<()> {
-    let seen = app.take_seen();
-    for slice in seen.chunks(SLICE as usize) {
+    let Seen { users, sessions: used } = app.take_seen();
+    for slice in Vec::from_iter(users).chunks(SLICE as usize) {
         let slice = slice.to_vec();
         app.write_in_background(move |tx| accounts::seen(tx, &slice)).await?;
+    }
+    for slice in Vec::from_iter(used).chunks(SLICE as usize) {
+        let slice = slice.to_vec();
+        app.write_in_background(move |tx| sessions::seen(tx, &slice)).await?;
     }
     let now = app.clock.now();
     let events_before = now - app.site.event_retention;

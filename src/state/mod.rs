@@ -92,7 +92,7 @@ pub struct Inner {
     /// What clients have recovered of live push.
     pub recent: Recent,
     pub(crate) hashing: Hashing,
-    pub(crate) seen: Mutex<HashMap<UserId, Time>>,
+    pub(crate) seen: Mutex<Seen>,
     pub(crate) stopping: watch::Sender<bool>,
     /// Set later than `stopping`: once every event of an answered request is pushed.
     pub(crate) closing_sockets: watch::Sender<bool>,
@@ -100,6 +100,13 @@ pub struct Inner {
     pub(crate) sockets: Mutex<Option<mpsc::Sender<()>>>,
     pub(crate) publisher: Mutex<Option<JoinHandle<()>>>,
     pub(crate) _lock: db::FolderLock,
+}
+
+/// When users were last active, and in which sessions, since these times were last written.
+#[derive(Default)]
+pub struct Seen {
+    pub users: HashMap<UserId, Time>,
+    pub sessions: HashMap<SessionId, Time>,
 }
 
 impl std::ops::Deref for App {
@@ -115,7 +122,7 @@ impl Inner {
         let caller = self.sessions.find(session, || self.db.check(|conn| sessions::find(conn, session, conn.now())))?;
         if let Some(caller) = caller {
             self.limits.user(caller.user)?;
-            self.seen(caller.user);
+            self.seen(caller.user, caller.session);
         }
         Ok(caller)
     }
@@ -148,20 +155,22 @@ impl Inner {
         }
     }
 
-    /// Notes that a user is active now. A job writes these times once per minute.
-    pub fn seen(&self, user: UserId) {
-        self.seen.lock().expect("nothing panics while it holds this").insert(user, self.clock.now());
+    /// Notes that a user is active now, in a session. A job writes these times once per minute.
+    pub fn seen(&self, user: UserId, session: SessionId) {
+        let (now, mut seen) = (self.clock.now(), self.seen.lock().expect("nothing panics while it holds this"));
+        seen.users.insert(user, now);
+        seen.sessions.insert(session, now);
     }
 
     /// Whether the user was active since these times were last written, or has an open socket.
     pub fn is_here(&self, user: UserId) -> bool {
-        let seen = self.seen.lock().expect("nothing panics while it holds this").contains_key(&user);
+        let seen = self.seen.lock().expect("nothing panics while it holds this").users.contains_key(&user);
         seen || !self.hub.connections(user).is_empty()
     }
 
     /// Takes the noted times of activity, to write them.
-    pub fn take_seen(&self) -> Vec<(UserId, Time)> {
-        self.seen.lock().expect("nothing panics while it holds this").drain().collect()
+    pub fn take_seen(&self) -> Seen {
+        std::mem::take(&mut *self.seen.lock().expect("nothing panics while it holds this"))
     }
 
     /// Becomes true when the server begins to stop.

@@ -88,6 +88,7 @@ impl Api {
             address: session.address,
             created_at: session.created_at,
             expires_at: session.expires_at,
+            last_seen_at: session.last_seen_at,
         };
         let found = app.db.read(|conn| fill(page, |part| sessions::list(conn, caller.0, *user_id, part), one))?;
         Ok(listed("Sessions retrieved successfully", found, &address))
@@ -189,6 +190,8 @@ struct Session {
     address: String,
     created_at: Time,
     expires_at: Time,
+    /// When the session was last used, by a request or an open socket. It is written once a minute at the most.
+    last_seen_at: Time,
 }
 
 #[derive(Object)]

@@ -233,6 +233,7 @@ pub struct OpenChannel {
     id: ChannelId,
     name: String,
     description: String,
+    topic: String,
     user_count: i64,
     created_at: Time,
 }
@@ -243,6 +244,7 @@ impl From<record::Channel> for OpenChannel {
             id: channel.id,
             name: channel.name,
             description: channel.description,
+            topic: channel.topic,
             user_count: channel.user_count,
             created_at: channel.created_at,
         }

@@ -152,7 +152,7 @@ pub enum Gone {
     NoContent,
 }
 
-pub(super) fn envelope<T: Answer>(status_code: u16, message: &str, data: T) -> Json<Envelope<T>> {
+pub fn envelope<T: Answer>(status_code: u16, message: &str, data: T) -> Json<Envelope<T>> {
     Json(Envelope { status: Succeeded::Success, status_code, message: message.into(), data })
 }
 

@@ -104,6 +104,12 @@ impl ToJSON for Time {
     }
 }
 
+impl ParseFromParameter for Time {
+    fn parse_from_parameter(value: &str) -> ParseResult<Self> {
+        value.parse().map_err(|_| ParseError::custom(format!("must be a time such as 2026-01-31T12:00:00Z, not {value:?}")))
+    }
+}
+
 /// Derives of response objects require this, as they share one with request objects.
 impl ParseFromJSON for Time {
     fn parse_from_json(value: Option<Value>) -> ParseResult<Self> {

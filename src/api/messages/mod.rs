@@ -46,7 +46,7 @@ use crate::{
 
 /// Messages on a page.
 const PAGE: u32 = 50;
-const LARGEST_PAGE: u32 = 200;
+pub const LARGEST_PAGE: u32 = 200;
 
 pub struct Api;
 

@@ -21,8 +21,9 @@ use crate::{
     db::View,
     domain::messages::{record::Message, search},
     error::Result,
-    id::{ChannelId, OrganisationId},
+    id::{ChannelId, OrganisationId, UserId},
     state::App,
+    time::Time,
 };
 
 /// Messages found.
@@ -36,8 +37,8 @@ impl Api {
     /// Search messages
     ///
     /// Searches the posts and replies of the caller's channels; results come newest first. A message matches if it
-    /// contains all words of `q`, anywhere in its text and without regard to case. Words of fewer than three characters
-    /// count only if there are no longer ones. New and edited texts are found within some seconds.
+    /// contains all words of `q`, anywhere in its text and without regard to case. Words of fewer than three characters,
+    /// or two in Chinese, Japanese or Korean, count only if there are no longer ones. New and edited texts are found within some seconds.
     #[oai(path = "/organisations/:org_id/search", method = "get", operation_id = "searchMessages", tag = "Tag::Messages")]
     async fn search(
         &self,
@@ -45,10 +46,16 @@ impl Api {
         app: Data<&App>,
         org_id: Path<OrganisationId>,
         address: Address,
-        /// At least three characters, not counting white space around them.
+        /// At least three characters, or two in Chinese, Japanese or Korean, not counting white space around them.
         q: Query<Text<search::Text>>,
         /// Search only this channel.
         channel_id: Query<Option<ChannelId>>,
+        /// Search only this author's messages.
+        user_id: Query<Option<UserId>>,
+        /// Search only messages that were written before this time (RFC 3339).
+        before: Query<Option<Time>>,
+        /// Search only messages that were written after this time (RFC 3339).
+        after: Query<Option<Time>>,
         /// Rows to skip; default 0.
         offset: Query<Option<ShallowOffset>>,
         /// Up to 200; default 50. An answer may end earlier, at 1 MB.
@@ -56,9 +63,9 @@ impl Api {
     ) -> Result<Listed<Rows<Message>>> {
         let query = search::Query::parse(&q)?;
         let page = listing::page(None::<listing::ShallowPage>, *offset, *limit, PAGE, LARGEST_PAGE).shallow()?;
-        let (caller, organisation, channel) = (caller.0, *org_id, *channel_id);
-        let find =
-            move |conn: &View| fill(page, |part| search::find(conn, caller, organisation, channel, &query, part), identity);
+        let (caller, organisation) = (caller.0, *org_id);
+        let among = search::Among { channel: *channel_id, user: *user_id, before: *before, after: *after };
+        let find = move |conn: &View| fill(page, |part| search::find(conn, caller, organisation, among, &query, part), identity);
         let found = app.read_within(caller, organisation, find).await?;
         Ok(listed("Messages found successfully", found, &address))
     }

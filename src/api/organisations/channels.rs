@@ -14,7 +14,7 @@ use crate::{
         },
         http::{
             auth::Bearer,
-            body::Body,
+            body::{Body, Text, text},
             envelope::{Success, ok},
             listing::{Address, BareListed, Listed, Offset, Size, bare, fill_from, fill_from_within, listed, rows},
             number::Number,
@@ -94,7 +94,8 @@ impl Api {
 
     /// List the channels that the caller can join
     ///
-    /// Lists the organisation's live public channels that the caller is not in. The list is empty for guests.
+    /// Lists the organisation's live public channels that the caller is not in, with `q` those whose name or topic contains
+    /// it. The list is empty for guests.
     #[oai(
         path = "/organisations/:org_id/user-not-channels",
         method = "get",
@@ -111,10 +112,12 @@ impl Api {
         offset: Query<Option<Offset>>,
         /// Up to 1,000, the default. An answer may end earlier, at 1 MB.
         limit: Query<Option<Size>>,
+        /// A part of the name or of the topic, without regard to case.
+        q: Query<Option<Text<channels::lists::Sought>>>,
     ) -> Result<Listed<Rows<OpenChannel>>> {
-        let (id, page) = (*org_id, rows(*offset, *limit));
+        let (id, page, q) = (*org_id, rows(*offset, *limit), text(q.0).unwrap_or_default());
         let read = app.db.read_list(caller.0.user, move |conn| {
-            fill_from(page, |page| channels::lists::not_joined(conn, caller.0, id, page), Ok, OpenChannel::from)
+            fill_from(page, |page| channels::lists::not_joined(conn, caller.0, id, &q, page), Ok, OpenChannel::from)
         });
         Ok(listed("Channels user does not belong fetched successfully", read.await?, &address))
     }

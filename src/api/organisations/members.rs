@@ -26,17 +26,18 @@ use crate::{
             member_search::{self, Search},
             members, memberships, roles,
         },
-        rights,
+        page::Page,
+        rights::{self, MemberStatus},
     },
     error::Result,
-    id::{OrganisationId, UserId},
+    id::{ChannelId, OrganisationId, UserId},
     state::App,
     time::Time,
 };
 
 /// Members on a page.
 const PAGE: u32 = 20;
-const LARGEST_PAGE: u32 = 200;
+pub const LARGEST_PAGE: u32 = 200;
 /// Days within which a member counts as active in metrics, unless the request says otherwise.
 const DAYS: u32 = 7;
 
@@ -57,7 +58,9 @@ impl Api {
 
     /// List an organisation's members
     ///
-    /// Lists members in all statuses, newest first; with `search` or `role`, only those who match.
+    /// Lists members in all statuses, newest first; with `search`, `q`, `channel_id` or `role`, only those who match, and
+    /// with `q` by name. With `ids`, these users alone, in that order: also those who have left the organisation, in
+    /// status `removed`, and without those who never were in it.
     #[oai(path = "/organisations/:org_id/users", method = "get", operation_id = "listOrganisationMembers", tag = "Tag::Members")]
     async fn list(
         &self,
@@ -75,12 +78,29 @@ impl Api {
         limit: Query<Option<Size>>,
         /// Words that are all in a member's full name, username or e-mail address, without regard to case.
         search: Query<Option<Text<member_search::Text>>>,
+        /// Words that each begin a part of a member's full name, username or e-mail address, without regard to case.
+        q: Query<Option<Text<member_search::Text>>>,
+        /// The channel that the members are in.
+        channel_id: Query<Option<ChannelId>>,
+        /// Up to 100 identifiers of users, separated by commas. The other parameters don't count then.
+        ids: Query<Option<Text<member_search::Ids>>>,
         /// The members' role: its integer, its UUID, its name or its key.
         role: Query<Option<Text<roles::Named>>>,
     ) -> Result<Paged<Rows<Member>, Pagination>> {
         let page = listing::page(*page, *offset, page_size.or(*limit), PAGE, LARGEST_PAGE);
         let (caller, id) = (caller.0, *org_id);
-        let (found, total) = match Search::parse(&search.0.unwrap_or_default(), text(role.0))? {
+        if let Some(ids) = ids.0 {
+            let ids = member_search::ids(&ids)?;
+            let page = Page { offset: 0, size: ids.len() as u32 };
+            let read = app.db.read_list(caller.user, move |conn| {
+                fill(page, |part| members::named(conn, caller, id, part.of(&ids)), Member::from)
+            });
+            let found = read.await?;
+            let total = found.data.len() as u32;
+            return Ok(paged("Users retrieved successfully", found, Pagination::new(page, total), &address));
+        }
+        let search = Search::parse(&search.0.unwrap_or_default(), &q.0.unwrap_or_default(), text(role.0), *channel_id)?;
+        let (found, total) = match search {
             None => {
                 let read = app.db.read_list(caller.user, move |conn| {
                     let total = members::count(conn, caller, id)?;
@@ -263,17 +283,17 @@ struct Member {
     full_name: String,
     /// The `key` of the member's role.
     role: String,
-    /// The integer of the member's role.
-    role_id: i64,
+    /// The integer of the member's role; null for a former member.
+    role_id: Nullable<i64>,
     /// The name of the member's role in the list of roles; `Owner` for the organisation's owner.
     role_name: String,
-    /// `active`, `inactive` or `deactivated`.
+    /// `active`, `inactive` or `deactivated`; `removed` for a former member.
     status: String,
     /// The address of the member's picture; empty if there is none.
     profile_url: String,
     /// Whether the e-mail address is verified; until then, anybody may have registered it.
     is_verified: bool,
-    /// When the member joined.
+    /// When the member joined; `0001-01-01T00:00:00Z` for a former member.
     created_at: Time,
 }
 
@@ -288,11 +308,11 @@ impl From<members::Listed> for Member {
             full_name: member.full_name,
             role_name: rights::member_title(&member.role, member.is_owner).into(),
             role: member.role,
-            role_id: member.role_id,
-            status: member.status.as_str().into(),
+            role_id: Nullable(member.role_id),
+            status: member.status.map_or("removed", MemberStatus::as_str).into(),
             profile_url: member.avatar_url,
             is_verified: member.is_verified,
-            created_at: member.joined_at,
+            created_at: member.joined_at.unwrap_or(Time::NEVER),
         }
     }
 }

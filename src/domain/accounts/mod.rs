@@ -9,6 +9,7 @@ pub mod blanks;
 pub mod devices;
 pub mod identities;
 pub mod mailbox;
+pub mod member_names;
 pub mod one_time_tokens;
 pub mod passwords;
 pub mod profiles;

@@ -7,7 +7,7 @@ use crate::{
     db::Tx,
     domain::{
         access::{self, Caller},
-        accounts::{self, PersonName, User},
+        accounts::{self, PersonName, User, member_names},
         chores::{self, Chore, Cursor},
         log::events,
         text::{self, Rule},
@@ -70,6 +70,7 @@ pub fn update(tx: &mut Tx, caller: Caller, edit: Edit) -> Result<User> {
     .or_conflict(|| Error::invalid("username already exists"))?;
     let user = accounts::own(tx, caller)?;
     let shown = |user: &User| (user.username.clone(), user.full_name(), user.phone.clone(), user.avatar_url.clone());
+    member_names::write(tx, &user)?;
     // Each announcement costs a row of the event log per organisation.
     if shown(&user) != shown(&before) {
         announce(tx, user.id)?;

@@ -146,6 +146,8 @@ pub struct Session {
     pub address: String,
     pub created_at: Time,
     pub expires_at: Time,
+    /// When it was last used, to the minute.
+    pub last_seen_at: Time,
 }
 
 /// Lists a user's live sessions, newest first. For the user and for superadmins; 404 for other callers.
@@ -160,7 +162,7 @@ pub fn list(conn: &View, caller: Caller, user: UserId, page: Page) -> Result<Vec
 pub fn live(conn: &Connection, user: UserId, now: Time, page: Page) -> Result<Vec<Session>> {
     Ok(conn
         .prepare_cached(
-            "select id, user_agent, address, created_at, expires_at from sessions
+            "select id, user_agent, address, created_at, expires_at, coalesce(last_seen_at, created_at) from sessions
              where user_id = ?1 and ended_at is null and expires_at > ?2 order by created_at desc, id desc limit ?3 offset ?4",
         )?
         .query_map((user, now, page.size, page.offset), |row| {
@@ -170,9 +172,19 @@ pub fn live(conn: &Connection, user: UserId, now: Time, page: Page) -> Result<Ve
                 address: row.get(2)?,
                 created_at: row.get(3)?,
                 expires_at: row.get(4)?,
+                last_seen_at: row.get(5)?,
             })
         })?
         .collect::<rusqlite::Result<_>>()?)
+}
+
+/// Writes when sessions were last used. The times were gathered in memory since the last write.
+pub fn seen(tx: &mut Tx, seen: &[(SessionId, Time)]) -> Result<()> {
+    let mut update = tx.prepare_cached("update sessions set last_seen_at = ?2 where id = ?1")?;
+    for row in seen {
+        update.execute(*row)?;
+    }
+    Ok(())
 }
 
 /// Lists the addresses from which a user's latest 1,000 sessions began, ended ones included.

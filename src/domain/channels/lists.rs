@@ -10,10 +10,16 @@ use crate::{
             record::{self, Channel, Name, Visible},
         },
         page::Page,
+        text::{self, Rule},
     },
     error::{Error, Result},
     id::{ChannelId, OrganisationId, UserId},
 };
+
+text::rules! {
+    /// What is looked for in the names and topics of channels.
+    pub Sought: Rule::line(256);
+}
 
 /// A channel as lists show it.
 pub struct Described {
@@ -67,11 +73,23 @@ pub fn direct_messages(
     own_in(conn, caller, organisation, page, "and c.is_dm = 1 order by c.last_n desc, c.created_at desc, c.id")
 }
 
-/// An organisation's live channels that the caller can join. 404 for outsiders.
-pub fn not_joined(conn: &Connection, caller: Caller, organisation: OrganisationId, page: Page) -> Result<Vec<Channel>> {
+/// An organisation's live channels that the caller can join, those with `sought` in their name or topic, without regard to case.
+/// 404 for outsiders, 400 for a text of several lines or one that is too long.
+pub fn not_joined(
+    conn: &Connection,
+    caller: Caller,
+    organisation: OrganisationId,
+    sought: &str,
+    page: Page,
+) -> Result<Vec<Channel>> {
     let rule = "and cm.user_id is null and c.archived_at is null and c.is_dm = 0 order by c.name collate nocase, c.id";
-    let found = of_organisation(conn, caller, organisation, page, rule)?;
-    Ok(found.into_iter().map(|found| found.channel).collect())
+    let sought = text::folded(Sought::check(sought, "q").map_err(Error::BadRequest)?);
+    // All of them are looked at for a text, within the quota of live channels.
+    let read = if sought.is_empty() { page } else { Page { offset: 0, size: u32::MAX } };
+    let found = of_organisation(conn, caller, organisation, read, rule)?;
+    let is_sought = |channel: &Channel| [&channel.name, &channel.topic].iter().any(|text| text::folded(text).contains(&sought));
+    let found: Vec<Channel> = found.into_iter().map(|found| found.channel).filter(is_sought).collect();
+    Ok(if sought.is_empty() { found } else { page.of(&found).to_vec() })
 }
 
 /// Finds a live channel by name among those that the caller can see, in one organisation or in all of theirs. An exact match

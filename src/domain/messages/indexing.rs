@@ -20,7 +20,7 @@ const SLICE_BYTES: usize = 16 << 10;
 const SLICE: u32 = 200;
 /// Index pages that one step merges: also a few milliseconds.
 const MERGED_PAGES: i64 = 16;
-/// Distinct trigrams indexed per message, at most. Texts in an alphabet have fewer, however long. A text of 40,000 different
+/// Distinct terms indexed per message, at most. Texts in an alphabet have fewer, however long. A text of 40,000 different
 /// ideographs has about 40,000 of them, which would hold the writer for tens of milliseconds.
 const MOST_TERMS: usize = 10_000;
 /// Length of a trigram in characters.
@@ -72,7 +72,7 @@ fn take_new(tx: &Tx, up_to: i64) -> Result<usize> {
 /// Indexes messages as far as their text fits into one step. Returns how many rows it looked at and the `n` of the last; none
 /// without rows.
 fn take(tx: &Tx, mut rows: Rows) -> Result<Option<(usize, i64)>> {
-    let mut insert = tx.prepare_cached("insert into message_search (rowid, content) values (?1, ?2)")?;
+    let mut insert = tx.prepare_cached("insert or replace into message_search (rowid, content) values (?1, ?2)")?;
     let (mut looked_at, mut last, mut bytes) = (0, None, 0);
     while let Some(row) = rows.next()? {
         // The last two are missing when the message is gone.
@@ -97,24 +97,39 @@ pub(in crate::domain) fn comparable(text: &str) -> String {
     text::folded(&words(text).collect::<Vec<_>>().join(" "))
 }
 
-/// The index terms of a comparable text: its first trigrams, each once, on a line of its own after the organisation's key.
+/// The index terms of a comparable text: its first [`grams`], each once, on a line of its own after the organisation's key.
 pub(in crate::domain) fn terms(organisation: OrganisationId, text: &str) -> String {
     // The key is the random end of the identifier. Two organisations with equal keys would share the cost, never the
     // results.
     let key: String = organisation.0.as_bytes()[11..].iter().map(|byte| format!("{byte:02x}")).collect();
     let text: Vec<char> = text.chars().collect();
     // Sorting finds repeats faster than hashing.
-    let mut trigrams: Vec<(&[char], usize)> = text.windows(TRIGRAM).zip(0..).collect();
-    trigrams.sort_unstable();
-    trigrams.dedup_by_key(|(trigram, _)| *trigram);
-    trigrams.sort_unstable_by_key(|(_, place)| *place);
-    let mut terms = String::with_capacity(trigrams.len().min(MOST_TERMS) * (key.len() + TRIGRAM + 1));
-    for (trigram, _) in trigrams.iter().take(MOST_TERMS) {
+    let mut grams: Vec<(&[char], usize)> = grams(&text).zip(0..).collect();
+    grams.sort_unstable();
+    grams.dedup_by_key(|(gram, _)| *gram);
+    grams.sort_unstable_by_key(|(_, place)| *place);
+    let mut terms = String::with_capacity(grams.len().min(MOST_TERMS) * (key.len() + TRIGRAM + 1));
+    for (gram, _) in grams.iter().take(MOST_TERMS) {
         terms.push_str(&key);
-        terms.extend(*trigram);
+        terms.extend(*gram);
         terms.push(SEPARATOR);
     }
     terms
+}
+
+/// At each place of a text two ideographs, or else three characters. What stands at a place depends on the characters from there
+/// on alone, so that the grams of a part of the text are among those of the whole.
+fn grams(text: &[char]) -> impl Iterator<Item = &[char]> {
+    (0..text.len()).filter_map(|place| {
+        let pair = text.get(place..place + 2)?;
+        if pair.iter().all(|c| text::is_ideograph(*c)) { Some(pair) } else { text.get(place..place + TRIGRAM) }
+    })
+}
+
+/// Whether the index can find the text.
+pub(super) fn is_indexed(text: &str) -> bool {
+    let text: Vec<char> = text.chars().collect();
+    grams(&text).next().is_some()
 }
 
 /// Splits a text into words at white space and control characters.
@@ -173,5 +188,8 @@ mod tests {
             assert_eq!(terms(organisation, &text).lines().count(), kept);
         }
         assert_eq!(terms(organisation, "ab"), "");
+        assert_eq!(terms(organisation, "x日本語y"), "0102030405x日本\n0102030405日本\n0102030405本語\n");
+        assert_eq!(terms(organisation, "日本"), "0102030405日本\n");
+        assert!(!is_indexed("日a") && !is_indexed("日") && is_indexed("日aa") && is_indexed("회의"));
     }
 }

@@ -27,7 +27,7 @@ text::rules! {
     pub Emoji: Rule::symbol(64);
 }
 /// Different emojis per message, at most.
-pub(in crate::domain) const EMOJIS_MAX: i64 = 50;
+pub const EMOJIS_MAX: i64 = 50;
 /// Users listed with each reaction, at most; its count includes all.
 const USERS_SHOWN: i64 = 100;
 

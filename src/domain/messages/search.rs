@@ -15,14 +15,14 @@ use crate::{
         text::{self, Rule},
     },
     error::{Error, Result},
-    id::{ChannelId, OrganisationId},
+    id::{ChannelId, OrganisationId, UserId},
+    time::Time,
 };
 
 /// A search query: comparable texts, all of which a message must contain.
 #[derive(Debug, PartialEq)]
 pub struct Query(Vec<String>);
 
-const SHORTEST: usize = indexing::TRIGRAM;
 text::rules! {
     pub Text: Rule::query(256);
 }
@@ -32,14 +32,14 @@ text::rules! {
 const MOST_TERMS: usize = 16;
 
 impl Query {
-    /// Parses a query into its words of three or more characters; without any, the whole text is searched for. 400 for fewer
-    /// than 3 characters and for more than 256.
+    /// Parses a query into the words that the index can find; without any, the whole text is searched for. 400 for fewer than
+    /// three characters, or two ideographs, and for more than 256.
     pub fn parse(text: &str) -> Result<Query> {
         Text::check(text, "q").map_err(Error::BadRequest)?;
         let words: Vec<&str> = indexing::words(text).collect();
         let whole = words.join(" ");
         let long: Vec<String> =
-            words.iter().filter(|word| word.chars().count() >= SHORTEST).map(|word| indexing::comparable(word)).collect();
+            words.iter().map(|word| indexing::comparable(word)).filter(|word| indexing::is_indexed(word)).collect();
         Ok(Query(if long.is_empty() { vec![indexing::comparable(&whole)] } else { long }))
     }
 
@@ -60,13 +60,24 @@ impl Query {
     }
 }
 
+/// Which messages are searched.
+#[derive(Clone, Copy, Default)]
+pub struct Among {
+    pub channel: Option<ChannelId>,
+    /// The author.
+    pub user: Option<UserId>,
+    /// Both exclusive.
+    pub before: Option<Time>,
+    pub after: Option<Time>,
+}
+
 /// Finds messages in the channels that the caller is in now, archived ones included, newest first. 404 for callers outside
 /// the organisation and for a channel hidden from the caller; 403 for a channel that the caller sees and is not in.
 pub fn find(
     conn: &Connection,
     caller: Caller,
     organisation: OrganisationId,
-    channel: Option<ChannelId>,
+    Among { channel, user, before, after }: Among,
     query: &Query,
     page: Page,
 ) -> Result<Vec<Message>> {
@@ -81,10 +92,11 @@ pub fn find(
                cross join channels c on c.id = m.channel_id
                cross join channel_members cm on cm.channel_id = c.id and cm.user_id = ?2
              where s.message_search match ?1 and m.deleted_at is null and c.deleted_at is null
-               and c.organisation_id = ?3 and (?4 is null or c.id = ?4)
+               and c.organisation_id = ?3 and (?4 is null or c.id = ?4) and (?5 is null or m.user_id = ?5)
+               and (?6 is null or m.created_at < ?6) and (?7 is null or m.created_at > ?7)
              order by s.rowid desc",
     )?;
-    let mut rows = select.query((query.within(organisation), caller.user, organisation, channel))?;
+    let mut rows = select.query((query.within(organisation), caller.user, organisation, channel, user, before, after))?;
     let (mut skipped, mut found) = (0, Vec::new());
     while found.len() < page.size as usize
         && let Some(row) = rows.next()?
@@ -119,6 +131,8 @@ mod tests {
         assert_eq!(parsed(" engine  in OR* \"near(\u{0}"), Some(vec!["engine".into(), "or*".into(), "\"near(".into()]));
         assert_eq!(parsed("to be"), Some(vec!["to be".into()]));
         assert_eq!(parsed("ab "), None);
+        assert_eq!(parsed("日本 in 会"), Some(vec!["日本".into()]), "two ideographs are enough");
+        assert_eq!((parsed(" 회의 "), parsed("日")), (Some(vec!["회의".into()]), None));
         for outside in ["\u{0}\u{0}\u{0}", "ab\u{9c}", "\u{7f}ab"] {
             assert_eq!(parsed(outside), None, "control characters are no part of a word");
         }

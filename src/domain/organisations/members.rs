@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use rusqlite::{Connection, Row};
+use rusqlite::{Connection, OptionalExtension, Row};
 
 use crate::{
     db::{Columns, Tx, View, log},
@@ -37,6 +37,7 @@ pub fn join(tx: &mut Tx, organisation: OrganisationId, user: &accounts::User, ro
     .execute((organisation, user.id, role.id, log::last_seq(tx)?, now))
     .or_conflict(|| Error::bad_request("The user is already a member of the organisation"))?;
     require_quota(tx, user.id)?;
+    accounts::member_names::write(tx, user)?;
     profiles::set_current_organisation(tx, user.id, organisation)?;
     member_updates::announce(tx, organisation, user, "joined", role.named(), MemberStatus::Active)?;
     member_updates::tell_own(tx, organisation, user.id, "joined", &role.name)?;
@@ -124,12 +125,15 @@ pub struct Listed {
     pub full_name: String,
     /// The key of the role.
     pub role: String,
-    pub role_id: i64,
+    /// None of a former member.
+    pub role_id: Option<i64>,
     pub is_owner: bool,
-    pub status: MemberStatus,
+    /// None of a former member.
+    pub status: Option<MemberStatus>,
     pub avatar_url: String,
     pub is_verified: bool,
-    pub joined_at: Time,
+    /// None of a former member.
+    pub joined_at: Option<Time>,
 }
 
 /// Lists all members whatever their status, newest first. For members; 403 for outsiders.
@@ -154,6 +158,27 @@ pub fn read(conn: &Connection, organisation: OrganisationId, members: &[UserId])
     let rows = members.iter().map(|member| select.query_row((organisation, member), from_row));
     Ok(rows.collect::<rusqlite::Result<_>>()?)
 }
+
+/// Reads these users, in the same order, as far as they are members or have been. For members; 403 for outsiders.
+pub fn named(conn: &Connection, caller: Caller, organisation: OrganisationId, users: &[UserId]) -> Result<Vec<Listed>> {
+    access::is_member(conn, caller, organisation, OUTSIDER)?;
+    let mut members = conn.prepare_cached(&format!("{SELECT} where m.organisation_id = ?1 and m.user_id = ?2"))?;
+    let mut former = conn.prepare_cached(FORMER)?;
+    let mut named = Vec::new();
+    for user in users {
+        let found = members.query_row((organisation, user), from_row).optional()?;
+        named.extend(match found {
+            None => former.query_row((organisation, user), from_row).optional()?,
+            found => found,
+        });
+    }
+    Ok(named)
+}
+
+/// Selects a former member as [`SELECT`] does members, without what they don't show others any more.
+const FORMER: &str =
+    "select u.email, u.username, u.first_name, u.last_name, u.id, '', '', null, 0, null, u.avatar_url, u.is_verified, null
+    from former_members f join users u on u.id = f.user_id where f.organisation_id = ?1 and f.user_id = ?2";
 
 /// Selects members. [`from_row`] takes the columns in this order.
 const SELECT: &str =

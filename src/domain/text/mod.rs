@@ -54,6 +54,13 @@ macro_rules! control {
     };
 }
 
+/// Characters of scripts in which a word may have one or two: ideographs, kana, bopomofo and Hangul.
+macro_rules! ideographs {
+    () => {
+        r"\u3005-\u3007\u3041-\u312f\u31f0-\u31ff\u3400-\u9fff\uac00-\ud7a3\uf900-\ufaff\uff66-\uff9f"
+    };
+}
+
 pattern!(SOLID, "must not be empty", r"\S");
 pattern!(LINE, "must not contain line breaks and other control characters", "^[^", control!(), "]*$");
 pattern!(
@@ -83,6 +90,11 @@ pattern!(
     "must be <channel_id>, <thread_id>, <org_id>, <org_id>/<user_id> or <user_id>",
     "^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}(/[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12})?$"
 );
+pattern!(
+    IDENTIFIERS,
+    "must be up to 100 identifiers, separated by commas",
+    "^[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}(,[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}){0,99}$"
+);
 pattern!(USERNAME, "must consist of letters, digits, '_', '.' and '-'", "^[A-Za-z0-9_.-]*$");
 pattern!(SYMBOL, "must not contain white space and control characters", r"^[^\s", control!(), "]*$");
 pattern!(
@@ -96,9 +108,25 @@ pattern!(
 );
 pattern!(
     QUERY,
-    "must have at least three characters, not counting white space around them",
-    r"[^\s\u0000-\u001f\u007f-\u009f][\s\S]+[^\s\u0000-\u001f\u007f-\u009f]"
+    "must have at least three characters, or two in Chinese, Japanese or Korean, not counting white space around them",
+    r"[^\s\u0000-\u001f\u007f-\u009f][\s\S]+[^\s\u0000-\u001f\u007f-\u009f]|[",
+    ideographs!(),
+    "]{2}"
 );
+
+/// Whether the character is of a script in which a word may have one or two: those of `ideographs!`.
+pub fn is_ideograph(c: char) -> bool {
+    matches!(
+        c,
+        '\u{3005}'..='\u{3007}'
+            | '\u{3041}'..='\u{312f}'
+            | '\u{31f0}'..='\u{31ff}'
+            | '\u{3400}'..='\u{9fff}'
+            | '\u{ac00}'..='\u{d7a3}'
+            | '\u{f900}'..='\u{faff}'
+            | '\u{ff66}'..='\u{ff9f}'
+    )
+}
 
 /// The text without characters that control a terminal or the direction of writing; line breaks stay.
 pub fn printable(text: &str) -> String {
@@ -177,9 +205,14 @@ impl Rule {
         Rule { min: 1, is_secret: true, ..Rule::text(max) }
     }
 
-    /// A search query: at least three characters, not counting white space around them.
+    /// A search query: at least three characters, or two ideographs, not counting white space around them.
     pub const fn query(max: usize) -> Rule {
-        Rule { min: 3, pattern: Some(&QUERY), ..Rule::text(max) }
+        Rule { min: 2, pattern: Some(&QUERY), ..Rule::text(max) }
+    }
+
+    /// One to 100 identifiers, separated by commas.
+    pub const fn identifiers() -> Rule {
+        Rule { min: 1, pattern: Some(&IDENTIFIERS), ..Rule::text(100 * 37 - 1) }
     }
 
     pub const fn not_blank(self) -> Rule {

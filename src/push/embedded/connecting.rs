@@ -119,7 +119,7 @@ fn accept(
     let begun: Vec<Begun> = audible.into_iter().map(|(begun, _)| begun).collect();
     let recoveries = results.values().filter(|result| result.was_recovering);
     recoveries.for_each(|result| app.metrics.recovery(result.recovered));
-    app.seen(connection.user);
+    app.seen(connection.user, connection.session);
     let live = connection.go_live(&begun, seq, |live| {
         results.retain(|channel, _| live.contains(&channel.as_str()));
         let expiry = Expiry::at(connection.expires_at(), app.clock.now());

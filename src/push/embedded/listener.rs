@@ -55,7 +55,7 @@ pub fn uni_sse(req: &Request, app: Data<&App>) -> Response {
         let why = match connected {
             Ok(connection) => {
                 let why = run(&app, &connection, &events).await;
-                app.seen(connection.user);
+                app.seen(connection.user, connection.session);
                 app.hub.unregister(&connection);
                 why
             }

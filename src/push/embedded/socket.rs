@@ -326,7 +326,7 @@ impl Socket {
 
     fn forget(&self) {
         if let Some((connection, _)) = &self.connected {
-            self.app.seen(connection.user); // it was active until now
+            self.app.seen(connection.user, connection.session); // it was active until now
             self.app.hub.unregister(connection);
         }
     }

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use crate::{
-    harness::{Client, PASSWORD, Server, unknown_id},
+    harness::{Client, PASSWORD, Server, text, unknown_id},
     shapes::assert_shape,
 };
 
@@ -46,4 +46,25 @@ async fn other_users_neither_list_nor_end_sessions_and_a_superadmin_does() {
     root.get(&format!("/users/{unknown}/sessions")).await.expect(404);
     root.put("/users/revoke-session", json!({ "session_id": session })).await.expect(200);
     ada.get("/profile").await.expect(401);
+}
+
+#[tokio::test]
+async fn a_session_shows_when_it_was_last_used() {
+    let server = Server::start().await;
+    let ada = server.user("ada").await;
+    let other = server.log_in("ada", PASSWORD).await;
+    let of = async |client: &Client| {
+        let listed = list(&ada, &ada.user_id).await;
+        let found = listed.as_array().unwrap().iter().find(|one| one["id"] == client.session_id()).unwrap().clone();
+        (text(&found["created_at"]), text(&found["last_seen_at"]))
+    };
+    let (begun, seen) = of(&other).await;
+    assert_eq!(begun, seen, "not used yet");
+    server.clock.advance(std::time::Duration::from_secs(3600));
+    other.get("/profile").await.expect(200);
+    let server = server.restart().await; // what is gathered is written at the end
+    let ada = server.log_in("ada", PASSWORD).await;
+    let listed = list(&ada, &ada.user_id).await;
+    let used = listed.as_array().unwrap().iter().find(|one| one["id"] == other.session_id()).unwrap();
+    assert!(text(&used["last_seen_at"]) > begun, "{used}");
 }

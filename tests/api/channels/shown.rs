@@ -139,3 +139,28 @@ async fn the_callers_channels_show_up_to_three_of_their_latest_posts() {
     outsider.get(&format!("{path}?preview=3")).await.expect(404);
     server.anonymous().get(&format!("{path}?preview=3")).await.expect(401);
 }
+
+#[tokio::test]
+async fn channels_to_join_are_found_by_a_part_of_their_name_or_topic() {
+    let server = Server::start().await;
+    let (ada, grace, organisation) = server.ada_and_grace().await;
+    for name in ["Größe", "engines", "looms"] {
+        ada.channel(&organisation, name, &[]).await;
+    }
+    ada.private_channel(&organisation, "secret engines", &[]).await;
+    let looms = ada.get("/channels/name/looms").await.expect(200)["data"]["channels_id"].take();
+    ada.patch(&format!("/channels/{}", looms.as_str().unwrap()), json!({ "topic": "Beside the ENGINES" })).await.expect(200);
+    for (query, expected) in [
+        ("q=engine", vec!["engines", "looms"]),
+        ("q=GR%C3%96SSE", vec!["Größe"]),
+        ("q=secret", vec![]),
+        ("q=engine&limit=1&offset=1", vec!["looms"]),
+        ("q=", vec!["engines", "Größe", "looms"]),
+    ] {
+        let path = format!("/organisations/{organisation}/user-not-channels?{query}");
+        assert_eq!(ids(&grace.get(&path).await.expect(200)["data"], "name"), expected, "{query}");
+    }
+    let path = |q: &str| format!("/organisations/{organisation}/user-not-channels?q={q}");
+    grace.get(&path(&"x".repeat(256))).await.expect(200);
+    grace.get(&path(&"x".repeat(257))).await.expect(400);
+}

@@ -4,6 +4,7 @@ mod bounds;
 mod connections;
 mod errors;
 mod examples;
+mod features;
 mod hostile;
 mod limits;
 mod metrics;

@@ -244,6 +244,13 @@ async fn members_are_found_by_parts_of_their_names_and_addresses_and_by_their_ro
         ("?search=example.org", "visitor grace ada"),
         ("?search=other", ""),
         ("?search=ada+hopper", ""),
+        ("?q=ADA", "ada"),
+        ("?q=love", "ada"),
+        ("?q=lo+ad", "ada"),
+        ("?q=lace", ""),
+        ("?q=gr%C3%84", "grace"),
+        ("?q=example", ""),
+        ("?q=visitor%40exam", "visitor"),
         ("?search=%25", ""),
         ("?search=", "visitor grace ada"),
         ("?search=+", "visitor grace ada"),
@@ -283,4 +290,70 @@ async fn members_that_were_searched_for_come_in_pages() {
     let next = format!("{}/api/v1{}?search=example&limit=2&offset=2", server.origin, users(&organisation));
     assert_eq!(reply.headers["link"], format!("<{next}>; rel=\"next\""));
     reply.expect(200);
+}
+
+#[tokio::test]
+async fn members_are_read_by_their_identifiers_after_they_have_left_and_strangers_are_not() {
+    let server = Server::start().await;
+    let (ada, grace, organisation) = server.ada_and_grace().await;
+    let stranger = server.user("stranger").await;
+    grace.patch("/profile", json!({ "first_name": "Grace", "last_name": "Hopper", "phone": "7" })).await.expect(200);
+    let path = |ids: &[&str]| format!("{}?ids={}", users(&organisation), ids.join(","));
+    let asked = path(&[&grace.user_id, &stranger.user_id, &ada.user_id, &unknown_id()]);
+    let both = ada.get(&asked).await.expect(200);
+    assert_eq!(emails(&both), ["grace@example.org", "ada@example.org"], "in the order that was asked for");
+    assert_eq!([&both["data"][0]["status"], &both["data"][0]["role_id"]], [&json!("active"), &json!(4)]);
+
+    ada.delete(&format!("{}/{}", users(&organisation), grace.user_id)).await.expect(200);
+    let left = ada.get(&asked).await.expect(200);
+    assert_eq!(emails(&left), ["grace@example.org", "ada@example.org"]);
+    let former = &left["data"][0];
+    assert_eq!([&former["name"], &former["username"], &former["status"]], ["Grace Hopper", "grace", "removed"]);
+    assert_eq!([&former["role_id"], &former["role"], &former["phone_number"]], [&json!(null), &json!(""), &json!("")]);
+    assert_eq!(left["pagination"]["total_items"], 2);
+    let back = ada.invite(&organisation, "grace@example.org", "guest").await;
+    grace.post("/invite/verify", json!({ "token": back })).await.expect(200);
+    assert_eq!(ada.get(&asked).await.expect(200)["data"][0]["role_id"], 5);
+
+    // At the bound and one past it.
+    let mut hundred = vec![&*ada.user_id; 100];
+    assert_eq!(ada.get(&path(&hundred)).await.expect(200)["data"].as_array().unwrap().len(), 100);
+    hundred.push(&ada.user_id);
+    ada.get(&path(&hundred)).await.expect(400);
+    stranger.get(&path(&[&ada.user_id])).await.expect(403);
+    server.anonymous().get(&path(&[&ada.user_id])).await.expect(401);
+}
+
+#[tokio::test]
+async fn the_members_of_a_channel_are_found_by_name() {
+    let server = Server::start().await;
+    let (ada, grace, organisation) = server.ada_and_grace().await;
+    let guest = server.member(&ada, &organisation, "gus", "guest").await;
+    server.member(&ada, &organisation, "greta", "member").await;
+    let news = ada.channel(&organisation, "news", &[&grace]).await;
+    let of = |q: &str| format!("{}?channel_id={news}{q}", users(&organisation));
+    assert_eq!(emails(&ada.get(&of("")).await.expect(200)), ["grace@example.org", "ada@example.org"]);
+    assert_eq!(emails(&ada.get(&of("&q=g")).await.expect(200)), ["grace@example.org"]);
+    let everybody = ada.get(&format!("{}?q=g&limit=2", users(&organisation))).await.expect(200);
+    assert_eq!(emails(&everybody), ["grace@example.org", "greta@example.org"], "by name");
+    assert_eq!(everybody["pagination"]["total_items"], 3);
+    let hidden = guest.get(&of("")).await.expect(403);
+    let unknown = guest.get(&format!("{}?channel_id={}", users(&organisation), unknown_id())).await.expect(403);
+    assert_eq!(hidden, unknown, "a guest is not told of a channel that they are not in");
+    ada.patch("/profile", json!({ "username": "gloria" })).await.expect(200);
+    assert_eq!(emails(&ada.get(&of("&q=glo")).await.expect(200)), ["ada@example.org"], "at once");
+}
+
+#[tokio::test]
+async fn members_from_before_names_were_written_are_found_after_the_next_start() {
+    let server = Server::start().await;
+    let ada = server.user("ada").await;
+    let organisation = ada.organisation("Engines").await;
+    server.sql("update organisation_members set names = ''");
+    server.sql("delete from meta where key = 'member_names'");
+    let path = format!("{}?q=ad", users(&organisation));
+    assert_eq!(emails(&ada.get(&path).await.expect(200)), [""; 0]);
+    let server = server.restart().await;
+    let ada = server.log_in("ada", "correct horse battery").await;
+    assert_eq!(emails(&ada.get(&path).await.expect(200)), ["ada@example.org"]);
 }

@@ -170,6 +170,9 @@ impl Import {
                  values (?1, ?2, ?3, ?4, ?5, ?6, ?7) on conflict (organisation_id, user_id) do nothing",
             )?
             .execute((id, user, role, &member.status, log::last_seq(tx)?, member.created_at, member.updated_at))?;
+        if inserted > 0 {
+            accounts::member_names::write(tx, &accounts::get(tx, user)?)?;
+        }
         if inserted > 0 && member.status != MemberStatus::Deactivated.as_str() {
             tx.prepare_cached("update users set current_org = ?2 where id = ?1 and current_org is null")?.execute((user, id))?;
             tx.then(Effect::AccountChanged(user));
