@@ -242,6 +242,7 @@ create table channel_members (
     read_n             integer not null default 0,            -- `n` of the last message read
     read_thread_count  integer not null default 0,
     read_mention_count integer not null default 0,
+    read_id            blob,                                  -- the newest live post up to read_n; null = none
     is_starred         integer not null default 0 check (is_starred in (0, 1)), -- for themselves alone
     created_at         integer not null,
     primary key (channel_id, user_id),
@@ -271,6 +272,7 @@ create table messages (
     -- Of a thread:
     current_status text not null default 'pending' check (current_status in ('pending', 'completed')),
     reply_count   integer not null default 0,
+    participant_count integer not null default 0,             -- members who have written a live reply
     active_n      integer not null default 0,                 -- `n` of the newest message of the thread
     last_reply_at integer,
     last_seq      integer not null default 0,                 -- of its stream in `events`
@@ -283,11 +285,38 @@ create table messages (
 ) strict;
 create index messages_top on messages (channel_id, n, deleted_at) where root is null; -- to count without looking at texts
 create index messages_active on messages (channel_id, active_n) where root is null and reply_count > 0; -- others: active_n = n
-create index messages_replies on messages (root, n) where root is not null;
+create index messages_replies on messages (root, n, user_id, deleted_at) where root is not null; -- to count, as above
+create index messages_told on messages (channel_id, last_seq) where root is null and last_seq <> 0; -- the threads that changed
 create index messages_by_author on messages (channel_id, user_id, n) where root is null and type = 'message';
 create index messages_pinned on messages (channel_id, pinned_at) where pinned_at is not null;
 
--- Who was mentioned by name, for the count of unread mentions.
+-- Who takes part in a thread, and how far they have read its replies: its author and those whom its post mentions from the
+-- first reply on, who has replied or marked it unread, and whom a reply mentions by name. The rows outlive a membership in the
+-- channel.
+create table thread_members (
+    root             integer not null references messages (n),
+    user_id          blob not null references users (id),
+    channel_id       blob not null,                           -- the thread's
+    first_n          integer,                                 -- `n` of their first live reply; null = none
+    replies          integer not null default 0,              -- their live replies
+    -- The read mark: what the thread's counter was when this member last read.
+    read_n           integer not null,                        -- `n` of the last message read
+    read_reply_count integer not null,
+    mention_count    integer not null default 0,              -- unread replies that mention them by name
+    primary key (root, user_id)
+) strict, without rowid;
+create index thread_members_by_user on thread_members (user_id, channel_id, root);
+create index thread_members_first on thread_members (root, first_n) where first_n is not null;
+create index thread_members_mentioned on thread_members (channel_id, user_id, mention_count) where mention_count > 0;
+-- Whom replies mention by name.
+create table reply_mentions (
+    root       integer not null references messages (n),
+    user_id    blob not null references users (id),
+    n          integer not null references messages (n),
+    primary key (root, user_id, n)
+) strict, without rowid;
+create index reply_mentions_by_message on reply_mentions (n);
+-- Whom posts mention by name, for the count of unread mentions.
 create table mentions (
     channel_id blob not null references channels (id),
     user_id    blob not null references users (id),

@@ -31,7 +31,8 @@ impl std::fmt::Display for Stream {
 pub enum Audience {
     /// The subscribers of the row's stream.
     Subscribers,
-    /// Every member of the row's channel but the actor, each on their personal stream.
+    /// Every member of the row's channel but the actor, each on their personal stream; of the thread, if the row's stream is a
+    /// thread.
     Members,
     Both,
     /// Only consumers of the log inside this server. The row is no publication.
@@ -106,6 +107,8 @@ kinds!(
     Channel,
     /// The receiver's unread counts of a channel have changed.
     Unread,
+    /// A thread that the receiver takes part in, or what they have not read of it, has changed.
+    ThreadUnread,
     /// The receiver has starred a channel, or taken the star off.
     Star,
     /// The server has stopped one of the receiver's webhooks, or another manager has taken it over.
@@ -141,6 +144,9 @@ pub enum Recovery {
     UnreadState,
     /// The channel's newest change. `channels.edit_seq` holds its seq.
     ChannelState,
+    /// The thread's present unread state, for its members. `messages.last_seq` of its post holds the seq of the last event on the
+    /// thread's stream.
+    ThreadState,
 }
 
 impl Kind {
@@ -159,6 +165,7 @@ impl Kind {
             Kind::ThreadStatus => "status_update",
             Kind::Channel => "channel_update",
             Kind::Unread => "unread_thread_change",
+            Kind::ThreadUnread => "thread_unread",
             Kind::Star => "channel_star",
             Kind::Webhook => "webhook_update",
             Kind::Member => "member_update",
@@ -193,13 +200,17 @@ impl Kind {
             | Kind::Role
             | Kind::Organisation => Some("channels_section"),
             Kind::Membership | Kind::Session | Kind::Profile => Some("account_section"),
+            Kind::ThreadUnread => Some("thread_message"),
             Kind::Message | Kind::Published | Kind::Revocation | Kind::Departed | Kind::Reclaimed => None,
         }
     }
 
-    /// How members of the channel who were away learn of the event; `None` if it never goes to all members of a channel.
-    pub const fn recovery(self) -> Option<Recovery> {
+    /// How members who were away learn of the event: those of its channel, or of its thread for an event on the stream of a
+    /// thread. `None` if it never goes to all of them.
+    pub const fn recovery(self, in_thread: bool) -> Option<Recovery> {
         match self {
+            Kind::Message | Kind::Deleted if in_thread => Some(Recovery::ThreadState),
+            _ if in_thread => None,
             Kind::Message | Kind::ReplyCount | Kind::Updated | Kind::Deleted => Some(Recovery::UnreadState),
             Kind::Channel => Some(Recovery::ChannelState),
             Kind::Mention => Some(Recovery::Each),
@@ -208,6 +219,7 @@ impl Kind {
             | Kind::Unpinned
             | Kind::ThreadStatus
             | Kind::Unread
+            | Kind::ThreadUnread
             | Kind::Star
             | Kind::Webhook
             | Kind::Member
@@ -253,6 +265,14 @@ pub struct Event {
     /// never pushed, the identifiers that the event is about. The log doesn't store the object of a new message: where such
     /// a row was read, this is empty.
     pub body: String,
+}
+
+impl Event {
+    /// How members in the event's audience who were away learn of it; see [`Kind::recovery`].
+    pub fn recovery(&self) -> Option<Recovery> {
+        let in_thread = self.channel.is_some_and(|channel| channel.to_string() != self.stream);
+        self.kind.recovery(in_thread)
+    }
 }
 
 /// An effect of a transaction, which the server applies after the commit, in commit order.

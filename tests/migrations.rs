@@ -226,7 +226,14 @@ fn every_schema_that_version_1_has_named_is_migrated() {
         (definitions(&conn).unwrap(), rows)
     };
     let last = migrated(first.len());
-    assert!(first.len() > 10 && last.1.iter().all(|(rows, table)| !rows.is_empty() || table == "unindexed_edits"), "{last:?}");
+    assert!(
+        first.len() > 10
+            && last
+                .1
+                .iter()
+                .all(|(rows, table)| !rows.is_empty() || ["unindexed_edits", "reply_mentions"].contains(&table.as_str())),
+        "{last:?}"
+    );
     for done in 1..first.len() {
         assert_eq!(migrated(done), last, "left: migrated from the schema after {}", first[done - 1]);
     }

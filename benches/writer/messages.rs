@@ -23,6 +23,12 @@ pub async fn walk(bench: &mut Bench, world: &World) {
     bench.call("edit that mentions @channel", ada, Method::PUT, &messages, edited).await;
     bench.call("reply", ada, Method::POST, &messages, json!({ "content": wide(), "thread_id": post })).await;
 
+    let marks = format!("/threads/{post}/read");
+    bench.call("thread marked unread", ada, Method::PUT, &marks, json!({ "unread_from": post })).await;
+    bench.call("thread marked read", ada, Method::PUT, &marks, json!({})).await;
+    let first = json!({ "unread_from": made(6, 1) });
+    bench.call("100,000 posts marked unread", ada, Method::PUT, &path, first).await;
+
     let thread = uuid::Uuid::now_v7();
     let body = json!({ "content": wide(), "thread_id": thread });
     bench.call("thread of 40,000 wide characters", ada, Method::POST, &format!("/threads/{channel}"), body).await;

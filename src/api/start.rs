@@ -179,6 +179,8 @@ struct LeanChannel {
     thread_count: i64,
     /// The number of unread mentions.
     mention_count: i64,
+    /// The newest live top-level post that the caller has read; empty if there is none.
+    last_read_id: String,
 }
 
 impl From<(Counts, Visible)> for LeanChannel {
@@ -193,6 +195,7 @@ impl From<(Counts, Visible)> for LeanChannel {
             last_message_at: channel.last_message_at.unwrap_or(Time::NEVER),
             thread_count: unread.threads,
             mention_count: unread.mentions,
+            last_read_id: unread.last_read_id(),
         }
     }
 }
@@ -212,6 +215,8 @@ struct LeanDirectMessage {
     thread_count: i64,
     /// The number of unread mentions.
     mention_count: i64,
+    /// The newest live top-level post that the caller has read; empty if there is none.
+    last_read_id: String,
 }
 
 impl From<(Counts, Visible, Vec<Member>)> for LeanDirectMessage {
@@ -224,6 +229,7 @@ impl From<(Counts, Visible, Vec<Member>)> for LeanDirectMessage {
             last_message_at: channel.last_message_at.unwrap_or(Time::NEVER),
             thread_count: unread.threads,
             mention_count: unread.mentions,
+            last_read_id: unread.last_read_id(),
         }
     }
 }

@@ -67,6 +67,7 @@ const HISTORY: History = History {
         (7, include_str!("migrations/0007.sql")),
         (8, include_str!("migrations/0008.sql")),
         (9, include_str!("migrations/0009.sql")),
+        (10, include_str!("migrations/0010.sql")),
     ],
 };
 

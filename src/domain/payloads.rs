@@ -18,6 +18,7 @@ use crate::{
         messages::{
             payloads::{Counted, MessageIds, PinIds, ReactionChange, ReactionIds, ThreadStatus},
             record::Message,
+            thread_marks::ThreadUnread,
         },
         organisations::payloads::{MemberUpdate, MembershipUpdate, OrganisationUpdate, RoleUpdate},
         webhooks::{
@@ -41,6 +42,7 @@ pub fn schema(kind: Kind, generator: &mut SchemaGenerator) -> Option<Schema> {
         Kind::ThreadStatus => about::<ThreadStatus>(kind, generator),
         Kind::Channel => envelope::schema::<ChannelUpdate, Ids<ChannelIds>>(kind, generator),
         Kind::Unread => envelope::schema::<UnreadChange, Nothing>(kind, generator),
+        Kind::ThreadUnread => envelope::schema::<ThreadUnread, Nothing>(kind, generator),
         Kind::Star => envelope::schema::<StarChange, Nothing>(kind, generator),
         Kind::Webhook => envelope::schema::<WebhookUpdate, Nothing>(kind, generator),
         Kind::Member => of_organisation::<MemberUpdate>(kind, generator),

@@ -114,6 +114,7 @@ impl Room {
             person: member.id,
             username: member.name.clone(),
             is_starred: false,
+            unread_threads: Vec::new(),
             read: self.last,
             created_at: self.created_at,
         })

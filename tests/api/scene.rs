@@ -147,7 +147,7 @@ fn parameters(method: &str, template: &str) -> Vec<&'static str> {
             ("channels", _) => "channel",
             ("name", _) => "channel_name",
             ("messages", _) => "message",
-            ("threads", "{id}") if method == "GET" => "thread",
+            ("threads", "{id}") if method != "POST" => "thread",
             ("threads", "{id}" | "{channel_id}") => "channel",
             ("threads", _) => "thread",
             ("users", _) => "user",

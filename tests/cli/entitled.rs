@@ -39,6 +39,7 @@ pub fn open(folder: &Path) -> Connection {
 }
 
 const UNREAD: &str = "unread_thread_change";
+const THREAD: &str = "thread_unread";
 const UPDATE: &str = "channel_update";
 
 impl Log {
@@ -116,7 +117,8 @@ impl Log {
 
     /// The personal stream: rows addressed to this person one by one, and beside them only state of their channels.
     fn check_personal(&self, stream: &Stream, user: &str, at: &str) {
-        let is_state = |row: &Logged| row.kind == UNREAD || (row.stream != stream.name && row.kind == UPDATE);
+        let is_state =
+            |row: &Logged| [UNREAD, THREAD].contains(&row.kind.as_str()) || (row.stream != stream.name && row.kind == UPDATE);
         let is_mine = |row: &Logged| {
             let is_for_members = row.audience != "subscribers" && row.actor != user;
             row.stream == stream.name || is_for_members && self.members.contains(&(row.channel.clone(), user.to_owned()))
@@ -129,7 +131,7 @@ impl Log {
         for heard in state {
             let row = &self.rows[&heard.offset];
             assert!(
-                [UNREAD, UPDATE].contains(&heard.data["notification_type"].as_str().unwrap_or_default()),
+                [UNREAD, THREAD, UPDATE].contains(&heard.data["notification_type"].as_str().unwrap_or_default()),
                 "{at}: {}",
                 heard.data
             );

@@ -42,6 +42,9 @@ const FURTHER: [(usize, &str, &str); 17] = [
     (OWNER, "POST /realtime/subscription", r#"{"channel": "<thread>"}"#),
     (OWNER, "POST /channels/{channel_id}/messages", r#"{"content": "Hello @target, @channel", "thread_id": "<thread>"}"#),
     (OWNER, "PUT /channels/{channel_id}/read", r#"{"last_message_id": "<message>"}"#),
+    (OWNER, "PUT /channels/{channel_id}/read", r#"{"unread_from": "<message>"}"#),
+    (OWNER, "PUT /threads/{id}/read", r#"{"unread_from": "<message>"}"#),
+    (OWNER, "GET /threads/organisations/{org_id}?mine=true", ""),
     (OWNER, "POST /organisations/{org_id}/roles", r#"{"name": "editor"}"#),
     (OWNER, "PUT /organisations/{org_id}/users/{user_id}", r#"{"role_id": 4}"#),
     (OWNER, "PUT /organisations/{org_id}/users/{user_id}", r#"{"role_id": "<role>"}"#),
@@ -144,12 +147,17 @@ async fn what_users_wait_for(scene: &Scene) {
             .await
             .expect(200);
         insider.put(&format!("/channels/{channel}/read"), json!({ "last_message_id": said })).await.expect(200);
+        insider.put(&format!("/channels/{channel}/read"), json!({ "unread_from": said })).await.expect(200);
+        let own = if n % 2 == 0 { thread } else { &said };
+        insider.put(&format!("/threads/{own}/read"), json!({})).await.expect(200);
+        insider.put(&format!("/threads/{own}/read"), json!({ "unread_from": own })).await.expect(200);
         for list in [
             format!("/channels/{channel}/messages?limit={n}"),
             format!("/channels/{channel}/messages?limit={n}&before={said}"),
             format!("/channels/{channel}/messages?limit={n}&after={thread}"),
             format!("/threads/channels/{channel}?limit={n}"),
             format!("/threads/organisations/{org}?limit={n}"),
+            format!("/threads/organisations/{org}?mine=true&limit={n}&before={}", 1000 + n),
             format!("/threads/{said}/channels/{channel}?limit={n}"),
             format!("/threads/{thread}"),
             format!("/channels?limit={n}"),

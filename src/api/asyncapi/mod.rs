@@ -77,15 +77,16 @@ fn title(kind: Kind) -> &'static str {
 
 /// How a client that was away learns of these events.
 fn recovery(kind: Kind) -> &'static str {
-    match kind.recovery() {
+    match kind.recovery(false) {
         _ if kind == Kind::Unread => "Recovery sends the latest counts of each channel.",
+        _ if kind == Kind::ThreadUnread => "Recovery sends the latest state of each thread.",
         Some(Recovery::UnreadState) => {
             "Recovery sends each event. The unread counts that it changes are published on `<org_id>/<user_id>`."
         }
         Some(Recovery::ChannelState) => {
             "Recovery sends each event on `<channel_id>`, and a channel's latest change on `<org_id>/<user_id>`."
         }
-        Some(Recovery::Each) | None => "Recovery sends each event.",
+        Some(Recovery::Each | Recovery::ThreadState) | None => "Recovery sends each event.",
     }
 }
 

@@ -12,7 +12,13 @@ use crate::{
     db::View,
     domain::{
         access::Caller,
-        channels::{lists::Described, members, record, record::Visible},
+        channels::{
+            lists::Described,
+            members,
+            reading::{self, Counts},
+            record,
+            record::Visible,
+        },
         messages::record::Message,
         overviews::{self, Overview, Own},
         page::Page,
@@ -126,6 +132,12 @@ pub struct ChannelDetails {
     channel: Channel,
     /// The owner's name in the channel; the account's username for an owner who is not in it.
     owner_name: String,
+    /// The number of the caller's unread top-level posts.
+    thread_count: i64,
+    /// The number of the caller's unread mentions.
+    mention_count: i64,
+    /// The newest top-level post that the caller has read; empty if there is none.
+    last_read_id: String,
     /// The first 200 members, ordered by when they joined. There may be fewer if the answer would be over 1 MB. Names and
     /// pictures change with `member_update`.
     participants: Rows<Participant>,
@@ -136,12 +148,14 @@ const PARTICIPANTS: Page = Page { offset: 0, size: 200 };
 
 impl ChannelDetails {
     pub fn read(conn: &View, site: &Site, caller: Caller, found: Described) -> Result<Self> {
+        let unread = if found.is_in { reading::counts(conn, found.channel.id, caller.user)? } else { Counts::default() };
         let channel = Channel::new(site, overviews::of(conn, found)?);
         let owner_name = members::shown_name(conn, channel.id, channel.owner_id)?;
         let bytes = BYTES.saturating_sub(json_length(&channel));
         let first = |part| members::list(conn, caller, channel.id, part);
         let participants = fill_within(Bounds { bytes, ..Bounds::ANSWER }, PARTICIPANTS, first, Participant::from)?.data;
-        Ok(ChannelDetails { channel, owner_name, participants })
+        let (thread_count, mention_count, last_read_id) = (unread.threads, unread.mentions, unread.last_read_id());
+        Ok(ChannelDetails { channel, owner_name, thread_count, mention_count, last_read_id, participants })
     }
 }
 
@@ -188,6 +202,8 @@ pub struct OwnChannel {
     thread_count: i64,
     /// The number of unread mentions.
     mention_count: i64,
+    /// The newest top-level post that the caller has read; empty if there is none.
+    last_read_id: String,
     /// Whether the caller has starred the channel.
     is_starred: bool,
     /// Always `true`: the caller is in the channel.
@@ -216,6 +232,7 @@ impl OwnChannel {
             last_message_at: channel.last_message_at.unwrap_or(Time::NEVER),
             thread_count: unread.threads,
             mention_count: unread.mentions,
+            last_read_id: unread.last_read_id(),
             is_starred,
             access: access.username.is_some(),
             archived: channel.archived_at.is_some(),

@@ -101,6 +101,8 @@ struct DirectMessage {
     thread_count: i64,
     /// The number of unread mentions.
     mention_count: i64,
+    /// The newest top-level post that the caller has read; empty if there is none.
+    last_read_id: String,
 }
 
 impl DirectMessage {
@@ -111,6 +113,7 @@ impl DirectMessage {
             participants: participants.into_iter().map(Participant::from).collect(),
             thread_count: unread.threads,
             mention_count: unread.mentions,
+            last_read_id: unread.last_read_id(),
         }
     }
 }

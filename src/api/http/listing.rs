@@ -273,7 +273,12 @@ pub enum Paged<T: Answer, P: Answer> {
 
 /// Answers a list that was asked for at `address`.
 pub fn listed<T: Answer>(message: &str, Filled { data, rest }: Filled<T>, address: &Address) -> Listed<T> {
-    Listed::Ok(envelope(200, message, data), address.rest(rest))
+    linked(message, data, address.rest(rest))
+}
+
+/// Answers a list with a link to its rest, if there is one.
+pub fn linked<T: Answer>(message: &str, data: T, link: Option<String>) -> Listed<T> {
+    Listed::Ok(envelope(200, message, data), link)
 }
 
 /// Answers a list without an envelope.

@@ -31,7 +31,10 @@ use super::{
 use crate::{
     db::View,
     domain::{
-        channels::reading,
+        channels::{
+            marks::{self, Goal},
+            reading,
+        },
         messages::{
             deleting, editing,
             lists::{self, List},
@@ -161,7 +164,8 @@ impl Api {
 
     /// Mark a channel as read
     ///
-    /// Marks the channel as read, up to a message or entirely. A mark only moves forward.
+    /// Marks the channel as read, up to a message or entirely, or with `unread_from` as unread from a message on. Mentions in
+    /// replies stay unread until their threads are read.
     #[oai(path = "/channels/:channel_id/read", method = "put", operation_id = "markChannelRead", tag = "Tag::Messages")]
     async fn read(
         &self,
@@ -170,9 +174,10 @@ impl Api {
         channel_id: Path<ChannelId>,
         body: Body<ReadMark>,
     ) -> Result<Success<Unread>> {
-        let (channel_id, last) = (*channel_id, body.last_message_id);
-        let left = app.db.write_in_steps(move |tx| reading::mark(tx, caller.0, channel_id, last)).await?;
-        let left = Unread { channel_id, thread_count: left.threads, mention_count: left.mentions };
+        let (channel_id, goal) = (*channel_id, Goal::new(body.last_message_id, body.unread_from)?);
+        let left = app.db.write_in_steps(move |tx| marks::mark(tx, caller.0, channel_id, goal)).await?;
+        let (thread_count, mention_count, last_read_id) = (left.threads, left.mentions, left.last_read_id());
+        let left = Unread { channel_id, thread_count, mention_count, last_read_id };
         Ok(ok("Channel marked as read successfully", left))
     }
 }
@@ -195,8 +200,10 @@ struct EditMessage {
 
 #[derive(Object)]
 struct ReadMark {
-    /// The last message that the caller read; the channel's last message if omitted.
+    /// The last message that the caller read; the channel's last message if omitted. Does not move the mark back.
     last_message_id: Option<MessageId>,
+    /// The first message that counts as unread again, instead of `last_message_id`.
+    unread_from: Option<MessageId>,
 }
 
 /// The unread counts of a channel.
@@ -205,8 +212,10 @@ struct Unread {
     channel_id: ChannelId,
     /// The number of unread top-level posts.
     thread_count: i64,
-    /// The number of unread mentions.
+    /// The number of unread mentions, those in replies included.
     mention_count: i64,
+    /// The newest top-level post that the caller has read; empty if there is none.
+    last_read_id: String,
 }
 
 #[derive(Object, Serialize)]

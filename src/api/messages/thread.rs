@@ -8,7 +8,7 @@ use crate::{
         listing::{BYTES, json_length},
         rows::Rows,
     },
-    domain::messages::{record::Message, threads},
+    domain::messages::{record::Message, thread_marks::Unread, threads},
 };
 
 /// A thread: its post, and its latest replies.
@@ -18,14 +18,33 @@ pub struct Thread {
     #[serde(flatten)]
     post: Message,
     channel_name: String,
+    /// The number of replies that the caller has not read; 0 unless they take part in the thread.
+    unread_count: i64,
+    /// How many of these mention the caller by name.
+    mention_count: i64,
+    /// The newest reply that the caller has read; empty if there is none.
+    last_read_id: String,
     /// The latest replies, oldest first; at most 256 KiB of them. `message_count` is the number of all.
     messages: Rows<Message>,
 }
 
 impl From<threads::Thread> for Thread {
     /// Drops the oldest replies beyond the number of bytes for a list.
-    fn from(threads::Thread { root, place, replies }: threads::Thread) -> Self {
-        Thread { post: root, channel_name: place.name, messages: latest(&replies, threads::REPLY_BYTES) }
+    fn from(threads::Thread { root, place, replies, unread }: threads::Thread) -> Self {
+        Thread::new(root, place, unread, latest(&replies, threads::REPLY_BYTES))
+    }
+}
+
+impl Thread {
+    fn new(post: Message, place: threads::Place, unread: Unread, messages: Rows<Message>) -> Thread {
+        Thread {
+            post,
+            channel_name: place.name,
+            unread_count: unread.replies,
+            mention_count: unread.mentions,
+            last_read_id: unread.last_read_id(),
+            messages,
+        }
     }
 }
 
@@ -67,7 +86,7 @@ pub struct OrganisationThread {
 impl OrganisationThread {
     /// Shows the post and its replies twice, within the bytes of an answer. Drops the oldest replies beyond that, and beyond
     /// the number of bytes for a list.
-    pub(super) fn new(threads::Thread { root, place, replies }: threads::Thread) -> OrganisationThread {
+    pub(super) fn new(threads::Thread { root, place, replies, unread }: threads::Thread) -> OrganisationThread {
         let channel_type = match (place.is_dm, place.is_private) {
             (true, _) => ChannelType::Dm,
             (false, true) => ChannelType::Private,
@@ -75,7 +94,7 @@ impl OrganisationThread {
         };
         let mut thread_messages = Rows::default();
         let length = thread_messages.push(&root);
-        let mut thread = Thread { post: root, channel_name: place.name, messages: Rows::default() };
+        let mut thread = Thread::new(root, place, unread, Rows::default());
         let left = BYTES.saturating_sub(json_length(&thread));
         let after_root = left.checked_sub(length);
         let bytes = after_root.map_or(left, |left| left / 2);

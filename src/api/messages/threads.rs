@@ -8,6 +8,8 @@ use poem_openapi::{
     param::{Path, Query},
 };
 
+use serde::Serialize;
+
 use super::{
     pages::{self, Around},
     thread::{OrganisationThread, Thread},
@@ -20,19 +22,25 @@ use crate::{
             envelope::{Created, Success, created, ok},
             listing::{
                 self, Address, Bounds, Filled, Listed, Paged, Pagination, ShallowOffset, ShallowPage, Size, fill,
-                fill_from_within, listed, paged_by,
+                fill_from_within, linked, listed, paged_by,
             },
+            number::Number,
             rows::Rows,
             types::Null,
         },
         tags::Tag,
     },
-    domain::messages::{
-        deleting,
-        lists::{List, Span},
-        posting,
-        record::Message,
-        threads,
+    domain::{
+        access::Caller,
+        channels::marks::Goal,
+        messages::{
+            deleting,
+            lists::{List, Span},
+            posting,
+            record::Message,
+            thread_marks, threads,
+        },
+        page::Page,
     },
     error::Result,
     id::{ChannelId, MessageId, OrganisationId},
@@ -53,7 +61,9 @@ pub struct Api;
 impl Api {
     /// List the threads of an organisation
     ///
-    /// Lists the threads of the caller's channels, ordered by latest activity, each with its latest replies.
+    /// Lists the threads of the caller's channels, ordered by latest activity, each with its latest replies. With `mine=true`,
+    /// it lists those that have replies and that the caller takes part in: they have started it, replied in it, are mentioned
+    /// in it by name, or have marked it unread.
     #[oai(
         path = "/threads/organisations/:org_id",
         method = "get",
@@ -72,16 +82,23 @@ impl Api {
         offset: Query<Option<ShallowOffset>>,
         /// Up to 200; default 50.
         limit: Query<Option<Size>>,
-        /// Replies shown with each thread: up to 200; default 5.
-        messages: Query<Option<Size>>,
+        /// Replies shown with each thread: up to 200, or none for 0; default 5.
+        messages: Query<Option<Replies>>,
+        /// List only the threads that the caller takes part in.
+        mine: Query<Option<bool>>,
+        /// With `mine=true`, list only threads that were last active before this position, which the `Link` header gives.
+        before: Query<Option<Position>>,
     ) -> Result<Listed<Rows<OrganisationThread>>> {
         let page = listing::page(*page, *offset, *limit, PAGE, LARGEST_PAGE).shallow()?;
-        let replies = listing::size(*messages, threads::REPLIES, MOST_REPLIES);
+        let replies = messages.map_or(threads::REPLIES, |messages| messages.0.min(MOST_REPLIES));
         let (caller, id) = (caller.0, *org_id);
+        if *mine == Some(true) {
+            return own(&app, caller, id, before.map(|before| before.0.into()), page, replies, &address).await;
+        }
         // A deep page is a slow read: it walks that far into the caller's channels.
         let read = app.read_within(caller, id, move |conn| {
             let find = |page| threads::list_all(conn, caller, id, page);
-            fill_from_within(BOUNDS, page, find, |part| threads::read(conn, part, replies), OrganisationThread::new)
+            fill_from_within(BOUNDS, page, find, |part| threads::read(conn, caller, part, replies), OrganisationThread::new)
         });
         Ok(listed("Data retrieved successfully", read.await?, &address))
     }
@@ -110,7 +127,7 @@ impl Api {
         let id = *channel_id;
         let read = app.db.read_list(caller.0.user, move |conn| {
             let find = |page| threads::list(conn, caller.0, id, page);
-            fill_from_within(BOUNDS, page, find, |part| threads::read(conn, part, replies), Thread::from)
+            fill_from_within(BOUNDS, page, find, |part| threads::read(conn, caller.0, part, replies), Thread::from)
         });
         Ok(listed("Data retrieved successfully", read.await?, &address))
     }
@@ -151,6 +168,27 @@ impl Api {
         let (caller, id) = (caller.0, *thread_id);
         let thread = app.db.read_list(caller.user, move |conn| threads::get(conn, caller, id, replies)).await?;
         Ok(ok("Data retrieved successfully", thread.into()))
+    }
+
+    /// Mark a thread as read
+    ///
+    /// Marks the replies of a thread that the caller takes part in as read, up to a message or all of them, or with
+    /// `unread_from` as unread from a message on. Whoever marks a thread unread takes part in it from then on. For members of
+    /// the channel.
+    #[oai(path = "/threads/:id/read", method = "put", operation_id = "markThreadRead", tag = "Tag::Threads")]
+    async fn read(
+        &self,
+        caller: Bearer,
+        app: Data<&App>,
+        /// The thread.
+        #[oai(name = "id")]
+        thread_id: Path<MessageId>,
+        body: Body<ThreadMark>,
+    ) -> Result<Success<ThreadUnread>> {
+        let (thread_id, goal) = (*thread_id, Goal::new(body.last_message_id, body.unread_from)?);
+        let left = app.db.write_in_steps(move |tx| thread_marks::mark(tx, caller.0, thread_id, goal)).await?;
+        let (unread_count, mention_count, last_read_id) = (left.replies, left.mentions, left.last_read_id());
+        Ok(ok("Thread marked as read successfully", ThreadUnread { thread_id, unread_count, mention_count, last_read_id }))
     }
 
     /// List a thread's replies
@@ -245,11 +283,64 @@ impl Api {
     }
 }
 
+/// The number of replies shown with a thread.
+type Replies = Number<0>;
+/// A position in the order of all messages.
+type Position = Number<1>;
+
+/// A page of the threads that the caller takes part in. It links to the next by the position of its last thread, so that
+/// threads that become active meanwhile shift none.
+async fn own(
+    app: &App,
+    caller: Caller,
+    organisation: OrganisationId,
+    before: Option<i64>,
+    page: Page,
+    replies: u32,
+    address: &Address,
+) -> Result<Listed<Rows<OrganisationThread>>> {
+    let read = app.db.read_list(caller.user, move |conn| {
+        let mut positions = Vec::new();
+        let find = |page| threads::own(conn, caller, organisation, before, page);
+        let read = |part: Vec<(i64, threads::Root)>| {
+            let (places, roots): (Vec<i64>, Vec<_>) = part.into_iter().unzip();
+            positions.extend(places);
+            threads::read(conn, caller, roots, replies)
+        };
+        let Filled { data, rest } = fill_from_within(BOUNDS, page, find, read, OrganisationThread::new)?;
+        let rest = rest.map(|_| positions[data.len() - 1]);
+        Ok((data, rest))
+    });
+    let (data, rest) = read.await?;
+    let link = rest.map(|last| address.next("before", &last.to_string()));
+    Ok(linked("Data retrieved successfully", data, link))
+}
+
 #[derive(Object)]
 struct NewThread {
     content: Text<posting::Content>,
     /// The thread's id: a UUID that the client makes.
     thread_id: Option<MessageId>,
+}
+
+#[derive(Object)]
+struct ThreadMark {
+    /// The last message of the thread that the caller read; its last reply if omitted. Does not move the mark back.
+    last_message_id: Option<MessageId>,
+    /// The first message of the thread that counts as unread again, instead of `last_message_id`.
+    unread_from: Option<MessageId>,
+}
+
+/// What the caller has not read of a thread.
+#[derive(Object, Serialize)]
+struct ThreadUnread {
+    thread_id: MessageId,
+    /// The number of unread replies.
+    unread_count: i64,
+    /// How many of these mention the caller by name.
+    mention_count: i64,
+    /// The newest reply that the caller has read; empty if there is none.
+    last_read_id: String,
 }
 
 #[derive(Object)]

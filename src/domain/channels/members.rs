@@ -12,6 +12,7 @@ use crate::{
         accounts,
         channels::{
             heirs,
+            marks::END,
             record::{self, Channel, Visible},
             updates,
         },
@@ -270,10 +271,11 @@ pub fn insert(tx: &mut Tx, channel: ChannelId, user: &accounts::User, username: 
         None => free_name(tx, channel, &user.username)?,
     };
     let now = tx.now();
-    tx.prepare_cached(
-        "insert into channel_members (channel_id, user_id, username, joined_seq, read_n, read_thread_count, read_mention_count, created_at)
-         select id, ?2, ?3, ?4, last_n, thread_count, mention_count, ?5 from channels where id = ?1",
-    )?
+    tx.prepare_cached(&format!(
+        "insert into channel_members (channel_id, user_id, username, joined_seq, read_n, read_thread_count, read_mention_count, read_id,
+           created_at)
+         select c.id, ?2, ?3, ?4, {END}, ?5 from channels c where c.id = ?1"
+    ))?
     .execute((channel, user.id, name, log::last_seq(tx)?, now))
     .or_conflict(taken)?;
     count(tx, channel, 1)?;
@@ -304,12 +306,13 @@ fn listed<'a>(users: impl IntoIterator<Item = &'a UserId>) -> String {
 /// [`insert`] for users who are not in the channel yet: one statement for all whose usernames are free there.
 pub(in crate::domain) fn insert_all(tx: &mut Tx, channel: ChannelId, users: &BTreeSet<UserId>) -> Result<()> {
     let inserted = tx
-        .prepare_cached(
-            "insert into channel_members (channel_id, user_id, username, joined_seq, read_n, read_thread_count, read_mention_count, created_at)
-             select c.id, u.id, u.username, ?3, c.last_n, c.thread_count, c.mention_count, ?4
+        .prepare_cached(&format!(
+            "insert into channel_members (channel_id, user_id, username, joined_seq, read_n, read_thread_count, read_mention_count, read_id,
+               created_at)
+             select c.id, u.id, u.username, ?3, {END}, ?4
                from json_each(?2) listed cross join users u on u.id = unhex(listed.value) cross join channels c
-             where c.id = ?1 on conflict (channel_id, username) do nothing",
-        )?
+             where c.id = ?1 on conflict (channel_id, username) do nothing"
+        ))?
         .execute((channel, listed(users), log::last_seq(tx)?, tx.now()))?;
     count(tx, channel, inserted as i64)?;
     if inserted < users.len() {

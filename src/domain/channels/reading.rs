@@ -1,5 +1,5 @@
-//! Read marks and unread counts. Unread posts are the channel's counter minus the member's mark, so that a post needs no
-//! write for each member.
+//! Unread counts. Unread posts are the channel's counter minus the member's read mark, so that a post needs no write for each
+//! member.
 
 use rusqlite::{Connection, OptionalExtension, Row};
 use schemars::JsonSchema;
@@ -8,7 +8,7 @@ use serde::Serialize;
 use crate::{
     db::{Columns, Tx},
     domain::{
-        access::{self, Caller, ENTITLED},
+        access::ENTITLED,
         log::{envelope::envelope, events},
     },
     error::{Error, Result},
@@ -22,18 +22,28 @@ use crate::{
 pub struct Counts {
     pub threads: i64,
     pub mentions: i64,
+    /// The newest live top-level post that the member has read.
+    pub last_read: Option<MessageId>,
 }
 
 impl Counts {
     /// Takes [`COUNTS`].
     pub(in crate::domain) fn take(columns: &mut Columns) -> rusqlite::Result<Counts> {
-        Ok(Counts { threads: columns.take()?, mentions: columns.take()? })
+        Ok(Counts { threads: columns.take()?, mentions: columns.take()?, last_read: columns.take()? })
+    }
+
+    /// [`Counts::last_read`] as answers and publications show it: empty if there is none.
+    pub fn last_read_id(self) -> String {
+        self.last_read.map_or_else(String::new, |id| id.to_string())
     }
 }
 
-/// SQL columns that compute the [`Counts`] of `channel_members cm` in `channels c`.
+/// SQL columns that compute the [`Counts`] of `channel_members cm` in `channels c`. A mention by name in a reply counts until
+/// its thread is read; all others count until the channel is.
 pub(in crate::domain) const COUNTS: &str = "c.thread_count - cm.read_thread_count, c.mention_count - cm.read_mention_count
-    + (select count(*) from mentions x where x.channel_id = c.id and x.user_id = cm.user_id and x.n > cm.read_n)";
+    + (select count(*) from mentions x where x.channel_id = c.id and x.user_id = cm.user_id and x.n > cm.read_n)
+    + (select coalesce(sum(t.mention_count), 0) from thread_members t
+        where t.channel_id = c.id and t.user_id = cm.user_id and t.mention_count > 0), cm.read_id";
 
 /// The unread counts of a member in a channel.
 pub fn counts(conn: &Connection, channel: ChannelId, user: UserId) -> Result<Counts> {
@@ -43,69 +53,10 @@ pub fn counts(conn: &Connection, channel: ChannelId, user: UserId) -> Result<Cou
     Ok(conn.prepare_cached(&sql)?.query_row((channel, user), |row| Counts::take(&mut Columns::of(row)))?)
 }
 
-/// Moves the caller's read mark forward to a message, or past all messages, and returns what is left unread. Needs
-/// membership of the channel. Pushes new counts to the caller's own devices. 404 for a channel that the caller can't see,
-/// and for a message that is not in it; 403 if they are not in the channel.
-///
-/// One call passes at most 2,000 posts. It returns `None` if the mark has not reached the message: call again to go on.
-pub fn mark(tx: &mut Tx, caller: Caller, channel: ChannelId, last: Option<MessageId>) -> Result<Option<Counts>> {
-    access::is_in_channel(tx, caller, channel, access::UNKNOWN_CHANNEL)?;
-    let before = counts(tx, channel, caller.user)?;
-    let has_arrived = match last {
-        None => mark_all(tx, caller.user, channel).map(|()| true)?,
-        Some(last) => mark_up_to(tx, caller.user, channel, last)?,
-    };
-    let after = counts(tx, channel, caller.user)?;
-    if after != before {
-        announce(tx, caller.user, channel, after)?;
-    }
-    Ok(has_arrived.then_some(after))
-}
-
 /// Pushes a member's unread counts to their own devices.
 pub fn announce(tx: &mut Tx, user: UserId, channel: ChannelId, counts: Counts) -> Result<()> {
     let notice = Notice::find(tx, channel)?;
     events::tell_member(tx, notice.organisation, user, Kind::Unread, channel, notice.change(counts))
-}
-
-/// Moves a member's read mark past all messages of the channel. Posting does this, too.
-pub fn mark_all(tx: &Tx, user: UserId, channel: ChannelId) -> Result<()> {
-    tx.prepare_cached(
-        "update channel_members set (read_n, read_thread_count, read_mention_count) =
-           (select last_n, thread_count, mention_count from channels where id = ?1)
-         where channel_id = ?1 and user_id = ?2",
-    )?
-    .execute((channel, user))?;
-    Ok(())
-}
-
-/// Top-level posts that a mark passes in one write.
-const PASSED: i64 = 2000;
-
-/// Moves the mark forward by at most [`PASSED`] posts; returns whether it has reached `last`.
-fn mark_up_to(tx: &Tx, user: UserId, channel: ChannelId, last: MessageId) -> Result<bool> {
-    // Only messages that the mark passes are counted: each message once per member, however often they mark.
-    let arrived = tx
-        .prepare_cached(
-            "with goal as materialized (
-               select min(m.n, coalesce((select passed.n from messages passed
-                 where passed.channel_id = ?1 and passed.root is null and passed.n > own.read_n
-                 order by passed.n limit 1 offset ?4), m.n)) as n
-               from messages m join channel_members own on own.channel_id = ?1 and own.user_id = ?2
-               where m.channel_id = ?1 and m.id = ?3)
-             update channel_members set
-               read_thread_count = read_thread_count + (select count(*) from messages passed
-                 where passed.channel_id = ?1 and passed.root is null and passed.n > read_n and passed.n <= goal.n
-                   and passed.deleted_at is null),
-               read_mention_count = read_mention_count + (select count(*) from channel_mentions passed
-                 where passed.channel_id = ?1 and passed.n > read_n and passed.n <= goal.n),
-               read_n = max(read_n, goal.n)
-             from goal where channel_id = ?1 and user_id = ?2
-             returning read_n >= (select m.n from messages m where m.id = ?3)",
-        )?
-        .query_row((channel, user, last, PASSED - 1), |row| row.get(0))
-        .optional()?;
-    arrived.ok_or(Error::NotFound("Message"))
 }
 
 /// A channel with a member's unread counts.
@@ -142,6 +93,8 @@ pub struct UnreadChange {
     thread_count: i64,
     /// The number of the receiver's unread mentions.
     mention_count: i64,
+    /// The newest top-level post that the receiver has read; empty if there is none.
+    last_read_id: String,
 }
 
 /// The part of `unread_thread_change` that all members of a channel share.
@@ -179,6 +132,7 @@ impl Notice {
                     last_message_at: row.get::<_, Option<Time>>(10)?.unwrap_or(Time::NEVER),
                     thread_count: 0,
                     mention_count: 0,
+                    last_read_id: String::new(),
                 };
                 Ok(Notice { organisation, members: row.get(11)?, data })
             })?;
@@ -187,7 +141,12 @@ impl Notice {
 
     /// The data of the publication for a member with these counts.
     fn change(&self, counts: Counts) -> UnreadChange {
-        UnreadChange { thread_count: counts.threads, mention_count: counts.mentions, ..self.data.clone() }
+        UnreadChange {
+            thread_count: counts.threads,
+            mention_count: counts.mentions,
+            last_read_id: counts.last_read_id(),
+            ..self.data.clone()
+        }
     }
 
     /// The body of the publication for a member with these counts.
@@ -211,7 +170,8 @@ impl Template {
     }
 
     fn tail(counts: Counts) -> String {
-        format!(r#""thread_count":{},"mention_count":{}}}}}"#, counts.threads, counts.mentions)
+        let Counts { threads, mentions, .. } = counts;
+        format!(r#""thread_count":{threads},"mention_count":{mentions},"last_read_id":"{}"}}}}"#, counts.last_read_id())
     }
 }
 

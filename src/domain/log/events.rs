@@ -22,7 +22,8 @@ use crate::{
 pub struct New<'a, B: ?Sized> {
     pub kind: Kind,
     pub stream: Stream,
-    /// Whether each member of the channel except the actor receives it on their personal stream; see [`Kind::recovery`].
+    /// Whether each member of the channel, or of the thread for the stream of a thread, receives it on their personal stream,
+    /// except the actor; see [`Kind::recovery`].
     pub to_members: bool,
     pub channel: Option<ChannelId>,
     /// The `n` of the message whose text the body carries.
@@ -56,14 +57,18 @@ pub fn emit_with<T, B: Serialize + ?Sized>(tx: &mut Tx, new: New<B>, update: imp
 /// from the message again, and would be the larger part of what a post writes.
 fn append<B: Serialize + ?Sized>(tx: &mut Tx, new: &New<B>) -> Result<(i64, Option<Recovery>)> {
     let recovery = if new.to_members {
-        Some(new.kind.recovery().ok_or_else(|| Error::internal("an event that no member could recover"))?)
+        Some(
+            new.kind
+                .recovery(matches!(new.stream, Stream::Thread(_)))
+                .ok_or_else(|| Error::internal("an event that no member could recover"))?,
+        )
     } else {
         None
     };
     let audience = match recovery {
         None => Audience::Subscribers,
         Some(Recovery::Each) => Audience::Members,
-        Some(Recovery::UnreadState | Recovery::ChannelState) => Audience::Both,
+        Some(Recovery::UnreadState | Recovery::ChannelState | Recovery::ThreadState) => Audience::Both,
     };
     let stream = new.stream.to_string();
     let body = serde_json::to_string(new.body).map_err(Error::internal)?;
@@ -98,13 +103,13 @@ fn remember(tx: &Tx, stream: Stream, recovery: Option<Recovery>, seq: i64) -> Re
     Ok(())
 }
 
-/// The assignments of [`Seqs`]. A thread's row has only `last_seq`, which is enough: events of threads never go to all
-/// members of a channel.
+/// The assignments of [`Seqs`]. A thread's row has only `last_seq`: its members may be given their present state once more than
+/// it has changed.
 fn assignments(recovery: Option<Recovery>) -> &'static str {
     match recovery {
         Some(Recovery::UnreadState) => "last_seq = ?2, message_seq = ?2",
         Some(Recovery::ChannelState) => "last_seq = ?2, edit_seq = ?2",
-        Some(Recovery::Each) | None => "last_seq = ?2",
+        Some(Recovery::Each | Recovery::ThreadState) | None => "last_seq = ?2",
     }
 }
 

@@ -9,8 +9,11 @@ use crate::{
         log::envelope::envelope,
         messages::{
             counters, events, indexing,
+            mentions::{self, Place},
+            participants,
             payloads::counted,
             record::{self, Message, UNKNOWN_THREAD},
+            recounting, thread_members,
         },
     },
     error::{Error, Result},
@@ -80,45 +83,47 @@ pub fn slice(tx: &Tx, n: i64, after: &[u8]) -> Result<Option<Cursor>> {
 /// member's unread counts may have changed.
 fn uncount(tx: &Tx, message: &Message) -> Result<bool> {
     let is_thread = !message.is_reply;
-    let everybody = tx.prepare_cached("delete from channel_mentions where n = ?1")?.execute([message.n])? > 0;
-    let somebody = tx.prepare_cached("delete from mentions where n = ?1")?.execute([message.n])? > 0;
-    tx.prepare_cached(
-        "update channels set message_count = message_count - 1, thread_count = thread_count - ?2, mention_count = mention_count - ?3
-         where id = ?1",
-    )?
-    .execute((message.channel, is_thread, everybody))?;
-    if is_thread || everybody {
+    let root = tx.prepare_cached("select root from messages where n = ?1")?.query_row([message.n], |row| row.get(0))?;
+    let place = Place { channel: message.channel, n: message.n, root };
+    let (everybody, mentioned) = mentions::forget(tx, place)?;
+    tx.prepare_cached("update channels set message_count = message_count - 1, thread_count = thread_count - ?2 where id = ?1")?
+        .execute((message.channel, is_thread))?;
+    if everybody {
+        recounting::count_everybody(tx, place, message.user, -1)?;
+    }
+    if let Some(root) = root {
+        let is_gone = thread_members::unreplied(tx, root, message, &mentioned)?;
         tx.prepare_cached(
-            "update channel_members set read_thread_count = read_thread_count - ?3, read_mention_count = read_mention_count - ?4
+            "update messages set reply_count = reply_count - 1, participant_count = participant_count - ?2,
+               active_n = coalesce((select n from messages r where r.root = messages.n and r.deleted_at is null
+                 order by r.n desc limit 1), messages.n),
+               last_reply_at = (select created_at from messages r where r.root = messages.n and r.deleted_at is null
+                 order by r.n desc limit 1)
+             where n = ?1",
+        )?
+        .execute((root, is_gone))?;
+    } else {
+        tx.prepare_cached(
+            "update channel_members set read_thread_count = read_thread_count - 1,
+               read_id = iif(read_id = ?3, (select passed.id from messages passed where passed.channel_id = ?1 and passed.root is null
+                 and passed.n < ?2 and passed.deleted_at is null order by passed.n desc limit 1), read_id)
              where channel_id = ?1 and read_n >= ?2",
         )?
-        .execute((message.channel, message.n, is_thread, everybody))?;
-    }
-    if is_thread {
+        .execute((message.channel, message.n, message.id))?;
         tx.prepare_cached(
             "update channels set last_thread = coalesce((select n from messages
                where channel_id = ?1 and root is null and deleted_at is null order by n desc limit 1), 0)
              where id = ?1",
         )?
         .execute([message.channel])?;
-    } else {
-        tx.prepare_cached(
-            "update messages set reply_count = reply_count - 1,
-               active_n = coalesce((select n from messages r where r.root = messages.n and r.deleted_at is null
-                 order by r.n desc limit 1), messages.n),
-               last_reply_at = (select created_at from messages r where r.root = messages.n and r.deleted_at is null
-                 order by r.n desc limit 1)
-             where id = ?1",
-        )?
-        .execute([message.thread])?;
     }
-    Ok(is_thread || everybody || somebody)
+    Ok(is_thread || everybody || !mentioned.is_empty())
 }
 
 fn announce(tx: &mut Tx, id: MessageId, is_counted_unread: bool) -> Result<()> {
-    let message = record::find(tx, id)?.ok_or_else(|| Error::internal("a deleted message keeps its row"))?;
+    let mut message = record::find(tx, id)?.ok_or_else(|| Error::internal("a deleted message keeps its row"))?;
+    participants::attach(tx, [&mut message])?;
     let counts = counters::find(tx, message.thread)?;
-    let body = envelope(Kind::Deleted, message.is_reply, &message).with(counted(&message, &counts, message.is_reply));
-    let tell = if is_counted_unread { events::tell_counting } else { events::tell };
-    tell(tx, &message, Kind::Deleted, &body)
+    let body = envelope(Kind::Deleted, message.is_reply, &message).with(counted(&message, counts, message.is_reply));
+    events::tell_deleted(tx, &message, is_counted_unread, &body)
 }

@@ -7,10 +7,11 @@ use crate::{
     domain::{
         access::{self, Caller},
         messages::{
-            events, indexing, mentions,
+            details, events, indexing,
+            mentions::{self, Place},
             posting::Content,
-            reactions,
             record::{self, Message, UNKNOWN},
+            recounting,
         },
     },
     error::{Error, Result},
@@ -47,11 +48,13 @@ pub fn edit(tx: &mut Tx, caller: Caller, channel: ChannelId, edit: &Edit) -> Res
     let mentions = mentions::find(tx, channel, &edit.content)?;
     tx.prepare_cached("update messages set content = ?2, mentions = ?3, updated_at = ?4, edited_at = ?4 where n = ?1")?
         .execute((message.n, &edit.content, record::to_json(&mentions)?, tx.now()))?;
-    let recount = mentions::record_anew(tx, channel, message.n, &mentions)?;
+    let root = tx.prepare_cached("select root from messages where n = ?1")?.query_row([message.n], |row| row.get(0))?;
+    let place = Place { channel, n: message.n, root };
+    let recount = recounting::record_anew(tx, place, message.user, &mentions)?;
     indexing::replace(tx, message.n)?;
     let before = message.mentions;
     let mut message = record::find(tx, id)?.ok_or_else(|| Error::internal("the message was just written"))?;
-    reactions::attach(tx, [&mut message])?;
+    details::attach(tx, std::slice::from_mut(&mut message))?;
     events::edited(tx, &message, &before, recount)?;
     Ok(message)
 }

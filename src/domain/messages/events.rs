@@ -16,9 +16,11 @@ use crate::{
         },
         messages::{
             counters,
-            mentions::{self, Mention, Recount},
+            mentions::{self, Mention},
             payloads::{MessageIds, counted, ids},
             record::{FED, Message},
+            recounting::Recount,
+            thread_marks,
         },
     },
     error::{Error, Result},
@@ -26,38 +28,41 @@ use crate::{
     id::UserId,
 };
 
-/// Announces a new message, and counts it in the rows of its channel and thread, which also record the events' seqs. `actor` is
-/// the member whose unread counts it does not change.
-pub(in crate::domain) fn posted(tx: &mut Tx, message: &Message, actor: Option<UserId>) -> Result<()> {
+/// Announces a new message, and counts it in the rows of its channel and thread, which also record the events' seqs.
+pub(in crate::domain) fn posted(tx: &mut Tx, message: &Message, is_new_participant: bool) -> Result<()> {
     if message.is_reply {
-        let new = publication(message, Kind::Message, Stream::Thread(message.thread), false, message);
-        let counts = events::emit_with(tx, new, |tx, seqs| counters::add_reply(tx, message, seqs))?;
-        let body = envelope(Kind::ReplyCount, true, message).with(counted(message, &counts, false));
-        tell_and_count(tx, message, Kind::ReplyCount, actor, &body)?;
+        let new = counted_publication(message, Kind::Message, Stream::Thread(message.thread), message);
+        let counts = events::emit_with(tx, new, |tx, seqs| counters::add_reply(tx, message, is_new_participant, seqs))?;
+        let body = envelope(Kind::ReplyCount, true, message).with(counted(message, counts, false));
+        tell_and_count(tx, message, Kind::ReplyCount, &body)?;
     } else {
-        tell_and_count(tx, message, Kind::Message, actor, message)?;
+        tell_and_count(tx, message, Kind::Message, message)?;
     }
     mentioned(tx, message, &[])
 }
 
-/// Publishes a new message to its channel and to each of its members except `actor`, and counts it in its channel's row.
-fn tell_and_count(tx: &mut Tx, message: &Message, kind: Kind, actor: Option<UserId>, body: &impl Serialize) -> Result<()> {
-    let new = events::New { actor, ..publication(message, kind, Stream::Channel(message.channel), true, body) };
+/// Publishes a new message to its channel and to each of its members, and counts it in its channel's row.
+fn tell_and_count(tx: &mut Tx, message: &Message, kind: Kind, body: &impl Serialize) -> Result<()> {
+    let new = counted_publication(message, kind, Stream::Channel(message.channel), body);
     events::emit_with(tx, new, |tx, seqs| counters::add_message(tx, message, seqs))
 }
 
 /// Announces the new text of a message. `before` has the mentions of the former text.
 pub(in crate::domain) fn edited(tx: &mut Tx, message: &Message, before: &[Mention], recount: Recount) -> Result<()> {
     let body = about(Kind::Updated, message, message);
-    match recount {
-        Recount::Everybody => tell_counting(tx, message, Kind::Updated, &body)?,
-        Recount::These(users) => {
-            tell(tx, message, Kind::Updated, &body)?;
-            for user in users {
-                let counts = reading::counts(tx, message.channel, user)?;
-                reading::announce(tx, user, message.channel, counts)?;
-            }
-        }
+    if recount.everybody {
+        let new = counted_publication(message, Kind::Updated, Stream::Channel(message.channel), &body);
+        events::emit(tx, new)?;
+        tell_thread(tx, message, Kind::Updated, &body)?;
+    } else {
+        tell(tx, message, Kind::Updated, &body)?;
+    }
+    for user in recount.of_channel {
+        let counts = reading::counts(tx, message.channel, user)?;
+        reading::announce(tx, user, message.channel, counts)?;
+    }
+    for user in recount.of_thread {
+        thread_marks::announce(tx, user, message.thread)?;
     }
     mentioned(tx, message, before)
 }
@@ -98,6 +103,12 @@ fn tell_members(tx: &mut Tx, message: &Message, kind: Kind, body: &(impl Seriali
     Ok(())
 }
 
+/// A publication that also gives each member of the channel or thread their unread counts: its author, too, whose other
+/// devices have the same mark.
+fn counted_publication<'a, B: ?Sized>(message: &Message, kind: Kind, stream: Stream, body: &'a B) -> events::New<'a, B> {
+    events::New { actor: None, ..publication(message, kind, stream, true, body) }
+}
+
 fn publication<'a, B: ?Sized>(
     message: &Message,
     kind: Kind,
@@ -122,10 +133,15 @@ pub(in crate::domain) fn tell(tx: &mut Tx, message: &Message, kind: Kind, body: 
     tell_thread(tx, message, kind, body)
 }
 
-/// Publishes a change that affects unread counts: like [`tell`], and to each member of the channel except the author.
-pub(in crate::domain) fn tell_counting(tx: &mut Tx, message: &Message, kind: Kind, body: &impl Serialize) -> Result<()> {
-    tell_members(tx, message, kind, body)?;
-    tell_thread(tx, message, kind, body)
+/// Publishes the end of a message like [`tell`], and to all whose unread counts it may have changed: to the members of its
+/// channel if `is_counted`, and to those of its thread for a reply.
+pub(in crate::domain) fn tell_deleted(tx: &mut Tx, message: &Message, is_counted: bool, body: &impl Serialize) -> Result<()> {
+    let to_channel = counted_publication(message, Kind::Deleted, Stream::Channel(message.channel), body);
+    events::emit(tx, events::New { to_members: is_counted, ..to_channel })?;
+    if message.is_reply {
+        events::emit(tx, counted_publication(message, Kind::Deleted, Stream::Thread(message.thread), body))?;
+    }
+    Ok(())
 }
 
 fn tell_thread(tx: &mut Tx, message: &Message, kind: Kind, body: &impl Serialize) -> Result<()> {

@@ -1,4 +1,4 @@
-//! Lists of messages, as they are shown: with their reactions.
+//! Lists of messages, as they are shown: with their reactions and participants.
 
 use rusqlite::{Connection, OptionalExtension, ToSql};
 
@@ -6,7 +6,7 @@ use crate::{
     domain::{
         access::{self, Caller},
         messages::{
-            reactions,
+            details,
             record::{self, Message, SELECT, UNKNOWN, UNKNOWN_THREAD, from_row},
         },
         page::Page,
@@ -152,7 +152,7 @@ impl List {
             .prepare_cached(&sql)?
             .query_map((of, span.before, span.after, page.size, page.offset), from_row)?
             .collect::<rusqlite::Result<_>>()?;
-        reactions::attach(conn, &mut messages)?;
+        details::attach(conn, &mut messages)?;
         Ok(messages)
     }
 }
@@ -163,14 +163,14 @@ pub fn last_seq(conn: &Connection, caller: Caller, channel: ChannelId) -> Result
     Ok(conn.prepare_cached("select last_seq from channels where id = ?1")?.query_row([channel], |row| row.get(0))?)
 }
 
-/// Reads the messages with these `n`, in ascending order, with their reactions.
+/// Reads the messages with these `n`, in ascending order, with their reactions and participants.
 pub fn at(conn: &Connection, ns: &[i64]) -> Result<Vec<Message>> {
     let mut messages = record::find_all(conn, ns)?;
-    reactions::attach(conn, &mut messages)?;
+    details::attach(conn, &mut messages)?;
     Ok(messages)
 }
 
-/// Reads the message with this `n`, with its reactions, if it is there.
+/// Reads the message with this `n`, with its reactions and participants, if it is there.
 pub fn find_at(conn: &Connection, n: i64) -> Result<Option<Message>> {
     Ok(at(conn, &[n])?.pop())
 }

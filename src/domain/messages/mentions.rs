@@ -58,52 +58,44 @@ pub fn name_everybody(mentions: &[Mention]) -> bool {
     mentions.iter().any(|mention| mention.kind == Kind::Channel)
 }
 
+/// The members that are mentioned by name.
+pub(in crate::domain) fn users(mentions: &[Mention]) -> impl Iterator<Item = UserId> {
+    mentions.iter().filter(|mention| mention.kind == Kind::User).map(|mention| UserId(mention.id))
+}
+
+/// Where a message stands: its channel, its `n`, and that of the post that it replies to.
+#[derive(Clone, Copy)]
+pub(in crate::domain) struct Place {
+    pub channel: ChannelId,
+    pub n: i64,
+    pub root: Option<i64>,
+}
+
 /// Writes the rows behind the counts of unread mentions.
-pub(in crate::domain) fn record(tx: &Tx, channel: ChannelId, n: i64, mentions: &[Mention]) -> Result<()> {
+pub(in crate::domain) fn record(tx: &Tx, Place { channel, n, root }: Place, mentions: &[Mention]) -> Result<()> {
     if name_everybody(mentions) {
         tx.prepare_cached("insert into channel_mentions (channel_id, n) values (?1, ?2)")?.execute((channel, n))?;
         return Ok(()); // who is named besides is counted with all
     }
-    let mut insert = tx.prepare_cached("insert into mentions (channel_id, user_id, n) values (?1, ?2, ?3)")?;
-    for mention in mentions {
-        insert.execute((channel, UserId(mention.id), n))?;
+    let mut in_post = tx.prepare_cached("insert into mentions (channel_id, user_id, n) values (?1, ?2, ?3)")?;
+    let mut in_reply = tx.prepare_cached("insert into reply_mentions (root, user_id, n) values (?1, ?2, ?3)")?;
+    for user in users(mentions) {
+        match root {
+            None => in_post.execute((channel, user, n))?,
+            Some(root) => in_reply.execute((root, user, n))?,
+        };
     }
     Ok(())
 }
 
-/// Members whose unread mentions an edit has changed.
-pub(in crate::domain) enum Recount {
-    Everybody,
-    These(Vec<UserId>),
-}
-
-/// Replaces the rows that [`record`] wrote, after an edit. A member who has read the message has read its new mentions, too.
-pub(in crate::domain) fn record_anew(tx: &Tx, channel: ChannelId, n: i64, mentions: &[Mention]) -> Result<Recount> {
-    let were_all = tx.prepare_cached("delete from channel_mentions where n = ?1")?.execute([n])? > 0;
-    let were: HashSet<UserId> = tx
-        .prepare_cached("delete from mentions where n = ?1 returning user_id")?
-        .query_map([n], |row| row.get(0))?
-        .collect::<rusqlite::Result<_>>()?;
-    record(tx, channel, n, mentions)?;
-    let are_all = name_everybody(mentions);
-    if were_all != are_all {
-        let more = i64::from(are_all) - i64::from(were_all);
-        tx.prepare_cached("update channels set mention_count = mention_count + ?2 where id = ?1")?.execute((channel, more))?;
-        tx.prepare_cached(
-            "update channel_members set read_mention_count = read_mention_count + ?3 where channel_id = ?1 and read_n >= ?2",
-        )?
-        .execute((channel, n, more))?;
-        return Ok(Recount::Everybody);
-    }
-    let are: HashSet<UserId> = mentions.iter().filter(|_| !are_all).map(|mention| UserId(mention.id)).collect();
-    let mut unread = tx.prepare_cached("select 1 from channel_members where channel_id = ?1 and user_id = ?2 and read_n < ?3")?;
-    let mut these = Vec::new();
-    for user in were.symmetric_difference(&are) {
-        if unread.exists((channel, user, n))? {
-            these.push(*user);
-        }
-    }
-    Ok(Recount::These(these))
+/// Deletes the rows that [`record`] wrote. Returns whether there was one of all members, and those of single ones.
+pub(super) fn forget(tx: &Tx, Place { n, root, .. }: Place) -> Result<(bool, HashSet<UserId>)> {
+    let all = tx.prepare_cached("delete from channel_mentions where n = ?1")?.execute([n])? > 0;
+    let sql = match root {
+        None => "delete from mentions where n = ?1 returning user_id",
+        Some(_) => "delete from reply_mentions where n = ?1 returning user_id",
+    };
+    Ok((all, tx.prepare_cached(sql)?.query_map([n], |row| row.get(0))?.collect::<rusqlite::Result<_>>()?))
 }
 
 /// Finds the member of that name. `@ada.` at the end of a sentence means ada, unless somebody is called `ada.`.

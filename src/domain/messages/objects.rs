@@ -11,7 +11,7 @@ use serde_json::Value;
 use crate::{
     domain::messages::{
         mentions::Mention,
-        record::{Message, Pin, Reaction},
+        record::{Message, Participant, Pin, Reaction},
     },
     id::{ChannelId, MessageId, OrganisationId, UserId},
     time::Time,
@@ -86,6 +86,10 @@ struct MessageObject<'a> {
     org_id: OrganisationId,
     /// The same as `is_pinned`.
     pinned: bool,
+    /// The number of members who have replied to a top-level post.
+    participant_count: i64,
+    /// The first three of them, in the order of their first reply.
+    participants: &'a [Participant],
     /// Who pinned the message; null unless it is pinned, and for a pin from elsewhere or from before this was kept.
     pinned_details: Option<&'a Pin>,
     /// The place in the order that the server keeps of all messages: no two have the same, and later ones have higher ones.
@@ -135,6 +139,8 @@ impl<'a> From<&'a Message> for MessageObject<'a> {
             message_count: message.reply_count,
             org_id: message.organisation,
             pinned: message.is_pinned,
+            participant_count: message.participant_count,
+            participants: &message.participants,
             pinned_details: message.pin.as_ref(),
             position: message.n,
             reactions: &message.reactions,

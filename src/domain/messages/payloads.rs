@@ -6,7 +6,7 @@ use serde::Serialize;
 use crate::{
     domain::messages::{
         counters::Counts,
-        record::{Message, Pin, Reaction},
+        record::{Message, Participant, Pin, Reaction},
     },
     id::{ChannelId, MessageId, OrganisationId, UserId},
     time::Time,
@@ -53,17 +53,23 @@ pub struct UpdateChange {
     message_count: i64,
     /// When the latest reply was posted; `0001-01-01T00:00:00Z` if there is none.
     last_reply: Time,
+    /// The first three members who have replied, in the order of their first reply.
+    participants: Vec<Participant>,
+    /// The number of members who have replied.
+    participant_count: i64,
     /// True if a reply was deleted, so that previews of the thread change; otherwise absent.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     preview_section: bool,
 }
 
 /// The further fields of an event that changes the counts of the message's thread. `is_preview` says that a reply was deleted.
-pub(super) fn counted(message: &Message, counts: &Counts, is_preview: bool) -> Counted {
+pub(super) fn counted(message: &Message, counts: Counts, is_preview: bool) -> Counted {
     let update_change = UpdateChange {
         thread_count: counts.replies,
         message_count: counts.replies,
         last_reply: counts.last_reply_at.unwrap_or(Time::NEVER),
+        participants: counts.participants,
+        participant_count: counts.participant_count,
         preview_section: is_preview,
     };
     Counted { modification_ids: ids(message), update_change }

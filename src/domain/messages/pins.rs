@@ -8,7 +8,7 @@ use crate::{
         access::{self, Caller},
         log::envelope::envelope,
         messages::{
-            events, lists,
+            details, events, lists,
             payloads::{PinIds, ids},
             reactions,
             record::{self, Message},
@@ -28,7 +28,7 @@ const MOST: i64 = 100;
 pub fn pin(tx: &mut Tx, caller: Caller, channel: ChannelId, id: MessageId) -> Result<Message> {
     let (_, mut message) = reactions::reach(tx, caller, channel, id)?;
     if message.is_pinned {
-        reactions::attach(tx, [&mut message])?;
+        details::attach(tx, std::slice::from_mut(&mut message))?;
         return Ok(message);
     }
     let pinned: i64 = tx
@@ -77,6 +77,6 @@ pub fn list(conn: &Connection, caller: Caller, channel: ChannelId, page: Page) -
     let mut select = conn.prepare_cached(&sql)?;
     let pinned = select.query_map((channel, page.size, page.offset), record::from_row)?;
     let mut pinned: Vec<Message> = pinned.collect::<rusqlite::Result<_>>()?;
-    reactions::attach(conn, &mut pinned)?;
+    details::attach(conn, &mut pinned)?;
     Ok(pinned)
 }

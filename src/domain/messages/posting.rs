@@ -6,9 +6,10 @@ use crate::{
     db::{Columns, Tx},
     domain::{
         access::{self, Caller},
-        channels::reading::{self, Counts},
+        channels::marks,
         messages::{
             record::{self, Message, Profile, UNKNOWN_THREAD},
+            thread_members::Root,
             writing::{self, Author, Post, id_taken},
         },
         text::{self, Rule},
@@ -29,12 +30,12 @@ pub struct New {
     pub id: Option<MessageId>,
 }
 
-/// Posts a message, and marks the channel as read for its author. For members of the channel with the right to post. A
+/// Posts a message. A post marks its channel as read for its author, and a reply its thread. For members of the channel with the right to post. A
 /// repeat with the same `id`, author, channel and thread returns the first message and changes nothing. 403 for a hidden or
 /// archived channel, 404 for an unknown thread, 422 for an invalid text and for an `id` that is taken.
 pub fn create(tx: &mut Tx, caller: Caller, channel: ChannelId, new: New) -> Result<Message> {
     let access = access::may_post(tx, caller, channel, access::HIDDEN_CHANNEL)?;
-    let poster = Poster::find(tx, channel, caller.user, new.id)?;
+    let poster = Poster::find(tx, caller.user, new.id)?;
     // This check comes first: a repeat gets the same answer, even if the channel was archived or the thread deleted
     // meanwhile.
     if let (Some(id), Known::Message) = (new.id, poster.known) {
@@ -47,7 +48,7 @@ pub fn create(tx: &mut Tx, caller: Caller, channel: ChannelId, new: New) -> Resu
     access.require_live()?;
     let root = match new.thread {
         None => None,
-        Some(thread) => Some((thread, record::find_root(tx, channel, thread)?.ok_or(UNKNOWN_THREAD)?)),
+        Some(thread) => Some(Root::find(tx, channel, thread)?.ok_or(UNKNOWN_THREAD)?),
     };
     Content::check(&new.content, "content").map_err(Error::Invalid)?;
     if let Known::Stream = poster.known {
@@ -61,19 +62,17 @@ pub fn create(tx: &mut Tx, caller: Caller, channel: ChannelId, new: New) -> Resu
         author: Author::Member(caller.user, poster.profile),
         username: access.username.unwrap_or_default(),
         content: new.content,
-        // The author's other devices have new counts, too, if the post marks earlier ones as read.
-        actor: (poster.unread == Counts::default()).then_some(caller.user),
     };
     let message = writing::write(tx, post)?;
-    reading::mark_all(tx, caller.user, channel)?;
+    if !message.is_reply {
+        marks::mark_all(tx, caller.user, channel)?;
+    }
     Ok(message)
 }
 
 /// Data that [`create`] needs besides the access check, read in one statement.
 struct Poster {
     profile: Profile,
-    /// Unread counts before the post, which marks the channel as read.
-    unread: Counts,
     known: Known,
 }
 
@@ -88,25 +87,20 @@ enum Known {
 }
 
 impl Poster {
-    fn find(conn: &Connection, channel: ChannelId, user: UserId, id: Option<MessageId>) -> Result<Poster> {
-        let sql = format!(
-            "select u.first_name, u.last_name, u.email, u.avatar_url, {},
-               exists (select 1 from messages where id = ?3),
-               exists (select 1 from channels where id = ?3) or exists (select 1 from organisations where id = ?3)
-             from channel_members cm join channels c on c.id = cm.channel_id join users u on u.id = cm.user_id
-             where cm.channel_id = ?1 and cm.user_id = ?2",
-            reading::COUNTS
-        );
+    fn find(conn: &Connection, user: UserId, id: Option<MessageId>) -> Result<Poster> {
+        let sql = "select u.first_name, u.last_name, u.email, u.avatar_url, exists (select 1 from messages where id = ?2),
+               exists (select 1 from channels where id = ?2) or exists (select 1 from organisations where id = ?2)
+             from users u where u.id = ?1";
         let from_row = |row: &Row| {
             let mut columns = Columns::of(row);
-            let (profile, unread) = (Profile::take(&mut columns)?, Counts::take(&mut columns)?);
+            let profile = Profile::take(&mut columns)?;
             let known = match (columns.take()?, columns.take()?) {
                 (true, _) => Known::Message,
                 (false, true) => Known::Stream,
                 (false, false) => Known::Nothing,
             };
-            Ok(Poster { profile, unread, known })
+            Ok(Poster { profile, known })
         };
-        Ok(conn.prepare_cached(&sql)?.query_row((channel, user, id), from_row)?)
+        Ok(conn.prepare_cached(sql)?.query_row((user, id), from_row)?)
     }
 }

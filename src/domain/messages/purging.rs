@@ -48,6 +48,10 @@ fn messages(tx: &Tx, channel: ChannelId, limit: usize) -> Result<usize> {
     for sql in [
         "delete from mentions where (channel_id, user_id, n) in (select channel_id, user_id, n from mentions
            where n in (select value from json_each(?1)) limit ?2)",
+        "delete from reply_mentions where (root, user_id, n) in (select root, user_id, n from reply_mentions
+           where n in (select value from json_each(?1)) limit ?2)",
+        "delete from thread_members where (root, user_id) in (select root, user_id from thread_members
+           where root in (select value from json_each(?1)) limit ?2)",
         "delete from reactions where (n, emoji, user_id) in (select n, emoji, user_id from reactions
            where n in (select value from json_each(?1)) limit ?2)",
         "delete from reaction_counts where (n, emoji) in (select n, emoji from reaction_counts

@@ -1,6 +1,8 @@
 //! The record of a message, and the queries that read it.
 
 use rusqlite::{Connection, OptionalExtension, Row};
+use schemars::JsonSchema;
+use serde::Serialize;
 use serde_json::json;
 
 use crate::{
@@ -43,6 +45,10 @@ pub struct Message {
     pub current_status: String,
     pub reply_count: i64,
     pub last_reply_at: Option<Time>,
+    /// The number of members who have replied.
+    pub participant_count: i64,
+    /// The first of them; empty until [`super::participants::attach`] has read them.
+    pub participants: Vec<Participant>,
     pub created_at: Time,
     pub updated_at: Time,
     pub is_edited: bool,
@@ -100,6 +106,19 @@ pub struct Pin {
     pub at: Time,
 }
 
+/// A member who has replied in a thread.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[schemars(rename = "ThreadParticipant")]
+pub struct Participant {
+    pub user_id: UserId,
+    /// The member's name in the channel; the account's for somebody who has left it.
+    pub username: String,
+    /// The member's full name.
+    pub full_name: String,
+    /// The address of the member's picture; empty if there is none.
+    pub avatar_url: String,
+}
+
 /// An emoji that users gave to a message.
 #[derive(Clone, Debug)]
 pub struct Reaction {
@@ -137,6 +156,11 @@ pub fn find_root(conn: &Connection, channel: ChannelId, thread: MessageId) -> Re
         .optional()?)
 }
 
+/// Whether the message is a thread that is not deleted, or still has replies.
+pub fn is_thread(message: &Message) -> bool {
+    !message.is_reply && (message.deleted_at.is_none() || message.reply_count > 0)
+}
+
 pub(super) fn to_json(mentions: &[Mention]) -> Result<String> {
     serde_json::to_string(mentions).map_err(Error::internal)
 }
@@ -146,7 +170,7 @@ pub(super) const SELECT: &str =
     "select m.n, m.id, m.channel_id, c.organisation_id, coalesce(r.id, m.id), m.root is not null, m.user_id, m.username,
       coalesce(u.first_name, ''), coalesce(u.last_name, ''), coalesce(u.email, ''), coalesce(u.avatar_url, m.avatar_url),
       m.content, m.mentions, m.type, m.event_name, m.action_type, m.status, m.current_status, m.reply_count, m.last_reply_at,
-      m.created_at, m.updated_at, m.edited_at is not null, m.deleted_at, m.pinned_at is not null,
+      m.participant_count, m.created_at, m.updated_at, m.edited_at is not null, m.deleted_at, m.pinned_at is not null,
       m.pinned_by, coalesce(pm.username, p.username), p.email, m.pinned_at
     from messages m left join channels c on c.id = m.channel_id left join users u on u.id = m.user_id
       left join messages r on r.n = m.root
@@ -176,6 +200,8 @@ pub(super) fn from_row(row: &Row) -> rusqlite::Result<Message> {
         current_status: columns.take()?,
         reply_count: columns.take()?,
         last_reply_at: columns.take()?,
+        participant_count: columns.take()?,
+        participants: Vec::new(),
         created_at: columns.take()?,
         updated_at: columns.take()?,
         is_edited: columns.take()?,
@@ -191,6 +217,6 @@ fn pin(columns: &mut Columns) -> rusqlite::Result<Option<Pin>> {
     Ok(Some(Pin { user, username: columns.take()?, email: columns.take()?, at: columns.take()? }))
 }
 
-fn mentions(stored: &str) -> Vec<Mention> {
+pub(super) fn mentions(stored: &str) -> Vec<Mention> {
     if stored == "[]" { Vec::new() } else { serde_json::from_str(stored).unwrap_or_default() }
 }

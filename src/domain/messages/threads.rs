@@ -12,10 +12,11 @@ use crate::{
     domain::{
         access::{self, Caller},
         messages::{
-            editing, events,
+            editing, events, participants,
             payloads::ThreadStatus,
             posting, reactions,
             record::{self, Message, UNKNOWN_THREAD},
+            thread_marks::{self, Unread},
         },
         page::Page,
         text::{self, Rule},
@@ -36,6 +37,8 @@ pub struct Thread {
     pub place: Place,
     /// The latest replies, oldest first.
     pub replies: Vec<Message>,
+    /// What the reader has not read of it.
+    pub unread: Unread,
 }
 
 /// The channel of a thread or message.
@@ -124,17 +127,36 @@ pub fn list_all(conn: &Connection, caller: Caller, organisation: OrganisationId,
     Ok(latest.into_sorted_vec().into_iter().skip(page.offset as usize).map(|Reverse((_, n))| Root(n)).collect())
 }
 
+/// Lists the threads that the caller takes part in and that have replies, in channels of the organisation that they are in,
+/// latest activity first, from the position `before` on. Each comes with its own position. 404 for outsiders.
+pub fn own(
+    conn: &Connection,
+    caller: Caller,
+    organisation: OrganisationId,
+    before: Option<i64>,
+    page: Page,
+) -> Result<Vec<(i64, Root)>> {
+    access::is_member(conn, caller, organisation, access::UNKNOWN_ORGANISATION)?;
+    let mut select = conn.prepare_cached(
+        "select r.active_n, r.n from channel_members cm
+           cross join channels c on c.id = cm.channel_id
+           cross join thread_members t on t.user_id = cm.user_id and t.channel_id = c.id
+           cross join messages r on r.n = t.root
+         where cm.user_id = ?1 and c.organisation_id = ?2 and c.deleted_at is null and r.reply_count > 0 and r.active_n < ?3
+         order by r.active_n desc limit ?4 offset ?5",
+    )?;
+    let before = before.unwrap_or(i64::MAX);
+    let found = select
+        .query_map((caller.user, organisation, before, page.size, page.offset), |row| Ok((row.get(0)?, Root(row.get(1)?))))?;
+    Ok(found.collect::<rusqlite::Result<_>>()?)
+}
+
 /// Reads one thread with up to `replies` of its latest replies. For members of its channel. A deleted post is shown while it
 /// has replies. 404 for an unknown thread and in a hidden channel, 403 in a channel that the caller is not in.
 pub fn get(conn: &Connection, caller: Caller, thread: MessageId, replies: u32) -> Result<Thread> {
-    let root = record::find(conn, thread)?.filter(is_shown).ok_or(UNKNOWN_THREAD)?;
+    let root = record::find(conn, thread)?.filter(record::is_thread).ok_or(UNKNOWN_THREAD)?;
     access::is_in_channel(conn, caller, root.channel, UNKNOWN_THREAD)?;
-    read_one(conn, Root(root.n), replies)
-}
-
-/// Whether the message is a thread that is not deleted, or still has replies.
-fn is_shown(message: &Message) -> bool {
-    !message.is_reply && (message.deleted_at.is_none() || message.reply_count > 0)
+    read_one(conn, caller, Root(root.n), replies)
 }
 
 /// Makes a top-level post, as [`posting::create`] does; the same `id` again returns the same thread. 404 for a hidden
@@ -142,7 +164,7 @@ fn is_shown(message: &Message) -> bool {
 pub fn create(tx: &mut Tx, caller: Caller, channel: ChannelId, content: String, id: Option<MessageId>) -> Result<Thread> {
     access::sees_channel(tx, caller, channel, access::UNKNOWN_CHANNEL)?;
     let root = posting::create(tx, caller, channel, posting::New { content, thread: None, id })?;
-    read_one(tx, Root(root.n), REPLIES)
+    read_one(tx, caller, Root(root.n), REPLIES)
 }
 
 /// Changes to a thread; an absent field stays as it is.
@@ -170,7 +192,7 @@ pub fn update(tx: &mut Tx, caller: Caller, channel: ChannelId, thread: MessageId
     if let Some(content) = edit.content {
         editing::edit(tx, caller, channel, &editing::Edit { content, message: Some(thread), thread: None })?;
     }
-    read_one(tx, Root(root.n), REPLIES)
+    read_one(tx, caller, Root(root.n), REPLIES)
 }
 
 text::rules! {
@@ -189,11 +211,12 @@ fn set_status(tx: &mut Tx, root: &Message, status: &str) -> Result<()> {
     Ok(())
 }
 
-/// Reads threads of a list, each with up to `replies` of its latest replies.
-pub fn read(conn: &Connection, roots: Vec<Root>, replies: u32) -> Result<Vec<Thread>> {
+/// Reads threads of a list, each with up to `replies` of its latest replies, as the caller is shown them.
+pub fn read(conn: &Connection, caller: Caller, roots: Vec<Root>, replies: u32) -> Result<Vec<Thread>> {
     let ns: Vec<i64> = roots.into_iter().map(|Root(n)| n).collect();
     let mut messages: HashMap<i64, Message> =
         record::find_all(conn, &ns)?.into_iter().map(|message| (message.n, message)).collect();
+    let mut unread = thread_marks::of(conn, caller.user, &ns)?;
     let (mut threads, mut places) = (Vec::with_capacity(ns.len()), HashMap::new());
     for n in ns {
         let root = messages.remove(&n).ok_or(UNKNOWN_THREAD)?;
@@ -201,14 +224,16 @@ pub fn read(conn: &Connection, roots: Vec<Root>, replies: u32) -> Result<Vec<Thr
             Entry::Occupied(known) => known.into_mut(),
             Entry::Vacant(unknown) => unknown.insert(Place::find(conn, root.channel)?),
         };
-        threads.push(Thread { place: place.clone(), replies: latest(conn, n, replies)?, root });
+        let unread = unread.remove(&n).unwrap_or_default();
+        threads.push(Thread { place: place.clone(), replies: latest(conn, n, replies)?, unread, root });
     }
     reactions::attach(conn, threads.iter_mut().flat_map(Thread::messages))?;
+    participants::attach(conn, threads.iter_mut().map(|thread| &mut thread.root))?;
     Ok(threads)
 }
 
-fn read_one(conn: &Connection, root: Root, replies: u32) -> Result<Thread> {
-    read(conn, vec![root], replies)?.pop().ok_or(UNKNOWN_THREAD)
+fn read_one(conn: &Connection, caller: Caller, root: Root, replies: u32) -> Result<Thread> {
+    read(conn, caller, vec![root], replies)?.pop().ok_or(UNKNOWN_THREAD)
 }
 
 /// The latest replies, oldest first.

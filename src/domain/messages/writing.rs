@@ -5,8 +5,9 @@ use crate::{
     db::Tx,
     domain::messages::{
         events,
-        mentions::{self, Mention},
+        mentions::{self, Mention, Place},
         record::{self, FED, Message, Profile},
+        thread_members::{self, Root},
     },
     error::{Error, OrConflict, Result},
     id::{ChannelId, MessageId, OrganisationId, UserId},
@@ -34,27 +35,30 @@ pub(in crate::domain) struct Post<'a> {
     pub id: MessageId,
     pub channel: ChannelId,
     pub organisation: OrganisationId,
-    /// The thread to reply to, with the `n` of its top-level post; none for a top-level post.
-    pub root: Option<(MessageId, i64)>,
+    /// The thread to reply to; none for a top-level post.
+    pub root: Option<Root>,
     pub author: Author<'a>,
     pub username: String,
     pub content: String,
-    /// The member whose unread counts the post does not change.
-    pub actor: Option<UserId>,
 }
 
 /// Writes a message with its mentions and the counters that it changes, and announces it. 422 when the id is taken.
-pub(in crate::domain) fn write(tx: &mut Tx, post: Post) -> Result<Message> {
-    let (channel, actor) = (post.channel, post.actor);
+pub(in crate::domain) fn write(tx: &mut Tx, mut post: Post) -> Result<Message> {
+    let (channel, root) = (post.channel, post.root.take());
     let mentions = mentions::find(tx, channel, &post.content)?;
-    let message = insert(tx, post, mentions)?;
-    mentions::record(tx, channel, message.n, &message.mentions)?;
-    events::posted(tx, &message, actor)?;
+    let message = insert(tx, post, root.as_ref(), mentions)?;
+    let place = Place { channel, n: message.n, root: root.as_ref().map(|root| root.n) };
+    mentions::record(tx, place, &message.mentions)?;
+    let is_new_participant = match &root {
+        Some(root) => thread_members::replied(tx, root, place, message.user, &message.mentions)?,
+        None => false,
+    };
+    events::posted(tx, &message, is_new_participant)?;
     Ok(message)
 }
 
 /// Writes the message's row. Returns the record that [`record::find`] would read.
-fn insert(tx: &Tx, post: Post, mentions: Vec<Mention>) -> Result<Message> {
+fn insert(tx: &Tx, post: Post, root: Option<&Root>, mentions: Vec<Mention>) -> Result<Message> {
     let (author, kind, labels) = match post.author {
         Author::Member(user, profile) => (Some((user, profile)), "message", Labels { status: "success", ..Labels::default() }),
         Author::Feed(author, labels) => (author, FED, labels),
@@ -72,7 +76,7 @@ fn insert(tx: &Tx, post: Post, mentions: Vec<Mention>) -> Result<Message> {
     .execute((
         post.id,
         post.channel,
-        post.root.map(|(_, n)| n),
+        root.map(|root| root.n),
         user,
         &post.username,
         &post.content,
@@ -91,8 +95,8 @@ fn insert(tx: &Tx, post: Post, mentions: Vec<Mention>) -> Result<Message> {
         id: post.id,
         channel: post.channel,
         organisation: post.organisation,
-        thread: post.root.map_or(post.id, |(thread, _)| thread),
-        is_reply: post.root.is_some(),
+        thread: root.map_or(post.id, |root| root.id),
+        is_reply: root.is_some(),
         user,
         username: post.username,
         full_name: profile.full_name,
@@ -107,6 +111,8 @@ fn insert(tx: &Tx, post: Post, mentions: Vec<Mention>) -> Result<Message> {
         current_status: record::PENDING.into(),
         reply_count: 0,
         last_reply_at: None,
+        participant_count: 0,
+        participants: Vec::new(),
         created_at: now,
         updated_at: now,
         is_edited: false,

@@ -1,5 +1,5 @@
 //! The publications of a row of the event log: one on the row's own stream, and one on the personal stream of each member
-//! in its audience.
+//! in its audience, the members of a channel or of a thread.
 
 use std::{
     borrow::Cow,
@@ -12,18 +12,20 @@ use crate::{
     domain::{
         channels::reading::{self, Counts, Notice, Template},
         log::events,
+        messages::thread_marks::{self, Unread},
     },
     error::{Error, Result},
     event::{Audience, Event, Kind, Recovery, Stream},
-    id::{ChannelId, OrganisationId, UserId},
+    id::{ChannelId, MessageId, OrganisationId, UserId},
 };
 
-/// The fan-out of a batch of rows. It reads each channel's members, and the shared part of their notices, once.
+/// The fan-out of a batch of rows. It reads the members of each channel and thread, and the shared part of their notices, once.
 pub struct FanOut<'a> {
     conn: &'a Connection,
     epoch: &'a str,
     readers: Readers,
     channels: HashMap<ChannelId, Channel>,
+    threads: HashMap<String, Thread>,
 }
 
 /// Whose personal streams get publications.
@@ -39,9 +41,14 @@ struct Channel {
     members: Vec<(UserId, Counts)>,
 }
 
+struct Thread {
+    notice: thread_marks::Notice,
+    members: Vec<(UserId, Unread)>,
+}
+
 impl<'a> FanOut<'a> {
     pub fn new(conn: &'a Connection, epoch: &'a str, readers: Readers) -> Self {
-        FanOut { conn, epoch, readers, channels: HashMap::new() }
+        FanOut { conn, epoch, readers, channels: HashMap::new(), threads: HashMap::new() }
     }
 
     /// Calls `publish` with the name of each stream and a function that builds its body. Most streams have no subscriber,
@@ -57,6 +64,9 @@ impl<'a> FanOut<'a> {
         if is_for_nobody || !matches!(event.audience, Audience::Members | Audience::Both) {
             return Ok(());
         }
+        if event.recovery() == Some(Recovery::ThreadState) {
+            return self.to_thread(&event, publish);
+        }
         let id = event.channel.ok_or_else(|| Error::internal("an event for the members of no channel"))?;
         let channel = match self.channels.entry(id) {
             Entry::Occupied(known) => known.into_mut(),
@@ -64,15 +74,41 @@ impl<'a> FanOut<'a> {
         };
         for (user, counts) in channel.members.iter().filter(|(user, _)| Some(*user) != event.actor) {
             let stream = Stream::Personal(channel.organisation, *user).to_string();
-            match event.kind.recovery() {
+            match event.recovery() {
                 // Each member receives their current unread counts, as after recovery.
                 Some(Recovery::UnreadState) => publish(&stream, &|| {
                     events::with_notification_id(epoch, event.seq, Kind::Unread, &channel.notice.body(*counts))
                 }),
-                Some(Recovery::ChannelState | Recovery::Each) | None => publish(&stream, &as_it_is),
+                Some(Recovery::ChannelState | Recovery::ThreadState | Recovery::Each) | None => publish(&stream, &as_it_is),
             }
         }
         Ok(())
+    }
+
+    /// Calls `publish` for each member of the event's thread, with their present unread state, as after recovery.
+    fn to_thread(&mut self, event: &Event, mut publish: impl FnMut(&str, &dyn Fn() -> String)) -> Result<()> {
+        let thread = match self.threads.entry(event.stream.clone()) {
+            Entry::Occupied(known) => known.into_mut(),
+            Entry::Vacant(place) => place.insert(Thread::read(self.conn, &event.stream, &self.readers)?),
+        };
+        for (user, unread) in &thread.members {
+            let body = thread.notice.body(*unread)?;
+            publish(&Stream::Personal(thread.notice.organisation, *user).to_string(), &|| {
+                events::with_notification_id(self.epoch, event.seq, Kind::ThreadUnread, &body)
+            });
+        }
+        Ok(())
+    }
+}
+
+impl Thread {
+    fn read(conn: &Connection, stream: &str, readers: &Readers) -> Result<Thread> {
+        let root = thread_marks::root_of(conn, MessageId(stream.parse().map_err(Error::internal)?))?;
+        let mut members = thread_marks::members(conn, root)?;
+        if let Readers::These(users) = readers {
+            members.retain(|(user, _)| users.contains(user));
+        }
+        Ok(Thread { notice: thread_marks::Notice::find(conn, root)?, members })
     }
 }
 

@@ -2,7 +2,7 @@
 //!
 //! Gaps in a stream's seqs are normal. The floor (the highest pruned seq) and the stream's last seq, which outlives pruning,
 //! prove that nothing is missing. On personal streams, `unread_thread_change` and the `channel_update` of a whole channel
-//! are state: recovery builds them anew, once for each channel that changed.
+//! are state, and so is `thread_unread`: recovery builds them anew, once for each channel or thread that changed.
 
 use std::{borrow::Cow, collections::HashMap};
 
@@ -13,6 +13,7 @@ use crate::{
     domain::{
         channels::reading::{self, Notice},
         log::{cursors, events},
+        messages::thread_marks,
         streams::{
             publications::{Publication, Recent},
             whole,
@@ -141,6 +142,7 @@ fn some(conn: &Connection, rows: impl Iterator<Item = rusqlite::Result<Event>>) 
 /// A channel that the user is in. It may be deleted: the client has yet to learn that.
 struct Channel {
     id: ChannelId,
+    last_seq: i64,
     message_seq: i64,
     edit_seq: i64,
     joined_seq: i64,
@@ -158,10 +160,11 @@ fn personal(
     let channels = channels(conn, organisation, user)?;
     // Events about a channel count only while the user is in it, except `channel_update`, which says that they are out.
     let still_in = format!(
-        "type <> '{}' and (type = '{}' or channel_id is null or exists (
+        "type not in ('{}', '{}') and (type = '{}' or channel_id is null or exists (
            select 1 from channel_members cm join channels c on c.id = cm.channel_id
            where cm.channel_id = events.channel_id and cm.user_id = ?5 and c.deleted_at is null))",
         Kind::Unread.name(),
+        Kind::ThreadUnread.name(),
         Kind::Channel.name()
     );
     let mut found = rows(conn, &still_in, (&stream, range.after, range.before, range.limit, user), range)?;
@@ -181,22 +184,57 @@ fn personal(
             found.push(Publication { seq, body: events::with_notification_id(epoch, seq, Kind::Unread, &body).into() });
         }
     }
+    for (seq, root) in changed_threads(conn, &stream, user, &channels, range)? {
+        let Some(unread) = thread_marks::find(conn, root, user)? else { continue };
+        let body = thread_marks::Notice::find(conn, root)?.body(unread)?;
+        found.push(Publication { seq, body: events::with_notification_id(epoch, seq, Kind::ThreadUnread, &body).into() });
+    }
+    Ok(found)
+}
+
+/// The user's threads that have changed in the range, or that the user has read there: each once, with its last seq.
+fn changed_threads(conn: &Connection, stream: &str, user: UserId, channels: &[Channel], range: Range) -> Result<Vec<(i64, i64)>> {
+    let mut seqs = HashMap::new();
+    for channel in channels.iter().filter(|channel| !channel.is_deleted) {
+        // The last event of a thread stands directly before or after one of its channel.
+        if channel.last_seq >= range.after {
+            let between = (range.after.max(channel.joined_seq), range.before);
+            seqs.extend(thread_marks::changed(conn, (channel.id, user), between, range.newest_first, range.limit)?);
+        }
+    }
+    let mut marked = conn.prepare_cached(
+        "select max(e.seq, m.last_seq), m.n, m.channel_id from
+           (select message_n, max(seq) as seq from events where stream = ?1 and seq > ?2 and type = ?3 group by 1) e
+         cross join messages m on m.n = e.message_n",
+    )?;
+    let mut marked = marked.query((stream, range.after, Kind::ThreadUnread))?;
+    while let Some(row) = marked.next()? {
+        let (seq, root, channel): (i64, i64, ChannelId) = (row.get(0)?, row.get(1)?, row.get(2)?);
+        let is_in = |of: &Channel| of.id == channel && !of.is_deleted && seq > of.joined_seq;
+        if range.holds(seq) && channels.iter().any(is_in) {
+            seqs.insert(root, seq);
+        }
+    }
+    let mut found: Vec<(i64, i64)> = seqs.into_iter().map(|(root, seq)| (seq, root)).collect();
+    found.sort_unstable_by_key(|(seq, _)| if range.newest_first { -seq } else { *seq });
+    found.truncate(range.limit as usize);
     Ok(found)
 }
 
 fn channels(conn: &Connection, organisation: OrganisationId, user: UserId) -> Result<Vec<Channel>> {
     let mut select = conn.prepare_cached(
-        "select c.id, c.message_seq, c.edit_seq, cm.joined_seq, c.deleted_at is not null
+        "select c.id, c.last_seq, c.message_seq, c.edit_seq, cm.joined_seq, c.deleted_at is not null
          from channel_members cm cross join channels c on c.id = cm.channel_id
          where cm.user_id = ?1 and c.organisation_id = ?2",
     )?;
     let channels = select.query_map((user, organisation), |row| {
         Ok(Channel {
             id: row.get(0)?,
-            message_seq: row.get(1)?,
-            edit_seq: row.get(2)?,
-            joined_seq: row.get(3)?,
-            is_deleted: row.get(4)?,
+            last_seq: row.get(1)?,
+            message_seq: row.get(2)?,
+            edit_seq: row.get(3)?,
+            joined_seq: row.get(4)?,
+            is_deleted: row.get(5)?,
         })
     })?;
     Ok(channels.collect::<rusqlite::Result<_>>()?)

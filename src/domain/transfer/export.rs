@@ -5,7 +5,7 @@ use std::io::Write;
 use rusqlite::{Connection, Params, Row};
 use serde::Serialize;
 
-use super::records::{Channel, ChannelMember, Member, Message, Organisation, Person, Reaction, Role, Webhook};
+use super::records::{Channel, ChannelMember, Member, Message, Organisation, Person, Reaction, Role, UnreadThread, Webhook};
 use crate::{
     db::Columns,
     domain::channels::direct_messages,
@@ -21,7 +21,7 @@ pub fn write(conn: &Connection, part: &str, of: OrganisationId, to: &mut dyn Wri
         "roles.jsonl" => lines(conn, ROLES, [of], role, to),
         "members.jsonl" => lines(conn, MEMBERS, [of], member, to),
         "channels.jsonl" => channels(conn, of, to),
-        "channel_members.jsonl" => lines(conn, CHANNEL_MEMBERS, [of], channel_member, to),
+        "channel_members.jsonl" => channel_members(conn, of, to),
         "messages.jsonl" => messages(conn, of, to),
         "webhooks.jsonl" => lines(conn, WEBHOOKS, [of], webhook, to),
         _ => Err(Error::internal(format!("{part} is no part of an export"))),
@@ -169,9 +169,29 @@ fn channel(row: &Row) -> rusqlite::Result<(Channel, Option<[u8; 32]>)> {
 }
 
 const CHANNEL_MEMBERS: &str = "select cm.channel_id, cm.user_id, cm.username, cm.is_starred,
-      (select m.id from messages m where m.n = cm.read_n and m.channel_id = cm.channel_id), cm.created_at
+      (select m.id from messages m where m.channel_id = cm.channel_id and m.root is null and m.n <= cm.read_n
+        order by m.n desc limit 1), cm.created_at
     from channel_members cm join channels c on c.id = cm.channel_id
     where c.organisation_id = ?1 and c.deleted_at is null order by cm.channel_id, cm.created_at, cm.user_id";
+
+const UNREAD_THREADS: &str = "select r.id,
+      (select b.id from messages b where b.root = t.root and b.n <= t.read_n order by b.n desc limit 1)
+    from thread_members t cross join messages r on r.n = t.root
+    where t.user_id = ?1 and t.channel_id = ?2 and r.reply_count > t.read_reply_count order by t.root";
+
+fn channel_members(conn: &Connection, of: OrganisationId, to: &mut dyn Write) -> Result<u64> {
+    let mut unread = conn.prepare(UNREAD_THREADS)?;
+    let (mut select, mut written) = (conn.prepare(CHANNEL_MEMBERS)?, 0);
+    for member in select.query_map([of], channel_member)? {
+        let mut member = member?;
+        let threads = unread
+            .query_map((member.person, member.channel), |row| Ok(UnreadThread { thread: row.get(0)?, read: row.get(1)? }))?;
+        member.unread_threads = threads.collect::<rusqlite::Result<_>>()?;
+        line(&member, to)?;
+        written += 1;
+    }
+    Ok(written)
+}
 
 fn channel_member(row: &Row) -> rusqlite::Result<ChannelMember> {
     let mut columns = Columns::of(row);
@@ -181,6 +201,7 @@ fn channel_member(row: &Row) -> rusqlite::Result<ChannelMember> {
         username: columns.take()?,
         is_starred: columns.take()?,
         read: columns.take()?,
+        unread_threads: Vec::new(),
         created_at: columns.take()?,
     })
 }

@@ -153,7 +153,17 @@ pub struct ChannelMember {
     pub is_starred: bool,
     /// The last message that they have read; none if there was none when they joined.
     pub read: Option<MessageId>,
+    /// Threads of the channel that they take part in and have not read to the end.
+    #[serde(default, deserialize_with = "list::<_, _, 500_000>")]
+    pub unread_threads: Vec<UnreadThread>,
     pub created_at: Time,
+}
+
+#[derive(Debug, Serialize, Deserialize)]
+pub struct UnreadThread {
+    pub thread: MessageId,
+    /// The last reply that they have read.
+    pub read: Option<MessageId>,
 }
 
 /// A post or a reply, in the order in which they were written.

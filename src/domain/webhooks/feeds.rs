@@ -91,7 +91,7 @@ impl Checked<'_> {
         };
         let author = Author::Feed(member, labels);
         let (username, content) = (username.to_owned(), content.to_owned());
-        let post = Post { id: MessageId::new(), channel, organisation, root: None, author, username, content, actor: None };
+        let post = Post { id: MessageId::new(), channel, organisation, root: None, author, username, content };
         Ok(writing::write(tx, post)?.id)
     }
 }

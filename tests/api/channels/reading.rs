@@ -1,6 +1,6 @@
 //! Unread posts and mentions: what is counted, and what marks it read.
 
-use std::sync::LazyLock;
+use std::{collections::HashMap, sync::LazyLock};
 
 use proptest::{prelude::*, test_runner::TestRunner};
 use serde_json::{Value, json};
@@ -50,6 +50,8 @@ async fn mentions_are_counted_in_posts_and_replies() {
     assert_eq!(unread(&bob, &organisation, &channel).await, (2, 1));
     assert_eq!(unread(&ada, &organisation, &channel).await, (0, 0));
     read(&grace, &channel, json!({})).await.expect(200);
+    assert_eq!(unread(&grace, &organisation, &channel).await, (0, 1), "the one in a reply is the thread's");
+    grace.put(&format!("/threads/{thread}/read"), json!({})).await.expect(200);
     assert_eq!(unread(&grace, &organisation, &channel).await, (0, 0));
     assert_eq!(unread(&bob, &organisation, &channel).await, (2, 1));
 }
@@ -130,6 +132,8 @@ enum Step {
     Reply { by_grace: bool, mention: Mention },
     Read,
     ReadUpTo(usize),
+    UnreadFrom(usize),
+    ReadThread(usize),
     Delete(usize),
 }
 
@@ -147,6 +151,8 @@ fn steps() -> impl Strategy<Value = Vec<Step>> {
         3 => (prop::bool::weighted(0.2), mention).prop_map(|(by_grace, mention)| Step::Reply { by_grace, mention }),
         1 => Just(Step::Read),
         2 => (0..12usize).prop_map(Step::ReadUpTo),
+        1 => (0..12usize).prop_map(Step::UnreadFrom),
+        1 => (0..12usize).prop_map(Step::ReadThread),
         3 => (0..12usize).prop_map(Step::Delete),
     ];
     prop::collection::vec(step, 1..20)
@@ -156,15 +162,33 @@ fn steps() -> impl Strategy<Value = Vec<Step>> {
 struct Posted {
     id: String,
     root: Option<String>,
-    mentions_grace: bool,
+    mention: Mention,
+    by_grace: bool,
     is_deleted: bool,
 }
 
+/// How far Grace has read: messages of the channel, and of each thread.
+#[derive(Default)]
+struct Marks {
+    channel: usize,
+    threads: HashMap<String, usize>,
+}
+
 /// Grace's counts, message by message: slow and plainly right.
-fn model(posted: &[Posted], read: usize) -> (u64, u64) {
-    let later = &posted[read..];
-    let count = |rule: fn(&&Posted) -> bool| later.iter().filter(|message| !message.is_deleted).filter(rule).count() as u64;
-    (count(|message| message.root.is_none()), count(|message| message.mentions_grace))
+fn model(posted: &[Posted], marks: &Marks) -> (u64, u64) {
+    let (mut threads, mut mentions) = (0, 0);
+    for (n, message) in posted.iter().enumerate().filter(|(_, message)| !message.is_deleted) {
+        let is_later = n >= marks.channel;
+        let is_unread_mention = match (&message.root, message.mention) {
+            (_, Mention::None) => false,
+            (None, _) => is_later,
+            (Some(_), Mention::All) => is_later && !message.by_grace,
+            (Some(root), Mention::Grace) => n >= marks.threads.get(root).copied().unwrap_or(0),
+        };
+        threads += u64::from(message.root.is_none() && is_later);
+        mentions += u64::from(is_unread_mention);
+    }
+    (threads, mentions)
 }
 
 /// The live messages, and each listed thread with its live replies, the newest post first.
@@ -213,7 +237,7 @@ fn the_unread_counters_agree_with_a_model() {
 
 async fn play(ada: &Client, grace: &Client, organisation: &str, steps: &[Step]) -> Result<(), TestCaseError> {
     let channel = ada.channel(organisation, &format!("news-{}", unknown_id()), &[grace]).await;
-    let (mut posted, mut marked): (Vec<Posted>, usize) = (Vec::new(), 0);
+    let (mut posted, mut marks): (Vec<Posted>, Marks) = Default::default();
     for step in steps {
         match *step {
             Step::Post { by_grace, mention } | Step::Reply { by_grace, mention } => {
@@ -230,19 +254,34 @@ async fn play(ada: &Client, grace: &Client, organisation: &str, steps: &[Step]) 
                     Some(root) => author.reply(&channel, root, content).await,
                     None => author.say(&channel, content).await,
                 };
-                posted.push(Posted { id, root, mentions_grace: mention != Mention::None, is_deleted: false });
-                if by_grace {
-                    marked = posted.len(); // posting marks read
+                posted.push(Posted { id, root: root.clone(), mention, by_grace, is_deleted: false });
+                // A post marks its channel as read, a reply its thread.
+                match root {
+                    Some(root) if by_grace => _ = marks.threads.insert(root, posted.len()),
+                    None if by_grace => marks.channel = posted.len(),
+                    _ => {}
                 }
             }
             Step::Read => {
                 read(grace, &channel, json!({})).await.expect(200);
-                marked = posted.len();
+                marks.channel = posted.len();
             }
             Step::ReadUpTo(n) => {
                 if let Some(message) = posted.get(n) {
                     read(grace, &channel, json!({ "last_message_id": message.id })).await.expect(200);
-                    marked = marked.max(n + 1); // a late device takes nothing back
+                    marks.channel = marks.channel.max(n + 1); // a late device takes nothing back
+                }
+            }
+            Step::UnreadFrom(n) => {
+                if let Some(message) = posted.get(n) {
+                    read(grace, &channel, json!({ "unread_from": message.id })).await.expect(200);
+                    marks.channel = marks.channel.min(n);
+                }
+            }
+            Step::ReadThread(n) => {
+                if let Some(root) = posted.get(n).filter(|message| message.root.is_none() && !message.is_deleted) {
+                    grace.put(&format!("/threads/{}/read", root.id), json!({})).await.expect(200);
+                    marks.threads.insert(root.id.clone(), posted.len());
                 }
             }
             Step::Delete(n) => {
@@ -253,7 +292,7 @@ async fn play(ada: &Client, grace: &Client, organisation: &str, steps: &[Step]) 
                 }
             }
         }
-        prop_assert_eq!(unread(grace, organisation, &channel).await, model(&posted, marked), "after {:?}", step);
+        prop_assert_eq!(unread(grace, organisation, &channel).await, model(&posted, &marks), "after {:?}", step);
         prop_assert_eq!(lists(grace, &channel).await, listed(&posted), "after {:?}", step);
     }
     Ok(())

@@ -119,6 +119,8 @@ async fn a_deletion_is_pushed_without_the_text() {
         assert_shape(&publication["data"], MESSAGE);
         assert_eq!([&publication["data"]["content"], &publication["data"]["message"]], ["", ""]);
         let mut change = json!({ "thread_count": 0, "message_count": 0, "last_reply": "0001-01-01T00:00:00Z" });
+        change["participants"] = json!([]);
+        change["participant_count"] = json!(0);
         if section == "reply_message" {
             change["preview_section"] = json!(true);
         }

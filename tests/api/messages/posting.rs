@@ -75,7 +75,7 @@ async fn a_post_answers_the_message_that_is_read_afterwards() {
 }
 
 #[tokio::test]
-async fn a_post_is_six_statements_and_a_reply_nine() {
+async fn a_post_is_six_statements_and_a_reply_ten() {
     let server = Server::start().await;
     let (_, grace, organisation) = server.ada_and_grace().await;
     let channel = ChannelId(grace.general(&organisation).await.parse().unwrap());
@@ -89,8 +89,8 @@ async fn a_post_is_six_statements_and_a_reply_nine() {
             for (what, bound, thread, id) in [
                 ("a post", 6, None, None),
                 ("a post with an id of the client's", 6, None, Some(MessageId::new())),
-                ("a reply", 9, Some(thread), None),
-                ("a reply with an id of the client's", 9, Some(thread), Some(MessageId::new())),
+                ("a reply", 10, Some(thread), None),
+                ("a reply with an id of the client's", 10, Some(thread), Some(MessageId::new())),
             ] {
                 let traced = statements(tx, |tx| post(tx, thread, id))?;
                 println!("{what}: {} statements", traced.len());

@@ -80,7 +80,7 @@ async fn a_page_shows_a_post_and_a_reply_as_they_were_pushed() {
     assert!(reply["position"].as_i64() > post["position"].as_i64());
     // A client applies the counts to the post that it has.
     let mut counted = post.clone();
-    for field in ["message_count", "last_reply"] {
+    for field in ["message_count", "last_reply", "participants", "participant_count"] {
         counted[field] = change["update_change"][field].clone();
     }
     assert_eq!((counted["message_count"].as_i64(), scene.listed().await), (Some(1), counted));

@@ -60,7 +60,7 @@ impl Chance {
         let at_message = |end: &str| format!("/channels/{home}/messages/{message}{end}");
         let member = format!("/organisations/{organisation}/users/{user}");
         let none = Value::Null;
-        let (who, method, path, body) = match self.below(33) {
+        let (who, method, path, body) = match self.below(35) {
             0..=3 => (who, "POST", in_channel("/messages"), json!({ "content": text })),
             4..=7 => (who, "POST", format!("/channels/{home}/messages"), json!({ "content": text, "thread_id": thread })),
             8..=11 => (who, "PUT", format!("/channels/{home}/messages"), json!({ "content": text, "message_id": message })),
@@ -68,7 +68,8 @@ impl Chance {
             14 => (who, if flag { "PUT" } else { "DELETE" }, at_message("/reactions/tada"), none),
             15 => (who, if flag { "PUT" } else { "DELETE" }, at_message("/pin"), none),
             16 => (who, "PUT", format!("/channels/{home}/read"), json!({ "last_message_id": message })),
-            17 => (who, "PUT", in_channel("/read"), json!({})),
+            17 if flag => (who, "PUT", in_channel("/read"), json!({})),
+            17 => (who, "PUT", format!("/channels/{home}/read"), json!({ "unread_from": message })),
             18 => {
                 let status = if flag { "completed" } else { "pending" };
                 (who, "PUT", format!("/threads/{thread}/channels/{home}"), json!({ "status": status }))
@@ -92,6 +93,8 @@ impl Chance {
             }
             30 if self.below(4) == 0 => ("ada", "DELETE", member, none),
             30 => ("root", "POST", format!("/organisations/{organisation}/users"), json!({ "user_id": user })),
+            33 if flag => (who, "PUT", format!("/threads/{thread}/read"), json!({})),
+            33 | 34 => (who, "PUT", format!("/threads/{thread}/read"), json!({ "unread_from": message })),
             31 => (who, if flag { "POST" } else { "DELETE" }, in_channel("/star"), none),
             // Not of who was removed: their new name shows with what they once wrote, and nobody there is told.
             _ => ("ada", "PATCH", "/profile".to_owned(), json!({ "first_name": text })),

@@ -15,14 +15,16 @@ pub const ROLE: &str = "uuid name description permission_list permissions create
 pub const CHANNEL: &str =
     "name description topic organisation_id owner_id is_private is_dm archived user_count created_at updated_at";
 pub const CHANNEL_MEMBER: &str = "username joined_at";
-pub const UNREAD: &str = "thread_count mention_count";
+pub const UNREAD: &str = "thread_count mention_count last_read_id";
+/// The kept fields of a thread that the user takes part in.
+pub const OWN: &str = "unread_count mention_count last_read_id message_count";
 /// Fields of both a pushed and a listed message.
 pub const MESSAGE: &str = "user_id user_type username full_name email avatar_url content media mentions created_at updated_at";
 /// Further fields of a post.
 pub const POST: &str = "type event_name action_type status";
 /// Fields of a message that change later.
 const MARKS: &str = "edited is_pinned";
-const THREAD: &str = "current_status message_count last_reply deleted_at";
+const THREAD: &str = "current_status message_count last_reply participant_count deleted_at";
 
 /// An object with these fields only.
 #[track_caller]
@@ -99,6 +101,10 @@ pub async fn channel(client: &Client, id: &str, unread: Value) -> Value {
     found["unread"] = unread;
     let threads = data(client, &format!("/threads/channels/{id}?limit=200&messages=200")).await;
     found["threads"] = by(&threads, "thread_id", thread);
+    let own = format!("/threads/organisations/{}?mine=true&messages=0&limit=200", found["organisation_id"].as_str().unwrap());
+    let mut own = data(client, &own).await;
+    own.as_array_mut().unwrap().retain(|thread| thread["channels_id"] == id);
+    found["own_threads"] = by(&own, "thread_id", |thread| pick(thread, OWN));
     let pins = data(client, &format!("/channels/{id}/pins")).await;
     found["pins"] = pins.as_array().unwrap().iter().map(|pin| pin["id"].clone()).collect();
     found

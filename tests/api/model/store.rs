@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use serde_json::{Value, json};
 
-use super::fetch::{CHANNEL, CHANNEL_MEMBER, MEMBER, MESSAGE, ORGANISATION, POST, ROLE, UNREAD, assign, pick, reactions_of};
+use super::fetch::{CHANNEL, CHANNEL_MEMBER, MEMBER, MESSAGE, ORGANISATION, OWN, POST, ROLE, UNREAD, assign, pick, reactions_of};
 use crate::harness::text;
 
 const NEVER: &str = "0001-01-01T00:00:00Z";
@@ -41,6 +41,13 @@ impl Store {
             "unread_thread_change" => {
                 let channel = self.channel(&data["channels_id"]);
                 channel["unread"] = pick(data, UNREAD);
+            }
+            "thread_unread" => {
+                let own = self.channel(&data["channels_id"])["own_threads"].as_object_mut().unwrap();
+                match data["message_count"].as_i64() {
+                    Some(0) => _ = own.remove(&text(&data["thread_id"])),
+                    _ => _ = own.insert(text(&data["thread_id"]), pick(data, OWN)),
+                }
             }
             "channel_star" => assign(self.channel(&data["channels_id"]), data, "is_starred"),
             "channel_mention" => {
@@ -102,8 +109,7 @@ impl Store {
             return None;
         }
         assign(&mut message, data, POST);
-        let begins =
-            json!({ "current_status": "pending", "message_count": 0, "last_reply": NEVER, "deleted_at": NEVER, "replies": {} });
+        let begins = json!({ "current_status": "pending", "message_count": 0, "participant_count": 0, "last_reply": NEVER, "deleted_at": NEVER, "replies": {} });
         message.as_object_mut().unwrap().extend(begins.as_object().unwrap().clone());
         threads[&id] = message;
         Some(Then::Listen(id))
@@ -131,7 +137,7 @@ impl Store {
         if let Some(thread) = self.message(&thread) {
             let change = &publication["update_change"];
             assert_eq!(change["thread_count"], change["message_count"]);
-            assign(thread, change, "message_count last_reply");
+            assign(thread, change, "message_count last_reply participant_count");
         }
     }
 

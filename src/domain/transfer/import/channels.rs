@@ -8,7 +8,8 @@ use crate::{
     domain::{
         accounts,
         channels::{Description, Topic, direct_messages, record},
-        transfer::records::{Channel, ChannelMember, Webhook},
+        messages::{thread_marks, thread_members},
+        transfer::records::{Channel, ChannelMember, UnreadThread, Webhook},
         webhooks,
     },
     error::{Error, Result},
@@ -98,17 +99,43 @@ impl Import {
         tx.prepare_cached(
             "with mark as (select coalesce((select n from messages where id = ?3 and channel_id = ?1), 0) as n)
              insert into channel_members (channel_id, user_id, username, joined_seq, read_n, read_thread_count, read_mention_count,
-               is_starred, created_at)
+               read_id, is_starred, created_at)
              select c.id, ?2, ?4, ?5, mark.n,
                iif(?3 is null, 0, c.thread_count - (select count(*) from messages m
                  where m.channel_id = c.id and m.root is null and m.deleted_at is null and m.n > mark.n)),
                iif(?3 is null, 0, c.mention_count - (select count(*) from channel_mentions x
-                 where x.channel_id = c.id and x.n > mark.n)), ?6, ?7
+                 where x.channel_id = c.id and x.n > mark.n
+                   and not exists (select 1 from messages own where own.n = x.n and own.root is not null and own.user_id = ?2))),
+               (select passed.id from messages passed where passed.channel_id = c.id and passed.root is null
+                 and passed.n <= mark.n and passed.deleted_at is null order by passed.n desc limit 1), ?6, ?7
              from channels c, mark where c.id = ?1",
         )?
         .execute((channel, user, read, username, log::last_seq(tx)?, member.is_starred, member.created_at))?;
         tx.prepare_cached("update channels set user_count = user_count + 1 where id = ?1")?.execute([channel])?;
+        self.thread_marks(tx, channel, user, &member.unread_threads)?;
         Ok(true)
+    }
+
+    /// Marks the member's threads of the channel as read but for these.
+    fn thread_marks(&mut self, tx: &Tx, channel: ChannelId, user: UserId, unread: &[UnreadThread]) -> Result<()> {
+        tx.prepare_cached(
+            "update thread_members set read_n = r.active_n, read_reply_count = r.reply_count, mention_count = 0
+             from messages r
+             where r.n = thread_members.root and thread_members.user_id = ?1 and thread_members.channel_id = ?2",
+        )?
+        .execute((user, channel))?;
+        for UnreadThread { thread, read } in unread {
+            let thread = MessageId(self.taken.here(tx, thread.0)?);
+            let root: Option<i64> = tx
+                .prepare_cached("select n from messages where id = ?1 and channel_id = ?2 and root is null")?
+                .query_row((thread, channel), |row| row.get(0))
+                .optional()?;
+            let Some(root) = root else { continue };
+            let read = read.map(|read| self.taken.here(tx, read.0).map(MessageId)).transpose()?;
+            thread_members::join_at_end(tx, root, channel, user)?;
+            thread_marks::put(tx, root, user, read)?;
+        }
+        Ok(())
     }
 
     /// It is inactive until its owner gives it a secret that the receiver knows.

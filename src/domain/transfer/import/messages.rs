@@ -12,6 +12,7 @@ use crate::{
             mentions::{self, Kind, Mention},
             posting::Content,
             reactions::{EMOJIS_MAX, Emoji},
+            thread_members::{self, Root},
         },
         text,
         transfer::records::{Message, Reaction},
@@ -37,7 +38,8 @@ impl Import {
         at.root = self.root(tx, message, at.channel)?;
         let mentions: Vec<Mention> = message.mentions.iter().filter_map(|mention| self.mention(at.channel, mention)).collect();
         let n = self.insert_message(tx, message, &at, &mentions)?;
-        settle(tx, message, &at, n, &mentions)?;
+        let author = message.author.map(|author| self.account(author)).transpose()?;
+        settle(tx, message, mentions::Place { channel: at.channel, n, root: at.root }, author, &mentions)?;
         if message.deleted_at.is_none() {
             message.reactions.iter().try_for_each(|reaction| self.reaction(tx, n, reaction))?;
         }
@@ -154,10 +156,11 @@ fn check(message: &Message) -> Result<(), String> {
 }
 
 /// Counts a new message in its channel and thread.
-fn settle(tx: &Tx, message: &Message, at: &Place, n: i64, mentions: &[Mention]) -> Result<()> {
-    let (is_live, root) = (message.deleted_at.is_none(), at.root);
+fn settle(tx: &Tx, message: &Message, place: mentions::Place, author: Option<UserId>, mentions: &[Mention]) -> Result<()> {
+    let mentions::Place { channel, n, root } = place;
+    let is_live = message.deleted_at.is_none();
     if is_live {
-        mentions::record(tx, at.channel, n, mentions)?;
+        mentions::record(tx, place, mentions)?;
     }
     tx.prepare_cached(
         "update channels set message_count = message_count + ?2, thread_count = thread_count + ?3, mention_count = mention_count + ?4,
@@ -165,7 +168,7 @@ fn settle(tx: &Tx, message: &Message, at: &Place, n: i64, mentions: &[Mention]) 
          where id = ?1",
     )?
     .execute((
-        at.channel,
+        channel,
         is_live,
         is_live && root.is_none(),
         is_live && mentions::name_everybody(mentions),
@@ -174,9 +177,15 @@ fn settle(tx: &Tx, message: &Message, at: &Place, n: i64, mentions: &[Mention]) 
     ))?;
     match root {
         None => tx.prepare_cached("update messages set active_n = n where n = ?1")?.execute([n])?,
-        Some(root) if is_live => tx
-            .prepare_cached("update messages set reply_count = reply_count + 1, active_n = ?2, last_reply_at = ?3 where n = ?1")?
-            .execute((root, n, message.created_at))?,
+        Some(root) if is_live => {
+            let is_new = thread_members::replied(tx, &Root::at(tx, root)?, place, author, mentions)?;
+            tx.prepare_cached(
+                "update messages set reply_count = reply_count + 1, active_n = ?2, last_reply_at = ?3,
+                   participant_count = participant_count + ?4
+                 where n = ?1",
+            )?
+            .execute((root, n, message.created_at, is_new))?
+        }
         Some(_) => 0,
     };
     Ok(())
