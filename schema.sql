@@ -89,10 +89,20 @@ create table one_time_tokens (
     user_id    blob not null references users (id),
     created_at integer not null,
     expires_at integer not null,
-    used_at    integer                                        -- used, or voided by later ones
+    used_at    integer,                                       -- used, or voided by later ones
+    code_hash  blob                                           -- SHA-256 of the request's secret and the code beside a magic link
 ) strict, without rowid;
 create index one_time_tokens_by_end on one_time_tokens (expires_at);
 create index one_time_tokens_by_user on one_time_tokens (user_id, purpose);
+create unique index one_time_tokens_by_code on one_time_tokens (code_hash) where code_hash is not null;
+
+-- Requests for magic links with a code, for addresses with and without an account.
+create table code_requests (
+    hash       blob primary key,                              -- SHA-256 of the secret of the client that asked
+    tries      integer not null default 0,
+    expires_at integer not null
+) strict, without rowid;
+create index code_requests_by_end on code_requests (expires_at);
 
 
 -- Organisations, members, roles ----------------------------------------------------------------
@@ -185,7 +195,25 @@ create index invitations_newest on invitations (organisation_id, created_at desc
 create index invitations_by_role on invitations (role_id);
 create index invitations_by_inviter on invitations (invited_by) where accepted_at is null;
 
--- Invitations that were mailed on a day in UTC: by an account, in an organisation, by all accounts together that have not
+-- Links by which people join an organisation as who they are.
+create table join_links (
+    id              blob primary key check (length(id) = 16),
+    organisation_id blob not null references organisations (id),
+    token_hash      blob not null unique,                     -- SHA-256
+    role_id         integer not null references roles (id),
+    created_by      blob not null references users (id),
+    domain          text not null,                            -- of the addresses that may join; '' = all
+    uses            integer not null,                         -- how many people may join
+    used            integer not null default 0 check (used <= uses),
+    created_at      integer not null,
+    expires_at      integer not null
+) strict, without rowid;
+create index join_links_newest on join_links (organisation_id, created_at desc, id desc);
+create index join_links_by_role on join_links (role_id);
+create index join_links_by_maker on join_links (created_by);
+create index join_links_by_end on join_links (expires_at);
+
+-- Invitations that were mailed, and people who joined by links, on a day in UTC: by an account, in an organisation, by all accounts together that have not
 -- proved their mailbox, and by the whole server.
 create table invitation_counts (
     counted blob primary key,                                 -- the account, the organisation; 'unproved'; x'' = the server

@@ -53,6 +53,7 @@ id!(
     SessionId,
     OrganisationId,
     InvitationId,
+    JoinLinkId,
     ChannelId,
     /// A message; of a top-level post also the thread's identifier.
     MessageId,

@@ -7,7 +7,7 @@ use super::{accounts, channels, features, messages, organisations, public, start
 pub fn service() -> OpenApiService<impl OpenApi, ()> {
     // One tuple for each area: the framework takes tuples of at most sixteen.
     let apis = (
-        (accounts::Api, accounts::mailbox::Api, accounts::profiles::Api, accounts::links::Api),
+        (accounts::Api, accounts::mailbox::Api, accounts::profiles::Api, accounts::links::Api, accounts::codes::Api),
         (
             organisations::Api,
             organisations::channels::Api,
@@ -16,6 +16,7 @@ pub fn service() -> OpenApiService<impl OpenApi, ()> {
             organisations::permissions::Api,
             organisations::invitations::Api,
             organisations::acceptance::Api,
+            organisations::join_links::Api,
         ),
         (start::Api, tokens::Api, features::Api),
         (channels::Api, channels::members::Api, channels::direct_messages::Api, channels::stars::Api),

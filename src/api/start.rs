@@ -179,7 +179,7 @@ struct LeanChannel {
     thread_count: i64,
     /// The number of unread mentions.
     mention_count: i64,
-    /// The newest live top-level post that the caller has read; empty if there is none.
+    /// The newest live top-level post that the caller has read, where posts are unread; empty otherwise.
     last_read_id: String,
 }
 
@@ -195,7 +195,7 @@ impl From<(Counts, Visible)> for LeanChannel {
             last_message_at: channel.last_message_at.unwrap_or(Time::NEVER),
             thread_count: unread.threads,
             mention_count: unread.mentions,
-            last_read_id: unread.last_read_id(),
+            last_read_id: if unread.threads > 0 { unread.last_read_id() } else { String::new() },
         }
     }
 }
@@ -215,7 +215,7 @@ struct LeanDirectMessage {
     thread_count: i64,
     /// The number of unread mentions.
     mention_count: i64,
-    /// The newest live top-level post that the caller has read; empty if there is none.
+    /// The newest live top-level post that the caller has read, where posts are unread; empty otherwise.
     last_read_id: String,
 }
 
@@ -229,7 +229,7 @@ impl From<(Counts, Visible, Vec<Member>)> for LeanDirectMessage {
             last_message_at: channel.last_message_at.unwrap_or(Time::NEVER),
             thread_count: unread.threads,
             mention_count: unread.mentions,
-            last_read_id: unread.last_read_id(),
+            last_read_id: if unread.threads > 0 { unread.last_read_id() } else { String::new() },
         }
     }
 }

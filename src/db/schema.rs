@@ -68,6 +68,7 @@ const HISTORY: History = History {
         (8, include_str!("migrations/0008.sql")),
         (9, include_str!("migrations/0009.sql")),
         (10, include_str!("migrations/0010.sql")),
+        (11, include_str!("migrations/0011.sql")),
     ],
 };
 

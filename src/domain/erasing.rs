@@ -42,6 +42,7 @@ pub fn revoke(tx: &mut Tx, email: &str) -> Result<UserId> {
     tx.execute("delete from identities where user_id = ?1", [user])?;
     tx.execute("delete from mails where recipient = ?1", [email])?;
     tx.execute("delete from invitations where email = ?1", [email])?;
+    tx.execute("delete from join_links where created_by = ?1", [user])?;
     Ok(user)
 }
 

@@ -11,10 +11,10 @@ use super::{
 use crate::{
     db::Tx,
     domain::{
-        accounts::{self, identities, one_time_tokens, sessions},
+        accounts::{self, codes, identities, one_time_tokens, sessions},
         log::events,
         messages::purging,
-        organisations::invitations,
+        organisations::{invitations, join_links},
         outbox,
         webhooks::{self, history},
     },
@@ -59,6 +59,8 @@ pub async fn tidy(app: &App) -> Result<()> {
     in_slices(app, move |tx| one_time_tokens::prune(tx, now - KEPT, SLICE)).await?;
     in_slices(app, move |tx| outbox::prune(tx, now - KEPT, SLICE)).await?;
     in_slices(app, move |tx| invitations::send::prune(tx, now, SLICE)).await?;
+    in_slices(app, move |tx| join_links::prune(tx, now - KEPT, SLICE)).await?;
+    in_slices(app, move |tx| codes::prune(tx, now, SLICE)).await?;
     in_slices(app, move |tx| identities::prune(tx, now, SLICE)).await?;
     in_slices(app, move |tx| webhooks::deliveries::prune(tx, now - KEPT, SLICE)).await?;
     in_slices(app, move |tx| webhooks::deliveries::prune_events(tx, SLICE)).await?;

@@ -70,11 +70,13 @@ pub struct Mail {
 }
 
 /// What a mail will tell once it is written, for the account of its recipient.
-#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Blank {
     /// A new link, of the mail's kind.
     Link,
+    /// A magic link with a code that works together with the secret of this request.
+    LinkAndCode { request: String },
     /// That somebody guesses at the password, from about so many networks.
     Guesses { networks: u32 },
 }
@@ -107,6 +109,15 @@ pub fn magic_link(site: &Site, to: &str, token: &str) -> Mail {
         span(site.magic_link_lifetime)
     );
     with_link(Kind::MagicLink, to, "Your link to log in", &text, "Log in", magic_address(site, token))
+}
+
+/// A mail with a link that logs in, and a code that does so in the browser that asked.
+pub fn magic_link_with_code(site: &Site, to: &str, token: &str, code: &str) -> Mail {
+    let text = format!(
+        "Your code is {code}. Enter it where you asked to log in, or open the link. One of them works once, within {}. Tell the code to nobody. If you did not ask for it, ignore this mail.",
+        span(site.magic_link_lifetime)
+    );
+    with_link(Kind::MagicLink, to, "Your code to log in", &text, "Log in", magic_address(site, token))
 }
 
 /// The link with which a token logs in.

@@ -154,6 +154,7 @@ fn parameters(method: &str, template: &str) -> Vec<&'static str> {
             ("roles", _) => "role",
             ("reactions", _) => "emoji",
             ("invite", _) => "invitation",
+            ("join-links", _) => "join_link",
             ("feed", _) => "slug",
             ("history", "{history_id}") => "attempt",
             ("history", _) => "webhook",
@@ -196,6 +197,7 @@ async fn world(
     let invited = format!("invited-to-{name}@example.org");
     let invitation = owner.post("/invite", json!({ "org_id": org, "emails": [invited], "role": "member" })).await.expect(201);
     let invited_as = &invitation["data"]["invitations"][0];
+    let link = owner.post(&format!("/organisations/{org}/join-links"), json!({})).await.expect(201);
     let slug = owner.get(&format!("/organisations/{org}")).await.expect(200)["data"]["organisation_slug"].take();
     let role = owner.post(&format!("/organisations/{org}/roles"), json!({ "name": "reviewer" })).await.expect(201);
     let sessions = target.get(&format!("/users/{}/sessions", target.user_id)).await.expect(200);
@@ -211,6 +213,7 @@ async fn world(
         ("slug", text(&webhook["data"]["webhook_slug"])),
         ("invitation", text(&invited_as["id"])),
         ("invitation_token", text(&invited_as["invite_token"])),
+        ("join_link", text(&link["data"]["id"])),
         ("invited", invited),
         ("role", text(&role["data"]["uuid"])),
         ("user", target.user_id.clone()),

@@ -36,7 +36,7 @@ pub const USER: &str = "id:uuid user_id:uuid email:text username:text first_name
 /// What choosing an organisation answers, beside [`USER`].
 pub const SWITCHED: &str = "access_token:text current_organisation_slug:text organisation:object";
 pub const INVITATION_PREVIEW: &str = "organisation_name:text users_photos:array is_new_user:bool user_email:text
-    inviter_name:text role:text role_name:text expires_at:time";
+    inviter_name:text role:text role_name:text domain:text expires_at:time";
 
 pub const NEW_CHANNEL: &str =
     "id:uuid channels_id:uuid name:text description:text is_private:bool is_dm:bool organisation_id:uuid

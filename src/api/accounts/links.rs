@@ -65,6 +65,7 @@ enum Purpose {
     PasswordReset,
     EmailVerification,
     Invitation,
+    JoinLink,
     Setup,
 }
 
@@ -75,15 +76,16 @@ impl From<links::Purpose> for Purpose {
             links::Purpose::OneTime(one_time_tokens::Purpose::PasswordReset) => Purpose::PasswordReset,
             links::Purpose::OneTime(one_time_tokens::Purpose::EmailVerification) => Purpose::EmailVerification,
             links::Purpose::Invitation => Purpose::Invitation,
+            links::Purpose::JoinLink => Purpose::JoinLink,
         }
     }
 }
 
-/// `used`: it was used up, or newer links were mailed. `void`: its sender may not send it any more.
+/// `used`: it was used up, or newer links were mailed. `void`: its sender or maker may not invite any more.
 #[derive(Enum, Serialize)]
 #[oai(rename = "LinkStatus", rename_all = "snake_case")]
 #[serde(rename_all = "snake_case")]
-enum Status {
+pub enum Status {
     Open,
     Used,
     Expired,

@@ -132,19 +132,19 @@ impl Api {
     }
 }
 
-fn address(text: &str) -> Result<String> {
+pub(super) fn address(text: &str) -> Result<String> {
     known_email(text, "email").map_err(Error::BadRequest)
 }
 
 /// 500 if the mail server can't be reached. It is asked before the address is looked up, so that the answer doesn't
 /// tell whether there is an account.
-async fn require_mail(app: &App) -> Result<()> {
+pub(super) async fn require_mail(app: &App) -> Result<()> {
     if app.mailer.is_reachable().await { Ok(()) } else { Err(Error::outage("the mail server can't be reached")) }
 }
 
 #[derive(Object)]
-struct Address {
-    email: Text<Email>,
+pub struct Address {
+    pub(super) email: Text<Email>,
 }
 
 #[derive(Object)]

@@ -1,5 +1,6 @@
 //! Accounts: registration, log-in, log-out, password.
 
+pub mod codes;
 pub mod links;
 pub mod mailbox;
 pub mod profiles;
@@ -11,7 +12,7 @@ use serde::Serialize;
 use super::{
     http::{
         auth::{Bearer, Entrant, Visitor},
-        body::{Body, Faulty, Text},
+        body::{Body, Faulty, Text, text},
         browser::Browser,
         envelope::{Done, Made, Success, done, made, ok},
         types::Nullable,
@@ -19,11 +20,13 @@ use super::{
     tags::Tag,
 };
 use crate::{
+    db::Tx,
     domain::{
         accounts::{
-            self, GivenPassword, New, Nonce, Password, PersonName, UsernameIfAny, devices::DeviceToken, identities, passwords,
-            registration, sessions,
+            self, GivenPassword, New, Nonce, Password, PersonName, UsernameIfAny, devices::DeviceToken, identities,
+            one_time_tokens::Token, passwords, registration, sessions,
         },
+        organisations::join_links,
         text::{Email, known_email},
     },
     error::{Error, Result},
@@ -48,7 +51,12 @@ impl Api {
         new.check_password(&body.password).map_err(Error::BadRequest)?;
         app.limits.link(visitor.address)?;
         let hash = app.hash(visitor.address, body.0.password.0).await?;
-        app.db.write(move |tx| registration::register(tx, &new, &hash)).await?;
+        let join_token = text(body.0.join_token);
+        let register = move |tx: &mut Tx| match &join_token {
+            Some(token) => join_links::register(tx, token, &new, &hash),
+            None => registration::register(tx, &new, &hash).map(drop),
+        };
+        app.db.write(register).await?;
         Ok(made("User created successfully"))
     }
 
@@ -183,6 +191,9 @@ struct NewAccount {
     username: Option<Text<UsernameIfAny>>,
     first_name: Option<Text<PersonName>>,
     last_name: Option<Text<PersonName>>,
+    /// The token of a join link. It counts as an invitation where registration is by invitation; the account joins later, by
+    /// `POST /join`.
+    join_token: Option<Text<Token>>,
 }
 
 #[derive(Object)]

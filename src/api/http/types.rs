@@ -83,6 +83,7 @@ uuids!(
     SessionId,
     OrganisationId,
     InvitationId,
+    JoinLinkId,
     ChannelId,
     MessageId = "A message; of a top-level post also the thread's identifier.",
     RoleUuid,

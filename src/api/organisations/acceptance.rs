@@ -21,7 +21,7 @@ use crate::{
     db::Tx,
     domain::{
         accounts::{New, Password, PersonName, UsernameIfAny, one_time_tokens::Token},
-        organisations::invitations::acceptance,
+        organisations::{invitations::acceptance, links},
         rights,
     },
     error::{Error, Result},
@@ -85,8 +85,8 @@ impl Api {
 
     /// Show what an invitation is to
     ///
-    /// For whoever has a token of a pending invitation of the organisation, the mailed one or the inviter's; no session is
-    /// needed. Without such a token, the answer is that there is no such invitation.
+    /// For whoever has a token of a pending invitation of the organisation, the mailed one or the inviter's, or of a join link
+    /// that works; no session is needed. Without such a token, the answer is that there is no such invitation.
     #[oai(
         path = "/organisations/:org_id/load-org-info",
         method = "get",
@@ -102,7 +102,7 @@ impl Api {
         invitation_token: Query<Option<String>>,
     ) -> Result<Success<InvitationPreview>> {
         let token = invitation_token.0.unwrap_or_default();
-        let preview = app.db.read(|conn| acceptance::preview(conn, *org_id, &token))?;
+        let preview = app.db.read(|conn| links::preview(conn, *org_id, &token))?;
         Ok(ok("Organisation info retrieved successfully", preview.into()))
     }
 }
@@ -127,16 +127,19 @@ struct InvitationPreview {
     organisation_name: String,
     /// Always empty: who the members are is shown to members.
     users_photos: Vec<String>,
-    /// Whether accepting the invitation makes an account; otherwise the invited person logs in to accept.
+    /// Whether accepting the invitation makes an account; otherwise the invited person logs in to accept. True for a join
+    /// link, by which people with and without an account join.
     is_new_user: bool,
-    /// The invited address.
+    /// The invited address; empty for a join link.
     user_email: String,
-    /// The name of the member who sent the invitation.
+    /// The name of the member who sent the invitation or made the link.
     inviter_name: String,
     /// The `key` of the role that the invited person gets.
     role: String,
     /// The name of that role.
     role_name: String,
+    /// The only domain whose addresses may join by the link; empty for all, and for an invitation.
+    domain: String,
     expires_at: Time,
 }
 
@@ -150,6 +153,7 @@ impl From<acceptance::Preview> for InvitationPreview {
             inviter_name: preview.inviter,
             role_name: rights::title(&preview.role).into(),
             role: preview.role,
+            domain: preview.domain,
             expires_at: preview.expires_at,
         }
     }

@@ -3,6 +3,7 @@
 pub mod acceptance;
 pub mod channels;
 pub mod invitations;
+pub mod join_links;
 pub mod members;
 pub mod permissions;
 pub mod roles;

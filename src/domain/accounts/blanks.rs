@@ -7,7 +7,7 @@ use crate::{
     db::Tx,
     domain::{
         accounts::{
-            self, User,
+            self, User, codes,
             one_time_tokens::{self, Purpose},
         },
         outbox::{self, Claimed},
@@ -25,7 +25,7 @@ const TOLD: &str = "guessed ";
 /// nobody to send it to.
 pub fn claim(tx: &mut Tx) -> Result<Option<Claimed>> {
     let Some(claimed) = outbox::claim(tx)? else { return Ok(None) };
-    let Some(blank) = claimed.mail.blank else { return Ok(Some(claimed)) };
+    let Some(blank) = claimed.mail.blank.clone() else { return Ok(Some(claimed)) };
     // A disabled account is treated like an unknown address.
     let user = accounts::find_by_email(tx, &claimed.mail.to)?.filter(|user| user.is_active);
     let Some(mail) = user.map_or(Ok(None), |user| write(tx, &user, claimed.mail.kind, blank))? else {
@@ -46,6 +46,12 @@ fn write(tx: &mut Tx, user: &User, kind: Kind, blank: Blank) -> Result<Option<Ma
             let token = link(tx, user, Purpose::MagicLink, tx.site().magic_link_lifetime)?;
             Some(mail::guesses(tx.site(), to, networks, &token))
         }
+        (Blank::LinkAndCode { request }, _) => {
+            let (code, hash) = codes::make(&request);
+            one_time_tokens::void_oldest(tx, user.id, Purpose::MagicLink)?;
+            let token = one_time_tokens::issue(tx, user.id, Purpose::MagicLink, tx.site().magic_link_lifetime, Some(hash))?;
+            Some(mail::magic_link_with_code(tx.site(), to, &token, &code))
+        }
         (Blank::Link, Kind::PasswordReset) => {
             let token = link(tx, user, Purpose::PasswordReset, tx.site().reset_lifetime)?;
             Some(mail::password_reset(tx.site(), to, &token))
@@ -64,7 +70,7 @@ fn write(tx: &mut Tx, user: &User, kind: Kind, blank: Blank) -> Result<Option<Ma
 /// Makes the token of a link, and voids the oldest of those that were mailed.
 fn link(tx: &mut Tx, user: &User, purpose: Purpose, lifetime: Duration) -> Result<String> {
     one_time_tokens::void_oldest(tx, user.id, purpose)?;
-    one_time_tokens::issue(tx, user.id, purpose, lifetime)
+    one_time_tokens::issue(tx, user.id, purpose, lifetime, None)
 }
 
 /// Notes that the owner of an account is told of guesses. False if they were told within a day.

@@ -9,7 +9,7 @@ use crate::{
     domain::{
         access::Caller,
         accounts::{
-            self, User,
+            self, User, codes,
             one_time_tokens::{self, Purpose},
             passwords,
             proof::{Proof, prove, set_verified},
@@ -18,6 +18,7 @@ use crate::{
         outbox,
     },
     error::{Error, Result},
+    id::UserId,
     mail::{self, Blank, Kind},
 };
 
@@ -37,8 +38,16 @@ pub fn reset_link(tx: &mut Tx, email: &str) -> Result<String> {
     let user = accounts::find_by_email(tx, email)?.ok_or(accounts::NO_ACCOUNT)?;
     sessions::require_active(&user)?;
     // Mailed links stay valid, because no mail replaces them.
-    let token = one_time_tokens::issue(tx, user.id, Purpose::PasswordReset, tx.site().reset_lifetime)?;
+    let token = one_time_tokens::issue(tx, user.id, Purpose::PasswordReset, tx.site().reset_lifetime, None)?;
     Ok(mail::reset_link(tx.site(), &token))
+}
+
+/// Mails a magic link with a code to the account of such an address, and returns the secret that must come with the code.
+/// Anybody may ask.
+pub fn request_code(tx: &mut Tx, email: &str) -> Result<String> {
+    let request = codes::make_request(tx)?;
+    queue_blank(tx, Kind::MagicLink, email, Blank::LinkAndCode { request: request.clone() })?;
+    Ok(request)
 }
 
 /// Queues a mail with a link, which is written once it is due ([`super::blanks`]). Past a limit it changes nothing: it voids no
@@ -49,11 +58,15 @@ pub fn mail_link(tx: &mut Tx, email: &str, purpose: Purpose) -> Result<()> {
         Purpose::PasswordReset => Kind::PasswordReset,
         Purpose::EmailVerification => Kind::Verification,
     };
+    queue_blank(tx, kind, email, Blank::Link)
+}
+
+fn queue_blank(tx: &mut Tx, kind: Kind, email: &str, blank: Blank) -> Result<()> {
     if !outbox::within_quota(tx, email, kind)? {
         outbox::log_dropped(kind);
         return ask_in_vain(tx);
     }
-    outbox::insert(tx, &mail::blank(kind, email, Blank::Link))
+    outbox::insert(tx, &mail::blank(kind, email, blank))
 }
 
 /// Tells the owner of an address's account, if there is one, that its password is being guessed at from about so many networks.
@@ -72,6 +85,17 @@ fn ask_in_vain(tx: &Tx) -> Result<()> {
 /// account.
 pub fn enter(tx: &mut Tx, token: &str, device: &sessions::Device) -> Result<sessions::Started> {
     let user = one_time_tokens::take(tx, Purpose::MagicLink, token)?;
+    let_in(tx, user, device)
+}
+
+/// Logs in with the code beside a magic link, as the link does. None for a wrong code, which must be committed as a try. Errors
+/// as in [`codes::take`]; 403 for a disabled account.
+pub fn enter_by_code(tx: &mut Tx, request: &str, code: &str, device: &sessions::Device) -> Result<Option<sessions::Started>> {
+    codes::take(tx, request, code)?.map(|user| let_in(tx, user, device)).transpose()
+}
+
+/// Begins a session for whoever has just read a mail to the account, which proves the mailbox. 403 for a disabled account.
+fn let_in(tx: &mut Tx, user: UserId, device: &sessions::Device) -> Result<sessions::Started> {
     let user = accounts::get(tx, user)?;
     sessions::require_active(&user)?;
     let user = prove(tx, user, Proof::Mailbox)?;

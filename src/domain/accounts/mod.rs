@@ -1,11 +1,12 @@
 //! Accounts: their rows, and the checks of new ones.
 //!
 //! Below: registration, passwords, sessions, known devices, identities of other issuers, profiles, proofs of the mailbox,
-//! mailed links, their one-time tokens, and the command line's operations. Uses access, chores, the log, the outbox, page and
+//! mailed links, their one-time tokens and codes, and the command line's operations. Uses access, chores, the log, the outbox, page and
 //! text.
 
 pub mod administration;
 pub mod blanks;
+pub mod codes;
 pub mod devices;
 pub mod identities;
 pub mod mailbox;

@@ -12,7 +12,7 @@ use crate::{
     domain::text::{self, Rule},
     error::{Error, Result},
     id::UserId,
-    secret,
+    secret::{self, Hash},
     time::Time,
 };
 
@@ -57,13 +57,14 @@ pub enum Status {
 /// void the link that its owner is about to open.
 const LIVE: u32 = 3;
 
-/// Makes a token and returns it; only its hash is stored.
-pub fn issue(tx: &mut Tx, user: UserId, purpose: Purpose, lifetime: Duration) -> Result<String> {
+/// Makes a token and returns it; only its hash is stored, and that of the code beside it, if there is one.
+pub fn issue(tx: &mut Tx, user: UserId, purpose: Purpose, lifetime: Duration, code: Option<Hash>) -> Result<String> {
     let (token, now) = (secret::random_token(), tx.now());
     tx.prepare_cached(
-        "insert into one_time_tokens (hash, purpose, user_id, created_at, expires_at) values (?1, ?2, ?3, ?4, ?5)",
+        "insert into one_time_tokens (hash, purpose, user_id, created_at, expires_at, code_hash)
+         values (?1, ?2, ?3, ?4, ?5, ?6)",
     )?
-    .execute((secret::sha256(&token), purpose.as_str(), user, now, now + lifetime))?;
+    .execute((secret::sha256(&token), purpose.as_str(), user, now, now + lifetime, code))?;
     Ok(token)
 }
 
@@ -127,9 +128,29 @@ pub fn take(tx: &mut Tx, purpose: Purpose, token: &str) -> Result<UserId> {
         .query_row((secret::sha256(token), purpose.as_str(), now), |row| row.get(0))
         .optional()?;
     let Some(user) = taken else { return find(tx, purpose, token) };
-    tx.prepare_cached("update one_time_tokens set used_at = ?3 where user_id = ?1 and purpose = ?2 and used_at is null")?
-        .execute((user, purpose.as_str(), now))?;
+    void_others(tx, user, purpose)?;
     Ok(user)
+}
+
+/// [`take`] of a magic link by the hash of its code. None if there is none, and if it is used, superseded or expired.
+pub fn take_by_code(tx: &mut Tx, code: &Hash) -> Result<Option<UserId>> {
+    let taken: Option<UserId> = tx
+        .prepare_cached(
+            "update one_time_tokens set used_at = ?2
+             where code_hash = ?1 and used_at is null and expires_at > ?2 returning user_id",
+        )?
+        .query_row((code, tx.now()), |row| row.get(0))
+        .optional()?;
+    if let Some(user) = taken {
+        void_others(tx, user, Purpose::MagicLink)?;
+    }
+    Ok(taken)
+}
+
+fn void_others(tx: &mut Tx, user: UserId, purpose: Purpose) -> Result<()> {
+    tx.prepare_cached("update one_time_tokens set used_at = ?3 where user_id = ?1 and purpose = ?2 and used_at is null")?
+        .execute((user, purpose.as_str(), tx.now()))?;
+    Ok(())
 }
 
 /// Voids an account's magic links and password resets: they must not outlive a new password.

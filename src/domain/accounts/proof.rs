@@ -44,10 +44,11 @@ pub fn prove(tx: &mut Tx, user: User, proof: Proof) -> Result<User> {
 }
 
 /// Ends what earlier users of the account left at work: deletes its open invitations, which are few because of their daily
-/// quota, and notes `Reclaimed` in the log, from which other areas learn of it.
+/// quota, and its join links, and notes `Reclaimed` in the log, from which other areas learn of it.
 fn reclaim(tx: &mut Tx, user: UserId) -> Result<()> {
     tx.prepare_cached("delete from invitations where invited_by = ?1 and accepted_at is null and expires_at > ?2")?
         .execute((user, tx.now()))?;
+    tx.prepare_cached("delete from join_links where created_by = ?1")?.execute([user])?;
     events::note(tx, Kind::Reclaimed, Some(user), ())
 }
 

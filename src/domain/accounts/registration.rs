@@ -12,10 +12,24 @@ use crate::{
 /// policy does not let this address register, 422 if the address or the username is taken.
 pub fn register(tx: &mut Tx, new: &New, password_hash: &str) -> Result<UserId> {
     require_welcome(tx, &new.email)?;
+    make(tx, new, password_hash)
+}
+
+/// [`register`] for somebody who holds a join link, which counts as an invitation: 403 only if nobody may register.
+pub fn register_by_link(tx: &mut Tx, new: &New, password_hash: &str) -> Result<UserId> {
+    if tx.site().registration == Registration::Closed {
+        return Err(CLOSED);
+    }
+    make(tx, new, password_hash)
+}
+
+fn make(tx: &mut Tx, new: &New, password_hash: &str) -> Result<UserId> {
     let user = accounts::create(tx, new, password_hash)?;
     mailbox::mail_link(tx, &new.email, Purpose::EmailVerification)?;
     Ok(user)
 }
+
+const CLOSED: Error = Error::Forbidden("Registration is by invitation only");
 
 /// Checks the server's registration policy: 403 if it does not let this address register.
 pub fn require_welcome(conn: &View, email: &str) -> Result<()> {
@@ -24,7 +38,7 @@ pub fn require_welcome(conn: &View, email: &str) -> Result<()> {
         Registration::Invited => is_invited(conn, email)?,
         Registration::Closed => false,
     };
-    if welcome { Ok(()) } else { Err(Error::Forbidden("Registration is by invitation only")) }
+    if welcome { Ok(()) } else { Err(CLOSED) }
 }
 
 /// Whether an open invitation exists for the address.

@@ -1,12 +1,13 @@
 //! Organisations: making, changing, deleting and passing them on.
 //!
 //! Below: members, the search for them, former members, memberships, how members leave, the event about a member, roles,
-//! slugs, invitations, and what links are for. Uses access, accounts, channels, chores, the log, the outbox, page, rights and
+//! slugs, invitations, join links, and what links are for. Uses access, accounts, channels, chores, the log, the outbox, page, rights and
 //! text.
 
 pub mod administration;
 pub mod former_members;
 pub mod invitations;
+pub mod join_links;
 pub mod leaving;
 pub mod links;
 pub mod member_search;

@@ -208,6 +208,8 @@ pub fn slice(tx: &mut Tx, role: i64) -> Result<Option<Cursor>> {
             "update invitations set role_id = ?2 where id in (select id from invitations where role_id = ?1 limit ?3)",
         )?
         .execute((role, BuiltInRole::Member, SLICE as i64))?;
+    // At most `join_links::MOST`.
+    tx.prepare_cached("update join_links set role_id = ?2 where role_id = ?1")?.execute((role, BuiltInRole::Member))?;
     let holders: Vec<(OrganisationId, UserId, MemberStatus)> = tx
         .prepare_cached(
             "update organisation_members set role_id = ?2, updated_at = ?3 where (organisation_id, user_id) in

@@ -96,6 +96,7 @@ pattern!(
     "^[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}(,[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}){0,99}$"
 );
 pattern!(USERNAME, "must consist of letters, digits, '_', '.' and '-'", "^[A-Za-z0-9_.-]*$");
+pattern!(CODE, "must be six digits", "^[0-9]{6}$");
 pattern!(SYMBOL, "must not contain white space and control characters", r"^[^\s", control!(), "]*$");
 pattern!(
     WEB_ADDRESS,
@@ -203,6 +204,11 @@ impl Rule {
     /// A password, a token or the like.
     pub const fn secret(max: usize) -> Rule {
         Rule { min: 1, is_secret: true, ..Rule::text(max) }
+    }
+
+    /// A code of six digits in a mail.
+    pub const fn code() -> Rule {
+        Rule { min: 6, pattern: Some(&CODE), ..Rule::secret(6) }
     }
 
     /// A search query: at least three characters, or two ideographs, not counting white space around them.

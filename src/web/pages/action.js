@@ -74,6 +74,16 @@ const actions = {
     const { access_token: bearer } = await post('/auth/login', { email: form.get('email'), password: form.get('password') })
     tell(...joined(await post('/invite/verify', { token }, bearer)))
   },
+
+  'join-as-user': async (token, form) => {
+    const { access_token: bearer } = await post('/auth/login', { email: form.get('email'), password: form.get('password') })
+    tell(...joined(await post('/join', { token }, bearer)))
+  },
+
+  'join-as-new': async (token, form) => {
+    const { again, ...fields } = Object.fromEntries(form)
+    tell(...joined(await post('/join', { ...fields, token, password: newPassword(form) })))
+  },
 }
 
 for (const form of document.forms) {

@@ -3,6 +3,7 @@
 mod addresses;
 mod browser_proofs;
 mod browsers;
+mod codes;
 mod expiry;
 pub mod federated;
 mod guesses;

@@ -4,6 +4,7 @@ pub mod acceptance;
 mod heirs;
 pub mod invitations;
 mod inviting;
+mod join_links;
 mod leaving;
 mod members;
 mod memberships;

@@ -16,7 +16,8 @@ async fn preview(client: &Client, organisation: &str, token: &str) -> Reply {
 fn shown(email: &str, is_new_user: bool, expires_at: &Value) -> Value {
     json!({
         "organisation_name": "Engines", "users_photos": [], "is_new_user": is_new_user, "user_email": email,
-        "inviter_name": "Ada Lovelace", "role": "project-lead", "role_name": "Project Lead", "expires_at": expires_at
+        "inviter_name": "Ada Lovelace", "role": "project-lead", "role_name": "Project Lead", "domain": "",
+        "expires_at": expires_at
     })
 }
 

@@ -13,9 +13,10 @@ use crate::{
 
 const ANONYMOUS: usize = 0;
 /// Operations that need no session, and heed one.
-const OPTIONAL: [&str; 4] = [
+const OPTIONAL: [&str; 5] = [
     "POST /auth/email-request/verify",
     "POST /invite/verify",
+    "POST /join",
     "GET /webhooks/feed/{webhook_slug}",
     "POST /webhooks/feed/{webhook_slug}",
 ];

@@ -172,7 +172,12 @@ fn misfit(value: &Value, schema: &MetaSchemaRef, registry: &Registry, field: &st
         ("string", Some("uuid")) => (value.as_str().is_some_and(|text| text.parse::<uuid::Uuid>().is_ok()), "a UUID"),
         ("string", _) => (value.is_string(), "a string"),
         ("boolean", _) => (value.is_boolean(), "a boolean"),
-        ("integer", _) => (value.is_i64(), "an integer"),
+        ("integer", _) => match (value.as_i64(), schema.minimum.zip(schema.maximum)) {
+            (Some(number), Some((min, max))) if !(min..=max).contains(&(number as f64)) => {
+                return Some(format!("{field} must be an integer from {min} to {max}, not {number}"));
+            }
+            (number, _) => (number.is_some(), "an integer"),
+        },
         ("array", _) => match value.as_array() {
             None => (false, "an array"),
             Some(items) => {

@@ -150,29 +150,30 @@ pub struct Preview {
     pub is_new_user: bool,
     pub inviter: String,
     pub role: String,
+    /// The only domain whose addresses may join by a link; empty for all, and for an invitation.
+    pub domain: String,
     pub expires_at: Time,
 }
 
-/// Describes an open invitation of the organisation to the holder of one of its tokens. 404 for every other text.
-pub fn preview(conn: &View, organisation: OrganisationId, token: &str) -> Result<Preview> {
-    const UNKNOWN: Error = Error::NotFound("Invitation");
-    let open = match open(conn, token) {
-        Err(Error::BadRequest(_) | Error::Invalid(_)) => Err(UNKNOWN),
-        other => other,
-    }?;
-    if open.organisation != organisation {
-        return Err(UNKNOWN);
-    }
-    Ok(Preview {
-        organisation: conn
-            .prepare_cached("select name from organisations where id = ?1")?
-            .query_row([organisation], |row| row.get(0))?,
+/// Describes an open invitation of the organisation to the holder of one of its tokens. None for every other text.
+pub fn preview(conn: &View, organisation: OrganisationId, token: &str) -> Result<Option<Preview>> {
+    let found = look_up(conn, token)?.filter(|found| found.organisation == organisation && found.status == Status::Open);
+    let Some(open) = found else { return Ok(None) };
+    Ok(Some(Preview {
+        organisation: name(conn, organisation)?,
         is_new_user: accounts::find_by_email(conn, &open.email)?.is_none(),
         email: open.email,
         inviter: accounts::get(conn, open.inviter)?.shown_name(),
         role: roles::get(conn, open.role_id)?.name,
+        domain: String::new(),
         expires_at: open.expires_at,
-    })
+    }))
+}
+
+/// The name of an organisation, for people who are invited to it.
+pub fn name(conn: &View, organisation: OrganisationId) -> Result<String> {
+    let mut select = conn.prepare_cached("select name from organisations where id = ?1")?;
+    Ok(select.query_row([organisation], |row| row.get(0))?)
 }
 
 fn finish(tx: &mut Tx, open: Found, user: accounts::User, device: &sessions::Device) -> Result<sessions::Started> {

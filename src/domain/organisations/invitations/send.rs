@@ -174,6 +174,18 @@ fn count(tx: &mut Tx, counted: &[u8], more: usize, most: u32, refusal: fn(u64) -
     Ok(())
 }
 
+/// Counts somebody who joined by a link as an invitation of its maker and of the organisation. 429 beyond the daily quota of
+/// either.
+pub fn count_joined(tx: &mut Tx, maker: UserId, organisation: OrganisationId) -> Result<()> {
+    let bounds = tx.site().invitations;
+    let most = match accounts::get(tx, maker)?.mailbox_proved {
+        true => bounds.per_account,
+        false => bounds.per_account_unverified,
+    };
+    count(tx, maker.0.as_bytes(), 1, most, Error::TooMany)?;
+    count(tx, organisation.0.as_bytes(), 1, bounds.per_organisation, Error::TooMany)
+}
+
 /// Deletes at most `limit` counts of days before the day of `now`.
 pub fn prune(tx: &mut Tx, now: Time, limit: u32) -> Result<usize> {
     let sql = "delete from invitation_counts where counted in (select counted from invitation_counts where day < ?1 limit ?2)";

@@ -48,8 +48,21 @@ impl Examples {
                 self.call(&visitor, &format!("POST {path}/verify"), &[], Some(body.clone())).await;
             }
         }
+        self.call(&visitor, "POST /auth/magic-link/code", &[], Some(email.clone())).await;
+        let request = visitor.post("/auth/magic-link/code", email.clone()).await.expect(200)["data"]["request"].take();
+        let mails = server.mails(&ada.email, 6).await;
+        let code: String = mails[5].text.chars().filter(char::is_ascii_digit).take(6).collect();
+        for _ in 0..7 {
+            let body = json!({ "request": request, "code": code });
+            self.call(&visitor, "POST /auth/magic-link/code/verify", &[], Some(body)).await;
+        }
         let (ada, grace) = (server.log_in("ada", NEW_PASSWORD).await, server.user("grace").await);
         let organisation = grace.organisation("Engines").await;
+        let link = grace.post(&format!("/organisations/{organisation}/join-links"), json!({})).await.expect(201);
+        let joining = json!({ "token": link["data"]["token"], "email": "mary@example.org", "password": NEW_PASSWORD });
+        for _ in 0..2 {
+            self.call(&visitor, "POST /join", &[], Some(joining.clone())).await;
+        }
         let token = json!({ "token": grace.invite(&organisation, &ada.email, "member").await });
         for client in [&grace, &ada, &ada] {
             self.call(client, "POST /invite/verify", &[], Some(token.clone())).await;
