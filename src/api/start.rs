@@ -26,8 +26,8 @@ use crate::{
         start::{self, Open},
         streams,
     },
-    error::Result,
-    id::{ChannelId, OrganisationId},
+    error::{Error, Result},
+    id::{ChannelId, MessageId, OrganisationId},
     state::App,
     time::Time,
 };
@@ -53,6 +53,9 @@ impl Api {
         channel: Query<Option<ChannelId>>,
     ) -> Result<Success<Start>> {
         let (caller, slug, channel) = (caller.0, slug.0.map(|slug| slug.0), channel.0.map(|id| id.to_string()));
+        if let Some(slug) = &slug {
+            Slug::check(slug, "slug").map_err(Error::BadRequest)?;
+        }
         let read = app.db.read_list(caller.user, move |conn| {
             let start = start::read(conn, caller, slug.as_deref())?;
             let streams = streams::own(conn, caller.user)?;
@@ -171,7 +174,6 @@ struct LeanChannel {
     name: String,
     topic: String,
     is_private: bool,
-    is_default: bool,
     is_starred: bool,
     /// When the newest message was written, post or reply; `0001-01-01T00:00:00Z` if there is none.
     last_message_at: Time,
@@ -179,8 +181,10 @@ struct LeanChannel {
     thread_count: i64,
     /// The number of unread mentions.
     mention_count: i64,
-    /// The newest live top-level post that the caller has read, where posts are unread; empty otherwise.
-    last_read_id: String,
+    /// The newest live top-level post that the caller has read; only where posts are unread.
+    #[oai(skip_serializing_if_is_none)]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    last_read_id: Option<MessageId>,
 }
 
 impl From<(Counts, Visible)> for LeanChannel {
@@ -190,12 +194,11 @@ impl From<(Counts, Visible)> for LeanChannel {
             name: channel.name,
             topic: channel.topic,
             is_private: channel.is_private,
-            is_default: channel.is_default,
             is_starred,
             last_message_at: channel.last_message_at.unwrap_or(Time::NEVER),
             thread_count: unread.threads,
             mention_count: unread.mentions,
-            last_read_id: if unread.threads > 0 { unread.last_read_id() } else { String::new() },
+            last_read_id: unread.last_read.filter(|_| unread.threads > 0),
         }
     }
 }
@@ -215,8 +218,10 @@ struct LeanDirectMessage {
     thread_count: i64,
     /// The number of unread mentions.
     mention_count: i64,
-    /// The newest live top-level post that the caller has read, where posts are unread; empty otherwise.
-    last_read_id: String,
+    /// The newest live top-level post that the caller has read; only where posts are unread.
+    #[oai(skip_serializing_if_is_none)]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    last_read_id: Option<MessageId>,
 }
 
 impl From<(Counts, Visible, Vec<Member>)> for LeanDirectMessage {
@@ -229,7 +234,7 @@ impl From<(Counts, Visible, Vec<Member>)> for LeanDirectMessage {
             last_message_at: channel.last_message_at.unwrap_or(Time::NEVER),
             thread_count: unread.threads,
             mention_count: unread.mentions,
-            last_read_id: if unread.threads > 0 { unread.last_read_id() } else { String::new() },
+            last_read_id: unread.last_read.filter(|_| unread.threads > 0),
         }
     }
 }

@@ -5,6 +5,8 @@ use uuid::Uuid;
 
 const TIME: &str = "2027-01-05T17:06:40.123456Z";
 const SECONDS: &str = "1799168800";
+/// Six digits of a mail.
+const CODE: &str = "170640";
 const ORIGIN: &str = "https://chat.example.org";
 const TOKEN: &str = "eyJhbGciOiJIUzI1NiJ9.e30.c2lnbmF0dXJl";
 const SECRET: &str = "c2VjcmV0LW9mLXRoaXMtZXhhbXBsZQ";
@@ -40,6 +42,7 @@ impl Names {
         match text {
             _ if text.len() == 27 && text.ends_with('Z') && text.starts_with('2') => TIME.into(),
             _ if text.len() == 10 && is_digits => SECONDS.into(),
+            _ if text.len() == 6 && is_digits => CODE.into(),
             _ if text.starts_with("eyJ") && text.matches('.').count() == 2 => TOKEN.into(),
             _ if text.starts_with("whsec_") => format!("whsec_{SECRET}AA="),
             _ => self.parts(&without_port(text)),

@@ -187,7 +187,10 @@ pub fn assert_conforms(value: &Value, schema: &Value, definitions: &Map<String, 
     if schema["type"][1] == "null" {
         let one = |(name, rule): (&String, &Value)| (name.clone(), if name == "type" { rule[0].clone() } else { rule.clone() });
         let schema = schema.as_object().into_iter().flatten().map(one).collect();
-        return if value.is_null() { () } else { assert_conforms(value, &Value::Object(schema), definitions) };
+        if !value.is_null() {
+            assert_conforms(value, &Value::Object(schema), definitions);
+        }
+        return;
     }
     // Any value conforms to a schema without rules.
     if schema.as_object().is_some_and(|rules| rules.keys().all(|rule| rule == "description")) {

@@ -29,7 +29,7 @@ const INSIDER: usize = 6;
 const SUPERADMIN: usize = 9;
 
 /// Calls beside the rows of `permissions.md`, for statements that depend on what is asked.
-const FURTHER: [(usize, &str, &str); 17] = [
+const FURTHER: [(usize, &str, &str); 20] = [
     (OWNER, "GET /blogs?category=<used_category>", ""),
     (OWNER, "GET /blogs?search=engines", ""),
     (OWNER, "GET /channels/{channel_id}/messages?before=<message>", ""),

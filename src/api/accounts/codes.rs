@@ -61,6 +61,7 @@ impl Api {
         let Body(GivenCode { request, code, cookie }, bytes) = body;
         let by_cookie = browser.wants_cookie(cookie)?;
         let (request, code, device) = (request.0, code.0, entrant.device.clone());
+        Code::check(&code, "code").map_err(Error::BadRequest)?;
         let log_in = async {
             app.db.check(|conn| codes::require_open(conn, &request))?; // a guess at requests costs the writer nothing
             let entered = app.db.write_sized(bytes, move |tx| mailbox::enter_by_code(tx, &request, &code, &device)).await?;

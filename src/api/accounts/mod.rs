@@ -49,6 +49,9 @@ impl Api {
         let new = New::check(&body.email, body.username.as_deref(), &name(&body.first_name), &name(&body.last_name));
         let new = new.map_err(Error::BadRequest)?;
         new.check_password(&body.password).map_err(Error::BadRequest)?;
+        if let Some(token) = &body.join_token {
+            Token::check(token, "join_token").map_err(Error::BadRequest)?;
+        }
         app.limits.link(visitor.address)?;
         let hash = app.hash(visitor.address, body.0.password.0).await?;
         let join_token = text(body.0.join_token);

@@ -31,10 +31,7 @@ use super::{
 use crate::{
     db::View,
     domain::{
-        channels::{
-            marks::{self, Goal},
-            reading,
-        },
+        channels::marks::{self, Goal},
         messages::{
             deleting, editing,
             lists::{self, List},

@@ -312,7 +312,7 @@ async fn own(
         Ok((data, rest))
     });
     let (data, rest) = read.await?;
-    let link = rest.map(|last| address.next("before", &last.to_string()));
+    let link = rest.map(|last| address.link("next", "before", &last.to_string()));
     Ok(linked("Data retrieved successfully", data, link))
 }
 

@@ -65,7 +65,7 @@ impl<'a> FanOut<'a> {
             return Ok(());
         }
         if event.recovery() == Some(Recovery::ThreadState) {
-            return self.to_thread(&event, publish);
+            return self.tell_thread(&event, publish);
         }
         let id = event.channel.ok_or_else(|| Error::internal("an event for the members of no channel"))?;
         let channel = match self.channels.entry(id) {
@@ -86,7 +86,7 @@ impl<'a> FanOut<'a> {
     }
 
     /// Calls `publish` for each member of the event's thread, with their present unread state, as after recovery.
-    fn to_thread(&mut self, event: &Event, mut publish: impl FnMut(&str, &dyn Fn() -> String)) -> Result<()> {
+    fn tell_thread(&mut self, event: &Event, mut publish: impl FnMut(&str, &dyn Fn() -> String)) -> Result<()> {
         let thread = match self.threads.entry(event.stream.clone()) {
             Entry::Occupied(known) => known.into_mut(),
             Entry::Vacant(place) => place.insert(Thread::read(self.conn, &event.stream, &self.readers)?),

@@ -108,8 +108,12 @@ async fn a_missing_field_is_named() {
                 if let Some(null) = gone {
                     body[field] = null;
                 }
+                let is_empty = body == json!({});
                 let reply = setting.send(operation, body).await.expect(unreadable(operation));
-                assert_eq!(reply["message"], format!("{field} is required"), "{}", operation.name());
+                let message = reply["message"].as_str().unwrap();
+                // An empty body may not know the fields: they are listed.
+                let first = message.split_once("; the fields are ").map_or(message, |(first, _)| first);
+                assert_eq!(if is_empty { first } else { message }, format!("{field} is required"), "{}", operation.name());
                 missing += 1;
             }
         }
@@ -202,8 +206,9 @@ async fn a_query_out_of_range_is_400() {
                 _ => &[],
             };
             let name = parameter["name"].as_str().unwrap();
-            // These count from 0.
-            let counts_from_0 = ["offset", "preview"].contains(&name);
+            // These count from 0; in the list of an organisation's threads, so do the replies that are shown.
+            let is_threads = operation.path == "/threads/organisations/{org_id}";
+            let counts_from_0 = ["offset", "preview"].contains(&name) || (is_threads && name == "messages");
             for value in wrong.iter().filter(|value| !counts_from_0 || **value != "0") {
                 let path = with_query(&setting.scene.path(&operation.method, &operation.path), name, value);
                 // A body where one is wanted: the query is read first, and is what is refused.

@@ -189,7 +189,9 @@ async fn the_owner_of_webhooks_that_stop_gets_few_mails_within_an_hour() {
         for n in 0..stops {
             hook.set("active").await;
             ada.say(&channel, &n.to_string()).await;
-            assert_eq!(socket.on(&personal).await["notification_type"], "webhook_update", "push tells of each");
+            for kind in ["unread_thread_change", "webhook_update"] {
+                assert_eq!(socket.on(&personal).await["notification_type"], kind, "push tells of each, after her own post");
+            }
         }
         assert_eq!(server.count("mails where kind = 'webhook'"), mails);
     }

@@ -129,7 +129,12 @@ async fn a_deletion_is_pushed_without_the_text() {
     check(socket.on(&post).await, "reply_message", &reply, &grace);
     check(socket.on(&channel).await, "reply_message", &reply, &grace);
     check(socket.on(&channel).await, "thread_message", &post, &ada);
-    let counts = socket.on(&personal).await;
+    let counts = loop {
+        let publication = socket.on(&personal).await;
+        if publication["notification_type"] != "thread_unread" {
+            break publication;
+        }
+    };
     assert_eq!(counts["notification_type"], "unread_thread_change");
     assert_eq!([&counts["data"]["thread_count"], &counts["data"]["last_thread_id"]], [&json!(0), &json!("")]);
 }

@@ -43,6 +43,11 @@ impl Store {
                 channel["unread"] = pick(data, UNREAD);
             }
             "thread_unread" => {
+                // Recovery tells a channel's last change alone, which may come after a reply in it: with that change, all of the
+                // channel is fetched.
+                if !self.has(&text(&data["channels_id"])) {
+                    return None;
+                }
                 let own = self.channel(&data["channels_id"])["own_threads"].as_object_mut().unwrap();
                 match data["message_count"].as_i64() {
                     Some(0) => _ = own.remove(&text(&data["thread_id"])),

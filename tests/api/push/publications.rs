@@ -65,6 +65,9 @@ async fn a_post_goes_to_the_channel_and_as_a_count_to_every_other_member() {
     assert_eq!([&data["last_thread_id"], &data["owner_id"], &data["organisation_id"]], [&id, &ada.user_id, organisation]);
 
     ada.say(channel, "two").await;
+    for _ in 0..2 {
+        unread(hers.on(&ada.personal(organisation)).await, channel, (0, 0)); // her other devices learn that she has read her own
+    }
     unread(mine.on(&grace.personal(organisation)).await, channel, (2, 0));
     grace.say(channel, "three").await;
     unread(hers.on(&ada.personal(organisation)).await, channel, (1, 0));
@@ -120,9 +123,18 @@ async fn a_reply_goes_to_the_thread_and_its_count_to_the_channel() {
     assert_shape(&change, PUSHED);
     assert_eq!([&change["section"], &change["data"]], [&json!("channels_section"), &message], "the reply itself");
     assert_shape(&change["update_change"], UPDATE_CHANGE);
-    assert_eq!(change["update_change"], json!({ "thread_count": 1, "message_count": 1, "last_reply": message["created_at"] }));
+    let participants = json!([{ "user_id": grace.user_id, "username": "grace", "full_name": "", "avatar_url": "" }]);
+    let counts = json!({ "thread_count": 1, "message_count": 1, "participant_count": 1, "participants": participants,
+        "last_reply": message["created_at"] });
+    assert_eq!(change["update_change"], counts);
 
-    unread(hers.on(&ada.personal(organisation)).await, channel, (0, 0));
+    unread(hers.on(&ada.personal(organisation)).await, channel, (0, 0)); // of her own post
+    let mut kinds = Vec::new();
+    for _ in 0..2 {
+        kinds.push(text(&hers.on(&ada.personal(organisation)).await["notification_type"]));
+    }
+    kinds.sort();
+    assert_eq!(kinds, ["thread_unread", "unread_thread_change"]);
 }
 
 #[tokio::test]
@@ -156,6 +168,9 @@ async fn a_mention_of_oneself_is_not_pushed() {
     let Scene { ada, grace, organisation, channel, hers, .. } = &mut scene().await;
     ada.say(channel, "note to @ada").await;
     ada.say(channel, "@ada and @channel").await;
+    for _ in 0..2 {
+        unread(hers.on(&ada.personal(organisation)).await, channel, (0, 0)); // that of her own posts, and no mention
+    }
     grace.say(channel, "marker").await;
     unread(hers.on(&ada.personal(organisation)).await, channel, (1, 0));
 }
@@ -199,6 +214,7 @@ async fn a_read_mark_is_pushed_to_its_reader_only() {
         }
     };
     unread(read, channel, (0, 0));
+    unread(hers.on(&ada.personal(organisation)).await, channel, (0, 0)); // of her own post
     grace.say(channel, "marker").await;
     unread(hers.on(&ada.personal(organisation)).await, channel, (1, 0));
 }
@@ -304,7 +320,12 @@ async fn an_edit_is_pushed_to_members_whom_only_the_new_text_mentions() {
     unread(mine.on(&personal).await, channel, (1, 0));
 
     grace.say(channel, "marker").await;
-    unread(hers.on(&ada.personal(organisation)).await, channel, (1, 0)); // the author is told of none of it
+    let mut counts = hers.on(&ada.personal(organisation)).await;
+    while counts["data"]["thread_count"] == 0 {
+        unread(counts, channel, (0, 0)); // the author has no mention, and nothing unread
+        counts = hers.on(&ada.personal(organisation)).await;
+    }
+    unread(counts, channel, (1, 0));
 }
 
 #[tokio::test]

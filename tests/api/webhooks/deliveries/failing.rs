@@ -35,6 +35,9 @@ async fn a_webhook_that_fails_for_days_becomes_inactive_and_its_owner_is_told() 
     let records = hook.history(3).await;
     assert_eq!(fields(&records[0], &["retries", "next_attempt"]), [&json!("9"), &Value::Null]);
     assert_eq!(hook.status().await, "inactive");
+    for _ in 0..2 {
+        assert_eq!(socket.on(&personal).await["notification_type"], "unread_thread_change", "of her own posts");
+    }
     let told = socket.on(&personal).await;
     assert_shape(&told, PUSHED);
     assert_eq!(told["notification_type"], "webhook_update");
