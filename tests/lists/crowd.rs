@@ -373,6 +373,14 @@ impl Named<'_> {
                 "id",
                 of("invitations"),
             ),
+            // An organisation has at most 50.
+            case(
+                "GET /organisations/{org_id}/join-links",
+                format!("/organisations/{org}/join-links"),
+                "/data",
+                "id",
+                of("join_links"),
+            ),
             case(
                 "GET /webhooks/{channel_id}/all",
                 format!("/webhooks/{channel}/all?limit=1000"),
