@@ -12,6 +12,10 @@ from schemathesis import checks
 REFUSED_BY_STATE = {
     r"already exists|exists already|is taken": "the name, the address or the id is taken",
     r"token is invalid|has expired|has already been (used|accepted)|no longer valid": "no mail with this token was sent",
+    r"join link is invalid|request is invalid or has ended|code is wrong": "no such link or code was made",
+    r"You have an account: ": "names and a password go only without a session",
+    r"around goes without|exclude each other": "of two parameters or fields, just one may be given",
+    r"must be the domain of e-mail addresses": "the form of a domain is more than a pattern can say",
     r"already a member|not a member": "the user is, or is not, in the channel or the organisation",
     r"no such|is already verified|has no pending invitation": "the body names a record that is not there",
     r"one of the most common ones|must not be the e-mail address|is the old password": "the password is easy to guess",
