@@ -17,7 +17,7 @@ use super::{
     },
     organisations::permissions::Permissions,
     tags::Tag,
-    tokens::{self, OwnOrganisation, StreamToken, Streams},
+    tokens::{self, OwnOrganisation, StreamToken},
 };
 use crate::{
     domain::{
@@ -89,7 +89,7 @@ impl Api {
             channels: first(channels.into_iter().map(LeanChannel::from)),
             direct_messages: first(direct_messages.into_iter().map(LeanDirectMessage::from)),
             streams: streams.iter().map(ToString::to_string).collect(),
-            connection_token: tokens::for_connection(&app, caller, Some(Streams::Own))?,
+            connection_token: tokens::for_connection(&app, caller, true)?,
             tokens: tokens.into_iter().collect(),
         };
         Ok(ok("Start retrieved successfully", start))

@@ -1,7 +1,7 @@
 //! Tokens for the push endpoint, and the identifiers from which clients form channel names.
 
 use poem::web::Data;
-use poem_openapi::{Enum, Object, OpenApi, Union, param::Query};
+use poem_openapi::{Object, OpenApi, Union, param::Query};
 use serde::Serialize;
 
 use super::{
@@ -43,9 +43,9 @@ impl Api {
         caller: Bearer,
         app: Data<&App>,
         /// The streams that the server subscribes the connection to; none if omitted.
-        streams: Query<Option<Streams>>,
+        streams: Query<Option<Text<streams::Group>>>,
     ) -> Result<Success<Token>> {
-        connection_token(&app, caller.0, *streams)
+        connection_token(&app, caller.0, streams.0)
     }
 
     /// Get subscription tokens
@@ -65,9 +65,9 @@ impl Api {
         caller: NotificationToken,
         app: Data<&App>,
         /// The streams that the server subscribes the connection to; none if omitted.
-        streams: Query<Option<Streams>>,
+        streams: Query<Option<Text<streams::Group>>>,
     ) -> Result<Success<Token>> {
-        connection_token(&app, caller.0, *streams)
+        connection_token(&app, caller.0, streams.0)
     }
 
     /// Get subscription tokens with the notification token
@@ -108,14 +108,16 @@ impl Api {
     }
 }
 
-fn connection_token(app: &App, caller: Caller, streams: Option<Streams>) -> Result<Success<Token>> {
-    let token = for_connection(app, caller, streams)?;
+fn connection_token(app: &App, caller: Caller, group: Option<Text<streams::Group>>) -> Result<Success<Token>> {
+    if let Some(group) = &group {
+        streams::Group::check(group, "streams").map_err(Error::BadRequest)?;
+    }
+    let token = for_connection(app, caller, group.is_some())?;
     Ok(ok("Connection token retrieved successfully", Token { token }))
 }
 
-/// A connection token for the caller.
-pub fn for_connection(app: &App, caller: Caller, streams: Option<Streams>) -> Result<String> {
-    let own_streams = streams.is_some();
+/// A connection token for the caller; with `own_streams`, for a connection that hears the caller's own streams.
+pub fn for_connection(app: &App, caller: Caller, own_streams: bool) -> Result<String> {
     // A Centrifugo takes their names from the token; this server looks for them itself.
     let channels = if own_streams && app.centrifugo.is_some() {
         app.db.read(|conn| streams::own(conn, caller.user))?.iter().map(ToString::to_string).collect()
@@ -174,14 +176,6 @@ fn expiry(app: &App) -> i64 {
 #[derive(Object, Serialize)]
 struct Token {
     token: String,
-}
-
-/// The streams that a connection's token names together.
-#[derive(Clone, Copy, Enum)]
-#[oai(rename_all = "lowercase")]
-pub enum Streams {
-    /// Those of the account, and of its organisations.
-    Own,
 }
 
 /// Tokens for streams.

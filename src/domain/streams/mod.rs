@@ -34,6 +34,8 @@ pub enum Name {
 
 text::rules! {
     pub StreamName: Rule::stream();
+    /// Streams that a connection's token names together.
+    pub Group: Rule::one_of(&["own"]);
 }
 
 /// Parses the name of a stream; `None` if it has none of the forms of [`Name`]. No record needs to exist.
