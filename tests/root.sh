@@ -1,7 +1,7 @@
 #!/bin/bash
 # The life of a server on an empty root: nothing is there but the given binary, the installer, coreutils and a shell. Install, the
 # first administrator by the link, the first message, a backup, its restoration elsewhere, an upgrade of the given data folder of
-# the first release (tests/migrations.rs makes it), uninstall. Runs as root, because it changes roots.
+# the first release (tests/migrations makes it), uninstall. Runs as root, because it changes roots.
 set -euo pipefail
 [ $# -eq 2 ] || { echo "usage: root.sh BINARY FOLDER" >&2; exit 2; }
 here=$(cd "$(dirname "$0")" && pwd)

@@ -87,10 +87,11 @@ export async function check(server, place, received) {
   assert.equal(replied.modification_ids.thread_id, root.id)
   assert.equal(replied.section, 'channels_section')
   assert.equal(replied.data.content, REPLY)
-  // Both count the thread's replies.
-  const { last_reply } = replied.update_change
+  // Both counts are of the thread's replies.
+  const { last_reply, participants, ...counts } = replied.update_change
   assert.match(last_reply, /Z$/)
-  assert.deepEqual(replied.update_change, { thread_count: 1, message_count: 1, last_reply })
+  assert.deepEqual(participants.map(participant => participant.user_id), [place.grace.id])
+  assert.deepEqual(counts, { thread_count: 1, message_count: 1, participant_count: 1 })
 
   // On the personal channel: one notice for each message of others, and one for having read with one's own reply.
   assert.deepEqual(on(place.personal).map(data => data.notification_type), Array(UNREAD.length).fill('unread_thread_change'), sofar())
