@@ -302,7 +302,7 @@ LimitNOFILE=65536
 # A dump of the memory would hold the secret key.
 LimitCORE=0
 # How many milliseconds freed memory is kept for later: the allocator's second of it is up to 60 MiB under attack.
-Environment=MIMALLOC_PURGE_DELAY=10
+Environment=MIMALLOC_PURGE_DELAY=0
 
 DynamicUser=yes
 StateDirectory=$state

@@ -24,7 +24,7 @@ impl Server {
         let mut process = Command::new(env!("CARGO_BIN_EXE_tidings"))
             .args(["serve", "--listen", "127.0.0.1:0", "--log", "warn", "--data-dir"])
             .arg(folder.path().join("data"))
-            .env("MIMALLOC_PURGE_DELAY", "10") // as the installed service has it
+            .env("MIMALLOC_PURGE_DELAY", "0") // as the installed service has it
             .stdout(Stdio::piped())
             .spawn()
             .unwrap();

@@ -39,7 +39,7 @@ fn the_installer_puts_the_binary_in_place() {
         format!("LoadCredential=tidings:{}", folder.path().join("tidings.secrets").display()),
         "Type=notify".into(),
         "LimitCORE=0".into(),
-        "Environment=MIMALLOC_PURGE_DELAY=10".into(),
+        "Environment=MIMALLOC_PURGE_DELAY=0".into(),
     ] {
         assert!(unit.lines().any(|found| found == line), "{line}: {unit}");
     }

@@ -313,7 +313,9 @@ for (const place of ['another origin', 'a file']) {
     const content = 'The Fram arrives at six <b>sharp</b>'
     await server.call('POST', `/channels/${channel.id}/messages`, { bearer: ada.bearer, body: { content } })
     await page.getByText(`${ada.username}: ${content}`).waitFor()
-    assert.equal(await page.locator('#log li').count(), 1)
+    // Her other devices are told what they have unread.
+    await page.getByText('unread_thread_change: pilots').waitFor()
+    assert.equal(await page.locator('#log li').count(), 2)
     await page.screenshot({ path: join(shots, 'browser-example.png') })
     await server.stop()
     await page.getByText('closed: shutdown').waitFor()
