@@ -57,11 +57,11 @@ pub(in crate::domain) fn edited(tx: &mut Tx, message: &Message, before: &[Mentio
     } else {
         tell(tx, message, Kind::Updated, &body)?;
     }
-    for user in recount.of_channel {
-        let counts = reading::counts(tx, message.channel, user)?;
+    // Whoever has left the channel keeps their place in the thread, but is told nothing of it.
+    for (user, counts) in reading::members_among(tx, message.channel, &recount.of_channel)? {
         reading::announce(tx, user, message.channel, counts)?;
     }
-    for user in recount.of_thread {
+    for (user, _) in reading::members_among(tx, message.channel, &recount.of_thread)? {
         thread_marks::announce(tx, user, message.thread)?;
     }
     mentioned(tx, message, before)

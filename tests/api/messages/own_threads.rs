@@ -211,6 +211,32 @@ async fn a_reply_to_somebody_who_is_away_is_in_their_threads_when_they_come_back
 }
 
 #[tokio::test]
+async fn a_reply_that_mentions_somebody_who_has_left_can_be_edited_and_they_are_not_told() {
+    let server = Server::start().await;
+    let (ada, grace, organisation) = server.ada_and_grace().await;
+    let (general, news) = (ada.general(&organisation).await, ada.private_channel(&organisation, "news", &[&grace]).await);
+    let thread = ada.say(&news, "hello").await;
+    let reply = ada.reply(&news, &thread, "you, @grace").await;
+    let mut socket = Socket::listening(&grace, &[&grace.personal(&organisation)]).await;
+    grace.call("POST", &format!("/channels/{news}/leave"), None).await.expect(200);
+    for content in ["nobody", "you, @grace", "@channel", "nobody"] {
+        let edit = json!({ "message_id": reply, "content": content });
+        ada.put(&format!("/channels/{news}/messages"), edit).await.expect(200);
+    }
+    ada.say(&general, "marker").await;
+    loop {
+        let heard = socket.on(&grace.personal(&organisation)).await;
+        if heard["data"]["channels_id"] == general {
+            break;
+        }
+        assert_eq!((&heard["notification_type"], &heard["data"]["action"]), (&json!("channel_update"), &json!("left")));
+    }
+    // Back again, she has what is there.
+    ada.post(&format!("/channels/{news}/users"), json!({ "user_ids": [grace.user_id] })).await.expect(200);
+    assert_eq!(channel(&grace, &news).await.1, 0);
+}
+
+#[tokio::test]
 async fn marking_a_thread_fails_as_documented() {
     let server = Server::start().await;
     let (ada, grace, organisation) = server.ada_and_grace().await;
