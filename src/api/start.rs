@@ -181,7 +181,7 @@ struct LeanChannel {
     thread_count: i64,
     /// The number of unread mentions.
     mention_count: i64,
-    /// The newest live top-level post that the caller has read; only where posts are unread.
+    /// The newest live top-level post that the caller has read; only where others are unread.
     #[oai(skip_serializing_if_is_none)]
     #[serde(skip_serializing_if = "Option::is_none")]
     last_read_id: Option<MessageId>,
@@ -218,7 +218,7 @@ struct LeanDirectMessage {
     thread_count: i64,
     /// The number of unread mentions.
     mention_count: i64,
-    /// The newest live top-level post that the caller has read; only where posts are unread.
+    /// The newest live top-level post that the caller has read; only where others are unread.
     #[oai(skip_serializing_if_is_none)]
     #[serde(skip_serializing_if = "Option::is_none")]
     last_read_id: Option<MessageId>,

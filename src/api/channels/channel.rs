@@ -138,6 +138,9 @@ pub struct ChannelDetails {
     mention_count: i64,
     /// The newest top-level post that the caller has read; empty if there is none.
     last_read_id: String,
+    /// When the newest message was written, post or reply; `0001-01-01T00:00:00Z` if there is none, and for callers who are not in
+    /// the channel.
+    last_message_at: Time,
     /// The first 200 members, ordered by when they joined. There may be fewer if the answer would be over 1 MB. Names and
     /// pictures change with `member_update`.
     participants: Rows<Participant>,
@@ -149,13 +152,14 @@ const PARTICIPANTS: Page = Page { offset: 0, size: 200 };
 impl ChannelDetails {
     pub fn read(conn: &View, site: &Site, caller: Caller, found: Described) -> Result<Self> {
         let unread = if found.is_in { reading::counts(conn, found.channel.id, caller.user)? } else { Counts::default() };
+        let last_message_at = found.channel.last_message_at.filter(|_| found.is_in).unwrap_or(Time::NEVER);
         let channel = Channel::new(site, overviews::of(conn, found)?);
         let owner_name = members::shown_name(conn, channel.id, channel.owner_id)?;
         let bytes = BYTES.saturating_sub(json_length(&channel));
         let first = |part| members::list(conn, caller, channel.id, part);
         let participants = fill_within(Bounds { bytes, ..Bounds::ANSWER }, PARTICIPANTS, first, Participant::from)?.data;
         let (thread_count, mention_count, last_read_id) = (unread.threads, unread.mentions, unread.last_read_id());
-        Ok(ChannelDetails { channel, owner_name, thread_count, mention_count, last_read_id, participants })
+        Ok(ChannelDetails { channel, owner_name, thread_count, mention_count, last_read_id, last_message_at, participants })
     }
 }
 
