@@ -106,12 +106,17 @@ impl Client {
 
     /// Calls an operation, with a JSON body or without a body.
     pub async fn call(&self, method: &str, path: &str, body: Option<Value>) -> Reply {
+        self.try_call(method, path, body).await.unwrap_or_else(|err| panic!("{method} {path}: {err:?}"))
+    }
+
+    /// [`Client::call`] of a server that may be killed meanwhile.
+    pub async fn try_call(&self, method: &str, path: &str, body: Option<Value>) -> reqwest::Result<Reply> {
         let mut request = self.request(method, &format!("/api/v1{path}"));
         if let Some(body) = &body {
             request = request.json(body);
         }
         let sent = body.map_or_else(String::new, |body| body.to_string());
-        Reply::of(request, &format!("{method} {path}"), &sent).await
+        Reply::try_of(request, &format!("{method} {path}"), &sent).await
     }
 
     /// Calls an operation with this text as the body, declared to be JSON.

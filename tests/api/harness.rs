@@ -207,17 +207,12 @@ impl Server {
     /// A number from the database.
     #[track_caller]
     pub fn number(&self, query: &str) -> i64 {
-        let database = rusqlite::Connection::open(self.folder().join("tidings.db")).unwrap();
-        database.query_row(query, [], |row| row.get(0)).unwrap()
+        number(self.folder(), query)
     }
 
     /// Waits until what changes have left for later is done, and told.
     pub async fn chores_done(&self) {
-        let until = Instant::now() + Duration::from_secs(30);
-        while self.count("chores") > 0 {
-            assert!(Instant::now() < until, "the chores are not done");
-            self.anonymous().get("/blogs").await.expect(200);
-        }
+        chores_done(self.folder(), &self.anonymous()).await;
     }
 
     /// Whether the text stands in the database or its log.
@@ -229,6 +224,21 @@ impl Server {
     /// Signs a token for the push endpoint with this server's own key.
     pub fn push_token(&self, claims: &Value) -> String {
         keys(self.folder()).push.sign(claims).unwrap()
+    }
+}
+
+#[track_caller]
+fn number(folder: &Path, query: &str) -> i64 {
+    let database = rusqlite::Connection::open(folder.join("tidings.db")).unwrap();
+    database.query_row(query, [], |row| row.get(0)).unwrap()
+}
+
+/// Waits until what changes have left for later is done, and told, by the server of this folder and client.
+pub async fn chores_done(folder: &Path, client: &Client) {
+    let until = Instant::now() + Duration::from_secs(30);
+    while number(folder, "select count(*) from chores") > 0 {
+        assert!(Instant::now() < until, "the chores are not done");
+        client.get("/blogs").await.expect(200);
     }
 }
 

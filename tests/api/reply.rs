@@ -17,11 +17,16 @@ pub struct Reply {
 impl Reply {
     /// Sends the request; `what` and `sent` name it in a failure.
     pub async fn of(request: reqwest::RequestBuilder, what: &str, sent: &str) -> Reply {
-        let response = request.send().await.unwrap_or_else(|err| panic!("{what}: {err:?}"));
+        Reply::try_of(request, what, sent).await.unwrap_or_else(|err| panic!("{what}: {err:?}"))
+    }
+
+    /// [`Reply::of`] of a server that may be killed meanwhile.
+    pub async fn try_of(request: reqwest::RequestBuilder, what: &str, sent: &str) -> reqwest::Result<Reply> {
+        let response = request.send().await?;
         let (status, headers) = (response.status().as_u16(), response.headers().clone());
-        let text = response.text().await.unwrap_or_else(|err| panic!("{what}: {err:?}"));
+        let text = response.text().await?;
         let body = serde_json::from_str(&text).unwrap_or(Value::String(text));
-        Reply { status, headers, body, what: what.into(), sent: sent.chars().take(300).collect() }
+        Ok(Reply { status, headers, body, what: what.into(), sent: sent.chars().take(300).collect() })
     }
 
     /// The place in the event log that the answer names.

@@ -1,6 +1,6 @@
 //! The state that a client keeps, as the API answers it now: the organisations of its user, by identifier.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use serde_json::{Map, Value, json};
 
@@ -15,16 +15,14 @@ pub const ROLE: &str = "uuid name description permission_list permissions create
 pub const CHANNEL: &str =
     "name description topic organisation_id owner_id is_private is_dm archived user_count created_at updated_at";
 pub const CHANNEL_MEMBER: &str = "username joined_at";
-pub const UNREAD: &str = "thread_count mention_count last_read_id";
+pub const UNREAD: &str = "thread_count mention_count last_read_id last_message_at";
 /// The kept fields of a thread that the user takes part in.
 pub const OWN: &str = "unread_count mention_count last_read_id message_count";
-/// Fields of both a pushed and a listed message.
-pub const MESSAGE: &str = "user_id user_type username full_name email avatar_url content media mentions created_at updated_at";
-/// Further fields of a post.
-pub const POST: &str = "type event_name action_type status";
-/// Fields of a message that change later.
-const MARKS: &str = "edited is_pinned";
-const THREAD: &str = "current_status message_count last_reply participant_count deleted_at";
+/// The kept fields of a message, which are the same in every answer and publication. Whom it shows besides, [`message`] keeps by
+/// their ids: names are those of the present.
+const MESSAGE: &str =
+    "user_id user_type username full_name email avatar_url content media mentions created_at updated_at position
+    type event_name action_type status current_status edited is_pinned message_count last_reply participant_count deleted_at";
 
 /// An object with these fields only.
 #[track_caller]
@@ -40,12 +38,12 @@ pub fn assign(to: &mut Value, from: &Value, fields: &str) {
     to.as_object_mut().expect("a record").extend(picked);
 }
 
-async fn data(client: &Client, path: &str) -> Value {
+pub async fn data(client: &Client, path: &str) -> Value {
     client.get(path).await.expect(200)["data"].take()
 }
 
 /// Objects by one of their fields, each as `make` shows it.
-fn by(list: &Value, key: &str, make: impl Fn(&Value) -> Value) -> Value {
+pub fn by(list: &Value, key: &str, make: impl Fn(&Value) -> Value) -> Value {
     let name = |one: &Value| one[key].as_str().map_or_else(|| one[key].to_string(), str::to_owned);
     list.as_array().expect("a list").iter().map(|one| (name(one), make(one))).collect::<Map<_, _>>().into()
 }
@@ -112,24 +110,27 @@ pub async fn channel(client: &Client, id: &str, unread: Value) -> Value {
 
 fn thread(listed: &Value) -> Value {
     let mut thread = message(listed);
-    assign(&mut thread, listed, POST);
-    assign(&mut thread, listed, THREAD);
     thread["replies"] = by(&listed["messages"], "id", message);
     thread
 }
 
-fn message(listed: &Value) -> Value {
-    let mut message = pick(listed, MESSAGE);
-    assign(&mut message, listed, MARKS);
-    message["reactions"] = reactions_of(listed);
+/// A message as it is kept.
+#[track_caller]
+pub fn message(shown: &Value) -> Value {
+    let mut message = pick(shown, MESSAGE);
+    message["reactions"] = reactions_of(shown);
+    message["participants"] = participants_of(shown);
+    let pin = &shown["pinned_details"];
+    message["pin"] = if pin.is_null() { Value::Null } else { pick(pin, "user_id pinned_at") };
     message
 }
 
-/// Who gave each reaction of a message. In which order the emojis stand depends on who came first, and a client knows that
-/// of the present only.
+/// Who gave each reaction of a message, in the order in which the emojis and the users came.
 pub fn reactions_of(message: &Value) -> Value {
-    by(&message["reactions"], "emoji", |reaction| {
-        let users = reaction["users"].as_array().unwrap().iter().map(|user| user.as_str().unwrap());
-        json!(users.collect::<BTreeSet<_>>())
-    })
+    message["reactions"].as_array().expect("reactions").iter().map(|one| pick(one, "emoji count users")).collect()
+}
+
+/// The first of those who have replied.
+pub fn participants_of(thread: &Value) -> Value {
+    thread["participants"].as_array().expect("participants").iter().map(|one| one["user_id"].clone()).collect()
 }

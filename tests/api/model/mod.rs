@@ -6,9 +6,12 @@ mod fetch;
 mod script;
 mod store;
 mod viewer;
+mod visitor;
+mod visits;
 
 use std::{
     collections::{BTreeMap, BTreeSet},
+    path::PathBuf,
     sync::Arc,
 };
 
@@ -17,7 +20,7 @@ use tempfile::TempDir;
 use tokio::task::JoinSet;
 
 use crate::{
-    harness::{Client, PASSWORD, Reply, Server},
+    harness::{Client, PASSWORD, Reply, Server, chores_done},
     operations::operations,
 };
 use chance::Chance;
@@ -78,25 +81,31 @@ impl Stage {
     }
 }
 
-/// A section on its own server.
+/// What is done on a server of its own, which has a copy of the stage.
 struct Play<'a> {
     stage: &'a Stage,
-    server: Server,
+    /// The server's address and folder.
+    origin: String,
+    folder: PathBuf,
     /// The values of `<names>`.
     names: BTreeMap<String, String>,
     markers: u32,
 }
 
 impl Play<'_> {
-    async fn on(stage: &Stage) -> Play<'_> {
+    async fn on(stage: &Stage) -> (Play<'_>, Server) {
         // A looker-on reads only when it is its turn, and would miss pings.
         let server = Server::on_copy_of(stage.folder.path(), |settings| settings.push_ping_seconds = 600).await;
+        (Play::at(stage, server.origin.clone(), server.folder().to_owned()), server)
+    }
+
+    fn at(stage: &Stage, origin: String, folder: PathBuf) -> Play<'_> {
         let names = stage.people.iter().map(|person| (person.name.to_owned(), person.acting.user_id.clone())).collect();
-        Play { stage, server, names, markers: 0 }
+        Play { stage, origin, folder, names, markers: 0 }
     }
 
     fn here(&self, client: &Client) -> Client {
-        Client { origin: self.server.origin.clone(), ..client.clone() }
+        client.at(&self.origin)
     }
 
     async fn audience(&self) -> Vec<Viewer> {
@@ -115,20 +124,24 @@ impl Play<'_> {
     }
 
     async fn attempt(&self, row: &Row) -> Reply {
+        self.try_attempt(row).await.unwrap_or_else(|err| panic!("{row}: {err:?}"))
+    }
+
+    async fn try_attempt(&self, row: &Row) -> reqwest::Result<Reply> {
         let body = filled(&row.body, &self.names);
         let body = (!body.is_empty()).then(|| serde_json::from_str(&body).unwrap_or_else(|err| panic!("{body}: {err}")));
         let person = self.stage.people.iter().find(|person| person.name == row.who);
         let actor = match person {
             Some(person) => self.here(&person.acting),
-            None if row.who == "anonymous" => self.server.anonymous(),
+            None if row.who == "anonymous" => Client { token: None, ..self.here(&self.stage.keeper) },
             None => panic!("nobody is called {}", row.who),
         };
-        actor.call(&row.method, &filled(&row.path, &self.names), body).await
+        actor.try_call(&row.method, &filled(&row.path, &self.names), body).await
     }
 
     /// All that was pushed for what was done up to now has arrived when this has.
     async fn marker(&mut self) -> String {
-        self.server.chores_done().await;
+        chores_done(&self.folder, &self.here(&self.stage.keeper)).await;
         self.markers += 1;
         let marker = format!("marker {}", self.markers);
         self.here(&self.stage.keeper).say(&self.stage.beacon, &marker).await;
@@ -138,7 +151,7 @@ impl Play<'_> {
 
 /// Does what a section says; gives what somebody missed.
 async fn play(stage: &Stage, heading: &'static str, operations: &[String]) -> Vec<String> {
-    let (mut play, mut sections) = (Play::on(stage).await, sections());
+    let ((mut play, server), mut sections) = (Play::on(stage).await, sections());
     let rows = sections.remove(heading).unwrap();
     for row in sections.get(WORLD).into_iter().flatten() {
         play.act(row).await;
@@ -172,13 +185,13 @@ async fn play(stage: &Stage, heading: &'static str, operations: &[String]) -> Ve
         }
         missed.extend(sleeper.differences().await.into_iter().map(|difference| format!("{}: {difference}", during.0)));
     }
-    play.server.stop().await;
+    server.stop().await;
     missed
 }
 
 /// Does so many things at random; gives what somebody missed.
 async fn gamble(stage: &Stage, seed: u64, things: u32) -> Vec<String> {
-    let mut play = Play::on(stage).await;
+    let (mut play, server) = Play::on(stage).await;
     for row in &sections()[WORLD] {
         play.act(row).await;
     }
@@ -203,7 +216,7 @@ async fn gamble(stage: &Stage, seed: u64, things: u32) -> Vec<String> {
             missed.extend(found.into_iter().map(|difference| format!("{}: {difference}", during.0)));
         }
     }
-    play.server.stop().await;
+    server.stop().await;
     missed
 }
 

@@ -4,7 +4,9 @@ use std::collections::BTreeSet;
 
 use serde_json::{Value, json};
 
-use super::fetch::{CHANNEL, CHANNEL_MEMBER, MEMBER, MESSAGE, ORGANISATION, OWN, POST, ROLE, UNREAD, assign, pick, reactions_of};
+use super::fetch::{
+    CHANNEL, CHANNEL_MEMBER, MEMBER, ORGANISATION, OWN, ROLE, UNREAD, assign, message, participants_of, pick, reactions_of,
+};
 use crate::harness::text;
 
 const NEVER: &str = "0001-01-01T00:00:00Z";
@@ -15,6 +17,9 @@ pub struct Store {
     pub organisations: Value,
     /// The messages of which it was told that they mention its user.
     pub mentions: BTreeSet<String>,
+    /// Whether each publication follows the kept state directly. Otherwise some are older than what was fetched, and tell of what
+    /// is gone since; all together lead to the present state.
+    pub is_live: bool,
 }
 
 /// A request that a client makes because a publication doesn't contain everything.
@@ -33,6 +38,10 @@ impl Store {
     pub fn hear(&mut self, stream: &str, publication: &Value) -> Option<Then> {
         let Some(kind) = publication.get("notification_type") else { return self.posted(stream, publication) };
         let (data, ids) = (&publication["data"], &publication["modification_ids"]);
+        let channel = data.get("channels_id").or(ids.get("channel_id")).and_then(Value::as_str);
+        if !self.is_live && kind != "channel_update" && channel.is_some_and(|id| !self.has(id)) {
+            return None;
+        }
         match kind.as_str().unwrap() {
             "channel_update" => return self.channel_update(stream, data),
             "member_update" => self.member_update(data),
@@ -61,19 +70,24 @@ impl Store {
             }
             "reply_count_change" => {
                 assert_eq!(data["id"], ids["message_id"], "the reply itself");
+                self.posted(stream, data);
                 self.recount(publication);
             }
             "updated" => {
-                if let Some(message) = self.message(ids) {
-                    assign(message, data, MESSAGE);
-                    message["edited"] = json!(true);
-                }
+                assert_eq!(data["edited"], true);
+                self.replace(ids, data);
             }
             "deleted" => self.deleted(publication),
-            "status_update" => self.message(ids).expect("the thread")["current_status"] = data["current_status"].clone(),
-            "reaction_event" => self.reaction(ids, data),
-            "pinned_message_event" => self.pin(ids, true),
-            "unpinned_message_event" => self.pin(ids, false),
+            "status_update" => {
+                if let Some(thread) = self.expected(&ids) {
+                    thread["current_status"] = data["current_status"].clone();
+                }
+            }
+            "reaction_event" => self.reaction(stream, ids, data),
+            "pinned_message_event" | "unpinned_message_event" => {
+                self.replace(ids, data);
+                self.pin(ids, kind == "pinned_message_event");
+            }
             other => panic!("nobody knows of {other}: {publication:#}"),
         }
         None
@@ -102,20 +116,20 @@ impl Store {
     }
 
     fn posted(&mut self, stream: &str, data: &Value) -> Option<Then> {
-        let mut message = pick(data, MESSAGE);
-        message["edited"] = json!(false);
-        message["is_pinned"] = data["is_pinned"].clone();
-        message["reactions"] = json!({});
-        let (id, thread) = (text(&data["id"]), text(&data["thread_id"]));
-        let threads = &mut self.channel(&data["channel_id"])["threads"];
-        if id != thread {
-            assert_eq!(stream, thread, "a reply is its thread's");
-            threads[&thread]["replies"][&id] = message;
+        let mut message = message(data);
+        let (id, thread, channel) = (text(&data["id"]), text(&data["thread_id"]), text(&data["channel_id"]));
+        if !self.is_live && !self.has(&channel) {
             return None;
         }
-        assign(&mut message, data, POST);
-        let begins = json!({ "current_status": "pending", "message_count": 0, "participant_count": 0, "last_reply": NEVER, "deleted_at": NEVER, "replies": {} });
-        message.as_object_mut().unwrap().extend(begins.as_object().unwrap().clone());
+        let threads = &mut self.channel(&data["channel_id"])["threads"];
+        if id != thread {
+            assert!(stream == thread || stream == channel, "a reply is its thread's");
+            if let Some(root) = threads.get_mut(&thread) {
+                root["replies"][&id] = message;
+            }
+            return None;
+        }
+        message["replies"] = threads.get_mut(&id).map_or_else(|| json!({}), |known| known["replies"].take());
         threads[&id] = message;
         Some(Then::Listen(id))
     }
@@ -135,6 +149,26 @@ impl Store {
         if id == thread { Some(thread_of_it) } else { thread_of_it["replies"].get_mut(&id) }
     }
 
+    /// [`Store::message`] of what a client must have that has missed nothing.
+    #[track_caller]
+    fn expected(&mut self, ids: &Value) -> Option<&mut Value> {
+        let is_live = self.is_live;
+        let found = self.message(ids);
+        assert!(found.is_some() || !is_live, "a live message: {ids}");
+        found
+    }
+
+    /// Replaces a message that is kept by what was pushed of it.
+    fn replace(&mut self, ids: &Value, data: &Value) {
+        if let Some(kept) = self.message(ids) {
+            let mut new = message(data);
+            if let Some(replies) = kept.get_mut("replies") {
+                new["replies"] = replies.take();
+            }
+            *kept = new;
+        }
+    }
+
     /// Applies what a new or deleted message did to its thread.
     fn recount(&mut self, publication: &Value) {
         let ids = &publication["modification_ids"];
@@ -143,6 +177,7 @@ impl Store {
             let change = &publication["update_change"];
             assert_eq!(change["thread_count"], change["message_count"]);
             assign(thread, change, "message_count last_reply participant_count");
+            thread["participants"] = participants_of(change);
         }
     }
 
@@ -154,7 +189,7 @@ impl Store {
         let threads = self.channel(&ids["channel_id"])["threads"].as_object_mut().unwrap();
         let Some(root) = threads.get_mut(&thread) else { return };
         if id == thread {
-            assign(root, &json!({ "content": "", "mentions": [], "reactions": {} }), "content mentions reactions");
+            assign(root, &json!({ "content": "", "mentions": [], "reactions": [] }), "content mentions reactions");
             assign(root, &publication["data"], "deleted_at");
         } else {
             root["replies"].as_object_mut().unwrap().remove(&id);
@@ -165,20 +200,28 @@ impl Store {
         }
     }
 
-    fn reaction(&mut self, ids: &Value, data: &Value) {
-        let reactions = self.message(ids).expect("a live message")["reactions"].as_object_mut().unwrap();
-        let (emoji, user) = (text(&data["emoji"]), &data["user_id"]);
-        let users = reactions.entry(&emoji).or_insert(json!([])).as_array_mut().unwrap();
-        users.retain(|other| other != user);
-        if data["action"] == "added" {
-            users.push(user.clone());
-            users.sort_by_key(Value::to_string);
+    fn reaction(&mut self, stream: &str, ids: &Value, data: &Value) {
+        let (emoji, user) = (&data["emoji"], &data["user_id"]);
+        // The thread's stream tells again what the channel's told.
+        let is_next = self.is_live && ids["channel_id"] == stream;
+        let Some(message) = self.expected(ids) else { return };
+        let all = reactions_of(data);
+        let given = |reactions: &Value| -> BTreeSet<(String, String)> {
+            let one = |reaction: &Value| {
+                let users = reaction["users"].as_array().unwrap();
+                users.iter().map(|user| (text(&reaction["emoji"]), text(user))).collect::<Vec<_>>()
+            };
+            reactions.as_array().unwrap().iter().flat_map(one).collect()
+        };
+        if is_next {
+            let (mut expected, change) = (given(&message["reactions"]), (text(emoji), text(user)));
+            let is_change = if data["action"] == "added" { expected.insert(change) } else { expected.remove(&change) };
+            assert!(is_change, "{data}");
+            assert_eq!(given(&all), expected, "the whole list");
+            let count = expected.iter().filter(|(given, _)| *given == *emoji).count();
+            assert_eq!(data["count"], count, "{data}");
         }
-        assert_eq!(data["count"], users.len(), "{data}");
-        if users.is_empty() {
-            reactions.remove(&emoji);
-        }
-        assert_eq!(reactions_of(data), json!(reactions), "the whole list");
+        message["reactions"] = all;
     }
 
     fn pin(&mut self, ids: &Value, is_pinned: bool) {
@@ -189,6 +232,9 @@ impl Store {
         }
         if let Some(message) = self.message(ids) {
             message["is_pinned"] = json!(is_pinned);
+            if !is_pinned {
+                message["pin"] = Value::Null;
+            }
         }
     }
 
@@ -201,7 +247,7 @@ impl Store {
             return None;
         }
         let Some(channel) = channels.get_mut(&id) else {
-            assert_eq!(stream, format!("{organisation}/{}", self.me), "told of the channel {id}");
+            assert!(!self.is_live || stream == format!("{organisation}/{}", self.me), "told of the channel {id}");
             return Some(Then::Fetch { organisation, channel: id });
         };
         assign(channel, data, CHANNEL);

@@ -32,7 +32,7 @@ impl Viewer {
     pub async fn new(name: &'static str, client: Client, lighthouse: &str, beacon: &str) -> Viewer {
         let mut socket = Socket::connect(&client).await;
         let epoch = socket.subscribe(beacon).await["epoch"].take();
-        let store = Store { me: client.user_id.clone(), organisations: json!({}), mentions: BTreeSet::new() };
+        let store = Store { me: client.user_id.clone(), organisations: json!({}), mentions: BTreeSet::new(), is_live: true };
         let (lighthouse, beacon) = (lighthouse.to_owned(), beacon.to_owned());
         let places = BTreeMap::new();
         let mut viewer = Viewer { name, client, socket, store, places, epoch, unrecovered: 0, beacon, lighthouse };
@@ -92,6 +92,7 @@ impl Viewer {
     /// Takes in what was pushed while it was away, in the order of the log, whose places the offsets are.
     pub async fn come_back(&mut self) {
         self.socket = Socket::listening(&self.client, &[&self.beacon]).await;
+        self.store.is_live = false;
         let mut missed = BTreeMap::new();
         for (stream, offset) in self.places.clone() {
             self.recover(&stream, &offset, &mut missed).await;
@@ -160,11 +161,15 @@ impl Viewer {
 
     /// Where the store differs from what the API answers now.
     pub async fn differences(&self) -> Vec<String> {
-        let fetched = fetch::all(&self.client, &self.lighthouse).await;
-        let mut found = Vec::new();
-        compare("", &shown(&self.store.organisations), &fetched, &mut found);
-        found
+        differences(&self.store, &fetch::all(&self.client, &self.lighthouse).await)
     }
+}
+
+/// Where the store differs from the organisations as they were fetched.
+pub fn differences(store: &Store, fetched: &Value) -> Vec<String> {
+    let mut found = Vec::new();
+    compare("", &shown(&store.organisations), fetched, &mut found);
+    found
 }
 
 /// What is unread in an archived channel is kept for later, and not fetched.
@@ -179,7 +184,7 @@ fn shown(organisations: &Value) -> Value {
     shown
 }
 
-fn compare(path: &str, kept: &Value, fetched: &Value, found: &mut Vec<String>) {
+pub fn compare(path: &str, kept: &Value, fetched: &Value, found: &mut Vec<String>) {
     match (kept, fetched) {
         (Value::Object(kept), Value::Object(fetched)) => {
             let names: BTreeSet<_> = kept.keys().chain(fetched.keys()).collect();
