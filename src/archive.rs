@@ -88,16 +88,16 @@ impl Manifest {
     pub fn require(&self, kind: Kind) -> Result<()> {
         match (self.kind, kind) {
             (Kind::Organisation, Kind::Backup) => {
-                return Err(Error::bad_request("this is the export of an organisation: use `tidings org import`"));
+                return Err(Error::failed("this is the export of an organisation: use `tidings org import`"));
             }
             (Kind::Backup, Kind::Organisation) => {
-                return Err(Error::bad_request("this is the backup of a server: use `tidings restore`"));
+                return Err(Error::failed("this is the backup of a server: use `tidings restore`"));
             }
             _ => {}
         }
         let (schema, known) = (self.schema, db::newest_version());
         if schema == 0 || schema > known {
-            return Err(Error::bad_request(format!(
+            return Err(Error::failed(format!(
                 "the archive was made by tidings {} and has schema version {schema}, this binary knows up to {known}: use a newer tidings",
                 self.tidings
             )));
@@ -120,7 +120,7 @@ pub fn write<W: Write, R: Read + Seek>(
         manifest.parts.push(Part { name: part.name.to_owned(), bytes, sha256 });
     }
     let all = manifest.parts.iter().map(|part| part.bytes).sum();
-    let failed = |err: io::Error| Error::bad_request(format!("can't write the archive: {err}"));
+    let failed = |err: io::Error| Error::failed(format!("can't write the archive: {err}"));
     let mut encoder = zstd::Encoder::new(to, LEVEL).map_err(failed)?;
     encoder.include_checksum(true).map_err(failed)?;
     let mut tar = tar::Builder::new(encoder);
@@ -232,7 +232,7 @@ fn first<R: Read>(entries: &mut tar::Entries<R>) -> Result<Manifest> {
     let manifest: Manifest = serde_json::from_slice(&text).map_err(|err| damaged(&format!("{MANIFEST}: {err}")))?;
     if manifest.format != FORMAT {
         let Manifest { format, tidings, .. } = manifest;
-        return Err(Error::bad_request(format!(
+        return Err(Error::failed(format!(
             "the archive has form {format} of tidings {tidings}, this binary knows {FORMAT}: use a newer tidings"
         )));
     }
@@ -240,7 +240,7 @@ fn first<R: Read>(entries: &mut tar::Entries<R>) -> Result<Manifest> {
 }
 
 fn damaged(why: &dyn std::fmt::Display) -> Error {
-    Error::bad_request(format!("this is no complete archive: {why}"))
+    Error::failed(format!("this is no complete archive: {why}"))
 }
 
 /// Reads an archive. Fails unless all parts are there, and as the manifest says.
@@ -261,7 +261,7 @@ pub fn read(from: impl Read, to: &mut impl Destination, progress: Progress) -> R
         };
         let mut into = Written { to: &mut into, failed: false };
         let copied = copy(&mut found, &mut into, &mut count).map_err(|err| match into.failed {
-            true => Error::bad_request(format!("can't write {name} of the archive: {err}")),
+            true => Error::failed(format!("can't write {name} of the archive: {err}")),
             false => damaged(&format!("{name}: {err}")),
         })?;
         if copied != (*bytes, sha256.clone()) {

@@ -1,6 +1,11 @@
-//! The one error type. Its status is a property of the variant; `api/http/envelope.rs` makes the body.
+//! The one error type. Its status is a property of the variant, each refusal has a [`Code`], and `api/http/failure.rs` makes the
+//! body.
 
-use std::panic::Location;
+mod code;
+
+use std::{borrow::Cow, fmt, panic::Location};
+
+pub use self::code::Code;
 
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
@@ -8,16 +13,16 @@ pub type Result<T, E = Error> = std::result::Result<T, E>;
 pub enum Error {
     /// 400: unreadable input, or refused input of an operation whose row has no 422.
     #[error("{0}")]
-    BadRequest(String),
+    BadRequest(Refusal),
     /// 401
-    #[error("{0}")]
-    Unauthorized(&'static str),
+    #[error("{1}")]
+    Unauthorized(Code, &'static str),
     /// 403
-    #[error("{0}")]
-    Forbidden(&'static str),
-    /// 404: names the kind of record that is not there.
-    #[error("{0} not found")]
-    NotFound(&'static str),
+    #[error("{1}")]
+    Forbidden(Code, &'static str),
+    /// 404, with one of the codes that say what is not found: their names are the words, too.
+    #[error("{}", words(*.0))]
+    NotFound(Code),
     /// 405
     #[error("This method is not allowed here")]
     MethodNotAllowed,
@@ -26,7 +31,7 @@ pub enum Error {
     OtherUser,
     /// 422: readable input that is refused.
     #[error("{0}")]
-    Invalid(String),
+    Invalid(Refusal),
     /// 413
     #[error("The request body is larger than {0} bytes")]
     TooLarge(usize),
@@ -44,11 +49,58 @@ pub enum Error {
     #[error("Too many wrong passwords were tried. Try again in {0} seconds, or use a link by mail instead")]
     Guessed(u64),
     /// 503: overload, or a write whose outcome is unknown.
-    #[error("{0}")]
-    Unavailable(&'static str),
+    #[error("{1}")]
+    Unavailable(Code, &'static str),
     /// 500: a fault of ours, with the line that met it, or of a server that this one needs. The client is told nothing of it.
     #[error("internal server error")]
     Internal { source: Box<dyn std::error::Error + Send + Sync>, at: Option<&'static Location<'static>> },
+    /// What the start of the server or an administrator's command can't do, in words for the administrator. It answers no request,
+    /// so it has no code: a request that meets it is told nothing of it, as of `Internal`.
+    #[error("{0}")]
+    Failed(Cow<'static, str>),
+}
+
+/// Why input is refused.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Refusal {
+    pub code: Code,
+    /// The words for people.
+    pub says: String,
+    /// The field of the body, or the parameter, that is at fault.
+    pub field: Option<String>,
+    /// The bound that the input is past, for codes whose meaning mentions `limit`.
+    pub limit: Option<u64>,
+}
+
+impl Code {
+    /// Refuses input with this code, in these words.
+    pub fn says(self, words: impl Into<String>) -> Refusal {
+        Refusal { code: self, says: words.into(), field: None, limit: None }
+    }
+}
+
+impl Refusal {
+    /// Names the field or the parameter that is at fault.
+    pub fn at(self, field: &str) -> Refusal {
+        Refusal { field: Some(field.to_owned()), ..self }
+    }
+
+    /// Names the bound.
+    pub fn past(self, limit: impl TryInto<u64>) -> Refusal {
+        Refusal { limit: limit.try_into().ok(), ..self }
+    }
+}
+
+impl fmt::Display for Refusal {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.says)
+    }
+}
+
+/// The name of a code as a sentence: `Channel not found`.
+fn words(code: Code) -> String {
+    let words = code.name().replace('_', " ");
+    words[..1].to_uppercase() + &words[1..]
 }
 
 impl Error {
@@ -62,28 +114,69 @@ impl Error {
         Error::Internal { source: reason.into(), at: None }
     }
 
-    pub fn bad_request(message: impl Into<String>) -> Self {
-        Error::BadRequest(message.into())
+    pub fn failed(words: impl Into<Cow<'static, str>>) -> Self {
+        Error::Failed(words.into())
     }
 
-    pub fn invalid(message: impl Into<String>) -> Self {
-        Error::Invalid(message.into())
+    /// The code of the answer.
+    pub const fn code(&self) -> Code {
+        match self {
+            Error::BadRequest(refusal) | Error::Invalid(refusal) => refusal.code,
+            Error::Unauthorized(code, _) | Error::Forbidden(code, _) | Error::Unavailable(code, _) | Error::NotFound(code) => {
+                *code
+            }
+            Error::MethodNotAllowed => Code::MethodNotAllowed,
+            Error::OtherUser => Code::OtherUser,
+            Error::TooLarge(_) => Code::BodyTooLarge,
+            Error::TooMany(_) => Code::RateLimited,
+            Error::Unproved(_) => Code::RateLimitedUnverified,
+            Error::MailsUsedUp(_) => Code::MailsUsedUp,
+            Error::Guessed(_) => Code::TooManyPasswords,
+            Error::Internal { .. } | Error::Failed(_) => Code::InternalError,
+        }
+    }
+
+    /// What is wrong with the input, if that is why the request is refused.
+    pub const fn refusal(&self) -> Option<&Refusal> {
+        match self {
+            Error::BadRequest(refusal) | Error::Invalid(refusal) => Some(refusal),
+            _ => None,
+        }
+    }
+
+    /// The bound that the request is past.
+    pub fn limit(&self) -> Option<u64> {
+        match self {
+            Error::TooLarge(bytes) => Some(*bytes as u64),
+            other => other.refusal()?.limit,
+        }
     }
 
     /// The status of the answer (RFC 9110).
     pub const fn status(&self) -> u16 {
         match self {
             Error::BadRequest(_) => 400,
-            Error::Unauthorized(_) => 401,
-            Error::Forbidden(_) => 403,
+            Error::Unauthorized(..) => 401,
+            Error::Forbidden(..) => 403,
             Error::NotFound(_) => 404,
             Error::MethodNotAllowed => 405,
             Error::OtherUser => 409,
             Error::TooLarge(_) => 413,
             Error::Invalid(_) => 422,
             Error::TooMany(_) | Error::Unproved(_) | Error::MailsUsedUp(_) | Error::Guessed(_) => 429,
-            Error::Internal { .. } => 500,
-            Error::Unavailable(_) => 503,
+            Error::Internal { .. } | Error::Failed(_) => 500,
+            Error::Unavailable(..) => 503,
+        }
+    }
+
+    /// The seconds after which to try again.
+    pub const fn retry_after(&self) -> Option<u64> {
+        match self {
+            Error::TooMany(seconds) | Error::Unproved(seconds) | Error::MailsUsedUp(seconds) | Error::Guessed(seconds) => {
+                Some(*seconds)
+            }
+            Error::Unavailable(..) => Some(1),
+            _ => None,
         }
     }
 
@@ -123,7 +216,7 @@ impl From<rusqlite::Error> for Error {
 }
 
 /// Turns the violation of a UNIQUE constraint into the error that the caller should see:
-/// `insert(..).or_conflict(|| Error::invalid("email already exists"))?`.
+/// `insert(..).or_conflict(|| Error::Invalid(Code::EmailTaken.says("email already exists")))?`.
 pub trait OrConflict<T> {
     fn or_conflict(self, make: impl FnOnce() -> Error) -> Result<T>;
 }
@@ -163,6 +256,6 @@ impl Faults {
 
     /// Fails if there is a fault. The error has a line for each.
     pub fn end(self) -> Result<()> {
-        if self.0.is_empty() { Ok(()) } else { Err(Error::bad_request(self.0.join("\n"))) }
+        if self.0.is_empty() { Ok(()) } else { Err(Error::failed(self.0.join("\n"))) }
     }
 }

@@ -16,7 +16,7 @@ use serde::{Deserialize, de::DeserializeOwned};
 use tokio::sync::Mutex;
 
 use crate::{
-    error::{Error, Result, chain},
+    error::{Code, Error, Result, chain},
     secret,
     time::Time,
     tls::Authorities,
@@ -133,7 +133,7 @@ impl Issuer {
     /// `url`: as in the tokens' `iss`; `client_ids`: as in their `aud`.
     pub fn new(url: &str, client_ids: &[String], authorities: &Authorities) -> Result<Issuer> {
         if !url.starts_with("https://") {
-            return Err(Error::bad_request(format!("--oidc-issuer {url}: expected an https address")));
+            return Err(Error::failed(format!("--oidc-issuer {url}: expected an https address")));
         }
         let http = Client::builder()
             .tls_backend_preconfigured(authorities.client()?)
@@ -148,7 +148,7 @@ impl Issuer {
     /// 401 for a token that is not a good one of this issuer's for this server, or that has not the nonce which the client
     /// asked for; 503 when its keys cannot be fetched.
     pub async fn verify(&self, token: &str, nonce: Option<&str>) -> Result<Verified> {
-        const REFUSED: Error = Error::Unauthorized("The id token could not be verified");
+        const REFUSED: Error = Error::Unauthorized(Code::IdTokenInvalid, "The id token could not be verified");
         let header = jsonwebtoken::decode_header(token).map_err(|_| REFUSED)?;
         if !ALGORITHMS.contains(&header.alg) {
             return Err(REFUSED);
@@ -190,7 +190,10 @@ impl Issuer {
             }
         }
         if !self.keys.read().expect(NO_PANIC).are_fresh() {
-            return Err(Error::Unavailable("the identity provider can't be reached, try again in a minute"));
+            return Err(Error::Unavailable(
+                Code::ProviderUnreachable,
+                "the identity provider can't be reached, try again in a minute",
+            ));
         }
         Ok(self.known(id))
     }
@@ -214,7 +217,7 @@ impl Issuer {
         let address = format!("{}/.well-known/openid-configuration", self.url.trim_end_matches('/'));
         let configuration: Configuration = self.document(&address).await?;
         if configuration.issuer != self.url {
-            return Err(Error::bad_request(format!("it calls itself {}", configuration.issuer)));
+            return Err(Error::failed(format!("it calls itself {}", configuration.issuer)));
         }
         let set: KeySet = self.document(&configuration.jwks_uri).await?;
         // One by one: a key of a kind that we do not know spoils nothing.
@@ -227,19 +230,19 @@ impl Issuer {
     }
 
     async fn document<T: DeserializeOwned>(&self, address: &str) -> Result<T> {
-        let unreachable = |err: reqwest::Error| Error::bad_request(chain(&err));
+        let unreachable = |err: reqwest::Error| Error::failed(chain(&err));
         let mut response = self.http.get(address).send().await.map_err(unreachable)?;
         if !response.status().is_success() {
-            return Err(Error::bad_request(format!("{address}: {}", response.status())));
+            return Err(Error::failed(format!("{address}: {}", response.status())));
         }
         let mut bytes = Vec::new();
         while let Some(chunk) = response.chunk().await.map_err(unreachable)? {
             bytes.extend_from_slice(&chunk);
             if bytes.len() > DOCUMENT {
-                return Err(Error::bad_request(format!("{address}: longer than {DOCUMENT} bytes")));
+                return Err(Error::failed(format!("{address}: longer than {DOCUMENT} bytes")));
             }
         }
-        serde_json::from_slice(&bytes).map_err(|err| Error::bad_request(format!("{address}: {err}")))
+        serde_json::from_slice(&bytes).map_err(|err| Error::failed(format!("{address}: {err}")))
     }
 }
 

@@ -97,8 +97,8 @@
 //! 2. `api/` contains no SQL and no rusqlite.
 //! 3. In `push/embedded/`, `hub.rs`, `connection.rs`, `outbox.rs`, `protocol/`, `encoding.rs` and `codes.rs` know neither HTTP
 //!    nor SQL nor the domain.
-//! 4. Only `db` opens the database; only `config/` reads the environment; only `error.rs` and
-//!    `api/http/envelope.rs` build error bodies.
+//! 4. Only `db` opens the database; only `config/` reads the environment; only `api/http/envelope.rs` and
+//!    `api/http/failure.rs` build the bodies of answers.
 //! 5. Events are published after their transaction has committed, in commit order.
 //! 6. The writes of a request that was answered 2xx are on disk (fsynced), whatever is killed afterwards.
 //! 7. Slow work that a change causes is a row of a queue, written in the same transaction, and [`jobs`] does it later. An event

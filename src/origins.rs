@@ -42,9 +42,7 @@ impl Origins {
         let one = |text: &String| match text.as_str() {
             "*" => Ok(text.clone()),
             _ => origin(text).ok_or_else(|| {
-                Error::bad_request(format!(
-                    "--allowed-origin {text}: expected * or an origin such as https://chat.example.org:8443"
-                ))
+                Error::failed(format!("--allowed-origin {text}: expected * or an origin such as https://chat.example.org:8443"))
             }),
         };
         let mut others = allowed.iter().map(one).collect::<Result<Vec<_>>>()?;

@@ -6,7 +6,7 @@ use bytes::Bytes;
 use poem::{Body, error::ReadBodyError};
 use tokio::time::timeout;
 
-use crate::error::{Error, Result};
+use crate::error::{Code, Error, Result};
 
 /// For all of a body to arrive.
 const READ_WITHIN: Duration = Duration::from_secs(30);
@@ -16,7 +16,7 @@ pub async fn read(body: Body, bound: usize) -> Result<Bytes> {
     match timeout(READ_WITHIN, body.into_bytes_limit(bound)).await {
         Ok(Ok(bytes)) => Ok(bytes),
         Ok(Err(ReadBodyError::PayloadTooLarge)) => Err(Error::TooLarge(bound)),
-        Ok(Err(err)) => Err(Error::bad_request(format!("The request body could not be read: {err}"))),
-        Err(_) => Err(Error::bad_request("The request body did not arrive in time")),
+        Ok(Err(err)) => Err(Error::BadRequest(Code::BodyIncomplete.says(format!("The request body could not be read: {err}")))),
+        Err(_) => Err(Error::BadRequest(Code::BodyIncomplete.says("The request body did not arrive in time"))),
     }
 }

@@ -146,7 +146,7 @@ pub const SIGNING_KEY_MIN: usize = 32;
 pub fn check_key(flag: &str, key: &str, shortest: usize) -> Result<()> {
     if key.len() < shortest || !key.bytes().all(|byte| byte.is_ascii_graphic()) {
         let what = "characters, letters, digits and signs of ASCII";
-        return Err(Error::bad_request(format!("{flag}: it must have at least {shortest} {what}")));
+        return Err(Error::failed(format!("{flag}: it must have at least {shortest} {what}")));
     }
     Ok(())
 }

@@ -19,7 +19,7 @@ pub struct Authorities {
 impl Authorities {
     pub fn read(file: Option<&Path>) -> Result<Authorities> {
         let Some(file) = file else { return Ok(Authorities { own: Vec::new() }) };
-        let named = |err: &dyn std::fmt::Display| Error::bad_request(format!("--ca-file {}: {err}", file.display()));
+        let named = |err: &dyn std::fmt::Display| Error::failed(format!("--ca-file {}: {err}", file.display()));
         let own = std::fs::read(file).map_err(|err| named(&err))?;
         let found = CertificateDer::pem_slice_iter(&own).collect::<Result<Vec<_>, _>>().map_err(|err| named(&err))?;
         if found.is_empty() {

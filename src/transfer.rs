@@ -38,7 +38,7 @@ const LINE_MAX: u64 = 64 << 20;
 
 /// Exports an organisation into a file that does not exist yet, as of one moment, also while the server runs.
 pub fn export(data: &Path, organisation: OrganisationId, to: &Path, progress: Progress) -> Result<Manifest> {
-    let failed = |err: std::io::Error| Error::bad_request(format!("can't write {}: {err}", to.display()));
+    let failed = |err: std::io::Error| Error::failed(format!("can't write {}: {err}", to.display()));
     let folder = to.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
     if to.exists() {
         return Err(failed(ErrorKind::AlreadyExists.into()));
@@ -75,7 +75,7 @@ pub fn import(data: &Path, from: &Path, into: Option<OrganisationId>, write: Wri
     let mut parts = Unpacked { beside: data, parts: Vec::new() };
     archive::read(&mut file, &mut parts, progress)?;
     if parts.parts.len() < PARTS.len() {
-        return Err(Error::bad_request(format!("the file has no {}", PARTS[parts.parts.len()])));
+        return Err(Error::failed(format!("the file has no {}", PARTS[parts.parts.len()])));
     }
     let mut all = 0;
     for (part, file) in &mut parts.parts {
@@ -98,7 +98,7 @@ pub fn import(data: &Path, from: &Path, into: Option<OrganisationId>, write: Wri
 
 /// The error for a file that can't be read.
 pub fn unreadable(from: &Path) -> impl Fn(std::io::Error) -> Error + Copy {
-    move |err| Error::bad_request(format!("can't read {}: {err}", from.display()))
+    move |err| Error::failed(format!("can't read {}: {err}", from.display()))
 }
 
 /// SHA-256 of a whole file, which is rewound.
@@ -173,10 +173,10 @@ impl Iterator for Records<'_> {
         match self.lines.by_ref().take(LINE_MAX + 1).read_line(&mut line) {
             Ok(0) => None,
             Ok(read) if read as u64 > LINE_MAX => {
-                Some(Err(Error::bad_request(format!("{} has a line of more than {} MiB", self.part, LINE_MAX >> 20))))
+                Some(Err(Error::failed(format!("{} has a line of more than {} MiB", self.part, LINE_MAX >> 20))))
             }
             Ok(read) => Some(Record::read(self.part, &line).map(|record| (record, read))),
-            Err(err) => Some(Err(Error::bad_request(format!("{}: {err}", self.part)))),
+            Err(err) => Some(Err(Error::failed(format!("{}: {err}", self.part)))),
         }
     }
 }
@@ -199,7 +199,7 @@ impl Destination for Unpacked<'_> {
         if !is_next {
             return Ok(None);
         }
-        let unusable = |err| Error::bad_request(format!("can't write to {}: {err}", self.beside.display()));
+        let unusable = |err| Error::failed(format!("can't write to {}: {err}", self.beside.display()));
         self.parts.push((name.to_owned(), tempfile::tempfile_in(self.beside).map_err(unusable)?));
         Ok(self.parts.last_mut().map(|(_, file)| file as &mut dyn Write))
     }

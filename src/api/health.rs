@@ -7,10 +7,10 @@ use poem::{IntoResponse, Response, handler, http::StatusCode, web::Data};
 use serde_json::json;
 use tokio::time::timeout;
 
-use super::{backlog::Backlog, http::envelope};
+use super::{backlog::Backlog, http::failure};
 use crate::{
     db,
-    error::{Error, Result},
+    error::{Code, Error, Result},
     state::App,
 };
 
@@ -31,7 +31,7 @@ pub fn health(app: Data<&App>) -> Response {
 pub async fn ready(app: Data<&App>) -> Response {
     match check(app.0).await {
         Ok(()) => Json(json!({ "status": "ready", "version": env!("CARGO_PKG_VERSION") })).into_response(),
-        Err(err) => envelope::failure(err.into(), "/ready"),
+        Err(err) => failure::answer(err.into(), "/ready"),
     }
 }
 
@@ -39,8 +39,8 @@ pub async fn ready(app: Data<&App>) -> Response {
 /// long.
 async fn check(app: &App) -> Result<()> {
     let is_current = timeout(WRITER_WITHIN, app.db.write(|tx| db::is_current(tx))).await;
-    match is_current.unwrap_or(Err(Error::Unavailable("the writer does not answer")))? {
-        true => Backlog::read(app)?.excess().map_or(Ok(()), |says| Err(Error::Unavailable(says))),
-        false => Err(Error::Unavailable("the database has the schema of another version")),
+    match is_current.unwrap_or(Err(Error::Unavailable(Code::NotReady, "the writer does not answer")))? {
+        true => Backlog::read(app)?.excess().map_or(Ok(()), |says| Err(Error::Unavailable(Code::NotReady, says))),
+        false => Err(Error::Unavailable(Code::NotReady, "the database has the schema of another version")),
     }
 }

@@ -32,11 +32,11 @@ use poem::{
     post,
 };
 
-pub use self::http::envelope::Fault;
-use self::http::{cookies, envelope, enveloped::Enveloped, guard};
+pub use self::http::failure::Fault;
+use self::http::{cookies, enveloped::Enveloped, failure, guard};
 use crate::{
     db::{self, log},
-    error::Error,
+    error::{Code, Error},
     push::{
         embedded::{handshake, listener},
         server_api,
@@ -82,7 +82,7 @@ fn docs() -> Route {
 
 /// The routes that are served while too many connections are open: health, and 503 for everything else.
 pub fn reserve(app: App) -> impl Endpoint {
-    let busy = make_sync(|req| refuse(req.uri().path(), Error::Unavailable(envelope::TOO_MANY_CONNECTIONS)));
+    let busy = make_sync(|req| refuse(req.uri().path(), Error::Unavailable(Code::Overloaded, failure::TOO_MANY_CONNECTIONS)));
     Route::new().at("/health", get(health::health)).at("/*path", busy).data(app)
 }
 
@@ -98,7 +98,7 @@ pub fn template(answer: &Extensions) -> &str {
 
 /// The error answer to a request that is refused unread.
 pub fn refuse(path: &str, why: Error) -> Response {
-    let mut response = envelope::failure(why.into(), path.strip_prefix("/api/v1").unwrap_or(path));
+    let mut response = failure::answer(why.into(), path.strip_prefix("/api/v1").unwrap_or(path));
     keep_private(&mut response);
     response
 }

@@ -8,21 +8,23 @@ use poem::{
 use serde::Deserialize;
 use serde_json::json;
 
-use super::http::{auth, envelope};
+use super::http::{auth, failure};
 use crate::{
     domain::{
         access::PlatformRole,
         accounts::{New, one_time_tokens::Status},
         organisations::{Edit, administration},
     },
-    error::{Error, Result},
+    error::{Code, Error, Result},
     request_body,
     state::App,
 };
 
 const BODY_MAX: usize = 8 << 10;
-const OVER: Error =
-    Error::Forbidden("This link does not work any more. Restart the server for a new one, or use `tidings user create`");
+const OVER: Error = Error::Forbidden(
+    Code::SetupOver,
+    "This link does not work any more. Restart the server for a new one, or use `tidings user create`",
+);
 
 #[derive(Deserialize)]
 struct First {
@@ -39,7 +41,7 @@ struct First {
 pub async fn make(req: &Request, app: Data<&App>, body: Body) -> Response {
     match first(req, app.0, body).await {
         Ok(()) => Json(json!({ "data": {} })).with_status(StatusCode::CREATED).into_response(),
-        Err(err) => envelope::failure(err.into(), "/setup/administrator"),
+        Err(err) => failure::answer(err.into(), "/setup/administrator"),
     }
 }
 
@@ -47,7 +49,8 @@ async fn first(req: &Request, app: &App, body: Body) -> Result<()> {
     let address = auth::address(req);
     app.limits.address(address)?;
     let body = request_body::read(body, BODY_MAX).await?;
-    let first: First = serde_json::from_slice(&body).map_err(|err| Error::bad_request(format!("The request body: {err}")))?;
+    let first: First = serde_json::from_slice(&body)
+        .map_err(|err| Error::BadRequest(Code::InvalidValue.says(format!("The request body: {err}"))))?;
     let setup = app.setup.as_ref().ok_or(OVER)?;
     if setup.status(&first.token, app.clock.now()) != Some(Status::Open) {
         return Err(OVER);

@@ -17,7 +17,7 @@ use super::{
 use crate::{
     db::View,
     domain::{access::Caller, organisations, streams},
-    error::{Error, Result},
+    error::{Code, Error, Result},
     id::{ChannelId, OrganisationId},
     push::tokens::PushClaims,
     state::App,
@@ -137,7 +137,9 @@ async fn grant(app: &App, caller: Caller, asked: Subscription) -> Result<Success
         Subscription::Channel(ChannelSubscription { channel_id }) => (vec![channel_id.to_string()], false),
     };
     if names.len() > STREAMS {
-        return Err(Error::bad_request(format!("channels has at most {STREAMS} streams")));
+        return Err(Error::BadRequest(
+            Code::TooManyItems.says(format!("channels has at most {STREAMS} streams")).at("channels").past(STREAMS),
+        ));
     }
     for name in &names {
         streams::StreamName::check(name, if is_list { "channels: each" } else { "channel" }).map_err(Error::BadRequest)?;
@@ -157,7 +159,7 @@ async fn grant(app: &App, caller: Caller, asked: Subscription) -> Result<Success
     let token = match tokens.first() {
         _ if is_list => String::new(),
         Some(one) => one.token.clone(),
-        None => return Err(Error::Forbidden("You may not listen to this channel")),
+        None => return Err(Error::Forbidden(Code::PermissionDenied, "You may not listen to this channel")),
     };
     Ok(ok("Subscription token generated successfully", Granted { token, tokens, refused }))
 }

@@ -64,7 +64,7 @@ impl Schedule {
 
 /// Writes a backup of a data folder into another folder, which is created if it is missing, and names it by the time.
 pub fn into_folder(data: &Path, folder: &Path, proof: Proof, now: Time, progress: Progress) -> Result<Made> {
-    let unusable = |err| Error::bad_request(format!("can't make the folder {}: {err}", folder.display()));
+    let unusable = |err| Error::failed(format!("can't make the folder {}: {err}", folder.display()));
     let is_new = !folder.exists();
     fs::DirBuilder::new().recursive(true).mode(0o700).create(folder).map_err(unusable)?;
     if is_new && is_within(folder, data) {
@@ -81,7 +81,7 @@ pub fn before_migration(data: &Path, folder: &Path, is_left_out: bool, now: Time
         let back = restorable(folder, now).map_or("`tidings restore` with the backup from before the upgrade".into(), |path| {
             format!("`tidings restore {} --data-dir {}`, which loses what was written since", path.display(), data.display())
         });
-        return Err(Error::bad_request(format!(
+        return Err(Error::failed(format!(
             "the database in {} has schema version {have}, this binary knows up to {newest}: run a newer tidings, or go back with {back}",
             data.display()
         )));
@@ -96,7 +96,7 @@ pub fn before_migration(data: &Path, folder: &Path, is_left_out: bool, now: Time
     }
     match into_folder(data, folder, Proof::NotWanted, now, progress) {
         Ok(made) => Ok(Some(made.path)),
-        Err(err) => Err(Error::bad_request(format!(
+        Err(err) => Err(Error::failed(format!(
             "no backup could be made before the migration of the database: {}. Name another folder with --backup-dir, or leave the backup out with --no-migration-backup",
             err.reason()
         ))),
@@ -119,7 +119,7 @@ pub enum Proof {
 /// Writes a backup of a data folder into a file that does not exist yet. Until it is complete, on disk and proven, if that is
 /// wanted, its name ends with `.partial`: one that fails the proof must not stand for a good one.
 pub fn into_file(data: &Path, path: &Path, proof: Proof, now: Time, progress: Progress) -> Result<Made> {
-    let failed = |err: &dyn std::fmt::Display| Error::bad_request(format!("can't write the backup {}: {err}", path.display()));
+    let failed = |err: &dyn std::fmt::Display| Error::failed(format!("can't write the backup {}: {err}", path.display()));
     if path.exists() {
         return Err(failed(&"the file exists"));
     }
@@ -138,7 +138,7 @@ pub fn into_file(data: &Path, path: &Path, proof: Proof, now: Time, progress: Pr
         if proof == Proof::Wanted {
             verify(&partial, progress).map_err(|err| {
                 let (data, reason) = (data.display(), err.reason());
-                Error::bad_request(format!("the backup of {data} could not be restored, and is not kept: {reason}"))
+                Error::failed(format!("the backup of {data} could not be restored, and is not kept: {reason}"))
             })?;
         }
         if is_within(folder, data) {
@@ -179,7 +179,7 @@ pub fn verify(path: &Path, progress: Progress) -> Result<Manifest> {
     remove_remains(beside);
     let private = Permissions::from_mode(0o700);
     let proof = tempfile::Builder::new().prefix(PROOF).permissions(private).tempdir_in(beside);
-    let proof = proof.map_err(|err| Error::bad_request(format!("can't write to {}: {err}", beside.display())))?;
+    let proof = proof.map_err(|err| Error::failed(format!("can't write to {}: {err}", beside.display())))?;
     let _lock = db::lock(proof.path())?;
     restore::unpack(open(path)?, proof.path(), progress)
 }
@@ -188,7 +188,7 @@ pub fn verify(path: &Path, progress: Progress) -> Result<Manifest> {
 pub fn require_writable(folder: &Path) -> Result<()> {
     let nearest = folder.ancestors().find(|path| path.exists()).unwrap_or(Path::new("."));
     let refused = |err: &dyn std::fmt::Display| {
-        Error::bad_request(format!("--backup-dir {}: can't write to {}: {err}", folder.display(), nearest.display()))
+        Error::failed(format!("--backup-dir {}: can't write to {}: {err}", folder.display(), nearest.display()))
     };
     if !nearest.is_dir() {
         return Err(refused(&"it is no folder"));
@@ -200,7 +200,7 @@ pub fn require_writable(folder: &Path) -> Result<()> {
 pub fn keep_newest(folder: &Path, keep: usize, now: Time) -> Result<()> {
     let all = archives(folder, now)?;
     for (_, path) in &all[..all.len().saturating_sub(keep)] {
-        fs::remove_file(path).map_err(|err| Error::bad_request(format!("can't delete {}: {err}", path.display())))?;
+        fs::remove_file(path).map_err(|err| Error::failed(format!("can't delete {}: {err}", path.display())))?;
     }
     Ok(())
 }
@@ -208,7 +208,7 @@ pub fn keep_newest(folder: &Path, keep: usize, now: Time) -> Result<()> {
 /// The backups in a folder that have the usual names, the oldest first. Names of times to come don't count: the clock was wrong
 /// when they were made, and the next backup must not wait for that time.
 fn archives(folder: &Path, now: Time) -> Result<Vec<(Time, PathBuf)>> {
-    let unreadable = |err| Error::bad_request(format!("can't read the folder {}: {err}", folder.display()));
+    let unreadable = |err| Error::failed(format!("can't read the folder {}: {err}", folder.display()));
     let entries = fs::read_dir(folder).map_err(unreadable)?;
     let named = |entry: fs::DirEntry| Some((Time::strptime(NAME, entry.file_name().to_str()?)?, entry.path()));
     let mut all: Vec<_> = entries.filter_map(|entry| named(entry.ok()?)).filter(|(made, _)| *made <= now).collect();
@@ -241,7 +241,7 @@ fn is_own(path: &Path, kind: fn(&fs::Metadata) -> bool) -> bool {
 }
 
 fn open(path: &Path) -> Result<File> {
-    File::open(path).map_err(|err| Error::bad_request(format!("can't read the backup {}: {err}", path.display())))
+    File::open(path).map_err(|err| Error::failed(format!("can't read the backup {}: {err}", path.display())))
 }
 
 /// Whether a folder is inside the data folder. What a command writes there belongs to the owner of the data folder, even if

@@ -97,5 +97,5 @@ impl Destination for Staging<'_> {
 }
 
 fn unwritable(folder: &Path, err: &std::io::Error) -> Error {
-    Error::bad_request(format!("can't write to {}: {err}", folder.display()))
+    Error::failed(format!("can't write to {}: {err}", folder.display()))
 }

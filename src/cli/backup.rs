@@ -50,10 +50,10 @@ pub fn run(data: &Path, output: Output, Backup { to, verify, keep }: Backup) -> 
     let now = Time::now();
     if to == Path::new("-") {
         if verify || keep.is_some() {
-            return Err(Error::bad_request("--verify and --keep need a file or a folder to write to"));
+            return Err(Error::failed("--verify and --keep need a file or a folder to write to"));
         }
         if stdout().is_terminal() {
-            return Err(Error::bad_request("a backup is not written to a terminal: redirect standard output, or name a folder"));
+            return Err(Error::failed("a backup is not written to a terminal: redirect standard output, or name a folder"));
         }
         if is_open_to_others() {
             eprintln!(
@@ -64,7 +64,7 @@ pub fn run(data: &Path, output: Output, Backup { to, verify, keep }: Backup) -> 
     }
     let is_folder = to.is_dir() || !to.exists() && to.extension().is_none_or(|kind| kind != "zst");
     if keep.is_some() && !is_folder {
-        return Err(Error::bad_request(format!("--keep needs a folder, and {} is none", to.display())));
+        return Err(Error::failed(format!("--keep needs a folder, and {} is none", to.display())));
     }
     let proof = if verify { Proof::Wanted } else { Proof::NotWanted };
     let Made { path, bytes, manifest } = match is_folder {
@@ -89,7 +89,7 @@ fn is_open_to_others() -> bool {
 pub fn restore(data: &Path, output: Output, Restore { file, to, dry_run }: Restore) -> Result<()> {
     if dry_run {
         if file == Path::new("-") {
-            return Err(Error::bad_request("--dry-run can't read standard input: name a file"));
+            return Err(Error::failed("--dry-run can't read standard input: name a file"));
         }
         let manifest = backup::verify(&file, &mut bar())?;
         let sentence = format!("{} can be restored: {}", file.display(), described(&manifest));
@@ -97,7 +97,7 @@ pub fn restore(data: &Path, output: Output, Restore { file, to, dry_run }: Resto
     }
     let folder = to.as_deref().unwrap_or(data);
     let from = File::open(if file == Path::new("-") { Path::new("/dev/stdin") } else { &file });
-    let from = from.map_err(|err| Error::bad_request(format!("can't read the backup {}: {err}", file.display())))?;
+    let from = from.map_err(|err| Error::failed(format!("can't read the backup {}: {err}", file.display())))?;
     let Restored { manifest, former } = backup::restore(from, folder, Time::now(), &mut bar())?;
     let kept = former.as_ref().map_or_else(String::new, |former| {
         format!("\nthe former files are in {}; delete them when you no longer need them", former.display())

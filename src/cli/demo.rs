@@ -75,7 +75,7 @@ struct Scene {
 impl Scene {
     fn new(tx: &mut Tx, hashes: &[String]) -> Result<Scene> {
         if administration::has_any(tx)? {
-            return Err(Error::bad_request("this server has accounts already: a demonstration needs an empty data folder"));
+            return Err(Error::failed("this server has accounts already: a demonstration needs an empty data folder"));
         }
         let mut people = HashMap::new();
         for ((username, first, last), hash) in PEOPLE.iter().zip(hashes) {

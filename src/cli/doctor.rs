@@ -101,7 +101,7 @@ pub fn run(data: &Path, config: Option<&Path>, output: Output, Doctor { settings
     output.rows(&findings.0)?;
     match findings.0.iter().filter(|finding| finding.outcome == Outcome::Bad).count() {
         0 => Ok(()),
-        bad => Err(Error::bad_request(format!("{bad} of {} checks failed", findings.0.len()))),
+        bad => Err(Error::failed(format!("{bad} of {} checks failed", findings.0.len()))),
     }
 }
 

@@ -17,7 +17,7 @@ use crate::{
 const WITHIN: Duration = Duration::from_secs(5);
 
 pub fn run(output: Output, listen: Listen) -> Result<()> {
-    let first = listen.addresses.first().ok_or_else(|| Error::bad_request("--listen names no address"))?;
+    let first = listen.addresses.first().ok_or_else(|| Error::failed("--listen names no address"))?;
     let url = match first {
         Address::Tcp(address) => format!("{}/health", listen.origin(reachable(*address))),
         Address::Unix(_) => "http://localhost/health".to_owned(),
@@ -32,11 +32,11 @@ pub fn run(output: Output, listen: Listen) -> Result<()> {
             Address::Unix(path) => client.unix_socket(path.as_path()),
         };
         let client = client.build().map_err(Error::internal)?;
-        client.get(&url).send().await.map_err(|_| Error::bad_request(format!("{url} can't be reached on {first}")))
+        client.get(&url).send().await.map_err(|_| Error::failed(format!("{url} can't be reached on {first}")))
     };
     let status = runtime.block_on(asked)?.status();
     if !status.is_success() {
-        return Err(Error::bad_request(format!("{url} answers {status}")));
+        return Err(Error::failed(format!("{url} answers {status}")));
     }
     output.done("healthy", &json!({ "healthy": true }))
 }

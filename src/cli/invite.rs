@@ -85,7 +85,7 @@ impl People {
         let Some(file) = self.file else { return some(self.email.iter().map(String::as_str), "--email") };
         let shown = file.display();
         let text = if file == Path::new("-") { text(stdin()) } else { fs::File::open(&file).and_then(text) };
-        let text = text.map_err(|err| Error::bad_request(format!("can't read the addresses in {shown}: {err}")))?;
+        let text = text.map_err(|err| Error::failed(format!("can't read the addresses in {shown}: {err}")))?;
         // Some programs put a byte order mark before the first address.
         some(text.trim_start_matches('\u{feff}').lines(), &shown.to_string())
     }
@@ -101,7 +101,7 @@ fn text(given: impl Read) -> io::Result<String> {
 /// The addresses without blank ones. An error if none is left.
 fn some<'a>(addresses: impl Iterator<Item = &'a str>, from: &str) -> Result<Vec<String>> {
     let addresses: Vec<String> = addresses.map(str::trim).filter(|address| !address.is_empty()).map(str::to_owned).collect();
-    if addresses.is_empty() { Err(Error::bad_request(format!("{from} names no address to invite"))) } else { Ok(addresses) }
+    if addresses.is_empty() { Err(Error::failed(format!("{from} names no address to invite"))) } else { Ok(addresses) }
 }
 
 /// What became of an address.
@@ -121,7 +121,7 @@ pub fn run(folder: &Path, output: Output, command: Command) -> Result<()> {
             output.rows(&answers)?;
             match answers.iter().filter(|answer| !answer.invited).count() {
                 0 => Ok(()),
-                left => Err(Error::bad_request(format!("not invited: {left} of {} addresses", answers.len()))),
+                left => Err(Error::failed(format!("not invited: {left} of {} addresses", answers.len()))),
             }
         }
         Command::Link { organisation: Organisation { organisation }, email, role, links } => {
@@ -145,10 +145,10 @@ fn require_mail_server(folder: &Path) -> Result<()> {
     db::require(folder)?;
     match folder::served(folder) {
         Some(served) if served.has_mail_server => Ok(()),
-        Some(_) => Err(Error::bad_request(
+        Some(_) => Err(Error::failed(
             "the server has no mail server: name one with its setting mail_url, or pass on links that `tidings invite link` prints",
         )),
-        None => Err(Error::bad_request(format!(
+        None => Err(Error::failed(format!(
             "no server has run on {}, and it is the server that sends mails: start it first",
             folder.display()
         ))),

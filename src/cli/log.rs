@@ -17,7 +17,7 @@ pub fn filter(filter: &str) -> Result<EnvFilter> {
     let is_level = |word: &str| !word.is_empty() && word.parse::<LevelFilter>().is_ok();
     let known = filter.split(',').all(|part| part.contains('=') || is_level(part));
     known.then(|| EnvFilter::try_new(filter).ok()).flatten().ok_or_else(|| {
-        Error::bad_request(format!(
+        Error::failed(format!(
             "--log {filter}: expected error, warn, info, debug, trace or off, or a filter such as info,tidings=debug"
         ))
     })

@@ -47,14 +47,14 @@ pub fn run(folder: &Path, output: Output, command: Command) -> Result<()> {
             let send = async {
                 let mailer = Mailer::new(&server.mail_url, &server.mail_from, &authorities)?;
                 if mailer.writes_to_log() {
-                    return Err(Error::bad_request("no mail server is set: name the server's with --mail-url"));
+                    return Err(Error::failed("no mail server is set: name the server's with --mail-url"));
                 }
                 mailer.prepare()?;
                 mailer.send(MailId::new(), &mail::test(&to)).await
             };
             runtime
                 .block_on(send)
-                .map_err(|err| Error::bad_request(format!("the mail to {to} could not be sent: {}", err.reason())))?;
+                .map_err(|err| Error::failed(format!("the mail to {to} could not be sent: {}", err.reason())))?;
             output.done(&format!("sent a mail to {to}"), &json!({ "sent": to }))
         }
         Command::List { limit } => output.rows(&db::read_once(folder, |conn| outbox::list_unsent(conn, limit.rows()))?),

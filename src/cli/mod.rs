@@ -34,7 +34,7 @@ use crate::{
     api,
     config::{self, Folder, Listen, Settings},
     db,
-    error::{Error, Faults, Result},
+    error::{Code, Error, Faults, Result},
 };
 
 /// A self-hosted team-messaging server.
@@ -131,10 +131,9 @@ pub fn main() -> ExitCode {
 /// Which command shows what there is, after an error that something is not.
 fn listed_by(err: &Error) -> &'static str {
     match err {
-        Error::NotFound("Account") => ": `tidings user list` lists all",
-        Error::NotFound("Organisation") => ": `tidings org list` lists all",
-        Error::NotFound("Channel") => ": `tidings channel list` lists those of an organisation",
-        Error::NotFound("Webhook") => ": `tidings webhook list` lists all",
+        Error::NotFound(Code::OrganisationNotFound) => ": `tidings org list` lists all",
+        Error::NotFound(Code::ChannelNotFound) => ": `tidings channel list` lists those of an organisation",
+        Error::NotFound(Code::WebhookNotFound) => ": `tidings webhook list` lists all",
         _ => "",
     }
 }
@@ -143,7 +142,7 @@ fn listed_by(err: &Error) -> &'static str {
 fn read_again() -> Result<ArgMatches> {
     let mut faults = Faults::default();
     let matches = config::with_sources(command(), &mut faults).try_get_matches();
-    let matches = matches.map_err(|err| Error::bad_request(config::in_one_line(&err)))?;
+    let matches = matches.map_err(|err| Error::failed(config::in_one_line(&err)))?;
     faults.end().map(|()| matches)
 }
 

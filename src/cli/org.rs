@@ -99,7 +99,7 @@ pub fn run(folder: &Path, output: Output, command: Command) -> Result<()> {
         }
         Command::Export { organisation: Subject { organisation }, file } => {
             if file == Path::new("-") {
-                return Err(Error::bad_request("an export is written to a file only: name one, as in engines.tar.zst"));
+                return Err(Error::failed("an export is written to a file only: name one, as in engines.tar.zst"));
             }
             let id = db::read_once(folder, |conn| administration::find(conn, &organisation))?;
             let manifest = transfer::export(folder, id, &file, &mut bar())?;

@@ -40,5 +40,5 @@ pub fn man(Man { dir }: Man, command: Command) -> Result<()> {
 }
 
 fn unwritable(dir: &Path, err: &std::io::Error) -> Error {
-    Error::bad_request(format!("can't write to {}: {err}", dir.display()))
+    Error::failed(format!("can't write to {}: {err}", dir.display()))
 }

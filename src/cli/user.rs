@@ -123,13 +123,13 @@ impl Password {
                 std::io::stdin().take(PIPED_MAX as u64 + 1).read_to_end(&mut bytes).map_err(Error::internal)?;
                 if bytes.len() > PIPED_MAX {
                     let most = accounts::Password::RULE.max;
-                    return Err(Error::bad_request(format!("standard input has more than a password of {most} characters")));
+                    return Err(Error::failed(format!("standard input has more than a password of {most} characters")));
                 }
-                let text = String::from_utf8(bytes).map_err(|_| Error::bad_request("the password is not a text in UTF-8"))?;
+                let text = String::from_utf8(bytes).map_err(|_| Error::failed("the password is not a text in UTF-8"))?;
                 Ok(text.trim_end_matches(['\r', '\n']).to_owned())
             }
             None => {
-                let unreadable = |err| Error::bad_request(format!("can't ask for the password ({err}): use --password-stdin"));
+                let unreadable = |err| Error::failed(format!("can't ask for the password ({err}): use --password-stdin"));
                 rpassword::prompt_password("Password: ").map_err(unreadable)
             }
         }

@@ -54,7 +54,7 @@ pub(super) fn text(path: &Path) -> io::Result<String> {
 }
 
 fn read(file: &Path) -> Result<toml::Table> {
-    let refused = |err: &dyn std::fmt::Display| Error::bad_request(format!("{}: {err}", named(file)));
+    let refused = |err: &dyn std::fmt::Display| Error::failed(format!("{}: {err}", named(file)));
     let text = text(file).map_err(|err| refused(&err))?;
     text.parse().map_err(|err| refused(&broken(&text, &err)))
 }

@@ -49,7 +49,7 @@ impl Listen {
         match (&self.tls_cert, &self.tls_key) {
             (Some(cert), Some(key)) => Ok(Some((cert, key))),
             (None, None) => Ok(None),
-            _ => Err(Error::bad_request("--tls-cert and --tls-key: give both, or neither")),
+            _ => Err(Error::failed("--tls-cert and --tls-key: give both, or neither")),
         }
     }
 

@@ -327,7 +327,7 @@ impl Settings {
         faults.end()?;
         let own = listening.or_else(|| self.listen.tcp()).map(|address| self.listen.origin(address));
         let base = base?.or(own);
-        let base = base.ok_or_else(|| Error::bad_request("a server without a TCP address to listen on needs --base-url"))?;
+        let base = base.ok_or_else(|| Error::failed("a server without a TCP address to listen on needs --base-url"))?;
         Ok((base.clone(), web?.unwrap_or(base)))
     }
 

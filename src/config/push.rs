@@ -77,9 +77,7 @@ impl Push {
                 faults.end()?;
                 Ok(Some(External { url: url?, api_key }))
             }
-            _ => Err(Error::bad_request(
-                "--push centrifugo needs --centrifugo-url, --centrifugo-api-key and --centrifugo-token-key",
-            )),
+            _ => Err(Error::failed("--push centrifugo needs --centrifugo-url, --centrifugo-api-key and --centrifugo-token-key")),
         }
     }
 }

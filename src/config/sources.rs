@@ -114,10 +114,10 @@ fn with_secrets(mut command: Command, faults: &mut Faults) -> Command {
 fn secret(name: &str, id: &str) -> Result<Option<String>> {
     let Some((origin, path)) = file_of(name, id) else { return Ok(None) };
     if std::env::var_os(name).is_some_and(|value| !value.is_empty()) {
-        return Err(Error::bad_request(format!("{name} and {origin} are both set: keep one of them")));
+        return Err(Error::failed(format!("{name} and {origin} are both set: keep one of them")));
     }
     let text = file::text(&path);
-    let text = text.map_err(|err| Error::bad_request(format!("{origin} {}: {err}", path.display())))?;
+    let text = text.map_err(|err| Error::failed(format!("{origin} {}: {err}", path.display())))?;
     Ok(Some(text.trim_end_matches(['\r', '\n']).to_owned()))
 }
 

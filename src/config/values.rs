@@ -30,7 +30,7 @@ pub(super) fn network(text: &str) -> Result<IpNet, String> {
 pub(super) fn origin(flag: &str, text: &str) -> Result<String> {
     let url = url::Url::parse(text).ok().filter(|url| matches!(url.scheme(), "http" | "https") && url.host().is_some());
     let url = url.ok_or_else(|| {
-        Error::bad_request(format!("{flag} {text}: expected an http or https address such as https://chat.example.org"))
+        Error::failed(format!("{flag} {text}: expected an http or https address such as https://chat.example.org"))
     })?;
     let text = url.as_str().trim_end_matches('/');
     Ok(text.strip_suffix("/api/v1").unwrap_or(text).to_owned())

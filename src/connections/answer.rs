@@ -17,7 +17,13 @@ use super::{
     host,
     watch::Watch,
 };
-use crate::{api, error::Error, limits::buffering::Buffered, upgrade::Upgrade, web::Shared};
+use crate::{
+    api,
+    error::{Code, Error},
+    limits::buffering::Buffered,
+    upgrade::Upgrade,
+    web::Shared,
+};
 
 /// Up to this many bytes, a body isn't counted while it arrives or waits to be read.
 const SMALL: u64 = 64 << 10;
@@ -51,10 +57,13 @@ impl Service {
         let client = slot.client(self.peer.ip(), req.headers());
         let (path, may_refuse) = (req.uri().path().to_owned(), req.method() == Method::GET);
         let refuse = || {
-            api::refuse(&path, Error::Unavailable("Too many long requests and answers are in progress, try again in a moment"))
+            api::refuse(
+                &path,
+                Error::Unavailable(Code::Overloaded, "Too many long requests and answers are in progress, try again in a moment"),
+            )
         };
         let mut response = if let Some(why) = host::fault(req.version(), req.headers()) {
-            api::refuse(&path, Error::bad_request(why))
+            api::refuse(&path, Error::BadRequest(Code::BadRequest.says(why)))
         } else if client.is_behind() && path != "/health" {
             refuse()
         } else {

@@ -135,10 +135,10 @@ impl Files {
     }
 
     fn bad_cert(&self, err: &dyn Display) -> Error {
-        Error::bad_request(format!("--tls-cert {}: {err}", self.cert.display()))
+        Error::failed(format!("--tls-cert {}: {err}", self.cert.display()))
     }
 
     fn bad_key(&self, err: &dyn Display) -> Error {
-        Error::bad_request(format!("--tls-key {}: {err}", self.key.display()))
+        Error::failed(format!("--tls-key {}: {err}", self.key.display()))
     }
 }

@@ -63,9 +63,9 @@ impl Listeners {
     /// Listens on the sockets that systemd has opened for this process, or else on these addresses.
     pub fn open(addresses: &[Address], tls: Option<Certificate>) -> Result<Listeners> {
         let opened = inherited(ListenFd::from_env());
-        let mut all = opened.map_err(|err| Error::bad_request(format!("can't listen on a socket of systemd: {err}")))?;
+        let mut all = opened.map_err(|err| Error::failed(format!("can't listen on a socket of systemd: {err}")))?;
         if all.is_empty() {
-            let listen = |address| listen(address).map_err(|err| Error::bad_request(format!("can't listen on {address}: {err}")));
+            let listen = |address| listen(address).map_err(|err| Error::failed(format!("can't listen on {address}: {err}")));
             all = addresses.iter().map(listen).collect::<Result<_>>()?;
         }
         Ok(Listeners { all, first: 0, tls })

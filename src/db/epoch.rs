@@ -40,7 +40,7 @@ impl Marker {
             conn.execute("update meta set value = ?1 where key = 'epoch'", [&epoch])?;
         }
         let mut marker = Marker { path, epoch, seq: -1, inode };
-        marker.write(seq).map_err(|err| Error::bad_request(format!("can't write to {}: {err}", marker.path.display())))?;
+        marker.write(seq).map_err(|err| Error::failed(format!("can't write to {}: {err}", marker.path.display())))?;
         Ok(marker)
     }
 

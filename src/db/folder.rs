@@ -18,7 +18,7 @@ const NO_LINK: i32 = OFlags::NOFOLLOW.bits() as i32;
 /// Creates the data folder with mode 0700 if there is none.
 pub fn make_folder(folder: &Path) -> Result<()> {
     let made = DirBuilder::new().recursive(true).mode(0o700).create(folder);
-    made.map_err(|err| Error::bad_request(format!("can't make the data folder {}: {err}", folder.display())))
+    made.map_err(|err| Error::failed(format!("can't make the data folder {}: {err}", folder.display())))
 }
 
 /// The lock of a serving process on its data folder. It is released when it is dropped or the process is killed.
@@ -30,7 +30,7 @@ impl FolderLock {
     /// Writes what commands beside the server need to know of it into the lock's file, in place of what is there.
     pub fn tell(&self, text: &str) -> Result<()> {
         let written = self.file.set_len(0).and_then(|()| self.file.write_all_at(text.as_bytes(), 0));
-        written.map_err(|err| Error::bad_request(format!("can't write to {LOCK} in the data folder: {err}")))
+        written.map_err(|err| Error::failed(format!("can't write to {LOCK} in the data folder: {err}")))
     }
 }
 
@@ -42,14 +42,14 @@ pub fn told(folder: &Path) -> Option<String> {
 /// Locks the data folder; fails if another server is running on it.
 pub fn lock(folder: &Path) -> Result<FolderLock> {
     let path = folder.join(LOCK);
-    let unusable = |err| Error::bad_request(format!("can't write to the data folder {}: {err}", folder.display()));
+    let unusable = |err| Error::failed(format!("can't write to the data folder {}: {err}", folder.display()));
     let mut options = File::options();
     let file = options.create(true).truncate(false).write(true).mode(0o600).custom_flags(NO_LINK).open(&path);
     let file = file.and_then(|file| hand_over(&path, folder).map(|()| file)).map_err(unusable)?;
     match file.try_lock() {
         Ok(()) => Ok(FolderLock { file }),
         Err(TryLockError::WouldBlock) => {
-            Err(Error::bad_request(format!("another server is running on the data folder {}", folder.display())))
+            Err(Error::failed(format!("another server is running on the data folder {}", folder.display())))
         }
         Err(TryLockError::Error(err)) => Err(unusable(err)),
     }
@@ -69,7 +69,7 @@ pub fn lock_files(folder: &Path) -> Result<File> {
 /// The lock is on the folder itself, and ends with the process.
 fn locked(folder: &Path, lock: fn(&File) -> io::Result<()>) -> Result<File> {
     let locked = File::open(folder).and_then(|file| lock(&file).map(|()| file));
-    locked.map_err(|err| Error::bad_request(format!("can't lock the data folder {}: {err}", folder.display())))
+    locked.map_err(|err| Error::failed(format!("can't lock the data folder {}: {err}", folder.display())))
 }
 
 /// Gives a file to the owner of the folder that it is in. An administrator's command makes it as root, and the server, which
@@ -87,7 +87,7 @@ pub fn free_bytes(path: &Path) -> Option<u64> {
 /// Fails unless the file system of a folder has the space that something needs, besides the bytes that are to be left free.
 pub fn require_space(folder: &Path, needed: u64, left: u64, what: &str) -> Result<()> {
     match free_bytes(folder) {
-        Some(free) if free.saturating_sub(left) < needed => Err(Error::bad_request(format!(
+        Some(free) if free.saturating_sub(left) < needed => Err(Error::failed(format!(
             "{what} needs {} MiB of free space in {}, which has {}",
             needed.saturating_add(left).div_ceil(1 << 20),
             folder.display(),

@@ -37,7 +37,7 @@ impl History<'_> {
         match nearest {
             Some((steps, state)) if state == found => Ok(steps),
             Some((_, state)) => Err(unlike(have, &state, &found)),
-            None => Err(Error::bad_request(format!("this binary knows no schema version {have}"))),
+            None => Err(Error::failed(format!("this binary knows no schema version {have}"))),
         }
     }
 
@@ -75,7 +75,7 @@ fn unlike(version: Version, state: &BTreeSet<String>, found: &BTreeSet<String>) 
             more => format!("{} and {more} more", only[..SHOWN].join(", ")),
         }
     };
-    Error::bad_request(format!(
+    Error::failed(format!(
         "the database says that it has schema version {version}, but its definitions differ from that version's, and nothing was \
          changed. Missing: {}. Unexpected: {}. If somebody changed it by hand, undo that; otherwise run the tidings that made \
          the database, or `tidings restore` with a backup",

@@ -48,7 +48,7 @@ impl KeyFile {
         if !path.exists() {
             let _files = lock_files(folder)?;
             if fs::metadata(folder.join(FILE)).is_ok_and(|database| database.len() > 0) {
-                return Err(Error::bad_request(format!(
+                return Err(Error::failed(format!(
                     "the key file {} is missing: put it back from a backup, or, if it is lost, make a new one with `tidings token rotate --lost --data-dir {}`",
                     path.display(),
                     folder.display()
@@ -77,7 +77,7 @@ impl KeyFile {
             let mut lines = std::str::from_utf8(text).ok()?.trim().lines();
             Some(KeyFile { current: key(lines.next()?)?, former: lines.map(former).collect::<Option<_>>()? })
         };
-        read().ok_or_else(|| Error::bad_request("each line of a key file must begin with 32 bytes in base64"))
+        read().ok_or_else(|| Error::failed("each line of a key file must begin with 32 bytes in base64"))
     }
 
     fn new() -> KeyFile {
@@ -141,7 +141,7 @@ pub fn replace_lost(folder: &Path) -> Result<()> {
     let _files = lock_files(folder)?;
     let path = folder.join(KEY);
     if path.exists() {
-        return Err(Error::bad_request(format!("the key file {} is there: leave --lost out", path.display())));
+        return Err(Error::failed(format!("the key file {} is there: leave --lost out", path.display())));
     }
     KeyFile::new().write(folder)
 }
@@ -155,5 +155,5 @@ pub fn existing_key(folder: &Path) -> Result<Vec<u8>> {
 }
 
 fn unusable(path: &Path, err: &dyn std::fmt::Display) -> Error {
-    Error::bad_request(format!("the key file {}: {err}", path.display()))
+    Error::failed(format!("the key file {}: {err}", path.display()))
 }

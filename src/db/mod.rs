@@ -56,7 +56,7 @@ use self::{
 };
 use crate::{
     clock::Clock,
-    error::{Error, Result},
+    error::{Code, Error, Result},
     id::UserId,
     site::Site,
     time::Time,
@@ -175,7 +175,7 @@ impl Db {
             });
             match done {
                 Err(Error::Internal { .. }) if Instant::now() >= end => {
-                    Err(Error::Unavailable("this takes too long, ask for less"))
+                    Err(Error::Unavailable(Code::TooSlow, "this takes too long, ask for less"))
                 }
                 done => done,
             }
@@ -300,7 +300,7 @@ pub fn version(folder: &Path) -> Result<Version> {
     moving::require_done(folder)?;
     let (database, epoch) = (folder.join(FILE), folder.join(EPOCH));
     if !database.exists() && epoch.exists() {
-        return Err(Error::bad_request(format!(
+        return Err(Error::failed(format!(
             "the database {} is missing: put it back, or restore a backup. To begin with an empty one, delete {}",
             database.display(),
             epoch.display()
@@ -323,7 +323,7 @@ pub fn require_known(folder: &Path) -> Result<()> {
 /// Fails unless the folder has a database with the schema of this version.
 pub fn require_current(folder: &Path) -> Result<()> {
     match require(folder)? {
-        have if have < newest_version() => Err(Error::bad_request(format!(
+        have if have < newest_version() => Err(Error::failed(format!(
             "the database has schema version {have}, this binary needs {}: start the server, or run `tidings migrate up`",
             newest_version()
         ))),
@@ -336,7 +336,7 @@ pub fn require(folder: &Path) -> Result<Version> {
     match version(folder)? {
         0 => {
             let (shown, hint) = (folder.display(), elsewhere(folder, Path::new(SERVICE)));
-            Err(Error::bad_request(format!("there is no database in {shown}{hint}")))
+            Err(Error::failed(format!("there is no database in {shown}{hint}")))
         }
         have => Ok(have),
     }

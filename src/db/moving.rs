@@ -77,7 +77,7 @@ pub(super) fn require_done(folder: &Path) -> Result<()> {
     if !folder.join(MARKER).exists() {
         return Ok(());
     }
-    Err(Error::bad_request(format!(
+    Err(Error::failed(format!(
         "a restore of the data folder {} was interrupted: run `tidings restore` with the backup again",
         folder.display()
     )))

@@ -12,7 +12,7 @@ const STATEMENT_CACHE: usize = 512;
 
 pub(super) fn connect(path: &Path, flags: OpenFlags) -> Result<Connection> {
     use std::os::unix::fs::OpenOptionsExt;
-    let unusable = |err: &dyn std::fmt::Display| Error::bad_request(format!("can't open the database {}: {err}", path.display()));
+    let unusable = |err: &dyn std::fmt::Display| Error::failed(format!("can't open the database {}: {err}", path.display()));
     // Created here with mode 0600: SQLite would create it readable for all users. The WAL gets the same mode. A file that is there
     // is never opened: closing it would drop the locks that all connections of this process have on it (POSIX locks are the
     // process's), and the next program that closes the database would delete the WAL of a running server.

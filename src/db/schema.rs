@@ -107,7 +107,7 @@ pub(super) fn refuse_newer(have: Version, newest: Version, path: &Path) -> Resul
     if have <= newest {
         return Ok(());
     }
-    Err(Error::bad_request(format!(
+    Err(Error::failed(format!(
         "the database {} has schema version {have}, this binary knows up to {newest}: run a newer tidings, or `tidings restore` with the backup from before the upgrade",
         path.display()
     )))
@@ -185,7 +185,7 @@ pub(super) fn require_known(path: &Path) -> Result<()> {
 
 /// Reads the database at `path`; `None` if there is none.
 fn look<T>(path: &Path, read: impl FnOnce(&Connection) -> Result<T>) -> Result<Option<T>> {
-    let unusable = |err: &dyn std::fmt::Display| Error::bad_request(format!("can't open the database {}: {err}", path.display()));
+    let unusable = |err: &dyn std::fmt::Display| Error::failed(format!("can't open the database {}: {err}", path.display()));
     if !path.try_exists().map_err(|err| unusable(&err))? {
         return Ok(None);
     }

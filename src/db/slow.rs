@@ -12,12 +12,12 @@ use tokio::{
 };
 
 use crate::{
-    error::{Error, Result},
+    error::{Code, Error, Result},
     id::{OrganisationId, UserId},
     limits::Permits,
 };
 
-pub(super) const OVERLOADED: Error = Error::Unavailable("the server is overloaded, try again");
+pub(super) const OVERLOADED: Error = Error::Unavailable(Code::Overloaded, "the server is overloaded, try again");
 const ORGANISATIONS: usize = 2;
 const PUBLIC: usize = 1;
 

@@ -95,7 +95,7 @@ pub fn rehearse<T>(folder: &Path, site: &Site, now: Time, f: impl FnOnce(&mut Tx
 
 /// An empty file beside a database, whose name goes with it.
 fn draft(beside: &Path) -> Result<NamedTempFile> {
-    NamedTempFile::new_in(beside).map_err(|err| Error::bad_request(format!("can't write to {}: {err}", beside.display())))
+    NamedTempFile::new_in(beside).map_err(|err| Error::failed(format!("can't write to {}: {err}", beside.display())))
 }
 
 /// Checks a copy of a database that no process has open: its schema, which could have a trigger that goes on working on the
@@ -114,7 +114,7 @@ pub fn is_intact(conn: &Connection) -> Result<()> {
 }
 
 fn damaged(why: impl std::fmt::Display) -> Error {
-    Error::bad_request(format!("the database is damaged: {why}"))
+    Error::failed(format!("the database is damaged: {why}"))
 }
 
 fn is_sound(conn: &Connection, version: Version, tables: &Tables) -> Result<()> {

@@ -28,7 +28,7 @@ use super::{
 };
 use crate::{
     clock::Clock,
-    error::{Error, Result},
+    error::{Code, Error, Result},
     event::Effect,
     site::Site,
 };
@@ -46,9 +46,9 @@ const MARK_EVERY: Duration = Duration::from_secs(1);
 /// Bytes of live WAL frames above which the writer itself truncates the WAL.
 const WAL_LIMIT: u64 = 64 << 20;
 
-const BUSY: Error = Error::Unavailable("the server is overloaded, try again");
-const FULL: Error = Error::Unavailable("the server's disk is full");
-pub(super) const UNKNOWN: Error = Error::Unavailable("the outcome of this write is unknown, try again");
+const BUSY: Error = Error::Unavailable(Code::Overloaded, "the server is overloaded, try again");
+const FULL: Error = Error::Unavailable(Code::DiskFull, "the server's disk is full");
+pub(super) const UNKNOWN: Error = Error::Unavailable(Code::OutcomeUnknown, "the outcome of this write is unknown, try again");
 
 struct Job {
     run: Box<dyn FnOnce(&mut Tx) -> Ran + Send>,

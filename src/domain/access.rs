@@ -14,20 +14,20 @@ use uuid::Uuid;
 use crate::{
     db::Columns,
     domain::rights::Rights,
-    error::{Error, Result},
+    error::{Code, Error, Result},
     id::{ChannelId, OrganisationId, SessionId, UserId},
 };
 
 /// The error that hides a channel where the specification lists 403 and no 404.
-pub const HIDDEN_CHANNEL: Error = Error::Forbidden("You do not have access to this channel");
+pub const HIDDEN_CHANNEL: Error = Error::Forbidden(Code::ChannelHidden, "You do not have access to this channel");
 /// The error that hides a channel where the specification lists 404.
-pub const UNKNOWN_CHANNEL: Error = Error::NotFound("Channel");
+pub const UNKNOWN_CHANNEL: Error = Error::NotFound(Code::ChannelNotFound);
 /// The error that hides an organisation where the specification lists 403 and no 404.
-pub const OUTSIDER: Error = Error::Forbidden("You are not a member of this organisation");
+pub const OUTSIDER: Error = Error::Forbidden(Code::NotAMember, "You are not a member of this organisation");
 /// The error that hides an organisation where the specification lists 404.
-pub const UNKNOWN_ORGANISATION: Error = Error::NotFound("Organisation");
+pub const UNKNOWN_ORGANISATION: Error = Error::NotFound(Code::OrganisationNotFound);
 /// The error for a caller who may see the record and lacks the right.
-const LACKING: Error = Error::Forbidden("You do not have permission to do this");
+const LACKING: Error = Error::Forbidden(Code::PermissionDenied, "You do not have permission to do this");
 
 // The whole server -------------------------------------------------------------------------------
 
@@ -107,7 +107,11 @@ impl Membership {
 
     /// Checks that the member holds all these rights: 403 if not. Members neither give nor take rights that they lack.
     pub fn require_all(self, rights: Rights) -> Result<()> {
-        if self.rights.include(rights) { Ok(()) } else { Err(Error::Forbidden("The role holds rights that you do not have")) }
+        if self.rights.include(rights) {
+            Ok(())
+        } else {
+            Err(Error::Forbidden(Code::RightsExceeded, "The role holds rights that you do not have"))
+        }
     }
 }
 
@@ -158,7 +162,11 @@ pub struct ChannelAccess {
 impl ChannelAccess {
     /// Checks that the caller is in the channel: 403 if not.
     pub fn require_member(&self) -> Result<()> {
-        if self.username.is_some() { Ok(()) } else { Err(Error::Forbidden("You are not a member of this channel")) }
+        if self.username.is_some() {
+            Ok(())
+        } else {
+            Err(Error::Forbidden(Code::NotInChannel, "You are not a member of this channel"))
+        }
     }
 
     /// Checks that the caller is in the channel and holds `post:messages`: 403 if not. [`ChannelAccess::require_live`]
@@ -188,12 +196,12 @@ impl ChannelAccess {
 
     /// Checks that the channel is no direct message: 403 if it is.
     pub fn require_no_dm(&self) -> Result<()> {
-        if self.is_dm { Err(Error::Forbidden("This can't be done with a direct message")) } else { Ok(()) }
+        if self.is_dm { Err(Error::Forbidden(Code::ChannelIsDirect, "This can't be done with a direct message")) } else { Ok(()) }
     }
 
     /// Checks that the channel is not archived: 403 if it is.
     pub fn require_live(&self) -> Result<()> {
-        if self.is_archived { Err(Error::Forbidden("The channel is archived")) } else { Ok(()) }
+        if self.is_archived { Err(Error::Forbidden(Code::ChannelArchived, "The channel is archived")) } else { Ok(()) }
     }
 
     /// Takes [`ACCESS`].
@@ -294,7 +302,11 @@ pub fn manages_channel(conn: &Connection, caller: Caller, channel: ChannelId, re
 pub fn manages_webhooks(conn: &Connection, caller: Caller, channel: ChannelId, refusal: Error) -> Result<ChannelAccess> {
     let access = sees_channel(conn, caller, channel, refusal)?;
     access.require_no_dm()?;
-    if access.manages_webhooks() { Ok(access) } else { Err(Error::Forbidden("You may not manage this channel's webhooks")) }
+    if access.manages_webhooks() {
+        Ok(access)
+    } else {
+        Err(Error::Forbidden(Code::PermissionDenied, "You may not manage this channel's webhooks"))
+    }
 }
 
 #[cfg(test)]

@@ -31,7 +31,7 @@ pub fn revoke(tx: &mut Tx, email: &str) -> Result<UserId> {
         .query_row([user], |row| row.get(0))
         .optional()?;
     if let Some(name) = owned {
-        return Err(Error::invalid(format!(
+        return Err(Error::failed(format!(
             "{email} owns the organisation {name}: use `tidings org transfer` or `tidings org delete` first"
         )));
     }

@@ -1,6 +1,6 @@
 //! Pages of lists.
 
-use crate::error::{Error, Result};
+use crate::error::{Code, Error, Result};
 
 /// The offset from which endless lists have no more pages; callers find older rows by search.
 pub const DEEPEST: u32 = 10_000;
@@ -36,6 +36,10 @@ impl Page {
 
     /// Checks the depth of the page, for a list whose cost grows with the rows skipped: 400 from 10,000 rows on.
     pub fn shallow(self) -> Result<Page> {
-        if self.offset < DEEPEST.into() { Ok(self) } else { Err(Error::bad_request(format!("pages end after {DEEPEST} rows"))) }
+        if self.offset < DEEPEST.into() {
+            Ok(self)
+        } else {
+            Err(Error::BadRequest(Code::PageTooDeep.says(format!("pages end after {DEEPEST} rows")).past(DEEPEST)))
+        }
     }
 }

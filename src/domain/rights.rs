@@ -6,7 +6,7 @@ use rusqlite::types::{FromSql, FromSqlError, FromSqlResult, ToSql, ToSqlOutput, 
 use uuid::Uuid;
 
 use crate::{
-    error::{Error, Result},
+    error::{Code, Error, Result},
     id::RoleUuid,
 };
 
@@ -53,10 +53,16 @@ impl Rights {
         let (mut rights, mut changed) = (if by_key { Rights(0) } else { self }, Rights(0));
         for (named, held) in list {
             let known = Right::ALL.iter().find(|right| right.name == named || right.keys().any(|key| key == named));
-            let right = known.ok_or_else(|| Error::bad_request(format!("permission_list: {named} is no right")))?;
+            let right = known.ok_or_else(|| {
+                Error::BadRequest(Code::RightNotFound.says(format!("permission_list: {named} is no right")).at("permission_list"))
+            })?;
             if is_key(named) != by_key {
                 let Right { name, key, .. } = right;
-                return Err(Error::bad_request(format!("permission_list: name all rights like {name}, or all like {key}")));
+                return Err(Error::BadRequest(
+                    Code::InvalidValue
+                        .says(format!("permission_list: name all rights like {name}, or all like {key}"))
+                        .at("permission_list"),
+                ));
             }
             if *held != self.include(right.bit) {
                 changed.0 |= right.bit.0;

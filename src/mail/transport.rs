@@ -50,7 +50,7 @@ enum Transport {
 
 impl Transport {
     fn new(url: &str, authorities: &Authorities) -> Result<Transport> {
-        let bad = |err: &dyn std::fmt::Display| Error::bad_request(format!("--mail-url: {err}"));
+        let bad = |err: &dyn std::fmt::Display| Error::failed(format!("--mail-url: {err}"));
         let parsed = Url::parse(url).map_err(|_| bad(&EXPECTED))?;
         match parsed.scheme() {
             "log" => Ok(Transport::Log),
@@ -72,7 +72,7 @@ impl Mailer {
     pub fn new(url: &str, from: &str, authorities: &Authorities) -> Result<Mailer> {
         let from = from
             .parse()
-            .map_err(|_| Error::bad_request(format!("--mail-from {from}: expected an address such as Chat <chat@example.org>")));
+            .map_err(|_| Error::failed(format!("--mail-from {from}: expected an address such as Chat <chat@example.org>")));
         let transport = Transport::new(url, authorities);
         let mut faults = Faults::default();
         faults.note(&from);
@@ -84,7 +84,7 @@ impl Mailer {
     /// Makes the folder of a transport that writes files.
     pub fn prepare(&self) -> Result<()> {
         let Transport::Files(folder) = &self.transport else { return Ok(()) };
-        std::fs::create_dir_all(folder).map_err(|err| Error::bad_request(format!("--mail-url {}: {err}", folder.display())))
+        std::fs::create_dir_all(folder).map_err(|err| Error::failed(format!("--mail-url {}: {err}", folder.display())))
     }
 
     /// Whether mails go to the server's log, where every reader of the log sees their links.
@@ -114,10 +114,10 @@ impl Mailer {
         match &self.transport {
             Transport::Log => Ok(()),
             Transport::Files(folder) if folder.is_dir() => Ok(()),
-            Transport::Files(folder) => Err(Error::bad_request(format!("there is no folder {}", folder.display()))),
+            Transport::Files(folder) => Err(Error::failed(format!("there is no folder {}", folder.display()))),
             Transport::Smtp(smtp) => match within(CHECK_WITHIN, smtp.test_connection()).await? {
                 true => Ok(()),
-                false => Err(Error::bad_request("the mail server does not answer as it should")),
+                false => Err(Error::failed("the mail server does not answer as it should")),
             },
         }
     }
@@ -150,13 +150,13 @@ impl Mailer {
 
 /// Waits for the mail server at most until the deadline.
 async fn within<T>(deadline: Duration, answer: impl Future<Output = Result<T, smtp::Error>>) -> Result<T> {
-    let silent = |_| Error::bad_request(format!("the mail server has not answered within {} s", deadline.as_secs()));
-    timeout(deadline, answer).await.map_err(silent)?.map_err(|err| Error::bad_request(err.to_string()))
+    let silent = |_| Error::failed(format!("the mail server has not answered within {} s", deadline.as_secs()));
+    timeout(deadline, answer).await.map_err(silent)?.map_err(|err| Error::failed(err.to_string()))
 }
 
 /// TLS is required unless the address says otherwise: by STARTTLS for `smtp:`, and from the first byte for `smtps:`.
 fn relay(url: &Url, authorities: &Authorities) -> Result<AsyncSmtpTransport<Tokio1Executor>> {
-    let missing = || Error::bad_request("the host is missing: expected an address such as smtp://mail.example.org");
+    let missing = || Error::failed("the host is missing: expected an address such as smtp://mail.example.org");
     let host = url.host_str().filter(|host| !host.is_empty()).ok_or_else(missing)?;
     let wanted = url.query_pairs().find(|(key, _)| key == "tls").map(|(_, value)| value.into_owned());
     let parameters = || authorities.mail(host);
@@ -165,7 +165,7 @@ fn relay(url: &Url, authorities: &Authorities) -> Result<AsyncSmtpTransport<Toki
         ("smtp", None | Some("required")) => (Tls::Required(parameters()?), SUBMISSION_PORT),
         ("smtp", Some("opportunistic")) => (Tls::Opportunistic(parameters()?), SUBMISSION_PORT),
         ("smtp", Some("none")) => (Tls::None, SMTP_PORT),
-        _ => return Err(Error::bad_request("expected ?tls=required, ?tls=opportunistic or ?tls=none, and only with smtp:")),
+        _ => return Err(Error::failed("expected ?tls=required, ?tls=opportunistic or ?tls=none, and only with smtp:")),
     };
     let mut builder = AsyncSmtpTransport::<Tokio1Executor>::builder_dangerous(host)
         .tls(tls)

@@ -68,7 +68,7 @@ impl Archive {
     pub fn open(file: File, lists: &[&'static str]) -> Result<Archive> {
         let zip = ZipIterable::try_new(BufReader::new(file), Config::default()).map_err(|err| unreadable(&err))?;
         if zip.len() > ENTRIES_MAX {
-            return Err(Error::bad_request(format!(
+            return Err(Error::failed(format!(
                 "the zip has {} entries, at most {ENTRIES_MAX} are allowed: ask Slack for exports of shorter times, and add the later ones with --organisation",
                 zip.len()
             )));
@@ -100,7 +100,7 @@ impl Archive {
         let Some(entry) = self.lists.get(list).copied() else { return Ok(false) };
         self.values(list, entry, &mut |value| {
             let value = serde_json::from_str(value.get());
-            take(value.map_err(|err| Error::bad_request(format!("{list} has a value that can't be imported: {err}")))?)
+            take(value.map_err(|err| Error::failed(format!("{list} has a value that can't be imported: {err}")))?)
         })?;
         Ok(true)
     }
@@ -129,7 +129,7 @@ impl Archive {
 
     fn values(&mut self, path: &str, entry: Entry, take: &mut dyn FnMut(Box<RawValue>) -> Result<()>) -> Result<()> {
         let entry = self.zip.files().map_err(|err| unreadable(&err)).and_then(|files| {
-            entry.open(files.reader_mut()).map_err(|err| Error::bad_request(format!("{path} can't be read: {err}")))
+            entry.open(files.reader_mut()).map_err(|err| Error::failed(format!("{path} can't be read: {err}")))
         })?;
         let (whole, value) = (Rc::new(Cell::new(ENTRY_MAX + 1)), Rc::new(Cell::new(0)));
         let allow = || value.set((VALUE_MAX + AHEAD) as u64);
@@ -153,23 +153,23 @@ impl Archive {
         match read.and_then(|()| reader.end()) {
             _ if failed.is_some() => failed.map_or(Ok(()), Err),
             Ok(()) => Ok(()),
-            Err(_) if whole.get() == 0 => Err(Error::bad_request(format!("{path} has more than {} MiB", ENTRY_MAX >> 20))),
+            Err(_) if whole.get() == 0 => Err(Error::failed(format!("{path} has more than {} MiB", ENTRY_MAX >> 20))),
             Err(_) if value.get() == 0 => Err(too_large(path)),
-            Err(err) => Err(Error::bad_request(format!("{path} is not as Slack documents it: {err}"))),
+            Err(err) => Err(Error::failed(format!("{path} is not as Slack documents it: {err}"))),
         }
     }
 }
 
 fn too_many(path: &str) -> Error {
-    Error::bad_request(format!("{path} has more than {LIST_MAX} values, the most that an import takes from a file"))
+    Error::failed(format!("{path} has more than {LIST_MAX} values, the most that an import takes from a file"))
 }
 
 fn unreadable(why: &dyn std::fmt::Display) -> Error {
-    Error::bad_request(format!("this is no zip of an export: {why}"))
+    Error::failed(format!("this is no zip of an export: {why}"))
 }
 
 fn too_large(path: &str) -> Error {
-    Error::bad_request(format!("{path} has a value of more than {} MiB", VALUE_MAX >> 20))
+    Error::failed(format!("{path} has a value of more than {} MiB", VALUE_MAX >> 20))
 }
 
 /// The number of a date in the form `YYYY-MM-DD`.

@@ -16,7 +16,7 @@ impl Held {
     /// Takes the bytes of what is about to be held. 400 if there are not so many left.
     pub fn take(&mut self, bytes: usize) -> Result<()> {
         self.0 = self.0.checked_sub(bytes).ok_or_else(|| {
-            Error::bad_request(format!(
+            Error::failed(format!(
                 "the people and channels of the export take more than {} MiB of memory, the most that an import may use for them",
                 HELD_MAX >> 20
             ))

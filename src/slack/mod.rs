@@ -97,14 +97,14 @@ fn check(tx: &Tx, id: OrganisationId, name: &str, owner: Option<&str>, is_known:
             let Some(owner) = owner else { return Ok(()) };
             return match is_known || accounts::find_by_email(tx, owner)?.is_some() {
                 true => Ok(()),
-                false => Err(Error::bad_request(format!("{owner} has no account, and is not in the export"))),
+                false => Err(Error::failed(format!("{owner} has no account, and is not in the export"))),
             };
         }
         Err(err) => return Err(err),
     };
     match known.name == name && owner.is_none_or(|owner| owner == known.owner) {
         true => Ok(()),
-        false => Err(Error::bad_request(format!(
+        false => Err(Error::failed(format!(
             "the file was imported already: as {}, which {} owns. To add to it, use --organisation {}",
             known.name, known.owner, known.slug
         ))),
@@ -146,7 +146,7 @@ impl Overview {
             }
         }
         let people = people.ok_or_else(|| {
-            Error::bad_request("the zip has no users.json: expected an export as Slack makes it, not unpacked and packed again")
+            Error::failed("the zip has no users.json: expected an export as Slack makes it, not unpacked and packed again")
         })?;
         let mut began: Option<i64> = None;
         for (list, _) in LISTS {
@@ -196,7 +196,7 @@ impl Export<'_> {
             (Some(user), _) => self.people.add(user)?.0,
             (None, Some(email)) => self.people.owner(&email),
             (None, None) => {
-                return Err(Error::bad_request(
+                return Err(Error::failed(
                     "the export names no owner with an address: say with --owner who is to own the organisation",
                 ));
             }

@@ -8,14 +8,14 @@ use tokio::{
 };
 
 use crate::{
-    error::{Error, Result},
+    error::{Code, Error, Result},
     yielding,
 };
 
 /// How long a hash waits for a slot. Past that, the client is told to try again: otherwise the queue would grow with every
 /// log-in.
 const QUEUE_WITHIN: Duration = Duration::from_secs(2);
-const BUSY: Error = Error::Unavailable("Too many passwords are being checked, try again in a moment");
+const BUSY: Error = Error::Unavailable(Code::Overloaded, "Too many passwords are being checked, try again in a moment");
 
 /// How long a hash waits for a permit of its network. A burst of 100 log-ins takes some three seconds on two cores.
 const PERMIT_WITHIN: Duration = Duration::from_secs(30);
@@ -82,7 +82,7 @@ mod tests {
         let mut first = Box::pin(hashing.run(Permit(None), move || _ = wait.recv()));
         let begun = first.as_mut().now_or_never();
         assert!(begun.is_none(), "it hashes");
-        assert!(matches!(hashing.run(Permit(None), || ()).await, Err(Error::Unavailable(_))));
+        assert!(matches!(hashing.run(Permit(None), || ()).await, Err(Error::Unavailable(..))));
         drop(first);
         assert!(
             hashing.run(Permit(None), || ()).await.is_err(),
@@ -136,7 +136,7 @@ mod tests {
         let permits = |address: &str| limits.hashes(address.parse().unwrap());
         let hashing = Hashing { permit_within: Duration::from_millis(20), ..Hashing::new(1) };
         let _held = [hashing.permit(permits("192.0.2.1")).await.unwrap(), hashing.permit(permits("192.0.2.1")).await.unwrap()];
-        assert!(matches!(hashing.permit(permits("192.0.2.1")).await, Err(Error::Unavailable(_))));
+        assert!(matches!(hashing.permit(permits("192.0.2.1")).await, Err(Error::Unavailable(..))));
         hashing.run(hashing.permit(permits("192.0.2.2")).await.unwrap(), || ()).await.unwrap();
     }
 }

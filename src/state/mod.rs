@@ -149,7 +149,7 @@ impl Inner {
     ) -> Result<T> {
         loop {
             match self.db.write(f.clone()).await {
-                Err(Error::Unavailable(_)) if !*self.stopping.borrow() => tokio::time::sleep(AGAIN).await,
+                Err(Error::Unavailable(..)) if !*self.stopping.borrow() => tokio::time::sleep(AGAIN).await,
                 other => return other,
             }
         }

@@ -38,6 +38,7 @@ const DOCUMENTS: &[Document] = &documents! {
     "push": "docs/push.md",
     "browsers": "docs/browsers.md",
     "events": "docs/events.md",
+    "errors": "docs/errors.md",
     "webhooks": "docs/webhooks.md",
     "operating": "docs/operating.md",
     "moving": "docs/moving.md",

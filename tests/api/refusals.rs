@@ -1,4 +1,4 @@
-//! What each operation refuses and in which words, as `refusals.md` says.
+//! What each operation refuses, with which code and in which words, as `refusals.md` says.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -27,14 +27,16 @@ struct Row {
     /// JSON with `<names>` of the scene, or another text; empty for none.
     body: String,
     status: String,
+    code: String,
     words: String,
 }
 
 impl Row {
     fn shown(&self) -> String {
-        let code = |text: &str| if text.is_empty() { String::new() } else { format!("`{text}`") };
-        let [operation, parameters, body] = [&self.operation, &self.parameters, &self.body].map(|text| code(text));
-        format!("| {operation} | {} | {parameters} | {body} | {} | {} |", self.caller, self.status, self.words)
+        let quoted = |text: &str| if text.is_empty() { String::new() } else { format!("`{text}`") };
+        let cells = [&self.operation, &self.parameters, &self.body, &self.code].map(|text| quoted(text));
+        let [operation, parameters, body, code] = cells;
+        format!("| {operation} | {} | {parameters} | {body} | {} | {code} | {} |", self.caller, self.status, self.words)
     }
 }
 
@@ -43,9 +45,9 @@ fn table() -> Vec<Row> {
     lines
         .map(|line| {
             let cells: Vec<_> = line.trim_matches('|').split('|').map(|cell| cell.trim().trim_matches('`').to_owned()).collect();
-            let [operation, caller, parameters, body, status, words] =
-                cells.try_into().unwrap_or_else(|_| panic!("six columns: {line}"));
-            Row { operation, caller, parameters, body, status, words }
+            let [operation, caller, parameters, body, status, code, words] =
+                cells.try_into().unwrap_or_else(|_| panic!("seven columns: {line}"));
+            Row { operation, caller, parameters, body, status, code, words }
         })
         .collect()
 }
@@ -129,24 +131,26 @@ fn changed(template: &str, path: &str, parameters: &str) -> String {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn every_refusal_has_the_status_and_the_words_of_its_row() {
+async fn every_refusal_has_the_status_the_code_and_the_words_of_its_row() {
     let run = Run::get().await;
     let found = run.rows.iter().map(|(row, answered)| {
-        let words = run.names.clone().text(answered.answer["message"].as_str().unwrap_or_default());
-        Row { status: answered.status.to_string(), words, ..row.clone() }
+        let said = |field: &str| run.names.clone().text(answered.answer[field].as_str().unwrap_or_default());
+        let (status, code, words) = (answered.status.to_string(), said("code"), said("message"));
+        Row { status, code, words, ..row.clone() }
     });
     let found: Vec<_> = found.collect();
     if is_renewing() {
         renew(&found);
     }
     let differing = table().into_iter().zip(&found).filter(|(row, found)| row != *found);
-    let wrong: Vec<_> =
-        differing.map(|(row, found)| format!("{}\nbut found {} | {}", row.shown(), found.status, found.words)).collect();
+    let wrong: Vec<_> = differing
+        .map(|(row, found)| format!("{}\nbut found {} | {} | {}", row.shown(), found.status, found.code, found.words))
+        .collect();
     assert!(wrong.is_empty() || is_renewing(), "{}", wrong.join("\n"));
     assert!(found.iter().all(|row| row.status.starts_with('4')), "only refusals");
 }
 
-/// Writes the table with the statuses and words that were found.
+/// Writes the table with the statuses, codes and words that were found.
 fn renew(found: &[Row]) {
     let mut found = found.iter();
     let lines = include_str!("refusals.md").lines().map(|line| match line.starts_with("| `") {

@@ -2,6 +2,7 @@
 
 use reqwest::header::HeaderMap;
 use serde_json::{Value, json};
+use tidings::error::Code;
 
 use crate::shapes::assert_failure;
 
@@ -54,6 +55,14 @@ impl Reply {
             assert_failure(what, status, &self.body);
         }
         self.body
+    }
+
+    /// The body of a refusal with this code.
+    #[track_caller]
+    pub fn refused(self, code: Code) -> Value {
+        assert_eq!(self.body["code"], code.name(), "{} {}: {} {:#}", self.what, self.sent, self.status, self.body);
+        let status = self.status;
+        self.expect(status)
     }
 
     /// `data` of a success with this status and these words.

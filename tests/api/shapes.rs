@@ -2,7 +2,10 @@
 
 use schemars::generate::SchemaSettings;
 use serde_json::{Map, Value};
-use tidings::domain::{payloads, webhooks::deliveries};
+use tidings::{
+    domain::{payloads, webhooks::deliveries},
+    error::Code,
+};
 use uuid::Uuid;
 
 pub const ORGANISATION: &str = "id:uuid name:text organisation_slug:text description:text email:text country:text industry:text type:text
@@ -145,6 +148,15 @@ pub fn assert_failure(what: &str, status: u16, body: &Value) {
         assert!(!errors.is_empty() && errors.iter().all(Value::is_string) && !has("error"), "{what}: {body:#}");
     } else {
         assert!(body["error"].is_string() && !has("errors"), "{what}: {body:#}");
+    }
+    let named = |named: &Value| Code::all().find(|code| *named == code.name());
+    let code = named(&body["code"]).unwrap_or_else(|| panic!("{what}: no code: {body:#}"));
+    assert!(code.statuses().contains(&status), "{what}: the code has another status: {body:#}");
+    assert_eq!(has("limit"), code.meaning().0.contains("`limit`"), "{what}: {body:#}");
+    assert_eq!(has("retry_after"), [429, 503].contains(&status), "{what}: {body:#}");
+    let fields = body["fields"].as_array().into_iter().flatten();
+    for field in fields {
+        assert!(field["field"].is_string() && named(&field["code"]).is_some(), "{what}: {body:#}");
     }
 }
 

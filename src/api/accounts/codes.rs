@@ -19,11 +19,11 @@ use crate::{
         tags::Tag,
     },
     domain::accounts::{
-        codes::{self, Code},
+        codes::{self, MailedCode},
         mailbox,
         one_time_tokens::Token,
     },
-    error::{Error, Result},
+    error::{Code, Error, Result},
     state::App,
 };
 
@@ -61,11 +61,11 @@ impl Api {
         let Body(GivenCode { request, code, cookie }, bytes) = body;
         let by_cookie = browser.wants_cookie(cookie)?;
         let (request, code, device) = (request.0, code.0, entrant.device.clone());
-        Code::check(&code, "code").map_err(Error::BadRequest)?;
+        MailedCode::check(&code, "code").map_err(Error::BadRequest)?;
         let log_in = async {
             app.db.check(|conn| codes::require_open(conn, &request))?; // a guess at requests costs the writer nothing
             let entered = app.db.write_sized(bytes, move |tx| mailbox::enter_by_code(tx, &request, &code, &device)).await?;
-            entered.ok_or_else(|| Error::invalid("The code is wrong or has expired"))
+            entered.ok_or_else(|| Error::Invalid(Code::WrongCode.says("The code is wrong or has expired").at("code")))
         };
         let started = entrant.admit(&app, log_in).await?;
         Ok(ok("Login successful", browser.keep(&app, started, by_cookie).await.into()))
@@ -83,7 +83,7 @@ struct GivenCode {
     /// The `request` in the answer to this client.
     request: Text<Token>,
     /// The six digits in the mail.
-    code: Text<Code>,
+    code: Text<MailedCode>,
     /// Whether the browser keeps the session in a cookie, which only a page of this server may ask for (403). The answer then has
     /// no tokens.
     cookie: Option<bool>,

@@ -17,7 +17,7 @@ use crate::{
         accounts::one_time_tokens::{self, Token},
         organisations::links,
     },
-    error::{Error, Result},
+    error::{Code, Error, Result},
     state::App,
 };
 
@@ -38,7 +38,7 @@ impl Api {
         let link = match (known, setup) {
             (Some(known), _) => Link { purpose: known.purpose.into(), status: known.status.into() },
             (None, Some(status)) => Link { purpose: Purpose::Setup, status: status.into() },
-            (None, None) => return Err(Error::NotFound("Link")),
+            (None, None) => return Err(Error::NotFound(Code::LinkNotFound)),
         };
         Ok(ok("Link checked successfully", link))
     }

@@ -22,7 +22,7 @@ use crate::{
         },
         text::{Email, known_email},
     },
-    error::{Error, Result},
+    error::{Code, Error, Result},
     state::App,
 };
 
@@ -87,7 +87,7 @@ impl Api {
         let user = app.db.read(|conn| mailbox::find_reset(conn, &token))?;
         accounts::check_password(&password, "new_password", &user.email, &user.username).map_err(Error::Invalid)?;
         if app.verify(visitor.address, password.clone(), user.password_hash).await? {
-            return Err(Error::invalid("new_password is the old password"));
+            return Err(Error::Invalid(Code::PasswordUnchanged.says("new_password is the old password").at("new_password")));
         }
         let hash = app.hash(visitor.address, password).await?;
         app.db.write_sized(body.1, move |tx| mailbox::reset(tx, &token, &hash)).await?;

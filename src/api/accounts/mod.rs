@@ -29,7 +29,7 @@ use crate::{
         organisations::join_links,
         text::{Email, known_email},
     },
-    error::{Error, Result},
+    error::{Code, Error, Result},
     id::{OrganisationId, UserId},
     secret,
     state::App,
@@ -121,7 +121,7 @@ impl Api {
         visitor: Visitor,
         body: Body<PasswordChange>,
     ) -> Result<Done> {
-        const WRONG: Error = Error::Unauthorized("The old password is incorrect");
+        const WRONG: Error = Error::Unauthorized(Code::WrongPassword, "The old password is incorrect");
         let caller = caller.0;
         let user = app.db.read(|conn| accounts::find(conn, caller.user))?.ok_or(WRONG)?;
         let (old, new) = (body.0.old_password.0, body.0.new_password.0);
@@ -131,7 +131,7 @@ impl Api {
         }
         accounts::check_password(&new, "new_password", &user.email, &user.username).map_err(Error::Invalid)?;
         if new == old {
-            return Err(Error::invalid("new_password is the old password"));
+            return Err(Error::Invalid(Code::PasswordUnchanged.says("new_password is the old password").at("new_password")));
         }
         let hash = app.hash(visitor.address, new).await?;
         app.db.write(move |tx| passwords::change(tx, caller, &user.password_hash, &hash)).await?;
@@ -149,7 +149,7 @@ async fn log_in(app: &App, entrant: &Entrant, kept: Option<&str>, given: Credent
     let user = app.db.read(|conn| accounts::find_by_email(conn, &email))?;
     let password = &given.password.0;
     let right = app.verify_password(entrant.address, &email, user.as_ref(), password.clone(), mark).await?;
-    let user = user.filter(|_| right).ok_or(Error::Unauthorized(sessions::WRONG_CREDENTIALS))?;
+    let user = user.filter(|_| right).ok_or(Error::Unauthorized(Code::WrongCredentials, sessions::WRONG_CREDENTIALS))?;
     let (hash, device) = (user.password_hash, entrant.device.clone());
     let logged = hash.clone();
     let started = app.db.write(move |tx| sessions::log_in(tx, user.id, &logged, &device)).await?;
@@ -167,7 +167,10 @@ async fn log_in_by_id_token(app: &App, entrant: &Entrant, given: IdToken) -> Res
     if let Some(nonce) = &given.nonce {
         Nonce::check(nonce, "nonce").map_err(Error::BadRequest)?;
     }
-    let issuer = app.issuer.as_ref().ok_or(Error::Unauthorized("Federated log-in is not configured on this server"))?;
+    let issuer = app
+        .issuer
+        .as_ref()
+        .ok_or(Error::Unauthorized(Code::ProviderMissing, "Federated log-in is not configured on this server"))?;
     let token = issuer.verify(&given.id_token, given.nonce.as_deref()).await?;
     let device = entrant.device.clone();
     app.db.write(move |tx| identities::log_in(tx, &token, &device)).await
@@ -178,7 +181,7 @@ async fn log_in_by_id_token(app: &App, entrant: &Entrant, given: IdToken) -> Res
 fn faulty_is_422<E: Endpoint + 'static>(endpoint: E) -> impl Endpoint {
     endpoint.around(|endpoint, req| async move {
         endpoint.call(req).await.map_err(|err| match err.downcast::<Faulty>() {
-            Ok(Faulty(reason)) => Error::Invalid(reason).into(),
+            Ok(Faulty(refusal)) => Error::Invalid(refusal).into(),
             Err(other) => other,
         })
     })

@@ -5,6 +5,8 @@ use std::collections::BTreeMap;
 use serde::Deserialize;
 use serde_json::Value;
 
+use crate::api::http::failure::Reason;
+
 /// What the run recorded of an operation.
 #[derive(Default, Deserialize)]
 #[serde(default)]
@@ -15,8 +17,8 @@ pub struct Recorded {
     pub request: Option<Value>,
     /// The body of a success, by status; null for none.
     pub answers: BTreeMap<String, Value>,
-    /// The messages of the refusals, by status.
-    pub refusals: BTreeMap<String, Vec<String>>,
+    /// The refusals by status and message.
+    pub refusals: BTreeMap<String, BTreeMap<String, Reason>>,
 }
 
 /// The examples by operation, as in `GET /channels/{channel_id}`.

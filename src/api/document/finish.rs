@@ -12,9 +12,9 @@ use crate::{
     api::http::{
         auth::{ACCESS_TOKEN_INVALID, BEARER_REQUIRED},
         body,
-        envelope::{TOO_MANY_CONNECTIONS, failure_example, has_status_code, lists_errors},
+        failure::{self, Reason, TOO_MANY_CONNECTIONS, has_status_code, lists_errors},
     },
-    error::Error,
+    error::{Code, Error},
 };
 
 /// The header of the place in the event log.
@@ -92,6 +92,18 @@ fn referred_nullable(schema: &mut Value) -> Option<String> {
     Some(parts.first()?["$ref"].as_str()?.rsplit('/').next()?.to_owned())
 }
 
+/// What a failure says to people, and to programs.
+struct Said {
+    message: String,
+    reason: Reason,
+}
+
+impl From<&Error> for Said {
+    fn from(err: &Error) -> Self {
+        Said { message: err.to_string(), reason: err.into() }
+    }
+}
+
 struct Operation<'a> {
     path: &'a str,
     is_get: bool,
@@ -140,9 +152,10 @@ impl Operation<'_> {
     /// is shared.
     fn failure(&self, status: &str, response: Value, shared: &mut BTreeMap<String, Value>) -> Option<Value> {
         let general = self.general(status);
-        let mut words: Vec<String> = general.iter().flat_map(|(_, words)| words.clone()).collect();
+        let mut words: Vec<Said> = general.iter().flat_map(|(_, refusals)| refusals.iter().map(Said::from)).collect();
         let recorded = self.recorded.refusals.get(status).into_iter().flatten();
-        let own: Vec<_> = recorded.filter(|said| !words.contains(said)).cloned().collect();
+        let own = recorded.filter(|(message, _)| words.iter().all(|said| said.message != **message));
+        let own: Vec<_> = own.map(|(message, reason)| Said { message: message.clone(), reason: reason.clone() }).collect();
         match general {
             Some((name, _)) if own.is_empty() => {
                 let name = format!("{name}{}", self.variant());
@@ -156,27 +169,31 @@ impl Operation<'_> {
         }
     }
 
-    /// The words of a failure that does not depend on what the operation does, and the name by which it is shared.
-    fn general(&self, status: &str) -> Option<(&'static str, Vec<String>)> {
+    /// The failures that do not depend on what the operation does, and the name by which they are shared.
+    fn general(&self, status: &str) -> Option<(&'static str, Vec<Error>)> {
         let has =
             |scheme: &str| self.fields["security"].as_array().is_some_and(|all| all.iter().any(|one| one.get(scheme).is_some()));
-        let (name, words) = match status {
-            "401" if has("Bearer") => ("Unauthorized", vec![BEARER_REQUIRED.into(), ACCESS_TOKEN_INVALID.into()]),
+        let (name, refusals) = match status {
+            "401" if has("Bearer") => (
+                "Unauthorized",
+                vec![
+                    Error::Unauthorized(Code::TokenMissing, BEARER_REQUIRED),
+                    Error::Unauthorized(Code::TokenInvalid, ACCESS_TOKEN_INVALID),
+                ],
+            ),
             "409" if self.fields["security"].as_array().is_some_and(|schemes| !schemes.is_empty()) => {
-                ("OtherUser", vec![Error::OtherUser.to_string()])
+                ("OtherUser", vec![Error::OtherUser])
             }
             "413" if self.fields.contains_key("requestBody") => match self.fields["security"].as_array() {
-                Some(schemes) if schemes.is_empty() => {
-                    ("TooLargeWithoutSession", vec![Error::TooLarge(body::WITHOUT_SESSION).to_string()])
-                }
-                _ => ("TooLarge", vec![Error::TooLarge(body::WITH_SESSION).to_string()]),
+                Some(schemes) if schemes.is_empty() => ("TooLargeWithoutSession", vec![Error::TooLarge(body::WITHOUT_SESSION)]),
+                _ => ("TooLarge", vec![Error::TooLarge(body::WITH_SESSION)]),
             },
-            "429" => ("TooManyRequests", vec![Error::TooMany(1).to_string()]),
-            "500" => ("InternalError", vec![Error::internal("of any kind").to_string()]),
-            "503" => ("Unavailable", vec![TOO_MANY_CONNECTIONS.into()]),
+            "429" => ("TooManyRequests", vec![Error::TooMany(1)]),
+            "500" => ("InternalError", vec![Error::internal("of any kind")]),
+            "503" => ("Unavailable", vec![Error::Unavailable(Code::Overloaded, TOO_MANY_CONNECTIONS)]),
             _ => return None,
         };
-        Some((name, words))
+        Some((name, refusals))
     }
 
     /// Which of the forms of failures this operation's have, as the end of a name.
@@ -188,9 +205,11 @@ impl Operation<'_> {
         }
     }
 
-    fn with_words(&self, status: &str, mut response: Value, words: &[String]) -> Value {
+    fn with_words(&self, status: &str, mut response: Value, words: &[Said]) -> Value {
         let code = status.parse().expect("a status is a number");
-        let example = |said: &String| (slug(said), json!({ "summary": said, "value": failure_example(code, said, self.path) }));
+        let example = |Said { message, reason }: &Said| {
+            (slug(message), json!({ "summary": message, "value": failure::example(code, message, reason, self.path) }))
+        };
         let examples: Map<_, _> = words.iter().map(example).collect();
         show(&mut response, |media| media["examples"] = Value::Object(examples.clone()));
         if let Some((name, description, example)) = header(status) {

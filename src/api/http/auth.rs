@@ -24,7 +24,7 @@ use crate::{
         accounts::sessions::{self, Device},
         webhooks::feeds,
     },
-    error::{Error, Result},
+    error::{Code, Error, Result},
     limits::admission,
     state::App,
 };
@@ -73,7 +73,7 @@ impl<'a> ApiExtractor<'a> for Bearer {
     }
 
     async fn from_request(req: &'a Request, _: &mut RequestBody, _: ExtractParamOptions<()>) -> poem::Result<Self> {
-        Ok(session(req)?.map(Bearer).ok_or(Error::Unauthorized(BEARER_REQUIRED))?)
+        Ok(session(req)?.map(Bearer).ok_or(Error::Unauthorized(Code::TokenMissing, BEARER_REQUIRED))?)
     }
 }
 
@@ -92,7 +92,7 @@ async fn by_notification_token(req: &Request, key: ApiKey) -> poem::Result<Calle
     let known = app.db.check(|conn| sessions::find_by_notification_token(conn, &key.key))?;
     let Some(known) = known else {
         app.limits.address(address(req))?;
-        return Err(Error::Unauthorized("The notification token is invalid").into());
+        return Err(Error::Unauthorized(Code::NotificationTokenInvalid, "The notification token is invalid").into());
     };
     app.limits.user(known.user)?;
     Ok(admit(req, known)?)
@@ -105,7 +105,7 @@ fn session(req: &Request) -> Result<Option<Caller>> {
     if let Some(value) = req.headers().get(header::AUTHORIZATION) {
         let Some(caller) = find(app, bearer_token(value.to_str().unwrap_or_default())?)? else {
             app.limits.address(address(req))?;
-            return Err(Error::Unauthorized(ACCESS_TOKEN_INVALID));
+            return Err(Error::Unauthorized(Code::TokenInvalid, ACCESS_TOKEN_INVALID));
         };
         return admit(req, caller).map(Some);
     }
@@ -159,7 +159,7 @@ impl<'a> FromRequest<'a> for MaybeBearer {
 /// The token in the value of an `Authorization` header.
 fn bearer_token(value: &str) -> Result<&str> {
     let token = value.split_once(' ').filter(|(scheme, _)| scheme.eq_ignore_ascii_case("bearer"));
-    token.map(|(_, token)| token.trim()).ok_or(Error::Unauthorized(BEARER_REQUIRED))
+    token.map(|(_, token)| token.trim()).ok_or(Error::Unauthorized(Code::TokenMissing, BEARER_REQUIRED))
 }
 
 /// The access token of a request, for operations that answer it; empty for a session that a cookie keeps, whose token no answer
@@ -183,7 +183,7 @@ impl<'a> FromRequest<'a> for Feeder {
             app(req).limits.address(address(req))?;
         }
         if caller.is_none() && app(req).site.feed_auth == FeedAuth::Bearer {
-            return Err(Error::Unauthorized(BEARER_REQUIRED).into());
+            return Err(Error::Unauthorized(Code::TokenMissing, BEARER_REQUIRED).into());
         }
         let slug: String = req.path_params()?;
         app(req).limits.slug(&slug)?;

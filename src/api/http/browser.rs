@@ -8,7 +8,7 @@ use super::{
 };
 use crate::{
     domain::accounts::sessions::{self, Started},
-    error::{Error, Result},
+    error::{Code, Error, Result},
     state::App,
 };
 
@@ -75,4 +75,4 @@ impl Browser {
     }
 }
 
-const FOREIGN_PAGE: Error = Error::Forbidden("Only a page of this server may log in with a cookie");
+const FOREIGN_PAGE: Error = Error::Forbidden(Code::ForeignPage, "Only a page of this server may log in with a cookie");

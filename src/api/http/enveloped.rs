@@ -12,7 +12,7 @@ use poem_openapi::{OperationId, error::ParsePathError};
 
 use super::{
     body::Bound,
-    envelope::{failure, misfit},
+    failure::{self, misfit},
 };
 use crate::{api::document::Methods, error::Error};
 
@@ -78,12 +78,12 @@ impl<E: Endpoint> Endpoint for Enveloped<E> {
         let operation = failed.data::<OperationId>().copied();
         let failed = match failed.downcast_ref() {
             Some(ParsePathError { name, reason }) => {
-                Error::bad_request(misfit(self.parameter(path, name).unwrap_or(name), reason)).into()
+                Error::BadRequest(misfit(self.parameter(path, name).unwrap_or(name), reason)).into()
             }
             None => failed,
         };
         let method_is_wrong = failed.is::<MethodNotAllowedError>();
-        let mut response = failure(failed, path);
+        let mut response = failure::answer(failed, path);
         if let Some(operation) = operation {
             response.set_data(operation);
         }

@@ -4,7 +4,10 @@
 use poem::{Endpoint, EndpointExt, Request, Response, http::header};
 
 use super::auth;
-use crate::{error::Error, secret::AccessKey};
+use crate::{
+    error::{Code, Error},
+    secret::AccessKey,
+};
 
 /// Guards an endpoint with a key in the headers that a Centrifugo takes: `X-API-Key: KEY`, or `Authorization: apikey
 /// KEY`.
@@ -30,7 +33,7 @@ fn guarded(
             }
             let app = auth::app(&req);
             app.limits.address(auth::address(&req))?;
-            Err::<Response, poem::Error>(Error::Unauthorized("The key is missing or unknown").into())
+            Err::<Response, poem::Error>(Error::Unauthorized(Code::KeyInvalid, "The key is missing or unknown").into())
         }
     })
 }

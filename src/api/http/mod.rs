@@ -7,6 +7,7 @@ pub mod cookies;
 pub mod described;
 pub mod envelope;
 pub mod enveloped;
+pub mod failure;
 pub mod guard;
 pub mod json;
 pub mod listing;

@@ -10,7 +10,11 @@ use poem_openapi::{
 use serde_json::Value;
 use uuid::Uuid;
 
-use crate::{error::Error, id, time::Time};
+use crate::{
+    error::{Code, Error},
+    id,
+    time::Time,
+};
 
 impl From<Error> for poem::Error {
     fn from(err: Error) -> Self {
@@ -96,6 +100,47 @@ uuids!(
     TestimonialId,
     ContactId,
 );
+
+impl Type for Code {
+    const IS_REQUIRED: bool = true;
+    type RawValueType = Self;
+    type RawElementValueType = Self;
+
+    fn name() -> Cow<'static, str> {
+        "Code".into()
+    }
+    fn schema_ref() -> MetaSchemaRef {
+        MetaSchemaRef::Reference(<Self as Type>::name().into_owned())
+    }
+    fn register(registry: &mut Registry) {
+        registry.create_schema::<Self, _>(<Self as Type>::name().into_owned(), |_| MetaSchema {
+            description: Some(
+                "Why a request is refused, for programs. A code keeps its name and its meaning; a release may add codes. The page [Errors](/docs/guide/errors) says what each means.",
+            ),
+            enum_items: Code::all().map(|code| code.name().into()).collect(),
+            ..MetaSchema::new("string")
+        });
+    }
+    fn as_raw_value(&self) -> Option<&Self> {
+        Some(self)
+    }
+    fn raw_element_iter<'a>(&'a self) -> Box<dyn Iterator<Item = &'a Self> + 'a> {
+        Box::new(std::iter::once(self))
+    }
+}
+
+impl ToJSON for Code {
+    fn to_json(&self) -> Option<Value> {
+        Some(self.name().into())
+    }
+}
+
+/// Derives of response objects require this, as they share one with request objects.
+impl ParseFromJSON for Code {
+    fn parse_from_json(value: Option<Value>) -> ParseResult<Self> {
+        serde_json::from_value(value.unwrap_or_default()).map_err(ParseError::custom)
+    }
+}
 
 described!(Time, "string_date-time", inline(MetaSchema::new_with_format("string", "date-time")));
 

@@ -20,7 +20,7 @@ use crate::{
         },
         page::Page,
     },
-    error::{Error, Result},
+    error::{Code, Error, Result},
     id::MessageId,
 };
 
@@ -57,7 +57,9 @@ impl ParseFromParameter for Around {
 /// The place that a request asks for. 400 for a page around a message that is also to be before or after one.
 pub fn at(before: Option<MessageId>, after: Option<MessageId>, around: Option<Around>) -> Result<At> {
     match around {
-        Some(_) if before.is_some() || after.is_some() => Err(Error::bad_request("around goes without before and after")),
+        Some(_) if before.is_some() || after.is_some() => {
+            Err(Error::BadRequest(Code::ConflictingFields.says("around goes without before and after").at("around")))
+        }
         Some(Around::Message(id)) => Ok(At::Around(id)),
         Some(Around::Unread) => Ok(At::Unread),
         None => Ok(At::Range { before, after }),

@@ -24,7 +24,7 @@ use crate::{
         organisations::{invitations::acceptance, links},
         rights,
     },
-    error::{Error, Result},
+    error::{Code, Error, Result},
     id::OrganisationId,
     secret,
     state::App,
@@ -58,7 +58,9 @@ impl Api {
         if let Some(caller) = caller.0 {
             // Otherwise somebody would go away with a password that was never set.
             if chosen.is_some() || [&first_name, &last_name, &username].iter().any(|name| !name.is_empty()) {
-                return Err(Error::invalid("You have an account: names and a password are for people without one"));
+                return Err(Error::Invalid(
+                    Code::AccountExists.says("You have an account: names and a password are for people without one"),
+                ));
             }
             let started = app.db.write_sized(bytes, move |tx| acceptance::accept(tx, caller, &token, &visitor.device)).await?;
             let started = browser.keep(&app, started, by_cookie).await;

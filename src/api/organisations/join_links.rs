@@ -24,7 +24,7 @@ use crate::{
         rights,
         text::Email,
     },
-    error::{Error, Result},
+    error::{Code, Error, Result},
     id::{JoinLinkId, OrganisationId, UserId},
     state::App,
     time::Time,
@@ -117,8 +117,9 @@ impl Api {
         // Hashing a password is costly, so check first that there is a link.
         app.db.check(|conn| join_links::require_unverified(conn, &join_links::open(conn, &token)?))?;
         let [email, password] = [text(email).unwrap_or_default(), text(password).unwrap_or_default()];
-        if email.is_empty() || password.is_empty() {
-            return Err(Error::bad_request("email and password are required to make an account: otherwise log in first"));
+        if let Some((missing, _)) = [("email", &email), ("password", &password)].into_iter().find(|(_, given)| given.is_empty()) {
+            let words = "email and password are required to make an account: otherwise log in first";
+            return Err(Error::BadRequest(Code::Required.says(words).at(missing)));
         }
         let [username, first_name, last_name] =
             [text(username), text(first_name), text(last_name)].map(Option::unwrap_or_default);

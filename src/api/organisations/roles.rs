@@ -18,7 +18,7 @@ use crate::{
         tags::Tag,
     },
     domain::{organisations::roles, rights},
-    error::{Error, Result},
+    error::{Code, Error, Result},
     id::{OrganisationId, RoleUuid},
     state::App,
     time::Time,
@@ -168,12 +168,19 @@ impl RoleRights {
 
     /// The list of rights. 400 if there is none, or if there are two.
     fn required(self) -> Result<BTreeMap<String, bool>> {
-        Ok(self.one()?.ok_or_else(|| Error::bad_request("permission_list is required"))?.0)
+        Ok(self
+            .one()?
+            .ok_or_else(|| Error::BadRequest(Code::Required.says("permission_list is required").at("permission_list")))?
+            .0)
     }
 
     fn one(self) -> Result<Option<PermissionList>> {
         match (self.permission_list, self.permissions) {
-            (Some(_), Some(_)) => Err(Error::bad_request("Give the rights in permission_list or in permissions, not in both")),
+            (Some(_), Some(_)) => Err(Error::BadRequest(
+                Code::ConflictingFields
+                    .says("Give the rights in permission_list or in permissions, not in both")
+                    .at("permission_list"),
+            )),
             (list, None) => Ok(list),
             (None, Some(EditPermissions { permission_list: list })) => Ok(Some(list)),
         }

@@ -9,7 +9,7 @@ use crate::{
         accounts::one_time_tokens::{self, Token},
         text::{self, Rule},
     },
-    error::{Error, Result},
+    error::{Code, Error, Result},
     id::UserId,
     secret::{self, Hash},
     time::Time,
@@ -19,7 +19,7 @@ use crate::{
 pub const TRIES: u32 = 5;
 
 text::rules! {
-    pub Code: Rule::code();
+    pub MailedCode: Rule::code();
 }
 
 /// Makes a request, and returns its secret. Only the secret's hash is stored.
@@ -50,8 +50,10 @@ pub fn require_open(conn: &View, request: &str) -> Result<()> {
         .query_row([secret::sha256(request)], |row| row.get(0))
         .optional()?;
     match tries {
-        None => Err(Error::bad_request("The request is invalid or has ended")),
-        Some(tries) if tries >= TRIES => Err(Error::invalid("Too many wrong codes: ask for another mail")),
+        None => Err(Error::BadRequest(Code::LinkInvalid.says("The request is invalid or has ended").at("request"))),
+        Some(tries) if tries >= TRIES => {
+            Err(Error::Invalid(Code::TooManyCodes.says("Too many wrong codes: ask for another mail")))
+        }
         Some(_) => Ok(()),
     }
 }
@@ -59,7 +61,7 @@ pub fn require_open(conn: &View, request: &str) -> Result<()> {
 /// Uses up a code with its link, and returns the account. None for a wrong code, which must be committed as a try. Errors as in
 /// [`require_open`], and 400 for a text that is no code.
 pub fn take(tx: &mut Tx, request: &str, code: &str) -> Result<Option<UserId>> {
-    Code::check(code, "code").map_err(Error::BadRequest)?;
+    MailedCode::check(code, "code").map_err(Error::BadRequest)?;
     require_open(tx, request)?;
     tx.prepare_cached("update code_requests set tries = tries + 1 where hash = ?1")?.execute([secret::sha256(request)])?;
     one_time_tokens::take_by_code(tx, &hash(request, code))

@@ -12,7 +12,7 @@ use crate::{
         },
         text,
     },
-    error::{Error, OrConflict, Result},
+    error::{Code, Error, OrConflict, Result},
     id::UserId,
     issuer::{Claims, Verified},
     time::Time,
@@ -27,7 +27,7 @@ use crate::{
 pub fn log_in(tx: &mut Tx, token: &Verified, device: &sessions::Device) -> Result<sessions::Started> {
     tx.prepare_cached("insert into used_id_tokens (hash, expires_at) values (?1, ?2)")?
         .execute((token.hash, token.expires_at))
-        .or_conflict(|| Error::Unauthorized("The id token has already been used"))?;
+        .or_conflict(|| Error::Unauthorized(Code::IdTokenInvalid, "The id token has already been used"))?;
     let claims = &token.claims;
     let user = match find(tx, claims)? {
         Some(user) => accounts::get(tx, user)?,
@@ -46,10 +46,14 @@ fn find(conn: &Connection, claims: &Claims) -> Result<Option<UserId>> {
 
 fn link(tx: &mut Tx, claims: &Claims) -> Result<User> {
     let email = text::email_address(&claims.email).filter(|_| claims.email_verified);
-    let email = email.ok_or(Error::Unauthorized("The identity provider has not verified an e-mail address"))?;
+    let email = email
+        .ok_or(Error::Unauthorized(Code::ProviderEmailUnverified, "The identity provider has not verified an e-mail address"))?;
     let user = match accounts::find_by_email(tx, &email)? {
         Some(_) if !claims.is_authoritative_for(&email) => {
-            return Err(Error::Unauthorized("The address has an account already: log in with its password or a magic link"));
+            return Err(Error::Unauthorized(
+                Code::AccountExists,
+                "The address has an account already: log in with its password or a magic link",
+            ));
         }
         Some(user) => {
             sessions::require_active(&user)?;

@@ -17,7 +17,7 @@ use crate::{
         },
         outbox,
     },
-    error::{Error, Result},
+    error::{Code, Error, Result},
     id::UserId,
     mail::{self, Blank, Kind},
 };
@@ -28,7 +28,7 @@ pub fn request_link(tx: &mut Tx, email: &str, purpose: Purpose) -> Result<()> {
     if purpose == Purpose::EmailVerification
         && accounts::find_by_email(tx, email)?.is_some_and(|user| user.is_active && user.is_verified)
     {
-        return Err(Error::invalid("The e-mail address is already verified"));
+        return Err(Error::Invalid(Code::EmailAlreadyVerified.says("The e-mail address is already verified")));
     }
     mail_link(tx, email, purpose)
 }
@@ -140,7 +140,7 @@ pub enum Companion {
     Password(String),
 }
 
-pub const WRONG_PASSWORD: Error = Error::Unauthorized("The password is incorrect");
+pub const WRONG_PASSWORD: Error = Error::Unauthorized(Code::WrongPassword, "The password is incorrect");
 
 /// Verifies the address; together with a session or the password of the same account, this proves the mailbox.
 ///

@@ -19,6 +19,8 @@ pub mod registration;
 pub mod sessions;
 pub mod spelling;
 
+use std::borrow::Cow;
+
 use rusqlite::{Connection, OptionalExtension, Row};
 
 use crate::{
@@ -27,7 +29,7 @@ use crate::{
         access::{Caller, PlatformRole},
         text::{self, Rule},
     },
-    error::{Error, OrConflict, Result},
+    error::{Code, Error, OrConflict, Refusal, Result},
     id::{OrganisationId, UserId},
     secret,
     time::Time,
@@ -106,8 +108,8 @@ pub struct New {
 }
 
 impl New {
-    /// Checks and trims the fields of a new account. The error is a sentence for people.
-    pub fn check(email: &str, username: Option<&str>, first_name: &str, last_name: &str) -> Result<New, String> {
+    /// Checks and trims the fields of a new account. The error says what is wrong with the first bad one.
+    pub fn check(email: &str, username: Option<&str>, first_name: &str, last_name: &str) -> Result<New, Refusal> {
         Ok(New {
             email: check_email(email)?,
             username: username.filter(|name| !name.is_empty()).map(check_username).transpose()?,
@@ -118,28 +120,32 @@ impl New {
     }
 
     /// Checks a password for this account, as [`check_password`] does.
-    pub fn check_password(&self, password: &str) -> Result<(), String> {
+    pub fn check_password(&self, password: &str) -> Result<(), Refusal> {
         // Without a username, one is made from the local part of the address.
         check_password(password, "password", &self.email, self.username.as_deref().unwrap_or(local_part(&self.email)))
     }
 }
 
 /// Checks the address of a new account, which is none of those that erased accounts get.
-fn check_email(email: &str) -> Result<String, String> {
+fn check_email(email: &str) -> Result<String, Refusal> {
     let email = text::email(email, "email")?;
-    if email.ends_with(ERASED) { Err(format!("email {email} is reserved")) } else { Ok(email) }
+    if email.ends_with(ERASED) { Err(reserved("email", &email)) } else { Ok(email) }
 }
 
 /// Checks a username that somebody chooses. It is none that an erased account gets, and none that mentions everybody.
-pub fn check_username(name: &str) -> Result<String, String> {
+pub fn check_username(name: &str) -> Result<String, Refusal> {
     let name = check_imported_username(name)?;
-    if is_reserved(&name) { Err(format!("username {name} is reserved")) } else { Ok(name) }
+    if is_reserved(&name) { Err(reserved("username", &name)) } else { Ok(name) }
 }
 
 /// Checks a username that comes from another server, where it may be an erased account's. It is none that mentions everybody.
-pub(in crate::domain) fn check_imported_username(name: &str) -> Result<String, String> {
+pub(in crate::domain) fn check_imported_username(name: &str) -> Result<String, Refusal> {
     Username::check(name, "username")?;
-    if mentions_everybody(name) { Err(format!("username {name} is reserved")) } else { Ok(name.to_owned()) }
+    if mentions_everybody(name) { Err(reserved("username", &name)) } else { Ok(name.to_owned()) }
+}
+
+fn reserved(field: &str, name: &str) -> Refusal {
+    Code::Reserved.says(format!("{field} {name} is reserved")).at(field)
 }
 
 fn is_reserved(name: &str) -> bool {
@@ -154,13 +160,13 @@ fn mentions_everybody(name: &str) -> bool {
 pub const EVERYBODY: [&str; 4] = ["channel", "here", "all", "everyone"];
 
 /// Checks a new password: no common one, neither the address nor the username.
-pub fn check_password(password: &str, field: &str, email: &str, username: &str) -> Result<(), String> {
+pub fn check_password(password: &str, field: &str, email: &str, username: &str) -> Result<(), Refusal> {
     Password::check(password, field)?;
     if password.eq_ignore_ascii_case(email) || password.eq_ignore_ascii_case(username) {
-        return Err(format!("{field} must not be the e-mail address or the username"));
+        return Err(Code::PasswordTooSimilar.says(format!("{field} must not be the e-mail address or the username")).at(field));
     }
     if secret::is_common(password) {
-        return Err(format!("{field} is one of the most common ones"));
+        return Err(Code::PasswordTooCommon.says(format!("{field} is one of the most common ones")).at(field));
     }
     Ok(())
 }
@@ -178,8 +184,10 @@ pub fn create(tx: &mut Tx, new: &New, password_hash: &str) -> Result<UserId> {
              values (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?8)",
         )?
         .execute((id, &new.email, &username, password_hash, &new.first_name, &new.last_name, new.role, now));
-    match inserted.or_conflict(|| Error::invalid("username already exists")) {
-        Err(Error::Invalid(_)) if find_by_email(tx, &new.email)?.is_some() => Err(Error::invalid("email already exists")),
+    match inserted.or_conflict(|| Error::Invalid(Code::UsernameTaken.says("username already exists").at("username"))) {
+        Err(Error::Invalid(_)) if find_by_email(tx, &new.email)?.is_some() => {
+            Err(Error::Invalid(Code::EmailTaken.says("email already exists").at("email")))
+        }
         other => other.map(|_| id),
     }
 }
@@ -234,7 +242,7 @@ pub fn get(conn: &Connection, id: UserId) -> Result<User> {
 
 /// The caller's account. 401 if it is gone.
 pub fn own(conn: &Connection, caller: Caller) -> Result<User> {
-    find(conn, caller.user)?.ok_or(Error::Unauthorized("The account is gone"))
+    find(conn, caller.user)?.ok_or(Error::Unauthorized(Code::TokenInvalid, "The account is gone"))
 }
 
 /// Finds an account by its address in the form of [`text::email_address`].
@@ -243,7 +251,7 @@ pub fn find_by_email(conn: &Connection, email: &str) -> Result<Option<User>> {
 }
 
 /// The command line's error for an address without an account.
-pub const NO_ACCOUNT: Error = Error::NotFound("Account");
+pub const NO_ACCOUNT: Error = Error::Failed(Cow::Borrowed("Account not found: `tidings user list` lists all"));
 
 /// Writes when users were last seen. The times were gathered in memory since the last write.
 pub fn seen(tx: &mut Tx, seen: &[(UserId, Time)]) -> Result<()> {

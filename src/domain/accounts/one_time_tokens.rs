@@ -10,7 +10,7 @@ use rusqlite::{
 use crate::{
     db::{Tx, View},
     domain::text::{self, Rule},
-    error::{Error, Result},
+    error::{Code, Error, Result},
     id::UserId,
     secret::{self, Hash},
     time::Time,
@@ -109,11 +109,13 @@ pub fn look_up(conn: &View, token: &str) -> Result<Option<Known>> {
 /// The account of a token, which stays valid. 400 if there is no such token, 422 if it is used, superseded or expired.
 pub fn find(conn: &View, purpose: Purpose, token: &str) -> Result<UserId> {
     let found = look_up(conn, token)?.filter(|known| known.purpose == purpose);
-    let known = found.ok_or_else(|| Error::bad_request("The token is invalid"))?;
+    let known = found.ok_or_else(|| Error::BadRequest(Code::LinkInvalid.says("The token is invalid")))?;
     match known.status {
         Status::Open => Ok(known.user),
-        Status::Expired => Err(Error::invalid("The token has expired")),
-        Status::Used | Status::Void => Err(Error::invalid("The token has already been used, or newer ones were sent")),
+        Status::Expired => Err(Error::Invalid(Code::LinkExpired.says("The token has expired"))),
+        Status::Used | Status::Void => {
+            Err(Error::Invalid(Code::LinkUsed.says("The token has already been used, or newer ones were sent")))
+        }
     }
 }
 

@@ -7,7 +7,7 @@ use crate::{
         accounts::{self, User, one_time_tokens, sessions},
         outbox,
     },
-    error::{Error, Result},
+    error::{Code, Error, Result},
     id::{SessionId, UserId},
     mail,
 };
@@ -15,7 +15,7 @@ use crate::{
 /// Changes the caller's password and ends their other sessions. 401 if the password is no longer the one of `old_hash`.
 pub fn change(tx: &mut Tx, caller: Caller, old_hash: &str, new_hash: &str) -> Result<()> {
     let user = accounts::find(tx, caller.user)?.filter(|user| user.password_hash == old_hash);
-    let user = user.ok_or(Error::Unauthorized("The old password is incorrect"))?;
+    let user = user.ok_or(Error::Unauthorized(Code::WrongPassword, "The old password is incorrect"))?;
     set(tx, &user, new_hash, Some(caller.session))
 }
 

@@ -12,7 +12,7 @@ use crate::{
         log::events,
         text::{self, Rule},
     },
-    error::{Error, OrConflict, Result},
+    error::{Code, Error, OrConflict, Result},
     event::{Effect, Kind},
     id::{OrganisationId, UserId},
 };
@@ -67,7 +67,7 @@ pub fn update(tx: &mut Tx, caller: Caller, edit: Edit) -> Result<User> {
          where id = ?1",
     )?
     .execute((caller.user, edit.username, edit.first_name, edit.last_name, edit.phone, edit.avatar_url, tx.now()))
-    .or_conflict(|| Error::invalid("username already exists"))?;
+    .or_conflict(|| Error::Invalid(Code::UsernameTaken.says("username already exists").at("username")))?;
     let user = accounts::own(tx, caller)?;
     let shown = |user: &User| (user.username.clone(), user.full_name(), user.phone.clone(), user.avatar_url.clone());
     member_names::write(tx, &user)?;

@@ -4,7 +4,7 @@ use crate::{
     config::Registration,
     db::{Tx, View},
     domain::accounts::{self, New, mailbox, one_time_tokens::Purpose},
-    error::{Error, Result},
+    error::{Code, Error, Result},
     id::UserId,
 };
 
@@ -29,7 +29,7 @@ fn make(tx: &mut Tx, new: &New, password_hash: &str) -> Result<UserId> {
     Ok(user)
 }
 
-const CLOSED: Error = Error::Forbidden("Registration is by invitation only");
+const CLOSED: Error = Error::Forbidden(Code::RegistrationClosed, "Registration is by invitation only");
 
 /// Checks the server's registration policy: 403 if it does not let this address register.
 pub fn require_welcome(conn: &View, email: &str) -> Result<()> {

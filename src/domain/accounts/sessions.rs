@@ -11,7 +11,7 @@ use crate::{
         log::revocations,
         page::Page,
     },
-    error::{Error, Result},
+    error::{Code, Error, Result},
     id::{SessionId, UserId},
     secret,
     time::Time,
@@ -48,14 +48,14 @@ pub struct Device {
 /// meanwhile, 403 if the account is disabled; other errors as in [`start`].
 pub fn log_in(tx: &mut Tx, user: UserId, password_hash: &str, device: &Device) -> Result<Started> {
     let user = accounts::find(tx, user)?.filter(|user| user.password_hash == password_hash);
-    let user = user.ok_or(Error::Unauthorized(WRONG_CREDENTIALS))?;
+    let user = user.ok_or(Error::Unauthorized(Code::WrongCredentials, WRONG_CREDENTIALS))?;
     require_active(&user)?;
     start(tx, user, device)
 }
 
 /// Checks that no administrator has disabled the account: 403 if one has.
 pub fn require_active(user: &accounts::User) -> Result<()> {
-    if user.is_active { Ok(()) } else { Err(Error::Forbidden("This account is disabled")) }
+    if user.is_active { Ok(()) } else { Err(Error::Forbidden(Code::AccountDisabled, "This account is disabled")) }
 }
 
 pub const WRONG_CREDENTIALS: &str = "Invalid email or password";
@@ -67,7 +67,7 @@ pub const MOST: u32 = 50;
 /// the server requires a verified address and the user's is not.
 pub fn start(tx: &mut Tx, user: accounts::User, device: &Device) -> Result<Started> {
     if tx.site().require_verified_email && !user.is_verified {
-        return Err(Error::Forbidden("Verify your e-mail address first"));
+        return Err(Error::Forbidden(Code::EmailUnverified, "Verify your e-mail address first"));
     }
     let (id, now) = (SessionId::new(), tx.now());
     let expires_at = now + tx.site().session_lifetime;
@@ -153,7 +153,7 @@ pub struct Session {
 /// Lists a user's live sessions, newest first. For the user and for superadmins; 404 for other callers.
 pub fn list(conn: &View, caller: Caller, user: UserId, page: Page) -> Result<Vec<Session>> {
     if user != caller.user && (!caller.holds(PlatformRole::Superadmin) || accounts::find(conn, user)?.is_none()) {
-        return Err(Error::NotFound("User"));
+        return Err(Error::NotFound(Code::UserNotFound));
     }
     live(conn, user, conn.now(), page)
 }
@@ -200,7 +200,10 @@ pub fn addresses(conn: &Connection, user: UserId) -> Result<Vec<String>> {
 /// The time at which the caller's session expires. 401 if it was deleted a moment ago, with its account.
 pub fn expiry(conn: &Connection, caller: Caller) -> Result<Time> {
     let mut select = conn.prepare_cached("select expires_at from sessions where id = ?1")?;
-    select.query_row([caller.session], |row| row.get(0)).optional()?.ok_or(Error::Unauthorized("The account is gone"))
+    select
+        .query_row([caller.session], |row| row.get(0))
+        .optional()?
+        .ok_or(Error::Unauthorized(Code::TokenInvalid, "The account is gone"))
 }
 
 /// Ends a live session and its sockets. For the session's owner and for superadmins; 404 for other callers.
@@ -212,7 +215,7 @@ pub fn revoke(tx: &mut Tx, caller: Caller, session: SessionId) -> Result<()> {
         )?
         .query_row((session, caller.user, caller.holds(PlatformRole::Superadmin), tx.now()), |row| row.get(0))
         .optional()?;
-    let user = owner.ok_or(Error::NotFound("Session"))?;
+    let user = owner.ok_or(Error::NotFound(Code::SessionNotFound))?;
     revocations::sessions(tx, user, vec![session])
 }
 

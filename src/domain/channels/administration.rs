@@ -9,7 +9,7 @@ use crate::{
         access::{Caller, UNKNOWN_CHANNEL},
         channels::{self, record, updates::announce},
     },
-    error::{Error, OrConflict, Result},
+    error::{Code, Error, OrConflict, Result},
     id::{ChannelId, OrganisationId, UserId},
     time::Time,
 };
@@ -73,7 +73,7 @@ pub fn restore(tx: &mut Tx, id: ChannelId) -> Result<()> {
         )?
         .query_row((id, tx.now()), |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))
         .optional()
-        .or_conflict(|| Error::invalid("Another channel has this name: rename it first"))?;
+        .or_conflict(|| Error::Invalid(Code::NameTaken.says("Another channel has this name: rename it first").at("name")))?;
     let (organisation, owner, is_live) = restored.ok_or(UNKNOWN_CHANNEL)?;
     if is_live {
         record::count(tx, organisation, 1)?;

@@ -19,7 +19,7 @@ use crate::{
         page::Page,
         rights::Rights,
     },
-    error::{Error, Result},
+    error::{Code, Error, Result},
     id::{ChannelId, OrganisationId, UserId},
     secret,
 };
@@ -38,7 +38,8 @@ pub fn open(tx: &mut Tx, caller: Caller, organisation: OrganisationId, others: V
     let named = others.len();
     let others = members::others(caller, "user_ids", others)?;
     if others.is_empty() || named > OTHERS_MAX {
-        return Err(Error::invalid(format!("user_ids names {named} users, 1 to {OTHERS_MAX} besides the caller are allowed")));
+        let says = format!("user_ids names {named} users, 1 to {OTHERS_MAX} besides the caller are allowed");
+        return Err(members::wrong_number(if others.is_empty() { 0 } else { named }, OTHERS_MAX, says));
     }
     let mut accounts = Vec::new();
     for user in others.into_iter().chain([caller.user]) {
@@ -47,7 +48,11 @@ pub fn open(tx: &mut Tx, caller: Caller, organisation: OrganisationId, others: V
     let key = key(&accounts.iter().map(|account| account.id).collect::<Vec<_>>());
     let is_new = insert(tx, organisation, caller.user, &key)?;
     if is_new && count_opened(tx, organisation, caller.user)? > OPENED_MAX {
-        return Err(Error::invalid(format!("a member opens at most {OPENED_MAX} direct messages in an organisation")));
+        return Err(Error::Invalid(
+            Code::OwnLimitReached
+                .says(format!("a member opens at most {OPENED_MAX} direct messages in an organisation"))
+                .past(OPENED_MAX),
+        ));
     }
     let id: ChannelId = tx
         .prepare_cached("select id from channels where organisation_id = ?1 and dm_key = ?2")?

@@ -8,7 +8,7 @@ use crate::{
         access::{self, Caller},
         channels::reading::{self, Counts},
     },
-    error::{Error, Result},
+    error::{Code, Error, Result},
     id::{ChannelId, MessageId, UserId},
 };
 
@@ -30,7 +30,9 @@ impl Goal {
             (None, None) => Ok(Goal::End),
             (Some(last), None) => Ok(Goal::Read(last)),
             (None, Some(first)) => Ok(Goal::Unread(first)),
-            (Some(_), Some(_)) => Err(Error::invalid("the last message read and unread_from exclude each other")),
+            (Some(_), Some(_)) => Err(Error::Invalid(
+                Code::ConflictingFields.says("the last message read and unread_from exclude each other").at("unread_from"),
+            )),
         }
     }
 
@@ -125,7 +127,7 @@ fn move_once(tx: &Tx, user: UserId, channel: ChannelId, goal: Goal, id: MessageI
     let from: i64 = tx
         .prepare_cached("select read_n from channel_members where channel_id = ?1 and user_id = ?2")?
         .query_row((channel, user), |row| row.get(0))?;
-    let to = goal.n(from, of.ok_or(Error::NotFound("Message"))?);
+    let to = goal.n(from, of.ok_or(Error::NotFound(Code::MessageNotFound))?);
     let Step { n, live, has_arrived } = step(tx, Over::Posts(channel), from, to)?;
     // The author of a reply has read its mention of @channel, wherever their mark is.
     let mentions: i64 = tx

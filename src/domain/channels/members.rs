@@ -19,7 +19,7 @@ use crate::{
         log::revocations,
         page::Page,
     },
-    error::{Error, OrConflict, Result},
+    error::{Code, Error, OrConflict, Result},
     event::Stream,
     id::{ChannelId, OrganisationId, UserId},
     time::Time,
@@ -126,7 +126,7 @@ pub fn join(tx: &mut Tx, caller: Caller, id: ChannelId, username: Option<&str>) 
     access.require_no_dm()?;
     access.require_live()?;
     if access.username.is_some() {
-        return Err(Error::invalid("You are already a member of this channel"));
+        return Err(Error::Invalid(Code::AlreadyAMember.says("You are already a member of this channel")));
     }
     let user = accounts::own(tx, caller)?;
     let joined_at = insert(tx, id, &user, username)?;
@@ -141,7 +141,7 @@ pub fn leave(tx: &mut Tx, caller: Caller, id: ChannelId) -> Result<(Channel, Tim
     let Visible { channel, access, .. } = record::find(tx, caller, id)?.ok_or(access::HIDDEN_CHANNEL)?;
     access.require_no_dm()?;
     if access.username.is_none() {
-        return Err(Error::invalid("You are not a member of this channel"));
+        return Err(Error::Invalid(Code::NotInChannel.says("You are not a member of this channel")));
     }
     let joined_at = take_out(tx, channel.organisation, id, caller.user)?;
     Ok((channel, joined_at))
@@ -170,9 +170,20 @@ pub const LISTED_MAX: usize = 100;
 /// The users that a request lists, each once and without the caller. 422 for more than 100, with the list's name, `field`.
 pub(in crate::domain) fn others(caller: Caller, field: &str, listed: Vec<UserId>) -> Result<BTreeSet<UserId>> {
     if listed.len() > LISTED_MAX {
-        return Err(Error::invalid(format!("{field} names {} users, at most {LISTED_MAX} are allowed", listed.len())));
+        return Err(Error::Invalid(
+            Code::TooManyItems
+                .says(format!("{field} names {} users, at most {LISTED_MAX} are allowed", listed.len()))
+                .at(field)
+                .past(LISTED_MAX),
+        ));
     }
     Ok(listed.into_iter().filter(|user| *user != caller.user).collect())
+}
+
+/// The refusal of `user_ids` that names nobody, or more than `most` users.
+pub(super) fn wrong_number(named: usize, most: usize, says: String) -> Error {
+    let refusal = if named == 0 { Code::Empty.says(says) } else { Code::TooManyItems.says(says).past(most as u64) };
+    Error::Invalid(refusal.at("user_ids"))
 }
 
 /// Adds users to a channel, and returns all the named members, in the order of the request. Needs membership of the channel
@@ -185,7 +196,8 @@ pub fn add(tx: &mut Tx, caller: Caller, id: ChannelId, users: Vec<UserId>) -> Re
     access.require_poster()?;
     access.require_live()?;
     if users.is_empty() || users.len() > LISTED_MAX {
-        return Err(Error::invalid(format!("user_ids names {} users, 1 to {LISTED_MAX} are allowed", users.len())));
+        let says = format!("user_ids names {} users, 1 to {LISTED_MAX} are allowed", users.len());
+        return Err(wrong_number(users.len(), LISTED_MAX, says));
     }
     let mut named: Vec<UserId> = Vec::new();
     for user in users {
@@ -216,14 +228,14 @@ pub fn account(conn: &Connection, organisation: OrganisationId, user: UserId) ->
 }
 
 fn no_member(user: UserId) -> Error {
-    Error::invalid(format!("user {user} is not a member of the organisation"))
+    Error::Invalid(Code::UserNotAMember.says(format!("user {user} is not a member of the organisation")))
 }
 
 /// Removes a user from a channel. Needs ownership of the channel or `manage:channels`. Pushes `channel_update`. 404 for a
 /// channel that the caller can't see, and for a user who is not in it; 403 without the right, and for a direct message.
 pub fn remove(tx: &mut Tx, caller: Caller, id: ChannelId, user: UserId) -> Result<()> {
     let access = access::manages_channel(tx, caller, id, access::UNKNOWN_CHANNEL)?;
-    name(tx, id, user)?.ok_or(Error::NotFound("Member"))?;
+    name(tx, id, user)?.ok_or(Error::NotFound(Code::MemberNotFound))?;
     take_out(tx, access.organisation, id, user)?;
     Ok(())
 }
@@ -333,7 +345,7 @@ fn count(tx: &Tx, channel: ChannelId, more: i64) -> Result<()> {
 }
 
 fn taken() -> Error {
-    Error::invalid("This username is taken in the channel")
+    Error::Invalid(Code::UsernameTaken.says("This username is taken in the channel").at("username"))
 }
 
 fn free_name(conn: &Connection, channel: ChannelId, base: &str) -> Result<String> {

@@ -29,7 +29,7 @@ use crate::{
         rights::Rights,
         text::{self, Rule},
     },
-    error::{Error, OrConflict, Result},
+    error::{Code, Error, OrConflict, Result},
     id::{ChannelId, OrganisationId, UserId},
 };
 
@@ -106,18 +106,26 @@ fn require_quota(conn: &View, organisation: OrganisationId, owner: UserId) -> Re
         .query_row((organisation, owner), |row| Ok((row.get(0)?, row.get(1)?)))?;
     let most = conn.site().channels_per_organisation;
     if live >= most {
-        return Err(Error::invalid(format!("an organisation has at most {most} channels: archive or delete one first")));
+        return Err(Error::Invalid(
+            Code::LimitReached
+                .says(format!("an organisation has at most {most} channels: archive or delete one first"))
+                .past(most),
+        ));
     }
     let share = most.div_ceil(OWNED);
     let manages = access::membership(conn, organisation, owner)?.is_some_and(|own| own.rights.include(Rights::MANAGE_CHANNELS));
     if owned >= share && !manages {
-        return Err(Error::invalid(format!("a member owns at most {share} channels: archive or delete one first")));
+        return Err(Error::Invalid(
+            Code::OwnLimitReached
+                .says(format!("a member owns at most {share} channels: archive or delete one first"))
+                .past(share),
+        ));
     }
     Ok(())
 }
 
 fn taken() -> Error {
-    Error::invalid("A channel with this name already exists")
+    Error::Invalid(Code::NameTaken.says("A channel with this name already exists").at("name"))
 }
 
 /// Checks and trims a channel's name.
@@ -164,7 +172,7 @@ pub fn delete(tx: &mut Tx, caller: Caller, id: ChannelId) -> Result<()> {
     let Visible { channel, access, .. } = record::find(tx, caller, id)?.ok_or(access::UNKNOWN_CHANNEL)?;
     access.require_manager()?;
     if channel.is_default {
-        return Err(Error::Forbidden("The default channel can't be deleted"));
+        return Err(Error::Forbidden(Code::ChannelIsDefault, "The default channel can't be deleted"));
     }
     tx.prepare_cached("update channels set deleted_at = ?2 where id = ?1")?.execute((id, tx.now()))?;
     if channel.archived_at.is_none() {
@@ -183,7 +191,7 @@ pub fn archive(tx: &mut Tx, caller: Caller, id: ChannelId, archived: bool) -> Re
     let Visible { channel, access, is_starred } = record::find(tx, caller, id)?.ok_or(access::UNKNOWN_CHANNEL)?;
     access.require_manager()?;
     if channel.is_default {
-        return Err(Error::Forbidden("The default channel can't be archived"));
+        return Err(Error::Forbidden(Code::ChannelIsDefault, "The default channel can't be archived"));
     }
     if channel.archived_at.is_some() == archived {
         return describe(tx, Visible { channel, access, is_starred });

@@ -14,7 +14,7 @@ use crate::{
             recounting,
         },
     },
-    error::{Error, Result},
+    error::{Code, Error, Result},
     id::{ChannelId, MessageId, UserId},
 };
 
@@ -42,7 +42,7 @@ pub fn edit(tx: &mut Tx, caller: Caller, channel: ChannelId, edit: &Edit) -> Res
         return Err(UNKNOWN);
     }
     if message.user != Some(caller.user) {
-        return Err(Error::Forbidden("Only its author edits a message"));
+        return Err(Error::Forbidden(Code::AuthorOnly, "Only its author edits a message"));
     }
     Content::check(&edit.content, "content").map_err(Error::Invalid)?;
     let mentions = mentions::find(tx, channel, &edit.content)?;

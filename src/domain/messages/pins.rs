@@ -15,7 +15,7 @@ use crate::{
         },
         page::Page,
     },
-    error::{Error, Result},
+    error::{Code, Error, Result},
     event::Kind,
     id::{ChannelId, MessageId},
 };
@@ -35,7 +35,7 @@ pub fn pin(tx: &mut Tx, caller: Caller, channel: ChannelId, id: MessageId) -> Re
         .prepare_cached("select count(*) from messages where channel_id = ?1 and pinned_at is not null")?
         .query_row([channel], |row| row.get(0))?;
     if pinned >= MOST {
-        return Err(Error::invalid(format!("a channel has at most {MOST} pinned messages")));
+        return Err(Error::Invalid(Code::LimitReached.says(format!("a channel has at most {MOST} pinned messages")).past(MOST)));
     }
     tx.prepare_cached("update messages set pinned_at = ?2, pinned_by = ?3 where n = ?1")?.execute((
         message.n,
@@ -59,7 +59,7 @@ fn announce(tx: &mut Tx, message: &Message) -> Result<()> {
 pub fn unpin(tx: &mut Tx, caller: Caller, channel: ChannelId, id: MessageId) -> Result<()> {
     let (_, message) = reactions::reach(tx, caller, channel, id)?;
     if !message.is_pinned {
-        return Err(Error::NotFound("Pin"));
+        return Err(Error::NotFound(Code::PinNotFound));
     }
     tx.prepare_cached("update messages set pinned_at = null, pinned_by = null where n = ?1")?.execute([message.n])?;
     let message = lists::get(tx, message.n)?;

@@ -17,7 +17,7 @@ use crate::{
         },
         text::{self, Rule},
     },
-    error::{Error, Result},
+    error::{Code, Error, Result},
     event::Kind,
     id::{ChannelId, MessageId},
 };
@@ -41,7 +41,9 @@ pub fn add(tx: &mut Tx, caller: Caller, channel: ChannelId, id: MessageId, emoji
         .prepare_cached("select count(*) from reaction_counts where n = ?1 and emoji <> ?2")?
         .query_row((message.n, emoji), |row| row.get(0))?;
     if others >= EMOJIS_MAX {
-        return Err(Error::invalid(format!("a message takes at most {EMOJIS_MAX} different reactions")));
+        return Err(Error::Invalid(
+            Code::LimitReached.says(format!("a message takes at most {EMOJIS_MAX} different reactions")).past(EMOJIS_MAX),
+        ));
     }
     let now = tx.now();
     let added = tx
@@ -70,7 +72,7 @@ pub fn remove(tx: &mut Tx, caller: Caller, channel: ChannelId, id: MessageId, em
         caller.user,
     ))?;
     if removed == 0 {
-        return Err(Error::NotFound("Reaction"));
+        return Err(Error::NotFound(Code::ReactionNotFound));
     }
     tx.prepare_cached(
         "update reaction_counts set count = count - 1,

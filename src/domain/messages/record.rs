@@ -8,7 +8,7 @@ use serde_json::json;
 use crate::{
     db::Columns,
     domain::{accounts, messages::mentions::Mention},
-    error::{Error, Result},
+    error::{Code, Error, Result},
     id::{ChannelId, MessageId, OrganisationId, UserId},
     time::Time,
 };
@@ -129,9 +129,9 @@ pub struct Reaction {
 }
 
 /// The error for a missing message in a channel that the caller sees.
-pub const UNKNOWN: Error = Error::NotFound("Message");
+pub const UNKNOWN: Error = Error::NotFound(Code::MessageNotFound);
 /// The error for a missing thread in a channel that the caller sees.
-pub const UNKNOWN_THREAD: Error = Error::NotFound("Thread");
+pub const UNKNOWN_THREAD: Error = Error::NotFound(Code::ThreadNotFound);
 
 pub fn find(conn: &Connection, id: MessageId) -> Result<Option<Message>> {
     Ok(conn.prepare_cached(&format!("{SELECT} where m.id = ?1"))?.query_row([id], from_row).optional()?)

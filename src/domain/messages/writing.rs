@@ -9,7 +9,7 @@ use crate::{
         record::{self, FED, Message, Profile},
         thread_members::{self, Root},
     },
-    error::{Error, OrConflict, Result},
+    error::{Code, Error, OrConflict, Result},
     id::{ChannelId, MessageId, OrganisationId, UserId},
 };
 
@@ -124,5 +124,5 @@ fn insert(tx: &Tx, post: Post, root: Option<&Root>, mentions: Vec<Mention>) -> R
 }
 
 pub(super) fn id_taken() -> Error {
-    Error::invalid("This message id is taken")
+    Error::Invalid(Code::IdTaken.says("This message id is taken"))
 }

@@ -11,7 +11,7 @@ use crate::{
         accounts::{self, NO_ACCOUNT, New},
         organisations::{self, Edit},
     },
-    error::{Error, Result},
+    error::{Code, Error, Result},
     id::{InvitationId, OrganisationId},
     time::Time,
 };
@@ -101,7 +101,12 @@ pub fn owner(conn: &Connection, id: OrganisationId) -> Result<Caller> {
 /// A caller in the name of the member with this address. 422 if the account is no member.
 pub fn member(conn: &Connection, id: OrganisationId, email: &str) -> Result<Caller> {
     let caller = Caller::acting_as(accounts::find_by_email(conn, email)?.ok_or(NO_ACCOUNT)?.id);
-    access::is_member(conn, caller, id, Error::invalid(format!("{email} is no member of the organisation")))?;
+    access::is_member(
+        conn,
+        caller,
+        id,
+        Error::Invalid(Code::UserNotAMember.says(format!("{email} is no member of the organisation"))),
+    )?;
     Ok(caller)
 }
 
@@ -109,7 +114,7 @@ pub fn member(conn: &Connection, id: OrganisationId, email: &str) -> Result<Call
 /// share one transaction at a time, so two people at once make one.
 pub fn make_first_administrator(tx: &mut Tx, new: &New, password_hash: &str, organisation: Edit) -> Result<()> {
     if accounts::administration::has_superadmin(tx)? {
-        return Err(Error::invalid("This server has an administrator already"));
+        return Err(Error::Invalid(Code::SetupOver.says("This server has an administrator already")));
     }
     let user = accounts::administration::create(tx, new, password_hash)?;
     organisations::create(tx, Caller::acting_as(user), organisation).map(drop)

@@ -22,7 +22,7 @@ use crate::{
         rights::{BuiltInRole, Rights},
         text::{self, Rule},
     },
-    error::{Error, Result},
+    error::{Code, Error, Result},
     id::{JoinLinkId, OrganisationId, UserId},
     secret,
     site::Site,
@@ -74,17 +74,20 @@ pub struct NewLink {
 pub fn create(tx: &mut Tx, caller: Caller, organisation: OrganisationId, new: &NewLink) -> Result<(JoinLink, String)> {
     let membership = access::may(tx, caller, Rights::INVITE_MEMBERS, organisation, UNKNOWN_ORGANISATION)?;
     let role = new.role.as_deref().unwrap_or(BuiltInRole::Member.name());
-    let role = roles::find(tx, organisation, role)?.ok_or_else(|| Error::bad_request("role: no such role"))?;
+    let role = roles::find(tx, organisation, role)?
+        .ok_or_else(|| Error::BadRequest(Code::RoleNotFound.says("role: no such role").at("role")))?;
     membership.require_all(role.rights)?;
     if !is_harmless(tx, &role)? {
-        return Err(Error::invalid("role: a link gives at most the rights of a member"));
+        return Err(Error::Invalid(Code::RightsExceeded.says("role: a link gives at most the rights of a member").at("role")));
     }
     let domain = check_domain(&new.domain)?;
     let held: i64 = tx
         .prepare_cached("select count(*) from join_links where organisation_id = ?1")?
         .query_row([organisation], |row| row.get(0))?;
     if held >= MOST {
-        return Err(Error::invalid(format!("an organisation has at most {MOST} join links: delete one first")));
+        return Err(Error::Invalid(
+            Code::LimitReached.says(format!("an organisation has at most {MOST} join links: delete one first")).past(MOST),
+        ));
     }
     let (id, token, now) = (JoinLinkId::new(), secret::random_token(), tx.now());
     tx.prepare_cached(
@@ -124,7 +127,8 @@ fn check_domain(domain: &str) -> Result<String> {
     }
     let address = text::email_address(&format!("somebody@{domain}"));
     let domain = address.and_then(|address| address.split_once('@').map(|(_, domain)| domain.to_owned()));
-    domain.ok_or_else(|| Error::invalid("domain must be the domain of e-mail addresses, such as example.org"))
+    let words = "domain must be the domain of e-mail addresses, such as example.org";
+    domain.ok_or_else(|| Error::Invalid(Code::InvalidDomain.says(words).at("domain")))
 }
 
 /// Lists the links that the caller may see, newest first. Needs `invite:members`; 404 for outsiders.
@@ -142,7 +146,7 @@ pub fn list(conn: &View, caller: Caller, organisation: OrganisationId) -> Result
 pub fn delete(tx: &mut Tx, caller: Caller, organisation: OrganisationId, id: JoinLinkId) -> Result<()> {
     let membership = access::may(tx, caller, Rights::INVITE_MEMBERS, organisation, UNKNOWN_ORGANISATION)?;
     let link = find(tx, organisation, id)?.filter(|link| sees(membership, caller, link));
-    link.ok_or(Error::NotFound("Join link"))?;
+    link.ok_or(Error::NotFound(Code::JoinLinkNotFound))?;
     tx.prepare_cached("delete from join_links where id = ?1")?.execute([id])?;
     Ok(())
 }
@@ -166,12 +170,14 @@ pub fn look_up(conn: &View, token: &str) -> Result<Option<JoinLink>> {
 
 /// Finds a link that works. 400 if there is none, 422 if it is used up or expired, or who made it may no longer invite.
 pub fn open(conn: &View, token: &str) -> Result<JoinLink> {
-    let link = look_up(conn, token)?.ok_or_else(|| Error::bad_request("The join link is invalid"))?;
+    let link = look_up(conn, token)?.ok_or_else(|| Error::BadRequest(Code::LinkInvalid.says("The join link is invalid")))?;
     match link.status {
         Status::Open => Ok(link),
-        Status::Used => Err(Error::invalid("As many people as may have joined by this link: ask for a new one")),
-        Status::Expired => Err(Error::invalid("The join link has expired: ask for a new one")),
-        Status::Void => Err(Error::invalid("The join link is no longer valid: ask for a new one")),
+        Status::Used => {
+            Err(Error::Invalid(Code::LinkUsed.says("As many people as may have joined by this link: ask for a new one")))
+        }
+        Status::Expired => Err(Error::Invalid(Code::LinkExpired.says("The join link has expired: ask for a new one"))),
+        Status::Void => Err(Error::Invalid(Code::LinkInvalid.says("The join link is no longer valid: ask for a new one"))),
     }
 }
 
@@ -182,10 +188,13 @@ pub fn join(tx: &mut Tx, caller: Caller, token: &str, device: &sessions::Device)
     let user = accounts::own(tx, caller)?;
     let domain = user.email.rsplit_once('@').map_or("", |(_, domain)| domain);
     if !link.domain.is_empty() && domain != link.domain {
-        return Err(Error::Forbidden("This link is for addresses of another domain"));
+        return Err(Error::Forbidden(Code::InvitationForAnother, "This link is for addresses of another domain"));
     }
     if !link.domain.is_empty() && !user.mailbox_proved {
-        return Err(Error::Forbidden("This link is for verified addresses: verify yours while logged in, then open it again"));
+        return Err(Error::Forbidden(
+            Code::EmailUnverified,
+            "This link is for verified addresses: verify yours while logged in, then open it again",
+        ));
     }
     finish(tx, &link, user, device)
 }
@@ -236,7 +245,10 @@ pub fn require_unverified(conn: &View, link: &JoinLink) -> Result<()> {
     if link.domain.is_empty() && !conn.site().require_verified_email {
         return Ok(());
     }
-    Err(Error::Forbidden("Your address must be verified first: register, verify it and log in, then open the link again"))
+    Err(Error::Forbidden(
+        Code::EmailUnverified,
+        "Your address must be verified first: register, verify it and log in, then open the link again",
+    ))
 }
 
 /// Takes one of the link's places for the user, who joins and gets a session.

@@ -18,7 +18,7 @@ use crate::{
         },
         rights::Rights,
     },
-    error::{Error, Result},
+    error::{Code, Error, Result},
     event::{Kind, Stream},
     id::{ChannelId, OrganisationId, UserId},
 };
@@ -38,7 +38,7 @@ pub fn remove(tx: &mut Tx, caller: Caller, organisation: OrganisationId, user: U
         own.require_all(member.role.rights)?;
     }
     if member.is_owner {
-        return Err(Error::Forbidden("The owner can't be removed: pass the organisation on first"));
+        return Err(Error::Forbidden(Code::OwnerProtected, "The owner can't be removed: pass the organisation on first"));
     }
     take_out(tx, &member)
 }

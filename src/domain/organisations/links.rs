@@ -9,7 +9,7 @@ use crate::{
             join_links,
         },
     },
-    error::{Error, Result},
+    error::{Code, Error, Result},
     id::OrganisationId,
 };
 
@@ -39,7 +39,7 @@ pub fn check(conn: &View, token: &str) -> Result<Option<Link>> {
 
 /// Describes an open invitation or join link of the organisation to the holder of its token. 404 for every other text.
 pub fn preview(conn: &View, organisation: OrganisationId, token: &str) -> Result<Preview> {
-    const UNKNOWN: Error = Error::NotFound("Invitation");
+    const UNKNOWN: Error = Error::NotFound(Code::InvitationNotFound);
     if one_time_tokens::Token::check(token, "token").is_err() {
         return Err(UNKNOWN);
     }

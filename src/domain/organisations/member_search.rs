@@ -12,7 +12,7 @@ use crate::{
         organisations::roles,
         text::{self, Rule},
     },
-    error::{Error, Result},
+    error::{Code, Error, Result},
     id::{ChannelId, OrganisationId, UserId},
     time::Time,
 };
@@ -52,7 +52,8 @@ impl Search {
 pub fn ids(text: &str) -> Result<Vec<UserId>> {
     let text = Ids::check(text, "ids").map_err(Error::BadRequest)?;
     let ids = text.split(',').map(|id| id.parse().map(UserId));
-    ids.collect::<Result<_, _>>().map_err(|_| Error::bad_request("ids must be identifiers, separated by commas"))
+    ids.collect::<Result<_, _>>()
+        .map_err(|_| Error::BadRequest(Code::InvalidValue.says("ids must be identifiers, separated by commas").at("ids")))
 }
 
 /// Finds members whatever their status: newest first, or by name where the beginning of one is sought. For members, who all see
@@ -68,7 +69,7 @@ pub fn find(conn: &Connection, caller: Caller, organisation: OrganisationId, sea
     let role = match &search.role {
         Some(named) => {
             let role = roles::find(conn, organisation, named)?;
-            Some(role.ok_or_else(|| Error::bad_request("role: no such role"))?.id)
+            Some(role.ok_or_else(|| Error::BadRequest(Code::RoleNotFound.says("role: no such role").at("role")))?.id)
         }
         None => None,
     };

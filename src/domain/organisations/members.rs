@@ -18,7 +18,7 @@ use crate::{
         page::Page,
         rights::{BuiltInRole, MemberStatus},
     },
-    error::{Error, OrConflict, Result},
+    error::{Code, Error, OrConflict, Result},
     id::{OrganisationId, UserId},
     time::Time,
 };
@@ -27,7 +27,10 @@ use crate::{
 /// member already, in whatever status, or are in too many organisations; 503 while the slices of their last departure go on.
 pub fn join(tx: &mut Tx, organisation: OrganisationId, user: &accounts::User, role: &Role) -> Result<()> {
     if chores::is_left(tx, Chore::Departure { organisation, user: user.id })? {
-        return Err(Error::Unavailable("What the user left behind is still being passed on: try again in a few seconds"));
+        return Err(Error::Unavailable(
+            Code::StillInProgress,
+            "What the user left behind is still being passed on: try again in a few seconds",
+        ));
     }
     let now = tx.now();
     tx.prepare_cached(
@@ -35,7 +38,7 @@ pub fn join(tx: &mut Tx, organisation: OrganisationId, user: &accounts::User, ro
          values (?1, ?2, ?3, ?4, ?5, ?5)",
     )?
     .execute((organisation, user.id, role.id, log::last_seq(tx)?, now))
-    .or_conflict(|| Error::bad_request("The user is already a member of the organisation"))?;
+    .or_conflict(|| Error::BadRequest(Code::AlreadyAMember.says("The user is already a member of the organisation")))?;
     require_quota(tx, user.id)?;
     accounts::member_names::write(tx, user)?;
     profiles::set_current_organisation(tx, user.id, organisation)?;
@@ -56,7 +59,11 @@ fn require_quota(conn: &View, user: UserId) -> Result<()> {
     if number <= most {
         Ok(())
     } else {
-        Err(Error::bad_request(format!("an account is a member of at most {most} organisations: leave one first")))
+        Err(Error::BadRequest(
+            Code::OwnLimitReached
+                .says(format!("an account is a member of at most {most} organisations: leave one first"))
+                .past(most),
+        ))
     }
 }
 
@@ -64,15 +71,16 @@ fn require_quota(conn: &View, user: UserId) -> Result<()> {
 /// else, whatever organisation they name. 404 for an unknown organisation or account, 400 for an unknown role.
 pub fn add(tx: &mut Tx, caller: Caller, organisation: OrganisationId, user: UserId, role: Option<&str>) -> Result<()> {
     if !caller.holds(PlatformRole::Superadmin) {
-        return Err(Error::Forbidden("Only a superadmin adds users; invite them instead"));
+        return Err(Error::Forbidden(Code::PermissionDenied, "Only a superadmin adds users; invite them instead"));
     }
     let exists = tx.prepare_cached("select 1 from organisations where id = ?1 and deleted_at is null")?.exists([organisation])?;
     if !exists {
         return Err(UNKNOWN_ORGANISATION);
     }
-    let account = accounts::find(tx, user)?.ok_or(Error::NotFound("User"))?;
+    let account = accounts::find(tx, user)?.ok_or(Error::NotFound(Code::UserNotFound))?;
     let role = role.unwrap_or(BuiltInRole::Member.name());
-    let role = roles::find(tx, organisation, role)?.ok_or_else(|| Error::bad_request("role_Id: no such role"))?;
+    let role = roles::find(tx, organisation, role)?
+        .ok_or_else(|| Error::BadRequest(Code::RoleNotFound.says("role_Id: no such role").at("role_Id")))?;
     join(tx, organisation, &account, &role)
 }
 

@@ -15,7 +15,7 @@ use crate::{
         rights::{MemberStatus, Rights},
         text::{self, Rule},
     },
-    error::{Error, Result},
+    error::{Code, Error, Result},
     id::{OrganisationId, UserId},
     time::Time,
 };
@@ -47,7 +47,7 @@ pub fn get(conn: &Connection, organisation: OrganisationId, user: UserId) -> Res
         )?
         .query_row((organisation, user), |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?)))
         .optional()?;
-    let (role, status, is_owner, created_at) = found.ok_or(Error::NotFound("Member"))?;
+    let (role, status, is_owner, created_at) = found.ok_or(Error::NotFound(Code::MemberNotFound))?;
     Ok(Member { user, organisation, role: roles::get(conn, role)?, status, is_owner, created_at })
 }
 
@@ -68,7 +68,7 @@ pub fn update(tx: &mut Tx, caller: Caller, organisation: OrganisationId, user: U
     }
     own.require_all(before.role.rights)?;
     if before.is_owner && user != caller.user {
-        return Err(Error::Forbidden("Only the owner changes the owner"));
+        return Err(Error::Forbidden(Code::OwnerOnly, "Only the owner changes the owner"));
     }
     let role = match edit.role {
         Some(named) => new_role(tx, own, &before, &named)?,
@@ -115,9 +115,9 @@ fn new_role(conn: &Connection, own: Membership, member: &Member, named: &str) ->
     }
     own.require(Rights::MANAGE_ROLES)?;
     if member.is_owner {
-        return Err(Error::Forbidden("The owner stays an admin"));
+        return Err(Error::Forbidden(Code::OwnerProtected, "The owner stays an admin"));
     }
-    let role = role.ok_or_else(|| Error::bad_request("role_id: no such role"))?;
+    let role = role.ok_or_else(|| Error::BadRequest(Code::RoleNotFound.says("role_id: no such role").at("role_id")))?;
     own.require_all(role.rights)?;
     Ok(role)
 }
@@ -135,7 +135,7 @@ fn new_status(own: Membership, member: &Member, named: &str) -> Result<MemberSta
     Status::check(named, "status").map_err(Error::BadRequest)?;
     let status = status.ok_or_else(|| Error::internal("each status has its name"))?;
     if member.is_owner && status == MemberStatus::Deactivated {
-        return Err(Error::Forbidden("The owner can't be deactivated"));
+        return Err(Error::Forbidden(Code::OwnerProtected, "The owner can't be deactivated"));
     }
     Ok(status)
 }

@@ -31,7 +31,7 @@ use crate::{
         rights::{self, BuiltInRole, Rights},
         text::{self, Rule, Ruled},
     },
-    error::{Error, Result},
+    error::{Code, Error, Result},
     event::Kind,
     id::{OrganisationId, UserId},
     time::Time,
@@ -115,7 +115,7 @@ impl Edit {
 /// `general`. For everybody with an account; 400 beyond the quota of organisations per account.
 pub fn create(tx: &mut Tx, caller: Caller, new: Edit) -> Result<Organisation> {
     let new = new.check()?;
-    let name = new.name.ok_or_else(|| Error::bad_request("name is required"))?;
+    let name = new.name.ok_or_else(|| Error::BadRequest(Code::Required.says("name is required").at("name")))?;
     let owner = accounts::own(tx, caller)?;
     let (id, now) = (OrganisationId::new(), tx.now());
     let or_empty = Option::unwrap_or_default;
@@ -197,7 +197,7 @@ pub fn delete(tx: &mut Tx, caller: Caller, id: OrganisationId) -> Result<()> {
         .prepare_cached("update organisations set deleted_at = ?3, channels_count = 0 where id = ?1 and owner_id = ?2")?
         .execute((id, caller.user, tx.now()))?;
     if owned == 0 {
-        return Err(Error::Forbidden("Only the owner deletes an organisation"));
+        return Err(Error::Forbidden(Code::OwnerOnly, "Only the owner deletes an organisation"));
     }
     // They are erased later, as channels are that are deleted one by one.
     tx.prepare_cached("update channels set deleted_at = ?2 where organisation_id = ?1 and deleted_at is null")?
@@ -217,11 +217,11 @@ pub fn pass_on(tx: &mut Tx, caller: Caller, id: OrganisationId, user: UserId) ->
     let (_, heir) = memberships::find(tx, caller, id, user)?;
     let organisation = get(tx, caller, id)?;
     if organisation.owner_id != caller.user {
-        return Err(Error::Forbidden("Only the owner passes an organisation on"));
+        return Err(Error::Forbidden(Code::OwnerOnly, "Only the owner passes an organisation on"));
     }
     let account = accounts::get(tx, user)?;
     if access::membership(tx, id, user)?.is_none() || !account.is_active {
-        return Err(Error::invalid("A deactivated member can't be the owner"));
+        return Err(Error::Invalid(Code::MemberDeactivated.says("A deactivated member can't be the owner")));
     }
     if user == caller.user {
         return Ok(organisation);

@@ -20,7 +20,7 @@ use crate::{
         rights::{self, BuiltInRole, MemberStatus, OWNER, Rights},
         text::{self, Rule},
     },
-    error::{Error, OrConflict, Result},
+    error::{Code, Error, OrConflict, Result},
     event::Kind,
     id::{OrganisationId, RoleUuid, UserId},
     time::Time,
@@ -140,7 +140,9 @@ pub fn create(tx: &mut Tx, caller: Caller, organisation: OrganisationId, new: &E
         .prepare_cached("select count(*) from roles where organisation_id = ?1 and deleted_at is null")?
         .query_row([organisation], |row| row.get(0))?;
     if own >= MOST {
-        return Err(Error::invalid(format!("an organisation has at most {MOST} roles of its own")));
+        return Err(Error::Invalid(
+            Code::LimitReached.says(format!("an organisation has at most {MOST} roles of its own")).past(MOST),
+        ));
     }
     tx.prepare_cached(
         "insert into roles (uuid, organisation_id, name, description, rights, created_at, updated_at)
@@ -255,23 +257,23 @@ fn managed(conn: &Connection, caller: Caller, organisation: OrganisationId, name
     let role = find(conn, organisation, named)?.ok_or(UNKNOWN)?;
     membership.require(Rights::MANAGE_ROLES)?;
     if role.organisation.is_none() {
-        return Err(Error::Forbidden("Built-in roles can't be changed"));
+        return Err(Error::Forbidden(Code::RoleBuiltIn, "Built-in roles can't be changed"));
     }
     membership.require_all(role.rights)?;
     Ok((membership, role))
 }
 
-const UNKNOWN: Error = Error::NotFound("Role");
+const UNKNOWN: Error = Error::NotFound(Code::RoleNotFound);
 
 fn taken() -> Error {
-    Error::invalid("A role with this name already exists")
+    Error::Invalid(Code::NameTaken.says("A role with this name already exists").at("name"))
 }
 
 /// Checks a role's name, which names no other role, as UUIDs and built-in names do.
 pub(in crate::domain) fn check_name(name: &str) -> Result<String> {
     let name = Name::check(name, "name").map_err(Error::Invalid)?;
     if name.parse::<uuid::Uuid>().is_ok() {
-        return Err(Error::invalid("name must not be a UUID"));
+        return Err(Error::Invalid(Code::InvalidValue.says("name must not be a UUID").at("name")));
     }
     let is_reserved = BuiltInRole::named(name).is_some() || name.eq_ignore_ascii_case(OWNER);
     if is_reserved { Err(taken()) } else { Ok(name.to_owned()) }

@@ -10,7 +10,7 @@ use crate::{
         public::categories,
         text::{self, Rule, Ruled},
     },
-    error::{Error, Result},
+    error::{Code, Error, Result},
     id::{BlogId, CategoryId, FeedbackId, UserId},
     time::Time,
 };
@@ -70,7 +70,8 @@ impl New {
 
 /// Stores a checked blog post. 400 for an unknown category.
 pub fn create(tx: &mut Tx, Checked { new, author, folded }: Checked) -> Result<()> {
-    categories::find(tx, new.category)?.ok_or_else(|| Error::bad_request("category_id: no such category"))?;
+    categories::find(tx, new.category)?
+        .ok_or_else(|| Error::BadRequest(Code::CategoryNotFound.says("category_id: no such category").at("category_id")))?;
     tx.prepare_cached(
         "insert into blogs (id, title, content, category_id, image_url, folded, author_id, created_at, updated_at)
          values (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?8)",
@@ -147,7 +148,7 @@ pub fn add_feedback(tx: &mut Tx, id: BlogId, feedback: bool) -> Result<()> {
     Ok(())
 }
 
-const UNKNOWN: Error = Error::NotFound("Blog");
+const UNKNOWN: Error = Error::NotFound(Code::BlogNotFound);
 
 fn require(conn: &Connection, id: BlogId) -> Result<()> {
     let exists = conn.prepare_cached("select 1 from blogs where id = ?1")?.exists([id])?;

@@ -9,7 +9,7 @@ use crate::{
         page::Page,
         text::{self, Rule},
     },
-    error::{Error, OrConflict, Result},
+    error::{Code, Error, OrConflict, Result},
     id::CategoryId,
     time::Time,
 };
@@ -35,7 +35,7 @@ pub fn create(tx: &mut Tx, caller: Caller, name: &str) -> Result<Category> {
     let category = Category { id: CategoryId::new(), name: name.to_owned(), created_at: now, updated_at: now };
     tx.prepare_cached("insert into blog_categories (id, name, created_at, updated_at) values (?1, ?2, ?3, ?3)")?
         .execute((category.id, &category.name, now))
-        .or_conflict(|| Error::bad_request("A category of this name exists already"))?;
+        .or_conflict(|| Error::BadRequest(Code::NameTaken.says("A category of this name exists already").at("name")))?;
     Ok(category)
 }
 
@@ -51,7 +51,7 @@ pub fn find(conn: &Connection, id: CategoryId) -> Result<Option<Category>> {
 
 /// One category. Anybody may call it. 404 for an unknown id.
 pub fn get(conn: &Connection, id: CategoryId) -> Result<Category> {
-    find(conn, id)?.ok_or(Error::NotFound("Category"))
+    find(conn, id)?.ok_or(Error::NotFound(Code::CategoryNotFound))
 }
 
 /// Deletes a category. Needs the role of a server administrator. 404 for an unknown id; 403 without the role; 400 while a
@@ -60,7 +60,7 @@ pub fn delete(tx: &mut Tx, caller: Caller, id: CategoryId) -> Result<()> {
     get(tx, id)?;
     caller.require(PlatformRole::Admin)?;
     if tx.prepare_cached("select 1 from blogs where category_id = ?1")?.exists([id])? {
-        return Err(Error::bad_request("The category is in use"));
+        return Err(Error::BadRequest(Code::CategoryInUse.says("The category is in use")));
     }
     tx.prepare_cached("delete from blog_categories where id = ?1")?.execute([id])?;
     Ok(())

@@ -10,6 +10,7 @@ use regex::Regex;
 
 use self::emails::LABEL;
 pub use self::emails::{email_address, known_email_address};
+use crate::error::{Code, Refusal};
 
 /// The bounds of a text. They hold for the text as it is sent, before white space around it is removed.
 #[derive(Clone, Copy)]
@@ -33,15 +34,18 @@ pub struct Rule {
 pub struct Pattern {
     pub source: &'static str,
     regex: LazyLock<Regex>,
+    /// What a text has or lacks that does not match.
+    code: Code,
     /// The end of a sentence that begins with the field's name.
     says: &'static str,
 }
 
 macro_rules! pattern {
-    ($name:ident, $says:literal, $($source:expr),+) => {
+    ($name:ident, $code:ident, $says:literal, $($source:expr),+) => {
         static $name: Pattern = Pattern {
             source: concat!($($source),+),
             regex: LazyLock::new(|| Regex::new(concat!($($source),+)).expect("it is a regular expression")),
+            code: Code::$code,
             says: $says,
         };
     };
@@ -61,10 +65,11 @@ macro_rules! ideographs {
     };
 }
 
-pattern!(SOLID, "must not be empty", r"\S");
-pattern!(LINE, "must not contain line breaks and other control characters", "^[^", control!(), "]*$");
+pattern!(SOLID, Empty, "must not be empty", r"\S");
+pattern!(LINE, InvalidCharacters, "must not contain line breaks and other control characters", "^[^", control!(), "]*$");
 pattern!(
     SOLID_LINE,
+    InvalidCharacters,
     "must have one line with text, without control characters",
     "^[^",
     control!(),
@@ -76,6 +81,7 @@ pattern!(
 );
 pattern!(
     NO_NUMBER,
+    InvalidCharacters,
     "must have one line with a letter or symbol other than + and -, without control characters",
     "^[^",
     control!(),
@@ -87,19 +93,22 @@ pattern!(
 );
 pattern!(
     STREAM,
+    InvalidValue,
     "must be <channel_id>, <thread_id>, <org_id>, <org_id>/<user_id> or <user_id>",
     "^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}(/[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12})?$"
 );
 pattern!(
     IDENTIFIERS,
+    InvalidValue,
     "must be up to 100 identifiers, separated by commas",
     "^[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}(,[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}){0,99}$"
 );
-pattern!(USERNAME, "must consist of letters, digits, '_', '.' and '-'", "^[A-Za-z0-9_.-]*$");
-pattern!(CODE, "must be six digits", "^[0-9]{6}$");
-pattern!(SYMBOL, "must not contain white space and control characters", r"^[^\s", control!(), "]*$");
+pattern!(USERNAME, InvalidCharacters, "must consist of letters, digits, '_', '.' and '-'", "^[A-Za-z0-9_.-]*$");
+pattern!(CODE, InvalidValue, "must be six digits", "^[0-9]{6}$");
+pattern!(SYMBOL, InvalidCharacters, "must not contain white space and control characters", r"^[^\s", control!(), "]*$");
 pattern!(
     WEB_ADDRESS,
+    InvalidUrl,
     "must be an http or https address without a user name and a password",
     r"^([Hh][Tt][Tt][Pp][Ss]?://[^\s/?#@\\",
     control!(),
@@ -109,11 +118,15 @@ pattern!(
 );
 pattern!(
     QUERY,
+    TooShort,
     "must have at least three characters, or two in Chinese, Japanese or Korean, not counting white space around them",
     r"[^\s\u0000-\u001f\u007f-\u009f][\s\S]+[^\s\u0000-\u001f\u007f-\u009f]|[",
     ideographs!(),
     "]{2}"
 );
+
+/// Characters of a query in most scripts, at least.
+const SOLID_QUERY: usize = 3;
 
 /// Whether the character is of a script in which a word may have one or two: those of `ideographs!`.
 pub fn is_ideograph(c: char) -> bool {
@@ -229,34 +242,38 @@ impl Rule {
         Rule { min, ..self }
     }
 
-    /// Checks a text. Returns it without the white space around it, or a sentence that says what is wrong with it.
-    pub fn check<'a>(&self, text: &'a str, field: &str) -> Result<&'a str, String> {
+    /// Checks a text. Returns it without the white space around it, or what is wrong with it.
+    pub fn check<'a>(&self, text: &'a str, field: &str) -> Result<&'a str, Refusal> {
         let length = text.chars().count();
         if !self.one_of.is_empty() && !self.one_of.contains(&text) {
-            return Err(self.refusal(text, field, &format!("must be one of {}", self.one_of.join(", "))));
+            return Err(self.refusal(text, field, Code::InvalidValue, &format!("must be one of {}", self.one_of.join(", "))));
         }
         if length > self.max {
-            return Err(format!("{field} has {length} characters, at most {} are allowed", self.max));
+            let says = format!("{field} has {length} characters, at most {} are allowed", self.max);
+            return Err(Code::TooLong.says(says).at(field).past(self.max));
         }
         if length < self.min {
-            return Err(match self.min {
-                1 => format!("{field} must not be empty"),
-                min => format!("{field} has {length} characters, at least {min} are required"),
-            });
+            let refusal = match self.min {
+                1 => Code::Empty.says(format!("{field} must not be empty")),
+                min => Code::TooShort.says(format!("{field} has {length} characters, at least {min} are required")).past(min),
+            };
+            return Err(refusal.at(field));
         }
         if let Some(pattern) = self.pattern.filter(|pattern| !pattern.regex.is_match(text)) {
-            return Err(self.refusal(text, field, pattern.says));
+            let refusal = self.refusal(text, field, pattern.code, pattern.says);
+            return Err(if pattern.code == Code::TooShort { refusal.past(SOLID_QUERY) } else { refusal });
         }
         if self.is_name && !names::is_visible(text) {
-            return Err(self.refusal(text, field, "must not contain invisible characters"));
+            return Err(self.refusal(text, field, Code::InvalidCharacters, "must not contain invisible characters"));
         }
         Ok(text.trim())
     }
 
-    /// The sentence with the text that is refused, unless that is long or a secret.
-    fn refusal(&self, text: &str, field: &str, says: &str) -> String {
+    /// The refusal with the text that is refused, unless that is long or a secret.
+    fn refusal(&self, text: &str, field: &str, code: Code, says: &str) -> Refusal {
         let is_short = text.chars().count() <= 64;
-        if is_short && !self.is_secret { format!("{field} {says}, not {text:?}") } else { format!("{field} {says}") }
+        let shown = if is_short && !self.is_secret { format!(", not {text:?}") } else { String::new() };
+        code.says(format!("{field} {says}{shown}")).at(field)
     }
 }
 
@@ -278,7 +295,7 @@ macro_rules! rules {
 
         impl $name {
             /// Checks a text as [`Rule::check`](crate::domain::text::Rule::check) does.
-            pub fn check<'a>(text: &'a str, field: &str) -> Result<&'a str, String> {
+            pub fn check<'a>(text: &'a str, field: &str) -> Result<&'a str, $crate::error::Refusal> {
                 <$name as $crate::domain::text::Ruled>::RULE.check(text, field)
             }
         }
@@ -294,35 +311,36 @@ rules! {
 }
 
 /// Parses a web address that is not empty, with its host.
-pub fn web_address(text: &str, field: &str) -> Result<url::Url, String> {
+pub fn web_address(text: &str, field: &str) -> Result<url::Url, Refusal> {
     let text = WebAddress::check(text, field)?;
     // The parser takes a time that grows with the square of a label's length.
     let host = text.split("://").nth(1).and_then(|rest| rest.split(['/', '?', '#']).next()).unwrap_or_default();
     if host.split('.').any(|label| label.chars().count() > LABEL) {
-        return Err(format!("{field} is not an address: a part of its host has more than {LABEL} characters"));
+        let says = format!("{field} is not an address: a part of its host has more than {LABEL} characters");
+        return Err(Code::InvalidUrl.says(says).at(field));
     }
-    url::Url::parse(text).map_err(|err| format!("{field} is not an address: {err}"))
+    url::Url::parse(text).map_err(|err| Code::InvalidUrl.says(format!("{field} is not an address: {err}")).at(field))
 }
 
 /// Checks a text that is empty or a [`web_address`].
-pub fn web_address_if_any<'a>(text: &'a str, field: &str) -> Result<&'a str, String> {
+pub fn web_address_if_any<'a>(text: &'a str, field: &str) -> Result<&'a str, Refusal> {
     if text.is_empty() { Ok("") } else { web_address(text, field).map(|_| text) }
 }
 
 /// An e-mail address in the form that is stored and compared.
-pub fn email(text: &str, field: &str) -> Result<String, String> {
+pub fn email(text: &str, field: &str) -> Result<String, Refusal> {
     checked_email(text, field, email_address)
 }
 
 /// The address of an account that may be there already, as [`known_email_address`] has it.
-pub fn known_email(text: &str, field: &str) -> Result<String, String> {
+pub fn known_email(text: &str, field: &str) -> Result<String, Refusal> {
     checked_email(text, field, known_email_address)
 }
 
-fn checked_email(text: &str, field: &str, parse: fn(&str) -> Option<String>) -> Result<String, String> {
+fn checked_email(text: &str, field: &str, parse: fn(&str) -> Option<String>) -> Result<String, Refusal> {
     let rule = Email::RULE;
     rule.check(text, field)?;
-    parse(text).ok_or_else(|| rule.refusal(text, field, emails::fault(text)))
+    parse(text).ok_or_else(|| rule.refusal(text, field, Code::InvalidEmail, emails::fault(text)))
 }
 
 /// Folds case for comparisons. It maps to upper case first, so that ß matches SS, and a final ς matches σ.
@@ -347,19 +365,25 @@ mod tests {
     fn a_host_is_parsed_only_if_its_parts_are_short() {
         let host = |length| format!("https://{}.example/{}", "é".repeat(length), "c".repeat(100));
         assert!(web_address(&host(59), "url").is_ok(), "with its prefix in ASCII, the part has 63 characters");
-        assert!(web_address(&host(64), "url").unwrap_err().contains("more than 63 characters"));
+        assert!(web_address(&host(64), "url").unwrap_err().says.contains("more than 63 characters"));
     }
 
     #[test]
     fn a_refusal_shows_what_hides_in_an_address() {
         let refused = email("ada@exam\u{200b}ple.org", "email").unwrap_err();
-        assert_eq!(refused, "email must be an e-mail address without invisible characters, not \"ada@exam\\u{200b}ple.org\"");
+        assert_eq!(
+            refused.says,
+            "email must be an e-mail address without invisible characters, not \"ada@exam\\u{200b}ple.org\""
+        );
         let mixed = "that doesn't mix Latin letters with Cyrillic or Greek ones, which look alike";
         for address in ["\u{430}da@example.org", "ad\u{391}@example.org"] {
-            assert_eq!(email(address, "email").unwrap_err(), format!("email must be an e-mail address {mixed}, not {address:?}"));
+            assert_eq!(
+                email(address, "email").unwrap_err().says,
+                format!("email must be an e-mail address {mixed}, not {address:?}")
+            );
         }
         for address in ["ada@xn--example.org", "\u{430}da"] {
-            assert_eq!(email(address, "email").unwrap_err(), format!("email must be an e-mail address, not {address:?}"));
+            assert_eq!(email(address, "email").unwrap_err().says, format!("email must be an e-mail address, not {address:?}"));
         }
     }
 
@@ -367,7 +391,7 @@ mod tests {
     fn names_show_each_of_their_characters() {
         assert_eq!(Rule::name(80).check("Ada", "name"), Ok("Ada"));
         let refused = Rule::name(80).check("A\u{200b}da", "name").unwrap_err();
-        assert_eq!(refused, "name must not contain invisible characters, not \"A\\u{200b}da\"");
+        assert_eq!(refused.says, "name must not contain invisible characters, not \"A\\u{200b}da\"");
         assert!(Rule::line(80).check("A\u{200b}da", "text").is_ok(), "no name");
     }
 }

@@ -45,7 +45,7 @@ fn lines<T: Serialize>(
 
 fn line(record: &impl Serialize, mut to: &mut dyn Write) -> Result<()> {
     serde_json::to_writer(&mut to, record).map_err(Error::internal)?;
-    to.write_all(b"\n").map_err(|err| Error::bad_request(format!("can't write the export: {err}")))
+    to.write_all(b"\n").map_err(|err| Error::failed(format!("can't write the export: {err}")))
 }
 
 const ORGANISATION: &str =

@@ -50,9 +50,9 @@ impl Record {
             "messages.jsonl" => serde_json::from_str(line).map(Record::Message),
             "channel_members.jsonl" => serde_json::from_str(line).map(Record::ChannelMember),
             "webhooks.jsonl" => serde_json::from_str(line).map(Record::Webhook),
-            _ => return Err(Error::bad_request(format!("{part} is no part of an export"))),
+            _ => return Err(Error::failed(format!("{part} is no part of an export"))),
         };
-        record.map_err(|err| Error::bad_request(format!("{part}: {err}")))
+        record.map_err(|err| Error::failed(format!("{part}: {err}")))
     }
 
     /// What the record is, as reports name many of them: the name of its part without the ending.

@@ -9,7 +9,7 @@ use crate::{
         record::{Status, UNKNOWN},
         schedule, suspend,
     },
-    error::{Error, Result},
+    error::{Code, Error, Result},
     id::{OrganisationId, WebhookId},
     time::Time,
 };
@@ -74,7 +74,9 @@ pub fn disable(tx: &mut Tx, id: WebhookId) -> Result<()> {
 pub fn retry(tx: &mut Tx, id: WebhookId) -> Result<usize> {
     let Listed { status, .. } = show(tx, id)?;
     if status != Status::Active.as_str() {
-        return Err(Error::invalid(format!("the webhook is {status}: it delivers again when its owner makes it active")));
+        return Err(Error::Invalid(
+            Code::WebhookInactive.says(format!("the webhook is {status}: it delivers again when its owner makes it active")),
+        ));
     }
     let due = tx
         .prepare_cached(

@@ -16,7 +16,7 @@ use crate::{
         text::{self, Rule},
         webhooks::{EventName, history, owning, record},
     },
-    error::{Error, Result},
+    error::{Code, Error, Refusal, Result},
     id::{CallbackId, ChannelId, MessageId, OrganisationId, UserId, WebhookId},
     secret,
 };
@@ -53,7 +53,7 @@ impl Feed {
         Ok(Checked { username, labels: self.labels().map_err(Error::Invalid)?, content: &self.message })
     }
 
-    fn labels(&self) -> Result<Labels<'_>, String> {
+    fn labels(&self) -> Result<Labels<'_>, Refusal> {
         let status = Status::check(self.status.as_deref().unwrap_or("success"), "status")?;
         Ok(Labels {
             event_name: EventName::check(&self.event_name, "event_name")?,
@@ -119,19 +119,19 @@ pub fn is_known(conn: &Connection, slug: &str) -> Result<bool> {
 /// for an unknown slug; 403 for an inactive webhook, an archived channel, and a webhook whose owner has lost access to the
 /// channel or the right to post; 422 for an invalid feed.
 pub fn take(tx: &mut Tx, caller: Option<Caller>, slug: &str, feed: &Feed) -> Result<Option<MessageId>> {
-    let gate = find(tx, slug)?.ok_or(Error::NotFound("Webhook"))?;
+    let gate = find(tx, slug)?.ok_or(Error::NotFound(Code::WebhookNotFound))?;
     if let Some(caller) = caller {
         access::may_post(tx, caller, gate.channel, HIDDEN_CHANNEL)?;
     }
     if gate.is_archived {
-        return Err(Error::Forbidden("The channel is archived"));
+        return Err(Error::Forbidden(Code::ChannelArchived, "The channel is archived"));
     }
     if gate.status == record::Status::Inactive {
-        return Err(Error::Forbidden("The webhook is inactive"));
+        return Err(Error::Forbidden(Code::WebhookInactive, "The webhook is inactive"));
     }
     let rights = owning::rights(tx, gate.owner, gate.channel)?;
     if !rights.is_some_and(|rights| rights.include(Rights::POST_MESSAGES)) {
-        return Err(Error::Forbidden("The webhook's owner may not post in the channel any more"));
+        return Err(Error::Forbidden(Code::WebhookOwnerBarred, "The webhook's owner may not post in the channel any more"));
     }
     let mut checked = feed.check()?;
     if gate.status == record::Status::Paused {

@@ -16,7 +16,7 @@ use crate::{
             deliveries, ending, schedule,
         },
     },
-    error::{Error, Result},
+    error::{Code, Error, Result},
     event::Kind,
     id::{CallbackId, ChannelId, WebhookId},
 };
@@ -112,7 +112,10 @@ pub(super) fn catch_up(tx: &mut Tx, channel: ChannelId) -> Result<()> {
     loop {
         let rows = cursor::rows(tx, after)?;
         if rows.iter().any(|row| row.concerns && row.kind == Kind::Message && row.channel == Some(channel)) {
-            return Err(Error::Unavailable("New messages are still being queued for webhooks, try again in a moment"));
+            return Err(Error::Unavailable(
+                Code::StillInProgress,
+                "New messages are still being queued for webhooks, try again in a moment",
+            ));
         }
         match rows.last() {
             Some(last) if rows.len() == ROWS as usize => after = last.seq,

@@ -30,7 +30,7 @@ use crate::{
         text::{self, Rule},
         webhooks::record::{Status, Webhook},
     },
-    error::{Error, Result},
+    error::{Code, Error, Result},
     id::{ChannelId, WebhookId},
     outgoing, secret,
     site::Site,
@@ -65,7 +65,7 @@ pub fn create(tx: &mut Tx, caller: Caller, channel: ChannelId, new: &New) -> Res
         .prepare_cached("select count(*) from webhooks where channel_id = ?1 and deleted_at is null")?
         .query_row([channel], |row| row.get(0))?;
     if live >= MOST {
-        return Err(Error::invalid(format!("a channel has at most {MOST} webhooks")));
+        return Err(Error::Invalid(Code::LimitReached.says(format!("a channel has at most {MOST} webhooks")).past(MOST)));
     }
     let (id, secret) = (WebhookId::new(), secret::signing_secret());
     tx.prepare_cached(
@@ -107,9 +107,10 @@ pub(in crate::domain) fn check_url<'a>(site: &Site, text: &'a str) -> Result<(&'
     }
     let url = text::web_address(text, "webhook_url").map_err(Error::Invalid)?;
     if site.is_own(&url) {
-        return Err(Error::invalid("webhook_url must not lead to this server itself"));
+        return Err(Error::Invalid(Code::InvalidUrl.says("webhook_url must not lead to this server itself").at("webhook_url")));
     }
-    outgoing::check(&url, &site.private_webhooks).map_err(|err| Error::invalid(format!("webhook_url: {err}")))?;
+    outgoing::check(&url, &site.private_webhooks)
+        .map_err(|err| Error::Invalid(Code::UrlNotAllowed.says(format!("webhook_url: {err}")).at("webhook_url")))?;
     let host = url.host_str().unwrap_or_default().trim_end_matches('.');
     Ok((text, format!("{host}:{}", url.port_or_known_default().unwrap_or_default())))
 }

@@ -8,7 +8,7 @@ use crate::{
         access::{self, Caller, HIDDEN_CHANNEL, UNKNOWN_CHANNEL},
         page::Page,
     },
-    error::{Error, Result},
+    error::{Code, Error, Result},
     id::{ChannelId, UserId, WebhookId},
     secret::Hash,
     time::Time,
@@ -71,7 +71,7 @@ impl rusqlite::types::FromSql for Status {
 const SEALED: &str = "the webhook's secret can't be read, for the server's key was replaced: give it a new one";
 
 /// The error for a missing webhook in a channel whose webhooks the caller manages.
-pub(super) const UNKNOWN: Error = Error::NotFound("Webhook");
+pub(super) const UNKNOWN: Error = Error::NotFound(Code::WebhookNotFound);
 
 /// The signing secrets: the webhook's own, and the previous one while it is valid. 422 when the server's key can't open
 /// them.
@@ -83,7 +83,10 @@ pub(super) fn secrets(conn: &View, id: WebhookId) -> Result<Vec<String>> {
         )?
         .query_map((id, conn.now()), |row| row.get(0))?
         .collect::<rusqlite::Result<_>>()?;
-    sealed.iter().map(|secret| conn.site().keys().open(secret).map_err(|_| Error::invalid(SEALED))).collect()
+    sealed
+        .iter()
+        .map(|secret| conn.site().keys().open(secret).map_err(|_| Error::Invalid(Code::SecretUnreadable.says(SEALED))))
+        .collect()
 }
 
 /// Reads a webhook. For managers. 403 for hidden channels, 404 for a webhook that is not the channel's.

@@ -17,7 +17,7 @@ use crate::{
             schedule,
         },
     },
-    error::{Error, Result},
+    error::{Code, Error, Result},
     id::{AttemptId, CallbackId, ChannelId, OrganisationId, WebhookId},
     time::Time,
 };
@@ -30,10 +30,10 @@ const MOST: usize = 1000;
 /// and for a webhook that does not deliver.
 pub fn replay(tx: &mut Tx, caller: Caller, channel: ChannelId, webhook: WebhookId, attempt: AttemptId) -> Result<CallbackId> {
     let webhook = record::get(tx, caller, channel, webhook)?;
-    let attempt = history::find(tx, webhook.id, attempt)?.ok_or(Error::NotFound("Attempt"))?;
+    let attempt = history::find(tx, webhook.id, attempt)?.ok_or(Error::NotFound(Code::AttemptNotFound))?;
     require_delivering(&webhook)?;
     if again(tx, &webhook, &[attempt.callback])? == 0 {
-        return Err(Error::invalid("only deliveries of the last 30 days can be sent again"));
+        return Err(Error::Invalid(Code::TooOld.says("only deliveries of the last 30 days can be sent again").past(30u64)));
     }
     Ok(attempt.callback)
 }
@@ -51,7 +51,7 @@ pub fn span(
 ) -> Result<Vec<CallbackId>> {
     let webhook = record::get(conn, caller, channel, webhook)?;
     if since >= until {
-        return Err(Error::invalid("since must be before until"));
+        return Err(Error::Invalid(Code::InvertedRange.says("since must be before until").at("since")));
     }
     require_delivering(&webhook)?;
     let events: Vec<CallbackId> = conn
@@ -59,7 +59,9 @@ pub fn span(
         .query_map((webhook.id, since, until, MOST as i64 + 1), |row| row.get(0))?
         .collect::<rusqlite::Result<_>>()?;
     if events.len() > MOST {
-        return Err(Error::invalid(format!("these are more than {MOST} events: name a shorter time")));
+        return Err(Error::Invalid(
+            Code::RangeTooLarge.says(format!("these are more than {MOST} events: name a shorter time")).past(MOST),
+        ));
     }
     Ok(events)
 }
@@ -95,11 +97,19 @@ fn again(tx: &mut Tx, webhook: &Webhook, events: &[CallbackId]) -> Result<usize>
 
 fn require_delivering(webhook: &Webhook) -> Result<()> {
     require_address(webhook)?;
-    if webhook.status == Status::Inactive { Err(Error::invalid("the webhook is inactive: make it active first")) } else { Ok(()) }
+    if webhook.status == Status::Inactive {
+        Err(Error::Invalid(Code::WebhookInactive.says("the webhook is inactive: make it active first")))
+    } else {
+        Ok(())
+    }
 }
 
 fn require_address(webhook: &Webhook) -> Result<()> {
-    if webhook.url.is_empty() { Err(Error::invalid("the webhook has no webhook_url to deliver to")) } else { Ok(()) }
+    if webhook.url.is_empty() {
+        Err(Error::Invalid(Code::WebhookWithoutUrl.says("the webhook has no webhook_url to deliver to")))
+    } else {
+        Ok(())
+    }
 }
 
 /// An event that only tests a webhook's address.

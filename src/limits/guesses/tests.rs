@@ -3,6 +3,7 @@ use std::pin::Pin;
 use futures_util::FutureExt;
 
 use super::*;
+use crate::error::Code;
 
 const ADA: &str = "ada@x.example";
 const SECOND: Duration = Duration::from_secs(1);
@@ -149,7 +150,7 @@ fn attempts_come_in_another_order_than_their_times() {
 
 #[test]
 fn an_attempt_that_was_not_answered_counts_for_its_network_only() {
-    for unanswered in [|| Error::Unavailable("overload"), || Error::Guessed(RETRY_SECONDS)] {
+    for unanswered in [|| Error::Unavailable(Code::Overloaded, "overload"), || Error::Guessed(RETRY_SECONDS)] {
         let guesses = Guesses::new(Clock::default());
         for n in 0..200 {
             let attempt = guesses.begin(nth(n / 10), ADA, None).unwrap();
@@ -163,7 +164,7 @@ fn an_attempt_that_was_not_answered_counts_for_its_network_only() {
     for n in 0..15 {
         let attempt = guesses.begin(nth(n), ADA, Some("device")).unwrap();
         assert!(!attempt.must_wait(), "nor for the device");
-        attempt.end(&Err(Error::Unavailable("overload")));
+        attempt.end(&Err(Error::Unavailable(Code::Overloaded, "overload")));
     }
 }
 

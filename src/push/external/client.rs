@@ -108,7 +108,7 @@ pub enum Failure {
 impl Centrifugo {
     pub fn new(external: &External, authorities: &Authorities) -> Result<Centrifugo> {
         let mut key = header::HeaderValue::from_str(&external.api_key)
-            .map_err(|_| Error::bad_request("--centrifugo-api-key: expected only characters that an HTTP header may contain"))?;
+            .map_err(|_| Error::failed("--centrifugo-api-key: expected only characters that an HTTP header may contain"))?;
         key.set_sensitive(true);
         let http = Client::builder()
             .tls_backend_preconfigured(authorities.client()?)

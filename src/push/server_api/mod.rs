@@ -21,7 +21,7 @@ use serde_json::value::{RawValue, to_raw_value};
 use self::answers::{Answer, MOST, Refused, Reply, json, read};
 
 use crate::{
-    error::{Error, Result},
+    error::{Code, Error, Result},
     push::embedded::codes::Failure,
     request_body,
     state::App,
@@ -42,7 +42,7 @@ pub async fn call(req: &Request, app: Data<&App>, body: Body) -> poem::Result<Re
     let text = match answered {
         Ok(text) => text,
         Err(Refused::Failure(failure)) => json(&Reply::from(Err(failure.into()))),
-        Err(Refused::Unreadable) => return Err(Error::bad_request("The request body can't be read").into()),
+        Err(Refused::Unreadable) => return Err(Error::BadRequest(Code::NotJson.says("The request body can't be read")).into()),
     };
     Ok(Response::builder().content_type("application/json").body(text))
 }

@@ -3,7 +3,7 @@
 
 mod states;
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use serde::Serialize;
 use serde_json::Value;
@@ -30,7 +30,7 @@ struct Example {
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     answers: BTreeMap<String, Value>,
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
-    refusals: BTreeMap<String, BTreeSet<String>>,
+    refusals: BTreeMap<String, BTreeMap<String, Value>>,
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -73,7 +73,7 @@ impl Examples {
         let (status, mut names) = (answered.status.to_string(), names.clone());
         if answered.status >= 300 {
             let words = names.text(answered.answer["message"].as_str().expect("a failure has a message"));
-            example.refusals.entry(status).or_default().insert(words);
+            example.refusals.entry(status).or_default().insert(words, reason(&answered.answer));
             return;
         }
         if example.answers.is_empty() {
@@ -85,6 +85,12 @@ impl Examples {
         let answer = if answered.status == 204 { Value::Null } else { names.replace(shortened(answered.answer.clone())) };
         example.answers.entry(status).or_insert(answer);
     }
+}
+
+/// What a refusal tells programs.
+fn reason(answer: &Value) -> Value {
+    let fields = ["code", "limit", "retry_after", "fields"].into_iter();
+    fields.filter_map(|name| Some((name.to_owned(), answer.get(name)?.clone()))).collect()
 }
 
 /// The parameters of a call by name, from the template of its path, its path and its query.

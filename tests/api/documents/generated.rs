@@ -1,5 +1,5 @@
 //! The documents that are generated: docs/settings.md and docs/commands.md from the command line, docs/limits.md from the
-//! constants and the defaults of settings. Each is made from a template of the same name in this folder.
+//! constants and the defaults of settings, docs/errors.md from the codes. Each is made from a template of the same name in this folder.
 
 use std::{fs, path::Path};
 
@@ -7,6 +7,7 @@ use clap::{Arg, Args, Command};
 use tidings::{
     cli,
     config::{Folder, Settings},
+    error::Code,
 };
 
 use super::{
@@ -65,6 +66,21 @@ fn the_limits_page_agrees_with_the_constants_and_defaults() {
         text.push_str(rest);
     }
     check("limits", &text);
+}
+
+#[test]
+fn the_errors_page_agrees_with_the_codes() {
+    let mut text = String::new();
+    for (title, codes) in Code::SECTIONS {
+        let row = |code: &Code| {
+            let statuses = code.statuses().iter().map(u16::to_string).collect::<Vec<_>>().join(", ");
+            let (meaning, advice) = code.meaning();
+            format!("| `{}` | {statuses} | {meaning}. | {advice} |", code.name())
+        };
+        let rows = codes.iter().map(row).collect::<Vec<_>>().join("\n");
+        text += &format!("## {title}\n\n| Code | Status | What it means | What a program does |\n|---|---|---|---|\n{rows}\n\n");
+    }
+    check("errors", &include_str!("errors.md").replace("{codes}", text.trim_end()));
 }
 
 fn settings() -> Command {

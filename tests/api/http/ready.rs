@@ -15,7 +15,9 @@ async fn get(server: &Server, path: &str) -> (u16, Value) {
 #[track_caller]
 fn assert_unready((status, body): (u16, Value), says: &str) {
     assert_eq!(status, 503, "{body}");
-    assert_eq!(body, json!({ "status": "error", "status_code": 503, "message": says, "error": says }));
+    let said =
+        json!({ "status": "error", "status_code": 503, "message": says, "error": says, "code": "not_ready", "retry_after": 1 });
+    assert_eq!(body, said);
 }
 
 fn database(server: &Server) -> Connection {

@@ -2,6 +2,8 @@
 
 use serde_json::{Value, json};
 
+use tidings::error::Code;
+
 use crate::{
     harness::{Client, DAY, PASSWORD, Reply, Server, text},
     shapes::{SESSION, USER, assert_shape},
@@ -58,7 +60,7 @@ async fn an_account_must_log_in_to_accept() {
     let organisation = ada.organisation("Engines").await;
     let token = ada.invite(&organisation, &grace.email, "member").await;
 
-    let refused = verify(&server.anonymous(), &token).await.expect(401);
+    let refused = verify(&server.anonymous(), &token).await.refused(Code::LoginRequired);
     assert_eq!(refused["message"], "Log in as the invited user to accept");
     verify(&other, &token).await.expect(403);
     verify(&server.anonymous().with_token("no token"), &token).await.expect(401);

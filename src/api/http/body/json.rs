@@ -5,7 +5,7 @@ use std::cell::Cell;
 use serde::de::{DeserializeSeed, Deserializer, Error as _, MapAccess, SeqAccess, Visitor};
 use serde_json::{Map, Value};
 
-use crate::error::Error;
+use crate::error::{Code, Error};
 
 /// Levels of nested arrays and objects.
 const DEPTH: usize = 64;
@@ -20,8 +20,8 @@ pub fn parse(text: &[u8]) -> Result<Value, Error> {
     let parsed = Bounded { depth: DEPTH, left: &left }.deserialize(&mut json);
     parsed.and_then(|value| json.end().map(|()| value)).map_err(|err| {
         // Any JSON is valid data here, so a data error is always an exceeded bound.
-        let fault = if err.is_data() { "has" } else { "is not JSON:" };
-        Error::bad_request(format!("The request body {fault} {err}"))
+        let (code, fault) = if err.is_data() { (Code::TooComplex, "has") } else { (Code::NotJson, "is not JSON:") };
+        Error::BadRequest(code.says(format!("The request body {fault} {err}")))
     })
 }
 

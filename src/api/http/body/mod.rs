@@ -25,7 +25,10 @@ pub use self::{
     role::RoleName,
     text::{List, Text, text, texts},
 };
-use crate::{error::Error, request_body};
+use crate::{
+    error::{Code, Error, Refusal},
+    request_body,
+};
 
 /// Bytes of a body of a sender without a session.
 pub const WITHOUT_SESSION: usize = 16 << 10;
@@ -113,7 +116,10 @@ impl<'a, T: ParseFromJSON, const LEAST: usize> ApiExtractor<'a> for Body<T, LEAS
     async fn from_request(req: &'a Request, body: &mut RequestBody, _: ExtractParamOptions<()>) -> poem::Result<Self> {
         let bytes = request_body::read(body.take()?, Bound::of(req).max(LEAST)).await?;
         if !bytes.is_empty() && !req.content_type().is_some_and(Json::<T>::check_content_type) {
-            return Err(Error::bad_request("The request body must be JSON, with the content type application/json").into());
+            return Err(Error::BadRequest(
+                Code::NotJson.says("The request body must be JSON, with the content type application/json"),
+            )
+            .into());
         }
         let text: &[u8] = if bytes.is_empty() { b"{}" } else { &bytes };
         match T::parse_from_json(Some(json::parse(text)?)) {
@@ -137,7 +143,7 @@ fn allow_null(schema: &mut MetaSchemaRef) {
 /// The error for JSON of the wrong shape: 400, but 422 at log-in, as the specification lists it.
 #[derive(Debug, thiserror::Error)]
 #[error("{0}")]
-pub struct Faulty(pub String);
+pub struct Faulty(pub Refusal);
 
 impl From<Faulty> for poem::Error {
     fn from(faulty: Faulty) -> Self {
@@ -146,11 +152,11 @@ impl From<Faulty> for poem::Error {
 }
 
 /// Describes the first fault of a body by the name of its field; poem-openapi names its own types instead.
-fn fault<T: Type>(body: &Value) -> Option<String> {
+fn fault<T: Type>(body: &Value) -> Option<Refusal> {
     let mut registry = Registry::new();
     T::register(&mut registry);
     if !body.is_object() {
-        return Some("The request body must be a JSON object".into());
+        return Some(Code::InvalidValue.says("The request body must be a JSON object"));
     }
     misfit(body, &T::schema_ref(), &registry, "")
 }
@@ -166,7 +172,7 @@ fn resolved<'a>(schema: &'a MetaSchemaRef, registry: &'a Registry) -> Option<&'a
 }
 
 /// What is wrong with the value of a field, if it doesn't fit the schema.
-fn misfit(value: &Value, schema: &MetaSchemaRef, registry: &Registry, field: &str) -> Option<String> {
+fn misfit(value: &Value, schema: &MetaSchemaRef, registry: &Registry, field: &str) -> Option<Refusal> {
     let schema = resolved(schema, registry)?;
     let (fits, kind) = match (schema.ty, schema.format) {
         ("string", Some("uuid")) => (value.as_str().is_some_and(|text| text.parse::<uuid::Uuid>().is_ok()), "a UUID"),
@@ -174,7 +180,8 @@ fn misfit(value: &Value, schema: &MetaSchemaRef, registry: &Registry, field: &st
         ("boolean", _) => (value.is_boolean(), "a boolean"),
         ("integer", _) => match (value.as_i64(), schema.minimum.zip(schema.maximum)) {
             (Some(number), Some((min, max))) if !(min..=max).contains(&(number as f64)) => {
-                return Some(format!("{field} must be an integer from {min} to {max}, not {number}"));
+                let says = format!("{field} must be an integer from {min} to {max}, not {number}");
+                return Some(Code::InvalidValue.says(says).at(field));
             }
             (number, _) => (number.is_some(), "an integer"),
         },
@@ -182,7 +189,8 @@ fn misfit(value: &Value, schema: &MetaSchemaRef, registry: &Registry, field: &st
             None => (false, "an array"),
             Some(items) => {
                 let schema = schema.items.as_deref()?;
-                return items.iter().find_map(|item| misfit(item, schema, registry, &format!("{field}: each")));
+                let fault = items.iter().find_map(|item| misfit(item, schema, registry, &format!("{field}: each")));
+                return fault.map(|fault| fault.at(field));
             }
         },
         _ if !schema.one_of.is_empty() => {
@@ -195,11 +203,11 @@ fn misfit(value: &Value, schema: &MetaSchemaRef, registry: &Registry, field: &st
         },
         _ => (true, ""),
     };
-    (!fits).then(|| format!("{field} must be {kind}"))
+    (!fits).then(|| Code::InvalidValue.says(format!("{field} must be {kind}")).at(field))
 }
 
 /// What is wrong with the first faulty field of an object.
-fn faulty_field(fields: &Map<String, Value>, schema: &MetaSchema, registry: &Registry, object: &str) -> Option<String> {
+fn faulty_field(fields: &Map<String, Value>, schema: &MetaSchema, registry: &Registry, object: &str) -> Option<Refusal> {
     let given = |field: &str| fields.get(field).filter(|value| !value.is_null());
     let is_missing = |field: &&&str| given(field).is_none();
     let name = |field: &str| if object.is_empty() { field.to_owned() } else { format!("{object}.{field}") };
@@ -212,17 +220,15 @@ fn faulty_field(fields: &Map<String, Value>, schema: &MetaSchema, registry: &Reg
         // Whoever sends other fields, or none of several, may not know which there are.
         let helps = has_others || (fields.is_empty() && known.len() > 1);
         let fields = if helps { format!("; the fields are {}", known.join(", ")) } else { String::new() };
-        return Some(format!("{} is required{fields}", name(missing)));
+        return Some(Code::Required.says(format!("{} is required{fields}", name(missing))).at(&name(missing)));
     }
     schema.properties.iter().find_map(|(field, schema)| misfit(given(field)?, schema, registry, &name(field)))
 }
 
 /// Rewords the framework's message for all other faults.
-fn plain(message: &str) -> String {
-    format!(
-        "The request body is faulty: {}",
-        message.replace("Expected input type ", "expected ").replace("occurred while parsing", "in")
-    )
+fn plain(message: &str) -> Refusal {
+    let says = message.replace("Expected input type ", "expected ").replace("occurred while parsing", "in");
+    Code::InvalidValue.says(format!("The request body is faulty: {says}"))
 }
 
 #[cfg(test)]
@@ -258,7 +264,7 @@ mod tests {
 
     #[test]
     fn a_faulty_body_is_refused_with_the_name_of_the_field() {
-        let said = |body| fault::<Example>(&body).unwrap_or_default();
+        let said = |body| fault::<Example>(&body).map(|fault| fault.says).unwrap_or_default();
         assert_eq!(said(json!([])), "The request body must be a JSON object");
         assert_eq!(said(json!({})), "name is required; the fields are name, users, is_private, inside");
         assert_eq!(said(json!({ "name": null })), "name is required");

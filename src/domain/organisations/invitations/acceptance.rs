@@ -18,7 +18,7 @@ use crate::{
         },
         rights::Rights,
     },
-    error::{Error, Result},
+    error::{Code, Error, Result},
     id::{InvitationId, OrganisationId, UserId},
     secret,
     time::Time,
@@ -77,12 +77,13 @@ pub fn look_up(conn: &View, token: &str) -> Result<Option<Found>> {
 /// Finds an open invitation by its token. 400 if there is none; 422 if it is expired or used, or its sender may no longer
 /// send it.
 pub fn open(conn: &View, token: &str) -> Result<Found> {
-    let found = look_up(conn, token)?.ok_or_else(|| Error::bad_request("The invitation token is invalid"))?;
+    let found =
+        look_up(conn, token)?.ok_or_else(|| Error::BadRequest(Code::LinkInvalid.says("The invitation token is invalid")))?;
     match found.status {
         Status::Open => Ok(found),
-        Status::Used => Err(Error::invalid("The invitation has already been used")),
-        Status::Expired => Err(Error::invalid("The invitation has expired")),
-        Status::Void => Err(Error::invalid("The invitation is no longer valid: ask for a new one")),
+        Status::Used => Err(Error::Invalid(Code::LinkUsed.says("The invitation has already been used"))),
+        Status::Expired => Err(Error::Invalid(Code::LinkExpired.says("The invitation has expired"))),
+        Status::Void => Err(Error::Invalid(Code::LinkInvalid.says("The invitation is no longer valid: ask for a new one"))),
     }
 }
 
@@ -99,7 +100,7 @@ pub fn accept(tx: &mut Tx, caller: Caller, token: &str, device: &sessions::Devic
     let open = open(tx, token)?;
     let user = accounts::own(tx, caller)?;
     if user.email != open.email {
-        return Err(Error::Forbidden("The invitation is for another e-mail address"));
+        return Err(Error::Forbidden(Code::InvitationForAnother, "The invitation is for another e-mail address"));
     }
     let user = if open.is_mailed { proof::prove(tx, user, Proof::MailboxAndAccount)? } else { user };
     finish(tx, open, user, device)
@@ -133,10 +134,13 @@ pub fn accept_as_new(
 /// requires a verified address and the token is not the mail's.
 pub fn require_new(conn: &View, open: &Found) -> Result<()> {
     if accounts::find_by_email(conn, &open.email)?.is_some() {
-        return Err(Error::Unauthorized("Log in as the invited user to accept"));
+        return Err(Error::Unauthorized(Code::LoginRequired, "Log in as the invited user to accept"));
     }
     if conn.site().require_verified_email && !open.is_mailed {
-        return Err(Error::Forbidden("Accept by the link in the invitation's mail: it verifies your e-mail address"));
+        return Err(Error::Forbidden(
+            Code::MailedLinkRequired,
+            "Accept by the link in the invitation's mail: it verifies your e-mail address",
+        ));
     }
     Ok(())
 }

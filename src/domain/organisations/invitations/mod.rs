@@ -16,7 +16,7 @@ use crate::{
         page::Page,
         rights::Rights,
     },
-    error::{Error, Result},
+    error::{Code, Error, Result},
     id::{InvitationId, OrganisationId, UserId},
     secret::Hash,
     site::Site,
@@ -131,7 +131,7 @@ pub fn sees_others(membership: Membership) -> bool {
 /// `remove:members` and every right of the invitation's role. 404 if the caller may see no such invitation, 403 if they lack
 /// a right of the role, 400 if it was accepted.
 pub fn cancel(tx: &mut Tx, caller: Caller, id: InvitationId) -> Result<()> {
-    const UNKNOWN: Error = Error::NotFound("Invitation");
+    const UNKNOWN: Error = Error::NotFound(Code::InvitationNotFound);
     let sql = format!("{SELECT} where i.id = ?1");
     let invitation = tx.prepare_cached(&sql)?.query_row([id], from_row).optional()?.ok_or(UNKNOWN)?;
     let membership = access::is_member(tx, caller, invitation.organisation, UNKNOWN)?;
@@ -145,7 +145,7 @@ pub fn cancel(tx: &mut Tx, caller: Caller, id: InvitationId) -> Result<()> {
         membership.require_all(roles::get(tx, invitation.role_id)?.rights)?;
     }
     if invitation.accepted_at.is_some() {
-        return Err(Error::bad_request("The invitation has already been accepted"));
+        return Err(Error::BadRequest(Code::InvitationAccepted.says("The invitation has already been accepted")));
     }
     tx.prepare_cached("delete from invitations where id = ?1")?.execute([id])?;
     Ok(())

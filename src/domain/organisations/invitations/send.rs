@@ -18,7 +18,7 @@ use crate::{
         rights::Rights,
         text::{self, Rule},
     },
-    error::{Error, Result},
+    error::{Code, Error, Result},
     id::{InvitationId, OrganisationId, UserId},
     mail::{self, Kind, Mail},
     secret::{self, Hash},
@@ -54,9 +54,10 @@ pub fn create(
 ) -> Result<(Vec<Invitation>, Vec<String>)> {
     let membership = inviter(tx, caller, organisation)?;
     if emails.is_empty() {
-        return Err(Error::bad_request("emails must not be empty"));
+        return Err(Error::BadRequest(Code::Empty.says("emails must not be empty").at("emails")));
     }
-    let role = roles::find(tx, organisation, role)?.ok_or_else(|| Error::bad_request("role: no such role"))?;
+    let role = roles::find(tx, organisation, role)?
+        .ok_or_else(|| Error::BadRequest(Code::RoleNotFound.says("role: no such role").at("role")))?;
     membership.require_all(role.rights)?;
     require_few(emails)?;
     let (mut made, mut errors) = (Vec::new(), Vec::new());
@@ -118,7 +119,12 @@ fn inviter(conn: &Connection, caller: Caller, organisation: OrganisationId) -> R
 fn require_few(emails: &[String]) -> Result<()> {
     match emails.len() {
         ..=MOST => Ok(()),
-        named => Err(Error::invalid(format!("emails names {named} addresses, at most {MOST} are allowed"))),
+        named => Err(Error::Invalid(
+            Code::TooManyItems
+                .says(format!("emails names {named} addresses, at most {MOST} are allowed"))
+                .at("emails")
+                .past(MOST),
+        )),
     }
 }
 
@@ -236,7 +242,7 @@ fn insert(tx: &mut Tx, by: UserId, organisation: OrganisationId, email: &str, ro
 pub fn resend(tx: &mut Tx, caller: Caller, organisation: OrganisationId, emails: &[String]) -> Result<()> {
     let membership = inviter(tx, caller, organisation)?;
     if emails.is_empty() {
-        return Err(Error::bad_request("emails must not be empty"));
+        return Err(Error::BadRequest(Code::Empty.says("emails must not be empty").at("emails")));
     }
     require_few(emails)?;
     let (mut again, mut done) = (Vec::new(), HashSet::new());
@@ -247,7 +253,8 @@ pub fn resend(tx: &mut Tx, caller: Caller, organisation: OrganisationId, emails:
         }
         let known = invitations::find_open(tx, organisation, &address)?
             .filter(|invitation| invitation.invited_by == caller.user || invitations::sees_others(membership));
-        let invitation = known.ok_or_else(|| Error::invalid(format!("{address} has no pending invitation")))?;
+        let invitation = known
+            .ok_or_else(|| Error::Invalid(Code::NotInvited.says(format!("{address} has no pending invitation")).at("emails")))?;
         membership.require_all(roles::get(tx, invitation.role_id)?.rights)?;
         if outbox::within_quota(tx, &address, Kind::Invitation)? {
             again.push(renew(tx, caller.user, invitation)?);
@@ -297,14 +304,14 @@ pub fn link(tx: &mut Tx, organisation: OrganisationId, email: &str, role: &str) 
     let invitation = match open {
         Some(open) if open.role_id != role.id => {
             let other = roles::get(tx, open.role_id)?.name;
-            return Err(Error::invalid(format!("{email} is already invited as {other}: cancel that invitation first")));
+            return Err(Error::failed(format!("{email} is already invited as {other}: cancel that invitation first")));
         }
         Some(open) => {
             // The former sender may have left, so the owner becomes the sender.
             tx.execute("update invitations set invited_by = ?2 where id = ?1", (open.id, owner))?;
             open
         }
-        None => insert(tx, owner, organisation, &email, role.id)?.map_err(Error::Invalid)?,
+        None => insert(tx, owner, organisation, &email, role.id)?.map_err(Error::failed)?,
     };
     Ok(invitation.mailed_link(tx.site()))
 }
@@ -315,7 +322,7 @@ fn operators_role(conn: &Connection, organisation: OrganisationId, named: &str) 
         Some(role) => Ok(role),
         None => {
             let known = roles::names(conn, organisation)?;
-            Err(Error::bad_request(format!("--role {named}: no such role, the organisation has {known}")))
+            Err(Error::failed(format!("--role {named}: no such role, the organisation has {known}")))
         }
     }
 }

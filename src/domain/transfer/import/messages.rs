@@ -18,7 +18,7 @@ use crate::{
         transfer::records::{Message, Reaction},
         webhooks::{EventName, feeds},
     },
-    error::{Error, Result},
+    error::{Code, Error, Refusal, Result},
     id::{ChannelId, MessageId, UserId},
 };
 
@@ -55,7 +55,7 @@ impl Import {
             .query_row((thread, channel), |row| row.get(0))
             .optional()?;
         if root.is_none() && !self.with_orphans {
-            return Err(Error::bad_request(format!("the message {} replies to no post of its channel", message.id)));
+            return Err(Error::failed(format!("the message {} replies to no post of its channel", message.id)));
         }
         if root.is_none() {
             self.leave_out("the threads of replies whose first post is not imported: each reply is a post", 1);
@@ -134,7 +134,7 @@ struct Place {
 }
 
 /// Checks the texts as posts and feeds do. The author of a post is a name in the channel, which is a label, too.
-fn check(message: &Message) -> Result<(), String> {
+fn check(message: &Message) -> Result<(), Refusal> {
     feeds::Username::check(&message.username, "username")?;
     EventName::check(&message.event_name, "event_name")?;
     feeds::ActionType::check(&message.action_type, "action_type")?;
@@ -143,15 +143,16 @@ fn check(message: &Message) -> Result<(), String> {
     }
     let emojis: BTreeSet<&str> = message.reactions.iter().map(|reaction| reaction.emoji.as_str()).collect();
     if emojis.len() as i64 > EMOJIS_MAX {
-        return Err(format!(
-            "the message {} has {} different reactions, at most {EMOJIS_MAX} are allowed",
-            message.id,
-            emojis.len()
-        ));
+        let (id, many) = (message.id, emojis.len());
+        let says = format!("the message {id} has {many} different reactions, at most {EMOJIS_MAX} are allowed");
+        return Err(Code::TooManyItems.says(says));
     }
     match message.mentions.len() {
         0..=mentions::MOST => Ok(()),
-        many => Err(format!("the message {} has {many} mentions, at most {} are allowed", message.id, mentions::MOST)),
+        many => {
+            let says = format!("the message {} has {many} mentions, at most {} are allowed", message.id, mentions::MOST);
+            Err(Code::TooManyItems.says(says))
+        }
     }
 }
 

@@ -128,15 +128,12 @@ impl Import {
     }
 
     fn id(&self) -> Result<OrganisationId> {
-        self.organisation.ok_or_else(|| Error::bad_request("the file has no organisation before what belongs to it"))
+        self.organisation.ok_or_else(|| Error::failed("the file has no organisation before what belongs to it"))
     }
 
     /// The account of an exported person.
     fn account(&self, person: UserId) -> Result<UserId> {
-        self.people
-            .get(&person)
-            .copied()
-            .ok_or_else(|| Error::bad_request(format!("the file does not describe the person {person}")))
+        self.people.get(&person).copied().ok_or_else(|| Error::failed(format!("the file does not describe the person {person}")))
     }
 
     /// [`Import::account`] of somebody whom the organisation's channels show. The members are imported before these.
@@ -150,16 +147,16 @@ impl Import {
 /// An error of a record, with its kind. What breaks a rule of the schema is the file's fault.
 fn named(records: &str, err: Error) -> Error {
     match err {
-        Error::BadRequest(says) | Error::Invalid(says) => Error::bad_request(format!("{records}: {says}")),
+        Error::BadRequest(_) | Error::Invalid(_) | Error::Failed(_) => Error::failed(format!("{records}: {}", err.reason())),
         Error::Internal { ref source, .. } => {
             let code = source.downcast_ref::<rusqlite::Error>().and_then(rusqlite::Error::sqlite_error_code);
             let is_broken = code == Some(ErrorCode::ConstraintViolation);
-            if is_broken { Error::bad_request(format!("{records}: a record breaks a rule: {source}")) } else { err }
+            if is_broken { Error::failed(format!("{records}: a record breaks a rule: {source}")) } else { err }
         }
         other => other,
     }
 }
 
 fn foreign(what: &str, id: impl std::fmt::Display) -> Error {
-    Error::bad_request(format!("the {what} {id} is not the organisation's on this server"))
+    Error::failed(format!("the {what} {id} is not the organisation's on this server"))
 }

@@ -21,10 +21,10 @@ impl Import {
     /// Finds the account with the person's address, or makes one without a password.
     pub(super) fn person(&mut self, tx: &mut Tx, person: &Person) -> Result<bool> {
         if self.people.len() == PEOPLE_MAX && !self.people.contains_key(&person.id) {
-            return Err(Error::bad_request(format!("the file has more than {PEOPLE_MAX} people")));
+            return Err(Error::failed(format!("the file has more than {PEOPLE_MAX} people")));
         }
         let email = text::email_address(&person.email)
-            .ok_or_else(|| Error::bad_request(format!("{:?} is not an e-mail address", person.email)))?;
+            .ok_or_else(|| Error::failed(format!("{:?} is not an e-mail address", person.email)))?;
         if let Some(found) = accounts::find_by_email(tx, &email)? {
             self.people.insert(person.id, found.id);
             return Ok(false);
@@ -55,12 +55,12 @@ impl Import {
 
     pub(super) fn organisation(&mut self, tx: &mut Tx, organisation: &Organisation) -> Result<bool> {
         if self.organisation.is_some() {
-            return Err(Error::bad_request("the file has several organisations"));
+            return Err(Error::failed("the file has several organisations"));
         }
         self.taken = Taken::of(organisation.id);
         let id = OrganisationId(self.taken.here(tx, organisation.id.0)?);
         if self.into.is_some_and(|into| into != id) {
-            return Err(Error::bad_request(format!("the file has the organisation {id}, not the one that --organisation names")));
+            return Err(Error::failed(format!("the file has the organisation {id}, not the one that --organisation names")));
         }
         let found: Option<bool> = tx
             .prepare_cached("select deleted_at is not null from organisations where id = ?1")?
@@ -68,9 +68,9 @@ impl Import {
             .optional()?;
         self.organisation = Some(id);
         match found {
-            Some(true) => Err(Error::bad_request("this server has had the organisation, and it was deleted here")),
+            Some(true) => Err(Error::failed("this server has had the organisation, and it was deleted here")),
             Some(false) if self.into == Some(id) || self.is_from_here(tx, id)? => Ok(false),
-            Some(false) => Err(Error::bad_request(format!(
+            Some(false) => Err(Error::failed(format!(
                 "the organisation {id} is on this server, and did not come from this file: to add what the file has more, name it with --organisation"
             ))),
             None => {
@@ -163,7 +163,7 @@ impl Import {
             )?
             .query_row((member.role, id, BuiltInRole::Member as i64), |row| row.get(0))
             .optional()?;
-        let role = role.ok_or_else(|| Error::bad_request(format!("the file does not describe the role {}", member.role)))?;
+        let role = role.ok_or_else(|| Error::failed(format!("the file does not describe the role {}", member.role)))?;
         let inserted = tx
             .prepare_cached(
                 "insert into organisation_members (organisation_id, user_id, role_id, status, joined_seq, created_at, updated_at)
