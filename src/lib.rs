@@ -32,7 +32,7 @@
 //!   transfer, wiring
 //! wiring: backup, clock, config, connections, db, domain, error, event, issuer, jobs, limits, mail, metrics, origins, outgoing, push,
 //!   site, state, tls, wakeups
-//! api: client_address, config, db, domain, error, event, id, jobs, limits, push, request_body, secret, site, state, time, web
+//! api: client_address, config, db, domain, error, event, id, issuer, jobs, limits, push, request_body, secret, site, state, time, web
 //! backup: archive, db, error, time
 //! slack: archive, db, domain, error, id, time, transfer
 //! transfer: archive, db, domain, error, id, time
@@ -54,7 +54,7 @@
 //! outgoing: error, tls
 //! mail: error, id, site, tls
 //! site: config, id, secret
-//! issuer: error, secret, time, tls
+//! issuer: config, error, secret, time, tls
 //! tls: error
 //! clock: time
 //! time: -

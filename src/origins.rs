@@ -25,6 +25,9 @@ const LOOPBACK: [&str; 3] = ["127.0.0.1", "localhost", "[::1]"];
 /// machine. Other pages can't send it, because no answer to their preflights allows it.
 pub const CLIENT: &str = "tidings-client";
 
+/// The header in which browsers say where a request comes from.
+const SITE: &str = "sec-fetch-site";
+
 /// The origins of pages that may call the API and open sockets: the server's own, and those that `--allowed-origin` names.
 pub struct Origins {
     /// The origins of the base URL.
@@ -67,11 +70,16 @@ impl Origins {
     /// `Sec-Fetch-Site` (Fetch Metadata, section 2.4); one that doesn't send that must send [`CLIENT`]. Neither counts beside the
     /// `Origin` of another page.
     pub fn is_own_page(&self, req: &Request) -> bool {
-        const SITE: &str = "sec-fetch-site";
         let tells_site = req.headers().contains_key(SITE);
         let is_proved =
             if tells_site { all(req, SITE, |site| site == "same-origin") } else { req.headers().contains_key(CLIENT) };
         is_proved && all(req, header::ORIGIN.as_str(), |origin| self.is_own(req, origin))
+    }
+
+    /// Whether a browser says that a page elsewhere made the request. Otherwise a page of this server did, or the browser's user by
+    /// typing an address; over plain http browsers say nothing.
+    pub fn is_from_elsewhere(&self, req: &Request) -> bool {
+        !all(req, SITE, |site| matches!(site, "same-origin" | "none"))
     }
 
     /// Whether this is an origin of the server itself: that of the base URL, or of the address in the `Host` header. A name in

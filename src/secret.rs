@@ -32,6 +32,9 @@ pub const ACCESS: &str = "api";
 /// The audience (`aud`) of the marks of known devices.
 pub const DEVICE: &str = "device";
 
+/// The audience (`aud`) of what a browser keeps of a log-in that it has begun at the issuer.
+pub const FEDERATED: &str = "federated";
+
 /// The keys of one server, each derived from a secret key of 32 bytes for one purpose. The first of each kind is derived from
 /// the key in force, which alone signs, seals and makes tokens; the others from former keys, the newest first.
 pub struct Keys {
@@ -41,6 +44,8 @@ pub struct Keys {
     pub push: JwtKeys,
     /// Sign the marks of known devices.
     pub device: JwtKeys,
+    /// Sign what browsers keep of log-ins that they have begun at the issuer.
+    pub federated: JwtKeys,
     invitation: Vec<hmac::Key>,
     webhook: Vec<hmac::Key>,
     outbox: Vec<aead::LessSafeKey>,
@@ -55,6 +60,7 @@ impl Keys {
             access: JwtKeys::new(derive("access").as_ref(), Some(ACCESS)),
             push: JwtKeys::new(derive("push").as_ref(), None),
             device: JwtKeys::new(derive("device").as_ref(), Some(DEVICE)),
+            federated: JwtKeys::new(derive("federated").as_ref(), Some(FEDERATED)),
             invitation: vec![hmac::Key::new(hmac::HMAC_SHA256, derive("invitation").as_ref())],
             webhook: vec![hmac::Key::new(hmac::HMAC_SHA256, derive("webhook").as_ref())],
             outbox: vec![aead::LessSafeKey::new(sealing)],
@@ -69,6 +75,7 @@ impl Keys {
             self.access.also(former.access);
             self.push.also(former.push);
             self.device.also(former.device);
+            self.federated.also(former.federated);
         }
         self.invitation.extend(former.invitation);
         self.webhook.extend(former.webhook);

@@ -66,10 +66,7 @@ impl Parts {
         let authorities = authorities.map_or_else(|| Authorities::read(None), Ok)?;
         let links = settings.origins(listening);
         let mailer = Mailer::new(&settings.mail.mail_url, &settings.mail.mail_from, &authorities);
-        let issuer = match settings.google_client_id.as_slice() {
-            [] => Ok(None),
-            ids => Issuer::new(&settings.oidc_issuer, ids, &authorities).map(Some),
-        };
+        let issuer = Issuer::new(&settings.federated, &authorities);
         let external = settings.push.external();
         let centrifugo = external.and_then(|external| external.map(|it| Centrifugo::new(&it, &authorities)).transpose());
         let outgoing = Outgoing::new(&settings.allow_private_webhooks, &authorities);

@@ -10,8 +10,9 @@ use super::{
         envelope::{Envelope, envelope},
         json::Json,
         listing,
+        types::Nullable,
     },
-    messages, organisations,
+    messages, oidc, organisations,
     tags::Tag,
 };
 use crate::{
@@ -45,7 +46,15 @@ impl Api {
             .into(),
             requires_verified_email: app.site.require_verified_email,
             has_mail,
-            login: Login { password: true, magic_link: has_mail, openid_connect: app.issuer.is_some() },
+            login: Login {
+                password: true,
+                magic_link: has_mail,
+                openid_connect: app.issuer.is_some(),
+                openid_connect_start: Nullable(app.issuer.as_ref().and_then(|issuer| {
+                    let (name, url) = (issuer.name_for_browsers()?.into(), format!("{}{}", app.site.base_url, oidc::START));
+                    Some(OpenIdConnectStart { name, url })
+                })),
+            },
             bounds: Bounds::of_this_server(),
             emoji_url: format!("{}/api/v1/emoji.json", app.site.base_url),
         };
@@ -91,6 +100,17 @@ struct Login {
     magic_link: bool,
     /// By an ID token of the OpenID Connect issuer, with `POST /auth/google`.
     openid_connect: bool,
+    /// Where a browser logs in at the OpenID Connect issuer; null if browsers can't.
+    openid_connect_start: Nullable<OpenIdConnectStart>,
+}
+
+/// The log-in of browsers at the OpenID Connect issuer, which ends with a session by cookie.
+#[derive(Object, Serialize)]
+struct OpenIdConnectStart {
+    /// What people call the issuer, for the button.
+    name: String,
+    /// The address to open in the browser's window, with the parameter `next`: the path on this server to go to after the log-in.
+    url: String,
 }
 
 /// What requests may contain at most, in characters unless said otherwise.

@@ -11,6 +11,7 @@ mod health;
 pub mod http;
 mod messages;
 mod metrics;
+mod oidc;
 mod organisations;
 mod public;
 mod service;
@@ -63,6 +64,8 @@ pub fn routes(app: App) -> impl Endpoint {
         .nest("/api/v1", Enveloped::new(api, document::methods).around(cookies::layer).around(positioned).around(uncached))
         .nest("/docs", docs())
         .at("/setup/administrator", post(setup::make))
+        .at(oidc::START, get(oidc::start).around(cookies::layer))
+        .at(oidc::CALLBACK, get(oidc::callback).around(cookies::layer))
         .at("/health", get(health::health))
         .at("/ready", get(health::ready));
     // An external server serves push instead.

@@ -1,6 +1,7 @@
 //! Every setting once: a flag, the environment variable `TIDINGS_…`, for secrets a file that `TIDINGS_…_FILE` names, and a line
 //! of the settings file, in that order of precedence. Nothing else reads the environment.
 
+mod federated;
 mod file;
 mod flags;
 mod listen;
@@ -19,6 +20,7 @@ use ipnet::IpNet;
 
 use self::values::{network, operator_address, origin, span};
 pub use self::{
+    federated::Federated,
     file::secrets_in,
     listen::{Address, Listen},
     push::{External, Push, PushServer},
@@ -250,13 +252,8 @@ pub struct Settings {
     #[arg(long, env = "TIDINGS_VERIFICATION_HOURS", default_value_t = 24, value_name = "HOURS", value_parser = clap::value_parser!(u32).range(1..=720))]
     pub verification_hours: u32,
 
-    /// Client ids of your apps at the OpenID Connect issuer; several. Federated log-in is off without one
-    #[arg(long, env = "TIDINGS_GOOGLE_CLIENT_ID", value_delimiter = ',', value_name = "ID")]
-    pub google_client_id: Vec<String>,
-
-    /// OpenID Connect issuer of federated log-in
-    #[arg(long, env = "TIDINGS_OIDC_ISSUER", default_value = "https://accounts.google.com", value_name = "URL")]
-    pub oidc_issuer: String,
+    #[command(flatten)]
+    pub federated: Federated,
 
     /// Lifetime of a push token; at most five minutes with an external Centrifugo
     #[arg(long, env = "TIDINGS_PUSH_TOKEN_SECONDS", default_value_t = 3600, value_name = "SECONDS", value_parser = clap::value_parser!(u32).range(1..=86400))]

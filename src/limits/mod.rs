@@ -45,6 +45,9 @@ const HASHES_OF_NETWORK: usize = 2;
 /// Log-ins of one network in progress: as many people may arrive at once behind one router. Those that fail count towards the
 /// rate of the address, and right ones towards no rate.
 const LOG_INS_OF_NETWORK: usize = 100;
+/// Codes of one network that are exchanged at the issuer at once; more wait. So nobody has this server flood the issuer, which might
+/// then refuse everybody's.
+const EXCHANGES_OF_NETWORK: usize = 4;
 
 /// The forms that need no session; each has a rate of its own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -67,6 +70,7 @@ struct Kept {
     guesses: Guesses,
     hashes: Permits<IpAddr>,
     log_ins: Permits<IpAddr>,
+    exchanges: Permits<IpAddr>,
 }
 
 impl Limits {
@@ -82,6 +86,7 @@ impl Limits {
             guesses: Guesses::new(clock.clone()),
             hashes: Permits::new(HASHES_OF_NETWORK),
             log_ins: Permits::new(LOG_INS_OF_NETWORK),
+            exchanges: Permits::new(EXCHANGES_OF_NETWORK),
         }))
     }
 
@@ -125,6 +130,12 @@ impl Limits {
     pub fn log_in(&self, address: IpAddr) -> Result<Option<OwnedSemaphorePermit>> {
         let Some(kept) = &self.0 else { return Ok(None) };
         kept.log_ins.of(network(address)).try_acquire_owned().map(Some).map_err(|_| Error::TooMany(1))
+    }
+
+    /// Waits for a permit to exchange a code at the issuer; `None` if limits are switched off.
+    pub async fn exchange(&self, address: IpAddr) -> Option<OwnedSemaphorePermit> {
+        let permits = self.0.as_ref()?.exchanges.of(network(address));
+        permits.acquire_owned().await.ok()
     }
 
     /// The bounds on guessing passwords; `None` if limits are switched off.

@@ -10,12 +10,7 @@ use poem::{
 };
 use pulldown_cmark::{CowStr, Event, Options, Parser, Tag, TagEnd, html};
 
-use super::Asset;
-
-/// The pages run no script and load nothing but their style sheet and icon. No page may frame them.
-const POLICY: HeaderValue = HeaderValue::from_static(
-    "default-src 'none'; style-src 'self'; img-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
-);
+use super::{Asset, notice::POLICY};
 
 struct Document {
     /// The last segment of the page's address; empty for the first page.

@@ -2,6 +2,7 @@
 
 mod asset;
 pub mod guide;
+mod notice;
 
 use std::borrow::Cow;
 
@@ -13,7 +14,10 @@ use poem::{
 };
 use rust_embed::RustEmbed;
 
-pub use self::asset::{Asset, Shared};
+pub use self::{
+    asset::{Asset, Shared},
+    notice::Notice,
+};
 
 #[derive(RustEmbed)]
 #[folder = "src/web/pages"]

@@ -83,9 +83,7 @@ impl Certificate {
             for stream in listener.incoming() {
                 let mut stream = StreamOwned::new(ServerConnection::new(config.clone()).unwrap(), stream.unwrap());
                 let (mut request, mut byte) = (Vec::new(), [0]);
-                // A JSON body is the end of the request, and a GET has none; where the certificate is refused, nothing comes.
-                let is_whole =
-                    |request: &[u8]| request.ends_with(b"}") || request.starts_with(b"GET ") && request.ends_with(b"\r\n\r\n");
+                // Where the certificate is refused, nothing comes.
                 while !is_whole(&request) && stream.read(&mut byte).is_ok_and(|read| read == 1) {
                     request.extend(byte);
                 }
@@ -96,6 +94,14 @@ impl Certificate {
         });
         port
     }
+}
+
+/// Whether a request has all of its body.
+fn is_whole(request: &[u8]) -> bool {
+    let request = String::from_utf8_lossy(request);
+    let Some((head, body)) = request.split_once("\r\n\r\n") else { return false };
+    let length = head.lines().find_map(|line| line.to_lowercase().strip_prefix("content-length: ")?.parse().ok());
+    body.len() >= length.unwrap_or(0)
 }
 
 fn pem(label: &str, der: &[u8]) -> String {

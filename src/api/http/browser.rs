@@ -24,16 +24,20 @@ pub struct Browser {
 
 impl<'a> FromRequest<'a> for Browser {
     async fn from_request(req: &'a Request, _: &mut RequestBody) -> poem::Result<Self> {
-        let app = app(req);
-        let (cookies, is_own_page) = (Cookies::of(req, app), app.origins.is_own_page(req));
-        let counts = is_own_page && !req.headers().contains_key(header::AUTHORIZATION);
-        let value = |purpose| cookies.read(req.headers(), purpose).filter(|_| counts).map(str::to_owned);
-        let (session, device) = (value(Purpose::Session), value(Purpose::Device));
-        Ok(Browser { is_own_page, cookies, jar: Jar::of(req), session, device })
+        Ok(Browser::of(req, app(req).origins.is_own_page(req)))
     }
 }
 
 impl Browser {
+    /// The browser of a request. `is_own_page` says whether it proves that the browser's own user makes it, so that cookies count.
+    pub fn of(req: &Request, is_own_page: bool) -> Browser {
+        let cookies = Cookies::of(req, app(req));
+        let counts = is_own_page && !req.headers().contains_key(header::AUTHORIZATION);
+        let value = |purpose| cookies.read(req.headers(), purpose).filter(|_| counts).map(str::to_owned);
+        let (session, device) = (value(Purpose::Session), value(Purpose::Device));
+        Browser { is_own_page, cookies, jar: Jar::of(req), session, device }
+    }
+
     /// Whether the request may have its session from a cookie.
     pub fn has_session(&self) -> bool {
         self.session.is_some()

@@ -22,11 +22,13 @@ use crate::{
 
 /// What a cookie is for. Each has a name of its own.
 #[derive(Clone, Copy)]
-pub enum Purpose {
+pub enum Purpose<'a> {
     /// Holds the access token of a session.
     Session,
     /// Holds the mark of a known device.
     Device,
+    /// Holds a log-in that the browser has begun at the issuer. Each tab may begin one, so each has an id.
+    LogIn(&'a str),
 }
 
 /// The cookies of this server in the browser that sent a request.
@@ -46,21 +48,26 @@ impl Cookies {
     /// (RFC 6265bis, section 4.1.3.2).
     fn name(&self, purpose: Purpose) -> String {
         let prefix = if self.is_https { "__Host-" } else { "" };
-        let suffix = match purpose {
-            Purpose::Session => "",
-            Purpose::Device => "-device",
-        };
-        format!("{prefix}tidings-{}{suffix}", self.instance)
+        let instance = &self.instance;
+        match purpose {
+            Purpose::Session => format!("{prefix}tidings-{instance}"),
+            Purpose::Device => format!("{prefix}tidings-{instance}-device"),
+            Purpose::LogIn(id) => format!("{prefix}tidings-{instance}-log-in-{id}"),
+        }
     }
 
     /// The value of a cookie. None if there are two of the name: over plain http other hosts of the domain can add one, and which
     /// of them is this server's can't be told.
     pub fn read<'a>(&self, headers: &'a HeaderMap, purpose: Purpose) -> Option<&'a str> {
         let name = self.name(purpose);
-        let headers = headers.get_all(header::COOKIE).iter().filter_map(|value| value.to_str().ok());
-        let pairs = headers.flat_map(|value| value.split(';')).filter_map(|pair| pair.trim().split_once('='));
-        let mut values = pairs.filter(|(found, _)| *found == name).map(|(_, value)| value);
+        let mut values = pairs(headers).filter(|(found, _)| *found == name).map(|(_, value)| value);
         values.next().filter(|_| values.next().is_none())
+    }
+
+    /// The ids and values of the log-ins that the browser has begun.
+    pub fn log_ins<'a>(&self, headers: &'a HeaderMap) -> impl Iterator<Item = (&'a str, &'a str)> {
+        let start = self.name(Purpose::LogIn(""));
+        pairs(headers).filter_map(move |(name, value)| Some((name.strip_prefix(&start)?, value)))
     }
 
     /// The value of `Set-Cookie` that makes the browser keep a cookie out of reach of scripts, and send it with no request of
@@ -84,6 +91,12 @@ impl Cookies {
             self.set(Purpose::Device, &started.device_token, devices::LIFETIME),
         ]
     }
+}
+
+/// The names and values of all cookies of a request.
+fn pairs(headers: &HeaderMap) -> impl Iterator<Item = (&str, &str)> {
+    let headers = headers.get_all(header::COOKIE).iter().filter_map(|value| value.to_str().ok());
+    headers.flat_map(|value| value.split(';')).filter_map(|pair| pair.trim().split_once('='))
 }
 
 /// The cookies that the answer to a request will set.

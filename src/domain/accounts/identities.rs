@@ -45,7 +45,7 @@ fn find(conn: &Connection, claims: &Claims) -> Result<Option<UserId>> {
 }
 
 fn link(tx: &mut Tx, claims: &Claims) -> Result<User> {
-    let email = text::email_address(&claims.email).filter(|_| claims.email_verified);
+    let email = text::email_address(&claims.person.email).filter(|_| claims.person.email_verified);
     let email = email
         .ok_or(Error::Unauthorized(Code::ProviderEmailUnverified, "The identity provider has not verified an e-mail address"))?;
     let user = match accounts::find_by_email(tx, &email)? {
@@ -73,10 +73,11 @@ fn link(tx: &mut Tx, claims: &Claims) -> Result<User> {
 fn register(tx: &mut Tx, email: &str, claims: &Claims) -> Result<User> {
     registration::require_welcome(tx, email)?;
     // The issuer's name and picture are optional: bad ones are dropped, and the log-in succeeds.
-    let named = accounts::New::check(email, None, &claims.given_name, &claims.family_name);
+    let person = &claims.person;
+    let named = accounts::New::check(email, None, &person.given_name, &person.family_name);
     let new = named.or_else(|_| accounts::New::check(email, None, "", "")).map_err(Error::BadRequest)?;
     let id = accounts::create(tx, &new, "")?;
-    let picture = text::web_address_if_any(&claims.picture, "picture").unwrap_or_default();
+    let picture = text::web_address_if_any(&person.picture, "picture").unwrap_or_default();
     // The issuer has verified the address at some time. Unless it is authoritative for the address, that is no proof.
     tx.prepare_cached("update users set is_verified = 1, avatar_url = ?2 where id = ?1")?.execute((id, picture))?;
     let user = accounts::get(tx, id)?;

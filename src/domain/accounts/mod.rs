@@ -47,6 +47,8 @@ text::rules! {
     /// An ID token of an OpenID Connect issuer.
     pub IdToken: Rule::secret(12_000).not_blank();
     pub Nonce: Rule::secret(255).at_least(0);
+    /// Where a browser goes after a log-in. It is kept in a cookie.
+    pub NextPath: Rule::own_path(500);
 }
 
 #[derive(Clone, Debug)]

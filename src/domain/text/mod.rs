@@ -117,6 +117,15 @@ pattern!(
     "]*)?)?$"
 );
 pattern!(
+    OWN_PATH,
+    "must be a path on this server, such as /channels",
+    r"^(/([^\s/\\",
+    control!(),
+    r"][^\s\\",
+    control!(),
+    "]*)?)?$"
+);
+pattern!(
     QUERY,
     TooShort,
     "must have at least three characters, or two in Chinese, Japanese or Korean, not counting white space around them",
@@ -204,6 +213,11 @@ impl Rule {
     /// An http or https address with a host, and without a user name or a password; or no text.
     pub const fn web_address(max: usize) -> Rule {
         Rule { pattern: Some(&WEB_ADDRESS), ..Rule::text(max) }
+    }
+
+    /// A path on this server, with a query and a fragment; or no text.
+    pub const fn own_path(max: usize) -> Rule {
+        Rule { pattern: Some(&OWN_PATH), ..Rule::text(max) }
     }
 
     pub const fn email(max: usize) -> Rule {

@@ -7,7 +7,7 @@ use futures_util::{StreamExt, stream::FuturesUnordered};
 use serde_json::{Value, json};
 use tidings::config::Switch;
 
-use super::federated::Issuer;
+use super::issuer::Issuer;
 use crate::{
     harness::{Client, DAY, PASSWORD, Reply, Server, email, text, unknown_id},
     shapes::{SESSION, assert_shape},

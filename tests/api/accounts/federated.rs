@@ -1,10 +1,5 @@
 //! Federated log-in, against an issuer on this machine.
 
-use jsonwebtoken::{Algorithm, EncodingKey, Header};
-use ring::{
-    rand::SystemRandom,
-    signature::{ECDSA_P256_SHA256_FIXED_SIGNING, EcdsaKeyPair, KeyPair},
-};
 use serde_json::{Value, json};
 use tidings::{
     domain::accounts::{identities, sessions::Device},
@@ -13,63 +8,8 @@ use tidings::{
     time::Time,
 };
 
-use crate::{
-    certificate::Certificate,
-    harness::{PASSWORD, Reply, Server},
-};
-
-const CLIENT: &str = "tidings-test";
-
-pub struct Issuer {
-    url: String,
-    key: EncodingKey,
-    certificate: Certificate,
-}
-
-impl Issuer {
-    /// Publishes one key.
-    pub fn start() -> Issuer {
-        use base64::{Engine, prelude::BASE64_URL_SAFE_NO_PAD};
-        let random = SystemRandom::new();
-        let key = EcdsaKeyPair::generate_pkcs8(&ECDSA_P256_SHA256_FIXED_SIGNING, &random).unwrap();
-        let pair = EcdsaKeyPair::from_pkcs8(&ECDSA_P256_SHA256_FIXED_SIGNING, key.as_ref(), &random).unwrap();
-        let (x, y) = pair.public_key().as_ref()[1..].split_at(32); // after the sign of an uncompressed point
-        let [x, y] = [x, y].map(|half| BASE64_URL_SAFE_NO_PAD.encode(half));
-        let keys = json!({ "keys": [{ "kty": "EC", "crv": "P-256", "kid": "one", "use": "sig", "x": x, "y": y }] });
-        let certificate = Certificate::of("localhost");
-        let port = certificate.serve_with(move |port, request| {
-            let url = format!("https://localhost:{port}");
-            let about = json!({ "issuer": url, "jwks_uri": format!("{url}/keys") });
-            let body = if request.starts_with("GET /keys ") { &keys } else { &about }.to_string();
-            format!("HTTP/1.1 200 OK\r\ncontent-length: {}\r\nconnection: close\r\n\r\n{body}", body.len())
-        });
-        Issuer { url: format!("https://localhost:{port}"), key: EncodingKey::from_ec_der(key.as_ref()), certificate }
-    }
-
-    /// A server that trusts the issuer.
-    pub async fn server(&self) -> Server {
-        Server::with(|settings| {
-            let file = settings.data_dir.join("authority.pem");
-            std::fs::write(&file, self.certificate.pem()).unwrap();
-            settings.mail.ca_file = Some(file);
-            settings.oidc_issuer = self.url.clone();
-            settings.google_client_id = vec![CLIENT.into()];
-        })
-        .await
-    }
-
-    /// An id token for Ada, with further claims.
-    pub fn token(&self, more: Value) -> String {
-        let now = jiff::Timestamp::now().as_second();
-        let mut claims = json!({
-            "iss": self.url, "aud": CLIENT, "sub": "42", "iat": now, "exp": now + 600,
-            "email": "Ada@example.org", "email_verified": true,
-        });
-        claims.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
-        let header = Header { kid: Some("one".into()), ..Header::new(Algorithm::ES256) };
-        jsonwebtoken::encode(&header, &claims, &self.key).unwrap()
-    }
-}
+use super::issuer::{CLIENT, Issuer};
+use crate::harness::{PASSWORD, Reply, Server};
 
 async fn log_in(server: &Server, body: Value) -> Reply {
     server.anonymous().post("/auth/google", body).await

@@ -11,7 +11,10 @@ async fn strangers_learn_how_to_log_in_and_keep_it_for_a_minute() {
     assert_eq!(reply.headers["cache-control"], "max-age=60");
     let features = reply.data(200, "Features retrieved successfully");
     assert_eq!([&features["registration"], &features["version"]], ["open", env!("CARGO_PKG_VERSION")]);
-    assert_eq!(features["login"], json!({ "password": true, "magic_link": true, "openid_connect": false }));
+    assert_eq!(
+        features["login"],
+        json!({ "password": true, "magic_link": true, "openid_connect": false, "openid_connect_start": null })
+    );
     assert_eq!([&features["bounds"]["message"], &features["bounds"]["file_bytes"]], [40_000, 0]);
 
     let server = Server::with(|settings| {

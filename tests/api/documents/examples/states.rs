@@ -5,7 +5,7 @@ use tidings::config::Registration;
 
 use super::Examples;
 use crate::{
-    accounts::federated::Issuer,
+    accounts::issuer::Issuer,
     harness::{Client, PASSWORD, Server, text},
     names::Names,
     operations::Operation,
