@@ -7,8 +7,8 @@ import { root } from './server.mjs'
 export const shots = join(root, 'tests/sdk/out')
 mkdirSync(shots, { recursive: true })
 
-/** A page that can reach 127.0.0.1 alone; `strays` lists every address that it asked for elsewhere. */
-export async function open(t) {
+/** A page that can reach 127.0.0.1 alone; `strays` lists every address that it asked for elsewhere. `options` are the context's. */
+export async function open(t, options = {}) {
   const browser = await chromium.launch({
     executablePath: process.env.CHROMIUM ?? '/usr/bin/chromium',
     timeout: 60_000,
@@ -20,7 +20,7 @@ export async function open(t) {
     ],
   })
   t.after(() => browser.close())
-  const context = await browser.newContext({ viewport: { width: 1280, height: 1000 } })
+  const context = await browser.newContext({ viewport: { width: 1280, height: 1000 }, ...options })
   const strays = []
   const local = url => ['data:', 'blob:', 'about:', 'file:'].includes(url.protocol) || url.hostname === '127.0.0.1'
   context.on('request', request => { if (!local(new URL(request.url()))) strays.push(request.url()) })
