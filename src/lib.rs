@@ -32,7 +32,8 @@
 //!   transfer, wiring
 //! wiring: backup, clock, config, connections, db, domain, error, event, issuer, jobs, limits, mail, metrics, origins, outgoing, push,
 //!   site, state, tls, wakeups
-//! api: client_address, config, db, domain, error, event, id, issuer, jobs, limits, push, request_body, secret, site, state, time, web
+//! api: client_address, config, db, domain, error, event, id, issuer, jobs, limits, origins, push, request_body, secret, site,
+//!   state, time, web
 //! backup: archive, db, error, time
 //! slack: archive, db, domain, error, id, time, transfer
 //! transfer: archive, db, domain, error, id, time

@@ -76,12 +76,6 @@ impl Origins {
         is_proved && all(req, header::ORIGIN.as_str(), |origin| self.is_own(req, origin))
     }
 
-    /// Whether a browser says that a page elsewhere made the request. Otherwise a page of this server did, or the browser's user by
-    /// typing an address; over plain http browsers say nothing.
-    pub fn is_from_elsewhere(&self, req: &Request) -> bool {
-        !all(req, SITE, |site| matches!(site, "same-origin" | "none"))
-    }
-
     /// Whether this is an origin of the server itself: that of the base URL, or of the address in the `Host` header. A name in
     /// that header proves nothing: a page whose name was made to lead here (DNS rebinding) sends the name as its origin and as
     /// the host.
@@ -99,6 +93,12 @@ impl Origins {
         let forwarded = req.header("x-forwarded-proto").filter(|_| is_proxy);
         *req.scheme() == Scheme::HTTPS || forwarded.map_or(self.is_https, |scheme| scheme.trim().eq_ignore_ascii_case("https"))
     }
+}
+
+/// Whether a browser says that a page elsewhere made the request. Otherwise a page of this server did, or the browser's user by
+/// typing an address; over plain http browsers say nothing.
+pub fn is_from_elsewhere(req: &Request) -> bool {
+    !all(req, SITE, |site| matches!(site, "same-origin" | "none"))
 }
 
 /// Whether all headers of a name have a value that fits; a request without one has.

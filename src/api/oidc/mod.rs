@@ -16,6 +16,7 @@ use crate::{
     domain::accounts::{NextPath, identities, sessions::Started},
     error::{Code, Error, Result},
     issuer::{Issuer, NO_CLIENT},
+    origins::is_from_elsewhere,
     state::App,
     web::Notice,
 };
@@ -49,7 +50,7 @@ async fn begin(req: &Request, app: &App, next: &str) -> Result<Url> {
     let issuer = issuer(app)?;
     NextPath::check(next, "next").map_err(Error::BadRequest)?;
     // Another site could otherwise log its visitors in unasked, and out of the account that they use.
-    if app.origins.is_from_elsewhere(req) {
+    if is_from_elsewhere(req) {
         return Err(FROM_ELSEWHERE);
     }
     let flow = flow::begin(req, app, next)?;
