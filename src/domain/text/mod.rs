@@ -118,6 +118,7 @@ pattern!(
 );
 pattern!(
     OWN_PATH,
+    InvalidUrl,
     "must be a path on this server, such as /channels",
     r"^(/([^\s/\\",
     control!(),
