@@ -23,6 +23,7 @@ use crate::{
         messages::{posting, reactions},
         text::Ruled,
     },
+    error::Result,
     state::App,
 };
 
@@ -34,7 +35,7 @@ impl Api {
     ///
     /// Names the ways to log in, and the bounds that clients keep to. Anybody may ask, and may keep the answer for a minute.
     #[oai(path = "/features", method = "get", operation_id = "getFeatures", tag = "Tag::Server")]
-    async fn features(&self, app: Data<&App>) -> Answer {
+    async fn features(&self, app: Data<&App>) -> Result<Answer> {
         let has_mail = !app.mailer.writes_to_log();
         let features = Features {
             version: env!("CARGO_PKG_VERSION").into(),
@@ -58,7 +59,7 @@ impl Api {
             bounds: Bounds::of_this_server(),
             emoji_url: format!("{}/api/v1/emoji.json", app.site.base_url),
         };
-        Answer::Ok(envelope(200, "Features retrieved successfully", features), "max-age=60".into())
+        Ok(Answer::Ok(envelope(200, "Features retrieved successfully", features), "max-age=60".into()))
     }
 }
 

@@ -5,7 +5,7 @@ import test from 'node:test'
 import { Centrifuge } from 'centrifuge'
 import WebSocket from 'ws'
 import { example, person, start, until } from './lib/server.mjs'
-import { UNREAD, check, tour } from './lib/tour.mjs'
+import { NOTICES, check, tour } from './lib/tour.mjs'
 
 // SDKs reconnect for ever: without a limit, a fault would look like a test that never ends.
 const timeout = 90_000
@@ -111,7 +111,7 @@ test('curl hears the tour as server-sent events', { timeout }, async t => {
     const publications = events().filter(event => event.pub)
     received.splice(0, Infinity, ...publications.map(event => ({ channel: event.channel, data: event.pub.data })))
     return received.some(item => item.data.content === place.marker)
-      && received.filter(item => item.channel === place.personal).length >= UNREAD.length
+      && received.filter(item => item.channel === place.personal).length >= NOTICES
   })
   await check(server, place, received)
   await server.stop()
@@ -143,7 +143,7 @@ test('examples/listen.rs hears the tour', { timeout: 600_000 }, async t => {
   await until(() => `the marker has not arrived\n${output}${errors}`, () => {
     if (output.endsWith('\n')) received.splice(0, Infinity, ...parsed())
     return received.some(item => item.data.content === place.marker)
-      && received.filter(item => item.channel === place.personal).length >= UNREAD.length
+      && received.filter(item => item.channel === place.personal).length >= NOTICES
   })
   await check(server, place, received)
   await server.stop()

@@ -10,8 +10,10 @@ export const POSTS = ['The Fram arrives at six. Who takes her in?', 'Fog is expe
 export const REPLY = 'I do.'
 /** What a program feeds it after the reply. */
 export const FEED = 'Visibility 200 metres.'
-/** The unread counts that Grace is told: her own reply reads, and the marker comes last. */
-export const UNREAD = [1, 2, 0, 1, 2]
+/** The unread counts that Grace is told: her own reply reads nothing, and the marker comes last. */
+export const UNREAD = [1, 2, 2, 3, 4]
+/** What she is told in all: beside the counts, the state of the thread that she replied to. */
+export const NOTICES = UNREAD.length + 1
 export const DESCRIPTION = 'Who brings which ship in'
 
 /**
@@ -93,9 +95,9 @@ export async function check(server, place, received) {
   assert.deepEqual(participants.map(participant => participant.user_id), [place.grace.id])
   assert.deepEqual(counts, { thread_count: 1, message_count: 1, participant_count: 1 })
 
-  // On the personal channel: one notice for each message of others, and one for having read with one's own reply.
-  assert.deepEqual(on(place.personal).map(data => data.notification_type), Array(UNREAD.length).fill('unread_thread_change'), sofar())
-  // Whoever writes in a channel has read it: after Grace's reply, the feed and the marker are unread.
+  // On the personal channel: one notice for each message of others, and two for her own reply.
+  assert.deepEqual(on(place.personal).map(data => data.notification_type).sort(),
+    ['thread_unread', ...Array(UNREAD.length).fill('unread_thread_change')], sofar())
   assert.deepEqual(notices().map(notice => notice.data.thread_count), UNREAD)
   for (const notice of notices()) {
     assert.equal(notice.data.name, channel.name)
