@@ -217,6 +217,19 @@ mod tests {
     }
 
     #[test]
+    fn four_codes_of_a_network_are_exchanged_and_one_more_waits() {
+        use futures_util::FutureExt;
+        let limits = Limits::new(true, &Clock::default());
+        let asked = |text: &str| limits.exchange(text.parse().unwrap()).now_or_never();
+        let mut permits: Vec<_> = (0..4).map(|n| asked(&format!("2001:db8::{n}")).unwrap().unwrap()).collect();
+        assert!(asked("2001:db8::4").is_none());
+        assert!(asked("2001:db8:0:1::1").unwrap().is_some());
+        permits.pop();
+        assert!(asked("2001:db8::4").unwrap().is_some());
+        assert!(Limits::new(false, &Clock::default()).exchange("192.0.2.1".parse().unwrap()).now_or_never().unwrap().is_none());
+    }
+
+    #[test]
     fn a_form_is_taken_five_times_a_minute_from_one_network() {
         let limits = Limits::new(true, &Clock::default());
         let address = |text: &str| text.parse::<IpAddr>().unwrap();

@@ -251,6 +251,7 @@ async fn nobody_is_sent_to_another_site() {
         "\\\\evil.example",
         "https://evil.example",
         "javascript:alert(1)",
+        "<script>alert(1)</script>",
         "channels",
         "/\t/evil.example",
         "/\n/evil.example",
@@ -264,7 +265,11 @@ async fn nobody_is_sent_to_another_site() {
     ] {
         let shown = browser.open(&format!("/auth/oidc/start?next={}", encoded(next))).await;
         shown.assert_page(400, &format!("Next must be a path on this server, such as /channels, not {next:?}."));
-        assert!(decoded(&shown.text).contains("href=\"/auth/oidc/start?next=\"") && !shown.text.contains("href=\"http"));
+        assert!(
+            decoded(&shown.text).contains("href=\"/auth/oidc/start?next=\"")
+                && !shown.text.contains("<script")
+                && !shown.text.contains("href=\"http")
+        );
     }
     for (next, target) in [
         ("", "/"),
@@ -342,6 +347,21 @@ async fn what_the_issuer_refuses_ends_on_a_page() {
         browser.open(&issuer.log_in(&address, json!({})).1).await.assert_page(status, says);
     }
     assert_eq!((server.count("sessions"), server.count("users")), (0, 0));
+}
+
+#[tokio::test]
+async fn an_answer_of_the_issuer_may_have_256_kibibytes() {
+    let issuer = Issuer::start();
+    let server = issuer.server_for_browsers(|_| {}).await;
+    let mut browser = Browser::of(&server);
+    for (more, is_taken) in [(1, false), (0, true)] {
+        let address = browser.begin("/").await;
+        let (_, back) = issuer.log_in(&address, json!({}));
+        let nonce = address.split("nonce=").nth(1).unwrap().split('&').next().unwrap();
+        let answer = json!({ "id_token": issuer.token(json!({ "nonce": nonce })) }).to_string();
+        issuer.answer("200 OK", " ".repeat((256 << 10) + more - answer.len()) + &answer);
+        assert_eq!(browser.open(&back).await.status, if is_taken { 303 } else { 503 });
+    }
 }
 
 #[tokio::test]
