@@ -29,10 +29,12 @@ function tell(...lines) {
 const welcome = ({ user, access_token: token }) =>
   [`You are logged in as ${user.username}.`, ['Access token, for programs', token]]
 
-const joined = data => ['You have joined the organisation.',
-  ...(data.user.password
+function joined(data) {
+  for (const form of document.forms) form.hidden = true
+  tell('You have joined the organisation.', ...(data.user.password
     ? [['Your e-mail address', data.user.email], ['Your password, shown only now', data.user.password]]
-    : welcome(data))]
+    : welcome(data)))
+}
 
 /** Fails unless the two fields for a new password agree. */
 function newPassword(form) {
@@ -62,7 +64,7 @@ const actions = {
 
   'accept-invitation': async token => {
     try {
-      tell(...joined(await post('/invite/verify', { token })))
+      joined(await post('/invite/verify', { token }))
     } catch (failure) {
       if (failure.status !== 401) throw failure
       document.querySelector('[data-action=accept-as-user]').hidden = false
@@ -72,17 +74,17 @@ const actions = {
 
   'accept-as-user': async (token, form) => {
     const { access_token: bearer } = await post('/auth/login', { email: form.get('email'), password: form.get('password') })
-    tell(...joined(await post('/invite/verify', { token }, bearer)))
+    joined(await post('/invite/verify', { token }, bearer))
   },
 
   'join-as-user': async (token, form) => {
     const { access_token: bearer } = await post('/auth/login', { email: form.get('email'), password: form.get('password') })
-    tell(...joined(await post('/join', { token }, bearer)))
+    joined(await post('/join', { token }, bearer))
   },
 
   'join-as-new': async (token, form) => {
     const { again, ...fields } = Object.fromEntries(form)
-    tell(...joined(await post('/join', { ...fields, token, password: newPassword(form) })))
+    joined(await post('/join', { ...fields, token, password: newPassword(form) }))
   },
 }
 
