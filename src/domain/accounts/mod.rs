@@ -143,7 +143,7 @@ pub fn check_username(name: &str) -> Result<String, Refusal> {
 /// Checks a username that comes from another server, where it may be an erased account's. It is none that mentions everybody.
 pub(in crate::domain) fn check_imported_username(name: &str) -> Result<String, Refusal> {
     Username::check(name, "username")?;
-    if mentions_everybody(name) { Err(reserved("username", &name)) } else { Ok(name.to_owned()) }
+    if mentions_everybody(name) { Err(reserved("username", name)) } else { Ok(name.to_owned()) }
 }
 
 fn reserved(field: &str, name: &str) -> Refusal {
