@@ -9,9 +9,8 @@ use serde_json::json;
 use crate::{
     domain::{
         channels::{
-            direct_messages,
             lists::{self, Described},
-            members::Member,
+            members::{self, Member},
             reading::Counts,
             record::Visible,
         },
@@ -115,11 +114,13 @@ pub struct DirectMessage {
 
 /// [`read`] for direct messages with their unread counts.
 pub fn direct_messages(conn: &Connection, found: Vec<(Counts, Visible)>) -> Result<Vec<DirectMessage>> {
-    let (unread, found) = found.into_iter().unzip::<_, _, Vec<_>, _>();
+    let (unread, found) = found.into_iter().unzip::<_, _, Vec<_>, Vec<Visible>>();
+    let ids: Vec<_> = found.iter().map(|found| found.channel.id).collect();
+    let mut people = members::of_direct_messages(conn, &ids)?;
     let all = unread.into_iter().zip(read(conn, found)?);
     let one = |(unread, channel): (Counts, Overview)| {
-        let participants = direct_messages::participants(conn, channel.channel.channel.id)?;
-        Ok(DirectMessage { unread, channel, participants })
+        let participants = people.remove(&channel.channel.channel.id).unwrap_or_default();
+        DirectMessage { unread, channel, participants }
     };
-    all.map(one).collect()
+    Ok(all.map(one).collect())
 }

@@ -11,8 +11,8 @@ use crate::{
         access::{self, Caller, Membership},
         accounts::{self, User, sessions},
         channels::{
-            direct_messages, lists,
-            members::Member,
+            lists,
+            members::{self, Member},
             reading::{COUNTS, Counts},
             record::Visible,
         },
@@ -26,7 +26,7 @@ use crate::{
 
 /// At most 1,000 organisations and channels, as in the lists of them.
 const ALL: Page = Page { offset: 0, size: 1000 };
-/// At most 200 direct messages: the people of each are a statement of its own.
+/// At most 200 direct messages: a sidebar shows the latest.
 const LATEST: Page = Page { offset: 0, size: 200 };
 
 pub struct Start {
@@ -69,17 +69,19 @@ pub fn read(conn: &Connection, caller: Caller, slug: Option<&str>) -> Result<Sta
 
 impl Open {
     fn read(conn: &Connection, caller: Caller, id: OrganisationId) -> Result<Open> {
-        let with_people = |(unread, found): (Counts, Visible)| {
-            let mut people = direct_messages::participants(conn, found.channel.id)?;
-            people.retain(|person| person.user != caller.user);
-            Ok((unread, found, people))
-        };
         let found = lists::direct_messages(conn, caller, id, LATEST)?;
+        let ids: Vec<_> = found.iter().map(|(_, found)| found.channel.id).collect();
+        let mut people = members::of_direct_messages(conn, &ids)?;
+        let with_people = |(unread, found): (Counts, Visible)| {
+            let mut people = people.remove(&found.channel.id).unwrap_or_default();
+            people.retain(|person| person.user != caller.user);
+            (unread, found, people)
+        };
         Ok(Open {
             id,
             membership: access::is_member(conn, caller, id, access::UNKNOWN_ORGANISATION)?,
             channels: lists::joined(conn, caller, id, ALL)?,
-            direct_messages: found.into_iter().map(with_people).collect::<Result<_>>()?,
+            direct_messages: found.into_iter().map(with_people).collect(),
         })
     }
 }

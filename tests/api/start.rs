@@ -2,12 +2,21 @@
 
 use serde_json::{Value, json};
 
+use tidings::{
+    domain::{
+        access::{Caller, PlatformRole},
+        start, streams,
+    },
+    id::{SessionId, UserId},
+};
+
 use crate::{
     harness::{Client, Server, blob, text, unknown_id},
+    messages::posting::statements,
     socket::Socket,
 };
 
-async fn start(client: &Client, query: &str) -> Value {
+async fn fetch(client: &Client, query: &str) -> Value {
     client.get(&format!("/start{query}")).await.data(200, "Start retrieved successfully")
 }
 
@@ -35,7 +44,7 @@ async fn everything_in_it_is_what_the_single_operations_answer() {
     ada.say(&channel, "hello all").await;
     ada.say(&text(&dm["data"]["id"]), "hello you").await;
 
-    let all = start(&grace, "").await;
+    let all = fetch(&grace, "").await;
     assert_eq!(all["user"], grace.get("/users/me").await.expect(200)["data"]);
     let listed = grace.get("/users/organisations").await.expect(200)["data"].take();
     assert_eq!(all["organisations"].as_array().unwrap().len(), 1);
@@ -66,10 +75,10 @@ async fn everything_in_it_is_what_the_single_operations_answer() {
     assert_eq!(names, ["general", "pilots"]);
     assert_eq!(all["channels"][1]["is_starred"], true);
 
-    let both = start(&ada, "").await;
+    let both = fetch(&ada, "").await;
     assert_eq!(both["organisation"]["id"], looms, "the current organisation");
     assert_eq!(both["organisation"]["role_name"], "Owner");
-    assert_eq!(start(&ada, "?slug=engines").await["organisation"]["id"], engines);
+    assert_eq!(fetch(&ada, "?slug=engines").await["organisation"]["id"], engines);
     grace.get("/start?slug=looms").await.expect(404);
     grace.get("/start?slug=nowhere").await.expect(404);
 }
@@ -78,7 +87,7 @@ async fn everything_in_it_is_what_the_single_operations_answer() {
 async fn who_is_in_no_organisation_has_an_empty_start() {
     let server = Server::start().await;
     let ada = server.user("ada").await;
-    let all = start(&ada, "").await;
+    let all = fetch(&ada, "").await;
     assert_eq!([&all["organisations"], &all["channels"], &all["direct_messages"], &all["tokens"]], [&json!([]); 4]);
     assert_eq!((&all["organisation"], &all["streams"]), (&Value::Null, &json!([ada.user_id])));
 }
@@ -89,9 +98,9 @@ async fn only_a_channel_that_the_caller_may_hear_gets_a_token() {
     let (ada, grace, engines) = server.ada_and_grace().await;
     let (general, hidden) = (ada.general(&engines).await, ada.channel(&engines, "hidden", &[]).await);
     for channel in [&hidden, &unknown_id()] {
-        assert_eq!(start(&grace, &format!("?channel={channel}")).await["tokens"], json!([]));
+        assert_eq!(fetch(&grace, &format!("?channel={channel}")).await["tokens"], json!([]));
     }
-    let all = start(&grace, &format!("?channel={general}")).await;
+    let all = fetch(&grace, &format!("?channel={general}")).await;
     assert_eq!(all["tokens"][0]["channel"], general);
     let mut socket = Socket::open(&grace).await;
     socket.command("connect", json!({ "token": all["connection_token"] })).await;
@@ -180,6 +189,35 @@ async fn the_first_screen_is_three_requests_two_round_trips_and_a_hundred_and_te
     let mut wanted = vec![channel, organisation.clone(), ada.personal(&organisation), ada.user_id.clone()];
     wanted.sort();
     assert_eq!(heard, wanted);
+}
+
+#[tokio::test]
+async fn the_statements_of_a_start_grow_with_nothing() {
+    let server = Server::start().await;
+    let ada = server.user("ada").await;
+    let organisation = ada.organisation("Engines").await;
+    let session = SessionId(ada.session_id().parse().unwrap());
+    let caller = Caller { user: UserId(ada.user_id.parse().unwrap()), session, role: PlatformRole::User };
+    let read = || {
+        let traced = server.write(|tx| {
+            statements(tx, |tx| {
+                start::read(tx, caller, Some("engines"))?;
+                streams::own(tx, caller.user)?;
+                Ok(())
+            })
+        });
+        traced.unwrap()
+    };
+    read(); // with it the connection has read the schema
+    let small = read();
+    for n in 0..20 {
+        ada.organisation(&format!("Looms {n}")).await;
+    }
+    world(&server, &ada, &organisation).await;
+    let large = read();
+    println!("{} statements", large.len());
+    assert_eq!(large, small);
+    assert!((5..=14).contains(&large.len()), "{large:#?}");
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -3,8 +3,6 @@
 
 use std::collections::BTreeSet;
 
-use rusqlite::Connection;
-
 use crate::{
     db::Tx,
     domain::{
@@ -12,11 +10,9 @@ use crate::{
         accounts::{ERASED, ERASED_PERSON},
         channels::{
             lists::{self, Described},
-            members::{self, Member},
-            updates,
+            members, updates,
         },
         chores::Cursor,
-        page::Page,
         rights::Rights,
     },
     error::{Code, Error, Result},
@@ -90,11 +86,6 @@ fn insert(tx: &Tx, organisation: OrganisationId, owner: UserId, key: &[u8]) -> R
         )?
         .execute((ChannelId::new(), organisation, key, owner, tx.now()))?;
     Ok(made > 0)
-}
-
-/// The members of a direct message, at most as many as one is opened with. For a caller who is in it.
-pub fn participants(conn: &Connection, id: ChannelId) -> Result<Vec<Member>> {
-    members::first(conn, id, Page { offset: 0, size: OTHERS_MAX as u32 + 1 })
 }
 
 /// Names a direct message after its members' accounts. Returns whether it had another name.

@@ -1,6 +1,6 @@
 //! Members of channels, and their names there: joining, leaving, adding, removing and renaming.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashMap};
 
 use rusqlite::{Connection, OptionalExtension, Row};
 use serde_json::json;
@@ -96,6 +96,24 @@ pub(in crate::domain) fn first(conn: &Connection, channel: ChannelId, page: Page
     );
     let mut select = conn.prepare_cached(&sql)?;
     Ok(select.query_map((channel, page.size, page.offset), from_row)?.collect::<rusqlite::Result<_>>()?)
+}
+
+/// All members of each of these direct messages, in the order in which they joined, for a caller who is in them.
+pub(in crate::domain) fn of_direct_messages(conn: &Connection, ids: &[ChannelId]) -> Result<HashMap<ChannelId, Vec<Member>>> {
+    let sql = format!(
+        "select {COLUMNS}, cm.channel_id from json_each(?1) listed
+           cross join channel_members cm on cm.channel_id = unhex(listed.value, '-')
+           cross join users u on u.id = cm.user_id"
+    );
+    let ids = json!(ids.iter().map(ChannelId::to_string).collect::<Vec<_>>()).to_string();
+    let mut select = conn.prepare_cached(&sql)?;
+    let mut rows = select.query([ids])?;
+    let mut members: HashMap<ChannelId, Vec<Member>> = HashMap::new();
+    while let Some(row) = rows.next()? {
+        members.entry(row.get(7)?).or_default().push(from_row(row)?);
+    }
+    members.values_mut().for_each(|of| of.sort_unstable_by_key(|member| (member.joined_at, member.user)));
+    Ok(members)
 }
 
 fn find(conn: &Connection, channel: ChannelId, user: UserId) -> Result<Option<Member>> {

@@ -1,6 +1,7 @@
 //! Messages: posting, editing, listing them.
 
 mod deleting;
+mod many_threads;
 mod own_threads;
 mod pages;
 pub mod posting;
