@@ -3,6 +3,7 @@
 mod bombs;
 mod export;
 mod hostile;
+mod marks;
 mod scene;
 mod taken;
 

@@ -174,10 +174,11 @@ const CHANNEL_MEMBERS: &str = "select cm.channel_id, cm.user_id, cm.username, cm
     from channel_members cm join channels c on c.id = cm.channel_id
     where c.organisation_id = ?1 and c.deleted_at is null order by cm.channel_id, cm.created_at, cm.user_id";
 
+/// An import knows who replied, and takes everything for read.
 const UNREAD_THREADS: &str = "select r.id,
       (select b.id from messages b where b.root = t.root and b.n <= t.read_n order by b.n desc limit 1)
     from thread_members t cross join messages r on r.n = t.root
-    where t.user_id = ?1 and t.channel_id = ?2 and r.reply_count > t.read_reply_count order by t.root";
+    where t.user_id = ?1 and t.channel_id = ?2 and (r.reply_count > t.read_reply_count or t.first_n is null) order by t.root";
 
 fn channel_members(conn: &Connection, of: OrganisationId, to: &mut dyn Write) -> Result<u64> {
     let mut unread = conn.prepare(UNREAD_THREADS)?;

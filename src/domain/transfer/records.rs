@@ -153,7 +153,7 @@ pub struct ChannelMember {
     pub is_starred: bool,
     /// The last message that they have read; none if there was none when they joined.
     pub read: Option<MessageId>,
-    /// Threads of the channel that they take part in and have not read to the end.
+    /// Threads of the channel that they take part in, and have not read to the end or not replied in.
     #[serde(default, deserialize_with = "list::<_, _, 500_000>")]
     pub unread_threads: Vec<UnreadThread>,
     pub created_at: Time,
