@@ -1,6 +1,7 @@
 //! The push endpoint's protocol: connecting, subscribing, and how it refuses.
 
 mod centrifugo;
+mod centrifugo_own;
 mod flooding;
 mod frames;
 mod fuzzing;
