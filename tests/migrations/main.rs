@@ -10,6 +10,7 @@
 mod contents;
 mod database;
 mod first;
+mod threads;
 
 use std::{
     collections::{BTreeMap, BTreeSet},
