@@ -11,7 +11,7 @@ use crate::{
     domain::{
         access::{Caller, PlatformRole},
         accounts::{self, New, administration},
-        channels,
+        channels::{self, lists::Users},
         messages::{posting, reactions},
         organisations::{self, Edit, members, roles},
     },
@@ -120,7 +120,7 @@ impl Scene {
 }
 
 fn default_channel(tx: &Tx, owner: Caller, organisation: OrganisationId) -> Result<ChannelId> {
-    Ok(channels::lists::by_name(tx, owner, "general", Some(organisation))?.channel.id)
+    Ok(channels::lists::by_name(tx, owner, "general", Some(organisation), Users::None)?.channel.id)
 }
 
 /// A line of [`CONVERSATION`].

@@ -9,7 +9,7 @@ use serde_json::json;
 use crate::{
     domain::{
         channels::{
-            lists::{self, Described},
+            lists::{self, Described, Users},
             members::{self, Member},
             reading::Counts,
             record::Visible,
@@ -34,8 +34,8 @@ pub struct Overview {
 pub type OldestWebhook = (WebhookId, i64, Hash);
 
 /// Reads the overview of each channel, in the order of `found`.
-pub fn read(conn: &Connection, found: Vec<Visible>) -> Result<Vec<Overview>> {
-    of_all(conn, lists::describe_all(conn, found)?)
+pub fn read(conn: &Connection, found: Vec<Visible>, users: Users) -> Result<Vec<Overview>> {
+    of_all(conn, lists::describe_all(conn, found, users)?)
 }
 
 /// The overview of each channel, in the order of `found`. Two statements read the posts and webhooks of all.
@@ -117,7 +117,7 @@ pub fn direct_messages(conn: &Connection, found: Vec<(Counts, Visible)>) -> Resu
     let (unread, found) = found.into_iter().unzip::<_, _, Vec<_>, Vec<Visible>>();
     let ids: Vec<_> = found.iter().map(|found| found.channel.id).collect();
     let mut people = members::of_direct_messages(conn, &ids)?;
-    let all = unread.into_iter().zip(read(conn, found)?);
+    let all = unread.into_iter().zip(read(conn, found, Users::First)?);
     let one = |(unread, channel): (Counts, Overview)| {
         let participants = people.remove(&channel.channel.channel.id).unwrap_or_default();
         DirectMessage { unread, channel, participants }

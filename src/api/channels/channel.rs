@@ -6,6 +6,7 @@ use serde::Serialize;
 use crate::{
     api::http::{
         listing::{BYTES, Bounds, fill_within, json_length, shortened},
+        number::Number,
         rows::Rows,
         types::Nullable,
     },
@@ -13,7 +14,7 @@ use crate::{
     domain::{
         access::Caller,
         channels::{
-            lists::Described,
+            lists::{Described, Users},
             members,
             reading::{self, Counts},
             record,
@@ -28,6 +29,11 @@ use crate::{
     site::Site,
     time::Time,
 };
+
+/// The members that an answer lists, for its parameter `users`.
+pub fn users(asked: Option<Number<0, 1>>) -> Users {
+    if asked.is_some_and(|asked| asked.0 == 0) { Users::None } else { Users::First }
+}
 
 #[derive(Object, Serialize)]
 pub struct ChannelList {
@@ -70,7 +76,7 @@ pub struct Channel {
     is_private: bool,
     is_dm: bool,
     archived: bool,
-    /// The first 1,000 members, ordered by when they joined.
+    /// The first 1,000 members, ordered by when they joined; none of them with `users=0`.
     users: Vec<UserId>,
     /// The number of all members.
     user_count: i64,
@@ -280,7 +286,7 @@ pub struct ArchivedChannel {
     organisation_id: OrganisationId,
     owner_id: UserId,
     is_private: bool,
-    /// The first 1,000 members, ordered by when they joined.
+    /// The first 1,000 members, ordered by when they joined; none of them with `users=0`.
     users: Vec<UserId>,
     /// The number of all members.
     user_count: i64,

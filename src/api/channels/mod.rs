@@ -18,6 +18,7 @@ use super::{
         body::{Body, List, Text, text},
         envelope::{Created, Gone, Success, created, ok},
         listing::{Address, BareListed, Offset, Size, bare, fill_from, rows},
+        number::Number,
     },
     tags::Tag,
 };
@@ -72,20 +73,29 @@ impl Api {
         offset: Query<Option<Offset>>,
         /// Up to 1,000, the default. An answer may end earlier, at 1 MB.
         limit: Query<Option<Size>>,
+        /// `0` leaves `users` empty, the ids of a channel's members; default 1.
+        users: Query<Option<Number<0, 1>>>,
     ) -> Result<BareListed<ChannelList>> {
-        let (site, page) = (app.site.clone(), rows(*offset, *limit));
+        let (site, page, users) = (app.site.clone(), rows(*offset, *limit), channel::users(*users));
         let read = app.db.read_list(caller.0.user, move |conn| {
             let find = |page| channels::lists::own(conn, caller.0, page);
-            fill_from(page, find, |part| overviews::read(conn, part), |found| Channel::new(&site, found))
+            fill_from(page, find, |part| overviews::read(conn, part, users), |found| Channel::new(&site, found))
         });
         Ok(bare(read.await?.map(|channels| ChannelList { channels }), &address))
     }
 
     /// Read a channel
     #[oai(path = "/channels/:channel_id", method = "get", operation_id = "getChannel", tag = "Tag::Channels")]
-    async fn get(&self, caller: Bearer, app: Data<&App>, channel_id: Path<ChannelId>) -> Result<Success<ChannelDetails>> {
+    async fn get(
+        &self,
+        caller: Bearer,
+        app: Data<&App>,
+        channel_id: Path<ChannelId>,
+        /// `0` leaves `users` empty, the ids of a channel's members; default 1.
+        users: Query<Option<Number<0, 1>>>,
+    ) -> Result<Success<ChannelDetails>> {
         let read = app.db.read(|conn| {
-            let found = channels::lists::get(conn, caller.0, *channel_id)?;
+            let found = channels::lists::get(conn, caller.0, *channel_id, channel::users(*users))?;
             ChannelDetails::read(conn, &app.site, caller.0, found)
         });
         Ok(ok("channel retrieved successfully", read?))
@@ -103,9 +113,11 @@ impl Api {
         channel_name: Path<Text<record::Name>>,
         /// Search only this organisation.
         organisation_id: Query<Option<OrganisationId>>,
+        /// `0` leaves `users` empty, the ids of a channel's members; default 1.
+        users: Query<Option<Number<0, 1>>>,
     ) -> Result<Success<ChannelDetails>> {
         let read = app.db.read(|conn| {
-            let found = channels::lists::by_name(conn, caller.0, &channel_name, *organisation_id)?;
+            let found = channels::lists::by_name(conn, caller.0, &channel_name, *organisation_id, channel::users(*users))?;
             ChannelDetails::read(conn, &app.site, caller.0, found)
         });
         Ok(ok("channel name retrieved successfully", read?))

@@ -10,7 +10,7 @@ use crate::{
     api::{
         channels::{
             archive_message,
-            channel::{ArchivedChannel, Channel, OpenChannel, OrganisationChannels, OwnChannel},
+            channel::{self, ArchivedChannel, Channel, OpenChannel, OrganisationChannels, OwnChannel},
         },
         http::{
             auth::Bearer,
@@ -51,12 +51,14 @@ impl Api {
         offset: Query<Option<Offset>>,
         /// Up to 1,000, the default. An answer may end earlier, at 1 MB.
         limit: Query<Option<Size>>,
+        /// `0` leaves `users` empty, the ids of a channel's members; default 1.
+        users: Query<Option<Number<0, 1>>>,
     ) -> Result<BareListed<OrganisationChannels>> {
-        let (site, id, page) = (app.site.clone(), *org_id, rows(*offset, *limit));
+        let (site, id, page, users) = (app.site.clone(), *org_id, rows(*offset, *limit), channel::users(*users));
         let read = app.db.read_list(caller.0.user, move |conn| {
             let find = |page| channels::lists::live(conn, caller.0, id, page);
             let row = |found| OrganisationChannels::row(Channel::new(&site, found));
-            fill_from_within(OrganisationChannels::BOUNDS, page, find, |part| overviews::read(conn, part), row)
+            fill_from_within(OrganisationChannels::BOUNDS, page, find, |part| overviews::read(conn, part, users), row)
         });
         Ok(bare(read.await?.map(OrganisationChannels::new), &address))
     }
@@ -141,11 +143,13 @@ impl Api {
         offset: Query<Option<Offset>>,
         /// Up to 1,000, the default. An answer may end earlier, at 1 MB.
         limit: Query<Option<Size>>,
+        /// `0` leaves `users` empty, the ids of a channel's members; default 1.
+        users: Query<Option<Number<0, 1>>>,
     ) -> Result<Listed<Rows<ArchivedChannel>>> {
-        let (id, page) = (*org_id, rows(*offset, *limit));
+        let (id, page, users) = (*org_id, rows(*offset, *limit), channel::users(*users));
         let read = app.db.read_list(caller.0.user, move |conn| {
             let find = |page| channels::lists::archived(conn, caller.0, id, page);
-            fill_from(page, find, |part| channels::lists::describe_all(conn, part), ArchivedChannel::from)
+            fill_from(page, find, |part| channels::lists::describe_all(conn, part, users), ArchivedChannel::from)
         });
         Ok(listed("Archived channels retrieved successfully", read.await?, &address))
     }

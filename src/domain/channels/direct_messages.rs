@@ -9,7 +9,7 @@ use crate::{
         access::{self, Caller},
         accounts::{ERASED, ERASED_PERSON},
         channels::{
-            lists::{self, Described},
+            lists::{self, Described, Users},
             members, updates,
         },
         chores::Cursor,
@@ -63,7 +63,7 @@ pub fn open(tx: &mut Tx, caller: Caller, organisation: OrganisationId, others: V
     if is_new {
         updates::announce(tx, id, "created", caller.user)?;
     }
-    Ok((lists::get(tx, caller, id)?, is_new))
+    Ok((lists::get(tx, caller, id, Users::First)?, is_new))
 }
 
 /// The key that identifies a set of members, regardless of their order in the request.

@@ -24,7 +24,7 @@ text::rules! {
 /// A channel as lists show it.
 pub struct Described {
     pub channel: Channel,
-    /// The channel's longest-standing members, at most 1,000.
+    /// As [`Users`] has it.
     pub users: Vec<UserId>,
     /// Whether the caller is in the channel.
     pub is_in: bool,
@@ -34,7 +34,14 @@ pub struct Described {
     pub manages_webhooks: bool,
 }
 
-/// At most 1,000 members are listed with a channel; its `user_count` counts all of them.
+/// The members that are listed with a channel, whose `user_count` counts all of them.
+#[derive(Clone, Copy)]
+pub enum Users {
+    /// The longest-standing ones, at most 1,000.
+    First,
+    None,
+}
+
 const USERS_SHOWN: i64 = 1000;
 const PAGE: &str = "limit ?3 offset ?4";
 /// The live channels of an organisation, by name.
@@ -94,12 +101,18 @@ pub fn not_joined(
 
 /// Finds a live channel by name among those that the caller can see, in one organisation or in all of theirs. An exact match
 /// wins over one that differs in case, and an older channel over a newer one. 404 when no channel matches.
-pub fn by_name(conn: &Connection, caller: Caller, name: &str, organisation: Option<OrganisationId>) -> Result<Described> {
+pub fn by_name(
+    conn: &Connection,
+    caller: Caller,
+    name: &str,
+    organisation: Option<OrganisationId>,
+    users: Users,
+) -> Result<Described> {
     Name::check(name, "channel_name").map_err(Error::BadRequest)?;
     let rule = "and c.name = ?2 collate nocase and (?3 is null or c.organisation_id = ?3)
         and c.archived_at is null and c.is_dm = 0 order by c.name <> ?2, c.created_at, c.id limit 1";
     let found = record::select(conn, caller, rule, (caller.user, name, organisation))?.pop();
-    describe(conn, found.ok_or(access::UNKNOWN_CHANNEL)?)
+    one(conn, found.ok_or(access::UNKNOWN_CHANNEL)?, users)
 }
 
 /// A page of the organisation's channels that the caller is in; the SQL in `rule` filters and orders them. 404 for outsiders.
@@ -129,23 +142,32 @@ fn of_organisation(
 }
 
 /// One channel as lists show it. 404 for a caller who can't see it.
-pub fn get(conn: &Connection, caller: Caller, id: ChannelId) -> Result<Described> {
-    describe(conn, record::find(conn, caller, id)?.ok_or(access::UNKNOWN_CHANNEL)?)
+pub fn get(conn: &Connection, caller: Caller, id: ChannelId, users: Users) -> Result<Described> {
+    one(conn, record::find(conn, caller, id)?.ok_or(access::UNKNOWN_CHANNEL)?, users)
 }
 
 /// Adds to a channel that was found what lists show with it.
 pub fn describe(conn: &Connection, found: Visible) -> Result<Described> {
-    let described = describe_all(conn, vec![found])?.pop();
+    one(conn, found, Users::First)
+}
+
+fn one(conn: &Connection, found: Visible, users: Users) -> Result<Described> {
+    let described = describe_all(conn, vec![found], users)?.pop();
     described.ok_or_else(|| Error::internal("one channel gives one description"))
 }
 
 /// Adds to channels that were found what lists show with them.
-pub fn describe_all(conn: &Connection, found: Vec<Visible>) -> Result<Vec<Described>> {
+pub fn describe_all(conn: &Connection, found: Vec<Visible>, users: Users) -> Result<Vec<Described>> {
     let mut first_users =
         conn.prepare_cached("select user_id from channel_members where channel_id = ?1 order by created_at, user_id limit ?2")?;
     let describe = |Visible { channel, access, is_starred }: Visible| {
         let (is_in, manages_webhooks) = (access.username.is_some(), access.manages_webhooks());
-        let users = first_users.query_map((channel.id, USERS_SHOWN), |row| row.get(0))?.collect::<rusqlite::Result<_>>()?;
+        let users = match users {
+            Users::First => {
+                first_users.query_map((channel.id, USERS_SHOWN), |row| row.get(0))?.collect::<rusqlite::Result<_>>()?
+            }
+            Users::None => Vec::new(),
+        };
         Ok(Described { users, is_in, is_starred, manages_webhooks, channel })
     };
     found.into_iter().map(describe).collect()

@@ -21,7 +21,7 @@ use crate::{
         access::{self, Caller},
         accounts,
         channels::{
-            lists::{Described, describe},
+            lists::{Described, Users, describe},
             record::{Channel, Name, Visible},
             updates::announce,
         },
@@ -61,7 +61,7 @@ pub fn create(tx: &mut Tx, caller: Caller, new: New) -> Result<Described> {
     members::require_members(tx, new.organisation, &others)?;
     members::insert_all(tx, id, &others)?;
     announce(tx, id, "created", caller.user)?;
-    lists::get(tx, caller, id)
+    lists::get(tx, caller, id, Users::First)
 }
 
 /// Creates the default channel of a new organisation. New members of the organisation join it; see

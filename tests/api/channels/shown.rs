@@ -164,3 +164,40 @@ async fn channels_to_join_are_found_by_a_part_of_their_name_or_topic() {
     grace.get(&path(&"x".repeat(256))).await.expect(200);
     grace.get(&path(&"x".repeat(257))).await.expect(400);
 }
+
+#[tokio::test]
+async fn the_ids_of_members_are_left_out_on_request_and_nothing_else_is() {
+    let server = Server::start().await;
+    let (ada, grace, organisation) = server.ada_and_grace().await;
+    let (news, old) = (ada.channel(&organisation, "news", &[&grace]).await, ada.channel(&organisation, "old", &[&grace]).await);
+    ada.put(&format!("/channels/{old}/archive"), json!({ "archived": true })).await.expect(200);
+    for path in [
+        "/channels".to_owned(),
+        format!("/organisations/{organisation}/channels"),
+        format!("/organisations/{organisation}/channels/archived"),
+        format!("/channels/{news}"),
+        "/channels/name/news".to_owned(),
+    ] {
+        let (whole, asked) = (ada.get(&path).await.expect(200), ada.get(&format!("{path}?users=1")).await.expect(200));
+        assert_eq!(asked, whole, "{path}");
+        assert!(whole.to_string().contains(&format!(r#""users":["{}""#, ada.user_id)), "the premise, {path}: {whole:#}");
+        assert_eq!(ada.get(&format!("{path}?users=0")).await.expect(200), without_users(whole), "{path}");
+        for wrong in ["2", "-1", "x", "true", ""] {
+            ada.get(&format!("{path}?users={wrong}")).await.expect(400);
+        }
+    }
+}
+
+/// The same answer with every list `users` empty.
+fn without_users(mut answer: Value) -> Value {
+    match &mut answer {
+        Value::Object(fields) => {
+            for (name, value) in fields {
+                *value = if name == "users" { json!([]) } else { without_users(value.take()) };
+            }
+        }
+        Value::Array(rows) => rows.iter_mut().for_each(|row| *row = without_users(row.take())),
+        _ => {}
+    }
+    answer
+}
