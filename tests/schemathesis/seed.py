@@ -41,10 +41,12 @@ def world(name, others):
     webhook = call("POST", f"/webhooks/{channel}", {"webhook_name": "builds"})["data"]
     invited = {"org_id": organisation, "emails": [f"{organisation}@example.org"]}
     invitation = call("POST", "/invite", invited)["data"]["invitations"][0]["id"]
+    link = call("POST", f"/organisations/{organisation}/join-links", {})["data"]["id"]
     role = call("POST", f"/organisations/{organisation}/roles", {"name": "reviewer"})["data"]["id"]
     return {
         "organisation": organisation, "org_slug": made["organisation_slug"], "channel": channel, "channel_name": "engines", "message": message,
         "webhook": webhook["id"], "slug": webhook["webhook_slug"], "invitation": invitation, "role": str(role),
+        "join_link": link,
     }
 
 
@@ -61,10 +63,10 @@ def kind(method, template, at):
     if segment == "{webhook_id}" or before == "history":
         return "webhook"
     if before == "threads":
-        return "message" if segment == "{thread_id}" or (method == "GET" and segment == "{id}") else "channel"
+        return "message" if segment == "{thread_id}" or (method != "POST" and segment == "{id}") else "channel"
     return {
         "slug": "org_slug", "switch-org": "org_slug", "organisations": "organisation", "channels": "channel", "name": "channel_name", "messages": "message",
-        "users": "user", "roles": "role", "reactions": "emoji", "invite": "invitation", "feed": "slug",
+        "users": "user", "roles": "role", "reactions": "emoji", "invite": "invitation", "join-links": "join_link", "feed": "slug",
         "webhooks": "channel", "blogs": "blog", "blog_categories": "category",
     }[before]
 
