@@ -113,8 +113,6 @@ codes! {
     OtherUser = "other_user", 409;
     /// The page that asks for a session by cookie isn't one of this server. Log in without `cookie`.
     ForeignPage = "foreign_page", 403;
-    /// The key of an endpoint for administrators is missing or unknown. Ask an administrator for it.
-    KeyInvalid = "key_invalid", 401;
     /// No account has this address with this password. Ask for both again, or offer a link by mail.
     WrongCredentials = "wrong_credentials", 401;
     /// The given password isn't the account's. Ask for it again.
@@ -138,7 +136,7 @@ codes! {
     ProviderUnreachable = "provider_unreachable", 503;
     /// The identity provider hasn't verified the e-mail address. Say that it must be, or offer other ways to log in.
     ProviderEmailUnverified = "provider_email_unverified", 401;
-    /// The id token isn't valid, or was used before. Begin the log-in again.
+    /// The id token, or the identity provider's answer, isn't valid or was used before. Begin the log-in again.
     IdTokenInvalid = "id_token_invalid", 401;
     /// The person has an account, so that none is made. Offer to log in to it by password or by mail, and send no names and no
     /// password of a new account.
@@ -245,9 +243,11 @@ codes! {
     /// The member is deactivated. Activate them first.
     MemberDeactivated = "member_deactivated", 422;
     /// There are `limit` of these already, which is the most. Ask the person to remove one first.
-    LimitReached = "limit_reached", 400 | 422;
+    LimitReached = "limit_reached", 422;
     /// The account has `limit` of these already, which is the most for one account. Say so; others may still make some.
     OwnLimitReached = "own_limit_reached", 400 | 422;
+    /// The address has an open invitation already. Offer to send it again.
+    AlreadyInvited = "already_invited", 201;
     /// The address has no open invitation that the caller may see. Offer to make one.
     NotInvited = "not_invited", 422;
     /// The invitation was accepted already. Load the list again.

@@ -1,5 +1,7 @@
 //! What each operation refuses, with which code and in which words, as `refusals.md` says.
 
+mod codes;
+
 use std::{
     collections::{BTreeMap, BTreeSet},
     fs,

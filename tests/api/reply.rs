@@ -57,11 +57,10 @@ impl Reply {
         self.body
     }
 
-    /// The body of a refusal with this code.
+    /// The body of a refusal with this status and code.
     #[track_caller]
-    pub fn refused(self, code: Code) -> Value {
+    pub fn refused(self, status: u16, code: Code) -> Value {
         assert_eq!(self.body["code"], code.name(), "{} {}: {} {:#}", self.what, self.sent, self.status, self.body);
-        let status = self.status;
         self.expect(status)
     }
 

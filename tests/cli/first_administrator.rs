@@ -4,6 +4,7 @@ use std::path::Path;
 
 use reqwest::StatusCode;
 use serde_json::{Value, json};
+use tidings::error::Code;
 
 use crate::harness::{PASSWORD, Server};
 
@@ -43,12 +44,15 @@ async fn the_link_makes_one_administrator_even_for_two_people_at_once() {
     assert_eq!(server.http.get(format!("{}/setup?token={token}", server.url)).send().await.unwrap().status(), 200);
     assert_eq!(check(&server, &token).await, json!({ "purpose": "setup", "status": "open" }));
     assert_eq!(check(&server, "wrong").await, Value::Null);
-    assert_eq!(make(&server, "wrong", "eve@x.example").await.0, 403);
+    let refused = make(&server, "wrong", "eve@x.example").await;
+    assert_eq!((refused.0.as_u16(), refused.1["code"].clone()), (403, Code::SetupOver.name().into()));
     assert_eq!(make(&server, &token, "no address").await.0, 422);
     let both = tokio::join!(make(&server, &token, "ada@x.example"), make(&server, &token, "bob@x.example"));
     let mut statuses = [both.0.0.as_u16(), both.1.0.as_u16()];
     statuses.sort_unstable();
     assert_eq!(statuses, [201, 422], "{both:?}");
+    let second = if both.0.0 == 422 { &both.0.1 } else { &both.1.1 };
+    assert_eq!((statuses[1], second["code"].clone()), (422, Code::SetupOver.name().into()));
     let first = if both.0.0 == 201 { "ada@x.example" } else { "bob@x.example" };
     let access = server.log_in(first).await.unwrap();
     let (_, own) = server.call(reqwest::Method::GET, "/users/organisations", &access, json!({})).await.unwrap();

@@ -2,6 +2,7 @@
 
 use reqwest::Method;
 use serde_json::json;
+use tidings::error::Code;
 
 use crate::harness::{PASSWORD, Server, printed, refused, run, tidings};
 
@@ -209,7 +210,7 @@ async fn without_files_for_more_connections_health_is_answered_and_the_log_says_
     }
     let refused = ask("/api/v1/blogs").await;
     assert!(refused.starts_with("HTTP/1.1 503") && refused.contains(r#""status_code":503"#), "{refused}");
-    assert!(refused.contains("retry-after: 1"), "{refused}");
+    assert!(refused.contains("retry-after: 1") && refused.contains(Code::Overloaded.name()), "{refused}");
     let log = std::fs::read_to_string(&log).unwrap();
     assert_eq!(log.matches("as many as the limit of open files allows").count(), 1, "{log}");
     drop(idle);

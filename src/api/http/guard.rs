@@ -33,7 +33,7 @@ fn guarded(
             }
             let app = auth::app(&req);
             app.limits.address(auth::address(&req))?;
-            Err::<Response, poem::Error>(Error::Unauthorized(Code::KeyInvalid, "The key is missing or unknown").into())
+            Err::<Response, poem::Error>(Error::Unauthorized(Code::TokenInvalid, "The key is missing or unknown").into())
         }
     })
 }

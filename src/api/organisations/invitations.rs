@@ -30,7 +30,7 @@ use crate::{
         rights,
         text::Email,
     },
-    error::Result,
+    error::{Code, Result},
     id::{InvitationId, OrganisationId, UserId},
     site::Site,
     state::App,
@@ -47,7 +47,7 @@ pub struct Api;
 impl Api {
     /// Invite people to an organisation
     ///
-    /// Mails a link to each address, or explains in `errors` why an address could not be invited. The link and token in
+    /// Mails a link to each address, or explains in `errors`, and by codes in `refused`, why an address could not be invited. The link and token in
     /// the answer differ from the mailed ones: they let the invited person in, but do not verify the address. Nobody
     /// invites to a role with rights that they lack.
     #[oai(path = "/invite", method = "post", operation_id = "createInvitations", tag = "Tag::Invitations")]
@@ -55,11 +55,13 @@ impl Api {
         let NewInvitations { org_id, emails, role } = body.0;
         let emails = texts(emails);
         let role = role.map_or_else(|| "member".to_owned(), |role| role.0);
-        let (invitations, errors) =
+        let (invitations, declined) =
             app.db.write_sized(body.1, move |tx| invitations::send::create(tx, caller.0, org_id, &emails, &role)).await?;
         let invitations =
             invitations.into_iter().map(|invitation| Invitation::new(&app.site, invitation, app.clock.now())).collect();
-        Ok(created("Invitations created successfully", InvitationList { invitations, errors }))
+        let errors = declined.iter().map(|declined| declined.reason.says.clone()).collect();
+        let refused = declined.into_iter().map(|one| RefusedAddress { email: one.email, code: one.reason.code }).collect();
+        Ok(created("Invitations created successfully", InvitationList { invitations, errors, refused }))
     }
 
     /// List an organisation's invitations
@@ -144,6 +146,16 @@ struct InvitationList {
     invitations: Vec<Invitation>,
     /// An explanation for each address that could not be invited.
     errors: Vec<String>,
+    /// The same reasons in the same order, for programs.
+    refused: Vec<RefusedAddress>,
+}
+
+/// An address that could not be invited.
+#[derive(Object, Serialize)]
+struct RefusedAddress {
+    /// The address as the request has it.
+    email: String,
+    code: Code,
 }
 
 #[derive(Object, Serialize)]

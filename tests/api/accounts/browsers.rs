@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use futures_util::{StreamExt, stream::FuturesUnordered};
 use serde_json::{Value, json};
-use tidings::config::Switch;
+use tidings::{config::Switch, error::Code};
 
 use super::issuer::Issuer;
 use crate::{
@@ -248,7 +248,7 @@ async fn a_request_meant_for_another_user_is_409_and_does_nothing() {
         for other in [grace.user_id.clone(), unknown_id(), "somebody".into(), String::new()] {
             let refused = meant_for(&other).patch("/profile", json!({ "first_name": "Changed" })).await;
             assert!(refused.cookies().is_empty());
-            let refused = refused.expect(409);
+            let refused = refused.refused(409, Code::OtherUser);
             assert_eq!(refused["message"], "This session is not of the user that Tidings-User names");
             meant_for(&other).post("/auth/logout", json!({})).await.expect(409);
         }

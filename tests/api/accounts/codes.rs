@@ -1,7 +1,10 @@
 //! Magic links with a code, for the browser that asked.
 
 use serde_json::{Value, json};
-use tidings::domain::accounts::{mailbox, sessions::Device};
+use tidings::{
+    domain::accounts::{mailbox, sessions::Device},
+    error::Code,
+};
 
 use crate::{
     harness::{PASSWORD, Reply, Server, text},
@@ -74,7 +77,7 @@ async fn five_wrong_codes_void_the_request_and_four_do_not() {
         let request = ask(&server, ADA).await;
         let (code, _) = mailed(&server, mails + 1).await;
         for _ in 0..wrong {
-            enter(&server, &request, &other(&code)).await.expect(422);
+            enter(&server, &request, &other(&code)).await.refused(422, Code::WrongCode);
         }
         enter(&server, &request, &code).await.expect(last);
     }
@@ -92,7 +95,7 @@ async fn tries_at_the_same_time_are_counted_one_by_one() {
     let replies = futures_util::future::join_all((0..20).map(|_| enter(&server, &request, &wrong))).await;
     let counted = replies.iter().filter(|reply| reply.body["message"] == "The code is wrong or has expired").count();
     assert_eq!(counted, 5);
-    enter(&server, &request, &code).await.expect(422);
+    enter(&server, &request, &code).await.refused(422, Code::TooManyCodes);
 }
 
 #[tokio::test]

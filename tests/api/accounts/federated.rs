@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 use tidings::{
     domain::accounts::{identities, sessions::Device},
-    error::Error,
+    error::{Code, Error},
     issuer::Verified,
     time::Time,
 };
@@ -43,12 +43,32 @@ async fn a_failed_log_in_does_not_use_up_its_id_token() {
 }
 
 #[tokio::test]
+async fn an_address_that_the_issuer_has_not_verified_opens_no_account() {
+    let issuer = Issuer::start();
+    let server = issuer.server().await;
+    let token = issuer.token(json!({ "email_verified": false }));
+    log_in(&server, json!({ "id_token": token })).await.refused(401, Code::ProviderEmailUnverified);
+    assert_eq!(server.count("users"), 0);
+}
+
+#[tokio::test]
+async fn an_issuer_that_does_not_answer_is_503() {
+    let server = Server::with(|settings| {
+        settings.federated.oidc_issuer = "https://localhost:9".into();
+        settings.federated.google_client_id = vec![CLIENT.into()];
+    })
+    .await;
+    let token = Issuer::start().token(json!({}));
+    log_in(&server, json!({ "id_token": token })).await.refused(503, Code::ProviderUnreachable);
+}
+
+#[tokio::test]
 async fn a_sent_nonce_must_equal_the_id_tokens() {
     let issuer = Issuer::start();
     let server = issuer.server().await;
     let with = issuer.token(json!({ "nonce": "mine", "jti": "with" }));
     for nonce in ["another", "", "mine "] {
-        log_in(&server, json!({ "id_token": with, "nonce": nonce })).await.expect(401);
+        log_in(&server, json!({ "id_token": with, "nonce": nonce })).await.refused(401, Code::IdTokenInvalid);
     }
     log_in(&server, json!({ "id_token": with, "nonce": 7 })).await.expect(400);
     let without = issuer.token(json!({ "jti": "without" }));
@@ -88,7 +108,7 @@ async fn google_opens_existing_accounts_only_of_addresses_that_it_assigns() {
     server.anonymous().post("/auth/register", json!({ "email": "grace@gmail.com", "password": PASSWORD })).await.expect(201);
     for hosted in [None, Some("evil.example"), Some("org")] {
         let refused = google(&server, "1", "ada@example.org", hosted).unwrap_err();
-        assert!(matches!(refused, Error::Unauthorized(..)), "{refused}");
+        assert_eq!((refused.status(), refused.code()), (401, Code::AccountExists));
     }
     ada.get("/profile").await.expect(200);
     assert_eq!(google(&server, "1", "Ada@example.org", Some("Example.org")).unwrap(), "ada@example.org");

@@ -9,7 +9,7 @@ use futures_util::{
     stream::FuturesUnordered,
 };
 use serde_json::{Value, json};
-use tidings::config::Switch;
+use tidings::{config::Switch, error::Code};
 
 use crate::{
     harness::{DAY, PASSWORD, Reply, Server, email},
@@ -178,7 +178,7 @@ async fn guesses_at_an_address_without_an_account_are_slowed_alike() {
         fail_a_hundred_times(&server, name).await;
         let refused = refused(&server, from, &json!({ "email": email(name), "password": WRONG })).await.unwrap();
         assert_eq!(refused.headers["retry-after"], "5");
-        refusals.push(refused.expect(429));
+        refusals.push(refused.refused(429, Code::TooManyPasswords));
     }
     assert_eq!(refusals[0], refusals[1]);
     assert_eq!(

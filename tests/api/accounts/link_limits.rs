@@ -5,7 +5,7 @@ use crate::{
     organisations::invitations::{invite, resend},
 };
 use serde_json::json;
-use tidings::config::Switch;
+use tidings::{config::Switch, error::Code};
 
 const NEW: &str = "a quite different one";
 const ADA: &str = "ada@example.org";
@@ -92,7 +92,7 @@ async fn a_network_has_twenty_links_mailed_within_an_hour_and_is_told_so() {
         let refused = from(&server, 1, path, body).await;
         let seconds: u64 = refused.headers["retry-after"].to_str().unwrap().parse().unwrap();
         assert!((1..=180).contains(&seconds), "{path}: {seconds}");
-        let message = refused.expect(429)["message"].as_str().unwrap().to_owned();
+        let message = refused.refused(429, Code::MailsUsedUp)["message"].as_str().unwrap().to_owned();
         assert!(message.starts_with("Your network has requested as many mails as it may"), "{path}: {message}");
     }
     let left = "mails where recipient in ('user19@example.org', 'late@example.org') and kind <> 'verification'";

@@ -2,7 +2,10 @@
 
 use serde_json::json;
 
-use tidings::domain::accounts::{mailbox, one_time_tokens::Purpose};
+use tidings::{
+    domain::accounts::{mailbox, one_time_tokens::Purpose},
+    error::Code,
+};
 
 use crate::{
     harness::{DAY, PASSWORD, Reply, Server, text},
@@ -157,7 +160,7 @@ async fn every_bad_reset_token_is_422_and_an_unreadable_body_400() {
         server.anonymous().post("/auth/password-reset/verify", unreadable).await.expect(400);
     }
     expire(&server);
-    reset(&server, &token, NEW).await.expect(422);
+    reset(&server, &token, NEW).await.refused(422, Code::LinkExpired);
 }
 
 #[tokio::test]
@@ -186,9 +189,9 @@ async fn verification_works_once_and_is_refused_when_done() {
     verify(&server, &second).await.done(200, "Email verified successfully");
     assert_eq!(ada.get("/profile").await.expect(200)["data"]["is_verified"], true);
     for used in [&second, &first] {
-        verify(&server, used).await.expect(422);
+        verify(&server, used).await.refused(422, Code::LinkUsed);
     }
-    ask(&server, "/auth/email-request", "ada@example.org").await.expect(422);
+    ask(&server, "/auth/email-request", "ada@example.org").await.refused(422, Code::EmailAlreadyVerified);
     verify(&server, "unknown").await.expect(400);
 }
 
@@ -238,7 +241,7 @@ async fn an_unreachable_mail_server_is_answered_for_all_addresses_alike() {
     let server = Server::with(|settings| settings.mail.mail_url = "smtp://127.0.0.1:9?tls=none".into()).await;
     server.register("ada").await;
     for path in ["/auth/magic-link", "/auth/password-reset"] {
-        let known = ask(&server, path, "ada@example.org").await.expect(500);
+        let known = ask(&server, path, "ada@example.org").await.refused(500, Code::InternalError);
         let unknown = ask(&server, path, "nobody@example.org").await.expect(500);
         assert_eq!(known, unknown);
     }
@@ -256,7 +259,7 @@ async fn only_hashes_of_mailed_tokens_are_stored() {
 async fn federated_log_in_that_is_not_configured_says_so() {
     let server = Server::start().await;
     let anonymous = server.anonymous();
-    let reply = anonymous.post("/auth/google", json!({ "id_token": "a.b.c" })).await.expect(401);
+    let reply = anonymous.post("/auth/google", json!({ "id_token": "a.b.c" })).await.refused(401, Code::ProviderMissing);
     assert!(text(&reply["message"]).contains("not configured"));
     for unreadable in [json!({}), json!({ "id_token": 1 }), json!({ "id_token": null }), json!({ "id_token": " " })] {
         anonymous.post("/auth/google", unreadable).await.expect(400);

@@ -26,7 +26,7 @@ use crate::{
     shapes::{SESSION, USER, assert_shape},
 };
 use serde_json::{Value, json};
-use tidings::config::Registration;
+use tidings::{config::Registration, error::Code};
 
 async fn register(client: &Client, body: Value) -> crate::harness::Reply {
     client.post("/auth/register", body).await
@@ -118,11 +118,11 @@ async fn the_names_and_addresses_of_erased_accounts_are_reserved() {
     let name = format!("deleted-{}", ada.user_id.replace('-', ""));
     let body = |email: &str, username: &str| json!({ "email": email, "password": PASSWORD, "username": username });
     for name in [&name, "Deleted-fan", "deleted-"] {
-        let refused = register(&server.anonymous(), body("eve@example.org", name)).await.expect(400);
+        let refused = register(&server.anonymous(), body("eve@example.org", name)).await.refused(400, Code::Reserved);
         assert_eq!(refused["error"], format!("username {name} is reserved"));
         ada.patch("/profile", json!({ "username": name })).await.expect(400);
         let channel = ada.general(&organisation).await;
-        ada.patch(&format!("/channels/{channel}/username"), json!({ "username": name })).await.expect(422);
+        ada.patch(&format!("/channels/{channel}/username"), json!({ "username": name })).await.refused(422, Code::Reserved);
     }
     for email in [format!("{}@deleted.invalid", ada.user_id), "eve@DELETED.invalid".into()] {
         register(&server.anonymous(), body(&email, "eve")).await.expect(400);
@@ -212,14 +212,14 @@ async fn a_disabled_account_is_revealed_by_the_right_password_only() {
     server.register("ada").await;
     server.sql("update users set is_active = 0 where username = 'ada'");
     log_in(&server.anonymous(), "ada@example.org", "wrong horse battery").await.expect(401);
-    log_in(&server.anonymous(), "ada@example.org", PASSWORD).await.expect(403);
+    log_in(&server.anonymous(), "ada@example.org", PASSWORD).await.refused(403, Code::AccountDisabled);
 }
 
 #[tokio::test]
 async fn log_in_can_wait_for_the_address_to_be_verified() {
     let server = Server::with(|settings| settings.require_verified_email = true).await;
     server.register("ada").await;
-    log_in(&server.anonymous(), "ada@example.org", PASSWORD).await.expect(403);
+    log_in(&server.anonymous(), "ada@example.org", PASSWORD).await.refused(403, Code::EmailUnverified);
     server.sql("update users set is_verified = 1");
     log_in(&server.anonymous(), "ada@example.org", PASSWORD).await.expect(200);
 }
@@ -228,7 +228,7 @@ async fn log_in_can_wait_for_the_address_to_be_verified() {
 async fn a_closed_server_registers_nobody() {
     let server = Server::with(|settings| settings.registration = Registration::Closed).await;
     let body = json!({ "email": "ada@example.org", "password": PASSWORD });
-    register(&server.anonymous(), body.clone()).await.expect(403);
+    register(&server.anonymous(), body.clone()).await.refused(403, Code::RegistrationClosed);
     log_in(&server.anonymous(), "ada@example.org", PASSWORD).await.expect(401);
 }
 

@@ -1,6 +1,7 @@
 //! Archived channels, and the lists that leave them out.
 
 use serde_json::{Value, json};
+use tidings::error::Code;
 
 use crate::{
     harness::{Client, Reply, Server, text, unknown_id},
@@ -49,7 +50,7 @@ async fn an_archived_channel_stays_readable_and_refuses_writes() {
     assert!(listed[0]["group_id"].is_null() && listed[0]["threads"].is_null());
 
     for body in [json!({ "content": "no" }), json!({ "content": "no", "thread_id": post })] {
-        grace.post(&format!("/channels/{channel}/messages"), body).await.expect(403);
+        grace.post(&format!("/channels/{channel}/messages"), body).await.refused(403, Code::ChannelArchived);
     }
     grace.put(&format!("/channels/{channel}/messages"), json!({ "content": "no" })).await.expect(403);
     bob.call("POST", &format!("/channels/{channel}/join"), None).await.expect(403);

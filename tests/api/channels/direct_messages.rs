@@ -1,6 +1,7 @@
 //! Direct messages: one for each set of members, and nothing but a conversation.
 
 use serde_json::{Value, json};
+use tidings::error::Code;
 
 use crate::{
     harness::{Client, Reply, Server, text, unknown_id},
@@ -86,7 +87,7 @@ async fn a_direct_message_is_not_joined_left_edited_archived_or_deleted() {
     let dm = text(&open(&ada, &organisation, &[&grace.user_id]).await.data(201, OPENED)["channels_id"]);
     let theirs = text(&open(&grace, &organisation, &[&bob.user_id]).await.data(201, OPENED)["channels_id"]);
     let path = |rest: &str| format!("/channels/{dm}{rest}");
-    ada.call("POST", &path("/join"), None).await.expect(403);
+    ada.call("POST", &path("/join"), None).await.refused(403, Code::ChannelIsDirect);
     ada.call("POST", &path("/leave"), None).await.expect(403);
     ada.patch(&path(""), json!({ "name": "x" })).await.expect(403);
     ada.patch(&path(""), json!({ "is_private": false })).await.expect(403);

@@ -1,6 +1,7 @@
 //! Members of channels: joining, leaving, names, counts.
 
 use serde_json::{Value, json};
+use tidings::error::Code;
 
 use crate::{
     harness::{Client, Reply, Server, blob, unknown_id},
@@ -65,7 +66,7 @@ async fn joining_a_channel_fails_as_documented() {
     join(&grace, "no-uuid").await.expect(400);
     join(&server.anonymous(), &public).await.expect(401);
     join(&grace, &public).await.expect(200);
-    join(&grace, &public).await.expect(422);
+    join(&grace, &public).await.refused(422, Code::AlreadyAMember);
     join(&ada, &private).await.expect(422);
 }
 
@@ -93,7 +94,7 @@ async fn leaving_a_channel_fails_as_documented() {
     let unknown = leave(&ada, &unknown_id()).await.expect(403);
     assert_eq!(unknown, leave(&grace, &private).await.expect(403));
     assert_eq!(unknown, leave(&outsider, &public).await.expect(403));
-    leave(&grace, &public).await.expect(422);
+    leave(&grace, &public).await.refused(422, Code::NotInChannel);
     leave(&grace, "no-uuid").await.expect(400);
     leave(&server.anonymous(), &public).await.expect(401);
 }

@@ -9,6 +9,7 @@ mod shown;
 mod stars;
 
 use serde_json::{Value, json};
+use tidings::error::Code;
 
 use crate::{
     harness::{Client, Server, blob, text, unknown_id},
@@ -75,7 +76,7 @@ async fn a_channel_is_made_with_up_to_a_hundred_users() {
     assert_eq!([name(&ada.user_id), name(&grace.user_id)], ["grace", "grace2"], "who makes it chooses first");
     assert_eq!(grace.get(&format!("/channels/{}", text(&made))).await.expect(200)["data"]["user_count"], 101);
     users.push(ada.user_id.clone());
-    post("too-many", &users).await.expect(422);
+    post("too-many", &users).await.refused(422, Code::TooManyItems);
     let path = format!("/organisations/{organisation}/dms");
     ada.post(&path, json!({ "user_ids": vec![&grace.user_id; 8] })).await.expect(201);
     ada.post(&path, json!({ "user_ids": vec![&grace.user_id; 9] })).await.expect(422);
@@ -278,7 +279,7 @@ async fn a_channels_owner_and_managers_delete_it() {
     assert_eq!(foreign, ada.delete(&format!("/channels/{}", unknown_id())).await.expect(404));
     ada.delete("/channels/no-uuid").await.expect(400);
     server.anonymous().delete(&path).await.expect(401);
-    ada.delete(&format!("/channels/{}", ada.general(&organisation).await)).await.expect(403);
+    ada.delete(&format!("/channels/{}", ada.general(&organisation).await)).await.refused(403, Code::ChannelIsDefault);
 
     assert_eq!(ada.delete(&path).await.expect(204), "");
     ada.delete(&format!("/channels/{mine}")).await.expect(204);

@@ -1,6 +1,7 @@
 //! What a channel shows of its members and posts, alone and in lists.
 
 use serde_json::{Value, json};
+use tidings::error::Code;
 
 use super::ids;
 use crate::{
@@ -162,7 +163,7 @@ async fn channels_to_join_are_found_by_a_part_of_their_name_or_topic() {
     }
     let path = |q: &str| format!("/organisations/{organisation}/user-not-channels?q={q}");
     grace.get(&path(&"x".repeat(256))).await.expect(200);
-    grace.get(&path(&"x".repeat(257))).await.expect(400);
+    grace.get(&path(&"x".repeat(257))).await.refused(400, Code::TooLong);
 }
 
 #[tokio::test]

@@ -1,6 +1,7 @@
 //! Every operation against input that it must refuse: with the documented envelope, and never with a fault.
 
 use serde_json::{Map, Value, json};
+use tidings::error::Code;
 
 use super::bounds::with_query;
 use crate::{
@@ -230,9 +231,13 @@ async fn wrong_methods_and_unknown_routes_get_the_envelope() {
         let path = setting.scene.path(&operation.method, &operation.path);
         let reply = setting.owner.call("TRACE", &path, None).await;
         assert!(reply.headers.contains_key("allow"), "{}", operation.name());
-        let body = reply.expect(405);
+        let body = reply.refused(405, Code::MethodNotAllowed);
         assert_eq!(body["status"], "error");
-        setting.owner.get(&format!("{}/nothing/here", operation.path.replace(['{', '}'], ""))).await.expect(404);
+        setting
+            .owner
+            .get(&format!("{}/nothing/here", operation.path.replace(['{', '}'], "")))
+            .await
+            .refused(404, Code::RouteNotFound);
     }
 }
 

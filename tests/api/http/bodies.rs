@@ -1,6 +1,7 @@
 //! Request bodies, each bound at the limit and one past it (SECURITY.md, *Bounds*).
 
 use serde_json::{Value, json};
+use tidings::error::Code;
 use tokio::{
     io::{AsyncReadExt, AsyncWriteExt},
     net::TcpStream,
@@ -110,7 +111,7 @@ async fn without_a_session_an_operation_reads_only_a_small_body() {
         }
         let read = send(&server.anonymous(), bound(operation)).await.status;
         assert!([400, 422].contains(&read), "{name} with as much as it may be: {read}");
-        send(&server.anonymous(), bound(operation) + 1).await.expect(413);
+        send(&server.anonymous(), bound(operation) + 1).await.refused(413, Code::BodyTooLarge);
         // One of them takes a bearer beside its token.
         if operation.path.starts_with("/auth/") && operation.path != "/auth/email-request/verify" {
             send(&owner, bound(operation) + 1).await.expect(413);
@@ -176,7 +177,7 @@ async fn json_holds_at_most_10_000_values() {
     // The object itself, the name and the list are three.
     let values = |all: usize| json!({ "name": "Engines", "more": vec![0; all - 3] });
     ada.post("/organisations", values(10_000)).await.expect(201);
-    let refused = ada.post("/organisations", values(10_001)).await.expect(400);
+    let refused = ada.post("/organisations", values(10_001)).await.refused(400, Code::TooComplex);
     assert!(refused["message"].as_str().unwrap().contains("more than 10000 values"), "{refused}");
     ada.call_text("POST", "/organisations", &nested_objects()).await.expect(400);
     server.anonymous().call_text("POST", "/auth/login", &nested_objects()).await.expect(413);

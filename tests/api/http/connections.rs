@@ -3,6 +3,7 @@
 use std::{io::Read, time::Duration};
 
 use serde_json::json;
+use tidings::error::Code;
 use tokio::{
     io::{AsyncReadExt, AsyncWriteExt},
     net::TcpStream,
@@ -93,9 +94,23 @@ async fn a_request_without_exactly_one_valid_host_is_400_in_the_envelope() {
         if status == 400 {
             let body = serde_json::from_str(said.split_once("\r\n\r\n").unwrap().1).unwrap();
             assert_failure(line, 400, &body);
+            assert_eq!(body["code"], Code::BadRequest.name(), "{said}");
             assert!(body["message"].as_str().unwrap().starts_with("The header Host "), "{said}");
         }
     }
+}
+
+#[tokio::test]
+async fn a_body_that_breaks_off_is_400_in_the_envelope() {
+    let server = Server::start().await;
+    let mut stream = dial(&server).await;
+    let head =
+        "POST /api/v1/auth/login HTTP/1.1\r\nhost: x\r\ncontent-type: application/json\r\ntransfer-encoding: chunked\r\n\r\n";
+    stream.write_all(format!("{head}1\r\n{{\r\nno length\r\n").as_bytes()).await.unwrap();
+    let said = to_the_end(&mut stream).await;
+    let body: serde_json::Value = serde_json::from_str(said.split_once("\r\n\r\n").unwrap().1).unwrap();
+    assert_failure(head, 400, &body);
+    assert_eq!(body["code"], Code::BodyIncomplete.name(), "{said}");
 }
 
 #[tokio::test]

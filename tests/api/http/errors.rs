@@ -1,6 +1,7 @@
 //! Failures: the envelope everywhere, the order of checks, addresses.
 
 use serde_json::{Value, json};
+use tidings::error::Code;
 
 use crate::harness::{PASSWORD, Reply, Server, text, unknown_id};
 
@@ -159,7 +160,7 @@ async fn a_malformed_path_is_400() {
     for id in ["x", "00000000-0000-0000-0000-00000000000", "%00", "%FF", "%E2%28%A1", "..%2F..", &"a".repeat(3000)] {
         for path in [format!("/organisations/{id}"), format!("/channels/{id}/messages"), format!("/threads/channels/{id}")] {
             ada.get(&path).await.expect(400);
-            server.anonymous().get(&path).await.expect(401);
+            server.anonymous().get(&path).await.refused(401, Code::TokenMissing);
         }
     }
     let plain = uuid::Uuid::now_v7().simple().to_string();

@@ -1,6 +1,7 @@
 //! Limits, each at the limit and one past it (SECURITY.md, *Bounds*).
 
 use serde_json::json;
+use tidings::error::Code;
 
 use crate::{
     harness::{Reply, Server, unknown_id},
@@ -109,7 +110,7 @@ async fn requests_can_be_limited_in_rate() {
     let refused = replies.into_iter().find(|reply| reply.status == 429).expect("more than a burst of 240 is refused");
     let wait: u64 = refused.headers["retry-after"].to_str().unwrap().parse().unwrap();
     assert!((1..=60).contains(&wait), "{wait}");
-    refused.expect(429);
+    refused.refused(429, Code::RateLimited);
 }
 
 #[tokio::test]

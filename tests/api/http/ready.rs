@@ -2,6 +2,7 @@
 
 use rusqlite::Connection;
 use serde_json::{Value, json};
+use tidings::error::Code;
 use tokio::net::TcpListener;
 
 use crate::harness::Server;
@@ -15,8 +16,7 @@ async fn get(server: &Server, path: &str) -> (u16, Value) {
 #[track_caller]
 fn assert_unready((status, body): (u16, Value), says: &str) {
     assert_eq!(status, 503, "{body}");
-    let said =
-        json!({ "status": "error", "status_code": 503, "message": says, "error": says, "code": "not_ready", "retry_after": 1 });
+    let said = json!({ "status": "error", "status_code": 503, "message": says, "error": says, "code": Code::NotReady.name(), "retry_after": 1 });
     assert_eq!(body, said);
 }
 

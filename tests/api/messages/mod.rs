@@ -12,6 +12,7 @@ mod single;
 mod threads;
 
 use serde_json::{Value, json};
+use tidings::error::Code;
 
 use crate::{
     harness::{Client, Reply, Server, blob, text, unknown_id},
@@ -192,7 +193,7 @@ async fn nobody_edits_the_message_of_somebody_else() {
     let channel = grace.channel(&organisation, "news", &[&ada]).await;
     let message = grace.say(&channel, "mine").await;
     let body = json!({ "content": "hers", "message_id": message });
-    edit(&ada, &channel, body.clone()).await.expect(403);
+    edit(&ada, &channel, body.clone()).await.refused(403, Code::AuthorOnly);
     edit(&ada, &channel, json!({ "content": "x" })).await.expect(404);
     edit(&ada, &channel, json!({ "content": "x", "message_id": unknown_id() })).await.expect(404);
     let foreign = edit(&outsider, &channel, body.clone()).await.expect(403);

@@ -1,6 +1,7 @@
 //! Reactions and pins.
 
 use serde_json::{Value, json};
+use tidings::error::Code;
 
 use crate::{
     harness::{Client, Reply, Server, blob, encoded, text, unknown_id},
@@ -189,7 +190,7 @@ async fn a_pinned_message_is_listed_and_pushed() {
     assert_shape(&listed[0]["pinned_details"], PINNED_DETAILS);
     assert_eq!([&listed[0]["id"], &listed[1]["id"], &listed[1]["content"]], [&reply, &post, "post"]);
     assert_eq!(pin(&ada, &channel, &post, "DELETE").await.data(200, "Message unpinned successfully"), json!(null));
-    pin(&ada, &channel, &post, "DELETE").await.expect(404);
+    pin(&ada, &channel, &post, "DELETE").await.refused(404, Code::PinNotFound);
     assert_eq!(pins(&ada, &channel).await.as_array().unwrap().len(), 1);
     let mut check = async |stream: &str, id: &str, kind: &str| {
         let event = socket.on(stream).await;
@@ -272,7 +273,7 @@ async fn a_channel_takes_a_hundred_pins() {
     let first = text(&list["messages"][99]["id"]);
     pin(&ada, &channel, &first, "PUT").await.expect(200);
     let extra = ada.say(&channel, "one more").await;
-    pin(&ada, &channel, &extra, "PUT").await.expect(422);
+    pin(&ada, &channel, &extra, "PUT").await.refused(422, Code::LimitReached);
     pin(&ada, &channel, &first, "PUT").await.expect(200);
     assert_eq!(pins(&ada, &channel).await.as_array().unwrap().len(), 100);
 }

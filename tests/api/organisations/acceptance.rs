@@ -60,9 +60,9 @@ async fn an_account_must_log_in_to_accept() {
     let organisation = ada.organisation("Engines").await;
     let token = ada.invite(&organisation, &grace.email, "member").await;
 
-    let refused = verify(&server.anonymous(), &token).await.refused(Code::LoginRequired);
+    let refused = verify(&server.anonymous(), &token).await.refused(401, Code::LoginRequired);
     assert_eq!(refused["message"], "Log in as the invited user to accept");
-    verify(&other, &token).await.expect(403);
+    verify(&other, &token).await.refused(403, Code::InvitationForAnother);
     verify(&server.anonymous().with_token("no token"), &token).await.expect(401);
     assert!(!is_member(&grace, &organisation).await && !is_member(&other, &organisation).await);
 
@@ -115,7 +115,7 @@ async fn an_invitation_is_good_only_while_its_sender_has_the_rights_to_send_it()
         (json!({ "status": "deactivated" }), json!({ "status": "active" })),
     ] {
         ada.put(&member(&grace), demoted).await.expect(200);
-        verify(&server.anonymous(), &token).await.expect(422);
+        verify(&server.anonymous(), &token).await.refused(422, Code::LinkInvalid);
         ada.put(&member(&grace), restored).await.expect(200);
     }
     server.sql("update users set is_active = 0 where username = 'grace'");
@@ -208,7 +208,7 @@ async fn the_inviters_link_opens_no_session_where_sessions_need_a_verified_addre
     let here = |client: &Client| Client { origin: server.origin.clone(), ..client.clone() };
     let (ada, grace) = (here(&ada), here(&grace));
 
-    verify(&server.anonymous(), &cfo).await.expect(403);
+    verify(&server.anonymous(), &cfo).await.refused(403, Code::MailedLinkRequired);
     verify(&grace, &hers).await.expect(403);
     assert_eq!(server.count("users where email = 'cfo@example.org'"), 0, "nothing is half done");
     assert_eq!(server.count("organisation_members"), 1);

@@ -1,6 +1,7 @@
 //! Inviting by mail, listing, cancelling, sending again.
 
 use serde_json::{Value, json};
+use tidings::error::Code;
 
 use crate::{
     harness::{Client, DAY, Reply, Server, text, unknown_id},
@@ -58,6 +59,10 @@ async fn the_answer_has_an_error_for_each_address_that_cannot_be_invited() {
     ] {
         assert!(errors.contains(&json!(expected)), "{expected}: {errors:?}");
     }
+    let codes = [Code::AlreadyInvited, Code::AlreadyAMember, Code::InvalidEmail, Code::AlreadyInvited].map(Code::name);
+    let named = [emails[0], emails[1], emails[2], emails[4]];
+    let refused: Vec<_> = named.iter().zip(codes).map(|(email, code)| json!({ "email": email, "code": code })).collect();
+    assert_eq!(data["refused"], json!(refused));
     let none = invite(&ada, &organisation, &["no address"]).await.data(201, "Invitations created successfully");
     assert_eq!((&none["invitations"], none["errors"].as_array().unwrap().len()), (&json!([]), 1));
 }
@@ -253,7 +258,7 @@ async fn an_invitation_is_cancelled_only_by_members_who_may_know_of_it() {
     server.anonymous().delete(&to_new).await.expect(401);
     ada.delete("/invite/no-uuid").await.expect(400);
     lead.delete(&to_boss).await.expect(403);
-    ada.delete(&path(&grace.email).await).await.expect(400);
+    ada.delete(&path(&grace.email).await).await.refused(400, Code::InvitationAccepted);
     lead.delete(&to_new).await.expect(200);
     verify(&server.anonymous(), &boss).await.expect(200);
 }

@@ -5,7 +5,10 @@ use crate::{
     organisations::invitations::{invite, resend},
 };
 use serde_json::json;
-use tidings::config::{Settings, Switch};
+use tidings::{
+    config::{Settings, Switch},
+    error::Code,
+};
 
 async fn server(change: impl FnOnce(&mut Settings)) -> Server {
     Server::with(|settings| {
@@ -107,7 +110,7 @@ async fn all_accounts_without_a_proved_mailbox_share_a_tenth_of_the_servers_invi
     for (client, organisation) in [(&eve, &one), (&mallory, &two)] {
         let refused = invite(client, organisation, &["more@example.org"]).await;
         assert!(refused.headers.contains_key("retry-after"));
-        let refused = refused.expect(429);
+        let refused = refused.refused(429, Code::RateLimitedUnverified);
         assert!(refused["message"].as_str().unwrap().starts_with("Verify your e-mail address"), "{refused}");
     }
     resend(&eve, &one, &["a0@example.org"]).await.expect(429);

@@ -1,7 +1,10 @@
 //! Join links: making them, joining by them, and their end.
 
 use serde_json::{Value, json};
-use tidings::config::{Registration, Settings};
+use tidings::{
+    config::{Registration, Settings},
+    error::Code,
+};
 
 use crate::{
     harness::{Client, DAY, PASSWORD, Reply, Server, text, unknown_id},
@@ -128,7 +131,7 @@ async fn a_link_gives_at_most_the_rights_of_a_member_and_of_its_maker() {
     ada.post(&roles, strong).await.expect(201);
     for refused in ["admin", "manager", "project-lead", "strong"] {
         ada.post(&path(&organisation), json!({ "role": refused })).await.expect(422);
-        grace.post(&path(&organisation), json!({ "role": refused })).await.expect(403);
+        grace.post(&path(&organisation), json!({ "role": refused })).await.refused(403, Code::RightsExceeded);
     }
     ada.post(&path(&organisation), json!({ "role": "none such" })).await.expect(400);
     let inviter = json!({ "name": "inviter", "permission_list": { "invite:members": true } });

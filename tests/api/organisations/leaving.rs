@@ -1,6 +1,7 @@
 //! Leaving an organisation, and being removed from it: what ends, and what is left to others.
 
 use serde_json::{Value, json};
+use tidings::error::Code;
 
 use crate::{
     harness::{Client, PASSWORD, Server, unknown_id},
@@ -70,7 +71,7 @@ async fn only_members_with_the_right_to_remove_remove_others() {
     grace.delete(&member(&organisation, &lead)).await.expect(403);
     lead.delete(&member(&organisation, &admin)).await.expect(403);
     for client in [&ada, &admin] {
-        client.delete(&member(&organisation, &ada)).await.expect(403);
+        client.delete(&member(&organisation, &ada)).await.refused(403, Code::OwnerProtected);
     }
     ada.delete(&member(&organisation, &outsider)).await.expect(404);
     ada.delete(&format!("/organisations/{organisation}/users/{}", unknown_id())).await.expect(404);

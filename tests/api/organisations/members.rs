@@ -1,6 +1,7 @@
 //! Members of an organisation: adding, listing, counting.
 
 use serde_json::{Value, json};
+use tidings::error::Code;
 
 use crate::{
     harness::{Client, DAY, Server, blob, text, unknown_id},
@@ -72,7 +73,7 @@ async fn adding_a_user_to_an_organisation_fails_as_documented() {
     assert_eq!(foreign, ada.post(&users(&unknown_id()), body.clone()).await.expect(403));
     root.post(&users(&unknown_id()), body.clone()).await.expect(404);
     root.post(&users(&organisation), json!({ "user_id": unknown_id() })).await.expect(404);
-    root.post(&users(&organisation), json!({ "user_id": grace.user_id })).await.expect(400);
+    root.post(&users(&organisation), json!({ "user_id": grace.user_id })).await.refused(400, Code::AlreadyAMember);
     root.post(&users("no-uuid"), body).await.expect(400);
     for body in [json!({}), json!({ "user_id": "no-uuid" }), json!({ "user_id": 7 }), json!({ "user_id": null })] {
         root.post(&users(&organisation), body).await.expect(400);

@@ -16,6 +16,7 @@ mod roles;
 mod slugs;
 
 use serde_json::{Value, json};
+use tidings::error::Code;
 
 use crate::{
     harness::{Client, PASSWORD, Server, blob, text, unknown_id},
@@ -302,7 +303,7 @@ async fn an_account_is_in_at_most_200_organisations() {
          select id, owner_id, 1, created_at, updated_at from organisations where name = 'more'",
     );
     let last = ada.organisation("Last").await;
-    ada.post("/organisations", json!({ "name": "One too many" })).await.expect(400);
+    ada.post("/organisations", json!({ "name": "One too many" })).await.refused(400, Code::OwnLimitReached);
     ada.delete(&format!("/organisations/{last}")).await.expect(204);
     ada.organisation("In its place").await;
 }

@@ -1,6 +1,7 @@
 //! Accepting an invitation with a name and a password of one's own.
 
 use serde_json::{Value, json};
+use tidings::error::Code;
 
 use crate::{
     harness::{Client, PASSWORD, Reply, Server},
@@ -92,7 +93,7 @@ async fn an_account_that_exists_gets_no_new_name_or_password() {
     let organisation = ada.organisation("Engines").await;
     let token = ada.invite(&organisation, &grace.email, "member").await;
     for chosen in [json!({ "password": OWN }), json!({ "username": "hopper" }), json!({ "last_name": "Hopper" })] {
-        accept(&server.anonymous(), &token, chosen.clone()).await.expect(401);
+        accept(&server.anonymous(), &token, chosen.clone()).await.refused(401, Code::LoginRequired);
         accept(&grace, &token, chosen).await.expect(422);
     }
     assert_eq!(server.count("organisation_members"), 1);

@@ -1,6 +1,7 @@
 //! How many organisations, channels and direct messages there can be: at the bound, and one past it.
 
 use serde_json::{Value, json};
+use tidings::error::Code;
 
 use crate::harness::{Client, Reply, Server, blob, text};
 
@@ -51,7 +52,7 @@ async fn a_member_owns_at_most_a_tenth_of_the_channels_and_archiving_one_frees_q
         owned.push(text(&grace.post("/channels", private(name)).await.expect(201)["data"]["id"]));
     }
     const OWN: &str = "a member owns at most 2 channels: archive or delete one first";
-    refused(make(&grace, &organisation, "three").await, 422, OWN);
+    assert_eq!(make(&grace, &organisation, "three").await.refused(422, Code::OwnLimitReached)["message"], OWN);
     let archive =
         async |id: &str, archived: bool| grace.put(&format!("/channels/{id}/archive"), json!({ "archived": archived })).await;
     archive(&owned[0], true).await.expect(200);

@@ -2,6 +2,7 @@
 
 use base64::{Engine, prelude::BASE64_URL_SAFE_NO_PAD};
 use serde_json::{Value, json};
+use tidings::error::Code;
 
 use crate::harness::{Client, Reply, Server, text, unknown_id};
 
@@ -108,7 +109,7 @@ async fn two_hundred_streams_are_taken_at_once_and_one_more_is_refused_as_is_one
     let list = |number| json!({ "channels": vec![organisation.clone(); number] });
     let most = subscribe(&grace, list(200)).await.expect(200);
     assert_eq!(most["data"]["tokens"].as_array().unwrap().len(), 200);
-    let refused = subscribe(&grace, list(201)).await.expect(400);
+    let refused = subscribe(&grace, list(201)).await.refused(400, Code::TooManyItems);
     assert_eq!(refused["message"], "channels has at most 200 streams");
     subscribe(&grace, json!({ "channels": [organisation, "nowhere"] })).await.expect(400);
     subscribe(&grace, json!({ "channels": organisation })).await.expect(400);
@@ -180,7 +181,7 @@ async fn the_notification_token_opens_the_real_time_endpoints() {
             realtime(&anonymous, "POST", &subscription, wrong, body.clone()).await.expect(401);
             realtime(&anonymous, "GET", &connection, wrong, Value::Null).await.expect(401);
         }
-        grace.post(&subscription, body).await.expect(401);
+        grace.post(&subscription, body).await.refused(401, Code::NotificationTokenMissing);
         grace.get(&connection).await.expect(401);
     }
 }

@@ -3,6 +3,7 @@
 use std::future::ready;
 
 use serde_json::{Value, json};
+use tidings::error::Code;
 
 use crate::{
     harness::{Client, Server, text},
@@ -45,7 +46,7 @@ async fn a_page_has_at_most_a_hundred_records_and_the_last_begins_before_ten_tho
     assert_eq!(last.len(), 1);
     assert!(!hundred.contains(&last[0]));
     assert_eq!(page("limit=100&page=100").await, [Value::Null; 0]);
-    ada.get(&format!("/webhooks/{channel}/history/{}?limit=100&page=101", hook.id)).await.expect(400);
+    ada.get(&format!("/webhooks/{channel}/history/{}?limit=100&page=101", hook.id)).await.refused(400, Code::PageTooDeep);
 }
 
 #[tokio::test]

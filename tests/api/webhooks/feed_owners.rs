@@ -1,7 +1,7 @@
 //! A webhook's feed address: it works while the webhook's owner may post in the channel, and until it is replaced.
 
 use serde_json::{Value, json};
-use tidings::domain::accounts::administration;
+use tidings::{domain::accounts::administration, error::Code};
 
 use crate::{
     harness::{Client, Server, text},
@@ -54,6 +54,7 @@ async fn a_feed_is_refused_while_the_webhooks_owner_has_no_access() {
 
     scene.ada.delete(&format!("{users}/{}", scene.mallory.user_id)).await.expect(200);
     let refused = scene.feed(&scene.webhook, 403).await;
+    assert_eq!(refused["code"], Code::WebhookOwnerBarred.name());
     assert_eq!(refused["message"], "The webhook's owner may not post in the channel any more");
     scene.ada.post(&users, json!({ "user_ids": [scene.mallory.user_id] })).await.expect(200);
     scene.feed(&scene.webhook, 200).await;

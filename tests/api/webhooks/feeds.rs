@@ -9,6 +9,7 @@ use crate::{
     socket::Socket,
 };
 use serde_json::{Value, json};
+use tidings::error::Code;
 
 const SENT: &str = "Data sent successfully";
 const QUEUE: &str = "/webhooks/feed/backend-queue";
@@ -203,7 +204,7 @@ async fn a_faulty_feed_is_refused_and_leaves_nothing() {
         post(with("message", message)).await.expect(422);
     }
     for (field, most) in [("message", 40_000), ("username", 64), ("event_name", 255), ("action_type", 80)] {
-        post(with(field, "é".repeat(most + 1))).await.expect(422);
+        post(with(field, "é".repeat(most + 1))).await.refused(422, Code::TooLong);
         post(with(field, "é".repeat(most))).await.expect(200);
     }
     let avatar = |length: usize| format!("https://x.example/{}", "x".repeat(length - 18));
@@ -262,7 +263,7 @@ async fn a_paused_webhook_answers_and_posts_nothing() {
 async fn an_inactive_webhook_and_an_archived_channel_refuse() {
     let scene = scene().await;
     scene.status("inactive").await;
-    scene.anybody.post(&scene.feed, body()).await.expect(403);
+    scene.anybody.post(&scene.feed, body()).await.refused(403, Code::WebhookInactive);
     scene.anybody.post(&scene.feed, with("status", "green")).await.expect(403);
     for status in ["active", "paused"] {
         scene.status(status).await;

@@ -16,6 +16,7 @@ mod taking_over;
 mod waiting;
 
 use serde_json::{Value, json};
+use tidings::error::Code;
 
 use crate::{
     harness::{Client, Server, blob, text, unknown_id},
@@ -148,7 +149,7 @@ async fn the_servers_own_host_is_refused_under_its_public_name() {
         "http://chat.example.org:443",
         "https://chat.example.org.",
     ] {
-        ada.post(&path, json!({ "webhook_name": "out", "webhook_url": url })).await.expect(422);
+        ada.post(&path, json!({ "webhook_name": "out", "webhook_url": url })).await.refused(422, Code::InvalidUrl);
     }
     let made =
         ada.post(&path, json!({ "webhook_name": "out", "webhook_url": "https://chat.example.org:8443/" })).await.expect(201);

@@ -4,7 +4,7 @@ use std::{collections::HashSet, sync::Arc};
 
 use poem::Response;
 use serde_json::{Value, json};
-use tidings::time::Time;
+use tidings::{error::Code, time::Time};
 use tokio::sync::Notify;
 
 use crate::{
@@ -81,7 +81,7 @@ async fn a_webhook_whose_secret_does_not_open_waits_for_a_new_one() {
     let mails = server.mails(&ada.email, 2).await;
     assert!(mails[1].text.contains("its secret can't be read; give it a new one"), "{}", mails[1].text);
     assert_eq!(hook.status().await, "inactive");
-    let refused = ada.post(&hook.path("/test"), json!({})).await.expect(422);
+    let refused = ada.post(&hook.path("/test"), json!({})).await.refused(422, Code::SecretUnreadable);
     assert!(text(&refused["message"]).contains("secret"), "{refused}");
 
     let rotated = ada.post(&hook.path("/rotate-secret"), json!({})).await.expect(200)["data"].take();
@@ -111,7 +111,7 @@ async fn a_test_goes_out_at_once_whatever_the_status() {
     }
     assert!(receiver.is_empty(), "one that failed is not sent again");
     let bare = ada.webhook(&channel, "in only").await;
-    ada.post(&format!("/webhooks/{channel}/{}/test", text(&bare["id"])), json!({})).await.expect(422);
+    ada.post(&format!("/webhooks/{channel}/{}/test", text(&bare["id"])), json!({})).await.refused(422, Code::WebhookWithoutUrl);
 }
 
 #[tokio::test]
@@ -135,7 +135,7 @@ async fn an_event_is_sent_again_under_its_id() {
     let again = receiver.next().await;
     assert_eq!((again.id(), again.content().as_str()), (first.id(), ""), "the text is gone");
     hook.set("inactive").await;
-    ada.post(&path, json!({})).await.expect(422);
+    ada.post(&path, json!({})).await.refused(422, Code::WebhookInactive);
 }
 
 #[tokio::test]
@@ -154,7 +154,7 @@ async fn only_events_of_deliveries_are_sent_again() {
         };
         let record = hook.history(1).await.remove(0);
         assert_eq!(record["action_type"], action);
-        replay(&text(&record["id"])).await.expect(422);
+        replay(&text(&record["id"])).await.refused(422, Code::TooOld);
     }
     assert_eq!(server.count("deliveries"), 0);
 }
@@ -285,7 +285,7 @@ async fn the_events_of_a_span_of_time_are_sent_again() {
     ));
     hook.set("paused").await;
     let since = json!({ "since": moments[0] });
-    assert!(text(&replay(since.clone()).await.expect(422)["message"]).contains("1000"));
+    assert!(text(&replay(since.clone()).await.refused(422, Code::RangeTooLarge)["message"]).contains("1000"));
     server.sql("delete from deliveries where id = (select min(id) from deliveries)");
     assert_eq!(replay(since.clone()).await.expect(200)["data"]["events"], 1000);
     assert_eq!(replay(since).await.expect(200)["data"]["events"], 0, "they are queued");

@@ -18,7 +18,7 @@ use crate::{
         rights::Rights,
         text::{self, Rule},
     },
-    error::{Code, Error, Result},
+    error::{Code, Error, Refusal, Result},
     id::{InvitationId, OrganisationId, UserId},
     mail::{self, Kind, Mail},
     secret::{self, Hash},
@@ -42,8 +42,14 @@ text::rules! {
     pub Invited: Rule::any();
 }
 
+/// An address that could not be invited.
+pub struct Declined {
+    pub email: String,
+    pub reason: Refusal,
+}
+
 /// Invites each address, and mails the links. Needs `invite:members` and every right of the role. Returns the invitations,
-/// and a sentence for each address that could not be invited. 404 for outsiders, 422 for too many addresses, 429 beyond a
+/// and a reason for each address that could not be invited. 404 for outsiders, 422 for too many addresses, 429 beyond a
 /// quota.
 pub fn create(
     tx: &mut Tx,
@@ -51,7 +57,7 @@ pub fn create(
     organisation: OrganisationId,
     emails: &[String],
     role: &str,
-) -> Result<(Vec<Invitation>, Vec<String>)> {
+) -> Result<(Vec<Invitation>, Vec<Declined>)> {
     let membership = inviter(tx, caller, organisation)?;
     if emails.is_empty() {
         return Err(Error::BadRequest(Code::Empty.says("emails must not be empty").at("emails")));
@@ -60,15 +66,15 @@ pub fn create(
         .ok_or_else(|| Error::BadRequest(Code::RoleNotFound.says("role: no such role").at("role")))?;
     membership.require_all(role.rights)?;
     require_few(emails)?;
-    let (mut made, mut errors) = (Vec::new(), Vec::new());
+    let (mut made, mut declined) = (Vec::new(), Vec::new());
     for answer in invite(tx, caller.user, organisation, emails, role.id)? {
         match answer {
             Ok(invitation) => made.push(invitation),
-            Err(reason) => errors.push(reason),
+            Err(reason) => declined.push(reason),
         }
     }
     send(tx, caller, organisation, &made)?;
-    Ok((made, errors))
+    Ok((made, declined))
 }
 
 /// [`create`] for the command line, in the name of `caller`: an answer for each address, in their order. The quotas bound what
@@ -88,7 +94,7 @@ pub fn create_for_operator(
     for mail in mails(tx, &name, organisation, answers.iter().flatten())? {
         outbox::insert(tx, &mail)?;
     }
-    Ok(answers.into_iter().map(|answer| answer.map(drop)).collect())
+    Ok(answers.into_iter().map(|answer| answer.map(drop).map_err(|declined| declined.reason.says)).collect())
 }
 
 /// Makes an invitation for each address, or says why there is none.
@@ -98,17 +104,22 @@ fn invite(
     organisation: OrganisationId,
     emails: &[String],
     role: i64,
-) -> Result<Vec<Result<Invitation, String>>> {
+) -> Result<Vec<Result<Invitation, Declined>>> {
     let mut done = HashSet::new();
     let mut answers = Vec::new();
     for email in emails {
-        answers.push(match text::email_address(email) {
-            None => Err(format!("{email} is not a valid e-mail address")),
-            Some(address) if !done.insert(address.clone()) => Err(format!("An invitation has already been sent to {address}")),
+        let answer = match text::email_address(email) {
+            None => Err(Code::InvalidEmail.says(format!("{email} is not a valid e-mail address"))),
+            Some(address) if !done.insert(address.clone()) => Err(already_invited(&address)),
             Some(address) => insert(tx, by, organisation, &address, role)?,
-        });
+        };
+        answers.push(answer.map_err(|reason| Declined { email: email.clone(), reason }));
     }
     Ok(answers)
+}
+
+fn already_invited(email: &str) -> Refusal {
+    Code::AlreadyInvited.says(format!("An invitation has already been sent to {email}"))
 }
 
 /// The caller's membership. Needs `invite:members`; 404 for outsiders.
@@ -198,11 +209,11 @@ pub fn prune(tx: &mut Tx, now: Time, limit: u32) -> Result<usize> {
     Ok(tx.prepare_cached(sql)?.execute((now.unix_seconds() / DAY_SECONDS, limit))?)
 }
 
-fn insert(tx: &mut Tx, by: UserId, organisation: OrganisationId, email: &str, role: i64) -> Result<Result<Invitation, String>> {
+fn insert(tx: &mut Tx, by: UserId, organisation: OrganisationId, email: &str, role: i64) -> Result<Result<Invitation, Refusal>> {
     if let Some(account) = accounts::find_by_email(tx, email)? {
         let mut member = tx.prepare_cached("select 1 from organisation_members where organisation_id = ?1 and user_id = ?2")?;
         if member.exists((organisation, account.id))? {
-            return Ok(Err(format!("{email} is already a member of the organisation")));
+            return Ok(Err(Code::AlreadyAMember.says(format!("{email} is already a member of the organisation"))));
         }
     }
     let (id, now) = (InvitationId::new(), tx.now());
@@ -229,7 +240,7 @@ fn insert(tx: &mut Tx, by: UserId, organisation: OrganisationId, email: &str, ro
             now + tx.site().invitation_lifetime,
         ))?;
     if inserted == 0 {
-        return Ok(Err(format!("An invitation has already been sent to {email}")));
+        return Ok(Err(already_invited(email)));
     }
     let made = invitations::find_open(tx, organisation, email)?;
     Ok(Ok(made.ok_or_else(|| Error::internal("the invitation was just made"))?))
@@ -311,7 +322,7 @@ pub fn link(tx: &mut Tx, organisation: OrganisationId, email: &str, role: &str) 
             tx.execute("update invitations set invited_by = ?2 where id = ?1", (open.id, owner))?;
             open
         }
-        None => insert(tx, owner, organisation, &email, role.id)?.map_err(Error::failed)?,
+        None => insert(tx, owner, organisation, &email, role.id)?.map_err(Error::Invalid)?,
     };
     Ok(invitation.mailed_link(tx.site()))
 }
