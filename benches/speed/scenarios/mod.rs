@@ -7,6 +7,7 @@ mod lists;
 mod mixed;
 mod post;
 mod reads;
+mod screens;
 mod storm;
 
 use super::{
@@ -30,6 +31,8 @@ pub const ALL: &[Scenario] = &[
     ("channels-200", reads::channels),
     ("threads", reads::threads),
     ("members", reads::members),
+    ("first-screen", screens::start),
+    ("people", screens::people),
     ("fan-out-100", |bench| fan_out::closed(bench, 100)),
     ("fan-out-1000", |bench| fan_out::closed(bench, 1000)),
     ("fan-out-10000", |bench| fan_out::closed(bench, 10_000)),
