@@ -79,7 +79,7 @@ impl Store {
             }
             "deleted" => self.deleted(publication),
             "status_update" => {
-                if let Some(thread) = self.expected(&ids) {
+                if let Some(thread) = self.expected(ids) {
                     thread["current_status"] = data["current_status"].clone();
                 }
             }
