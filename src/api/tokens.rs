@@ -142,7 +142,8 @@ async fn grant(app: &App, caller: Caller, asked: Subscription) -> Result<Success
         ));
     }
     for name in &names {
-        streams::StreamName::check(name, if is_list { "channels: each" } else { "channel" }).map_err(Error::BadRequest)?;
+        let (said, field) = if is_list { ("channels: each", "channels") } else { ("channel", "channel") };
+        streams::StreamName::check(name, said).map_err(|refusal| Error::BadRequest(refusal.at(field)))?;
     }
     let read = move |conn: &View| {
         names.into_iter().map(|name| Ok((streams::audible(conn, caller.user, &name)?.is_some(), name))).collect()

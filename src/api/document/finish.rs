@@ -181,9 +181,7 @@ impl Operation<'_> {
                     Error::Unauthorized(Code::TokenInvalid, ACCESS_TOKEN_INVALID),
                 ],
             ),
-            "409" if self.fields["security"].as_array().is_some_and(|schemes| !schemes.is_empty()) => {
-                ("OtherUser", vec![Error::OtherUser])
-            }
+            "409" if self.looks_at_sessions() => ("OtherUser", vec![Error::OtherUser]),
             "413" if self.fields.contains_key("requestBody") => match self.fields["security"].as_array() {
                 Some(schemes) if schemes.is_empty() => ("TooLargeWithoutSession", vec![Error::TooLarge(body::WITHOUT_SESSION)]),
                 _ => ("TooLarge", vec![Error::TooLarge(body::WITH_SESSION)]),
@@ -194,6 +192,12 @@ impl Operation<'_> {
             _ => return None,
         };
         Some((name, refusals))
+    }
+
+    /// Whether a session is needed, or looked at if there is one, and so refused if its token is invalid.
+    fn looks_at_sessions(&self) -> bool {
+        let is_needed = self.fields["security"].as_array().is_some_and(|schemes| !schemes.is_empty());
+        is_needed || self.recorded.refusals.get("401").is_some_and(|refusals| refusals.contains_key(ACCESS_TOKEN_INVALID))
     }
 
     /// Which of the forms of failures this operation's have, as the end of a name.

@@ -43,7 +43,6 @@ struct ErrorBody {
     #[oai(skip_serializing_if_is_none)]
     #[serde(skip_serializing_if = "Option::is_none")]
     errors: Option<Vec<String>>,
-    /// The reason for programs.
     code: Code,
     /// The bound that the request is past, for codes whose meaning mentions `limit`.
     #[oai(skip_serializing_if_is_none)]

@@ -78,7 +78,7 @@ impl Api {
         limit: Query<Option<Size>>,
         /// Words that are all in a member's full name, username or e-mail address, without regard to case.
         search: Query<Option<Text<member_search::Text>>>,
-        /// Words that each begin a part of a member's full name, username or e-mail address, without regard to case.
+        /// Words that each begin a part of a member's full name, username or e-mail address before its `@`, without regard to case.
         q: Query<Option<Text<member_search::Text>>>,
         /// The channel that the members are in.
         channel_id: Query<Option<ChannelId>>,
