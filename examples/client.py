@@ -30,10 +30,6 @@ async def answer(request: Awaitable[T | models.Failure | None]) -> T:
     return body
 
 
-async def token(request: Awaitable[models.EnvelopeToken | models.Failure | None]) -> str:
-    return (await answer(request)).data.token
-
-
 class Listener(SubscriptionEventHandler):
     def __init__(self) -> None:
         self.heard = asyncio.Queue[str]()
@@ -57,11 +53,16 @@ async def main(base: str = "http://127.0.0.1:8080") -> None:
         channel = (await answer(create_channel.asyncio(client=api, body=models.NewChannel("pilots", org.id)))).data
 
         # 3. Live push. The SDK reconnects by itself, asks for new tokens, and receives what it missed meanwhile.
-        push = Push(f"ws{base.removeprefix('http')}/connection/websocket",
-                    get_token=lambda: token(create_connection_token.asyncio(client=api)))
+        async def to_connect() -> str:
+            return (await answer(create_connection_token.asyncio(client=api))).data.token
+
+        async def to_subscribe(name: str) -> str:
+            body = models.NamedSubscription(channel=name)
+            return (await answer(create_subscription_token.asyncio(client=api, body=body))).data.token
+
+        push = Push(f"ws{base.removeprefix('http')}/connection/websocket", get_token=to_connect)
         listener = Listener()
-        subscription = push.new_subscription(str(channel.id), listener, get_token=lambda name: token(
-            create_subscription_token.asyncio(client=api, body=models.NamedSubscription(channel=name))))
+        subscription = push.new_subscription(str(channel.id), listener, get_token=to_subscribe)
         await subscription.subscribe()
         await push.connect()
         await subscription.ready()
