@@ -1,0 +1,270 @@
+// Values that tell who reads them when they change.
+//
+// A signal holds a value; reading it inside a computed value or an effect makes these depend on it. Effects run again after the
+// outermost change is done. Every effect belongs to the owner that is current when it is made, and dies with it.
+
+/**
+ * @template T
+ * @typedef {object} Signal
+ * @property {T} value Reading it subscribes the reader; writing it tells the readers, unless the value is the same.
+ * @property {() => T} peek The value, without subscribing the reader.
+ */
+
+/**
+ * @template T
+ * @typedef {{ readonly value: T, peek: () => T }} Computed
+ */
+
+/** Whatever depends on signals. */
+class Reader {
+  /** @type {Set<Source>} */
+  sources = new Set()
+
+  /** @param {() => void} changed Called when something that was read has changed. */
+  constructor(changed) {
+    this.changed = changed
+  }
+
+  /**
+   * @template T
+   * @param {() => T} read
+   * @returns {T}
+   */
+  track(read) {
+    this.forget()
+    const outer = reader
+    reader = this
+    try {
+      return read()
+    } finally {
+      reader = outer
+    }
+  }
+
+  forget() {
+    for (const source of this.sources) source.readers.delete(this)
+    this.sources.clear()
+  }
+}
+
+/** Whatever can be read. */
+class Source {
+  /** @type {Set<Reader>} */
+  readers = new Set()
+
+  noteReader() {
+    if (!reader) return
+    this.readers.add(reader)
+    reader.sources.add(this)
+  }
+
+  tellReaders() {
+    for (const each of [...this.readers]) each.changed()
+  }
+}
+
+/** @type {Reader | null} */
+let reader = null
+/** @type {Owner | null} */
+let owner = null
+let batches = 0
+/** Effects that have to run when the outermost batch ends. @type {Set<() => void>} */
+const waiting = new Set()
+
+/** Holds what ends together: effects, other owners, and functions that clean up. */
+export class Owner {
+  /** @type {Set<() => void>} */
+  #ends = new Set()
+  #outer = owner
+  #ended = false
+
+  constructor() {
+    this.#outer?.#ends.add(this.end)
+  }
+
+  /**
+   * Runs a function whose effects belong to this owner, without subscribing whoever runs now.
+   *
+   * @template T
+   * @param {() => T} run
+   * @returns {T}
+   */
+  run(run) {
+    const [outerOwner, outerReader] = [owner, reader]
+    owner = this
+    reader = null
+    try {
+      return run()
+    } finally {
+      owner = outerOwner
+      reader = outerReader
+    }
+  }
+
+  /** @param {() => void} end Runs once, when this owner ends. */
+  onEnd(end) {
+    if (this.#ended) end()
+    else this.#ends.add(end)
+  }
+
+  end = () => {
+    if (this.#ended) return
+    this.#ended = true
+    this.#outer?.#ends.delete(this.end)
+    const ends = [...this.#ends].reverse()
+    this.#ends.clear()
+    for (const end of ends) end()
+  }
+}
+
+/** @param {() => void} end Runs when the current owner ends. */
+export const onEnd = end => owner?.onEnd(end)
+
+/** The current owner, for work that goes on later. */
+export const currentOwner = () => owner
+
+/**
+ * @template T
+ * @param {T} initial
+ * @returns {Signal<T>}
+ */
+export function signal(initial) {
+  const source = new Source()
+  let current = initial
+  return {
+    get value() {
+      source.noteReader()
+      return current
+    },
+    set value(next) {
+      if (Object.is(next, current)) return
+      current = next
+      batch(() => source.tellReaders())
+    },
+    peek: () => current,
+  }
+}
+
+/**
+ * A value made of signals; it is made again at the first reading after one of them has changed.
+ *
+ * @template T
+ * @param {() => T} make
+ * @returns {Computed<T>}
+ */
+export function computed(make) {
+  const source = new Source()
+  /** @type {T} */
+  let current
+  let stale = true
+  const inputs = new Reader(() => {
+    if (stale) return
+    stale = true
+    source.tellReaders()
+  })
+  const read = () => {
+    if (stale) {
+      current = inputs.track(make)
+      stale = false
+    }
+    return current
+  }
+  return {
+    get value() {
+      source.noteReader()
+      return read()
+    },
+    peek: read,
+  }
+}
+
+/**
+ * Runs a function now, and again whenever a signal that it read has changed. What it makes (effects, cleaning up by `onEnd`) ends
+ * before it runs again.
+ *
+ * @param {() => void} run
+ * @returns {() => void} Ends the effect.
+ */
+export function effect(run) {
+  const whole = new Owner()
+  /** @type {Owner | null} */
+  let made = null
+  const again = () => {
+    made?.end()
+    made = whole.run(() => new Owner())
+    const body = made
+    inputs.track(() => {
+      const outer = owner
+      owner = body
+      try {
+        run()
+      } finally {
+        owner = outer
+      }
+    })
+  }
+  const inputs = new Reader(() => {
+    waiting.add(again)
+    if (batches === 0) flush()
+  })
+  whole.onEnd(() => {
+    inputs.forget()
+    waiting.delete(again)
+    effects -= 1
+  })
+  effects += 1
+  again()
+  return whole.end
+}
+
+let effects = 0
+
+/** How many effects live: a test compares it before and after a day of work. */
+export const liveEffects = () => effects
+
+/**
+ * Makes many changes, and runs the effects once at the end.
+ *
+ * @template T
+ * @param {() => T} change
+ * @returns {T}
+ */
+export function batch(change) {
+  batches += 1
+  try {
+    return change()
+  } finally {
+    batches -= 1
+    if (batches === 0) flush()
+  }
+}
+
+/** Runs the effects that wait, and those that they cause: at most 100 rounds, since a circle of effects never ends. */
+function flush() {
+  batches += 1
+  try {
+    for (let round = 0; waiting.size > 0; round += 1) {
+      if (round === 100) throw new Error('effects cause each other without end')
+      const now = [...waiting]
+      waiting.clear()
+      for (const run of now) run()
+    }
+  } finally {
+    batches -= 1
+  }
+}
+
+/**
+ * @template T
+ * @param {() => T} read
+ * @returns {T} What it read, without subscribing the reader.
+ */
+export function untracked(read) {
+  const outer = reader
+  reader = null
+  try {
+    return read()
+  } finally {
+    reader = outer
+  }
+}

@@ -1,0 +1,169 @@
+// Makes elements. It parses no HTML: texts become text nodes, and addresses pass one function.
+
+import { Owner, currentOwner, effect, onEnd } from '../base/signal.js'
+
+/**
+ * @typedef {Node | string | number | null | undefined | false | (() => Child) | Child[]} Child
+ *   A function is read again when a signal that it read has changed.
+ * @typedef {Record<string, any>} Props
+ *   `class`, `onclick` and other handlers (functions), `style` (an object of properties), `ref` (called with the element), properties
+ *   such as `value`, and attributes. A function is read again when a signal that it read has changed, except for handlers and `ref`.
+ */
+
+const PROPERTIES = new Set(['value', 'checked', 'disabled', 'hidden', 'readOnly', 'selected', 'open', 'indeterminate', 'textContent'])
+const SVG = 'http://www.w3.org/2000/svg'
+
+/**
+ * @template {keyof HTMLElementTagNameMap} K
+ * @param {K} tag
+ * @param {Props | null} [props]
+ * @param {...Child} children
+ * @returns {HTMLElementTagNameMap[K]}
+ */
+export function h(tag, props, ...children) {
+  return build(document.createElement(tag), props, children)
+}
+
+/**
+ * @param {keyof SVGElementTagNameMap} tag
+ * @param {Props | null} [props]
+ * @param {...Child} children
+ */
+export const svg = (tag, props, ...children) => build(document.createElementNS(SVG, tag), props, children)
+
+/**
+ * @template {Element} E
+ * @param {E} element
+ * @param {Props | null | undefined} props
+ * @param {Child[]} children
+ * @returns {E}
+ */
+function build(element, props, children) {
+  append(element, children)
+  for (const [name, value] of Object.entries(props ?? {})) {
+    if (name === 'ref') value(element)
+    else if (name.startsWith('on')) {
+      if (typeof value !== 'function') throw new TypeError(`${name} has to be a function`)
+      element.addEventListener(name.slice(2), value)
+    } else if (typeof value === 'function') effect(() => set(element, name, value()))
+    else set(element, name, value)
+  }
+  return element
+}
+
+/**
+ * @param {Element} element
+ * @param {string} name
+ * @param {any} value
+ */
+function set(element, name, value) {
+  if (name === 'style') {
+    if (typeof value !== 'object') throw new TypeError('style has to be an object')
+    const { style } = /** @type {HTMLElement} */ (element)
+    for (const [property, each] of Object.entries(value)) {
+      if (each == null) style.removeProperty(property)
+      else style.setProperty(property, String(each))
+    }
+  } else if (PROPERTIES.has(name)) {
+    // Writing the same value would move the caret of a field.
+    if (/** @type {any} */ (element)[name] !== value) /** @type {any} */ (element)[name] = value
+  } else if (value == null || value === false) element.removeAttribute(name)
+  else {
+    const text = value === true ? '' : String(value)
+    element.setAttribute(name, name === 'href' || name === 'src' ? safeAddress(text) : text)
+  }
+}
+
+/**
+ * An address that can't run a script: http, https, mailto, and those of this server. Everything else becomes `#`.
+ *
+ * @param {string} address
+ */
+export function safeAddress(address) {
+  if (/^[/#?](?![/\\])/.test(address)) return address
+  try {
+    return ['http:', 'https:', 'mailto:'].includes(new URL(address).protocol) ? address : '#'
+  } catch {
+    return '#'
+  }
+}
+
+/**
+ * @param {Element | DocumentFragment} parent
+ * @param {Child[]} children
+ */
+export function append(parent, children) {
+  for (const child of children) {
+    if (Array.isArray(child)) append(parent, child)
+    else if (typeof child === 'function') parent.append(...changing(child))
+    else if (child != null && child !== false) parent.append(typeof child === 'number' ? String(child) : child)
+  }
+}
+
+/**
+ * The nodes of a function, kept between two empty texts that mark their place.
+ *
+ * @param {() => Child} make
+ */
+function changing(make) {
+  const [start, end] = [document.createTextNode(''), document.createTextNode('')]
+  const first = document.createDocumentFragment()
+  first.append(start, end)
+  effect(() => {
+    const nodes = document.createDocumentFragment()
+    append(nodes, [make()])
+    while (start.nextSibling && start.nextSibling !== end) start.nextSibling.remove()
+    end.before(nodes)
+  })
+  return [...first.childNodes]
+}
+
+/**
+ * Shows one of two things, made anew only when the condition changes between true and false.
+ *
+ * @param {() => unknown} condition
+ * @param {() => Child} make
+ * @param {() => Child} [otherwise]
+ * @returns {Child}
+ */
+export function when(condition, make, otherwise = () => null) {
+  /** @type {boolean | undefined} */
+  let last
+  /** @type {Node[]} */
+  let nodes = []
+  /** @type {Owner | null} */
+  let shown = null
+  const around = currentOwner()
+  onEnd(() => shown?.end())
+  return () => {
+    const now = Boolean(condition())
+    if (now !== last) {
+      last = now
+      shown?.end()
+      const next = (around ?? new Owner()).run(() => new Owner())
+      shown = next
+      const fragment = document.createDocumentFragment()
+      next.run(() => append(fragment, [now ? make() : otherwise()]))
+      nodes = [...fragment.childNodes]
+    }
+    return nodes
+  }
+}
+
+/**
+ * Puts what a function makes in place of all that a container has, until the returned function is called or it is mounted again.
+ *
+ * @param {Element} container
+ * @param {() => Child} make
+ * @returns {() => void}
+ */
+export function mount(container, make) {
+  const whole = new Owner()
+  const fragment = document.createDocumentFragment()
+  whole.run(() => append(fragment, [make()]))
+  container.replaceChildren(fragment)
+  return () => {
+    whole.end()
+    container.replaceChildren()
+  }
+}
