@@ -1,0 +1,135 @@
+// Headless Chromium and Firefox with no way out of this machine. Each person has a context of their own: cookies and databases apart.
+import assert from 'node:assert/strict'
+import { mkdirSync, readFileSync } from 'node:fs'
+import { createRequire } from 'node:module'
+import { join } from 'node:path'
+import puppeteer from 'puppeteer-core'
+import { root } from './server.mjs'
+
+export const BROWSERS = {
+  chrome: process.env.CHROMIUM ?? '/usr/bin/chromium',
+  firefox: process.env.FIREFOX ?? '/usr/bin/firefox-esr',
+}
+export const WIDE = { width: 1280, height: 900 }
+export const PHONE = { width: 390, height: 844, isMobile: false }
+
+const shots = join(root, 'tests/browser/out')
+const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
+
+const OPTIONS = {
+  chrome: {
+    args: [
+      '--no-sandbox', '--disable-gpu', '--disable-quic', '--no-first-run', '--disable-dev-shm-usage',
+      '--disable-background-networking', '--disable-component-update', '--disable-sync', '--lang=en',
+      // No name can be looked up, no proxy asked.
+      '--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1, EXCLUDE localhost', '--no-proxy-server',
+    ],
+  },
+  firefox: {
+    extraPrefsFirefox: {
+      'network.proxy.type': 0,
+      'intl.accept_languages': 'en',
+      'signon.rememberSignons': false,
+      'layout.css.prefers-color-scheme.content-override': 1,
+    },
+  },
+}
+
+/**
+ * A browser for one test, gone at its end; `kind` is a name in BROWSERS.
+ *
+ * @returns `visitor()` opens a page in a context of its own.
+ */
+export async function launch(t, kind, { args = [], prefs = {} } = {}) {
+  const options = OPTIONS[kind]
+  const browser = await puppeteer.launch({
+    browser: kind,
+    executablePath: BROWSERS[kind],
+    args: [...(options.args ?? []), ...args],
+    extraPrefsFirefox: { ...options.extraPrefsFirefox, ...prefs },
+  })
+  t.after(() => browser.close())
+  return { kind, browser, visitor: (view = WIDE) => visitor(browser, view) }
+}
+
+/** A page in a new context. `problems` lists errors of scripts, what the policy refused, and addresses asked for elsewhere. */
+async function visitor(browser, view) {
+  const context = await browser.createBrowserContext()
+  const problems = []
+  const page = await watched(context, view, problems)
+  return { context, page, problems, another: () => watched(context, view, problems), close: () => context.close() }
+}
+
+async function watched(context, view, problems) {
+  const page = await context.newPage()
+  await page.setViewport(view)
+  page.setDefaultTimeout(10_000)
+  page.on('pageerror', error => problems.push(`error: ${error.message}`))
+  page.on('request', request => {
+    const url = new URL(request.url())
+    if (/^(https?|wss?):$/.test(url.protocol) && !['127.0.0.1', 'localhost'].includes(url.hostname)) problems.push(`asked for ${url}`)
+  })
+  await page.evaluateOnNewDocument(() => {
+    addEventListener('securitypolicyviolation', event => console.error(`refused by policy: ${event.violatedDirective} ${event.blockedURI} ${event.sample}`))
+  })
+  page.on('console', message => {
+    if (message.text().startsWith('refused by policy:')) problems.push(message.text())
+  })
+  return page
+}
+
+/** The elements of a role, by accessible name as `page.locator` takes it: `byRole('button', 'Sign in')`. */
+export const byRole = (role, name) => `::-p-aria([role="${role}"][name="${name}"])`
+
+/** Fills the field with that label, in place of what is in it. */
+export async function fill(page, label, text) {
+  const field = await page.waitForSelector(`::-p-aria([name="${label}"])`)
+  await field.evaluate(each => { each.value = '' })
+  await field.type(text)
+}
+
+/** Presses the button (or what else has the role) of that name. */
+export const press = async (page, name, role = 'button') => (await page.waitForSelector(byRole(role, name))).click()
+
+/** Waits until the page shows the text. */
+export async function sees(page, text) {
+  try {
+    await page.waitForFunction(text => document.body?.innerText.includes(text), { polling: 50 }, text)
+  } catch (error) {
+    const shown = await page.evaluate(() => `${location.pathname}\n${document.body.innerText}`)
+    assert.fail(`${error.message}: no "${text}" at ${shown}`)
+  }
+}
+
+/** Waits until the address matches. */
+export async function arrives(page, pattern) {
+  try {
+    await page.waitForFunction(source => new RegExp(source).test(location.pathname + location.search), { polling: 50 }, pattern.source)
+  } catch {
+    assert.fail(await page.evaluate(() => `${location.pathname}${location.search}\n${document.body.innerText}`))
+  }
+}
+
+/** Takes a picture into tests/browser/out. */
+export async function picture(page, name) {
+  mkdirSync(shots, { recursive: true })
+  await page.screenshot({ path: join(shots, `${name}.png`) })
+}
+
+/** Fails if axe-core finds something, or if the page is wider than the window. */
+export async function accessible(page, what) {
+  await page.evaluate(axe)
+  const { violations, wide } = await page.evaluate(async () => {
+    const { violations } = await globalThis.axe.run(document)
+    const { scrollWidth, clientWidth } = document.documentElement
+    return { violations: violations.map(({ id, nodes }) => `${id}: ${nodes.map(node => node.html).join(' ')}`), wide: scrollWidth - clientWidth }
+  })
+  assert.deepEqual(violations, [], what)
+  assert.ok(wide <= 0, `${what}: ${wide} px wider than the window`)
+}
+
+/** Light or dark, as the person's system says. Firefox takes it at its start alone, so there the page's own switch does. */
+export async function theme(page, kind, name) {
+  if (kind === 'chrome') await page.emulateMediaFeatures([{ name: 'prefers-color-scheme', value: name }])
+  else await page.evaluate(name => { document.documentElement.dataset.theme = name }, name)
+}
