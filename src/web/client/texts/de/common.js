@@ -1,0 +1,31 @@
+// Wörter, die mehrere Ansichten brauchen.
+
+/** @type {import('../../text/words.js').Area} */
+export default {
+  tidings: 'Tidings',
+  save: 'Speichern',
+  saved: 'Gespeichert.',
+  cancel: 'Abbrechen',
+  close: 'Schließen',
+  back: 'Zurück',
+  delete: 'Löschen',
+  edit: 'Bearbeiten',
+  remove: 'Entfernen',
+  retry: 'Noch einmal versuchen',
+  copy: 'Kopieren',
+  copied: 'Kopiert.',
+  copyFailed: 'Der Browser lässt uns nicht kopieren. Markiere den Text und kopiere ihn selbst.',
+  more: 'Mehr zeigen',
+  loading: 'Wird geladen …',
+  waiting: 'Einen Moment …',
+  search: 'Suchen',
+  menu: 'Weitere Aktionen',
+  you: 'du',
+  unknownPerson: 'Jemand',
+  optional: 'freiwillig',
+  today: 'Heute',
+  yesterday: 'Gestern',
+  justNow: 'gerade eben',
+  unreachable: 'Der Server ist nicht erreichbar. Prüfe die Verbindung und versuche es noch einmal.',
+  unexpected: 'In dieser Seite ist etwas schiefgegangen. Lade sie neu; hilft das nicht, sag es der Administration.',
+}

@@ -1,0 +1,31 @@
+// Words that several screens use.
+
+/** @type {import('../../text/words.js').Area} */
+export default {
+  tidings: 'Tidings',
+  save: 'Save',
+  saved: 'Saved.',
+  cancel: 'Cancel',
+  close: 'Close',
+  back: 'Back',
+  delete: 'Delete',
+  edit: 'Edit',
+  remove: 'Remove',
+  retry: 'Try again',
+  copy: 'Copy',
+  copied: 'Copied.',
+  copyFailed: 'The browser doesn’t let us copy. Select the text and copy it yourself.',
+  more: 'Show more',
+  loading: 'Loading …',
+  waiting: 'One moment …',
+  search: 'Search',
+  menu: 'More actions',
+  you: 'you',
+  unknownPerson: 'Somebody',
+  optional: 'optional',
+  today: 'Today',
+  yesterday: 'Yesterday',
+  justNow: 'just now',
+  unreachable: 'The server can’t be reached. Check the connection and try again.',
+  unexpected: 'Something went wrong in this page. Load it again; if that doesn’t help, tell your administrator.',
+}
