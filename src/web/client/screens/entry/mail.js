@@ -1,0 +1,84 @@
+// Signing in by a mail: its link, or the six digits beside it.
+
+import { onEnd, signal, untracked } from '../../base/signal.js'
+import { rich, t } from '../../text/words.js'
+import { h } from '../../view/element.js'
+import { field, form } from '../../view/form.js'
+import { email, value } from './fields.js'
+import { below, card, mainLink, to } from './frame.js'
+import { checked } from './link.js'
+import { rememberAddress, withNext } from './memory.js'
+import { isRefused, whoIsHere } from './session.js'
+
+/** @typedef {import('./entry.js').Way} Way */
+
+/** Asks for the mail, and then for its code. @param {Way} way */
+export function byMail(way) {
+  const { requests, features, route } = way
+  const next = route.query.get('next')
+  /** The secret that makes the code good in this browser alone. It stays in memory. @type {import('../../base/signal.js').Signal<{ address: string, request: string } | null>} */
+  const asked = signal(null)
+  const ask = async (/** @type {string} */ address) => {
+    rememberAddress(address, { forMail: true })
+    const { data } = await requests.requestMagicLinkCode({ email: address })
+    asked.value = { address, request: data.request }
+  }
+  const question = () => card({ title: t('entry.by_mail_title'), lead: t('entry.by_mail_lead') },
+    form({ children: [email()], button: t('entry.send_mail'), submit: values => ask(value(values, 'email')) }),
+    below(to(withNext('/sign-in', next), t('entry.by_password'))))
+  if (!features.login.magic_link) return noMail()
+  return () => {
+    const mailed = asked.value
+    return untracked(() => (mailed ? code(way, mailed, ask) : question()))
+  }
+}
+
+/**
+ * @param {Way} way
+ * @param {{ address: string, request: string }} mailed
+ * @param {(address: string) => Promise<void>} again
+ */
+function code({ requests, route, arrive, go }, { address, request }, again) {
+  const next = route.query.get('next')
+  const isVoid = signal(false)
+  // Whoever opens the link in this browser, too, is signed in when they come back.
+  const look = () => {
+    if (document.visibilityState === 'visible') whoIsHere(requests).then(user => user && arrive(next), () => {})
+  }
+  document.addEventListener('visibilitychange', look)
+  onEnd(() => document.removeEventListener('visibilitychange', look))
+  return card({ title: t('entry.code_title'), lead: rich('entry.code_lead', { address: h('bdi', null, address) }) },
+    form({
+      children: [field(t('entry.code'), h('input', {
+        name: 'code', class: 'entry-code', inputmode: 'numeric', autocomplete: 'one-time-code', required: true, pattern: '\\s*(\\d\\s*){6}', maxlength: 12,
+      }))],
+      button: t('entry.sign_in'),
+      submit: async values => {
+        try {
+          await requests.logInByCode({ request, code: value(values, 'code').replace(/\D/g, ''), cookie: true })
+        } catch (error) {
+          isVoid.value = isRefused(error, 'too_many_codes', 'link_used', 'link_invalid')
+          throw error
+        }
+        await arrive(next)
+      },
+    }),
+    () => isVoid.value && h('p', { class: 'notice' }, t('entry.code_void')),
+    below(
+      form({ class: 'entry-quiet-form', children: [], button: t('entry.send_again'), submit: () => again(address) }),
+      to(withNext('/sign-in', next), t('entry.by_password'))))
+}
+
+/** What stands where a mail would have to be sent, on a server that sends none. */
+export const noMail = () => card({ title: t('entry.no_mail_title'), lead: t('entry.no_mail') }, mainLink('/sign-in', t('entry.to_sign_in')))
+
+/** The page that the link in the mail leads to. @param {Way} way */
+export const magicLink = way => checked(way, 'magic_link', token => card({ title: t('entry.magic_title'), lead: t('entry.magic_lead') },
+  form({
+    children: [],
+    button: t('entry.sign_in'),
+    submit: async () => {
+      await way.requests.logInByMagicLink({ token, cookie: true })
+      await way.arrive()
+    },
+  })))

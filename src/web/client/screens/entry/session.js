@@ -1,0 +1,45 @@
+// Sessions by cookie: who this browser is signed in as, and signing in.
+
+import { Refusal } from '../../net/request.js'
+import { rememberAddress } from './memory.js'
+
+/**
+ * @typedef {import('./entry.js').Requests} Requests
+ * @typedef {import('#api').components['schemas']['User']} User
+ */
+
+/**
+ * @param {unknown} error
+ * @param {...string} codes
+ * @returns {error is Refusal}
+ */
+export const isRefused = (error, ...codes) => error instanceof Refusal && codes.includes(error.code)
+
+/**
+ * Whose session this browser has, if any.
+ *
+ * @param {Requests} requests
+ * @returns {Promise<User | null>}
+ */
+export async function whoIsHere(requests) {
+  try {
+    return (await requests.getProfile()).data
+  } catch (error) {
+    if (error instanceof Refusal && error.status === 401) return null
+    throw error
+  }
+}
+
+/**
+ * @param {Requests} requests
+ * @param {string} email
+ * @param {string} password
+ */
+export async function logIn(requests, email, password) {
+  rememberAddress(email)
+  const { data } = await requests.logIn({ email, password, cookie: true })
+  return data.user
+}
+
+/** What to call somebody. @param {User} user */
+export const nameOf = user => user.fullname || user.username
