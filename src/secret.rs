@@ -203,9 +203,9 @@ pub fn webhook_signature(secrets: &[String], id: &str, time: i64, body: &[u8]) -
 }
 
 /// The SHA-256 of a text. The database stores tokens only in this form.
-pub fn sha256(text: &str) -> Hash {
+pub fn sha256(text: impl AsRef<[u8]>) -> Hash {
     let mut hash = [0; 32];
-    hash.copy_from_slice(digest::digest(&digest::SHA256, text.as_bytes()).as_ref());
+    hash.copy_from_slice(digest::digest(&digest::SHA256, text.as_ref()).as_ref());
     hash
 }
 

@@ -23,6 +23,8 @@ pub struct Site {
     pub base_url: String,
     /// Where links in mails lead, without a trailing slash.
     pub web_url: String,
+    /// Whether the server's own web client is served.
+    pub client: bool,
     pub registration: Registration,
     pub feed_auth: FeedAuth,
     /// Networks that webhooks may reach though they are not on the public internet.
@@ -58,6 +60,7 @@ impl Site {
             push_key,
             base_url,
             web_url,
+            client: settings.client == Switch::On,
             registration: settings.registration,
             feed_auth: settings.feed_auth,
             private_webhooks: settings.allow_private_webhooks.clone(),

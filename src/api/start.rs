@@ -30,6 +30,7 @@ use crate::{
     id::{ChannelId, MessageId, OrganisationId},
     state::App,
     time::Time,
+    web,
 };
 
 pub struct Api;
@@ -91,10 +92,17 @@ impl Api {
             streams: streams.iter().map(ToString::to_string).collect(),
             connection_token: tokens::for_connection(&app, caller, true)?,
             tokens: tokens.into_iter().collect(),
+            push_url: match &app.centrifugo {
+                None => WEBSOCKET.into(),
+                Some(centrifugo) => format!("{}{WEBSOCKET}", centrifugo.url().replacen("http", "ws", 1)),
+            },
+            client_build: web::client::build().into(),
         };
         Ok(ok("Start retrieved successfully", start))
     }
 }
+
+const WEBSOCKET: &str = "/connection/websocket";
 
 /// Bytes of each list of a start, so that no answer is larger than a megabyte: more than a thousand channels with usual names.
 const BYTES: usize = 300_000;
@@ -130,6 +138,10 @@ struct Start {
     connection_token: String,
     /// The token for `channel`; empty if the caller may not hear it.
     tokens: Vec<StreamToken>,
+    /// Where clients connect with `connection_token`: a path of this server, or the whole address on an external Centrifugo.
+    push_url: String,
+    /// The build of the server's own web client. A page of another build loads itself again.
+    client_build: String,
 }
 
 /// An organisation with what the caller has not read in it.

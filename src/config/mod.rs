@@ -191,6 +191,10 @@ pub struct Settings {
     #[command(flatten)]
     pub mail: MailServer,
 
+    /// Whether the server's own web client is served; off leaves plain pages for what links in mails lead to
+    #[arg(long, env = "TIDINGS_CLIENT", default_value = "on", value_name = "on|off")]
+    pub client: Switch,
+
     /// Address that receives the messages of the contact form
     #[arg(long, env = "TIDINGS_CONTACT_TO", value_name = "ADDRESS", value_parser = operator_address)]
     pub contact_to: Option<String>,

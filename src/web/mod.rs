@@ -1,6 +1,7 @@
 //! The embedded pages. They load nothing from other servers.
 
 mod asset;
+pub mod client;
 pub mod guide;
 mod notice;
 
@@ -14,6 +15,8 @@ use poem::{
 };
 use rust_embed::RustEmbed;
 
+use crate::{push::external::client::Centrifugo, state::App};
+
 pub use self::{
     asset::{Asset, Shared},
     notice::Notice,
@@ -23,13 +26,18 @@ pub use self::{
 #[folder = "src/web/pages"]
 struct Pages;
 
-/// The page `/` with its files, and the pages that links in mails lead to.
+/// The web client; without it, plain pages for `/` and what links in mails lead to.
 pub fn pages() -> impl Endpoint {
     Route::new().at("/", make_sync(page)).at("/*path", make_sync(page))
 }
 
 /// Serves an embedded file: `/auth/verify-email` is the file `auth/verify-email.html`. Browsers keep icons for a day.
 fn page(req: Request) -> poem::Result<Response> {
+    let app: &App = req.data().expect("the application is installed in routes()");
+    if let Some(response) = app.site.client.then(|| client::answer(&req, app.centrifugo.as_ref().map(Centrifugo::url))).flatten()
+    {
+        return Ok(response);
+    }
     let path = req.uri().path().trim_matches('/');
     let name = if path.is_empty() { "index" } else { path };
     let (file, kind) = match name.rsplit_once('.') {

@@ -1,0 +1,134 @@
+// Decides what the address shows: a way in, the talk, or settings. Everything but the talk is loaded when it is asked for.
+
+import { effect, signal, untracked } from './base/signal.js'
+import { Refusal, createRequests } from './net/request.js'
+import { openStore } from './store/index.js'
+import { refusalText } from './text/refusals.js'
+import { followLanguage, loadWords, preferredLanguage, setLanguage, t } from './text/words.js'
+import { h, mount } from './view/element.js'
+import { followLinks, go, route } from './view/router.js'
+import { wording } from './view/wording.js'
+import { chat } from './screens/chat/chat.js'
+import { lifelong } from './screens/life.js'
+import { chosenLanguage, followPreferences } from './screens/settings/preferences.js'
+
+const app = /** @type {HTMLElement} */ (document.getElementById('app'))
+const TALK = new Set(['', 'o', 'threads'])
+
+/** The store of whoever is signed in. @type {import('./base/signal.js').Signal<import('./store/index.js').Store | null>} */
+const store = signal(/** @type {import('./store/index.js').Store | null} */ (null))
+/** Why the talk can't be shown. @type {import('./base/signal.js').Signal<unknown>} */
+const failure = signal(/** @type {unknown} */ (null))
+
+wording.explain = refusalText
+wording.cancel = () => t('common.cancel')
+wording.close = () => t('common.close')
+wording.waiting = () => t('common.waiting')
+followLanguage((language, direction) => Object.assign(document.documentElement, { lang: language, dir: direction }))
+followPreferences()
+followLinks()
+
+const words = setLanguage(preferredLanguage(chosenLanguage.peek(), navigator.languages)).then(() => loadWords('chat', 'refusals'))
+await Promise.all([words, needsSession() ? begin() : null])
+effect(show)
+
+function needsSession() {
+  const [first = ''] = route.peek().segments
+  return TALK.has(first) || first === 'settings'
+}
+
+/** Opens the store with what the address names. Without a session the person signs in, and comes back. */
+async function begin() {
+  const [first, slug, channel] = route.peek().segments
+  failure.value = null
+  const opened = await openStore({ fetch: fetch.bind(globalThis), WebSocket })
+  try {
+    await opened.open(first === 'o' ? { slug, channel } : {})
+    lifelong(opened)
+    store.value = opened
+  } catch (error) {
+    opened.close()
+    if (!(error instanceof Refusal)) failure.value = error
+    else if (error.status === 401) go(`/sign-in?next=${encodeURIComponent(location.pathname + location.search)}`, { replace: true })
+    else if (error.status === 404 && first === 'o') go('/', { replace: true })
+    else failure.value = error
+  }
+}
+
+function show() {
+  const [first = ''] = route.value.segments
+  const problem = failure.value
+  const opened = store.value
+  untracked(() => {
+    if (problem) mountOnce('failure', () => broken(problem))
+    else if (opened && first === 'settings') later('settings', () => settingsScreen(opened))
+    else if (opened && TALK.has(first)) {
+      if (opened.organisation.value) mountOnce('chat', () => chat(opened))
+      else go('/new-organisation', { replace: true })
+    } else if (!opened && needsSession()) void begin()
+    else later('entry', entryScreen)
+  })
+}
+
+/** @param {import('./store/index.js').Store} opened */
+async function settingsScreen(opened) {
+  const [{ settings }] = await Promise.all([import('./screens/settings/settings.js'), loadWords('settings')])
+  return settings(opened, route)
+}
+
+async function entryScreen() {
+  const requests = createRequests({ fetch: fetch.bind(globalThis) })
+  const [{ entry }, features] = await Promise.all([import('./screens/entry/entry.js'), requests.getFeatures(), loadWords('entry')])
+  return entry({ requests, route, go, features: features.data, signedIn })
+}
+
+/**
+ * A session stands: the talk of whoever was signed in before ends, and what the person wanted is opened.
+ *
+ * @param {string} [next] Own path.
+ */
+async function signedIn(next = '/') {
+  store.peek()?.close()
+  store.value = null
+  shown = ''
+  go(next, { replace: true })
+}
+
+let shown = ''
+
+/**
+ * @param {string} name
+ * @param {() => import('./view/element.js').Child} make
+ */
+function mountOnce(name, make) {
+  if (shown === name) return
+  shown = name
+  end?.()
+  end = mount(app, make)
+}
+
+/** @type {(() => void) | undefined} */
+let end
+
+/**
+ * @param {string} name
+ * @param {() => Promise<import('./view/element.js').Child>} load
+ */
+async function later(name, load) {
+  if (shown === name) return
+  shown = name
+  try {
+    const screen = await load()
+    if (shown !== name) return
+    end?.()
+    end = mount(app, () => screen)
+  } catch (error) {
+    if (shown === name) failure.value = error
+  }
+}
+
+/** @param {unknown} error */
+const broken = error => h('main', { class: 'page' }, h('div', { class: 'card stack', role: 'alert' },
+  h('h1', null, t('common.cantLoad')),
+  h('p', null, refusalText(error)),
+  h('button', { type: 'button', class: 'button primary', onclick: () => location.reload() }, t('common.retry'))))
