@@ -79,7 +79,7 @@ export class Owner {
   #ended = false
 
   constructor() {
-    this.#outer?.#ends.add(this.end)
+    if (this.#outer) this.#outer.#ends.add(this.end)
   }
 
   /**
@@ -110,7 +110,7 @@ export class Owner {
   end = () => {
     if (this.#ended) return
     this.#ended = true
-    this.#outer?.#ends.delete(this.end)
+    if (this.#outer) this.#outer.#ends.delete(this.end)
     const ends = [...this.#ends].reverse()
     this.#ends.clear()
     for (const end of ends) end()
