@@ -169,8 +169,8 @@ function query(values = {}) {
 
 /** @param {Response} response @param {any} content @returns {Answer<any>} */
 function answer(response, content) {
-  const isWhole = content === null || content.data === undefined
-  const data = isWhole ? (content?.messages ?? content?.users ?? content?.channels ?? content?.user_count ?? content) : content.data
+  const { data: held, messages, users, channels, user_count: count, status_code: isEnvelope } = content ?? {}
+  const data = held ?? messages ?? users ?? channels ?? count ?? (isEnvelope ? undefined : content)
   return {
     data,
     status: response.status,
