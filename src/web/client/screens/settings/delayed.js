@@ -1,0 +1,14 @@
+/**
+ * Runs a function once the calls have paused, so that a search doesn't ask at every key.
+ *
+ * @param {() => unknown} run
+ * @param {number} [pause] Milliseconds.
+ */
+export function delayed(run, pause = 200) {
+  /** @type {ReturnType<typeof setTimeout> | undefined} */
+  let waiting
+  return () => {
+    clearTimeout(waiting)
+    waiting = setTimeout(run, pause)
+  }
+}

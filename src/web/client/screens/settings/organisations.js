@@ -1,0 +1,48 @@
+// The organisations that the person is in.
+
+import { h } from '../../view/element.js'
+import { confirm } from '../../view/dialog.js'
+import { list } from '../../view/list.js'
+import { say } from '../../view/toast.js'
+import { t } from '../../text/words.js'
+import { fetched } from './fetched.js'
+import { attempt, badge, part } from './parts.js'
+import { isOwner, roleTitle } from './rights.js'
+
+/** @typedef {import('../../store/index.js').Store} Store */
+/** @typedef {import('#api').components['schemas']['OwnOrganisation']} Own */
+/** @typedef {import('../../base/signal.js').Signal<Own[]>} All */
+
+/** @param {Store} store */
+export const organisations = store => part(t('settings.organisations'), t('settings.organisationsIntro'),
+  fetched(async () => (await store.api.listOwnOrganisations({})).data, all =>
+    list(h('ul', { class: 'items' }), () => all.value, each => each.id, each => row(store, all, each.peek()))))
+
+/** @param {Store} store @param {All} all @param {Own} own */
+function row(store, all, own) {
+  const leave = h('button', { type: 'button', class: 'button', 'aria-describedby': `own-${own.id}`, onclick: () => ask(store, all, own, leave) },
+    t('settings.organisationLeave'))
+  return h('li', { class: 'item' },
+    h('div', { class: 'item-text', id: `own-${own.id}` },
+      h('p', { class: 'row-line' },
+        h('strong', null, h('bdi', null, own.name)),
+        () => store.organisation.value?.id === own.id && badge(t('settings.organisationOpen'), 'good')),
+      h('p', { class: 'quiet small' }, roleTitle(own.org_role, own.role_name))),
+    h('div', { class: 'item-buttons' },
+      h('a', { class: 'button', href: `/o/${own.organisation_slug}`, 'aria-describedby': `own-${own.id}` }, t('settings.organisationGo')),
+      // The owner first transfers the organisation, so it isn't left without one.
+      !isOwner(own) && leave))
+}
+
+/** @param {Store} store @param {All} all @param {Own} own @param {HTMLElement} control */
+async function ask(store, all, own, control) {
+  const sure = await confirm({
+    title: t('settings.organisationLeaveTitle', { name: own.name }), text: t('settings.organisationLeaveText'), action: t('settings.organisationLeave'), danger: true,
+  })
+  if (!sure) return
+  await attempt(control, async () => {
+    await store.api.removeOrganisationMember(own.id, store.me.peek()?.id ?? '')
+    all.value = all.peek().filter(each => each !== own)
+    say(t('settings.organisationLeft', { name: own.name }))
+  })
+}

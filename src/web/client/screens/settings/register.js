@@ -1,0 +1,40 @@
+// The parts of the settings: a person's own, and those of the open organisation for the roles that may.
+
+import { t } from '../../text/words.js'
+import { appearance } from './appearance.js'
+import { channels } from './channels.js'
+import { general } from './general.js'
+import { invitations } from './invitations.js'
+import { members } from './members.js'
+import { organisations } from './organisations.js'
+import { password } from './password.js'
+import { profile } from './profile.js'
+import { isOwner, may } from './rights.js'
+import { roles } from './roles.js'
+import { sessions } from './sessions.js'
+import { webhooks } from './webhooks.js'
+
+/** @typedef {import('../../store/index.js').Store} Store */
+
+/** @type {{ name: string, icon: string, title: () => string, open: (store: Store) => Node }[]} */
+export const OWN = [
+  { name: 'profile', icon: 'person', title: () => t('settings.profile'), open: profile },
+  { name: 'appearance', icon: 'eye', title: () => t('settings.appearance'), open: appearance },
+  { name: 'password', icon: 'lock', title: () => t('settings.password'), open: password },
+  { name: 'sessions', icon: 'key', title: () => t('settings.sessions'), open: sessions },
+  { name: 'organisations', icon: 'globe', title: () => t('settings.organisations'), open: organisations },
+]
+
+/**
+ * @type {{ name: string, icon: string, title: () => string, isFor: (store: Store) => boolean,
+ *   open: (store: Store, id: string, base: string, rest: string[]) => Node }[]}
+ */
+export const OF_ORGANISATION = [
+  { name: 'general', icon: 'gear', title: () => t('settings.general'), open: general, isFor: store => may(store, 'can_manage_organisation') || isOwner(store.organisation.value) },
+  { name: 'members', icon: 'people', title: () => t('settings.members'), open: members, isFor: () => true },
+  { name: 'roles', icon: 'star', title: () => t('settings.roles'), open: roles, isFor: store => may(store, 'can_manage_roles') },
+  { name: 'invitations', icon: 'mail', title: () => t('settings.invitations'), open: invitations, isFor: store => may(store, 'can_invite_members') },
+  { name: 'channels', icon: 'hash', title: () => t('settings.channels'), open: channels, isFor: () => true },
+  // The owner of a channel manages its webhooks without the right.
+  { name: 'webhooks', icon: 'webhook', title: () => t('settings.webhooks'), open: webhooks, isFor: store => may(store, 'can_create_webhooks') || may(store, 'can_create_channels') },
+]

@@ -1,0 +1,47 @@
+// Where the person is logged in.
+
+import { h } from '../../view/element.js'
+import { list } from '../../view/list.js'
+import { t } from '../../text/words.js'
+import { device } from './device.js'
+import { fetched } from './fetched.js'
+import { badge, deed, part } from './parts.js'
+import { time } from './times.js'
+
+/** @typedef {import('../../store/index.js').Store} Store */
+/** @typedef {import('#api').components['schemas']['Session']} Session */
+/** @typedef {import('../../base/signal.js').Signal<Session[]>} Sessions */
+
+/** @param {Store} store */
+export const sessions = store => part(t('settings.sessions'), t('settings.sessionsIntro'),
+  fetched(async () => (await store.api.listSessions(myId(store), {})).data, all => [
+    list(h('ul', { class: 'items' }), () => all.value, each => each.id, session => row(store, all, session.peek())),
+    h('p', { hidden: () => others(all).length < 2 },
+      deed(t('settings.sessionsEndOthers'), async () => {
+        for (const each of others(all)) await end(store, all, each)
+      }, { danger: true })),
+  ]))
+
+/** @param {Store} store */
+const myId = store => store.me.peek()?.id ?? ''
+
+/** @param {Sessions} all */
+const others = all => all.value.filter(each => !each.is_current)
+
+/** @param {Store} store @param {Sessions} all @param {Session} session */
+async function end(store, all, session) {
+  await store.api.revokeSession({ session_id: session.id })
+  all.value = all.peek().filter(each => each !== session)
+}
+
+/** @param {Store} store @param {Sessions} all @param {Session} session */
+function row(store, all, session) {
+  const name = device(session.user_agent) || t('settings.deviceUnknown')
+  const id = `session-${session.id}`
+  return h('li', { class: 'item' },
+    h('div', { class: 'item-text', id },
+      h('p', { class: 'row-line' }, h('strong', null, h('bdi', { title: session.user_agent }, name)), session.is_current && badge(t('settings.sessionThis'), 'good')),
+      h('p', { class: 'quiet small' }, h('bdi', null, session.address), ' · ', t('settings.sessionSeen'), ' ', time(session.last_seen_at)),
+      h('p', { class: 'quiet small' }, t('settings.sessionSince'), ' ', time(session.created_at))),
+    !session.is_current && deed(t('settings.sessionEnd'), () => end(store, all, session), { describedBy: id }))
+}

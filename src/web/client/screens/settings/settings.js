@@ -1,0 +1,118 @@
+// The settings: the list of parts, and the part that is open. Where there is room for one only, the list is at `/settings`.
+
+import { effect, signal, untracked } from '../../base/signal.js'
+import { h, when } from '../../view/element.js'
+import { icon } from '../../view/icons.js'
+import { language, loadWords, t } from '../../text/words.js'
+import { fetched } from './fetched.js'
+import { part } from './parts.js'
+import { OF_ORGANISATION, OWN } from './register.js'
+import { up } from './up.js'
+
+/** @typedef {import('../../store/index.js').Store} Store */
+/** @typedef {import('../../view/element.js').Child} Child */
+/** @typedef {import('../../base/signal.js').Computed<import('../../view/router.js').Route>} Routes */
+
+/**
+ * @param {Store} store
+ * @param {Routes} route
+ * @returns {Node}
+ */
+export const settings = (store, route) => {
+  const whole = fetched(() => loadWords('common', 'settings'), () => () => inLanguage(language.value, () => screen(store, route)))
+  whole.classList.add('settings-screen')
+  return whole
+}
+
+/**
+ * Makes the screen anew in another language. The choice that caused it keeps the focus.
+ *
+ * @param {string} _name
+ * @param {() => Node} make
+ */
+function inLanguage(_name, make) {
+  const focused = document.activeElement
+  const group = focused instanceof HTMLInputElement && focused.type === 'radio' ? focused.name : null
+  if (group) queueMicrotask(() => focusChoice(group))
+  return untracked(make)
+}
+
+/** @param {string} group */
+function focusChoice(group) {
+  const choice = document.querySelector(`input[name="${group}"]:checked`)
+  if (choice instanceof HTMLElement) choice.focus()
+}
+
+/** @param {Store} store @param {Routes} route */
+function screen(store, route) {
+  const path = signal('')
+  effect(() => { path.value = route.value.path })
+  const isList = () => path.value === '/settings'
+  const main = h('main', { class: 'settings-main' }, up('/settings', t('settings.all'), 'only-narrow'), () => {
+    const segments = path.value.split('/').slice(2).map(decodeURIComponent)
+    return untracked(() => opened(store, segments))
+  })
+  effect(() => {
+    document.title = `${title(path.value)} · ${t('common.tidings')}`
+    queueMicrotask(() => keepFocus(main))
+  })
+  return h('div', { class: () => `settings ${isList() ? 'at-list' : 'at-part'}` }, navigation(store, path), main)
+}
+
+/** @param {Store} store @param {{ value: string }} path */
+const navigation = (store, path) => h('nav', { class: 'settings-nav', 'aria-label': t('settings.title') },
+  up(talk(store), t('settings.backToTalk')),
+  h('h2', null, t('settings.you')),
+  h('ul', null, OWN.map(each => link(`/settings/${each.name}`, each, path))),
+  when(() => store.organisation.value, () => [
+    h('h2', null, h('bdi', null, () => store.organisation.value?.name)),
+    h('ul', null, OF_ORGANISATION.map(each => when(() => each.isFor(store), () =>
+      link(`/settings/o/${store.organisation.value?.organisation_slug}/${each.name}`, each, path)))),
+  ]))
+
+/** @param {Store} store */
+const talk = store => {
+  const slug = store.organisation.value?.organisation_slug
+  return slug ? `/o/${slug}` : '/'
+}
+
+/** @param {string} address @param {{ icon: string, title: () => string }} each @param {{ value: string }} path */
+const link = (address, each, path) => h('li', null,
+  h('a', { class: 'place', href: address, 'aria-current': () => isAt(path.value, address) ? 'page' : null }, icon(each.icon), h('span', { class: 'name' }, each.title)))
+
+/** @param {string} path @param {string} address */
+const isAt = (path, address) => path === address || path.startsWith(`${address}/`)
+
+/** @param {Store} store @param {string[]} segments What the address has after `/settings`. */
+function opened(store, [first, slug, name, ...rest]) {
+  if (first === 'o' && slug) return inOrganisation(store, slug, name ?? '', rest)
+  // Where the list and a part fit beside each other, the first part is open with the list.
+  return (OWN.find(each => each.name === (first ?? OWN[0].name))?.open ?? unknown)(store)
+}
+
+/** @param {Store} store @param {string} slug @param {string} name @param {string[]} rest */
+function inOrganisation(store, slug, name, rest) {
+  const show = () => {
+    const found = OF_ORGANISATION.find(each => each.name === name && each.isFor(store))
+    return found ? found.open(store, store.organisation.peek()?.id ?? '', `/settings/o/${slug}/${name}`, rest) : unknown()
+  }
+  if (store.organisation.peek()?.organisation_slug === slug) return show()
+  return fetched(() => store.open({ slug }), show)
+}
+
+const unknown = () => part(t('settings.unknown'), t('settings.unknownText'))
+
+/** @param {string} path */
+function title(path) {
+  const segments = path.split('/').slice(2)
+  const found = segments[0] === 'o' ? OF_ORGANISATION.find(each => each.name === segments[2]) : OWN.find(each => each.name === segments[0])
+  return found?.title() ?? t('settings.title')
+}
+
+/** Where following a link hid what had the focus, the heading gets it. @param {HTMLElement} main */
+function keepFocus(main) {
+  const focused = document.activeElement
+  if (focused && focused !== document.body && focused.getClientRects().length > 0) return
+  const heading = main.getClientRects().length > 0 ? main.querySelector('h1') : null
+  heading?.focus()
+}
