@@ -1,0 +1,43 @@
+// The addresses of the client: what each part of the talk is reached by.
+
+import { go, route } from '../view/router.js'
+
+/** @typedef {import('../store/index.js').Store} Store */
+
+/**
+ * The address of a channel, of a thread in it, or of a message there.
+ *
+ * @param {Store} store
+ * @param {{ channel?: string, thread?: string | null, message?: string | null }} place
+ */
+export function address(store, { channel, thread, message }) {
+  const slug = store.organisation.peek()?.organisation_slug ?? ''
+  const path = ['', 'o', slug, channel, thread].filter(each => each != null).map(each => encodeURIComponent(each ?? '')).join('/')
+  return message ? `${path}?m=${encodeURIComponent(message)}` : path
+}
+
+/**
+ * @typedef {object} Place What the address names.
+ * @property {string} [slug]
+ * @property {string} [channel] An id, or `threads`.
+ * @property {string} [thread]
+ * @property {string | null} message To go to, and to mark.
+ * @property {string | null} pane
+ * @property {string | null} search
+ */
+
+/** @returns {Place} */
+export function place() {
+  const { segments, query } = route.value
+  const [, slug, channel, thread] = segments[0] === 'o' ? segments : []
+  return { slug, channel, thread, message: query.get('m'), pane: query.get('pane'), search: query.get('search') }
+}
+
+/** Closes what is open beside, by its address. */
+export function closeBeside() {
+  const { segments, query } = route.peek()
+  const rest = new URLSearchParams(query)
+  for (const name of ['pane', 'search', 'm', 'from', 'in', 'before', 'after']) rest.delete(name)
+  const path = '/' + segments.slice(0, 3).map(encodeURIComponent).join('/')
+  go(rest.size > 0 ? `${path}?${rest}` : path)
+}

@@ -1,0 +1,96 @@
+// The talk: sidebar, conversation, and what is open beside it.
+
+import { computed, effect, onEnd, signal, untracked } from '../../base/signal.js'
+import { t } from '../../text/words.js'
+import { h, when } from '../../view/element.js'
+import { go } from '../../view/router.js'
+import { address, place } from '../addresses.js'
+import { conversation } from './conversation.js'
+import { keys } from './keys.js'
+import { lastChannel, rememberChannel } from './last-channel.js'
+import { sidebar } from './sidebar.js'
+import { thread } from './thread.js'
+
+/** @typedef {import('../../store/index.js').Store} Store */
+
+/** Below this, one column is shown at a time. */
+const narrow = matchMedia('(max-width: 700px)')
+
+/** @param {Store} store */
+export function chat(store) {
+  const isNarrow = signal(narrow.matches)
+  const follow = () => { isNarrow.value = narrow.matches }
+  narrow.addEventListener('change', follow)
+  onEnd(() => narrow.removeEventListener('change', follow))
+  onEnd(keys(store))
+
+  effect(() => {
+    const { slug, channel } = place()
+    const open = store.organisation.value
+    untracked(() => {
+      if (slug && open && slug !== open.organisation_slug) void store.open({ slug, channel }).catch(() => go('/', { replace: true }))
+      else if (!slug || (!channel && !isNarrow.value)) goHome(store, isNarrow.value && Boolean(slug))
+      else if (channel && channel !== 'threads') rememberChannel(open?.id ?? '', channel)
+    })
+  })
+
+  const channel = computed(() => place().channel ?? null)
+  const beside = computed(() => {
+    const { thread: id, pane, search } = place()
+    return id ? `thread ${id}` : search != null ? 'search' : pane ?? null
+  })
+  const pane = () => beside.value ? 'beside' : channel.value ? 'main' : 'side'
+
+  return h('div', { class: 'app', 'data-pane': pane },
+    sidebar(store),
+    h('main', { class: 'main', id: 'main' }, () => {
+      const id = channel.value
+      return untracked(() => id === 'threads' ? lazy(() => import('./my-threads.js').then(it => it.myThreads(store))) : id && conversation(store, id))
+    }),
+    when(() => beside.value, () => h('aside', { class: 'beside', 'aria-label': t('talk.beside') }, () => {
+      const [what = '', id] = beside.value?.split(' ') ?? []
+      const at = channel.value
+      return untracked(() => besidePane(store, what, id, at))
+    })))
+}
+
+/**
+ * @param {Store} store
+ * @param {string} what
+ * @param {string | undefined} id
+ * @param {string | null} channel
+ */
+function besidePane(store, what, id, channel) {
+  if (what === 'search') return lazy(() => import('./search.js').then(it => it.searchPane(store)))
+  if (!channel) return null
+  if (what === 'thread' && id) return thread(store, channel, id)
+  if (what === 'pins') return lazy(() => import('./pins.js').then(it => it.pinsPane(store, channel)))
+  if (what === 'members') return lazy(() => import('./members.js').then(it => it.membersPane(store, channel)))
+  return null
+}
+
+/**
+ * A part that is loaded when it is opened.
+ *
+ * @param {() => Promise<import('../../view/element.js').Child>} load
+ */
+function lazy(load) {
+  const part = signal(/** @type {import('../../view/element.js').Child} */ (h('p', { class: 'empty quiet', role: 'status' }, t('common.loading'))))
+  load().then(it => { part.value = it }, () => { part.value = h('p', { class: 'empty', role: 'alert' }, t('common.unreachable')) })
+  return () => part.value
+}
+
+/**
+ * Opens the channel that was open last, or the first one.
+ *
+ * @param {Store} store
+ * @param {boolean} stay Whether the list of channels is to stay.
+ */
+function goHome(store, stay) {
+  const open = store.organisation.peek()
+  if (!open || stay) return
+  const known = lastChannel(open.id)
+  const channels = store.channels.peek()
+  const channel = (known && store.channel(known) ? known : null) ?? channels.find(({ name }) => name === 'general')?.id ?? channels[0]?.id ?? store.directMessages.peek()[0]?.id
+  go(channel ? address(store, { channel }) : address(store, { channel: 'threads' }), { replace: true })
+}

@@ -1,0 +1,22 @@
+// Says that the server can't be reached, for as long as that lasts. Short breaks are not worth a word.
+
+import { effect, onEnd, signal } from '../../base/signal.js'
+import { t } from '../../text/words.js'
+import { h } from '../../view/element.js'
+
+const PATIENCE_MS = 2_000
+
+/** @param {import('../../store/index.js').Store} store */
+export function connectionLine(store) {
+  const isLost = signal(false)
+  /** @type {ReturnType<typeof setTimeout> | undefined} */
+  let waiting
+  effect(() => {
+    const { state } = store.connection.value
+    clearTimeout(waiting)
+    if (state === 'live') isLost.value = false
+    else waiting = setTimeout(() => { isLost.value = true }, PATIENCE_MS)
+  })
+  onEnd(() => clearTimeout(waiting))
+  return h('p', { class: 'offline small', role: 'status' }, () => isLost.value && t('talk.offline'))
+}

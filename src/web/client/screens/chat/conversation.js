@@ -1,0 +1,80 @@
+// A channel: its bar, its messages, and where one writes.
+
+import { computed, onEnd } from '../../base/signal.js'
+import { t } from '../../text/words.js'
+import { h, when } from '../../view/element.js'
+import { icon } from '../../view/icons.js'
+import { go } from '../../view/router.js'
+import { address, place } from '../addresses.js'
+import { composer } from './composer.js'
+import { messageList } from './message-list.js'
+import { mark } from './sidebar.js'
+
+/** @typedef {import('../../store/index.js').Store} Store */
+
+/**
+ * @param {Store} store
+ * @param {string} id
+ */
+export function conversation(store, id) {
+  const talk = store.talk(id)
+  talk.open()
+  onEnd(() => talk.close())
+  const channel = computed(() => store.channel(id))
+  const title = () => channel.value?.title ?? ''
+  const goal = () => place().thread ? null : place().message
+  const messages = messageList(store, {
+    talk,
+    pending: () => store.outgoing.of(id, null).value,
+    lastRead: () => channel.value?.last_read_id ?? '',
+    hasUnread: () => (channel.value?.unread_count ?? 0) > 0 || (channel.value?.mention_count ?? 0) > 0,
+    read: () => store.read(id),
+    goal,
+    label: t('talk.messages'),
+    inThread: false,
+    head: () => talk.state.value === 'current' && h('p', { class: 'beginning quiet' },
+      talk.rows.value.length === 0 ? t('talk.empty') : t('talk.beginning', { name: title() })),
+  })
+  return h('section', { class: 'column', 'aria-label': title },
+    bar(store, id, channel),
+    when(() => talk.state.value === 'gone' || talk.state.value === 'failed', () => unavailable(talk), () => [
+      messages.node,
+      when(() => mayWrite(store), () => composer({ store, channel: () => id, thread: () => null, label: () => t('talk.messageTo', { name: title() }) }),
+        () => h('p', { class: 'notice read-only' }, t('talk.readOnly'))),
+    ]))
+}
+
+/** @param {Store} store */
+export const mayWrite = store => Boolean(/** @type {any} */ (store.organisation.value?.permissions)?.permission_list?.can_post_messages)
+
+/** @param {import('../../store/index.js').Talk} talk */
+const unavailable = talk => h('div', { class: 'empty', role: 'alert' },
+  h('p', null, () => t(talk.state.value === 'gone' ? 'talk.gone' : 'talk.failedToLoad')),
+  when(() => talk.state.value === 'failed', () => h('button', { type: 'button', class: 'button', onclick: () => talk.open() }, t('common.retry'))))
+
+/**
+ * @param {Store} store
+ * @param {string} id
+ * @param {import('../../base/signal.js').Computed<import('../../store/index.js').Channel | null>} channel
+ */
+function bar(store, id, channel) {
+  const pane = (/** @type {string} */ name) => place().pane === name ? address(store, { channel: id }) : `${address(store, { channel: id })}?pane=${name}`
+  return h('header', { class: 'bar' },
+    h('a', { class: 'icon-button back', href: () => `/o/${encodeURIComponent(store.organisation.value?.organisation_slug ?? '')}`, 'aria-label': t('talk.backToList') }, icon('back')),
+    h('h1', null, () => channel.value && mark(channel.value), h('bdi', null, () => channel.value?.title ?? '')),
+    h('span', { class: 'topic quiet', dir: 'auto' }, () => channel.value?.topic ?? ''),
+    when(() => channel.value && !channel.value.is_direct, () => h('a', { class: 'icon-button wide-only', href: () => pane('members'), 'aria-label': t('talk.showMembers'), title: t('talk.showMembers') }, icon('people'))),
+    h('a', { class: 'icon-button wide-only', href: () => pane('pins'), 'aria-label': t('talk.showPins'), title: t('talk.showPins') }, icon('pin')),
+    h('button', {
+      type: 'button', class: 'icon-button', 'aria-label': t('common.search'), title: t('common.search'),
+      onclick: () => go(`${address(store, { channel: id })}?search=`),
+    }, icon('search')),
+    h('button', {
+      type: 'button', class: 'icon-button', 'aria-label': t('talk.channelMenu'), 'aria-haspopup': 'menu',
+      onclick: async event => {
+        const anchor = event.currentTarget
+        const { openChannelMenu } = await import('./channel-menu.js')
+        openChannelMenu(store, id, anchor)
+      },
+    }, icon('more')))
+}

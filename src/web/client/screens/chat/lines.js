@@ -1,0 +1,63 @@
+// From messages to what a list of them shows: days, the line of what is new, and which rows begin a group.
+
+import { isSameDay } from '../../text/dates.js'
+
+/** @typedef {import('../../store/index.js').Message} Message */
+/** @typedef {import('../../store/index.js').Pending} Pending */
+
+/**
+ * @typedef {{ key: string, kind: 'day', at: string } | { key: string, kind: 'new' }
+ *   | { key: string, kind: 'message', message: Message, isFirst: boolean }
+ *   | { key: string, kind: 'pending', pending: Pending }} Line
+ */
+
+const TOGETHER_MS = 5 * 60_000
+
+/**
+ * @param {readonly Message[]} messages
+ * @param {readonly Pending[]} pending
+ * @param {string | null} firstNew The id of the first message that is new.
+ * @returns {Line[]}
+ */
+export function lines(messages, pending, firstNew) {
+  /** @type {Line[]} */
+  const all = []
+  /** @type {Message | undefined} */
+  let before
+  for (const message of messages) {
+    const isNewDay = !before || !isSameDay(before.created_at, message.created_at)
+    if (isNewDay) all.push({ key: `day ${message.created_at.slice(0, 10)} ${message.id}`, kind: 'day', at: message.created_at })
+    const isNew = message.id === firstNew
+    if (isNew) all.push({ key: 'new', kind: 'new' })
+    all.push({ key: message.id, kind: 'message', message, isFirst: isNewDay || isNew || !belongs(before, message) })
+    before = message
+  }
+  for (const each of pending) all.push({ key: each.id, kind: 'pending', pending: each })
+  return all
+}
+
+/**
+ * Whether a message goes on where the one before ended.
+ *
+ * @param {Message | undefined} before
+ * @param {Message} message
+ */
+function belongs(before, message) {
+  return before?.user_type === message.user_type && before.user_id === message.user_id && before.username === message.username
+    && message.type !== 'thread' && before.message_count === 0
+    && Date.parse(message.created_at) - Date.parse(before.created_at) < TOGETHER_MS
+}
+
+/**
+ * The first message after the last one that was read, unless the person wrote it.
+ *
+ * @param {readonly Message[]} messages In order.
+ * @param {string} lastRead Empty if nothing was read.
+ * @param {boolean} isWhole Whether no older messages are missing.
+ * @param {string} me
+ */
+export function firstNewOf(messages, lastRead, isWhole, me) {
+  const at = messages.findIndex(each => each.id === lastRead)
+  if (at < 0 && (lastRead || !isWhole)) return null
+  return messages.slice(at + 1).find(each => each.user_id !== me)?.id ?? null
+}

@@ -1,0 +1,97 @@
+// One message: who said it, when, what, and what others did with it.
+
+import { computed } from '../../base/signal.js'
+import { ago, fullTime, timeOf } from '../../text/dates.js'
+import { t } from '../../text/words.js'
+import { h, when } from '../../view/element.js'
+import { icon } from '../../view/icons.js'
+import { list } from '../../view/list.js'
+import { go } from '../../view/router.js'
+import { address } from '../addresses.js'
+import { face, name, nameOf } from '../face.js'
+import { editMessage, editing } from './edit.js'
+import { messageTools } from './message-menu.js'
+import { prose } from './prose.js'
+import { reactionBar } from './reactions.js'
+
+/** @typedef {import('../../store/index.js').Store} Store */
+/** @typedef {import('../../store/index.js').Message} Message */
+
+/**
+ * Whoever wrote a message. Members are shown with the name that they have now; programs have the one that they gave.
+ *
+ * @param {Store} store
+ * @param {Message} message
+ */
+export function author(store, message) {
+  if (message.user_type !== 'user' || !message.user_id) return { user_id: '', username: message.username, full_name: message.username }
+  const person = store.person(message.user_id)
+  return person?.username ? person : { user_id: message.user_id, username: message.username, full_name: message.full_name }
+}
+
+/**
+ * @param {Store} store
+ * @param {() => { message: Message, isFirst: boolean }} item
+ * @param {{ inThread: boolean, goal: () => string | null }} options
+ */
+export function messageRow(store, item, { inThread, goal }) {
+  const message = computed(() => item().message)
+  const isFirst = () => item().isFirst
+  const writer = computed(() => author(store, message.value))
+  const id = message.peek().id
+  const openThread = () => go(address(store, { channel: message.peek().channel_id, thread: message.peek().thread_id }))
+  const mentions = () => isMentioned(store, message.value)
+  const isDeleted = () => message.value.deleted_at !== NEVER
+  return h('li', { class: 'row-item' },
+    h('article', {
+      class: () => ['row', isFirst() && 'first', mentions() && 'called', goal() === id && 'goal', message.value.status === 'error' && 'bad'].filter(Boolean).join(' '),
+      'data-id': id,
+      tabindex: -1,
+      'aria-label': () => t('talk.said', { name: nameOf(writer.value), text: message.value.content.slice(0, 200) }),
+    },
+    when(isFirst, () => () => face(writer.value), () => h('time', { class: 'gutter', datetime: message.peek().created_at }, () => timeOf(message.value.created_at))),
+    h('div', { class: 'said' },
+      when(isFirst, () => h('p', { class: 'head' },
+        h('span', { class: 'who' }, () => name(writer.value)),
+        when(() => message.value.user_type !== 'user', () => h('span', { class: 'tag' }, t('talk.program'))),
+        h('a', { class: 'when', href: () => address(store, { channel: message.value.channel_id, message: id }) },
+          h('time', { datetime: () => message.value.created_at, title: () => fullTime(message.value.created_at) }, () => timeOf(message.value.created_at))))),
+      when(() => message.value.is_pinned, () => h('p', { class: 'pinned small quiet' }, icon('pin'), () => pinnedBy(message.value))),
+      when(() => editing.value === id, () => editMessage(store, () => message.value, () => { editing.value = null }),
+        () => when(isDeleted, () => h('p', { class: 'quiet' }, t('talk.deleted')), () => body(store, message))),
+      reactionBar(store, () => message.value),
+      !inThread && when(() => message.value.message_count > 0, () => repliesLink(store, () => message.value))),
+    when(() => !isDeleted(), () => messageTools(store, () => message.value, { openThread }))))
+}
+
+const NEVER = '0001-01-01T00:00:00Z'
+
+/**
+ * @param {Store} store
+ * @param {import('../../base/signal.js').Computed<Message>} message
+ */
+const body = (store, message) => h('div', { class: 'text' },
+  when(() => message.value.event_name, () => h('p', { class: 'event' }, h('bdi', null, () => message.value.event_name))),
+  () => prose(store, message.value.content, message.value.mentions),
+  when(() => message.value.edited, () => h('span', { class: 'quiet small' }, t('talk.edited'))))
+
+/** @param {Message} message */
+const pinnedBy = message => message.pinned_details ? t('talk.pinnedBy', { name: nameOf(/** @type {any} */ (message.pinned_details)) }) : t('talk.pinned')
+
+/**
+ * @param {Store} store
+ * @param {Message} message
+ */
+function isMentioned(store, message) {
+  const me = store.me.value?.user_id
+  return message.mentions.some(each => each.id === me || each.type === 'channel') && message.user_id !== me
+}
+
+/**
+ * @param {Store} store
+ * @param {() => Message} message
+ */
+const repliesLink = (store, message) => h('a', { class: 'replies', href: () => address(store, { channel: message().channel_id, thread: message().id }) },
+  list(h('span', { class: 'faces' }), () => message().participants, each => each.user_id, each => face(each.peek(), { tiny: true })),
+  h('span', null, () => t('talk.replies', { count: message().message_count })),
+  h('span', { class: 'quiet' }, () => t('talk.lastReply', { when: ago(message().last_reply) })))

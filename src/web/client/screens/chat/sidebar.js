@@ -1,0 +1,127 @@
+// The list of where one can be: own threads, starred channels, channels, people.
+
+import { computed } from '../../base/signal.js'
+import { number, t } from '../../text/words.js'
+import { h, when } from '../../view/element.js'
+import { icon } from '../../view/icons.js'
+import { list } from '../../view/list.js'
+import { openMenu } from '../../view/menu.js'
+import { go, route } from '../../view/router.js'
+import { address, place } from '../addresses.js'
+import { badge, face, nameOf } from '../face.js'
+import { connectionLine } from './connection-line.js'
+
+/** @typedef {import('../../store/index.js').Store} Store */
+/** @typedef {import('../../store/index.js').Channel} Channel */
+
+/** @param {Store} store */
+export function sidebar(store) {
+  const starred = computed(() => [...store.channels.value, ...store.directMessages.value].filter(each => each.is_starred))
+  const channels = computed(() => store.channels.value.filter(each => !each.is_starred))
+  const people = computed(() => store.directMessages.value.filter(each => !each.is_starred))
+  const may = (/** @type {string} */ right) => Boolean(/** @type {any} */ (store.organisation.value?.permissions)?.permission_list?.[right])
+  return h('nav', { class: 'side', 'aria-label': t('talk.places') },
+    organisationBar(store),
+    h('button', { type: 'button', class: 'find', onclick: () => import('./switcher.js').then(it => it.openSwitcher(store)) },
+      icon('search'), h('span', null, t('talk.goTo')), h('kbd', null, 'Ctrl K')),
+    connectionLine(store),
+    h('div', { class: 'lists' },
+      h('ul', null, h('li', null, threadsLink(store))),
+      when(() => starred.value.length > 0, () => section(store, t('talk.starred'), () => starred.value)),
+      section(store, t('talk.channels'), () => channels.value, h('button', {
+        type: 'button', class: 'icon-button', 'aria-label': t('talk.addChannel'), 'aria-haspopup': 'menu',
+        onclick: event => openMenu(event.currentTarget, [
+          { label: t('talk.browse'), icon: 'search', run: () => import('./browse.js').then(it => it.browseChannels(store)) },
+          may('can_create_channels') && { label: t('talk.create'), icon: 'plus', run: () => import('./create-channel.js').then(it => it.createChannel(store)) },
+        ]),
+      }, icon('plus'))),
+      section(store, t('talk.people'), () => people.value, h('button', {
+        type: 'button', class: 'icon-button', 'aria-label': t('talk.writeTo'), onclick: () => import('./direct.js').then(it => it.openDirect(store)),
+      }, icon('plus')))),
+    h('div', { class: 'me' },
+      () => face(me(store), { tiny: true }),
+      h('span', { class: 'name' }, h('bdi', null, () => nameOf(me(store)))),
+      h('a', { class: 'icon-button', href: '/settings', 'aria-label': t('talk.settings') }, icon('gear'))))
+}
+
+/** @param {Store} store */
+function me(store) {
+  const user = store.me.value
+  return user && { user_id: user.user_id, full_name: user.fullname, username: user.username }
+}
+
+/** @param {Store} store */
+function organisationBar(store) {
+  const open = () => store.organisation.value
+  /** @param {Event} event */
+  const choose = event => openMenu(/** @type {HTMLElement} */ (event.currentTarget), [
+    ...store.organisations.peek().map(each => ({
+      label: each.unread_count > 0 && each.id !== open()?.id ? `${each.name} (${number(each.unread_count)})` : each.name,
+      checked: each.id === open()?.id,
+      run: () => go(`/o/${encodeURIComponent(each.organisation_slug)}`),
+    })),
+    { label: t('talk.newOrganisation'), icon: 'plus', run: () => go('/new-organisation') },
+    { label: t('talk.organisationSettings'), icon: 'gear', run: () => go(`/settings/o/${encodeURIComponent(open()?.organisation_slug ?? '')}`) },
+    { label: t('talk.signOut'), icon: 'door', run: () => import('./sign-out.js').then(it => it.signOut(store)) },
+  ])
+  const elsewhere = () => store.organisations.value.some(each => each.id !== open()?.id && each.unread_count > 0)
+  return h('header', null,
+    () => badge(open()?.id ?? '', open()?.name ?? '', { tiny: true }),
+    h('button', { type: 'button', class: 'org', 'aria-haspopup': 'menu', onclick: choose },
+      h('bdi', null, () => open()?.name ?? ''),
+      when(elsewhere, () => h('span', { class: 'dot' }, h('span', { class: 'visually-hidden' }, t('talk.unreadElsewhere')))),
+      icon('down')),
+    h('button', {
+      type: 'button', class: 'icon-button', 'aria-label': t('talk.writeTo'), onclick: () => import('./direct.js').then(it => it.openDirect(store)),
+    }, icon('edit')))
+}
+
+/** @param {Store} store */
+function threadsLink(store) {
+  const unread = () => store.threadsUnread.value
+  return h('a', {
+    class: () => unread() > 0 ? 'place unread' : 'place',
+    href: () => `/o/${encodeURIComponent(store.organisation.value?.organisation_slug ?? '')}/threads`,
+    'aria-current': () => place().channel === 'threads' ? 'page' : null,
+  }, h('span', { class: 'mark' }, icon('threads')), h('span', { class: 'name' }, t('talk.myThreads')), counter(unread))
+}
+
+/**
+ * @param {Store} store
+ * @param {string} title
+ * @param {() => readonly Channel[]} items
+ * @param {import('../../view/element.js').Child} [button]
+ */
+const section = (store, title, items, button) => h('section', { 'aria-label': title },
+  h('h2', null, h('span', null, title), button),
+  list(h('ul', null), items, each => each.id, item => h('li', null, placeLink(store, item))))
+
+/**
+ * @param {Store} store
+ * @param {import('../../base/signal.js').Signal<Channel>} item
+ */
+function placeLink(store, item) {
+  const unread = () => item.value.unread_count
+  const called = () => item.value.is_direct ? unread() : item.value.mention_count
+  return h('a', {
+    class: () => unread() > 0 || called() > 0 ? 'place unread' : 'place',
+    href: () => (void route.value, address(store, { channel: item.value.id })),
+    'aria-current': () => place().channel === item.value.id ? 'page' : null,
+  },
+  () => mark(item.value),
+  h('span', { class: 'name' }, h('bdi', null, () => item.value.title)),
+  when(() => unread() > 0 && called() === 0, () => h('span', { class: 'visually-hidden' }, t('talk.unread'))),
+  counter(called))
+}
+
+/** @param {Channel} channel */
+export function mark(channel) {
+  const [other] = channel.participants ?? []
+  if (channel.is_direct) return other ? face(other, { tiny: true }) : badge(channel.id, channel.title, { tiny: true })
+  return h('span', { class: 'mark' }, icon(channel.is_private ? 'lock' : 'hash'))
+}
+
+/** @param {() => number} count */
+const counter = count => when(() => count() > 0, () => h('span', { class: 'count' },
+  () => count() > 99 ? '99+' : number(count()),
+  h('span', { class: 'visually-hidden' }, () => t('talk.unreadCount', { count: count() }))))

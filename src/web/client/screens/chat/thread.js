@@ -1,0 +1,56 @@
+// A thread beside its channel: the message, its replies, and where one writes.
+
+import { onEnd } from '../../base/signal.js'
+import { t } from '../../text/words.js'
+import { h, when } from '../../view/element.js'
+import { icon } from '../../view/icons.js'
+import { closeBeside, place } from '../addresses.js'
+import { composer } from './composer.js'
+import { mayWrite } from './conversation.js'
+import { messageList } from './message-list.js'
+import { messageRow } from './row.js'
+
+/** @typedef {import('../../store/index.js').Store} Store */
+
+/**
+ * @param {Store} store
+ * @param {string} channel
+ * @param {string} id
+ */
+export function thread(store, channel, id) {
+  const talk = store.thread(channel, id)
+  talk.open()
+  onEnd(() => talk.close())
+  const root = () => talk.root.value
+  const replies = messageList(store, {
+    talk,
+    pending: () => store.outgoing.of(channel, id).value,
+    lastRead: () => talk.lastRead?.value ?? '',
+    hasUnread: () => (talk.unread?.value ?? 0) > 0,
+    read: () => store.readThread(id),
+    goal: () => place().message,
+    label: t('talk.thread'),
+    inThread: true,
+    head: () => [
+      when(() => root(), () => h('ol', { class: 'rows root' }, messageRow(store, () => ({ message: /** @type {any} */ (root()), isFirst: true }), { inThread: true, goal: () => null }))),
+      h('p', { class: 'day' }, () => t('talk.replies', { count: root()?.message_count ?? 0 })),
+    ],
+  })
+  return h('section', { class: 'column', 'aria-label': t('talk.thread') },
+    paneBar(h('span', null, t('talk.thread')), h('span', { class: 'quiet small' }, h('bdi', null, () => store.channel(channel)?.title ?? ''))),
+    when(() => talk.state.value === 'gone' || talk.state.value === 'failed',
+      () => h('p', { class: 'empty', role: 'alert' }, () => t(talk.state.value === 'gone' ? 'talk.deleted' : 'talk.failedToLoad')),
+      () => [
+        replies.node,
+        when(() => mayWrite(store), () => composer({ store, channel: () => channel, thread: () => id, label: () => t('talk.reply') })),
+      ]))
+}
+
+/**
+ * The bar of a pane beside the talk, with what closes it.
+ *
+ * @param {...import('../../view/element.js').Child} title
+ */
+export const paneBar = (...title) => h('header', { class: 'bar' },
+  h('h1', null, title),
+  h('button', { type: 'button', class: 'icon-button', 'aria-label': t('common.close'), onclick: closeBeside }, icon('close')))

@@ -1,0 +1,51 @@
+// How people are shown: their initials on a colour made from their id, and their names.
+
+import { t } from '../text/words.js'
+import { h } from '../view/element.js'
+
+/** @typedef {{ user_id?: string, full_name?: string, username?: string }} Person */
+
+/**
+ * The name of a person as others read it.
+ *
+ * @param {Person | null | undefined} person
+ */
+export const nameOf = person => person?.full_name?.trim() || person?.username || t('common.unknownPerson')
+
+/**
+ * @param {Person | null | undefined} person
+ */
+export const name = person => h('bdi', null, nameOf(person))
+
+/**
+ * A colour for an id: the same everywhere, and spread over the circle.
+ *
+ * @param {string} id
+ */
+export function hue(id) {
+  let sum = 0
+  for (const sign of id) sum = (sum * 31 + (sign.codePointAt(0) ?? 0)) % 360_007
+  return sum % 360
+}
+
+/** @param {string} text The first letters of the first and the last word. */
+export function initials(text) {
+  const words = text.split(/[\s._-]+/).filter(Boolean)
+  const first = (/** @type {string | undefined} */ word) => word ? [...word][0].toLocaleUpperCase() : ''
+  return first(words[0]) + (words.length > 1 ? first(words[words.length - 1]) : '')
+}
+
+/**
+ * @param {Person | null | undefined} person
+ * @param {{ tiny?: boolean }} [options]
+ */
+export const face = (person, { tiny = false } = {}) =>
+  badge(person?.user_id || person?.username || '', nameOf(person), { tiny })
+
+/**
+ * @param {string} id
+ * @param {string} text
+ * @param {{ tiny?: boolean }} [options]
+ */
+export const badge = (id, text, { tiny = false } = {}) =>
+  h('span', { class: tiny ? 'face tiny' : 'face', style: { '--hue': hue(id) }, 'aria-hidden': 'true' }, initials(text))

@@ -1,0 +1,86 @@
+// What goes on for as long as the talk is open: the title and badge, waking up, the end of the session, newer builds.
+
+import { effect } from '../base/signal.js'
+import { t } from '../text/words.js'
+import { h } from '../view/element.js'
+import { openDialog } from '../view/dialog.js'
+import { say } from '../view/toast.js'
+import { place } from './addresses.js'
+
+/** @typedef {import('../store/index.js').Store} Store */
+
+const OWN_BUILD = new URL(import.meta.url).pathname.split('/')[2]
+
+/** @param {Store} store */
+export function lifelong(store) {
+  effect(() => showTitle(store))
+  effect(() => {
+    const why = store.ended.value
+    if (why) ended(why)
+  })
+  effect(() => {
+    const build = store.build.value
+    if (build && build !== OWN_BUILD) renew(store)
+  })
+  const wake = () => { if (document.visibilityState === 'visible') store.wake() }
+  for (const event of ['online', 'pageshow', 'focus']) addEventListener(event, wake)
+  document.addEventListener('resume', wake)
+  document.addEventListener('visibilitychange', wake)
+  void registerWorker()
+}
+
+/** @param {Store} store */
+function showTitle(store) {
+  const organisations = store.organisations.value
+  const mentions = organisations.reduce((sum, each) => sum + each.mention_count, 0)
+  const direct = store.directMessages.value.reduce((sum, each) => sum + Math.max(0, each.unread_count - each.mention_count), 0)
+  const count = mentions + direct
+  const { channel } = place()
+  const here = channel && channel !== 'threads' ? store.channel(channel)?.title : null
+  const name = [here, store.organisation.value?.name].filter(Boolean).join(' · ') || t('common.tidings')
+  document.title = count > 0 ? `(${count}) ${name}` : name
+  if ('setAppBadge' in navigator) void (count > 0 ? navigator.setAppBadge(count) : navigator.clearAppBadge()).catch(() => {})
+}
+
+/** @param {string} why */
+function ended(why) {
+  const again = `/sign-in?next=${encodeURIComponent(location.pathname + location.search)}`
+  if (why === 'signed-out') return location.replace('/sign-in')
+  void openDialog({
+    title: t('talk.endedTitle'),
+    body: close => [
+      h('p', null, why === 'other-user' ? t('talk.otherUser') : t('talk.ended')),
+      h('div', { class: 'dialog-buttons' }, h('button', { type: 'button', class: 'button primary', onclick: () => close() }, t('talk.signInAgain'))),
+    ],
+  }).then(() => location.replace(why === 'other-user' ? '/' : again))
+}
+
+/**
+ * A page of another build loads itself again when nobody looks at it and nothing is being written; otherwise it says so.
+ *
+ * @param {Store} store
+ */
+function renew(store) {
+  const isIdle = async () => document.visibilityState === 'hidden' && await store.unsent() === 0
+    && ![...document.querySelectorAll('textarea')].some(each => each.value !== '')
+  const reload = () => location.reload()
+  const look = async () => { if (await isIdle()) reload() }
+  document.addEventListener('visibilitychange', look)
+  void look()
+  say(t('talk.newBuild'), { action: t('talk.reload'), run: reload })
+}
+
+/** The worker serves the page without a network. Browsers have none over plain http, except on this machine. */
+async function registerWorker() {
+  if (!('serviceWorker' in navigator)) return
+  const address = '/service-worker.js'
+  /** @type {any} */
+  const { trustedTypes } = globalThis
+  const trusted = trustedTypes ? trustedTypes.createPolicy('service-worker', { createScriptURL: () => address }).createScriptURL('') : address
+  try {
+    await navigator.serviceWorker.register(trusted)
+  } catch {
+    // Private windows may refuse it; the page works without.
+  }
+}
+
