@@ -1,6 +1,5 @@
 // Inviting people, by mail and by links that several can use.
 
-import { h } from '../../view/element.js'
 import { t } from '../../text/words.js'
 import { fetched } from './fetched.js'
 import { invite } from './invite.js'
@@ -23,7 +22,7 @@ export const invitations = (store, id) => part(t('settings.invitations'), t('set
     const own = roles.filter(role => isWithinOwn(store, role))
     return [
       section(t('settings.invite'), invite(store, id, own, sent.newest)),
-      section(t('settings.invited'), h('div', null, sent.nodes)),
+      section(t('settings.invited'), ...sent.nodes),
       joinLinks(store, id, links, own.filter(role => isForEverybody(roles, role))),
     ]
   }))

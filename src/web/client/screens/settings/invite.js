@@ -24,7 +24,7 @@ export const addresses = text => [...new Set([...text.matchAll(/[^\s,;<>"]+@[^\s
 export function invite(store, id, roles, newest) {
   const result = signal(/** @type {Result | null} */ (null))
   const emails = h('textarea', { name: 'emails', rows: 3, required: true, dir: 'ltr', autocomplete: 'off', spellcheck: 'false', inputmode: 'email' })
-  return h('div', null,
+  return h('div', { class: 'stack' },
     form({
       button: t('settings.inviteSend'),
       submit: async values => {

@@ -17,7 +17,8 @@ export const password = store => part(t('settings.password'), t('settings.passwo
   },
   children: [
     // Password managers take the name from here.
-    h('input', { class: 'visually-hidden', type: 'text', autocomplete: 'username', value: () => store.me.value?.email ?? '', readOnly: true, tabindex: -1, 'aria-hidden': 'true' }),
+    h('span', { class: 'visually-hidden', 'aria-hidden': 'true' },
+      h('input', { type: 'text', autocomplete: 'username', value: () => store.me.value?.email ?? '', readOnly: true, tabindex: -1 })),
     field(t('settings.passwordOld'), secret('old_password', 'current-password')),
     field(t('settings.passwordNew'), secret('new_password', 'new-password', 8), t('settings.passwordHint', { count: 8 })),
   ],

@@ -48,20 +48,22 @@ function screen(store, route) {
   const path = signal('')
   effect(() => { path.value = route.value.path })
   const isList = () => path.value === '/settings'
-  const main = h('main', { class: 'settings-main' }, up('/settings', t('settings.all'), 'only-narrow'), () => {
+  const open = h('div', { class: 'settings-main' }, up('/settings', t('settings.all'), 'only-narrow'), () => {
     const segments = path.value.split('/').slice(2).map(decodeURIComponent)
     return untracked(() => opened(store, segments))
   })
   effect(() => {
     document.title = `${title(path.value)} · ${t('common.tidings')}`
-    queueMicrotask(() => keepFocus(main))
+    queueMicrotask(() => keepFocus(whole))
   })
-  return h('div', { class: () => `settings ${isList() ? 'at-list' : 'at-part'}` }, navigation(store, path), main)
+  const whole = h('main', { class: () => `settings ${isList() ? 'at-list' : 'at-part'}` }, navigation(store, path), open)
+  return whole
 }
 
 /** @param {Store} store @param {{ value: string }} path */
 const navigation = (store, path) => h('nav', { class: 'settings-nav', 'aria-label': t('settings.title') },
   up(talk(store), t('settings.backToTalk')),
+  h('h1', { class: 'only-narrow', tabindex: -1 }, t('settings.title')),
   h('h2', null, t('settings.you')),
   h('ul', null, OWN.map(each => link(`/settings/${each.name}`, each, path))),
   when(() => store.organisation.value, () => [
@@ -109,10 +111,13 @@ function title(path) {
   return found?.title() ?? t('settings.title')
 }
 
-/** Where following a link hid what had the focus, the heading gets it. @param {HTMLElement} main */
-function keepFocus(main) {
+/** Where following a link hid what had the focus, the heading that is shown gets it. @param {HTMLElement} whole */
+function keepFocus(whole) {
   const focused = document.activeElement
-  if (focused && focused !== document.body && focused.getClientRects().length > 0) return
-  const heading = main.getClientRects().length > 0 ? main.querySelector('h1') : null
+  if (focused && focused !== document.body && isShown(focused)) return
+  const heading = [...whole.querySelectorAll('h1')].find(isShown)
   heading?.focus()
 }
+
+/** @param {Element} element */
+const isShown = element => element.getClientRects().length > 0

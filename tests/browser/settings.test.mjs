@@ -1,0 +1,260 @@
+// The settings, by keyboard and pointer: what is changed there is changed on the server, and every part is accessible.
+import assert from 'node:assert/strict'
+import { createServer } from 'node:http'
+import test from 'node:test'
+import { PHONE, WIDE, accessible, byRole, fill, launch, picture, press, sees, theme } from './lib/browser.mjs'
+import { account, logIn, organisation, start, until } from './lib/server.mjs'
+
+const OWN = ['profile', 'appearance', 'password', 'sessions', 'organisations']
+const SHARED = ['general', 'members', 'roles', 'invitations', 'channels', 'webhooks']
+
+/** A server with an organisation of two, an archived channel, and a program that takes deliveries. */
+async function world(t) {
+  const receiver = await listen(t)
+  const server = await start(t, '--allow-private-webhooks', '127.0.0.0/8')
+  await server.launch()
+  const [ada, grace] = await Promise.all([
+    account(server, 'ada', { first_name: 'Ada', last_name: 'King' }), account(server, 'grace', { first_name: 'Grace', last_name: 'Holm' }),
+  ])
+  const harbour = await organisation(ada, [grace])
+  const old = await ada.call('POST', '/channels', { name: 'old-quay', organisation_id: harbour.id })
+  await ada.call('PUT', `/channels/${old.id}/archive`, { archived: true })
+  return { server, receiver, ada, grace, harbour, base: `${server.url}/settings/o/${harbour.slug}` }
+}
+
+/** A program that answers 204 to everything, and remembers what it got. */
+async function listen(t) {
+  const got = []
+  const server = createServer((request, response) => {
+    let text = ''
+    request.on('data', chunk => { text += chunk })
+    request.on('end', () => {
+      got.push({ id: request.headers['webhook-id'], ...JSON.parse(text) })
+      response.writeHead(204).end()
+    })
+  })
+  await new Promise(resolve => server.listen(0, '127.0.0.1', resolve))
+  t.after(() => server.close())
+  return { url: `http://127.0.0.1:${server.address().port}/`, got }
+}
+
+/** Opens a part as somebody whose browser has the cookie of a session. */
+async function signIn(page, server, person) {
+  await page.goto(`${server.url}/sign-in`)
+  const status = await page.evaluate(async (email, password) => {
+    const response = await fetch('/api/v1/auth/login', {
+      method: 'POST', headers: { 'Content-Type': 'application/json', 'Tidings-Client': 'web' }, body: JSON.stringify({ email, password, cookie: true }),
+    })
+    return response.status
+  }, person.email, person.password)
+  assert.equal(status, 200)
+}
+
+/** Presses a button in the row that has the text. */
+async function pressIn(page, text, name) {
+  const button = await page.waitForFunction((text, name) => {
+    const row = [...document.querySelectorAll('.item')].find(each => each.textContent.includes(text))
+    return [...row?.querySelectorAll('button, a') ?? []].find(each => (each.getAttribute('aria-label') ?? each.textContent).includes(name))
+  }, { polling: 50 }, text, name)
+  await button.click()
+}
+
+const gone = (page, text) => page.waitForFunction(text => !document.querySelector('.items')?.textContent.includes(text), { polling: 50 }, text)
+const value = (page, label) => page.$eval(`::-p-aria([name="${label}"])`, field => field.value)
+const title = page => page.waitForFunction(() => document.querySelector('.part h1') && !document.querySelector('.loading'), { polling: 50 })
+
+for (const kind of ['chrome', 'firefox']) {
+  test(`what is changed in the settings is changed on the server (${kind})`, { timeout: 60_000 }, async t => {
+    const { server, receiver, ada, grace, harbour, base } = await world(t)
+    const { visitor } = await launch(t, kind)
+    const { page, problems } = await visitor()
+    await signIn(page, server, ada)
+
+    await t.test('a changed name is there after the page was loaded again', async () => {
+      await page.goto(`${server.url}/settings/profile`)
+      await fill(page, 'First name', 'Augusta')
+      await press(page, 'Save')
+      await sees(page, 'Saved.')
+      await page.reload()
+      await title(page)
+      assert.equal(await value(page, 'First name'), 'Augusta')
+    })
+
+    await t.test('a refusal stands at its field', async () => {
+      await fill(page, 'User name', 'grace')
+      await press(page, 'Save')
+      await page.waitForSelector('input[name="username"][aria-invalid]')
+      assert.equal(await page.evaluate(() => document.activeElement?.getAttribute('name')), 'username')
+    })
+
+    await t.test('a mail with a new link is sent to an address that is not verified', async () => {
+      await press(page, 'Send the mail again')
+      await sees(page, 'Sent to ada@example.org')
+    })
+
+    await t.test('the theme and the language are kept in the browser', async () => {
+      await page.goto(`${server.url}/settings/appearance`)
+      await (await page.waitForSelector('input[value="dark"]')).click()
+      await (await page.waitForSelector('input[value="de"]')).click()
+      await sees(page, 'Wie der Browser')
+      assert.equal(await page.evaluate(() => document.activeElement?.value), 'de', 'the choice keeps the focus')
+      await page.reload()
+      await sees(page, 'Wie der Browser')
+      assert.equal(await page.evaluate(() => document.documentElement.dataset.theme), 'dark')
+      await (await page.waitForSelector('input[value="en"]')).click()
+      await sees(page, 'As the browser')
+      await (await page.waitForSelector('input[value="system"]')).click()
+    })
+
+    await t.test('another session ends', async () => {
+      const other = await logIn(server, ada.email)
+      await page.goto(`${server.url}/settings/sessions`)
+      await sees(page, 'this one')
+      const before = await page.$$eval('.item', rows => rows.length)
+      await (await page.waitForSelector(byRole('button', 'End'))).click()
+      await page.waitForFunction(count => document.querySelectorAll('.item').length === count, { polling: 50 }, before - 1)
+      await assert.rejects(other.call('GET', '/profile'), /401/)
+      assert.notEqual(await page.evaluate(() => document.activeElement?.tagName), 'BODY', 'the focus is not lost')
+    })
+
+    await t.test('a wrong password is refused, a right one ends other sessions only', async () => {
+      const other = await logIn(server, ada.email)
+      await page.goto(`${server.url}/settings/password`)
+      await fill(page, 'Current password', 'certainly wrong')
+      await fill(page, 'New password', 'louder harbour at noon')
+      await press(page, 'Change password')
+      await page.waitForFunction(() => [...document.querySelectorAll('.error')].some(each => !each.hidden), { polling: 50 })
+      await fill(page, 'Current password', ada.password)
+      await press(page, 'Change password')
+      await sees(page, 'Your other sessions have ended.')
+      await assert.rejects(other.call('GET', '/profile'), /401/)
+      await page.goto(`${server.url}/settings/sessions`)
+      await sees(page, 'this one')
+      ada.call = (await logIn(server, ada.email, 'louder harbour at noon')).call
+    })
+
+    await t.test('a role with rights is made and given to a member', async () => {
+      await page.goto(`${base}/roles`)
+      await press(page, 'New role')
+      await fill(page, 'Name', 'Pilot')
+      await (await page.waitForSelector('input[value="can_post_messages"]')).click()
+      await (await page.waitForSelector('input[value="can_invite_members"]')).click()
+      await press(page, 'Save')
+      await sees(page, 'Write messages · Invite people')
+      await page.goto(`${base}/members`)
+      await pressIn(page, 'Grace Holm', 'More about')
+      await press(page, 'Change role', 'menuitem')
+      const select = await page.waitForSelector('dialog select')
+      await select.select(await select.evaluate(each => [...each.options].find(option => option.text === 'Pilot').value))
+      await press(page, 'Save')
+      await page.waitForFunction(() => [...document.querySelectorAll('.item-role')].some(each => each.textContent === 'Pilot'), { polling: 50 })
+      const members = await ada.call('GET', `/organisations/${harbour.id}/users`)
+      assert.equal(members.find(member => member.id === grace.id).role_name, 'Pilot')
+    })
+
+    await t.test('an invitation is made and cancelled', async () => {
+      await page.goto(`${base}/invitations`)
+      await fill(page, 'E-mail addresses', 'Tove <tove@example.org>, grace@example.org')
+      await press(page, 'Invite')
+      await sees(page, 'This address could not be invited:')
+      assert.equal(await value(page, 'E-mail addresses'), 'grace@example.org')
+      await pressIn(page, 'tove@example.org', 'Cancel invitation')
+      await gone(page, 'tove@example.org')
+      assert.deepEqual((await ada.call('GET', `/organisations/${harbour.id}/invites`)).invitations, [])
+    })
+
+    await t.test('a join link is made and deleted', async () => {
+      const links = () => ada.call('GET', `/organisations/${harbour.id}/join-links`)
+      const before = (await links()).length
+      await fill(page, 'People who may join', '3')
+      await press(page, 'Make link')
+      await page.waitForSelector('::-p-aria([name="The new link"])')
+      assert.match(await value(page, 'The new link'), /^http.*\/join/)
+      await pressIn(page, '0 of 3', 'Delete')
+      await until('the link is gone', async () => (await links()).length === before)
+    })
+
+    await t.test('an archived channel comes back', async () => {
+      await page.goto(`${base}/channels`)
+      await pressIn(page, 'old-quay', 'Unarchive')
+      await sees(page, 'No channel is archived.')
+      const channels = await ada.call('GET', `/organisations/${harbour.id}/channels`)
+      assert.ok(channels.some(channel => channel.name === 'old-quay' && !channel.archived))
+    })
+
+    await t.test('a webhook is made, tried, and sends again', async () => {
+      await page.goto(`${base}/webhooks/${harbour.general.id}`)
+      await fill(page, 'Name', 'mirror')
+      await fill(page, 'Deliver to', receiver.url)
+      await press(page, 'Make webhook')
+      await page.waitForSelector('dialog')
+      assert.match(await value(page, 'Secret'), /^whsec_/)
+      await press(page, 'I have copied it')
+      await pressIn(page, 'mirror', 'mirror')
+      await press(page, 'Send a test')
+      await sees(page, 'The receiver took the test.')
+      await sees(page, 'done · 204')
+      await ada.call('POST', `/channels/${harbour.general.id}/messages`, { content: 'The Fram arrives at six' })
+      const delivered = () => receiver.got.filter(each => each.type === 'message.created')
+      await until('the message is delivered', () => delivered().length === 1)
+      // The attempt is recorded after the answer.
+      await until('the history shows it', async () => {
+        await press(page, 'Look again')
+        return page.evaluate(() => [...document.querySelectorAll('.item')].some(each => each.textContent.includes('Delivery')))
+      })
+      await pressIn(page, 'Delivery', 'Send again')
+      await until('it is delivered again', () => delivered().length === 2)
+      assert.equal(delivered()[0].id, delivered()[1].id)
+      await press(page, 'Pause')
+      await sees(page, 'keeps its deliveries for up to 30 days')
+      if (kind === 'chrome') await picture(page, 'settings-webhook')
+      await (await page.$$(byRole('button', 'Delete'))).at(-1).click()
+      await (await page.waitForSelector('dialog .danger')).click()
+      await sees(page, 'This channel has no webhook yet.')
+    })
+
+    await t.test('what a role may not do is not shown', async () => {
+      const { page } = await visitor()
+      await signIn(page, server, grace)
+      await page.goto(`${base}/members`)
+      await sees(page, 'Grace Holm')
+      const parts = await page.$$eval('.settings-nav a', links => links.map(link => link.pathname.split('/').at(-1)))
+      assert.ok(parts.includes('invitations') && !parts.includes('roles') && !parts.includes('general'), String(parts))
+      assert.equal(await page.$('.item .icon-button'), null)
+      await page.goto(`${base}/roles`)
+      await sees(page, 'your role doesn’t include them')
+    })
+
+    assert.deepEqual(problems, [])
+  })
+
+  test(`every part is accessible, light and dark, wide and narrow (${kind})`, { timeout: 60_000 }, async t => {
+    const { server, receiver, ada, harbour, base } = await world(t)
+    await ada.call('POST', '/invite', { org_id: harbour.id, emails: ['tove@example.org'] })
+    await ada.call('POST', `/organisations/${harbour.id}/roles`, { name: 'Pilot', description: 'Brings ships in', permission_list: { 'post:messages': true } })
+    await ada.call('POST', `/organisations/${harbour.id}/join-links`, { uses: 5 })
+    const hook = await ada.call('POST', `/webhooks/${harbour.general.id}`, { webhook_name: 'mirror', webhook_url: receiver.url })
+    await ada.call('POST', `/webhooks/${harbour.general.id}/${hook.id}/test`)
+    const deep = [`webhooks/${harbour.general.id}`, `webhooks/${harbour.general.id}/${hook.id}`]
+    const parts = [...OWN.map(part => [`${server.url}/settings/${part}`, part]), ...[...SHARED, ...deep].map(part => [`${base}/${part}`, part])]
+    const { visitor } = await launch(t, kind)
+    const { page, problems } = await visitor()
+    await signIn(page, server, ada)
+    for (const [address, part] of [[`${server.url}/settings`, 'list'], ...parts]) {
+      await page.goto(address)
+      await title(page)
+      for (const [view, width] of [[WIDE, 'wide'], [PHONE, 'phone']]) {
+        await page.setViewport(view)
+        for (const colours of ['light', 'dark']) {
+          await theme(page, kind, colours)
+          // Colours that still change would be measured.
+          await page.evaluate(() => { for (const each of document.getAnimations()) each.finish() })
+          await accessible(page, `${part} ${width} ${colours}`)
+          const name = part.replace(harbour.general.id, 'channel').replace(hook.id, 'hook').replaceAll('/', '-')
+          if (kind === 'chrome') await picture(page, `settings-${name}-${width}-${colours}`)
+        }
+      }
+    }
+    assert.deepEqual(problems, [])
+  })
+}
