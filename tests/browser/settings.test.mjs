@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { createServer } from 'node:http'
 import test from 'node:test'
-import { PHONE, WIDE, accessible, byRole, fill, launch, picture, press, sees, theme } from './lib/browser.mjs'
+import { BROWSERS, PHONE, WIDE, accessible, byRole, fill, launch, picture, press, sees, theme } from './lib/browser.mjs'
 import { account, logIn, organisation, start, until } from './lib/server.mjs'
 
 const OWN = ['profile', 'appearance', 'password', 'sessions', 'organisations']
@@ -63,7 +63,7 @@ const gone = (page, text) => page.waitForFunction(text => !document.querySelecto
 const value = (page, label) => page.$eval(`::-p-aria([name="${label}"])`, field => field.value)
 const title = page => page.waitForFunction(() => document.querySelector('.part h1') && !document.querySelector('.loading'), { polling: 50 })
 
-for (const kind of ['chrome', 'firefox']) {
+for (const kind of BROWSERS) {
   test(`what is changed in the settings is changed on the server (${kind})`, { timeout: 60_000 }, async t => {
     const { server, receiver, ada, grace, harbour, base } = await world(t)
     const { visitor } = await launch(t, kind)
@@ -137,6 +137,8 @@ for (const kind of ['chrome', 'firefox']) {
       await page.goto(`${base}/roles`)
       await press(page, 'New role')
       await fill(page, 'Name', 'Pilot')
+      await accessible(page, 'the rights of a role')
+      if (kind === 'chrome') await picture(page, 'settings-role')
       await (await page.waitForSelector('input[value="can_post_messages"]')).click()
       await (await page.waitForSelector('input[value="can_invite_members"]')).click()
       await press(page, 'Save')
@@ -189,6 +191,8 @@ for (const kind of ['chrome', 'firefox']) {
       await press(page, 'Make webhook')
       await page.waitForSelector('dialog')
       assert.match(await value(page, 'Secret'), /^whsec_/)
+      await accessible(page, 'the secret of a webhook')
+      if (kind === 'chrome') await picture(page, 'settings-secret')
       await press(page, 'I have copied it')
       await pressIn(page, 'mirror', 'mirror')
       await press(page, 'Send a test')

@@ -7,6 +7,7 @@ import { openMenu } from '../../view/menu.js'
 import { icon } from '../../view/icons.js'
 import { say } from '../../view/toast.js'
 import { t } from '../../text/words.js'
+import { face } from '../face.js'
 import { attempt, badge } from './parts.js'
 import { isOwner, isWithinOwn, may, roleTitle } from './rights.js'
 
@@ -28,6 +29,7 @@ export function memberRow(store, id, roles, member, replace) {
   const open = () => openMenu(button, deeds(store, id, roles, member.peek(), replace, button))
   const button = h('button', { type: 'button', class: 'icon-button', 'aria-haspopup': 'menu', 'aria-label': t('settings.memberMenu', { name }), onclick: open }, icon('more'))
   return h('li', { class: 'item' },
+    () => face({ ...member.value, user_id: userId }),
     h('div', { class: 'item-text' },
       h('p', { class: 'row-line' },
         h('strong', null, h('bdi', null, () => member.value.name)),

@@ -15,8 +15,10 @@ import { isOwner, roleTitle } from './rights.js'
 
 /** @param {Store} store */
 export const organisations = store => part(t('settings.organisations'), t('settings.organisationsIntro'),
-  fetched(async () => (await store.api.listOwnOrganisations({})).data, all =>
-    list(h('ul', { class: 'items' }), () => all.value, each => each.id, each => row(store, all, each.peek()))))
+  fetched(async () => (await store.api.listOwnOrganisations({})).data, all => [
+    list(h('ul', { class: 'items' }), () => all.value, each => each.id, each => row(store, all, each.peek())),
+    h('p', null, h('a', { class: 'button', href: '/new-organisation' }, t('settings.organisationMake'))),
+  ]))
 
 /** @param {Store} store @param {All} all @param {Own} own */
 function row(store, all, own) {

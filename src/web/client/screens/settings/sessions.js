@@ -14,7 +14,7 @@ import { time } from './times.js'
 
 /** @param {Store} store */
 export const sessions = store => part(t('settings.sessions'), t('settings.sessionsIntro'),
-  fetched(async () => (await store.api.listSessions(myId(store), {})).data, all => [
+  fetched(async () => currentFirst((await store.api.listSessions(myId(store), {})).data), all => [
     list(h('ul', { class: 'items' }), () => all.value, each => each.id, session => row(store, all, session.peek())),
     h('p', { hidden: () => others(all).length < 2 },
       deed(t('settings.sessionsEndOthers'), async () => {
@@ -24,6 +24,9 @@ export const sessions = store => part(t('settings.sessions'), t('settings.sessio
 
 /** @param {Store} store */
 const myId = store => store.me.peek()?.id ?? ''
+
+/** @param {Session[]} all */
+const currentFirst = all => all.toSorted((a, b) => Number(b.is_current) - Number(a.is_current))
 
 /** @param {Sessions} all */
 const others = all => all.value.filter(each => !each.is_current)

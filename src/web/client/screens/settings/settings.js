@@ -52,9 +52,12 @@ function screen(store, route) {
     const segments = path.value.split('/').slice(2).map(decodeURIComponent)
     return untracked(() => opened(store, segments))
   })
+  let isFirst = true
   effect(() => {
     document.title = `${title(path.value)} · ${t('common.tidings')}`
-    queueMicrotask(() => keepFocus(whole))
+    // What has just been loaded begins where pages begin.
+    if (!isFirst) queueMicrotask(() => keepFocus(whole))
+    isFirst = false
   })
   const whole = h('main', { class: () => `settings ${isList() ? 'at-list' : 'at-part'}` }, navigation(store, path), open)
   return whole

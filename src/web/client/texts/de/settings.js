@@ -65,6 +65,7 @@ export default {
   organisationsIntro: 'In diesen bist du Mitglied.',
   organisationOpen: 'gerade offen',
   organisationGo: 'Öffnen',
+  organisationMake: 'Neue Organisation',
   organisationLeave: 'Verlassen',
   organisationLeaveTitle: '{name} verlassen?',
   organisationLeaveText: 'Du verlierst sofort den Zugang zu allen Kanälen und Nachrichten. Zurück kommst du nur mit einer Einladung.',
@@ -148,7 +149,7 @@ export default {
   rightOrganisationText: 'Name, Beschreibung und andere Angaben ändern',
 
   invitations: 'Einladungen',
-  invitationsIntro: 'Hol dein Team dazu.',
+  invitationsIntro: 'Per Mail oder mit einem Link, den mehrere benutzen können.',
   invite: 'Per Mail einladen',
   inviteAddresses: 'E-Mail-Adressen',
   inviteAddressesHint: 'So viele du willst, durch Kommas oder Zeilen getrennt.',
