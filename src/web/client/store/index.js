@@ -1,0 +1,280 @@
+// The store: all that the client knows, as signals, and what people do with it. It needs no document, so that node can run it.
+//
+// State is fetched once and then pushed: what is fetched says its place in the server's log, the connection goes on from there, and
+// events.js alone applies what it brings.
+
+import { batch, effect, signal } from '../base/signal.js'
+import { clock as realClock } from '../base/clock.js'
+import { createPush } from '../net/push.js'
+import { createRequests, Refusal } from '../net/request.js'
+import { createChannels } from './channels.js'
+import { createDrafts } from './drafts.js'
+import { databaseStorage } from './database.js'
+import { apply } from './events.js'
+import { createLoading } from './loading.js'
+import { createMessages } from './messages.js'
+import { createOrganisations } from './organisations.js'
+import { createOutgoing } from './outgoing.js'
+import { createPeople } from './people.js'
+import { createRecorder } from './positions.js'
+import { createReading } from './reading.js'
+import { createStreams } from './streams.js'
+import { createThreads } from './threads.js'
+
+/** @typedef {null | 'signed-out' | 'session-ended' | 'other-user' | 'removed'} Ended */
+
+/**
+ * What events change.
+ *
+ * @typedef {object} Parts
+ * @property {import('../base/signal.js').Signal<any>} me
+ * @property {ReturnType<typeof createChannels>} channels
+ * @property {ReturnType<typeof createOrganisations>} organisations
+ * @property {ReturnType<typeof createPeople>} people
+ * @property {ReturnType<typeof createMessages>} messages
+ * @property {ReturnType<typeof createThreads>} threads
+ * @property {(channel: string, isOut: boolean) => void} leave
+ * @property {(organisation: string) => void} leaveOrganisation
+ * @property {(channel: string, organisation: string) => void} fetchChannel
+ * @property {(organisation: string) => void} fetchCounts
+ * @property {(organisation: string) => void} fetchStart
+ * @property {() => void} refresh
+ */
+
+/** How a refusal ends everything, if it does. @param {Refusal} refusal @returns {Ended} */
+const endOf = ({ status, code }) => {
+  if (code === 'other_user') return 'other-user'
+  if (status === 401 && code.startsWith('token_')) return 'session-ended'
+  return code === 'account_disabled' ? 'removed' : null
+}
+
+/** @param {string} base */
+const socketUrl = base => {
+  const url = new URL('/connection/websocket', base || globalThis.location?.href)
+  url.protocol = url.protocol.replace('http', 'ws')
+  return url.href
+}
+
+/**
+ * @param {object} [options]
+ * @param {string} [options.base]
+ * @param {typeof fetch} [options.fetch]
+ * @param {typeof WebSocket} [options.WebSocket]
+ * @param {import('../base/clock.js').Clock} [options.clock]
+ * @param {import('./storage.js').Storage} [options.storage]
+ * @param {LockManager} [options.locks]
+ * @param {typeof createRequests} [options.requests]
+ * @param {Record<string, string>} [options.headers]
+ */
+export function openStore({ base = '', fetch, WebSocket = globalThis.WebSocket, clock = realClock, storage = databaseStorage(),
+  locks = globalThis.navigator?.locks, requests = createRequests, headers } = {}) {
+  const me = signal(/** @type {any} */ (null))
+  const ended = signal(/** @type {Ended} */ (null))
+  const isOver = () => ended.peek() !== null
+  const myId = () => me.peek()?.id ?? ''
+
+  const api = requests({ base, fetch, headers, getUser: () => me.peek()?.id, refused: refusal => {
+    const how = me.peek() ? endOf(refusal) : null
+    if (how) end(how)
+  } })
+
+  /** @type {(user: string) => void} */
+  let userKnown = () => {}
+  /** Drafts and unsent posts, in a database of the user's own. */
+  const records = new Promise(resolve => void (userKnown = resolve)).then(user => storage.open(`tidings-${user}`))
+
+  const recorder = createRecorder(heard => apply(parts, heard.data, heard.position, heard.channel))
+  const channels = createChannels({ me: myId })
+  const organisations = createOrganisations({ channels })
+  const opened = () => organisations.opened.peek() ?? undefined
+  const people = createPeople({ api, organisation: opened })
+  /** @param {any} message */
+  const seen = message => {
+    people.hint(message)
+    message.participants?.forEach(people.hint)
+  }
+  const streams = createStreams({ push: () => push })
+  const messages = createMessages({ api, streams, recorder, clock, seen })
+  const threads = createThreads({ api, organisation: () => opened() ?? null, recorder, clock, seen })
+  const reading = createReading({ api })
+  const drafts = createDrafts({ records })
+  const outgoing = createOutgoing({ api, user: myId, records, clock, locks,
+    confirmed: (message, { channel, thread }) => messages.peek(channel, thread)?.posted(message, null) })
+
+  /** @param {any} start */
+  const started = start => {
+    if (!me.peek()) userKnown(start.user.id)
+    me.value = start.user
+    people.put(start.user)
+    streams.keepTokens(start.tokens)
+  }
+  /** @param {string} channel */
+  const came = channel => {
+    if (!streams.peek(channel)?.isGone.peek()) return
+    streams.of(channel).revive()
+    messages.revive(channel)
+  }
+  const loading = createLoading({ api, clock, recorder, channels, organisations, started, came, isOver })
+
+  /** @type {Parts} */
+  const parts = {
+    me, channels, organisations, people, messages, threads,
+    leave(id, isOut) {
+      channels.remove(id)
+      if (!isOut) return
+      streams.of(id).lose()
+      push.unsubscribe(id)
+      threads.dropChannel(id)
+    },
+    leaveOrganisation: id => organisations.remove(id),
+    fetchChannel: loading.channel,
+    fetchCounts: loading.organisation,
+    fetchStart: loading.organisation,
+    refresh: loading.refresh,
+  }
+
+  /** @param {string} stream @returns {string | null} The organisation, if it is one of the user's own streams. */
+  const ownStream = stream => {
+    const [name, user] = stream.split('/')
+    return user || name === myId() || organisations.has(name) || ownNames.has(name) ? name : null
+  }
+  /** @type {Set<string>} */
+  const ownNames = new Set()
+
+  const push = createPush({
+    url: socketUrl(base),
+    WebSocket,
+    clock,
+    getToken: async () => (await api.createConnectionToken({ streams: 'own' })).data.token,
+    getTokens: async names => {
+      const { data } = await api.createSubscriptionToken({ channels: names })
+      return new Map(data.tokens.map(({ channel, token }) => [channel, token]))
+    },
+    heard: {
+      published(channel, data, position) {
+        const heard = { channel, data, position }
+        recorder.note(heard)
+        apply(parts, data, position, channel)
+        const message = data?.notification_type === 'reply_count_change' ? data.data : data
+        if (message?.user_id === myId()) outgoing.arrived(message)
+      },
+      caughtUp(channel, recovered) {
+        const own = ownStream(channel)
+        if (own === null) {
+          streams.of(channel).isCurrent.value = true
+          if (!recovered) messages.lose(channel)
+        } else if (!recovered) {
+          if (organisations.has(own) || own === myId()) lose()
+          else loading.refresh()
+        }
+      },
+      gone(channel) {
+        const own = ownStream(channel)
+        if (own === null) streams.of(channel).lose()
+        else if (own !== myId()) organisations.remove(own)
+      },
+    },
+  })
+
+  /** What happened on the user's own streams is not known. */
+  const lose = () => {
+    organisations.unload(opened() ?? null)
+    loading.refresh()
+    if (threads.state.peek() !== 'loading') threads.load()
+  }
+
+  /** @param {Ended} how */
+  const end = how => {
+    if (isOver()) return
+    batch(() => {
+      ended.value = how
+      push.stop()
+      outgoing.end()
+    })
+  }
+
+  effect(() => {
+    const { state } = push.connection.value
+    if (state === 'live') outgoing.wake()
+    else streams.pause()
+  })
+
+  /** @param {string} id */
+  const show = id => {
+    if (organisations.opened.peek() === id) return
+    batch(() => {
+      organisations.opened.value = id
+      people.forget()
+      threads.forget()
+    })
+    threads.load()
+    // The next visit begins here; that it could not be noted harms nobody.
+    if (me.peek().current_org !== id) api.switchOrganisation({ current_org: id }).catch(() => {})
+  }
+
+  let isConnected = false
+
+  return {
+    api, me, ended, drafts, threads, outgoing, messages,
+    connection: push.connection,
+    organisations: organisations.organisations,
+    organisation: organisations.organisation,
+    .../** @type {ReturnType<typeof channels.lists>} */ (channels.lists(() => organisations.opened.value)),
+    threadsUnread: threads.unread,
+    /** Whether drafts and unsent posts outlive the tab. */
+    keeps: () => storage.lasts,
+
+    /**
+     * Opens an organisation: with one request if its channels are not known.
+     *
+     * @param {{ slug?: string, channel?: string }} [place] Without a slug, where the user was last.
+     */
+    async open({ slug, channel } = {}) {
+      const known = slug ? organisations.bySlug(slug) : null
+      if (known && organisations.isLoaded(known.id)) return show(known.id)
+      const { start, position } = await loading.fetchStart(slug, channel)
+      if (start.organisation) show(start.organisation.id)
+      for (const name of start.streams) ownNames.add(name.split('/')[0])
+      if (isConnected) return
+      isConnected = true
+      push.start(start.connection_token, start.streams, position)
+      outgoing.resume()
+    },
+
+    /** @param {string} id @returns {import('./channels.js').Channel | null} Reactive. */
+    channel: id => channels.channel(id),
+    /** @param {string} id @returns {import('./people.js').Person} Reactive. */
+    person: id => people.person(id),
+    findPeople: people.find,
+    /** @param {string} channel */
+    talk: channel => messages.talk(channel),
+    /** @param {string} channel @param {string} thread */
+    thread: (channel, thread) => messages.thread(channel, thread),
+
+    ...reading,
+
+    /** Something says that the world has changed: the network is back, or the tab is looked at. */
+    wake() {
+      push.wake()
+      outgoing.wake()
+    },
+
+    /** What signing out on this device would lose. */
+    unsent: async () => ({ drafts: (await drafts.all()).length, posts: outgoing.all.peek().length }),
+
+    /** @param {{ forget?: boolean }} [how] Whether drafts and unsent posts are erased, too. */
+    async signOut({ forget = false } = {}) {
+      await api.logOut()
+      if (forget) await (await records).clear()
+      end('signed-out')
+    },
+
+    /** Stops without a word to the server, as a closed tab does. */
+    close: () => {
+      push.stop()
+      outgoing.end()
+    },
+  }
+}
+
+/** @typedef {ReturnType<typeof openStore>} Store */

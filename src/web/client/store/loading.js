@@ -1,0 +1,91 @@
+// What is fetched behind a person's back: the start again, channels that came, and organisations that something happened in.
+
+import { batch } from '../base/signal.js'
+import { backoff, pause } from '../base/clock.js'
+import { Refusal } from '../net/request.js'
+
+/** @param {unknown} error */
+const isTransient = error => !(error instanceof Refusal) || error.status === 429 || error.status >= 500
+
+/**
+ * @param {object} options
+ * @param {import('../net/request.js').Api} options.api
+ * @param {import('../base/clock.js').Clock} options.clock
+ * @param {ReturnType<import('./positions.js').createRecorder>} options.recorder
+ * @param {ReturnType<import('./channels.js').createChannels>} options.channels
+ * @param {ReturnType<import('./organisations.js').createOrganisations>} options.organisations
+ * @param {(start: any) => void} options.started Takes the rest of a start in.
+ * @param {(channel: string) => void} options.came The user is in a channel, perhaps again.
+ * @param {() => boolean} options.isOver
+ */
+export function createLoading({ api, clock, recorder, channels, organisations, started, came, isOver }) {
+  /** What is under way, by name, and whether it has to be done once more. @type {Map<string, boolean>} */
+  const running = new Map()
+
+  /**
+   * Does something until it succeeds or is refused; asked for meanwhile, it does it once more after.
+   *
+   * @param {string} name
+   * @param {() => Promise<unknown>} run
+   */
+  const once = async (name, run) => {
+    if (running.has(name)) return void running.set(name, true)
+    do {
+      running.set(name, false)
+      // What a frame brings asks once.
+      await Promise.resolve()
+      for (let attempt = 0; !isOver(); attempt += 1) {
+        try {
+          await run()
+          break
+        } catch (error) {
+          if (!isTransient(error)) break
+          await pause(clock, backoff(attempt))
+        }
+      }
+    } while (running.get(name) && !isOver())
+    running.delete(name)
+  }
+
+  /** @param {string} [slug] @param {string} [channel] @returns {Promise<any>} The start. */
+  const fetchStart = (slug, channel) => recorder.fetch(() => api.start({ slug, channel }), ({ data, position }) => {
+    batch(() => {
+      started(data)
+      organisations.take(data, position)
+    })
+    return { start: data, position }
+  })
+
+  return {
+    fetchStart,
+
+    /** Fetches an organisation whose channels or rights are unknown. @param {string} id */
+    organisation(id) {
+      once(id, async () => {
+        const summary = organisations.summary(id)
+        if (summary) await fetchStart(summary.organisation_slug)
+      })
+    },
+
+    /** Fetches the account, the list of organisations and the open one again. */
+    refresh: () => once('start', async () => {
+      const id = organisations.opened.peek()
+      try {
+        await fetchStart((id && organisations.summary(id)?.organisation_slug) || undefined)
+      } catch (error) {
+        if (!(error instanceof Refusal && error.status === 404)) throw error
+        // The open organisation is not the user's any more.
+        await fetchStart()
+      }
+    }),
+
+    /** @param {string} id @param {string} organisation */
+    channel(id, organisation) {
+      once(id, () => recorder.fetch(() => api.getChannel(id, { users: 0 }), ({ data, position }) => {
+        if (data.archived || !data.access || !organisations.isLoaded(organisation)) return
+        channels.put(data, organisation, data.is_dm, position)
+        came(id)
+      }))
+    },
+  }
+}

@@ -1,0 +1,88 @@
+// The talks: those that are open, and the last ones that were.
+
+import { createTalk } from './talk.js'
+
+/** So many talks are kept that nobody looks at. */
+const KEPT = 20
+
+/** @typedef {import('./talk.js').Talk} Talk */
+/** @typedef {import('../net/request.js').Position} Position */
+
+/**
+ * @param {object} options
+ * @param {import('../net/request.js').Api} options.api
+ * @param {ReturnType<import('./streams.js').createStreams>} options.streams
+ * @param {ReturnType<import('./positions.js').createRecorder>} options.recorder
+ * @param {import('../base/clock.js').Clock} options.clock
+ * @param {(message: any) => void} options.seen
+ */
+export function createMessages({ api, streams, recorder, clock, seen }) {
+  /** By channel, or channel and thread; the latest used last. @type {Map<string, Talk>} */
+  const talks = new Map()
+
+  /** @param {string} channel @returns {(query: import('./talk.js').Query) => Promise<import('./talk.js').Page>} */
+  const pagesOfChannel = channel => async query => {
+    const { data, next, previous, position } = await api.listMessages(channel, query)
+    return { messages: data, position, ...ends(query, next, previous) }
+  }
+
+  /** @param {string} channel @param {string} thread @returns {(query: import('./talk.js').Query) => Promise<import('./talk.js').Page>} */
+  const pagesOfThread = (channel, thread) => async query => {
+    if (!query.before && !query.after && !query.around) {
+      const { data, position } = await api.getThread(thread, { messages: query.limit })
+      const { messages, ...root } = data
+      return { messages, root, position, hasOlder: root.message_count > messages.length, hasNewer: false }
+    }
+    const isFirst = !query.before && !query.after
+    const root = isFirst ? await api.getThread(thread, { messages: 1 }) : null
+    const { data, next, previous, position } = await api.listThreadReplies(thread, channel, query)
+    return { messages: data, position, root: root?.data, ...ends(query, next, previous) }
+  }
+
+  /** Forgets the talks that nobody has looked at for longest. */
+  const evict = () => {
+    const idle = [...talks].filter(([, talk]) => !talk.isOpen())
+    for (const [key] of idle.slice(0, Math.max(0, idle.length - KEPT))) talks.delete(key)
+  }
+
+  /** @param {string} key @param {string} channel @param {string | null} thread */
+  const use = (key, channel, thread) => {
+    const known = talks.get(key)
+    talks.delete(key)
+    const fetchPage = thread ? pagesOfThread(channel, thread) : pagesOfChannel(channel)
+    const talk = known ?? createTalk({ channel, thread, fetchPage, stream: streams.of(channel), recorder, clock, seen })
+    talks.set(key, talk)
+    evict()
+    return talk
+  }
+
+  /** @param {string} channel */
+  const inChannel = channel => [...talks.values()].filter(talk => talk.id === channel)
+
+  return {
+    /** @param {string} channel */
+    talk: channel => use(channel, channel, null),
+    /** @param {string} channel @param {string} thread */
+    thread: (channel, thread) => use(`${channel}/${thread}`, channel, thread),
+    /** @param {string} channel @param {string | null} [thread] */
+    peek: (channel, thread = null) => talks.get(thread ? `${channel}/${thread}` : channel) ?? null,
+    inChannel,
+
+    /** What was pushed in a channel may be incomplete. @param {string} channel */
+    lose(channel) {
+      for (const talk of inChannel(channel)) talk.lose()
+    },
+
+    /** @param {string} channel The user is in it again. */
+    revive(channel) {
+      for (const talk of inChannel(channel)) talk.revive()
+    },
+
+    clear: () => talks.clear(),
+  }
+}
+
+/** A page's `next` leads on in its own direction, which for a page after a message is to what is newer. @param {import('./talk.js').Query} query @param {object | null} next @param {object | null} previous */
+const ends = (query, next, previous) => (query.after
+  ? { hasNewer: Boolean(next), hasOlder: true }
+  : { hasOlder: Boolean(next), hasNewer: Boolean(previous) })

@@ -1,0 +1,128 @@
+// The people of the open organisation, by their id. Those who are needed and not known are asked for together, once.
+
+import { signal } from '../base/signal.js'
+
+/** Ids in one request. */
+const MOST = 100
+
+/**
+ * @typedef {object} Person
+ * @property {string} user_id
+ * @property {string} username
+ * @property {string} full_name
+ * @property {string} avatar_url
+ * @property {string} [email]
+ * @property {string} [role]
+ * @property {string} [role_name]
+ * @property {string} [status] `removed` for somebody who has left.
+ * @property {boolean} isKnown False while only a message told of them.
+ */
+
+/** @param {any} from @returns {Person} */
+const person = from => ({
+  user_id: from.user_id ?? from.id,
+  username: from.username ?? '',
+  full_name: from.full_name ?? from.fullname ?? '',
+  avatar_url: from.avatar_url ?? from.profile_url ?? '',
+  email: from.email,
+  role: from.role,
+  role_name: from.role_name,
+  status: from.status,
+  isKnown: true,
+})
+
+/**
+ * @param {object} options
+ * @param {import('../net/request.js').Api} options.api
+ * @param {() => string | undefined} options.organisation
+ */
+export function createPeople({ api, organisation }) {
+  /** @type {Map<string, import('../base/signal.js').Signal<Person>>} */
+  const people = new Map()
+  /** @type {Set<string>} */
+  const unknown = new Set()
+  let isAsking = false
+
+  /** @param {string} id */
+  const record = id => {
+    const known = people.get(id)
+    if (known) return known
+    const made = signal(/** @type {Person} */ ({ user_id: id, username: '', full_name: '', avatar_url: '', isKnown: false }))
+    people.set(id, made)
+    return made
+  }
+
+  const ask = async () => {
+    if (isAsking) return
+    isAsking = true
+    // All that is drawn in one go is asked for at once.
+    await Promise.resolve()
+    const [id, ids] = [organisation(), [...unknown].slice(0, MOST)]
+    try {
+      if (!id || ids.length === 0) return
+      for (const each of ids) unknown.delete(each)
+      const { data } = await api.listOrganisationMembers(id, { ids: ids.join(',') })
+      for (const each of data) people.get(each.id) && put(each)
+    } catch {
+      // What a message says of its author stays until somebody asks again.
+      for (const each of ids) asked.delete(each)
+      return
+    } finally {
+      isAsking = false
+    }
+    if (unknown.size > 0) ask()
+  }
+
+  /** @type {Set<string>} */
+  const asked = new Set()
+
+  /** @param {any} from */
+  const put = from => {
+    const next = person(from)
+    asked.add(next.user_id)
+    unknown.delete(next.user_id)
+    record(next.user_id).value = next
+  }
+
+  return {
+    put,
+
+    /** @param {string} id @returns {Person} Reactive. */
+    person(id) {
+      const found = record(id)
+      if (id && !asked.has(id)) {
+        asked.add(id)
+        unknown.add(id)
+        ask()
+      }
+      return found.value
+    },
+
+    /** What a message says of its author stands until the person is known. @param {any} from */
+    hint(from) {
+      if (!from.user_id) return
+      const found = record(from.user_id)
+      if (!found.peek().isKnown && !found.peek().username) found.value = { ...person(from), isKnown: false }
+    },
+
+    /** @param {any} data Of a `member_update`. */
+    update(data) {
+      if (people.has(data.user_id)) put({ ...data, status: data.action === 'removed' ? 'removed' : data.status })
+    },
+
+    /** @param {string} q @param {{ channel?: string, limit?: number }} [options] @returns {Promise<Person[]>} */
+    async find(q, { channel, limit = 8 } = {}) {
+      const id = organisation()
+      if (!id) return []
+      const { data } = await api.listOrganisationMembers(id, { q, channel_id: channel, limit })
+      for (const each of data) put(each)
+      return data.filter(each => each.status !== 'deactivated').map(person)
+    },
+
+    /** Another organisation shows other roles. */
+    forget() {
+      asked.clear()
+      unknown.clear()
+    },
+  }
+}

@@ -1,0 +1,44 @@
+// Where the client keeps things between visits: records by name, in a database by name. This is the one in memory, for tests and
+// for browsers that refuse to keep anything; database.js has the one that lasts.
+
+/**
+ * @typedef {object} Records
+ * @property {(key: string) => Promise<any>} get Undefined if there is none.
+ * @property {(key: string, value: any) => Promise<void>} set
+ * @property {(key: string) => Promise<void>} delete
+ * @property {(prefix: string) => Promise<[string, any][]>} list By key.
+ * @property {(key: string, change: (value: any) => any) => Promise<any>} update Reads and writes with nobody in between; answers
+ *   what stands then.
+ * @property {() => Promise<void>} clear
+ */
+
+/**
+ * @typedef {object} Storage
+ * @property {boolean} lasts Whether it outlives the tab.
+ * @property {(name: string) => Promise<Records>} open
+ */
+
+/** @returns {Storage} */
+export function memoryStorage() {
+  /** @type {Map<string, Map<string, any>>} */
+  const databases = new Map()
+  return {
+    lasts: false,
+    open: async name => {
+      const records = databases.get(name) ?? new Map()
+      databases.set(name, records)
+      return {
+        get: async key => structuredClone(records.get(key)),
+        set: async (key, value) => void records.set(key, structuredClone(value)),
+        delete: async key => void records.delete(key),
+        list: async prefix => structuredClone([...records].filter(([key]) => key.startsWith(prefix))).sort(([one], [other]) => (one < other ? -1 : 1)),
+        update: async (key, change) => {
+          const next = change(structuredClone(records.get(key)))
+          records.set(key, structuredClone(next))
+          return next
+        },
+        clear: async () => records.clear(),
+      }
+    },
+  }
+}

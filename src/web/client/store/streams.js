@@ -1,0 +1,100 @@
+// The streams of channels: one is heard while one of its talks is open, and goes on from its place when it is opened again.
+
+import { signal } from '../base/signal.js'
+
+/** @typedef {import('../net/request.js').Position} Position */
+
+/**
+ * @typedef {object} Stream
+ * @property {import('../base/signal.js').Signal<boolean>} isCurrent Whether all that happened was heard.
+ * @property {import('../base/signal.js').Signal<boolean>} isGone Whether the user may not hear it any more.
+ * @property {(position: Position | null) => void} begin The place of the first page.
+ * @property {() => void} open
+ * @property {() => void} close
+ */
+
+/** @param {{ push: () => ReturnType<import('../net/push.js').createPush> }} options */
+export function createStreams({ push }) {
+  /** @type {Map<string, Stream & { place: () => Position | null, lose: () => void, revive: () => void }>} */
+  const streams = new Map()
+  /** Tokens that came with the start. @type {Map<string, string>} */
+  const tokens = new Map()
+
+  /** @param {string} channel */
+  const make = channel => {
+    const isCurrent = signal(false)
+    const isGone = signal(false)
+    /** @type {Position | null} */
+    let place = null
+    let opens = 0
+    let isOn = false
+
+    const go = () => {
+      if (isOn || opens === 0 || !place || isGone.peek()) return
+      isOn = true
+      push().subscribe(channel, place, tokens.get(channel))
+      tokens.delete(channel)
+    }
+    const end = () => {
+      if (!isOn) return
+      isOn = false
+      place = push().unsubscribe(channel) ?? place
+      isCurrent.value = false
+    }
+    return {
+      isCurrent,
+      isGone,
+      place: () => push().position(channel) ?? place,
+      /** @param {Position | null} position */
+      begin(position) {
+        place ??= position
+        go()
+      },
+      open() {
+        opens += 1
+        go()
+      },
+      close() {
+        opens -= 1
+        if (opens === 0) end()
+      },
+      /** The user is out of it. */
+      lose() {
+        isOn = false
+        place = null
+        isCurrent.value = false
+        isGone.value = true
+      },
+      /** The user is in it again. */
+      revive() {
+        if (!isGone.peek()) return
+        isGone.value = false
+        go()
+      },
+    }
+  }
+
+  return {
+    /** @param {string} channel */
+    of(channel) {
+      const known = streams.get(channel)
+      if (known) return known
+      const made = make(channel)
+      streams.set(channel, made)
+      return made
+    },
+
+    /** @param {string} channel */
+    peek: channel => streams.get(channel) ?? null,
+
+    /** @param {{ channel: string, token: string }[]} given */
+    keepTokens(given) {
+      for (const { channel, token } of given) tokens.set(channel, token)
+    },
+
+    /** The connection is not there. */
+    pause() {
+      for (const { isCurrent } of streams.values()) isCurrent.value = false
+    },
+  }
+}

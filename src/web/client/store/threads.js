@@ -1,0 +1,153 @@
+// The threads that the user takes part in, latest first, in the open organisation.
+
+import { computed, signal } from '../base/signal.js'
+import { backoff } from '../base/clock.js'
+import { Refusal } from '../net/request.js'
+import { includes } from './positions.js'
+
+/** @typedef {import('../net/request.js').Position} Position */
+
+const PAGE = 50
+/** Replies that are shown with each. */
+const REPLIES = 2
+
+/** @param {any[]} rows */
+const sorted = rows => rows.sort((one, other) => (one.last_reply === other.last_reply
+  ? other.position - one.position : one.last_reply < other.last_reply ? 1 : -1))
+
+/**
+ * @param {object} options
+ * @param {import('../net/request.js').Api} options.api
+ * @param {() => string | null} options.organisation
+ * @param {ReturnType<import('./positions.js').createRecorder>} options.recorder
+ * @param {import('../base/clock.js').Clock} options.clock
+ * @param {(message: any) => void} options.seen
+ */
+export function createThreads({ api, organisation, recorder, clock, seen }) {
+  const rows = signal(/** @type {any[]} */ ([]))
+  const state = signal(/** @type {'loading' | 'current' | 'failed'} */ ('loading'))
+  const hasMore = signal(false)
+  /** @type {Map<string, Position | null>} */
+  const places = new Map()
+  /** Threads that are fetched just now. @type {Set<string>} */
+  const fetching = new Set()
+  let before = 0
+  let run = 0
+  let attempt = 0
+
+  /** @param {any[]} page @param {Position | null} position */
+  const note = (page, position) => {
+    for (const row of page) {
+      places.set(row.thread_id, position)
+      seen(row)
+      row.messages.forEach(seen)
+    }
+  }
+
+  /** @returns {Promise<void>} */
+  const load = async () => {
+    const id = organisation()
+    if (!id) return
+    run += 1
+    const own = run
+    try {
+      await recorder.fetch(() => api.listOrganisationThreads(id, { mine: true, messages: REPLIES, limit: PAGE }), answer => {
+        if (own !== run) return
+        places.clear()
+        note(answer.data, answer.position)
+        rows.value = sorted([...answer.data])
+        before = Number(answer.next?.before ?? 0)
+        hasMore.value = before > 0
+        state.value = 'current'
+        attempt = 0
+      })
+    } catch (failure) {
+      if (own !== run) return
+      state.value = 'failed'
+      if (failure instanceof Refusal && failure.status < 500 && failure.status !== 429) return
+      clock.after(backoff(attempt), () => own === run && load())
+      attempt += 1
+    }
+  }
+
+  /** @param {string} thread */
+  const fetch = async thread => {
+    if (fetching.has(thread)) return
+    fetching.add(thread)
+    const own = run
+    try {
+      await recorder.fetch(() => api.getThread(thread, { messages: REPLIES }), ({ data, position }) => {
+        if (own !== run) return
+        note([data], position)
+        rows.value = sorted([...rows.peek().filter(row => row.thread_id !== thread), data])
+      })
+    } catch {
+      // Its channel is not the user's any more.
+      if (own === run) rows.value = rows.peek().filter(row => row.thread_id !== thread)
+    } finally {
+      fetching.delete(thread)
+    }
+  }
+
+  return {
+    rows: /** @type {import('../base/signal.js').Computed<any[]>} */ (rows),
+    state,
+    hasMore,
+    unread: computed(() => rows.value.reduce((sum, row) => sum + row.unread_count, 0)),
+    load,
+
+    async more() {
+      const id = organisation()
+      if (!id || !hasMore.peek()) return
+      const own = run
+      await recorder.fetch(() => api.listOrganisationThreads(id, { mine: true, messages: REPLIES, limit: PAGE, before }), answer => {
+        if (own !== run) return
+        const known = new Set(rows.peek().map(row => row.thread_id))
+        const fresh = answer.data.filter(row => !known.has(row.thread_id))
+        note(fresh, answer.position)
+        rows.value = sorted([...rows.peek(), ...fresh])
+        before = Number(answer.next?.before ?? 0)
+        hasMore.value = before > 0
+      })
+    },
+
+    /** @param {any} data Of a `thread_unread`. @param {Position} position */
+    unreadChanged(data, position) {
+      if (state.peek() === 'loading' || data.organisation_id !== organisation()) return
+      const known = rows.peek().find(row => row.thread_id === data.thread_id)
+      if (data.message_count === 0) {
+        rows.value = rows.peek().filter(row => row !== known)
+      } else if (!known) {
+        fetch(data.thread_id)
+      } else if (!includes(places.get(data.thread_id), position)) {
+        places.set(data.thread_id, position)
+        const { unread_count, mention_count, last_read_id, message_count, participant_count, participants, last_reply } = data
+        const next = { ...known, unread_count, mention_count, last_read_id, message_count, participant_count, participants, last_reply }
+        rows.value = sorted([...rows.peek().filter(row => row !== known), next])
+        if (known.last_reply !== last_reply || known.message_count !== message_count) fetch(data.thread_id)
+      }
+    },
+
+    /** Changes the post that began a thread. @param {string} thread @param {Position} position @param {(row: any) => any} change */
+    change(thread, position, change) {
+      const known = rows.peek().find(row => row.thread_id === thread)
+      if (!known || includes(places.get(thread), position)) return
+      const next = change(known)
+      rows.value = rows.peek().flatMap(row => (row === known ? (next ? [{ ...known, ...next }] : []) : [row]))
+    },
+
+    /** @param {string} channel The user is out of it. */
+    dropChannel(channel) {
+      if (rows.peek().some(row => row.channel_id === channel)) rows.value = rows.peek().filter(row => row.channel_id !== channel)
+    },
+
+    /** Another organisation is opened. */
+    forget() {
+      run += 1
+      rows.value = []
+      places.clear()
+      hasMore.value = false
+      state.value = 'loading'
+    },
+  }
+}

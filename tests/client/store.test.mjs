@@ -1,0 +1,113 @@
+// The store against the real server, step by step.
+import assert from 'node:assert/strict'
+import test from 'node:test'
+import { start, until } from '../sdk/lib/server.mjs'
+import { team, visit } from './lib/visit.mjs'
+
+const texts = talk => talk.rows.peek().map(row => row.content)
+
+/** Two people in an organisation, each with a store that stands in its channel. */
+async function pair(t, ...flags) {
+  const server = await start(t, ...flags)
+  const [ada, grace] = [await visit(server, 'ada'), await visit(server, 'grace')]
+  const { id, slug, channel } = await team([ada, grace])
+  const stores = [ada.store(), grace.store()]
+  for (const store of stores) await store.open({ slug, channel })
+  t.after(() => stores.forEach(store => store.close()))
+  return { server, people: [ada, grace], stores, organisation: id, slug, channel }
+}
+
+test('a talk shows what others post, in order', async t => {
+  const { stores: [ada, grace], channel } = await pair(t)
+  const talks = [ada.talk(channel), grace.talk(channel)]
+  for (const talk of talks) await talk.open()
+  await until('both are current', () => talks.every(talk => talk.state.peek() === 'current'))
+  for (const text of ['one', 'two', 'three']) ada.outgoing.post({ channel, thread: null, text })
+  await until('it is sent', () => ada.outgoing.all.peek().length === 0)
+  for (const talk of talks) await until('all of it is heard', () => texts(talk).join(' ') === 'one two three')
+  await until('it is unread', () => grace.channel(channel).unread_count === 3)
+  await grace.read(channel)
+  await until('it is read', () => grace.channel(channel).unread_count === 0)
+})
+
+test('a reply counts in its channel, stands in its thread, and makes it one of mine', async t => {
+  const { stores: [ada, grace], channel } = await pair(t)
+  const talk = ada.talk(channel)
+  await talk.open()
+  const { data: post } = await grace.api.createMessage(channel, { content: 'who is here?' })
+  await until('the post', () => talk.rows.peek().length === 1)
+  const thread = ada.thread(channel, post.id)
+  await thread.open()
+  ada.outgoing.post({ channel, thread: post.id, text: 'me' })
+  await until('the reply', () => texts(thread).join() === 'me')
+  await until('its count', () => talk.rows.peek()[0].message_count === 1)
+  await until('graces thread', () => grace.threadsUnread.peek() === 1)
+  assert.equal(thread.root.peek().content, 'who is here?')
+  await grace.readThread(post.id)
+  await until('it is read', () => grace.threadsUnread.peek() === 0)
+})
+
+test('a talk that was closed is recovered from its place', async t => {
+  const { stores: [ada], people: [, grace], channel } = await pair(t)
+  const talk = ada.talk(channel)
+  await talk.open()
+  await until('it is current', () => talk.state.peek() === 'current')
+  talk.close()
+  assert.equal(talk.state.peek(), 'catching-up')
+  const { data: gone } = await grace.api.createMessage(channel, { content: 'a slip' })
+  await grace.api.createMessage(channel, { content: 'hello' })
+  await grace.api.deleteMessage(channel, gone.id)
+  await talk.open()
+  await until('it is current again', () => talk.state.peek() === 'current')
+  assert.deepEqual(texts(talk), ['hello'])
+})
+
+test('pages lead from the first unread to both ends', async t => {
+  const { stores: [ada, grace], channel } = await pair(t)
+  const ids = []
+  for (let at = 0; at < 180; at += 1) ids.push((await grace.api.createMessage(channel, { content: `post ${at}` })).data.id)
+  await grace.api.markChannelRead(channel, { unread_from: ids[90] })
+  await ada.read(channel, ids[89])
+  const talk = ada.talk(channel)
+  await talk.open()
+  assert.ok(talk.rows.peek().some(row => row.id === ids[90]))
+  assert.ok(talk.hasOlder.peek() && talk.hasNewer.peek())
+  await grace.api.createMessage(channel, { content: 'the newest' })
+  while (talk.hasNewer.peek()) await talk.newer()
+  while (talk.hasOlder.peek()) await talk.older()
+  assert.deepEqual(texts(talk), [...ids.map((_, at) => `post ${at}`), 'the newest'])
+  await talk.around(ids[100])
+  assert.ok(talk.rows.peek().length < 60)
+  await talk.newest()
+  assert.equal(texts(talk).at(-1), 'the newest')
+})
+
+test('a channel that one is added to appears, and goes with the membership', async t => {
+  const { stores: [ada, grace], people: [, { id }], organisation } = await pair(t)
+  const { data: made } = await ada.api.createChannel({ name: 'news', organisation_id: organisation, userIds: [id] })
+  await until('it is there', () => grace.channels.peek().some(channel => channel.name === 'news'))
+  const talk = grace.talk(made.id)
+  await talk.open()
+  await ada.api.removeChannelMember(made.id, id)
+  await until('it is gone', () => talk.state.peek() === 'gone' && !grace.channel(made.id))
+  await ada.api.addChannelMembers(made.id, { user_ids: [id] })
+  await until('it is back', () => talk.state.peek() === 'current' && grace.channel(made.id))
+})
+
+test('direct messages are named after the others', async t => {
+  const { stores: [ada, grace], people, organisation } = await pair(t)
+  const { data } = await ada.api.openDirectMessage(organisation, { user_ids: [people[1].id] })
+  ada.outgoing.post({ channel: data.channels_id, thread: null, text: 'psst' })
+  await until('it is there', () => grace.directMessages.peek()[0]?.unread_count === 1)
+  assert.equal(grace.directMessages.peek()[0].title, 'ada')
+  assert.equal(ada.directMessages.peek()[0].title, 'grace')
+})
+
+test('a store whose session ended says so and stops', async t => {
+  const { stores: [ada], people: [person] } = await pair(t)
+  const { data: sessions } = await person.api.listSessions(person.id)
+  await person.api.revokeSession({ user_id: person.id, session_id: sessions[0]?.id }).catch(() => {})
+  await person.api.logOut().catch(() => {})
+  ada.wake()
+  await until('it has ended', () => ada.ended.peek() === 'session-ended', 30_000)
+})
