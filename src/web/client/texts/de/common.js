@@ -25,7 +25,10 @@ export default {
   optional: 'freiwillig',
   today: 'Heute',
   yesterday: 'Gestern',
+  todayAt: 'heute {time}',
+  yesterdayAt: 'gestern {time}',
   justNow: 'gerade eben',
   unreachable: 'Der Server ist nicht erreichbar. Prüfe die Verbindung und versuche es noch einmal.',
   unexpected: 'In dieser Seite ist etwas schiefgegangen. Lade sie neu; hilft das nicht, sag es der Administration.',
+  cantLoad: 'Das Gespräch lässt sich nicht anzeigen',
 }

@@ -79,7 +79,7 @@ export default {
   not_a_member: 'Diese Organisation gibt es nicht, oder du gehörst nicht dazu.',
   not_in_channel: 'Du bist nicht in diesem Kanal. Tritt ihm zuerst bei.',
   channel_hidden: 'Diesen Kanal gibt es nicht, oder du kannst ihn nicht sehen.',
-  owner_only: 'Das geht nur mit dem Besitz der Organisation.',
+  owner_only: 'Das darf nur, wem die Organisation gehört.',
   owner_protected: 'Dieser Person gehört die Organisation. Zuerst muss sie jemand anderem gehören.',
   author_only: 'Nur wer eine Nachricht geschrieben hat, kann sie bearbeiten.',
   invitation_for_another: 'Diese Einladung gilt für eine andere E-Mail-Adresse. Melde dich mit jener an.',

@@ -25,7 +25,10 @@ export default {
   optional: 'optional',
   today: 'Today',
   yesterday: 'Yesterday',
+  todayAt: 'today {time}',
+  yesterdayAt: 'yesterday {time}',
   justNow: 'just now',
   unreachable: 'The server can’t be reached. Check the connection and try again.',
   unexpected: 'Something went wrong in this page. Load it again; if that doesn’t help, tell your administrator.',
+  cantLoad: 'The talk can’t be shown',
 }
