@@ -2,7 +2,7 @@
 // where they say "today".
 
 import { signal } from '../base/signal.js'
-import { language, t } from './words.js'
+import { locale, t } from './words.js'
 
 /** A day's check also finds midnight after the machine has slept through it. */
 const CHECK_MS = 10 * 60_000
@@ -43,9 +43,9 @@ const formats = new Map()
  * @param {Intl.DateTimeFormatOptions} options
  */
 function format(date, options) {
-  const key = `${language.value} ${JSON.stringify(options)}`
+  const key = `${locale.value} ${JSON.stringify(options)}`
   let found = formats.get(key)
-  if (!found) formats.set(key, found = new Intl.DateTimeFormat(language.peek(), options))
+  if (!found) formats.set(key, found = new Intl.DateTimeFormat(locale.peek(), options))
   return found.format(date)
 }
 

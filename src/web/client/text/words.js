@@ -24,11 +24,20 @@ const wanted = new Set()
 /** @type {(language: Language, direction: 'ltr' | 'rtl') => void} */
 let tell = () => {}
 let changes = 0
+/** The browser's languages, which also tell the region. @type {readonly string[]} */
+let regions = []
 
 /** The language that is shown. @type {import('../base/signal.js').Computed<Language>} */
 export const language = computed(() => current.value.language)
 /** @type {import('../base/signal.js').Computed<'ltr' | 'rtl'>} */
 export const direction = computed(() => LANGUAGES[current.value.language].direction)
+
+/**
+ * The language as days and numbers are written in it: in the region of the browser, if that speaks the language.
+ *
+ * @type {import('../base/signal.js').Computed<string>}
+ */
+export const locale = computed(() => regions.find(each => each.split('-')[0] === current.value.language) ?? current.value.language)
 
 /** @param {unknown} name @returns {name is Language} */
 const isLanguage = name => typeof name === 'string' && Object.hasOwn(LANGUAGES, name)
@@ -41,6 +50,7 @@ const isLanguage = name => typeof name === 'string' && Object.hasOwn(LANGUAGES, 
  * @returns {Language}
  */
 export function preferredLanguage(chosen, preferred) {
+  regions = preferred
   const found = [chosen, ...preferred].map(each => each?.toLowerCase().split('-')[0]).find(isLanguage)
   return found ?? 'en'
 }
@@ -153,13 +163,13 @@ function template(key, values) {
 /** @param {Value} value */
 function written(value) {
   if (typeof value === 'number') return number(value)
-  if (value instanceof Date) return value.toLocaleDateString(current.peek().language, { dateStyle: 'long' })
+  if (value instanceof Date) return value.toLocaleDateString(locale.value, { dateStyle: 'long' })
   if (value == null) return ''
   return typeof value === 'string' ? isolated(value) : listed(value)
 }
 
 /** @param {number} value @param {Intl.NumberFormatOptions} [options] */
-export const number = (value, options) => new Intl.NumberFormat(language.value, options).format(value)
+export const number = (value, options) => new Intl.NumberFormat(locale.value, options).format(value)
 
 /** `Ann, Ben and Cleo`. @param {readonly string[]} items */
 export const listed = items => new Intl.ListFormat(language.value, { type: 'conjunction' }).format(items.map(isolated))
