@@ -107,8 +107,7 @@ export function createRequests({ base = '', fetch = globalThis.fetch, getUser = 
     const user = getUser()
     let response, text
     try {
-      // A bare `fetch` refuses to be called as another object's method.
-      response = await (0, fetch)(`${base}${path}`, {
+      response = await fetch(`${base}${path}`, {
         method,
         credentials: 'same-origin',
         headers: {

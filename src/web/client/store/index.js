@@ -219,7 +219,7 @@ export function openStore({ base = '', fetch, WebSocket = globalThis.WebSocket, 
     connection: push.connection,
     organisations: organisations.organisations,
     organisation: organisations.organisation,
-    .../** @type {ReturnType<typeof channels.lists>} */ (channels.lists(() => organisations.opened.value)),
+    ...channels.lists(() => organisations.opened.value),
     threadsUnread: threads.unread,
     /** Whether drafts and unsent posts outlive the tab. */
     keeps: () => storage.lasts,
@@ -278,3 +278,10 @@ export function openStore({ base = '', fetch, WebSocket = globalThis.WebSocket, 
 }
 
 /** @typedef {ReturnType<typeof openStore>} Store */
+/** @typedef {import('./talk.js').Talk} Talk */
+/** @typedef {import('./rows.js').Message} Message */
+/** @typedef {import('./channels.js').Channel} Channel */
+/** @typedef {import('./people.js').Person} Person */
+/** @typedef {import('./outgoing.js').Pending} Pending */
+/** @typedef {import('./organisations.js').Summary} Organisation */
+/** @typedef {import('../net/push.js').Connection} Connection */

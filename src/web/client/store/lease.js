@@ -44,5 +44,8 @@ export function createLease({ name, records, clock, locks = globalThis.navigator
     }
   }
 
-  return run => (locks ? locks.request(`tidings/${name()}`, run) : byRecord(run))
+  return async run => {
+    if (locks) await locks.request(`tidings/${name()}`, run)
+    else await byRecord(run)
+  }
 }

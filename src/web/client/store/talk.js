@@ -88,7 +88,10 @@ export function createTalk({ channel, thread, fetchPage, stream, recorder, clock
 
   /** @param {Query} query @param {unknown} failure */
   const failed = (query, failure) => {
-    if (failure instanceof Refusal && failure.status === 404 && query.around) return load({})
+    if (failure instanceof Refusal && failure.status === 404 && query.around) {
+      load({})
+      return
+    }
     if (failure instanceof Refusal && (failure.status === 403 || failure.status === 404)) isGone.value = true
     error.value = /** @type {Error} */ (failure)
     isLoading.value = false
