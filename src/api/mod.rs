@@ -40,6 +40,7 @@ use crate::{
     error::{Code, Error},
     push::{
         embedded::{handshake, listener},
+        external::client::Centrifugo,
         server_api,
     },
     state::App,
@@ -73,7 +74,8 @@ pub fn routes(app: App) -> impl Endpoint {
         Some(_) => routes,
         None => push(routes, &app),
     };
-    routes.nest("/", web::pages()).around(readable).around(cross_origin).data(app)
+    let pages = web::pages(app.site.client, app.centrifugo.as_ref().map(Centrifugo::url));
+    routes.nest("/", pages).around(readable).around(cross_origin).data(app)
 }
 
 /// The API's page and the guide, under `/docs`.

@@ -103,8 +103,9 @@ fn announce(settings: &Settings, app: &App, addresses: &[Address]) {
     let push = app.centrifugo.as_ref().map_or(url.as_str(), Centrifugo::url).replacen("http", "ws", 1);
     let folder = settings.data_dir.display();
     let listening = addresses.iter().map(Address::to_string).collect::<Vec<_>>().join(", ");
+    let client = if app.site.client { format!("\n  Open   {url}") } else { String::new() };
     let mut text = format!(
-        "Tidings {} is running; its data is in {folder}
+        "Tidings {} is running; its data is in {folder}{client}
   API    {url}/api/v1
   Docs   {url}/docs
   Push   {push}/connection/websocket

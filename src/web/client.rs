@@ -10,7 +10,7 @@ use poem::{
 use rust_embed::RustEmbed;
 use serde_json::json;
 
-use super::Asset;
+use super::asset::Asset;
 use crate::secret;
 
 #[derive(RustEmbed)]

@@ -5,7 +5,7 @@ pub mod client;
 pub mod guide;
 mod notice;
 
-use std::borrow::Cow;
+use std::{borrow::Cow, sync::Arc};
 
 use poem::{
     Body, Endpoint, Request, Response, Route,
@@ -14,8 +14,6 @@ use poem::{
     http::{StatusCode, header},
 };
 use rust_embed::RustEmbed;
-
-use crate::{push::external::client::Centrifugo, state::App};
 
 pub use self::{
     asset::{Asset, Shared},
@@ -26,18 +24,23 @@ pub use self::{
 #[folder = "src/web/pages"]
 struct Pages;
 
-/// The web client; without it, plain pages for `/` and what links in mails lead to.
-pub fn pages() -> impl Endpoint {
-    Route::new().at("/", make_sync(page)).at("/*path", make_sync(page))
+/// The web client, if it is served; without it, plain pages for `/` and what links in mails lead to. `push` is the origin of an
+/// external push server.
+pub fn pages(has_client: bool, push: Option<&str>) -> impl Endpoint + use<> {
+    let push = push.map(str::to_owned);
+    let answer = Arc::new(move |req: Request| match has_client.then(|| client::answer(&req, push.as_deref())).flatten() {
+        Some(response) => Ok(response),
+        None => page(&req),
+    });
+    let endpoint = || {
+        let answer = answer.clone();
+        make_sync(move |req| answer(req))
+    };
+    Route::new().at("/", endpoint()).at("/*path", endpoint())
 }
 
 /// Serves an embedded file: `/auth/verify-email` is the file `auth/verify-email.html`. Browsers keep icons for a day.
-fn page(req: Request) -> poem::Result<Response> {
-    let app: &App = req.data().expect("the application is installed in routes()");
-    if let Some(response) = app.site.client.then(|| client::answer(&req, app.centrifugo.as_ref().map(Centrifugo::url))).flatten()
-    {
-        return Ok(response);
-    }
+fn page(req: &Request) -> poem::Result<Response> {
     let path = req.uri().path().trim_matches('/');
     let name = if path.is_empty() { "index" } else { path };
     let (file, kind) = match name.rsplit_once('.') {

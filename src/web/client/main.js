@@ -28,7 +28,7 @@ followLanguage((language, direction) => Object.assign(document.documentElement, 
 followPreferences()
 followLinks()
 
-const words = setLanguage(preferredLanguage(chosenLanguage.peek(), navigator.languages)).then(() => loadWords('chat', 'refusals'))
+const words = setLanguage(preferredLanguage(chosenLanguage.peek(), navigator.languages)).then(() => loadWords('talk', 'chat', 'refusals'))
 await Promise.all([words, needsSession() ? begin() : null])
 effect(show)
 

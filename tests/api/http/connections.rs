@@ -192,7 +192,7 @@ async fn browsers_get_an_icon_and_keep_it_for_a_day() {
         }
     }
     let page = anybody.request("GET", "/").send().await.unwrap();
-    assert_eq!(page.headers()["cache-control"], "no-store");
+    assert_eq!(page.headers()["cache-control"], "no-cache");
     assert!(page.headers()["content-security-policy"].to_str().unwrap().contains("img-src 'self'"));
 }
 

@@ -1,6 +1,7 @@
 mod bad_input;
 mod bodies;
 mod bounds;
+mod client;
 mod connections;
 mod errors;
 mod examples;

@@ -41,6 +41,7 @@ const PAGES = {
   '/join': join,
   '/new-organisation': newOrganisation,
   '/setup': setup,
+  '/sign-in': signIn,
   '/sign-in/mail': byMail,
   '/sign-up': signUp,
 }
@@ -75,8 +76,7 @@ export function entry({ requests, route, go, features, signedIn }) {
     void language.value
     return untracked(() => {
       if (!kept) return notKept(features)
-      const page = PAGES[here.path] ?? signIn
-      return page({ requests, features, route: here, go, arrive })
+      return PAGES[here.path]?.({ requests, features, route: here, go, arrive })
     })
   })
 }

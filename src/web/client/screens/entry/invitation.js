@@ -82,10 +82,16 @@ const asKnown = (way, token, preview) => {
     otherWays(way))
 }
 
-/** Ways to sign in without the password, which come back here. @param {Way} way */
-export const otherWays = ({ features }) => below(
+/**
+ * Ways to sign in without the password, which come back here.
+ *
+ * @param {Way} way
+ * @param {...import('../../view/element.js').Child} more
+ */
+export const otherWays = ({ features }, ...more) => below(
   features.login.magic_link && to(`/sign-in/mail?next=${encodeURIComponent(location.pathname + location.search)}`, t('entry.by_mail')),
-  features.has_mail && to('/forgotten-password', t('entry.forgotten')))
+  features.has_mail && to('/forgotten-password', t('entry.forgotten')),
+  more)
 
 /**
  * @param {Way} way
@@ -142,7 +148,7 @@ children)
 const fact = (name, content) => h('div', null, h('dt', null, name), h('dd', null, content))
 
 /** @param {string} time */
-const dayAndTime = time => new Date(time).toLocaleString(language.value, { dateStyle: 'long', timeStyle: 'short' })
+const dayAndTime = time => new Date(time).toLocaleString(language.value, { dateStyle: 'medium', timeStyle: 'short' })
 
 /** Built-in roles have names in each language; an organisation's own have the one that it gave them. @param {Preview} preview */
 function roleName({ role, role_name: name }) {

@@ -66,7 +66,7 @@ function asVisitor(way, token, preview) {
         await accept(way, { token })
       },
     }),
-    otherWays(way), below(change('new')))
+    otherWays(way, change('new')))
   return () => {
     const kind = shown.value
     if (kind === 'new') return untracked(asNew)

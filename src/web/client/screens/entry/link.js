@@ -51,7 +51,7 @@ export function overTitle(status) {
  */
 export const over = (purpose, status) => {
   const title = overTitle(status)
-  const signIn = mainLink('/sign-in', t('entry.to_sign_in'))
+  const signIn = mainLink('/sign-in', t('entry.sign_in'))
   if (purpose === 'magic_link') return card({ title, lead: t('entry.over_magic_link') }, mainLink('/sign-in/mail', t('entry.new_mail')))
   if (purpose === 'password_reset') return card({ title, lead: t('entry.over_reset') }, mainLink('/forgotten-password', t('entry.new_mail')))
   if (purpose === 'setup') return card({ title, lead: t('entry.over_setup') }, signIn)

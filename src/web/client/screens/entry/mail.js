@@ -70,7 +70,7 @@ function code({ requests, route, arrive, go }, { address, request }, again) {
 }
 
 /** What stands where a mail would have to be sent, on a server that sends none. */
-export const noMail = () => card({ title: t('entry.no_mail_title'), lead: t('entry.no_mail') }, mainLink('/sign-in', t('entry.to_sign_in')))
+export const noMail = () => card({ title: t('entry.no_mail_title'), lead: t('entry.no_mail') }, mainLink('/sign-in', t('entry.sign_in')))
 
 /** The page that the link in the mail leads to. @param {Way} way */
 export const magicLink = way => checked(way, 'magic_link', token => card({ title: t('entry.magic_title'), lead: t('entry.magic_lead') },

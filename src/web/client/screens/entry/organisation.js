@@ -16,7 +16,7 @@ import { nameOf, whoIsHere } from './session.js'
 /** @param {Way} way */
 export const newOrganisation = way => later(() => whoIsHere(way.requests), user => {
   if (user) return asUser(way, user)
-  return card({ title: t('entry.first_title'), lead: t('entry.first_signed_out') }, mainLink('/sign-in?next=/new-organisation', t('entry.to_sign_in')))
+  return card({ title: t('entry.first_title'), lead: t('entry.first_signed_out') }, mainLink('/sign-in?next=/new-organisation', t('entry.sign_in')))
 })
 
 /**

@@ -57,7 +57,7 @@ export const reset = way => checked(way, 'password_reset', token => {
         await way.arrive()
       },
     }))
-  const done = () => card({ title: t('entry.reset_done_title'), lead: t('entry.reset_done') }, mainLink('/sign-in', t('entry.to_sign_in')))
+  const done = () => card({ title: t('entry.reset_done_title'), lead: t('entry.reset_done') }, mainLink('/sign-in', t('entry.sign_in')))
   return () => {
     const finished = isSet.value
     return untracked(finished ? done : question)

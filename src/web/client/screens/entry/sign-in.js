@@ -36,7 +36,7 @@ export function signIn(way) {
   })
   // What is typed is there on the next page, too.
   entrance.addEventListener('input', () => rememberAddress(value(new FormData(entrance), 'email')))
-  return card({ title: t('entry.sign_in_title'), lead: ownPath(next) === '/' ? null : t('entry.sign_in_next') },
+  return card({ title: t('entry.sign_in_title') },
     provider(way, next),
     entrance,
     () => refused.value === 'email_unverified' && verificationAgain(way),

@@ -17,7 +17,7 @@ export function signUp(way) {
   const { requests, features, route, arrive } = way
   const next = route.query.get('next')
   if (features.registration === 'closed') {
-    return card({ title: t('entry.closed_title'), lead: t('entry.closed') }, mainLink('/sign-in', t('entry.to_sign_in')))
+    return card({ title: t('entry.closed_title'), lead: t('entry.closed') }, mainLink('/sign-in', t('entry.sign_in')))
   }
   /** @type {import('../../base/signal.js').Signal<Account | null>} */
   const unverified = signal(null)

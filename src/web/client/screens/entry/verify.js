@@ -5,7 +5,7 @@ import { rich, t } from '../../text/words.js'
 import { h } from '../../view/element.js'
 import { form } from '../../view/form.js'
 import { email, password, secret, value } from './fields.js'
-import { card, later, mainLink } from './frame.js'
+import { below, card, later, mainLink } from './frame.js'
 import { checked, overTitle } from './link.js'
 import { rememberAddress, rememberedAddress } from './memory.js'
 import { isRefused, logIn, nameOf, whoIsHere } from './session.js'
@@ -39,12 +39,12 @@ const asUser = ({ requests, arrive }, token, user, other) => card(
   form({
     children: [],
     button: t('entry.verify_button'),
-    beside: h('button', { type: 'button', class: 'button', onclick: other }, t('entry.not_me')),
     submit: async () => {
       await requests.verifyEmail({ token })
       await arrive()
     },
-  }))
+  }),
+  below(h('button', { type: 'button', class: 'entry-link', onclick: other }, t('entry.not_me'))))
 
 /**
  * @param {Way} way
@@ -68,7 +68,7 @@ function asWhoKnowsThePassword({ requests, arrive }, token) {
         await arrive()
       },
     }))
-  const done = () => card({ title: t('entry.verified_title'), lead: t('entry.verified') }, mainLink('/sign-in', t('entry.to_sign_in')))
+  const done = () => card({ title: t('entry.verified_title'), lead: t('entry.verified') }, mainLink('/sign-in', t('entry.sign_in')))
   return () => {
     const finished = isVerified.value
     return untracked(finished ? done : question)
@@ -84,7 +84,7 @@ function asWhoKnowsThePassword({ requests, arrive }, token) {
 function again({ requests }, title) {
   const sent = signal('')
   const question = () => card({ title, lead: t('entry.verify_over') },
-    mainLink('/sign-in', t('entry.to_sign_in')),
+    mainLink('/sign-in', t('entry.sign_in')),
     h('details', { class: 'entry-more' }, h('summary', null, t('entry.verify_again')),
       form({
         children: [email()],

@@ -1,6 +1,6 @@
 // Channels that aren't in the sidebar: archived ones, and open ones that the person hasn't joined.
 
-import { h } from '../../view/element.js'
+import { h, when } from '../../view/element.js'
 import { list } from '../../view/list.js'
 import { t } from '../../text/words.js'
 import { fetched } from './fetched.js'
@@ -20,10 +20,10 @@ const archived = (store, id) => section(t('settings.archived'), h('p', { class: 
       const channel = item.peek()
       const isOurs = () => may(store, 'can_manage_channels') || channel.owner_id === store.me.value?.id
       return row(store, channel.channels_id, channel.name, channel.description, t('settings.channelMessages', { count: channel.message_count }),
-        () => isOurs() && deed(t('settings.unarchive'), async () => {
+        when(isOurs, () => deed(t('settings.unarchive'), async () => {
           await store.api.archiveChannel(channel.channels_id, { archived: false })
           all.value = all.peek().filter(each => each !== channel)
-        }, { describedBy: `channel-${channel.channels_id}` }))
+        }, { describedBy: `channel-${channel.channels_id}` })))
     }),
   ]))
 
@@ -34,7 +34,7 @@ const open = (store, id) => section(t('settings.openChannels'), h('p', { class: 
     list(h('ul', { class: 'items' }), () => all.value, channel => channel.id, item => {
       const channel = item.peek()
       return row(store, channel.id, channel.name, channel.topic || channel.description, t('settings.channelMembers', { count: channel.user_count }),
-        () => deed(t('settings.join'), async () => {
+        deed(t('settings.join'), async () => {
           await store.api.joinChannel(channel.id)
           all.value = all.peek().filter(each => each !== channel)
         }, { describedBy: `channel-${channel.id}` }))
@@ -47,7 +47,7 @@ const open = (store, id) => section(t('settings.openChannels'), h('p', { class: 
  * @param {string} name
  * @param {string} about
  * @param {string} count
- * @param {() => import('../../view/element.js').Child} button
+ * @param {import('../../view/element.js').Child} button
  */
 const row = (store, id, name, about, count, button) => h('li', { class: 'item' },
   h('div', { class: 'item-text', id: `channel-${id}` },

@@ -1,6 +1,6 @@
 // One member in the list, and what others may do to them.
 
-import { h } from '../../view/element.js'
+import { h, when } from '../../view/element.js'
 import { confirm, openDialog } from '../../view/dialog.js'
 import { field, form } from '../../view/form.js'
 import { openMenu } from '../../view/menu.js'
@@ -39,7 +39,7 @@ export function memberRow(store, id, roles, member, replace) {
         h('bdi', null, () => `@${member.value.username}`), ' · ', h('bdi', { class: 'address' }, () => member.value.email),
         () => !member.value.is_verified && [' · ', t('settings.emailUnverified')])),
     h('span', { class: 'quiet small item-role' }, () => roleTitle(member.value.role, member.value.role_name)),
-    h('div', { class: 'item-buttons' }, () => mayTouch(store, roles, member.value) && button))
+    h('div', { class: 'item-buttons' }, when(() => mayTouch(store, roles, member.value), () => button)))
 }
 
 /**

@@ -10,7 +10,7 @@ import { t } from '../../text/words.js'
 const OWNER = 'Owner'
 
 /** @param {Store} store @param {keyof Keys} right */
-export const may = (store, right) => store.organisation.value?.permissions.permission_list[right] === true
+export const may = (store, right) => store.organisation.value?.permissions[right] === true
 
 /** @param {{ role_name: string } | null} holder */
 export const isOwner = holder => holder?.role_name === OWNER

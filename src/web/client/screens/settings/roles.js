@@ -1,6 +1,6 @@
 // The roles of the organisation: those that every organisation has, and its own.
 
-import { h } from '../../view/element.js'
+import { h, when } from '../../view/element.js'
 import { confirm } from '../../view/dialog.js'
 import { list } from '../../view/list.js'
 import { t } from '../../text/words.js'
@@ -55,7 +55,7 @@ function row(store, id, known, role, again) {
   }, t('common.edit'))
   return h('li', { class: 'item' },
     () => words(role.value, known.peek().rights),
-    h('div', { class: 'item-buttons' }, () => isWithinOwn(store, role.value) && [edit, remove]))
+    h('div', { class: 'item-buttons' }, when(() => isWithinOwn(store, role.value), () => [edit, remove])))
 }
 
 /** @param {Store} store @param {string} id @param {Role} role @param {() => Promise<void>} again @param {HTMLElement} control */

@@ -1,7 +1,7 @@
 // The invitations that were sent: their state, sending them again, and cancelling them.
 
 import { signal } from '../../base/signal.js'
-import { h } from '../../view/element.js'
+import { h, when } from '../../view/element.js'
 import { list } from '../../view/list.js'
 import { say } from '../../view/toast.js'
 import { t } from '../../text/words.js'
@@ -59,7 +59,7 @@ function row(store, id, sent, again) {
     h('div', { class: 'item-text', id: describedBy },
       h('p', { class: 'row-line' }, h('bdi', { class: 'address' }, email), () => STATES[sent.value.status]?.()),
       h('p', { class: 'quiet small' }, () => [roleTitle(sent.value.role, sent.value.role_name), ' · ', t('settings.invitationSent'), ' ', time(sent.value.sent_at)])),
-    h('div', { class: 'item-buttons' }, () => sent.value.status !== 'accepted' && [
+    h('div', { class: 'item-buttons' }, when(() => sent.value.status !== 'accepted', () => [
       deed(t('settings.invitationResend'), async () => {
         await store.api.resendInvitations({ org_id: id, emails: [email] })
         await again()
@@ -69,5 +69,5 @@ function row(store, id, sent, again) {
         await store.api.cancelInvitation(invitation)
         await again()
       }, { describedBy }),
-    ]))
+    ])))
 }

@@ -1,6 +1,6 @@
 // What a webhook took in and gave out: trying it, looking at attempts, and sending again.
 
-import { h } from '../../view/element.js'
+import { h, when } from '../../view/element.js'
 import { list } from '../../view/list.js'
 import { say } from '../../view/toast.js'
 import { number, t } from '../../text/words.js'
@@ -32,11 +32,11 @@ export function history(store, channel, hook) {
       }
       return [
         h('p', { class: 'row-line' },
-          () => hook.value.webhook_url !== '' && deed(t('settings.webhookTest'), async () => {
+          when(() => hook.value.webhook_url !== '', () => deed(t('settings.webhookTest'), async () => {
             const { data } = await store.api.testWebhook(channel, id)
             await open(1)
             say(isDone(data) ? t('settings.webhookTestDone') : t('settings.webhookTestFailed'))
-          }),
+          })),
           deed(t('settings.historyRenew'), () => open(page))),
         h('p', { class: 'quiet', hidden: () => shown.value.attempts.length > 0 }, t('settings.historyNone')),
         list(h('ul', { class: 'items' }), () => shown.value.attempts, each => each.id, item => row(store, channel, id, item, () => open(1))),

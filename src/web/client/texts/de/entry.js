@@ -18,11 +18,10 @@ export default {
 
   // Anmelden
   sign_in_title: 'Anmelden',
-  sign_in_next: 'Danach kommst du zu dem, was du öffnen wolltest.',
   sign_in: 'Anmelden',
   sign_out: 'Abmelden',
   sign_up: 'Konto anlegen',
-  to_sign_in: 'Zur Anmeldung',
+  to_sign_in: 'Zurück zur Anmeldung',
   forgotten: 'Passwort vergessen?',
   by_mail: 'Per E-Mail anmelden',
   by_password: 'Mit Passwort anmelden',

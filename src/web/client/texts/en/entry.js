@@ -18,11 +18,10 @@ export default {
 
   // Signing in
   sign_in_title: 'Sign in',
-  sign_in_next: 'After that you get to what you wanted to open.',
   sign_in: 'Sign in',
   sign_out: 'Sign out',
   sign_up: 'Create an account',
-  to_sign_in: 'To sign in',
+  to_sign_in: 'Back to sign-in',
   forgotten: 'Forgot your password?',
   by_mail: 'Sign in by e-mail',
   by_password: 'Sign in with your password',
