@@ -6,12 +6,17 @@ import { join } from 'node:path'
 import puppeteer from 'puppeteer-core'
 import { root } from './server.mjs'
 
-export const BROWSERS = {
+const FILES = {
   chrome: process.env.CHROMIUM ?? '/usr/bin/chromium',
   firefox: process.env.FIREFOX ?? '/usr/bin/firefox-esr',
 }
+/** The browsers to test with: both, or the one that BROWSER names. */
+export const BROWSERS = Object.keys(FILES).filter(kind => (process.env.BROWSER ?? kind) === kind)
 export const WIDE = { width: 1280, height: 900 }
 export const PHONE = { width: 390, height: 844, isMobile: false }
+
+/** Colours on their way from one to another would be measured, and pictured. */
+const STILL = { name: 'prefers-reduced-motion', value: 'reduce' }
 
 const shots = join(root, 'tests/browser/out')
 const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
@@ -31,12 +36,13 @@ const OPTIONS = {
       'intl.accept_languages': 'en',
       'signon.rememberSignons': false,
       'layout.css.prefers-color-scheme.content-override': 1,
+      'ui.prefersReducedMotion': 1,
     },
   },
 }
 
 /**
- * A browser for one test, gone at its end; `kind` is a name in BROWSERS.
+ * A browser for one test, gone at its end; `kind` is one of BROWSERS.
  *
  * @returns `visitor()` opens a page in a context of its own.
  */
@@ -44,7 +50,8 @@ export async function launch(t, kind, { args = [], prefs = {} } = {}) {
   const options = OPTIONS[kind]
   const browser = await puppeteer.launch({
     browser: kind,
-    executablePath: BROWSERS[kind],
+    executablePath: FILES[kind],
+    acceptInsecureCerts: true,
     args: [...(options.args ?? []), ...args],
     extraPrefsFirefox: { ...options.extraPrefsFirefox, ...prefs },
   })
@@ -81,15 +88,25 @@ async function watched(context, view, problems) {
 /** The elements of a role, by accessible name as `page.locator` takes it: `byRole('button', 'Sign in')`. */
 export const byRole = (role, name) => `::-p-aria([role="${role}"][name="${name}"])`
 
+/** The field with that label, once it is shown. Firefox would take the label itself for an element of this name. */
+export const field = (page, label) => page.waitForFunction(label => {
+  const isCalled = control => control.ariaLabel === label || [...control.labels ?? []].some(each => (each.querySelector('span') ?? each).innerText.trim() === label)
+  return [...document.querySelectorAll('input, textarea, select, [contenteditable]')].find(each => isCalled(each) && each.checkVisibility())
+}, { polling: 50 }, label)
+
 /** Fills the field with that label, in place of what is in it. */
 export async function fill(page, label, text) {
-  const field = await page.waitForSelector(`::-p-aria([name="${label}"])`)
-  await field.evaluate(each => { each.value = '' })
-  await field.type(text)
+  await page.bringToFront() // pages behind another don't draw, and puppeteer waits for that
+  const control = await field(page, label)
+  await control.evaluate(each => { each.value = '' })
+  await control.type(text)
 }
 
 /** Presses the button (or what else has the role) of that name. */
-export const press = async (page, name, role = 'button') => (await page.waitForSelector(byRole(role, name))).click()
+export async function press(page, name, role = 'button') {
+  await page.bringToFront()
+  await (await page.waitForSelector(byRole(role, name))).click()
+}
 
 /** Waits until the page shows the text. */
 export async function sees(page, text) {
@@ -130,6 +147,6 @@ export async function accessible(page, what) {
 
 /** Light or dark, as the person's system says. Firefox takes it at its start alone, so there the page's own switch does. */
 export async function theme(page, kind, name) {
-  if (kind === 'chrome') await page.emulateMediaFeatures([{ name: 'prefers-color-scheme', value: name }])
+  if (kind === 'chrome') await page.emulateMediaFeatures([{ name: 'prefers-color-scheme', value: name }, STILL])
   else await page.evaluate(name => { document.documentElement.dataset.theme = name }, name)
 }

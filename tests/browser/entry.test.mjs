@@ -1,0 +1,403 @@
+// Every way in ends in the talk, signed in by cookie; what is used up says so first. In Chromium and Firefox.
+import assert from 'node:assert/strict'
+import test from 'node:test'
+import { certificates } from '../sdk/lib/certificates.mjs'
+import { link, mailServer } from '../sdk/lib/mailserver.mjs'
+import { CLIENT, SECRET, startProvider } from '../sdk/lib/provider.mjs'
+import { BROWSERS, PHONE, WIDE, accessible, arrives, fill, launch, picture, press, sees, theme } from './lib/browser.mjs'
+import { PASSWORD, account, organisation, start, until } from './lib/server.mjs'
+
+const timeout = 120_000
+const FRESH = 'a louder harbour at noon'
+const TALK = /^\/o\/[^/]+/
+
+/** Looks at a screen wide and light, then as on a phone and dark; Firefox sees the first alone, since axe-core judges both alike. */
+async function look({ page }, kind, name) {
+  await page.bringToFront()
+  if (kind === 'firefox') return accessible(page, name)
+  for (const [view, width, colours] of [[PHONE, 'phone', 'dark'], [WIDE, 'wide', 'light']]) {
+    await page.setViewport(view)
+    await theme(page, kind, colours)
+    await picture(page, `entry-${name}-${width}-${colours}`)
+    await accessible(page, `${name} ${width} ${colours}`)
+  }
+}
+
+/** A browser and a server; `step` is a test of one person, whose page may have had no problem at its end. */
+async function scene(t, kind, ...flags) {
+  // The server ends before the mail server, which waits for its connections.
+  /** @type {Awaited<ReturnType<typeof start>> | undefined} */
+  let server
+  t.after(() => server?.stop())
+  const mails = await mailServer(t)
+  server = await start(t, '--mail-url', mails.url, ...flags)
+  const browser = await launch(t, kind)
+  const step = (name, run) => t.test(name, async () => {
+    const visitor = await browser.visitor()
+    const open = (address, page = visitor.page) => page.goto(new URL(address, server.url).href)
+    await run({ ...visitor, open, look: name => look(visitor, kind, name) })
+    // The identity provider's own page asks for a font.
+    assert.deepEqual(visitor.problems.filter(problem => !problem.includes('fonts.googleapis')), [])
+    await visitor.close()
+  })
+  return { server, mails, step, browser }
+}
+
+/** The last of so many mails to an address: its link, and the code if there is one. */
+async function mailed(mails, email, count = 1) {
+  const mail = (await mails.mails(email, count))[count - 1]
+  return { address: link(mail).href, code: /Your code is (\d{6})/.exec(mail.text)?.[1] }
+}
+
+/** What stands once a session does: no script can read its cookie, and a new tab has it, too. */
+async function assertIn({ page, another, open }) {
+  await arrives(page, TALK)
+  assert.equal(await page.evaluate(() => document.cookie), '')
+  const tab = await another()
+  await open('/sign-in', tab)
+  await arrives(tab, TALK)
+  await tab.close()
+}
+
+async function signIn(page, email, password = PASSWORD) {
+  await fill(page, 'E-mail address', email)
+  await fill(page, 'Password', password)
+  await press(page, 'Sign in')
+}
+
+async function nameOneself(page, first, last) {
+  await fill(page, 'First name', first)
+  await fill(page, 'Last name', last)
+}
+
+test('every way in', { timeout, concurrency: 3 }, all => Promise.all(BROWSERS.flatMap(kind => [
+  all.test(`${kind}: the first administrator sets the server up, and people sign in and out of mind`, { timeout }, async t => {
+    const { server, mails, step } = await scene(t, kind)
+    const setup = /http\S+\/setup\?token=\S+/.exec(server.output())[0]
+
+    await step('the first administrator', async person => {
+      const { page, open, look } = person
+      await open(setup)
+      await sees(page, 'Set up Tidings')
+      await look('setup')
+      await nameOneself(page, 'Ada', 'King')
+      await fill(page, 'E-mail address', 'ada@example.org')
+      await fill(page, 'Password', PASSWORD)
+      await fill(page, 'Name of the organisation', 'Harbour')
+      await press(page, 'Create everything')
+      await assertIn(person)
+      await open(setup)
+      await sees(page, 'This link was used already')
+      await look('setup-used')
+    })
+
+    await step('by password, to where the person wanted to go', async person => {
+      const { page, open, look } = person
+      await open('/o/harbour')
+      await sees(page, 'Sign in')
+      await look('sign-in')
+      await signIn(page, 'ada@example.org', 'wrong')
+      await page.waitForSelector('.error:not([hidden])')
+      await look('sign-in-refused')
+      await fill(page, 'Password', PASSWORD)
+      await press(page, 'Sign in')
+      await arrives(page, /^\/o\/harbour/)
+      await assertIn(person)
+    })
+
+    await step('never to another site', async ({ page, open }) => {
+      await open(`/sign-in?next=${encodeURIComponent('/\\elsewhere.example')}`)
+      await signIn(page, 'ada@example.org')
+      await arrives(page, TALK)
+    })
+
+    await step('by the code of a mail, and by its link', async person => {
+      const { page, open, look, another } = person
+      await open('/sign-in')
+      await press(page, 'Sign in by e-mail', 'link')
+      await look('by-mail')
+      await fill(page, 'E-mail address', 'ada@example.org')
+      await press(page, 'Send the mail')
+      await sees(page, 'Enter its code')
+      const { code, address } = await mailed(mails, 'ada@example.org')
+      await fill(page, 'Code of six digits', code === '000000' ? '000001' : '000000')
+      await press(page, 'Sign in')
+      await page.waitForSelector('.error:not([hidden])')
+      await look('code')
+      const tab = await another()
+      await open(address, tab)
+      await sees(tab, 'You opened the link in our mail')
+      await fill(page, 'Code of six digits', `${code.slice(0, 3)} ${code.slice(3)}`)
+      await press(page, 'Sign in')
+      await assertIn(person)
+      await open(address, tab)
+      await sees(tab, 'This link was used already')
+      await tab.close()
+    })
+
+    await step('by the link of a mail', async person => {
+      const { page, open, look } = person
+      await server.call('POST', '/auth/magic-link', { body: { email: 'ada@example.org' } })
+      const { address } = await mailed(mails, 'ada@example.org', 2)
+      await open(address)
+      await sees(page, 'You opened the link in our mail')
+      await look('magic-link')
+      await press(page, 'Sign in')
+      await assertIn(person)
+      await open(address)
+      await sees(page, 'This link was used already')
+      await look('magic-link-used')
+    })
+
+    await step('with a new password for the forgotten one', async person => {
+      const { page, open, look } = person
+      await open('/sign-in')
+      await fill(page, 'E-mail address', 'ada@example.org')
+      await press(page, 'Forgot your password?', 'link')
+      await sees(page, 'set a new one')
+      await look('forgotten')
+      await press(page, 'Send the mail')
+      await sees(page, 'a mail is on its way')
+      await look('forgotten-mailed')
+      const { address } = await mailed(mails, 'ada@example.org', 3)
+      await open(address)
+      await sees(page, 'Set a new password')
+      await look('reset')
+      await fill(page, 'New password', FRESH)
+      await press(page, 'Set the password')
+      await assertIn(person)
+      await open(address)
+      await sees(page, 'This link was used already')
+    })
+
+    await step('with an account and an organisation of one\'s own', async person => {
+      const { page, open, look } = person
+      await open('/sign-up')
+      await sees(page, 'Create an account')
+      await look('sign-up')
+      await nameOneself(page, 'Grace', 'Holm')
+      await fill(page, 'E-mail address', 'grace@example.org')
+      await fill(page, 'Password', PASSWORD)
+      await press(page, 'Create the account')
+      await sees(page, 'Welcome, Grace Holm')
+      await look('new-organisation')
+      await press(page, 'Look again')
+      await sees(page, 'You are in no organisation yet.')
+      await fill(page, 'Name of the organisation', 'Lighthouse')
+      await press(page, 'Create the organisation')
+      await arrives(page, /^\/o\/lighthouse/)
+      const { address } = await mailed(mails, 'grace@example.org')
+      await open(address)
+      await sees(page, 'Confirm that grace@example.org is yours.')
+      await look('verify-as')
+      await press(page, 'Verify the address')
+      await assertIn(person)
+      await open(address)
+      await sees(page, 'This link was used already')
+      await look('verify-used')
+    })
+
+    await step('by verifying the address where nobody is signed in', async person => {
+      const { page, open, look } = person
+      await organisation(await account(server, 'ole'), [], 'Quay')
+      const { address } = await mailed(mails, 'ole@example.org')
+      await open(address)
+      await sees(page, 'Is this your e-mail address?')
+      await look('verify')
+      await fill(page, 'E-mail address', 'ole@example.org')
+      await fill(page, 'Password', PASSWORD)
+      await press(page, 'Verify the address')
+      await assertIn(person)
+    })
+
+    await step('a link that nobody made', async ({ page, open }) => {
+      for (const address of ['/auth/reset-password?token=nothing', '/auth/verify-email', '/setup?token=x', '/auth/login/magic-link?token=%00']) {
+        await open(address)
+        await sees(page, 'This link is incomplete or too old')
+      }
+    })
+  }),
+
+  all.test(`${kind}: invitations and join links lead into the talk`, { timeout }, async t => {
+    const { server, mails, step } = await scene(t, kind)
+    const [ada, ben, cora] = await Promise.all([account(server, 'ada', { first_name: 'Ada', last_name: 'King' }), account(server, 'ben'), account(server, 'cora')])
+    const harbour = await organisation(ada, [])
+    const invite = async (email, count) => {
+      await ada.call('POST', '/invite', { org_id: harbour.id, emails: [email] })
+      return (await mailed(mails, email, count)).address
+    }
+    const joinLink = async (more = {}) => (await ada.call('POST', `/organisations/${harbour.id}/join-links`, { uses: 2, ...more })).link
+
+    await step('an invited person without an account', async person => {
+      const { page, open, look } = person
+      const address = await invite('dora@example.org', 1)
+      await open(address)
+      await sees(page, 'Join Harbour')
+      await sees(page, 'Ada King')
+      await sees(page, 'Member')
+      await look('invitation-new')
+      await nameOneself(page, 'Dora', 'Lind')
+      await fill(page, 'Password', 'password')
+      await press(page, 'Join')
+      await page.waitForSelector('.error:not([hidden])')
+      await look('invitation-refused')
+      await fill(page, 'Password', PASSWORD)
+      await press(page, 'Join')
+      await arrives(page, /^\/o\/harbour/)
+      await assertIn(person)
+      await open(address)
+      await sees(page, 'This link was used already')
+      await look('invitation-used')
+      const { user } = (await server.call('POST', '/auth/login', { body: { email: 'dora@example.org', password: PASSWORD } })).data
+      assert.deepEqual([user.fullname, user.is_verified], ['Dora Lind', true])
+    })
+
+    await step('an invited person with an account', async person => {
+      const { page, open, look } = person
+      await open(await invite('ben@example.org', 2))
+      await sees(page, 'This address has an account')
+      await look('invitation-known')
+      await fill(page, 'Password', PASSWORD)
+      await press(page, 'Sign in and join')
+      await assertIn(person)
+    })
+
+    await step('an invited person who is signed in, after somebody else was', async person => {
+      const { page, open, look } = person
+      await open('/sign-in')
+      await signIn(page, ben.email)
+      await arrives(page, TALK)
+      await open(await invite('cora@example.org', 2))
+      await sees(page, 'you are signed in as ben@example.org')
+      await look('invitation-other')
+      await press(page, 'Sign out')
+      await sees(page, 'This address has an account')
+      await press(page, 'Sign in by e-mail', 'link')
+      await sees(page, 'You need no password')
+      await press(page, 'Send the mail')
+      await sees(page, 'Enter its code')
+      const { code } = await mailed(mails, 'cora@example.org', 3)
+      await fill(page, 'Code of six digits', code)
+      await press(page, 'Sign in')
+      await sees(page, 'Join as cora')
+      await look('invitation-as')
+      await press(page, 'Join as cora')
+      await assertIn(person)
+    })
+
+    await step('an invitation that was withdrawn', async ({ page, open, look }) => {
+      const address = await invite('eve@example.org', 1)
+      const [{ id }] = (await ada.call('GET', `/organisations/${harbour.id}/invites`)).invitations
+      await ada.call('DELETE', `/invite/${id}`)
+      await open(address)
+      await sees(page, 'This link')
+      assert.equal(await page.$('form'), null, 'no form that can only fail')
+    })
+
+    await step('a join link: new, known, used up', async person => {
+      const { page, open, look, another } = person
+      const address = await joinLink()
+      await open(address)
+      await sees(page, 'Join Harbour')
+      await look('join')
+      await nameOneself(page, 'Finn', 'Olsen')
+      await fill(page, 'E-mail address', 'finn@example.org')
+      await fill(page, 'Password', PASSWORD)
+      await press(page, 'Join')
+      await assertIn(person)
+      await account(server, 'gus')
+      await page.evaluate(() => fetch('/api/v1/auth/logout', { method: 'POST', headers: { 'Tidings-Client': 'test' } }))
+      await open(address)
+      await press(page, 'I have an account')
+      await look('join-known')
+      await fill(page, 'E-mail address', 'gus@example.org')
+      await fill(page, 'Password', PASSWORD)
+      await press(page, 'Sign in and join')
+      await assertIn(person)
+      const tab = await another()
+      await open(address, tab)
+      await sees(tab, 'This link was used already')
+      await tab.close()
+    })
+
+    await step('a join link for a domain asks to verify the address first', async person => {
+      const { page, open, look, another } = person
+      await open(await joinLink({ domain: 'example.org' }))
+      await sees(page, '@example.org')
+      await nameOneself(page, 'Hanne', 'Berg')
+      await fill(page, 'E-mail address', 'hanne@example.org')
+      await fill(page, 'Password', PASSWORD)
+      await press(page, 'Join')
+      await sees(page, 'Look into your mail')
+      await look('verify-first')
+      const tab = await another()
+      await open((await mailed(mails, 'hanne@example.org')).address, tab)
+      await sees(tab, 'Is this your e-mail address?')
+      await fill(tab, 'Password', PASSWORD)
+      await press(tab, 'Verify the address')
+      await sees(tab, 'Your first organisation')
+      await tab.close()
+      await page.bringToFront()
+      await press(page, 'I’ve opened the link')
+      await arrives(page, /^\/o\/harbour/)
+      await assertIn(person)
+    })
+  }),
+
+  all.test(`${kind}: a server of invited, verified people, with an identity provider`, { timeout }, async t => {
+    const files = certificates(t)
+    const provider = await startProvider(t, files)
+    const { server, mails, step } = await scene(t, kind, '--require-verified-email', '--oidc-client-id', CLIENT, '--oidc-client-secret', SECRET,
+      '--oidc-issuer', provider.url, '--oidc-name', 'the harbour', '--ca-file', files.ca)
+    provider.serve(`${server.url}/auth/oidc/callback`)
+
+    await step('the provider', async person => {
+      const { page, open, look } = person
+      await open('/new-organisation')
+      await press(page, 'Sign in', 'link')
+      await sees(page, 'Continue with the harbour')
+      await look('provider')
+      await press(page, 'Continue with the harbour', 'link')
+      await (await page.waitForSelector('[name=login]')).type('ada')
+      await page.type('[name=password]', 'any')
+      await Promise.all([page.waitForNavigation(), page.click('button[type=submit]')])
+      await Promise.all([page.waitForNavigation(), page.click('button[type=submit]')])
+      await sees(page, 'Your first organisation')
+      await fill(page, 'Name of the organisation', 'Harbour')
+      await press(page, 'Create the organisation')
+      await assertIn(person)
+    })
+
+    await step('an account whose address is verified first', async person => {
+      const { page, open, look, another } = person
+      await open('/sign-up')
+      await sees(page, 'Create an account')
+      await nameOneself(page, 'Grace', 'Holm')
+      await fill(page, 'E-mail address', 'grace@example.org')
+      await fill(page, 'Password', PASSWORD)
+      await press(page, 'Create the account')
+      await sees(page, 'Look into your mail')
+      await press(page, 'I’ve opened the link')
+      await page.waitForSelector('.error:not([hidden])')
+      const tab = await another()
+      await open('/sign-in', tab)
+      await signIn(tab, 'grace@example.org')
+      await tab.waitForSelector('.notice .button')
+      await look('verify-first-early')
+      await press(tab, 'Send another mail to verify the address')
+      await sees(tab, 'The mail is on its way')
+      await open((await mailed(mails, 'grace@example.org', 2)).address, tab)
+      await sees(tab, 'Is this your e-mail address?')
+      await fill(tab, 'Password', PASSWORD)
+      await press(tab, 'Verify the address')
+      await sees(tab, 'Your first organisation')
+      await tab.close()
+      await page.bringToFront()
+      await press(page, 'I’ve opened the link')
+      await sees(page, 'Your first organisation')
+      await fill(page, 'Name of the organisation', 'Lighthouse')
+      await press(page, 'Create the organisation')
+      await assertIn(person)
+    })
+  }),
+])))
