@@ -83,7 +83,11 @@ export const kinds = {
     })
   },
 
-  thread_unread: ({ threads }, { data }, position) => threads.unreadChanged(data, position),
+  thread_unread: ({ threads, messages }, { data }, position) => {
+    threads.unreadChanged(data, position)
+    const { thread_id: id, unread_count, mention_count, last_read_id } = data
+    messages.peek(data.channels_id, id)?.change(id, position, root => ({ ...root, unread_count, mention_count, last_read_id }))
+  },
 
   channel_star: ({ channels }, { data }, position) => {
     if (!channels.includes(data.channels_id, position)) channels.update(data.channels_id, { is_starred: data.is_starred })

@@ -259,8 +259,8 @@ export function openStore({ base = '', fetch, WebSocket = globalThis.WebSocket, 
       outgoing.wake()
     },
 
-    /** What signing out on this device would lose. */
-    unsent: async () => ({ drafts: (await drafts.all()).length, posts: outgoing.all.peek().length }),
+    /** How many drafts and unsent posts signing out would leave behind. */
+    unsent: async () => (await drafts.all()).length + outgoing.all.peek().length,
 
     /** @param {{ forget?: boolean }} [how] Whether drafts and unsent posts are erased, too. */
     async signOut({ forget = false } = {}) {

@@ -50,7 +50,6 @@ export function createRows() {
       if (gone.has(message.id) || (position && includes(place, position))) return
       const known = find(message.id)
       if (known && !position) return
-      if (position) places.set(message.id, position)
       const others = rows.peek().filter(row => row !== known)
       rows.value = sorted([...others, message])
     },
@@ -66,7 +65,6 @@ export function createRows() {
       const known = find(id)
       if (!known || includes(places.get(id), position)) return
       const next = change(known)
-      places.set(id, position)
       if (next === null) this.remove(id)
       else rows.value = rows.peek().map(row => (row === known ? next : row))
     },

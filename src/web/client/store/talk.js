@@ -9,9 +9,10 @@ import { includes } from './positions.js'
 
 /** @typedef {import('../net/request.js').Position} Position */
 /** @typedef {import('./rows.js').Message} Message */
+/** @typedef {Message & { unread_count?: number, mention_count?: number, last_read_id?: string }} Root */
 /** @typedef {'loading' | 'current' | 'catching-up' | 'failed' | 'gone'} State */
 /** @typedef {{ before?: string, after?: string, around?: string, limit?: number }} Query */
-/** @typedef {{ messages: Message[], root?: Message, hasOlder: boolean, hasNewer: boolean, position: Position | null }} Page */
+/** @typedef {{ messages: Message[], root?: Root, hasOlder: boolean, hasNewer: boolean, position: Position | null }} Page */
 
 const PAGE = 50
 /** The most that the API answers at once. */
@@ -146,7 +147,11 @@ export function createTalk({ channel, thread, fetchPage, stream, recorder, clock
     id: channel,
     thread,
     rows: list.rows,
-    root: computed(() => roots.rows.value[0] ?? null),
+    /** Of a thread: the post that began it, with what is unread in it. */
+    root: computed(() => /** @type {Root | null} */ (roots.rows.value[0] ?? null)),
+    /** Of a thread: how many replies are unread, and the newest that was read. */
+    unread: computed(() => /** @type {Root | undefined} */ (roots.rows.value[0])?.unread_count ?? 0),
+    lastRead: computed(() => /** @type {Root | undefined} */ (roots.rows.value[0])?.last_read_id ?? ''),
     state,
     error,
     hasOlder,

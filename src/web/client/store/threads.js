@@ -120,7 +120,6 @@ export function createThreads({ api, organisation, recorder, clock, seen }) {
       } else if (!known) {
         fetch(data.thread_id)
       } else if (!includes(places.get(data.thread_id), position)) {
-        places.set(data.thread_id, position)
         const { unread_count, mention_count, last_read_id, message_count, participant_count, participants, last_reply } = data
         const next = { ...known, unread_count, mention_count, last_read_id, message_count, participant_count, participants, last_reply }
         rows.value = sorted([...rows.peek().filter(row => row !== known), next])
