@@ -1,0 +1,101 @@
+// Where one writes: it grows with its text, keeps its draft, and sends.
+
+import { effect, signal, untracked } from '../../base/signal.js'
+import { t } from '../../text/words.js'
+import { h, when } from '../../view/element.js'
+import { icon } from '../../view/icons.js'
+import { enterSends } from '../settings/preferences.js'
+import { completing } from './completion.js'
+import { editing } from './edit.js'
+
+/** @typedef {import('../../store/index.js').Store} Store */
+
+/** Characters of a message at most; the server counts the same. */
+const MOST = 16_000
+/** Characters left at which the composer says how many. */
+const NEAR = 500
+
+const isTouch = matchMedia('(pointer: coarse)')
+
+/**
+ * @param {object} options
+ * @param {Store} options.store
+ * @param {() => string} options.channel
+ * @param {() => string | null} options.thread
+ * @param {() => string} options.label
+ */
+export function composer({ store, channel, thread, label }) {
+  const key = untracked(() => thread() ?? channel())
+  const draft = store.drafts.get(key)
+  const left = signal(MOST)
+  const area = h('textarea', {
+    rows: 1, dir: 'auto', 'aria-label': label, placeholder: label, enterkeyhint: isTouch.matches ? 'enter' : 'send', autocomplete: 'off',
+    oninput: () => { changed() },
+  })
+  const changed = () => {
+    store.drafts.set(key, area.value)
+    left.value = MOST - [...area.value].length
+    grow(area)
+  }
+  effect(() => {
+    // The draft may come from storage after the page did, or from a message that was taken back.
+    const text = draft.value
+    if (text === area.value) return
+    area.value = text
+    grow(area)
+  })
+  const send = () => {
+    const text = area.value.trim()
+    if (!text || [...text].length > MOST) return
+    store.outgoing.post({ channel: channel(), thread: thread(), text })
+    area.value = ''
+    changed()
+    area.focus()
+  }
+  const completion = completing(store, area, changed, channel)
+  area.addEventListener('keydown', event => {
+    if (event.isComposing || event.keyCode === 229 || completion.press(event)) return
+    const isPlain = !event.ctrlKey && !event.metaKey && !event.altKey
+    if (event.key === 'Enter' && isSending(event)) {
+      event.preventDefault()
+      send()
+    } else if (event.key === 'ArrowUp' && area.value === '' && isPlain) {
+      const last = lastOwn(store, channel(), thread())
+      if (!last) return
+      event.preventDefault()
+      editing.value = last
+    } else if (event.key === 'Escape' && isPlain && !thread()) area.blur()
+  })
+  return h('form', { class: 'composer', onsubmit: event => { event.preventDefault(); send() } },
+    h('div', { class: 'composer-box' }, area,
+      h('button', { class: 'send', 'aria-label': t('chat.send'), title: t('chat.send') }, icon('send'))),
+    completion.node,
+    when(() => left.value < NEAR, () => h('p', { class: () => left.value < 0 ? 'error' : 'quiet small', role: 'status' },
+      () => t('chat.left', { count: left.value }))))
+}
+
+/** @param {KeyboardEvent} event */
+function isSending(event) {
+  if (event.ctrlKey || event.metaKey) return true
+  return !isTouch.matches && !event.altKey && enterSends.value !== event.shiftKey
+}
+
+/** Browsers without `field-sizing` are told the height. @param {HTMLTextAreaElement} area */
+function grow(area) {
+  if (CSS.supports('field-sizing', 'content')) return
+  area.style.setProperty('height', 'auto')
+  area.style.setProperty('height', `${area.scrollHeight}px`)
+}
+
+/**
+ * The newest message that the person wrote where they write now.
+ *
+ * @param {Store} store
+ * @param {string} channel
+ * @param {string | null} thread
+ */
+function lastOwn(store, channel, thread) {
+  const rows = (thread ? store.thread(channel, thread) : store.talk(channel)).rows.peek()
+  const me = store.me.peek()?.user_id
+  return rows.findLast(each => each.user_id === me && each.user_type === 'user' && each.deleted_at.startsWith('0001'))?.id ?? null
+}

@@ -1,0 +1,54 @@
+// Editing a message in its place.
+
+import { signal } from '../../base/signal.js'
+import { t } from '../../text/words.js'
+import { h } from '../../view/element.js'
+import { wording } from '../../view/wording.js'
+import { enterSends } from '../settings/preferences.js'
+
+/** The message that is being edited; null if none is. */
+export const editing = signal(/** @type {string | null} */ (null))
+
+/**
+ * @param {import('../../store/index.js').Store} store
+ * @param {() => import('../../store/index.js').Message} message
+ * @param {() => void} close
+ */
+export function editMessage(store, message, close) {
+  const { id, channel_id: channel, thread_id: thread, content } = message()
+  const problem = h('p', { class: 'error', role: 'alert', hidden: true })
+  const area = h('textarea', { rows: 1, dir: 'auto', 'aria-label': t('chat.editLabel'), value: content })
+  const save = async () => {
+    const text = area.value.trim()
+    if (!text || text === content) return leave()
+    try {
+      await store.api.updateMessage(channel, { message_id: id, content: text, ...(thread === id ? {} : { thread_id: thread }) })
+      leave()
+    } catch (error) {
+      problem.textContent = wording.explain(error)
+      problem.hidden = false
+    }
+  }
+  const leave = () => {
+    const row = area.closest('.row')
+    close()
+    if (row instanceof HTMLElement) row.focus()
+  }
+  area.addEventListener('keydown', event => {
+    if (event.isComposing) return
+    if (event.key === 'Escape') leave()
+    else if (event.key === 'Enter' && (event.ctrlKey || event.metaKey || enterSends.value !== event.shiftKey)) void save()
+    else return
+    event.preventDefault()
+    event.stopPropagation()
+  })
+  queueMicrotask(() => {
+    area.focus()
+    area.setSelectionRange(area.value.length, area.value.length)
+  })
+  return h('form', { class: 'edit', onsubmit: event => { event.preventDefault(); void save() } },
+    area, problem,
+    h('div', { class: 'form-buttons' },
+      h('button', { type: 'button', class: 'button', onclick: leave }, t('common.cancel')),
+      h('button', { class: 'button primary' }, t('common.save'))))
+}

@@ -1,0 +1,83 @@
+// What can be done with a message: beside it while the pointer or the focus is there.
+
+import { t } from '../../text/words.js'
+import { h } from '../../view/element.js'
+import { confirm } from '../../view/dialog.js'
+import { icon } from '../../view/icons.js'
+import { openMenu } from '../../view/menu.js'
+import { say } from '../../view/toast.js'
+import { wording } from '../../view/wording.js'
+import { address } from '../addresses.js'
+import { editing } from './edit.js'
+import { pick } from './reactions.js'
+
+/** @typedef {import('../../store/index.js').Store} Store */
+/** @typedef {import('../../store/index.js').Message} Message */
+
+/**
+ * @param {Store} store
+ * @param {() => Message} message
+ * @param {{ openThread: () => void }} options
+ */
+export function messageTools(store, message, { openThread }) {
+  return h('div', { class: 'tools' },
+    h('button', { type: 'button', class: 'icon-button', 'aria-label': t('chat.react'), title: t('chat.react'), onclick: event => pick(store, message(), event.currentTarget) }, icon('face')),
+    h('button', { type: 'button', class: 'icon-button', 'aria-label': t('chat.replyInThread'), title: t('chat.replyInThread'), onclick: openThread }, icon('reply')),
+    h('button', {
+      type: 'button', class: 'icon-button', 'aria-label': t('chat.more'), title: t('chat.more'), 'aria-haspopup': 'menu',
+      onclick: event => openMenu(/** @type {HTMLElement} */ (event.currentTarget), items(store, message())),
+    }, icon('more')))
+}
+
+/**
+ * @param {Store} store
+ * @param {Message} message
+ */
+function items(store, message) {
+  const isOwn = message.user_type === 'user' && message.user_id === store.me.peek()?.user_id
+  const rights = /** @type {any} */ (store.organisation.peek()?.permissions)?.permission_list ?? {}
+  const { id, channel_id: channel, thread_id: thread } = message
+  return [
+    isOwn && { label: t('common.edit'), icon: 'edit', run: () => { editing.value = id } },
+    { label: message.is_pinned ? t('chat.unpin') : t('chat.pin'), icon: 'pin', run: () => attempt(() => store.api[message.is_pinned ? 'unpinMessage' : 'pinMessage'](channel, id)) },
+    thread === id && { label: t('chat.markUnread'), icon: 'eye', run: () => attempt(() => store.markUnread(channel, id)) },
+    { label: t('chat.copyLink'), icon: 'link', run: () => copy(new URL(address(store, { channel, thread: thread === id ? null : thread, message: id }), location.origin).href) },
+    { label: t('chat.copyText'), icon: 'copy', run: () => copy(message.content) },
+    (isOwn || rights.can_manage_channels) && { label: t('common.delete'), icon: 'trash', danger: true, run: () => remove(store, message) },
+  ]
+}
+
+/**
+ * @param {Store} store
+ * @param {Message} message
+ */
+async function remove(store, message) {
+  const { id, channel_id: channel } = message
+  if (await confirm({ title: t('chat.deleteTitle'), text: t('chat.deleteText'), action: t('common.delete'), danger: true })) {
+    await attempt(() => store.api.deleteMessage(channel, id))
+  }
+}
+
+/** @param {() => Promise<unknown>} run */
+async function attempt(run) {
+  try {
+    await run()
+  } catch (error) {
+    say(wording.explain(error))
+  }
+}
+
+/** Browsers have no clipboard over plain http. @param {string} text */
+async function copy(text) {
+  try {
+    await navigator.clipboard.writeText(text)
+    say(t('common.copied'))
+  } catch {
+    const area = h('textarea', { class: 'visually-hidden', value: text })
+    document.body.append(area)
+    area.select()
+    const done = document.execCommand('copy')
+    area.remove()
+    say(done ? t('common.copied') : t('common.copyFailed'))
+  }
+}
