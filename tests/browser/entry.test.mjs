@@ -285,6 +285,15 @@ test('every way in', { timeout, concurrency: 3 }, all => Promise.all(BROWSERS.fl
       await assertIn(person)
     })
 
+    await step('nowhere, at an address that is not the server\'s', async ({ page, open, look }) => {
+      const other = await start(t, '--base-url', 'https://chat.example.org')
+      await account(other, 'ada')
+      await open(`http://localhost:${other.port}/sign-in`)
+      await signIn(page, 'ada@example.org')
+      await sees(page, 'This server is to be opened at https://chat.example.org')
+      await look('elsewhere')
+    })
+
     await step('an invitation that was withdrawn', async ({ page, open, look }) => {
       const address = await invite('eve@example.org', 1)
       const [{ id }] = (await ada.call('GET', `/organisations/${harbour.id}/invites`)).invitations

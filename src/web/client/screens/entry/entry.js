@@ -11,6 +11,7 @@ import { byMail, magicLink } from './mail.js'
 import { invitation } from './invitation.js'
 import { join } from './join.js'
 import { newOrganisation } from './organisation.js'
+import { isRefused } from './session.js'
 import { setup } from './setup.js'
 import { signIn } from './sign-in.js'
 import { signUp } from './sign-up.js'
@@ -57,6 +58,7 @@ const PAGES = {
  */
 export function entry({ requests, route, go, features, signedIn }) {
   const isKept = signal(true)
+  const lost = () => { isKept.value = false }
 
   /** One request proves that the browser kept the cookie. */
   const arrive = async (/** @type {string | null | undefined} */ next) => {
@@ -67,7 +69,7 @@ export function entry({ requests, route, go, features, signedIn }) {
       await signedIn(address === '/' && !profile.current_org ? '/new-organisation' : address)
     } catch (error) {
       if (!(error instanceof Refusal && error.status === 401)) throw error
-      isKept.value = false
+      lost()
     }
   }
 
@@ -76,7 +78,25 @@ export function entry({ requests, route, go, features, signedIn }) {
     void language.value
     return untracked(() => {
       if (!kept) return notKept(features)
-      return PAGES[here.path]?.({ requests, features, route: here, go, arrive })
+      return PAGES[here.path]?.({ requests: noting(requests, lost), features, route: here, go, arrive })
     })
   })
 }
+
+/**
+ * Requests that note when the server takes this page for another site's: its address is not the one that the server is reached at.
+ *
+ * @param {Requests} requests
+ * @param {() => void} note
+ * @returns {Requests}
+ */
+const noting = (requests, note) => new Proxy(requests, {
+  get: (all, name) => async (/** @type {any[]} */ ...input) => {
+    try {
+      return await Reflect.get(all, name)(...input)
+    } catch (error) {
+      if (isRefused(error, 'foreign_page')) note()
+      throw error
+    }
+  },
+})

@@ -4,6 +4,7 @@ import { onEnd, signal, untracked } from '../../base/signal.js'
 import { rich, t } from '../../text/words.js'
 import { h } from '../../view/element.js'
 import { field, form } from '../../view/form.js'
+import { say } from '../../view/toast.js'
 import { email, value } from './fields.js'
 import { below, card, mainLink, to } from './frame.js'
 import { checked } from './link.js'
@@ -65,7 +66,7 @@ function code({ requests, route, arrive, go }, { address, request }, again) {
     }),
     () => isVoid.value && h('p', { class: 'notice' }, t('entry.code_void')),
     below(
-      form({ class: 'entry-quiet-form', children: [], button: t('entry.send_again'), submit: () => again(address) }),
+      form({ class: 'entry-quiet-form', children: [], button: t('entry.send_again'), submit: () => again(address).then(() => say(t('entry.sent_again'))) }),
       to(withNext('/sign-in', next), t('entry.by_password'))))
 }
 

@@ -5,7 +5,7 @@ import { rich, t } from '../../text/words.js'
 import { h } from '../../view/element.js'
 import { form } from '../../view/form.js'
 import { organisationName, value } from './fields.js'
-import { card, later, mainLink } from './frame.js'
+import { below, card, later, mainLink, to } from './frame.js'
 import { nameOf, whoIsHere } from './session.js'
 
 /**
@@ -34,19 +34,21 @@ function asUser({ requests, arrive, go }, user) {
     await requests.logOut()
     go('/sign-in')
   }
+  const make = () => form({
+    children: [organisationName(t('entry.organisation_hint'))],
+    button: t('entry.first_button'),
+    submit: async values => {
+      const { data } = await requests.createOrganisation({ name: value(values, 'organisation') })
+      await arrive(`/o/${data.organisation_slug}`)
+    },
+  })
+  if (user.current_org) return card({ title: t('entry.another_title') }, make(), below(to('/', t('entry.another_back'))))
   return card({ title: t('entry.first_title'), lead: rich('entry.first_lead', { name: h('bdi', null, nameOf(user)) }) },
-    form({
-      children: [organisationName(t('entry.organisation_hint'))],
-      button: t('entry.first_button'),
-      submit: async values => {
-        const { data } = await requests.createOrganisation({ name: value(values, 'organisation') })
-        await arrive(`/o/${data.organisation_slug}`)
-      },
-    }),
+    make(),
     h('section', { class: 'entry-apart' },
       h('h2', null, t('entry.first_wait_title')),
       h('p', { class: 'quiet' }, rich('entry.first_wait', { address: h('bdi', null, user.email) })),
-      h('div', { class: 'entry-below' },
+      below(
         form({ class: 'entry-quiet-form', children: [], button: t('entry.first_look'), submit: look }),
         form({ class: 'entry-quiet-form', children: [], button: t('entry.sign_out'), submit: leave })),
       h('p', { role: 'status', class: 'small' }, () => found.value)))

@@ -4,6 +4,7 @@ import { signal, untracked } from '../../base/signal.js'
 import { rich, t } from '../../text/words.js'
 import { h } from '../../view/element.js'
 import { form } from '../../view/form.js'
+import { say } from '../../view/toast.js'
 import { email, newPassword, secret, value } from './fields.js'
 import { below, card, mainLink, to } from './frame.js'
 import { checked } from './link.js'
@@ -28,7 +29,7 @@ export function forgotten({ requests, features }) {
   const mailed = () => card(
     { title: t('entry.mailed_title'), lead: rich('entry.forgotten_mailed', { address: h('bdi', null, sent.peek()) }) },
     below(
-      form({ class: 'entry-quiet-form', children: [], button: t('entry.send_again'), submit: () => ask(sent.peek()) }),
+      form({ class: 'entry-quiet-form', children: [], button: t('entry.send_again'), submit: () => ask(sent.peek()).then(() => say(t('entry.sent_again'))) }),
       to('/sign-in', t('entry.to_sign_in'))))
   return () => {
     const isSent = sent.value !== ''

@@ -4,6 +4,7 @@ import { signal, untracked } from '../../base/signal.js'
 import { rich, t } from '../../text/words.js'
 import { h } from '../../view/element.js'
 import { form } from '../../view/form.js'
+import { say } from '../../view/toast.js'
 import { email, names, newPassword, secret, value } from './fields.js'
 import { below, card, mainLink, to } from './frame.js'
 import { rememberAddress, withNext } from './memory.js'
@@ -81,6 +82,7 @@ export function verifyFirst({ requests }, account, goOn) {
       submit: async () => {
         await requests.requestEmailVerification({ email: account.email })
         isTooEarly.value = false
+        say(t('entry.sent_again'))
       },
     })))
 }
