@@ -35,8 +35,8 @@ export class Nodes {
   push(node, depth = 1) {
     this.nodes.push(node)
     this.depths.push(depth)
-    // With it counts the text behind it.
-    if (node.type !== 'text') this.budget.nodes -= 2
+    // With it count the texts in it and behind it.
+    if (node.type !== 'text') this.budget.nodes -= 'children' in node ? 3 : 2
     return true
   }
 

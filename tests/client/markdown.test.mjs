@@ -1,0 +1,134 @@
+// Markdown: what people expect of it, and that no text breaks it or costs more than its length.
+import assert from 'node:assert/strict'
+import test from 'node:test'
+import { parse } from '../../src/web/client/text/markdown.js'
+
+const names = {
+  mention: name => (name.toLowerCase() === 'ada' ? { kind: 'user', id: '1', name: 'ada' } : null),
+  channel: name => (name === 'general' ? { id: '2', name } : null),
+  emoji: name => (name === 'tada' ? '🎉' : null),
+}
+
+/** The tree in short: `p(bold(x) y)`. */
+const SHORT = { strong: 'bold', emphasis: 'it', strike: 'del', paragraph: 'p', quote: 'q', heading: 'h' }
+const short = nodes => nodes.map(node => {
+  switch (node.type) {
+    case 'text': return node.text
+    case 'code-span': return `code(${node.text})`
+    case 'code': return `pre[${node.language}](${node.text})`
+    case 'link': return `a[${node.address}](${short(node.children)})`
+    case 'mention': return `@[${node.name}]`
+    case 'channel': return `#[${node.name}]`
+    case 'emoji': return node.emoji
+    case 'rule': return 'hr'
+    case 'list': return `${node.ordered ? `ol${node.start}` : 'ul'}(${node.items.map(item => `(${short(item)})`).join('')})`
+    default: return `${SHORT[node.type]}${node.level ?? ''}(${short(node.children)})`
+  }
+}).join('')
+
+const cases = [
+  ['plain & <b>text</b>', 'p(plain & <b>text</b>)'],
+  ['one\ntwo\n\nthree', 'p(one\ntwo)p(three)'],
+  ['one\r\ntwo', 'p(one\ntwo)'],
+  ['**bold** *it* _it_ ~~del~~ __bold__', 'p(bold(bold) it(it) it(it) del(del) bold(bold))'],
+  ['***both***', 'p(it(bold(both)))'],
+  ['**a *b* c**', 'p(bold(a it(b) c))'],
+  ['snake_case_name 2*3*4 2 * 3 * 4 ~/a ~/b', 'p(snake_case_name 2*3*4 2 * 3 * 4 ~/a ~/b)'],
+  ['**open *and', 'p(**open *and)'],
+  ['f******', 'p(f******)'],
+  ['`a*b*` ``c`d`` `open', 'p(code(a*b*) code(c`d) `open)'],
+  ['\\*no\\* \\`no\\` C:\\dir \\@ada', 'p(*no* `no` C:\\dir @ada)'],
+  ['[text](https://a.example/b_(c)) [no](javascript:alert(1)) [no](/b) [x]', 'p(a[https://a.example/b_(c)](text) [no](javascript:alert(1)) [no](/b) [x])'],
+  ['[**b** [c](https://c.example) @ada](https://a.example)', 'p(a[https://a.example](bold(b) c @ada))'],
+  ['![picture](https://a.example/p.png)', 'p(a[https://a.example/p.png](picture))'],
+  ['[](https://a.example)', 'p(a[https://a.example](https://a.example))'],
+  ['[mail](mailto:a@b.example)', 'p(a[mailto:a@b.example](mail))'],
+  ['see https://a.example/x_y?z=1, (https://b.example/c_(d)) **https://e.example**', 'p(see a[https://a.example/x_y?z=1](https://a.example/x_y?z=1), '
+    + '(a[https://b.example/c_(d)](https://b.example/c_(d))) bold(a[https://e.example](https://e.example)))'],
+  ['<https://a.example/,> <mailto:a@b.example> <script>', 'p(a[https://a.example/,](https://a.example/,) a[mailto:a@b.example](a@b.example) <script>)'],
+  ['javascript:alert(1) data:text/html,x ftp://a.example http:///x https://', 'p(javascript:alert(1) data:text/html,x ftp://a.example http:///x https://)'],
+  ['xhttps://a.example', 'p(xhttps://a.example)'],
+  ['@ada, @ADA. @bob mail@ada @ada_', 'p(@[ada], @[ada]. @bob mail@ada @[ada]_)'],
+  ['`@ada` #general #other a#general', 'p(code(@ada) #[general] #other a#general)'],
+  [':tada: :nope: 10:30:00 :tada', 'p(🎉 :nope: 10:30:00 :tada)'],
+  ['# One\n### Three\n#general\n#', 'h1(One)h3(Three)p(#[general]\n#)'],
+  ['a\n---\nb\n* * *\n___', 'p(a)hrp(b)hrhr'],
+  ['> a\n> > b\n>c\nd', 'q(p(a)q(p(b))p(c))p(d)'],
+  ['> ```js\n> a > b\n> ```', 'q(pre[js](a > b))'],
+  ['```Rust\nlet a = 1;\n\n  **b**\n```\nafter', 'pre[rust](let a = 1;\n\n  **b**)p(after)'],
+  ['```one line\nand another```', 'pre[](one line\nand another)'],
+  ['```\nopen', 'pre[](open)'],
+  ['```inline```', 'p(code(inline))'],
+  ['~~~\na\n~~~', 'pre[](a)'],
+  ['- a\n- b\n  - c\n    d\n  - e\n\n- f\ng', 'ul((p(a))(p(b)ul((p(c\nd))(p(e))))(p(f)))p(g)'],
+  ['3. a\n4. b\n   - c\n1) d', 'ol3((p(a))(p(b)ul((p(c))))(p(d)))'],
+  ['- a\n1. b', 'ul((p(a)))ol1((p(b)))'],
+  ['It was\n1984. Great\n- list', 'p(It was\n1984. Great)ul((p(list)))'],
+  ['* a\n\tb\n* ```\n  c\n  ```', 'ul((p(a\nb))(pre[](c)))'],
+  ['-\n-a\n1.a', 'p(-\n-a\n1.a)'],
+  ['', ''],
+  [' \n\n ', ''],
+]
+
+for (const [text, expected] of cases) {
+  test(`Markdown ${JSON.stringify(text)}`, () => assert.equal(short(parse(text, names)), expected))
+}
+
+/** The deepest level and the number of nodes of a tree. */
+function measure(nodes, level = 1) {
+  let deepest = nodes.length ? level : level - 1
+  let count = nodes.length
+  for (const node of nodes) {
+    for (const inner of node.items ?? (node.children ? [node.children] : [])) {
+      const below = measure(inner, level + 1)
+      deepest = Math.max(deepest, below.deepest)
+      count += below.count
+    }
+  }
+  return { deepest, count }
+}
+
+const HOSTILE = ['*', '_', '~~', '`', '[', '](', '[](', '![', '[a](http://b)', '[x](http://a', '[[a](http://b)', '[a](http://b(', '<http://', '<http://a>',
+  'http://a ', 'https://;', 'http://a(', '>', '> ', '>- ', '> - \n', '- ', '-\n- ', '- a\n\n', '- a\n \n', '    - a\n', '1. a\n', '- - ', '* * *\n', '***',
+  '\n', 'a\n\n', '\\', '@a', '@ada ', '@', '#a', '#general ', ':a', ':tada:', ':', '**a ', '*a_b', 'a*', '*a*', '**a** ', '*a _b ~~c ', 'x_', '_x', '```\n',
+  '``` \n', '# a\n', '# ', '(', ')', ' ', '\t', 'a', '`a', '[`', '*[', '*[a]', '`*', '&', '<', '\u200b', '\u0000', '\u05d0*', '🎉*', '\ud83d', '\u202e']
+
+test('100 KB of any sign take less than 50 ms, are at most 16 deep, and 2,000 nodes with the texts between them', () => {
+  for (const sign of HOSTILE) {
+    const text = sign.repeat(Math.ceil(100_000 / sign.length))
+    let best = Infinity
+    let tree
+    // What the machine does besides is not meant.
+    for (let round = 0; round < 5 && best > 25; round += 1) {
+      const start = performance.now()
+      tree = parse(text, names)
+      best = Math.min(best, performance.now() - start)
+    }
+    assert.ok(best < 50, `${JSON.stringify(sign)}: ${best} ms`)
+    const { deepest, count } = measure(tree)
+    assert.ok(deepest <= 17, `${JSON.stringify(sign)}: ${deepest} deep`)
+    assert.ok(count <= 2100, `${JSON.stringify(sign)}: ${count} nodes`)
+  }
+})
+
+test('marks that are opened and never closed cost no more when something deep follows', () => {
+  const text = '*a '.repeat(12_000) + '**_'.repeat(20) + 'x' + '_**'.repeat(20) + 'x* '.repeat(12_000)
+  const start = performance.now()
+  parse(text)
+  assert.ok(performance.now() - start < 200)
+})
+
+test('no text is lost, whatever the marks', () => {
+  const signs = ['*', '**', '_', '~~', '`', '[', ']', '(', ')', '](http://a.example)', '\n', '\n\n', '- ', '> ', '#', ' ', 'ab', '1. ', '```', ':', '@', '!', '<', '>', 'é', '🎉']
+  let seed = 27
+  const random = below => {
+    seed = (seed * 1103515245 + 12345) % 2 ** 31
+    return Math.floor((seed / 2 ** 31) * below)
+  }
+  for (let round = 0; round < 3000; round += 1) {
+    let word = 0
+    const text = Array.from({ length: 1 + random(30) }, () => signs[random(signs.length)].replace('ab', () => `w${word += 1}`)).join('')
+    const shown = JSON.stringify(parse(text, names))
+    for (let each = 1; each <= word; each += 1) assert.ok(shown.includes(`w${each}`), `w${each} of ${JSON.stringify(text)} in ${shown}`)
+  }
+})
