@@ -28,7 +28,7 @@ const PATIENCE_MS = 60_000
 
 /**
  * @param {object} options
- * @param {string} options.url
+ * @param {() => string} options.url
  * @param {typeof WebSocket} options.WebSocket
  * @param {import('../base/clock.js').Clock} options.clock
  * @param {() => Promise<string>} options.getToken
@@ -73,7 +73,7 @@ export function createPush({ url, WebSocket, clock, getToken, getTokens, heard, 
       return
     }
     if (own !== run || !isRunning) return
-    socket = openSocket({ url, WebSocket, clock, together: batch, opened: greet, pushed, closed })
+    socket = openSocket({ url: url(), WebSocket, clock, together: batch, opened: greet, pushed, closed })
   }
 
   const greet = () => {

@@ -91,6 +91,9 @@ export class Unreachable extends Error {
   }
 }
 
+/** Whether the same request may succeed later. @param {unknown} error */
+export const isTransient = error => !(error instanceof Refusal) || error.status === 429 || error.status >= 500
+
 /**
  * @param {object} options
  * @param {string} [options.base] Where the server is; the page's own origin if empty.

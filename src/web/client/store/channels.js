@@ -52,8 +52,8 @@ const channelOf = (from, organisation, isDirect, me) => titled({
 /** Names order as people expect them, numbers in them by their size. */
 const byName = new Intl.Collator(undefined, { numeric: true, sensitivity: 'base' })
 
-/** @param {{ me: () => string }} options */
-export function createChannels({ me }) {
+/** @param {{ me: () => string, came: (channel: string, isNew: boolean) => void }} options `came` is told of each channel that is listed. */
+export function createChannels({ me, came }) {
   /** @type {Map<string, { record: import('../base/signal.js').Signal<Channel>, at: Position | null }>} */
   const channels = new Map()
   /** Counts up when a channel comes or goes. */
@@ -71,6 +71,7 @@ export function createChannels({ me }) {
       channels.set(channel.id, { record: signal(channel), at: position })
       changed()
     }
+    came(channel.id, !known)
   }
   /** @param {string} id */
   const remove = id => {
@@ -118,14 +119,12 @@ export function createChannels({ me }) {
       for (const { id } of of(organisation)) remove(id)
     },
 
-    /** Somebody has another name. @param {any} member Of a `member_update`. */
-    rename(member) {
+    /** Somebody has another name, in an organisation or in one channel. @param {(channel: Channel) => boolean} where @param {string} user @param {Partial<Participant>} change */
+    rename(where, user, change) {
       for (const { record } of channels.values()) {
         const channel = record.peek()
-        if (channel.organisation_id !== member.organisation_id || !channel.participants.some(one => one.user_id === member.user_id)) continue
-        const participants = channel.participants.map(one => (one.user_id === member.user_id
-          ? { ...one, full_name: member.full_name, username: member.username, avatar_url: member.avatar_url } : one))
-        record.value = titled({ ...channel, participants })
+        if (!where(channel) || !channel.participants.some(one => one.user_id === user)) continue
+        record.value = titled({ ...channel, participants: channel.participants.map(one => (one.user_id === user ? { ...one, ...change } : one)) })
       }
     },
 

@@ -64,6 +64,8 @@ export const kinds = {
     if (!organisations.isLoaded(organisation) || channels.includes(id, position)) return
     const isOut = data.action === 'left' && data.user_id === store.me.peek()?.id
     if (data.action === 'deleted' || isOut || data.archived) return store.leave(id, data.action === 'deleted' || isOut)
+    if (data.action === 'joined' && data.user_id === store.me.peek()?.id) store.came(id)
+    if (data.action === 'renamed') channels.rename(channel => channel.id === id, data.user_id, { username: data.username })
     if (channels.peek(id)) return channels.update(id, { name: data.name, topic: data.topic, is_private: data.is_private })
     // The channel's own stream may tell a last time of one that the user has left.
     if (stream !== id) store.fetchChannel(id, organisation)
@@ -101,7 +103,8 @@ export const kinds = {
     const isMe = data.user_id === store.me.peek()?.id
     people.update(data)
     if (isMe && (data.action === 'removed' || data.status === 'deactivated')) return store.leaveOrganisation(data.organisation_id)
-    channels.rename(data)
+    const { organisation_id: id, full_name, avatar_url } = data
+    channels.rename(channel => channel.organisation_id === id, data.user_id, { full_name, avatar_url })
     if (!isMe) return
     const before = organisations.summary(data.organisation_id)
     if (!before || (before.org_role === data.role && before.role_name === data.role_name)) return

@@ -35,6 +35,7 @@ import { createThreads } from './threads.js'
  * @property {ReturnType<typeof createThreads>} threads
  * @property {(channel: string, isOut: boolean) => void} leave
  * @property {(organisation: string) => void} leaveOrganisation
+ * @property {(channel: string) => void} came
  * @property {(channel: string, organisation: string) => void} fetchChannel
  * @property {(organisation: string) => void} fetchCounts
  * @property {(organisation: string) => void} fetchStart
@@ -48,11 +49,10 @@ const endOf = ({ status, code }) => {
   return code === 'account_disabled' ? 'removed' : null
 }
 
-/** @param {string} base */
-const socketUrl = base => {
-  const url = new URL('/connection/websocket', base || globalThis.location?.href)
-  url.protocol = url.protocol.replace('http', 'ws')
-  return url.href
+/** @param {string} base @param {string} place A path, or a whole address where another server pushes. */
+const socketUrl = (base, place) => {
+  const url = new URL(place, base || globalThis.location?.href)
+  return url.href.replace(/^http/, 'ws')
 }
 
 /**
@@ -70,6 +70,9 @@ export function openStore({ base = '', fetch, WebSocket = globalThis.WebSocket, 
   locks = globalThis.navigator?.locks, requests = createRequests, headers } = {}) {
   const me = signal(/** @type {any} */ (null))
   const ended = signal(/** @type {Ended} */ (null))
+  /** The server's build of the client. */
+  const build = signal(/** @type {string | null} */ (null))
+  let pushUrl = '/connection/websocket'
   const isOver = () => ended.peek() !== null
   const myId = () => me.peek()?.id ?? ''
 
@@ -84,7 +87,7 @@ export function openStore({ base = '', fetch, WebSocket = globalThis.WebSocket, 
   const records = new Promise(resolve => void (userKnown = resolve)).then(user => storage.open(`tidings-${user}`))
 
   const recorder = createRecorder(heard => apply(parts, heard.data, heard.position, heard.channel))
-  const channels = createChannels({ me: myId })
+  const channels = createChannels({ me: myId, came: (channel, isNew) => came(channel, isNew) })
   const organisations = createOrganisations({ channels })
   const opened = () => organisations.opened.peek() ?? undefined
   const people = createPeople({ api, organisation: opened })
@@ -105,16 +108,18 @@ export function openStore({ base = '', fetch, WebSocket = globalThis.WebSocket, 
   const started = start => {
     if (!me.peek()) userKnown(start.user.id)
     me.value = start.user
+    build.value = start.client_build ?? null
+    pushUrl = start.push_url ?? pushUrl
     people.put(start.user)
     streams.keepTokens(start.tokens)
   }
-  /** @param {string} channel */
-  const came = channel => {
-    if (!streams.peek(channel)?.isGone.peek()) return
-    streams.of(channel).revive()
+  /** The user is in a channel, perhaps again. @param {string} channel @param {boolean} isNew */
+  const came = (channel, isNew) => {
+    if (!isNew && !streams.peek(channel)?.isGone.peek()) return
+    streams.peek(channel)?.revive()
     messages.revive(channel)
   }
-  const loading = createLoading({ api, clock, recorder, channels, organisations, started, came, isOver })
+  const loading = createLoading({ api, clock, recorder, channels, organisations, started, isOver })
 
   /** @type {Parts} */
   const parts = {
@@ -127,6 +132,7 @@ export function openStore({ base = '', fetch, WebSocket = globalThis.WebSocket, 
       threads.dropChannel(id)
     },
     leaveOrganisation: id => organisations.remove(id),
+    came: channel => came(channel, false),
     fetchChannel: loading.channel,
     fetchCounts: loading.organisation,
     fetchStart: loading.organisation,
@@ -142,7 +148,7 @@ export function openStore({ base = '', fetch, WebSocket = globalThis.WebSocket, 
   const ownNames = new Set()
 
   const push = createPush({
-    url: socketUrl(base),
+    url: () => socketUrl(base, pushUrl),
     WebSocket,
     clock,
     getToken: async () => (await api.createConnectionToken({ streams: 'own' })).data.token,
@@ -215,7 +221,7 @@ export function openStore({ base = '', fetch, WebSocket = globalThis.WebSocket, 
   let isConnected = false
 
   return {
-    api, me, ended, drafts, threads, outgoing, messages,
+    api, me, ended, build, drafts, threads, outgoing, messages,
     connection: push.connection,
     organisations: organisations.organisations,
     organisation: organisations.organisation,

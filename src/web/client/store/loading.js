@@ -2,10 +2,7 @@
 
 import { batch } from '../base/signal.js'
 import { backoff, pause } from '../base/clock.js'
-import { Refusal } from '../net/request.js'
-
-/** @param {unknown} error */
-const isTransient = error => !(error instanceof Refusal) || error.status === 429 || error.status >= 500
+import { isTransient, Refusal } from '../net/request.js'
 
 /**
  * @param {object} options
@@ -15,10 +12,9 @@ const isTransient = error => !(error instanceof Refusal) || error.status === 429
  * @param {ReturnType<import('./channels.js').createChannels>} options.channels
  * @param {ReturnType<import('./organisations.js').createOrganisations>} options.organisations
  * @param {(start: any) => void} options.started Takes the rest of a start in.
- * @param {(channel: string) => void} options.came The user is in a channel, perhaps again.
  * @param {() => boolean} options.isOver
  */
-export function createLoading({ api, clock, recorder, channels, organisations, started, came, isOver }) {
+export function createLoading({ api, clock, recorder, channels, organisations, started, isOver }) {
   /** What is under way, by name, and whether it has to be done once more. @type {Map<string, boolean>} */
   const running = new Map()
 
@@ -84,7 +80,6 @@ export function createLoading({ api, clock, recorder, channels, organisations, s
       once(id, () => recorder.fetch(() => api.getChannel(id, { users: 0 }), ({ data, position }) => {
         if (data.archived || !data.access || !organisations.isLoaded(organisation)) return
         channels.put(data, organisation, data.is_dm, position)
-        came(id)
       }))
     },
   }

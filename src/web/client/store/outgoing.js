@@ -6,7 +6,7 @@
 
 import { batch, computed, signal } from '../base/signal.js'
 import { backoff } from '../base/clock.js'
-import { Refusal } from '../net/request.js'
+import { isTransient, Refusal } from '../net/request.js'
 import { newId } from './ids.js'
 import { createLease } from './lease.js'
 
@@ -22,8 +22,6 @@ import { createLease } from './lease.js'
  * @property {any} error
  */
 
-/** Refusals after which the same post may succeed. @param {unknown} error */
-const isTransient = error => !(error instanceof Refusal) || error.status === 429 || error.status >= 500
 /** Refusals that are about the session, not the post. @param {unknown} error */
 const isSession = error => error instanceof Refusal && (error.status === 401 || error.code === 'other_user')
 

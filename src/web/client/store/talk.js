@@ -3,7 +3,7 @@
 
 import { batch, computed, signal } from '../base/signal.js'
 import { backoff } from '../base/clock.js'
-import { Refusal } from '../net/request.js'
+import { isTransient, Refusal } from '../net/request.js'
 import { createRows, MOST_ROWS } from './rows.js'
 import { includes } from './positions.js'
 
@@ -97,8 +97,7 @@ export function createTalk({ channel, thread, fetchPage, stream, recorder, clock
     error.value = /** @type {Error} */ (failure)
     isLoading.value = false
     isStale = true
-    const again = !(failure instanceof Refusal) || failure.status === 429 || failure.status >= 500
-    if (!again || opens === 0) return
+    if (!isTransient(failure) || opens === 0) return
     cancelRetry = clock.after(backoff(attempt), () => load(query))
     attempt += 1
   }

@@ -2,7 +2,7 @@
 
 import { computed, signal } from '../base/signal.js'
 import { backoff } from '../base/clock.js'
-import { Refusal } from '../net/request.js'
+import { isTransient } from '../net/request.js'
 import { includes } from './positions.js'
 
 /** @typedef {import('../net/request.js').Position} Position */
@@ -64,7 +64,7 @@ export function createThreads({ api, organisation, recorder, clock, seen }) {
     } catch (failure) {
       if (own !== run) return
       state.value = 'failed'
-      if (failure instanceof Refusal && failure.status < 500 && failure.status !== 429) return
+      if (!isTransient(failure)) return
       clock.after(backoff(attempt), () => own === run && load())
       attempt += 1
     }
@@ -81,9 +81,11 @@ export function createThreads({ api, organisation, recorder, clock, seen }) {
         note([data], position)
         rows.value = sorted([...rows.peek().filter(row => row.thread_id !== thread), data])
       })
-    } catch {
+    } catch (failure) {
+      if (own !== run) return
+      if (isTransient(failure)) clock.after(backoff(2), () => own === run && fetch(thread))
       // Its channel is not the user's any more.
-      if (own === run) rows.value = rows.peek().filter(row => row.thread_id !== thread)
+      else rows.value = rows.peek().filter(row => row.thread_id !== thread)
     } finally {
       fetching.delete(thread)
     }
