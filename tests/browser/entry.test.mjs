@@ -9,7 +9,7 @@ import { PASSWORD, account, organisation, start, until } from './lib/server.mjs'
 
 const timeout = 120_000
 const FRESH = 'a louder harbour at noon'
-const TALK = /^\/o\/[^/]+/
+const TALK = /^\/o\/[^/]+\/[0-9a-f-]{36}/
 
 /** Looks at a screen wide and light, then as on a phone and dark; Firefox sees the first alone, since axe-core judges both alike. */
 async function look({ page }, kind, name) {
@@ -52,6 +52,7 @@ async function mailed(mails, email, count = 1) {
 /** What stands once a session does: no script can read its cookie, and a new tab has it, too. */
 async function assertIn({ page, another, open }) {
   await arrives(page, TALK)
+  await page.waitForFunction(() => document.querySelector('main textarea'), { polling: 50 })
   assert.equal(await page.evaluate(() => document.cookie), '')
   const tab = await another()
   await open('/sign-in', tab)
@@ -290,7 +291,7 @@ test('every way in', { timeout, concurrency: 3 }, all => Promise.all(BROWSERS.fl
       await account(other, 'ada')
       await open(`http://localhost:${other.port}/sign-in`)
       await signIn(page, 'ada@example.org')
-      await sees(page, 'This server is to be opened at https://chat.example.org')
+      await sees(page, 'Open https://chat.example.org instead.')
       await look('elsewhere')
     })
 

@@ -1,6 +1,6 @@
 // Every way into the talk. Each page is a file; the address chooses it.
 
-import { signal, untracked } from '../../base/signal.js'
+import { Owner, signal, untracked } from '../../base/signal.js'
 import { Refusal } from '../../net/request.js'
 import { language } from '../../text/words.js'
 import { h } from '../../view/element.js'
@@ -59,6 +59,7 @@ const PAGES = {
 export function entry({ requests, route, go, features, signedIn }) {
   const isKept = signal(true)
   const lost = () => { isKept.value = false }
+  const whole = new Owner()
 
   /** One request proves that the browser kept the cookie. */
   const arrive = async (/** @type {string | null | undefined} */ next) => {
@@ -66,6 +67,8 @@ export function entry({ requests, route, go, features, signedIn }) {
       const { data: profile } = await requests.getProfile()
       const address = ownPath(next)
       forgetAddress()
+      // What comes now is another screen: this one follows the address no more.
+      whole.end()
       await signedIn(address === '/' && !profile.current_org ? '/new-organisation' : address)
     } catch (error) {
       if (!(error instanceof Refusal && error.status === 401)) throw error
@@ -73,14 +76,14 @@ export function entry({ requests, route, go, features, signedIn }) {
     }
   }
 
-  return h('main', { class: 'entry' }, () => {
+  return whole.run(() => h('main', { class: 'entry' }, () => {
     const [here, kept] = [route.value, isKept.value]
     void language.value
     return untracked(() => {
       if (!kept) return notKept(features)
       return PAGES[here.path]?.({ requests: noting(requests, lost), features, route: here, go, arrive })
     })
-  })
+  }))
 }
 
 /**

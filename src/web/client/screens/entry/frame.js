@@ -78,12 +78,13 @@ export const to = (href, text) => h('a', { href }, text)
 export const mainLink = (/** @type {string} */ href, /** @type {Child} */ text) => h('a', { class: 'button primary', href }, text)
 
 /**
- * The log-in succeeded, and yet the browser sends no cookie: the address is not the one that the server is reached at.
+ * No session by cookie can stand here: the address isn't the one that the server is reached at, or the browser keeps no cookie.
  *
  * @param {import('./entry.js').Features} features
  */
 export function notKept(features) {
   const { origin } = new URL(features.emoji_url, location.origin)
   if (origin === location.origin) return card({ title: t('entry.not_kept_title'), lead: t('entry.not_kept_cookies') })
-  return card({ title: t('entry.not_kept_title'), lead: t('entry.not_kept', { address: origin }) }, mainLink(`${origin}/`, t('entry.open_address', { address: origin })))
+  return card({ title: t('entry.elsewhere_title'), lead: t('entry.elsewhere', { address: origin }) },
+    mainLink(`${origin}/`, t('entry.open_address', { address: origin })))
 }

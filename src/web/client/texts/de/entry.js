@@ -128,7 +128,8 @@ export default {
   failed_title: 'Das hat nicht geklappt',
   again: 'Noch einmal versuchen',
   not_kept_title: 'Dein Browser blieb nicht angemeldet',
-  not_kept: 'Die Anmeldung gelang, aber unter dieser Adresse behält der Browser keine Sitzung. Dieser Server wird unter {address} geöffnet.',
+  elsewhere_title: 'Das ist nicht die eigene Adresse des Servers',
+  elsewhere: 'Hier kann der Browser nicht angemeldet bleiben. Öffne stattdessen {address}.',
   not_kept_cookies: 'Die Anmeldung gelang, aber der Browser behält kein Cookie. Erlaube Cookies für diese Adresse und melde dich dann noch einmal an.',
   open_address: '{address} öffnen',
 }

@@ -128,7 +128,8 @@ export default {
   failed_title: 'That didn’t work',
   again: 'Try again',
   not_kept_title: 'Your browser didn’t stay signed in',
-  not_kept: 'The sign-in worked, but at this address the browser keeps no session. This server is to be opened at {address}.',
+  elsewhere_title: 'This is not the server’s own address',
+  elsewhere: 'Here the browser can’t stay signed in. Open {address} instead.',
   not_kept_cookies: 'The sign-in worked, but the browser keeps no cookie. Allow cookies for this address, then sign in again.',
   open_address: 'Open {address}',
 }
