@@ -20,7 +20,7 @@ export const LANGUAGES = /** @type {const} */ ({
 
 const current = signal(/** @type {{ language: Language, areas: Map<string, Area> }} */ ({ language: 'en', areas: new Map() }))
 /** Areas that were asked for, which another language needs as well. @type {Set<string>} */
-const wanted = new Set()
+const wanted = new Set(['common'])
 /** @type {(language: Language, direction: 'ltr' | 'rtl') => void} */
 let tell = () => {}
 let changes = 0
@@ -73,8 +73,8 @@ const load = async (name, area) => [area, (await import(`../texts/${name}/${area
  * @param {...string} areas
  */
 export async function loadWords(...areas) {
-  const missing = areas.filter(area => !wanted.has(area) || !current.peek().areas.has(area))
   for (const area of areas) wanted.add(area)
+  const missing = [...wanted].filter(area => !current.peek().areas.has(area))
   if (missing.length === 0) return
   const name = current.peek().language
   const loaded = await Promise.all(missing.map(area => load(name, area)))
