@@ -1,6 +1,6 @@
 // Decides what the address shows: a way in, the talk, or settings. Everything but the talk is loaded when it is asked for.
 
-import { effect, signal, untracked } from './base/signal.js'
+import { Owner, effect, signal, untracked } from './base/signal.js'
 import { Refusal, createRequests } from './net/request.js'
 import { openStore } from './store/index.js'
 import { refusalText } from './text/refusals.js'
@@ -20,6 +20,13 @@ const store = signal(/** @type {import('./store/index.js').Store | null} */ (nul
 /** Why the talk can't be shown. @type {import('./base/signal.js').Signal<unknown>} */
 const failure = signal(/** @type {unknown} */ (null))
 
+/** Screens outlive the effect that chooses them. */
+const root = new Owner()
+/** The screen that is shown, and what ends it. */
+let shown = ''
+/** @type {(() => void) | undefined} */
+let end
+
 wording.explain = refusalText
 wording.cancel = () => t('common.cancel')
 wording.close = () => t('common.close')
@@ -28,7 +35,7 @@ followLanguage((language, direction) => Object.assign(document.documentElement, 
 followPreferences()
 followLinks()
 
-const words = setLanguage(preferredLanguage(chosenLanguage.peek(), navigator.languages)).then(() => loadWords('talk', 'chat', 'refusals'))
+const words = setLanguage(preferredLanguage(chosenLanguage.peek(), navigator.languages)).then(() => loadWords('common', 'talk', 'chat', 'refusals'))
 await Promise.all([words, needsSession() ? begin() : null])
 effect(show)
 
@@ -94,8 +101,6 @@ async function signedIn(next = '/') {
   go(next, { replace: true })
 }
 
-let shown = ''
-
 /**
  * @param {string} name
  * @param {() => import('./view/element.js').Child} make
@@ -104,11 +109,8 @@ function mountOnce(name, make) {
   if (shown === name) return
   shown = name
   end?.()
-  end = mount(app, make)
+  end = root.run(() => mount(app, make))
 }
-
-/** @type {(() => void) | undefined} */
-let end
 
 /**
  * @param {string} name
@@ -121,7 +123,7 @@ async function later(name, load) {
     const screen = await load()
     if (shown !== name) return
     end?.()
-    end = mount(app, () => screen)
+    end = root.run(() => mount(app, () => screen))
   } catch (error) {
     if (shown === name) failure.value = error
   }

@@ -17,10 +17,10 @@
 
 /** Whatever depends on signals. */
 class Reader {
-  /** @type {Set<Source>} */
-  sources = new Set()
+  /** What was read, and which version of it. @type {Map<Source, number>} */
+  sources = new Map()
 
-  /** @param {() => void} changed Called when something that was read has changed. */
+  /** @param {() => void} changed Called when something that was read may have changed. */
   constructor(changed) {
     this.changed = changed
   }
@@ -41,8 +41,17 @@ class Reader {
     }
   }
 
+  /** Whether something that was read has another value now. */
+  isStale() {
+    for (const [source, version] of this.sources) {
+      source.refresh()
+      if (source.version !== version) return true
+    }
+    return false
+  }
+
   forget() {
-    for (const source of this.sources) source.readers.delete(this)
+    for (const source of this.sources.keys()) source.readers.delete(this)
     this.sources.clear()
   }
 }
@@ -51,11 +60,15 @@ class Reader {
 class Source {
   /** @type {Set<Reader>} */
   readers = new Set()
+  version = 0
+
+  /** Makes the value of a computed one new, if it is stale. */
+  refresh() {}
 
   noteReader() {
     if (!reader) return
     this.readers.add(reader)
-    reader.sources.add(this)
+    reader.sources.set(this, this.version)
   }
 
   tellReaders() {
@@ -139,6 +152,7 @@ export function signal(initial) {
     set value(next) {
       if (Object.is(next, current)) return
       current = next
+      source.version += 1
       batch(() => source.tellReaders())
     },
     peek: () => current,
@@ -146,7 +160,8 @@ export function signal(initial) {
 }
 
 /**
- * A value made of signals; it is made again at the first reading after one of them has changed.
+ * A value made of signals. It is made again at the first reading after one of them has changed, and tells its readers only if it
+ * is another one then.
  *
  * @template T
  * @param {() => T} make
@@ -156,25 +171,32 @@ export function computed(make) {
   const source = new Source()
   /** @type {T} */
   let current
-  let stale = true
+  let state = /** @type {'new' | 'stale' | 'fresh'} */ ('new')
   const inputs = new Reader(() => {
-    if (stale) return
-    stale = true
+    if (state !== 'fresh') return
+    state = 'stale'
     source.tellReaders()
   })
-  const read = () => {
-    if (stale) {
-      current = inputs.track(make)
-      stale = false
+  source.refresh = () => {
+    if (state === 'fresh' || (state === 'stale' && !inputs.isStale())) {
+      state = 'fresh'
+      return
     }
-    return current
+    const next = inputs.track(make)
+    if (state === 'new' || !Object.is(next, current)) source.version += 1
+    current = next
+    state = 'fresh'
   }
   return {
     get value() {
+      source.refresh()
       source.noteReader()
-      return read()
+      return current
     },
-    peek: read,
+    peek() {
+      source.refresh()
+      return current
+    },
   }
 }
 
@@ -203,13 +225,16 @@ export function effect(run) {
       }
     })
   }
+  const ifStale = () => {
+    if (inputs.isStale()) again()
+  }
   const inputs = new Reader(() => {
-    waiting.add(again)
+    waiting.add(ifStale)
     if (batches === 0) flush()
   })
   whole.onEnd(() => {
     inputs.forget()
-    waiting.delete(again)
+    waiting.delete(ifStale)
     effects -= 1
   })
   effects += 1
@@ -239,6 +264,19 @@ export function batch(change) {
   }
 }
 
+/**
+ * An effect that fails harms no other, nor whoever changed what it read: its error is reported like any that nobody caught.
+ *
+ * @param {() => void} run
+ */
+function attempt(run) {
+  try {
+    run()
+  } catch (error) {
+    queueMicrotask(() => { throw error })
+  }
+}
+
 /** Runs the effects that wait, and those that they cause: at most 100 rounds, since a circle of effects never ends. */
 function flush() {
   batches += 1
@@ -247,7 +285,7 @@ function flush() {
       if (round === 100) throw new Error('effects cause each other without end')
       const now = [...waiting]
       waiting.clear()
-      for (const run of now) run()
+      for (const run of now) attempt(run)
     }
   } finally {
     batches -= 1

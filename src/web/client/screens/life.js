@@ -19,7 +19,7 @@ export function lifelong(store) {
     if (why) ended(why)
   })
   effect(() => {
-    const build = store.build.value
+    const build = store.build?.value
     if (build && build !== OWN_BUILD) renew(store)
   })
   const wake = () => { if (document.visibilityState === 'visible') store.wake() }
@@ -61,7 +61,7 @@ function ended(why) {
  * @param {Store} store
  */
 function renew(store) {
-  const isIdle = async () => document.visibilityState === 'hidden' && await store.unsent() === 0
+  const isIdle = async () => document.visibilityState === 'hidden' && (await store.unsent()).posts === 0
     && ![...document.querySelectorAll('textarea')].some(each => each.value !== '')
   const reload = () => location.reload()
   const look = async () => { if (await isIdle()) reload() }

@@ -24,7 +24,8 @@ export function openDialog({ title, body, wide = false, className = '' }) {
     const element = h('dialog', { class: `dialog ${wide ? 'wide' : ''} ${className}`, 'aria-labelledby': id })
     /** @type {T | undefined} */
     let result
-    const close = (/** @type {T | undefined} */ given) => {
+    /** @param {T} [given] */
+    const close = given => {
       result = given
       element.close()
     }

@@ -1,11 +1,12 @@
 // Makes elements. It parses no HTML: texts become text nodes, and addresses pass one function.
 
-import { Owner, currentOwner, effect, onEnd } from '../base/signal.js'
+import { Owner, computed, effect, untracked } from '../base/signal.js'
 
 /**
- * @typedef {Node | string | number | null | undefined | false | (() => Child) | Child[]} Child
+ * @typedef {{ (): Child }} Maker
+ * @typedef {Node | string | number | null | undefined | false | Maker | Child[]} Child
  *   A function is read again when a signal that it read has changed.
- * @typedef {Record<string, any>} Props
+ * @typedef {{ [event in keyof HTMLElementEventMap as `on${event}`]?: (event: HTMLElementEventMap[event]) => unknown } & { [name: string]: any }} Props
  *   `class`, `onclick` and other handlers (functions), `style` (an object of properties), `ref` (called with the element), properties
  *   such as `value`, and attributes. A function is read again when a signal that it read has changed, except for handlers and `ref`.
  */
@@ -127,26 +128,10 @@ function changing(make) {
  * @returns {Child}
  */
 export function when(condition, make, otherwise = () => null) {
-  /** @type {boolean | undefined} */
-  let last
-  /** @type {Node[]} */
-  let nodes = []
-  /** @type {Owner | null} */
-  let shown = null
-  const around = currentOwner()
-  onEnd(() => shown?.end())
+  const holds = computed(() => Boolean(condition()))
   return () => {
-    const now = Boolean(condition())
-    if (now !== last) {
-      last = now
-      shown?.end()
-      const next = (around ?? new Owner()).run(() => new Owner())
-      shown = next
-      const fragment = document.createDocumentFragment()
-      next.run(() => append(fragment, [now ? make() : otherwise()]))
-      nodes = [...fragment.childNodes]
-    }
-    return nodes
+    const now = holds.value
+    return untracked(() => now ? make() : otherwise())
   }
 }
 

@@ -11,7 +11,7 @@ import { editing } from './edit.js'
 /** @typedef {import('../../store/index.js').Store} Store */
 
 /** Characters of a message at most; the server counts the same. */
-const MOST = 16_000
+const MOST = 40_000
 /** Characters left at which the composer says how many. */
 const NEAR = 500
 

@@ -45,7 +45,7 @@ export function conversation(store, id) {
 }
 
 /** @param {Store} store */
-export const mayWrite = store => Boolean(/** @type {any} */ (store.organisation.value?.permissions)?.permission_list?.can_post_messages)
+export const mayWrite = store => Boolean(store.organisation.value?.permissions.can_post_messages)
 
 /** @param {import('../../store/index.js').Talk} talk */
 const unavailable = talk => h('div', { class: 'empty', role: 'alert' },

@@ -15,14 +15,14 @@ export const editing = signal(/** @type {string | null} */ (null))
  * @param {() => void} close
  */
 export function editMessage(store, message, close) {
-  const { id, channel_id: channel, thread_id: thread, content } = message()
+  const { id, channel_id: channel, content } = message()
   const problem = h('p', { class: 'error', role: 'alert', hidden: true })
   const area = h('textarea', { rows: 1, dir: 'auto', 'aria-label': t('chat.editLabel'), value: content })
   const save = async () => {
     const text = area.value.trim()
     if (!text || text === content) return leave()
     try {
-      await store.api.updateMessage(channel, { message_id: id, content: text, ...(thread === id ? {} : { thread_id: thread }) })
+      await store.api.updateMessage(channel, { message_id: id, content: text })
       leave()
     } catch (error) {
       problem.textContent = wording.explain(error)

@@ -35,7 +35,7 @@ export function messageTools(store, message, { openThread }) {
  */
 function items(store, message) {
   const isOwn = message.user_type === 'user' && message.user_id === store.me.peek()?.user_id
-  const rights = /** @type {any} */ (store.organisation.peek()?.permissions)?.permission_list ?? {}
+  const rights = store.organisation.peek()?.permissions ?? {}
   const { id, channel_id: channel, thread_id: thread } = message
   return [
     isOwn && { label: t('common.edit'), icon: 'edit', run: () => { editing.value = id } },

@@ -19,7 +19,7 @@ export function sidebar(store) {
   const starred = computed(() => [...store.channels.value, ...store.directMessages.value].filter(each => each.is_starred))
   const channels = computed(() => store.channels.value.filter(each => !each.is_starred))
   const people = computed(() => store.directMessages.value.filter(each => !each.is_starred))
-  const may = (/** @type {string} */ right) => Boolean(/** @type {any} */ (store.organisation.value?.permissions)?.permission_list?.[right])
+  const may = (/** @type {string} */ right) => Boolean(store.organisation.value?.permissions[right])
   return h('nav', { class: 'side', 'aria-label': t('talk.places') },
     organisationBar(store),
     h('button', { type: 'button', class: 'find', onclick: () => import('./switcher.js').then(it => it.openSwitcher(store)) },
