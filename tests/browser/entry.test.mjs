@@ -49,15 +49,11 @@ async function mailed(mails, email, count = 1) {
   return { address: link(mail).href, code: /Your code is (\d{6})/.exec(mail.text)?.[1] }
 }
 
-/** What stands once a session does: no script can read its cookie, and a new tab has it, too. */
-async function assertIn({ page, another, open }) {
+/** The talk is there, and no script can read what keeps the session. */
+async function assertIn({ page }) {
   await arrives(page, TALK)
   await page.waitForFunction(() => document.querySelector('main textarea'), { polling: 50 })
   assert.equal(await page.evaluate(() => document.cookie), '')
-  const tab = await another()
-  await open('/sign-in', tab)
-  await arrives(tab, TALK)
-  await tab.close()
 }
 
 async function signIn(page, email, password = PASSWORD) {
@@ -92,22 +88,36 @@ test('every way in', { timeout, concurrency: 3 }, all => Promise.all(BROWSERS.fl
       await look('setup-used')
     })
 
-    await step('by password, to where the person wanted to go', async person => {
-      const { page, open, look } = person
+    await step('by password and keyboard, to where the person wanted to go', async person => {
+      const { page, open, look, another } = person
       await open('/o/harbour')
       await sees(page, 'Sign in')
       await look('sign-in')
-      await signIn(page, 'ada@example.org', 'wrong')
-      await page.waitForSelector('.error:not([hidden])')
+      await page.keyboard.type('ada@example.org')
+      await page.keyboard.press('Tab')
+      await page.keyboard.type('wrong')
+      await page.keyboard.press('Enter')
+      await sees(page, 'The e-mail address or the password isn’t right.')
       await look('sign-in-refused')
       await fill(page, 'Password', PASSWORD)
-      await press(page, 'Sign in')
+      await page.keyboard.press('Enter')
       await arrives(page, /^\/o\/harbour/)
       await assertIn(person)
+      const tab = await another()
+      await open('/sign-in', tab)
+      await arrives(tab, TALK)
     })
 
     await step('never to another site', async ({ page, open }) => {
-      await open(`/sign-in?next=${encodeURIComponent('/\\elsewhere.example')}`)
+      const own = '/o/harbour?m=1#end'
+      const others = ['//elsewhere.example', '/\\elsewhere.example', '/\t/elsewhere.example', 'https://elsewhere.example', 'o/harbour', '/sign-in?next=/', '']
+      await open(`/sign-in?next=${encodeURIComponent(others[1])}`)
+      await sees(page, 'Sign in')
+      const paths = await page.evaluate(async addresses => {
+        const { ownPath } = await import(new URL('screens/entry/memory.js', document.querySelector('script[type=module]').src).href)
+        return addresses.map(ownPath)
+      }, [own, ...others])
+      assert.deepEqual(paths, [own, ...others.map(() => '/')])
       await signIn(page, 'ada@example.org')
       await arrives(page, TALK)
     })
@@ -212,7 +222,7 @@ test('every way in', { timeout, concurrency: 3 }, all => Promise.all(BROWSERS.fl
     })
 
     await step('a link that nobody made', async ({ page, open }) => {
-      for (const address of ['/auth/reset-password?token=nothing', '/auth/verify-email', '/setup?token=x', '/auth/login/magic-link?token=%00']) {
+      for (const address of ['/auth/reset-password?token=nothing', '/auth/verify-email', '/setup?token=x', '/auth/login/magic-link?token=%00', '/join?token=x', '/accept_org_invitation']) {
         await open(address)
         await sees(page, 'This link is incomplete or too old')
       }

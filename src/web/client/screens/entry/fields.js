@@ -37,8 +37,7 @@ function withToggle(whole) {
   whole.append(h('button', {
     type: 'button',
     class: 'entry-toggle',
-    'aria-pressed': () => String(isShown.value),
-    'aria-label': t('entry.show_password'),
+    'aria-label': () => (isShown.value ? t('entry.hide_password') : t('entry.show_password')),
     onclick: () => {
       isShown.value = !isShown.value
       input.type = isShown.value ? 'text' : 'password'

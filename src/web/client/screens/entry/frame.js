@@ -24,8 +24,8 @@ export function card({ title, heading = title, lead }, ...children) {
   const head = h('h1', { tabindex: '-1' }, heading)
   const element = h('section', { class: 'card entry-card' }, logo(), head, lead && h('p', { class: 'quiet entry-lead' }, lead), children)
   // The focus goes where the person writes. A touch screen would open its keyboard over the page, so there it stays at the head.
-  queueMicrotask(() => {
-    if (!element.isConnected) return
+  setTimeout(() => {
+    if (!element.isConnected || element.contains(document.activeElement)) return
     const first = matchMedia('(pointer: coarse)').matches ? null : element.querySelector('input:not([readonly]):not([disabled])')
     if (first instanceof HTMLElement) first.focus()
     else head.focus()

@@ -1,5 +1,6 @@
 // Accepting an invitation: who invites, to what, as what; and then a new account, or the one that the address has.
 
+import { Refusal } from '../../net/request.js'
 import { language, rich, t } from '../../text/words.js'
 import { h } from '../../view/element.js'
 import { form } from '../../view/form.js'
@@ -32,7 +33,7 @@ export const invitation = way => checked(way, 'invitation', token => later(() =>
  */
 export const look = ({ requests, route }, token) => Promise.all([
   requests.loadOrganisationInfo(route.query.get('org_id') ?? '', { invitation_token: token }).then(({ data }) => data, error => {
-    if (isRefused(error, 'invitation_not_found', 'organisation_not_found', 'invalid_value')) return null
+    if (error instanceof Refusal && [400, 404].includes(error.status)) return null
     throw error
   }),
   whoIsHere(requests),
