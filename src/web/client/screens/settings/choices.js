@@ -12,9 +12,9 @@ import { h } from '../../view/element.js'
  * @param {import('../../view/element.js').Child} [hint]
  */
 export const choices = (name, legend, options, chosen, choose, hint) =>
-  h('fieldset', { class: 'part-section choices' },
+  h('fieldset', { class: 'part-section settings-choices' },
     h('legend', null, legend),
-    options.map(({ value, label }) => h('label', { class: 'choice' },
+    options.map(({ value, label }) => h('label', { class: 'settings-choice' },
       h('input', { type: 'radio', name, value, checked: () => chosen() === value, onchange: () => choose(value) }),
       h('span', null, label))),
     hint && h('p', { class: 'quiet small' }, hint))

@@ -36,6 +36,6 @@ export function memberPicker(store, id) {
 }
 
 /** @param {Member} member */
-const option = member => h('label', { class: 'choice' },
+const option = member => h('label', { class: 'settings-choice' },
   h('input', { type: 'radio', name: 'user_id', value: member.id, required: true }),
   h('span', null, h('bdi', null, member.name), ' ', h('span', { class: 'quiet small' }, h('bdi', null, `@${member.username}`))))

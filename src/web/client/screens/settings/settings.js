@@ -19,7 +19,10 @@ import { up } from './up.js'
  * @returns {Node}
  */
 export const settings = (store, route) => {
-  const whole = fetched(() => loadWords('common', 'settings'), () => () => inLanguage(language.value, () => screen(store, route)))
+  // `language` also tells of words that were loaded; only another language is a reason to make the screen anew.
+  const shown = signal(language.peek())
+  effect(() => { shown.value = language.value })
+  const whole = fetched(() => loadWords('common', 'settings'), () => () => inLanguage(shown.value, () => screen(store, route)))
   whole.classList.add('settings-screen')
   return whole
 }
