@@ -7,34 +7,50 @@ import { isSameDay } from '../../text/dates.js'
 
 /**
  * @typedef {{ key: string, kind: 'day', at: string } | { key: string, kind: 'new' }
- *   | { key: string, kind: 'message', message: Message, isFirst: boolean }
- *   | { key: string, kind: 'pending', pending: Pending }} Line
+ *   | { key: string, kind: 'message', message: Message, isFirst: boolean, pending: Pending | null }} Line
  */
 
 const TOGETHER_MS = 5 * 60_000
 
 /**
  * @param {readonly Message[]} messages
- * @param {readonly Pending[]} pending
+ * @param {readonly Pending[]} pending Own posts that were not answered yet: they stay below all others.
  * @param {string | null} firstNew The id of the first message that is new.
+ * @param {string} me
  * @returns {Line[]}
  */
-export function lines(messages, pending, firstNew) {
+export function lines(messages, pending, firstNew, me) {
   /** @type {Line[]} */
   const all = []
   /** @type {Message | undefined} */
   let before
-  for (const message of messages) {
+  const waiting = new Map(pending.map(each => [each.id, each]))
+  for (const message of [...messages, ...pending.map(each => asMessage(each, me))]) {
     const isNewDay = !before || !isSameDay(before.created_at, message.created_at)
     if (isNewDay) all.push({ key: `day ${message.created_at.slice(0, 10)} ${message.id}`, kind: 'day', at: message.created_at })
     const isNew = message.id === firstNew
     if (isNew) all.push({ key: 'new', kind: 'new' })
-    all.push({ key: message.id, kind: 'message', message, isFirst: isNewDay || isNew || !belongs(before, message) })
+    all.push({ key: message.id, kind: 'message', message, isFirst: isNewDay || isNew || !belongs(before, message), pending: waiting.get(message.id) ?? null })
     before = message
   }
-  for (const each of pending) all.push({ key: each.id, kind: 'pending', pending: each })
   return all
 }
+
+/**
+ * A post as the message that it will be, so that its row doesn't change when the answer comes.
+ *
+ * @param {Pending} pending
+ * @param {string} me
+ * @returns {Message}
+ */
+const asMessage = ({ id, channel, thread, text, at }, me) => /** @type {Message} */ ({
+  id, channel_id: channel, thread_id: thread ?? id, content: text, created_at: new Date(at).toISOString(), user_id: me, user_type: 'user', type: 'message',
+  username: '', full_name: '', mentions: /** @type {Message['mentions']} */ ([]), reactions: /** @type {Message['reactions']} */ ([]),
+  participants: /** @type {Message['participants']} */ ([]), message_count: 0, deleted_at: NEVER, status: 'success', event_name: '', edited: false,
+  is_pinned: false, pinned_details: null, position: Infinity, last_reply: NEVER,
+})
+
+const NEVER = '0001-01-01T00:00:00Z'
 
 /**
  * Whether a message goes on where the one before ended.
@@ -43,7 +59,7 @@ export function lines(messages, pending, firstNew) {
  * @param {Message} message
  */
 function belongs(before, message) {
-  return before?.user_type === message.user_type && before.user_id === message.user_id && before.username === message.username
+  return before?.user_type === message.user_type && before.user_id === message.user_id && (message.user_id !== '' || before.username === message.username)
     && message.type !== 'thread' && before.message_count === 0
     && Date.parse(message.created_at) - Date.parse(before.created_at) < TOGETHER_MS
 }

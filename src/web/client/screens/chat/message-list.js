@@ -1,6 +1,6 @@
 // A list of messages that is read from the end: a channel's, or a thread's replies.
 
-import { computed, effect, onEnd, signal } from '../../base/signal.js'
+import { effect, onEnd, signal } from '../../base/signal.js'
 import { dayLine } from '../../text/dates.js'
 import { t } from '../../text/words.js'
 import { h, when } from '../../view/element.js'
@@ -10,16 +10,11 @@ import { list } from '../../view/list.js'
 import { roving } from '../../view/roving.js'
 import { announcer } from './announcer.js'
 import { firstNewOf, lines } from './lines.js'
-import { pendingRow } from './pending.js'
 import { messageRow } from './row.js'
 
 /** @typedef {import('../../store/index.js').Store} Store */
 /** @typedef {import('../../store/index.js').Message} Message */
 
-/** Rows that the page has at most. */
-const ROWS = 300
-/** Rows by which what is shown moves at its ends. */
-const STEP = 100
 /** Pixels from an end at which the next page is fetched. */
 const AHEAD = 800
 
@@ -37,17 +32,10 @@ const AHEAD = 800
  * @param {() => import('../../view/element.js').Child} options.head What stands above the first message.
  */
 export function messageList(store, { talk, pending, lastRead, hasUnread, read, goal, label, inThread, head }) {
-  /** Where the shown rows begin, by position; null if they end at the newest. */
-  const start = signal(/** @type {number | null} */ (null))
-  const shown = computed(() => {
-    const [rows, from] = [talk.rows.value, start.value]
-    if (from == null) return rows.slice(-ROWS)
-    const at = rows.findIndex(each => each.position >= from)
-    return at < 0 ? rows.slice(-ROWS) : rows.slice(at, at + ROWS)
-  })
-  const firstNew = newLine(talk, lastRead, hasUnread, store.me.peek()?.user_id ?? '')
+  const me = store.me.peek()?.user_id ?? ''
+  const firstNew = newLine(talk, lastRead, hasUnread, me)
   const content = list(h('ol', { class: 'rows', 'aria-label': label }),
-    () => lines(shown.value, start.value == null && !talk.hasNewer.value ? pending() : [], firstNew.value),
+    () => lines(talk.rows.value, talk.hasNewer.value ? [] : pending(), firstNew.value, me),
     each => each.key, item => line(store, item, inThread, goal), brokenRow)
   roving(content, '.row')
   const isAtEnd = signal(true)
@@ -56,30 +44,19 @@ export function messageList(store, { talk, pending, lastRead, hasUnread, read, g
     content)
   let busy = false
   const moved = () => {
-    isAtEnd.value = place.isAtEnd() && !talk.hasNewer.peek() && start.peek() == null
+    isAtEnd.value = place.isAtEnd() && !talk.hasNewer.peek()
+    talk.isFollowing = isAtEnd.peek()
     if (!busy) void fill()
     seen()
   }
   const place = keepPlace(scroller, content, moved)
 
-  /** Fetches or shows what comes next at the end that is near. */
+  /** Fetches the next page at the end that is near. */
   async function fill() {
-    const rows = talk.rows.peek()
-    const first = rows.indexOf(shown.peek()[0])
     busy = true
     try {
-      if (scroller.scrollTop < AHEAD && (first > 0 || talk.hasOlder.peek())) {
-        const edge = rows[Math.max(first, 0)]?.position
-        if (first < STEP && talk.hasOlder.peek()) await talk.older()
-        const now = talk.rows.peek()
-        const at = now.findIndex(each => each.position === edge)
-        if (now.length > ROWS) start.value = now[Math.max(0, at - STEP)]?.position ?? null
-      } else if (scroller.scrollHeight - scroller.scrollTop - scroller.clientHeight < AHEAD) {
-        if (start.peek() != null) {
-          const next = first + STEP
-          start.value = next + ROWS >= rows.length ? null : rows[next].position
-        } else if (talk.hasNewer.peek()) await talk.newer()
-      }
+      if (scroller.scrollTop < AHEAD) await talk.older()
+      else if (scroller.scrollHeight - scroller.scrollTop - scroller.clientHeight < AHEAD) await talk.newer()
     } catch {
       // The line of the connection says that the server is away; scrolling asks again.
     } finally {
@@ -123,9 +100,6 @@ export function messageList(store, { talk, pending, lastRead, hasUnread, read, g
   /** @param {string} id */
   async function show(id) {
     if (!talk.rows.peek().some(each => each.id === id)) await talk.around(id)
-    const at = talk.rows.peek().findIndex(each => each.id === id)
-    if (at < 0) return
-    start.value = talk.rows.peek().length > ROWS ? talk.rows.peek()[Math.max(0, at - ROWS / 2)].position : null
     const row = content.querySelector(`[data-id="${CSS.escape(id)}"]`)
     if (!(row instanceof HTMLElement)) return
     place.show(row, 0.3)
@@ -134,7 +108,6 @@ export function messageList(store, { talk, pending, lastRead, hasUnread, read, g
 
   async function toNewest() {
     if (talk.hasNewer.peek()) await talk.newest()
-    start.value = null
     place.toEnd()
     isAtEnd.value = true
   }
@@ -181,9 +154,6 @@ function line(store, item, inThread, goal) {
   const now = item.peek()
   if (now.kind === 'day') return h('li', { class: 'day' }, () => dayLine(now.at))
   if (now.kind === 'new') return h('li', { class: 'day new' }, t('talk.new'))
-  if (now.kind === 'pending') {
-    return pendingRow(store, () => /** @type {any} */ (item.value).pending ?? now.pending)
-  }
   return messageRow(store, () => /** @type {any} */ (item.value), { inThread, goal })
 }
 

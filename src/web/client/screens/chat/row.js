@@ -11,11 +11,13 @@ import { address } from '../addresses.js'
 import { face, name, nameOf } from '../face.js'
 import { editMessage, editing } from './edit.js'
 import { messageTools } from './message-menu.js'
+import { pendingNote } from './pending.js'
 import { prose } from './prose.js'
 import { reactionBar } from './reactions.js'
 
 /** @typedef {import('../../store/index.js').Store} Store */
 /** @typedef {import('../../store/index.js').Message} Message */
+/** @typedef {import('../../store/index.js').Pending} Pending */
 
 /**
  * Whoever wrote a message. Members are shown with the name that they have now; programs have the one that they gave.
@@ -31,12 +33,13 @@ export function author(store, message) {
 
 /**
  * @param {Store} store
- * @param {() => { message: Message, isFirst: boolean }} item
+ * @param {() => { message: Message, isFirst: boolean, pending?: Pending | null }} item
  * @param {{ inThread: boolean, goal: () => string | null }} options
  */
 export function messageRow(store, item, { inThread, goal }) {
   const message = computed(() => item().message)
   const isFirst = () => item().isFirst
+  const pending = () => item().pending ?? null
   const writer = computed(() => author(store, message.value))
   const id = message.peek().id
   const openThread = () => go(address(store, { channel: message.peek().channel_id, thread: message.peek().thread_id }))
@@ -44,7 +47,7 @@ export function messageRow(store, item, { inThread, goal }) {
   const isDeleted = () => message.value.deleted_at !== NEVER
   return h('li', { class: 'row-item' },
     h('article', {
-      class: () => ['row', isFirst() && 'first', mentions() && 'called', goal() === id && 'goal', message.value.status === 'error' && 'bad'].filter(Boolean).join(' '),
+      class: () => ['row', isFirst() && 'first', mentions() && 'called', goal() === id && 'goal', message.value.status === 'error' && 'bad', pending() && 'pending'].filter(Boolean).join(' '),
       'data-id': id,
       tabindex: -1,
       'aria-label': () => t('talk.said', { name: nameOf(writer.value), text: message.value.content.slice(0, 200) }),
@@ -60,8 +63,9 @@ export function messageRow(store, item, { inThread, goal }) {
       when(() => editing.value === id, () => editMessage(store, () => message.value, () => { editing.value = null }),
         () => when(isDeleted, () => h('p', { class: 'quiet' }, t('talk.deleted')), () => body(store, message))),
       reactionBar(store, () => message.value),
+      pendingNote(store, pending),
       !inThread && when(() => message.value.message_count > 0, () => repliesLink(store, () => message.value))),
-    when(() => !isDeleted(), () => messageTools(store, () => message.value, { openThread }))))
+    when(() => !isDeleted() && !pending(), () => messageTools(store, () => message.value, { openThread }))))
 }
 
 const NEVER = '0001-01-01T00:00:00Z'
