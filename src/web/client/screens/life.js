@@ -61,7 +61,7 @@ function ended(why) {
  * @param {Store} store
  */
 function renew(store) {
-  const isIdle = async () => document.visibilityState === 'hidden' && (await store.unsent()).posts === 0
+  const isIdle = async () => document.visibilityState === 'hidden' && await store.unsent() === 0
     && ![...document.querySelectorAll('textarea')].some(each => each.value !== '')
   const reload = () => location.reload()
   const look = async () => { if (await isIdle()) reload() }

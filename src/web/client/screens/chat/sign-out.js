@@ -7,7 +7,7 @@ import { wording } from '../../view/wording.js'
 
 /** @param {import('../../store/index.js').Store} store */
 export async function signOut(store) {
-  const { posts: unsent } = await store.unsent()
+  const unsent = await store.unsent()
   if (unsent > 0 && !await confirm({
     title: t('talk.signOutTitle'), text: t('talk.signOutUnsent', { count: unsent }), action: t('talk.signOut'), danger: true,
   })) return
