@@ -13,6 +13,7 @@ export default {
   retry: 'Noch einmal versuchen',
   copy: 'Kopieren',
   copied: 'Kopiert.',
+  copyFailed: 'Der Browser lässt uns nicht kopieren. Markiere den Text und kopiere ihn selbst.',
   loading: 'Wird geladen …',
   waiting: 'Einen Moment …',
   search: 'Suchen',

@@ -13,6 +13,7 @@ export default {
   retry: 'Try again',
   copy: 'Copy',
   copied: 'Copied.',
+  copyFailed: 'The browser doesn’t let us copy. Select the text and copy it yourself.',
   loading: 'Loading …',
   waiting: 'One moment …',
   search: 'Search',

@@ -13,6 +13,7 @@ export default {
   retry: 'ניסיון נוסף',
   copy: 'העתקה',
   copied: 'הועתק.',
+  copyFailed: 'הדפדפן לא מאפשר לנו להעתיק. סמנו את הטקסט והעתיקו אותו בעצמכם.',
   loading: 'טוען …',
   waiting: 'רק רגע …',
   search: 'חיפוש',
