@@ -105,8 +105,8 @@ export const isTransient = error => !(error instanceof Refusal) || error.status 
  * @returns {Api}
  */
 export function createRequests({ base = '', fetch = globalThis.fetch, getUser = () => null, headers = {}, refused = () => {} } = {}) {
-  /** @param {string} method @param {string} path @param {unknown} [body] */
-  const send = async (method, path, body) => {
+  /** @param {string} method @param {string} path @param {unknown} [body] @param {boolean} [isAgain] @returns {Promise<Answer<any>>} */
+  const send = async (method, path, body, isAgain = false) => {
     const user = getUser()
     let response, text
     try {
@@ -129,6 +129,8 @@ export function createRequests({ base = '', fetch = globalThis.fetch, getUser = 
     const content = parsed(text)
     if (!response.ok) {
       const refusal = new Refusal(response.status, content ?? {})
+      // The cookie may have changed while this was on its way, as another tab logged in. Nothing was done, so it is asked again.
+      if (user && !isAgain && refusal.status === 401 && refusal.code.startsWith('token_')) return send(method, path, body, true)
       refused(refusal)
       throw refusal
     }

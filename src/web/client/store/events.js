@@ -140,7 +140,7 @@ export const kinds = {
   profile_update: (store, { data }) => {
     const me = store.me.peek()
     if (me) store.me.value = { ...me, ...data }
-    store.people.update({ ...data, full_name: data.fullname })
+    store.people.rename(data)
   },
 
   // Webhooks are read where they are managed.

@@ -90,7 +90,7 @@ export function openStore({ base = '', fetch, WebSocket = globalThis.WebSocket, 
   const channels = createChannels({ me: myId, came: (channel, isNew) => came(channel, isNew) })
   const organisations = createOrganisations({ channels })
   const opened = () => organisations.opened.peek() ?? undefined
-  const people = createPeople({ api, organisation: opened })
+  const people = createPeople({ api, organisation: opened, recorder })
   /** @param {any} message */
   const seen = message => {
     people.hint(message)
@@ -110,7 +110,7 @@ export function openStore({ base = '', fetch, WebSocket = globalThis.WebSocket, 
     me.value = start.user
     build.value = start.client_build ?? null
     pushUrl = start.push_url ?? pushUrl
-    people.put(start.user)
+    people.rename(start.user)
     streams.keepTokens(start.tokens)
   }
   /** The user is in a channel, perhaps again. @param {string} channel @param {boolean} isNew */
@@ -185,6 +185,7 @@ export function openStore({ base = '', fetch, WebSocket = globalThis.WebSocket, 
   /** What happened on the user's own streams is not known. */
   const lose = () => {
     organisations.unload(opened() ?? null)
+    people.forget()
     loading.refresh()
     if (threads.state.peek() !== 'loading') threads.load()
   }

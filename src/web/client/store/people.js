@@ -4,6 +4,8 @@ import { signal } from '../base/signal.js'
 
 /** Ids in one request. */
 const MOST = 100
+/** So many are asked for again; others, when they are drawn. */
+const MOST_AGAIN = 200
 
 /**
  * @typedef {object} Person
@@ -35,8 +37,9 @@ const person = from => ({
  * @param {object} options
  * @param {import('../net/request.js').Api} options.api
  * @param {() => string | undefined} options.organisation
+ * @param {ReturnType<import('./positions.js').createRecorder>} options.recorder
  */
-export function createPeople({ api, organisation }) {
+export function createPeople({ api, organisation, recorder }) {
   /** @type {Map<string, import('../base/signal.js').Signal<Person>>} */
   const people = new Map()
   /** @type {Set<string>} */
@@ -61,8 +64,9 @@ export function createPeople({ api, organisation }) {
     try {
       if (!id || ids.length === 0) return
       for (const each of ids) unknown.delete(each)
-      const { data } = await api.listOrganisationMembers(id, { ids: ids.join(',') })
-      for (const each of data) people.get(each.id) && put(each)
+      await recorder.fetch(() => api.listOrganisationMembers(id, { ids: ids.join(',') }), ({ data }) => {
+        if (id === organisation()) for (const each of data) put(each)
+      })
     } catch {
       // What a message says of its author stays until somebody asks again.
       for (const each of ids) asked.delete(each)
@@ -114,15 +118,29 @@ export function createPeople({ api, organisation }) {
     async find(q, { channel, limit = 8 } = {}) {
       const id = organisation()
       if (!id) return []
-      const { data } = await api.listOrganisationMembers(id, { q, channel_id: channel, limit })
-      for (const each of data) put(each)
-      return data.filter(each => each.status !== 'deactivated').map(person)
+      return recorder.fetch(() => api.listOrganisationMembers(id, { q, channel_id: channel, limit }), ({ data }) => {
+        for (const each of data) put(each)
+        return data.filter(each => each.status !== 'deactivated').map(person)
+      })
     },
 
-    /** Another organisation shows other roles. */
+    /** The user's own names, wherever they are. @param {any} user */
+    rename(user) {
+      const known = record(user.user_id)
+      const { username, full_name, avatar_url, email } = person(user)
+      known.value = { ...known.peek(), username, full_name, avatar_url, email }
+    },
+
+    /** Another organisation shows other roles, or what happened here was not heard: who is known is asked for again. */
     forget() {
+      const known = [...asked].slice(-MOST_AGAIN)
       asked.clear()
       unknown.clear()
+      for (const id of known) {
+        asked.add(id)
+        unknown.add(id)
+      }
+      ask()
     },
   }
 }

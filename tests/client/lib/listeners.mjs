@@ -1,0 +1,92 @@
+// The client's own connection and centrifuge-js beside it, on the same streams: both have to hear the same.
+import { Centrifuge } from 'centrifuge'
+import { clock } from '../../../src/web/client/base/clock.js'
+import { createPush } from '../../../src/web/client/net/push.js'
+import { network } from './visit.mjs'
+
+/** Of these, recovery tells the latest state alone. */
+const STATES = new Set(['unread_thread_change', 'thread_unread', 'channel_update'])
+
+/** @returns What was heard of each stream, and from where on it is whole. */
+function createRecord() {
+  const streams = new Map()
+  const of = name => {
+    const known = streams.get(name) ?? { from: 0, heard: [] }
+    streams.set(name, known)
+    return known
+  }
+  return {
+    streams,
+    hear(name, data, offset) {
+      if (name.includes('/') && STATES.has(data.notification_type)) return
+      of(name).heard.push(offset)
+    },
+    /** What came before this is not known. */
+    lose(name, offset) {
+      of(name).from = offset
+    },
+    end: name => streams.delete(name),
+  }
+}
+
+export function listen(server, person) {
+  const line = network()
+  const token = async () => (await person.api.createConnectionToken({ streams: 'own' })).data.token
+  const [ours, theirs] = [createRecord(), createRecord()]
+
+  const push = createPush({
+    url: () => server.socketUrl, WebSocket: line.WebSocket, clock, getToken: token,
+    getTokens: async channels => new Map((await person.api.createSubscriptionToken({ channels })).data.tokens.map(one => [one.channel, one.token])),
+    heard: {
+      published: (name, data, { offset }) => ours.hear(name, data, offset),
+      caughtUp: (name, recovered, { offset }) => recovered || ours.lose(name, offset),
+      gone: name => ours.end(name),
+    },
+  })
+  const other = new Centrifuge(server.socketUrl, { getToken: token, websocket: line.WebSocket, minReconnectDelay: 50, maxReconnectDelay: 1000 })
+  other.on('publication', ({ channel, data, offset }) => theirs.hear(channel, data, offset))
+  other.on('subscribed', ({ channel, recovered, streamPosition }) => recovered || theirs.lose(channel, streamPosition.offset))
+  other.on('unsubscribed', ({ channel }) => theirs.end(channel))
+  // It gives up when a session or its token was refused, and the client doesn't.
+  let isOver = false
+  other.on('disconnected', () => setTimeout(() => {
+    other.setToken('')
+    if (!isOver) other.connect()
+  }, 100))
+
+  return {
+    line,
+    async start() {
+      push.start(await token(), [], null)
+      other.connect()
+    },
+    /** Hears a channel with both. */
+    subscribe(channel) {
+      if (other.getSubscription(channel)) return
+      push.subscribe(channel, null)
+      const getToken = async ({ channel }) => (await person.api.createSubscriptionToken({ channel })).data.token
+      const subscription = other.newSubscription(channel, { getToken, recoverable: true, positioned: true, minResubscribeDelay: 50 })
+      subscription.on('publication', ({ data, offset }) => theirs.hear(channel, data, offset))
+      subscription.on('subscribed', ({ recovered, streamPosition }) => recovered || theirs.lose(channel, streamPosition.offset))
+      subscription.on('unsubscribed', () => theirs.end(channel))
+      subscription.subscribe()
+    },
+    /** What the two heard otherwise, of the streams that both hear. */
+    difference() {
+      for (const [name, own] of ours.streams) {
+        const its = theirs.streams.get(name)
+        if (!its) continue
+        const from = Math.max(own.from, its.from)
+        const [here, there] = [own, its].map(({ heard }) => heard.filter(offset => offset > from).join(' '))
+        if (here !== there) return `${person.name} heard of ${name}: ${here}\ninstead of ${there}`
+      }
+      return null
+    },
+    heard: () => [...ours.streams.values()].reduce((sum, { heard }) => sum + heard.length, 0),
+    close() {
+      isOver = true
+      push.stop()
+      other.disconnect()
+    },
+  }
+}
