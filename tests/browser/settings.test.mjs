@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { createServer } from 'node:http'
 import test from 'node:test'
-import { BROWSERS, PHONE, WIDE, accessible, byRole, fill, launch, picture, press, sees, theme } from './lib/browser.mjs'
+import { BROWSERS, PHONE, WIDE, accessible, launch, picture, sees, theme } from './lib/browser.mjs'
 import { account, logIn, organisation, start, until } from './lib/server.mjs'
 
 const OWN = ['profile', 'appearance', 'password', 'sessions', 'organisations']
@@ -50,6 +50,32 @@ async function signIn(page, server, person) {
   assert.equal(status, 200)
 }
 
+/** The field of that label, in the dialog if one is open. Looking it up by its role takes Firefox a second, so this doesn't. */
+const labelled = (page, label) => page.waitForFunction(label => {
+  const around = document.querySelector('dialog[open]') ?? document
+  return [...around.querySelectorAll('label')].find(each => each.firstElementChild?.textContent === label)?.control
+}, { polling: 50 }, label)
+
+/** Fills the field with that label, in place of what is in it. */
+async function fill(page, label, text) {
+  const field = await labelled(page, label)
+  await field.evaluate((each, text) => {
+    each.value = text
+    each.dispatchEvent(new Event('input', { bubbles: true }))
+  }, text)
+}
+
+const value = async (page, label) => (await labelled(page, label)).evaluate(field => field.value)
+
+/** Presses the button of that name, in the dialog or menu if one is open. */
+async function press(page, name) {
+  const button = await page.waitForFunction(name => {
+    const around = document.querySelector('.menu') ?? document.querySelector('dialog[open]') ?? document
+    return [...around.querySelectorAll('button')].find(each => each.textContent === name)
+  }, { polling: 50 }, name)
+  await button.click()
+}
+
 /** Presses a button in the row that has the text. */
 async function pressIn(page, text, name) {
   const button = await page.waitForFunction((text, name) => {
@@ -60,11 +86,10 @@ async function pressIn(page, text, name) {
 }
 
 const gone = (page, text) => page.waitForFunction(text => !document.querySelector('.items')?.textContent.includes(text), { polling: 50 }, text)
-const value = (page, label) => page.$eval(`::-p-aria([name="${label}"])`, field => field.value)
 const title = page => page.waitForFunction(() => document.querySelector('.part h1') && !document.querySelector('.loading'), { polling: 50 })
 
 for (const kind of BROWSERS) {
-  test(`what is changed in the settings is changed on the server (${kind})`, { timeout: 60_000 }, async t => {
+  test(`what is changed in the settings is changed on the server (${kind})`, { timeout: 180_000 }, async t => {
     const { server, receiver, ada, grace, harbour, base } = await world(t)
     const { visitor } = await launch(t, kind)
     const { page, problems } = await visitor()
@@ -111,7 +136,7 @@ for (const kind of BROWSERS) {
       await page.goto(`${server.url}/settings/sessions`)
       await sees(page, 'this one')
       const before = await page.$$eval('.item', rows => rows.length)
-      await (await page.waitForSelector(byRole('button', 'End'))).click()
+      await press(page, 'End')
       await page.waitForFunction(count => document.querySelectorAll('.item').length === count, { polling: 50 }, before - 1)
       await assert.rejects(other.call('GET', '/profile'), /401/)
       assert.notEqual(await page.evaluate(() => document.activeElement?.tagName), 'BODY', 'the focus is not lost')
@@ -145,7 +170,7 @@ for (const kind of BROWSERS) {
       await sees(page, 'Write messages · Invite people')
       await page.goto(`${base}/members`)
       await pressIn(page, 'Grace Holm', 'More about')
-      await press(page, 'Change role', 'menuitem')
+      await press(page, 'Change role')
       const select = await page.waitForSelector('dialog select')
       await select.select(await select.evaluate(each => [...each.options].find(option => option.text === 'Pilot').value))
       await press(page, 'Save')
@@ -170,7 +195,6 @@ for (const kind of BROWSERS) {
       const before = (await links()).length
       await fill(page, 'People who may join', '3')
       await press(page, 'Make link')
-      await page.waitForSelector('::-p-aria([name="The new link"])')
       assert.match(await value(page, 'The new link'), /^http.*\/join/)
       await pressIn(page, '0 of 3', 'Delete')
       await until('the link is gone', async () => (await links()).length === before)
@@ -212,7 +236,7 @@ for (const kind of BROWSERS) {
       await press(page, 'Pause')
       await sees(page, 'keeps its deliveries for up to 30 days')
       if (kind === 'chrome') await picture(page, 'settings-webhook')
-      await (await page.$$(byRole('button', 'Delete'))).at(-1).click()
+      await press(page, 'Delete')
       await (await page.waitForSelector('dialog .danger')).click()
       await sees(page, 'This channel has no webhook yet.')
     })
@@ -232,7 +256,7 @@ for (const kind of BROWSERS) {
     assert.deepEqual(problems, [])
   })
 
-  test(`every part is accessible, light and dark, wide and narrow (${kind})`, { timeout: 60_000 }, async t => {
+  test(`every part is accessible, light and dark, wide and narrow (${kind})`, { timeout: 180_000 }, async t => {
     const { server, receiver, ada, harbour, base } = await world(t)
     await ada.call('POST', '/invite', { org_id: harbour.id, emails: ['tove@example.org'] })
     await ada.call('POST', `/organisations/${harbour.id}/roles`, { name: 'Pilot', description: 'Brings ships in', permission_list: { 'post:messages': true } })
