@@ -3,10 +3,9 @@
 import { Owner, computed, effect, untracked } from '../base/signal.js'
 
 /**
- * @typedef {{ (): Child }} Maker
- * @typedef {Node | string | number | null | undefined | false | Maker | Child[]} Child
+ * @typedef {Node | string | number | null | undefined | false | (() => any) | readonly any[]} Child Also lists of these.
  *   A function is read again when a signal that it read has changed.
- * @typedef {{ [event in keyof HTMLElementEventMap as `on${event}`]?: (event: HTMLElementEventMap[event]) => unknown } & { [name: string]: any }} Props
+ * @typedef {Record<string, any>} Props
  *   `class`, `onclick` and other handlers (functions), `style` (an object of properties), `ref` (called with the element), properties
  *   such as `value`, and attributes. A function is read again when a signal that it read has changed, except for handlers and `ref`.
  */

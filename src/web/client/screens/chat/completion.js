@@ -1,11 +1,12 @@
 // What `@`, `#` and `:` may become: people, channels, emoji.
 
 import { effect, onEnd, signal } from '../../base/signal.js'
-import { findEmoji, loadEmoji } from '../../text/emoji.js'
+import { findEmoji } from '../../text/emoji.js'
 import { complete, completionAt, rank } from '../../text/mentions.js'
 import { t } from '../../text/words.js'
 import { h, when } from '../../view/element.js'
 import { icon } from '../../view/icons.js'
+import { loadEmojiNames } from '../emoji-names.js'
 import { face } from '../face.js'
 
 /** @typedef {import('../../store/index.js').Store} Store */
@@ -42,7 +43,7 @@ export function completing(store, area, changed, channel) {
     chosen.value = 0
     if (completion.sign === '#') choices.value = channels(store, completion.query)
     else if (completion.sign === ':') {
-      void loadEmoji(async () => (await store.api.emoji()).data).then(() => { if (number === asked) choices.value = emoji(completion.query) })
+      void loadEmojiNames(store).then(() => { if (number === asked) choices.value = emoji(completion.query) })
     } else {
       pause = setTimeout(async () => {
         const people = await store.findPeople(completion.query, { channel: channel(), limit: MOST }).catch(() => [])
@@ -94,7 +95,7 @@ export function completing(store, area, changed, channel) {
     node: when(() => choices.value.length > 0, () => h('ul', { class: 'choices', id, role: 'listbox', 'aria-label': t('chat.completions') }, () =>
       choices.value.map((choice, index) => h('li', {
         id: `${id}-${index}`, role: 'option', 'aria-selected': () => String(chosen.value === index),
-        onpointerdown: event => { event.preventDefault(); take(choice) },
+        onpointerdown: (/** @type {Event} */ event) => { event.preventDefault(); take(choice) },
       }, choice.sign, h('span', null, h('bdi', null, choice.title)), h('span', { class: 'quiet small' }, h('bdi', null, choice.beside)))))),
   }
 }

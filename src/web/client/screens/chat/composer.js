@@ -66,7 +66,7 @@ export function composer({ store, channel, thread, label }) {
       editing.value = last
     } else if (event.key === 'Escape' && isPlain && !thread()) area.blur()
   })
-  return h('form', { class: 'composer', onsubmit: event => { event.preventDefault(); send() } },
+  return h('form', { class: 'composer', onsubmit: (/** @type {Event} */ event) => { event.preventDefault(); send() } },
     h('div', { class: 'composer-box' }, area,
       h('button', { class: 'send', 'aria-label': t('chat.send'), title: t('chat.send') }, icon('send'))),
     completion.node,

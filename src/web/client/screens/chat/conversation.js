@@ -71,8 +71,8 @@ function bar(store, id, channel) {
     }, icon('search')),
     h('button', {
       type: 'button', class: 'icon-button', 'aria-label': t('talk.channelMenu'), 'aria-haspopup': 'menu',
-      onclick: async event => {
-        const anchor = event.currentTarget
+      onclick: async (/** @type {Event} */ event) => {
+        const anchor = /** @type {HTMLElement} */ (event.currentTarget)
         const { openChannelMenu } = await import('./channel-menu.js')
         openChannelMenu(store, id, anchor)
       },

@@ -46,7 +46,7 @@ export function editMessage(store, message, close) {
     area.focus()
     area.setSelectionRange(area.value.length, area.value.length)
   })
-  return h('form', { class: 'edit', onsubmit: event => { event.preventDefault(); void save() } },
+  return h('form', { class: 'edit', onsubmit: (/** @type {Event} */ event) => { event.preventDefault(); void save() } },
     area, problem,
     h('div', { class: 'form-buttons' },
       h('button', { type: 'button', class: 'button', onclick: leave }, t('common.cancel')),

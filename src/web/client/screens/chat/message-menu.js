@@ -21,11 +21,11 @@ import { pick } from './reactions.js'
  */
 export function messageTools(store, message, { openThread }) {
   return h('div', { class: 'tools' },
-    h('button', { type: 'button', class: 'icon-button', 'aria-label': t('chat.react'), title: t('chat.react'), onclick: event => pick(store, message(), event.currentTarget) }, icon('face')),
+    h('button', { type: 'button', class: 'icon-button', 'aria-label': t('chat.react'), title: t('chat.react'), onclick: (/** @type {Event} */ event) => pick(store, message(), event.currentTarget) }, icon('face')),
     h('button', { type: 'button', class: 'icon-button', 'aria-label': t('chat.replyInThread'), title: t('chat.replyInThread'), onclick: openThread }, icon('reply')),
     h('button', {
       type: 'button', class: 'icon-button', 'aria-label': t('chat.more'), title: t('chat.more'), 'aria-haspopup': 'menu',
-      onclick: event => openMenu(/** @type {HTMLElement} */ (event.currentTarget), items(store, message())),
+      onclick: (/** @type {Event} */ event) => openMenu(/** @type {HTMLElement} */ (event.currentTarget), items(store, message())),
     }, icon('more')))
 }
 

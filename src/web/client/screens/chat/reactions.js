@@ -1,12 +1,13 @@
 // Reactions under a message: one button each, which adds one's own or takes it back.
 
-import { emojiLabel, loadEmoji, reactionSign } from '../../text/emoji.js'
+import { emojiLabel, reactionSign } from '../../text/emoji.js'
 import { listed, number, t } from '../../text/words.js'
 import { h, when } from '../../view/element.js'
 import { icon } from '../../view/icons.js'
 import { list } from '../../view/list.js'
 import { say } from '../../view/toast.js'
 import { wording } from '../../view/wording.js'
+import { loadEmojiNames } from '../emoji-names.js'
 import { nameOf } from '../face.js'
 
 /** @typedef {import('../../store/index.js').Store} Store */
@@ -18,11 +19,11 @@ import { nameOf } from '../face.js'
  */
 export function reactionBar(store, message) {
   return when(() => message().reactions.length > 0, () => {
-    if (message().reactions.some(each => /^[\w+-]+$/.test(each.emoji))) void loadEmoji(async () => (await store.api.emoji()).data).catch(() => {})
+    if (message().reactions.some(each => /^[\w+-]+$/.test(each.emoji))) void loadEmojiNames(store).catch(() => {})
     return h('div', { class: 'under' },
       list(h('span', { class: 'reactions' }), () => message().reactions, each => each.emoji, item => reaction(store, message, item)),
       h('button', {
-        type: 'button', class: 'reaction add', 'aria-label': t('chat.react'), onclick: event => pick(store, message(), event.currentTarget),
+        type: 'button', class: 'reaction add', 'aria-label': t('chat.react'), onclick: (/** @type {Event} */ event) => pick(store, message(), event.currentTarget),
       }, icon('face')))
   })
 }

@@ -30,7 +30,7 @@ export function sidebar(store) {
       when(() => starred.value.length > 0, () => section(store, t('talk.starred'), () => starred.value)),
       section(store, t('talk.channels'), () => channels.value, h('button', {
         type: 'button', class: 'icon-button', 'aria-label': t('talk.addChannel'), 'aria-haspopup': 'menu',
-        onclick: event => openMenu(event.currentTarget, [
+        onclick: (/** @type {Event} */ event) => openMenu(/** @type {HTMLElement} */ (event.currentTarget), [
           { label: t('talk.browse'), icon: 'search', run: () => import('./browse.js').then(it => it.browseChannels(store)) },
           may('can_create_channels') && { label: t('talk.create'), icon: 'plus', run: () => import('./create-channel.js').then(it => it.createChannel(store)) },
         ]),
