@@ -96,7 +96,7 @@ export function append(parent, children) {
   for (const child of children) {
     if (Array.isArray(child)) append(parent, child)
     else if (typeof child === 'function') parent.append(...changing(child))
-    else if (child != null && child !== false) parent.append(typeof child === 'number' ? String(child) : child)
+    else if (child != null && child !== false) parent.append(/** @type {Node | string} */ (typeof child === 'number' ? String(child) : child))
   }
 }
 
