@@ -1,0 +1,184 @@
+// Choosing an emoji: a small dialog at the control that asks for one, and a sheet at the bottom on a phone.
+
+import { effect, onEnd, signal } from '../../base/signal.js'
+import { USUAL, emojiGroups, emojiLabel, findEmoji } from '../../text/emoji.js'
+import { t } from '../../text/words.js'
+import { h, mount } from '../../view/element.js'
+import { icon } from '../../view/icons.js'
+import { place } from '../../view/menu.js'
+import { wording } from '../../view/wording.js'
+import { inGrid } from './emoji-keys.js'
+import { loadEmojiNames } from './emoji-names.js'
+
+/** @typedef {import('../../store/index.js').Store} Store */
+
+const RECENT = 'tidings-recent-emoji'
+/** Recently used ones that are kept: two lines. */
+const MOST_RECENT = 16
+/** Found ones that are shown: more than anybody looks through. */
+const MOST_FOUND = 64
+
+/** @type {Record<string, () => string>} */
+const GROUPS = {
+  SmileysAndEmotion: () => t('chat.emojiSmileys'),
+  PeopleAndBody: () => t('chat.emojiPeople'),
+  AnimalsAndNature: () => t('chat.emojiNature'),
+  FoodAndDrink: () => t('chat.emojiFood'),
+  TravelAndPlaces: () => t('chat.emojiTravel'),
+  Activities: () => t('chat.emojiActivities'),
+  Objects: () => t('chat.emojiObjects'),
+  Symbols: () => t('chat.emojiSymbols'),
+  Flags: () => t('chat.emojiFlags'),
+}
+
+/**
+ * Lets the person choose an emoji.
+ *
+ * @param {Store} store
+ * @param {HTMLElement} anchor
+ * @returns {Promise<string | null>} Null if none was chosen.
+ */
+export function pickEmoji(store, anchor) {
+  return new Promise(resolve => {
+    /** @type {string | null} */
+    let chosen = null
+    const element = h('dialog', { class: 'emoji-picker', 'aria-label': t('chat.emojiTitle') })
+    const choose = (/** @type {string} */ emoji) => {
+      chosen = emoji
+      element.close()
+    }
+    const unmount = mount(element, () => choice(store, choose, () => element.close()))
+    const follow = () => place(element, anchor)
+    element.addEventListener('close', () => {
+      removeEventListener('resize', follow)
+      unmount()
+      element.remove()
+      anchor.setAttribute('aria-expanded', 'false')
+      if (anchor.isConnected) anchor.focus()
+      if (chosen) remember(chosen)
+      resolve(chosen)
+    })
+    // What is in the dialog covers it, so that a press on the dialog itself is one beside it.
+    element.addEventListener('pointerdown', event => { if (event.target === element) element.close() })
+    document.body.append(element)
+    anchor.setAttribute('aria-expanded', 'true')
+    element.showModal()
+    follow()
+    addEventListener('resize', follow)
+    // On a phone the field would bring up the keyboard, over the choice.
+    const first = matchMedia('(pointer: coarse)').matches ? '.emoji' : 'input'
+    const focused = element.querySelector(first)
+    if (focused instanceof HTMLElement) focused.focus()
+  })
+}
+
+/**
+ * @param {Store} store
+ * @param {(emoji: string) => void} choose
+ * @param {() => void} close
+ */
+function choice(store, choose, close) {
+  const query = signal('')
+  const problem = signal('')
+  const named = signal('')
+  loadEmojiNames(store).catch(error => { problem.value = wording.explain(error) })
+  const found = () => findEmoji(query.value.trim(), MOST_FOUND)
+  const input = h('input', {
+    type: 'search', autocomplete: 'off', spellcheck: 'false', 'aria-label': t('chat.emojiSearch'), placeholder: t('chat.emojiSearch'),
+    oninput: () => { query.value = input.value },
+    onkeydown: (/** @type {KeyboardEvent} */ event) => {
+      if (event.isComposing) return
+      const first = /** @type {HTMLElement | null} */ (grid.querySelector(':scope > :not([hidden]) .emoji'))
+      if (event.key === 'ArrowDown') first?.focus()
+      else if (event.key === 'Enter' && query.peek().trim() && first) choose(first.dataset.emoji ?? '')
+      else return
+      event.preventDefault()
+    },
+  })
+  const tell = (/** @type {Event} */ event) => { named.value = cellOf(event)?.getAttribute('aria-label') ?? '' }
+  const grid = h('div', {
+    class: 'emoji-grid',
+    onclick: (/** @type {Event} */ event) => {
+      const emoji = cellOf(event)?.dataset.emoji
+      if (emoji) choose(emoji)
+    },
+    onfocusin: tell,
+    onpointerover: tell,
+  },
+  everything(() => query.value.trim() !== ''),
+  h('div', { hidden: () => query.value.trim() === '' },
+    () => query.value.trim() !== '' && found().length > 0 && group(t('chat.emojiFound'), found().map((each, index) => cell(each.emoji, spoken(each), index)))))
+  inGrid(grid, '.emoji', input)
+  return h('div', { class: 'emoji-inside' },
+    h('div', { class: 'emoji-head' }, input,
+      h('button', { type: 'button', class: 'icon-button', 'aria-label': t('common.close'), onclick: close }, icon('close'))),
+    grid,
+    h('p', { class: 'emoji-foot quiet small' },
+      h('span', { role: 'status' }, () => problem.value || (query.value.trim() && found().length === 0 ? t('chat.emojiNone') : '')),
+      h('span', { 'aria-hidden': 'true' }, () => (query.value.trim() && found().length === 0 ? '' : named.value))))
+}
+
+/**
+ * The usual ones, the recently used ones, and all others by group.
+ *
+ * @param {() => boolean} isHidden
+ */
+function everything(isHidden) {
+  const known = recent()
+  const element = h('div', { hidden: isHidden },
+    group(t('chat.emojiUsual'), USUAL.map((each, index) => cell(each, () => emojiLabel(each), index))),
+    known.length > 0 && group(t('chat.emojiRecent'), known.map(each => cell(each, () => emojiLabel(each)))))
+  /** @type {number} */
+  let next = 0
+  onEnd(() => cancelAnimationFrame(next))
+  effect(() => {
+    const rest = [...emojiGroups()]
+    // One group a frame: all 1,800 at once would hold up the typing.
+    const more = () => {
+      const [name, emoji] = rest.shift() ?? []
+      if (!name || !emoji) return
+      element.append(group(GROUPS[name]?.() ?? name, emoji.map(each => cell(each.emoji, spoken(each)))))
+      next = requestAnimationFrame(more)
+    }
+    more()
+  })
+  return element
+}
+
+/**
+ * @param {string} title
+ * @param {Node[]} cells
+ */
+const group = (title, cells) => h('section', { 'aria-label': title }, h('h3', { class: 'quiet small' }, title), h('div', { class: 'emoji-cells' }, cells))
+
+/**
+ * @param {string} emoji
+ * @param {string | (() => string)} name
+ * @param {number} [index] The first of the choice is reached by Tab.
+ */
+const cell = (emoji, name, index) => h('button', { type: 'button', class: 'emoji', tabindex: index === 0 ? 0 : -1, 'data-emoji': emoji, 'aria-label': name }, emoji)
+
+/** @param {import('../../text/emoji.js').Emoji} emoji */
+const spoken = ({ names }) => names[0].replaceAll('_', ' ')
+
+/** @param {Event} event */
+const cellOf = event => /** @type {HTMLElement | null} */ (event.target instanceof Element ? event.target.closest('.emoji') : null)
+
+/** @returns {string[]} */
+function recent() {
+  try {
+    const kept = JSON.parse(localStorage.getItem(RECENT) ?? '[]')
+    return Array.isArray(kept) ? kept.filter(each => typeof each === 'string').slice(0, MOST_RECENT) : []
+  } catch {
+    return []
+  }
+}
+
+/** @param {string} emoji */
+function remember(emoji) {
+  try {
+    localStorage.setItem(RECENT, JSON.stringify([emoji, ...recent().filter(each => each !== emoji)].slice(0, MOST_RECENT)))
+  } catch {
+    // Without storage there are the usual ones.
+  }
+}
