@@ -53,7 +53,14 @@ export async function visit(server, name) {
   const email = `${name}@example.org`
   await api.register({ email, password: PASSWORD, username: name })
   const { data } = await api.logIn({ email, password: PASSWORD, cookie: true })
-  return person(server, name, fetch, data.user.id)
+  // Joining ends a session and begins another: people follow links in mails on a device of their own.
+  const mail = await createRequests({ base: server.url }).logIn({ email, password: PASSWORD })
+  let bearer = mail.data.access_token
+  const join = async token => {
+    const { data } = await createRequests({ base: server.url, headers: { Authorization: `Bearer ${bearer}` } }).acceptInvitation({ token })
+    bearer = data.access_token
+  }
+  return { ...person(server, name, fetch, data.user.id), join }
 }
 
 function person(server, name, fetch, id) {
@@ -73,7 +80,7 @@ export async function team(people, name = 'Engines') {
   const { data: organisation } = await owner.api.createOrganisation({ name, email: 'engines@example.org' })
   for (const other of others) {
     const { data } = await owner.api.createInvitations({ org_id: organisation.id, emails: [`${other.name}@example.org`] })
-    await other.api.acceptInvitation({ token: data.invitations[0].invite_token })
+    await other.join(data.invitations[0].invite_token)
   }
   const { data: channels } = await owner.api.listOwnChannels(organisation.id)
   return { id: organisation.id, slug: organisation.organisation_slug, channel: channels[0].id }

@@ -107,7 +107,7 @@ export function createWorld({ chance, people, organisation, channel, tell }) {
       const { data } = await by.api.createOrganisation({ name: `Looms ${made += 1}`, email: 'looms@example.org' })
       const guest = other(by)
       const invited = await by.api.createInvitations({ org_id: data.id, emails: [`${guest.name}@example.org`] })
-      await guest.api.acceptInvitation({ token: invited.data.invitations[0].invite_token })
+      await guest.join(invited.data.invitations[0].invite_token)
       const { data: own } = await by.api.listOwnChannels(data.id)
       channels.push(own[0].id)
     },
@@ -116,7 +116,7 @@ export function createWorld({ chance, people, organisation, channel, tell }) {
       const guest = other(owner)
       const { data } = await owner.api.createInvitations({ org_id: organisation, emails: [`${guest.name}@example.org`] })
       const token = data.invitations[0]?.invite_token
-      if (token) await guest.api.acceptInvitation({ token })
+      if (token) await guest.join(token)
     },
   }
 
@@ -143,7 +143,7 @@ export function createWorld({ chance, people, organisation, channel, tell }) {
       for (const guest of people.slice(1)) {
         const { data } = await owner.api.createInvitations({ org_id: organisation, emails: [`${guest.name}@example.org`] }).catch(() => ({ data: null }))
         const token = data?.invitations?.[0]?.invite_token
-        if (token) await guest.api.acceptInvitation({ token }).catch(() => {})
+        if (token) await guest.join(token).catch(() => {})
       }
     },
 

@@ -101,7 +101,7 @@ export const kinds = {
   member_update: (store, { data }) => {
     const { organisations, channels, people } = store
     const isMe = data.user_id === store.me.peek()?.id
-    people.update(data)
+    if (data.organisation_id === organisations.opened.peek()) people.update(data)
     if (isMe && (data.action === 'removed' || data.status === 'deactivated')) return store.leaveOrganisation(data.organisation_id)
     const { organisation_id: id, full_name, avatar_url } = data
     channels.rename(channel => channel.organisation_id === id, data.user_id, { full_name, avatar_url })
