@@ -8,7 +8,6 @@ import { h, when } from '../../view/element.js'
 import { icon } from '../../view/icons.js'
 import { loadEmojiNames } from '../emoji-names.js'
 import { face } from '../face.js'
-import { loadEmojiNames } from './emoji-names.js'
 
 /** @typedef {import('../../store/index.js').Store} Store */
 /** @typedef {{ word: string, title: string, beside: string, sign: import('../../view/element.js').Child }} Choice */

@@ -7,8 +7,8 @@ import { h, mount } from '../../view/element.js'
 import { icon } from '../../view/icons.js'
 import { place } from '../../view/menu.js'
 import { wording } from '../../view/wording.js'
+import { loadEmojiNames } from '../emoji-names.js'
 import { inGrid } from './emoji-keys.js'
-import { loadEmojiNames } from './emoji-names.js'
 
 /** @typedef {import('../../store/index.js').Store} Store */
 

@@ -9,7 +9,6 @@ import { say } from '../../view/toast.js'
 import { wording } from '../../view/wording.js'
 import { loadEmojiNames } from '../emoji-names.js'
 import { nameOf } from '../face.js'
-import { loadEmojiNames } from './emoji-names.js'
 
 /** @typedef {import('../../store/index.js').Store} Store */
 /** @typedef {import('../../store/index.js').Message} Message */
