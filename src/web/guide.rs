@@ -32,6 +32,7 @@ const DOCUMENTS: &[Document] = &documents! {
     "start": "docs/start.md",
     "push": "docs/push.md",
     "browsers": "docs/browsers.md",
+    "client": "docs/client.md",
     "events": "docs/events.md",
     "errors": "docs/errors.md",
     "webhooks": "docs/webhooks.md",
