@@ -2,12 +2,13 @@
 # and the static binary.
 CARGO ?= cargo
 
-.PHONY: help check test sdk bench benches dist run clean
+.PHONY: help check test sdk client bench benches dist run clean
 
 help:
 	@echo "make check   formatting, lints, documentation"
 	@echo "make test    the Rust tests"
 	@echo "make sdk     the tests with a real push client and a browser (node 20, chromium)"
+	@echo "make client  the tests of the web client, in node and in browsers (node 20, chromium, firefox)"
 	@echo "make bench   measures the server beside the limits of the machine, and writes docs/performance.md"
 	@echo "make benches the other benchmarks: the writer, attacks, equal times of refusals, slow readers, dear searches"
 	@echo "make dist    the static release binary and its archive in dist/"
@@ -24,6 +25,12 @@ test:
 sdk:
 	$(CARGO) build --bin tidings --example listen --example receiver
 	cd tests/sdk && npm ci && npm test
+
+client:
+	$(CARGO) build --bin tidings
+	cd tests/sdk && npm ci
+	cd tests/client && npm ci && npm run types && npm test
+	cd tests/browser && npm ci && npm test
 
 bench:
 	$(CARGO) bench --bench speed -- --write
