@@ -37,4 +37,12 @@ export default {
   emojiObjects: 'Dinge',
   emojiSymbols: 'Zeichen',
   emojiFlags: 'Flaggen',
+  goTo: 'Gehe zu …',
+  goToLabel: 'Kanal oder Person',
+  nothingFound: 'So heißt nichts.',
+  nobodyFound: 'So heißt niemand.',
+  mostPeople: { one: 'Mehr als eine Person geht nicht.', other: 'Mehr als {count} Personen gehen nicht.' },
+  takeOut: '{name} herausnehmen',
+  toWhom: 'An wen?',
+  openDirect: 'Schreiben',
 }

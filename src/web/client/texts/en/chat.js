@@ -37,4 +37,12 @@ export default {
   emojiObjects: 'Things',
   emojiSymbols: 'Symbols',
   emojiFlags: 'Flags',
+  goTo: 'Go to …',
+  goToLabel: 'Channel or person',
+  nothingFound: 'Nothing is called that.',
+  nobodyFound: 'Nobody is called that.',
+  mostPeople: { one: 'One person is the most.', other: '{count} people are the most.' },
+  takeOut: 'Take {name} out',
+  toWhom: 'To whom?',
+  openDirect: 'Write',
 }

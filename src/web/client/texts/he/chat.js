@@ -37,4 +37,12 @@ export default {
   emojiObjects: 'חפצים',
   emojiSymbols: 'סמלים',
   emojiFlags: 'דגלים',
+  goTo: 'מעבר אל …',
+  goToLabel: 'ערוץ או אדם',
+  nothingFound: 'אין דבר בשם הזה.',
+  nobodyFound: 'אין אף אחד בשם הזה.',
+  mostPeople: { one: 'אדם אחד לכל היותר.', other: '{count} אנשים לכל היותר.' },
+  takeOut: 'הוצאת {name}',
+  toWhom: 'למי?',
+  openDirect: 'כתיבה',
 }

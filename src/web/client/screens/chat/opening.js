@@ -1,0 +1,60 @@
+// Going to a channel of which the server has just told.
+
+import { Owner, effect } from '../../base/signal.js'
+import { go } from '../../view/router.js'
+import { address } from '../addresses.js'
+
+/** @typedef {import('../../store/index.js').Store} Store */
+
+/** Milliseconds in which a push comes, if the connection lives. Without it the talk opens all the same, and is named later. */
+const PUSH_MS = 3_000
+
+const isTouch = matchMedia('(pointer: coarse)')
+
+/**
+ * Opens a channel, a direct message, or the own threads, and puts the focus where one writes.
+ *
+ * @param {Store} store
+ * @param {string} channel An id, or `threads`.
+ */
+export async function show(store, channel) {
+  if (channel !== 'threads') await until(() => store.channel(channel) !== null)
+  go(address(store, { channel }))
+  if (isTouch.matches) return
+  requestAnimationFrame(() => {
+    const area = document.querySelector('.main .composer textarea')
+    if (area instanceof HTMLElement && !document.querySelector('dialog[open]')) area.focus()
+  })
+}
+
+/**
+ * Waits until something holds of the store, though not for ever.
+ *
+ * @param {() => boolean} holds
+ * @returns {Promise<void>}
+ */
+export function until(holds) {
+  return new Promise(resolve => {
+    const owner = new Owner()
+    const done = () => {
+      clearTimeout(late)
+      resolve()
+      // The effect is still running when it finds that this holds.
+      queueMicrotask(() => owner.end())
+    }
+    const late = setTimeout(done, PUSH_MS)
+    owner.run(() => effect(() => { if (holds()) done() }))
+  })
+}
+
+/**
+ * The direct message with these people, which is made if there is none.
+ *
+ * @param {Store} store
+ * @param {string[]} people
+ * @returns {Promise<string>} Its id.
+ */
+export async function directMessage(store, people) {
+  const { data } = await store.api.openDirectMessage(store.organisation.peek()?.id ?? '', { user_ids: people })
+  return data.id
+}

@@ -1,0 +1,117 @@
+// Ctrl-K: one field that leads to each channel, person, and the own threads.
+
+import { computed, signal } from '../../base/signal.js'
+import { rank } from '../../text/mentions.js'
+import { number, t } from '../../text/words.js'
+import { openDialog } from '../../view/dialog.js'
+import { h } from '../../view/element.js'
+import { icon } from '../../view/icons.js'
+import { wording } from '../../view/wording.js'
+import { face, nameOf } from '../face.js'
+import { chooser } from './chooser.js'
+import { directMessage, show } from './opening.js'
+import { finding } from './person-picker.js'
+import { mark } from './sidebar.js'
+
+/** @typedef {import('../../store/index.js').Store} Store */
+/** @typedef {import('../../store/index.js').Channel} Channel */
+/** @typedef {import('./chooser.js').Option & { texts: string[], open: () => Promise<string> | string }} Place */
+
+const MOST_PLACES = 12
+const MOST_PEOPLE = 6
+
+let isOpen = false
+
+/** @param {Store} store */
+export async function openSwitcher(store) {
+  if (isOpen) return
+  isOpen = true
+  /** @type {string | undefined} */
+  const goal = await openDialog({ title: t('chat.goTo'), className: 'switcher', body: close => switcher(store, close) })
+  isOpen = false
+  if (goal) await show(store, goal)
+}
+
+/**
+ * @param {Store} store
+ * @param {(goal?: string) => void} close
+ */
+function switcher(store, close) {
+  const query = signal('')
+  const problem = signal('')
+  const people = finding(store, MOST_PEOPLE + 2)
+  const places = computed(() => [threads(), ...sorted(store).map(asPlace)])
+  const options = computed(() => {
+    const wanted = query.value.trim()
+    const known = rank(places.value, wanted, each => each.texts, MOST_PLACES)
+    if (!wanted) return known
+    return [...known, ...people.found.value.filter(each => !hasDirect(store, each.user_id)).slice(0, MOST_PEOPLE).map(each => asPerson(store, each))]
+  })
+  const { input, rows } = chooser({
+    label: t('chat.goToLabel'),
+    options: () => options.value,
+    typed: text => {
+      query.value = text
+      problem.value = ''
+      if (text.trim()) people.look(text.trim())
+    },
+    take: async option => {
+      try {
+        close(await option.open())
+      } catch (error) {
+        problem.value = wording.explain(error)
+      }
+    },
+    pressed: event => {
+      const again = (event.ctrlKey || event.metaKey) && event.key.toLowerCase() === 'k'
+      if (again) close()
+      return again
+    },
+  })
+  input.placeholder = t('chat.goToLabel')
+  const none = () => query.value.trim() && options.value.length === 0 && !people.isBusy.value ? t('chat.nothingFound') : ''
+  return [input, rows, h('p', { class: 'quiet small', role: 'status' }, () => problem.value || people.problem.value || none())]
+}
+
+/** @returns {Place} */
+const threads = () => ({
+  key: 'threads', title: t('talk.myThreads'), texts: [t('talk.myThreads')], sign: () => h('span', { class: 'mark' }, icon('threads')), open: () => 'threads',
+})
+
+/** What was not read first, then where something was said last. @param {Store} store @returns {Channel[]} */
+function sorted(store) {
+  const weight = (/** @type {Channel} */ each) => each.mention_count > 0 || (each.is_direct && each.unread_count > 0) ? 2 : Number(each.unread_count > 0)
+  return [...store.channels.value, ...store.directMessages.value]
+    .sort((one, other) => weight(other) - weight(one) || (one.last_message_at < other.last_message_at ? 1 : -1))
+}
+
+/** @param {Channel} channel @returns {Place} */
+const asPlace = channel => ({
+  key: channel.id,
+  title: channel.title,
+  beside: channel.is_direct ? '' : channel.topic,
+  texts: [channel.title, ...channel.participants.map(each => each.username)],
+  sign: () => mark(channel),
+  count: () => unread(channel),
+  open: () => channel.id,
+})
+
+/** @param {Channel} channel */
+function unread(channel) {
+  const count = channel.is_direct ? channel.unread_count : channel.mention_count
+  if (count > 0) return h('span', { class: 'count' }, number(count))
+  return channel.unread_count > 0 && h('span', { class: 'quiet small' }, t('talk.unread'))
+}
+
+/** @param {Store} store @param {import('../../store/index.js').Person} person @returns {Place} */
+const asPerson = (store, person) => ({
+  key: person.user_id,
+  title: nameOf(person),
+  beside: person.username,
+  texts: [],
+  sign: face(person, { tiny: true }),
+  open: () => directMessage(store, [person.user_id]),
+})
+
+/** Whether a person is in the list by their conversation already. @param {Store} store @param {string} id */
+const hasDirect = (store, id) => store.directMessages.value.some(({ participants }) => participants.length === 1 && participants[0].user_id === id)
