@@ -15,7 +15,7 @@ export const BROWSERS = Object.keys(FILES).filter(kind => (process.env.BROWSER ?
 export const WIDE = { width: 1280, height: 900 }
 export const PHONE = { width: 390, height: 844, isMobile: false }
 
-/** Colours on their way from one to another would be measured, and pictured. */
+/** Colours on their way from one to another would be measured and pictured, and stand still in a tab behind another. */
 const STILL = { name: 'prefers-reduced-motion', value: 'reduce' }
 
 const shots = join(root, 'tests/browser/out')
@@ -56,19 +56,20 @@ export async function launch(t, kind, { args = [], prefs = {} } = {}) {
     extraPrefsFirefox: { ...options.extraPrefsFirefox, ...prefs },
   })
   t.after(() => browser.close())
-  return { kind, browser, visitor: (view = WIDE) => visitor(browser, view) }
+  return { kind, browser, visitor: (view = WIDE) => visitor(kind, browser, view) }
 }
 
 /** A page in a new context. `problems` lists errors of scripts, what the policy refused, and addresses asked for elsewhere. */
-async function visitor(browser, view) {
+async function visitor(kind, browser, view) {
   const context = await browser.createBrowserContext()
   const problems = []
-  const page = await watched(context, view, problems)
-  return { context, page, problems, another: () => watched(context, view, problems), close: () => context.close() }
+  const page = await watched(kind, context, view, problems)
+  return { context, page, problems, another: () => watched(kind, context, view, problems), close: () => context.close() }
 }
 
-async function watched(context, view, problems) {
+async function watched(kind, context, view, problems) {
   const page = await context.newPage()
+  if (kind === 'chrome') await page.emulateMediaFeatures([STILL])
   await page.setViewport(view)
   page.setDefaultTimeout(10_000)
   page.on('pageerror', error => problems.push(`error: ${error.message}`))
