@@ -14,7 +14,8 @@ async function world(t) {
   const server = await start(t, '--allow-private-webhooks', '127.0.0.0/8')
   await server.launch()
   const [ada, grace] = await Promise.all([
-    account(server, 'ada', { first_name: 'Ada', last_name: 'King' }), account(server, 'grace', { first_name: 'Grace', last_name: 'Holm' }),
+    account(server, 'ada', { first_name: 'Ada', last_name: 'King' }),
+      account(server, 'grace', { first_name: 'Grace', last_name: 'Holm' }),
   ])
   const harbour = await organisation(ada, [grace])
   const old = await ada.call('POST', '/channels', { name: 'old-quay', organisation_id: harbour.id })
@@ -43,7 +44,8 @@ async function signIn(page, server, person) {
   await page.goto(`${server.url}/sign-in`)
   const status = await page.evaluate(async (email, password) => {
     const response = await fetch('/api/v1/auth/login', {
-      method: 'POST', headers: { 'Content-Type': 'application/json', 'Tidings-Client': 'web' }, body: JSON.stringify({ email, password, cookie: true }),
+      method: 'POST', headers: { 'Content-Type': 'application/json', 'Tidings-Client': 'web' },
+        body: JSON.stringify({ email, password, cookie: true }),
     })
     return response.status
   }, person.email, person.password)
@@ -80,13 +82,16 @@ async function press(page, name) {
 async function pressIn(page, text, name) {
   const button = await page.waitForFunction((text, name) => {
     const row = [...document.querySelectorAll('.item')].find(each => each.textContent.includes(text))
-    return [...row?.querySelectorAll('button, a') ?? []].find(each => (each.getAttribute('aria-label') ?? each.textContent).includes(name))
+    const named = each => (each.getAttribute('aria-label') ?? each.textContent).includes(name)
+    return [...row?.querySelectorAll('button, a') ?? []].find(named)
   }, { polling: 50 }, text, name)
   await button.click()
 }
 
-const gone = (page, text) => page.waitForFunction(text => !document.querySelector('.items')?.textContent.includes(text), { polling: 50 }, text)
-const title = page => page.waitForFunction(() => document.querySelector('.part h1') && !document.querySelector('.loading'), { polling: 50 })
+const gone = (page, text) =>
+  page.waitForFunction(text => !document.querySelector('.items')?.textContent.includes(text), { polling: 50 }, text)
+const title = page =>
+  page.waitForFunction(() => document.querySelector('.part h1') && !document.querySelector('.loading'), { polling: 50 })
 
 for (const kind of BROWSERS) {
   test(`what is changed in the settings is changed on the server (${kind})`, { timeout: 180_000 }, async t => {
@@ -174,7 +179,8 @@ for (const kind of BROWSERS) {
       const select = await page.waitForSelector('dialog select')
       await select.select(await select.evaluate(each => [...each.options].find(option => option.text === 'Pilot').value))
       await press(page, 'Save')
-      await page.waitForFunction(() => [...document.querySelectorAll('.item-role')].some(each => each.textContent === 'Pilot'), { polling: 50 })
+      await page.waitForFunction(() => [...document.querySelectorAll('.item-role')].some(each => each.textContent === 'Pilot'),
+        { polling: 50 })
       const members = await ada.call('GET', `/organisations/${harbour.id}/users`)
       assert.equal(members.find(member => member.id === grace.id).role_name, 'Pilot')
     })
@@ -193,7 +199,7 @@ for (const kind of BROWSERS) {
     await t.test('a join link is made and deleted', async () => {
       const links = () => ada.call('GET', `/organisations/${harbour.id}/join-links`)
       const before = (await links()).length
-      await fill(page, 'People who may join', '3')
+      await fill(page, 'How many may join', '3')
       await press(page, 'Make link')
       assert.match(await value(page, 'The new link'), /^http.*\/join/)
       await pressIn(page, '0 of 3', 'Delete')
@@ -259,12 +265,14 @@ for (const kind of BROWSERS) {
   test(`every part is accessible, light and dark, wide and narrow (${kind})`, { timeout: 180_000 }, async t => {
     const { server, receiver, ada, harbour, base } = await world(t)
     await ada.call('POST', '/invite', { org_id: harbour.id, emails: ['tove@example.org'] })
-    await ada.call('POST', `/organisations/${harbour.id}/roles`, { name: 'Pilot', description: 'Brings ships in', permission_list: { 'post:messages': true } })
+    await ada.call('POST', `/organisations/${harbour.id}/roles`,
+      { name: 'Pilot', description: 'Brings ships in', permission_list: { 'post:messages': true } })
     await ada.call('POST', `/organisations/${harbour.id}/join-links`, { uses: 5 })
     const hook = await ada.call('POST', `/webhooks/${harbour.general.id}`, { webhook_name: 'mirror', webhook_url: receiver.url })
     await ada.call('POST', `/webhooks/${harbour.general.id}/${hook.id}/test`)
     const deep = [`webhooks/${harbour.general.id}`, `webhooks/${harbour.general.id}/${hook.id}`]
-    const parts = [...OWN.map(part => [`${server.url}/settings/${part}`, part]), ...[...SHARED, ...deep].map(part => [`${base}/${part}`, part])]
+    const parts = [...OWN.map(part => [`${server.url}/settings/${part}`, part]),
+      ...[...SHARED, ...deep].map(part => [`${base}/${part}`, part])]
     const { visitor } = await launch(t, kind)
     const { page, problems } = await visitor()
     await signIn(page, server, ada)

@@ -5,7 +5,8 @@ import { field, form } from '../../view/form.js'
 import { list } from '../../view/list.js'
 import { t } from '../../text/words.js'
 import { fetched } from './fetched.js'
-import { copyable, part, section } from './parts.js'
+import { copyable } from './copyable.js'
+import { part, section } from './parts.js'
 import { openDialog } from '../../view/dialog.js'
 import { webhookState } from './webhook-words.js'
 import { up } from './up.js'
@@ -20,8 +21,8 @@ import { up } from './up.js'
  */
 export const channelWebhooks = (store, base, channel) => h('div', null, up(base, t('settings.webhooksAll')),
   fetched(async () => {
-    const [{ data: { name } }, { data }] = await Promise.all([store.api.getChannel(channel), store.api.listWebhooks(channel, { limit: 100 })])
-    return { name, webhooks: data.webhooks }
+    const [known, listed] = await Promise.all([store.api.getChannel(channel), store.api.listWebhooks(channel, { limit: 100 })])
+    return { name: known.data.name, webhooks: listed.data.webhooks }
   }, data => part([t('settings.webhooksOf'), ' # ', h('bdi', null, data.peek().name)], null,
     h('p', { class: 'quiet', hidden: () => data.value.webhooks.length > 0 }, t('settings.webhooksNone')),
     list(h('ul', { class: 'items' }), () => data.value.webhooks, each => each.id, item => row(`${base}/${channel}`, item)),
@@ -32,7 +33,8 @@ export const channelWebhooks = (store, base, channel) => h('div', null, up(base,
 /** @param {string} base @param {import('../../base/signal.js').Signal<Webhook>} webhook */
 const row = (base, webhook) => h('li', { class: 'item' },
   h('div', { class: 'item-text' },
-    h('p', { class: 'row-line' }, h('a', { href: `${base}/${webhook.peek().id}` }, h('bdi', null, webhook.peek().webhook_name)), webhookState(webhook.peek().status)),
+    h('p', { class: 'row-line' }, h('a', { href: `${base}/${webhook.peek().id}` }, h('bdi', null, webhook.peek().webhook_name)),
+      webhookState(webhook.peek().status)),
     h('p', { class: 'quiet small address' }, webhook.peek().webhook_url || t('settings.webhookFeedsOnly'))))
 
 /** @param {Store} store @param {string} channel @param {(webhook: Webhook) => void} add */
@@ -49,9 +51,17 @@ const make = (store, channel, add) => form({
 
 /** @param {Partial<Webhook>} [webhook] */
 export const webhookFields = ({ webhook_name: name = '', webhook_url: url = '', event_name: event = '' } = {}) => [
-  field(t('settings.webhookName'), h('input', { name: 'webhook_name', value: name, required: true, maxlength: 80, dir: 'auto', autocomplete: 'off' }), t('settings.webhookNameHint')),
-  field(t('settings.webhookAddress'), h('input', { name: 'webhook_url', value: url, type: 'url', maxlength: 2000, dir: 'ltr', autocomplete: 'off', placeholder: 'https://example.org/hook' }), t('settings.webhookAddressHint')),
-  field(t('settings.webhookEvent'), h('input', { name: 'event_name', value: event, maxlength: 255, dir: 'auto', autocomplete: 'off' }), t('settings.webhookEventHint')),
+  field(t('settings.webhookName'),
+    h('input', { name: 'webhook_name', value: name, required: true, maxlength: 80, dir: 'auto', autocomplete: 'off' }),
+    t('settings.webhookNameHint')),
+  field(t('settings.webhookAddress'),
+    h('input', {
+      name: 'webhook_url', value: url, type: 'url', maxlength: 2000, dir: 'ltr', autocomplete: 'off',
+      placeholder: 'https://example.org/hook',
+    }), t('settings.webhookAddressHint')),
+  field(t('settings.webhookEvent'),
+    h('input', { name: 'event_name', value: event, maxlength: 255, dir: 'auto', autocomplete: 'off' }),
+    t('settings.webhookEventHint')),
 ]
 
 /** @param {Webhook} webhook What only the answer to its making has: the secret. */
@@ -61,6 +71,7 @@ const showOnce = webhook => openDialog({
     h('p', null, t('settings.webhookMadeText')),
     copyable(t('settings.webhookSecret'), () => webhook.webhook_secret ?? '', t('settings.webhookSecretOnce')),
     copyable(t('settings.webhookFeed'), () => webhook.feed_url, t('settings.webhookFeedHint')),
-    h('div', { class: 'dialog-buttons' }, h('button', { type: 'button', class: 'button primary', onclick: () => close() }, t('settings.webhookKept'))),
+    h('div', { class: 'dialog-buttons' },
+      h('button', { type: 'button', class: 'button primary', onclick: () => close() }, t('settings.webhookKept'))),
   ],
 })

@@ -19,7 +19,8 @@ const archived = (store, id) => section(t('settings.archived'), h('p', { class: 
     list(h('ul', { class: 'items' }), () => all.value, channel => channel.channels_id, item => {
       const channel = item.peek()
       const isOurs = () => may(store, 'can_manage_channels') || channel.owner_id === store.me.value?.id
-      return row(store, channel.channels_id, channel.name, channel.description, t('settings.channelMessages', { count: channel.message_count }),
+      return row(store, channel.channels_id, channel.name, channel.description,
+        t('settings.channelMessages', { count: channel.message_count }),
         when(isOurs, () => deed(t('settings.unarchive'), async () => {
           await store.api.archiveChannel(channel.channels_id, { archived: false })
           all.value = all.peek().filter(each => each !== channel)
@@ -33,7 +34,8 @@ const open = (store, id) => section(t('settings.openChannels'), h('p', { class: 
     h('p', { class: 'quiet', hidden: () => all.value.length > 0 }, t('settings.openChannelsNone')),
     list(h('ul', { class: 'items' }), () => all.value, channel => channel.id, item => {
       const channel = item.peek()
-      return row(store, channel.id, channel.name, channel.topic || channel.description, t('settings.channelMembers', { count: channel.user_count }),
+      return row(store, channel.id, channel.name, channel.topic || channel.description,
+        t('settings.channelMembers', { count: channel.user_count }),
         deed(t('settings.join'), async () => {
           await store.api.joinChannel(channel.id)
           all.value = all.peek().filter(each => each !== channel)

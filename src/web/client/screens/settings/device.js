@@ -7,7 +7,8 @@ const BROWSERS = [
 ]
 
 const SYSTEMS = [
-  ['iPhone', /iPhone/], ['iPad', /iPad/], ['Android', /Android/], ['Windows', /Windows/], ['macOS', /Mac OS X|Macintosh/], ['ChromeOS', /CrOS/], ['Linux', /Linux|X11/],
+  ['iPhone', /iPhone/], ['iPad', /iPad/], ['Android', /Android/], ['Windows', /Windows/], ['macOS', /Mac OS X|Macintosh/],
+  ['ChromeOS', /CrOS/], ['Linux', /Linux|X11/],
 ]
 
 /**
@@ -23,4 +24,5 @@ export function device(userAgent) {
 }
 
 /** @param {(string | RegExp)[][]} known @param {string} userAgent */
-const find = (known, userAgent) => /** @type {string | undefined} */ (known.find(([, sign]) => /** @type {RegExp} */ (sign).test(userAgent))?.[0])
+const find = (known, userAgent) =>
+  /** @type {string | undefined} */ (known.find(([, sign]) => /** @type {RegExp} */ (sign).test(userAgent))?.[0])

@@ -10,8 +10,8 @@ import { t } from '../../text/words.js'
 /**
  * @template T
  * @param {() => Promise<T>} fetch
- * @param {(data: import('../../base/signal.js').Signal<T>, again: () => Promise<void>) => Child} make Made once. `again` fetches anew
- *   and leaves what is shown until the answer is there; it fails as `fetch` does.
+ * @param {(data: import('../../base/signal.js').Signal<T>, again: () => Promise<void>) => Child} make
+ *   Called once. `again` fetches anew and leaves what is shown until the answer is there; it fails as `fetch` does.
  * @returns {HTMLElement}
  */
 export function fetched(fetch, make) {

@@ -21,9 +21,11 @@ export const general = (store, id) => part(t('settings.general'), null,
     may(store, 'can_manage_organisation') && details(store, organisation),
     isOwner(store.organisation.value) && [
       section(t('settings.transfer'), h('p', { class: 'quiet' }, t('settings.transferText')),
-        h('p', null, h('button', { type: 'button', class: 'button', onclick: () => transfer(store, organisation.peek(), again) }, t('settings.transferAction')))),
+        h('p', null, h('button', { type: 'button', class: 'button', onclick: () => transfer(store, organisation.peek(), again) },
+          t('settings.transferAction')))),
       section(t('settings.organisationDelete'), h('p', { class: 'quiet' }, t('settings.organisationDeleteText')),
-        h('p', null, h('button', { type: 'button', class: 'button danger', onclick: () => end(store, organisation.peek()) }, t('settings.organisationDeleteAction')))),
+        h('p', null, h('button', { type: 'button', class: 'button danger', onclick: () => end(store, organisation.peek()) },
+          t('settings.organisationDeleteAction')))),
     ],
   ]))
 
@@ -38,9 +40,13 @@ function details(store, organisation) {
       say(t('common.saved'))
     },
     children: [
-      field(t('settings.organisationName'), h('input', { name: 'name', value: now.name, required: true, maxlength: 255, dir: 'auto' })),
-      field(t('settings.organisationDescription'), h('textarea', { name: 'description', value: now.description, rows: 3, maxlength: 2000, dir: 'auto' })),
-      field(t('settings.organisationEmail'), h('input', { name: 'email', type: 'email', value: now.email, maxlength: 254, dir: 'ltr' }), t('settings.organisationEmailHint')),
+      field(t('settings.organisationName'),
+        h('input', { name: 'name', value: now.name, required: true, maxlength: 255, dir: 'auto' })),
+      field(t('settings.organisationDescription'),
+        h('textarea', { name: 'description', value: now.description, rows: 3, maxlength: 2000, dir: 'auto' })),
+      field(t('settings.organisationEmail'),
+        h('input', { name: 'email', type: 'email', value: now.email, maxlength: 254, dir: 'ltr' }),
+        t('settings.organisationEmailHint')),
       field(t('settings.organisationType'), text('type', now.type)),
       h('div', { class: 'field-pair' },
         field(t('settings.organisationLocation'), text('location', now.location)),
@@ -78,7 +84,8 @@ async function end(store, organisation) {
 /** A field that takes one text alone. @param {string} wanted */
 function typed(wanted) {
   const input = h('input', {
-    required: true, autocomplete: 'off', dir: 'auto', oninput: () => input.setCustomValidity(input.value.trim() === wanted.trim() ? '' : t('settings.mistyped')),
+    required: true, autocomplete: 'off', dir: 'auto',
+    oninput: () => input.setCustomValidity(input.value.trim() === wanted.trim() ? '' : t('settings.mistyped')),
   })
   return input
 }

@@ -14,8 +14,8 @@ import { sentInvitations, sentPage } from './sent-invitations.js'
 /** @param {Store} store @param {string} id The organisation. */
 export const invitations = (store, id) => part(t('settings.invitations'), t('settings.invitationsIntro'),
   fetched(async () => {
-    const [{ data: roles }, first, { data: links }] = await Promise.all([store.api.listRoles(id), sentPage(store, id, 1), store.api.listJoinLinks(id)])
-    return { roles, first, links }
+    const [roles, first, links] = await Promise.all([store.api.listRoles(id), sentPage(store, id, 1), store.api.listJoinLinks(id)])
+    return { roles: roles.data, first, links: links.data }
   }, data => {
     const { roles, first, links } = data.peek()
     const sent = sentInvitations(store, id, first)

@@ -6,7 +6,7 @@ import { field, form } from '../../view/form.js'
 import { say } from '../../view/toast.js'
 import { wording } from '../../view/wording.js'
 import { t } from '../../text/words.js'
-import { copyable } from './parts.js'
+import { copyable } from './copyable.js'
 import { roleChoice } from './role-choice.js'
 
 /** @typedef {import('../../store/index.js').Store} Store */
@@ -23,14 +23,18 @@ export const addresses = text => [...new Set([...text.matchAll(/[^\s,;<>"]+@[^\s
  */
 export function invite(store, id, roles, newest) {
   const result = signal(/** @type {Result | null} */ (null))
-  const emails = h('textarea', { name: 'emails', rows: 3, required: true, dir: 'ltr', autocomplete: 'off', spellcheck: 'false', inputmode: 'email' })
+  const emails = h('textarea', {
+    name: 'emails', rows: 3, required: true, dir: 'ltr', autocomplete: 'off', spellcheck: 'false', inputmode: 'email',
+  })
   return h('div', { class: 'stack' },
     form({
       button: t('settings.inviteSend'),
       submit: async values => {
         result.value = null
         const found = addresses(emails.value)
-        const { data } = await store.api.createInvitations({ org_id: id, emails: found.length ? found : [emails.value.trim()], role: Number(values.get('role')) })
+        const { data } = await store.api.createInvitations({
+          org_id: id, emails: found.length ? found : [emails.value.trim()], role: Number(values.get('role')),
+        })
         // What could not be invited stays, to be mended.
         emails.value = data.refused.map(({ email }) => email).join('\n')
         result.value = data
@@ -49,7 +53,8 @@ export function invite(store, id, roles, newest) {
 const outcome = ({ invitations, refused }) => [
   refused.length > 0 && h('div', { class: 'notice' },
     h('p', null, t('settings.inviteRefused', { count: refused.length })),
-    h('ul', null, refused.map(({ email, code }) => h('li', null, h('bdi', null, email), ': ', wording.explain(Object.assign(new Error(code), { code })))))),
+    h('ul', null, refused.map(({ email, code }) =>
+      h('li', null, h('bdi', null, email), ': ', wording.explain(Object.assign(new Error(code), { code })))))),
   invitations.length > 0 && h('details', { class: 'more' },
     h('summary', null, t('settings.inviteLinks')),
     h('p', { class: 'quiet small' }, t('settings.inviteLinksHint')),

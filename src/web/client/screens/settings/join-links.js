@@ -5,7 +5,8 @@ import { h } from '../../view/element.js'
 import { field, form } from '../../view/form.js'
 import { list } from '../../view/list.js'
 import { t } from '../../text/words.js'
-import { badge, copyable, deed, section } from './parts.js'
+import { copyable } from './copyable.js'
+import { badge, deed, section } from './parts.js'
 import { roleTitle } from './rights.js'
 import { roleChoice } from './role-choice.js'
 import { time } from './times.js'
@@ -29,7 +30,8 @@ export function joinLinks(store, id, first, roles) {
       button: t('settings.joinLinkMake'),
       submit: async values => {
         const { data } = await store.api.createJoinLink(id, {
-          role: Number(values.get('role')), expires_in_days: Number(values.get('expires_in_days')), uses: Number(values.get('uses')),
+          role: Number(values.get('role')), expires_in_days: Number(values.get('expires_in_days')),
+          uses: Number(values.get('uses')),
           domain: String(values.get('domain')).trim() || undefined,
         })
         made.value = data.link
@@ -40,10 +42,13 @@ export function joinLinks(store, id, first, roles) {
           field(t('settings.role'), roleChoice(roles)),
           field(t('settings.joinLinkDays'), count('expires_in_days', 7, 30)),
           field(t('settings.joinLinkUses'), count('uses', 25, 1000))),
-        field(t('settings.joinLinkDomain'), h('input', { name: 'domain', placeholder: 'example.org', maxlength: 253, dir: 'ltr', autocapitalize: 'none' }), t('settings.joinLinkDomainHint')),
+        field(t('settings.joinLinkDomain'),
+          h('input', { name: 'domain', placeholder: 'example.org', maxlength: 253, dir: 'ltr', autocapitalize: 'none' }),
+          t('settings.joinLinkDomainHint')),
       ],
     }),
-    h('div', { role: 'status' }, () => made.value && copyable(t('settings.joinLinkNew'), () => made.value, t('settings.joinLinkOnce'))),
+    h('div', { role: 'status' }, () =>
+      made.value && copyable(t('settings.joinLinkNew'), () => made.value, t('settings.joinLinkOnce'))),
     list(h('ul', { class: 'items' }), () => links.value, link => link.id, link => row(store, id, links, made, link.peek())))
 }
 
@@ -58,12 +63,20 @@ const STATES = {
   void: () => badge(t('settings.joinLinkVoid'), 'bad'),
 }
 
-/** @param {Store} store @param {string} id @param {Links} links @param {import('../../base/signal.js').Signal<string>} made @param {JoinLink} link */
+/**
+ * @param {Store} store
+ * @param {string} id
+ * @param {Links} links
+ * @param {import('../../base/signal.js').Signal<string>} made
+ * @param {JoinLink} link
+ */
 const row = (store, id, links, made, link) => h('li', { class: 'item' },
   h('div', { class: 'item-text', id: `link-${link.id}` },
-    h('p', { class: 'row-line' }, h('span', null, roleTitle(link.role, link.role_name)), STATES[link.status]?.(), link.domain && badge(link.domain)),
+    h('p', { class: 'row-line' }, h('span', null, roleTitle(link.role, link.role_name)), STATES[link.status]?.(),
+      link.domain && badge(link.domain)),
     h('p', { class: 'quiet small' },
-      t('settings.joinLinkCount', { used: link.used, count: link.uses }), ' · ', t('settings.joinLinkEnds'), ' ', time(link.expires_at))),
+      t('settings.joinLinkCount', { used: link.used, count: link.uses }), ' · ', t('settings.joinLinkEnds'), ' ',
+      time(link.expires_at))),
   deed(t('common.delete'), async () => {
     await store.api.deleteJoinLink(id, link.id)
     // Only the newest link's address is still shown.

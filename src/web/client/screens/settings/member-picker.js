@@ -31,7 +31,8 @@ export function memberPicker(store, id) {
   search()
   return h('div', null,
     field(t('settings.memberSearch'), input),
-    list(h('div', { class: 'picker', role: 'radiogroup', 'aria-label': t('settings.members') }), () => found.value, each => each.id, member => option(member.peek())),
+    list(h('div', { class: 'picker', role: 'radiogroup', 'aria-label': t('settings.members') }), () => found.value, each => each.id,
+      member => option(member.peek())),
     h('p', { class: 'quiet small', role: 'status' }, () => state.value))
 }
 

@@ -27,18 +27,20 @@ export function memberRow(store, id, roles, member, replace) {
   const { id: userId, name } = member.peek()
   const isMe = userId === store.me.peek()?.id
   const open = () => openMenu(button, deeds(store, id, roles, member.peek(), replace, button))
-  const button = h('button', { type: 'button', class: 'icon-button', 'aria-haspopup': 'menu', 'aria-label': t('settings.memberMenu', { name }), onclick: open }, icon('more'))
+  const button = h('button', {
+    type: 'button', class: 'icon-button', 'aria-haspopup': 'menu', 'aria-label': t('settings.memberMenu', { name }), onclick: open,
+  }, icon('more'))
   return h('li', { class: 'item' },
     () => face({ ...member.value, user_id: userId }),
     h('div', { class: 'item-text' },
       h('p', { class: 'row-line' },
         h('strong', null, h('bdi', null, () => member.value.name)),
-        isMe && badge(t('common.you')),
+        h('span', { class: 'badge item-role' }, () => roleTitle(member.value.role, member.value.role_name)),
+        isMe && badge(t('common.you'), 'good'),
         () => member.value.status === 'deactivated' && badge(t('settings.memberDeactivated'), 'bad')),
       h('p', { class: 'quiet small' },
         h('bdi', null, () => `@${member.value.username}`), ' · ', h('bdi', { class: 'address' }, () => member.value.email),
         () => !member.value.is_verified && [' · ', t('settings.emailUnverified')])),
-    h('span', { class: 'quiet small item-role' }, () => roleTitle(member.value.role, member.value.role_name)),
     h('div', { class: 'item-buttons' }, when(() => mayTouch(store, roles, member.value), () => button)))
 }
 
@@ -67,22 +69,31 @@ function deeds(store, id, roles, member, replace, control) {
   const set = async (/** @type {import('#api').components['schemas']['EditMember']} */ change) => {
     await store.api.updateOrganisationMember(id, member.id, change)
     const role = roles.find(each => each.id === change.role_id)
-    replace(member, { ...member, ...(change.status ? { status: change.status } : {}), ...(role ? { role_id: role.id, role: role.key, role_name: role.name } : {}) })
+    const given = role ? { role_id: role.id, role: role.key, role_name: role.name } : {}
+    replace(member, { ...member, status: change.status ?? member.status, ...given })
     say(t('common.saved'))
   }
   const isOff = member.status === 'deactivated'
   return [
-    may(store, 'can_manage_roles') && { label: t('settings.memberRole'), icon: 'key', run: () => giveRole(store, roles, member, set) },
-    may(store, 'can_remove_members') && isOff && { label: t('settings.memberActivate'), icon: 'check', run: () => attempt(control, () => set({ status: 'active' })) },
+    may(store, 'can_manage_roles')
+      && { label: t('settings.memberRole'), icon: 'key', run: () => giveRole(store, roles, member, set) },
+    may(store, 'can_remove_members') && isOff
+      && { label: t('settings.memberActivate'), icon: 'check', run: () => attempt(control, () => set({ status: 'active' })) },
     may(store, 'can_remove_members') && !isOff && {
       label: t('settings.memberDeactivate'), icon: 'lock', run: async () => {
-        const sure = await confirm({ title: t('settings.memberDeactivateTitle', { name: member.name }), text: t('settings.memberDeactivateText'), action: t('settings.memberDeactivate'), danger: true })
+        const sure = await confirm({
+          title: t('settings.memberDeactivateTitle', { name: member.name }),
+          text: t('settings.memberDeactivateText'), action: t('settings.memberDeactivate'), danger: true,
+        })
         if (sure) await attempt(control, () => set({ status: 'deactivated' }))
       },
     },
     may(store, 'can_remove_members') && {
       label: t('settings.memberRemove'), icon: 'door', danger: true, run: async () => {
-        const sure = await confirm({ title: t('settings.memberRemoveTitle', { name: member.name }), text: t('settings.memberRemoveText'), action: t('common.remove'), danger: true })
+        const sure = await confirm({
+          title: t('settings.memberRemoveTitle', { name: member.name }),
+          text: t('settings.memberRemoveText'), action: t('common.remove'), danger: true,
+        })
         if (sure) await attempt(control, async () => {
           await store.api.removeOrganisationMember(id, member.id)
           replace(member, null)

@@ -9,7 +9,8 @@ import { t } from '../../text/words.js'
 import { delayed } from './delayed.js'
 import { fetched } from './fetched.js'
 import { memberRow } from './member.js'
-import { pager, part } from './parts.js'
+import { pager } from './pager.js'
+import { part } from './parts.js'
 
 /** @typedef {import('../../store/index.js').Store} Store */
 /** @typedef {import('#api').components['schemas']['Member']} Member */
@@ -59,12 +60,15 @@ function directory(store, id, first, roles) {
   /** Puts a changed member in place of the former one; a removed one is taken out. */
   const replace = (/** @type {Member} */ old, /** @type {Member | null} */ changed) => {
     const now = shown.peek()
-    shown.value = { ...now, members: now.members.flatMap(each => each.id !== old.id ? [each] : changed ? [changed] : []), total: now.total - (changed ? 0 : 1) }
+    shown.value = { ...now, members: now.members.flatMap(each => each.id !== old.id ? [each] : changed ? [changed] : []),
+      total: now.total - (changed ? 0 : 1) }
   }
   return [
     field(t('settings.memberSearch'), input),
-    h('p', { class: 'quiet small', role: 'status' }, () => problem.value || t('settings.memberCount', { count: shown.value.total })),
-    list(h('ul', { class: 'items' }), () => shown.value.members, member => member.id, member => memberRow(store, id, roles, member, replace)),
+    h('p', { class: 'quiet small', role: 'status' }, () =>
+      problem.value || t('settings.memberCount', { count: shown.value.total })),
+    list(h('ul', { class: 'items' }), () => shown.value.members, member => member.id, member =>
+      memberRow(store, id, roles, member, replace)),
     pager(() => shown.value, open),
   ]
 }

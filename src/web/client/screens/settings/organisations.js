@@ -1,12 +1,11 @@
 // The organisations that the person is in.
 
 import { h } from '../../view/element.js'
-import { confirm } from '../../view/dialog.js'
 import { list } from '../../view/list.js'
 import { say } from '../../view/toast.js'
 import { t } from '../../text/words.js'
 import { fetched } from './fetched.js'
-import { attempt, badge, part } from './parts.js'
+import { asking, badge, part } from './parts.js'
 import { isOwner, roleTitle } from './rights.js'
 
 /** @typedef {import('../../store/index.js').Store} Store */
@@ -22,29 +21,24 @@ export const organisations = store => part(t('settings.organisations'), t('setti
 
 /** @param {Store} store @param {All} all @param {Own} own */
 function row(store, all, own) {
-  const leave = h('button', { type: 'button', class: 'button', 'aria-describedby': `own-${own.id}`, onclick: () => ask(store, all, own, leave) },
-    t('settings.organisationLeave'))
+  const describedBy = `own-${own.id}`
+  const leave = asking(t('settings.organisationLeave'), () => ({
+    title: t('settings.organisationLeaveTitle', { name: own.name }), text: t('settings.organisationLeaveText'),
+    action: t('settings.organisationLeave'), danger: true,
+  }), async () => {
+    await store.api.removeOrganisationMember(own.id, store.me.peek()?.id ?? '')
+    all.value = all.peek().filter(each => each !== own)
+    say(t('settings.organisationLeft', { name: own.name }))
+  }, { describedBy })
   return h('li', { class: 'item' },
-    h('div', { class: 'item-text', id: `own-${own.id}` },
+    h('div', { class: 'item-text', id: describedBy },
       h('p', { class: 'row-line' },
         h('strong', null, h('bdi', null, own.name)),
         () => store.organisation.value?.id === own.id && badge(t('settings.organisationOpen'), 'good')),
       h('p', { class: 'quiet small' }, roleTitle(own.org_role, own.role_name))),
     h('div', { class: 'item-buttons' },
-      h('a', { class: 'button', href: `/o/${own.organisation_slug}`, 'aria-describedby': `own-${own.id}` }, t('settings.organisationGo')),
+      h('a', { class: 'button', href: `/o/${own.organisation_slug}`, 'aria-describedby': describedBy },
+        t('settings.organisationGo')),
       // The owner first transfers the organisation, so it isn't left without one.
       !isOwner(own) && leave))
-}
-
-/** @param {Store} store @param {All} all @param {Own} own @param {HTMLElement} control */
-async function ask(store, all, own, control) {
-  const sure = await confirm({
-    title: t('settings.organisationLeaveTitle', { name: own.name }), text: t('settings.organisationLeaveText'), action: t('settings.organisationLeave'), danger: true,
-  })
-  if (!sure) return
-  await attempt(control, async () => {
-    await store.api.removeOrganisationMember(own.id, store.me.peek()?.id ?? '')
-    all.value = all.peek().filter(each => each !== own)
-    say(t('settings.organisationLeft', { name: own.name }))
-  })
 }

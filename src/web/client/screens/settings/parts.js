@@ -1,10 +1,8 @@
 // What the parts of the settings are made of.
 
+import { confirm } from '../../view/dialog.js'
 import { h } from '../../view/element.js'
-import { icon } from '../../view/icons.js'
 import { wording } from '../../view/wording.js'
-import { say } from '../../view/toast.js'
-import { t } from '../../text/words.js'
 
 /** @typedef {import('../../view/element.js').Child} Child */
 
@@ -31,15 +29,33 @@ export const section = (title, ...children) => h('section', { class: 'part-secti
  *
  * @param {Child} label
  * @param {() => Promise<unknown>} run
- * @param {{ danger?: boolean, primary?: boolean, describedBy?: string, icon?: string }} [look]
+ * @param {{ danger?: boolean, describedBy?: string }} [look]
  */
-export const deed = (label, run, { danger = false, primary = false, describedBy, icon: name } = {}) => {
+export const deed = (label, run, { danger = false, describedBy } = {}) => {
   const element = h('button', {
     type: 'button',
-    class: `button ${danger ? 'danger' : ''} ${primary ? 'primary' : ''}`,
+    class: `button ${danger ? 'danger' : ''}`,
     'aria-describedby': describedBy,
     onclick: () => attempt(element, run),
-  }, name && icon(name), label)
+  }, label)
+  return element
+}
+
+/**
+ * A button that asks before it does something.
+ *
+ * @param {Child} label
+ * @param {() => { title: string, text?: Child, action: string, danger?: boolean }} question
+ * @param {() => Promise<unknown>} run
+ * @param {{ danger?: boolean, describedBy?: string }} [look]
+ */
+export const asking = (label, question, run, { danger = false, describedBy } = {}) => {
+  const element = h('button', {
+    type: 'button',
+    class: `button ${danger ? 'danger' : ''}`,
+    'aria-describedby': describedBy,
+    onclick: async () => { if (await confirm(question())) await attempt(element, run) },
+  }, label)
   return element
 }
 
@@ -76,67 +92,9 @@ function focusNear(neighbour) {
 }
 
 /**
- * An address or a secret that can't be changed, with a button that copies it.
- *
- * @param {string} label
- * @param {() => string} value
- * @param {Child} [hint]
- */
-export function copyable(label, value, hint) {
-  const shown = h('input', { readOnly: true, value, class: 'mono', onfocus: () => shown.select() })
-  return h('div', { class: 'field copyable' },
-    h('label', null, h('span', null, label), shown),
-    h('button', { type: 'button', class: 'button', 'aria-label': t('settings.copyOf', { name: label }), onclick: () => copy(shown) },
-      icon('copy'), t('common.copy')),
-    hint && h('p', { class: 'quiet small' }, hint))
-}
-
-/**
- * Browsers give no clipboard to pages of plain http: there the person copies what is selected.
- *
- * @param {HTMLInputElement} shown
- */
-async function copy(shown) {
-  try {
-    await navigator.clipboard.writeText(shown.value)
-    say(t('common.copied'))
-  } catch {
-    shown.focus()
-    shown.select()
-    say(t('settings.pressCopy', { keys: /Mac|iP/.test(navigator.userAgent) ? '⌘C' : t('settings.ctrlC') }))
-  }
-}
-
-/**
  * A small word beside a name: a state or a role.
  *
  * @param {Child} text
  * @param {'' | 'good' | 'bad'} [tone]
  */
 export const badge = (text, tone = '') => h('span', { class: `badge ${tone}` }, text)
-
-/**
- * Goes through pages.
- *
- * @param {() => { page: number, hasLater: boolean }} state
- * @param {(page: number) => Promise<unknown>} open
- */
-export const pager = (state, open) => h('nav', { class: 'pager', 'aria-label': t('settings.pages'), hidden: () => state().page === 1 && !state().hasLater },
-  turn(t('settings.earlierPage'), () => state().page <= 1, () => open(state().page - 1)),
-  h('span', { class: 'quiet small', role: 'status' }, () => t('settings.page', { page: state().page })),
-  turn(t('settings.laterPage'), () => !state().hasLater, () => open(state().page + 1)))
-
-/**
- * A button that keeps the focus at the first and the last page.
- *
- * @param {string} label
- * @param {() => boolean} isOff
- * @param {() => Promise<unknown>} run
- */
-const turn = (label, isOff, run) => {
-  const element = h('button', {
-    type: 'button', class: 'button', 'aria-disabled': () => isOff() ? 'true' : null,
-    onclick: () => { if (!isOff()) attempt(element, run) },
-  }, label)
-  return element
-}

@@ -11,14 +11,16 @@ export const password = store => part(t('settings.password'), t('settings.passwo
   class: 'part-section',
   button: t('settings.passwordChange'),
   submit: async (values, element) => {
-    await store.api.changePassword({ old_password: String(values.get('old_password')), new_password: String(values.get('new_password')) })
+    await store.api.changePassword({
+      old_password: String(values.get('old_password')), new_password: String(values.get('new_password')),
+    })
     element.reset()
     say(t('settings.passwordChanged'))
   },
   children: [
     // Password managers take the name from here.
     h('span', { class: 'visually-hidden', 'aria-hidden': 'true' },
-      h('input', { type: 'text', autocomplete: 'username', value: () => store.me.value?.email ?? '', readOnly: true, tabindex: -1 })),
+      h('input', { autocomplete: 'username', value: () => store.me.value?.email ?? '', readOnly: true, tabindex: -1 })),
     field(t('settings.passwordOld'), secret('old_password', 'current-password')),
     field(t('settings.passwordNew'), secret('new_password', 'new-password', 8), t('settings.passwordHint', { count: 8 })),
   ],

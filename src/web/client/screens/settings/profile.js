@@ -30,9 +30,11 @@ const names = (store, me) => form({
       field(t('settings.firstName'), line('first_name', me.peek().first_name, 'given-name')),
       field(t('settings.lastName'), line('last_name', me.peek().last_name, 'family-name'))),
     field(t('settings.username'), h('input', {
-      name: 'username', value: me.peek().username, autocomplete: 'username', required: true, maxlength: 64, autocapitalize: 'none', spellcheck: 'false',
+      name: 'username', value: me.peek().username, autocomplete: 'username', required: true, maxlength: 64, autocapitalize: 'none',
+      spellcheck: 'false',
     }), t('settings.usernameHint')),
-    field(t('settings.phone'), h('input', { name: 'phone', type: 'tel', value: me.peek().phone, autocomplete: 'tel', maxlength: 30, dir: 'ltr' }),
+    field(t('settings.phone'),
+      h('input', { name: 'phone', type: 'tel', value: me.peek().phone, autocomplete: 'tel', maxlength: 30, dir: 'ltr' }),
       t('settings.phoneHint')),
   ],
 })

@@ -30,11 +30,20 @@ export const OWN = [
  *   open: (store: Store, id: string, base: string, rest: string[]) => Node }[]}
  */
 export const OF_ORGANISATION = [
-  { name: 'general', icon: 'gear', title: () => t('settings.general'), open: general, isFor: store => may(store, 'can_manage_organisation') || isOwner(store.organisation.value) },
+  {
+    name: 'general', icon: 'gear', title: () => t('settings.general'), open: general,
+    isFor: store => may(store, 'can_manage_organisation') || isOwner(store.organisation.value),
+  },
   { name: 'members', icon: 'people', title: () => t('settings.members'), open: members, isFor: () => true },
   { name: 'roles', icon: 'star', title: () => t('settings.roles'), open: roles, isFor: store => may(store, 'can_manage_roles') },
-  { name: 'invitations', icon: 'mail', title: () => t('settings.invitations'), open: invitations, isFor: store => may(store, 'can_invite_members') },
+  {
+    name: 'invitations', icon: 'mail', title: () => t('settings.invitations'), open: invitations,
+    isFor: store => may(store, 'can_invite_members'),
+  },
   { name: 'channels', icon: 'hash', title: () => t('settings.channels'), open: channels, isFor: () => true },
   // The owner of a channel manages its webhooks without the right.
-  { name: 'webhooks', icon: 'webhook', title: () => t('settings.webhooks'), open: webhooks, isFor: store => may(store, 'can_create_webhooks') || may(store, 'can_create_channels') },
+  {
+    name: 'webhooks', icon: 'webhook', title: () => t('settings.webhooks'), open: webhooks,
+    isFor: store => may(store, 'can_create_webhooks') || may(store, 'can_create_channels'),
+  },
 ]

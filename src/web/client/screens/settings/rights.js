@@ -40,13 +40,22 @@ export const isBuiltIn = role => role.organisation_id == null
  */
 export const RIGHTS = [
   { right: 'can_post_messages', title: () => t('settings.rightPost'), text: () => t('settings.rightPostText') },
-  { right: 'can_create_channels', title: () => t('settings.rightCreateChannels'), text: () => t('settings.rightCreateChannelsText') },
-  { right: 'can_manage_channels', title: () => t('settings.rightManageChannels'), text: () => t('settings.rightManageChannelsText') },
+  {
+    right: 'can_create_channels', title: () => t('settings.rightCreateChannels'),
+    text: () => t('settings.rightCreateChannelsText'),
+  },
+  {
+    right: 'can_manage_channels', title: () => t('settings.rightManageChannels'),
+    text: () => t('settings.rightManageChannelsText'),
+  },
   { right: 'can_create_webhooks', title: () => t('settings.rightWebhooks'), text: () => t('settings.rightWebhooksText') },
   { right: 'can_invite_members', title: () => t('settings.rightInvite'), text: () => t('settings.rightInviteText') },
   { right: 'can_remove_members', title: () => t('settings.rightRemove'), text: () => t('settings.rightRemoveText') },
   { right: 'can_manage_roles', title: () => t('settings.rightRoles'), text: () => t('settings.rightRolesText') },
-  { right: 'can_manage_organisation', title: () => t('settings.rightOrganisation'), text: () => t('settings.rightOrganisationText') },
+  {
+    right: 'can_manage_organisation', title: () => t('settings.rightOrganisation'),
+    text: () => t('settings.rightOrganisationText'),
+  },
 ]
 
 /** @param {Role} role @param {keyof Keys} right */

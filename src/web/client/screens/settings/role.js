@@ -34,8 +34,10 @@ export async function editRole(store, id, rights, role, again) {
         close(true)
       },
       children: [
-        field(t('settings.roleName'), h('input', { name: 'name', value: role?.name ?? '', required: true, maxlength: 64, dir: 'auto', autocomplete: 'off' })),
-        field(t('settings.roleDescription'), h('input', { name: 'description', value: role?.description ?? '', maxlength: 255, dir: 'auto', autocomplete: 'off' })),
+        field(t('settings.roleName'),
+          h('input', { name: 'name', value: role?.name ?? '', required: true, maxlength: 64, dir: 'auto', autocomplete: 'off' })),
+        field(t('settings.roleDescription'),
+          h('input', { name: 'description', value: role?.description ?? '', maxlength: 255, dir: 'auto', autocomplete: 'off' })),
         h('fieldset', { class: 'settings-choices' },
           h('legend', null, t('settings.roleRights')),
           rights.filter(({ key }) => may(store, key)).map(({ key, title, text }) => h('label', { class: 'settings-choice' },

@@ -1,11 +1,10 @@
 // The roles of the organisation: those that every organisation has, and its own.
 
 import { h, when } from '../../view/element.js'
-import { confirm } from '../../view/dialog.js'
 import { list } from '../../view/list.js'
 import { t } from '../../text/words.js'
 import { fetched } from './fetched.js'
-import { attempt, part, section } from './parts.js'
+import { asking, part, section } from './parts.js'
 import { holds, isBuiltIn, isWithinOwn, offered, roleTitle } from './rights.js'
 import { editRole } from './role.js'
 
@@ -23,9 +22,12 @@ export const roles = (store, id) => part(t('settings.roles'), t('settings.rolesI
     section(t('settings.rolesOwn'),
       h('p', { class: 'quiet', hidden: () => own(known.value).length > 0 }, t('settings.rolesOwnNone')),
       list(h('ul', { class: 'items' }), () => own(known.value), role => role.uuid, role => row(store, id, known, role, again)),
-      h('p', null, h('button', { type: 'button', class: 'button primary', onclick: () => editRole(store, id, known.peek().rights, null, again) }, t('settings.roleMake')))),
+      h('p', null, h('button', {
+        type: 'button', class: 'button primary', onclick: () => editRole(store, id, known.peek().rights, null, again),
+      }, t('settings.roleMake')))),
     section(t('settings.rolesBuiltIn'), h('p', { class: 'quiet' }, t('settings.rolesBuiltInText')),
-      h('ul', { class: 'items' }, known.peek().roles.filter(isBuiltIn).map(role => h('li', { class: 'item' }, words(role, known.peek().rights))))),
+      h('ul', { class: 'items' },
+        known.peek().roles.filter(isBuiltIn).map(role => h('li', { class: 'item' }, words(role, known.peek().rights))))),
   ]))
 
 /** @param {Known} known */
@@ -49,22 +51,18 @@ function words(role, rights) {
  */
 function row(store, id, known, role, again) {
   const describedBy = `role-${role.peek().id}`
-  const remove = h('button', { type: 'button', class: 'button', 'aria-describedby': describedBy, onclick: () => ask(store, id, role.peek(), again, remove) }, t('common.delete'))
+  const remove = asking(t('common.delete'), () => ({
+    title: t('settings.roleDeleteTitle', { name: role.peek().name }),
+    text: t('settings.roleDeleteText', { role: t('settings.roleMember') }), action: t('common.delete'), danger: true,
+  }), async () => {
+    await store.api.deleteRole(id, String(role.peek().id))
+    await again()
+  }, { describedBy })
   const edit = h('button', {
-    type: 'button', class: 'button', 'aria-describedby': describedBy, onclick: () => editRole(store, id, known.peek().rights, role.peek(), again),
+    type: 'button', class: 'button', 'aria-describedby': describedBy,
+    onclick: () => editRole(store, id, known.peek().rights, role.peek(), again),
   }, t('common.edit'))
   return h('li', { class: 'item' },
     () => words(role.value, known.peek().rights),
     h('div', { class: 'item-buttons' }, when(() => isWithinOwn(store, role.value), () => [edit, remove])))
-}
-
-/** @param {Store} store @param {string} id @param {Role} role @param {() => Promise<void>} again @param {HTMLElement} control */
-async function ask(store, id, role, again, control) {
-  const sure = await confirm({
-    title: t('settings.roleDeleteTitle', { name: role.name }), text: t('settings.roleDeleteText', { role: t('settings.roleMember') }), action: t('common.delete'), danger: true,
-  })
-  if (sure) await attempt(control, async () => {
-    await store.api.deleteRole(id, String(role.id))
-    await again()
-  })
 }

@@ -5,7 +5,8 @@ import { h, when } from '../../view/element.js'
 import { list } from '../../view/list.js'
 import { say } from '../../view/toast.js'
 import { t } from '../../text/words.js'
-import { badge, deed, pager } from './parts.js'
+import { pager } from './pager.js'
+import { badge, deed } from './parts.js'
 import { roleTitle } from './rights.js'
 import { time } from './times.js'
 
@@ -33,7 +34,8 @@ export function sentInvitations(store, id, first) {
     newest: () => open(1),
     nodes: [
       h('p', { class: 'quiet', hidden: () => shown.value.invitations.length > 0 }, t('settings.invitedNobody')),
-      list(h('ul', { class: 'items' }), () => shown.value.invitations, each => each.id, sent => row(store, id, sent, () => open(shown.peek().page))),
+      list(h('ul', { class: 'items' }), () => shown.value.invitations, each => each.id, sent =>
+        row(store, id, sent, () => open(shown.peek().page))),
       pager(() => shown.value, open),
     ],
   }
@@ -58,7 +60,8 @@ function row(store, id, sent, again) {
   return h('li', { class: 'item' },
     h('div', { class: 'item-text', id: describedBy },
       h('p', { class: 'row-line' }, h('bdi', { class: 'address' }, email), () => STATES[sent.value.status]?.()),
-      h('p', { class: 'quiet small' }, () => [roleTitle(sent.value.role, sent.value.role_name), ' · ', t('settings.invitationSent'), ' ', time(sent.value.sent_at)])),
+      h('p', { class: 'quiet small' }, () =>
+        [roleTitle(sent.value.role, sent.value.role_name), ' · ', t('settings.invitationSent'), ' ', time(sent.value.sent_at)])),
     h('div', { class: 'item-buttons' }, when(() => sent.value.status !== 'accepted', () => [
       deed(t('settings.invitationResend'), async () => {
         await store.api.resendInvitations({ org_id: id, emails: [email] })

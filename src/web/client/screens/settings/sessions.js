@@ -43,8 +43,10 @@ function row(store, all, session) {
   const id = `session-${session.id}`
   return h('li', { class: 'item' },
     h('div', { class: 'item-text', id },
-      h('p', { class: 'row-line' }, h('strong', null, h('bdi', { title: session.user_agent }, name)), session.is_current && badge(t('settings.sessionThis'), 'good')),
-      h('p', { class: 'quiet small' }, h('bdi', null, session.address), ' · ', t('settings.sessionSeen'), ' ', time(session.last_seen_at)),
+      h('p', { class: 'row-line' }, h('strong', null, h('bdi', { title: session.user_agent }, name)),
+        session.is_current && badge(t('settings.sessionThis'), 'good')),
+      h('p', { class: 'quiet small' }, h('bdi', null, session.address), ' · ', t('settings.sessionSeen'), ' ',
+        time(session.last_seen_at)),
       h('p', { class: 'quiet small' }, t('settings.sessionSince'), ' ', time(session.created_at))),
     !session.is_current && deed(t('settings.sessionEnd'), () => end(store, all, session), { describedBy: id }))
 }

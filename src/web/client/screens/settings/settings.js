@@ -86,7 +86,8 @@ const talk = store => {
 
 /** @param {string} address @param {{ icon: string, title: () => string }} each @param {{ value: string }} path */
 const link = (address, each, path) => h('li', null,
-  h('a', { class: 'place', href: address, 'aria-current': () => isAt(path.value, address) ? 'page' : null }, icon(each.icon), h('span', { class: 'name' }, each.title)))
+  h('a', { class: 'place', href: address, 'aria-current': () => isAt(path.value, address) ? 'page' : null }, icon(each.icon),
+    h('span', { class: 'name' }, each.title)))
 
 /** @param {string} path @param {string} address */
 const isAt = (path, address) => path === address || path.startsWith(`${address}/`)
@@ -113,7 +114,8 @@ const unknown = () => part(t('settings.unknown'), t('settings.unknownText'))
 /** @param {string} path */
 function title(path) {
   const segments = path.split('/').slice(2)
-  const found = segments[0] === 'o' ? OF_ORGANISATION.find(each => each.name === segments[2]) : OWN.find(each => each.name === segments[0])
+  const found = segments[0] === 'o' ? OF_ORGANISATION.find(each => each.name === segments[2])
+    : OWN.find(each => each.name === segments[0])
   return found?.title() ?? t('settings.title')
 }
 

@@ -5,7 +5,8 @@ import { list } from '../../view/list.js'
 import { say } from '../../view/toast.js'
 import { number, t } from '../../text/words.js'
 import { fetched } from './fetched.js'
-import { deed, pager, section } from './parts.js'
+import { pager } from './pager.js'
+import { deed, section } from './parts.js'
 import { time } from './times.js'
 import { isDone, kind, result } from './webhook-words.js'
 
@@ -39,7 +40,8 @@ export function history(store, channel, hook) {
           })),
           deed(t('settings.historyRenew'), () => open(page))),
         h('p', { class: 'quiet', hidden: () => shown.value.attempts.length > 0 }, t('settings.historyNone')),
-        list(h('ul', { class: 'items' }), () => shown.value.attempts, each => each.id, item => row(store, channel, id, item, () => open(1))),
+        list(h('ul', { class: 'items' }), () => shown.value.attempts, each => each.id, item =>
+          row(store, channel, id, item, () => open(1))),
         pager(() => shown.value, open),
       ]
     }))
@@ -57,7 +59,8 @@ function row(store, channel, id, item, again) {
   const describedBy = `attempt-${attempt.id}`
   return h('li', { class: 'item' },
     h('div', { class: 'item-text', id: describedBy },
-      h('p', { class: 'row-line' }, h('span', null, kind(attempt)), result(attempt), h('span', { class: 'quiet small' }, time(attempt.attempted))),
+      h('p', { class: 'row-line' }, h('span', null, kind(attempt)), result(attempt),
+        h('span', { class: 'quiet small' }, time(attempt.attempted))),
       h('p', { class: 'quiet small' },
         t('settings.attemptTook', { time: number(attempt.latency_ms, { style: 'unit', unit: 'millisecond' }) }), ' · ',
         t('settings.attemptNumber', { number: Number(attempt.retries) + 1 }),

@@ -1,14 +1,15 @@
 // One webhook: what it is called and where it delivers, its addresses and secrets, its state, and its end.
 
 import { h } from '../../view/element.js'
-import { confirm, openDialog } from '../../view/dialog.js'
+import { openDialog } from '../../view/dialog.js'
 import { form } from '../../view/form.js'
 import { go } from '../../view/router.js'
 import { say } from '../../view/toast.js'
 import { t } from '../../text/words.js'
 import { webhookFields } from './channel-webhooks.js'
 import { fetched } from './fetched.js'
-import { attempt, copyable, deed, part, section } from './parts.js'
+import { copyable } from './copyable.js'
+import { asking, deed, part, section } from './parts.js'
 import { time } from './times.js'
 import { up } from './up.js'
 import { history } from './webhook-history.js'
@@ -32,14 +33,16 @@ export const webhook = (store, base, channel, id) => h('div', null, up(base, t('
     if (!found.peek()) return part(t('settings.webhooks'), t('settings.webhookGone'))
     const hook = /** @type {Kept} */ (found)
     return part([h('bdi', null, () => hook.value.webhook_name), ' ', () => webhookState(hook.value.status)], null,
-      state(store, channel, hook), details(store, channel, hook), secrets(store, channel, hook), history(store, channel, hook), end(store, base, channel, hook))
+      state(store, channel, hook), details(store, channel, hook), secrets(store, channel, hook), history(store, channel, hook),
+      end(store, base, channel, hook))
   }))
 
 /** @param {Store} store @param {string} channel @param {Kept} hook */
 function state(store, channel, hook) {
   const change = async () => {
     const { id, status } = hook.peek()
-    hook.value = (await store.api.changeWebhookStatus(channel, id, { webhook_status: status === 'active' ? 'paused' : 'active' })).data
+    hook.value = (await store.api.changeWebhookStatus(channel, id,
+      { webhook_status: status === 'active' ? 'paused' : 'active' })).data
   }
   // One button whose words change, so that it keeps the focus.
   return h('section', { class: 'part-section' },
@@ -65,41 +68,43 @@ const details = (store, channel, hook) => form({
 })
 
 /** @param {Store} store @param {string} channel @param {Kept} hook */
-function secrets(store, channel, hook) {
-  const newAddress = h('button', { type: 'button', class: 'button', onclick: () => ask(newAddress, t('settings.webhookRotateFeed'), t('settings.webhookRotateFeedText'), async () => {
-    hook.value = (await store.api.rotateWebhookSlug(channel, hook.peek().id)).data
-    say(t('settings.webhookRotated'))
-  }) }, t('settings.webhookRotateFeed'))
-  const newSecret = h('button', { type: 'button', class: 'button', onclick: () => ask(newSecret, t('settings.webhookRotateSecret'), t('settings.webhookRotateSecretText'), async () => {
-    const { data } = await store.api.rotateWebhookSecret(channel, hook.peek().id)
-    await openDialog({
-      title: t('settings.webhookSecretNew'),
-      body: close => [
-        copyable(t('settings.webhookSecret'), () => data.webhook_secret, t('settings.webhookSecretOnce')),
-        h('p', { class: 'quiet small' }, t('settings.webhookSecretUntil'), ' ', time(data.old_secret_until)),
-        h('div', { class: 'dialog-buttons' }, h('button', { type: 'button', class: 'button primary', onclick: () => close() }, t('settings.webhookKept'))),
-      ],
-    })
-  }) }, t('settings.webhookRotateSecret'))
-  return [
-    section(t('settings.webhookFeeds'), copyable(t('settings.webhookFeed'), () => hook.value.feed_url, t('settings.webhookFeedHint')), h('p', null, newAddress)),
-    section(t('settings.webhookSecret'), h('p', { class: 'quiet' }, t('settings.webhookSecretText')), h('p', null, newSecret)),
-  ]
-}
+const secrets = (store, channel, hook) => [
+  section(t('settings.webhookFeeds'),
+    copyable(t('settings.webhookFeed'), () => hook.value.feed_url, t('settings.webhookFeedHint')),
+    h('p', null, asking(t('settings.webhookRotateFeed'), () => ({
+      title: t('settings.webhookRotateFeed'), text: t('settings.webhookRotateFeedText'), action: t('settings.webhookRotateFeed'),
+    }), async () => {
+      hook.value = (await store.api.rotateWebhookSlug(channel, hook.peek().id)).data
+      say(t('settings.webhookRotated'))
+    }))),
+  section(t('settings.webhookSecret'),
+    h('p', { class: 'quiet' }, t('settings.webhookSecretText')),
+    h('p', null, asking(t('settings.webhookRotateSecret'), () => ({
+      title: t('settings.webhookRotateSecret'), text: t('settings.webhookRotateSecretText'),
+      action: t('settings.webhookRotateSecret'),
+    }), async () => {
+      await showSecret((await store.api.rotateWebhookSecret(channel, hook.peek().id)).data)
+    }))),
+]
 
-/** @param {HTMLElement} control @param {string} title @param {string} text @param {() => Promise<void>} run */
-async function ask(control, title, text, run) {
-  if (await confirm({ title, text, action: title })) await attempt(control, run)
-}
+/** @param {import('#api').components['schemas']['NewSecret']} made It is shown this once. */
+const showSecret = ({ webhook_secret: secret, old_secret_until: until }) => openDialog({
+  title: t('settings.webhookSecretNew'),
+  body: close => [
+    copyable(t('settings.webhookSecret'), () => secret, t('settings.webhookSecretOnce')),
+    h('p', { class: 'quiet small' }, t('settings.webhookSecretUntil'), ' ', time(until)),
+    h('div', { class: 'dialog-buttons' },
+      h('button', { type: 'button', class: 'button primary', onclick: () => close() }, t('settings.webhookKept'))),
+  ],
+})
 
 /** @param {Store} store @param {string} base @param {string} channel @param {Kept} hook */
-function end(store, base, channel, hook) {
-  const button = h('button', { type: 'button', class: 'button danger', onclick: async () => {
-    const sure = await confirm({ title: t('settings.webhookDeleteTitle', { name: hook.peek().webhook_name }), text: t('settings.webhookDeleteText'), action: t('common.delete'), danger: true })
-    if (sure) await attempt(button, async () => {
-      await store.api.deleteWebhook(channel, hook.peek().id)
-      go(base, { replace: true })
-    })
-  } }, t('common.delete'))
-  return section(t('settings.webhookDelete'), h('p', { class: 'quiet' }, t('settings.webhookDeleteText')), h('p', null, button))
-}
+const end = (store, base, channel, hook) => section(t('settings.webhookDelete'),
+  h('p', { class: 'quiet' }, t('settings.webhookDeleteText')),
+  h('p', null, asking(t('common.delete'), () => ({
+    title: t('settings.webhookDeleteTitle', { name: hook.peek().webhook_name }), text: t('settings.webhookDeleteText'),
+    action: t('common.delete'), danger: true,
+  }), async () => {
+    await store.api.deleteWebhook(channel, hook.peek().id)
+    go(base, { replace: true })
+  }, { danger: true })))

@@ -41,7 +41,7 @@ export default {
   languageBrowser: 'Wie der Browser',
   enter: 'Beim Schreiben',
   enterSends: 'sendet Enter die Nachricht; Umschalt und Enter beginnen eine neue Zeile',
-  enterBreaks: 'beginnt Enter eine neue Zeile; Strg und Enter senden die Nachricht',
+  enterBreaks: 'beginnt Enter eine neue Zeile; Umschalt und Enter senden die Nachricht',
   enterHint: 'Auf einem Touchscreen beginnt Enter immer eine neue Zeile.',
 
   password: 'Passwort',

@@ -41,7 +41,7 @@ export default {
   languageBrowser: 'As the browser',
   enter: 'When you write, Enter',
   enterSends: 'sends the message; Shift and Enter begin a new line',
-  enterBreaks: 'begins a new line; Ctrl and Enter send the message',
+  enterBreaks: 'begins a new line; Shift and Enter send the message',
   enterHint: 'On a touch screen, Enter always begins a new line.',
 
   password: 'Password',
@@ -169,7 +169,7 @@ export default {
   joinLinks: 'Join links',
   joinLinksText: 'Whoever has the link can join, as often as you allow.',
   joinLinkDays: 'Days until it ends',
-  joinLinkUses: 'People who may join',
+  joinLinkUses: 'How many may join',
   joinLinkDomain: 'Only addresses at',
   joinLinkDomainHint: 'Leave it empty for all addresses.',
   joinLinkMake: 'Make link',

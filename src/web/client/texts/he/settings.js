@@ -41,7 +41,7 @@ export default {
   languageBrowser: 'כמו בדפדפן',
   enter: 'בזמן כתיבה, Enter',
   enterSends: 'שולח את ההודעה; Shift ו־Enter מתחילים שורה חדשה',
-  enterBreaks: 'מתחיל שורה חדשה; Ctrl ו־Enter שולחים את ההודעה',
+  enterBreaks: 'מתחיל שורה חדשה; Shift ו־Enter שולחים את ההודעה',
   enterHint: 'במסך מגע Enter תמיד מתחיל שורה חדשה.',
 
   password: 'סיסמה',
