@@ -41,8 +41,8 @@ const bare = emoji => emoji.replaceAll('\ufe0f', '')
 /** The emoji of a name such as `tada`. Reading it subscribes the reader to the names. @param {string} name @returns {string | null} */
 export const emojiNamed = name => known.value.byName.get(name) ?? null
 
-/** Whether there are names in a text that only the file can tell. @param {string} text */
-export const hasEmojiNames = text => /:[a-z0-9_+-]{1,60}:/.test(text)
+/** Whether there are names in a text that only the file can tell; times such as 10:30:15 are none. @param {string} text */
+export const hasEmojiNames = text => /:(?=\d*[a-z_+-])[a-z0-9_+-]{1,60}:/.test(text)
 
 /**
  * A reaction as it is shown: the API keeps the emoji itself or a name, as imports bring them.

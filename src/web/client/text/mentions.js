@@ -13,15 +13,15 @@ export const EVERYBODY = ['channel', 'here', 'all', 'everyone']
 /**
  * Whom the names in a message mean, by the mentions that the server found in it.
  *
- * @param {{ id: string, type: 'user' | 'channel', username: string }[] | null | undefined} mentions
+ * @param {readonly { id: string, type: string, username: string }[] | null | undefined} mentions
  * @returns {Resolver}
  */
 export function resolver(mentions) {
   /** @type {Map<string, Meant>} */
   const known = new Map()
   for (const { id, type, username } of mentions ?? []) {
-    if (type === 'user') known.set(username.toLowerCase(), { kind: type, id, name: username })
-    else for (const name of EVERYBODY) known.set(name, { kind: type, id, name })
+    if (type === 'user') known.set(username.toLowerCase(), { kind: 'user', id, name: username })
+    else for (const name of EVERYBODY) known.set(name, { kind: 'channel', id, name })
   }
   return name => known.get(name.toLowerCase()) ?? null
 }
@@ -29,7 +29,7 @@ export function resolver(mentions) {
 /**
  * Whether a message mentions somebody, by name or with everybody.
  *
- * @param {{ id: string, type: 'user' | 'channel' }[] | null | undefined} mentions
+ * @param {readonly { id: string, type: string }[] | null | undefined} mentions
  * @param {string} userId
  */
 export const isMentioned = (mentions, userId) => (mentions ?? []).some(({ id, type }) => type === 'channel' || id === userId)

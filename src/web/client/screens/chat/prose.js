@@ -1,10 +1,13 @@
 // The text of a message as nodes. Long texts are folded until somebody opens them.
 
 import { signal } from '../../base/signal.js'
+import { emojiLabel, emojiNamed, hasEmojiNames } from '../../text/emoji.js'
 import { parse } from '../../text/markdown.js'
+import { resolver } from '../../text/mentions.js'
 import { t } from '../../text/words.js'
 import { h, when } from '../../view/element.js'
 import { address } from '../addresses.js'
+import { loadEmojiNames } from '../emoji-names.js'
 
 /** @typedef {import('../../store/index.js').Store} Store */
 /** @typedef {import('../../view/element.js').Child} Child */
@@ -23,6 +26,8 @@ const SIGNS_A_LINE = 90
  * @returns {Child}
  */
 export function prose(store, text, mentions) {
+  // Until the names are there, or if they can't be had, `:tada:` stays as it was written.
+  if (hasEmojiNames(text)) void loadEmojiNames(store).catch(() => {})
   const show = (/** @type {string} */ part) => parse(part, names(store, mentions)).map(each => block(store, each))
   if (!isLong(text)) return show(text)
   const isOpen = signal(false)
@@ -41,18 +46,20 @@ const isLong = text => text.length > LINES * SIGNS_A_LINE
  * @param {readonly Mention[]} mentions
  * @returns {import('../../text/markdown.js').Names}
  */
-const names = (store, mentions) => ({
-  mention: name => {
-    const found = mentions.find(each => each.username.toLowerCase() === name.toLowerCase())
-    if (!found) return null
-    const person = found.type === 'user' ? store.person(found.id) : null
-    return { kind: found.type === 'channel' ? 'channel' : 'user', id: found.id, name: person?.full_name || found.username }
-  },
-  channel: name => {
-    const found = store.channels.value.find(each => each.name === name)
-    return found ? { id: found.id, name: found.name } : null
-  },
-})
+const names = (store, mentions) => {
+  const meant = resolver(mentions)
+  return {
+    mention: name => {
+      const found = meant(name)
+      return found?.kind === 'user' ? { ...found, name: store.person(found.id)?.full_name || found.name } : found
+    },
+    channel: name => {
+      const found = store.channels.value.find(each => each.name === name)
+      return found ? { id: found.id, name: found.name } : null
+    },
+    emoji: emojiNamed,
+  }
+}
 
 /**
  * @param {Store} store
@@ -86,7 +93,7 @@ const inlines = (store, nodes) => nodes.map(node => {
     case 'link': return link(node.address, inlines(store, node.children))
     case 'mention': return h('span', { class: 'at' }, '@', h('bdi', null, node.name))
     case 'channel': return h('a', { href: address(store, { channel: node.id }) }, '#', h('bdi', null, node.name))
-    case 'emoji': return h('span', { role: 'img', 'aria-label': node.name }, node.emoji)
+    case 'emoji': return h('span', { role: 'img', 'aria-label': emojiLabel(node.emoji) }, node.emoji)
   }
 })
 
