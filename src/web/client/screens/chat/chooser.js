@@ -23,19 +23,24 @@ let choosers = 0
  * @param {() => readonly O[]} chooser.options
  * @param {(text: string) => void} chooser.typed
  * @param {(option: O) => void} chooser.take
+ * @param {number} [chooser.first] What is marked while the field is empty: -1 for nothing, so that Enter sends the form.
  * @param {(event: KeyboardEvent, input: HTMLInputElement) => boolean} [chooser.pressed] Takes keys before the list does.
  */
-export function chooser({ label, options, typed, take, pressed = () => false }) {
+export function chooser({ label, options, typed, take, first = 0, pressed = () => false }) {
   const id = `chooser-${choosers += 1}`
-  const moved = signal(0)
+  const moved = signal(first)
   const at = () => Math.min(moved.value, options().length - 1)
+  const choose = (/** @type {O} */ option) => {
+    take(option)
+    moved.value = input.value ? 0 : first
+  }
   /** @type {HTMLInputElement} */
   const input = h('input', {
     type: 'text', id: `${id}-field`, role: 'combobox', autocomplete: 'off', autocapitalize: 'none', spellcheck: 'false', dir: 'auto', enterkeyhint: 'go',
     'aria-label': label, 'aria-autocomplete': 'list', 'aria-controls': id, 'aria-expanded': () => String(options().length > 0),
-    'aria-activedescendant': () => options().length > 0 ? `${id}-${at()}` : null,
+    'aria-activedescendant': () => at() >= 0 ? `${id}-${at()}` : null,
     oninput: () => {
-      moved.value = 0
+      moved.value = input.value ? 0 : first
       typed(input.value)
     },
     onkeydown: (/** @type {KeyboardEvent} */ event) => {
@@ -45,13 +50,14 @@ export function chooser({ label, options, typed, take, pressed = () => false }) 
       else if (event.key === 'ArrowDown') moved.value = at() + 1 < all.length ? at() + 1 : 0
       else if (event.key === 'ArrowUp') moved.value = at() > 0 ? at() - 1 : Math.max(0, all.length - 1)
       else if (event.key === 'Enter') {
-        if (all[at()]) take(all[at()])
+        if (at() < 0 && input.value === '') return
+        if (all[at()]) choose(all[at()])
       } else return
       event.preventDefault()
     },
   })
   const rows = h('ul', { id, class: 'chooser', role: 'listbox', 'aria-label': label, hidden: () => options().length === 0 },
-    () => options().map((option, index) => row(option, `${id}-${index}`, () => at() === index, () => take(option))))
+    () => options().map((option, index) => row(option, `${id}-${index}`, () => at() === index, () => choose(option))))
   effect(() => {
     const chosen = rows.querySelector(`#${id}-${at()}`)
     if (chosen && moved.value > 0) chosen.scrollIntoView({ block: 'nearest' })

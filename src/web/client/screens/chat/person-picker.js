@@ -74,6 +74,7 @@ export function personPicker(store, { label, most }) {
     label,
     options: () => options.value,
     typed: people.look,
+    first: -1,
     take: ({ person }) => {
       chosen.value = [...chosen.peek(), person]
       if (input.value) people.look('')
@@ -91,7 +92,8 @@ export function personPicker(store, { label, most }) {
   const state = () => {
     if (people.problem.value) return people.problem.value
     if (isFull()) return t('chat.mostPeople', { count: most })
-    return people.isBusy.value || options.value.length > 0 ? '' : t('chat.nobodyFound')
+    if (people.isBusy.value || options.value.length > 0) return ''
+    return input.value ? t('chat.nobodyFound') : t('chat.nobodyElse')
   }
   const node = h('div', { class: 'person-picker field' },
     h('label', { for: input.id }, label),
