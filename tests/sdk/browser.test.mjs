@@ -170,8 +170,8 @@ test('the docs UI fits a phone, and a wide screen in the dark', { timeout }, asy
   await server.stop()
 })
 
-test('the front page leads to the docs and the document', { timeout }, async t => {
-  const server = await start(t)
+test('without the client, the front page leads to the docs and the document', { timeout }, async t => {
+  const server = await start(t, '--client', 'off')
   const { page, strays, errors } = await open(t)
   await page.goto(`${server.url}/`)
   await page.screenshot({ path: join(shots, 'front.png') })
@@ -194,8 +194,8 @@ test('the front page leads to the docs and the document', { timeout }, async t =
   await server.stop()
 })
 
-test('the link of the start makes the first administrator, once', { timeout }, async t => {
-  const server = await start(t)
+test('without the client, the link of the start makes the first administrator, once', { timeout }, async t => {
+  const server = await start(t, '--client', 'off')
   const [link] = server.output().match(/http\S*\/setup\?token=\S+/)
   const { page, strays, errors } = await open(t)
   const fill = async again => {

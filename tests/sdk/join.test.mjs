@@ -8,8 +8,8 @@ import { person, start } from './lib/server.mjs'
 const timeout = 60_000
 const password = 'quiet harbour at dawn'
 
-test('a join link lets in who makes an account and who has one, and nobody past its bound', { timeout }, async t => {
-  const server = await start(t)
+test('without the client, a join link lets in who makes an account and who has one, and nobody past its bound', { timeout }, async t => {
+  const server = await start(t, '--client', 'off')
   const [ada, ben] = [await person(server, 'ada'), await person(server, 'ben')]
   const call = (method, path, body, bearer = ada.bearer) => server.call(method, path, { bearer, body })
   const organisation = (await call('POST', '/organisations', { name: 'Harbour' })).data

@@ -110,9 +110,9 @@ test('a dead mail server delays nothing but the mail', { timeout }, async t => {
   await server.stop()
 })
 
-test('the pages behind the links: opening uses nothing up, the button does', { timeout }, async t => {
+test('without the client, the pages behind the links: opening uses nothing up, the button does', { timeout }, async t => {
   const mails = await mailServer(t)
-  const server = await start(t, '--mail-url', mails.url)
+  const server = await start(t, '--client', 'off', '--mail-url', mails.url)
   const { page, strays, errors } = await open(t)
   const say = text => page.locator('[role=status]', { hasText: text }).waitFor()
   const visit = async mail => {
