@@ -115,6 +115,7 @@ export const kinds = {
 
   role_update: (store, { data }) => {
     const summary = store.organisations.summary(data.organisation_id)
+    if (data.action === 'updated' && summary?.id === store.organisations.opened.peek()) store.people.roleChanged(data)
     // The owner has all rights, and the roles that are built in don't change.
     if (!summary || summary.role_name === 'Owner' || BUILT_IN.has(summary.org_role) || data.action !== 'updated') return
     // A role that was renamed has another key, and is known by no other name.

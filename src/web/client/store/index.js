@@ -118,6 +118,8 @@ export function openStore({ base = '', fetch, WebSocket = globalThis.WebSocket, 
     if (!isNew && !streams.peek(channel)?.isGone.peek()) return
     streams.peek(channel)?.revive()
     messages.revive(channel)
+    // Threads of a channel that one comes back to are one's own again.
+    if (isNew && threads.state.peek() === 'current' && channels.peek(channel)?.organisation_id === opened()) loading.threads(threads.load)
   }
   const loading = createLoading({ api, clock, recorder, channels, organisations, started, isOver })
 

@@ -75,6 +75,9 @@ export function createLoading({ api, clock, recorder, channels, organisations, s
       }
     }),
 
+    /** @param {() => Promise<void>} load */
+    threads: load => once('threads', load),
+
     /** @param {string} id @param {string} organisation */
     channel(id, organisation) {
       once(id, () => recorder.fetch(() => api.getChannel(id, { users: 0 }), ({ data, position }) => {

@@ -16,6 +16,7 @@ const MOST_AGAIN = 200
  * @property {string} [email]
  * @property {string} [role]
  * @property {string} [role_name]
+ * @property {number} [role_id]
  * @property {string} [status] `removed` for somebody who has left.
  * @property {boolean} isKnown False while only a message told of them.
  */
@@ -29,6 +30,7 @@ const person = from => ({
   email: from.email,
   role: from.role,
   role_name: from.role_name,
+  role_id: from.role_id,
   status: from.status,
   isKnown: true,
 })
@@ -112,6 +114,13 @@ export function createPeople({ api, organisation, recorder }) {
     /** @param {any} data Of a `member_update`. */
     update(data) {
       if (people.has(data.user_id)) put({ ...data, status: data.action === 'removed' ? 'removed' : data.status })
+    },
+
+    /** A role has another name. @param {any} role Of a `role_update`. */
+    roleChanged(role) {
+      for (const each of people.values()) {
+        if (each.peek().role_id === role.id) each.value = { ...each.peek(), role: role.key, role_name: role.name }
+      }
     },
 
     /** @param {string} q @param {{ channel?: string, limit?: number }} [options] @returns {Promise<Person[]>} */
