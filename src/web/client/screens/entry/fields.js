@@ -29,15 +29,21 @@ export const newPassword = ({ bounds }, { label = t('entry.password'), name = 'p
   type: 'password', name, autocomplete: 'new-password', required: true, minlength: bounds.password_min, maxlength: bounds.password,
 }), t('entry.password_hint', { count: bounds.password_min })))
 
+let toggles = 0
+
 /** @param {HTMLElement} whole A field with a password in it. */
 function withToggle(whole) {
+  const id = `entry-toggle-${toggles += 1}`
+  const name = /** @type {HTMLElement} */ (whole.querySelector('label > span'))
+  name.id = `${id}-name`
   const input = /** @type {HTMLInputElement} */ (whole.querySelector('input'))
   const isShown = signal(false)
   whole.classList.add('entry-password')
   whole.append(h('button', {
     type: 'button',
     class: 'entry-toggle',
-    'aria-label': () => (isShown.value ? t('entry.hide_password') : t('entry.show_password')),
+    id,
+    'aria-labelledby': `${id} ${name.id}`,
     onclick: () => {
       isShown.value = !isShown.value
       input.type = isShown.value ? 'text' : 'password'

@@ -7,8 +7,6 @@ export default {
   password: 'Passwort',
   password_hint: 'Mindestens {count} Zeichen. Ein paar Wörter, die nicht zusammengehören, merkt man sich leicht, und sie sind schwer zu erraten.',
   new_password: 'Neues Passwort',
-  show_password: 'Passwort anzeigen',
-  hide_password: 'Passwort verbergen',
   show: 'Anzeigen',
   hide: 'Verbergen',
   first_name: 'Vorname',

@@ -7,8 +7,6 @@ export default {
   password: 'Password',
   password_hint: 'At least {count} characters. A few words that don’t belong together are easy to remember and hard to guess.',
   new_password: 'New password',
-  show_password: 'Show the password',
-  hide_password: 'Hide the password',
   show: 'Show',
   hide: 'Hide',
   first_name: 'First name',

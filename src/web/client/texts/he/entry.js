@@ -7,8 +7,6 @@ export default {
   password: 'סיסמה',
   password_hint: 'לפחות {count} תווים. כמה מילים שלא שייכות זו לזו קל לזכור וקשה לנחש.',
   new_password: 'סיסמה חדשה',
-  show_password: 'הצגת הסיסמה',
-  hide_password: 'הסתרת הסיסמה',
   show: 'הצגה',
   hide: 'הסתרה',
   first_name: 'שם פרטי',
