@@ -62,18 +62,23 @@ const names = (store, mentions) => {
 }
 
 /**
+ * A block, and in which direction it runs: by its own first letters, but within a list or a quote as the whole does, since its marks
+ * stand on one side.
+ *
  * @param {Store} store
  * @param {Block} node
+ * @param {'auto' | null} [dir]
  * @returns {Child}
  */
-function block(store, node) {
+function block(store, node, dir = 'auto') {
+  const within = (/** @type {Block} */ each) => block(store, each, null)
   switch (node.type) {
-    case 'paragraph': return h('p', { dir: 'auto' }, inlines(store, node.children))
-    case 'heading': return h('p', { dir: 'auto', class: 'heading' }, h('strong', null, inlines(store, node.children)))
+    case 'paragraph': return h('p', { dir }, inlines(store, node.children))
+    case 'heading': return h('p', { dir, class: 'heading' }, h('strong', null, inlines(store, node.children)))
     case 'code': return h('pre', { dir: 'ltr', tabindex: 0, 'data-language': node.language || null }, h('code', null, node.text))
-    case 'quote': return h('blockquote', null, node.children.map(each => block(store, each)))
-    case 'list': return h(node.ordered ? 'ol' : 'ul', node.ordered ? { start: node.start } : null,
-      node.items.map(item => h('li', { dir: 'auto' }, item.map(each => block(store, each)))))
+    case 'quote': return h('blockquote', { dir }, node.children.map(within))
+    case 'list': return h(node.ordered ? 'ol' : 'ul', { dir, start: node.ordered ? node.start : null },
+      node.items.map(item => h('li', null, item.map(within))))
     case 'rule': return h('hr')
   }
 }
