@@ -14,6 +14,7 @@ export default {
   copy: 'Kopieren',
   copied: 'Kopiert.',
   copyFailed: 'Der Browser lässt uns nicht kopieren. Markiere den Text und kopiere ihn selbst.',
+  more: 'Mehr zeigen',
   loading: 'Wird geladen …',
   waiting: 'Einen Moment …',
   search: 'Suchen',

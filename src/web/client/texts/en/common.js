@@ -14,6 +14,7 @@ export default {
   copy: 'Copy',
   copied: 'Copied.',
   copyFailed: 'The browser doesn’t let us copy. Select the text and copy it yourself.',
+  more: 'Show more',
   loading: 'Loading …',
   waiting: 'One moment …',
   search: 'Search',

@@ -14,6 +14,7 @@ export default {
   copy: 'העתקה',
   copied: 'הועתק.',
   copyFailed: 'הדפדפן לא מאפשר לנו להעתיק. סמנו את הטקסט והעתיקו אותו בעצמכם.',
+  more: 'הצגת עוד',
   loading: 'טוען …',
   waiting: 'רק רגע …',
   search: 'חיפוש',
