@@ -1,7 +1,7 @@
 // The talk: sidebar, conversation, and what is open beside it.
 
 import { computed, effect, onEnd, signal, untracked } from '../../base/signal.js'
-import { t } from '../../text/words.js'
+import { loadWords, t } from '../../text/words.js'
 import { h, when } from '../../view/element.js'
 import { go } from '../../view/router.js'
 import { address, place } from '../addresses.js'
@@ -28,7 +28,7 @@ export function chat(store) {
     const { slug, channel } = place()
     const open = store.organisation.value
     untracked(() => {
-      if (slug && open && slug !== open.organisation_slug) void store.open({ slug, channel }).catch(() => go('/', { replace: true }))
+      if (slug && open && slug !== open.organisation_slug) void store.open({ slug, channel: channel === 'threads' ? undefined : channel }).catch(() => go('/', { replace: true }))
       else if (!slug || (!channel && !isNarrow.value)) goHome(store, isNarrow.value && Boolean(slug))
       else if (channel && channel !== 'threads') rememberChannel(open?.id ?? '', channel)
     })
@@ -45,7 +45,7 @@ export function chat(store) {
     sidebar(store),
     h('main', { class: 'main', id: 'main' }, () => {
       const id = channel.value
-      return untracked(() => id === 'threads' ? lazy(() => import('./my-threads.js').then(it => it.myThreads(store))) : id && conversation(store, id))
+      return untracked(() => id === 'threads' ? lazy(() => withWords(import('./my-threads.js')).then(it => () => it.myThreads(store))) : id && conversation(store, id))
     }),
     when(() => beside.value, () => h('aside', { class: 'beside', 'aria-label': t('talk.beside') }, () => {
       const [what = '', id] = beside.value?.split(' ') ?? []
@@ -61,23 +61,37 @@ export function chat(store) {
  * @param {string | null} channel
  */
 function besidePane(store, what, id, channel) {
-  if (what === 'search') return lazy(() => import('./search.js').then(it => it.searchPane(store)))
+  if (what === 'search') return lazy(() => withWords(import('./search.js')).then(it => () => it.searchPane(store)))
   if (!channel) return null
   if (what === 'thread' && id) return thread(store, channel, id)
-  if (what === 'pins') return lazy(() => import('./pins.js').then(it => it.pinsPane(store, channel)))
-  if (what === 'members') return lazy(() => import('./members.js').then(it => it.membersPane(store, channel)))
+  if (what === 'pins') return lazy(() => withWords(import('./pins.js')).then(it => () => it.pinsPane(store, channel)))
+  if (what === 'members') return lazy(() => withWords(import('./members.js')).then(it => () => it.membersPane(store, channel)))
   return null
+}
+
+/**
+ * A module of the panes, once their words are there as well.
+ *
+ * @template T
+ * @param {Promise<T>} module
+ */
+const withWords = async module => {
+  const [it] = await Promise.all([module, loadWords('panes')])
+  return it
 }
 
 /**
  * A part that is loaded when it is opened.
  *
- * @param {() => Promise<import('../../view/element.js').Child>} load
+ * @param {() => Promise<() => import('../../view/element.js').Child>} load Finds what makes the part.
  */
 function lazy(load) {
-  const part = signal(/** @type {import('../../view/element.js').Child} */ (h('p', { class: 'empty quiet', role: 'status' }, t('common.loading'))))
-  load().then(it => { part.value = it }, () => { part.value = h('p', { class: 'empty', role: 'alert' }, t('common.unreachable')) })
-  return () => part.value
+  const make = signal(() => /** @type {import('../../view/element.js').Child} */ (h('p', { class: 'empty quiet', role: 'status' }, t('common.loading'))))
+  load().then(it => { make.value = it }, () => { make.value = () => h('p', { class: 'empty', role: 'alert' }, t('common.unreachable')) })
+  return () => {
+    const part = make.value
+    return untracked(part)
+  }
 }
 
 /**

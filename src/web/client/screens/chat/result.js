@@ -1,0 +1,47 @@
+// A message away from its place: what the search finds, what is pinned, what my threads show.
+
+import { ago, fullTime } from '../../text/dates.js'
+import { t } from '../../text/words.js'
+import { h } from '../../view/element.js'
+import { face, name } from '../face.js'
+import { prose } from './prose.js'
+import { author } from './row.js'
+import { mark } from './sidebar.js'
+
+/** @typedef {import('../../store/index.js').Store} Store */
+/** @typedef {import('#api').components['schemas']['Message']} Message */
+/** @typedef {import('../../view/element.js').Child} Child */
+
+/**
+ * @param {Store} store
+ * @param {() => Message} message
+ * @param {{ href: () => string, above?: Child, below?: Child }} options `href` leads to the message, from its time.
+ */
+export const result = (store, message, { href, above, below }) => h('article', { class: 'result' },
+  () => face(author(store, message())),
+  h('div', { class: 'said' },
+    above,
+    h('p', { class: 'head' },
+      h('span', { class: 'who' }, () => name(author(store, message()))),
+      h('a', { class: 'when', href }, h('time', { datetime: () => message().created_at, title: () => fullTime(message().created_at) }, () => ago(message().created_at)))),
+    h('div', { class: 'text' }, () => text(store, message())),
+    below))
+
+/**
+ * @param {Store} store
+ * @param {Message} message
+ */
+const text = (store, message) => message.deleted_at.startsWith('0001')
+  ? [message.event_name && h('p', { class: 'event' }, h('bdi', null, message.event_name)), prose(store, message.content, message.mentions)]
+  : h('p', { class: 'quiet' }, t('talk.deleted'))
+
+/**
+ * The name of a channel with its mark.
+ *
+ * @param {Store} store
+ * @param {string} id
+ */
+export const channelName = (store, id) => () => {
+  const channel = store.channel(id)
+  return channel && h('span', { class: 'channel-name small quiet' }, mark(channel), h('bdi', null, channel.title))
+}
