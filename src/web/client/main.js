@@ -50,7 +50,7 @@ async function begin() {
   failure.value = null
   const opened = await openStore({ fetch: fetch.bind(globalThis), WebSocket })
   try {
-    await opened.open(first === 'o' ? { slug, channel } : {})
+    await opened.open(first === 'o' ? { slug, channel: channel === 'threads' ? undefined : channel } : {})
     lifelong(opened)
     store.value = opened
   } catch (error) {
@@ -80,13 +80,13 @@ function show() {
 /** @param {import('./store/index.js').Store} opened */
 async function settingsScreen(opened) {
   const [{ settings }] = await Promise.all([import('./screens/settings/settings.js'), loadWords('settings')])
-  return settings(opened, route)
+  return () => settings(opened, route)
 }
 
 async function entryScreen() {
   const requests = createRequests({ fetch: fetch.bind(globalThis) })
   const [{ entry }, features] = await Promise.all([import('./screens/entry/entry.js'), requests.getFeatures(), loadWords('entry')])
-  return entry({ requests, route, go, features: features.data, signedIn })
+  return () => entry({ requests, route, go, features: features.data, signedIn })
 }
 
 /**
@@ -114,16 +114,16 @@ function mountOnce(name, make) {
 
 /**
  * @param {string} name
- * @param {() => Promise<import('./view/element.js').Child>} load
+ * @param {() => Promise<() => import('./view/element.js').Child>} load
  */
 async function later(name, load) {
   if (shown === name) return
   shown = name
   try {
-    const screen = await load()
+    const make = await load()
     if (shown !== name) return
     end?.()
-    end = root.run(() => mount(app, () => screen))
+    end = root.run(() => mount(app, make))
   } catch (error) {
     if (shown === name) failure.value = error
   }

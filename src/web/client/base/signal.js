@@ -3,6 +3,10 @@
 // A signal holds a value; reading it inside a computed value or an effect makes these depend on it. Effects run again after the
 // outermost change is done. Every effect belongs to the owner that is current when it is made, and dies with it.
 
+import { Reader, Source, untracked } from './reading.js'
+
+export { untracked }
+
 /**
  * @template T
  * @typedef {object} Signal
@@ -15,69 +19,6 @@
  * @typedef {{ readonly value: T, peek: () => T }} Computed
  */
 
-/** Whatever depends on signals. */
-class Reader {
-  /** What was read, and which version of it. @type {Map<Source, number>} */
-  sources = new Map()
-
-  /** @param {() => void} changed Called when something that was read may have changed. */
-  constructor(changed) {
-    this.changed = changed
-  }
-
-  /**
-   * @template T
-   * @param {() => T} read
-   * @returns {T}
-   */
-  track(read) {
-    this.forget()
-    const outer = reader
-    reader = this
-    try {
-      return read()
-    } finally {
-      reader = outer
-    }
-  }
-
-  /** Whether something that was read has another value now. */
-  isStale() {
-    for (const [source, version] of this.sources) {
-      source.refresh()
-      if (source.version !== version) return true
-    }
-    return false
-  }
-
-  forget() {
-    for (const source of this.sources.keys()) source.readers.delete(this)
-    this.sources.clear()
-  }
-}
-
-/** Whatever can be read. */
-class Source {
-  /** @type {Set<Reader>} */
-  readers = new Set()
-  version = 0
-
-  /** Makes the value of a computed one new, if it is stale. */
-  refresh() {}
-
-  noteReader() {
-    if (!reader) return
-    this.readers.add(reader)
-    reader.sources.set(this, this.version)
-  }
-
-  tellReaders() {
-    for (const each of [...this.readers]) each.changed()
-  }
-}
-
-/** @type {Reader | null} */
-let reader = null
 /** @type {Owner | null} */
 let owner = null
 let batches = 0
@@ -103,14 +44,12 @@ export class Owner {
    * @returns {T}
    */
   run(run) {
-    const [outerOwner, outerReader] = [owner, reader]
+    const outer = owner
     owner = this
-    reader = null
     try {
-      return run()
+      return untracked(run)
     } finally {
-      owner = outerOwner
-      reader = outerReader
+      owner = outer
     }
   }
 
@@ -127,6 +66,23 @@ export class Owner {
     const ends = [...this.#ends].reverse()
     this.#ends.clear()
     for (const end of ends) end()
+  }
+}
+
+/**
+ * Runs a function whose effects belong to nobody: they live as long as the page.
+ *
+ * @template T
+ * @param {() => T} run
+ * @returns {T}
+ */
+export function alone(run) {
+  const outer = owner
+  owner = null
+  try {
+    return untracked(run)
+  } finally {
+    owner = outer
   }
 }
 
@@ -289,20 +245,5 @@ function flush() {
     }
   } finally {
     batches -= 1
-  }
-}
-
-/**
- * @template T
- * @param {() => T} read
- * @returns {T} What it read, without subscribing the reader.
- */
-export function untracked(read) {
-  const outer = reader
-  reader = null
-  try {
-    return read()
-  } finally {
-    reader = outer
   }
 }

@@ -1,6 +1,7 @@
 // What goes on for as long as the talk is open: the title and badge, waking up, the end of the session, newer builds.
 
 import { effect } from '../base/signal.js'
+import { checkDay } from '../text/dates.js'
 import { t } from '../text/words.js'
 import { h } from '../view/element.js'
 import { openDialog } from '../view/dialog.js'
@@ -9,6 +10,7 @@ import { place } from './addresses.js'
 
 /** @typedef {import('../store/index.js').Store} Store */
 
+const WORKER_AFTER_MS = 3_000
 const OWN_BUILD = new URL(import.meta.url).pathname.split('/')[2]
 
 /** @param {Store} store */
@@ -22,11 +24,16 @@ export function lifelong(store) {
     const build = store.build?.value
     if (build && build !== OWN_BUILD) renew(store)
   })
-  const wake = () => { if (document.visibilityState === 'visible') store.wake() }
+  const wake = () => {
+    if (document.visibilityState !== 'visible') return
+    checkDay()
+    store.wake()
+  }
   for (const event of ['online', 'pageshow', 'focus']) addEventListener(event, wake)
   document.addEventListener('resume', wake)
   document.addEventListener('visibilitychange', wake)
-  void registerWorker()
+  // It fetches all files, which must not hold up the talk.
+  setTimeout(registerWorker, WORKER_AFTER_MS)
 }
 
 /** @param {Store} store */

@@ -4,9 +4,9 @@ import { effect, signal, untracked } from '../../base/signal.js'
 import { t } from '../../text/words.js'
 import { h, when } from '../../view/element.js'
 import { icon } from '../../view/icons.js'
-import { enterSends } from '../settings/preferences.js'
 import { completing } from './completion.js'
 import { editing } from './edit.js'
+import { isSending, sendsByEnter } from './enter.js'
 
 /** @typedef {import('../../store/index.js').Store} Store */
 
@@ -14,8 +14,6 @@ import { editing } from './edit.js'
 const MOST = 40_000
 /** Characters left at which the composer says how many. */
 const NEAR = 500
-
-const isTouch = matchMedia('(pointer: coarse)')
 
 /**
  * @param {object} options
@@ -29,7 +27,7 @@ export function composer({ store, channel, thread, label }) {
   const draft = store.drafts.get(key)
   const left = signal(MOST)
   const area = h('textarea', {
-    rows: 1, dir: 'auto', 'aria-label': label, placeholder: label, enterkeyhint: isTouch.matches ? 'enter' : 'send', autocomplete: 'off',
+    rows: 1, dir: 'auto', 'aria-label': label, placeholder: label, enterkeyhint: sendsByEnter() ? 'send' : 'enter', autocomplete: 'off',
     oninput: () => { changed() },
   })
   const changed = () => {
@@ -56,7 +54,7 @@ export function composer({ store, channel, thread, label }) {
   area.addEventListener('keydown', event => {
     if (event.isComposing || event.keyCode === 229 || completion.press(event)) return
     const isPlain = !event.ctrlKey && !event.metaKey && !event.altKey
-    if (event.key === 'Enter' && isSending(event)) {
+    if (isSending(event)) {
       event.preventDefault()
       send()
     } else if (event.key === 'ArrowUp' && area.value === '' && isPlain) {
@@ -72,12 +70,6 @@ export function composer({ store, channel, thread, label }) {
     completion.node,
     when(() => left.value < NEAR, () => h('p', { class: () => left.value < 0 ? 'error' : 'quiet small', role: 'status' },
       () => t('chat.left', { count: left.value }))))
-}
-
-/** @param {KeyboardEvent} event */
-function isSending(event) {
-  if (event.ctrlKey || event.metaKey) return true
-  return !isTouch.matches && !event.altKey && enterSends.value !== event.shiftKey
 }
 
 /** Browsers without `field-sizing` are told the height. @param {HTMLTextAreaElement} area */

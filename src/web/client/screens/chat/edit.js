@@ -4,7 +4,7 @@ import { signal } from '../../base/signal.js'
 import { t } from '../../text/words.js'
 import { h } from '../../view/element.js'
 import { wording } from '../../view/wording.js'
-import { enterSends } from '../settings/preferences.js'
+import { isSending } from './enter.js'
 
 /** The message that is being edited; null if none is. */
 export const editing = signal(/** @type {string | null} */ (null))
@@ -37,7 +37,7 @@ export function editMessage(store, message, close) {
   area.addEventListener('keydown', event => {
     if (event.isComposing) return
     if (event.key === 'Escape') leave()
-    else if (event.key === 'Enter' && (event.ctrlKey || event.metaKey || enterSends.value !== event.shiftKey)) void save()
+    else if (isSending(event)) void save()
     else return
     event.preventDefault()
     event.stopPropagation()

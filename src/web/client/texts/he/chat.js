@@ -57,4 +57,8 @@ export default {
   channelPeople: 'הוספת אנשים (לא חובה)',
   channelCreate: 'יצירת הערוץ',
   topicNotSet: 'הערוץ נוצר, אך בלי הנושא שלו: {why}',
+  browseSearch: 'שם או נושא',
+  browseNone: 'הצטרפת לכל הערוצים שאפשר להצטרף אליהם.',
+  join: 'הצטרפות',
+  open: 'פתיחה',
 }
