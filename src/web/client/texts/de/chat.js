@@ -61,4 +61,5 @@ export default {
   browseNone: 'Du bist in allen Kanälen, denen du beitreten kannst.',
   join: 'Beitreten',
   open: 'Öffnen',
+  memberCount: { one: '{count} Person', other: '{count} Personen' },
 }

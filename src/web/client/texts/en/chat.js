@@ -61,4 +61,5 @@ export default {
   browseNone: 'You are in every channel that there is to join.',
   join: 'Join',
   open: 'Open',
+  memberCount: { one: '{count} person', other: '{count} people' },
 }

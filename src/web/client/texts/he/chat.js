@@ -61,4 +61,5 @@ export default {
   browseNone: 'הצטרפת לכל הערוצים שאפשר להצטרף אליהם.',
   join: 'הצטרפות',
   open: 'פתיחה',
+  memberCount: { one: 'אדם אחד', two: '{count} אנשים', other: '{count} אנשים' },
 }
