@@ -111,3 +111,47 @@ test('a store whose session ended says so and stops', async t => {
   ada.wake()
   await until('it has ended', () => ada.ended.peek() === 'session-ended', 30_000)
 })
+
+test('the next visit shows what the last one left, and then what happened since', async t => {
+  const { people: [person, grace], stores: [ada], storage = ada.storage, slug, channel } = await pair(t)
+  const talk = ada.talk(channel)
+  await talk.open()
+  await grace.api.createMessage(channel, { content: 'before' })
+  await until('it is heard', () => texts(talk).join() === 'before')
+  await until('it is kept', async () => (await (await storage.open(`tidings-kept-${person.id}`)).list('')).length === 2)
+  ada.close()
+  await grace.api.createMessage(channel, { content: 'since' })
+
+  const next = person.store({ storage })
+  next.line.isDown = true
+  t.after(() => next.close())
+  await next.open({ slug, channel })
+  assert.equal(next.organisation.peek().organisation_slug, slug)
+  assert.ok(next.channel(channel))
+  const again = next.talk(channel)
+  await again.open()
+  assert.equal(texts(again).join(), 'before')
+  assert.equal(again.state.peek(), 'catching-up')
+  next.line.isDown = false
+  next.wake()
+  await until('it has caught up', () => again.state.peek() === 'current' && texts(again).join() === 'before,since')
+  await until('it is unread', () => next.channel(channel).unread_count === 2)
+  await next.signOut()
+  assert.deepEqual(await (await storage.open(`tidings-kept-${person.id}`)).list(''), [])
+})
+
+test('without a network the last visit is there all the same', async t => {
+  const { people: [person], stores: [ada], storage = ada.storage, slug, channel } = await pair(t)
+  const talk = ada.talk(channel)
+  await talk.open()
+  ada.outgoing.post({ channel, text: 'hello' })
+  await until('it is kept', async () => (await (await storage.open(`tidings-kept-${person.id}`)).list('')).length === 2)
+  ada.close()
+  const next = person.store({ storage, fetch: async () => { throw new TypeError('no network') } })
+  next.line.isDown = true
+  t.after(() => next.close())
+  await next.open({ slug, channel })
+  await next.talk(channel).open()
+  assert.deepEqual(texts(next.talk(channel)), ['hello'])
+  assert.equal(next.talk(channel).state.peek(), 'catching-up')
+})

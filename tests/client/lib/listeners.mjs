@@ -57,7 +57,7 @@ export function listen(server, person) {
   return {
     line,
     async start() {
-      push.start(await token(), [], null)
+      push.start(await token(), [])
       other.connect()
     },
     /** Hears a channel with both. */

@@ -150,6 +150,8 @@ export function createWorld({ chance, people, organisation, channel, tell }) {
     /** More publications than one recovery holds. */
     async burst(count) {
       const [channel] = channels
+      await owner.api.archiveChannel(channel, { archived: false }).catch(() => {})
+      await owner.api.joinChannel(channel, {}).catch(() => {})
       const { data } = await owner.api.createMessage(channel, { content: 'a burst' })
       note(owner, data)
       for (let at = 0; at < count; at += 1) {

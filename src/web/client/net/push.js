@@ -207,18 +207,20 @@ export function createPush({ url, WebSocket, clock, getToken, getTokens, heard, 
     connection,
 
     /**
-     * Connects, and recovers the user's own streams from where their state was fetched.
+     * Connects, and recovers the user's own streams from where their state was fetched or kept.
      *
-     * @param {string} first A connection token with `streams=own`.
-     * @param {string[]} own
-     * @param {Position | null} position
+     * @param {string | null} first A connection token with `streams=own`, if there is one.
+     * @param {Iterable<[string, Position | null]>} own
      */
-    start(first, own, position) {
-      for (const name of own) keep(name, true).position = position
+    start(first, own) {
+      for (const [name, position] of own) keep(name, true).position = position
       token = first
       isRunning = true
       connect()
     },
+
+    /** The places of the user's own streams. @returns {[string, Position | null][]} */
+    own: () => [...streams].filter(([, { isOwn }]) => isOwn).map(([name, { position }]) => [name, position]),
 
     /** @param {string} name @param {Position | null} position @param {string | null} [given] A token for it. */
     subscribe(name, position, given = null) {

@@ -8,9 +8,9 @@ import { NEVER } from './rows.js'
 /** @typedef {import('../net/request.js').Position} Position */
 const BUILT_IN = new Set(['admin', 'manager', 'project-lead', 'member', 'guest'])
 
-/** @typedef {(store: import('./index.js').Parts, publication: any, position: Position, channel: string) => void} Apply */
+/** @typedef {(store: import('./session.js').Parts, publication: any, position: Position, channel: string) => void} Apply */
 
-/** Changes a message wherever it is shown. @param {import('./index.js').Parts} store @param {any} ids @param {Position} position @param {(row: any) => any} change */
+/** Changes a message wherever it is shown. @param {import('./session.js').Parts} store @param {any} ids @param {Position} position @param {(row: any) => any} change */
 const change = ({ messages, threads }, ids, position, change) => {
   for (const talk of messages.inChannel(ids.channel_id)) talk.change(ids.message_id, position, change)
   if (ids.message_id === ids.thread_id) threads.change(ids.thread_id, position, change)
@@ -19,7 +19,7 @@ const change = ({ messages, threads }, ids, position, change) => {
 /** A post that is deleted keeps its place for its replies, and goes with the last of them. @param {any} row */
 const unlessEmpty = row => (row.deleted_at !== NEVER && row.message_count === 0 ? null : row)
 
-/** Applies the counts of a thread. @param {import('./index.js').Parts} store @param {any} ids @param {Position} position @param {any} counts */
+/** Applies the counts of a thread. @param {import('./session.js').Parts} store @param {any} ids @param {Position} position @param {any} counts */
 const recount = (store, ids, position, counts) => {
   const { message_count, last_reply, participant_count, participants } = counts
   const root = { channel_id: ids.channel_id, thread_id: ids.thread_id, message_id: ids.thread_id }

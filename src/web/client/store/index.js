@@ -6,11 +6,12 @@
 import { batch, effect, signal } from '../base/signal.js'
 import { clock as realClock } from '../base/clock.js'
 import { createPush } from '../net/push.js'
-import { createRequests, Refusal } from '../net/request.js'
+import { createRequests } from '../net/request.js'
 import { createChannels } from './channels.js'
 import { createDrafts } from './drafts.js'
 import { databaseStorage } from './database.js'
 import { apply } from './events.js'
+import { createKept, keptStart } from './kept.js'
 import { createLoading } from './loading.js'
 import { createMessages } from './messages.js'
 import { createOrganisations } from './organisations.js'
@@ -18,42 +19,12 @@ import { createOutgoing } from './outgoing.js'
 import { createPeople } from './people.js'
 import { createRecorder } from './positions.js'
 import { createReading } from './reading.js'
+import { endOf, socketUrl } from './session.js'
 import { createStreams } from './streams.js'
 import { createThreads } from './threads.js'
 
-/** @typedef {null | 'signed-out' | 'session-ended' | 'other-user' | 'removed'} Ended */
-
-/**
- * What events change.
- *
- * @typedef {object} Parts
- * @property {import('../base/signal.js').Signal<any>} me
- * @property {ReturnType<typeof createChannels>} channels
- * @property {ReturnType<typeof createOrganisations>} organisations
- * @property {ReturnType<typeof createPeople>} people
- * @property {ReturnType<typeof createMessages>} messages
- * @property {ReturnType<typeof createThreads>} threads
- * @property {(channel: string, isOut: boolean) => void} leave
- * @property {(organisation: string) => void} leaveOrganisation
- * @property {(channel: string) => void} came
- * @property {(channel: string, organisation: string) => void} fetchChannel
- * @property {(organisation: string) => void} fetchCounts
- * @property {(organisation: string) => void} fetchStart
- * @property {() => void} refresh
- */
-
-/** How a refusal ends everything, if it does. @param {Refusal} refusal @returns {Ended} */
-const endOf = ({ status, code }) => {
-  if (code === 'other_user') return 'other-user'
-  if (status === 401 && code.startsWith('token_')) return 'session-ended'
-  return code === 'account_disabled' ? 'removed' : null
-}
-
-/** @param {string} base @param {string} place A path, or a whole address where another server pushes. */
-const socketUrl = (base, place) => {
-  const url = new URL(place, base || globalThis.location?.href)
-  return url.href.replace(/^http/, 'ws')
-}
+/** @typedef {import('./session.js').Ended} Ended */
+/** @typedef {import('./session.js').Parts} Parts */
 
 /**
  * @param {object} [options]
@@ -86,6 +57,7 @@ export function openStore({ base = '', fetch, WebSocket = globalThis.WebSocket, 
   /** Drafts and unsent posts, in a database of the user's own. */
   const records = new Promise(resolve => void (userKnown = resolve)).then(user => storage.open(`tidings-${user}`))
 
+  const kept = createKept({ storage, clock })
   const recorder = createRecorder(heard => apply(parts, heard.data, heard.position, heard.channel))
   const channels = createChannels({ me: myId, came: (channel, isNew) => came(channel, isNew) })
   const organisations = createOrganisations({ channels })
@@ -97,16 +69,19 @@ export function openStore({ base = '', fetch, WebSocket = globalThis.WebSocket, 
     message.participants?.forEach(people.hint)
   }
   const streams = createStreams({ push: () => push })
-  const messages = createMessages({ api, streams, recorder, clock, seen })
+  const messages = createMessages({ api, streams, recorder, clock, seen, kept, organisation: opened })
   const threads = createThreads({ api, organisation: () => opened() ?? null, recorder, clock, seen })
   const reading = createReading({ api })
   const drafts = createDrafts({ records })
   const outgoing = createOutgoing({ api, user: myId, records, clock, locks,
     confirmed: (message, { channel, thread }) => messages.peek(channel, thread)?.posted(message, null) })
 
+  let isKnown = false
   /** @param {any} start */
   const started = start => {
-    if (!me.peek()) userKnown(start.user.id)
+    if (!isKnown) kept.begin(start.user.id)
+    isKnown = true
+    userKnown(start.user.id)
     me.value = start.user
     build.value = start.client_build ?? null
     pushUrl = start.push_url ?? pushUrl
@@ -121,7 +96,8 @@ export function openStore({ base = '', fetch, WebSocket = globalThis.WebSocket, 
     // Threads of a channel that one comes back to are one's own again.
     if (isNew && threads.state.peek() === 'current' && channels.peek(channel)?.organisation_id === opened()) loading.threads(threads.load)
   }
-  const loading = createLoading({ api, clock, recorder, channels, organisations, started, isOver })
+  const loading = createLoading({ api, clock, recorder, channels, organisations, started, isOver,
+    listed: id => void kept.prune(id, channel => channels.peek(channel) !== null) })
 
   /** @type {Parts} */
   const parts = {
@@ -129,6 +105,7 @@ export function openStore({ base = '', fetch, WebSocket = globalThis.WebSocket, 
     leave(id, isOut) {
       channels.remove(id)
       if (!isOut) return
+      kept.drop(id)
       streams.of(id).lose()
       push.unsubscribe(id)
       threads.dropChannel(id)
@@ -200,6 +177,7 @@ export function openStore({ base = '', fetch, WebSocket = globalThis.WebSocket, 
       push.stop()
       outgoing.end()
     })
+    kept.end()
   }
 
   effect(() => {
@@ -222,6 +200,30 @@ export function openStore({ base = '', fetch, WebSocket = globalThis.WebSocket, 
   }
 
   let isConnected = false
+  /** @param {string | null} token @param {Iterable<[string, import('../net/request.js').Position | null]>} places */
+  const connect = (token, places) => {
+    const all = [...places]
+    for (const [name] of all) ownNames.add(name.split('/')[0])
+    if (isConnected) return
+    isConnected = true
+    push.start(token, all)
+    outgoing.resume()
+    kept.keepStart(() => keptStart(me.value, organisations.organisations.value, organisations.organisation.value, channels, push))
+  }
+
+  /** Shows what an earlier visit has left, if that is what is asked for. @param {string} [slug] @returns {Promise<boolean>} */
+  const restore = async slug => {
+    const last = isConnected ? null : await kept.last()
+    if (!last || isKnown || (slug && last.start.organisation.organisation_slug !== slug)) return false
+    batch(() => {
+      started({ ...last.start, tokens: [] })
+      organisations.take(last.start, null)
+      show(last.start.organisation.id)
+    })
+    connect(null, last.start.places)
+    loading.refresh()
+    return true
+  }
 
   return {
     api, me, ended, build, drafts, threads, outgoing, messages,
@@ -234,20 +236,17 @@ export function openStore({ base = '', fetch, WebSocket = globalThis.WebSocket, 
     keeps: () => storage.lasts,
 
     /**
-     * Opens an organisation: with one request if its channels are not known.
+     * Opens an organisation: with one request if its channels are not known, and from what an earlier visit has left meanwhile.
      *
      * @param {{ slug?: string, channel?: string }} [place] Without a slug, where the user was last.
      */
     async open({ slug, channel } = {}) {
       const known = slug ? organisations.bySlug(slug) : null
       if (known && organisations.isLoaded(known.id)) return show(known.id)
+      if (await restore(slug)) return
       const { start, position } = await loading.fetchStart(slug, channel)
       if (start.organisation) show(start.organisation.id)
-      for (const name of start.streams) ownNames.add(name.split('/')[0])
-      if (isConnected) return
-      isConnected = true
-      push.start(start.connection_token, start.streams, position)
-      outgoing.resume()
+      connect(start.connection_token, start.streams.map((/** @type {string} */ name) => [name, position]))
     },
 
     /** @param {string} id @returns {import('./channels.js').Channel | null} Reactive. */
@@ -276,6 +275,7 @@ export function openStore({ base = '', fetch, WebSocket = globalThis.WebSocket, 
       await api.logOut()
       if (forget) await (await records).clear()
       end('signed-out')
+      await kept.end()
     },
 
     /** Stops without a word to the server, as a closed tab does. */

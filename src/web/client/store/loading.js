@@ -12,9 +12,10 @@ import { isTransient, Refusal } from '../net/request.js'
  * @param {ReturnType<import('./channels.js').createChannels>} options.channels
  * @param {ReturnType<import('./organisations.js').createOrganisations>} options.organisations
  * @param {(start: any) => void} options.started Takes the rest of a start in.
+ * @param {(organisation: string) => void} options.listed The channels of an organisation are known.
  * @param {() => boolean} options.isOver
  */
-export function createLoading({ api, clock, recorder, channels, organisations, started, isOver }) {
+export function createLoading({ api, clock, recorder, channels, organisations, started, listed, isOver }) {
   /** What is under way, by name, and whether it has to be done once more. @type {Map<string, boolean>} */
   const running = new Map()
 
@@ -49,6 +50,7 @@ export function createLoading({ api, clock, recorder, channels, organisations, s
       started(data)
       organisations.take(data, position)
     })
+    if (data.organisation) listed(data.organisation.id)
     return { start: data, position }
   })
 

@@ -1,5 +1,6 @@
 // The talks: those that are open, and the last ones that were.
 
+import { Owner } from '../base/signal.js'
 import { createTalk } from './talk.js'
 
 /** So many talks are kept that nobody looks at. */
@@ -15,15 +16,17 @@ const KEPT = 20
  * @param {ReturnType<import('./positions.js').createRecorder>} options.recorder
  * @param {import('../base/clock.js').Clock} options.clock
  * @param {(message: any) => void} options.seen
+ * @param {ReturnType<import('./kept.js').createKept>} options.kept
+ * @param {() => string | undefined} options.organisation
  */
-export function createMessages({ api, streams, recorder, clock, seen }) {
+export function createMessages({ api, streams, recorder, clock, seen, kept, organisation }) {
   /** By channel, or channel and thread; the latest used last. @type {Map<string, Talk>} */
   const talks = new Map()
 
   /** @param {string} channel @returns {(query: import('./talk.js').Query) => Promise<import('./talk.js').Page>} */
   const pagesOfChannel = channel => async query => {
     const { data, next, previous, position } = await api.listMessages(channel, query)
-    return { messages: data, position, ...ends(query, next, previous) }
+    return { messages: data, position, ...edges(query, next, previous) }
   }
 
   /** @param {string} channel @param {string} thread @returns {(query: import('./talk.js').Query) => Promise<import('./talk.js').Page>} */
@@ -36,23 +39,42 @@ export function createMessages({ api, streams, recorder, clock, seen }) {
     const isFirst = !query.before && !query.after
     const root = isFirst ? await api.getThread(thread, { messages: 1 }) : null
     const { data, next, previous, position } = await api.listThreadReplies(thread, channel, query)
-    return { messages: data, position, root: root?.data, ...ends(query, next, previous) }
+    return { messages: data, position, root: root?.data, ...edges(query, next, previous) }
+  }
+
+  const owner = new Owner()
+  /** What ends with a talk. @type {Map<string, () => void>} */
+  const ends = new Map()
+  /** @param {string} key */
+  const forget = key => {
+    talks.delete(key)
+    ends.get(key)?.()
+    ends.delete(key)
   }
 
   /** Forgets the talks that nobody has looked at for longest. */
   const evict = () => {
     const idle = [...talks].filter(([, talk]) => !talk.isOpen())
-    for (const [key] of idle.slice(0, Math.max(0, idle.length - KEPT))) talks.delete(key)
+    for (const [key] of idle.slice(0, Math.max(0, idle.length - KEPT))) forget(key)
   }
 
   /** @param {string} key @param {string} channel @param {string | null} thread */
   const use = (key, channel, thread) => {
     const known = talks.get(key)
     talks.delete(key)
-    const fetchPage = thread ? pagesOfThread(channel, thread) : pagesOfChannel(channel)
-    const talk = known ?? createTalk({ channel, thread, fetchPage, stream: streams.of(channel), recorder, clock, seen })
+    const talk = known ?? make(key, channel, thread)
     talks.set(key, talk)
     evict()
+    return talk
+  }
+
+  /** @param {string} key @param {string} channel @param {string | null} thread */
+  const make = (key, channel, thread) => {
+    const fetchPage = thread ? pagesOfThread(channel, thread) : pagesOfChannel(channel)
+    const talk = createTalk({ channel, thread, fetchPage, stream: streams.of(channel), recorder, clock, seen,
+      kept: async () => (thread ? null : kept.talk(channel)) })
+    // It outlives the screen that asks for it first.
+    if (!thread) owner.run(() => ends.set(key, kept.keepTalk(talk, organisation)))
     return talk
   }
 
@@ -83,6 +105,6 @@ export function createMessages({ api, streams, recorder, clock, seen }) {
 }
 
 /** A page's `next` leads on in its own direction, which for a page after a message is to what is newer. @param {import('./talk.js').Query} query @param {object | null} next @param {object | null} previous */
-const ends = (query, next, previous) => (query.after
+const edges = (query, next, previous) => (query.after
   ? { hasNewer: Boolean(next), hasOlder: true }
   : { hasOlder: Boolean(next), hasNewer: Boolean(previous) })

@@ -9,13 +9,14 @@ import { signal } from '../base/signal.js'
  * @property {import('../base/signal.js').Signal<boolean>} isCurrent Whether all that happened was heard.
  * @property {import('../base/signal.js').Signal<boolean>} isGone Whether the user may not hear it any more.
  * @property {(position: Position | null) => void} begin The place of the first page.
+ * @property {() => Position | null} place
  * @property {() => void} open
  * @property {() => void} close
  */
 
 /** @param {{ push: () => ReturnType<import('../net/push.js').createPush> }} options */
 export function createStreams({ push }) {
-  /** @type {Map<string, Stream & { place: () => Position | null, lose: () => void, revive: () => void }>} */
+  /** @type {Map<string, Stream & { lose: () => void, revive: () => void }>} */
   const streams = new Map()
   /** Tokens that came with the start. @type {Map<string, string>} */
   const tokens = new Map()

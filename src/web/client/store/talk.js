@@ -27,8 +27,9 @@ const MOST_PAGE = 200
  * @param {ReturnType<import('./positions.js').createRecorder>} options.recorder
  * @param {import('../base/clock.js').Clock} options.clock
  * @param {(message: Message) => void} options.seen Is told of each message that comes.
+ * @param {() => Promise<import('./kept.js').KeptTalk | null>} options.kept What an earlier visit has left.
  */
-export function createTalk({ channel, thread, fetchPage, stream, recorder, clock, seen }) {
+export function createTalk({ channel, thread, fetchPage, stream, recorder, clock, seen, kept }) {
   const list = createRows()
   const roots = createRows()
   const hasOlder = signal(false)
@@ -134,6 +135,20 @@ export function createTalk({ channel, thread, fetchPage, stream, recorder, clock
     }
   }
 
+  /** Shows what an earlier visit has left, until the stream has caught up. */
+  const restore = async () => {
+    const page = await kept().catch(() => null)
+    if (!page || isLoaded.peek() || isLoading.peek()) return
+    batch(() => {
+      page.rows.forEach(seen)
+      list.replace(page.rows, page.position)
+      hasOlder.value = page.hasOlder
+      newest = page.position
+      isLoaded.value = true
+    })
+    stream.begin(page.position)
+  }
+
   /** Fetches again what is loaded, where its reader is. */
   const reload = () => {
     const rows = list.rows.peek()
@@ -169,6 +184,8 @@ export function createTalk({ channel, thread, fetchPage, stream, recorder, clock
     async open(at) {
       opens += 1
       stream.open()
+      if (!at && !isLoaded.peek() && !isLoading.peek()) await restore()
+      if (opens === 0) return
       if (at && !list.find(at)) await load({ around: at })
       else if (!isLoaded.peek() && !isLoading.peek()) await load(thread ? {} : { around: 'unread' })
       else if (isStale) await reload()
@@ -181,6 +198,14 @@ export function createTalk({ channel, thread, fetchPage, stream, recorder, clock
     },
 
     isOpen: () => opens > 0,
+
+    /** The newest page, to be kept. @param {number} most */
+    page(most) {
+      const position = stream.place()
+      if (hasNewer.peek() || !position) return null
+      const rows = list.rows.peek().slice(-most)
+      return { rows, position, hasOlder: hasOlder.peek() || rows.length < list.rows.peek().length }
+    },
 
     /** What is loaded may lack something. */
     lose() {

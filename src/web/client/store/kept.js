@@ -1,0 +1,131 @@
+// What was shown last, kept for the next visit: the lists of the open organisation, and the newest page of the talks that were read last.
+//
+// It paints the first screen before the server has answered. None of it counts as current: the start replaces the lists, and each talk
+// recovers from its place in the log. It is erased when the session ends, and when another version wrote it.
+
+import { effect } from '../base/signal.js'
+
+const VERSION = 1
+/** Rows of a talk, and talks. */
+const ROWS = 50
+const TALKS = 20
+/** What changes often is written once in a while. */
+const DELAY_MS = 1000
+
+/** @typedef {{ rows: any[], position: import('../net/request.js').Position, hasOlder: boolean, organisation: string, at: number }} KeptTalk */
+
+/**
+ * @param {object} options
+ * @param {import('./storage.js').Storage} options.storage
+ * @param {import('../base/clock.js').Clock} options.clock
+ */
+export function createKept({ storage, clock }) {
+  const whose = storage.open('tidings')
+  /** @type {Promise<import('./storage.js').Records> | null} */
+  let records = null
+  /** What waits to be written, by key. @type {Map<string, () => any>} */
+  const waiting = new Map()
+  let isEnded = false
+  let isPlanned = false
+
+  const write = async () => {
+    isPlanned = false
+    const all = await records
+    const now = [...waiting]
+    waiting.clear()
+    for (const [key, make] of now) {
+      const value = isEnded ? null : make()
+      if (all && value) await all.set(key, value).catch(() => {})
+    }
+  }
+  /** @param {string} key @param {() => any} make */
+  const plan = (key, make) => {
+    if (isEnded || !records) return
+    waiting.set(key, make)
+    if (isPlanned) return
+    isPlanned = true
+    clock.after(DELAY_MS, write)
+  }
+
+  return {
+    /** Who used this browser last, with what they saw. @returns {Promise<{ user: string, start: any } | null>} */
+    async last() {
+      const last = await (await whose).get('last').catch(() => null)
+      if (last?.version !== VERSION) return null
+      records = storage.open(`tidings-kept-${last.user}`)
+      const start = await (await records).get('start').catch(() => null)
+      return start ? { user: last.user, start } : null
+    },
+
+    /** @param {string} user */
+    async begin(user) {
+      records = storage.open(`tidings-kept-${user}`)
+      await (await whose).update('last', last => {
+        // Of another version, or of another person, nothing is read.
+        if (last && (last.version !== VERSION || last.user !== user)) this.forget()
+        return { user, version: VERSION }
+      }).catch(() => {})
+    },
+
+    /** @param {() => any} start Reads signals; null while there is nothing to keep. */
+    keepStart: start => effect(() => {
+      if (start()) plan('start', start)
+    }),
+
+    /** @param {import('./talk.js').Talk} talk @param {() => string | undefined} organisation */
+    keepTalk: (talk, organisation) => effect(() => {
+      if (talk.rows.value.length === 0 || talk.state.value !== 'current') return
+      plan(`talk/${talk.id}`, () => {
+        const [page, id] = [talk.page(ROWS), organisation()]
+        return page && id ? { ...page, organisation: id, at: clock.now() } : null
+      })
+    }),
+
+    /** @param {string} channel @returns {Promise<KeptTalk | null>} */
+    talk: async channel => (records ? (await (await records).get(`talk/${channel}`).catch(() => null)) ?? null : null),
+
+    /** Erases what the user may not see any more, and the oldest. @param {string} organisation @param {(channel: string) => boolean} isListed */
+    async prune(organisation, isListed) {
+      const all = await records
+      if (!all) return
+      const talks = await all.list('talk/').catch(() => [])
+      const latest = talks.map(([, { at }]) => at).sort((one, other) => other - one)[TALKS - 1] ?? 0
+      for (const [key, talk] of talks) {
+        const isGone = talk.organisation === organisation && !isListed(key.slice('talk/'.length))
+        if (isGone || talk.at < latest) await all.delete(key).catch(() => {})
+      }
+    },
+
+    /** The user is out of a channel. @param {string} channel */
+    async drop(channel) {
+      waiting.delete(`talk/${channel}`)
+      await (await records)?.delete(`talk/${channel}`).catch(() => {})
+    },
+
+    async forget() {
+      waiting.clear()
+      await (await records)?.clear().catch(() => {})
+    },
+
+    /** The session ended: talk is erased. */
+    async end() {
+      isEnded = true
+      await this.forget()
+      await (await whose).delete('last').catch(() => {})
+    },
+  }
+}
+
+/** What is kept of the lists, in the form of a start. @param {any} user @param {any[]} organisations @param {any} organisation @param {ReturnType<import('./channels.js').createChannels>} channels @param {ReturnType<import('../net/push.js').createPush>} push */
+export function keptStart(user, organisations, organisation, channels, push) {
+  if (!user || !organisation) return null
+  const all = channels.of(organisation.id).map(({ unread_count: thread_count, title, ...channel }) => ({ ...channel, thread_count }))
+  return {
+    user,
+    organisations,
+    organisation: { ...organisation, permissions: { permission_list: organisation.permissions } },
+    channels: all.filter(channel => !channel.is_direct),
+    direct_messages: all.filter(channel => channel.is_direct),
+    places: push.own(),
+  }
+}
