@@ -223,6 +223,11 @@ for (const kind of BROWSERS) {
       assert.match(await value(page, 'Secret'), /^whsec_/)
       await accessible(page, 'the secret of a webhook')
       if (kind === 'chrome') await picture(page, 'settings-secret')
+      // As on a page of plain http, where browsers give no clipboard.
+      await page.evaluate(() => Object.defineProperty(navigator, 'clipboard', { value: undefined }))
+      await press(page, 'Copy')
+      await sees(page, 'Press Ctrl+C to copy what is selected.')
+      assert.match(await page.evaluate(() => getSelection().toString() || document.activeElement.value), /^whsec_/)
       await press(page, 'I have copied it')
       await pressIn(page, 'mirror', 'mirror')
       await press(page, 'Send a test')
@@ -259,6 +264,44 @@ for (const kind of BROWSERS) {
       await sees(page, 'your role doesn’t include them')
     })
 
+    await t.test('a member is deactivated, and activated again', async () => {
+      const status = async () => (await ada.call('GET', `/organisations/${harbour.id}/users?ids=${grace.id}`))[0].status
+      await page.goto(`${base}/members`)
+      await pressIn(page, 'Grace Holm', 'More about')
+      await press(page, 'Deactivate')
+      await press(page, 'Deactivate')
+      await sees(page, 'deactivated')
+      assert.equal(await status(), 'deactivated')
+      await pressIn(page, 'Grace Holm', 'More about')
+      await press(page, 'Activate again')
+      await until('Grace is active', async () => await status() === 'active')
+    })
+
+    await t.test('the organisation is renamed, handed over, and deleted by its new owner', async () => {
+      await page.goto(`${base}/general`)
+      await fill(page, 'Name', 'Old Harbour')
+      await press(page, 'Save')
+      await page.waitForFunction(() => document.querySelector('.settings-nav h2:nth-of-type(2)').textContent === 'Old Harbour', { polling: 50 })
+      await press(page, 'Hand over')
+      const choice = await page.waitForSelector(`dialog input[value="${grace.id}"]`)
+      await accessible(page, 'the choice of a new owner')
+      await choice.click()
+      await press(page, 'Hand over')
+      // What the former owner may no longer do goes by itself.
+      await page.waitForFunction(() => !document.querySelector('.button.danger'), { polling: 50 })
+      const { page: other } = await visitor()
+      await signIn(other, server, grace)
+      await other.goto(`${base}/general`)
+      await press(other, 'Delete the organisation')
+      await fill(other, 'To go on, type Old Harbour', 'Old')
+      await press(other, 'Delete the organisation')
+      assert.ok(await other.$('dialog input:invalid'), 'another name is not enough')
+      await fill(other, 'To go on, type Old Harbour', 'Old Harbour')
+      await press(other, 'Delete the organisation')
+      await sees(other, 'Old Harbour is deleted.')
+      await assert.rejects(grace.call('GET', `/organisations/${harbour.id}`), /404/)
+    })
+
     assert.deepEqual(problems, [])
   })
 
@@ -276,8 +319,13 @@ for (const kind of BROWSERS) {
     const { visitor } = await launch(t, kind)
     const { page, problems } = await visitor()
     await signIn(page, server, ada)
+    await page.goto(`${server.url}/settings/profile`)
+    await title(page)
     for (const [address, part] of [[`${server.url}/settings`, 'list'], ...parts]) {
-      await page.goto(address)
+      await page.evaluate(address => {
+        history.pushState(null, '', address)
+        dispatchEvent(new PopStateEvent('popstate'))
+      }, address)
       await title(page)
       for (const [view, width] of [[WIDE, 'wide'], [PHONE, 'phone']]) {
         await page.setViewport(view)

@@ -2,7 +2,6 @@
 
 import { h } from '../../view/element.js'
 import { icon } from '../../view/icons.js'
-import { say } from '../../view/toast.js'
 import { t } from '../../text/words.js'
 
 /**
@@ -13,29 +12,34 @@ import { t } from '../../text/words.js'
  * @param {import('../../view/element.js').Child} [hint]
  */
 export function copyable(label, value, hint) {
+  const done = h('p', { class: 'small', role: 'status', hidden: true })
   const shown = h('input', { readOnly: true, value, class: 'mono', onfocus: () => selectAll(shown) })
   return h('div', { class: 'field copyable' },
     h('label', null, h('span', null, label), shown),
     h('button', {
-      type: 'button', class: 'button', 'aria-label': t('settings.copyOf', { name: label }), onclick: () => copy(shown),
+      type: 'button', class: 'button', 'aria-label': t('settings.copyOf', { name: label }), onclick: () => copy(shown, done),
     },
       icon('copy'), t('common.copy')),
+    done,
     hint && h('p', { class: 'quiet small' }, hint))
 }
 
 /**
- * Browsers give no clipboard to pages of plain http: there the person copies what is selected.
+ * Browsers give no clipboard to pages of plain http: there the person copies what is selected. What happened is said here, since a
+ * dialog would cover the line at the bottom.
  *
  * @param {HTMLInputElement} shown
+ * @param {HTMLElement} done
  */
-async function copy(shown) {
+async function copy(shown, done) {
+  done.hidden = false
   try {
     await navigator.clipboard.writeText(shown.value)
-    say(t('common.copied'))
+    done.textContent = t('common.copied')
   } catch {
     shown.focus()
     selectAll(shown)
-    say(t('settings.pressCopy', { keys: /Mac|iP/.test(navigator.userAgent) ? '⌘C' : t('settings.ctrlC') }))
+    done.textContent = t('settings.pressCopy', { keys: /Mac|iP/.test(navigator.userAgent) ? '⌘C' : t('settings.ctrlC') })
   }
 }
 

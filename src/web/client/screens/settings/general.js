@@ -1,6 +1,6 @@
 // What the organisation is called and says of itself; handing it over, and ending it.
 
-import { h } from '../../view/element.js'
+import { h, when } from '../../view/element.js'
 import { openDialog } from '../../view/dialog.js'
 import { field, form } from '../../view/form.js'
 import { go } from '../../view/router.js'
@@ -17,16 +17,16 @@ import { transfer } from './transfer.js'
 
 /** @param {Store} store @param {string} id The organisation. */
 export const general = (store, id) => part(t('settings.general'), null,
-  fetched(async () => (await store.api.getOrganisation(id)).data, (organisation, again) => [
-    may(store, 'can_manage_organisation') && details(store, organisation),
-    isOwner(store.organisation.value) && [
+  fetched(async () => (await store.api.getOrganisation(id)).data, organisation => [
+    when(() => may(store, 'can_manage_organisation'), () => details(store, organisation)),
+    when(() => isOwner(store.organisation.value), () => [
       section(t('settings.transfer'), h('p', { class: 'quiet' }, t('settings.transferText')),
-        h('p', null, h('button', { type: 'button', class: 'button', onclick: () => transfer(store, organisation.peek(), again) },
+        h('p', null, h('button', { type: 'button', class: 'button', onclick: () => transfer(store, organisation.peek()) },
           t('settings.transferAction')))),
       section(t('settings.organisationDelete'), h('p', { class: 'quiet' }, t('settings.organisationDeleteText')),
         h('p', null, h('button', { type: 'button', class: 'button danger', onclick: () => end(store, organisation.peek()) },
           t('settings.organisationDeleteAction')))),
-    ],
+    ]),
   ]))
 
 /** @param {Store} store @param {Kept} organisation */

@@ -13,9 +13,8 @@ import { memberPicker } from './member-picker.js'
 /**
  * @param {Store} store
  * @param {Organisation} organisation
- * @param {() => Promise<void>} again
  */
-export async function transfer(store, organisation, again) {
+export async function transfer(store, organisation) {
   const isDone = await openDialog({
     title: t('settings.transferTitle', { name: organisation.name }),
     body: close => form({
@@ -29,8 +28,6 @@ export async function transfer(store, organisation, again) {
       children: [h('p', null, t('settings.transferWarning')), memberPicker(store, organisation.id)],
     }),
   })
-  if (!isDone) return
-  say(t('settings.transferred'))
-  await store.open({ slug: organisation.organisation_slug })
-  await again()
+  // What the former owner may still do arrives by push.
+  if (isDone) say(t('settings.transferred'))
 }
