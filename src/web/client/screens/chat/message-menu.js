@@ -5,9 +5,8 @@ import { h } from '../../view/element.js'
 import { confirm } from '../../view/dialog.js'
 import { icon } from '../../view/icons.js'
 import { openMenu } from '../../view/menu.js'
-import { say } from '../../view/toast.js'
-import { wording } from '../../view/wording.js'
 import { address } from '../addresses.js'
+import { attempt, copy } from './deeds.js'
 import { editing } from './edit.js'
 import { pick } from './reactions.js'
 
@@ -55,29 +54,5 @@ async function remove(store, message) {
   const { id, channel_id: channel } = message
   if (await confirm({ title: t('chat.deleteTitle'), text: t('chat.deleteText'), action: t('common.delete'), danger: true })) {
     await attempt(() => store.api.deleteMessage(channel, id))
-  }
-}
-
-/** @param {() => Promise<unknown>} run */
-async function attempt(run) {
-  try {
-    await run()
-  } catch (error) {
-    say(wording.explain(error))
-  }
-}
-
-/** Browsers have no clipboard over plain http. @param {string} text */
-async function copy(text) {
-  try {
-    await navigator.clipboard.writeText(text)
-    say(t('common.copied'))
-  } catch {
-    const area = h('textarea', { class: 'visually-hidden', value: text })
-    document.body.append(area)
-    area.select()
-    const done = document.execCommand('copy')
-    area.remove()
-    say(done ? t('common.copied') : t('common.copyFailed'))
   }
 }
